@@ -1,0 +1,72 @@
+"""mbd: multibody dynamics with bodies of any formulation, every matrix open and labelled.
+
+Names are imported when they are first used, so ``import mbd`` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mbd.model.model import Model, State
+    from mbd.model.system import System
+    from mbd.parts.bodies import Frame, Ground, PointMass, RigidBody
+    from mbd.parts.forces import Bushing, Moment, PointForce, RotationalSpring, Spring
+    from mbd.parts.joints import (
+        Cylindrical,
+        Distance,
+        Fixed,
+        Planar,
+        PointInPlane,
+        PointOnLine,
+        Prismatic,
+        Revolute,
+        Spherical,
+        Universal,
+    )
+    from mbd.results.solution import Solution
+    from mbd.solvers.generalized_alpha import GeneralizedAlpha
+    from mbd.solvers.initial import assemble_pose, consistent
+    from mbd.solvers.simulate import SimulationError, simulate
+    from mbd.solvers.tangents import check_tangents
+
+__version__ = "0.1.0"
+
+_WHERE = {
+    "model.system": ("System",),
+    "model.model": ("Model", "State"),
+    "parts.bodies": ("Frame", "Ground", "PointMass", "RigidBody"),
+    "parts.forces": ("Bushing", "Moment", "PointForce", "RotationalSpring", "Spring"),
+    "parts.joints": (
+        "Cylindrical",
+        "Distance",
+        "Fixed",
+        "Planar",
+        "PointInPlane",
+        "PointOnLine",
+        "Prismatic",
+        "Revolute",
+        "Spherical",
+        "Universal",
+    ),
+    "results.solution": ("Solution",),
+    "solvers.generalized_alpha": ("GeneralizedAlpha",),
+    "solvers.initial": ("assemble_pose", "consistent"),
+    "solvers.simulate": ("SimulationError", "simulate"),
+    "solvers.tangents": ("check_tangents",),
+}
+_MODULES = {name: module for module, names in _WHERE.items() for name in names}
+__all__ = sorted(_MODULES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'mbd' has no attribute {name!r}; it has {', '.join(__all__)}")
+    value = getattr(importlib.import_module(f"mbd.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,1 @@
+"""Floor 0. Numbers: vectors, rotations, memory, compilation."""

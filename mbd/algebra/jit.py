@@ -1,0 +1,209 @@
+"""Floor 0. The only file that knows numba: how kernels are compiled, cached and called.
+
+Two kinds of compiled function exist in the package:
+
+``@jit``
+    a small law on numbers and tuples, compiled into whoever calls it;
+``@kernel``
+    a loop over all elements of a kind. Every kernel has the one C signature
+    ``void (int64 *I, double *F, int64 k)``: the integers of the model, its floats, and where
+    in ``I`` the kernel finds its own record. One signature means that kernels are called through
+    their addresses, so a new formulation or force never recompiles the time loop.
+
+With ``NUMBA_DISABLE_JIT=1`` everything runs as plain Python on numpy arrays: slow, same numbers.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import inspect
+import logging
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba.core import caching, types
+from numba.core.ccallback import CFunc
+from numba.extending import intrinsic
+
+__all__ = ["PYTHON", "call", "external", "is_compiled", "jit", "kernel", "law_call"]
+
+PYTHON = bool(numba.config.DISABLE_JIT)
+_SIGNATURE = types.void(types.CPointer(types.int64), types.CPointer(types.float64), types.int64)
+_LAW = types.void(types.CPointer(types.float64), types.CPointer(types.float64))
+_C_LAW = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_double))
+_log = logging.getLogger("mbd")
+
+# fused multiply-add is allowed, reordering of sums is not
+_OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}}
+jit: Callable[..., Any] = numba.njit(**_OPTIONS)
+
+
+def _package_stamp() -> str:
+    """Return a digest of the times and sizes of all files of the package.
+
+    A kernel is cached with all that it inlines, so its cache is valid while *no* file changed.
+    """
+    root = Path(__file__).parents[1]
+    stats = [(f, os.stat(f)) for f in sorted(root.rglob("*.py"))]
+    text = "".join(f"{f.relative_to(root)}{s.st_mtime_ns}{s.st_size}" for f, s in stats)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+_STAMP = _package_stamp()
+
+
+def _identity(value: Any) -> str:
+    """Return a description of a closed-over value that is the same in every process."""
+    function = getattr(value, "py_func", value)
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return repr(value)
+    cells = [c.cell_contents for c in function.__closure__ or ()]
+    text = f"{function.__module__}.{function.__qualname__}:{code.co_code.hex()}:{code.co_consts!r}"
+    return text + "".join(_identity(c) for c in cells)
+
+
+class _Cache(caching.FunctionCache):
+    """Numba's function cache with a key that survives closures and sees the whole package."""
+
+    _told = False
+
+    def __init__(self, function: Callable[..., None]) -> None:
+        super().__init__(function)
+        self._cache_file = caching.IndexDataCacheFile(
+            cache_path=self._cache_path,
+            filename_base=self._impl.filename_base,
+            source_stamp=(_STAMP, self._impl.locator.get_source_stamp()),
+        )
+
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        digest = hashlib.sha256(_identity(self._py_func).encode()).hexdigest()
+        return sig, codegen.magic_tuple(), digest
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        found = super().load_overload(sig, target_context)
+        if found is None and not _Cache._told:
+            _Cache._told = True
+            _log.info("compiling kernels")
+            print(
+                "mbd: compiling kernels for this machine, once (up to half a minute) ...",
+                file=sys.stderr,
+                flush=True,
+            )
+        return found
+
+
+class _Kernel:
+    """A compiled loop; compiled (or loaded from the cache) when its address is first asked for."""
+
+    def __init__(self, function: Callable[..., None], signature: Any = _SIGNATURE) -> None:
+        self.function = function
+        self.__name__ = function.__name__
+        self.__doc__ = function.__doc__
+        self._signature = signature
+        self._address = 0
+        self._compiled: Any = None
+
+    @property
+    def address(self) -> int:
+        """Number under which ``call`` finds this kernel."""
+        if not self._address:
+            if PYTHON:
+                _PYTHON_KERNELS.append(self.function)
+                self._address = len(_PYTHON_KERNELS)
+            else:
+                args = (self._signature.args, self._signature.return_type)
+                compiled = CFunc(self.function, args, {}, _OPTIONS)
+                try:
+                    compiled._cache = _Cache(self.function)
+                except RuntimeError:  # no source file (a shell): compile, do not cache
+                    _log.debug("%s cannot be cached", self.function)
+                compiled.compile()
+                self._compiled = compiled
+                self._address = compiled.address
+        return self._address
+
+    def __call__(self, I: np.ndarray, F: np.ndarray, k: int = 0) -> None:
+        """Run the kernel on arrays."""
+        if PYTHON:
+            self.function(I, F, k)
+            return
+        _C_KERNEL(self.address)(I.ctypes.data, F.ctypes.data, k)
+
+
+_PYTHON_KERNELS: list[Callable[..., None]] = []
+_C_KERNEL = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+
+
+def kernel(function: Callable[..., None]) -> _Kernel:
+    """Make a kernel of ``function(I, F, k)``."""
+    return _Kernel(function)
+
+
+def external(function: Callable[[Any, Any], None], *, compiled: bool) -> tuple[int, Any]:
+    """Return address and keeper of a law ``function(inputs, outputs)`` from outside the package.
+
+    A law that is not compiled is called back in Python: slower, same numbers.
+    """
+    if PYTHON:
+        _PYTHON_KERNELS.append(function)
+        return len(_PYTHON_KERNELS), function
+    if compiled:
+        made = CFunc(function, (_LAW.args, _LAW.return_type), {}, _OPTIONS)
+        made.compile()
+        return int(made.address), made
+    back = _C_LAW(function)
+    return int(ctypes.cast(back, ctypes.c_void_p).value or 0), back
+
+
+def is_compiled(function: object) -> bool:
+    """Tell whether a user's function is a numba one."""
+    return hasattr(function, "py_func") and not inspect.isfunction(function)
+
+
+def _indirect(n_pointers: int, has_index: bool) -> Any:
+    def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        address, *rest = args
+        kind = ir.FunctionType(ir.VoidType(), [a.type for a in rest])
+        builder.call(builder.inttoptr(address, kind.as_pointer()), rest)
+        return ir.Constant(ir.IntType(8).as_pointer(), None)
+
+    return codegen
+
+
+if PYTHON:
+
+    def call(address: int, I: np.ndarray, F: np.ndarray, k: int) -> None:
+        """Run the kernel at ``address``."""
+        _PYTHON_KERNELS[address - 1](I, F, k)
+
+    def law_call(address: int, F: np.ndarray, i: int, o: int) -> None:
+        """Run the law at ``address`` on inputs at ``F[i:]`` and outputs at ``F[o:]``."""
+        _PYTHON_KERNELS[address - 1](F[i:], F[o:])
+
+else:
+
+    @intrinsic
+    def call(_typing: Any, address: Any, I: Any, F: Any, k: Any) -> Any:
+        """Run the kernel at ``address``."""
+        signature = types.void(address, I, F, types.int64)
+        return signature, _indirect(2, True)
+
+    @intrinsic
+    def law_call(_typing: Any, address: Any, F: Any, i: Any, o: Any) -> Any:
+        """Run the law at ``address`` on inputs at ``F[i:]`` and outputs at ``F[o:]``."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            where, base, first, second = args
+            inputs = builder.gep(base, [first])
+            outputs = builder.gep(base, [second])
+            return _indirect(2, False)(context, builder, signature, [where, inputs, outputs])
+
+        return types.void(address, F, types.int64, types.int64), codegen

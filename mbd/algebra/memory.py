@@ -1,0 +1,59 @@
+"""Floor 0. Where things are: the header of the two flat buffers that every kernel receives.
+
+``I`` (int64) holds the tables of the model, ``F`` (float64) its constants, the state and the work
+space. The first entries of both are fixed and named here; whatever else a kernel needs it finds
+in its own record at ``I[k]``. Vectors over the unknowns ("u-space") are numbered in elimination
+order: per front first the velocities of its node, then the node's own rows, then joint rows.
+"""
+
+from __future__ import annotations
+
+# --- I: sizes, then bases of vectors in F --------------------------------------------------------
+N_U, N_Q, N_NODES, N_FRONTS = 0, 1, 2, 3
+FRONTS = 4  # table in I
+Q, QN = 8, 9  # stored coordinates now and at the start of the step
+V = 10  # velocities
+A, AN, AP = 11, 12, 13  # accelerations and multipliers together: now, at t_n, at t_(n-1)
+AL = 14  # algorithmic acceleration of generalized-alpha
+D = 15  # increment h*Delta along the manifold since the start of the step
+X = 16  # right-hand side, then solution
+Y, YD, YDD, FY = 17, 18, 19, 20  # faces (12 a node), two derivatives, face forces
+DIAG, EPS = 21, 22  # size of the diagonal (pivot watch); softness of the rows in the iteration
+KIND = 23  # kind of each unknown, an index into SCALE (table in I)
+SCRATCH = 24  # 64 floats for laws
+STATUS, STEPS_DONE, N_ITER, N_FACTOR, N_REJECT, WHERE = 25, 26, 27, 28, 29, 30
+N_STEPS, RECORD, RECORD_EVERY, N_RECORDED, RECORD_SIZE = 31, 32, 33, 34, 35
+MAX_ITER, HAVE_FACTOR, HISTORY, PROJECT = 36, 37, 38, 39
+MATRIX, MATRIX_SIZE = 41, 42  # the fronts, one stretch of F
+N_EVALUATE, VN, FULL_NEWTON, SMALL_PIVOTS, N_PREDICTED = 43, 44, 45, 46, 47
+# stages: pointer to pairs (address, record) and their number
+PLACE, FORCES, RESIDUAL, MAPS, TANGENT, RATES, ACCEPT = 50, 52, 54, 56, 58, 60, 62
+I_HEADER = 64
+
+# --- F: numbers of the step ----------------------------------------------------------------------
+T, H = 0, 1
+W_M, W_G, W_K, SCALE_R = 2, 3, 4, 5  # weights of the iteration matrix; scale of the residual
+GX, GY, GZ = 6, 7, 8
+ALPHA_M, ALPHA_F, BETA, GAMMA = 9, 10, 11, 12
+TOL, THETA, NORM, NORM_R = 13, 14, 15, 16
+LENGTH, SOFT = 17, 18  # characteristic length of the model [m]; epsilon of the rows
+SCALE, N_KINDS = 20, 8  # size of A by kind of unknown
+FLOOR = 28  # smallest increment of the positions that counts, by kind
+F_HEADER = 40
+
+# --- kinds of unknowns ---------------------------------------------------------------------------
+TRANSLATION, ROTATION, DIRECTOR, FORCE, MOMENT, OWN = 0, 1, 2, 3, 4, 5
+
+# --- records -------------------------------------------------------------------------------------
+# node: coordinates, unknown, constants, face, own block of the matrix and its row length
+NODE_Q, NODE_U, NODE_PAR, NODE_Y, NODE_S, NODE_LD, NODE_SIZE = 0, 1, 2, 3, 4, 5, 6
+# attachment: face, weights, number of velocities, test map, trial map, map of the velocity, ...
+ATT_Y, ATT_W, ATT_N, ATT_P, ATT_PT, ATT_DP, ATT_NODE, ATT_RATE, ATT_SIZE = 0, 1, 2, 3, 4, 5, 6, 7, 8
+# front: first unknown, pivots, velocities among them, pivot rows A and their length, rows L below
+# and their length, update groups, blocks of the Schur complement, last active column per pivot
+FR_U, FR_NP, FR_NV, FR_A, FR_LDA, FR_L, FR_LDL = 0, 1, 2, 3, 4, 5, 6
+FR_GROUPS, FR_NG, FR_BLOCKS, FR_NB, FR_EXT, FR_SIZE = 7, 8, 9, 10, 11, 12
+# update group: first unknown, size, first pivot that reaches it, first row in L (column in A - NP)
+UG_U, UG_N, UG_K, UG_POS, UG_SIZE = 0, 1, 2, 3, 4
+# block: row in L, rows, column in A, columns, first pivot, where it goes and row length there
+BL_ROW, BL_NR, BL_COL, BL_NC, BL_K, BL_TO, BL_LD, BL_SIZE = 0, 1, 2, 3, 4, 5, 6, 7

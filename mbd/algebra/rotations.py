@@ -1,0 +1,43 @@
+"""Floor 0. Rotations outside the kernels: matrices, quaternions, checks (numpy, vectorised)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = ["angular_velocity", "quaternion_from_matrix", "tilde"]
+
+
+def tilde(a: np.ndarray) -> np.ndarray:
+    """Return the cross-product matrix of a (3,) array."""
+    return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
+
+
+def quaternion_from_matrix(R: np.ndarray) -> np.ndarray:
+    """Return unit quaternions (..., 4), scalar first, of rotation matrices (..., 3, 3).
+
+    The largest of the four components is taken from its square, the rest by division [1]_.
+
+    References
+    ----------
+    .. [1] S. W. Shepperd, Quaternion from rotation matrix, J. Guidance and Control 1 (1978).
+    """
+    R = np.asarray(R, float)
+    trace = R[..., 0, 0] + R[..., 1, 1] + R[..., 2, 2]
+    squares = np.stack([trace] + [2 * R[..., i, i] - trace for i in range(3)], -1) + 1
+    skew = np.stack(
+        [R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]], -1
+    )
+    sums = R + np.swapaxes(R, -1, -2)
+    table = np.empty((*R.shape[:-2], 4, 4))
+    table[..., 0, 1:] = table[..., 1:, 0] = skew
+    table[..., 1:, 1:] = sums
+    for i in range(4):
+        table[..., i, i] = squares[..., i]
+    best = np.argmax(squares, -1)
+    p = np.take_along_axis(table, best[..., None, None], -2)[..., 0, :]
+    return p / np.linalg.norm(p, axis=-1, keepdims=True)
+
+
+def angular_velocity(directors: np.ndarray, rates: np.ndarray) -> np.ndarray:
+    r"""Return :math:`\omega = \tfrac12\sum_k d_k \times \dot d_k`, inertial, from (..., 3, 3) rows."""
+    return 0.5 * np.cross(directors, rates).sum(-2)

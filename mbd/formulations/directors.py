@@ -1,0 +1,171 @@
+r"""Floor 1. ``directors``: the face itself is the state, orthonormality by six Lagrange rows.
+
+:math:`q = y = (r, d_1, d_2, d_3)`, :math:`v = \dot y`: no curvature, a constant mass matrix
+:math:`W \otimes I_3` with :math:`W = [[m, m\rho_c^T], [m\rho_c, E]]`, and the rows
+
+.. math:: \tfrac12(d_i\cdot d_i - 1), \quad d_2\cdot d_3, \quad d_1\cdot d_3, \quad d_1\cdot d_2 .
+
+References
+----------
+.. [1] Gebhardt and Romero, the non-twisting orthonormal frame, 2020 (all six rows are needed).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mbd.algebra.jit import jit
+from mbd.algebra.memory import DIRECTOR, GX, OWN, TRANSLATION, W_K, W_M
+from mbd.algebra.vec import add_identity, dot, load3, plus, store3, times
+from mbd.formulations.formulation import Formulation
+
+__all__ = ["DIRECTORS"]
+
+
+def constants(mass: float, center: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return the 4x4 matrix W row by row."""
+    W = np.empty((4, 4))
+    W[0, 0] = mass
+    W[0, 1:] = W[1:, 0] = mass * center
+    W[1:, 1:] = second
+    return W.ravel()
+
+
+def initial(
+    position: np.ndarray, rotation: np.ndarray, velocity: np.ndarray, omega: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the face and its velocity."""
+    rates = np.cross(omega, rotation.T)
+    return np.concatenate([position, rotation.T.ravel()]), np.concatenate([velocity, rates.ravel()])
+
+
+@jit
+def retract(F: Any, q0: int, d: int, q: int) -> None:
+    """Write q0 + d."""
+    for i in range(12):
+        F[q + i] = F[q0 + i] + F[d + i]
+
+
+@jit
+def face(F: Any, q: int, y: int) -> None:
+    """Copy the coordinates."""
+    for i in range(12):
+        F[y + i] = F[q + i]
+
+
+@jit
+def face_velocity(F: Any, q: int, y: int, v: int, yd: int) -> None:
+    """Copy the velocities."""
+    for i in range(12):
+        F[yd + i] = F[v + i]
+
+
+@jit
+def face_acceleration(F: Any, q: int, y: int, v: int, a: int, ydd: int) -> None:
+    """Copy the accelerations."""
+    for i in range(12):
+        F[ydd + i] = F[a + i]
+
+
+@jit
+def residual(F: Any, par: int, q: int, y: int, v: int, a: int, f: int, x: int, s: float) -> None:
+    """Write s ((W (x) I) v' - weight + f_y + own B^T lam) and the six rows."""
+    d1, d2, d3 = load3(F, q + 3), load3(F, q + 6), load3(F, q + 9)
+    lam = a + 12
+    l4, l5, l6 = F[lam + 3], F[lam + 4], F[lam + 5]
+    g = load3(F, GX)
+    own = (
+        (0.0, 0.0, 0.0),
+        plus(times(F[lam], d1), plus(times(l5, d3), times(l6, d2))),
+        plus(times(F[lam + 1], d2), plus(times(l4, d3), times(l6, d1))),
+        plus(times(F[lam + 2], d3), plus(times(l4, d2), times(l5, d1))),
+    )
+    for k in range(4):
+        r = plus(own[k], load3(F, f + 3 * k))
+        r = plus(r, times(-F[par + 4 * k], g))
+        for j in range(4):
+            r = plus(r, times(F[par + 4 * k + j], load3(F, a + 3 * j)))
+        store3(F, x + 3 * k, times(s, r))
+    store3(F, x + 12, (0.5 * dot(d1, d1) - 0.5, 0.5 * dot(d2, d2) - 0.5, 0.5 * dot(d3, d3) - 0.5))
+    store3(F, x + 15, (dot(d2, d3), dot(d1, d3), dot(d1, d2)))
+
+
+@jit
+def tangent(
+    F: Any, par: int, q: int, y: int, v: int, a: int, f: int, d: int, S: int, ld: int
+) -> None:
+    """Add w_M W (x) I + w_K Lambda (x) I and the gradients of the six rows."""
+    wM, wK = F[W_M], F[W_K]
+    lam = a + 12
+    for k in range(4):
+        for j in range(4):
+            add_identity(F, S + 3 * k * ld + 3 * j, ld, wM * F[par + 4 * k + j])
+    for i in range(3):
+        add_identity(F, S + 3 * (i + 1) * (ld + 1), ld, wK * F[lam + i])
+        # row i: d_i on director i; row 3 + i: the two other directors, crosswise
+        j, k = (i + 1) % 3, (i + 2) % 3
+        add_identity(F, S + 3 * (j + 1) * ld + 3 * (k + 1), ld, wK * F[lam + 3 + i])
+        add_identity(F, S + 3 * (k + 1) * ld + 3 * (j + 1), ld, wK * F[lam + 3 + i])
+        for c in range(3):
+            di, dj, dk = F[q + 3 + 3 * i + c], F[q + 3 + 3 * j + c], F[q + 3 + 3 * k + c]
+            ci, cj, ck = 3 + 3 * i + c, 3 + 3 * j + c, 3 + 3 * k + c
+            F[S + (12 + i) * ld + ci] += di
+            F[S + ci * ld + 12 + i] += di
+            F[S + (15 + i) * ld + cj] += dk
+            F[S + cj * ld + 15 + i] += dk
+            F[S + (15 + i) * ld + ck] += dj
+            F[S + ck * ld + 15 + i] += dj
+
+
+@jit
+def maps(
+    F: Any, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int, rate: int
+) -> None:
+    """Write w (x) I, the same for test and trial; the velocity does not depend on q."""
+    for k in range(4):
+        for i in range(3):
+            for j in range(3):
+                value = F[w + k] if i == j else 0.0
+                F[P + 9 * k + 3 * i + j] = value
+                F[PT + 9 * k + 3 * i + j] = value
+                if rate:
+                    F[DP + 9 * k + 3 * i + j] = 0.0
+
+
+@jit
+def own_rates(F: Any, q: int, y: int, yd: int, ydd: int, rate: int, second: int) -> None:
+    """Write both derivatives of the six rows."""
+    for i in range(3):
+        a, b = y + 3 + 3 * ((i + 1) % 3), y + 3 + 3 * ((i + 2) % 3)
+        ad, bd, add, bdd = a - y + yd, b - y + yd, a - y + ydd, b - y + ydd
+        c, cd, cdd = y + 3 + 3 * i, yd + 3 + 3 * i, ydd + 3 + 3 * i
+        C, Cd, Cdd = load3(F, c), load3(F, cd), load3(F, cdd)
+        A, Ad, Add = load3(F, a), load3(F, ad), load3(F, add)
+        B, Bd, Bdd = load3(F, b), load3(F, bd), load3(F, bdd)
+        F[rate + i] = dot(C, Cd)
+        F[rate + 3 + i] = dot(A, Bd) + dot(Ad, B)
+        F[second + i] = dot(Cd, Cd) + dot(C, Cdd)
+        F[second + 3 + i] = dot(A, Bdd) + 2 * dot(Ad, Bd) + dot(Add, B)
+
+
+DIRECTORS = Formulation(
+    name="directors",
+    velocities=("x", "y", "z", *(f"d{k}_{c}" for k in "123" for c in "xyz")),
+    velocity_kinds=(TRANSLATION,) * 3 + (DIRECTOR,) * 9,
+    own_rows=("|d1|", "|d2|", "|d3|", "d2.d3", "d1.d3", "d1.d2"),
+    own_kinds=(OWN,) * 6,
+    n_q=12,
+    axes=True,
+    constants=constants,
+    initial=initial,
+    retract=retract,
+    face=face,
+    face_velocity=face_velocity,
+    face_acceleration=face_acceleration,
+    residual=residual,
+    tangent=tangent,
+    maps=maps,
+    own_rates=own_rates,
+)

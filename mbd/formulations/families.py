@@ -1,0 +1,127 @@
+"""Floor 1. Loops over all bodies of one formulation, made from the laws for one body.
+
+The record of a family at ``I[k]``: number of nodes, where their records begin, number of
+attachments, where the pairs (attachment, node) begin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from mbd.algebra import memory as m
+from mbd.algebra.jit import kernel
+from mbd.algebra.memory import (
+    ATT_DP,
+    ATT_P,
+    ATT_PT,
+    ATT_RATE,
+    ATT_W,
+    NODE_LD,
+    NODE_PAR,
+    NODE_Q,
+    NODE_S,
+    NODE_SIZE,
+    NODE_U,
+    NODE_Y,
+)
+from mbd.formulations.formulation import Formulation
+
+__all__ = ["Family", "family"]
+
+A, D, FY, Q, QN, V, X, Y, YD, YDD = m.A, m.D, m.FY, m.Q, m.QN, m.V, m.X, m.Y, m.YD, m.YDD
+AL, SCALE_R = m.AL, m.SCALE_R
+
+
+@dataclass(frozen=True)
+class Family:
+    """The kernels of one formulation, one for each stage of an evaluation."""
+
+    place: Any
+    residual: Any
+    maps: Any
+    tangent: Any
+    rates: Any
+
+
+def _place(retract: Callable[..., Any], face: Callable[..., Any], rate: Callable[..., Any]) -> Any:
+    @kernel
+    def place(I: Any, F: Any, k: int) -> None:
+        """Move every node to q = q_n [+] d and show its face; clear the face force."""
+        for e in range(I[k]):
+            i = I[k + 1] + e * NODE_SIZE
+            q, y = I[Q] + I[i + NODE_Q], I[Y] + I[i + NODE_Y]
+            retract(F, I[QN] + I[i + NODE_Q], I[D] + I[i + NODE_U], q)
+            face(F, q, y)
+            rate(F, q, y, I[V] + I[i + NODE_U], I[YD] + I[i + NODE_Y])
+            f = I[FY] + I[i + NODE_Y]
+            for j in range(12):
+                F[f + j] = 0.0
+
+    return place
+
+
+def _residual(law: Callable[..., Any]) -> Any:
+    @kernel
+    def residual(I: Any, F: Any, k: int) -> None:
+        """Write the residual of every node."""
+        for e in range(I[k]):
+            i = I[k + 1] + e * NODE_SIZE
+            u, y = I[i + NODE_U], I[i + NODE_Y]
+            law(F, I[i + NODE_PAR], I[Q] + I[i + NODE_Q], I[Y] + y, I[V] + u, I[A] + u,
+                I[FY] + y, I[X] + u, F[SCALE_R])  # fmt: skip
+
+    return residual
+
+
+def _tangent(law: Callable[..., Any]) -> Any:
+    @kernel
+    def tangent(I: Any, F: Any, k: int) -> None:
+        """Add the diagonal block of every node."""
+        for e in range(I[k]):
+            i = I[k + 1] + e * NODE_SIZE
+            u, y = I[i + NODE_U], I[i + NODE_Y]
+            law(F, I[i + NODE_PAR], I[Q] + I[i + NODE_Q], I[Y] + y, I[V] + u, I[A] + u,
+                I[FY] + y, I[D] + u, I[i + NODE_S], I[i + NODE_LD])  # fmt: skip
+
+    return tangent
+
+
+def _maps(law: Callable[..., Any]) -> Any:
+    @kernel
+    def maps(I: Any, F: Any, k: int) -> None:
+        """Write the maps of every attachment."""
+        for e in range(I[k + 2]):
+            a, i = I[I[k + 3] + 2 * e], I[I[k + 3] + 2 * e + 1]
+            u = I[i + NODE_U]
+            law(F, I[Q] + I[i + NODE_Q], I[Y] + I[i + NODE_Y], I[V] + u, I[D] + u, I[a + ATT_W],
+                I[a + ATT_P], I[a + ATT_PT], I[a + ATT_DP], I[a + ATT_RATE])  # fmt: skip
+
+    return maps
+
+
+def _rates(acceleration: Callable[..., Any], own: Callable[..., Any], n_v: int) -> Any:
+    @kernel
+    def rates(I: Any, F: Any, k: int) -> None:
+        """Write the acceleration of every face; of own rows both derivatives (to AL and X)."""
+        for e in range(I[k]):
+            i = I[k + 1] + e * NODE_SIZE
+            u, y, q = I[i + NODE_U], I[i + NODE_Y], I[Q] + I[i + NODE_Q]
+            acceleration(F, q, I[Y] + y, I[V] + u, I[A] + u, I[YDD] + y)
+            own(F, q, I[Y] + y, I[YD] + y, I[YDD] + y, I[AL] + u + n_v, I[X] + u + n_v)
+
+    return rates
+
+
+@cache
+def family(law: Formulation) -> Family:
+    """Return the kernels of a formulation."""
+    return Family(
+        place=_place(law.retract, law.face, law.face_velocity),
+        residual=_residual(law.residual),
+        maps=_maps(law.maps),
+        tangent=_tangent(law.tangent),
+        rates=_rates(law.face_acceleration, law.own_rates, law.n_v),
+    )

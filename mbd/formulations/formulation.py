@@ -1,0 +1,93 @@
+r"""Floor 1. What a choice of coordinates is: declared facts and a few laws for one body.
+
+Every body shows the rest of the system the same *face*, an origin and three directors,
+:math:`y = (r, d_1, d_2, d_3) \in R^{12}`. A formulation says how its coordinates make the face and
+what a force on the face does to its equations; ``families.py`` runs that for all bodies of a kind.
+
+The laws work in place on the flat buffer ``F``; every other argument is an index into it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Formulation", "Law"]
+
+Law = Callable[..., Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Formulation:
+    r"""One choice of coordinates.
+
+    Parameters
+    ----------
+    name : str
+        What a user writes as ``formulation=``.
+    velocities, own_rows : tuple of str
+        Names of the entries of v and of the formulation's own constraint rows.
+    velocity_kinds, own_kinds : tuple of int
+        Kind of each (see ``algebra/memory.py``), for scaling and convergence.
+    n_q : int
+        Number of stored coordinates.
+    axes : bool
+        False if the face has an origin only (a point).
+    constants : callable
+        ``(mass, center_of_mass, second_moments) -> (n_par,)`` array; second moments
+        :math:`E = \int\rho\rho^T dm` about the origin of the body frame [kg m^2].
+    initial : callable
+        ``(position, rotation, velocity, angular_velocity) -> q, v``.
+    retract : law
+        ``(F, q0, d, q)``: q = q0 [+] d.
+    face : law
+        ``(F, q, y)``: the 12 numbers of the face.
+    face_velocity : law
+        ``(F, q, y, v, yd)``: :math:`\dot y = Y v`.
+    face_acceleration : law
+        ``(F, q, y, v, a, ydd)``: :math:`\ddot y = Y \dot v + \dot Y v`.
+    residual : law
+        ``(F, par, q, y, v, a, f, x, s)``: with the face force at f, the scaled residual
+        x[:n_v] = s (inertia - weight + Z^T f_y + own B^T lam); own rows Phi to x[n_v:].
+        The multipliers of the own rows stand behind the accelerations, at a + n_v.
+    tangent : law
+        ``(F, par, q, y, v, a, f, d, S, ld)``: add w_M M + w_G G + w_K (K + C) T and the blocks of
+        the own rows to the matrix at F[S], rows ld apart.
+    maps : law
+        ``(F, q, y, v, d, w, P, PT, DP, rate)``: for the weights at w the (n_v, 3) matrices
+        test map P = Z^T w, trial map PT = (Y T)^T w, and, if rate, the derivative of the velocity
+        of the weighted point, DP = (d(Y v)/dq T)^T w.
+    own_rates : law
+        ``(F, q, y, yd, ydd, rate, second)``: first and second time derivative of the own rows.
+    """
+
+    name: str
+    velocities: tuple[str, ...]
+    velocity_kinds: tuple[int, ...]
+    own_rows: tuple[str, ...]
+    own_kinds: tuple[int, ...]
+    n_q: int
+    axes: bool
+    constants: Callable[[float, np.ndarray, np.ndarray], np.ndarray]
+    initial: Callable[..., tuple[np.ndarray, np.ndarray]]
+    retract: Law
+    face: Law
+    face_velocity: Law
+    face_acceleration: Law
+    residual: Law
+    tangent: Law
+    maps: Law
+    own_rates: Law
+
+    @property
+    def n_v(self) -> int:
+        """Number of velocities."""
+        return len(self.velocities)
+
+    @property
+    def n_own(self) -> int:
+        """Number of own constraint rows."""
+        return len(self.own_rows)

@@ -1,0 +1,108 @@
+r"""Floor 1. ``point``: a mass point. Its face has an origin and no axes: q = x, M = m I.
+
+Joints and springs may hold it by its origin; whatever needs axes refuses it by name.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mbd.algebra.jit import jit
+from mbd.algebra.memory import GX, TRANSLATION, W_M
+from mbd.algebra.vec import add_identity, load3, minus, plus, store3, times
+from mbd.formulations.formulation import Formulation
+
+__all__ = ["POINT"]
+
+
+def constants(mass: float, center: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return the mass."""
+    return np.array([mass])
+
+
+def initial(
+    position: np.ndarray, rotation: np.ndarray, velocity: np.ndarray, omega: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return position and velocity."""
+    return position.copy(), velocity.copy()
+
+
+@jit
+def retract(F: Any, q0: int, d: int, q: int) -> None:
+    """Write q0 + d."""
+    store3(F, q, plus(load3(F, q0), load3(F, d)))
+
+
+@jit
+def face(F: Any, q: int, y: int) -> None:
+    """Write the origin; the directors stay zero."""
+    store3(F, y, load3(F, q))
+
+
+@jit
+def face_velocity(F: Any, q: int, y: int, v: int, yd: int) -> None:
+    """Write the velocity of the origin."""
+    store3(F, yd, load3(F, v))
+
+
+@jit
+def face_acceleration(F: Any, q: int, y: int, v: int, a: int, ydd: int) -> None:
+    """Write the acceleration of the origin."""
+    store3(F, ydd, load3(F, a))
+
+
+@jit
+def residual(F: Any, par: int, q: int, y: int, v: int, a: int, f: int, x: int, s: float) -> None:
+    """Write s (m (a - g) + f)."""
+    r = plus(times(F[par], minus(load3(F, a), load3(F, GX))), load3(F, f))
+    store3(F, x, times(s, r))
+
+
+@jit
+def tangent(
+    F: Any, par: int, q: int, y: int, v: int, a: int, f: int, d: int, S: int, ld: int
+) -> None:
+    """Add w_M m I."""
+    add_identity(F, S, ld, F[W_M] * F[par])
+
+
+@jit
+def maps(
+    F: Any, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int, rate: int
+) -> None:
+    """Write w_0 I."""
+    for i in range(3):
+        for j in range(3):
+            value = F[w] if i == j else 0.0
+            F[P + 3 * i + j] = value
+            F[PT + 3 * i + j] = value
+            if rate:
+                F[DP + 3 * i + j] = 0.0
+
+
+@jit
+def own_rates(F: Any, q: int, y: int, yd: int, ydd: int, rate: int, second: int) -> None:
+    """No own rows."""
+
+
+POINT = Formulation(
+    name="point",
+    velocities=("x", "y", "z"),
+    velocity_kinds=(TRANSLATION,) * 3,
+    own_rows=(),
+    own_kinds=(),
+    n_q=3,
+    axes=False,
+    constants=constants,
+    initial=initial,
+    retract=retract,
+    face=face,
+    face_velocity=face_velocity,
+    face_acceleration=face_acceleration,
+    residual=residual,
+    tangent=tangent,
+    maps=maps,
+    own_rates=own_rates,
+)

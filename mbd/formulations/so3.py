@@ -1,0 +1,249 @@
+r"""Floor 1. ``so3``: the rigid body on R^3 x SO(3), inertial components (Kynema's rigid body).
+
+:math:`q = (x, p)` with the unit quaternion p of R, :math:`v = (\dot x, \omega)`,
+:math:`q \boxplus \Delta = (x + \Delta_x, \exp(\tilde\Delta_\theta) R)`. With
+:math:`\eta` the offset of the centre of mass and :math:`\varrho` the inertia about the origin of
+the body frame, both in inertial components, and :math:`\ddot u` the acceleration of the origin
+less gravity,
+
+.. math::
+   M &= \begin{bmatrix} mI & m\tilde\eta^T \\ m\tilde\eta & \varrho \end{bmatrix}, \qquad
+   g = \begin{bmatrix} m\tilde\omega\tilde\omega\eta \\ \tilde\omega\varrho\omega \end{bmatrix} \\
+   G &= \begin{bmatrix} 0 & (\widetilde{\tilde\omega m\eta})^T + \tilde\omega m\tilde\eta^T \\
+        0 & \tilde\omega\varrho - \widetilde{\varrho\omega} \end{bmatrix} \\
+   K &= \begin{bmatrix} 0 & (\dot{\tilde\omega}+\tilde\omega\tilde\omega)m\tilde\eta^T \\
+        0 & \tilde{\ddot u}m\tilde\eta + \varrho\dot{\tilde\omega} - \widetilde{\varrho\dot\omega}
+        + \tilde\omega(\varrho\tilde\omega - \widetilde{\varrho\omega}) \end{bmatrix}
+
+References
+----------
+.. [1] Kynema documentation, "Rigid body", Eqs. (5), (6).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mbd.algebra.jit import jit
+from mbd.algebra.memory import GX, ROTATION, TRANSLATION, W_G, W_K, W_M
+from mbd.algebra.rotations import quaternion_from_matrix
+from mbd.algebra.so3 import (
+    quaternion_exp,
+    quaternion_matrix,
+    quaternion_product,
+    tangent,
+)
+from mbd.algebra.vec import (
+    add_identity,
+    add_mat,
+    cross,
+    dot,
+    load3,
+    load9,
+    mat_mat,
+    mat_mat_t,
+    mat_plus,
+    mat_tilde,
+    mat_vec,
+    minus,
+    outer,
+    plus,
+    store3,
+    tilde,
+    tilde_mat,
+    times,
+    vec_mat,
+    weighted,
+)
+from mbd.formulations.formulation import Formulation
+
+__all__ = ["SO3"]
+
+
+def constants(mass: float, center: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return (m, m eta, inertia about the origin of the body frame) in body axes."""
+    inertia = np.trace(second) * np.eye(3) - second
+    return np.concatenate([[mass], mass * center, inertia.ravel()])
+
+
+def initial(
+    position: np.ndarray, rotation: np.ndarray, velocity: np.ndarray, omega: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return q = (x, p) and v = (velocity, omega), inertial components."""
+    q = np.concatenate([position, quaternion_from_matrix(rotation)])
+    return q, np.concatenate([velocity, omega])
+
+
+@jit
+def retract(F: Any, q0: int, d: int, q: int) -> None:
+    """Write x + d_x and exp(d_theta) R, the quaternion at unit length."""
+    store3(F, q, plus(load3(F, q0), load3(F, d)))
+    p = (F[q0 + 3], F[q0 + 4], F[q0 + 5], F[q0 + 6])
+    p = quaternion_product(quaternion_exp(load3(F, d + 3)), p)
+    s = 1.5 - 0.5 * (p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3])
+    F[q + 3] = s * p[0]
+    F[q + 4] = s * p[1]
+    F[q + 5] = s * p[2]
+    F[q + 6] = s * p[3]
+
+
+@jit
+def rotation(F: Any, y: int) -> Any:
+    """Return R, whose columns are the directors of the face."""
+    return (
+        F[y + 3], F[y + 6], F[y + 9],
+        F[y + 4], F[y + 7], F[y + 10],
+        F[y + 5], F[y + 8], F[y + 11],
+    )  # fmt: skip
+
+
+@jit
+def face(F: Any, q: int, y: int) -> None:
+    """Write x and the columns of R."""
+    R = quaternion_matrix((F[q + 3], F[q + 4], F[q + 5], F[q + 6]))
+    store3(F, y, load3(F, q))
+    store3(F, y + 3, (R[0], R[3], R[6]))
+    store3(F, y + 6, (R[1], R[4], R[7]))
+    store3(F, y + 9, (R[2], R[5], R[8]))
+
+
+@jit
+def face_velocity(F: Any, q: int, y: int, v: int, yd: int) -> None:
+    """Write the velocity of the origin and omega x d_k."""
+    omega = load3(F, v + 3)
+    store3(F, yd, load3(F, v))
+    for k in range(3, 12, 3):
+        store3(F, yd + k, cross(omega, load3(F, y + k)))
+
+
+@jit
+def face_acceleration(F: Any, q: int, y: int, v: int, a: int, ydd: int) -> None:
+    """Write the acceleration of the origin and of the directors."""
+    omega, alpha = load3(F, v + 3), load3(F, a + 3)
+    store3(F, ydd, load3(F, a))
+    for k in range(3, 12, 3):
+        d = load3(F, y + k)
+        store3(F, ydd + k, plus(cross(alpha, d), cross(omega, cross(omega, d))))
+
+
+@jit
+def residual(F: Any, par: int, q: int, y: int, v: int, a: int, f: int, x: int, s: float) -> None:
+    """Write s (M v' + g - weight + Z^T f_y); the rotational part is formed in body axes."""
+    R = rotation(F, y)
+    omega, alpha = load3(F, v + 3), load3(F, a + 3)
+    u = minus(load3(F, a), load3(F, GX))
+    eta = mat_vec(R, load3(F, par + 1))
+    J = load9(F, par + 4)
+    w = vec_mat(omega, R)
+    torque = mat_vec(R, plus(mat_vec(J, vec_mat(alpha, R)), cross(w, mat_vec(J, w))))
+    force = plus(times(F[par], u), plus(cross(alpha, eta), cross(omega, cross(omega, eta))))
+    torque = plus(torque, cross(eta, u))
+    force = plus(force, load3(F, f))
+    for k in range(3, 12, 3):
+        torque = plus(torque, cross(load3(F, y + k), load3(F, f + k)))
+    store3(F, x, times(s, force))
+    store3(F, x + 3, times(s, torque))
+
+
+@jit
+def add_tangent(
+    F: Any, par: int, q: int, y: int, v: int, a: int, f: int, d: int, S: int, ld: int
+) -> None:
+    """Add w_M M + w_G G + w_K (K + C) T."""
+    wM, wG, wK = F[W_M], F[W_G], F[W_K]
+    R = rotation(F, y)
+    omega, alpha = load3(F, v + 3), load3(F, a + 3)
+    u = minus(load3(F, a), load3(F, GX))
+    J = mat_mat_t(mat_mat(R, load9(F, par + 4)), R)
+    T = tangent(load3(F, d + 3))
+
+    # K_rr, with the curvature C = sum_k d_k f_k^T - (f_k . d_k) I
+    K = mat_plus(mat_tilde(J, alpha), -1.0, tilde(mat_vec(J, alpha)))
+    B = mat_plus(mat_tilde(J, omega), -1.0, tilde(mat_vec(J, omega)))
+    K = mat_plus(K, 1.0, tilde_mat(omega, B))
+    trace = 0.0
+    for k in range(3, 12, 3):
+        dk, fk = load3(F, y + k), load3(F, f + k)
+        K = mat_plus(K, 1.0, outer(dk, fk))
+        trace += dot(dk, fk)
+    K = mat_plus(K, -trace, (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0))
+    G = mat_plus(tilde_mat(omega, J), -1.0, tilde(mat_vec(J, omega)))
+
+    add_identity(F, S, ld, wM * F[par])
+    add_mat(F, S + 3 * ld + 3, ld, wM, J)
+    add_mat(F, S + 3 * ld + 3, ld, wG, G)
+    body = load3(F, par + 1)
+    if body[0] != 0.0 or body[1] != 0.0 or body[2] != 0.0:
+        eta = mat_vec(R, body)
+        E = tilde(eta)
+        K = mat_plus(K, 1.0, tilde_mat(u, E))
+        WE = tilde_mat(omega, E)
+        # -(dG), -(dK) of the upper right block
+        upper = mat_plus(tilde(cross(omega, eta)), 1.0, WE)
+        stiff = mat_mat(mat_plus(tilde_mat(alpha, E), 1.0, tilde_mat(omega, WE)), T)
+        add_mat(F, S + 3, ld, -wM, E)
+        add_mat(F, S + 3, ld, -wG, upper)
+        add_mat(F, S + 3, ld, -wK, stiff)
+        add_mat(F, S + 3 * ld, ld, wM, E)
+    add_mat(F, S + 3 * ld + 3, ld, wK, mat_mat(K, T))
+
+
+@jit
+def maps(
+    F: Any, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int, rate: int
+) -> None:
+    """Write P = [w0 I; tilde(b)], PT = [w0 I; T^T tilde(b)], DP = [0; -T^T tilde(b) tilde(omega)]."""
+    w0 = F[w]
+    b = minus(weighted(F, y, w), times(w0, load3(F, y)))
+    T = tangent(load3(F, d + 3))
+    B = tilde(b)
+    TB = (
+        *vec_mat((B[0], B[3], B[6]), T),
+        *vec_mat((B[1], B[4], B[7]), T),
+        *vec_mat((B[2], B[5], B[8]), T),
+    )
+    for k in range(9):
+        F[P + k] = 0.0
+        F[PT + k] = 0.0
+        F[P + 9 + k] = B[k]
+    for i in range(3):
+        F[P + 4 * i] = w0
+        F[PT + 4 * i] = w0
+        for j in range(3):
+            F[PT + 9 + 3 * i + j] = TB[3 * j + i]
+    if rate:
+        W = tilde(load3(F, v + 3))
+        for i in range(3):
+            for j in range(3):
+                F[DP + 3 * i + j] = 0.0
+                F[DP + 9 + 3 * i + j] = -(
+                    TB[i] * W[j] + TB[3 + i] * W[3 + j] + TB[6 + i] * W[6 + j]
+                )
+
+
+@jit
+def own_rates(F: Any, q: int, y: int, yd: int, ydd: int, rate: int, second: int) -> None:
+    """No own rows."""
+
+
+SO3 = Formulation(
+    name="so3",
+    velocities=("x", "y", "z", "theta_x", "theta_y", "theta_z"),
+    velocity_kinds=(TRANSLATION,) * 3 + (ROTATION,) * 3,
+    own_rows=(),
+    own_kinds=(),
+    n_q=7,
+    axes=True,
+    constants=constants,
+    initial=initial,
+    retract=retract,
+    face=face,
+    face_velocity=face_velocity,
+    face_acceleration=face_acceleration,
+    residual=residual,
+    tangent=add_tangent,
+    maps=maps,
+    own_rates=own_rates,
+)

@@ -1,0 +1,95 @@
+"""Floor 1. What an interaction is to the model: attachments, own rows, numbers, kernels.
+
+A table holds all elements of one kind. The record of an element is laid out as
+
+    attachments | first row | numbers | memory | law | B, ld, Bt, ld per attachment | K, ld per pair
+
+where B is the block (rows of the element) x (velocities of the attachment's node), Bt its
+transpose's place, K the block (node of a) x (node of b); -1 where there is none (ground).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Attachment", "Element", "Kind"]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of interaction: declared facts and the kernels that run for all of it.
+
+    Parameters
+    ----------
+    name : str
+    n_attachments, n_rows : int
+    pairs : tuple of (int, int)
+        Which pairs of attachments are coupled by the element's stiffness.
+    forces : kernel
+        Adds face forces; writes the rows Phi.
+    tangent : kernel
+        Adds blocks of the matrix.
+    rates : kernel or None
+        Writes both time derivatives of the rows.
+    accept : kernel or None
+        Runs once after every accepted step, for elements with a memory.
+    damped : bool
+        Whether forces depend on velocities (then the maps of the velocity are formed).
+    """
+
+    name: str
+    n_attachments: int
+    n_rows: int
+    pairs: tuple[tuple[int, int], ...]
+    forces: Any
+    tangent: Any
+    rates: Any = None
+    accept: Any = None
+    damped: bool = False
+
+    @property
+    def size(self) -> int:
+        """Length of one record."""
+        return self.fields + 4 * self.n_attachments * bool(self.n_rows) + 2 * len(self.pairs)
+
+    @property
+    def fields(self) -> int:
+        """Length of the part of a record before the blocks."""
+        return self.n_attachments + 4
+
+
+@dataclass(frozen=True)
+class Attachment:
+    """A point (weights with w0 = 1) or a vector (w0 = 0) fixed to the face of a body."""
+
+    body: str
+    weights: tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
+class Element:
+    """One element of a kind, as a part of the model describes it.
+
+    Parameters
+    ----------
+    kind : Kind
+    attachments : sequence of Attachment
+    numbers : sequence of float
+        Constants, laid out as the kernels of the kind expect.
+    memory : sequence of float
+        Initial values of the numbers that change at accepted steps.
+    rows, row_kinds : sequence
+        Names and kinds (force or moment) of the constraint rows.
+    law : object or None
+        A user's law, as prepared by ``laws.py``.
+    """
+
+    kind: Kind
+    attachments: Sequence[Attachment]
+    numbers: Sequence[float] = ()
+    memory: Sequence[float] = ()
+    rows: Sequence[str] = ()
+    row_kinds: Sequence[int] = ()
+    law: Any = field(default=None, compare=False)

@@ -1,0 +1,167 @@
+r"""Floor 1. Scalars of faces, with gradient and Hessian: what scalar rows and springs are made of.
+
+A measure u of n attachments :math:`x_a \in R^3` has
+
+.. math:: \frac{\partial u}{\partial x_a} = g_a, \qquad
+   \frac{\partial^2 u}{\partial x_a \partial x_b} = h_{ab} I + \kappa\, g_a g_b^T
+      - g_a n_b^T - n_a g_b^T .
+
+======== ================================ ===========================================
+DOT      :math:`a\cdot b`                 a, b
+OFFSET   :math:`a\cdot(P - Q)`            a, P, Q
+SQUARE   :math:`\tfrac12|Q - P|^2`        P, Q
+LENGTH   :math:`|Q - P|`                  P, Q
+ANGLE    of b in the plane of a1, a2      a1, a2, b:  atan2(a2.b, a1.b), unwrapped
+TWIST    :math:`\tfrac12(a_2\cdot b_3 - a_3\cdot b_2)`  a2, a3, b2, b3
+======== ================================ ===========================================
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from mbd.algebra.jit import jit
+from mbd.algebra.vec import add3, dot, load3, minus, plus, store3, times
+
+__all__ = ["ANGLE", "DOT", "LENGTH", "OFFSET", "SQUARE", "TWIST", "Measure"]
+
+# places in the scratch space: vectors, their rates, gradient, n, h (4x4), Hessian times rate
+XA, XD, GRAD, NORMAL, HESS, HXD, LAW_IN, LAW_OUT, KAPPA = 0, 12, 24, 36, 48, 64, 76, 80, 84
+
+
+@dataclass(frozen=True, eq=False)
+class Measure:
+    """A scalar of faces.
+
+    ``law(F, s)`` reads the vectors at F[s + XA], writes gradient, n, h and kappa, returns u.
+    ``pairs`` are the (a, b) with a Hessian of their own (h or, if ``curved``, all).
+    """
+
+    name: str
+    n: int
+    pairs: tuple[tuple[int, int], ...]
+    law: Callable[..., Any]
+    curved: bool = False
+    periodic: bool = False
+
+    @property
+    def all_pairs(self) -> tuple[tuple[int, int], ...]:
+        """All pairs of attachments, as a spring couples them."""
+        return tuple((a, b) for a in range(self.n) for b in range(self.n))
+
+
+@jit
+def _clear(F: Any, s: int) -> None:
+    for i in range(GRAD, HXD):
+        F[s + i] = 0.0
+    F[s + KAPPA] = 0.0
+
+
+@jit
+def _h(F: Any, s: int, a: int, b: int, value: float) -> None:
+    F[s + HESS + 4 * a + b] = value
+    F[s + HESS + 4 * b + a] = value
+
+
+@jit
+def dot_law(F: Any, s: int) -> float:
+    """Return a . b."""
+    _clear(F, s)
+    a, b = load3(F, s), load3(F, s + 3)
+    store3(F, s + GRAD, b)
+    store3(F, s + GRAD + 3, a)
+    _h(F, s, 0, 1, 1.0)
+    return dot(a, b)
+
+
+@jit
+def offset_law(F: Any, s: int) -> float:
+    """Return a . (P - Q)."""
+    _clear(F, s)
+    a, d = load3(F, s), minus(load3(F, s + 3), load3(F, s + 6))
+    store3(F, s + GRAD, d)
+    store3(F, s + GRAD + 3, a)
+    store3(F, s + GRAD + 6, times(-1.0, a))
+    _h(F, s, 0, 1, 1.0)
+    _h(F, s, 0, 2, -1.0)
+    return dot(a, d)
+
+
+@jit
+def square_law(F: Any, s: int) -> float:
+    """Return |Q - P|^2 / 2."""
+    _clear(F, s)
+    d = minus(load3(F, s + 3), load3(F, s))
+    store3(F, s + GRAD, times(-1.0, d))
+    store3(F, s + GRAD + 3, d)
+    _h(F, s, 0, 0, 1.0)
+    _h(F, s, 1, 1, 1.0)
+    _h(F, s, 0, 1, -1.0)
+    return 0.5 * dot(d, d)
+
+
+@jit
+def length_law(F: Any, s: int) -> float:
+    """Return |Q - P|; where the points meet the direction is zero and so is the force."""
+    _clear(F, s)
+    d = minus(load3(F, s + 3), load3(F, s))
+    u = math.sqrt(dot(d, d))
+    if u < 1e-12:
+        return 0.0
+    store3(F, s + GRAD, times(-1.0 / u, d))
+    store3(F, s + GRAD + 3, times(1.0 / u, d))
+    _h(F, s, 0, 0, 1.0 / u)
+    _h(F, s, 1, 1, 1.0 / u)
+    _h(F, s, 0, 1, -1.0 / u)
+    F[s + KAPPA] = -1.0 / u
+    return u
+
+
+@jit
+def angle_law(F: Any, s: int) -> float:
+    r"""Return the angle; with c = a1.b, s = a2.b: g = (c ds - s dc)/r^2, n = (c dc + s ds)/r^2."""
+    _clear(F, s)
+    a1, a2, b = load3(F, s), load3(F, s + 3), load3(F, s + 6)
+    C, S = dot(a1, b), dot(a2, b)
+    r = C * C + S * S
+    if r < 1e-24:
+        return 0.0
+    c, t = C / r, S / r
+    store3(F, s + GRAD, times(-t, b))
+    store3(F, s + GRAD + 3, times(c, b))
+    store3(F, s + GRAD + 6, minus(times(c, a2), times(t, a1)))
+    store3(F, s + NORMAL, times(c, b))
+    store3(F, s + NORMAL + 3, times(t, b))
+    store3(F, s + NORMAL + 6, plus(times(c, a1), times(t, a2)))
+    _h(F, s, 0, 2, -t)
+    _h(F, s, 1, 2, c)
+    return math.atan2(S, C)
+
+
+@jit
+def twist_law(F: Any, s: int) -> float:
+    """Return (a2 . b3 - a3 . b2) / 2."""
+    _clear(F, s)
+    a2, a3, b2, b3 = load3(F, s), load3(F, s + 3), load3(F, s + 6), load3(F, s + 9)
+    add3(F, s + GRAD, 0.5, b3)
+    add3(F, s + GRAD + 3, -0.5, b2)
+    add3(F, s + GRAD + 6, -0.5, a3)
+    add3(F, s + GRAD + 9, 0.5, a2)
+    _h(F, s, 0, 3, 0.5)
+    _h(F, s, 1, 2, -0.5)
+    return 0.5 * (dot(a2, b3) - dot(a3, b2))
+
+
+def _both(*pairs: tuple[int, int]) -> tuple[tuple[int, int], ...]:
+    return tuple(sorted({p for a, b in pairs for p in ((a, b), (b, a))}))
+
+
+DOT = Measure("dot", 2, _both((0, 1)), dot_law)
+OFFSET = Measure("offset", 3, _both((0, 1), (0, 2)), offset_law)
+SQUARE = Measure("square", 2, _both((0, 0), (1, 1), (0, 1)), square_law)
+LENGTH = Measure("length", 2, _both((0, 0), (1, 1), (0, 1)), length_law, curved=True)
+ANGLE = Measure("angle", 3, _both((0, 2), (1, 2)), angle_law, curved=True, periodic=True)
+TWIST = Measure("twist", 4, _both((0, 3), (1, 2)), twist_law)

@@ -1,0 +1,182 @@
+r"""Floor 1. Constraint rows on faces, the primitives from which every joint is made.
+
+======== ============================== ==============================================
+COINCIDE :math:`P - Q = 0` (3 rows)     P on the first face, Q on the second
+row(DOT) :math:`a\cdot b - c = 0`       a vector of each face
+OFFSET   :math:`a\cdot(P-Q) - c = 0`    a and P on the first face, Q on the second
+SQUARE   :math:`\tfrac12|Q-P|^2 - c`    a distance
+======== ============================== ==============================================
+
+The residual holds :math:`+B^T\lambda`. With P - Q the multipliers of COINCIDE are the force *on the
+second body*.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from mbd.algebra import memory as m
+from mbd.algebra.jit import kernel
+from mbd.algebra.memory import ATT_N, ATT_P, ATT_PT
+from mbd.algebra.vec import dot, load3, minus, store3
+from mbd.interactions.kinds import Kind
+from mbd.interactions.measures import DOT, GRAD, HESS, XA, XD, Measure
+from mbd.interactions.pullback import add_gradient, add_scaled_product, at, push
+
+__all__ = ["COINCIDE", "DOT_ROW", "row"]
+
+A, AL, FY, SCRATCH, W_K, X, Y, YD, YDD = (
+    m.A, m.AL, m.FY, m.SCRATCH, m.W_K, m.X, m.Y, m.YD, m.YDD,
+)  # fmt: skip
+
+
+@kernel
+def coincide_forces(I: Any, F: Any, k: int) -> None:
+    """Write P - Q; add lam at P, -lam at Q."""
+    for e in range(I[k]):
+        i = I[k + 1] + e * I[k + 2]
+        P, Q, u = I[i], I[i + 1], I[i + 2]
+        lam = load3(F, I[A] + u)
+        store3(F, I[X] + u, minus(at(I, F, Y, P), at(I, F, Y, Q)))
+        push(I, F, FY, P, 1.0, lam)
+        push(I, F, FY, Q, -1.0, lam)
+
+
+@kernel
+def coincide_tangent(I: Any, F: Any, k: int) -> None:
+    """Add the 3 x n blocks of B and their transposes."""
+    for e in range(I[k]):
+        i = I[k + 1] + e * I[k + 2]
+        sign = 1.0
+        for side in range(2):
+            a, j = I[i + side], i + 6 + 4 * side
+            P, PT, B, ld, Bt, ldt = I[a + ATT_P], I[a + ATT_PT], I[j], I[j + 1], I[j + 2], I[j + 3]
+            for c in range(I[a + ATT_N]):
+                for r in range(3):
+                    F[B + r * ld + c] += sign * F[PT + 3 * c + r]
+                    F[Bt + c * ldt + r] += sign * F[P + 3 * c + r]
+            sign = -1.0
+
+
+@kernel
+def coincide_rates(I: Any, F: Any, k: int) -> None:
+    """Write both derivatives of P - Q."""
+    for e in range(I[k]):
+        i = I[k + 1] + e * I[k + 2]
+        P, Q, u = I[i], I[i + 1], I[i + 2]
+        store3(F, I[AL] + u, minus(at(I, F, YD, P), at(I, F, YD, Q)))
+        store3(F, I[X] + u, minus(at(I, F, YDD, P), at(I, F, YDD, Q)))
+
+
+@kernel
+def dot_forces(I: Any, F: Any, k: int) -> None:
+    """Write a.b - c; add lam b at a, lam a at b."""
+    for e in range(I[k]):
+        i = I[k + 1] + e * I[k + 2]
+        a, b, u = at(I, F, Y, I[i]), at(I, F, Y, I[i + 1]), I[i + 2]
+        lam = F[I[A] + u]
+        F[I[X] + u] = dot(a, b) - F[I[i + 3]]
+        push(I, F, FY, I[i], lam, b)
+        push(I, F, FY, I[i + 1], lam, a)
+
+
+@kernel
+def dot_tangent(I: Any, F: Any, k: int) -> None:
+    """Add the rows of B, their transposes, and lam P_a P_b^T in both orders."""
+    for e in range(I[k]):
+        i = I[k + 1] + e * I[k + 2]
+        lam = F[W_K] * F[I[A] + I[i + 2]]
+        for side in range(2):
+            a, b, j = I[i + side], I[i + 1 - side], i + 6 + 4 * side
+            n = I[a + ATT_N]
+            g = at(I, F, Y, b)
+            add_gradient(F, I[a + ATT_PT], n, 1.0, g, I[j], 1)
+            add_gradient(F, I[a + ATT_P], n, 1.0, g, I[j + 2], I[j + 3])
+            K = I[i + 14 + 2 * side]
+            if K >= 0:
+                add_scaled_product(F, I[a + ATT_P], n, lam, I[b + ATT_PT], I[b + ATT_N], K,
+                                   I[i + 15 + 2 * side])  # fmt: skip
+
+
+@kernel
+def dot_rates(I: Any, F: Any, k: int) -> None:
+    """Write both derivatives of a.b."""
+    for e in range(I[k]):
+        i = I[k + 1] + e * I[k + 2]
+        u = I[i + 2]
+        a, ad, add = at(I, F, Y, I[i]), at(I, F, YD, I[i]), at(I, F, YDD, I[i])
+        b, bd, bdd = at(I, F, Y, I[i + 1]), at(I, F, YD, I[i + 1]), at(I, F, YDD, I[i + 1])
+        F[I[AL] + u] = dot(a, bd) + dot(ad, b)
+        F[I[X] + u] = dot(a, bdd) + 2 * dot(ad, bd) + dot(add, b)
+
+
+COINCIDE = Kind("coincide", 2, 3, (), coincide_forces, coincide_tangent, coincide_rates)
+DOT_ROW = Kind("dot", 2, 1, DOT.pairs, dot_forces, dot_tangent, dot_rates)
+
+
+@cache
+def row(measure: Measure) -> Kind:
+    """Return the constraint ``measure - c = 0`` as a kind with one row."""
+    law, n, pairs = measure.law, measure.n, measure.pairs
+    n_pairs = len(pairs)
+    fields = n + 4
+    first = tuple(p[0] for p in pairs)
+    second = tuple(p[1] for p in pairs)
+
+    @kernel
+    def forces(I: Any, F: Any, k: int) -> None:
+        s = I[SCRATCH]
+        for e in range(I[k]):
+            i = I[k + 1] + e * I[k + 2]
+            for a in range(n):
+                store3(F, s + XA + 3 * a, at(I, F, Y, I[i + a]))
+            u = I[i + n]
+            F[I[X] + u] = law(F, s) - F[I[i + n + 1]]
+            for a in range(n):
+                push(I, F, FY, I[i + a], F[I[A] + u], load3(F, s + GRAD + 3 * a))
+
+    @kernel
+    def tangent(I: Any, F: Any, k: int) -> None:
+        s = I[SCRATCH]
+        for e in range(I[k]):
+            i = I[k + 1] + e * I[k + 2]
+            for a in range(n):
+                store3(F, s + XA + 3 * a, at(I, F, Y, I[i + a]))
+            law(F, s)
+            lam = F[W_K] * F[I[A] + I[i + n]]
+            for a in range(n):
+                j, at_a = i + fields + 4 * a, I[i + a]
+                g = load3(F, s + GRAD + 3 * a)
+                add_gradient(F, I[at_a + ATT_PT], I[at_a + ATT_N], 1.0, g, I[j], 1)
+                add_gradient(F, I[at_a + ATT_P], I[at_a + ATT_N], 1.0, g, I[j + 2], I[j + 3])
+            for p in range(n_pairs):
+                a, b, j = first[p], second[p], i + fields + 4 * n + 2 * p
+                if I[j] >= 0:
+                    one, two = I[i + a], I[i + b]
+                    add_scaled_product(F, I[one + ATT_P], I[one + ATT_N],
+                                       lam * F[s + HESS + 4 * a + b], I[two + ATT_PT],
+                                       I[two + ATT_N], I[j], I[j + 1])  # fmt: skip
+
+    @kernel
+    def rates(I: Any, F: Any, k: int) -> None:
+        s = I[SCRATCH]
+        for e in range(I[k]):
+            i = I[k + 1] + e * I[k + 2]
+            for a in range(n):
+                store3(F, s + XA + 3 * a, at(I, F, Y, I[i + a]))
+                store3(F, s + XD + 3 * a, at(I, F, YD, I[i + a]))
+            law(F, s)
+            rate = 0.0
+            second_rate = 0.0
+            for a in range(n):
+                g, xd = load3(F, s + GRAD + 3 * a), load3(F, s + XD + 3 * a)
+                rate += dot(g, xd)
+                second_rate += dot(g, at(I, F, YDD, I[i + a]))
+                for b in range(n):
+                    h = F[s + HESS + 4 * a + b]
+                    second_rate += h * dot(xd, load3(F, s + XD + 3 * b))
+            F[I[AL] + I[i + n]] = rate
+            F[I[X] + I[i + n]] = second_rate
+
+    return Kind(f"{measure.name} row", n, 1, pairs, forces, tangent, rates)

@@ -1,0 +1,158 @@
+r"""Floor 1. Springs and dampers on a measure: a tension f(u, du/dt, t) along the gradient.
+
+The residual receives :math:`f g_a` (tension pulls u down). With :math:`k = \partial f/\partial u`,
+:math:`c = \partial f/\partial\dot u` and the Hessian of ``measures.py``,
+
+.. math:: K_{ab} = k\, g_a g_b^T + f H_{ab} + c\, g_a (H\dot x)_b^T, \qquad
+          G_{ab} = c\, g_a g_b^T .
+
+The geometric part :math:`f H_{ab}` has the sign of the tension: a stretched spring stiffens its
+transverse directions, a compressed one softens them.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any
+
+from mbd.algebra import memory as m
+from mbd.algebra.jit import jit, kernel, law_call
+from mbd.algebra.memory import ATT_DP, ATT_N, ATT_P, ATT_PT
+from mbd.algebra.vec import (
+    dot,
+    load3,
+    mat_plus,
+    minus,
+    outer,
+    plus,
+    store3,
+    times,
+)
+from mbd.interactions.kinds import Kind
+from mbd.interactions.measures import (
+    GRAD,
+    HESS,
+    HXD,
+    KAPPA,
+    LAW_IN,
+    LAW_OUT,
+    NORMAL,
+    XA,
+    XD,
+    Measure,
+)
+from mbd.interactions.pullback import add_product, at, push
+
+__all__ = ["spring"]
+
+FY, SCRATCH, T, W_G, W_K, Y, YD = m.FY, m.SCRATCH, m.T, m.W_G, m.W_K, m.Y, m.YD
+_EYE = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+_ZERO = (0.0,) * 9
+
+
+@jit
+def _tension(F: Any, s: int, number: int, law: int, u: float, ud: float) -> Any:
+    """Return f, df/du, df/d(du/dt): k (u - u0) + c du/dt, or the user's law."""
+    if law == 0:
+        k, c, u0 = F[number], F[number + 1], F[number + 2]
+        return k * (u - u0) + c * ud, k, c
+    F[s + LAW_IN] = u
+    F[s + LAW_IN + 1] = ud
+    F[s + LAW_IN + 2] = F[T]
+    law_call(law, F, s + LAW_IN, s + LAW_OUT)
+    return F[s + LAW_OUT], F[s + LAW_OUT + 1], F[s + LAW_OUT + 2]
+
+
+@jit
+def _unwrap(u: float, last: float) -> float:
+    """Return the angle nearest to the last accepted one."""
+    return last + (u - last) - 2 * math.pi * math.floor((u - last) / (2 * math.pi) + 0.5)
+
+
+@cache
+def spring(measure: Measure) -> Kind:
+    """Return the spring-damper on a measure; numbers are (stiffness, damping, reference)."""
+    law, n, periodic = measure.law, measure.n, measure.periodic
+    n_fields = n + 4
+
+    @jit
+    def evaluate(I: Any, F: Any, i: int, s: int) -> Any:
+        for a in range(n):
+            store3(F, s + XA + 3 * a, at(I, F, Y, I[i + a]))
+            store3(F, s + XD + 3 * a, at(I, F, YD, I[i + a]))
+        u = law(F, s)
+        if periodic:
+            u = _unwrap(u, F[I[i + n + 2]])
+        ud = 0.0
+        for a in range(n):
+            ud += dot(load3(F, s + GRAD + 3 * a), load3(F, s + XD + 3 * a))
+        return u, ud
+
+    @kernel
+    def forces(I: Any, F: Any, k: int) -> None:
+        s = I[SCRATCH]
+        for e in range(I[k]):
+            i = I[k + 1] + e * I[k + 2]
+            u, ud = evaluate(I, F, i, s)
+            f, _, _ = _tension(F, s, I[i + n + 1], I[i + n + 3], u, ud)
+            for a in range(n):
+                push(I, F, FY, I[i + a], f, load3(F, s + GRAD + 3 * a))
+
+    @kernel
+    def tangent(I: Any, F: Any, k: int) -> None:
+        s = I[SCRATCH]
+        wG, wK = F[W_G], F[W_K]
+        for e in range(I[k]):
+            i = I[k + 1] + e * I[k + 2]
+            u, ud = evaluate(I, F, i, s)
+            f, stiff, damp = _tension(F, s, I[i + n + 1], I[i + n + 3], u, ud)
+            kappa = F[s + KAPPA]
+            turn = 0.0
+            for a in range(n):
+                turn += dot(load3(F, s + NORMAL + 3 * a), load3(F, s + XD + 3 * a))
+            for b in range(n):  # (H xd)_b
+                g, nb = load3(F, s + GRAD + 3 * b), load3(F, s + NORMAL + 3 * b)
+                hx = minus(times(kappa * ud - turn, g), times(ud, nb))
+                for c in range(n):
+                    hx = plus(hx, times(F[s + HESS + 4 * b + c], load3(F, s + XD + 3 * c)))
+                store3(F, s + HXD + 3 * b, hx)
+            for a in range(n):
+                ga, na = load3(F, s + GRAD + 3 * a), load3(F, s + NORMAL + 3 * a)
+                for b in range(n):
+                    j = i + n_fields + 2 * (a * n + b)
+                    if I[j] < 0:
+                        continue
+                    gb, nb = load3(F, s + GRAD + 3 * b), load3(F, s + NORMAL + 3 * b)
+                    gg = outer(ga, gb)
+                    K = mat_plus(_ZERO, stiff + f * kappa, gg)
+                    K = mat_plus(K, f * F[s + HESS + 4 * a + b], _EYE)
+                    K = mat_plus(K, -f, mat_plus(outer(ga, nb), 1.0, outer(na, gb)))
+                    K = mat_plus(K, damp, outer(ga, load3(F, s + HXD + 3 * b)))
+                    one, two = I[i + a], I[i + b]
+                    P, rows, cols = I[one + ATT_P], I[one + ATT_N], I[two + ATT_N]
+                    add_product(F, P, rows, wK, K, I[two + ATT_PT], cols, I[j], I[j + 1])
+                    if damp != 0.0:
+                        add_product(F, P, rows, wG * damp, gg, I[two + ATT_P], cols, I[j], I[j + 1])
+                        add_product(F, P, rows, wK * damp, gg, I[two + ATT_DP], cols, I[j],
+                                    I[j + 1])  # fmt: skip
+
+    @kernel
+    def accept(I: Any, F: Any, k: int) -> None:
+        """Remember the angle, so that the next one is the nearest to it."""
+        s = I[SCRATCH]
+        for e in range(I[k]):
+            i = I[k + 1] + e * I[k + 2]
+            u, _ = evaluate(I, F, i, s)
+            F[I[i + n + 2]] = u
+
+    return Kind(
+        f"spring on {measure.name}",
+        n,
+        0,
+        measure.all_pairs,
+        forces,
+        tangent,
+        accept=accept if periodic else None,
+        damped=True,
+    )

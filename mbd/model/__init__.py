@@ -1,0 +1,1 @@
+"""Floor 3. From the description to the frozen model."""

@@ -1,0 +1,160 @@
+r"""Floor 3. The global matrices, open and labelled.
+
+.. math:: M = \partial r/\partial\dot v, \quad G = \partial r/\partial v, \quad
+          K = \partial r/\partial q, \quad B = \partial\Phi/\partial q
+
+in the order of the model: velocities body by body, rows body by body and joint by joint. They are
+read from the very fronts that the time loop factors, filled with one weight at a time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from mbd.algebra import memory as m
+from mbd.model.model import Model, State, Workspace
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Assembly", "assemble", "pattern", "sparse"]
+
+
+def pattern(model: Model) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return where in F each stored entry is, its row and its column (unknowns)."""
+    I = model.I
+    places, rows, columns = [], [], []
+    for f in range(I[m.N_FRONTS]):
+        at = I[m.FRONTS] + f * m.FR_SIZE
+        record = I[at : at + m.FR_SIZE]
+        u = record[m.FR_U] + np.arange(record[m.FR_NP])
+        groups = I[record[m.FR_GROUPS] :][: record[m.FR_NG] * m.UG_SIZE].reshape(-1, m.UG_SIZE)
+        later = [np.arange(g[m.UG_U], g[m.UG_U] + g[m.UG_N]) for g in groups]
+        below = np.concatenate([*later, np.zeros(0, np.int64)])
+        right = np.concatenate([u, below])
+        for start, r, c in ((record[m.FR_A], u, right), (record[m.FR_L], below, u)):
+            places.append(start + np.arange(len(r) * len(c)))
+            rows.append(np.repeat(r, len(c)))
+            columns.append(np.tile(c, len(r)))
+    return np.concatenate(places), np.concatenate(rows), np.concatenate(columns)
+
+
+def sparse(model: Model, work: Workspace) -> sp.csc_matrix:
+    """Return the filled (not yet factored) fronts as one matrix in the order of the unknowns."""
+    places, rows, columns = pattern(model)
+    n = int(model.I[m.N_U])
+    values = work.F[places]
+    keep = values != 0.0
+    return sp.csc_matrix((values[keep], (rows[keep], columns[keep])), shape=(n, n))
+
+
+@dataclass(frozen=True, eq=False)
+class Assembly:
+    """Global matrices at a state.
+
+    Attributes
+    ----------
+    M, G, K : (n_v, n_v) sparse
+        Tangents of the residual with respect to accelerations, velocities and positions.
+    B : (n_lam, n_v) sparse
+        Gradient of the rows.
+    residual : (n_v,) array
+        r = inertia + internal - applied + B^T lam.
+    gap : (n_lam,) array
+        The rows Phi.
+    """
+
+    model: Model
+    state: State
+    M: sp.csr_matrix
+    G: sp.csr_matrix
+    K: sp.csr_matrix
+    B: sp.csr_matrix
+    Bt: sp.csr_matrix
+    residual: np.ndarray
+    gap: np.ndarray
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """Labels of the velocities: rows and columns of M, G, K, columns of B."""
+        return self.model.numbering.v_labels
+
+    @property
+    def constraints(self) -> tuple[str, ...]:
+        """Labels of the rows of B."""
+        return self.model.numbering.lam_labels
+
+    def iteration_matrix(
+        self, step: float, rho: float = 0.8, *, softened: bool = False
+    ) -> sp.csc_matrix:
+        r"""Return the scaled matrix that one Newton iteration of generalized-alpha factors.
+
+        .. math:: \begin{bmatrix} w_M M + w_G G + w_K K & B^T \\ B & -\epsilon \end{bmatrix},
+           \quad w_M = \tfrac{1-\alpha_m}{1-\alpha_f},\; w_G = h\gamma,\; w_K = \beta h^2
+
+        Parameters
+        ----------
+        step : float [s]
+        rho : float
+            Spectral radius.
+        softened : bool
+            Whether to show the -epsilon that keeps redundant rows regular.
+        """
+        am, af = (2 * rho - 1) / (rho + 1), rho / (rho + 1)
+        gamma = 0.5 + af - am
+        beta = 0.25 * (gamma + 0.5) ** 2
+        S = (1 - am) / (1 - af) * self.M + step * gamma * self.G + step**2 * beta * self.K
+        model = self.model
+        corner = None
+        if softened and model.n_lam:
+            corner = sp.diags(-model.F[model.I[m.EPS] + model.numbering.lam])
+        return sp.block_array([[S, self.Bt], [self.B, corner]], format="csc")
+
+    def spy(self, which: str = "S", *, step: float = 1e-3, ax: Any = None) -> Figure:
+        """Draw the pattern of "M", "G", "K", "B" or of the iteration matrix "S", bodies labelled."""
+        from mbd.results.spy import spy
+
+        return spy(self, which, step, ax)
+
+    def save(self, folder: str | Path) -> list[Path]:
+        """Write M, G, K, B as Matrix Market files and the labels as text; return the paths."""
+        from scipy.io import mmwrite
+
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        made = []
+        for name in ("M", "G", "K", "B"):
+            path = folder / f"{name}.mtx"
+            mmwrite(path, getattr(self, name), comment="velocities and rows as in labels.txt")
+            made.append(path)
+        labels = folder / "labels.txt"
+        labels.write_text("\n".join(self.model.labels) + "\n")
+        return [*made, labels]
+
+    def __repr__(self) -> str:
+        return (
+            f"Assembly(t={self.state.t:g} s, {self.model.n_v} velocities, {self.model.n_lam} rows, "
+            f"nnz M {self.M.nnz}, G {self.G.nnz}, K {self.K.nnz}, B {self.B.nnz})"
+        )
+
+
+def assemble(model: Model, state: State) -> Assembly:
+    """Return the matrices of a model at a state."""
+    work = Workspace(model, state)
+    work.evaluate()
+    r = work.vector(m.X).copy()
+    v, lam = model.numbering.v, model.numbering.lam
+    parts = []
+    for weights in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)):
+        work.linearise(*weights)
+        parts.append(sparse(model, work).tocsr())
+    blocks = [p[v][:, v].tocsr() for p in parts]
+    for b in blocks:
+        b.eliminate_zeros()
+    B, Bt = parts[0][lam][:, v].tocsr(), parts[0][v][:, lam].tocsr()
+    return Assembly(model, state, *blocks, B, Bt, r[v], r[lam])

@@ -1,0 +1,109 @@
+"""Floor 3. One evaluation of the whole model: faces, forces and rows, pull-back, matrix.
+
+Data flows one way: q, v -> faces -> face forces and rows -> pull-back -> residual in X and, on
+request, the blocks of one fixed-pattern matrix, straight into the fronts that will factor it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mbd.algebra import memory as m
+from mbd.algebra.jit import call, jit, kernel
+from mbd.algebra.memory import FORCE as FIRST_ROW_KIND
+
+__all__ = ["evaluate", "evaluate_kernel", "linearise", "linearise_kernel", "rates_kernel", "stage"]
+
+EPS, DIAG, KIND, MATRIX, MATRIX_SIZE, N_FRONTS, FRONTS = (
+    m.EPS, m.DIAG, m.KIND, m.MATRIX, m.MATRIX_SIZE, m.N_FRONTS, m.FRONTS,
+)  # fmt: skip
+FR_A, FR_GROUPS, FR_L, FR_LDA, FR_LDL, FR_NG, FR_NP, FR_NV, FR_SIZE, FR_U = (
+    m.FR_A, m.FR_GROUPS, m.FR_L, m.FR_LDA, m.FR_LDL, m.FR_NG, m.FR_NP, m.FR_NV, m.FR_SIZE, m.FR_U,
+)  # fmt: skip
+UG_N, UG_POS, UG_SIZE, UG_U = m.UG_N, m.UG_POS, m.UG_SIZE, m.UG_U
+N_EVALUATE = m.N_EVALUATE
+
+
+@jit
+def stage(I: Any, F: Any, which: int) -> None:
+    """Call all kernels of a stage."""
+    first = I[which]
+    for s in range(I[which + 1]):
+        call(I[first + 2 * s], I, F, I[first + 2 * s + 1])
+
+
+@jit
+def evaluate(I: Any, F: Any) -> None:
+    """Write the residual of the present iterate to X."""
+    I[N_EVALUATE] += 1
+    stage(I, F, m.PLACE)
+    stage(I, F, m.FORCES)
+    stage(I, F, m.RESIDUAL)
+
+
+@jit
+def linearise(I: Any, F: Any) -> None:
+    """Fill the matrix at the present iterate (after `evaluate`).
+
+    Its zero block carries -EPS on the diagonal: rows that are redundant, or become so in some
+    pose, then leave the iteration regular, and the residual as it is.
+    """
+    first = I[MATRIX]
+    for i in range(I[MATRIX_SIZE]):
+        F[first + i] = 0.0
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        u, A, ld = I[j + FR_U], I[j + FR_A], I[j + FR_LDA]
+        for k in range(I[j + FR_NV], I[j + FR_NP]):
+            F[A + k * ld + k] = -F[I[EPS] + u + k]
+    stage(I, F, m.MAPS)
+    stage(I, F, m.TANGENT)
+
+
+@kernel
+def evaluate_kernel(I: Any, F: Any, k: int) -> None:
+    """`evaluate`, for use from Python."""
+    evaluate(I, F)
+
+
+@kernel
+def linearise_kernel(I: Any, F: Any, k: int) -> None:
+    """`linearise`, for use from Python."""
+    linearise(I, F)
+
+
+@kernel
+def rates_kernel(I: Any, F: Any, k: int) -> None:
+    """Write both time derivatives of all rows, to AL and X, for the accelerations in A."""
+    stage(I, F, m.RATES)
+
+
+@kernel
+def measure_kernel(I: Any, F: Any, k: int) -> None:
+    r"""From the matrix with weights (1, 0, 0): DIAG = diag M, EPS = diag (B diag(M)^-1 B^T)."""
+    diag, eps = I[DIAG], I[EPS]
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        for i in range(I[j + FR_NP]):
+            u = I[j + FR_U] + i
+            F[eps + u] = 0.0
+            F[diag + u] = abs(F[I[j + FR_A] + i * (I[j + FR_LDA] + 1)])
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        A, ld, L, ldl = I[j + FR_A], I[j + FR_LDA], I[j + FR_L], I[j + FR_LDL]
+        u, n_v, n_p = I[j + FR_U], I[j + FR_NV], I[j + FR_NP]
+        for r in range(n_v, n_p):
+            for c in range(n_v):
+                F[eps + u + r] += F[A + r * ld + c] ** 2 / F[diag + u + c]
+        for g in range(I[j + FR_NG]):
+            group = I[j + FR_GROUPS] + g * UG_SIZE
+            w = I[group + UG_U]
+            for i in range(I[group + UG_N]):
+                if I[I[KIND] + w] < FIRST_ROW_KIND:
+                    for r in range(n_v, n_p):
+                        entry = F[A + r * ld + n_p + I[group + UG_POS] + i]
+                        F[eps + u + r] += entry**2 / F[diag + w + i]
+                else:
+                    row = L + (I[group + UG_POS] + i) * ldl
+                    for c in range(n_v):
+                        F[eps + w + i] += F[row + c] ** 2 / F[diag + u + c]

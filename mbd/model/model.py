@@ -1,0 +1,297 @@
+"""Floor 3. The frozen model, its state, and the work space a solver computes in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbd.algebra import memory as m
+from mbd.model.kernels import (
+    evaluate_kernel,
+    linearise_kernel,
+    measure_kernel,
+    rates_kernel,
+)
+from mbd.model.topology import Front
+
+if TYPE_CHECKING:
+    from mbd.model.assembly import Assembly
+    from mbd.model.report import Report
+    from mbd.model.system import System
+
+__all__ = ["Model", "Numbering", "State", "Workspace"]
+
+
+@dataclass(frozen=True)
+class Numbering:
+    """Between the user's order (bodies as added, then rows as added) and the solver's unknowns.
+
+    ``v`` and ``lam`` give the unknown of each velocity and multiplier; ``owners`` the slice of
+    ``lam`` of each body and joint; ``elements`` the row elements of a joint with their place in
+    ``lam``; ``q`` the slice of stored coordinates of each body.
+    """
+
+    v: np.ndarray
+    lam: np.ndarray
+    v_labels: tuple[str, ...]
+    lam_labels: tuple[str, ...]
+    v_kinds: np.ndarray
+    lam_kinds: np.ndarray
+    owners: dict[str, slice]
+    elements: dict[str, list[tuple[Any, int]]]
+    q: tuple[slice, ...]
+
+    def body_of_v(self, i: int) -> str:
+        """Return the body that owns velocity i."""
+        return self.v_labels[i].rsplit(".", 1)[0]
+
+
+@dataclass(frozen=True)
+class State:
+    """Numbers of one instant.
+
+    Parameters
+    ----------
+    t : float [s]
+    q, v, a, lam : arrays
+        Stored coordinates, velocities, accelerations, multipliers, in the order of the model.
+    alg : array, optional
+        Algorithmic acceleration of generalized-alpha; default a.
+    memory : array, optional
+        Numbers of elements with a memory (accepted angles).
+    """
+
+    t: float
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+    lam: np.ndarray
+    alg: np.ndarray | None = None
+    memory: np.ndarray | None = None
+
+    def replace(self, **changes: Any) -> State:
+        """Return a copy with changes."""
+        return replace(self, **changes)
+
+
+@dataclass(eq=False)
+class Model:
+    """A frozen system: tables, labels, sparsity pattern, elimination order.
+
+    Attributes
+    ----------
+    labels : tuple of str
+        Names of all unknowns, velocities first, then multipliers.
+    n_q, n_v, n_lam : int
+        Numbers of stored coordinates, velocities, rows.
+    """
+
+    system: System
+    I: np.ndarray
+    F: np.ndarray
+    numbering: Numbering
+    fronts: list[Front]
+    kernels: dict[int, list[tuple[Any, int]]] = field(repr=False)
+    redundant: bool = False
+
+    @property
+    def n_q(self) -> int:
+        """Number of stored coordinates."""
+        return int(self.I[m.N_Q])
+
+    @property
+    def n_v(self) -> int:
+        """Number of velocities."""
+        return len(self.numbering.v)
+
+    @property
+    def n_lam(self) -> int:
+        """Number of constraint rows."""
+        return len(self.numbering.lam)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of all unknowns."""
+        return self.numbering.v_labels + self.numbering.lam_labels
+
+    @cached_property
+    def bodies(self) -> dict[str, int]:
+        """Index of each body."""
+        return {name: i for i, name in enumerate(self.system.bodies)}
+
+    @property
+    def state(self) -> State:
+        """The initial state as described; accelerations and multipliers zero."""
+        q = self.F[self.I[m.Q] : self.I[m.Q] + self.n_q].copy()
+        v = self.F[self.I[m.V] + self.numbering.v]
+        zero = np.zeros(self.n_v)
+        return State(0.0, q, v, zero, np.zeros(self.n_lam))
+
+    def prepare(self, epsilon: float) -> None:
+        """Measure sizes once: diagonal of M, softness of the rows, round-off of the unknowns."""
+        work = Workspace(self)
+        work.evaluate()
+        work.linearise(1.0, 0.0, 0.0)
+        measure_kernel(work.I, work.F)
+        u = int(self.I[m.N_U])
+        for vector in (m.DIAG, m.EPS):
+            at = self.I[vector]
+            self.F[at : at + u] = work.F[at : at + u]
+        eps = self.F[self.I[m.EPS] : self.I[m.EPS] + u]
+        eps *= epsilon
+        length = self._length()
+        mass = max(b.mass for b in self.system.bodies.values())
+        tiny = 16 * np.finfo(float).eps
+        self.F[m.LENGTH] = length
+        floors = (length, 1.0, 1.0, mass * length, mass * length**2, mass * length**2)
+        for kind, size in enumerate(floors):
+            self.F[m.FLOOR + kind] = tiny * size
+        self.redundant = self.n_lam > 0 and self._loops() and self.report().n_redundant > 0
+
+    def _length(self) -> float:
+        """Return the characteristic length: extent of the model at the initial pose [m]."""
+        places = np.array([b.position for b in self.system.bodies.values()])
+        size = float(np.ptp(places, axis=0).max())
+        arms = [
+            np.abs(f.position).max()
+            for j in self.system.joints.values()
+            for f in (j.A, j.B)
+            if f.body is not self.system.ground
+        ]
+        return max([size, *arms]) or 1.0
+
+    def _loops(self) -> bool:
+        """Tell whether joints close loops (only then rows can be redundant)."""
+        parent: dict[Any, Any] = {}
+
+        def root(x: Any) -> Any:
+            while parent.setdefault(x, x) != x:
+                parent[x] = x = parent[parent[x]]
+            return x
+
+        for joint in self.system.joints.values():
+            a, b = (root(body.name) for body in joint.bodies)
+            if a == b:
+                return True
+            parent[a] = b
+        return False
+
+    def report(self, state: State | None = None) -> Report:
+        """Return bodies, joints, freedoms (counted and actual), loops, redundant rows by name."""
+        from mbd.model.report import report
+
+        return report(self, state)
+
+    def assemble(self, state: State | None = None) -> Assembly:
+        """Return the labelled global matrices M, G, K, B and the residual at a state."""
+        from mbd.model.assembly import assemble
+
+        return assemble(self, self.state if state is None else state)
+
+    def __repr__(self) -> str:
+        return (
+            f"Model({len(self.system.bodies)} bodies, {len(self.system.joints)} joints, "
+            f"{self.n_v} velocities, {self.n_lam} rows)"
+        )
+
+
+class Workspace:
+    """A private copy of the model's buffers, in which kernels run."""
+
+    def __init__(self, model: Model, state: State | None = None, extra: int = 0) -> None:
+        self.model = model
+        self.I = model.I.copy()
+        self.F = np.empty(len(model.F) + extra)
+        self.F[: len(model.F)] = model.F
+        for stage, calls in model.kernels.items():
+            for s, (kernel, _) in enumerate(calls):
+                self.I[self.I[stage] + 2 * s] = kernel.address
+        self.laws = [
+            e.law
+            for part in model.system.forces.values()
+            for e in part.elements()
+            if e.law is not None
+        ]
+        if state is not None:
+            self.load(state)
+
+    def vector(self, name: int, size: int | None = None) -> np.ndarray:
+        """Return a view of a vector over the unknowns (or the first `size` numbers there)."""
+        at = self.I[name]
+        return self.F[at : at + (self.I[m.N_U] if size is None else size)]
+
+    def load(self, state: State) -> None:
+        """Take over a state."""
+        v, lam = self.model.numbering.v, self.model.numbering.lam
+        expected = {"q": self.model.n_q, "v": len(v), "a": len(v), "lam": len(lam)}
+        for name, size in expected.items():
+            got = np.shape(getattr(state, name))
+            if got != (size,):
+                raise ValueError(
+                    f"state.{name} must have shape ({size},) for this model, got {got}; was it made "
+                    "by another model?"
+                )
+        self.F[m.T] = state.t
+        self.vector(m.Q, len(state.q))[:] = state.q
+        self.vector(m.QN, len(state.q))[:] = state.q
+        self.vector(m.D)[:] = 0.0
+        self.vector(m.V)[v] = state.v
+        self.vector(m.A)[v] = state.a
+        self.vector(m.A)[lam] = state.lam
+        self.vector(m.AL)[v] = state.a if state.alg is None else state.alg
+        self.I[m.HISTORY] = 0
+        self.I[m.HAVE_FACTOR] = 0
+        if state.memory is not None:
+            self.F[self._memory()] = state.memory
+
+    def store(self) -> State:
+        """Return the state."""
+        v, lam = self.model.numbering.v, self.model.numbering.lam
+        return State(
+            float(self.F[m.T]),
+            self.vector(m.Q, self.model.n_q).copy(),
+            self.vector(m.V)[v],
+            self.vector(m.A)[v],
+            self.vector(m.A)[lam],
+            self.vector(m.AL)[v],
+            self.F[self._memory()],
+        )
+
+    def _memory(self) -> np.ndarray:
+        """Return where the numbers with a memory are."""
+        I, where = self.I, []
+        for _, at in self.model.kernels[m.ACCEPT]:
+            n, first, size, field_of_memory = (int(x) for x in I[at : at + 4])
+            where += [int(I[first + e * size + field_of_memory]) for e in range(n)]
+        return np.array(where, np.int64)
+
+    def evaluate(self) -> None:
+        """Write faces and the residual (unscaled) to the buffers."""
+        self.F[m.SCALE_R] = 1.0
+        evaluate_kernel(self.I, self.F)
+        self.check_laws()
+
+    def linearise(self, w_m: float, w_g: float, w_k: float) -> None:
+        """Fill the fronts with the given weights."""
+        self.F[m.W_M], self.F[m.W_G], self.F[m.W_K] = w_m, w_g, w_k
+        linearise_kernel(self.I, self.F)
+
+    def rates(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return first and second time derivative of all rows for the accelerations at hand."""
+        rates_kernel(self.I, self.F)
+        lam = self.model.numbering.lam
+        return self.vector(m.AL)[lam], self.vector(m.X)[lam]
+
+    def check_laws(self) -> None:
+        """Raise what a user's Python law has raised."""
+        for law in self.laws:
+            if law.raised:
+                error = law.raised[0]
+                law.raised.clear()
+                raise RuntimeError(
+                    f"{law.name}: its law raised {type(error).__name__}: {error} "
+                    f"(t = {self.F[m.T]:.6g} s)"
+                ) from error

@@ -1,0 +1,189 @@
+"""Floor 3. What a model is: bodies, joints, freedoms, loops, and which rows are redundant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.linalg
+
+from mbd.model.assembly import assemble
+
+if TYPE_CHECKING:
+    from mbd.model.model import Model, State
+
+__all__ = ["Report", "report"]
+
+_RANK = 1e-9  # rows this small after orthogonalisation (relative) say nothing new
+
+
+@dataclass(frozen=True)
+class Report:
+    """Facts of a model at a pose; prints as text.
+
+    Attributes
+    ----------
+    gruebler_freedoms : int
+        Velocities less rows: the count of Gruebler.
+    freedoms : int
+        Velocities less rank of the rows: what the mechanism really has at this pose.
+    redundant : tuple of str
+        Labels of rows that repeat others, joint by joint.
+    not_unique : tuple of str
+        Labels of the multipliers that the equations leave undetermined.
+    """
+
+    n_bodies: int
+    n_joints: int
+    n_forces: int
+    n_q: int
+    n_v: int
+    n_rows: int
+    rank: int
+    islands: tuple[tuple[str, ...], ...]
+    loops: tuple[tuple[str, ...], ...]
+    redundant: tuple[str, ...]
+    not_unique: tuple[str, ...]
+    joints: tuple[tuple[str, str, str, str, int], ...]
+    bodies: tuple[tuple[str, str, float], ...]
+
+    @property
+    def gruebler_freedoms(self) -> int:
+        """Velocities less rows."""
+        return self.n_v - self.n_rows
+
+    @property
+    def freedoms(self) -> int:
+        """Velocities less rank."""
+        return self.n_v - self.rank
+
+    @property
+    def n_redundant(self) -> int:
+        """Number of redundant rows."""
+        return self.n_rows - self.rank
+
+    def __str__(self) -> str:
+        """Return the report as text; long lists are cut."""
+        many = 12
+        lines = [
+            f"{self.n_bodies} bodies, {self.n_joints} joints, {self.n_forces} forces",
+            f"{self.n_q} coordinates, {self.n_v} velocities, {self.n_rows} rows of rank {self.rank}",
+            f"degrees of freedom: {self.freedoms} (Gruebler's count: {self.gruebler_freedoms})",
+            f"loops: {len(self.loops)}, separate mechanisms: {len(self.islands)}",
+        ]
+        for name, law, mass in self.bodies[:many]:
+            lines.append(f"  body  {name}: {law}, {mass:g} kg")
+        if len(self.bodies) > many:
+            lines.append(f"  ... and {len(self.bodies) - many} more bodies")
+        for name, kind, first, second, n in self.joints[:many]:
+            lines.append(f"  joint {name}: {kind} between {first} and {second}, {n} rows")
+        if len(self.joints) > many:
+            lines.append(f"  ... and {len(self.joints) - many} more joints")
+        for loop in self.loops[:many]:
+            lines.append(f"  loop  {' - '.join(loop[:many])}")
+        if self.redundant:
+            lines.append(f"redundant rows: {self.n_redundant}: {', '.join(self.redundant)}")
+            lines.append(
+                "  the motion is not affected; these reactions are not unique (the smallest ones "
+                f"are reported): {', '.join(self.not_unique)}"
+            )
+        return "\n".join(lines)
+
+
+def report(model: Model, state: State | None = None) -> Report:
+    """Return the facts of a model at a state (default: the initial one)."""
+    import networkx as nx
+
+    system = model.system
+    graph = nx.MultiGraph()
+    graph.add_nodes_from(system.bodies)
+    for joint in system.joints.values():
+        graph.add_edge(joint.A.name, joint.B.name, joint=joint.name)
+    simple = nx.Graph(graph)
+    loops = [tuple(c) for c in nx.cycle_basis(simple)]
+    for a, b in simple.edges:  # two joints between the same bodies are a loop too
+        loops += [(a, b)] * (graph.number_of_edges(a, b) - 1)
+    without = graph.subgraph(system.bodies)
+    islands = [tuple(sorted(c)) for c in nx.connected_components(without)]
+    redundant, free = _rank(model, state, simple, graph)
+    n = model.numbering
+    return Report(
+        n_bodies=len(system.bodies),
+        n_joints=len(system.joints),
+        n_forces=len(system.forces),
+        n_q=model.n_q,
+        n_v=model.n_v,
+        n_rows=model.n_lam,
+        rank=model.n_lam - len(redundant),
+        islands=tuple(islands),
+        loops=tuple(loops),
+        redundant=tuple(n.lam_labels[i] for i in redundant),
+        not_unique=tuple(n.lam_labels[i] for i in free),
+        joints=tuple(
+            (
+                j.name,
+                type(j).__name__,
+                j.A.name,
+                j.B.name,
+                n.owners[j.name].stop - n.owners[j.name].start,
+            )
+            for j in system.joints.values()
+        ),
+        bodies=tuple((b.name, b.formulation.name, b.mass) for b in system.bodies.values()),
+    )
+
+
+def _rank(model, state, simple, graph):  # type: ignore[no-untyped-def]
+    """Return the redundant rows and the rows whose multipliers are not unique.
+
+    Only rows in loops can be redundant, so the rank is taken per two-connected component of the
+    body graph (with ground): a dense rank-revealing QR of its rows.
+    """
+    import networkx as nx
+
+    n = model.numbering
+    groups = []
+    for edges in nx.biconnected_component_edges(simple):
+        names = [d["joint"] for a, b in edges for d in graph[a][b].values()]
+        if len(names) > 1:
+            groups.append(sorted(names, key=list(model.system.joints).index))
+    if not groups:
+        return [], []
+    B = assemble(model, model.state if state is None else state).B
+    redundant: list[int] = []
+    free: list[int] = []
+    for names in groups:
+        bodies = sorted(
+            {x.name for j in names for x in model.system.joints[j].bodies} & set(model.bodies)
+        )
+        own = [i for b in bodies for i in range(*_span(n.owners.get(b)))]
+        mine = [i for j in names for i in range(*_span(n.owners[j]))]
+        rows = np.array(own + mine)
+        block = B[rows]
+        columns = np.unique(block.indices)
+        # rows at unit length, so that lengths in m and radians weigh alike
+        dense = block[:, columns].toarray()
+        dense /= np.linalg.norm(dense, axis=1, keepdims=True)
+        found, null = _dependent(dense)
+        redundant += [int(rows[i]) for i in found]
+        if len(found):
+            loose = np.abs(null).max(axis=1) > 1e-7
+            free += [int(i) for i in rows[loose]]
+    return sorted(redundant), sorted(free)
+
+
+def _span(s: slice | None) -> tuple[int, int]:
+    return (0, 0) if s is None else (s.start, s.stop)
+
+
+def _dependent(B: np.ndarray) -> tuple[list[int], np.ndarray]:
+    """Return the rows of B that depend on rows before them, and a basis of the null space of B^T."""
+    U, s, _ = scipy.linalg.svd(B, full_matrices=True)
+    rank = int((s > _RANK * s[0]).sum())
+    null = U[:, rank:]
+    if null.shape[1] == 0:
+        return [], null
+    # the last rows that take part in the dependencies: pivoted QR of the reversed null vectors
+    _, _, order = scipy.linalg.qr(null.T * np.linspace(0.5, 1.0, len(B)), pivoting=True)
+    return sorted(int(i) for i in order[: null.shape[1]]), null

@@ -1,0 +1,241 @@
+"""Floor 2. Bodies: rigid body, mass point, ground; and frames fixed to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mbd.algebra.rotations import tilde
+from mbd.formulations import NAMES, named
+from mbd.formulations.formulation import Formulation
+from mbd.parts.door import inertia_tensor, label, number, rotation_matrix, vector
+
+__all__ = ["Body", "Frame", "Ground", "PointMass", "RigidBody"]
+
+
+class Frame:
+    """An origin and three axes fixed to a body; what joints join.
+
+    Parameters
+    ----------
+    body : RigidBody, PointMass or Ground
+    position : (3,) array [m]
+        Origin in the axes of the body.
+    axes : (3, 3) array [-]
+        Columns are the axes in the axes of the body; the third one is the axis of a joint.
+    """
+
+    __slots__ = ("axes", "body", "position")
+
+    def __init__(self, body: Any, position: Any = (0.0, 0.0, 0.0), axes: Any = None) -> None:
+        self.body = body
+        self.position = vector(f"frame of {body.name!r}", "position", position, "m")
+        self.axes = rotation_matrix(f"frame of {body.name!r}", "axes", axes)
+
+    @property
+    def name(self) -> str:
+        """Name of the body."""
+        return str(self.body.name)
+
+    def point(self) -> tuple[float, float, float, float]:
+        """Return the weights of the origin."""
+        x, y, z = self.position.tolist()
+        return (1.0, x, y, z)
+
+    def direction(self, i: int) -> tuple[float, float, float, float]:
+        """Return the weights of axis i."""
+        x, y, z = self.axes[:, i].tolist()
+        return (0.0, x, y, z)
+
+    def __repr__(self) -> str:
+        return f"Frame({self.name!r}, position={self.position.tolist()})"
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Body:
+    """What all bodies have: a name, a formulation, mass properties and an initial state.
+
+    ``center_of_mass`` and ``second_moments`` E = integral of rho rho^T dm are about the origin of
+    the body frame in its axes; velocities are inertial.
+    """
+
+    name: str
+    formulation: Formulation
+    mass: float
+    center_of_mass: np.ndarray
+    second_moments: np.ndarray
+    position: np.ndarray
+    rotation: np.ndarray
+    velocity: np.ndarray
+    angular_velocity: np.ndarray
+
+    def frame(self, position: Any = (0.0, 0.0, 0.0), axes: Any = None) -> Frame:
+        """Return a frame fixed to the body, position [m] and axes in body axes."""
+        return Frame(self, position, axes)
+
+    def placed_frame(self, point: np.ndarray, axes: np.ndarray) -> Frame:
+        """Return the frame that has the given inertial origin and axes at the initial pose."""
+        return Frame(self, self.rotation.T @ (point - self.position), self.rotation.T @ axes)
+
+    def _set(self, **values: Any) -> None:
+        for key, value in values.items():
+            object.__setattr__(self, key, value)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, mass={self.mass:g})"
+
+
+class RigidBody(Body):
+    r"""A rigid body.
+
+    Parameters
+    ----------
+    name : str
+    mass : float [kg]
+    inertia : (3,) or (3, 3) array [kg m^2]
+        About the centre of mass, in body axes.
+    position : (3,) array [m]
+        Origin of the body frame, inertial.
+    rotation : scipy Rotation or (3, 3) array, optional
+        Body to inertial.
+    velocity : (3,) array [m/s]
+        Of the origin, inertial.
+    angular_velocity, angular_velocity_body : (3,) array [rad/s]
+        Inertial or in body axes; give one.
+    center_of_mass : (3,) array [m]
+        In body axes, from the origin.
+    formulation : str or Formulation
+        The coordinates that carry the body.
+
+    Examples
+    --------
+    >>> import mbd
+    >>> mbd.RigidBody("bar", mass=2.0, inertia=(0.01, 0.17, 0.17), position=(0.5, 0, 0))
+    RigidBody('bar', mass=2)
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        mass: float,
+        inertia: Any,
+        position: Any = (0.0, 0.0, 0.0),
+        rotation: Any = None,
+        velocity: Any = (0.0, 0.0, 0.0),
+        angular_velocity: Any = None,
+        angular_velocity_body: Any = None,
+        center_of_mass: Any = (0.0, 0.0, 0.0),
+        formulation: str | Formulation = "so3",
+    ) -> None:
+        owner = label(name, "RigidBody")
+        m = number(owner, "mass", mass, "kg", positive=True)
+        J = inertia_tensor(owner, inertia)
+        c = vector(owner, "center_of_mass", center_of_mass, "m")
+        R = rotation_matrix(owner, "rotation", rotation)
+        if angular_velocity is not None and angular_velocity_body is not None:
+            raise ValueError(
+                f"{owner}: give angular_velocity or angular_velocity_body, not both [rad/s]"
+            )
+        if angular_velocity_body is not None:
+            omega = R @ vector(owner, "angular_velocity_body", angular_velocity_body, "rad/s")
+        else:
+            given = (0.0, 0.0, 0.0) if angular_velocity is None else angular_velocity
+            omega = vector(owner, "angular_velocity", given, "rad/s")
+        if isinstance(formulation, str):
+            if formulation not in NAMES:
+                raise ValueError(
+                    f"{owner}: formulation must be one of {', '.join(NAMES)}, got {formulation!r}"
+                )
+            formulation = named(formulation)
+        elif not isinstance(formulation, Formulation):
+            raise TypeError(
+                f"{owner}: formulation must be a name ({', '.join(NAMES)}) or a Formulation, got "
+                f"{formulation!r}"
+            )
+        self._set(
+            name=name,
+            formulation=formulation,
+            mass=m,
+            center_of_mass=c,
+            second_moments=0.5 * np.trace(J) * np.eye(3) - J + m * np.outer(c, c),
+            position=vector(owner, "position", position, "m"),
+            rotation=R,
+            velocity=vector(owner, "velocity", velocity, "m/s"),
+            angular_velocity=omega,
+        )
+
+    @classmethod
+    def from_mass_matrix(cls, name: str, matrix: Any, **options: Any) -> RigidBody:
+        """Make a body from its 6x6 material mass matrix about the origin of the body frame.
+
+        ``[[m I, m tilde(c)^T], [m tilde(c), J]]``, units kg, kg m, kg m^2.
+        """
+        M = np.array(matrix, float)
+        if M.shape != (6, 6) or not np.all(np.isfinite(M)):
+            raise ValueError(f"{name}: mass matrix must be 6x6 finite numbers, got shape {M.shape}")
+        m = M[0, 0]
+        if not m > 0:
+            raise ValueError(f"{name}: mass must be positive [kg], got {m:g}")
+        S = M[3:, :3] / m
+        c = np.array([S[2, 1], S[0, 2], S[1, 0]])
+        made = np.block([[m * np.eye(3), m * tilde(c).T], [m * tilde(c), M[3:, 3:]]])
+        if np.abs(M - made).max() > 1e-9 * np.abs(M).max():
+            raise ValueError(
+                f"{name}: mass matrix must have the form [[m I, m c~'], [m c~, J]] of a rigid body, "
+                f"got one that differs from it by {np.abs(M - made).max():.2g}"
+            )
+        J = M[3:, 3:] - m * (np.dot(c, c) * np.eye(3) - np.outer(c, c))
+        return cls(name, mass=m, inertia=J, center_of_mass=c, **options)
+
+
+class PointMass(Body):
+    """A mass without extent: three coordinates, an origin, no axes.
+
+    Parameters
+    ----------
+    name : str
+    mass : float [kg]
+    position, velocity : (3,) array [m], [m/s]
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        mass: float,
+        position: Sequence[float] = (0.0, 0.0, 0.0),
+        velocity: Sequence[float] = (0.0, 0.0, 0.0),
+    ) -> None:
+        owner = label(name, "PointMass")
+        self._set(
+            name=name,
+            formulation=named("point"),
+            mass=number(owner, "mass", mass, "kg", positive=True),
+            center_of_mass=np.zeros(3),
+            second_moments=np.zeros((3, 3)),
+            position=vector(owner, "position", position, "m"),
+            rotation=np.eye(3),
+            velocity=vector(owner, "velocity", velocity, "m/s"),
+            angular_velocity=np.zeros(3),
+        )
+
+
+class Ground(Body):
+    """The inertial frame; every system has one."""
+
+    def __init__(self) -> None:
+        self._set(
+            name="ground",
+            formulation=named("so3"),
+            mass=np.inf,
+            center_of_mass=np.zeros(3),
+            second_moments=np.zeros((3, 3)),
+            position=np.zeros(3),
+            rotation=np.eye(3),
+            velocity=np.zeros(3),
+            angular_velocity=np.zeros(3),
+        )

@@ -1,0 +1,293 @@
+"""Floor 2. Forces: loads at points, moments, springs and dampers, bushings.
+
+``law=`` takes a Python function (called back, slower) or a numba-jitted one (same numbers).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mbd.interactions.kinds import Attachment, Element, Kind
+from mbd.interactions.laws import spring_law, time_law
+from mbd.interactions.loads import FORCE, MOMENT
+from mbd.interactions.measures import ANGLE, LENGTH, OFFSET, TWIST
+from mbd.interactions.springs import spring
+from mbd.parts.bodies import Body, Ground
+from mbd.parts.door import label, number, vector
+from mbd.parts.joints import Joint, _frames, two_points
+
+__all__ = ["Bushing", "Moment", "PointForce", "RotationalSpring", "Spring"]
+
+_DIRECTORS = ((0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0))
+
+
+class _Load:
+    """A 3-vector, constant or a law of time, in inertial axes or following a body."""
+
+    kind: Kind
+    word: str
+    unit: str
+
+    def __init__(self, name: str, body: Any, value: Any, follow: bool) -> None:
+        self.name = label(name, type(self).__name__)
+        if not isinstance(body, Body) or isinstance(body, Ground):
+            raise TypeError(f"{self.name}: must act on a body of the system, got {body!r}")
+        self.body = body
+        self.follow = follow
+        if follow and not body.formulation.axes:
+            raise ValueError(
+                f"{self.name}: a load that follows {body.name!r} needs its axes, but it is a point"
+            )
+        self.law = time_law(self.name, value) if callable(value) else None
+        constant = (0.0, 0.0, 0.0) if callable(value) else value
+        self.value = vector(self.name, self.word, constant, self.unit)
+
+    @property
+    def bodies(self) -> tuple[Any, ...]:
+        """The body acted upon."""
+        return (self.body,)
+
+    def _direction(self) -> Attachment:
+        x, y, z = self.value.tolist()
+        return Attachment(self.body.name if self.follow else "ground", (0.0, x, y, z))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, {self.body.name!r})"
+
+
+class PointForce(_Load):
+    """A force at a point of a body.
+
+    Parameters
+    ----------
+    name : str
+    body : RigidBody or PointMass
+    force : (3,) array [N] or callable
+        Constant, or a law of time ``f(t) -> (x, y, z)``, Python or numba-jitted.
+    at : (3,) array [m], optional
+        Inertial, at the initial pose; default the origin of the body.
+    follow : bool
+        If true, the components are in body axes and turn with the body.
+    """
+
+    kind, word, unit = FORCE, "force", "N"
+
+    def __init__(
+        self, name: str, body: Any, force: Any, *, at: Any = None, follow: bool = False
+    ) -> None:
+        super().__init__(name, body, force, follow)
+        self.frame, _ = two_points(self.name, body, body, at, None)
+        if not body.formulation.axes and np.abs(self.frame.position).max() > 1e-12:
+            raise ValueError(
+                f"{self.name}: {body.name!r} is a point; a force acts at its position, leave out at="
+            )
+
+    def elements(self) -> list[Element]:
+        """The force on its point."""
+        ends = (Attachment(self.body.name, self.frame.point()), self._direction())
+        return [Element(FORCE, ends, law=self.law)]
+
+
+class Moment(_Load):
+    """A moment on a rigid body.
+
+    Parameters
+    ----------
+    name : str
+    body : RigidBody
+    moment : (3,) array [N m] or callable
+        Constant, or a law of time ``f(t) -> (x, y, z)``, Python or numba-jitted.
+    follow : bool
+        If true, the components are in body axes and turn with the body.
+    """
+
+    kind, word, unit = MOMENT, "moment", "N m"
+
+    def __init__(self, name: str, body: Any, moment: Any, *, follow: bool = False) -> None:
+        super().__init__(name, body, moment, follow)
+        if not body.formulation.axes:
+            raise ValueError(f"{self.name}: a moment needs axes, but {body.name!r} is a point")
+
+    def elements(self) -> list[Element]:
+        """The moment on the three directors."""
+        ends = tuple(Attachment(self.body.name, w) for w in _DIRECTORS)
+        return [Element(MOMENT, (*ends, self._direction()), law=self.law)]
+
+
+class Spring:
+    """Spring and damper between two points: tension k (l - l0) + c dl/dt, or a law.
+
+    Parameters
+    ----------
+    name : str
+    first, second : body, ground, or Frame
+    at, to : (3,) array [m], optional
+        Points on the first and second body, inertial at the initial pose; default the origins.
+    stiffness : float [N/m]
+    damping : float [N s/m]
+    length : float [m], optional
+        Free length; default the distance at the initial pose.
+    law : callable, optional
+        ``f(length, rate, t)`` -> tension [N], or (tension, d/dlength, d/drate), instead of the
+        linear law; Python or numba-jitted.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        first: Any,
+        second: Any,
+        *,
+        at: Any = None,
+        to: Any = None,
+        stiffness: float = 0.0,
+        damping: float = 0.0,
+        length: float | None = None,
+        law: Callable[..., Any] | None = None,
+    ) -> None:
+        self.name = label(name, "Spring")
+        self.A, self.B = two_points(self.name, first, second, at, to)
+        for f in (self.A, self.B):
+            if not f.body.formulation.axes and np.abs(f.position).max() > 1e-12:
+                raise ValueError(f"{self.name}: {f.name!r} is a point; hold it at its position")
+        self.stiffness = number(self.name, "stiffness", stiffness, "N/m")
+        self.damping = number(self.name, "damping", damping, "N s/m")
+        p, q = (f.body.position + f.body.rotation @ f.position for f in (self.A, self.B))
+        now = float(np.linalg.norm(q - p))
+        self.length = number(
+            self.name, "length", now if length is None else length, "m", positive=False
+        )
+        self.law = None if law is None else spring_law(self.name, law, now)
+
+    @property
+    def bodies(self) -> tuple[Any, ...]:
+        """The two bodies."""
+        return self.A.body, self.B.body
+
+    def elements(self) -> list[Element]:
+        """The spring on the length."""
+        ends = (Attachment(self.A.name, self.A.point()), Attachment(self.B.name, self.B.point()))
+        numbers = (self.stiffness, self.damping, self.length)
+        return [Element(spring(LENGTH), ends, numbers, law=self.law)]
+
+
+class RotationalSpring:
+    """Rotational spring and damper about the axis of a hinge: moment k (phi - phi0) + c dphi/dt.
+
+    The angle turns the second body against the first about the axis, is zero at the initial pose
+    (or where the frames' first axes agree) and counts full turns.
+
+    Parameters
+    ----------
+    name : str
+    joint : Revolute or Cylindrical
+        Whose axis and frames are used.
+    stiffness : float [N m/rad]
+    damping : float [N m s/rad]
+    angle : float [rad]
+        Free angle phi0.
+    law : callable, optional
+        ``f(angle, rate, t)`` -> moment [N m], or (moment, d/dangle, d/drate).
+    """
+
+    def __init__(
+        self,
+        name: str,
+        joint: Joint,
+        *,
+        stiffness: float = 0.0,
+        damping: float = 0.0,
+        angle: float = 0.0,
+        law: Callable[..., Any] | None = None,
+    ) -> None:
+        self.name = label(name, "RotationalSpring")
+        if not isinstance(joint, Joint) or not joint.needs_axis:
+            raise TypeError(
+                f"{self.name}: joint must be one with an axis (Revolute), got {joint!r}"
+            )
+        self.A, self.B = joint.A, joint.B
+        self.stiffness = number(self.name, "stiffness", stiffness, "N m/rad")
+        self.damping = number(self.name, "damping", damping, "N m s/rad")
+        self.angle = number(self.name, "angle", angle, "rad")
+        self.law = None if law is None else spring_law(self.name, law, 0.0)
+
+    @property
+    def bodies(self) -> tuple[Any, ...]:
+        """The two bodies."""
+        return self.A.body, self.B.body
+
+    def elements(self) -> list[Element]:
+        """The spring on the angle."""
+        a, b = (f.body.rotation @ f.axes for f in (self.A, self.B))
+        start = float(np.arctan2(a[:, 1] @ b[:, 0], a[:, 0] @ b[:, 0]))
+        ends = (
+            Attachment(self.A.name, self.A.direction(0)),
+            Attachment(self.A.name, self.A.direction(1)),
+            Attachment(self.B.name, self.B.direction(0)),
+        )
+        numbers = (self.stiffness, self.damping, self.angle)
+        return [Element(spring(ANGLE), ends, numbers, (start,), law=self.law)]
+
+
+class Bushing:
+    """Six springs and dampers between two frames, along and about the axes of the first.
+
+    Displacements are a_i.(Q - P); rotations (a_k.b_j - a_j.b_k)/2, the sine of the angle for a
+    rotation about one axis: meant for small relative rotations.
+
+    Parameters
+    ----------
+    name : str
+    first, second : body and body with ``at=`` (and ``axes=``), or two Frames
+    at : (3,) array [m]
+    axes : (3, 3) array [-], optional
+        Inertial at the initial pose, columns.
+    stiffness, damping : (6,) array [N/m, N m/rad], [N s/m, N m s/rad]
+        Three translations, then three rotations.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        first: Any,
+        second: Any,
+        *,
+        at: Any = None,
+        axes: Any = None,
+        stiffness: Any = (0.0,) * 6,
+        damping: Any = (0.0,) * 6,
+    ) -> None:
+        self.name = label(name, "Bushing")
+        if axes is not None:
+            from mbd.parts.door import rotation_matrix
+
+            axes = rotation_matrix(self.name, "axes", axes)
+        self.A, self.B = _frames(self.name, first, second, at, axes)
+        for f in (self.A, self.B):
+            if not f.body.formulation.axes:
+                raise ValueError(f"{self.name}: Bushing needs axes, but {f.name!r} is a point")
+        self.stiffness = vector(self.name, "stiffness", stiffness, "N/m, N m/rad", 6)
+        self.damping = vector(self.name, "damping", damping, "N s/m, N m s/rad", 6)
+
+    @property
+    def bodies(self) -> tuple[Any, ...]:
+        """The two bodies."""
+        return self.A.body, self.B.body
+
+    def elements(self) -> list[Element]:
+        """Three springs on offsets, three on twists."""
+        P, Q = Attachment(self.A.name, self.A.point()), Attachment(self.B.name, self.B.point())
+        a = [Attachment(self.A.name, self.A.direction(i)) for i in range(3)]
+        b = [Attachment(self.B.name, self.B.direction(i)) for i in range(3)]
+        found = []
+        for i in range(3):
+            numbers = (float(self.stiffness[i]), float(self.damping[i]), 0.0)
+            found.append(Element(spring(OFFSET), (a[i], Q, P), numbers))
+        for i in range(3):
+            j, k = (i + 1) % 3, (i + 2) % 3
+            numbers = (float(self.stiffness[3 + i]), float(self.damping[3 + i]), 0.0)
+            found.append(Element(spring(TWIST), (a[k], a[j], b[k], b[j]), numbers))
+        return found

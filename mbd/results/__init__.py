@@ -1,0 +1,1 @@
+"""Floor 5. What people see: results by name."""

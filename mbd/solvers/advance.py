@@ -1,0 +1,315 @@
+r"""Floor 4. The compiled time loop: generalized-alpha on manifolds, index 3.
+
+With :math:`\gamma' = \gamma/(h\beta)`, :math:`\beta' = (1-\alpha_m)/(h^2\beta(1-\alpha_f))`:
+
+* predict :math:`a, v, \Delta` from an extrapolated :math:`\dot v`, :math:`\lambda`;
+* iterate :math:`\begin{bmatrix}\beta h^2(\beta' M + \gamma' G + K T) & B^T\\ B T & -\epsilon
+  \end{bmatrix} \begin{bmatrix}\Delta x\\ \beta h^2\Delta\lambda\end{bmatrix} =
+  -\begin{bmatrix}\beta h^2 r\\ \Phi\end{bmatrix}`, then
+  :math:`h\Delta \mathrel{+}= \Delta x`, :math:`v \mathrel{+}= \gamma'\Delta x`,
+  :math:`\dot v \mathrel{+}= \beta'\Delta x`;
+* finish :math:`a_{n+1} = ((1-\alpha_f)\dot v_{n+1} + \alpha_f\dot v_n - \alpha_m a_n)/(1-\alpha_m)`.
+
+The residual is never softened: :math:`\epsilon` stands in the iteration matrix only.
+
+The iteration ends when the estimated remaining error, increment times
+:math:`\theta/(1-\theta)` with the observed contraction :math:`\theta`, is below
+``tol`` of the accelerations and multipliers, or at the round-off of the positions.
+
+References
+----------
+.. [1] Arnold and Bruels, Convergence of the generalized-alpha scheme for constrained mechanical
+   systems, Multibody System Dynamics 18 (2007); Bruels and Cardona, J. Comput. Nonlinear Dyn. 5
+   (2010); Bottasso et al. on the scaling by h^2.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from mbd.algebra import memory as m
+from mbd.algebra.jit import jit, kernel
+from mbd.model.kernels import evaluate, linearise, stage
+from mbd.solvers.fronts import factor, solve
+
+__all__ = ["CONVERGED", "FAILED", "PIVOTS", "advance"]
+
+CONVERGED, FAILED, PIVOTS = 0, 1, 2
+_MAX_ROUND_OFF = 1e3  # an iteration that stagnates this close to round-off has converged
+
+A, AL, AN, AP, D, KIND, Q, QN, V, VN, X = (
+    m.A, m.AL, m.AN, m.AP, m.D, m.KIND, m.Q, m.QN, m.V, m.VN, m.X,
+)  # fmt: skip
+FR_NP, FR_NV, FR_SIZE, FR_U, FRONTS, N_FRONTS = (
+    m.FR_NP, m.FR_NV, m.FR_SIZE, m.FR_U, m.FRONTS, m.N_FRONTS,
+)  # fmt: skip
+ALPHA_F, ALPHA_M, BETA, GAMMA, H, T, THETA, TOL = (
+    m.ALPHA_F, m.ALPHA_M, m.BETA, m.GAMMA, m.H, m.T, m.THETA, m.TOL,
+)  # fmt: skip
+FLOOR, N_KINDS, NORM, SCALE, SCALE_R, W_G, W_K, W_M = (
+    m.FLOOR, m.N_KINDS, m.NORM, m.SCALE, m.SCALE_R, m.W_G, m.W_K, m.W_M,
+)  # fmt: skip
+N_Q, N_U, N_STEPS, STATUS, STEPS_DONE, PROJECT, HISTORY, HAVE_FACTOR = (
+    m.N_Q, m.N_U, m.N_STEPS, m.STATUS, m.STEPS_DONE, m.PROJECT, m.HISTORY, m.HAVE_FACTOR,
+)  # fmt: skip
+MAX_ITER, N_ITER, N_EVALUATE, N_REJECT, SMALL_PIVOTS, FULL_NEWTON = (
+    m.MAX_ITER, m.N_ITER, m.N_EVALUATE, m.N_REJECT, m.SMALL_PIVOTS, m.FULL_NEWTON,
+)  # fmt: skip
+RECORD, RECORD_EVERY, N_RECORDED, RECORD_SIZE, COUNT = (
+    m.RECORD, m.RECORD_EVERY, m.N_RECORDED, m.RECORD_SIZE, m.N_PREDICTED,
+)  # fmt: skip
+
+
+@jit
+def predict(I: Any, F: Any) -> None:
+    """Start the step: keep the old state, extrapolate v' and lam, predict v and the increment."""
+    h, am, af = F[H], F[ALPHA_M], F[ALPHA_F]
+    beta, gamma = F[BETA], F[GAMMA]
+    for i in range(I[N_Q]):
+        F[I[QN] + i] = F[I[Q] + i]
+    for k in range(N_KINDS):
+        F[SCALE + k] = 0.0
+    history = I[HISTORY]
+    a, al, an, ap, d, v, vn = I[A], I[AL], I[AN], I[AP], I[D], I[V], I[VN]
+    c0, c1, c2 = (1 - af) / (1 - am), af / (1 - am), -am / (1 - am)
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        u, n_v, n_p = I[j + FR_U], I[j + FR_NV], I[j + FR_NP]
+        for i in range(u, u + n_p):
+            now = F[a + i]
+            guess = now
+            if history:
+                guess += now - F[ap + i]
+            F[ap + i] = now
+            F[an + i] = now
+            F[a + i] = guess
+            kind = SCALE + I[I[KIND] + i]
+            F[kind] = max(F[kind], abs(now))
+        for i in range(u, u + n_v):
+            new = c0 * F[a + i] + c1 * F[an + i] + c2 * F[al + i]
+            old = F[al + i]
+            F[vn + i] = F[v + i]
+            F[d + i] = h * F[v + i] + h * h * ((0.5 - beta) * old + beta * new)
+            F[v + i] += h * ((1 - gamma) * old + gamma * new)
+
+
+@jit
+def restore(I: Any, F: Any) -> None:
+    """Go back to the start of the step, and forget the history."""
+    for i in range(I[N_Q]):
+        F[I[Q] + i] = F[I[QN] + i]
+    for i in range(I[N_U]):
+        F[I[V] + i] = F[I[VN] + i]
+        F[I[A] + i] = F[I[AN] + i]
+        F[I[AP] + i] = F[I[AN] + i]
+
+
+@jit
+def correct(I: Any, F: Any) -> float:
+    """Subtract the solution in X from the iterate; return its size in units of the tolerance."""
+    h, beta = F[H], F[BETA]
+    g = F[GAMMA] / (h * beta)
+    b = (1 - F[ALPHA_M]) / (h * h * beta * (1 - F[ALPHA_F]))
+    c = 1.0 / (h * h * beta)
+    a, d, v, x = I[A], I[D], I[V], I[X]
+    size = 0.0
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        u, n_v, n_p = I[j + FR_U], I[j + FR_NV], I[j + FR_NP]
+        for i in range(u, u + n_v):
+            y = F[x + i]
+            F[d + i] -= y
+            F[v + i] -= g * y
+            F[a + i] -= b * y
+            kind = I[I[KIND] + i]
+            size = max(size, abs(y) / (F[TOL] * F[SCALE + kind] / b + F[FLOOR + kind]))
+            if y != y:
+                size = math.inf
+        for i in range(u + n_v, u + n_p):
+            y = F[x + i]
+            F[a + i] -= c * y
+            kind = I[I[KIND] + i]
+            size = max(size, abs(y) / (F[TOL] * F[SCALE + kind] / c + F[FLOOR + kind]))
+            if y != y:
+                size = math.inf
+    return size
+
+
+@jit
+def iterate(I: Any, F: Any) -> int:
+    """Run Newton's iteration; return its status."""
+    last = 0.0
+    theta = max(F[THETA], 1e-4) ** 0.8
+    for iteration in range(I[MAX_ITER]):
+        evaluate(I, F)
+        if I[FULL_NEWTON] or not I[HAVE_FACTOR]:
+            I[SMALL_PIVOTS] = 0
+            linearise(I, F)
+            factor(I, F)
+            I[HAVE_FACTOR] = 1
+            if I[SMALL_PIVOTS]:
+                I[HAVE_FACTOR] = 0
+                return PIVOTS
+        solve(I, F)
+        size = correct(I, F)
+        I[N_ITER] += 1
+        F[NORM] = size
+        if not size < 1e300:
+            return FAILED
+        if iteration > 0:
+            theta = size / last if last > 0.0 else 0.0
+            F[THETA] = theta
+            if theta > 1.0 and size < _MAX_ROUND_OFF * 1e-2:
+                return CONVERGED  # stagnated at round-off
+            if theta > 0.5:
+                I[HAVE_FACTOR] = 0
+            if theta > 2.0 and iteration > 2:
+                return FAILED
+        if theta < 1.0 and size * theta / (1 - theta) <= 1.0:
+            # the matrix ages: a new one for the next step when this step needed work
+            if iteration > 1 or theta > 0.1:
+                I[HAVE_FACTOR] = 0
+            return CONVERGED
+        last = size
+    return CONVERGED if F[NORM] < _MAX_ROUND_OFF else FAILED
+
+
+@jit
+def smallest_multipliers(I: Any, F: Any) -> None:
+    r"""Remove from lam what has no effect, B^T lam_0 = 0: redundant rows share their load evenly.
+
+    Solves :math:`[S, B^T; B, -\epsilon][x; \mu] = [B^T\lambda; 0]`, hence
+    :math:`\mu = (BS^{-1}B^T + \epsilon)^{-1} BS^{-1}B^T\lambda`: the part of lam in the range.
+    """
+    a, x, keep = I[A], I[X], I[VN]
+    evaluate(I, F)
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        u = I[j + FR_U]
+        for i in range(u, u + I[j + FR_NP]):
+            F[keep + i] = F[x + i]
+        for i in range(u + I[j + FR_NV], u + I[j + FR_NP]):
+            F[a + i] = 0.0
+    stage(I, F, m.PLACE)
+    stage(I, F, m.FORCES)
+    stage(I, F, m.RESIDUAL)
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        u = I[j + FR_U]
+        for i in range(u, u + I[j + FR_NV]):
+            F[x + i] = F[keep + i] - F[x + i]
+        for i in range(u + I[j + FR_NV], u + I[j + FR_NP]):
+            F[x + i] = 0.0
+    solve(I, F)
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        u = I[j + FR_U]
+        for i in range(u + I[j + FR_NV], u + I[j + FR_NP]):
+            F[a + i] = F[x + i] / F[SCALE_R]
+
+
+@jit
+def finish(I: Any, F: Any) -> None:
+    """Accept the step."""
+    am, af = F[ALPHA_M], F[ALPHA_F]
+    c0, c1, c2 = (1 - af) / (1 - am), af / (1 - am), -am / (1 - am)
+    a, al, an = I[A], I[AL], I[AN]
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        u = I[j + FR_U]
+        for i in range(u, u + I[j + FR_NV]):
+            F[al + i] = c0 * F[a + i] + c1 * F[an + i] + c2 * F[al + i]
+    stage(I, F, m.ACCEPT)
+
+
+@jit
+def record(I: Any, F: Any) -> None:
+    """Append q, v and (v', lam) to the record."""
+    to = I[RECORD] + I[N_RECORDED] * I[RECORD_SIZE]
+    for i in range(I[N_Q]):
+        F[to + i] = F[I[Q] + i]
+    to += I[N_Q]
+    n = I[N_U]
+    for i in range(n):
+        F[to + i] = F[I[V] + i]
+        F[to + n + i] = F[I[A] + i]
+    I[N_RECORDED] += 1
+
+
+@jit
+def set_weights(I: Any, F: Any) -> None:
+    """Set the weights of the iteration matrix from step size and method."""
+    h = F[H]
+    F[W_M] = (1 - F[ALPHA_M]) / (1 - F[ALPHA_F])
+    F[W_G] = h * F[GAMMA]
+    F[W_K] = h * h * F[BETA]
+    F[SCALE_R] = h * h * F[BETA]
+
+
+@kernel
+def advance(I: Any, F: Any, k: int) -> None:
+    """Take I[N_STEPS] steps of F[H]; k = 1 leaves the state of a failed step for inspection."""
+    set_weights(I, F)
+    I[STATUS] = CONVERGED
+    I[STEPS_DONE] = 0
+    start = F[T]
+    full = I[FULL_NEWTON]
+    for step in range(I[N_STEPS]):
+        predict(I, F)
+        F[T] = start + (step + 1) * F[H]
+        status = iterate(I, F)
+        if status == FAILED:  # once more, carefully: no extrapolation, a new matrix each time
+            I[N_REJECT] += 1
+            restore(I, F)
+            I[HISTORY] = 0
+            predict(I, F)
+            I[FULL_NEWTON] = 1
+            F[THETA] = 0.5
+            status = iterate(I, F)
+            I[FULL_NEWTON] = full
+            I[HAVE_FACTOR] = 0
+        if status != CONVERGED:
+            if k == 0:
+                restore(I, F)
+            I[HISTORY] = 0
+            F[T] = start + step * F[H]
+            I[STATUS] = status
+            return
+        if I[PROJECT]:
+            smallest_multipliers(I, F)
+        finish(I, F)
+        I[HISTORY] = 1
+        I[STEPS_DONE] = step + 1
+        I[COUNT] += 1
+        if I[RECORD_EVERY] and I[COUNT] % I[RECORD_EVERY] == 0:
+            record(I, F)
+
+
+@kernel
+def begin(I: Any, F: Any, k: int) -> None:
+    """Predict one step: for the iteration in Python (see ``careful.py``)."""
+    set_weights(I, F)
+    predict(I, F)
+
+
+@kernel
+def apply(I: Any, F: Any, k: int) -> None:
+    """Correct the iterate with the solution in X; its size goes to F[NORM]."""
+    F[NORM] = correct(I, F)
+
+
+@kernel
+def end(I: Any, F: Any, k: int) -> None:
+    """Accept the step and record it."""
+    finish(I, F)
+    I[HISTORY] = 1
+    I[COUNT] += 1
+    if I[RECORD_EVERY] and I[COUNT] % I[RECORD_EVERY] == 0:
+        record(I, F)
+
+
+@kernel
+def undo(I: Any, F: Any, k: int) -> None:
+    """Go back to the start of the step."""
+    restore(I, F)

@@ -1,0 +1,83 @@
+r"""Floor 4. Generalized-alpha: the parameters of the method."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["GeneralizedAlpha"]
+
+
+@dataclass(frozen=True)
+class GeneralizedAlpha:
+    r"""Generalized-alpha on manifolds, constraints at position level (index 3).
+
+    .. math:: \alpha_m = \frac{2\rho-1}{\rho+1},\quad \alpha_f = \frac{\rho}{\rho+1},\quad
+       \gamma = \tfrac12 + \alpha_f - \alpha_m,\quad \beta = \tfrac14(\gamma + \tfrac12)^2
+
+    Second order in positions, velocities and multipliers.
+
+    Parameters
+    ----------
+    rho : float
+        Spectral radius at infinite frequency, 0 (annihilates what the step cannot resolve) to 1
+        (conserves). Redundant coordinates with fast spin want it well below 1.
+    tol : float
+        Accepted error of accelerations and multipliers in one step, relative to the largest of
+        their kind.
+    max_iterations : int
+        Newton iterations of one step.
+    newton : str
+        "modified" keeps a factorisation while it converges well, "full" makes a new one each time.
+    linear_solver : str
+        "fronts" (block LU, static order) or "splu" (SuperLU with pivoting: slow, to compare).
+
+    References
+    ----------
+    .. [1] Chung and Hulbert, J. Appl. Mech. 60 (1993). Arnold and Bruels, Multibody Syst. Dyn. 18
+       (2007). Bruels, Cardona and Arnold, Mech. Mach. Theory 48 (2012).
+    """
+
+    rho: float = 0.8
+    tol: float = 1e-7
+    max_iterations: int = 20
+    newton: str = "modified"
+    linear_solver: str = "fronts"
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        if not 0.0 <= self.rho <= 1.0:
+            raise ValueError(f"GeneralizedAlpha: rho must be in [0, 1] [-], got {self.rho}")
+        if not 0.0 < self.tol < 1.0:
+            raise ValueError(f"GeneralizedAlpha: tol must be in (0, 1) [-], got {self.tol}")
+        if not self.max_iterations >= 1:
+            raise ValueError(
+                f"GeneralizedAlpha: max_iterations must be at least 1, got {self.max_iterations}"
+            )
+        for name, value, known in (
+            ("newton", self.newton, ("modified", "full")),
+            ("linear_solver", self.linear_solver, ("fronts", "splu")),
+        ):
+            if value not in known:
+                raise ValueError(
+                    f"GeneralizedAlpha: {name} must be one of {', '.join(known)}, got {value!r}"
+                )
+
+    @property
+    def alpha_m(self) -> float:
+        """Weight of the old algorithmic acceleration."""
+        return (2 * self.rho - 1) / (self.rho + 1)
+
+    @property
+    def alpha_f(self) -> float:
+        """Weight of the old acceleration."""
+        return self.rho / (self.rho + 1)
+
+    @property
+    def gamma(self) -> float:
+        """Newmark's gamma."""
+        return 0.5 + self.alpha_f - self.alpha_m
+
+    @property
+    def beta(self) -> float:
+        """Newmark's beta."""
+        return 0.25 * (self.gamma + 0.5) ** 2

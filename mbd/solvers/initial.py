@@ -1,0 +1,170 @@
+r"""Floor 4. Initial conditions: rows checked or satisfied, consistent accelerations and multipliers.
+
+.. math:: \begin{bmatrix} M & B^T \\ B & 0 \end{bmatrix}
+          \begin{bmatrix} \dot v \\ \lambda \end{bmatrix} =
+          \begin{bmatrix} f - g \\ -\ddot\Phi|_{\dot v=0} \end{bmatrix}
+
+The same matrix with other right-hand sides moves positions and velocities to the nearest ones (in
+the metric of M) that satisfy the rows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.sparse.linalg import splu
+
+from mbd.algebra import memory as m
+from mbd.model.assembly import sparse
+from mbd.model.model import Model, State, Workspace
+from mbd.solvers.fronts import factor_and_solve
+
+if TYPE_CHECKING:
+    from mbd.model.system import System
+
+__all__ = ["assemble_pose", "consistent", "violations"]
+
+_POSITION, _VELOCITY = 1e-7, 1e-7  # accepted violations, relative to length and speed of the model
+
+
+def violations(work: Workspace) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows Phi and their time derivative at the state in a work space."""
+    work.evaluate()
+    gap = work.vector(m.X)[work.model.numbering.lam].copy()
+    rate, _ = work.rates()
+    return gap, rate.copy()
+
+
+def _units(model: Model) -> tuple[np.ndarray, list[str]]:
+    """Return the size that a row's violation is compared with, and its unit."""
+    length = float(model.F[m.LENGTH])
+    kinds = model.numbering.lam_kinds
+    return np.where(kinds == m.FORCE, length, 1.0), ["m" if k == m.FORCE else "-" for k in kinds]
+
+
+def _check(model: Model, what: str, value: np.ndarray, size: np.ndarray, unit: str) -> None:
+    if not len(value) or np.abs(value / size).max() <= 1.0:
+        return
+    worst = np.argsort(-np.abs(value / size))[:3]
+    _, units = _units(model)
+    named = ", ".join(
+        f"{model.numbering.lam_labels[i]!r} by {value[i]:.3g} {units[i]}{unit}"
+        for i in worst
+        if abs(value[i]) > size[i]
+    )
+    raise ValueError(
+        f"initial {what} violate constraints: {named}; correct them, or let the nearest consistent "
+        "ones be found: simulate(..., project=True) or mbd.assemble_pose(system)"
+    )
+
+
+class _Saddle:
+    """The matrix [[M, B^T], [B, -eps]] at the state of a work space, factored."""
+
+    def __init__(self, work: Workspace) -> None:
+        self.work = work
+        work.evaluate()
+        work.linearise(1.0, 0.0, 0.0)
+        self.pivoting = None
+        keep = sparse(work.model, work) if work.I[m.N_U] < 20000 else None
+        work.I[m.SMALL_PIVOTS] = 0
+        self._first = True
+        if keep is not None:
+            self._factor()
+            if work.I[m.SMALL_PIVOTS]:
+                self.pivoting = splu(keep)
+
+    def _factor(self) -> None:
+        self.work.vector(m.X)[:] = 0.0
+        factor_and_solve(self.work.I, self.work.F, 1)
+        self._first = False
+
+    def solve(self, r: np.ndarray) -> np.ndarray:
+        """Return S^-1 r, unknowns in solver order."""
+        if self.pivoting is not None:
+            return self.pivoting.solve(r)
+        if self._first:
+            self._factor()
+        x = self.work.vector(m.X)
+        x[:] = r
+        factor_and_solve(self.work.I, self.work.F, 0)
+        return x.copy()
+
+
+def consistent(model: Model, state: State | None = None, *, project: bool = False) -> State:
+    """Return a state with consistent accelerations and multipliers.
+
+    Parameters
+    ----------
+    model : Model
+    state : State, optional
+        Default: the initial state of the description.
+    project : bool
+        Move positions and velocities to the nearest consistent ones; otherwise a violation is an
+        error that names the row.
+    """
+    state = model.state if state is None else state
+    work = Workspace(model, state.replace(a=np.zeros(model.n_v), lam=np.zeros(model.n_lam)))
+    size, _ = _units(model)
+    if model.n_lam:
+        if project:
+            _project(model, work, size)
+        gap, rate = violations(work)
+        speed = float(np.abs(work.vector(m.V)).max()) if model.n_v else 0.0
+        _check(model, "positions", gap, _POSITION * size, "")
+        _check(model, "velocities", rate, _VELOCITY * size * max(1.0, speed), "/s")
+    lam = model.numbering.lam
+    saddle = _Saddle(work)
+    A = work.vector(m.A)
+    for _ in range(3):  # linear: the second and third pass remove the effect of eps and round-off
+        work.evaluate()
+        r = work.vector(m.X).copy()
+        r[lam] = work.rates()[1]
+        A -= saddle.solve(r)
+    if not np.all(np.isfinite(A)):
+        raise ValueError(
+            "initial accelerations are not finite: the mass matrix is singular on the motions that "
+            "the constraints allow; check masses, inertias and applied laws"
+        )
+    done = work.store()
+    return done.replace(alg=done.a.copy())
+
+
+def _project(model: Model, work: Workspace, size: np.ndarray) -> None:
+    """Satisfy the rows, positions first, then velocities."""
+    lam, v = model.numbering.lam, model.numbering.v
+    for _ in range(25):
+        saddle = _Saddle(work)
+        gap, _ = violations(work)
+        if np.abs(gap / size).max() < 1e-14:
+            break
+        r = np.zeros(int(work.I[m.N_U]))
+        r[lam] = gap
+        step = saddle.solve(r)[v]
+        # a turn of more than a radian would leave the range of Newton's method
+        step *= min(1.0, 0.5 / max(1e-30, float(np.abs(step).max() / max(1.0, model.F[m.LENGTH]))))
+        work.vector(m.D)[v] = -step
+        work.evaluate()
+        work.vector(m.QN, model.n_q)[:] = work.vector(m.Q, model.n_q)
+        work.vector(m.D)[:] = 0.0
+        if np.abs(step).max() < 1e-15 * float(model.F[m.LENGTH]):
+            break
+    saddle = _Saddle(work)
+    for _ in range(2):
+        _, rate = violations(work)
+        r = np.zeros(int(work.I[m.N_U]))
+        r[lam] = rate
+        work.vector(m.V)[v] -= saddle.solve(r)[v]
+
+
+def assemble_pose(system: System | Model, state: State | None = None) -> State:
+    """Return the consistent state nearest to the described one: positions, then velocities.
+
+    Raises
+    ------
+    ValueError
+        If the mechanism cannot be closed; the worst row is named with its size and unit.
+    """
+    model = system if isinstance(system, Model) else system.build()
+    return consistent(model, state, project=True)

@@ -1,0 +1,290 @@
+"""Floor 4. ``mbd.simulate``: from a system to a solution."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbd.algebra import memory as m
+from mbd.model.model import Model, State, Workspace
+from mbd.solvers.advance import CONVERGED, FAILED, PIVOTS, advance
+from mbd.solvers.careful import careful_step
+from mbd.solvers.generalized_alpha import GeneralizedAlpha
+from mbd.solvers.initial import consistent
+
+if TYPE_CHECKING:
+    from mbd.model.system import System
+    from mbd.results.solution import Solution
+
+__all__ = ["SimulationError", "simulate"]
+
+_log = logging.getLogger("mbd")
+_CHUNK_BYTES = 1 << 23  # recorded steps are taken over in pieces of this size
+_CHUNK_SECONDS = 0.1  # how long compiled code runs before Python looks around
+
+
+class SimulationError(RuntimeError):
+    """A run that stopped early; ``.solution`` holds what was computed."""
+
+    def __init__(self, solution: Solution) -> None:
+        super().__init__(solution.message)
+        self.solution = solution
+
+
+def simulate(
+    system: System | Model,
+    t_end: float,
+    step: float,
+    *,
+    method: GeneralizedAlpha | None = None,
+    state: State | None = None,
+    project: bool = False,
+    every: int = 1,
+    progress: bool | None = None,
+    raise_on_failure: bool = True,
+) -> Solution:
+    """Integrate in time.
+
+    Parameters
+    ----------
+    system : System or Model
+    t_end : float [s]
+    step : float [s]
+        Step size; the last step is shortened where it does not divide the time.
+    method : GeneralizedAlpha, optional
+        Default ``GeneralizedAlpha(rho=0.8)``.
+    state : State, optional
+        Where to start; default the initial state of the description.
+    project : bool
+        Move inconsistent initial positions and velocities to the nearest consistent ones.
+    every : int
+        Keep every so many steps (the first and the last are always kept).
+    progress : bool, optional
+        Show a progress bar; default on a terminal, when the run is long.
+    raise_on_failure : bool
+        If false, a failed run is returned with ``success`` False and a ``message``.
+
+    Returns
+    -------
+    Solution
+        Ctrl-C returns what was computed so far, with ``success`` False.
+    """
+    method = GeneralizedAlpha() if method is None else method
+    if not isinstance(method, GeneralizedAlpha):
+        raise TypeError(f"simulate: method must be a GeneralizedAlpha, got {method!r}")
+    for name, value in (("step", step), ("t_end", t_end)):
+        if not (np.isscalar(value) and np.isfinite(value) and value > 0):
+            raise ValueError(f"simulate: {name} must be positive [s], got {value!r}")
+    if not (isinstance(every, int) and every >= 1):
+        raise ValueError(f"simulate: every must be a whole number from 1, got {every!r}")
+    began = time.perf_counter()
+    model = system if isinstance(system, Model) else system.build()
+    first = consistent(model, state, project=project)
+    if t_end <= first.t:
+        raise ValueError(f"simulate: t_end must lie behind the start {first.t:g} s, got {t_end:g}")
+    run = _Run(model, first, method, every, step, t_end)
+    status, message = run.loop(progress)
+    from mbd.results.solution import Solution
+
+    stats = run.stats()
+    stats["seconds_preparing"] = run.started - began
+    solution = Solution(
+        model, *run.histories(), status=status, message=message, stats=stats, last=run.state(),
+        method=method,
+    )  # fmt: skip
+    if status == FAILED and raise_on_failure:
+        raise SimulationError(solution)
+    return solution
+
+
+class _Run:
+    """One run: the work space, the record and the outer loop in Python."""
+
+    def __init__(
+        self,
+        model: Model,
+        first: State,
+        method: GeneralizedAlpha,
+        every: int,
+        h: float,
+        t_end: float,
+    ) -> None:
+        self.model, self.method, self.every, self.h = model, method, every, h
+        self.t_end = t_end
+        self.n_steps = max(1, int(np.floor((t_end - first.t) / h * (1 + 1e-12) + 1e-9)))
+        self.rest = (t_end - first.t) - self.n_steps * h
+        if self.rest < 1e-9 * h:
+            self.rest = 0.0
+        n_u, n_q = int(model.I[m.N_U]), model.n_q
+        size = n_q + 2 * n_u
+        self.capacity = int(np.clip(_CHUNK_BYTES // (8 * size), 1, 100_000))
+        self.work = work = Workspace(model, first, extra=self.capacity * size)
+        I, F = work.I, work.F
+        I[m.RECORD], I[m.RECORD_SIZE], I[m.RECORD_EVERY] = len(model.F), size, every
+        I[m.MAX_ITER] = method.max_iterations
+        I[m.FULL_NEWTON] = int(method.newton == "full")
+        I[m.PROJECT] = int(model.redundant)
+        F[m.H], F[m.TOL], F[m.THETA] = h, method.tol, 0.5
+        F[m.ALPHA_M], F[m.ALPHA_F] = method.alpha_m, method.alpha_f
+        F[m.BETA], F[m.GAMMA] = method.beta, method.gamma
+        self.t0, self.done = first.t, 0
+        numbering = model.numbering
+        kept = self.n_steps // every + 2
+        self.t = np.empty(kept)
+        self.q = np.empty((kept, n_q))
+        self.v = np.empty((kept, model.n_v))
+        self.a = np.empty((kept, model.n_v))
+        self.lam = np.empty((kept, model.n_lam))
+        self.n_kept = 0
+        self._keep(first.t, first.q, first.v, first.a, first.lam)
+        self.numbering = numbering
+        self.started = time.perf_counter()
+        self.rejected_pivots = 0
+
+    def _keep(self, t: Any, q: Any, v: Any, a: Any, lam: Any) -> None:
+        n = 1 if np.ndim(q) == 1 else len(q)
+        span = slice(self.n_kept, self.n_kept + n)
+        self.t[span], self.q[span], self.v[span], self.a[span], self.lam[span] = t, q, v, a, lam
+        self.n_kept += n
+
+    def loop(self, progress: bool | None) -> tuple[int, str]:
+        """Run to the end; return status and message."""
+        from tqdm import tqdm
+
+        bar = tqdm(
+            total=self.n_steps,
+            unit="step",
+            delay=0 if progress else 1.0,
+            disable=None if progress is None else not progress,
+            leave=False,
+        )
+        chunk, status = 1, CONVERGED
+        with bar:
+            try:
+                while self.done < self.n_steps and status == CONVERGED:
+                    n = min(chunk, self.n_steps - self.done, self.capacity * self.every)
+                    clock = time.perf_counter()
+                    taken, status = self._steps(n)
+                    spent = time.perf_counter() - clock
+                    bar.update(taken)
+                    chunk = int(max(1, min(4 * chunk, chunk * _CHUNK_SECONDS / max(spent, 1e-9))))
+                if self.rest and status == CONVERGED:
+                    self.work.F[m.H] = self.rest
+                    self.work.I[m.HAVE_FACTOR] = 0
+                    self.work.I[m.HISTORY] = 0
+                    _, status = self._steps(1, last=True)
+            except KeyboardInterrupt:
+                self._last()
+                return -1, f"interrupted by the user at t = {self.work.F[m.T]:.6g} s"
+        self._last()
+        self.seconds = time.perf_counter() - self.started
+        if status == CONVERGED:
+            return 0, f"reached t = {self.work.F[m.T]:g} s"
+        return FAILED, self._explain()
+
+    def _steps(self, n: int, last: bool = False) -> tuple[int, int]:
+        """Take up to n steps and take over what was recorded."""
+        work = self.work
+        I, F = work.I, work.F
+        I[m.N_RECORDED] = 0
+        taken, status = 0, CONVERGED
+        if self.method.linear_solver == "fronts":
+            I[m.N_STEPS] = n
+            advance(I, F)
+            taken, status = int(I[m.STEPS_DONE]), int(I[m.STATUS])
+        if status == PIVOTS or (self.method.linear_solver == "splu" and taken < n):
+            self.rejected_pivots += status == PIVOTS
+            status = CONVERGED
+            while taken < n and status == CONVERGED:
+                status = careful_step(work, self.method.max_iterations)
+                taken += status == CONVERGED
+                if self.method.linear_solver == "fronts":
+                    break  # one careful step, then the fronts again
+        work.check_laws()
+        first = self.done + 1
+        self.done += taken
+        if not last:
+            F[m.T] = self.t0 + self.done * self.h
+        self._take_over(first)
+        return taken, status
+
+    def _take_over(self, first: int) -> None:
+        """Copy the record of the chunk that began with step `first`."""
+        I, F, model = self.work.I, self.work.F, self.model
+        n, size = int(I[m.N_RECORDED]), int(I[m.RECORD_SIZE])
+        if not n:
+            return
+        rows = F[len(model.F) : len(model.F) + n * size].reshape(n, size)
+        n_q, n_u = model.n_q, int(I[m.N_U])
+        v, lam = self.numbering.v, self.numbering.lam
+        steps = (np.arange(n) + -(-first // self.every)) * self.every
+        self._keep(
+            self.t0 + steps * self.h,
+            rows[:, :n_q],
+            rows[:, n_q + v],
+            rows[:, n_q + n_u + v],
+            rows[:, n_q + n_u + lam],
+        )
+
+    def _last(self) -> None:
+        """Keep the last state if the record does not end with it."""
+        s = self.work.store()
+        if s.t > self.t[self.n_kept - 1] + 1e-9 * self.h and self.n_kept < len(self.t):
+            self._keep(s.t, s.q, s.v, s.a, s.lam)
+        elif self.rest and self.n_kept:
+            self.t[self.n_kept - 1] = min(self.t[self.n_kept - 1], s.t)
+
+    def _explain(self) -> str:
+        """Return when, where and who: the largest residuals of the failed step by name."""
+        work, model = self.work, self.model
+        t = float(work.F[m.T])
+        work.I[m.N_STEPS] = 1
+        work.I[m.RECORD_EVERY] = 0
+        keep = work.F[: len(model.F)].copy()
+        advance(work.I, work.F, 1)
+        work.evaluate()
+        r = work.vector(m.X).copy()
+        work.F[: len(model.F)] = keep
+        rows = np.concatenate([r[self.numbering.v], r[self.numbering.lam]])
+        kinds = np.concatenate([self.numbering.v_kinds, self.numbering.lam_kinds])
+        units = {
+            m.TRANSLATION: "N", m.ROTATION: "N m", m.DIRECTOR: "N m", m.FORCE: "m",
+            m.MOMENT: "-", m.OWN: "-",
+        }  # fmt: skip
+        if not np.all(np.isfinite(rows)):
+            bad = int(np.argmin(np.isfinite(rows)))
+            who = f"not a number at {model.labels[bad]!r}"
+        else:
+            worst = np.argsort(-np.abs(rows))[:3]
+            who = "largest residuals " + ", ".join(
+                f"{model.labels[i]!r} ({rows[i]:.2g} {units[int(kinds[i])]})" for i in worst
+            )
+        return (
+            f"Newton did not converge at t = {t + self.h:.6g} s (h = {self.h:g} s): {who}; try a "
+            "smaller step, a smaller rho, or look at model.report(state) for a singular pose"
+        )
+
+    def histories(self) -> tuple[np.ndarray, ...]:
+        """Return t, q, v, a, lam as kept."""
+        n = self.n_kept
+        return self.t[:n], self.q[:n], self.v[:n], self.a[:n], self.lam[:n]
+
+    def state(self) -> State:
+        """Return the last state."""
+        return self.work.store()
+
+    def stats(self) -> dict[str, float]:
+        """Return what the run cost."""
+        I = self.work.I
+        return {
+            "steps": self.done + (1 if self.rest else 0),
+            "iterations": int(I[m.N_ITER]),
+            "factorizations": int(I[m.N_FACTOR]),
+            "evaluations": int(I[m.N_EVALUATE]),
+            "rejected": int(I[m.N_REJECT]),
+            "pivoting_steps": self.rejected_pivots,
+            "seconds": getattr(self, "seconds", time.perf_counter() - self.started),
+        }
