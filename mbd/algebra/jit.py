@@ -19,7 +19,6 @@ import ctypes
 import hashlib
 import inspect
 import logging
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -46,14 +45,17 @@ jit: Callable[..., Any] = numba.njit(**_OPTIONS)
 
 
 def _package_stamp() -> str:
-    """Return a digest of the times and sizes of all files of the package.
+    """Return a digest of all files of the package that can end up in a kernel.
 
-    A kernel is cached with all that it inlines, so its cache is valid while *no* file changed.
+    A kernel is cached with all that it inlines, so its cache is valid while none of them changed.
     """
     root = Path(__file__).parents[1]
-    stats = [(f, os.stat(f)) for f in sorted(root.rglob("*.py"))]
-    text = "".join(f"{f.relative_to(root)}{s.st_mtime_ns}{s.st_size}" for f, s in stats)
-    return hashlib.sha256(text.encode()).hexdigest()
+    digest = hashlib.sha256()
+    for file in sorted(root.rglob("*.py")):
+        text = file.read_bytes()
+        if file.parent == Path(__file__).parent or b"mbd.algebra.jit" in text:
+            digest.update(text)
+    return digest.hexdigest()
 
 
 _STAMP = _package_stamp()
