@@ -32,6 +32,37 @@ if TYPE_CHECKING:
     from mbd.solvers.tangents import check_tangents
 
 __version__ = "0.1.0"
+__all__ = [
+    "Bushing",
+    "Cylindrical",
+    "Distance",
+    "Fixed",
+    "Frame",
+    "GeneralizedAlpha",
+    "Ground",
+    "Model",
+    "Moment",
+    "Planar",
+    "PointForce",
+    "PointInPlane",
+    "PointMass",
+    "PointOnLine",
+    "Prismatic",
+    "Revolute",
+    "RigidBody",
+    "RotationalSpring",
+    "SimulationError",
+    "Solution",
+    "Spherical",
+    "Spring",
+    "State",
+    "System",
+    "Universal",
+    "assemble_pose",
+    "check_tangents",
+    "consistent",
+    "simulate",
+]
 
 _WHERE = {
     "model.system": ("System",),
@@ -57,7 +88,6 @@ _WHERE = {
     "solvers.tangents": ("check_tangents",),
 }
 _MODULES = {name: module for module, names in _WHERE.items() for name in names}
-__all__ = sorted(_MODULES)
 
 
 def __getattr__(name: str) -> Any:

@@ -33,7 +33,7 @@ from numba.extending import intrinsic
 
 __all__ = ["PYTHON", "call", "external", "is_compiled", "jit", "kernel", "law_call"]
 
-PYTHON = bool(numba.config.DISABLE_JIT)
+PYTHON = bool(getattr(numba.config, "DISABLE_JIT", 0))
 _SIGNATURE = types.void(types.CPointer(types.int64), types.CPointer(types.float64), types.int64)
 _LAW = types.void(types.CPointer(types.float64), types.CPointer(types.float64))
 _C_LAW = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_double))
@@ -122,7 +122,7 @@ class _Kernel:
                 self._address = len(_PYTHON_KERNELS)
             else:
                 args = (self._signature.args, self._signature.return_type)
-                compiled = CFunc(self.function, args, {}, _OPTIONS)
+                compiled: Any = CFunc(self.function, args, {}, _OPTIONS)
                 try:
                     compiled._cache = _Cache(self.function)
                 except RuntimeError:  # no source file (a shell): compile, do not cache
@@ -158,7 +158,7 @@ def external(function: Callable[[Any, Any], None], *, compiled: bool) -> tuple[i
         _PYTHON_KERNELS.append(function)
         return len(_PYTHON_KERNELS), function
     if compiled:
-        made = CFunc(function, (_LAW.args, _LAW.return_type), {}, _OPTIONS)
+        made: Any = CFunc(function, (_LAW.args, _LAW.return_type), {}, _OPTIONS)
         made.compile()
         return int(made.address), made
     back = _C_LAW(function)

@@ -39,5 +39,5 @@ def quaternion_from_matrix(R: np.ndarray) -> np.ndarray:
 
 
 def angular_velocity(directors: np.ndarray, rates: np.ndarray) -> np.ndarray:
-    r"""Return :math:`\omega = \tfrac12\sum_k d_k \times \dot d_k`, inertial, from (..., 3, 3) rows."""
+    r"""Return :math:`\tfrac12\sum_k d_k \times \dot d_k`, inertial, from (..., 3, 3) rows."""
     return 0.5 * np.cross(directors, rates).sum(-2)

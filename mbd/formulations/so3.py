@@ -194,7 +194,7 @@ def add_tangent(
 def maps(
     F: Any, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int, rate: int
 ) -> None:
-    """Write P = [w0 I; tilde(b)], PT = [w0 I; T^T tilde(b)], DP = [0; -T^T tilde(b) tilde(omega)]."""
+    """Write P = [w0 I; b~], PT = [w0 I; T^T b~], DP = [0; -T^T b~ omega~], b~ = tilde(b)."""
     w0 = F[w]
     b = minus(weighted(F, y, w), times(w0, load3(F, y)))
     T = tangent(load3(F, d + 3))

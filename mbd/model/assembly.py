@@ -116,7 +116,7 @@ class Assembly:
         return sp.block_array([[S, self.Bt], [self.B, corner]], format="csc")
 
     def spy(self, which: str = "S", *, step: float = 1e-3, ax: Any = None) -> Figure:
-        """Draw the pattern of "M", "G", "K", "B" or of the iteration matrix "S", bodies labelled."""
+        """Draw the pattern of "M", "G", "K", "B" or of the iteration matrix "S" with labels."""
         from mbd.results.spy import spy
 
         return spy(self, which, step, ax)
@@ -153,8 +153,8 @@ def assemble(model: Model, state: State) -> Assembly:
     for weights in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)):
         work.linearise(*weights)
         parts.append(sparse(model, work).tocsr())
-    blocks = [p[v][:, v].tocsr() for p in parts]
-    for b in blocks:
-        b.eliminate_zeros()
+    M, G, K = (p[v][:, v].tocsr() for p in parts)
+    for block in (M, G, K):
+        block.eliminate_zeros()
     B, Bt = parts[0][lam][:, v].tocsr(), parts[0][v][:, lam].tocsr()
-    return Assembly(model, state, *blocks, B, Bt, r[v], r[lam])
+    return Assembly(model, state, M, G, K, B, Bt, r[v], r[lam])

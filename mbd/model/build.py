@@ -230,7 +230,9 @@ class _Layout:
 
     def numbering(self, bodies: list[Any], rows: list[_Owned]) -> Numbering:
         """Return the map from the user's order (bodies, then rows) to unknowns."""
-        v, lam, v_labels, lam_labels, owners = [], [], [], [], []
+        v: list[int] = []
+        lam: list[int] = []
+        v_labels, lam_labels, owners = [], [], []
         for b, body in enumerate(bodies):
             law, u = body.formulation, self.start[b]
             v += range(u, u + law.n_v)

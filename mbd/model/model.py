@@ -231,8 +231,8 @@ class Workspace:
             got = np.shape(getattr(state, name))
             if got != (size,):
                 raise ValueError(
-                    f"state.{name} must have shape ({size},) for this model, got {got}; was it made "
-                    "by another model?"
+                    f"state.{name} must have shape ({size},) for this model, got {got}; was it "
+                    "made by another model?"
                 )
         self.F[m.T] = state.t
         self.vector(m.Q, len(state.q))[:] = state.q

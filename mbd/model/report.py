@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.linalg
@@ -68,7 +68,8 @@ class Report:
         many = 12
         lines = [
             f"{self.n_bodies} bodies, {self.n_joints} joints, {self.n_forces} forces",
-            f"{self.n_q} coordinates, {self.n_v} velocities, {self.n_rows} rows of rank {self.rank}",
+            f"{self.n_q} coordinates, {self.n_v} velocities, "
+            f"{self.n_rows} rows of rank {self.rank}",
             f"degrees of freedom: {self.freedoms} (Gruebler's count: {self.gruebler_freedoms})",
             f"loops: {len(self.loops)}, separate mechanisms: {len(self.islands)}",
         ]
@@ -134,7 +135,9 @@ def report(model: Model, state: State | None = None) -> Report:
     )
 
 
-def _rank(model, state, simple, graph):  # type: ignore[no-untyped-def]
+def _rank(
+    model: Model, state: State | None, simple: Any, graph: Any
+) -> tuple[list[int], list[int]]:
     """Return the redundant rows and the rows whose multipliers are not unique.
 
     Only rows in loops can be redundant, so the rank is taken per two-connected component of the
@@ -178,7 +181,7 @@ def _span(s: slice | None) -> tuple[int, int]:
 
 
 def _dependent(B: np.ndarray) -> tuple[list[int], np.ndarray]:
-    """Return the rows of B that depend on rows before them, and a basis of the null space of B^T."""
+    """Return the rows of B that depend on earlier ones, and a basis of the null space of B^T."""
     U, s, _ = scipy.linalg.svd(B, full_matrices=True)
     rank = int((s > _RANK * s[0]).sum())
     null = U[:, rank:]

@@ -29,7 +29,8 @@ class System:
     --------
     >>> import mbd
     >>> system = mbd.System(gravity=(0, 0, -9.81))
-    >>> bar = system.add(mbd.RigidBody("bar", mass=1.0, inertia=(1e-3, 0.1, 0.1), position=(0.5, 0, 0)))
+    >>> bar = mbd.RigidBody("bar", mass=1.0, inertia=(1e-3, 0.1, 0.1), position=(0.5, 0, 0))
+    >>> bar = system.add(bar)
     >>> hinge = system.add(mbd.Revolute("hinge", system.ground, bar, at=(0, 0, 0), axis=(0, 1, 0)))
     >>> system.build()
     Model(1 bodies, 1 joints, 6 velocities, 5 rows)
@@ -53,8 +54,8 @@ class System:
         taken = [*self.bodies, *self.joints, *self.forces, "ground"]
         if name in self.bodies or name in self.joints or name in self.forces or name == "ground":
             raise ValueError(
-                f"{name}: names must differ, there is already a part called {name!r}; names in use: "
-                f"{', '.join(taken[:12])}"
+                f"{name}: names must differ, there is already a part called {name!r}; names in "
+                f"use: {', '.join(taken[:12])}"
             )
         if isinstance(part, Body):
             self.bodies[name] = part

@@ -31,7 +31,7 @@ class Front:
 
 
 def eliminate_order(n_bodies: int, links: Sequence[Sequence[int]]) -> list[int]:
-    """Return the bodies in elimination order; links name the bodies of an interaction, -1 ground."""
+    """Return the bodies in elimination order; links hold bodies of an interaction, -1 ground."""
     neighbours: list[set[int]] = [set() for _ in range(n_bodies)]
     for link in links:
         for a in link:

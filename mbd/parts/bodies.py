@@ -185,8 +185,8 @@ class RigidBody(Body):
         made = np.block([[m * np.eye(3), m * tilde(c).T], [m * tilde(c), M[3:, 3:]]])
         if np.abs(M - made).max() > 1e-9 * np.abs(M).max():
             raise ValueError(
-                f"{name}: mass matrix must have the form [[m I, m c~'], [m c~, J]] of a rigid body, "
-                f"got one that differs from it by {np.abs(M - made).max():.2g}"
+                f"{name}: mass matrix must have the form [[m I, m c~'], [m c~, J]] of a rigid "
+                f"body, got one that differs from it by {np.abs(M - made).max():.2g}"
             )
         J = M[3:, 3:] - m * (np.dot(c, c) * np.eye(3) - np.outer(c, c))
         return cls(name, mass=m, inertia=J, center_of_mass=c, **options)

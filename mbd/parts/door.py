@@ -1,4 +1,7 @@
-"""Floor 2. Checks at the door. Every error says who, what must be which [unit], got what, what to do."""
+"""Floor 2. Checks at the door.
+
+Every error says who, what must be which [unit], got what, what to do.
+"""
 
 from __future__ import annotations
 
@@ -54,15 +57,15 @@ def unit_vector(owner: str, what: str, value: Any) -> np.ndarray:
 
 
 def rotation_matrix(owner: str, what: str, value: Any) -> np.ndarray:
-    """Return a proper orthogonal (3, 3) array from a matrix or a scipy Rotation; None is identity."""
+    """Return an orthogonal (3, 3) array from a matrix or a scipy Rotation; None is identity."""
     if value is None:
         return np.eye(3)
     as_matrix = getattr(value, "as_matrix", None)
     R = np.array(as_matrix() if as_matrix is not None else value, float)
     if R.shape == (4,):
         raise ValueError(
-            f"{owner}: {what} must be a scipy Rotation or a 3x3 matrix, got 4 numbers; the order of "
-            "a quaternion is ambiguous, use Rotation.from_quat(q, scalar_first=True)"
+            f"{owner}: {what} must be a scipy Rotation or a 3x3 matrix, got 4 numbers; the order "
+            "of a quaternion is ambiguous, use Rotation.from_quat(q, scalar_first=True)"
         )
     if R.shape != (3, 3) or not np.all(np.isfinite(R)):
         raise ValueError(

@@ -82,11 +82,12 @@ class PointForce(_Load):
         self.frame, _ = two_points(self.name, body, body, at, None)
         if not body.formulation.axes and np.abs(self.frame.position).max() > 1e-12:
             raise ValueError(
-                f"{self.name}: {body.name!r} is a point; a force acts at its position, leave out at="
+                f"{self.name}: {body.name!r} is a point; a force acts at its position, leave out "
+                "at="
             )
 
     def elements(self) -> list[Element]:
-        """The force on its point."""
+        """Return the force on its point."""
         ends = (Attachment(self.body.name, self.frame.point()), self._direction())
         return [Element(FORCE, ends, law=self.law)]
 
@@ -112,7 +113,7 @@ class Moment(_Load):
             raise ValueError(f"{self.name}: a moment needs axes, but {body.name!r} is a point")
 
     def elements(self) -> list[Element]:
-        """The moment on the three directors."""
+        """Return the moment on the three directors."""
         ends = tuple(Attachment(self.body.name, w) for w in _DIRECTORS)
         return [Element(MOMENT, (*ends, self._direction()), law=self.law)]
 
@@ -168,7 +169,7 @@ class Spring:
         return self.A.body, self.B.body
 
     def elements(self) -> list[Element]:
-        """The spring on the length."""
+        """Return the spring on the length."""
         ends = (Attachment(self.A.name, self.A.point()), Attachment(self.B.name, self.B.point()))
         numbers = (self.stiffness, self.damping, self.length)
         return [Element(spring(LENGTH), ends, numbers, law=self.law)]
@@ -220,7 +221,7 @@ class RotationalSpring:
         return self.A.body, self.B.body
 
     def elements(self) -> list[Element]:
-        """The spring on the angle."""
+        """Return the spring on the angle."""
         a, b = (f.body.rotation @ f.axes for f in (self.A, self.B))
         start = float(np.arctan2(a[:, 1] @ b[:, 0], a[:, 0] @ b[:, 0]))
         ends = (
@@ -278,7 +279,7 @@ class Bushing:
         return self.A.body, self.B.body
 
     def elements(self) -> list[Element]:
-        """Three springs on offsets, three on twists."""
+        """Return three springs on offsets, three on twists."""
         P, Q = Attachment(self.A.name, self.A.point()), Attachment(self.B.name, self.B.point())
         a = [Attachment(self.A.name, self.A.direction(i)) for i in range(3)]
         b = [Attachment(self.B.name, self.B.direction(i)) for i in range(3)]

@@ -136,8 +136,8 @@ class Joint:
             if np.abs(frame.position).max() > 1e-12:
                 raise ValueError(
                     f"{self.name}: {frame.name!r} is a point and can be held at its position only, "
-                    f"got an offset of {frame.position.tolist()} [m]; place it at the mass, or make "
-                    "it a RigidBody"
+                    f"got an offset of {frame.position.tolist()} [m]; place it at the mass, or "
+                    "make it a RigidBody"
                 )
 
     @property

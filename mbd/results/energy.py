@@ -1,10 +1,12 @@
-r"""Floor 5. Energies and momenta of the faces: with :math:`W = [[m, m\rho_c^T],[m\rho_c, E]]`,
+r"""Floor 5. Energies and momenta of the faces.
+
+With :math:`W = [[m, m\rho_c^T],[m\rho_c, E]]`,
 
 .. math:: T = \tfrac12\,\dot y^T (W\otimes I_3)\,\dot y, \qquad
           p = \sum_k (W\dot y)_k \text{ at } r, \qquad L = \sum_k y_k \times (W\dot y)_k .
 
-Potential energy is that of gravity and of linear springs; a spring with a law of the user's has none
-here, nor have loads.
+Potential energy is that of gravity and of linear springs; a spring with a law of the user's has
+none here, nor have loads.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ __all__ = ["BodyHistory", "JointHistory", "PointHistory", "Solution"]
 
 @dataclass(frozen=True)
 class PointHistory:
-    """A body-fixed point over time, inertial: position [m], velocity [m/s], acceleration [m/s^2]."""
+    """A body-fixed point over time, inertial: position, velocity, acceleration [m, m/s, m/s^2]."""
 
     position: np.ndarray
     velocity: np.ndarray

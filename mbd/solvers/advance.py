@@ -8,7 +8,8 @@ With :math:`\gamma' = \gamma/(h\beta)`, :math:`\beta' = (1-\alpha_m)/(h^2\beta(1
   -\begin{bmatrix}\beta h^2 r\\ \Phi\end{bmatrix}`, then
   :math:`h\Delta \mathrel{+}= \Delta x`, :math:`v \mathrel{+}= \gamma'\Delta x`,
   :math:`\dot v \mathrel{+}= \beta'\Delta x`;
-* finish :math:`a_{n+1} = ((1-\alpha_f)\dot v_{n+1} + \alpha_f\dot v_n - \alpha_m a_n)/(1-\alpha_m)`.
+* finish
+  :math:`a_{n+1} = ((1-\alpha_f)\dot v_{n+1} + \alpha_f\dot v_n - \alpha_m a_n)/(1-\alpha_m)`.
 
 The residual is never softened: :math:`\epsilon` stands in the iteration matrix only.
 
@@ -140,7 +141,7 @@ def correct(I: Any, F: Any) -> float:
 def iterate(I: Any, F: Any) -> int:
     """Run Newton's iteration; return its status."""
     last = 0.0
-    theta = max(F[THETA], 1e-4) ** 0.8
+    theta = max(F[THETA], 0.03) ** 0.8
     for iteration in range(I[MAX_ITER]):
         evaluate(I, F)
         if I[FULL_NEWTON] or not I[HAVE_FACTOR]:

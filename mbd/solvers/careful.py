@@ -1,4 +1,4 @@
-"""Floor 4. The same step with a pivoting sparse LU: slower, for matrices the fronts do not trust."""
+"""Floor 4. The same step by a pivoting sparse LU: slower, where the fronts are not trusted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""Floor 4. Initial conditions: rows checked or satisfied, consistent accelerations and multipliers.
+r"""Floor 4. Initial conditions: rows satisfied, consistent accelerations and multipliers.
 
 .. math:: \begin{bmatrix} M & B^T \\ B & 0 \end{bmatrix}
           \begin{bmatrix} \dot v \\ \lambda \end{bmatrix} =

@@ -76,7 +76,8 @@ def simulate(
     if not isinstance(method, GeneralizedAlpha):
         raise TypeError(f"simulate: method must be a GeneralizedAlpha, got {method!r}")
     for name, value in (("step", step), ("t_end", t_end)):
-        if not (np.isscalar(value) and np.isfinite(value) and value > 0):
+        real = isinstance(value, int | float | np.integer | np.floating)
+        if not (real and np.isfinite(value) and value > 0):
             raise ValueError(f"simulate: {name} must be positive [s], got {value!r}")
     if not (isinstance(every, int) and every >= 1):
         raise ValueError(f"simulate: every must be a whole number from 1, got {every!r}")
