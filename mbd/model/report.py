@@ -84,12 +84,21 @@ class Report:
         for loop in self.loops[:many]:
             lines.append(f"  loop  {' - '.join(loop[:many])}")
         if self.redundant:
-            lines.append(f"redundant rows: {self.n_redundant}: {', '.join(self.redundant)}")
+            lines.append(f"redundant rows: {self.n_redundant}: {_grouped(self.redundant)}")
             lines.append(
-                "  the motion is not affected; these reactions are not unique (the smallest ones "
-                f"are reported): {', '.join(self.not_unique)}"
+                "  the motion is not affected; these reactions are not unique (the smallest"
             )
+            lines.append(f"  ones are reported): {_grouped(self.not_unique)}")
         return "\n".join(lines)
+
+
+def _grouped(labels: tuple[str, ...]) -> str:
+    """Return labels as text, rows behind the name of their joint."""
+    rows: dict[str, list[str]] = {}
+    for label in labels:
+        owner, _, row = label.partition(".")
+        rows.setdefault(owner, []).append(row)
+    return ", ".join(f"{owner} ({', '.join(names)})" for owner, names in rows.items())
 
 
 def report(model: Model, state: State | None = None) -> Report:

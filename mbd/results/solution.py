@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -265,6 +266,12 @@ class Solution:
                 work.evaluate()
                 found[i] = np.abs(work.vector(m.X)[lam]).max()
         return found
+
+    def save(self, path: str | Path, **notes: Any) -> Path:
+        """Write results by name with units: ``.npz`` or ``.csv`` (see ``results/store.py``)."""
+        from mbd.results.store import save
+
+        return save(self, path, **notes)
 
     def __repr__(self) -> str:
         n = int(self.stats.get("steps", 0))

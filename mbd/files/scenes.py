@@ -1,0 +1,133 @@
+"""Floor 6. Scenes: Python files with ``build(**parameters) -> mbd.System``.
+
+Besides ``build`` a scene may have ``RUN``, a dictionary with any of ``t_end`` [s], ``step`` [s],
+``rho``, ``every`` and ``project``: how it is run when the command line says nothing else.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import inspect
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mbd.model.system import System
+
+__all__ = ["Scene", "load", "named", "parameter", "shipped", "summary"]
+
+_RUN = ("t_end", "step", "rho", "every", "project")
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A scene that was read.
+
+    Attributes
+    ----------
+    path : Path
+    make : callable
+        The scene's ``build``.
+    run : dict
+        The scene's ``RUN``.
+    """
+
+    path: Path
+    make: Callable[..., System]
+    run: dict[str, Any] = field(default_factory=dict)
+
+    def build(self, parameters: dict[str, Any]) -> System:
+        """Return the system for the given parameters; unknown ones list those that exist."""
+        known = inspect.signature(self.make).parameters
+        if not any(p.kind is p.VAR_KEYWORD for p in known.values()):
+            for name in parameters:
+                if name not in known:
+                    raise ValueError(
+                        f"{self.path.name}: build has no parameter {name!r}; it has "
+                        f"{', '.join(known) or 'none'}"
+                    )
+        from mbd.model.system import System
+
+        system = self.make(**parameters)
+        if not isinstance(system, System):
+            raise TypeError(f"{self.path.name}: build must return an mbd.System, got {system!r}")
+        return system
+
+
+def folder() -> Path:
+    """Return the folder of the scenes that come with the package: installed, or in a clone."""
+    package = Path(__file__).parents[1]
+    for place in (package / "models", package.parent / "models"):
+        if (place / "fourbar.py").is_file():
+            return place
+    raise FileNotFoundError(
+        f"the scenes of mbd are neither in {package / 'models'} nor beside the package; "
+        "install it from a wheel or a clone"
+    )
+
+
+def shipped() -> dict[str, Path]:
+    """Return the scenes that come with the package, by name."""
+    return {p.stem: p for p in sorted(folder().glob("*.py")) if not p.stem.startswith("_")}
+
+
+def named(name: str) -> Path:
+    """Return the file of a shipped scene."""
+    known = shipped()
+    if name not in known:
+        raise ValueError(f"there is no scene {name!r}; there are {', '.join(known)}")
+    return known[name]
+
+
+def summary(path: Path) -> str:
+    """Return the first line of a scene's docstring, without running the file."""
+    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    return text.split("\n", 1)[0]
+
+
+def load(path: str | Path) -> Scene:
+    """Read a scene."""
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"{path}: no such file; `mbd demo` lists the scenes that come along"
+        )
+    if path.suffix != ".py":
+        raise ValueError(f"{path}: a scene must be a Python file (.py) with build(**parameters)")
+    name = f"mbd_scene_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path}: cannot be read as a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    sys.path.insert(0, str(path.parent.resolve()))
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.pop(0)
+    make = getattr(module, "build", None)
+    if not callable(make):
+        raise ValueError(
+            f"{path}: a scene must have a function build(**parameters) that returns an mbd.System"
+        )
+    run = dict(getattr(module, "RUN", {}))
+    for key in run:
+        if key not in _RUN:
+            raise ValueError(f"{path}: RUN has no entry {key!r}; it may have {', '.join(_RUN)}")
+    return Scene(path, make, run)
+
+
+def parameter(text: str) -> tuple[str, Any]:
+    """Return name and value of ``name=value``: a Python literal, or else a string."""
+    name, equals, value = text.partition("=")
+    name = name.strip()
+    if not equals or not name.isidentifier():
+        raise ValueError(f"a parameter must be written name=value, got {text!r}")
+    try:
+        return name, ast.literal_eval(value.strip())
+    except (ValueError, SyntaxError):
+        return name, value.strip()

@@ -1,0 +1,130 @@
+"""Floor 5. Results in files: names, units and components in one numpy archive, or a table of text.
+
+The archive (``.npz``, read by ``numpy.load``, nothing pickled) has one array per quantity, time
+first: ``t``, ``<body>.position``, ``<joint>.force``, ``energy.kinetic``, ... and
+
+``about``
+    a string of JSON: ``units`` and ``components`` by name of the array, ``version``, ``method``,
+    ``status``, ``message``, ``stats`` and what the caller adds as notes;
+``q``, ``v``, ``a``, ``lam``, ``v.labels``, ``lam.labels``
+    the numbers of the model in its own order, for going on from a state.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from mbd.results.solution import Solution
+
+__all__ = ["Quantity", "quantities", "save", "save_csv", "save_npz"]
+
+_XYZ = ("x", "y", "z")
+_POINT = (("position", "m"), ("velocity", "m/s"), ("acceleration", "m/s^2"))
+_TURN = (("angular_velocity", "rad/s"), ("angular_acceleration", "rad/s^2"))
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """One array over time.
+
+    Attributes
+    ----------
+    name : str
+    values : (n,) or (n, k) array
+    unit : str
+        SI, as in the docstrings; "-" for a pure number.
+    components : tuple of str
+        Names of the k columns; none for a scalar.
+    """
+
+    name: str
+    values: np.ndarray
+    unit: str
+    components: tuple[str, ...] = ()
+
+
+def quantities(solution: Solution) -> Iterator[Quantity]:
+    """Yield everything a solution knows by name, in inertial axes."""
+    system, numbering = solution.model.system, solution.model.numbering
+    yield Quantity("t", solution.t, "s")
+    for name, body in system.bodies.items():
+        h = solution.body(name)
+        for what, unit in _POINT:
+            yield Quantity(f"{name}.{what}", getattr(h, what), unit, _XYZ)
+        if body.formulation.axes:
+            yield Quantity(f"{name}.quaternion", h.quaternion, "-", ("w", *_XYZ))
+            for what, unit in _TURN:
+                yield Quantity(f"{name}.{what}", getattr(h, what), unit, _XYZ)
+    for name in system.joints:
+        h = solution[name]
+        yield Quantity(f"{name}.force", h.force, "N", _XYZ)
+        yield Quantity(f"{name}.moment", h.moment, "N m", _XYZ)
+        labels = numbering.lam_labels[numbering.owners[name]]
+        rows = tuple(label.removeprefix(f"{name}.") for label in labels)
+        yield Quantity(f"{name}.multipliers", h.multipliers, "as the rows", rows)
+    yield Quantity("energy.kinetic", solution.energy.kinetic, "J")
+    yield Quantity("energy.potential", solution.energy.potential, "J")
+    yield Quantity("momentum.linear", solution.momentum.linear, "N s", _XYZ)
+    yield Quantity("momentum.angular", solution.momentum.angular, "N m s", _XYZ)
+    yield Quantity("gap", solution.gap, "m or -")
+
+
+def save_npz(solution: Solution, path: str | Path, **notes: Any) -> Path:
+    """Write the archive described at the top of this file; notes go to ``about``."""
+    from mbd import __version__
+
+    path = Path(path)
+    arrays: dict[str, np.ndarray] = {}
+    units, components = {}, {}
+    for x in quantities(solution):
+        arrays[x.name], units[x.name], components[x.name] = x.values, x.unit, x.components
+    numbering = solution.model.numbering
+    arrays |= {k: getattr(solution, k) for k in ("q", "v", "a", "lam")}
+    arrays["v.labels"] = np.array(numbering.v_labels, str)
+    arrays["lam.labels"] = np.array(numbering.lam_labels, str)
+    about = {
+        "version": __version__,
+        "method": repr(solution.method),
+        "status": solution.status,
+        "message": solution.message,
+        "stats": solution.stats,
+        "units": units,
+        "components": components,
+        **notes,
+    }
+    arrays["about"] = np.array(json.dumps(about))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        np.savez(file, **arrays)  # type: ignore[arg-type]
+    return path
+
+
+def save_csv(solution: Solution, path: str | Path) -> Path:
+    """Write one row per kept instant, columns ``name.component [unit]``, all digits."""
+    path = Path(path)
+    heads, columns = [], []
+    for x in quantities(solution):
+        names = [f"{x.name}.{c}" for c in x.components] or [x.name]
+        heads += [f"{n} [{x.unit}]".replace(",", ";") for n in names]
+        columns.append(x.values.reshape(len(solution.t), -1))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    table = np.hstack(columns)
+    np.savetxt(path, table, "%.17g", delimiter=",", header=",".join(heads), comments="")
+    return path
+
+
+def save(solution: Solution, path: str | Path, **notes: Any) -> Path:
+    """Write ``.npz`` or ``.csv``, by the ending of the path."""
+    ending = Path(path).suffix
+    if ending == ".npz":
+        return save_npz(solution, path, **notes)
+    if ending == ".csv":
+        return save_csv(solution, path)
+    raise ValueError(f"save: results are written as .npz or .csv, got {str(path)!r}")
