@@ -25,7 +25,7 @@ STATUS, STEPS_DONE, N_ITER, N_FACTOR, N_REJECT, WHERE = 25, 26, 27, 28, 29, 30
 N_STEPS, RECORD, RECORD_EVERY, N_RECORDED, RECORD_SIZE = 31, 32, 33, 34, 35
 MAX_ITER, HAVE_FACTOR, HISTORY, PROJECT = 36, 37, 38, 39
 MATRIX, MATRIX_SIZE = 41, 42  # the fronts, one stretch of F
-N_EVALUATE, VN, FULL_NEWTON, SMALL_PIVOTS, N_PREDICTED = 43, 44, 45, 46, 47
+N_EVALUATE, VN, FULL_NEWTON, SMALL_PIVOTS, N_PREDICTED, XS = 43, 44, 45, 46, 47, 48
 # stages: pointer to pairs (address, record) and their number
 PLACE, FORCES, RESIDUAL, MAPS, TANGENT, RATES, ACCEPT = 50, 52, 54, 56, 58, 60, 62
 I_HEADER = 64
@@ -50,10 +50,15 @@ NODE_Q, NODE_U, NODE_PAR, NODE_Y, NODE_S, NODE_LD, NODE_SIZE = 0, 1, 2, 3, 4, 5,
 # attachment: face, weights, number of velocities, test map, trial map, map of the velocity, ...
 ATT_Y, ATT_W, ATT_N, ATT_P, ATT_PT, ATT_DP, ATT_NODE, ATT_RATE, ATT_SIZE = 0, 1, 2, 3, 4, 5, 6, 7, 8
 # front: first unknown, pivots, velocities among them, pivot rows A and their length, rows L below
-# and their length, update groups, blocks of the Schur complement, last active column per pivot
+# and their length, update groups, blocks of the Schur complement
 FR_U, FR_NP, FR_NV, FR_A, FR_LDA, FR_L, FR_LDL = 0, 1, 2, 3, 4, 5, 6
-FR_GROUPS, FR_NG, FR_BLOCKS, FR_NB, FR_EXT, FR_SIZE = 7, 8, 9, 10, 11, 12
-# update group: first unknown, size, first pivot that reaches it, first row in L (column in A - NP)
-UG_U, UG_N, UG_K, UG_POS, UG_SIZE = 0, 1, 2, 3, 4
+FR_GROUPS, FR_NG, FR_BLOCKS, FR_NB, FR_SIZE = 7, 8, 9, 10, 11
+# update group: first unknown, size, first pivot that reaches it, first row in L, first column in A
+UG_U, UG_N, UG_K, UG_POS, UG_COL, UG_SIZE = 0, 1, 2, 3, 4, 5
 # block: row in L, rows, column in A, columns, first pivot, where it goes and row length there
 BL_ROW, BL_NR, BL_COL, BL_NC, BL_K, BL_TO, BL_LD, BL_SIZE = 0, 1, 2, 3, 4, 5, 6, 7
+
+
+def padded(n: int) -> int:
+    """Return n rounded up to whole vector registers of four numbers."""
+    return (n + 3) // 4 * 4

@@ -29,18 +29,23 @@ def pattern(model: Model) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return where in F each stored entry is, its row and its column (unknowns)."""
     I = model.I
     places, rows, columns = [], [], []
+
+    def add(start: int, ld: int, r: np.ndarray, c: np.ndarray) -> None:
+        places.append((start + ld * np.arange(len(r))[:, None] + np.arange(len(c))).ravel())
+        rows.append(np.repeat(r, len(c)))
+        columns.append(np.tile(c, len(r)))
+
     for f in range(I[m.N_FRONTS]):
         at = I[m.FRONTS] + f * m.FR_SIZE
         record = I[at : at + m.FR_SIZE]
+        A, L, lda, ldl = (record[x] for x in (m.FR_A, m.FR_L, m.FR_LDA, m.FR_LDL))
         u = record[m.FR_U] + np.arange(record[m.FR_NP])
+        add(A, lda, u, u)
         groups = I[record[m.FR_GROUPS] :][: record[m.FR_NG] * m.UG_SIZE].reshape(-1, m.UG_SIZE)
-        later = [np.arange(g[m.UG_U], g[m.UG_U] + g[m.UG_N]) for g in groups]
-        below = np.concatenate([*later, np.zeros(0, np.int64)])
-        right = np.concatenate([u, below])
-        for start, r, c in ((record[m.FR_A], u, right), (record[m.FR_L], below, u)):
-            places.append(start + np.arange(len(r) * len(c)))
-            rows.append(np.repeat(r, len(c)))
-            columns.append(np.tile(c, len(r)))
+        for g in groups:
+            later = g[m.UG_U] + np.arange(g[m.UG_N])
+            add(A + g[m.UG_COL], lda, u, later)
+            add(L + g[m.UG_POS] * ldl, ldl, later, u)
     return np.concatenate(places), np.concatenate(rows), np.concatenate(columns)
 
 

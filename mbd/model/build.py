@@ -148,8 +148,8 @@ class _Layout:
         header = memory.I
         header[m.N_U], header[m.N_Q], header[m.N_NODES] = u, self.n_q, len(bodies)
         header[m.N_FRONTS] = len(fronts)
-        for vector in (m.V, m.VN, m.A, m.AN, m.AP, m.AL, m.D, m.X, m.DIAG, m.EPS):
-            header[vector] = memory.room(u)
+        for vector in (m.V, m.VN, m.A, m.AN, m.AP, m.AL, m.D, m.X, m.XS, m.DIAG, m.EPS):
+            header[vector] = memory.room(u + 4)
         for vector in (m.Q, m.QN):
             header[vector] = memory.room(self.n_q)
         for vector in (m.Y, m.YD, m.YDD, m.FY):
@@ -160,7 +160,8 @@ class _Layout:
 
     def _matrix(self, memory: _Memory, fronts: list[Front]) -> None:
         """Reserve the fronts and write their tables."""
-        self.position: list[dict[int, int]] = []
+        self.row: list[dict[int, int]] = []  # first row in L of each update group
+        self.column: list[dict[int, int]] = []  # first column in A
         self.A: list[int] = []
         self.L: list[int] = []
         self.lda: list[int] = []
@@ -169,49 +170,41 @@ class _Layout:
         groups = []
         for f, front in enumerate(fronts):
             ordered = sorted(front.updates, key=lambda g, f=front: (f.updates[g], self.start[g]))
-            position, width = {}, 0
-            for g in ordered:
-                position[g] = width
-                width += self.size[g]
-            groups.append(ordered)
-            self.position.append(position)
             n_p = self.n_p[f]
-            self.lda.append(n_p + width)
+            row, column = {}, {}
+            height, width = 0, m.padded(n_p)
+            for g in ordered:
+                row[g], column[g] = height, width
+                height += self.size[g]
+                width += m.padded(self.size[g])
+            groups.append(ordered)
+            self.row.append(row)
+            self.column.append(column)
+            self.lda.append(width)
             self.ldl.append(n_p)
-            self.A.append(memory.room(n_p * (n_p + width)))
-            self.L.append(memory.room(width * n_p))
+            self.A.append(memory.room(n_p * width))
+            self.L.append(memory.room(height * n_p))
+        memory.room(4)  # vector operations may run over the end
         memory.I[m.MATRIX], memory.I[m.MATRIX_SIZE] = first, memory.n_float - first
         records = []
         for f, front in enumerate(fronts):
-            u0, n_p = self.u0[f], self.n_p[f]
-            reached = [self.start[front.pivots[i]] - u0 for i in range(len(front.pivots))]
-            position = self.position[f]
-            group_records, active = [], []
+            u0 = self.u0[f]
+            reached = [self.start[g] - u0 for g in front.pivots]
+            row, column = self.row[f], self.column[f]
+            group_records = []
             for g in groups[f]:
                 k = reached[front.updates[g]]
-                group_records += [self.start[g], self.size[g], k, position[g]]
-                active.append((k, position[g] + self.size[g]))
-            extent = [
-                n_p + max((end for k, end in active if k <= p), default=0) for p in range(n_p)
-            ]
+                group_records += [self.start[g], self.size[g], k, row[g], column[g]]
             blocks = []
             for a in groups[f]:
+                k = reached[front.updates[a]]
                 for b in groups[f]:
                     to, ld = self.block(a, b)
-                    k = max(reached[front.updates[a]], reached[front.updates[b]])
-                    blocks += [
-                        position[a],
-                        self.size[a],
-                        n_p + position[b],
-                        self.size[b],
-                        k,
-                        to,
-                        ld,
-                    ]
+                    blocks += [row[a], self.size[a], column[b], self.size[b], k, to, ld]
             records += [
-                u0, n_p, self.n_v[f], self.A[f], self.lda[f], self.L[f], self.ldl[f],
+                u0, self.n_p[f], self.n_v[f], self.A[f], self.lda[f], self.L[f], self.ldl[f],
                 memory.table(group_records), len(groups[f]),
-                memory.table(blocks), len(groups[f]) ** 2, memory.table(extent),
+                memory.table(blocks), len(groups[f]) ** 2,
             ]  # fmt: skip
         memory.I[m.FRONTS] = memory.table(records)
 
@@ -223,10 +216,10 @@ class _Layout:
             return self.A[r] + (self.start[row] - u0) * ld + self.start[column] - u0, ld
         if r < c:
             ld = self.lda[r]
-            at = self.n_p[r] + self.position[r][column]
+            at = self.column[r][column]
             return self.A[r] + (self.start[row] - self.u0[r]) * ld + at, ld
         ld = self.ldl[c]
-        return self.L[c] + self.position[c][row] * ld + self.start[column] - self.u0[c], ld
+        return self.L[c] + self.row[c][row] * ld + self.start[column] - self.u0[c], ld
 
     def numbering(self, bodies: list[Any], rows: list[_Owned]) -> Numbering:
         """Return the map from the user's order (bodies, then rows) to unknowns."""

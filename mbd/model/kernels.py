@@ -20,7 +20,7 @@ EPS, DIAG, KIND, MATRIX, MATRIX_SIZE, N_FRONTS, FRONTS = (
 FR_A, FR_GROUPS, FR_L, FR_LDA, FR_LDL, FR_NG, FR_NP, FR_NV, FR_SIZE, FR_U = (
     m.FR_A, m.FR_GROUPS, m.FR_L, m.FR_LDA, m.FR_LDL, m.FR_NG, m.FR_NP, m.FR_NV, m.FR_SIZE, m.FR_U,
 )  # fmt: skip
-UG_N, UG_POS, UG_SIZE, UG_U = m.UG_N, m.UG_POS, m.UG_SIZE, m.UG_U
+UG_COL, UG_N, UG_POS, UG_SIZE, UG_U = m.UG_COL, m.UG_N, m.UG_POS, m.UG_SIZE, m.UG_U
 N_EVALUATE = m.N_EVALUATE
 
 
@@ -101,7 +101,7 @@ def measure_kernel(I: Any, F: Any, k: int) -> None:
             for i in range(I[group + UG_N]):
                 if I[I[KIND] + w] < FIRST_ROW_KIND:
                     for r in range(n_v, n_p):
-                        entry = F[A + r * ld + n_p + I[group + UG_POS] + i]
+                        entry = F[A + r * ld + I[group + UG_COL] + i]
                         F[eps + u + r] += entry**2 / F[diag + w + i]
                 else:
                     row = L + (I[group + UG_POS] + i) * ldl

@@ -141,7 +141,7 @@ def correct(I: Any, F: Any) -> float:
 def iterate(I: Any, F: Any) -> int:
     """Run Newton's iteration; return its status."""
     last = 0.0
-    theta = max(F[THETA], 0.03) ** 0.8
+    theta = max(F[THETA], 0.05) ** 0.8
     for iteration in range(I[MAX_ITER]):
         evaluate(I, F)
         if I[FULL_NEWTON] or not I[HAVE_FACTOR]:

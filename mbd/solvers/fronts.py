@@ -1,13 +1,22 @@
 r"""Floor 4. Block LU over the body graph: dense fronts, static order, no pivoting.
 
-A front holds the pivots of one node (its velocities, its own rows, the joint rows placed with it)
-in `A`, row by row, followed by the columns of the later unknowns that these pivots reach, and in
-`L` the rows of those. Eliminating it is a dense LU of the pivots, a triangular solve for L, and
-the Schur complement :math:`-L U`, subtracted block by block where the later fronts keep it.
+A front holds the pivots p of one node (its velocities, its own rows, the joint rows placed with
+it): the rows :math:`[A_{pp}, A_{pu}]` in `A`, with the later unknowns u that these pivots reach, and
+:math:`A_{up}` in `L`. Eliminating it is one Gauss-Jordan sweep that leaves
+
+.. math:: A_{pp}^{-1} \text{ and } W = A_{pp}^{-1} A_{pu}
+
+in place; the Schur complement :math:`-A_{up} W` is subtracted block by block where the later fronts
+keep it. A solution is then three products with short rows a front,
+
+.. math:: y_p = A_{pp}^{-1} b_p, \quad b_u \mathrel{-}= A_{up}\, y_p; \qquad x_p = y_p - W x_u,
+
+without the chain of dependent operations that triangular solves of this size consist of. Rows are
+padded with zeros to multiples of four, so that all loops run on whole vector registers.
 
 The order (leaf to root, joint rows behind their body) and the scaling by :math:`\beta h^2` make
 pivoting unnecessary; small pivots of velocities are counted, and the solver then falls back to a
-pivoting sparse LU. ``A`` stores the reciprocal of its diagonal.
+pivoting sparse LU.
 """
 
 from __future__ import annotations
@@ -27,7 +36,6 @@ from mbd.algebra.memory import (
     DIAG,
     FR_A,
     FR_BLOCKS,
-    FR_EXT,
     FR_GROUPS,
     FR_L,
     FR_LDA,
@@ -42,13 +50,16 @@ from mbd.algebra.memory import (
     N_FACTOR,
     N_FRONTS,
     SMALL_PIVOTS,
+    UG_COL,
     UG_K,
     UG_N,
     UG_POS,
     UG_SIZE,
     UG_U,
+    XS,
     X,
 )
+from mbd.algebra.simd import dot4, scale4, subtract4, subtract_product4
 
 __all__ = ["factor", "factor_and_solve", "solve"]
 
@@ -56,62 +67,27 @@ _TINY = 1e-10  # a pivot this much smaller than the diagonal it came from is not
 
 
 @jit
-def _subtract(F: Any, to: int, s: float, source: int, n: int) -> None:
-    """F[to:to+n] -= s * F[source:source+n], four at a time (loads before stores: vectorised)."""
-    i = 0
-    while i + 4 <= n:
-        a0 = F[to + i] - s * F[source + i]
-        a1 = F[to + i + 1] - s * F[source + i + 1]
-        a2 = F[to + i + 2] - s * F[source + i + 2]
-        a3 = F[to + i + 3] - s * F[source + i + 3]
-        F[to + i] = a0
-        F[to + i + 1] = a1
-        F[to + i + 2] = a2
-        F[to + i + 3] = a3
-        i += 4
-    while i < n:
-        F[to + i] -= s * F[source + i]
-        i += 1
-
-
-@jit
-def _pivots(I: Any, F: Any, j: int) -> None:
-    """Factor the pivot rows of the front at I[j]."""
-    A, ld, n_p, ext, u = I[j + FR_A], I[j + FR_LDA], I[j + FR_NP], I[j + FR_EXT], I[j + FR_U]
+def _sweep(I: Any, F: Any, j: int) -> None:
+    """Turn [A_pp, A_pu] into [A_pp^-1, W]."""
+    A, ld, n_p, u = I[j + FR_A], I[j + FR_LDA], I[j + FR_NP], I[j + FR_U]
     for k in range(n_p):
-        pivot = F[A + k * ld + k]
-        if not abs(pivot) > _TINY * F[I[DIAG] + u + k] and k < I[j + FR_NV]:
+        row = A + k * ld
+        pivot = F[row + k]
+        if k < I[j + FR_NV] and not abs(pivot) > _TINY * F[I[DIAG] + u + k]:
             I[SMALL_PIVOTS] += 1
         reciprocal = 1.0 / pivot
-        width = I[ext + k] - k - 1
-        for r in range(k + 1, n_p):
+        F[row + k] = 1.0
+        scale4(F, row, reciprocal, ld)
+        for r in range(n_p):
             entry = F[A + r * ld + k]
-            if entry != 0.0:
-                entry *= reciprocal
-                F[A + r * ld + k] = entry
-                _subtract(F, A + r * ld + k + 1, entry, A + k * ld + k + 1, width)
-        F[A + k * ld + k] = reciprocal
-
-
-@jit
-def _lower(I: Any, F: Any, j: int) -> None:
-    """Solve for the rows below the pivots: L := L U^-1."""
-    A, ld, n_p = I[j + FR_A], I[j + FR_LDA], I[j + FR_NP]
-    for g in range(I[j + FR_NG]):
-        group = I[j + FR_GROUPS] + g * UG_SIZE
-        for r in range(I[group + UG_N]):
-            row = I[j + FR_L] + (I[group + UG_POS] + r) * I[j + FR_LDL]
-            for k in range(I[group + UG_K], n_p):
-                entry = F[row + k]
-                if entry != 0.0:
-                    entry *= F[A + k * ld + k]
-                    F[row + k] = entry
-                    _subtract(F, row + k + 1, entry, A + k * ld + k + 1, n_p - k - 1)
+            if entry != 0.0 and r != k:
+                F[A + r * ld + k] = 0.0
+                subtract4(F, A + r * ld, entry, row, ld)
 
 
 @jit
 def _schur(I: Any, F: Any, j: int) -> None:
-    """Subtract L U from the fronts that wait for it."""
+    """Subtract A_up W from the fronts that wait for it."""
     A, ld, n_p = I[j + FR_A], I[j + FR_LDA], I[j + FR_NP]
     for b in range(I[j + FR_NB]):
         block = I[j + FR_BLOCKS] + b * BL_SIZE
@@ -120,22 +96,7 @@ def _schur(I: Any, F: Any, j: int) -> None:
         for r in range(I[block + BL_NR]):
             row = I[j + FR_L] + (I[block + BL_ROW] + r) * I[j + FR_LDL]
             to = I[block + BL_TO] + r * I[block + BL_LD]
-            c = 0
-            while c + 2 <= n_c:
-                a0, a1 = F[to + c], F[to + c + 1]
-                for k in range(k0, n_p):
-                    entry = F[row + k]
-                    a0 -= entry * F[column + k * ld + c]
-                    a1 -= entry * F[column + k * ld + c + 1]
-                F[to + c] = a0
-                F[to + c + 1] = a1
-                c += 2
-            while c < n_c:
-                a0 = F[to + c]
-                for k in range(k0, n_p):
-                    a0 -= F[row + k] * F[column + k * ld + c]
-                F[to + c] = a0
-                c += 1
+            subtract_product4(F, to, n_c, row + k0, n_p - k0, column + k0 * ld, ld)
 
 
 @jit
@@ -144,60 +105,40 @@ def factor(I: Any, F: Any) -> None:
     I[N_FACTOR] += 1
     for f in range(I[N_FRONTS]):
         j = I[FRONTS] + f * FR_SIZE
-        _pivots(I, F, j)
-        _lower(I, F, j)
+        _sweep(I, F, j)
         _schur(I, F, j)
-
-
-@jit
-def _forward(I: Any, F: Any) -> None:
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        A, ld, n_p, x = I[j + FR_A], I[j + FR_LDA], I[j + FR_NP], I[X] + I[j + FR_U]
-        for r in range(1, n_p):
-            row = A + r * ld
-            s = F[x + r]
-            for k in range(r):
-                s -= F[row + k] * F[x + k]
-            F[x + r] = s
-        for g in range(I[j + FR_NG]):
-            group = I[j + FR_GROUPS] + g * UG_SIZE
-            to = I[X] + I[group + UG_U]
-            for r in range(I[group + UG_N]):
-                row = I[j + FR_L] + (I[group + UG_POS] + r) * I[j + FR_LDL]
-                s = F[to + r]
-                for k in range(I[group + UG_K], n_p):
-                    s -= F[row + k] * F[x + k]
-                F[to + r] = s
-
-
-@jit
-def _backward(I: Any, F: Any) -> None:
-    for b in range(I[N_FRONTS]):
-        j = I[FRONTS] + (I[N_FRONTS] - 1 - b) * FR_SIZE
-        A, ld, n_p, x = I[j + FR_A], I[j + FR_LDA], I[j + FR_NP], I[X] + I[j + FR_U]
-        for g in range(I[j + FR_NG]):
-            group = I[j + FR_GROUPS] + g * UG_SIZE
-            source, column = I[X] + I[group + UG_U], A + n_p + I[group + UG_POS]
-            for k in range(I[group + UG_K], n_p):
-                s = F[x + k]
-                for c in range(I[group + UG_N]):
-                    s -= F[column + k * ld + c] * F[source + c]
-                F[x + k] = s
-        for i in range(n_p):
-            k = n_p - 1 - i
-            row = A + k * ld
-            s = F[x + k]
-            for c in range(k + 1, n_p):
-                s -= F[row + c] * F[x + c]
-            F[x + k] = s * F[row + k]
 
 
 @jit
 def solve(I: Any, F: Any) -> None:
     """Solve with the factored matrix; right-hand side and solution in X."""
-    _forward(I, F)
-    _backward(I, F)
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        A, ld, n_p = I[j + FR_A], I[j + FR_LDA], I[j + FR_NP]
+        b, y = I[X] + I[j + FR_U], I[XS] + I[j + FR_U]
+        for r in range(n_p):
+            F[y + r] = dot4(F, A + r * ld, b, n_p)
+        for g in range(I[j + FR_NG]):
+            group = I[j + FR_GROUPS] + g * UG_SIZE
+            to, k0 = I[X] + I[group + UG_U], I[group + UG_K]
+            row = I[j + FR_L] + I[group + UG_POS] * I[j + FR_LDL]
+            for r in range(I[group + UG_N]):
+                s = F[to + r]
+                for k in range(k0, n_p):
+                    s -= F[row + k] * F[y + k]
+                F[to + r] = s
+                row += I[j + FR_LDL]
+    for f in range(I[N_FRONTS] - 1, -1, -1):
+        j = I[FRONTS] + f * FR_SIZE
+        A, ld, n_p = I[j + FR_A], I[j + FR_LDA], I[j + FR_NP]
+        x, y = I[X] + I[j + FR_U], I[XS] + I[j + FR_U]
+        for r in range(n_p):
+            F[x + r] = F[y + r]
+        for g in range(I[j + FR_NG]):
+            group = I[j + FR_GROUPS] + g * UG_SIZE
+            later, column = I[X] + I[group + UG_U], A + I[group + UG_COL]
+            for r in range(n_p):
+                F[x + r] -= dot4(F, column + r * ld, later, I[group + UG_N])
 
 
 @kernel

@@ -38,7 +38,7 @@ class GeneralizedAlpha:
     """
 
     rho: float = 0.8
-    tol: float = 1e-7
+    tol: float = 1e-9
     max_iterations: int = 20
     newton: str = "modified"
     linear_solver: str = "fronts"

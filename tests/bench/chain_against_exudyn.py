@@ -1,0 +1,126 @@
+"""Chain of bars with spherical joints: time per step of mbd and of Exudyn, by turns, as ratios.
+
+Run it with ``python tests/bench/chain_against_exudyn.py`` (needs ``pip install exudyn``); one process,
+one thread each, the same step and spectral radius. Exudyn runs its default scheme (generalized-alpha,
+index 3, modified Newton) with the better of its linear solvers for the size. Reported are medians of
+microseconds per step, their ratio, and both errors against a reference of tolerance 1e-13 where one
+exists (N = 10, t = 1 s). Timing on a shared machine is noisy: read the ratios.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+
+import mbd
+import numpy as np
+
+STEP, RHO = 1e-3, 0.8
+# last bar of the chain of ten, t = 1 s; ODE in minimal coordinates at tolerance 1e-13
+LAST_OF_TEN = np.array([7.02760142706843, 0.0, -4.90563203998931])
+INERTIA = (0.016666666666666666, 0.8416666666666667, 0.8416666666666667)
+
+
+def ours(n: int, formulation: str, joint: str = "spherical") -> mbd.Model:
+    """Build the chain."""
+    system = mbd.System(gravity=(0, 0, -9.81))
+    last = system.ground
+    for i in range(n):
+        bar = mbd.RigidBody(
+            f"bar{i}", mass=10.0, inertia=INERTIA, position=(i + 0.5, 0, 0), formulation=formulation
+        )
+        system.add(bar)
+        if joint == "spherical":
+            system.add(mbd.Spherical(f"joint{i}", last, bar, at=(i, 0, 0)))
+        else:
+            system.add(mbd.Revolute(f"joint{i}", last, bar, at=(i, 0, 0), axis=(0, 1, 0)))
+        last = bar
+    return system.build()
+
+
+def time_ours(model: mbd.Model, t_end: float) -> tuple[float, np.ndarray]:
+    """Return seconds per step and the last position."""
+    n = len(model.bodies)
+    run = mbd.simulate(model, t_end, STEP, method=mbd.GeneralizedAlpha(rho=RHO), every=1000)
+    return run.stats["seconds"] / run.stats["steps"], run[f"bar{n - 1}"].position[-1]
+
+
+def time_theirs(n: int, t_end: float, sparse: bool) -> tuple[float, np.ndarray]:
+    """Return seconds per step and the last position."""
+    import exudyn as exu
+    from exudyn.utilities import RigidBodyInertia
+
+    container = exu.SystemContainer()
+    mbs = container.AddSystem()
+    ground = mbs.CreateGround()
+    last = ground
+    inertia = RigidBodyInertia(10.0, np.diag(INERTIA))
+    for i in range(n):
+        bar = mbs.CreateRigidBody(
+            inertia=inertia, referencePosition=[i + 0.5, 0, 0], gravity=[0, 0, -9.81]
+        )
+        mbs.CreateSphericalJoint(itemNumbers=[last, bar], position=[i, 0, 0], show=False)
+        last = bar
+    mbs.Assemble()
+    settings = exu.SimulationSettings()
+    integration = settings.timeIntegration
+    integration.numberOfSteps = round(t_end / STEP)
+    integration.endTime = t_end
+    integration.generalizedAlpha.spectralRadius = RHO
+    integration.verboseMode = 0
+    settings.solution.file.write = False
+    settings.solution.sensors.writePeriod = t_end
+    solver = exu.LinearSolverType.EigenSparse if sparse else exu.LinearSolverType.EXUdense
+    settings.linearSolver.solverType = solver
+    start = time.perf_counter()
+    mbs.SolveDynamic(settings)
+    spent = time.perf_counter() - start
+    where = mbs.GetObjectOutputBody(last, exu.OutputVariableType.Position, [0, 0, 0])
+    return spent / integration.numberOfSteps, np.array(where)
+
+
+def error(n: int, t_end: float, where: np.ndarray) -> str:
+    """Return the error of the last bar where a reference exists."""
+    return f"{np.abs(where - LAST_OF_TEN).max():.1e}" if (n, t_end) == (10, 1.0) else ""
+
+
+def compare(sizes: dict[int, float], formulation: str, turns: int, peer: bool) -> None:
+    """Print the table."""
+    print(f"chain of bars, spherical joints, h = {STEP:g} s, rho = {RHO:g}, {formulation}")
+    print(f"{'N':>7} {'mbd us/step':>12} {'Exudyn':>10} {'ratio':>7}  errors (mbd, Exudyn)")
+    for n, t_end in sizes.items():
+        model = ours(n, formulation)
+        time_ours(model, 5 * STEP)
+        sparse = False
+        if peer and n <= 1000:
+            short = max(t_end / 5, 3 * STEP)
+            dense_time = time_theirs(n, short, False)[0] if n <= 100 else np.inf
+            sparse = time_theirs(n, short, True)[0] < dense_time
+        mine, his, where_mine, where_his = [], [], np.zeros(3), np.zeros(3)
+        for _ in range(turns):
+            seconds, where_mine = time_ours(model, t_end)
+            mine.append(seconds)
+            if peer and n <= 1000:
+                seconds, where_his = time_theirs(n, t_end, sparse)
+                his.append(seconds)
+        ours_us = 1e6 * statistics.median(mine)
+        line = f"{n:>7} {ours_us:>12.2f}"
+        if his:
+            theirs_us = 1e6 * statistics.median(his)
+            line += f" {theirs_us:>10.1f} {theirs_us / ours_us:>7.1f}"
+            line += f"  {error(n, t_end, where_mine)} {error(n, t_end, where_his)}"
+        print(line, flush=True)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--formulation", default="so3")
+    parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--no-peer", action="store_true")
+    parser.add_argument("--large", action="store_true", help="also 10 000 and 100 000 bars")
+    options = parser.parse_args()
+    chosen = {1: 10.0, 10: 1.0, 100: 0.2, 1000: 0.05}
+    if options.large:
+        chosen |= {10_000: 0.02, 100_000: 0.01}
+    compare(chosen, options.formulation, options.turns, not options.no_peer)
