@@ -171,7 +171,7 @@ class _Run:
                     taken, status = self._steps(n)
                     spent = time.perf_counter() - clock
                     bar.update(taken)
-                    chunk = int(max(1, min(4 * chunk, chunk * _CHUNK_SECONDS / max(spent, 1e-9))))
+                    chunk = int(max(1, min(4 * n, taken * _CHUNK_SECONDS / max(spent, 1e-9))))
                 if self.rest and status == CONVERGED:
                     self.work.F[m.H] = self.rest
                     self.work.I[m.HAVE_FACTOR] = 0
