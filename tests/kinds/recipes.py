@@ -1,0 +1,259 @@
+"""How to make one of every part, and everything the package defines, found by import."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+
+import numpy as np
+from scenes import GRAVITY
+from scipy.spatial.transform import Rotation
+
+import mbd
+from mbd.formulations import NAMES
+from mbd.formulations.formulation import Formulation
+from mbd.interactions.kinds import Attachment, Element, Kind
+from mbd.interactions.measures import Measure
+from mbd.interactions.rows import row
+from mbd.interactions.springs import spring
+from mbd.parts.bodies import Body
+from mbd.parts.joints import Joint
+
+
+class Motion:
+    """A rigid motion of a whole scene."""
+
+    def __init__(self, turn=None, shift=(0.0, 0.0, 0.0)):
+        self.Q = np.eye(3) if turn is None else turn
+        self.c = np.asarray(shift, float)
+
+    def point(self, x):
+        return self.Q @ np.asarray(x, float) + self.c
+
+    def vector(self, x):
+        return self.Q @ np.asarray(x, float)
+
+
+STILL = Motion()
+
+
+def modules(*folders):
+    """Import and return all modules of some packages of mbd (all of mbd by default)."""
+    found = []
+    for info in pkgutil.walk_packages(mbd.__path__, "mbd."):
+        if info.name.endswith("__main__") or info.name.startswith("mbd.models"):
+            continue
+        if not folders or info.name.split(".")[1] in folders:
+            found.append(importlib.import_module(info.name))
+    return found
+
+
+def instances(kind, *folders):
+    """Return {name: value} of all module-level values of a class."""
+    return {
+        f"{module.__name__}.{name}": value
+        for module in modules(*folders)
+        for name, value in vars(module).items()
+        if isinstance(value, kind)
+    }
+
+
+def _subclasses(cls):
+    for sub in cls.__subclasses__():
+        yield sub
+        yield from _subclasses(sub)
+
+
+def _ours(classes):
+    """Keep classes of the package that a user can write (no leading underscore)."""
+    kept = {c.__name__: c for c in classes if c.__module__.startswith("mbd.")}
+    return {name: c for name, c in sorted(kept.items()) if not name.startswith("_")}
+
+
+modules("parts", "interactions", "formulations")
+JOINTS = _ours(_subclasses(Joint))
+FORCES = _ours(
+    c
+    for module in modules("parts")
+    for c in vars(module).values()
+    if inspect.isclass(c) and hasattr(c, "elements") and not issubclass(c, Joint)
+)
+BODIES = _ours(_subclasses(Body))
+FORMULATIONS = {f.name: f for f in instances(Formulation, "formulations").values()}
+MEASURES = {x.name: x for x in instances(Measure, "interactions").values()}
+KINDS = {x.name: x for x in instances(Kind, "interactions").values()}
+
+AT, TO, AXIS, SECOND = (0.2, -0.4, 0.3), (0.9, 0.5, -0.6), (0.48, 0.6, 0.64), (0.78, -0.624, 0.0)
+_AXES = Rotation.from_rotvec((0.3, -0.5, 0.7)).as_matrix()
+_SIX = (31.0, 23.0, 17.0, 11.0, 7.0, 13.0)
+
+
+def _placed(cls, *words):
+    """Recipe of a joint that is placed by at= and axis=."""
+
+    def make(one, two, motion):
+        options = {"at": motion.point(AT)}
+        if "axis" in words:
+            options["axis"] = motion.vector(AXIS)
+        if "second_axis" in words:
+            options["second_axis"] = motion.vector(SECOND)
+        if "to" in words:
+            options["to"] = motion.point(TO)
+        return getattr(mbd, cls)("part", one, two, **options)
+
+    return make
+
+
+# name of the class: (one, two, motion) -> joint
+JOINT_RECIPES = {
+    "Spherical": _placed("Spherical"),
+    "Fixed": _placed("Fixed"),
+    "Universal": _placed("Universal", "axis", "second_axis"),
+    "Distance": _placed("Distance", "to"),
+    **{
+        name: _placed(name, "axis")
+        for name in ("Revolute", "Prismatic", "Cylindrical", "Planar", "PointOnLine",
+                     "PointInPlane")
+    },
+}  # fmt: skip
+
+
+def hardening(u, rate, t):
+    """Tension of a nonlinear spring with its derivatives."""
+    return (3 * u + 2 * u**3 + rate * u + t, 3 + 6 * u * u + rate, u)
+
+
+def _angle(one, two, motion, **options):
+    hinge = mbd.Cylindrical("hinge", one, two, at=motion.point(AT), axis=motion.vector(AXIS))
+    return mbd.RotationalSpring("part", hinge, **options)
+
+
+def _bushing(one, two, motion, damping=(0.0,) * 6):
+    return mbd.Bushing("part", one, two, at=motion.point(AT), axes=motion.Q @ _AXES,
+                       stiffness=_SIX, damping=damping)  # fmt: skip
+
+
+def _spring(one, two, motion, **options):
+    return mbd.Spring("part", one, two, at=motion.point(AT), to=motion.point(TO), **options)
+
+
+# (class, variant): (one, two, motion) -> force between two bodies
+PAIR_FORCES = {
+    ("Spring", "elastic"): lambda a, b, s: _spring(a, b, s, stiffness=40.0, length=0.7),
+    ("Spring", "damped"): lambda a, b, s: _spring(a, b, s, stiffness=40.0, damping=6.0),
+    ("Spring", "law"): lambda a, b, s: _spring(a, b, s, law=hardening),
+    ("RotationalSpring", "elastic"): lambda a, b, s: _angle(a, b, s, stiffness=9.0, angle=0.4),
+    ("RotationalSpring", "damped"): lambda a, b, s: _angle(a, b, s, stiffness=9.0, damping=4.0),
+    ("Bushing", "elastic"): _bushing,
+    ("Bushing", "damped"): lambda a, b, s: _bushing(a, b, s, _SIX[::-1]),
+}
+
+
+def _turning(motion):
+    return lambda t: tuple(motion.vector((np.cos(t), np.sin(t), 1 + t)))
+
+
+# (class, variant): (body, motion) -> load on one body
+LOADS = {
+    ("PointForce", "dead"): lambda b, s: mbd.PointForce(
+        "part", b, s.vector((3.0, -2.0, 5.0)), at=s.point(AT)
+    ),
+    ("PointForce", "follower"): lambda b, s: mbd.PointForce(
+        "part", b, (3.0, -2.0, 5.0), at=s.point(AT), follow=True
+    ),
+    ("PointForce", "law"): lambda b, s: mbd.PointForce("part", b, _turning(s), at=s.point(AT)),
+    ("PointForce", "following law"): lambda b, s: mbd.PointForce(
+        "part", b, _turning(STILL), at=s.point(AT), follow=True
+    ),
+    ("Moment", "dead"): lambda b, s: mbd.Moment("part", b, s.vector((3.0, -2.0, 5.0))),
+    ("Moment", "follower"): lambda b, s: mbd.Moment("part", b, (3.0, -2.0, 5.0), follow=True),
+    ("Moment", "law"): lambda b, s: mbd.Moment("part", b, _turning(s)),
+}
+
+# parts that a mass point can take, (one, two, motion) with the point as first or second
+POINT_PARTS = {
+    "Spherical": lambda p, b, s: mbd.Spherical("part", p, b, at=p.position),
+    "Distance": lambda p, b, s: mbd.Distance("part", p, b, to=s.point(TO)),
+    "PointOnLine": lambda p, b, s: mbd.PointOnLine(
+        "part", b, p, at=p.position, axis=s.vector(AXIS)
+    ),
+    "PointInPlane": lambda p, b, s: mbd.PointInPlane(
+        "part", b, p, at=p.position, axis=s.vector(AXIS)
+    ),
+    "Spring": lambda p, b, s: mbd.Spring("part", p, b, to=s.point(TO), stiffness=9.0, damping=2.0),
+    "PointForce": lambda p, b, s: mbd.PointForce("part", p, s.vector((1.0, 2.0, 3.0))),
+}
+
+
+class Raw:
+    """A part made of bare elements, to try kinds that no part uses."""
+
+    def __init__(self, name, bodies, elements):
+        self.name, self.bodies, self._elements = name, bodies, elements
+
+    def elements(self):
+        return self._elements
+
+
+def raw_part(measure, one, two, *, constraint):
+    """Return a row or a damped spring on a measure between random vectors of two bodies."""
+    rng = np.random.default_rng(31907)
+    firsts = {"dot": 1, "offset": 2, "square": 1, "length": 1, "angle": 2, "twist": 2}
+    split = firsts.get(measure.name, measure.n // 2 or 1)
+    ends = [
+        Attachment((one if i < split else two).name, (float(i % 2), *rng.normal(size=3)))
+        for i in range(measure.n)
+    ]
+    memory = (0.2,) if measure.periodic else ()
+    if constraint:
+        element = Element(row(measure), ends, (0.3,), rows=("row",), row_kinds=(3,))
+    else:
+        element = Element(spring(measure), ends, (5.0, 2.0, 0.4), memory)
+    return Raw("part", (one, two), [element])
+
+
+def pair(first, second, motion=STILL, *, gravity=GRAVITY):
+    """Return a system with one or two moving bodies of some formulations, and the two bodies.
+
+    "ground" stands for the ground.
+    """
+    rng = np.random.default_rng(52361)
+    system = mbd.System(gravity=motion.vector(gravity))
+    made = []
+    for name, formulation in (("one", first), ("two", second)):
+        x, v, w, c = (rng.uniform(-1, 1, 3) for _ in range(4))
+        R = Rotation.from_rotvec(rng.uniform(-1, 1, 3)).as_matrix()
+        if formulation == "ground":
+            made.append(system.ground)
+            continue
+        options = {"mass": 1.7 if name == "one" else 0.9, "position": motion.point(x),
+                   "velocity": motion.vector(v)}  # fmt: skip
+        if formulation == "point":
+            made.append(system.add(mbd.PointMass(name, **options)))
+            continue
+        made.append(
+            system.add(
+                mbd.RigidBody(
+                    name, inertia=(0.3, 0.45, 0.6), rotation=motion.Q @ R, center_of_mass=0.3 * c,
+                    angular_velocity=motion.vector(w), formulation=formulation, **options,
+                )
+            )
+        )  # fmt: skip
+    return system, *made
+
+
+def elsewhere(model, rng):
+    """Return q and v of a model with all its bodies at random places, moving at random."""
+    q, v = [], []
+    for b in model.system.bodies.values():
+        x, w, theta, xd = (rng.uniform(-1, 1, 3) for _ in range(4))
+        R = Rotation.from_rotvec(1.5 * theta).as_matrix()
+        for to, value in zip((q, v), b.formulation.initial(x, R, xd, w), strict=True):
+            to.append(value)
+    return np.concatenate(q), np.concatenate(v)
+
+
+PAIRS = [
+    (a, b) for a in (*NAMES, "ground") for b in (*NAMES, "ground") if (a, b) != ("ground", "ground")
+]

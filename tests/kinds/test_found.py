@@ -1,0 +1,68 @@
+"""Everything the package defines has a recipe: a new class without one fails here by name."""
+
+from recipes import (
+    BODIES,
+    FORCES,
+    FORMULATIONS,
+    JOINT_RECIPES,
+    JOINTS,
+    KINDS,
+    LOADS,
+    MEASURES,
+    PAIR_FORCES,
+    STILL,
+    pair,
+)
+
+import mbd
+from mbd.formulations import NAMES
+from mbd.formulations.families import family
+from mbd.interactions.rows import row
+from mbd.interactions.springs import spring
+
+
+def test_every_joint_has_a_recipe():
+    missing = sorted(set(JOINTS) - set(JOINT_RECIPES))
+    assert not missing, f"joints without a recipe in tests/kinds/recipes.py: {missing}"
+    assert set(JOINT_RECIPES) <= set(JOINTS)
+    assert len(JOINTS) >= 10
+
+
+def test_every_force_has_a_recipe():
+    known = {name for name, _ in [*PAIR_FORCES, *LOADS]}
+    missing = sorted(set(FORCES) - known)
+    assert not missing, f"forces without a recipe in tests/kinds/recipes.py: {missing}"
+    assert known <= set(FORCES)
+
+
+def test_every_body_is_known():
+    assert set(BODIES) == {"Ground", "PointMass", "RigidBody"}, (
+        "a new body class: give it a place in `pair` of tests/kinds/recipes.py"
+    )
+
+
+def test_every_formulation_can_be_named():
+    assert set(FORMULATIONS) == {*NAMES, "point"}, (
+        "a formulation that is not in mbd.formulations.NAMES is not tested: name it there"
+    )
+    assert len({id(family(f)) for f in FORMULATIONS.values()}) == len(FORMULATIONS)
+
+
+def test_every_interaction_kind_is_used_by_a_recipe():
+    used = set()
+    for make in [*JOINT_RECIPES.values(), *PAIR_FORCES.values()]:
+        _, one, two = pair("so3", "so3")
+        used |= {e.kind for e in make(one, two, STILL).elements()}
+    for make in LOADS.values():
+        _, one, _ = pair("so3", "so3")
+        used |= {e.kind for e in make(one, STILL).elements()}
+    unused = [k.name for k in KINDS.values() if k not in used]
+    assert not unused, f"kinds of interaction that no recipe uses: {unused}"
+    # rows and springs on measures are made on demand and tested for every measure
+    made = {row(x) for x in MEASURES.values()} | {spring(x) for x in MEASURES.values()}
+    assert used <= made | set(KINDS.values())
+
+
+def test_every_public_part_is_exported():
+    for name in [*JOINTS, *FORCES, *BODIES]:
+        assert getattr(mbd, name) is {**JOINTS, **FORCES, **BODIES}[name]

@@ -1,0 +1,154 @@
+"""Tangents of every kind against differences along the manifold."""
+
+import numpy as np
+import pytest
+from recipes import (
+    FORMULATIONS,
+    JOINT_RECIPES,
+    LOADS,
+    MEASURES,
+    PAIR_FORCES,
+    PAIRS,
+    POINT_PARTS,
+    STILL,
+    Raw,
+    pair,
+    raw_part,
+)
+from scenes import chain, four_bar
+
+import mbd
+from mbd.algebra.jit import kernel
+from mbd.formulations import NAMES
+from mbd.interactions.kinds import Attachment, Element, Kind
+from mbd.interactions.rows import coincide_forces
+from mbd.solvers.tangents import TangentError
+
+TIGHT = 1e-8  # what is reached is about 1e-10; what is promised is 1e-6
+
+
+@pytest.mark.parametrize("name", FORMULATIONS)
+def test_formulation(name):
+    if name == "point":
+        item = mbd.PointMass("p", mass=1.3)
+    else:
+        item = FORMULATIONS[name]
+    assert mbd.check_tangents(item, tolerance=TIGHT).ok
+
+
+@pytest.mark.parametrize(("first", "second"), PAIRS)
+@pytest.mark.parametrize("name", JOINT_RECIPES)
+def test_joint(name, first, second):
+    _, one, two = pair(first, second)
+    assert mbd.check_tangents(JOINT_RECIPES[name](one, two, STILL), tolerance=TIGHT).ok
+
+
+@pytest.mark.parametrize(("first", "second"), PAIRS)
+@pytest.mark.parametrize("name", PAIR_FORCES, ids="-".join)
+def test_force_between_bodies(name, first, second):
+    _, one, two = pair(first, second)
+    assert mbd.check_tangents(PAIR_FORCES[name](one, two, STILL), tolerance=TIGHT).ok
+
+
+@pytest.mark.parametrize("formulation", NAMES)
+@pytest.mark.parametrize("name", LOADS, ids="-".join)
+def test_load(name, formulation):
+    _, one, _ = pair(formulation, "ground")
+    assert mbd.check_tangents(LOADS[name](one, STILL), tolerance=TIGHT).ok
+
+
+@pytest.mark.parametrize("other", [*NAMES, "ground"])
+@pytest.mark.parametrize("name", POINT_PARTS)
+def test_part_on_a_point(name, other):
+    _, one, two = pair("point", other)
+    assert mbd.check_tangents(POINT_PARTS[name](one, two, STILL), tolerance=TIGHT).ok
+
+
+FLAT = [x for x in MEASURES if not MEASURES[x].curved]
+
+
+@pytest.mark.parametrize(("first", "second"), [(a, b) for a in NAMES for b in NAMES])
+@pytest.mark.parametrize(
+    ("name", "constraint"), [*((x, True) for x in FLAT), *((x, False) for x in MEASURES)]
+)
+def test_measure(name, first, second, constraint):
+    _, one, two = pair(first, second)
+    part = raw_part(MEASURES[name], one, two, constraint=constraint)
+    assert mbd.check_tangents(part, tolerance=TIGHT).ok
+
+
+def test_systems_and_models():
+    mixed = chain(4, NAMES, joint="Revolute", spin=0.4)
+    assert mbd.check_tangents(mixed).ok
+    report = mbd.check_tangents(four_bar(NAMES).build())
+    assert {b.block for b in report.blocks} == {"M", "G", "K", "B", "B^T", "K T", "B T"}
+    assert report.error == max(b.error for b in report.blocks)
+    assert report["K T"].block == "K T"
+    with pytest.raises(KeyError, match="K T"):
+        report["S"]
+    assert "agree with" in str(report)
+    assert "pin" not in report["M"].row
+    with pytest.raises(AttributeError):
+        report.who = "me"
+
+
+def test_at_a_given_state():
+    model = chain(2, NAMES).build()
+    state = mbd.consistent(model)
+    assert mbd.check_tangents(model, state=state).ok
+
+
+def test_a_large_model_is_sampled():
+    assert mbd.check_tangents(chain(45)).ok
+
+
+def test_a_frame_is_not_an_item():
+    with pytest.raises(TypeError, match="must be a System, a Model, a body"):
+        mbd.check_tangents(3.0)
+    with pytest.raises(TypeError, match="must be a System"):
+        mbd.check_tangents(mbd.System().ground)
+
+
+# --- the kit itself must find what is wrong ------------------------------------------------------
+@pytest.mark.parametrize(
+    ("law", "block"),
+    [
+        (lambda u, rate, t: (u * u + rate, 2.001 * u, 1.0), "K"),
+        (lambda u, rate, t: (u * u + rate, 2 * u, 1.001), "G"),
+    ],
+)
+def test_a_wrong_derivative_is_named(law, block):
+    _, one, two = pair("so3", "directors")
+    wrong = mbd.Spring("wrong", one, two, law=law)
+    with pytest.raises(TangentError, match=r"by more than 1e-06") as caught:
+        mbd.check_tangents(wrong)
+    bad = {b.block for b in caught.value.report.blocks if not b.error <= 1e-6}
+    assert block in bad
+    assert "M" not in bad
+    assert "one." in str(caught.value) or "two." in str(caught.value)
+
+
+def test_not_a_number_is_an_error():
+    _, one, two = pair("so3", "directors")
+    nan = mbd.Spring("nan", one, two, law=lambda u, rate, t: (float("nan"), 0.0, 0.0))
+    with pytest.raises(TangentError, match="differences nan"):
+        mbd.check_tangents(nan)
+
+
+@kernel
+def _nothing(I, F, k):
+    pass
+
+
+def test_a_missing_gradient_is_named():
+    _, one, two = pair("so3", "so3")
+    ends = (Attachment("one", (1.0, 0.1, 0.2, 0.3)), Attachment("two", (1.0, -0.2, 0.1, 0.4)))
+    wrong = Kind("forgotten", 2, 3, (), coincide_forces, _nothing)
+    rows = Element(wrong, ends, rows=("x", "y", "z"), row_kinds=(3, 3, 3))
+    with pytest.raises(TangentError) as caught:
+        mbd.check_tangents(Raw("part", (one, two), [rows]))
+    errors = {b.block: b.error for b in caught.value.report.blocks}
+    assert np.isclose(errors["B"], 1.0, atol=0.05)
+    assert np.isclose(errors["B^T"], 1.0, atol=0.05)
+    assert errors["M"] < 1e-9
+    assert "part." in caught.value.report["B"].row

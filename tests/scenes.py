@@ -1,0 +1,135 @@
+"""Small systems that several tests build: chains, trees, ladders, grids, loops; random states."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+import mbd
+from mbd.formulations import NAMES
+from mbd.model.model import Model, State
+
+GRAVITY = (0.0, 0.0, -9.81)
+
+
+def body(name, rng, formulation="so3", position=None, *, moving=True):
+    """Return a random eccentric body."""
+    a = rng.uniform(0.3, 1.0, 3)
+    inertia = np.array([a[1] + a[2], a[0] + a[2], a[0] + a[1]]) * rng.uniform(0.1, 1.0)
+    Q = Rotation.random(random_state=int(rng.integers(1 << 30))).as_matrix()
+    speed = 1.0 if moving else 0.0
+    return mbd.RigidBody(
+        name,
+        mass=rng.uniform(0.5, 2.0),
+        inertia=Q @ np.diag(inertia) @ Q.T,
+        center_of_mass=rng.uniform(-0.3, 0.3, 3),
+        position=rng.uniform(-1, 1, 3) if position is None else position,
+        rotation=Rotation.random(random_state=int(rng.integers(1 << 30))),
+        velocity=speed * rng.normal(size=3),
+        angular_velocity=speed * rng.normal(size=3),
+        formulation=formulation,
+    )
+
+
+def chain(n, formulations=("so3",), *, joint="Spherical", spin=0.0):
+    """Return a chain of n bars along x, hung at its left end in a horizontal start pose."""
+    system = mbd.System(gravity=GRAVITY)
+    last = system.ground
+    for i in range(n):
+        bar = system.add(
+            mbd.RigidBody(
+                f"bar {i}", mass=1.0, inertia=(1e-3, 0.02, 0.02), position=(i + 0.5, 0, 0),
+                angular_velocity=(spin, 0, 0), formulation=formulations[i % len(formulations)],
+            )
+        )  # fmt: skip
+        if joint == "Spherical":
+            system.add(mbd.Spherical(f"pin {i}", last, bar, at=(i, 0, 0)))
+        else:
+            system.add(mbd.Revolute(f"pin {i}", last, bar, at=(i, 0, 0), axis=(0, 1, 0)))
+        last = bar
+    return system
+
+
+def four_bar(formulations=("so3",)):
+    """Return a parallelogram of three bars and four parallel hinges: three redundant rows."""
+    system = mbd.System(gravity=GRAVITY)
+    names = [formulations[i % len(formulations)] for i in range(3)]
+    places = ((0, 0, 0.5), (1, 0, 1), (2, 0, 0.5))
+    sizes = ((0.08, 0.08, 0.01), (0.01, 0.3, 0.3), (0.08, 0.08, 0.01))
+    bars = [
+        system.add(mbd.RigidBody(name, mass=1.0, inertia=J, position=x, formulation=f))
+        for name, J, x, f in zip(("left", "coupler", "right"), sizes, places, names, strict=True)
+    ]
+    y = (0, 1, 0)
+    system.add(mbd.Revolute("A", system.ground, bars[0], at=(0, 0, 0), axis=y))
+    system.add(mbd.Revolute("B", bars[0], bars[1], at=(0, 0, 1), axis=y))
+    system.add(mbd.Revolute("C", bars[1], bars[2], at=(2, 0, 1), axis=y))
+    system.add(mbd.Revolute("D", bars[2], system.ground, at=(2, 0, 0), axis=y))
+    system.add(mbd.PointForce("push", bars[1], (30.0, 0, 0)))
+    return system
+
+
+def _joint(name, one, two, rng):
+    """Return a random joint between two bodies at a random place."""
+    at, axis = rng.uniform(-1, 1, 3), rng.normal(size=3)
+    kind = rng.choice(["Spherical", "Revolute", "Cylindrical", "Prismatic", "Fixed", "Distance"])
+    if kind in ("Spherical", "Fixed"):
+        return getattr(mbd, kind)(name, one, two, at=at)
+    if kind == "Distance":
+        return mbd.Distance(name, one, two, at=at, to=at + rng.uniform(0.2, 1.0, 3))
+    return getattr(mbd, kind)(name, one, two, at=at, axis=axis)
+
+
+def random_system(shape, rng, size=None):
+    """Return a system of a topology: chain, tree, star, ladder, grid, ring, floating or web."""
+    n = int(rng.integers(3, 9)) if size is None else size
+    system = mbd.System(gravity=GRAVITY)
+    if shape == "grid":
+        side = max(2, round(n**0.5) + 1)
+        links = [(i, i + 1) for i in range(side * side) if (i + 1) % side]
+        links += [(i, i + side) for i in range(side * (side - 1))] + [(-1, 0)]
+        n = side * side
+    elif shape == "ladder":
+        links = [(2 * i, 2 * i + 1) for i in range(n)]
+        links += [(i, i + 2) for i in range(2 * n - 2)] + [(-1, 0), (-1, 1)]
+        n *= 2
+    elif shape == "ring":
+        links = [(i, (i + 1) % n) for i in range(n)] + [(-1, 0), (-1, n // 2)]
+    elif shape == "tree":
+        links = [(int(rng.integers(-1, i)), i) for i in range(n)]
+    elif shape == "star":
+        links = [(-1, 0)] + [(0, i) for i in range(1, n)]
+    elif shape == "floating":
+        links = [(i - 1, i) for i in range(1, n)] + [(0, n - 1)]
+    elif shape == "web":
+        links = [(i - 1, i) for i in range(n)]
+        links += [tuple(rng.choice(n, 2, replace=False)) for _ in range(3)]
+    else:
+        links = [(i - 1, i) for i in range(n)]
+    for i in rng.permutation(n):
+        system.add(body(f"b{i}", rng, str(rng.choice(NAMES))))
+
+    def part(i):
+        return system.ground if i < 0 else system[f"b{i}"]
+
+    for k in rng.permutation(len(links)):
+        system.add(_joint(f"j{k}", *(part(i) for i in links[k]), rng))
+    one, two = rng.choice(n, 2, replace=False)
+    stiff = rng.uniform(1, 50, 6)
+    system.add(mbd.Bushing("bush", part(one), part(two), at=(0, 0, 0), stiffness=stiff))
+    return system
+
+
+def increment(model: Model, rng, size=0.3):
+    """Return a random increment of positions, in the order of the model."""
+    return size * rng.normal(size=model.n_v)
+
+
+def by_label(labels, values):
+    """Return a dictionary label -> value."""
+    return dict(zip(labels, values, strict=True))
+
+
+def same_pose(model: Model) -> State:
+    """Return the described state with consistent accelerations."""
+    return mbd.consistent(model, project=True)
