@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["build"]
 
-_EPSILON = 1e-8  # softness of the rows in the iteration matrix, relative to B M^-1 B^T
-
 
 @dataclass
 class _Owned:
@@ -105,7 +103,7 @@ def build(system: System) -> Model:
         F[where : where + len(values)] = values
     numbering = layout.numbering(bodies, rows)
     model = Model(system, I, F, numbering, fronts, kernels=stages.kernels)
-    model.prepare(_EPSILON)
+    model.prepare()
     return model
 
 

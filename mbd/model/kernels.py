@@ -80,14 +80,22 @@ def rates_kernel(I: Any, F: Any, k: int) -> None:
 
 @kernel
 def measure_kernel(I: Any, F: Any, k: int) -> None:
-    r"""From the matrix with weights (1, 0, 0): DIAG = diag M, EPS = diag (B diag(M)^-1 B^T)."""
+    r"""From the matrix with weights (1, 0, 0): DIAG = diag M, EPS = diag (B diag(M)^-1 B^T).
+
+    Of velocities of one kind the body's largest entry counts for all: no mass along one director
+    does not make that row unimportant.
+    """
     diag, eps = I[DIAG], I[EPS]
     for f in range(I[N_FRONTS]):
         j = I[FRONTS] + f * FR_SIZE
         for i in range(I[j + FR_NP]):
             u = I[j + FR_U] + i
             F[eps + u] = 0.0
-            F[diag + u] = abs(F[I[j + FR_A] + i * (I[j + FR_LDA] + 1)])
+            F[diag + u] = 0.0
+            for c in range(I[j + FR_NV]):
+                if I[I[KIND] + u] == I[I[KIND] + I[j + FR_U] + c]:
+                    entry = abs(F[I[j + FR_A] + c * (I[j + FR_LDA] + 1)])
+                    F[diag + u] = max(F[diag + u], entry)
         largest = 0.0
         for i in range(I[j + FR_NV]):
             largest = max(largest, F[diag + I[j + FR_U] + i])

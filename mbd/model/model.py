@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Model", "Numbering", "State", "Workspace"]
 
+# Softness of the rows in the iteration matrix, relative to B M^-1 B^T. Newton's iteration converges
+# on the constraints by eps / (eps + s) with the smallest singular value s, ~ 1/N^2 on a chain of N;
+# below round-off / eps the multipliers of redundant rows are noise. In a tree no row is redundant.
+_SOFT_LOOPS, _SOFT_TREE = 1e-9, 1e-14
+
 
 @dataclass(frozen=True)
 class Numbering:
@@ -130,8 +135,9 @@ class Model:
         zero = np.zeros(self.n_v)
         return State(0.0, q, v, zero, np.zeros(self.n_lam))
 
-    def prepare(self, epsilon: float) -> None:
+    def prepare(self) -> None:
         """Measure sizes once: diagonal of M, softness of the rows, round-off of the unknowns."""
+        loops = self._loops()
         work = Workspace(self)
         work.evaluate()
         work.linearise(1.0, 0.0, 0.0)
@@ -141,31 +147,36 @@ class Model:
             at = self.I[vector]
             self.F[at : at + u] = work.F[at : at + u]
         eps = self.F[self.I[m.EPS] : self.I[m.EPS] + u]
-        eps *= epsilon
-        length = self._length()
+        eps *= _SOFT_LOOPS if loops else _SOFT_TREE
+        length, arm = self._lengths()
         mass = max(b.mass for b in self.system.bodies.values())
         tiny = 16 * np.finfo(float).eps
         self.F[m.LENGTH] = length
-        floors = (length, 1.0, 1.0, mass * length, mass * length**2, mass * length**2)
+        # the round-off of a position turns a body of size `arm` by length/arm
+        turn = length / arm
+        force = mass * length * np.sqrt(len(self.system.bodies))  # it adds up along a chain
+        floors = (length, turn, turn, force, force * arm, force * arm)
         for kind, size in enumerate(floors):
             self.F[m.FLOOR + kind] = tiny * size
-        self.redundant = self.n_lam > 0 and self._loops() and self.report().n_redundant > 0
+        self.redundant = self.n_lam > 0 and loops and self.report().n_redundant > 0
         if self.redundant:
             # round-off of Phi over epsilon moves the multipliers that have no effect: once the
             # accelerations have converged, so has what the others do
             self.F[m.FLOOR + m.FORCE : m.FLOOR + m.OWN + 1] = np.inf
 
-    def _length(self) -> float:
-        """Return the characteristic length: extent of the model at the initial pose [m]."""
+    def _lengths(self) -> tuple[float, float]:
+        """Return the extent of the model at the initial pose and the size of its bodies [m]."""
         places = np.array([b.position for b in self.system.bodies.values()])
-        size = float(np.ptp(places, axis=0).max())
+        extent = float(np.ptp(places, axis=0).max())
         arms = [
-            np.abs(f.position).max()
+            max(map(abs, f.position.tolist()))
             for j in self.system.joints.values()
             for f in (j.A, j.B)
             if f.body is not self.system.ground
         ]
-        return max([size, *arms]) or 1.0
+        arms = sorted(a for a in arms if a > 0.0)
+        length = max([extent, *arms[-1:]]) or 1.0
+        return length, arms[len(arms) // 2] if arms else length
 
     def _loops(self) -> bool:
         """Tell whether joints close loops (only then rows can be redundant)."""
@@ -295,6 +306,8 @@ class Workspace:
             if law.raised:
                 error = law.raised[0]
                 law.raised.clear()
+                if not isinstance(error, Exception):  # Ctrl-C
+                    raise error
                 raise RuntimeError(
                     f"{law.name}: its law raised {type(error).__name__}: {error} "
                     f"(t = {self.F[m.T]:.6g} s)"

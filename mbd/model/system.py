@@ -51,8 +51,8 @@ class System:
                 f"System.add: expected a body, joint or force, got {part!r}; for example "
                 "system.add(mbd.RigidBody(...))"
             )
-        taken = [*self.bodies, *self.joints, *self.forces, "ground"]
         if name in self.bodies or name in self.joints or name in self.forces or name == "ground":
+            taken = ["ground", *self.bodies, *self.joints, *self.forces]
             raise ValueError(
                 f"{name}: names must differ, there is already a part called {name!r}; names in "
                 f"use: {', '.join(taken[:12])}"

@@ -131,7 +131,8 @@ def correct(I: Any, F: Any) -> float:
             y = F[x + i]
             F[a + i] -= c * y
             kind = I[I[KIND] + i]
-            size = max(size, abs(y) / (F[TOL] * F[SCALE + kind] / c + F[FLOOR + kind]))
+            if not I[PROJECT]:  # of redundant rows B^T lam counts alone, and v' sees that
+                size = max(size, abs(y) / (F[TOL] * F[SCALE + kind] / c + F[FLOOR + kind]))
             if y != y:
                 size = math.inf
     return size
@@ -142,6 +143,7 @@ def iterate(I: Any, F: Any) -> int:
     """Run Newton's iteration; return its status."""
     last = 0.0
     theta = max(F[THETA], 0.05) ** 0.8
+    fresh = False  # whether the matrix belongs to this step
     for iteration in range(I[MAX_ITER]):
         evaluate(I, F)
         if I[FULL_NEWTON] or not I[HAVE_FACTOR]:
@@ -149,6 +151,7 @@ def iterate(I: Any, F: Any) -> int:
             linearise(I, F)
             factor(I, F)
             I[HAVE_FACTOR] = 1
+            fresh = True
             if I[SMALL_PIVOTS]:
                 I[HAVE_FACTOR] = 0
                 return PIVOTS
@@ -161,11 +164,11 @@ def iterate(I: Any, F: Any) -> int:
         if iteration > 0:
             theta = size / last if last > 0.0 else 0.0
             F[THETA] = theta
-            if theta > 1.0 and size < _MAX_ROUND_OFF * 1e-2:
-                return CONVERGED  # stagnated at round-off
             if theta > 0.5:
+                if fresh and size < _MAX_ROUND_OFF:
+                    return CONVERGED  # stagnated at round-off
                 I[HAVE_FACTOR] = 0
-            if theta > 2.0 and iteration > 2:
+            if theta > 2.0 and iteration > 2 and fresh:
                 return FAILED
         if theta < 1.0 and size * theta / (1 - theta) <= 1.0:
             # the matrix ages: a new one for the next step when this step needed work

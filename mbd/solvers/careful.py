@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse.linalg import splu
-
 from mbd.algebra import memory as m
-from mbd.model.assembly import sparse
 from mbd.model.kernels import evaluate_kernel, linearise_kernel
 from mbd.model.model import Workspace
 from mbd.solvers.advance import CONVERGED, FAILED, apply, begin, end, undo
@@ -20,6 +17,10 @@ def careful_step(work: Workspace, max_iterations: int = 15) -> int:
     The matrix is the one the fronts would factor, in the same order of unknowns, with threshold
     pivoting in SuperLU.
     """
+    from scipy.sparse.linalg import splu  # a tenth of a second that other runs need not spend
+
+    from mbd.model.assembly import sparse
+
     start = work.F[m.T]
     begin(work.I, work.F)
     work.F[m.T] = start + work.F[m.H]

@@ -1,4 +1,4 @@
-r"""Floor 4. Block LU over the body graph: dense fronts, static order, no pivoting.
+r"""Floor 4. Block LU over the body graph: dense fronts, static order.
 
 A front holds the pivots p of one node (its velocities, its own rows, the joint rows placed with
 it): the rows :math:`[A_{pp}, A_{pu}]` in `A`, with the later unknowns u that these pivots reach, and
@@ -15,8 +15,9 @@ without the chain of dependent operations that triangular solves of this size co
 padded with zeros to multiples of four, so that all loops run on whole vector registers.
 
 The order (leaf to root, joint rows behind their body) and the scaling by :math:`\beta h^2` make
-pivoting unnecessary; small pivots of velocities are counted, and the solver then falls back to a
-pivoting sparse LU.
+pivoting unnecessary as a rule. Pivots are watched all the same: one that cannot be trusted (the
+director of a thin plate along which there is no mass) changes place with a later row of its front,
+and where the front has none to offer the solver falls back to a sparse LU with pivoting.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from mbd.algebra.memory import (
     BL_SIZE,
     BL_TO,
     DIAG,
+    EPS,
     FR_A,
     FR_BLOCKS,
     FR_GROUPS,
@@ -67,15 +69,35 @@ _TINY = 1e-10  # a pivot this much smaller than the diagonal it came from is not
 
 
 @jit
+def _exchange(F: Any, A: int, ld: int, k: int, n_p: int) -> int:
+    """Bring the row with the largest entry of column k to row k; return where it was."""
+    best = k
+    for r in range(k + 1, n_p):
+        if abs(F[A + r * ld + k]) > abs(F[A + best * ld + k]):
+            best = r
+    if best != k:
+        for i in range(ld):
+            F[A + k * ld + i], F[A + best * ld + i] = F[A + best * ld + i], F[A + k * ld + i]
+    return best
+
+
+@jit
 def _sweep(I: Any, F: Any, j: int) -> None:
-    """Turn [A_pp, A_pu] into [A_pp^-1, W]."""
+    """Turn [A_pp, A_pu] into [A_pp^-1, W]; rows change places where a pivot cannot be trusted."""
     A, ld, n_p, u = I[j + FR_A], I[j + FR_LDA], I[j + FR_NP], I[j + FR_U]
+    exchanged = False
     for k in range(n_p):
         row = A + k * ld
-        pivot = F[row + k]
-        if k < I[j + FR_NV] and not abs(pivot) > _TINY * F[I[DIAG] + u + k]:
-            I[SMALL_PIVOTS] += 1
-        reciprocal = 1.0 / pivot
+        least = _TINY * F[I[DIAG] + u + k] if k < I[j + FR_NV] else 0.5 * F[I[EPS] + u + k]
+        if not abs(F[row + k]) > least:
+            if not exchanged:
+                for i in range(n_p):
+                    F[I[XS] + u + i] = i
+                exchanged = True
+            F[I[XS] + u + k] = _exchange(F, A, ld, k, n_p)
+            if not abs(F[row + k]) > 0.0:
+                I[SMALL_PIVOTS] += 1
+        reciprocal = 1.0 / F[row + k]
         F[row + k] = 1.0
         scale4(F, row, reciprocal, ld)
         for r in range(n_p):
@@ -83,6 +105,13 @@ def _sweep(I: Any, F: Any, j: int) -> None:
             if entry != 0.0 and r != k:
                 F[A + r * ld + k] = 0.0
                 subtract4(F, A + r * ld, entry, row, ld)
+    if exchanged:  # the inverse of rows in another order has its columns in that order
+        for k in range(n_p - 1, -1, -1):
+            other = int(F[I[XS] + u + k])
+            if other != k:
+                for r in range(n_p):
+                    i, o = A + r * ld + k, A + r * ld + other
+                    F[i], F[o] = F[o], F[i]
 
 
 @jit

@@ -10,13 +10,10 @@ the metric of M) that satisfy the rows.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse.linalg import splu
-
 from mbd.algebra import memory as m
-from mbd.model.assembly import sparse
 from mbd.model.model import Model, State, Workspace
 from mbd.solvers.fronts import factor_and_solve
 
@@ -64,28 +61,29 @@ class _Saddle:
 
     def __init__(self, work: Workspace) -> None:
         self.work = work
+        self.pivoting: Any = None
         work.evaluate()
         work.linearise(1.0, 0.0, 0.0)
-        self.pivoting = None
-        keep = sparse(work.model, work) if work.I[m.N_U] < 20000 else None
         work.I[m.SMALL_PIVOTS] = 0
-        self._first = True
-        if keep is not None:
-            self._factor()
-            if work.I[m.SMALL_PIVOTS]:
-                self.pivoting = splu(keep)
+        factor_and_solve(work.I, work.F, 1)
+        if work.I[m.SMALL_PIVOTS]:
+            from scipy.sparse.linalg import splu
 
-    def _factor(self) -> None:
-        self.work.vector(m.X)[:] = 0.0
-        factor_and_solve(self.work.I, self.work.F, 1)
-        self._first = False
+            from mbd.model.assembly import sparse
+
+            work.linearise(1.0, 0.0, 0.0)
+            try:
+                self.pivoting = splu(sparse(work.model, work))
+            except RuntimeError:
+                raise ValueError(
+                    "the mass matrix is singular on the motions that the constraints allow; check "
+                    "masses and inertias"
+                ) from None
 
     def solve(self, r: np.ndarray) -> np.ndarray:
         """Return S^-1 r, unknowns in solver order."""
         if self.pivoting is not None:
-            return self.pivoting.solve(r)
-        if self._first:
-            self._factor()
+            return np.asarray(self.pivoting.solve(r))
         x = self.work.vector(m.X)
         x[:] = r
         factor_and_solve(self.work.I, self.work.F, 0)

@@ -10,6 +10,7 @@ import numpy as np
 
 from mbd.algebra import memory as m
 from mbd.model.model import Model, State, Workspace
+from mbd.parts.door import number
 from mbd.solvers.advance import CONVERGED, FAILED, PIVOTS, advance
 from mbd.solvers.careful import careful_step
 from mbd.solvers.generalized_alpha import GeneralizedAlpha
@@ -101,6 +102,13 @@ def simulate(
     return solution
 
 
+def _built(system: Any) -> Model:
+    """Return the model of a system."""
+    if not hasattr(system, "build"):
+        raise TypeError(f"simulate: expected a System or a Model, got {system!r}")
+    return system.build()
+
+
 class _Run:
     """One run: the work space, the record and the outer loop in Python."""
 
@@ -113,7 +121,8 @@ class _Run:
         h: float,
         t_end: float,
     ) -> None:
-        self.model, self.method, self.every, self.h = model, method, every, h
+        h = min(h, t_end - first.t)
+        self.model, self.method, self.every, self.h = model, method, int(every), h
         self.t_end = t_end
         self.n_steps = max(1, int(np.floor((t_end - first.t) / h * (1 + 1e-12) + 1e-9)))
         self.rest = (t_end - first.t) - self.n_steps * h
@@ -204,12 +213,12 @@ class _Run:
                 taken += status == CONVERGED
                 if self.method.linear_solver == "fronts":
                     break  # one careful step, then the fronts again
-        work.check_laws()
         first = self.done + 1
         self.done += taken
         if not last:
             F[m.T] = self.t0 + self.done * self.h
         self._take_over(first)
+        work.check_laws()
         return taken, status
 
     def _take_over(self, first: int) -> None:
@@ -246,6 +255,8 @@ class _Run:
         work.I[m.RECORD_EVERY] = 0
         keep = work.F[: len(model.F)].copy()
         advance(work.I, work.F, 1)
+        h = float(work.F[m.H])
+        work.F[m.T] = t + h
         work.evaluate()
         r = work.vector(m.X).copy()
         work.F[: len(model.F)] = keep
@@ -264,7 +275,7 @@ class _Run:
                 f"{model.labels[i]!r} ({rows[i]:.2g} {units[int(kinds[i])]})" for i in worst
             )
         return (
-            f"Newton did not converge at t = {t + self.h:.6g} s (h = {self.h:g} s): {who}; try a "
+            f"Newton did not converge at t = {t + h:.6g} s (h = {h:g} s): {who}; try a "
             "smaller step, a smaller rho, or look at model.report(state) for a singular pose"
         )
 
@@ -281,7 +292,7 @@ class _Run:
         """Return what the run cost."""
         I = self.work.I
         return {
-            "steps": self.done + (1 if self.rest else 0),
+            "steps": self.done,
             "iterations": int(I[m.N_ITER]),
             "factorizations": int(I[m.N_FACTOR]),
             "evaluations": int(I[m.N_EVALUATE]),
