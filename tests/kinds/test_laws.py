@@ -1,0 +1,188 @@
+"""Laws from a user: Python and numba give the same numbers; what they raise reaches the user."""
+
+import math
+
+import numba
+import numpy as np
+import pytest
+from recipes import Raw
+from scenes import GRAVITY
+
+import mbd
+from mbd.model.model import Workspace
+
+
+def tension(u, rate, t):
+    return 30 * (u - 0.4) + 2 * rate + math.sin(5 * t)
+
+
+def tension_with_derivatives(u, rate, t):
+    return 30 * (u - 0.4) + 2 * rate + math.sin(5 * t), 30.0, 2.0
+
+
+def push(t):
+    return math.sin(3 * t), 0.2, 1.0 - t
+
+
+def swing(law, load=push):
+    """Return a bar on a ball joint with a spring to ground, driven by a load."""
+    system = mbd.System(gravity=GRAVITY)
+    bar = system.add(mbd.RigidBody("bar", mass=1.0, inertia=(0.01, 0.1, 0.1), position=(0.5, 0, 0)))
+    system.add(mbd.Spherical("pin", system.ground, bar, at=(0, 0, 0)))
+    system.add(mbd.Spring("cord", system.ground, bar, at=(0, 0.1, 0.7), to=(0.8, 0, 0), law=law))
+    system.add(mbd.PointForce("push", bar, load, at=(0.9, 0, 0)))
+    return system
+
+
+METHOD = mbd.GeneralizedAlpha(tol=1e-10)
+
+
+def run(*laws, t_end=0.1):
+    return mbd.simulate(swing(*laws), t_end, 1e-3, method=METHOD)
+
+
+@pytest.fixture(scope="module")
+def python_run():
+    return run(tension_with_derivatives)
+
+
+def test_python_and_numba_laws_agree(python_run):
+    compiled = run(numba.njit(tension_with_derivatives), numba.njit(push))
+    assert np.array_equal(compiled.q, python_run.q)
+    assert np.array_equal(compiled.lam, python_run.lam)
+    assert compiled.stats["iterations"] == python_run.stats["iterations"]
+
+
+def test_derivatives_are_found_when_not_given(python_run):
+    found = run(tension)
+    assert np.allclose(found.q, python_run.q, rtol=0, atol=1e-9)
+    assert found.stats["iterations"] <= python_run.stats["iterations"] + 5
+    compiled = run(numba.njit(tension))
+    assert np.allclose(compiled.q, found.q, rtol=0, atol=1e-12)
+
+
+def test_a_linear_law_is_the_linear_spring():
+    def build(**options):
+        system = mbd.System()
+        system.add(mbd.PointMass("m", mass=1.0, position=(1, 0, 0)))
+        system.add(mbd.Spring("s", system.ground, system["m"], **options))
+        return mbd.simulate(system, 0.5, 1e-3)
+
+    one = build(stiffness=20.0, damping=0.3, length=0.7)
+    two = build(law=lambda u, rate, t: (20.0 * (u - 0.7) + 0.3 * rate, 20.0, 0.3))
+    assert np.allclose(one.q, two.q, rtol=0, atol=1e-13)
+    assert np.ptp(one.q[:, 0]) > 0.1
+
+
+def test_a_law_of_time_is_evaluated_at_the_end_of_the_step():
+    system = mbd.System()
+    system.add(mbd.PointMass("m", mass=2.0))
+    system.add(mbd.PointForce("f", system["m"], lambda t: (4 * t, 0, 0)))
+    solution = mbd.simulate(system, 0.3, 1e-2)
+    assert np.allclose(solution["m"].acceleration[:, 0], 2 * solution.t, rtol=0, atol=1e-12)
+
+
+def late(u, rate, t):
+    if t > 0.05:
+        raise RuntimeError("the rope is not on the drum")
+    return tension_with_derivatives(u, rate, t)
+
+
+def test_an_exception_reaches_the_user_with_the_name():
+    with pytest.raises(
+        RuntimeError, match=r"cord: its law raised RuntimeError: the rope.*t = 0\.05"
+    ):
+        run(late)
+
+
+def test_an_exception_in_a_law_of_time_reaches_the_user():
+    def bad(t):
+        if t > 0:
+            return (1.0, 2.0)[5]
+        return push(t)
+
+    with pytest.raises(RuntimeError, match="push: its law raised IndexError") as caught:
+        run(tension_with_derivatives, bad)
+    assert isinstance(caught.value.__cause__, IndexError)
+
+
+def test_an_exception_does_not_stay():
+    """After an error the same model runs when the law no longer raises."""
+    broken = [True]
+
+    def law(u, rate, t):
+        if broken[0] and t > 0.01:
+            raise ValueError("broken")
+        return tension_with_derivatives(u, rate, t)
+
+    model = swing(law).build()
+    with pytest.raises(RuntimeError, match="cord: its law raised ValueError: broken"):
+        mbd.simulate(model, 0.1, 1e-3, method=METHOD)
+    broken[0] = False
+    assert mbd.simulate(model, 0.1, 1e-3, method=METHOD).success
+
+
+def test_an_exception_at_the_start_is_raised_at_once():
+    def law(u, rate, t):
+        raise KeyError("no such table")
+
+    with pytest.raises(KeyError, match="no such table"):
+        swing(law)
+
+
+def test_an_exception_in_assemble_is_raised():
+    calls = []
+
+    def law(u, rate, t):
+        calls.append(t)
+        if len(calls) > 1:
+            raise ValueError("second call")
+        return tension_with_derivatives(u, rate, t)
+
+    system = swing(law)
+    with pytest.raises(RuntimeError, match="cord: its law raised ValueError: second call"):
+        system.build()
+
+
+@pytest.mark.parametrize("jitted", [False, True])
+def test_not_a_number_is_a_failed_step_with_names(jitted):
+    def law(u, rate, t):
+        if t > 0.02:
+            return math.nan, 0.0, 0.0
+        return 30 * (u - 0.4), 30.0, 0.0
+
+    with pytest.raises(mbd.SimulationError, match=r"t = 0\.021.*not a number at 'bar\.") as caught:
+        run(numba.njit(law) if jitted else law)
+    solution = caught.value.solution
+    assert not solution.success
+    assert np.isclose(solution.t[-1], 0.02)
+    assert np.all(np.isfinite(solution.q))
+
+
+def test_a_jitted_law_may_divide_by_zero():
+    """As in numpy: the quotient is infinite, the step fails by name; nothing is raised below."""
+
+    @numba.njit(error_model="numpy")
+    def law(u, rate, t):
+        return 1.0 / (u - u), 0.0, 0.0
+
+    with pytest.raises(ValueError, match="singular|not finite"):
+        mbd.consistent(swing(law).build())
+
+
+def test_wrong_number_of_values():
+    with pytest.raises(ValueError, match=r"cord: the law must return a tension, or"):
+        swing(lambda u, rate, t: (1.0, 2.0))
+    with pytest.raises(ValueError, match=r"push: the law of time must return 3 components"):
+        swing(tension, lambda t: (1.0, 2.0))
+
+
+def test_a_part_from_outside_runs_beside_the_others():
+    """A user's part made of elements of the library needs no registration."""
+    system = swing(tension)
+    extra = mbd.Spring("inner", system["bar"], system.ground, to=(0, 0, 1), stiffness=10.0)
+    raw = Raw("outside", extra.bodies, extra.elements())
+    system.add(raw)
+    work = Workspace(system.build())
+    work.evaluate()
+    assert mbd.simulate(system, 0.01, 1e-3).success
