@@ -78,7 +78,9 @@ class State:
     memory: np.ndarray | None = None
 
     def replace(self, **changes: Any) -> State:
-        """Return a copy with changes."""
+        """Return a copy with changes; new q, v or a forget the algorithmic acceleration."""
+        if "alg" not in changes and changes.keys() & {"q", "v", "a"}:
+            changes["alg"] = None
         return replace(self, **changes)
 
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from mbd.algebra import memory as m
 from mbd.model.model import Model, State, Workspace
-from mbd.parts.door import number
 from mbd.solvers.advance import CONVERGED, FAILED, PIVOTS, advance
 from mbd.solvers.careful import careful_step
 from mbd.solvers.generalized_alpha import GeneralizedAlpha
@@ -58,7 +57,8 @@ def simulate(
     method : GeneralizedAlpha, optional
         Default ``GeneralizedAlpha(rho=0.8)``.
     state : State, optional
-        Where to start; default the initial state of the description.
+        Where to start; default the initial state of the description. The last state of a run,
+        ``solution.state``, goes on as it is.
     project : bool
         Move inconsistent initial positions and velocities to the nearest consistent ones.
     every : int
@@ -84,7 +84,10 @@ def simulate(
         raise ValueError(f"simulate: every must be a whole number from 1, got {every!r}")
     began = time.perf_counter()
     model = system if isinstance(system, Model) else system.build()
-    first = consistent(model, state, project=project)
+    if state is not None and state.alg is not None and not project:
+        first = state  # of a run, which meets the rates of the rows to its accuracy only
+    else:
+        first = consistent(model, state, project=project)
     if t_end <= first.t:
         raise ValueError(f"simulate: t_end must lie behind the start {first.t:g} s, got {t_end:g}")
     run = _Run(model, first, method, every, step, t_end)
