@@ -6,14 +6,14 @@ A measure u of n attachments :math:`x_a \in R^3` has
    \frac{\partial^2 u}{\partial x_a \partial x_b} = h_{ab} I + \kappa\, g_a g_b^T
       - g_a n_b^T - n_a g_b^T .
 
-======== ================================ ===========================================
-DOT      :math:`a\cdot b`                 a, b
-OFFSET   :math:`a\cdot(P - Q)`            a, P, Q
-SQUARE   :math:`\tfrac12|Q - P|^2`        P, Q
-LENGTH   :math:`|Q - P|`                  P, Q
-ANGLE    of b in the plane of a1, a2      a1, a2, b:  atan2(a2.b, a1.b), unwrapped
-TWIST    :math:`\tfrac12(a_2\cdot b_3 - a_3\cdot b_2)`  a2, a3, b2, b3
-======== ================================ ===========================================
+======== =============================================== ==============================
+DOT      :math:`a\cdot b`                                a, b
+OFFSET   :math:`a\cdot(P - Q)`                           a, P, Q
+SQUARE   :math:`\tfrac12|Q - P|^2`                       P, Q
+LENGTH   :math:`|Q - P|`                                 P, Q
+ANGLE    atan2(a2.b, a1.b), unwrapped                    a1, a2, b
+TWIST    :math:`\tfrac12(a_2\cdot b_3 - a_3\cdot b_2)`    a2, a3, b2, b3
+======== =============================================== ==============================
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 from mbd.algebra import memory as m
 from mbd.model.kernels import evaluate_kernel, linearise_kernel
 from mbd.model.model import Workspace

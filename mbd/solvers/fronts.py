@@ -1,8 +1,8 @@
 r"""Floor 4. Block LU over the body graph: dense fronts, static order.
 
 A front holds the pivots p of one node (its velocities, its own rows, the joint rows placed with
-it): the rows :math:`[A_{pp}, A_{pu}]` in `A`, with the later unknowns u that these pivots reach, and
-:math:`A_{up}` in `L`. Eliminating it is one Gauss-Jordan sweep that leaves
+it): the rows :math:`[A_{pp}, A_{pu}]` in `A`, with the later unknowns u that these pivots reach,
+and :math:`A_{up}` in `L`. Eliminating it is one Gauss-Jordan sweep that leaves
 
 .. math:: A_{pp}^{-1} \text{ and } W = A_{pp}^{-1} A_{pu}
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
 from mbd.algebra import memory as m
 from mbd.model.model import Model, State, Workspace
 from mbd.solvers.fronts import factor_and_solve
