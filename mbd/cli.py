@@ -169,6 +169,7 @@ def _info(options: argparse.Namespace) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     scene, parameters = _scene(options)
+    system = scene.build(parameters)
     how = dict(scene.run)
     for key in ("t_end", "step", "rho", "every", "project"):
         if getattr(options, key) is not None:
@@ -189,7 +190,7 @@ def _run(options: argparse.Namespace) -> int:
 
     talk = not options.quiet and not options.json
     method = GeneralizedAlpha(rho=how.pop("rho", GeneralizedAlpha.rho))
-    model = scene.build(parameters).build()
+    model = system.build()
     report = model.report()
     if talk:
         print(report, flush=True)

@@ -1,0 +1,243 @@
+"""The command line: in process for what it says, in processes of its own for how it behaves."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mbd.cli import main
+from mbd.files import scenes
+
+ROOT = Path(__file__).parents[2]
+FOURBAR = str(ROOT / "models" / "fourbar.py")
+SHORT = ["--t-end", "0.02"]
+
+
+def mbd(*arguments: str, **options) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-m", "mbd.cli", *arguments]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=ROOT, timeout=300, **options
+    )
+
+
+@pytest.fixture
+def scene(tmp_path):
+    """Return a writer of scenes."""
+
+    def write(text: str) -> str:
+        path = tmp_path / "scene.py"
+        path.write_text(text)
+        return str(path)
+
+    return write
+
+
+PENDULUM = """
+import mbd
+
+RUN = {"t_end": 0.05, "step": 1e-3}
+
+def build(length=1.0, turn=0.0):
+    system = mbd.System(gravity=(0, 0, -9.81))
+    bob = mbd.PointMass("bob", mass=1.0, position=(length, 0, 0), velocity=(turn, 0, 0))
+    system.add(bob)
+    system.add(mbd.Distance("string", system.ground, bob, at=(0, 0, 0)))
+    return system
+"""
+
+
+def test_run_reports_and_writes(tmp_path, capsys):
+    output, table = tmp_path / "deep" / "f.npz", tmp_path / "f.csv"
+    assert main(["run", FOURBAR, *SHORT, "-o", str(output), "--csv", str(table)]) == 0
+    told = capsys.readouterr()
+    assert told.err == "" or "compiling" in told.err
+    for text in (
+        "degrees of freedom: 1",
+        "redundant rows: 3",
+        "iterations per step",
+        "gap",
+        str(table),
+    ):
+        assert text in told.out
+    with np.load(output) as data:
+        about = json.loads(str(data["about"]))
+        named = [n for n in data.files if n in about["units"]]
+        assert {"t", "crank.position", "hinge A.force", "energy.kinetic", "gap"} <= set(named)
+        for name in named:
+            assert data[name].shape[0] == 21
+            assert data[name].shape[1:] == tuple(
+                [len(about["components"][name])] if about["components"][name] else []
+            )
+        assert about["scene"] == "fourbar.py"
+        assert len(data["v.labels"]) == data["v"].shape[1]
+        position = data["crank.position"]
+    lines = table.read_text().splitlines()
+    heads = lines[0].split(",")
+    assert heads[0] == "t [s]"
+    values = np.loadtxt(table, delimiter=",", skiprows=1)
+    assert values.shape == (21, len(heads))
+    assert np.array_equal(values[:, heads.index("crank.position.x [m]")], position[:, 0])
+
+
+def test_json_is_all_there_is(capsys):
+    assert main(["run", FOURBAR, *SHORT, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["model"]["n_redundant"] == 3
+    assert found["model"]["freedoms"] == 1
+    assert found["run"]["success"]
+    assert found["run"]["conservative"]
+    assert found["run"]["gap"] < 1e-9
+    assert found["run"]["stats"]["steps"] == 20
+
+
+def test_options_override_the_scene(capsys):
+    options = ["--t-end", "0.01", "--step", "5e-4", "--rho", "0.5", "--every", "4", "--json"]
+    assert main(["demo", "fourbar", *options, "-p", "formulation=directors"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["run"]["stats"]["steps"] == 20
+    assert found["run"]["rho"] == 0.5
+    assert found["model"]["bodies"][0][1] == "directors"
+
+
+def test_quiet_says_nothing(capsys):
+    assert main(["run", FOURBAR, *SHORT, "-q"]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_info_writes_matrices_and_a_picture(tmp_path, capsys):
+    picture = tmp_path / "pictures" / "spy.png"
+    arguments = ["--matrices", str(tmp_path / "m"), "--spy", str(picture)]
+    assert main(["info", FOURBAR, *arguments]) == 0
+    assert "rank 17" in capsys.readouterr().out
+    assert picture.read_bytes()[:4] == b"\x89PNG"
+    assert {p.name for p in (tmp_path / "m").iterdir()} == {
+        "M.mtx", "G.mtx", "K.mtx", "B.mtx", "labels.txt",
+    }  # fmt: skip
+    assert main(["info", FOURBAR, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["model"]["rank"] == 17
+
+
+def test_demo_lists_scenes(capsys):
+    assert main(["demo"]) == 0
+    told = capsys.readouterr().out
+    for name in scenes.shipped():
+        assert f"  {name} " in told
+    assert main(["demo", "--json"]) == 0
+    assert set(json.loads(capsys.readouterr().out)) == set(scenes.shipped())
+
+
+@pytest.mark.parametrize("name", scenes.shipped())
+def test_every_scene_is_documented_and_can_be_built(name):
+    path = scenes.named(name)
+    assert scenes.summary(path).endswith(".")
+    found = scenes.load(path)
+    assert found.run["t_end"] > 0
+    assert found.run["step"] > 0
+    found.build({})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["run", "nosuch.py"], "no such file"),
+        (["run", "README.md"], "must be a Python file"),
+        (["run", FOURBAR, "-p", "lenght=3"], "no parameter 'lenght'; it has formulation, closing"),
+        (["run", FOURBAR, "-p", "lenght"], "must be written name=value"),
+        (["run", FOURBAR, "-p", "formulation=quaternions"], "one of so3"),
+        (["run", FOURBAR, "--step", "-1"], "step must be positive [s], got -1"),
+        (["run", FOURBAR, "--rho", "2"], "rho must be in [0, 1]"),
+        (["run", FOURBAR, "-o", "results.nc"], "must end in .npz"),
+        (["demo", "nosuch"], "there are andrews"),
+    ],
+)
+def test_wrong_input_is_one_line_and_code_2(arguments, said, capsys, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    assert main(arguments) == 2
+    error = capsys.readouterr().err.replace(
+        "mbd: compiling kernels for this machine, once (up to half a minute) ...\n", ""
+    )
+    assert error.startswith("mbd: ")
+    assert error.count("\n") == 1
+    assert said in error
+
+
+def test_wrong_scenes_are_explained(scene, capsys):
+    for text, said in (
+        ("x = 1", "must have a function build"),
+        ("def build():\n    return 1", "must return an mbd.System, got 1"),
+        ("RUN = {'dt': 1}\ndef build(): pass", "RUN has no entry 'dt'"),
+        (
+            PENDULUM.replace("system.add(", "(").replace("return system", "return mbd.System()"),
+            "there is no body",
+        ),
+        (PENDULUM.replace("0.05", "-1"), "t_end must be positive"),
+    ):
+        assert main(["run", scene(text)]) == 2
+        assert said in capsys.readouterr().err
+    assert main(["run", scene(PENDULUM.replace("RUN =", "RAN ="))]) == 2
+    assert "t_end is not known [s]; give --t-end" in capsys.readouterr().err
+
+
+def test_errors_in_a_scene_say_where(scene, capsys):
+    assert main(["run", scene("def build():\n    return 1 / 0")]) == 1
+    assert "scene.py:2: ZeroDivisionError: division by zero" in capsys.readouterr().err
+    with pytest.raises(ZeroDivisionError):
+        main(["run", "--traceback", scene("def build():\n    return 1 / 0")])
+
+
+def test_inconsistent_start_is_named_and_projected(scene, capsys):
+    path = scene(PENDULUM)
+    assert main(["run", path, "-p", "turn=1.0"]) == 2
+    assert "'string.distance'" in capsys.readouterr().err
+    assert main(["run", path, "-p", "turn=1.0", "--project"]) == 0
+
+
+def test_failed_run_is_code_1_and_keeps_results(scene, tmp_path, capsys):
+    law = """
+    system.add(mbd.Spring("breaks", system.ground, bob,
+                          law=lambda u, rate, t: 0.0 if t < 0.02 else float("nan")))
+    return system
+"""
+    path, output = scene(PENDULUM.replace("    return system\n", law)), tmp_path / "r.npz"
+    assert main(["run", path, "-o", str(output)]) == 1
+    assert "did not converge at t = 0.02" in capsys.readouterr().err
+    with np.load(output) as data:
+        assert 0.015 < data["t"][-1] < 0.021
+        assert json.loads(str(data["about"]))["status"] == 1
+
+
+def test_version_and_help_are_fast():
+    assert mbd("--version").stdout.startswith("mbd ")
+    best = np.inf
+    for _ in range(3):  # the machine may be busy with something else
+        clock = time.perf_counter()
+        assert "demo" in mbd("--help").stdout
+        best = min(best, time.perf_counter() - clock)
+    assert best < 0.5
+    heavy = "import sys, mbd.cli; mbd.cli._parser(); print(set(sys.modules) & {'numpy', 'numba'})"
+    done = subprocess.run([sys.executable, "-c", heavy], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
+def test_a_process_of_its_own(tmp_path):
+    output = tmp_path / "f.npz"
+    done = mbd("run", FOURBAR, *SHORT, "-o", str(output))
+    assert (done.returncode, output.is_file()) == (0, True)
+    done = mbd("run", "nosuch.py")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    assert mbd("run").returncode == 2  # argparse
+
+
+def test_reader_that_leaves_is_no_error():
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-u", "-m", "mbd.cli", "demo"]
+    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,90 @@
+"""Every code block of the README and of the documentation runs, and so does every doctest."""
+
+import doctest
+import importlib
+import pkgutil
+import re
+import shlex
+import shutil
+import textwrap
+from pathlib import Path
+
+import matplotlib as mpl
+import pytest
+
+import mbd
+from mbd.cli import main
+
+mpl.use("Agg")
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.rst"))]
+
+
+def blocks(path: Path) -> list[tuple[str, str]]:
+    """Return language and text of the code blocks of a page."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".md":
+        return re.findall(r"^```(\w+)\n(.*?)^```", text, re.S | re.M)
+    found = re.findall(r"^( *)\.\. code-block:: (\w+)\n((?:\n|\1 +.*\n)+)", text + "\n", re.M)
+    return [(language, textwrap.dedent(code)) for _, language, code in found]
+
+
+def runnable(path: Path) -> list[tuple[str, str]]:
+    return [block for block in blocks(path) if block[0] in ("python", "sh")]
+
+
+def test_blocks_are_found():
+    assert len(blocks(ROOT / "README.md")) == 3
+    assert sum(len(blocks(page)) for page in PAGES) > 25
+    languages = {language for page in PAGES for language, _ in blocks(page)}
+    assert languages == {"python", "sh", "text"}
+
+
+@pytest.mark.parametrize(
+    "page", [p for p in PAGES if runnable(p)], ids=lambda p: str(p.relative_to(ROOT))
+)
+def test_page(page, tmp_path, monkeypatch, capsys):
+    """Run the blocks of a page one after the other in one name space."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(ROOT / "models", tmp_path / "models")
+    names = {"__name__": "__main__"}
+    for language, code in runnable(page):
+        if language == "python":
+            exec(compile(code, f"<{page.name}>", "exec"), names)
+            continue
+        for line in filter(None, code.splitlines()):
+            words = shlex.split(line)
+            if words[:1] == ["mbd"]:
+                assert main(words[1:]) == 0, line
+            else:  # setting up an environment: .ci/run does that
+                assert words[0] in ("python3", ".venv/bin/pip"), line
+    capsys.readouterr()
+
+
+def test_first_block_of_the_readme_is_two_commands():
+    language, code = blocks(ROOT / "README.md")[0]
+    first, second = code.splitlines()
+    assert language == "sh"
+    assert "models/fourbar.py -o" in first
+    assert "pytest" in second
+
+
+def test_links_of_the_readme_exist():
+    for target in re.findall(r"\]\(([^)#:]+)\)", (ROOT / "README.md").read_text(encoding="utf-8")):
+        assert (ROOT / target).is_file(), target
+
+
+def test_all_public_names_are_in_the_reference():
+    text = (ROOT / "docs" / "reference.rst").read_text(encoding="utf-8")
+    missing = [n for n in mbd.__all__ if not re.search(rf":: (mbd\.)?{n}$", text, re.M)]
+    assert not missing
+
+
+MODULES = [m.name for m in pkgutil.walk_packages(mbd.__path__, "mbd.")]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_doctests(name):
+    module = importlib.import_module(name)
+    assert doctest.testmod(module).failed == 0
