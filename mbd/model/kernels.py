@@ -96,12 +96,6 @@ def measure_kernel(I: Any, F: Any, k: int) -> None:
                 if I[I[KIND] + u] == I[I[KIND] + I[j + FR_U] + c]:
                     entry = abs(F[I[j + FR_A] + c * (I[j + FR_LDA] + 1)])
                     F[diag + u] = max(F[diag + u], entry)
-        largest = 0.0
-        for i in range(I[j + FR_NV]):
-            largest = max(largest, F[diag + I[j + FR_U] + i])
-        for i in range(I[j + FR_NV]):  # a flat body has a director without mass
-            u = I[j + FR_U] + i
-            F[diag + u] = max(F[diag + u], 1e-6 * largest)
     for f in range(I[N_FRONTS]):
         j = I[FRONTS] + f * FR_SIZE
         A, ld, L, ldl = I[j + FR_A], I[j + FR_LDA], I[j + FR_L], I[j + FR_LDL]

@@ -161,10 +161,6 @@ class Model:
         for kind, size in enumerate(floors):
             self.F[m.FLOOR + kind] = tiny * size
         self.redundant = self.n_lam > 0 and loops and self.report().n_redundant > 0
-        if self.redundant:
-            # round-off of Phi over epsilon moves the multipliers that have no effect: once the
-            # accelerations have converged, so has what the others do
-            self.F[m.FLOOR + m.FORCE : m.FLOOR + m.OWN + 1] = np.inf
 
     def _lengths(self) -> tuple[float, float]:
         """Return the extent of the model at the initial pose and the size of its bodies [m]."""
