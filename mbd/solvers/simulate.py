@@ -154,6 +154,7 @@ class _Run:
         self.n_kept = 0
         self._keep(first.t, first.q, first.v, first.a, first.lam)
         self.numbering = numbering
+        self.compiled = advance.address  # at the latest now: the clock of the steps is theirs
         self.started = time.perf_counter()
         self.rejected_pivots = 0
 
