@@ -43,9 +43,7 @@ def build(formulation: str = "so3", rate: float = 10.0, angle: float = BETA) -> 
         )
         shafts.append(system.add(shaft))
     first, second = shafts
-    system.add(
-        mbd.Revolute("bearing 1", system.ground, first, at=(-0.5, 0, 0), axis=(1, 0, 0))
-    )
+    system.add(mbd.Revolute("bearing 1", system.ground, first, at=(-0.5, 0, 0), axis=(1, 0, 0)))
     system.add(mbd.Revolute("bearing 2", system.ground, second, at=0.5 * axis, axis=axis))
     cross = {"axis": (0, 1, 0), "second_axis": (0, 0, 1)}
     system.add(mbd.Universal("cross", first, second, at=(0, 0, 0), **cross))

@@ -26,7 +26,9 @@ def build(n: int = 1, formulation: str = "so3") -> mbd.System:
     system = mbd.System(gravity=(0.0, -9.81, 0.0))
     z = (0, 0, 1)
 
-    def bar(name: str, position: tuple, turn: float, velocity: float, omega: float) -> mbd.RigidBody:
+    def bar(
+        name: str, position: tuple, turn: float, velocity: float, omega: float
+    ) -> mbd.RigidBody:
         return system.add(
             mbd.RigidBody(
                 name,

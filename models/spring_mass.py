@@ -48,7 +48,7 @@ def build(
                 )
             )
         system.add(masses[-1])
-    number = dict(stiffness=stiffness, damping=damping, length=1.0)
+    number = {"stiffness": stiffness, "damping": damping, "length": 1.0}
     if ends != "free-free":
         system.add(mbd.Spring("spring 1", system.ground, masses[0], **number))
     for i in range(1, n):

@@ -1,10 +1,11 @@
 """Chain of bars with spherical joints: time per step of mbd and of Exudyn, by turns, as ratios.
 
-Run it with ``python tests/bench/chain_against_exudyn.py`` (needs ``pip install exudyn``); one process,
-one thread each, the same step and spectral radius. Exudyn runs its default scheme (generalized-alpha,
-index 3, modified Newton) with the better of its linear solvers for the size. Reported are medians of
-microseconds per step, their ratio, and both errors against a reference of tolerance 1e-13 where one
-exists (N = 10, t = 1 s). Timing on a shared machine is noisy: read the ratios.
+Run it with ``python tests/bench/chain_against_exudyn.py`` (needs ``pip install exudyn``); one
+process, one thread each, the same step and spectral radius. Exudyn runs its default scheme
+(generalized-alpha, index 3, modified Newton) with the better of its linear solvers for the size.
+Reported are medians of microseconds per step, their ratio, and both errors against a reference of
+tolerance 1e-13 where one exists (N = 10, t = 1 s). Timing on a shared machine is noisy: read the
+ratios.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ import argparse
 import statistics
 import time
 
-import mbd
 import numpy as np
+
+import mbd
 
 STEP, RHO = 1e-3, 0.8
 # last bar of the chain of ten, t = 1 s; ODE in minimal coordinates at tolerance 1e-13

@@ -98,7 +98,7 @@ def test_an_exception_reaches_the_user_with_the_name():
 def test_an_exception_in_a_law_of_time_reaches_the_user():
     def bad(t):
         if t > 0:
-            return (1.0, 2.0)[5]
+            return (1.0, 2.0)[5]  # noqa: PLE0643 - on purpose
         return push(t)
 
     with pytest.raises(RuntimeError, match="push: its law raised IndexError") as caught:
