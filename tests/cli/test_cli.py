@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -241,3 +242,24 @@ def test_reader_that_leaves_is_no_error():
     done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
     os.close(write)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_ctrl_c_keeps_results(tmp_path):
+    output = tmp_path / "part.npz"
+    arguments = ["--t-end", "3000", "--every", "1000", "-o", str(output)]
+    run = subprocess.Popen(
+        [sys.executable, "-m", "mbd.cli", "demo", "pendulum", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while "joint hinge" not in run.stdout.readline():  # the report, printed before the run
+        assert run.poll() is None
+    time.sleep(1.5)
+    run.send_signal(signal.SIGINT)
+    told, error = run.communicate(timeout=60)
+    assert run.returncode == 130, error
+    assert "interrupted by the user" in error
+    assert "wrote" in told
+    with np.load(output) as data:
+        assert 0 < data["t"][-1] < 3000
