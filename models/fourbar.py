@@ -13,7 +13,13 @@ import mbd
 CRANK, COUPLER, ROCKER, GROUND = 0.4, 1.0, 0.8, 1.0
 ANGLE, RATE = 1.0, 4.0
 RUN = {"t_end": 2.0, "step": 1e-3}
-REFERENCE: tuple = ()
+_SOURCE = "ODE in the crank angle"
+REFERENCE = (
+    ("crank(0.2, 0, 0).position", 1.0, (0.3329953250745, 0, 0.2216170423919), 1e-4, _SOURCE),
+    ("crank.angular_velocity", 1.0, (0, -7.327077657488, 0), 5e-4, _SOURCE),
+    ("crank(0.2, 0, 0).position", 2.0, (0.3993789558274, 0, 0.0222811499300), 2e-4, _SOURCE),
+    ("crank.angular_velocity", 2.0, (0, -5.479605533781, 0), 2e-3, _SOURCE),
+)
 
 
 def build(formulation: str = "so3", closing: str = "revolute") -> mbd.System:

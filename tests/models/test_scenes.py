@@ -1,0 +1,88 @@
+"""Every scene of ``models`` builds in every formulation, runs, and meets its REFERENCE."""
+
+import importlib.util
+import inspect
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mbd
+from mbd.formulations import NAMES
+
+FOLDER = Path(__file__).parents[2] / "models"
+SCENES = sorted(p.stem for p in FOLDER.glob("*.py") if not p.stem.startswith("_"))
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(f"scene_{name}", FOLDER / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def cases():
+    for name in SCENES:
+        parameters = inspect.signature(load(name).build).parameters
+        if "formulation" not in parameters:
+            yield name, {}
+            continue
+        if parameters["formulation"].default is None:
+            yield name, {}
+        for formulation in NAMES:
+            yield name, {"formulation": formulation}
+
+
+CASES = list(cases())
+IDS = ["-".join([name, *options.values()]) for name, options in CASES]
+
+
+def quantity(solution, words):
+    """Return what "body.position", "body(x, y, z).position", "joint.force", "energy.total" name."""
+    name, point, attribute = re.fullmatch(r"([^(.]+)(\(.*\))?\.(\w+)", words).groups()
+    if name == "energy":
+        return getattr(solution.energy, attribute)
+    item = solution[name]
+    if point:
+        item = item.at([float(x) for x in point[1:-1].split(",")])
+    return getattr(item, attribute)
+
+
+def test_there_are_scenes():
+    assert len(SCENES) >= 15
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_scene_says_what_it_is(name):
+    module = load(name)
+    text = module.__doc__
+    assert text
+    assert len(text.splitlines()[0]) < 100
+    assert set(module.RUN) <= {"t_end", "step"}
+    assert module.REFERENCE
+    for words, t, value, tolerance, source in module.REFERENCE:
+        assert isinstance(words, str)
+        assert 0 < t <= module.RUN["t_end"]
+        assert np.all(np.isfinite(value))
+        # a tolerance that lets zero pass for the value would say nothing
+        assert 0 < tolerance < 0.02 * max(1.0, np.abs(value).max())
+        assert source
+    defaults = inspect.signature(module.build).parameters.values()
+    assert all(p.default is not p.empty for p in defaults)
+
+
+@pytest.mark.parametrize(("name", "options"), CASES, ids=IDS)
+def test_scene_meets_its_reference(name, options):
+    module = load(name)
+    system = module.build(**options)
+    assert isinstance(system, mbd.System)
+    h = module.RUN["step"]
+    solution = mbd.simulate(system, **module.RUN)
+    assert solution.success
+    for words, t, value, tolerance, source in module.REFERENCE:
+        i = round(t / h)
+        assert abs(solution.t[i] - t) < 1e-9, f"{words}: {t} s is no multiple of the step"
+        error = np.abs(quantity(solution, words)[i] - np.asarray(value)).max()
+        assert error <= tolerance, f"{words} at {t} s is off by {error:.2e} ({source})"
+    assert solution.gap[:: max(1, len(solution.t) // 20)].max() < 1e-8
