@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
+_INPUT = (OSError, ValueError, TypeError, KeyError, ImportError, SyntaxError)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -33,14 +34,11 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:  # `mbd info ... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
-    except (OSError, ValueError, TypeError, KeyError, ImportError) as error:
-        if options.traceback:
-            raise
-        return _say(_line(error), WRONG)
     except Exception as error:
         if options.traceback:
             raise
-        return _say(_line(error), FAILED)
+        text, of_scene = _line(error)
+        return _say(text, WRONG if of_scene or isinstance(error, _INPUT) else FAILED)
 
 
 def _say(text: str, code: int) -> int:
@@ -48,8 +46,8 @@ def _say(text: str, code: int) -> int:
     return code
 
 
-def _line(error: Exception) -> str:
-    """Return an error as one line; where it comes from a scene's own code, say where."""
+def _line(error: Exception) -> tuple[str, bool]:
+    """Return an error as one line, with its place if the code of a scene caused it, and whether."""
     text = error.args[0] if isinstance(error, KeyError) and error.args else str(error)
     text = " ".join(str(text).split()) or type(error).__name__
     trace, place, package = error.__traceback__, None, str(Path(__file__).parent)
@@ -58,9 +56,9 @@ def _line(error: Exception) -> str:
         if trace.tb_frame.f_globals.get("__name__", "").startswith("mbd_scene_"):
             place = f"{file}:{trace.tb_lineno}"
         elif place and file.startswith(package):
-            return f"{place}: {text}"  # an error of the library, caused there
+            return f"{place}: {text}", True  # an error of the library, caused there
         trace = trace.tb_next
-    return f"{place}: {type(error).__name__}: {text}" if place else text
+    return (f"{place}: {type(error).__name__}: {text}", True) if place else (text, False)
 
 
 def _parser() -> argparse.ArgumentParser:

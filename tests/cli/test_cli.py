@@ -185,7 +185,11 @@ def test_wrong_scenes_are_explained(scene, capsys):
 
 
 def test_errors_in_a_scene_say_where(scene, capsys):
-    assert main(["run", scene("def build():\n    return 1 / 0")]) == 1
+    assert main(["run", scene("def build(:")]) == 2
+    assert "(scene.py, line 1)" in capsys.readouterr().err
+    assert main(["run", scene(PENDULUM.replace("mass=1.0", "mass=-1.0"))]) == 2
+    assert "scene.py:8: bob: mass must be positive [kg], got -1" in capsys.readouterr().err
+    assert main(["run", scene("def build():\n    return 1 / 0")]) == 2
     assert "scene.py:2: ZeroDivisionError: division by zero" in capsys.readouterr().err
     with pytest.raises(ZeroDivisionError):
         main(["run", "--traceback", scene("def build():\n    return 1 / 0")])
