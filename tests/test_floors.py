@@ -1,0 +1,191 @@
+"""Imports only go down; every import of the package is walked."""
+
+import ast
+import os
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mbd
+
+ROOT = Path(mbd.__file__).parent
+FLOORS = {
+    "algebra": 0,
+    "formulations": 1,
+    "interactions": 1,
+    "parts": 2,
+    "model": 3,
+    "solvers": 4,
+    "results": 5,
+    "files": 6,
+    "cli": 6,
+    "__main__": 6,
+}
+# Methods of the public face that look up a floor, each inside a function:
+# (file, imported module)
+UPWARD = {
+    ("model/assembly.py", "mbd.results.spy"),  # Assembly.spy
+    ("solvers/simulate.py", "mbd.results.solution"),  # simulate -> Solution
+}
+LAZY = {"matplotlib", "xarray", "netCDF4", "tqdm"}  # inside functions only
+HEAVY = ("numba", "scipy", "matplotlib", "networkx", "xarray")
+FILES = sorted(p for p in ROOT.rglob("*.py") if "models" not in p.relative_to(ROOT).parts)
+NAMES = [str(p.relative_to(ROOT)) for p in FILES]
+
+
+def floor_of(module):
+    """Return the floor of a module name or of a path below mbd; None for mbd itself."""
+    parts = module.removeprefix("mbd.").removesuffix(".py").replace("/", ".").split(".")
+    return FLOORS[parts[0]]
+
+
+def imports(path):
+    """Yield (module, lazy) of every import of a file that runs (not those for type checkers)."""
+    tree = ast.parse(path.read_text())
+    skipped = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            skipped |= {id(n) for part in node.body for n in ast.walk(part)}
+    inside = {
+        id(n)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        for n in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if id(node) in skipped:
+            continue
+        if isinstance(node, ast.Import):
+            for name in node.names:
+                yield name.name, id(node) in inside
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import; write it out"
+            yield node.module, id(node) in inside
+            for name in node.names:  # from mbd.solvers import simulate
+                full = f"{node.module}.{name.name}"
+                if node.module.startswith("mbd") and _is_module(full):
+                    yield full, id(node) in inside
+
+
+def _is_module(name):
+    base = ROOT.parent / Path(*name.split("."))
+    return base.with_suffix(".py").exists() or (base / "__init__.py").exists()
+
+
+def test_the_walk_finds_something():
+    found = {module for p in FILES for module, _ in imports(p)}
+    assert {"numba", "numpy", "mbd.algebra.jit", "mbd.results.solution"} <= found
+    assert len(FILES) > 25
+
+
+def test_every_file_has_a_floor():
+    for name in NAMES:
+        if name != "__init__.py":
+            assert floor_of(name) is not None
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if n != "__init__.py"])
+def test_imports_go_down(name):
+    mine = floor_of(name)
+    folder = name.split("/")[0]
+    for module, lazy in imports(ROOT / name):
+        if module == "mbd" or not module.startswith("mbd."):
+            assert module != "mbd" or mine >= 5, f"{name} imports mbd: name the module"
+            continue
+        other = floor_of(module)
+        if other > mine:
+            assert lazy, f"{name} (floor {mine}) imports {module} (floor {other})"
+            assert (name, module) in UPWARD, f"{name} looks up to {module} without being declared"
+        if mine == other == 1:
+            assert module.split(".")[1] == folder, f"{name} must not know {module}"
+
+
+def test_the_declared_exceptions_are_in_use():
+    for name, module in UPWARD:
+        assert (module, True) in set(imports(ROOT / name)), f"{name} no longer imports {module}"
+    assert len(UPWARD) <= 4
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_who_knows_numba_scipy_and_matplotlib(name):
+    for module, lazy in imports(ROOT / name):
+        top = module.split(".")[0]
+        if top in ("numba", "llvmlite"):
+            assert name == "algebra/jit.py", f"{name} imports {module}: only algebra/jit.py may"
+        if module.startswith("scipy") and name != "__init__.py":
+            assert floor_of(name) >= 3, f"{name} imports {module} below model/"
+        if top == "matplotlib":
+            assert floor_of(name) >= 5, f"{name} imports matplotlib below results/"
+        if top in LAZY:
+            assert lazy, f"{name} imports {module} when it is imported; do it inside the function"
+
+
+def test_nothing_below_the_solvers_knows_a_time_step():
+    """The weights of the iteration matrix arrive as numbers; only solvers read H, BETA, GAMMA."""
+    words = {"H", "BETA", "GAMMA", "ALPHA_M", "ALPHA_F"}
+    for name in NAMES:
+        if name == "__init__.py" or floor_of(name) >= 4 or name == "algebra/memory.py":
+            continue
+        tree = ast.parse((ROOT / name).read_text())
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "m":
+                assert node.attr not in words, f"{name} reads {node.attr}"
+            if isinstance(node, ast.ImportFrom) and node.module == "mbd.algebra.memory":
+                assert not words & {n.name for n in node.names}, f"{name} imports a time step"
+
+
+def code_lines(path):
+    """Return the number of lines without docstrings, comments and blanks."""
+    text = path.read_text()
+    lines = {i for i, x in enumerate(text.splitlines(), 1) if x.strip() and x.strip()[0] != "#"}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(
+            node
+        ):
+            lines -= set(range(node.body[0].lineno, node.body[0].end_lineno + 1))
+    return len(lines)
+
+
+def test_files_are_short():
+    sizes = {name: len((ROOT / name).read_text().splitlines()) for name in NAMES}
+    long = {name: n for name, n in sizes.items() if n > 400}
+    assert not long, f"no file over 400 lines: {long}"
+    assert statistics.median(code_lines(p) for p in FILES) <= 120
+
+
+def run(code, **environment):
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False,
+        env={**os.environ, **environment}, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    loaded = run(f"import sys, mbd; print(*[x for x in {HEAVY} if x in sys.modules])")
+    assert loaded == []
+    loaded = run(f"import sys, mbd; mbd.System; print(*[x for x in {HEAVY} if x in sys.modules])")
+    assert "matplotlib" not in loaded
+
+
+def test_a_run_does_not_load_pictures():
+    code = """
+import sys, mbd
+system = mbd.System()
+system.add(mbd.PointMass("m", mass=1.0, velocity=(1, 0, 0)))
+mbd.simulate(system, 0.01, 1e-3)["m"].position
+print(*[x for x in ("matplotlib", "pandas", "xarray", "networkx", "IPython") if x in sys.modules])
+"""
+    assert run(code) == []
+
+
+def test_every_public_name_can_be_had():
+    for name in mbd.__all__:
+        assert getattr(mbd, name) is not None
+    assert set(mbd.__all__) <= set(dir(mbd))
+    with pytest.raises(AttributeError, match=r"no attribute 'RigidBdy'.*RigidBody"):
+        mbd.RigidBdy  # noqa: B018
