@@ -6,6 +6,8 @@ import numpy as np
 
 __all__ = ["angular_velocity", "quaternion_from_matrix", "tilde"]
 
+_IDENTITY = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+
 
 def tilde(a: np.ndarray) -> np.ndarray:
     """Return the cross-product matrix of a (3,) array."""
@@ -22,7 +24,7 @@ def quaternion_from_matrix(R: np.ndarray) -> np.ndarray:
     .. [1] S. W. Shepperd, Quaternion from rotation matrix, J. Guidance and Control 1 (1978).
     """
     R = np.asarray(R, float)
-    if R.shape == (3, 3) and R[0, 0] == R[1, 1] == R[2, 2] == 1.0:
+    if R.shape == (3, 3) and R.tolist() == _IDENTITY:  # most bodies; small turns are not
         return np.array([1.0, 0.0, 0.0, 0.0])
     trace = R[..., 0, 0] + R[..., 1, 1] + R[..., 2, 2]
     squares = np.stack([trace] + [2 * R[..., i, i] - trace for i in range(3)], -1) + 1
