@@ -20,7 +20,7 @@ SHORT = ["--t-end", "0.02"]
 
 
 def mbd(*arguments: str, **options) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-m", "mbd.cli", *arguments]
+    command = [sys.executable, "-m", "mbd", *arguments]
     return subprocess.run(
         command, capture_output=True, text=True, check=False, cwd=ROOT, timeout=300, **options
     )
@@ -242,7 +242,7 @@ def test_a_process_of_its_own(tmp_path):
 def test_reader_that_leaves_is_no_error():
     read, write = os.pipe()
     os.close(read)
-    command = [sys.executable, "-u", "-m", "mbd.cli", "demo"]
+    command = [sys.executable, "-u", "-m", "mbd", "demo"]
     done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
     os.close(write)
     assert (done.returncode, done.stderr) == (0, "")
@@ -252,7 +252,7 @@ def test_ctrl_c_keeps_results(tmp_path):
     output = tmp_path / "part.npz"
     arguments = ["--t-end", "3000", "--every", "1000", "-o", str(output)]
     run = subprocess.Popen(
-        [sys.executable, "-m", "mbd.cli", "demo", "pendulum", *arguments],
+        [sys.executable, "-m", "mbd", "demo", "pendulum", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
