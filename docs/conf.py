@@ -1,6 +1,15 @@
 """Sphinx configuration: `python -m sphinx -W -b html docs docs/_build`."""
 
+import ast
+import inspect
+import re
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
 import mbd
+from mbd.files import scenes
 
 project = "mbd"
 author = "The mbd developers"
@@ -25,3 +34,26 @@ autosummary_generate = True
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
+
+
+class Scenes(SphinxDirective):
+    """List the scenes that come with the package: what they say of themselves."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a section for each scene."""
+        lines = []
+        for name, path in scenes.shipped().items():
+            self.env.note_dependency(str(path))
+            scene = scenes.load(path)
+            text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+            run = ", ".join(f"``{key} = {value:g}``" for key, value in scene.run.items())
+            parts = re.split("(``.*?``)", text)  # plain text but for literals
+            parts[::2] = [re.sub(r"([\\*|_`])", r"\\\1", part) for part in parts[::2]]
+            lines += [name, "-" * len(name), "", *"".join(parts).splitlines(), ""]
+            lines += [f"``build{inspect.signature(scene.make)}``", "", f"Run with {run}.", ""]
+        return self.parse_text_to_nodes("\n".join(lines), allow_section_headings=True)
+
+
+def setup(app: Sphinx) -> None:
+    """Add the directive."""
+    app.add_directive("scenes", Scenes)
