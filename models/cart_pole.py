@@ -1,0 +1,32 @@
+"""Pendulum on a cart that weighs a millionth of its mass: a nearly singular mass matrix.
+
+The mass falls freely, the cart runs ahead below the rod, until rod and mass pass the vertical: there
+the rod turns at 4429 rad/s and throws the mass back within 4e-7 s, 11 times in 10 s. A fixed step stops
+before the first of these turns, at 0.4515 s. Light cart-pole, proposed for the benchmark library of the
+IFToMM Technical Committee in 2025; numbers by quadrature of energy and momentum at 30 digits.
+"""
+
+import numpy as np
+
+import mbd
+
+RUN = {"t_end": 0.4, "step": 2e-4}
+_SOURCE = "quadrature of energy and momentum"
+_X, _PHI, _XD, _PHID = 0.38025030971886, 0.66842323117089, 4.9690232391897, -6.3315866535769
+REFERENCE = (
+    ("cart.position", 0.2, (0.019436081266299, 0, 0), 1e-9, _SOURCE),
+    ("cart.position", 0.4, (_X, 0, 0), 1e-9, _SOURCE),
+    ("cart.velocity", 0.4, (_XD, 0, 0), 1e-4, _SOURCE),
+    ("mass.position", 0.4, (_X + np.sin(_PHI), -np.cos(_PHI), 0), 1e-9, _SOURCE),
+    ("mass.velocity", 0.4, (_XD + np.cos(_PHI) * _PHID, np.sin(_PHI) * _PHID, 0), 1e-6, _SOURCE),
+)
+
+
+def build(cart: float = 1e-6, mass: float = 1.0, length: float = 1.0) -> mbd.System:
+    """Return a cart on the x axis and a mass on a rod, at rest, the rod level [kg, m], y up."""
+    system = mbd.System(gravity=(0.0, -9.81, 0.0))
+    carriage = system.add(mbd.PointMass("cart", mass=cart))
+    bob = system.add(mbd.PointMass("mass", mass=mass, position=(length, 0, 0)))
+    system.add(mbd.PointOnLine("track", system.ground, carriage, at=(0, 0, 0), axis=(1, 0, 0)))
+    system.add(mbd.Distance("rod", carriage, bob))
+    return system
