@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -63,6 +64,7 @@ def build(system: System) -> Model:
         raise ValueError(
             "System.build: there is no body; call system.add(mbd.RigidBody(...)) first"
         )
+    system = _frozen(system)
     bodies = list(system.bodies.values())
     index = {b.name: i for i, b in enumerate(bodies)}
     index["ground"] = -1
@@ -105,6 +107,15 @@ def build(system: System) -> Model:
     model = Model(system, I, F, numbering, fronts, kernels=stages.kernels)
     model.prepare()
     return model
+
+
+def _frozen(system: System) -> System:
+    """Return a copy that parts added to the original later do not reach."""
+    mine = copy(system)
+    mine.gravity = system.gravity.copy()
+    mine.bodies, mine.joints = dict(system.bodies), dict(system.joints)
+    mine.forces = dict(system.forces)
+    return mine
 
 
 class _Layout:

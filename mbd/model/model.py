@@ -247,6 +247,10 @@ class Workspace:
                     f"state.{name} must have shape ({size},) for this model, got {got}; was it "
                     "made by another model?"
                 )
+            if not np.isfinite(getattr(state, name)).all():
+                raise ValueError(
+                    f"state.{name} must be finite, got nan or inf at t = {state.t:g} s"
+                )
         self.F[m.T] = state.t
         self.vector(m.Q, len(state.q))[:] = state.q
         self.vector(m.QN, len(state.q))[:] = state.q

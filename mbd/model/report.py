@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse as sp
 
 from mbd.model.assembly import assemble
 
@@ -15,7 +16,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Report", "report"]
 
-_RANK = 1e-9  # rows this small after orthogonalisation (relative) say nothing new
+_RANK = 1e-9  # singular values this small (relative) are zero
+_SOFT = 1e-10  # pivots this small are zero, for rows at unit length
+_LOOSE = 1e-7  # entries of null vectors this small are zero
+_DENSE = 800  # rows up to which the singular values are computed
 
 
 @dataclass(frozen=True)
@@ -150,16 +154,17 @@ def _rank(
     """Return the redundant rows and the rows whose multipliers are not unique.
 
     Only rows in loops can be redundant, so the rank is taken per two-connected component of the
-    body graph (with ground): a dense rank-revealing QR of its rows.
+    body graph (with ground).
     """
     import networkx as nx
 
     n = model.numbering
+    place = {name: i for i, name in enumerate(model.system.joints)}
     groups = []
     for edges in nx.biconnected_component_edges(simple):
         names = [d["joint"] for a, b in edges for d in graph[a][b].values()]
         if len(names) > 1:
-            groups.append(sorted(names, key=list(model.system.joints).index))
+            groups.append(sorted(names, key=place.__getitem__))
     if not groups:
         return [], []
     B = assemble(model, model.state if state is None else state).B
@@ -174,14 +179,16 @@ def _rank(
         rows = np.array(own + mine)
         block = B[rows]
         columns = np.unique(block.indices)
+        block = block[:, columns].astype(float)
         # rows at unit length, so that lengths in m and radians weigh alike
-        dense = block[:, columns].toarray()
-        dense /= np.linalg.norm(dense, axis=1, keepdims=True)
-        found, null = _dependent(dense)
-        redundant += [int(rows[i]) for i in found]
-        if len(found):
-            loose = np.abs(null).max(axis=1) > 1e-7
-            free += [int(i) for i in rows[loose]]
+        block = sp.diags(1.0 / np.sqrt(block.multiply(block).sum(axis=1).A1)) @ block
+        if len(rows) <= _DENSE:
+            found, loose = _dependent(block.toarray())
+        else:
+            order = np.argsort(np.concatenate([n.v[columns], n.lam[rows]]))
+            found, loose = _dependent_sparse(block.tocsr(), order)
+        redundant += [int(i) for i in rows[found]]
+        free += [int(i) for i in rows[loose]]
     return sorted(redundant), sorted(free)
 
 
@@ -189,13 +196,37 @@ def _span(s: slice | None) -> tuple[int, int]:
     return (0, 0) if s is None else (s.start, s.stop)
 
 
-def _dependent(B: np.ndarray) -> tuple[list[int], np.ndarray]:
-    """Return the rows of B that depend on earlier ones, and a basis of the null space of B^T."""
+def _dependent(B: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return as many rows of B as are redundant, late ones first, and all that take part."""
     U, s, _ = scipy.linalg.svd(B, full_matrices=True)
-    rank = int((s > _RANK * s[0]).sum())
-    null = U[:, rank:]
+    null = U[:, int((s > _RANK * s[0]).sum()) :]
     if null.shape[1] == 0:
-        return [], null
-    # the last rows that take part in the dependencies: pivoted QR of the reversed null vectors
+        return np.zeros(0, int), np.zeros(0, int)
     _, _, order = scipy.linalg.qr(null.T * np.linspace(0.5, 1.0, len(B)), pivoting=True)
-    return sorted(int(i) for i in order[: null.shape[1]]), null
+    return np.sort(order[: null.shape[1]]), np.flatnonzero(np.abs(null).max(axis=1) > _LOOSE)
+
+
+def _dependent_sparse(B: sp.csr_matrix, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    r"""Do the same for many rows: LU of [[I, B^T], [B, -eps]] in the order of elimination.
+
+    A redundant row keeps eps for its pivot; of random multipliers w the part
+    :math:`w - (BB^T + \epsilon)^{-1} BB^T w` without effect shows which rows take part.
+    """
+    from scipy.sparse.linalg import splu
+
+    n_rows, n_v = B.shape
+    corner = sp.diags(np.full(n_rows, -_SOFT))
+    matrix = sp.block_array([[sp.identity(n_v), B.T], [B, corner]], format="csc")
+    options = {"SymmetricMode": True, "DiagPivotThresh": 0.0}
+    lu = splu(matrix[order][:, order].tocsc(), permc_spec="NATURAL", options=options)
+    pivots = np.empty(n_v + n_rows)
+    pivots[order] = np.abs(lu.U.diagonal())
+    found = np.flatnonzero(pivots[n_v:] < 10 * _SOFT)
+    null = np.random.default_rng(48271).standard_normal((n_rows, 4))
+    for _ in range(2):
+        right = np.vstack([B.T @ null, np.zeros((n_rows, 4))])
+        x = np.empty_like(right)
+        x[order] = lu.solve(right[order])
+        null = null - x[n_v:]
+    loose = np.abs(null).max(axis=1) > 1e-3 if len(found) else np.zeros(n_rows, bool)
+    return found, np.flatnonzero(loose)

@@ -2,8 +2,8 @@
 
 Bodies are eliminated by minimum degree, deepest first, ground being a neighbour that never goes:
 leaf to root. A joint's rows go with the first of its two bodies to be eliminated; where a body has
-more than one such joint the others (they close loops) wait for the later body, and rows wait
-further while the bodies eliminated so far do not have the freedoms to carry them.
+more than one such joint the others (they close loops) go with the later body. There they may meet
+rows that already hold it: the softness of the rows in the iteration matrix keeps that regular.
 """
 
 from __future__ import annotations
@@ -111,27 +111,19 @@ def eliminate(
             reach[a].add(b)
             reach[b].add(a)
     carried: dict[int, set[int]] = {}  # structure that children hand to a body
-    spare: dict[int, int] = {}  # freedoms that children leave to a body
     done: set[int] = set()  # rows that are eliminated
     fronts = []
     for b in order:
         structure = (reach.pop(b) | carried.pop(b, set())) - done
         structure = {g for g in structure if g < 0 or place[g] > place[b]}
-        free = freedoms[b] + spare.pop(b, 0)
-        last = all(
-            all(place[a] <= place[b] for a in joins[~g]) if g < 0 else False for g in structure
-        )
-        taken = _take(b, structure, rows, joins, place, free, last)
+        taken = _take(b, structure, rows, joins, place, freedoms[b])
         done.update(taken)
         front = Front(b, [b, *taken])
         pivots: set[int] = set()
         for i, g in enumerate(front.pivots):
             pivots.add(g)
             if g < 0:
-                structure |= {
-                    a for a in joins[~g] if place[a] > place[b]
-                }  # rows reach the bodies they join
-                free -= rows[~g]
+                structure |= {a for a in joins[~g] if place[a] > place[b]}
             structure -= pivots
             for a in structure:
                 if a not in taken:
@@ -143,7 +135,6 @@ def eliminate(
         if parents:
             parent = min(parents, key=place.__getitem__)
             carried.setdefault(parent, set()).update(structure - {parent})
-            spare[parent] = spare.get(parent, 0) + free
     return fronts
 
 
@@ -154,21 +145,14 @@ def _take(
     joins: Sequence[Sequence[int]],
     place: dict[int, int],
     free: int,
-    last: bool,
 ) -> list[int]:
     """Return the row elements (as ~e) to eliminate with body b."""
     candidates = sorted((g for g in structure if g < 0), reverse=True)
-    taken = []
     closed = [g for g in candidates if all(place[a] <= place[b] for a in joins[~g])]
-    grounded = False
-    for g in sorted(closed, key=lambda g: (len(joins[~g]), -g)):
-        if last or rows[~g] <= free:
-            taken.append(g)
-            free -= rows[~g]
-            grounded = True
-    if grounded:
-        return taken
+    if closed:  # joints to ground first
+        return sorted(closed, key=lambda g: (len(joins[~g]), -g))
     # one joint to a later body: all its row elements between the same two bodies
+    taken: list[int] = []
     partner = None
     for g in candidates:
         ahead = [a for a in joins[~g] if place[a] > place[b]]
