@@ -11,7 +11,7 @@ import numpy as np
 from mbd.algebra.rotations import tilde
 from mbd.formulations import NAMES, named
 from mbd.formulations.formulation import Formulation
-from mbd.parts.door import inertia_tensor, label, number, rotation_matrix, vector
+from mbd.parts.door import array, inertia_tensor, label, number, rotation_matrix, vector
 
 __all__ = ["Body", "Frame", "Ground", "PointMass", "RigidBody"]
 
@@ -31,6 +31,8 @@ class Frame:
     __slots__ = ("axes", "body", "position")
 
     def __init__(self, body: Any, position: Any = (0.0, 0.0, 0.0), axes: Any = None) -> None:
+        if not isinstance(body, Body):
+            raise TypeError(f"Frame: body must be a body or system.ground, got {body!r}")
         self.body = body
         self.position = vector(f"frame of {body.name!r}", "position", position, "m")
         self.axes = rotation_matrix(f"frame of {body.name!r}", "axes", axes)
@@ -174,7 +176,9 @@ class RigidBody(Body):
 
         ``[[m I, m tilde(c)^T], [m tilde(c), J]]``, units kg, kg m, kg m^2.
         """
-        M = np.array(matrix, float)
+        M = array(
+            label(name, cls.__name__), "mass matrix", matrix, "6x6 numbers [kg, kg m, kg m^2]"
+        )
         if M.shape != (6, 6) or not np.all(np.isfinite(M)):
             raise ValueError(f"{name}: mass matrix must be 6x6 finite numbers, got shape {M.shape}")
         m = M[0, 0]

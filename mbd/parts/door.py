@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["inertia_tensor", "label", "number", "rotation_matrix", "unit_vector", "vector"]
+__all__ = ["array", "inertia_tensor", "label", "number", "rotation_matrix", "unit_vector", "vector"]
 
 
 def label(value: Any, what: str) -> str:
@@ -34,12 +34,19 @@ def number(owner: str, what: str, value: Any, unit: str, *, positive: bool | Non
     return x
 
 
+def array(owner: str, what: str, value: Any, expected: str) -> np.ndarray:
+    """Return a float array of any shape; what is not made of numbers is a TypeError."""
+    try:
+        if value is None:
+            raise TypeError
+        return np.array(value, float)
+    except (TypeError, ValueError):
+        raise TypeError(f"{owner}: {what} must be {expected}, got {value!r}") from None
+
+
 def vector(owner: str, what: str, value: Any, unit: str, size: int = 3) -> np.ndarray:
     """Return a finite (size,) array."""
-    try:
-        x = np.array(value, float)
-    except (TypeError, ValueError):
-        raise TypeError(f"{owner}: {what} must be {size} numbers [{unit}], got {value!r}") from None
+    x = array(owner, what, value, f"{size} numbers [{unit}]")
     if x.shape != (size,):
         raise ValueError(f"{owner}: {what} must be {size} numbers [{unit}], got shape {x.shape}")
     if not np.all(np.isfinite(x)):
@@ -61,15 +68,17 @@ def rotation_matrix(owner: str, what: str, value: Any) -> np.ndarray:
     if value is None:
         return np.eye(3)
     as_matrix = getattr(value, "as_matrix", None)
-    R = np.array(as_matrix() if as_matrix is not None else value, float)
+    given = as_matrix() if as_matrix is not None else value
+    R = array(owner, what, given, "a scipy Rotation or a 3x3 matrix")
     if R.shape == (4,):
         raise ValueError(
             f"{owner}: {what} must be a scipy Rotation or a 3x3 matrix, got 4 numbers; the order "
             "of a quaternion is ambiguous, use Rotation.from_quat(q, scalar_first=True)"
         )
     if R.shape != (3, 3) or not np.all(np.isfinite(R)):
+        got = f"shape {R.shape}" if R.shape != (3, 3) else R.tolist()
         raise ValueError(
-            f"{owner}: {what} must be a scipy Rotation or a finite 3x3 matrix, got shape {R.shape}"
+            f"{owner}: {what} must be a scipy Rotation or a finite 3x3 matrix, got {got}"
         )
     error = float(np.abs(R.T @ R - np.eye(3)).max())
     if error > 1e-6 or np.linalg.det(R) < 0:
@@ -85,13 +94,12 @@ def rotation_matrix(owner: str, what: str, value: Any) -> np.ndarray:
 
 def inertia_tensor(owner: str, value: Any) -> np.ndarray:
     """Return the (3, 3) inertia about the centre of mass of a body that can exist [kg m^2]."""
-    J = np.array(value, float)
+    J = array(owner, "inertia", value, "3 or 3x3 numbers [kg m^2]")
     if J.shape == (3,):
         J = np.diag(J)
     if J.shape != (3, 3) or not np.all(np.isfinite(J)):
-        raise ValueError(
-            f"{owner}: inertia must be 3 or 3x3 finite numbers [kg m^2], got shape {J.shape}"
-        )
+        got = f"shape {J.shape}" if J.shape != (3, 3) else np.array(value, float).tolist()
+        raise ValueError(f"{owner}: inertia must be 3 or 3x3 finite numbers [kg m^2], got {got}")
     if np.abs(J - J.T).max() > 1e-9 * np.abs(J).max():
         raise ValueError(f"{owner}: inertia must be symmetric [kg m^2], got {J.tolist()}")
     J = 0.5 * (J + J.T)

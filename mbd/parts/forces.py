@@ -17,9 +17,19 @@ from mbd.interactions.measures import ANGLE, LENGTH, OFFSET, TWIST
 from mbd.interactions.springs import spring
 from mbd.parts.bodies import Body, Ground
 from mbd.parts.door import label, number, vector
-from mbd.parts.joints import Joint, _frames, two_points
+from mbd.parts.joints import Cylindrical, Joint, Planar, Revolute, _frames, two_points
 
 __all__ = ["Bushing", "Moment", "PointForce", "RotationalSpring", "Spring"]
+
+
+def _spring_law(owner: str, law: Any, u: float) -> Any:
+    if not callable(law):
+        raise TypeError(
+            f"{owner}: law must be a function f(u, rate, t) -> tension, got {law!r}; for a linear "
+            "spring give stiffness= and damping="
+        )
+    return spring_law(owner, law, u)
+
 
 _DIRECTORS = ((0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0))
 
@@ -161,7 +171,7 @@ class Spring:
         self.length = number(
             self.name, "length", now if length is None else length, "m", positive=False
         )
-        self.law = None if law is None else spring_law(self.name, law, now)
+        self.law = None if law is None else _spring_law(self.name, law, now)
 
     @property
     def bodies(self) -> tuple[Any, ...]:
@@ -184,7 +194,7 @@ class RotationalSpring:
     Parameters
     ----------
     name : str
-    joint : Revolute or Cylindrical
+    joint : Revolute, Cylindrical or Planar
         Whose axis and frames are used.
     stiffness : float [N m/rad]
     damping : float [N m s/rad]
@@ -205,15 +215,16 @@ class RotationalSpring:
         law: Callable[..., Any] | None = None,
     ) -> None:
         self.name = label(name, "RotationalSpring")
-        if not isinstance(joint, Joint) or not joint.needs_axis:
+        if not isinstance(joint, Revolute | Cylindrical | Planar):
             raise TypeError(
-                f"{self.name}: joint must be one with an axis (Revolute), got {joint!r}"
+                f"{self.name}: joint must be one with an axis to turn about (Revolute, "
+                f"Cylindrical, Planar), got {joint!r}"
             )
         self.A, self.B = joint.A, joint.B
         self.stiffness = number(self.name, "stiffness", stiffness, "N m/rad")
         self.damping = number(self.name, "damping", damping, "N m s/rad")
         self.angle = number(self.name, "angle", angle, "rad")
-        self.law = None if law is None else spring_law(self.name, law, 0.0)
+        self.law = None if law is None else _spring_law(self.name, law, 0.0)
 
     @property
     def bodies(self) -> tuple[Any, ...]:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from mbd.parts.door import number
+
 __all__ = ["GeneralizedAlpha"]
 
 
@@ -45,13 +49,15 @@ class GeneralizedAlpha:
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        if not 0.0 <= self.rho <= 1.0:
-            raise ValueError(f"GeneralizedAlpha: rho must be in [0, 1] [-], got {self.rho}")
-        if not 0.0 < self.tol < 1.0:
-            raise ValueError(f"GeneralizedAlpha: tol must be in (0, 1) [-], got {self.tol}")
-        if not self.max_iterations >= 1:
+        who = "GeneralizedAlpha"
+        if not 0.0 <= number(who, "rho", self.rho, "-") <= 1.0:
+            raise ValueError(f"{who}: rho must be in [0, 1] [-], got {self.rho}")
+        if not 0.0 < number(who, "tol", self.tol, "-") < 1.0:
+            raise ValueError(f"{who}: tol must be in (0, 1) [-], got {self.tol}")
+        if not (isinstance(self.max_iterations, int | np.integer) and self.max_iterations >= 1):
             raise ValueError(
-                f"GeneralizedAlpha: max_iterations must be at least 1, got {self.max_iterations}"
+                f"{who}: max_iterations must be a whole number, at least 1, got "
+                f"{self.max_iterations!r}"
             )
         for name, value, known in (
             ("newton", self.newton, ("modified", "full")),

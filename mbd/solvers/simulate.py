@@ -10,6 +10,7 @@ import numpy as np
 
 from mbd.algebra import memory as m
 from mbd.model.model import Model, State, Workspace
+from mbd.parts.door import number
 from mbd.solvers.advance import CONVERGED, FAILED, PIVOTS, advance
 from mbd.solvers.careful import careful_step
 from mbd.solvers.generalized_alpha import GeneralizedAlpha
@@ -75,15 +76,20 @@ def simulate(
     """
     method = GeneralizedAlpha() if method is None else method
     if not isinstance(method, GeneralizedAlpha):
-        raise TypeError(f"simulate: method must be a GeneralizedAlpha, got {method!r}")
-    for name, value in (("step", step), ("t_end", t_end)):
-        real = isinstance(value, int | float | np.integer | np.floating)
-        if not (real and np.isfinite(value) and value > 0):
-            raise ValueError(f"simulate: {name} must be positive [s], got {value!r}")
-    if not (isinstance(every, int) and every >= 1):
+        raise TypeError(
+            "simulate: method must be a method object such as mbd.GeneralizedAlpha(rho=0.8), got "
+            f"{method!r}"
+        )
+    step = number("simulate", "step", step, "s", positive=True)
+    t_end = number("simulate", "t_end", t_end, "s", positive=True)
+    if isinstance(every, bool) or not (isinstance(every, int | np.integer) and every >= 1):
         raise ValueError(f"simulate: every must be a whole number from 1, got {every!r}")
+    if not (state is None or isinstance(state, State)):
+        raise TypeError(
+            f"simulate: state must be a State (model.state, solution.state), got {state!r}"
+        )
     began = time.perf_counter()
-    model = system if isinstance(system, Model) else system.build()
+    model = system if isinstance(system, Model) else _built(system)
     if state is not None and state.alg is not None and not project:
         first = state  # of a run, which meets the rates of the rows to its accuracy only
     else:

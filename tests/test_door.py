@@ -1,0 +1,433 @@
+"""Bad input at the door: who, what must be which [unit], got what, what to do."""
+
+import math
+
+import numpy as np
+import pytest
+from scenes import chain
+from scipy.spatial.transform import Rotation
+
+import mbd
+
+NAN = math.nan
+J = (0.1, 0.2, 0.25)
+
+
+def body(name="bar", **options):
+    return mbd.RigidBody(name, **{"mass": 1.0, "inertia": J, **options})
+
+
+def raises(match, kind=ValueError):
+    return pytest.raises(kind, match=match)
+
+
+# --- bodies --------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"mass": -1}, r"bar: mass must be positive \[kg\], got -1"),
+        ({"mass": 0}, r"bar: mass must be positive \[kg\], got 0"),
+        ({"mass": NAN}, r"bar: mass must be finite \[kg\], got nan"),
+        ({"mass": math.inf}, r"bar: mass must be finite \[kg\], got inf"),
+        ({"inertia": (1, 1, -1)}, r"principal moments of inertia must be positive \[kg m\^2\]"),
+        ({"inertia": (1, 1, 0)}, r"moments of inertia must be positive.*use PointMass"),
+        ({"inertia": (1, 1, 3)}, r"bar: inertia violates the triangle inequality.*\(1, 1, 3\)"),
+        ({"inertia": (1, 1, NAN)}, r"bar: inertia must be .*finite numbers \[kg m\^2\], got"),
+        ({"inertia": (1, 1)}, r"bar: inertia must be 3 or 3x3 .*got shape \(2,\)"),
+        ({"inertia": [[1, 0.5, 0], [0, 1, 0], [0, 0, 1]]}, r"bar: inertia must be symmetric"),
+        ({"center_of_mass": (0, NAN, 0)}, r"bar: center_of_mass must be finite \[m\], got"),
+        ({"position": (0, 0)}, r"bar: position must be 3 numbers \[m\], got shape \(2,\)"),
+        ({"position": (0, 0, NAN)}, r"bar: position must be finite \[m\]"),
+        ({"velocity": (0, math.inf, 0)}, r"bar: velocity must be finite \[m/s\]"),
+        ({"angular_velocity": (0, NAN, 0)}, r"bar: angular_velocity must be finite \[rad/s\]"),
+        ({"angular_velocity_body": 3.0}, r"bar: angular_velocity_body must be 3 numbers \[rad/s\]"),
+        (
+            {"angular_velocity": (0, 0, 1), "angular_velocity_body": (0, 0, 1)},
+            r"bar: give angular_velocity or angular_velocity_body, not both",
+        ),
+        ({"rotation": 2 * np.eye(3)}, r"bar: rotation must be orthogonal.*give a scipy Rotation"),
+        ({"rotation": np.diag([1, 1, -1])}, r"rotation must be orthogonal with determinant \+1"),
+        ({"rotation": np.full((3, 3), NAN)}, r"bar: rotation must be .* finite 3x3 matrix"),
+        ({"rotation": (1, 0, 0, 0)}, r"rotation .*got 4 numbers.*Rotation.from_quat"),
+        ({"rotation": (0, 0, 1)}, r"rotation must be a scipy Rotation or a finite 3x3.*\(3,\)"),
+        ({"rotation": Rotation.random(2, random_state=1)}, r"rotation must be .*\(2, 3, 3\)"),
+        ({"formulation": "so4"}, r"bar: formulation must be one of so3, directors.*got 'so4'"),
+    ],
+)  # fmt: skip
+def test_rigid_body(options, match):
+    with raises(match):
+        body(**options)
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"mass": "heavy"}, r"bar: mass must be a number \[kg\], got 'heavy'"),
+        ({"mass": None}, r"bar: mass must be a number \[kg\], got None"),
+        ({"mass": [1, 2]}, r"bar: mass must be a number \[kg\]"),
+        ({"position": "here"}, r"bar: position must be 3 numbers \[m\], got 'here'"),
+        ({"position": None}, r"bar: position must be 3 numbers \[m\], got None"),
+        ({"inertia": "solid"}, r"bar: inertia must be 3 or 3x3 .*\[kg m\^2\], got 'solid'"),
+        ({"inertia": None}, r"bar: inertia must be 3 or 3x3 .*, got None"),
+        ({"rotation": "upright"}, r"bar: rotation must be a scipy Rotation .*, got 'upright'"),
+        ({"formulation": 3}, r"bar: formulation must be a name \(so3, directors.*got 3"),
+    ],
+)
+def test_rigid_body_of_the_wrong_type(options, match):
+    with raises(match, TypeError):
+        body(**options)
+
+
+def test_a_body_needs_a_name():
+    for name in ("", "  ", None, 3):
+        with raises(r"RigidBody: name must be a non-empty string, got"):
+            body(name)
+    with raises(r"PointMass: name must be"):
+        mbd.PointMass("", mass=1.0)
+    with raises(r"p: mass must be positive"):
+        mbd.PointMass("p", mass=0.0)
+
+
+def test_a_flat_body_may_be_exactly_flat():
+    """The triangle inequality holds with equality for a plate: accepted."""
+    assert body(inertia=(1, 1, 2)).mass == 1.0
+    assert body(inertia=(0.1, 0.2, 0.3)).mass == 1.0
+
+
+def test_mass_matrix():
+    good = np.diag([2.0, 2, 2, *J])
+    assert mbd.RigidBody.from_mass_matrix("b", good).mass == 2.0
+    with raises(r"b: mass matrix must be 6x6"):
+        mbd.RigidBody.from_mass_matrix("b", good[:5])
+    with raises(r"b: mass must be positive \[kg\], got 0"):
+        mbd.RigidBody.from_mass_matrix("b", np.diag([0.0, 0, 0, *J]))
+    skew = good.copy()
+    skew[0, 4] = 1.0
+    with raises(r"b: mass matrix must have the form .*differs from it by 1"):
+        mbd.RigidBody.from_mass_matrix("b", skew)
+    with raises(r"b: mass matrix must be 6x6 .*got 'x'", TypeError):
+        mbd.RigidBody.from_mass_matrix("b", "x")
+
+
+def test_frames():
+    with raises(r"frame of 'bar': position must be 3 numbers \[m\]"):
+        body().frame((1, 2))
+    with raises(r"frame of 'bar': axes must be orthogonal"):
+        body().frame(axes=np.ones((3, 3)))
+    with raises(r"Frame: body must be a body .*got 'bar'", TypeError):
+        mbd.Frame("bar")
+
+
+# --- system --------------------------------------------------------------------------------------
+def test_system():
+    with raises(r"System: gravity must be 3 numbers \[m/s\^2\], got shape \(\)"):
+        mbd.System(gravity=-9.81)
+    with raises(r"System: gravity must be finite"):
+        mbd.System(gravity=(0, 0, NAN))
+    with raises(r"System.build: there is no body; call system.add"):
+        mbd.System().build()
+    for thing in ("bar", 3, mbd.RigidBody, None, body().frame()):
+        with raises(r"System.add: expected a body, joint or force, got", TypeError):
+            mbd.System().add(thing)
+    with raises(r"no part named 'x'; there are bar", KeyError):
+        system = mbd.System()
+        system.add(body())
+        system["x"]
+
+
+def test_names_differ():
+    system = mbd.System()
+    bar = system.add(body())
+    with raises(r"bar: names must differ.*names in use: .*bar"):
+        system.add(body())
+    with raises(r"bar: names must differ"):
+        system.add(mbd.Spherical("bar", system.ground, bar, at=(0, 0, 0)))
+    with raises(r"ground: names must differ"):
+        system.add(body("ground"))
+
+
+def test_a_body_that_was_not_added():
+    system = mbd.System()
+    one = system.add(body("one"))
+    onne = body("onne")
+    with raises(r"pin: is attached to 'onne', which was not added.*mean 'one'.*call system.add"):
+        system.add(mbd.Spherical("pin", one, onne, at=(0, 0, 0)))
+    with raises(r"push: is attached to 'onne', which was not added"):
+        system.add(mbd.PointForce("push", onne, (1, 0, 0)))
+    with raises(r"pin: is attached to 'one', which was not added"):
+        system.add(mbd.Spherical("pin", system.ground, body("one"), at=(0, 0, 0)))
+    with raises(r"pin: is attached to the ground of another system; use system.ground"):
+        system.add(mbd.Spherical("pin", mbd.System().ground, one, at=(0, 0, 0)))
+    assert not system.joints
+    assert not system.forces
+
+
+# --- joints --------------------------------------------------------------------------------------
+def test_joints():
+    system = mbd.System()
+    a, b, point = body("a"), body("b"), mbd.PointMass("p", mass=1.0)
+    here = {"at": (0, 0, 0)}
+    with raises(r"j: at must be a point \[m\].*give at=\(x, y, z\)"):
+        mbd.Spherical("j", a, b)
+    with raises(r"j: axis must be given for a Revolute; axis=\(x, y, z\)"):
+        mbd.Revolute("j", a, b, **here)
+    with raises(r"j: axis must have a direction, got \[0.0, 0.0, 0.0\]"):
+        mbd.Revolute("j", a, b, **here, axis=(0, 0, 0))
+    with raises(r"j: axis must be finite"):
+        mbd.Revolute("j", a, b, **here, axis=(0, NAN, 0))
+    with raises(r"j: at must be finite \[m\]"):
+        mbd.Spherical("j", a, b, at=(0, 0, NAN))
+    with raises(r"j: a joint must join two bodies, got 'a' twice"):
+        mbd.Spherical("j", a, a, **here)
+    with raises(r"j: first must be a body, system.ground or a Frame, got 'a'", TypeError):
+        mbd.Spherical("j", "a", b, **here)
+    with raises(r"j: second must be a body, system.ground or a Frame, got None", TypeError):
+        mbd.Spherical("j", a, None, **here)
+    with raises(r"j: first must be .*got System", TypeError):
+        mbd.Spherical("j", system, b, **here)
+    with raises(r"j: give two Frames, or two bodies with at=", TypeError):
+        mbd.Spherical("j", a.frame(), b, **here)
+    with raises(r"j: two Frames say where it is; leave out at="):
+        mbd.Spherical("j", a.frame(), b.frame(), **here)
+    with raises(r"j: Revolute needs axes, but 'p' is a point.*use Spherical"):
+        mbd.Revolute("j", a, point, **here, axis=(0, 0, 1))
+    with raises(r"j: Fixed needs axes, but 'p' is a point"):
+        mbd.Fixed("j", a, point, **here)
+    with raises(r"j: PointInPlane needs axes, but 'p' is a point"):
+        mbd.PointInPlane("j", point, a, **here, axis=(0, 0, 1))
+    with raises(r"j: 'p' is a point and can be held at its position only.*offset of \[1.0"):
+        mbd.Spherical("j", a, point, at=(1, 0, 0))
+    with raises(r"j: a Universal needs axis= .*and second_axis="):
+        mbd.Universal("j", a, b, **here, axis=(1, 0, 0))
+    with raises(r"j: axis and second_axis must be normal to each other, got a cosine of 0.7"):
+        mbd.Universal("j", a, b, **here, axis=(1, 0, 0), second_axis=(1, 1, 0))
+    with raises(r"j: length must be positive \[m\], got 0"):
+        mbd.Distance("j", a, b)
+    with raises(r"j: length must be positive \[m\], got -2"):
+        mbd.Distance("j", a, b, to=(1, 0, 0), length=-2)
+    with raises(r"Spherical: name must be"):
+        mbd.Spherical("", a, b, **here)
+
+
+# --- forces --------------------------------------------------------------------------------------
+def test_forces():
+    system = mbd.System()
+    a, b, point = body("a"), body("b"), mbd.PointMass("p", mass=1.0)
+    with raises(r"f: force must be 3 numbers \[N\], got shape \(2,\)"):
+        mbd.PointForce("f", a, (1, 2))
+    with raises(r"f: force must be finite \[N\]"):
+        mbd.PointForce("f", a, (1, 2, NAN))
+    with raises(r"f: must act on a body of the system, got", TypeError):
+        mbd.PointForce("f", system.ground, (1, 0, 0))
+    with raises(r"f: must act on a body of the system, got 'a'", TypeError):
+        mbd.PointForce("f", "a", (1, 0, 0))
+    with raises(r"f: 'p' is a point; a force acts at its position, leave out at="):
+        mbd.PointForce("f", point, (1, 0, 0), at=(1, 0, 0))
+    with raises(r"f: a load that follows 'p' needs its axes"):
+        mbd.PointForce("f", point, (1, 0, 0), follow=True)
+    with raises(r"m: moment must be 3 numbers \[N m\]"):
+        mbd.Moment("m", a, 1.0)
+    with raises(r"m: a moment needs axes, but 'p' is a point"):
+        mbd.Moment("m", point, (0, 0, 1))
+    with raises(r"s: stiffness must be finite \[N/m\], got nan"):
+        mbd.Spring("s", a, b, stiffness=NAN)
+    with raises(r"s: damping must be a number \[N s/m\], got 'much'", TypeError):
+        mbd.Spring("s", a, b, damping="much")
+    with raises(r"s: length must not be negative \[m\], got -1"):
+        mbd.Spring("s", a, b, length=-1)
+    with raises(r"s: 'p' is a point; hold it at its position"):
+        mbd.Spring("s", a, point, to=(1, 0, 0))
+    with raises(r"s: expected a body, system.ground or a Frame, got 'a'", TypeError):
+        mbd.Spring("s", "a", b)
+    with raises(r"s: a Frame says where it is; leave out at="):
+        mbd.Spring("s", a.frame(), b, at=(0, 0, 0))
+    with raises(r"s: law must be a function .*got 3", TypeError):
+        mbd.Spring("s", a, b, law=3)
+    hinge = mbd.Revolute("h", a, b, at=(0, 0, 0), axis=(0, 0, 1))
+    with raises(r"r: joint must be one with an axis .*Revolute.*got", TypeError):
+        mbd.RotationalSpring("r", mbd.Spherical("j", a, b, at=(0, 0, 0)))
+    for kind in (mbd.Prismatic, mbd.Planar, mbd.PointOnLine):
+        other = kind("j", a, b, at=(0, 0, 0), axis=(0, 0, 1))
+        if kind is not mbd.Planar:  # a planar joint turns about its normal
+            with raises(r"r: joint must be one with an axis", TypeError):
+                mbd.RotationalSpring("r", other)
+    with raises(r"r: stiffness must be finite \[N m/rad\]"):
+        mbd.RotationalSpring("r", hinge, stiffness=NAN)
+    with raises(r"r: damping must be finite \[N m s/rad\]"):
+        mbd.RotationalSpring("r", hinge, damping=NAN)
+    with raises(r"b: stiffness must be 6 numbers \[N/m, N m/rad\], got shape \(3,\)"):
+        mbd.Bushing("b", a, b, at=(0, 0, 0), stiffness=(1, 2, 3))
+    with raises(r"b: at must be a point"):
+        mbd.Bushing("b", a, b, stiffness=(1,) * 6)
+    with raises(r"b: axes must be orthogonal"):
+        mbd.Bushing("b", a, b, at=(0, 0, 0), axes=np.ones((3, 3)))
+    with raises(r"b: Bushing needs axes, but 'p' is a point"):
+        mbd.Bushing("b", a, point, at=(0, 0, 0))
+
+
+# --- method and run ------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"rho": 1.2}, r"GeneralizedAlpha: rho must be in \[0, 1\] \[-\], got 1.2"),
+        ({"rho": NAN}, r"rho must be finite \[-\], got nan"),
+        ({"tol": 0.0}, r"tol must be in \(0, 1\)"),
+        ({"max_iterations": 0}, r"max_iterations must be a whole number, at least 1, got 0"),
+        ({"newton": "quasi"}, r"newton must be one of modified, full, got 'quasi'"),
+        ({"linear_solver": "lu"}, r"linear_solver must be one of fronts, splu, got 'lu'"),
+    ],
+)
+def test_method(options, match):
+    with raises(match):
+        mbd.GeneralizedAlpha(**options)
+
+
+def test_method_of_the_wrong_type():
+    with raises(r"GeneralizedAlpha: rho must be a number \[-\], got 'soft'", TypeError):
+        mbd.GeneralizedAlpha(rho="soft")
+    with raises("unexpected keyword argument", TypeError):
+        mbd.GeneralizedAlpha(rh=0.5)
+
+
+@pytest.mark.parametrize(
+    ("t_end", "step", "options", "match"),
+    [
+        (1.0, 0.0, {}, r"simulate: step must be positive \[s\], got 0"),
+        (1.0, -1e-3, {}, r"simulate: step must be positive \[s\], got -0.001"),
+        (1.0, NAN, {}, r"simulate: step must be finite \[s\], got nan"),
+        (0.0, 1e-3, {}, r"simulate: t_end must be positive \[s\], got 0"),
+        (math.inf, 1e-3, {}, r"simulate: t_end must be finite \[s\], got inf"),
+        (1.0, 1e-3, {"every": 0}, r"simulate: every must be a whole number from 1, got 0"),
+        (1.0, 1e-3, {"every": 1.5}, r"simulate: every must be a whole number from 1, got 1.5"),
+    ],
+)
+def test_run(t_end, step, options, match):
+    with raises(match):
+        mbd.simulate(chain(1), t_end, step, **options)
+
+
+def test_run_of_the_wrong_type():
+    with raises(r"simulate: step must be a number \[s\], got 'fast'", TypeError):
+        mbd.simulate(chain(1), 1.0, "fast")
+    with raises(r"simulate: method must be .*GeneralizedAlpha.*got 'rk4'", TypeError):
+        mbd.simulate(chain(1), 1.0, 1e-3, method="rk4")
+    with raises(r"simulate: method must be .*GeneralizedAlpha", TypeError):
+        mbd.simulate(chain(1), 1.0, 1e-3, method=mbd.GeneralizedAlpha)
+    with raises(r"simulate: expected a System or a Model, got 3", TypeError):
+        mbd.simulate(3, 1.0, 1e-3)
+    with raises(r"simulate: state must be a State .*got", TypeError):
+        mbd.simulate(chain(1), 1.0, 1e-3, state=np.zeros(7))
+    with raises(r"unexpected keyword argument 'stepsize'", TypeError):
+        mbd.simulate(chain(1), 1.0, stepsize=1e-3)
+
+
+def test_state_of_another_model():
+    one, two = chain(1).build(), chain(2).build()
+    with raises(r"state.q must have shape \(14,\) for this model, got \(7,\).*another model"):
+        mbd.simulate(two, 1.0, 1e-3, state=one.state)
+    with raises(r"state.q must have shape"):
+        two.assemble(one.state)
+    with raises(r"state.v must be finite"):
+        mbd.simulate(one, 1.0, 1e-3, state=one.state.replace(v=np.full(6, NAN)))
+    late = one.state.replace(t=2.0)
+    with raises(r"simulate: t_end must lie behind the start 2 s, got 1"):
+        mbd.simulate(one, 1.0, 1e-3, state=late)
+
+
+def test_results_by_name():
+    solution = mbd.simulate(chain(2), 0.01, 1e-3)
+    with raises(r"no body or joint named 'bar 2'.*did you mean 'bar \d'.*pin 1", KeyError):
+        solution["bar 2"]
+    with raises(r"no body or joint named 'x'.*There are: bar 0, bar 1, pin 0, pin 1", KeyError):
+        solution["x"]
+    with raises(r"reaction: on must be 'first' or 'second', got 'third'"):
+        solution["pin 0"].reaction(on="third")
+    point = mbd.System()
+    point.add(mbd.PointMass("p", mass=1.0))
+    with raises(r"'p' is a point, it has no rotation", AttributeError):
+        mbd.simulate(point, 0.01, 1e-3)["p"].rotation  # noqa: B018
+    with raises(r"'p' is a point, it has no angular velocity", AttributeError):
+        mbd.simulate(point, 0.01, 1e-3)["p"].angular_velocity  # noqa: B018
+
+
+# --- initial state -------------------------------------------------------------------------------
+def apart(**options):
+    """Return a pin whose two ends are 0.2 m apart or move apart."""
+    system = mbd.System()
+    bar = system.add(body(**options))
+    system.add(mbd.Spherical("pin", system.ground.frame((0.2, 0, 0)), bar.frame((0, 0, 0))))
+    return system
+
+
+def test_inconsistent_positions_are_named():
+    with raises(r"initial positions violate constraints: 'pin.force x' by 0.2 m;.*project=True"):
+        mbd.simulate(apart(), 0.1, 1e-3)
+    assert mbd.simulate(apart(), 0.1, 1e-3, project=True).success
+    state = mbd.assemble_pose(apart())
+    assert np.allclose(state.q[:3], (0.2, 0, 0), rtol=0, atol=1e-12)
+
+
+def test_inconsistent_velocities_are_named():
+    system = apart(position=(0.2, 0, 0), velocity=(0, 0.3, 0))
+    with raises(r"initial velocities violate constraints: 'pin.force y' by -0.3 m/s;.*project"):
+        mbd.simulate(system, 0.1, 1e-3)
+    assert np.abs(mbd.assemble_pose(system).v[:3]).max() < 1e-12
+
+
+def test_an_impossible_mechanism_is_named():
+    """A rod of two metres cannot reach across three."""
+    system = mbd.System()
+    rod = system.add(body("rod", position=(1, 0, 0)))
+    system.add(mbd.Spherical("A", system.ground.frame(), rod.frame((-1, 0, 0))))
+    system.add(mbd.Spherical("B", system.ground.frame((3, 0, 0)), rod.frame((1, 0, 0))))
+    with raises(r"initial positions violate constraints: '[AB].force x' by -?0\.\d+ m"):
+        mbd.assemble_pose(system)
+
+
+# --- nothing is lost -----------------------------------------------------------------------------
+def test_a_system_survives_errors():
+    system = mbd.System(gravity=(0, 0, -9.81))
+    with raises("there is no body"):
+        system.build()
+    bar = system.add(body(position=(0.5, 0, 0)))
+    stranger = body("stranger")
+    for part in (mbd.Spherical("pin", bar, stranger, at=(0, 0, 0)), body(), "pin"):
+        with pytest.raises((ValueError, TypeError)):
+            system.add(part)
+    assert list(system.bodies) == ["bar"]
+    system.add(mbd.Spherical("pin", system.ground, bar, at=(0, 0, 0)))
+    with raises("step must be positive"):
+        mbd.simulate(system, 0.1, 0)
+    with raises("pin: names must differ"):
+        system.add(mbd.Fixed("pin", system.ground, bar, at=(0, 0, 0)))
+    assert mbd.simulate(system, 0.05, 1e-3).success
+    # a built model is not touched by what is added later
+    model = system.build()
+    system.add(body("late", position=(2, 0, 0)))
+    solution = mbd.simulate(model, 0.05, 1e-3)
+    assert solution["bar"].position.shape == (51, 3)
+    assert np.isfinite(solution.energy.total).all()
+    with raises("no body or joint named 'late'", KeyError):
+        solution["late"]
+
+
+def test_descriptions_do_not_share_arrays_with_the_user():
+    position, inertia = np.array([0.5, 0, 0]), np.diag(J)
+    bar = body(position=position, inertia=inertia)
+    gravity = np.array([0, 0, -9.81])
+    system = mbd.System(gravity=gravity)
+    system.add(bar)
+    model = system.build()
+    before = model.state.q.copy()
+    position[:] = 7
+    inertia[:] = 0
+    gravity[:] = 0
+    assert np.array_equal(bar.position, (0.5, 0, 0))
+    assert system.gravity[2] == -9.81
+    model.state.q[:] = 0
+    assert np.array_equal(model.state.q, before)
+
+
+def test_a_body_cannot_be_changed_behind_the_model():
+    with pytest.raises(AttributeError):
+        body().mass = 3.0
