@@ -1,0 +1,199 @@
+"""Floor 3. The layout of a model: unknowns in elimination order, the two buffers, the fronts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mbd.algebra import memory as m
+from mbd.interactions.kinds import Element
+from mbd.model.model import Numbering
+from mbd.model.topology import Front
+
+__all__ = ["Layout", "Memory", "Owned"]
+
+
+@dataclass
+class Owned:
+    """An element with the part it belongs to."""
+
+    owner: str
+    element: Element
+    bodies: list[int]  # without ground, each once
+
+
+@dataclass
+class Memory:
+    """The two buffers while they grow."""
+
+    I: list[int] = field(default_factory=lambda: [0] * m.I_HEADER)
+    n_float: int = m.F_HEADER
+    chunks: list[tuple[int, Any]] = field(default_factory=list)
+
+    def room(self, size: int) -> int:
+        """Reserve floats."""
+        where = self.n_float
+        self.n_float += size
+        return where
+
+    def put(self, values: Any) -> int:
+        """Store constants."""
+        where = self.room(len(values))
+        if len(values):
+            self.chunks.append((where, values))
+        return where
+
+    def table(self, values: list[int]) -> int:
+        """Append integers."""
+        where = len(self.I)
+        self.I.extend(values)
+        return where
+
+
+class Layout:
+    """Unknowns, fronts and where the blocks of the matrix are."""
+
+    def __init__(
+        self, memory: Memory, bodies: list[Any], rows: list[Owned], fronts: list[Front]
+    ) -> None:
+        self.n_q = 0
+        self.q = []
+        for b in bodies:
+            self.q.append(self.n_q)
+            self.n_q += b.formulation.n_q
+        self.start: dict[int, int] = {}  # group -> first unknown
+        self.size: dict[int, int] = {}
+        self.front_of: dict[int, int] = {}
+        self.kinds: list[int] = []
+        self.u0: list[int] = []
+        self.n_p: list[int] = []
+        self.n_v: list[int] = []
+        u = 0
+        for f, front in enumerate(fronts):
+            self.u0.append(u)
+            for g in front.pivots:
+                self.front_of[g] = f
+                self.start[g] = u
+                if g >= 0:
+                    law = bodies[g].formulation
+                    self.size[g] = law.n_v
+                    self.kinds += [*law.velocity_kinds, *law.own_kinds]
+                    u += law.n_v + law.n_own
+                    self.n_v.append(law.n_v)
+                else:
+                    self.size[g] = rows[~g].element.kind.n_rows
+                    self.kinds += rows[~g].element.row_kinds
+                    u += self.size[g]
+            self.n_p.append(u - self.u0[-1])
+        self.n_u = u
+        header = memory.I
+        header[m.N_U], header[m.N_Q], header[m.N_NODES] = u, self.n_q, len(bodies)
+        header[m.N_FRONTS] = len(fronts)
+        for vector in (m.V, m.VN, m.A, m.AN, m.AP, m.AL, m.D, m.X, m.XS, m.DIAG, m.EPS):
+            header[vector] = memory.room(u + 4)
+        for vector in (m.Q, m.QN):
+            header[vector] = memory.room(self.n_q)
+        for vector in (m.Y, m.YD, m.YDD, m.FY):
+            header[vector] = memory.room(12 * (len(bodies) + 1))
+        header[m.SCRATCH] = memory.room(128)
+        header[m.KIND] = memory.table(self.kinds)
+        self._matrix(memory, fronts)
+
+    def _matrix(self, memory: Memory, fronts: list[Front]) -> None:
+        """Reserve the fronts and write their tables."""
+        self.row: list[dict[int, int]] = []  # first row in L of each update group
+        self.column: list[dict[int, int]] = []  # first column in A
+        self.A: list[int] = []
+        self.L: list[int] = []
+        self.lda: list[int] = []
+        self.ldl: list[int] = []
+        first = memory.n_float
+        groups = []
+        for f, front in enumerate(fronts):
+            ordered = sorted(front.updates, key=lambda g, f=front: (f.updates[g], self.start[g]))
+            n_p = self.n_p[f]
+            row, column = {}, {}
+            height, width = 0, m.padded(n_p)
+            for g in ordered:
+                row[g], column[g] = height, width
+                height += self.size[g]
+                width += m.padded(self.size[g])
+            groups.append(ordered)
+            self.row.append(row)
+            self.column.append(column)
+            self.lda.append(width)
+            self.ldl.append(n_p)
+            self.A.append(memory.room(n_p * width))
+            self.L.append(memory.room(height * n_p))
+        memory.room(4)  # vector operations may run over the end
+        memory.I[m.MATRIX], memory.I[m.MATRIX_SIZE] = first, memory.n_float - first
+        records = []
+        for f, front in enumerate(fronts):
+            u0 = self.u0[f]
+            reached = [self.start[g] - u0 for g in front.pivots]
+            row, column = self.row[f], self.column[f]
+            group_records = []
+            for g in groups[f]:
+                k = reached[front.updates[g]]
+                group_records += [self.start[g], self.size[g], k, row[g], column[g]]
+            blocks = []
+            for a in groups[f]:
+                k = reached[front.updates[a]]
+                for b in groups[f]:
+                    to, ld = self.block(a, b)
+                    blocks += [row[a], self.size[a], column[b], self.size[b], k, to, ld]
+            records += [
+                u0, self.n_p[f], self.n_v[f], self.A[f], self.lda[f], self.L[f], self.ldl[f],
+                memory.table(group_records), len(groups[f]),
+                memory.table(blocks), len(groups[f]) ** 2,
+            ]  # fmt: skip
+        memory.I[m.FRONTS] = memory.table(records)
+
+    def block(self, row: int, column: int) -> tuple[int, int]:
+        """Return place and row length of the block (row group, column group)."""
+        r, c = self.front_of[row], self.front_of[column]
+        if r == c:
+            u0, ld = self.u0[r], self.lda[r]
+            return self.A[r] + (self.start[row] - u0) * ld + self.start[column] - u0, ld
+        if r < c:
+            ld = self.lda[r]
+            at = self.column[r][column]
+            return self.A[r] + (self.start[row] - self.u0[r]) * ld + at, ld
+        ld = self.ldl[c]
+        return self.L[c] + self.row[c][row] * ld + self.start[column] - self.u0[c], ld
+
+    def numbering(self, bodies: list[Any], rows: list[Owned]) -> Numbering:
+        """Return the map from the user's order (bodies, then rows) to unknowns."""
+        v: list[int] = []
+        lam: list[int] = []
+        v_labels, lam_labels, owners = [], [], []
+        for b, body in enumerate(bodies):
+            law, u = body.formulation, self.start[b]
+            v += range(u, u + law.n_v)
+            v_labels += [f"{body.name}.{n}" for n in law.velocities]
+            owners.append((body.name, len(lam), law.n_own))
+            lam += range(u + law.n_v, u + law.n_v + law.n_own)
+            lam_labels += [f"{body.name}.{n}" for n in law.own_rows]
+        elements: dict[str, list[tuple[Element, int]]] = {}
+        counted: dict[str, list[int]] = {}
+        for e, o in enumerate(rows):
+            n = o.element.kind.n_rows
+            counted.setdefault(o.owner, [len(lam), 0])[1] += n
+            elements.setdefault(o.owner, []).append((o.element, len(lam)))
+            lam += range(self.start[~e], self.start[~e] + n)
+            lam_labels += [f"{o.owner}.{r}" for r in o.element.rows]
+        owners += [(name, at, n) for name, (at, n) in counted.items()]
+        kinds = np.array(self.kinds)
+        return Numbering(
+            v=np.array(v, np.int64),
+            lam=np.array(lam, np.int64),
+            v_labels=tuple(v_labels),
+            lam_labels=tuple(lam_labels),
+            v_kinds=kinds[v],
+            lam_kinds=kinds[lam] if lam else np.zeros(0, np.int64),
+            owners={name: slice(at, at + n) for name, at, n in owners},
+            elements=elements,
+            q=tuple(slice(a, a + b.formulation.n_q) for a, b in zip(self.q, bodies, strict=True)),
+        )
