@@ -1,4 +1,4 @@
-"""Closed loops: redundant rows, paradoxical mechanisms, singular poses."""
+"""Closed loops: redundant rows, paradoxical mechanisms, singular poses (A02-A04, K01, K03, K05)."""
 
 import numpy as np
 import pytest
