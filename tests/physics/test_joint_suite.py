@@ -132,3 +132,28 @@ def test_body_on_a_joint_and_its_reactions(case, formulation):
         step=1e-3 if case.startswith("RevSpherical") else 2e-3,
         noise=noise, levels=4, coarse=FORCES,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("formulation", RIGID)
+@pytest.mark.parametrize("case", [*FRAMES, "Distance_Case02", "RevSpherical_Case02"])
+def test_reactions_on_both_bodies_balance_about_any_point(case, formulation):
+    system, joints = build(case, formulation)
+    solution = mbd.simulate(system, 0.5, 2e-3, every=50)
+    for name in joints:
+        joint = solution[name]
+        A, B = system.joints[name].A, system.joints[name].B
+        a, b = (solution.vector_of(f.name, f.point()) for f in (A, B))
+        r = {
+            (on, at): joint.reaction(on, at)
+            for on in ("first", "second")
+            for at in ("first", "second")
+        }
+        scale = np.abs(r["first", "first"].force).max() + 1e-3
+        for at in ("first", "second"):
+            one, two = r["first", at], r["second", at]
+            assert np.abs(one.force + two.force).max() < 1e-12 * scale
+            assert np.abs(one.moment + two.moment).max() < 1e-8 * scale
+        for on in ("first", "second"):
+            here, there = r[on, "first"], r[on, "second"]
+            carried = here.moment + np.cross(a - b, here.force)
+            assert np.abs(carried - there.moment).max() < 1e-12 * scale
