@@ -26,28 +26,30 @@ def careful_step(work: Workspace, max_iterations: int = 15) -> int:
     begin(work.I, work.F)
     work.F[m.T] = start + work.F[m.H]
     status, last = FAILED, np.inf
-    for _ in range(max_iterations):
-        evaluate_kernel(work.I, work.F)
-        linearise_kernel(work.I, work.F)
-        x = work.vector(m.X)
-        try:
-            x[:] = splu(sparse(work.model, work), permc_spec="COLAMD").solve(x)
-        except RuntimeError:  # exactly singular
-            break
-        work.I[m.N_FACTOR] += 1
-        work.I[m.N_ITER] += 1
-        apply(work.I, work.F)
-        size = float(work.F[m.NORM])
-        if not np.isfinite(size):
-            break
-        if size <= 1.0 or (size < 1e3 and size > 0.5 * last):
-            status = CONVERGED
-            break
-        last = size
-    if status == CONVERGED:
-        end(work.I, work.F)
-    else:
-        undo(work.I, work.F)
-        work.I[m.HISTORY] = 0
-        work.F[m.T] = start
+    try:
+        for _ in range(max_iterations):
+            evaluate_kernel(work.I, work.F)
+            linearise_kernel(work.I, work.F)
+            x = work.vector(m.X)
+            try:
+                x[:] = splu(sparse(work.model, work), permc_spec="COLAMD").solve(x)
+            except RuntimeError:  # exactly singular
+                break
+            work.I[m.N_FACTOR] += 1
+            work.I[m.N_ITER] += 1
+            apply(work.I, work.F)
+            size = float(work.F[m.NORM])
+            if not np.isfinite(size):
+                break
+            if size <= 1.0 or (size < 1e3 and size > 0.5 * last):
+                status = CONVERGED
+                break
+            last = size
+    finally:  # Ctrl-C too leaves no unfinished step
+        if status == CONVERGED:
+            end(work.I, work.F)
+        else:
+            undo(work.I, work.F)
+            work.I[m.HISTORY] = 0
+            work.F[m.T] = start
     return status

@@ -1,0 +1,179 @@
+"""Deterministic guards of speed: iterations, factorisations, compilations, allocations."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from scenes import chain, four_bar
+
+import mbd
+from mbd.algebra import jit
+from mbd.algebra import memory as m
+from mbd.formulations import NAMES
+from mbd.solvers import simulate as module
+from mbd.solvers.advance import advance
+
+
+@pytest.mark.parametrize("joint", ["Spherical", "Revolute"])
+@pytest.mark.parametrize("n", [1, 10, 60])
+def test_iterations_and_factorisations_of_a_chain(n, joint):
+    stats = mbd.simulate(chain(n, joint=joint), 0.3, 1e-3).stats
+    assert stats["steps"] == 300
+    assert stats["iterations"] <= 2.5 * stats["steps"]
+    assert stats["factorizations"] <= 0.6 * stats["steps"]
+    assert stats["rejected"] == 0
+    assert stats["pivoting_steps"] == 0
+    # one evaluation an iteration, and nothing beside
+    assert stats["evaluations"] <= stats["iterations"] + 10
+
+
+@pytest.mark.parametrize("formulations", [("directors",), NAMES])
+def test_iterations_of_other_chains(formulations):
+    stats = mbd.simulate(chain(10, formulations), 0.3, 1e-3).stats
+    assert stats["iterations"] <= 2.5 * stats["steps"]
+    assert stats["factorizations"] <= 0.6 * stats["steps"]
+
+
+def test_full_newton_factors_each_time():
+    method = mbd.GeneralizedAlpha(newton="full")
+    stats = mbd.simulate(chain(3), 0.1, 1e-3, method=method).stats
+    assert stats["factorizations"] >= stats["iterations"]
+    assert stats["iterations"] <= 2.6 * stats["steps"]
+
+
+def test_a_loop_with_redundant_rows_is_not_slower():
+    stats = mbd.simulate(four_bar(NAMES), 0.3, 1e-3).stats
+    assert stats["iterations"] <= 2.6 * stats["steps"]
+    assert stats["rejected"] == 0
+
+
+def resting():
+    system = mbd.System(gravity=(0, 0, -9.81))
+    bar = system.add(mbd.RigidBody("bar", mass=1.0, inertia=(1, 1, 1), position=(0, 0, -1)))
+    system.add(mbd.Spherical("pin", system.ground, bar, at=(0, 0, 0)))
+    return mbd.simulate(system, 1.0, 1e-2)
+
+
+def test_nothing_moves_nothing_costs():
+    """In equilibrium one iteration a step is enough."""
+    solution = resting()
+    assert solution.stats["iterations"] <= 110
+    assert np.abs(solution.v).max() < 1e-12
+
+
+@pytest.mark.xfail(strict=False, reason="the contraction is not updated by steps of one iteration")
+def test_in_equilibrium_the_matrix_is_kept():
+    assert resting().stats["factorizations"] <= 10
+
+
+def test_cost_of_the_matrix_grows_with_the_number_of_bodies():
+    """Fronts of a chain: memory of the matrix is linear in the number of bodies."""
+    sizes = [int(chain(n).build().I[m.MATRIX_SIZE]) for n in (50, 100, 200)]
+    assert (sizes[2] - sizes[1]) == 2 * (sizes[1] - sizes[0])
+
+
+# --- compilation ---------------------------------------------------------------------------------
+class Counter:
+    """Counts what is compiled."""
+
+    def __init__(self, monkeypatch):
+        self.names = []
+        real = jit.CFunc
+
+        def counted(function, *args, **options):
+            self.names.append(function.__qualname__)
+            return real(function, *args, **options)
+
+        monkeypatch.setattr(jit, "CFunc", counted)
+
+
+def use_everything():
+    """Run a model of every formulation, so that the time loop and the solvers are loaded."""
+    mbd.simulate(chain(3, NAMES, joint="Revolute"), 0.01, 1e-3)
+    mbd.simulate(chain(3, NAMES), 0.01, 1e-3)
+
+
+def test_a_second_model_compiles_nothing(monkeypatch):
+    use_everything()
+    counter = Counter(monkeypatch)
+    mbd.simulate(chain(7, NAMES[::-1], joint="Revolute", spin=0.0), 0.02, 2e-3)
+    mbd.simulate(chain(5, NAMES), 0.02, 1e-3, method=mbd.GeneralizedAlpha(rho=0.5, newton="full"))
+    assert counter.names == []
+
+
+def test_a_new_kind_compiles_its_own_kernels_only(monkeypatch):
+    """A measure from outside brings three kernels; the time loop is not compiled again."""
+    from mbd.algebra.vec import load3, store3
+    from mbd.interactions.kinds import Attachment, Element
+    from mbd.interactions.measures import GRAD, HESS, HXD, KAPPA, Measure
+    from mbd.interactions.springs import spring
+
+    @jit.jit
+    def height(F, s):
+        for i in range(GRAD, HXD):
+            F[s + i] = 0.0
+        F[s + KAPPA] = 0.0
+        F[s + HESS] = 0.0
+        store3(F, s + GRAD, (0.0, 0.0, 1.0))
+        return load3(F, s)[2]
+
+    kind = spring(Measure("height", 1, (), height))
+
+    class Lift:
+        def __init__(self, name, body):
+            self.name, self.bodies = name, (body,)
+
+        def elements(self):
+            ends = (Attachment(self.bodies[0].name, (1.0, 0.0, 0.0, 0.0)),)
+            return [Element(kind, ends, (4.0, 0.0, 0.0))]
+
+    use_everything()
+    counter = Counter(monkeypatch)
+    system = chain(2, ("so3",))
+    system.add(Lift("lift", system["bar 1"]))
+    assert mbd.check_tangents(system).ok
+    assert mbd.simulate(system, 0.02, 1e-3).success
+    assert len(counter.names) == 2  # forces and tangent
+    assert all(name.startswith("spring.<locals>") for name in counter.names)
+
+
+# --- allocations ---------------------------------------------------------------------------------
+def test_the_time_loop_allocates_nothing():
+    model = chain(8, NAMES).build()
+    run = module._Run(model, mbd.consistent(model), mbd.GeneralizedAlpha(), 1, 1e-3, 1.0)
+    I, F = run.work.I, run.work.F
+    I[m.RECORD_EVERY] = 0
+    I[m.N_STEPS] = 5
+    advance(I, F)
+    tracemalloc.start()
+    try:
+        advance(I, F)
+        before, _ = tracemalloc.get_traced_memory()
+        tracemalloc.reset_peak()
+        for _ in range(20):
+            advance(I, F)
+        after, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert int(I[m.STATUS]) == 0
+    assert abs(after - before) < 500
+    assert peak - before < 5000
+
+
+def test_memory_of_a_run_is_its_record():
+    """A run twice as long needs twice the record and little else."""
+    model = chain(10).build()
+    mbd.simulate(model, 0.05, 1e-3)
+    peaks = []
+    for t_end in (0.5, 1.0):
+        tracemalloc.start()
+        try:
+            solution = mbd.simulate(model, t_end, 1e-3)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        kept = sum(x.nbytes for x in (solution.t, solution.q, solution.v, solution.a, solution.lam))
+        peaks.append((peak, kept))
+    (one, kept_one), (two, kept_two) = peaks
+    assert kept_two > 1.9 * kept_one
+    assert two - one < 2.5 * (kept_two - kept_one)
