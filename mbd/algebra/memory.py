@@ -47,8 +47,9 @@ TRANSLATION, ROTATION, DIRECTOR, FORCE, MOMENT, OWN = 0, 1, 2, 3, 4, 5
 # --- records -------------------------------------------------------------------------------------
 # node: coordinates, unknown, constants, face, own block of the matrix and its row length
 NODE_Q, NODE_U, NODE_PAR, NODE_Y, NODE_S, NODE_LD, NODE_SIZE = 0, 1, 2, 3, 4, 5, 6
-# attachment: face, weights, number of velocities, test map, trial map, map of the velocity, ...
-ATT_Y, ATT_W, ATT_N, ATT_P, ATT_PT, ATT_DP, ATT_NODE, ATT_RATE, ATT_SIZE = 0, 1, 2, 3, 4, 5, 6, 7, 8
+# attachment: face, weights, number of velocities; test map, trial map of increments, derivative of
+# the velocity, trial map of velocities (the test map where test = trial); whether rates are wanted
+ATT_Y, ATT_W, ATT_N, ATT_P, ATT_PT, ATT_DP, ATT_PV, ATT_RATE = 0, 1, 2, 3, 4, 5, 6, 7
 # front: first unknown, pivots, velocities among them, pivot rows A and their length, rows L below
 # and their length, update groups, blocks of the Schur complement
 FR_U, FR_NP, FR_NV, FR_A, FR_LDA, FR_L, FR_LDL = 0, 1, 2, 3, 4, 5, 6

@@ -121,7 +121,7 @@ def tangent(
 
 @jit
 def maps(
-    F: Any, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int, rate: int
+    F: Any, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int, rate: int, PV: int
 ) -> None:
     """Write w (x) I, the same for test and trial; the velocity does not depend on q."""
     for k in range(4):

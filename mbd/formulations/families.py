@@ -17,6 +17,7 @@ from mbd.algebra.memory import (
     ATT_DP,
     ATT_P,
     ATT_PT,
+    ATT_PV,
     ATT_RATE,
     ATT_W,
     NODE_LD,
@@ -97,7 +98,8 @@ def _maps(law: Callable[..., Any]) -> Any:
             a, i = I[I[k + 3] + 2 * e], I[I[k + 3] + 2 * e + 1]
             u = I[i + NODE_U]
             law(F, I[Q] + I[i + NODE_Q], I[Y] + I[i + NODE_Y], I[V] + u, I[D] + u, I[a + ATT_W],
-                I[a + ATT_P], I[a + ATT_PT], I[a + ATT_DP], I[a + ATT_RATE])  # fmt: skip
+                I[a + ATT_P], I[a + ATT_PT], I[a + ATT_DP], I[a + ATT_RATE],
+                I[a + ATT_PV])  # fmt: skip
 
     return maps
 

@@ -57,11 +57,14 @@ class Formulation:
         ``(F, par, q, y, v, a, f, d, S, ld)``: add w_M M + w_G G + w_K (K + C) T and the blocks of
         the own rows to the matrix at F[S], rows ld apart.
     maps : law
-        ``(F, q, y, v, d, w, P, PT, DP, rate)``: for the weights at w the (n_v, 3) matrices
-        test map P = Z^T w, trial map PT = (Y T)^T w, and, if rate, the derivative of the velocity
-        of the weighted point, DP = (d(Y v)/dq T)^T w.
+        ``(F, q, y, v, d, w, P, PT, DP, rate, PV)``: for the weights at w the (n_v, 3) matrices
+        test map P = Z^T w, trial map of increments PT = (Y T)^T w and, if rate, the derivative of
+        the velocity of the weighted point, DP = (d(Y v)/dq T)^T w, and the trial map of velocities
+        PV = Y^T w (where test and trial agree PV is P, the same place).
     own_rates : law
         ``(F, q, y, yd, ydd, rate, second)``: first and second time derivative of the own rows.
+    galerkin : bool
+        Whether virtual displacements are taken as velocities are, Z = Y.
     """
 
     name: str
@@ -81,6 +84,7 @@ class Formulation:
     tangent: Law
     maps: Law
     own_rates: Law
+    galerkin: bool = True
 
     @property
     def n_v(self) -> int:

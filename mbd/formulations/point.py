@@ -70,7 +70,7 @@ def tangent(
 
 @jit
 def maps(
-    F: Any, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int, rate: int
+    F: Any, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int, rate: int, PV: int
 ) -> None:
     """Write w_0 I."""
     for i in range(3):

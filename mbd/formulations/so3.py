@@ -192,7 +192,7 @@ def add_tangent(
 
 @jit
 def maps(
-    F: Any, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int, rate: int
+    F: Any, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int, rate: int, PV: int
 ) -> None:
     """Write P = [w0 I; b~], PT = [w0 I; T^T b~], DP = [0; -T^T b~ omega~], b~ = tilde(b)."""
     w0 = F[w]

@@ -18,7 +18,7 @@ from typing import Any
 
 from mbd.algebra import memory as m
 from mbd.algebra.jit import jit, kernel, law_call
-from mbd.algebra.memory import ATT_DP, ATT_N, ATT_P, ATT_PT
+from mbd.algebra.memory import ATT_DP, ATT_N, ATT_P, ATT_PT, ATT_PV
 from mbd.algebra.vec import (
     dot,
     load3,
@@ -133,7 +133,9 @@ def spring(measure: Measure) -> Kind:
                     P, rows, cols = I[one + ATT_P], I[one + ATT_N], I[two + ATT_N]
                     add_product(F, P, rows, wK, K, I[two + ATT_PT], cols, I[j], I[j + 1])
                     if damp != 0.0:
-                        add_product(F, P, rows, wG * damp, gg, I[two + ATT_P], cols, I[j], I[j + 1])
+                        add_product(
+                            F, P, rows, wG * damp, gg, I[two + ATT_PV], cols, I[j], I[j + 1]
+                        )
                         add_product(F, P, rows, wK * damp, gg, I[two + ATT_DP], cols, I[j],
                                     I[j + 1])  # fmt: skip
 

@@ -121,10 +121,12 @@ class _Attachments:
         key = (b, end.weights)
         record = self.found.get(key, 0)
         if not record or own:
-            n = 0 if b < 0 else self.bodies[b].formulation.n_v
+            law = None if b < 0 else self.bodies[b].formulation
+            n = 0 if law is None else law.n_v
             w = self.memory.put(list(end.weights))
             P, PT, DP = (self.memory.room(3 * n) for _ in range(3))
-            record = self.memory.table([12 * (b + 1), w, n, P, PT, DP, b, 0])
+            PV = P if law is None or law.galerkin else self.memory.room(3 * n)
+            record = self.memory.table([12 * (b + 1), w, n, P, PT, DP, PV, 0])
             if not own:
                 self.found[key] = record
             if b >= 0:
