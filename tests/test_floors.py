@@ -189,3 +189,15 @@ def test_every_public_name_can_be_had():
     assert set(mbd.__all__) <= set(dir(mbd))
     with pytest.raises(AttributeError, match=r"no attribute 'RigidBdy'.*RigidBody"):
         mbd.RigidBdy  # noqa: B018
+
+
+def test_the_start_of_the_readme_is_two_lines():
+    """From a clone to a result, and from a clone to the tests."""
+    text = (ROOT.parent / "README.md").read_text()
+    block = text.split("```sh\n")[1].split("```")[0]
+    lines = block.strip().splitlines()
+    assert len(lines) == 2
+    assert "mbd run models/" in lines[0]
+    assert lines[1].endswith("pytest")
+    scene = next(word for word in lines[0].split() if word.startswith("models/"))
+    assert (ROOT.parent / scene).exists()
