@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from mbd.parts.door import number
 from mbd.solvers.advance import CONVERGED, FAILED, PIVOTS, advance
 from mbd.solvers.careful import careful_step
 from mbd.solvers.generalized_alpha import GeneralizedAlpha
+from mbd.solvers.health import oscillation
 from mbd.solvers.initial import consistent
 
 if TYPE_CHECKING:
@@ -108,6 +110,9 @@ def simulate(
     )  # fmt: skip
     if status == FAILED and raise_on_failure:
         raise SimulationError(solution)
+    trouble = oscillation(model, solution.lam) if every == 1 else ""
+    if trouble:
+        warnings.warn(trouble, RuntimeWarning, stacklevel=2)
     return solution
 
 

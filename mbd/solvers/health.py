@@ -1,0 +1,47 @@
+r"""Floor 4. Multipliers that oscillate from step to step, noticed.
+
+At index 3 redundant coordinates, fast spin and a spectral radius near 1 do not go together: the
+multipliers of the bodies' own rows oscillate while positions still look right. A smooth multiplier
+changes little between neighbouring steps, :math:`|\lambda_{n+1} - 2\lambda_n + \lambda_{n-1}| \sim
+h^2`; one that oscillates has second differences as large as itself.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mbd.model.model import Model
+
+__all__ = ["oscillation"]
+
+_INSTANTS, _LARGE = 40, 0.3
+
+
+def oscillation(model: Model, lam: np.ndarray) -> str:
+    """Return a warning that names the worst multiplier, or an empty string.
+
+    Parameters
+    ----------
+    lam : (n, n_lam) array
+        Multipliers at successive steps; the last ones are looked at.
+    """
+    last = lam[-_INSTANTS:]
+    if model.n_lam == 0 or len(last) < _INSTANTS:
+        return ""
+    second = np.abs(np.diff(last, 2, axis=0))
+    first = np.abs(np.diff(last, axis=0))
+    size = np.abs(last).max(axis=0)
+    kinds = model.numbering.lam_kinds
+    largest = np.array([size[kinds == k].max() for k in kinds])  # of its kind: noise is no alarm
+    share = np.median(second, axis=0) / np.maximum(largest, 1e-300)
+    # alternating: the second difference is about twice the first; smooth: much smaller
+    rough = np.median(second, axis=0) > 1.5 * np.median(first, axis=0)
+    bad = np.flatnonzero(rough & (share > _LARGE))
+    if not len(bad):
+        return ""
+    worst = int(bad[np.argmax(share[bad])])
+    return (
+        f"the multiplier of {model.numbering.lam_labels[worst]!r} oscillates from step to step (by "
+        f"{100 * share[worst]:.0f} % of the largest of its kind), and with it reactions: take a "
+        "smaller rho (0.8 or less), a smaller step, or formulation='so3'"
+    )
