@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -192,9 +193,11 @@ def _run(options: argparse.Namespace) -> int:
     report = model.report()
     if talk:
         print(report, flush=True)
-    solution = simulate(
-        model, method=method, progress=None if talk else False, raise_on_failure=False, **how
-    )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        bar = None if talk else False
+        solution = simulate(model, method=method, progress=bar, raise_on_failure=False, **how)
+    remarks = [str(w.message) for w in caught]
     written = []
     if options.output:
         notes = {"scene": scene.path.name, "parameters": parameters, "step": how["step"]}
@@ -202,12 +205,14 @@ def _run(options: argparse.Namespace) -> int:
     if options.csv:
         written.append(store.save_csv(solution, options.csv))
     if options.json:
-        found = {"model": _facts(report), "run": _summary(solution)}
+        found = {"model": _facts(report), "run": _summary(solution), "warnings": remarks}
         print(json.dumps({**found, "written": [str(p) for p in written]}, indent=2))
     elif talk:
         print(_text(solution, how["step"]))
         for path in written:
             print(f"wrote {path} ({path.stat().st_size / 1e6:.2g} MB)")
+    for text in remarks:
+        _say(f"warning: {text}", DONE)
     if solution.status == 0:
         return DONE
     return _say(solution.message, FAILED if solution.status > 0 else INTERRUPTED)

@@ -216,6 +216,13 @@ def test_failed_run_is_code_1_and_keeps_results(scene, tmp_path, capsys):
         assert json.loads(str(data["about"]))["status"] == 1
 
 
+def test_warnings_are_one_line(capsys):
+    arguments = ["-p", "formulation=directors", "--rho", "0.95", "--step", "1e-3"]
+    assert main(["demo", "heavy_top", *arguments, "--t-end", "0.09", "-q"]) == 0
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said.startswith("mbd: warning: the multiplier of ")
+
+
 def test_version_and_help_are_fast():
     assert mbd("--version").stdout.startswith("mbd ")
     best = np.inf
