@@ -160,6 +160,8 @@ class Model:
         floors = (length, turn, turn, force, force * arm, force * arm)
         for kind, size in enumerate(floors):
             self.F[m.FLOOR + kind] = tiny * size
+        if loops:  # a pose may be singular: what lam does is then seen in v', lam itself is loose
+            self.F[m.FLOOR + m.FORCE : m.FLOOR + m.OWN + 1] = np.inf
         self.redundant = self.n_lam > 0 and loops and self.report().n_redundant > 0
 
     def _lengths(self) -> tuple[float, float]:
