@@ -2,9 +2,10 @@
 
 import warnings
 
-import mbd
 import numpy as np
 import pytest
+
+import mbd
 
 
 def heavy_top(formulation: str) -> mbd.System:

@@ -30,9 +30,8 @@ import math
 from typing import Any
 
 from mbd.algebra import memory as m
-from mbd.algebra.jit import jit, kernel
+from mbd.algebra.jit import call, jit, kernel
 from mbd.model.kernels import evaluate, linearise, stage
-from mbd.solvers.fronts import factor, solve
 
 __all__ = ["CONVERGED", "FAILED", "PIVOTS", "advance"]
 
@@ -131,8 +130,7 @@ def correct(I: Any, F: Any) -> float:
             y = F[x + i]
             F[a + i] -= c * y
             kind = I[I[KIND] + i]
-            if not I[PROJECT]:  # of redundant rows B^T lam counts alone, and v' sees that
-                size = max(size, abs(y) / (F[TOL] * F[SCALE + kind] / c + F[FLOOR + kind]))
+            size = max(size, abs(y) / (F[TOL] * F[SCALE + kind] / c + F[FLOOR + kind]))
             if y != y:
                 size = math.inf
     return size
@@ -149,13 +147,14 @@ def iterate(I: Any, F: Any) -> int:
         if I[FULL_NEWTON] or not I[HAVE_FACTOR]:
             I[SMALL_PIVOTS] = 0
             linearise(I, F)
-            factor(I, F)
+            call(I[m.LINEAR], I, F, 1)
             I[HAVE_FACTOR] = 1
             fresh = True
             if I[SMALL_PIVOTS]:
                 I[HAVE_FACTOR] = 0
                 return PIVOTS
-        solve(I, F)
+        else:
+            call(I[m.LINEAR], I, F, 0)
         size = correct(I, F)
         I[N_ITER] += 1
         F[NORM] = size
@@ -205,7 +204,7 @@ def smallest_multipliers(I: Any, F: Any) -> None:
             F[x + i] = F[keep + i] - F[x + i]
         for i in range(u + I[j + FR_NV], u + I[j + FR_NP]):
             F[x + i] = 0.0
-    solve(I, F)
+    call(I[m.LINEAR], I, F, 0)
     for f in range(I[N_FRONTS]):
         j = I[FRONTS] + f * FR_SIZE
         u = I[j + FR_U]

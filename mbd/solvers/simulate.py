@@ -14,6 +14,7 @@ from mbd.model.model import Model, State, Workspace
 from mbd.parts.door import number
 from mbd.solvers.advance import CONVERGED, FAILED, PIVOTS, advance
 from mbd.solvers.careful import careful_step
+from mbd.solvers.fronts import factor_and_solve
 from mbd.solvers.generalized_alpha import GeneralizedAlpha
 from mbd.solvers.health import oscillation
 from mbd.solvers.initial import consistent
@@ -148,6 +149,7 @@ class _Run:
         self.work = work = Workspace(model, first, extra=self.capacity * size)
         I, F = work.I, work.F
         I[m.RECORD], I[m.RECORD_SIZE], I[m.RECORD_EVERY] = len(model.F), size, every
+        I[m.LINEAR] = factor_and_solve.address
         I[m.MAX_ITER] = method.max_iterations
         I[m.FULL_NEWTON] = int(method.newton == "full")
         I[m.PROJECT] = int(model.redundant)
