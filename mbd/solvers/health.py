@@ -10,20 +10,25 @@ from __future__ import annotations
 
 import numpy as np
 
+from mbd.algebra import memory as m
 from mbd.model.model import Model
 
 __all__ = ["oscillation"]
 
 _INSTANTS, _LARGE = 40, 0.3
+_NOISE = 1e4  # round-off of a multiplier, in units of that of the largest position
 
 
-def oscillation(model: Model, lam: np.ndarray) -> str:
+def oscillation(model: Model, lam: np.ndarray, weight: float) -> str:
     """Return a warning that names the worst multiplier, or an empty string.
 
     Parameters
     ----------
     lam : (n, n_lam) array
         Multipliers at successive steps; the last ones are looked at.
+    weight : float [s^2]
+        beta h^2: the round-off of positions divided by it is the round-off of multipliers, which
+        alternates by nature and is no alarm where the multipliers themselves are zero.
     """
     last = lam[-_INSTANTS:]
     if model.n_lam == 0 or len(last) < _INSTANTS:
@@ -33,7 +38,11 @@ def oscillation(model: Model, lam: np.ndarray) -> str:
     size = np.abs(last).max(axis=0)
     kinds = model.numbering.lam_kinds
     largest = np.array([size[kinds == k].max() for k in kinds])  # of its kind: noise is no alarm
-    share = np.median(second, axis=0) / np.maximum(largest, 1e-300)
+    mass = max(b.mass for b in model.system.bodies.values())
+    length = float(model.F[m.LENGTH])
+    force = _NOISE * np.finfo(float).eps * mass * length / weight
+    largest = np.maximum(largest, np.where(kinds == m.FORCE, force, force * length))
+    share = np.median(second, axis=0) / largest
     # alternating: the second difference is about twice the first; smooth: much smaller
     rough = np.median(second, axis=0) > 1.5 * np.median(first, axis=0)
     bad = np.flatnonzero(rough & (share > _LARGE))

@@ -111,7 +111,7 @@ def simulate(
     )  # fmt: skip
     if status == FAILED and raise_on_failure:
         raise SimulationError(solution)
-    trouble = oscillation(model, solution.lam) if every == 1 else ""
+    trouble = oscillation(model, solution.lam, method.beta * run.h**2) if every == 1 else ""
     if trouble:
         warnings.warn(trouble, RuntimeWarning, stacklevel=2)
     return solution
