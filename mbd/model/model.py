@@ -152,7 +152,7 @@ class Model:
         eps *= _SOFT_LOOPS if loops else _SOFT_TREE
         length, arm = self._lengths()
         mass = max(b.mass for b in self.system.bodies.values())
-        tiny = 16 * np.finfo(float).eps
+        tiny = np.finfo(float).eps
         self.F[m.LENGTH] = length
         # the round-off of a position turns a body of size `arm` by length/arm
         turn = length / arm

@@ -36,6 +36,7 @@ from mbd.model.kernels import evaluate, linearise, stage
 __all__ = ["CONVERGED", "FAILED", "PIVOTS", "advance"]
 
 CONVERGED, FAILED, PIVOTS = 0, 1, 2
+_BEST = 1e-2  # contraction that one ratio of increments is trusted to show
 _MAX_ROUND_OFF = 1e3  # an iteration that stagnates this close to round-off has converged
 
 A, AL, AN, AP, D, KIND, Q, QN, V, VN, X = (
@@ -161,7 +162,8 @@ def iterate(I: Any, F: Any) -> int:
         if not size < 1e300:
             return FAILED
         if iteration > 0:
-            theta = size / last if last > 0.0 else 0.0
+            # kinds of unknowns converge at their own pace, the first ratio may flatter: a bound
+            theta = max(size / last, _BEST) if last > 0.0 else _BEST
             F[THETA] = theta
             if theta > 0.5:
                 if fresh and size < _MAX_ROUND_OFF:
@@ -171,7 +173,7 @@ def iterate(I: Any, F: Any) -> int:
                 return FAILED
         if theta < 1.0 and size * theta / (1 - theta) <= 1.0:
             # the matrix ages: a new one for the next step when this step needed work
-            if iteration > 1 or theta > 0.1:
+            if iteration > 1 or (iteration > 0 and theta > 0.1):
                 I[HAVE_FACTOR] = 0
             return CONVERGED
         last = size
@@ -183,10 +185,13 @@ def smallest_multipliers(I: Any, F: Any) -> None:
     r"""Remove from lam what has no effect, B^T lam_0 = 0: redundant rows share their load evenly.
 
     Solves :math:`[S, B^T; B, -\epsilon][x; \mu] = [B^T\lambda; 0]`, hence
-    :math:`\mu = (BS^{-1}B^T + \epsilon)^{-1} BS^{-1}B^T\lambda`: the part of lam in the range.
+    :math:`\mu = (BS^{-1}B^T + \epsilon)^{-1} BS^{-1}B^T\lambda`: the part of lam in the range. B is
+    that of the present pose (an older one would change lam), so the matrix is made anew; the next
+    step begins with it.
     """
     a, x, keep = I[A], I[X], I[VN]
     evaluate(I, F)
+    linearise(I, F)
     for f in range(I[N_FRONTS]):
         j = I[FRONTS] + f * FR_SIZE
         u = I[j + FR_U]
@@ -204,7 +209,8 @@ def smallest_multipliers(I: Any, F: Any) -> None:
             F[x + i] = F[keep + i] - F[x + i]
         for i in range(u + I[j + FR_NV], u + I[j + FR_NP]):
             F[x + i] = 0.0
-    call(I[m.LINEAR], I, F, 0)
+    call(I[m.LINEAR], I, F, 1)
+    I[HAVE_FACTOR] = 1
     for f in range(I[N_FRONTS]):
         j = I[FRONTS] + f * FR_SIZE
         u = I[j + FR_U]

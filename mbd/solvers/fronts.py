@@ -95,7 +95,7 @@ def _sweep(I: Any, F: Any, j: int) -> None:
                     F[I[XS] + u + i] = i
                 exchanged = True
             F[I[XS] + u + k] = _exchange(F, A, ld, k, n_p)
-            if not abs(F[row + k]) > 0.0:
+            if not abs(F[row + k]) > (least if k < I[j + FR_NV] else 0.0):
                 I[SMALL_PIVOTS] += 1
         reciprocal = 1.0 / F[row + k]
         F[row + k] = 1.0

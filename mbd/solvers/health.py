@@ -37,7 +37,8 @@ def oscillation(model: Model, lam: np.ndarray, weight: float) -> str:
     first = np.abs(np.diff(last, axis=0))
     size = np.abs(last).max(axis=0)
     kinds = model.numbering.lam_kinds
-    largest = np.array([size[kinds == k].max() for k in kinds])  # of its kind: noise is no alarm
+    # compared with the largest of its kind, or with what the largest of all would be noise of
+    largest = np.maximum([size[kinds == k].max() for k in kinds], 1e-3 * size.max())
     mass = max(b.mass for b in model.system.bodies.values())
     length = float(model.F[m.LENGTH])
     force = _NOISE * np.finfo(float).eps * mass * length / weight

@@ -61,7 +61,6 @@ def test_nothing_moves_nothing_costs():
     assert np.abs(solution.v).max() < 1e-12
 
 
-@pytest.mark.xfail(strict=False, reason="the contraction is not updated by steps of one iteration")
 def test_in_equilibrium_the_matrix_is_kept():
     assert resting().stats["factorizations"] <= 10
 

@@ -194,9 +194,7 @@ def test_stored_states_satisfy_the_equations(name, options):
 @pytest.mark.parametrize(
     "options",
     [
-        pytest.param(
-            {}, marks=pytest.mark.xfail(strict=False, reason="projected with an aged matrix")
-        ),
+        {},
         {"newton": "full"},
         {"linear_solver": "splu"},
     ],
