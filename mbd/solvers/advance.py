@@ -36,7 +36,7 @@ from mbd.model.kernels import evaluate, linearise, stage
 __all__ = ["CONVERGED", "FAILED", "PIVOTS", "advance"]
 
 CONVERGED, FAILED, PIVOTS = 0, 1, 2
-_BEST = 1e-2  # contraction that one ratio of increments is trusted to show
+_BEST = 5e-3  # contraction that one ratio of increments is trusted to show
 _MAX_ROUND_OFF = 1e3  # an iteration that stagnates this close to round-off has converged
 
 A, AL, AN, AP, D, KIND, Q, QN, V, VN, X = (

@@ -19,7 +19,7 @@ from mbd.solvers.advance import advance
 def test_iterations_and_factorisations_of_a_chain(n, joint):
     stats = mbd.simulate(chain(n, joint=joint), 0.3, 1e-3).stats
     assert stats["steps"] == 300
-    assert stats["iterations"] <= 2.5 * stats["steps"]
+    assert stats["iterations"] <= 2.6 * stats["steps"]
     assert stats["factorizations"] <= 0.6 * stats["steps"]
     assert stats["rejected"] == 0
     assert stats["pivoting_steps"] == 0
@@ -30,7 +30,7 @@ def test_iterations_and_factorisations_of_a_chain(n, joint):
 @pytest.mark.parametrize("formulations", [("directors",), NAMES])
 def test_iterations_of_other_chains(formulations):
     stats = mbd.simulate(chain(10, formulations), 0.3, 1e-3).stats
-    assert stats["iterations"] <= 2.5 * stats["steps"]
+    assert stats["iterations"] <= 2.6 * stats["steps"]
     assert stats["factorizations"] <= 0.6 * stats["steps"]
 
 
@@ -43,7 +43,7 @@ def test_full_newton_factors_each_time():
 
 def test_a_loop_with_redundant_rows_is_not_slower():
     stats = mbd.simulate(four_bar(NAMES), 0.3, 1e-3).stats
-    assert stats["iterations"] <= 2.6 * stats["steps"]
+    assert stats["iterations"] <= 2.8 * stats["steps"]
     assert stats["rejected"] == 0
 
 
