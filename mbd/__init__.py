@@ -9,6 +9,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mbd.formulations.euler_parameters import EulerParameters
+    from mbd.formulations.scalable import Scalable
     from mbd.model.model import Model, State
     from mbd.model.system import System
     from mbd.parts.bodies import Frame, Ground, PointMass, RigidBody
@@ -36,6 +38,7 @@ __all__ = [
     "Bushing",
     "Cylindrical",
     "Distance",
+    "EulerParameters",
     "Fixed",
     "Frame",
     "GeneralizedAlpha",
@@ -51,6 +54,7 @@ __all__ = [
     "Revolute",
     "RigidBody",
     "RotationalSpring",
+    "Scalable",
     "SimulationError",
     "Solution",
     "Spherical",
@@ -65,6 +69,8 @@ __all__ = [
 ]
 
 _WHERE = {
+    "formulations.euler_parameters": ("EulerParameters",),
+    "formulations.scalable": ("Scalable",),
     "model.system": ("System",),
     "model.model": ("Model", "State"),
     "parts.bodies": ("Frame", "Ground", "PointMass", "RigidBody"),

@@ -29,7 +29,7 @@ import numpy as np
 from mbd.algebra.jit import jit
 from mbd.algebra.rotations import tilde
 
-__all__ = ["B1", "B2", "G", "H", "L", "Q", "rotation_rows", "scaled_rotation"]
+__all__ = ["B1", "B2", "G", "H", "L", "Q", "scaled_rotation"]
 
 
 # --- for kernels: tuples --------------------------------------------------------------------------
@@ -200,9 +200,3 @@ def Q(p: np.ndarray) -> np.ndarray:
     :math:`Q^{-1} = Q^T / (4|p|^2)`.
     """
     return 2 * np.vstack([p, L(p)])
-
-
-def rotation_rows(p: np.ndarray) -> np.ndarray:
-    """Return the directors R e_k, (3, 3) row by row, of a quaternion of any length."""
-    made: np.ndarray = scaled_rotation(p).T / np.dot(p, p)
-    return made

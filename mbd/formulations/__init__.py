@@ -13,6 +13,8 @@ __all__ = ["NAMES", "named"]
 _WHERE = {
     "so3": ("so3", "SO3"),
     "directors": ("directors", "DIRECTORS"),
+    "euler_parameters": ("euler_parameters", "EULER_PARAMETERS"),
+    "scalable": ("scalable", "SCALABLE"),
     "point": ("point", "POINT"),
 }
 NAMES = tuple(n for n in _WHERE if n != "point")  # what a rigid body may have

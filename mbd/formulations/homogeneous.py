@@ -1,0 +1,351 @@
+r"""Floor 1. What all bodies on a quaternion of any length share: faces, inertia, test maps.
+
+:math:`q = (r, p)`, :math:`v = \dot q`, directors :math:`d_k = A(p) e_k` of length
+:math:`|p|^2`. With :math:`P_{ck}` the component c of the force on director k and N(P) the symmetric
+matrix with :math:`\sum_k f_k\cdot d_k = p^T N p`, everything is polynomial:
+
+.. math:: Y^T f = (f_0, z), \quad z = 2 N(P) p, \qquad \text{curvature } 2N(P),
+
+and the inertia of the mass matrix W is that of the face forces
+:math:`\ddot A E + \ddot r (m\rho_c)^T`, :math:`\ddot A = 2A(p, \ddot p) + 2A(\dot p, \dot p)`.
+The rotational rows may be tested by
+
+- :math:`z`, virtual work (``WORK``): :math:`Z = Y`;
+- :math:`\Pi z`, :math:`\Pi = p^Tp I - pp^T` (``MOMENT``): the test map
+  :math:`B_1 = -2A\tilde u L` of a moment about the origin, orthogonal to p;
+- :math:`\tfrac12 L z` (``BODY``): three rows, the moment in body axes.
+
+References
+----------
+.. [1] Sherif, Nachbagauer, Steiner, Nonlinear Dynamics 81 (2015).
+.. [2] Moeller, Glocker, Multibody System Dynamics 27 (2012).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mbd.algebra.jit import jit
+from mbd.algebra.memory import DIRECTOR, GX, OWN, TRANSLATION, W_G, W_K, W_M
+from mbd.algebra.quaternions import (
+    H,
+    bilinear,
+    columns,
+    dot4,
+    form,
+    load4,
+    mix4,
+    slopes,
+    store_columns,
+    times_form,
+    times_L,
+)
+from mbd.algebra.rotations import quaternion_from_matrix
+from mbd.algebra.vec import (
+    add_identity,
+    dot,
+    load3,
+    load9,
+    mat_mat,
+    mat_plus,
+    mat_vec,
+    minus,
+    outer,
+    plus,
+    store3,
+    times,
+)
+from mbd.formulations.formulation import Formulation
+
+__all__ = ["BODY", "MOMENT", "WORK", "formulation"]
+
+WORK, MOMENT, BODY = 0, 1, 2
+
+
+def constants(mass: float, center: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return (m, m rho_c, E, J): second moments and inertia about the origin, body axes."""
+    J = np.trace(second) * np.eye(3) - second
+    return np.concatenate([[mass], mass * center, second.ravel(), J.ravel()])
+
+
+def initial(
+    position: np.ndarray, rotation: np.ndarray, velocity: np.ndarray, omega: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return (r, p) at unit length and the rates, (omega, 0) p / 2."""
+    p = quaternion_from_matrix(rotation)
+    rate = 0.5 * H(rotation.T @ omega) @ p  # L^T w = H(w) p
+    return np.concatenate([position, p]), np.concatenate([velocity, rate])
+
+
+@jit
+def retract(F: Any, q0: int, d: int, q: int) -> None:
+    """Write q0 + d."""
+    for i in range(7):
+        F[q + i] = F[q0 + i] + F[d + i]
+
+
+@jit
+def face(F: Any, q: int, y: int) -> None:
+    """Write r and the columns of A(p)."""
+    p = load4(F, q + 3)
+    store3(F, y, load3(F, q))
+    store_columns(F, y + 3, bilinear(p, p))
+
+
+@jit
+def face_velocity(F: Any, q: int, y: int, v: int, yd: int) -> None:
+    """Write the rates, 2 A(p, p')."""
+    A = bilinear(load4(F, q + 3), load4(F, v + 3))
+    store3(F, yd, load3(F, v))
+    store_columns(F, yd + 3, mat_plus(A, 1.0, A))
+
+
+@jit
+def second_rate(p: Any, pd: Any, pdd: Any) -> Any:
+    """Return the second time derivative of A(p)."""
+    half = mat_plus(bilinear(p, pdd), 1.0, bilinear(pd, pd))
+    return mat_plus(half, 1.0, half)
+
+
+@jit
+def face_acceleration(F: Any, q: int, y: int, v: int, a: int, ydd: int) -> None:
+    """Write the second rates."""
+    store3(F, ydd, load3(F, a))
+    A = second_rate(load4(F, q + 3), load4(F, v + 3), load4(F, a + 3))
+    store_columns(F, ydd + 3, A)
+
+
+@jit
+def own_rates(F: Any, q: int, y: int, yd: int, ydd: int, rate: int, second: int) -> None:
+    """Write both derivatives of (s - 1)/2 from those of the directors, of length s = |p|^2."""
+    p = load4(F, q + 3)
+    s = dot4(p, p)
+    first, both = 0.0, 0.0
+    for k in range(3, 12, 3):
+        d, dd, ddd = load3(F, y + k), load3(F, yd + k), load3(F, ydd + k)
+        first += dot(d, dd)
+        both += dot(dd, dd) + dot(d, ddd)
+    sd = first / (3 * s)
+    F[rate] = 0.5 * sd
+    F[second] = 0.5 * (both / 3 - sd * sd) / s
+
+
+@jit
+def no_rates(F: Any, q: int, y: int, yd: int, ydd: int, rate: int, second: int) -> None:
+    """No own rows."""
+
+
+@jit
+def tested(which: int, p: Any, z: Any) -> Any:
+    """Return the rotational rows (4) of a face force with z = 2 N p."""
+    if which == WORK:
+        return z
+    if which == MOMENT:
+        return mix4(dot4(p, p), z, -dot4(p, z), p)
+    w = times_L(p, z)
+    return 0.0, 0.5 * w[0], 0.5 * w[1], 0.5 * w[2]
+
+
+@jit
+def tested_slope(which: int, p: Any, z: Any, j: int) -> Any:
+    """Return the derivative of `tested` by p_j with z held."""
+    if which == WORK:
+        return 0.0, 0.0, 0.0, 0.0
+    if which == MOMENT:
+        d = mix4(2 * p[j], z, -z[j], p)
+        pz = dot4(p, z)
+        return (
+            d[0] - (pz if j == 0 else 0.0), d[1] - (pz if j == 1 else 0.0),
+            d[2] - (pz if j == 2 else 0.0), d[3] - (pz if j == 3 else 0.0),
+        )  # fmt: skip
+    # L(p) z = -L(z) p
+    if j == 0:
+        return 0.0, 0.5 * z[1], 0.5 * z[2], 0.5 * z[3]
+    if j == 1:
+        return 0.0, -0.5 * z[0], 0.5 * z[3], -0.5 * z[2]
+    if j == 2:
+        return 0.0, -0.5 * z[3], -0.5 * z[0], 0.5 * z[1]
+    return 0.0, 0.5 * z[2], -0.5 * z[1], -0.5 * z[0]
+
+
+def _residual(inertia: int, force: int, reduced: bool, row: bool) -> Any:
+    @jit
+    def residual(
+        F: Any, par: int, q: int, y: int, v: int, a: int, f: int, x: int, s: float
+    ) -> None:
+        """Write s (tested inertia + tested face forces less weight + own row p lam)."""
+        p, pd = load4(F, q + 3), load4(F, v + 3)
+        g, mc = load3(F, GX), load3(F, par + 1)
+        A = second_rate(p, pd, load4(F, a + 3))
+        u = load3(F, a)
+        r = plus(times(F[par], minus(u, g)), plus(mat_vec(A, mc), load3(F, f)))
+        store3(F, x, times(s, r))
+        Pi = mat_plus(mat_mat(A, load9(F, par + 4)), 1.0, outer(u, mc))
+        Pf = mat_plus(columns(F, f + 3), -1.0, outer(g, mc))
+        if inertia == force:
+            z = times_form(mat_plus(Pi, 1.0, Pf), p)
+            t = tested(inertia, p, mix4(1.0, z, 1.0, z))
+        else:
+            zi, zf = times_form(Pi, p), times_form(Pf, p)
+            zi, zf = mix4(1.0, zi, 1.0, zi), mix4(1.0, zf, 1.0, zf)
+            t = mix4(1.0, tested(inertia, p, zi), 1.0, tested(force, p, zf))
+        if reduced:
+            w = times_L(p, pd)
+            t = mix4(1.0, t, -8 * dot(w, mat_vec(load9(F, par + 13), w)), p)
+        if row:
+            lam = F[a + 7]
+            t = (t[0] + lam, t[1], t[2], t[3]) if inertia == BODY else mix4(1.0, t, lam, p)
+            F[x + 7] = 0.5 * dot4(p, p) - 0.5
+        for i in range(4):
+            F[x + 3 + i] = s * t[i]
+
+    return residual
+
+
+def _tangent(inertia: int, force: int, reduced: bool, row: bool) -> Any:
+    @jit
+    def tangent(
+        F: Any, par: int, q: int, y: int, v: int, a: int, f: int, d: int, S: int, ld: int
+    ) -> None:
+        """Add w_M M + w_G G + w_K (K + C) and the own row.
+
+        The face forces of inertia are quadratic: their weighted derivative by p_j is 2 A(x, e_j) E
+        with x = w_M p + 2 w_G p' + w_K p''.
+        """
+        wM, wG, wK = F[W_M], F[W_G], F[W_K]
+        p, pd, pdd = load4(F, q + 3), load4(F, v + 3), load4(F, a + 3)
+        g, mc, u = load3(F, GX), load3(F, par + 1), load3(F, a)
+        E = load9(F, par + 4)
+        Pi = mat_plus(mat_mat(second_rate(p, pd, pdd), E), 1.0, outer(u, mc))
+        Pf = mat_plus(columns(F, f + 3), -1.0, outer(g, mc))
+        if inertia == force:
+            Pi = mat_plus(Pi, 1.0, Pf)
+        Ni = form(Pi)
+        zi = times_form(Pi, p)
+        zi = mix4(1.0, zi, 1.0, zi)
+        Nf = form(Pf)
+        zf = times_form(Pf, p)
+        zf = mix4(1.0, zf, 1.0, zf)
+        X = slopes(mix4(2.0, mix4(wM, p, 2 * wG, pd), 2 * wK, pdd))
+        B = slopes(p)
+        eccentric = mc[0] != 0.0 or mc[1] != 0.0 or mc[2] != 0.0
+        lam = F[a + 7] if row else 0.0
+        w, wd = times_L(p, pd), load9(F, par + 13)
+        Jw = mat_vec(wd, w)
+        kappa, pull = 8 * dot(w, Jw), (0.0, 0.0, 0.0, 0.0)
+        if reduced:  # derivative of kappa, 16 (J L p')^T (w_G L(p) - w_K L(p'))
+            o = mix4(wG, p, -wK, pd)
+            pull = (
+                -16 * (o[1] * Jw[0] + o[2] * Jw[1] + o[3] * Jw[2]),
+                16 * (o[0] * Jw[0] - o[3] * Jw[1] + o[2] * Jw[2]),
+                16 * (o[3] * Jw[0] + o[0] * Jw[1] - o[1] * Jw[2]),
+                16 * (-o[2] * Jw[0] + o[1] * Jw[1] + o[0] * Jw[2]),
+            )
+        add_identity(F, S, ld, wM * F[par])
+        pp = S + 3 * ld + 3
+        for j in range(4):
+            z = times_form(mat_mat(X[j], E), p)
+            column = tested(inertia, p, mix4(2.0, z, 2 * wK, Ni[j]))
+            column = mix4(1.0, column, wK, tested_slope(inertia, p, zi, j))
+            if inertia != force:
+                more = mix4(2.0, tested(force, p, Nf[j]), 1.0, tested_slope(force, p, zf, j))
+                column = mix4(1.0, column, wK, more)
+            if reduced:
+                column = mix4(1.0, column, -pull[j], p)
+            for i in range(4):
+                F[pp + i * ld + j] += column[i]
+            diagonal = 0.0 if inertia == BODY else wK * lam
+            if reduced:
+                diagonal -= wK * kappa
+            F[pp + j * ld + j] += diagonal
+            if eccentric:
+                c = mat_vec(X[j], mc)
+                for i in range(3):
+                    F[S + i * ld + 3 + j] += c[i]
+        if eccentric:
+            b0, b1 = mat_vec(B[0], mc), mat_vec(B[1], mc)
+            b2, b3 = mat_vec(B[2], mc), mat_vec(B[3], mc)
+            for i in range(3):
+                column = tested(inertia, p, (b0[i], b1[i], b2[i], b3[i]))
+                for j in range(4):
+                    F[pp - 3 + j * ld + i] += 2 * wM * column[j]
+        if row:
+            for i in range(4):
+                F[S + 7 * ld + 3 + i] += p[i]
+                if inertia != BODY:
+                    F[pp + i * ld + 4] += p[i]
+            if inertia == BODY:
+                F[pp + 4] += 1.0
+
+    return tangent
+
+
+def _maps(force: int) -> Any:
+    @jit
+    def maps(
+        F: Any, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int, rate: int, PV: int
+    ) -> None:
+        """Write w (x) I and 2 A(p, e_j) u of the trial, their tested combinations as test map."""
+        p, u = load4(F, q + 3), load3(F, w + 1)
+        B = slopes(p)
+        for i in range(3):
+            for j in range(3):
+                value = F[w] if i == j else 0.0
+                F[P + 3 * i + j] = value
+                F[PT + 3 * i + j] = value
+                F[PV + 3 * i + j] = value
+                if rate:
+                    F[DP + 3 * i + j] = 0.0
+        for j in range(4):
+            b = times(2.0, mat_vec(B[j], u))
+            store3(F, PT + 9 + 3 * j, b)
+            store3(F, PV + 9 + 3 * j, b)
+            store3(F, P + 9 + 3 * j, b)
+        if force != WORK:
+            for i in range(3):
+                z = (F[PT + 9 + i], F[PT + 12 + i], F[PT + 15 + i], F[PT + 18 + i])
+                t = tested(force, p, z)
+                for j in range(4):
+                    F[P + 9 + 3 * j + i] = t[j]
+        if rate:
+            D = slopes(load4(F, v + 3))
+            for j in range(4):
+                store3(F, DP + 9 + 3 * j, times(2.0, mat_vec(D[j], u)))
+
+    return maps
+
+
+def formulation(
+    name: str,
+    *,
+    inertia: int = WORK,
+    force: int = WORK,
+    reduced: bool = False,
+    row: bool = True,
+) -> Formulation:
+    """Return a formulation on (r, p): how inertia and forces are tested, with the own row or free.
+
+    ``reduced`` takes the part along p out of the gyroscopic moment.
+    """
+    return Formulation(
+        name=name,
+        velocities=("x", "y", "z", "p0", "p1", "p2", "p3"),
+        velocity_kinds=(TRANSLATION,) * 3 + (DIRECTOR,) * 4,
+        own_rows=("|p|",) if row else (),
+        own_kinds=(OWN,) if row else (),
+        n_q=7,
+        axes=True,
+        constants=constants,
+        initial=initial,
+        retract=retract,
+        face=face,
+        face_velocity=face_velocity,
+        face_acceleration=face_acceleration,
+        residual=_residual(inertia, force, reduced, row),
+        tangent=_tangent(inertia, force, reduced, row),
+        maps=_maps(force),
+        own_rates=own_rates if row else no_rates,
+        galerkin=inertia == force == WORK,
+    )

@@ -1,0 +1,328 @@
+r"""Floor 1. ``scalable``: a quaternion of any length turns and scales the body.
+
+:math:`\xi = r + sR\varrho`, :math:`s = |A|^2`: directors of length s. Seven degrees of freedom; the
+row :math:`\tfrac12(|A|^2 - 1)` makes the body rigid, without it the body breathes.
+
+- ``velocities="rates"``: :math:`v = \dot q`, Lagrange's equations of the homogeneous map
+  (`homogeneous.py`), the same as ``euler_parameters`` in its default form.
+- ``velocities="u"``: :math:`u = (\dot r, \nu, \omega) = Q\dot q`, :math:`\nu = \dot s`,
+  :math:`\omega` s times the angular velocity in body axes, :math:`\dot d_k = R(\nu e_k +
+  \omega\times e_k)`. About the centre of mass
+
+  .. math:: m\dot v = F, \quad
+            \tfrac12 tr\Theta\,\dot\nu - \omega^T\Theta\omega/s + \tfrac12\lambda = c_S, \quad
+            \Theta\dot\omega + (\nu I + \tilde\omega)\Theta\omega / s = M_S .
+
+  Increments :math:`(\delta r, \delta_\nu, \delta_\omega)` follow the flow of constant u,
+
+  .. math:: s = s_n + \delta_\nu, \quad
+            A = \sqrt{s/s_n}\, A_n \exp(\tfrac12\theta), \quad
+            \theta = \kappa\delta_\omega, \quad \kappa = \ln(s/s_n)/\delta_\nu,
+
+  with the tangent operator (right Jacobian :math:`T(-\theta)` of the rotation)
+
+  .. math:: T = \begin{bmatrix} 1 & 0 \\ s\kappa'\delta_\omega & s\kappa T(-\theta)
+                \end{bmatrix}, \qquad s\kappa' = (1 - s\kappa)/\delta_\nu .
+
+  (The increment :math:`A_n + Q^{-1}\Delta` has a simpler T, but its length grows with the square
+  of the step: first order for the free body.)
+
+The row has the gradient A (in u: one half), so that
+:math:`\lambda = 2(\omega^T\Theta\omega/|A|^2 + c_S) = -2\lambda_{MG}` with the multiplier of the
+row :math:`|A|^2 - 1` of the paper, there on the right-hand side.
+
+References
+----------
+.. [1] Moeller, Glocker, Rigid body dynamics with a scalable body, quaternions and perfect
+   constraints, Multibody System Dynamics 27 (2012).
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from mbd.algebra.jit import jit
+from mbd.algebra.memory import DIRECTOR, GX, OWN, ROTATION, TRANSLATION, W_G, W_K, W_M
+from mbd.algebra.quaternions import bilinear, columns, dot4, load4, store_columns
+from mbd.algebra.rotations import quaternion_from_matrix
+from mbd.algebra.so3 import quaternion_exp, quaternion_product, tangent
+from mbd.algebra.vec import (
+    add_identity,
+    cross,
+    load3,
+    load9,
+    mat_mat,
+    mat_plus,
+    mat_vec,
+    minus,
+    outer,
+    plus,
+    store3,
+    tilde,
+    tilde_mat,
+    times,
+    vec_mat,
+)
+from mbd.formulations.formulation import Formulation
+from mbd.formulations.homogeneous import (
+    constants,
+    face,
+    formulation,
+    no_rates,
+    own_rates,
+)
+
+__all__ = ["SCALABLE", "Scalable"]
+
+_SMALL = 1e-2  # below it nine terms of the series are exact to round-off
+
+
+def initial(
+    position: np.ndarray, rotation: np.ndarray, velocity: np.ndarray, omega: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return (r, A) at unit length and (velocity, 0, angular velocity in body axes)."""
+    q = np.concatenate([position, quaternion_from_matrix(rotation)])
+    return q, np.concatenate([velocity, [0.0], rotation.T @ omega])
+
+
+@jit
+def stretch(z: float) -> Any:
+    """Return f = -ln(1 - z)/z and (1 - f)/z."""
+    if abs(z) < _SMALL:
+        f, g = 0.0, 0.0
+        for k in range(10, 1, -1):
+            f = f * z + 1.0 / (k - 1)
+            g = g * z + 1.0 / k
+        return f, -g
+    f = -math.log1p(-z) / z
+    return f, (1.0 - f) / z
+
+
+@jit
+def retract(F: Any, q0: int, d: int, q: int) -> None:
+    """Write r + d_r and A_n turned and scaled along the flow."""
+    store3(F, q, plus(load3(F, q0), load3(F, d)))
+    A = load4(F, q0 + 3)
+    s0 = dot4(A, A)
+    s = s0 + F[d + 3]
+    f, _ = stretch(F[d + 3] / s)
+    A = quaternion_product(A, quaternion_exp(times(f / s, load3(F, d + 4))))
+    # the length is set, not accumulated
+    scale = math.sqrt(s / dot4(A, A))
+    for i in range(4):
+        F[q + 3 + i] = scale * A[i]
+
+
+@jit
+def pose(F: Any, q: int) -> Any:
+    """Return s and the rotation matrix R."""
+    A = load4(F, q + 3)
+    s = dot4(A, A)
+    D = bilinear(A, A)
+    return s, mat_plus((0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0), 1.0 / s, D)
+
+
+@jit
+def spread9(a: float, w: Any) -> Any:
+    """Return a I + tilde(w)."""
+    return a, -w[2], w[1], w[2], a, -w[0], -w[1], w[0], a
+
+
+@jit
+def body_acceleration(s: float, nu: float, w: Any, nud: float, wd: Any) -> Any:
+    """Return nu' I + w'~ + w~ (nu I + w~)/s: second rates of the directors in body axes."""
+    return mat_plus(spread9(nud, wd), 1.0 / s, tilde_mat(w, spread9(nu, w)))
+
+
+@jit
+def face_velocity(F: Any, q: int, y: int, v: int, yd: int) -> None:
+    """Write the velocity of the origin and R (nu I + w~)."""
+    _, R = pose(F, q)
+    store3(F, yd, load3(F, v))
+    store_columns(F, yd + 3, mat_mat(R, spread9(F[v + 3], load3(F, v + 4))))
+
+
+@jit
+def face_acceleration(F: Any, q: int, y: int, v: int, a: int, ydd: int) -> None:
+    """Write the acceleration of the origin and of the directors."""
+    s, R = pose(F, q)
+    B = body_acceleration(s, F[v + 3], load3(F, v + 4), F[a + 3], load3(F, a + 4))
+    store3(F, ydd, load3(F, a))
+    store_columns(F, ydd + 3, mat_mat(R, B))
+
+
+@jit
+def moments(P: Any) -> Any:
+    """Return trace and sum of e_k x (column k): virial and moment of director forces P."""
+    return P[0] + P[4] + P[8], P[7] - P[5], P[2] - P[6], P[3] - P[1]
+
+
+@jit
+def turned_back(R: Any, X: Any) -> Any:
+    """Return R^T X."""
+    return (
+        *vec_mat((R[0], R[3], R[6]), X), *vec_mat((R[1], R[4], R[7]), X),
+        *vec_mat((R[2], R[5], R[8]), X),
+    )  # fmt: skip
+
+
+@jit
+def operator(F: Any, q: int, d: int) -> Any:
+    """Return s kappa' d_w and s kappa T(-theta) of the tangent operator."""
+    A = load4(F, q + 3)
+    s = dot4(A, A)
+    f, g = stretch(F[d + 3] / s)
+    w = load3(F, d + 4)
+    J = tangent(times(-f / s, w))
+    return times(g / s, w), mat_plus(J, f - 1.0, J)
+
+
+def _residual(rigid: bool) -> Any:
+    @jit
+    def residual(
+        F: Any, par: int, q: int, y: int, v: int, a: int, f: int, x: int, s: float
+    ) -> None:
+        """Write s (inertia + face forces less weight + own row), rotation in body axes."""
+        size, R = pose(F, q)
+        B = body_acceleration(size, F[v + 3], load3(F, v + 4), F[a + 3], load3(F, a + 4))
+        mc, u = load3(F, par + 1), minus(load3(F, a), load3(F, GX))
+        r = plus(times(F[par], u), plus(mat_vec(R, mat_vec(B, mc)), load3(F, f)))
+        store3(F, x, times(s, r))
+        X = mat_plus(columns(F, f + 3), 1.0, outer(u, mc))
+        t = moments(mat_plus(mat_mat(B, load9(F, par + 4)), 1.0, turned_back(R, X)))
+        for i in range(4):
+            F[x + 3 + i] = s * t[i]
+        if rigid:
+            F[x + 3] += 0.5 * s * F[a + 7]
+            F[x + 7] = 0.5 * size - 0.5
+
+    return residual
+
+
+def _tangent(rigid: bool) -> Any:
+    @jit
+    def add_tangent(
+        F: Any, par: int, q: int, y: int, v: int, a: int, f: int, d: int, S: int, ld: int
+    ) -> None:
+        """Add w_M M + w_G G + w_K (K + C) T column by column, and the own row."""
+        wM, wG, wK = F[W_M], F[W_G], F[W_K]
+        s, R = pose(F, q)
+        nu, w = F[v + 3], load3(F, v + 4)
+        B = body_acceleration(s, nu, w, F[a + 3], load3(F, a + 4))
+        mc, u, E = load3(F, par + 1), minus(load3(F, a), load3(F, GX)), load9(F, par + 4)
+        X = turned_back(R, mat_plus(columns(F, f + 3), 1.0, outer(u, mc)))
+        V = spread9(nu, w)
+        WV, Bc = tilde_mat(w, V), mat_vec(B, mc)
+        low, J = operator(F, q, d)
+        add_identity(F, S, ld, wM * F[par])
+        for j in range(4):
+            if j == 0:
+                e, turn = (0.0, 0.0, 0.0), low
+                C = mat_plus(spread9(wM, e), wG / s, tilde(w))
+                C = mat_plus(C, -wK / (s * s), WV)
+            else:
+                e = (1.0 if j == 1 else 0.0, 1.0 if j == 2 else 0.0, 1.0 if j == 3 else 0.0)
+                turn = mat_vec(J, e)
+                U = tilde(e)
+                half = mat_plus(tilde_mat(e, V), 1.0, tilde_mat(w, U))
+                C = mat_plus(spread9(0.0, times(wM, e)), wG / s, half)
+            t = moments(mat_plus(mat_mat(C, E), -wK / s, tilde_mat(turn, X)))
+            r = mat_vec(R, plus(mat_vec(C, mc), times(wK / s, cross(turn, Bc))))
+            for i in range(3):
+                F[S + i * ld + 3 + j] += r[i]
+            for i in range(4):
+                F[S + (3 + i) * ld + 3 + j] += t[i]
+        Rc = mat_vec(R, mc)
+        for i in range(3):
+            t = cross(mc, (R[3 * i], R[3 * i + 1], R[3 * i + 2]))
+            F[S + 3 * ld + i] += wM * Rc[i]
+            for j in range(3):
+                F[S + (4 + j) * ld + i] += wM * t[j]
+        if rigid:
+            F[S + 7 * ld + 3] += 0.5
+            F[S + 3 * ld + 7] += 0.5
+
+    return add_tangent
+
+
+@jit
+def maps(
+    F: Any, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int, rate: int, PV: int
+) -> None:
+    """Write w0 I and the rows R u, R (e_j x u); T^T of them; T^T R (e_j x (nu u + w x u))/s."""
+    s, R = pose(F, q)
+    u, nu, omega = load3(F, w + 1), F[v + 3], load3(F, v + 4)
+    low, J = operator(F, q, d)
+    for i in range(3):
+        for j in range(3):
+            value = F[w] if i == j else 0.0
+            F[P + 3 * i + j] = value
+            F[PT + 3 * i + j] = value
+            if rate:
+                F[DP + 3 * i + j] = 0.0
+    Ru = mat_vec(R, u)
+    store3(F, P + 9, Ru)
+    store3(F, PT + 9, plus(Ru, mat_vec(R, cross(low, u))))
+    moved = times(1.0 / s, plus(times(nu, u), cross(omega, u)))
+    if rate:
+        store3(F, DP + 9, mat_vec(R, cross(low, moved)))
+    for j in range(3):
+        e = (1.0 if j == 0 else 0.0, 1.0 if j == 1 else 0.0, 1.0 if j == 2 else 0.0)
+        turn = mat_vec(J, e)
+        store3(F, P + 12 + 3 * j, mat_vec(R, cross(e, u)))
+        store3(F, PT + 12 + 3 * j, mat_vec(R, cross(turn, u)))
+        if rate:
+            store3(F, DP + 12 + 3 * j, mat_vec(R, cross(turn, moved)))
+
+
+@cache
+def Scalable(*, rigid: bool = True, velocities: str = "rates") -> Formulation:
+    """Return the formulation of a scalable body.
+
+    Parameters
+    ----------
+    rigid : bool
+        Whether a row holds the length of the quaternion at one; otherwise the body breathes.
+    velocities : {"rates", "u"}
+        The rates of the coordinates, or velocity, rate of scale and angular velocity times scale.
+
+    Examples
+    --------
+    >>> import mbd
+    >>> balloon = mbd.Scalable(rigid=False, velocities="u")
+    >>> mbd.RigidBody("b", mass=1.0, inertia=(1, 1, 1), formulation=balloon).formulation.n_own
+    0
+    """
+    if velocities not in ("rates", "u"):
+        raise ValueError(f"Scalable: velocities must be 'rates' or 'u', got {velocities!r}")
+    words = [] if velocities == "rates" else ["u"]
+    words += [] if rigid else ["free"]
+    name = "scalable" + (f" ({', '.join(words)})" if words else "")
+    if velocities == "rates":
+        return formulation(name, row=rigid)
+    return Formulation(
+        name=name,
+        velocities=("x", "y", "z", "scale", "theta_1", "theta_2", "theta_3"),
+        velocity_kinds=(TRANSLATION,) * 3 + (DIRECTOR,) + (ROTATION,) * 3,
+        own_rows=("|p|",) if rigid else (),
+        own_kinds=(OWN,) if rigid else (),
+        n_q=7,
+        axes=True,
+        constants=constants,
+        initial=initial,
+        retract=retract,
+        face=face,
+        face_velocity=face_velocity,
+        face_acceleration=face_acceleration,
+        residual=_residual(rigid),
+        tangent=_tangent(rigid),
+        maps=maps,
+        own_rates=own_rates if rigid else no_rates,
+    )
+
+
+SCALABLE = Scalable()
