@@ -65,6 +65,8 @@ class Formulation:
         ``(F, q, y, yd, ydd, rate, second)``: first and second time derivative of the own rows.
     galerkin : bool
         Whether virtual displacements are taken as velocities are, Z = Y.
+    rigid : bool
+        False if the body may change its scale: its directors are orthogonal, of one length.
     """
 
     name: str
@@ -85,6 +87,7 @@ class Formulation:
     maps: Law
     own_rates: Law
     galerkin: bool = True
+    rigid: bool = True
 
     @property
     def n_v(self) -> int:

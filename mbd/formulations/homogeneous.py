@@ -348,4 +348,5 @@ def formulation(
         maps=_maps(force),
         own_rates=own_rates if row else no_rates,
         galerkin=inertia == force == WORK,
+        rigid=row,
     )

@@ -322,6 +322,7 @@ def Scalable(*, rigid: bool = True, velocities: str = "rates") -> Formulation:
         tangent=_tangent(rigid),
         maps=maps,
         own_rates=own_rates if rigid else no_rates,
+        rigid=rigid,
     )
 
 

@@ -61,7 +61,16 @@ class BodyHistory:
     def rotation(self) -> np.ndarray:
         """Rotation matrices (n, 3, 3), body to inertial."""
         self._axes("rotation")
-        return np.swapaxes(self.y[:, 1:], 1, 2)
+        directors = np.swapaxes(self.y[:, 1:], 1, 2)
+        return directors if self.body.formulation.rigid else directors / self.scale[:, None, None]
+
+    @property
+    def scale(self) -> np.ndarray:
+        """Length of the directors (n,): one, but of a body that breathes."""
+        self._axes("scale")
+        if self.body.formulation.rigid:
+            return np.ones(len(self.y))
+        return np.asarray(np.linalg.norm(self.y[:, 1:], axis=2).mean(1))
 
     @property
     def quaternion(self) -> np.ndarray:
@@ -75,7 +84,8 @@ class BodyHistory:
     def angular_velocity(self) -> np.ndarray:
         """Angular velocity [rad/s], inertial axes."""
         self._axes("angular velocity")
-        return angular_velocity(self.y[:, 1:], self.yd[:, 1:])
+        omega = angular_velocity(self.y[:, 1:], self.yd[:, 1:])
+        return omega if self.body.formulation.rigid else omega / self.scale[:, None] ** 2
 
     @property
     def angular_velocity_body(self) -> np.ndarray:
@@ -86,7 +96,13 @@ class BodyHistory:
     def angular_acceleration(self) -> np.ndarray:
         """Angular acceleration [rad/s^2], inertial axes."""
         self._axes("angular acceleration")
-        return angular_velocity(self.y[:, 1:], self.ydd[:, 1:])
+        alpha = angular_velocity(self.y[:, 1:], self.ydd[:, 1:])
+        if self.body.formulation.rigid:
+            return alpha
+        # d = s R e: the sum is s^2 alpha + 2 s s' omega, and d . d' is s s'
+        grow = np.einsum("nkc,nkc->n", self.y[:, 1:], self.yd[:, 1:]) / 3
+        alpha -= 2 * grow[:, None] * self.angular_velocity
+        return alpha / self.scale[:, None] ** 2
 
     def at(self, point: Any) -> PointHistory:
         """Return the history of a point given in body axes [m]."""
