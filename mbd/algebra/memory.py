@@ -26,9 +26,11 @@ N_STEPS, RECORD, RECORD_EVERY, N_RECORDED, RECORD_SIZE = 31, 32, 33, 34, 35
 MAX_ITER, HAVE_FACTOR, HISTORY, PROJECT = 36, 37, 38, 39
 MATRIX, MATRIX_SIZE = 41, 42  # the fronts, one stretch of F
 N_EVALUATE, VN, FULL_NEWTON, SMALL_PIVOTS, N_PREDICTED, XS, LINEAR = 43, 44, 45, 46, 47, 48, 49
+PHASE = 64  # which evaluation of a conserving step this is
+ORDINARY, START, MIDDLE, END = 0, 1, 2, 3
 # stages: pointer to pairs (address, record) and their number
 PLACE, FORCES, RESIDUAL, MAPS, TANGENT, RATES, ACCEPT = 50, 52, 54, 56, 58, 60, 62
-I_HEADER = 64
+I_HEADER = 72
 
 # --- F: numbers of the step ----------------------------------------------------------------------
 T, H = 0, 1

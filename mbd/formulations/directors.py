@@ -168,4 +168,5 @@ DIRECTORS = Formulation(
     tangent=tangent,
     maps=maps,
     own_rates=own_rates,
+    linear=True,
 )

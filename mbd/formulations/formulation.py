@@ -65,6 +65,8 @@ class Formulation:
         ``(F, q, y, yd, ydd, rate, second)``: first and second time derivative of the own rows.
     galerkin : bool
         Whether virtual displacements are taken as velocities are, Z = Y.
+    linear : bool
+        Whether q is a vector on which the face depends linearly (then rows are quadratic in q).
     rigid : bool
         False if the body may change its scale: its directors are orthogonal, of one length.
     """
@@ -88,6 +90,7 @@ class Formulation:
     own_rates: Law
     galerkin: bool = True
     rigid: bool = True
+    linear: bool = False
 
     @property
     def n_v(self) -> int:

@@ -105,4 +105,5 @@ POINT = Formulation(
     tangent=tangent,
     maps=maps,
     own_rates=own_rates,
+    linear=True,
 )

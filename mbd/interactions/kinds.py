@@ -37,6 +37,8 @@ class Kind:
         Runs once after every accepted step, for elements with a memory.
     damped : bool
         Whether forces depend on velocities (then the maps of the velocity are formed).
+    room : int
+        Numbers behind the element's own that its kernels may write.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Kind:
     rates: Any = None
     accept: Any = None
     damped: bool = False
+    room: int = 0
 
     @property
     def size(self) -> int:

@@ -32,11 +32,42 @@ __all__ = ["ANGLE", "DOT", "LENGTH", "OFFSET", "SQUARE", "TWIST", "Measure"]
 XA, XD, GRAD, NORMAL, HESS, HXD, LAW_IN, LAW_OUT, KAPPA = 0, 12, 24, 36, 48, 64, 76, 80, 84
 
 
+@jit
+def keep_gradient(F: Any, s: int, u: float, first: float, last: float) -> None:
+    """Leave the gradient at the midpoint: exact for measures bilinear in the vectors."""
+
+
+@jit
+def length_secant(F: Any, s: int, u: float, first: float, last: float) -> None:
+    """Scale d/|d| to d/mean: of the square of the length the midpoint gradient is the secant."""
+    mean = 0.5 * (first + last)
+    if mean > 1e-12:
+        for i in range(GRAD, GRAD + 6):
+            F[s + i] *= u / mean
+
+
+@jit
+def angle_secant(F: Any, s: int, u: float, first: float, last: float) -> None:
+    """With c = cos u, s = sin u bilinear: u1 - u0 = w (-sin m (c1 - c0) + cos m (s1 - s0)).
+
+    Here m is the mean angle and w = (d/2) / sin(d/2) with the turn d of the step.
+    """
+    mean, half = 0.5 * (first + last), 0.5 * (last - first)
+    w = half / math.sin(half) if abs(half) > 1e-4 else 1.0 + half * half / 6
+    c, t = -w * math.sin(mean), w * math.cos(mean)
+    a1, a2, b = load3(F, s), load3(F, s + 3), load3(F, s + 6)
+    store3(F, s + GRAD, times(c, b))
+    store3(F, s + GRAD + 3, times(t, b))
+    store3(F, s + GRAD + 6, plus(times(c, a1), times(t, a2)))
+
+
 @dataclass(frozen=True, eq=False)
 class Measure:
-    """A scalar of faces.
+    r"""A scalar of faces.
 
     ``law(F, s)`` reads the vectors at F[s + XA], writes gradient, n, h and kappa, returns u.
+    ``secant(F, s, u, first, last)`` turns the gradient at the midpoint of a step into one with
+    :math:`g\cdot(x_1 - x_0) = u_1 - u_0`; that of a bilinear measure has the property as it is.
     ``pairs`` are the (a, b) with a Hessian of their own (h or, if ``curved``, all).
     """
 
@@ -46,6 +77,7 @@ class Measure:
     law: Callable[..., Any]
     curved: bool = False
     periodic: bool = False
+    secant: Callable[..., Any] = keep_gradient
 
     @property
     def all_pairs(self) -> tuple[tuple[int, int], ...]:
@@ -162,6 +194,10 @@ def _both(*pairs: tuple[int, int]) -> tuple[tuple[int, int], ...]:
 DOT = Measure("dot", 2, _both((0, 1)), dot_law)
 OFFSET = Measure("offset", 3, _both((0, 1), (0, 2)), offset_law)
 SQUARE = Measure("square", 2, _both((0, 0), (1, 1), (0, 1)), square_law)
-LENGTH = Measure("length", 2, _both((0, 0), (1, 1), (0, 1)), length_law, curved=True)
-ANGLE = Measure("angle", 3, _both((0, 2), (1, 2)), angle_law, curved=True, periodic=True)
+LENGTH = Measure(
+    "length", 2, _both((0, 0), (1, 1), (0, 1)), length_law, curved=True, secant=length_secant
+)
+ANGLE = Measure(
+    "angle", 3, _both((0, 2), (1, 2)), angle_law, curved=True, periodic=True, secant=angle_secant
+)
 TWIST = Measure("twist", 4, _both((0, 3), (1, 2)), twist_law)

@@ -47,15 +47,28 @@ from mbd.interactions.pullback import add_product, at, push
 __all__ = ["spring"]
 
 FY, SCRATCH, T, W_G, W_K, Y, YD = m.FY, m.SCRATCH, m.T, m.W_G, m.W_K, m.Y, m.YD
+END, H, MIDDLE, PHASE, START = m.END, m.H, m.MIDDLE, m.PHASE, m.START
 _EYE = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 _ZERO = (0.0,) * 9
 
 
 @jit
-def _tension(F: Any, s: int, number: int, law: int, u: float, ud: float) -> Any:
-    """Return f, df/du, df/d(du/dt): k (u - u0) + c du/dt, or the user's law."""
+def _tension(I: Any, F: Any, s: int, number: int, law: int, u: float, ud: float) -> Any:
+    """Return f, df/du, df/d(du/dt): k (u - u0) + c du/dt, or the user's law.
+
+    In the middle of a conserving step u is the mean of the ends: with the secant gradient of the
+    measure this force does the work by which the energy k (u - u0)^2 / 2 changes.
+    """
     if law == 0:
         k, c, u0 = F[number], F[number + 1], F[number + 2]
+        phase = I[PHASE]
+        if phase == START:
+            F[number + 3] = u
+        elif phase == END:
+            F[number + 4] = u
+        elif phase == MIDDLE:
+            first, last = F[number + 3], F[number + 4]
+            return k * (0.5 * (first + last) - u0) + c * (last - first) / F[H], k, c
         return k * (u - u0) + c * ud, k, c
     F[s + LAW_IN] = u
     F[s + LAW_IN + 1] = ud
@@ -72,8 +85,11 @@ def _unwrap(u: float, last: float) -> float:
 
 @cache
 def spring(measure: Measure) -> Kind:
-    """Return the spring-damper on a measure; numbers are (stiffness, damping, reference)."""
-    law, n, periodic = measure.law, measure.n, measure.periodic
+    """Return the spring-damper on a measure; numbers are (stiffness, damping, reference).
+
+    Two more numbers hold the measure at the ends of a conserving step.
+    """
+    law, n, periodic, secant = measure.law, measure.n, measure.periodic, measure.secant
     n_fields = n + 4
 
     @jit
@@ -95,7 +111,10 @@ def spring(measure: Measure) -> Kind:
         for e in range(I[k]):
             i = I[k + 1] + e * I[k + 2]
             u, ud = evaluate(I, F, i, s)
-            f, _, _ = _tension(F, s, I[i + n + 1], I[i + n + 3], u, ud)
+            number = I[i + n + 1]
+            f, _, _ = _tension(I, F, s, number, I[i + n + 3], u, ud)
+            if I[PHASE] == MIDDLE and I[i + n + 3] == 0:
+                secant(F, s, u, F[number + 3], F[number + 4])
             for a in range(n):
                 push(I, F, FY, I[i + a], f, load3(F, s + GRAD + 3 * a))
 
@@ -106,7 +125,7 @@ def spring(measure: Measure) -> Kind:
         for e in range(I[k]):
             i = I[k + 1] + e * I[k + 2]
             u, ud = evaluate(I, F, i, s)
-            f, stiff, damp = _tension(F, s, I[i + n + 1], I[i + n + 3], u, ud)
+            f, stiff, damp = _tension(I, F, s, I[i + n + 1], I[i + n + 3], u, ud)
             kappa = F[s + KAPPA]
             turn = 0.0
             for a in range(n):
@@ -157,4 +176,5 @@ def spring(measure: Measure) -> Kind:
         tangent,
         accept=accept if periodic else None,
         damped=True,
+        room=2,
     )

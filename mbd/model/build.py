@@ -186,7 +186,13 @@ def _interactions(
             group = ~number[id(o)] if kind.n_rows else 0
             u = layout.start[group] if kind.n_rows else -1
             law = e.law.address if e.law is not None else 0
-            records += [*ends, u, memory.put(list(e.numbers)), memory.put(list(e.memory)), law]
+            records += [
+                *ends,
+                u,
+                memory.put([*e.numbers, *[0.0] * kind.room]),
+                memory.put(list(e.memory)),
+                law,
+            ]
             bodies = [index[a.body] for a in e.attachments]
             if kind.n_rows:
                 for b in bodies:

@@ -3,8 +3,15 @@ r"""Floor 4. Generalized-alpha: the parameters of the method."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from mbd.algebra import memory as m
+
+if TYPE_CHECKING:
+    from mbd.model.model import Model
+
 
 from mbd.parts.door import number
 
@@ -87,3 +94,19 @@ class GeneralizedAlpha:
     def beta(self) -> float:
         """Newmark's beta."""
         return 0.25 * (self.gamma + 0.5) ** 2
+
+    @property
+    def kernel(self) -> Any:
+        """The compiled loop over steps."""
+        from mbd.solvers.advance import advance
+
+        return advance
+
+    def prepare(self, model: Model, I: np.ndarray, F: np.ndarray) -> None:
+        """Write the parameters of the method where the loop finds them."""
+        I[m.MAX_ITER] = self.max_iterations
+        I[m.FULL_NEWTON] = int(self.newton == "full")
+        I[m.PROJECT] = int(model.redundant)
+        F[m.TOL], F[m.THETA] = self.tol, 0.5
+        F[m.ALPHA_M], F[m.ALPHA_F] = self.alpha_m, self.alpha_f
+        F[m.BETA], F[m.GAMMA] = self.beta, self.gamma

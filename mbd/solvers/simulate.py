@@ -12,8 +12,9 @@ import numpy as np
 from mbd.algebra import memory as m
 from mbd.model.model import Model, State, Workspace
 from mbd.parts.door import number
-from mbd.solvers.advance import CONVERGED, FAILED, PIVOTS, advance
+from mbd.solvers.advance import CONVERGED, FAILED, PIVOTS
 from mbd.solvers.careful import careful_step
+from mbd.solvers.energy_momentum import EnergyMomentum
 from mbd.solvers.fronts import factor_and_solve
 from mbd.solvers.generalized_alpha import GeneralizedAlpha
 from mbd.solvers.health import oscillation
@@ -43,7 +44,7 @@ def simulate(
     t_end: float,
     step: float,
     *,
-    method: GeneralizedAlpha | None = None,
+    method: GeneralizedAlpha | EnergyMomentum | None = None,
     state: State | None = None,
     project: bool = False,
     every: int = 1,
@@ -58,7 +59,7 @@ def simulate(
     t_end : float [s]
     step : float [s]
         Step size; the last step is shortened where it does not divide the time.
-    method : GeneralizedAlpha, optional
+    method : GeneralizedAlpha or EnergyMomentum, optional
         Default ``GeneralizedAlpha(rho=0.8)``.
     state : State, optional
         Where to start; default the initial state of the description. The last state of a run,
@@ -78,7 +79,7 @@ def simulate(
         Ctrl-C returns what was computed so far, with ``success`` False.
     """
     method = GeneralizedAlpha() if method is None else method
-    if not isinstance(method, GeneralizedAlpha):
+    if not isinstance(method, GeneralizedAlpha | EnergyMomentum):
         raise TypeError(
             "simulate: method must be a method object such as mbd.GeneralizedAlpha(rho=0.8), got "
             f"{method!r}"
@@ -111,7 +112,9 @@ def simulate(
     )  # fmt: skip
     if status == FAILED and raise_on_failure:
         raise SimulationError(solution)
-    trouble = oscillation(model, solution.lam, method.beta * run.h**2) if every == 1 else ""
+    trouble = ""
+    if every == 1 and isinstance(method, GeneralizedAlpha):
+        trouble = oscillation(model, solution.lam, method.beta * run.h**2)
     if trouble:
         warnings.warn(trouble, RuntimeWarning, stacklevel=2)
     return solution
@@ -131,7 +134,7 @@ class _Run:
         self,
         model: Model,
         first: State,
-        method: GeneralizedAlpha,
+        method: GeneralizedAlpha | EnergyMomentum,
         every: int,
         h: float,
         t_end: float,
@@ -150,12 +153,8 @@ class _Run:
         I, F = work.I, work.F
         I[m.RECORD], I[m.RECORD_SIZE], I[m.RECORD_EVERY] = len(model.F), size, every
         I[m.LINEAR] = factor_and_solve.address
-        I[m.MAX_ITER] = method.max_iterations
-        I[m.FULL_NEWTON] = int(method.newton == "full")
-        I[m.PROJECT] = int(model.redundant)
-        F[m.H], F[m.TOL], F[m.THETA] = h, method.tol, 0.5
-        F[m.ALPHA_M], F[m.ALPHA_F] = method.alpha_m, method.alpha_f
-        F[m.BETA], F[m.GAMMA] = method.beta, method.gamma
+        F[m.H] = h
+        method.prepare(model, I, F)
         self.t0, self.done = first.t, 0
         numbering = model.numbering
         kept = self.n_steps // every + 2
@@ -167,7 +166,8 @@ class _Run:
         self.n_kept = 0
         self._keep(first.t, first.q, first.v, first.a, first.lam)
         self.numbering = numbering
-        self.compiled = advance.address  # at the latest now: the clock of the steps is theirs
+        self.advance = method.kernel
+        self.compiled = self.advance.address  # at the latest now: the clock of the steps is theirs
         self.started = time.perf_counter()
         self.rejected_pivots = 0
 
@@ -220,8 +220,10 @@ class _Run:
         taken, status = 0, CONVERGED
         if self.method.linear_solver == "fronts":
             I[m.N_STEPS] = n
-            advance(I, F)
+            self.advance(I, F)
             taken, status = int(I[m.STEPS_DONE]), int(I[m.STATUS])
+        if status == PIVOTS and isinstance(self.method, EnergyMomentum):
+            status = FAILED
         if status == PIVOTS or (self.method.linear_solver == "splu" and taken < n):
             self.rejected_pivots += status == PIVOTS
             status = CONVERGED
@@ -271,7 +273,7 @@ class _Run:
         work.I[m.N_STEPS] = 1
         work.I[m.RECORD_EVERY] = 0
         keep = work.F[: len(model.F)].copy()
-        advance(work.I, work.F, 1)
+        self.advance(work.I, work.F, 1)
         h = float(work.F[m.H])
         work.F[m.T] = t + h
         work.evaluate()

@@ -1,0 +1,69 @@
+r"""Floor 4. The energy-momentum scheme: what it is for and what it refuses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbd.algebra import memory as m
+
+if TYPE_CHECKING:
+    from mbd.model.model import Model
+
+__all__ = ["EnergyMomentum"]
+
+
+@dataclass(frozen=True)
+class EnergyMomentum:
+    r"""Midpoint scheme that conserves energy and momenta to round-off, joints and springs included.
+
+    For bodies whose coordinates are linear, ``formulation="directors"``, and point masses. Second
+    order; a conservative system keeps its total energy, whatever the step, and what symmetry
+    conserves is conserved. Accelerations are mean values over a step, and multipliers those of its
+    middle: they are first order at the recorded instants.
+
+    Parameters
+    ----------
+    max_iterations : int
+        Newton iterations of one step; they go on to round-off of the positions.
+
+    References
+    ----------
+    .. [1] Gebhardt and Romero, the non-twisting orthonormal frame, 2020. Gonzalez, J. Nonlinear
+       Science 6 (1996).
+    """
+
+    max_iterations: int = 40
+    linear_solver: str = "fronts"
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        if not self.max_iterations >= 2:
+            raise ValueError(
+                f"EnergyMomentum: max_iterations must be at least 2, got {self.max_iterations}"
+            )
+        if self.linear_solver != "fronts":
+            raise ValueError(
+                f"EnergyMomentum: linear_solver must be 'fronts', got {self.linear_solver!r}"
+            )
+
+    @property
+    def kernel(self) -> Any:
+        """The compiled loop over steps."""
+        from mbd.solvers.midpoint import conserve
+
+        return conserve
+
+    def prepare(self, model: Model, I: np.ndarray, F: np.ndarray) -> None:
+        """Write the parameters of the method; refuse what it cannot conserve."""
+        del F
+        for body in model.system.bodies.values():
+            if not body.formulation.linear:
+                raise ValueError(
+                    f"EnergyMomentum: {body.name!r} is carried by {body.formulation.name!r}, whose "
+                    "face is not linear in its coordinates, so that the midpoint rule does not "
+                    "conserve its energy; use formulation='directors', or GeneralizedAlpha"
+                )
+        I[m.MAX_ITER] = self.max_iterations
