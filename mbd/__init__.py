@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mbd.formulations.euler_parameters import EulerParameters
     from mbd.formulations.scalable import Scalable
+    from mbd.formulations.unified import Unified
     from mbd.model.model import Model, State
     from mbd.model.system import System
     from mbd.parts.bodies import Frame, Ground, PointMass, RigidBody
@@ -61,6 +62,7 @@ __all__ = [
     "Spring",
     "State",
     "System",
+    "Unified",
     "Universal",
     "assemble_pose",
     "check_tangents",
@@ -71,6 +73,7 @@ __all__ = [
 _WHERE = {
     "formulations.euler_parameters": ("EulerParameters",),
     "formulations.scalable": ("Scalable",),
+    "formulations.unified": ("Unified",),
     "model.system": ("System",),
     "model.model": ("Model", "State"),
     "parts.bodies": ("Frame", "Ground", "PointMass", "RigidBody"),

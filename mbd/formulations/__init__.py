@@ -15,6 +15,8 @@ _WHERE = {
     "directors": ("directors", "DIRECTORS"),
     "euler_parameters": ("euler_parameters", "EULER_PARAMETERS"),
     "scalable": ("scalable", "SCALABLE"),
+    "se3": ("se3", "SE3"),
+    "unified": ("unified", "UNIFIED"),
     "point": ("point", "POINT"),
 }
 NAMES = tuple(n for n in _WHERE if n != "point")  # what a rigid body may have

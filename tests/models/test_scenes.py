@@ -72,13 +72,19 @@ def test_scene_says_what_it_is(name):
     assert all(p.default is not p.empty for p in defaults)
 
 
+# on SE(3) the fast spin carries the whole motion of the top: an error 56 times as large
+FINER = {("heavy_top", "se3"): 4, ("heavy_top", "unified"): 4}
+
+
 @pytest.mark.parametrize(("name", "options"), CASES, ids=IDS)
+# redundant rows and six velocities over a metre on bodies of a hand: their self-stress is round-off
+@pytest.mark.filterwarnings("ignore:the multiplier of 'crank pin.a1.b3':RuntimeWarning")
 def test_scene_meets_its_reference(name, options):
     module = load(name)
     system = module.build(**options)
     assert isinstance(system, mbd.System)
-    h = module.RUN["step"]
-    solution = mbd.simulate(system, **module.RUN)
+    h = module.RUN["step"] / FINER.get((name, options.get("formulation")), 1)
+    solution = mbd.simulate(system, module.RUN["t_end"], h)
     assert solution.success
     for words, t, value, tolerance, source in module.REFERENCE:
         i = round(t / h)

@@ -24,12 +24,14 @@ def final(formulation, h, t_end=1.0):
 
 LIE = {"x": 1e-8, "v": 5e-8, "R": 5e-8, "Omega": 5e-7, "reaction": 2e-4}
 FAR = {"x": 5e-5, "v": 5e-4, "reaction": 5e-2}
+# on SE(3) a step does not depend on where the frame is: the errors of the frame in the pin, below
+SCREW = {"x": 2e-5, "v": 2e-4, "R": 3e-5, "Omega": 5e-4, "reaction": 2e-2}
 REDUNDANT = {"x": 2e-7, "v": 1e-6, "R": 2e-4, "Omega": 1e-3, "reaction": 1e-3}
 
 
 @pytest.mark.parametrize("formulation", RIGID)
 def test_heavy_top_is_second_order_in_everything_and_extrapolates_to_the_table(formulation):
-    tolerance = LIE if formulation == "so3" else REDUNDANT
+    tolerance = {"so3": LIE, "se3": SCREW, "unified": SCREW}.get(formulation, REDUNDANT)
     exact = published("heavy top")["1.0"]
     converge(lambda h: final(formulation, h), exact, step=5e-4, tolerance=tolerance)
 
@@ -56,7 +58,7 @@ def test_heavy_top_keeps_energy_and_its_vertical_angular_momentum(formulation):
     solution = mbd.simulate(scene("heavy_top").build(formulation), 1.0, 2.5e-4, method=SHARP)
     E, L = solution.energy.total, solution.momentum.angular[:, 2]
     assert np.abs(E / E[0] - 1).max() < 1e-4
-    assert np.abs(L / L[0] - 1).max() < 1e-3
+    assert np.abs(L / L[0] - 1).max() < (5e-3 if formulation in ("se3", "unified") else 1e-3)
 
 
 def test_heavy_top_with_the_body_frame_in_the_pin_tends_to_the_same_motion():

@@ -1,0 +1,277 @@
+r"""Floor 1. ``se3``: the rigid body on SE(3), body-fixed components, a constant mass matrix.
+
+:math:`q = (x, p)` with the unit quaternion p of R, :math:`v = (U, \Omega)` with
+:math:`\dot x = RU`, :math:`\dot R = R\tilde\Omega`, and :math:`q \boxplus \Delta = H\exp(\Delta)`.
+With :math:`s = m\rho_c` and J about the origin, both in body axes, :math:`\gamma = R^Tg` and
+:math:`\phi_k = R^Tf_k` the face force in body axes,
+
+.. math::
+   M &= \begin{bmatrix} mI & -\tilde s \\ \tilde s & J \end{bmatrix}, \qquad
+   r = M\dot v - \mathrm{ad}_v^TMv - \begin{bmatrix} m\gamma \\ \tilde s\gamma \end{bmatrix}
+     + \begin{bmatrix} \phi_0 \\ \sum_k \tilde e_k\phi_k \end{bmatrix} \\
+   G &= \begin{bmatrix}
+        m\tilde\Omega & -m\tilde U - \widetilde{\tilde\Omega s} - \tilde\Omega\tilde s \\
+        \tilde s\tilde\Omega & \tilde\Omega J - \widetilde{J\Omega} - \tilde s\tilde U
+        \end{bmatrix}, \qquad
+   K = \begin{bmatrix} 0 & \tilde\phi_0 - m\tilde\gamma \\
+       0 & \sum_k\tilde e_k\tilde\phi_k - \tilde s\tilde\gamma \end{bmatrix} .
+
+References
+----------
+.. [1] Brüls, Cardona and Arnold, "Lie group generalized-alpha time integration of constrained
+   flexible multibody systems", 2012.
+.. [2] Holzinger, Schöberl and Gerstmayr, "The equations of motion for a rigid body using
+   non-redundant unified local velocity coordinates", Eqs. (1)-(22).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mbd.algebra.jit import jit
+from mbd.algebra.memory import GX, ROTATION, TRANSLATION, W_G, W_K, W_M
+from mbd.algebra.rotations import quaternion_from_matrix
+from mbd.algebra.se3 import exp, tangent, tangent_blocks
+from mbd.algebra.so3 import quaternion_product
+from mbd.algebra.vec import (
+    add_identity,
+    add_mat,
+    cross,
+    load3,
+    load9,
+    mat_mat,
+    mat_plus,
+    mat_tilde,
+    mat_vec,
+    minus,
+    plus,
+    store3,
+    tilde,
+    tilde_mat,
+    times,
+    vec_mat,
+)
+from mbd.formulations.formulation import Formulation
+from mbd.formulations.so3 import constants, face, own_rates, rotation
+
+__all__ = [
+    "SE3",
+    "add_blocks",
+    "body_forces",
+    "move",
+    "write_acceleration",
+    "write_maps",
+    "write_velocity",
+]
+
+
+def initial(
+    position: np.ndarray, rotation: np.ndarray, velocity: np.ndarray, omega: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return q = (x, p) and v = (R^T velocity, R^T omega)."""
+    q = np.concatenate([position, quaternion_from_matrix(rotation)])
+    return q, np.concatenate([velocity @ rotation, omega @ rotation])
+
+
+# --- the laws on numbers, for whoever has other velocities on the same group ----------------------
+@jit
+def move(F: Any, q0: int, u: Any, theta: Any, q: int) -> None:
+    """Write H exp(u, theta), the quaternion at unit length."""
+    p = (F[q0 + 3], F[q0 + 4], F[q0 + 5], F[q0 + 6])
+    r, t = exp(u, theta)
+    # R t = t + 2 e x (e x t + p0 t)
+    e = (p[1], p[2], p[3])
+    c = plus(cross(e, t), times(p[0], t))
+    store3(F, q, plus(load3(F, q0), plus(t, times(2.0, cross(e, c)))))
+    p = quaternion_product(p, r)
+    s = 1.5 - 0.5 * (p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3])
+    F[q + 3] = s * p[0]
+    F[q + 4] = s * p[1]
+    F[q + 5] = s * p[2]
+    F[q + 6] = s * p[3]
+
+
+@jit
+def write_velocity(F: Any, y: int, U: Any, Omega: Any, yd: int) -> None:
+    """Write R U and omega x d_k."""
+    R = rotation(F, y)
+    omega = mat_vec(R, Omega)
+    store3(F, yd, mat_vec(R, U))
+    for k in range(3, 12, 3):
+        store3(F, yd + k, cross(omega, load3(F, y + k)))
+
+
+@jit
+def write_acceleration(F: Any, y: int, U: Any, Omega: Any, dU: Any, dOmega: Any, ydd: int) -> None:
+    """Write R (U' + Omega x U) and the accelerations of the directors."""
+    R = rotation(F, y)
+    omega, alpha = mat_vec(R, Omega), mat_vec(R, dOmega)
+    store3(F, ydd, mat_vec(R, plus(dU, cross(Omega, U))))
+    for k in range(3, 12, 3):
+        d = load3(F, y + k)
+        store3(F, ydd + k, plus(cross(alpha, d), cross(omega, cross(omega, d))))
+
+
+@jit
+def body_forces(F: Any, par: int, y: int, U: Any, Omega: Any, dU: Any, dOmega: Any, f: int) -> Any:
+    """Return force and moment about the origin of r, in body axes."""
+    R = rotation(F, y)
+    m, s, J = F[par], load3(F, par + 1), load9(F, par + 4)
+    acc = minus(plus(dU, cross(Omega, U)), vec_mat(load3(F, GX), R))
+    force = plus(times(m, acc), plus(cross(dOmega, s), cross(Omega, cross(Omega, s))))
+    moment = plus(mat_vec(J, dOmega), cross(Omega, mat_vec(J, Omega)))
+    moment = plus(moment, cross(s, acc))
+    force = plus(force, vec_mat(load3(F, f), R))
+    f1, f2, f3 = (
+        vec_mat(load3(F, f + 3), R),
+        vec_mat(load3(F, f + 6), R),
+        vec_mat(load3(F, f + 9), R),
+    )
+    return force, plus(moment, (f2[2] - f3[1], f3[0] - f1[2], f1[1] - f2[0]))
+
+
+@jit
+def add_blocks(
+    F: Any, par: int, y: int, U: Any, Omega: Any, f: int, theta: Any, S: int, ld: int
+) -> None:
+    """Add w_M M + w_G G + w_K K T to the 6x6 block at F[S]; K needs only T(theta) of SO(3)."""
+    wM, wG, wK = F[W_M], F[W_G], F[W_K]
+    R = rotation(F, y)
+    m, s, J = F[par], load3(F, par + 1), load9(F, par + 4)
+    gamma = vec_mat(load3(F, GX), R)
+    f0, f1, f2, f3 = (
+        vec_mat(load3(F, f), R),
+        vec_mat(load3(F, f + 3), R),
+        vec_mat(load3(F, f + 6), R),
+        vec_mat(load3(F, f + 9), R),
+    )
+    T = tangent(theta)
+    # sum_k tilde(e_k) tilde(phi_k) = sum_k phi_k e_k^T - (e_k . phi_k) I
+    t = f1[0] + f2[1] + f3[2]
+    K = (
+        f1[0] - t, f2[0], f3[0],
+        f1[1], f2[1] - t, f3[1],
+        f1[2], f2[2], f3[2] - t,
+    )  # fmt: skip
+    above = tilde(minus(f0, times(m, gamma)))
+    G = mat_plus(tilde_mat(Omega, J), -1.0, tilde(mat_vec(J, Omega)))
+    over = times(-m, U)
+    add_identity(F, S, ld, wM * m)
+    add_mat(F, S + 3 * ld + 3, ld, wM, J)
+    add_mat(F, S, ld, wG * m, tilde(Omega))
+    if s[0] != 0.0 or s[1] != 0.0 or s[2] != 0.0:
+        E = tilde(s)
+        K = mat_plus(K, -1.0, mat_tilde(E, gamma))
+        G = mat_plus(G, -1.0, mat_tilde(E, U))
+        over = minus(over, cross(Omega, s))
+        add_mat(F, S + 3, ld, -wM, E)
+        add_mat(F, S + 3 * ld, ld, wM, E)
+        add_mat(F, S + 3, ld, -wG, tilde_mat(Omega, E))
+        add_mat(F, S + 3 * ld, ld, wG, mat_tilde(E, Omega))
+    add_mat(F, S + 3, ld, wG, tilde(over))
+    add_mat(F, S + 3, ld, wK, mat_mat(above, T))
+    add_mat(F, S + 3 * ld + 3, ld, wG, G)
+    add_mat(F, S + 3 * ld + 3, ld, wK, mat_mat(K, T))
+
+
+@jit
+def _write9(F: Any, i: int, A: Any) -> None:
+    """Write A^T row by row."""
+    for r in range(3):
+        F[i + r] = A[3 * r]
+        F[i + 3 + r] = A[3 * r + 1]
+        F[i + 6 + r] = A[3 * r + 2]
+
+
+@jit
+def write_maps(
+    F: Any, y: int, U: Any, Omega: Any, u: Any, theta: Any, w: int, P: int, PT: int, DP: int,
+    rate: int,
+) -> None:  # fmt: skip
+    """Write the transposes of R [w0 I, -b~], of the same times T, and of R [0, -c~] T.
+
+    b is the weighted vector and c its velocity, both in body axes.
+    """
+    R = rotation(F, y)
+    w0, b = F[w], load3(F, w + 1)
+    T, C = tangent_blocks(u, theta)
+    Rb = mat_tilde(R, b)
+    A = mat_plus(mat_mat(Rb, T), -w0, mat_mat(R, C))
+    B = mat_mat(R, T)
+    zero = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    _write9(F, P, mat_plus(zero, w0, R))
+    _write9(F, P + 9, mat_plus(zero, -1.0, Rb))
+    _write9(F, PT, mat_plus(zero, w0, B))
+    _write9(F, PT + 9, mat_plus(zero, -1.0, A))
+    if rate:
+        c = plus(times(w0, U), cross(Omega, b))
+        _write9(F, DP, zero)
+        _write9(F, DP + 9, mat_plus(zero, -1.0, mat_mat(mat_tilde(R, c), T)))
+
+
+# --- the laws ------------------------------------------------------------------------------------
+@jit
+def retract(F: Any, q0: int, d: int, q: int) -> None:
+    """Write H exp(d)."""
+    move(F, q0, load3(F, d), load3(F, d + 3), q)
+
+
+@jit
+def face_velocity(F: Any, q: int, y: int, v: int, yd: int) -> None:
+    """Write R U and omega x d_k."""
+    write_velocity(F, y, load3(F, v), load3(F, v + 3), yd)
+
+
+@jit
+def face_acceleration(F: Any, q: int, y: int, v: int, a: int, ydd: int) -> None:
+    """Write the acceleration of the origin and of the directors."""
+    write_acceleration(F, y, load3(F, v), load3(F, v + 3), load3(F, a), load3(F, a + 3), ydd)
+
+
+@jit
+def residual(F: Any, par: int, q: int, y: int, v: int, a: int, f: int, x: int, s: float) -> None:
+    """Write s r."""
+    force, moment = body_forces(
+        F, par, y, load3(F, v), load3(F, v + 3), load3(F, a), load3(F, a + 3), f
+    )
+    store3(F, x, times(s, force))
+    store3(F, x + 3, times(s, moment))
+
+
+@jit
+def add_tangent(
+    F: Any, par: int, q: int, y: int, v: int, a: int, f: int, d: int, S: int, ld: int
+) -> None:
+    """Add w_M M + w_G G + w_K K T."""
+    add_blocks(F, par, y, load3(F, v), load3(F, v + 3), f, load3(F, d + 3), S, ld)
+
+
+@jit
+def maps(
+    F: Any, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int, rate: int, PV: int
+) -> None:
+    """Write the maps of an attachment."""
+    write_maps(F, y, load3(F, v), load3(F, v + 3), load3(F, d), load3(F, d + 3), w, P, PT, DP, rate)
+
+
+SE3 = Formulation(
+    name="se3",
+    velocities=("U_x", "U_y", "U_z", "Omega_x", "Omega_y", "Omega_z"),
+    velocity_kinds=(TRANSLATION,) * 3 + (ROTATION,) * 3,
+    own_rows=(),
+    own_kinds=(),
+    n_q=7,
+    axes=True,
+    constants=constants,
+    initial=initial,
+    retract=retract,
+    face=face,
+    face_velocity=face_velocity,
+    face_acceleration=face_acceleration,
+    residual=residual,
+    tangent=add_tangent,
+    maps=maps,
+    own_rates=own_rates,
+)

@@ -1,0 +1,382 @@
+r"""Floor 1. ``unified``: six translational velocities of points of the body, and no others.
+
+:math:`w_i = b_i\cdot\bar v(y_i)`, the velocity of the body point :math:`y_i` along the direction
+:math:`b_i`, both in body axes. With :math:`V = (U, \Omega)` of ``se3``
+
+.. math::
+   w = DV, \qquad D_i = [\,b_i^T,\; (y_i\times b_i)^T\,], \qquad
+   \bar M = D^{-T}MD^{-1}, \qquad \bar N(y) = [\,I,\; \tilde y^T\,]\,D^{-1}, \qquad
+   \bar\Gamma w = D^{-T}\Psi MD^{-1}w
+
+and the position :math:`q = (x, p)` moves by :math:`H\exp(D^{-1}\Delta)`: all laws are those of
+``se3`` between :math:`D^{-T}` and :math:`D^{-1}`.
+
+References
+----------
+.. [1] Holzinger, Schöberl and Gerstmayr, "The equations of motion for a rigid body using
+   non-redundant unified local velocity coordinates", Multibody System Dynamics 48, 2020.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from mbd.algebra.jit import jit
+from mbd.algebra.memory import TRANSLATION
+from mbd.algebra.rotations import tilde
+from mbd.formulations import se3
+from mbd.formulations.formulation import Formulation
+from mbd.formulations.so3 import constants as rigid_constants
+from mbd.formulations.so3 import face, own_rates
+
+__all__ = [
+    "UNIFIED",
+    "Unified",
+    "hexahedral",
+    "inverse",
+    "mass_matrix",
+    "projection",
+    "quadratic_velocity_matrix",
+    "tetrahedral",
+    "velocity_interpolation",
+]
+
+_WORST = 1e6  # largest condition number of D that is accepted
+_CONSTANTS = 13  # numbers of se3; behind them D^-1 and 36 numbers to work in
+
+
+def hexahedral(alpha: float = 1 / math.sqrt(2), length: Any = 1.0) -> tuple[np.ndarray, np.ndarray]:
+    r"""Return points [m] and directions, (6, 3) each, of the hexahedral set.
+
+    ``length`` is one or three half edges l1, l2, l3 [m]. Signs are those of Eq. (70): det D =
+    -8 alpha^6 l1 l2 l3, and D is orthogonal for alpha = 1/sqrt(2) and lengths 1 m.
+    """
+    l1, l2, l3 = np.broadcast_to(np.asarray(length, float), 3)
+    both = np.array([1.0, -1.0])
+    b, y = np.zeros((6, 3)), np.zeros((6, 3))
+    for k, (along, at, size) in enumerate(((0, 1, l2), (1, 2, l3), (2, 0, l1))):
+        b[2 * k : 2 * k + 2, along] = alpha * both
+        y[2 * k : 2 * k + 2, at] = -size * both
+    return y, b
+
+
+def tetrahedral(
+    alpha: float = 1 / math.sqrt(2), length: float = 1.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return points [m] and directions, (6, 3) each, of the tetrahedral set, Eqs. (74)-(79).
+
+    Middles and directions of the edges of the tetrahedron of the origin and ``length`` [m] on the
+    three axes: det D = alpha^6 length^3.
+    """
+    corners = np.vstack([np.zeros(3), length * np.eye(3)])
+    edges = ((0, 1), (0, 2), (0, 3), (1, 2), (2, 3), (3, 1))
+    y = np.array([0.5 * (corners[i] + corners[j]) for i, j in edges])
+    b = np.array([alpha * (corners[j] - corners[i]) / length for i, j in edges])
+    return y, b
+
+
+def projection(points: Any, directions: Any) -> np.ndarray:
+    """Return D (6, 6), rows [b_i, y_i x b_i], Eq. (68); points [m], directions [-]."""
+    y, b = np.asarray(points, float), np.asarray(directions, float)
+    return np.hstack([b, np.cross(y, b)])
+
+
+def inverse(points: Any, directions: Any) -> np.ndarray:
+    """Return D^-1 (6, 6); a set that cannot carry a body is refused with its condition number.
+
+    The condition number is that of D for unit directions and lengths in units of the farthest
+    point, so that it does not depend on the size of the body.
+    """
+    y, b = _six("points", points, "m"), _six("directions", directions, "-")
+    sizes = np.linalg.norm(b, axis=1)
+    far = np.linalg.norm(y, axis=1).max()
+    D = projection(y / (far or 1.0), b / np.where(sizes > 0, sizes, 1.0)[:, None])
+    condition = float(np.linalg.cond(D))
+    if not condition < _WORST:
+        raise ValueError(
+            "Unified: six velocities must determine the motion of the body, got D with condition "
+            f"number {condition:.3g} (largest accepted {_WORST:.0e}, lengths in units of the "
+            "farthest point); move points or turn directions so that no motion of the body leaves "
+            "all six at rest"
+        )
+    return np.linalg.inv(projection(y, b))
+
+
+def _six(what: str, value: Any, unit: str) -> np.ndarray:
+    """Return a finite (6, 3) array."""
+    try:
+        x = np.array(value, float)
+    except (TypeError, ValueError):
+        raise TypeError(f"Unified: {what} must be 6x3 numbers [{unit}], got {value!r}") from None
+    if x.shape != (6, 3) or not np.all(np.isfinite(x)):
+        got = f"shape {x.shape}" if x.shape != (6, 3) else x.tolist()
+        raise ValueError(f"Unified: {what} must be 6x3 finite numbers [{unit}], got {got}")
+    return x
+
+
+def mass_matrix(M: Any, D: Any) -> np.ndarray:
+    """Return D^-T M D^-1 (6, 6) [kg] of the mass matrix M of ``se3``, Eq. (86)."""
+    E = np.linalg.inv(np.asarray(D, float))
+    return E.T @ np.asarray(M, float) @ E
+
+
+def velocity_interpolation(y: Any, D: Any) -> np.ndarray:
+    """Return N = [I, tilde(y)^T] D^-1 (3, 6), body components, at the body point y [m], Eq. (83).
+
+    The velocity at y is N w; a force f at y, body components, gives the generalized force N^T f.
+    """
+    return np.hstack([np.eye(3), tilde(np.asarray(y, float)).T]) @ np.linalg.inv(
+        np.asarray(D, float)
+    )
+
+
+def quadratic_velocity_matrix(w: Any, M: Any, D: Any) -> np.ndarray:
+    r"""Return Gamma (6, 6) [kg/s] with :math:`\bar M\dot w + \bar\Gamma w = \bar Q`, Eq. (97).
+
+    Psi has :math:`\tilde\Omega` in both diagonal blocks; with an eccentric centre of mass
+    :math:`\tilde U` stands below the diagonal, which has no effect if M is block diagonal.
+    """
+    E = np.linalg.inv(np.asarray(D, float))
+    V = E @ np.asarray(w, float)
+    U, Omega = tilde(V[:3]), tilde(V[3:])
+    psi = np.block([[Omega, np.zeros((3, 3))], [U, Omega]])
+    M = np.asarray(M, float)
+    if not np.any(M[:3, 3:]):
+        psi[3:, :3] = 0.0
+    return E.T @ psi @ M @ E
+
+
+# --- six numbers through a 6x6 matrix row by row --------------------------------------------------
+@jit
+def _row(E: Any, i: int, v: Any) -> Any:
+    return (
+        E[i] * v[0] + E[i + 1] * v[1] + E[i + 2] * v[2]
+        + E[i + 3] * v[3] + E[i + 4] * v[4] + E[i + 5] * v[5]
+    )  # fmt: skip
+
+
+@jit
+def _column(E: Any, i: int, a: Any, b: Any) -> Any:
+    return (
+        E[i] * a[0] + E[i + 6] * a[1] + E[i + 12] * a[2]
+        + E[i + 18] * b[0] + E[i + 24] * b[1] + E[i + 30] * b[2]
+    )  # fmt: skip
+
+
+@jit
+def _through(E: Any, F: Any, v: int) -> Any:
+    """Return both halves of E F[v:v+6]."""
+    a = (F[v], F[v + 1], F[v + 2], F[v + 3], F[v + 4], F[v + 5])
+    upper = (_row(E, 0, a), _row(E, 6, a), _row(E, 12, a))
+    return upper, (_row(E, 18, a), _row(E, 24, a), _row(E, 30, a))
+
+
+@jit
+def _back(E: Any, F: Any, x: int, step: int, s: float, a: Any, b: Any) -> None:
+    """Write s E^T (a, b) to six numbers of F, `step` apart."""
+    for i in range(6):
+        F[x + i * step] = s * _column(E, i, a, b)
+
+
+@jit
+def _map_back(E: Any, F: Any, P: int) -> None:
+    """Write E^T P in place of the (6, 3) matrix P."""
+    for c in range(P, P + 3):
+        a = (F[c], F[c + 3], F[c + 6])
+        b = (F[c + 9], F[c + 12], F[c + 15])
+        _back(E, F, c, 3, 1.0, a, b)
+
+
+@jit
+def _add_between(F: Any, E: int, A: int, S: int, ld: int) -> None:
+    """Add E^T A E to the 6x6 block at F[S]; A, at F[A], becomes A E."""
+    for i in range(A, A + 36, 6):
+        r = (F[i], F[i + 1], F[i + 2], F[i + 3], F[i + 4], F[i + 5])
+        for j in range(6):
+            F[i + j] = (
+                r[0] * F[E + j] + r[1] * F[E + j + 6] + r[2] * F[E + j + 12]
+                + r[3] * F[E + j + 18] + r[4] * F[E + j + 24] + r[5] * F[E + j + 30]
+            )  # fmt: skip
+    for i in range(6):
+        for j in range(6):
+            F[S + i * ld + j] += (
+                F[E + i] * F[A + j] + F[E + i + 6] * F[A + j + 6]
+                + F[E + i + 12] * F[A + j + 12] + F[E + i + 18] * F[A + j + 18]
+                + F[E + i + 24] * F[A + j + 24] + F[E + i + 30] * F[A + j + 30]
+            )  # fmt: skip
+
+
+@cache
+def _formulation(numbers: tuple[float, ...], name: str) -> Formulation:
+    """Return the formulation of a set, points before directions; its D^-1 is compiled in."""
+    set_ = np.reshape(numbers, (2, 6, 3))
+    D, E_matrix = projection(*set_), inverse(*set_)
+    E = tuple(float(x) for x in E_matrix.ravel())
+
+    def constants(mass: float, center: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """Return the numbers of se3, D^-1 and room for a 6x6 matrix."""
+        return np.concatenate([rigid_constants(mass, center, second), E, np.zeros(36)])
+
+    def initial(
+        position: np.ndarray, rotation: np.ndarray, velocity: np.ndarray, omega: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return q = (x, p) and w = D V."""
+        q, V = se3.initial(position, rotation, velocity, omega)
+        return q, D @ V
+
+    @jit
+    def retract(F: Any, q0: int, d: int, q: int) -> None:
+        u, theta = _through(E, F, d)
+        se3.move(F, q0, u, theta, q)
+
+    @jit
+    def face_velocity(F: Any, q: int, y: int, v: int, yd: int) -> None:
+        U, Omega = _through(E, F, v)
+        se3.write_velocity(F, y, U, Omega, yd)
+
+    @jit
+    def face_acceleration(F: Any, q: int, y: int, v: int, a: int, ydd: int) -> None:
+        U, Omega = _through(E, F, v)
+        dU, dOmega = _through(E, F, a)
+        se3.write_acceleration(F, y, U, Omega, dU, dOmega, ydd)
+
+    @jit
+    def residual(
+        F: Any, par: int, q: int, y: int, v: int, a: int, f: int, x: int, s: float
+    ) -> None:
+        U, Omega = _through(E, F, v)
+        dU, dOmega = _through(E, F, a)
+        force, moment = se3.body_forces(F, par, y, U, Omega, dU, dOmega, f)
+        _back(E, F, x, 1, s, force, moment)
+
+    @jit
+    def tangent(
+        F: Any, par: int, q: int, y: int, v: int, a: int, f: int, d: int, S: int, ld: int
+    ) -> None:
+        U, Omega = _through(E, F, v)
+        _, theta = _through(E, F, d)
+        work = par + _CONSTANTS + 36
+        for i in range(work, work + 36):
+            F[i] = 0.0
+        se3.add_blocks(F, par, y, U, Omega, f, theta, work, 6)
+        _add_between(F, par + _CONSTANTS, work, S, ld)
+
+    @jit
+    def maps(
+        F: Any, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int, rate: int, PV: int
+    ) -> None:
+        U, Omega = _through(E, F, v)
+        u, theta = _through(E, F, d)
+        se3.write_maps(F, y, U, Omega, u, theta, w, P, PT, DP, rate)
+        _map_back(E, F, P)
+        _map_back(E, F, PT)
+        if rate:
+            _map_back(E, F, DP)
+
+    return Formulation(
+        name=name,
+        velocities=tuple(f"w_{i}" for i in range(1, 7)),
+        velocity_kinds=(TRANSLATION,) * 6,
+        own_rows=(),
+        own_kinds=(),
+        n_q=7,
+        axes=True,
+        constants=constants,
+        initial=initial,
+        retract=retract,
+        face=face,
+        face_velocity=face_velocity,
+        face_acceleration=face_acceleration,
+        residual=residual,
+        tangent=tangent,
+        maps=maps,
+        own_rates=own_rates,
+    )
+
+
+def Unified(
+    kind: str = "hexahedral",
+    *,
+    points: Any = None,
+    directions: Any = None,
+    alpha: float | None = None,
+    length: Any = None,
+) -> Formulation:
+    r"""Return a formulation with six velocities :math:`w_i = b_i\cdot\bar v(y_i)` [m/s].
+
+    Parameters
+    ----------
+    kind : {"hexahedral", "tetrahedral"}
+        A set of the paper, if points and directions are not given.
+    points, directions : (6, 3) arrays [m], [-]
+        A set of your own, body axes; directions need not have unit length.
+    alpha : float [-]
+        Length of the directions of a set of the paper, by default 1/sqrt(2).
+    length : float or, hexahedral, 3 floats [m]
+        Size of a set of the paper, by default 1.
+
+    Returns
+    -------
+    Formulation
+        For ``RigidBody(formulation=...)``; the same one for the same numbers. A set is compiled
+        once for each machine, which takes some seconds.
+
+    Notes
+    -----
+    The larger the length l over the radius of gyration k, the closer the six velocities come to
+    dependence: the mass matrix of the hexahedral set has the condition number (l/k)^2, and the
+    self-stress of redundant joints is found to that many digits less. A length near the size of
+    the body is best.
+
+    Examples
+    --------
+    >>> import mbd
+    >>> bar = mbd.RigidBody(
+    ...     "bar", mass=2.0, inertia=(0.01, 0.17, 0.17), formulation=mbd.Unified("tetrahedral")
+    ... )
+    >>> bar.formulation.velocities
+    ('w_1', 'w_2', 'w_3', 'w_4', 'w_5', 'w_6')
+    """
+    if (points is None) != (directions is None):
+        raise ValueError("Unified: give points and directions together, 6x3 numbers each")
+    if points is None:
+        sets = {"hexahedral": hexahedral, "tetrahedral": tetrahedral}
+        if kind not in sets:
+            raise ValueError(
+                f"Unified: kind must be one of {', '.join(sets)}, got {kind!r}; or give points "
+                "and directions"
+            )
+        a = _size("alpha", 1 / math.sqrt(2) if alpha is None else alpha, "-", (1,))
+        shapes = (1, 3) if kind == "hexahedral" else (1,)
+        sizes = _size("length", 1.0 if length is None else length, "m", shapes)
+        y, b = sets[kind](float(a[0]), sizes if len(sizes) == 3 else float(sizes[0]))
+    else:
+        if alpha is not None or length is not None:
+            raise ValueError(
+                "Unified: alpha and length belong to the sets of the paper; scale your own points "
+                "and directions instead"
+            )
+        y, b = _six("points", points, "m"), _six("directions", directions, "-")
+    inverse(y, b)
+    return _formulation((*y.ravel().tolist(), *b.ravel().tolist()), "unified")
+
+
+def _size(what: str, value: Any, unit: str, shapes: tuple[int, ...]) -> np.ndarray:
+    """Return one or three positive numbers."""
+    try:
+        x = np.atleast_1d(np.array(value, float))
+    except (TypeError, ValueError):
+        raise TypeError(f"Unified: {what} must be a number [{unit}], got {value!r}") from None
+    if x.shape not in {(n,) for n in shapes} or not np.all((x > 0) & (x < np.inf)):
+        many = " or ".join(str(n) for n in shapes)
+        raise ValueError(
+            f"Unified: {what} must be {many} positive numbers [{unit}], got {x.tolist()}"
+        )
+    return x
+
+
+UNIFIED = Unified()
