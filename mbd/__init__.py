@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         Spherical,
         Universal,
     )
+    from mbd.results.compare import compare
     from mbd.results.solution import Solution
     from mbd.solvers.generalized_alpha import GeneralizedAlpha
     from mbd.solvers.initial import assemble_pose, consistent
@@ -66,6 +67,7 @@ __all__ = [
     "Universal",
     "assemble_pose",
     "check_tangents",
+    "compare",
     "consistent",
     "simulate",
 ]
@@ -90,6 +92,7 @@ _WHERE = {
         "Spherical",
         "Universal",
     ),
+    "results.compare": ("compare",),
     "results.solution": ("Solution",),
     "solvers.generalized_alpha": ("GeneralizedAlpha",),
     "solvers.initial": ("assemble_pose", "consistent"),

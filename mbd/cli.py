@@ -1,4 +1,4 @@
-"""Floor 6. Command line: ``mbd run``, ``mbd info``, ``mbd demo``.
+"""Floor 6. Command line: ``mbd run``, ``mbd info``, ``mbd compare``, ``mbd demo``.
 
 Nothing heavy is imported before a command needs it. Exit codes: 0 done, 1 the run failed, 2 the
 input was wrong, 130 interrupted.
@@ -87,11 +87,26 @@ def _parser() -> argparse.ArgumentParser:
     )
     info.set_defaults(command=_info)
 
+    compare = commands.add_parser("compare", help="run a model in several formulations")
+    compare.add_argument("file", metavar="MODEL", help=f"{scene}, or the name of a demo")
+    compare.add_argument(
+        "--formulations", default="all", metavar="NAMES", help="all, or names with commas"
+    )
+    compare.add_argument(
+        "--steps", metavar="S,S,...", help="step sizes [s] (default 4, 2 and 1 times the scene's)"
+    )
+    compare.add_argument("--newton", default="modified", help="modified (default) or full")
+    compare.add_argument(
+        "--turns", type=int, default=3, metavar="N", help="timed runs of each (default 3)"
+    )
+    compare.add_argument("--plot", metavar="PNG", help="draw errors (needs the extra 'plot')")
+    compare.set_defaults(command=_compare)
+
     demo = commands.add_parser("demo", help="list the scenes that come along, or run one")
     demo.add_argument("file", metavar="NAME", nargs="?", help="name of a scene")
     demo.set_defaults(command=_demo)
 
-    for command in (run, info, demo):
+    for command in (run, info, compare, demo):
         command.add_argument(
             "-p",
             metavar="NAME=VALUE",
@@ -104,10 +119,12 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument(
             "--traceback", action="store_true", help="show where in the code an error arose"
         )
-    for command in (run, demo):
+    for command in (run, compare, demo):
         command.add_argument("--t-end", type=float, metavar="S", help="end time [s]")
-        command.add_argument("--step", type=float, metavar="S", help="step size [s]")
         command.add_argument("--rho", type=float, help="spectral radius, 0 to 1 (default 0.8)")
+        command.add_argument("--csv", metavar="CSV", help="write results as a table of text")
+    for command in (run, demo):
+        command.add_argument("--step", type=float, metavar="S", help="step size [s]")
         command.add_argument("--every", type=int, metavar="N", help="keep every so many steps")
         command.add_argument(
             "--project",
@@ -116,7 +133,6 @@ def _parser() -> argparse.ArgumentParser:
             help="move the initial state to the nearest consistent one",
         )
         command.add_argument("-o", "--output", metavar="NPZ", help="write results, names and units")
-        command.add_argument("--csv", metavar="CSV", help="write results as a table of text")
         command.add_argument("-q", "--quiet", action="store_true", help="print errors only")
     return parser
 
@@ -218,6 +234,49 @@ def _run(options: argparse.Namespace) -> int:
     return _say(solution.message, FAILED if solution.status > 0 else INTERRUPTED)
 
 
+def _compare(options: argparse.Namespace) -> int:
+    import inspect
+
+    from mbd.files import scenes
+    from mbd.results.compare import compare
+    from mbd.solvers.generalized_alpha import GeneralizedAlpha
+
+    if options.csv and Path(options.csv).suffix != ".csv":
+        raise ValueError(f"the name of this output must end in .csv, got {options.csv!r}")
+    parameters = dict(scenes.parameter(text) for text in options.parameters)
+    if "formulation" in parameters:
+        raise ValueError("compare: formulation is what is compared; choose by --formulations")
+    for name in parameters.keys() & inspect.signature(compare).parameters.keys():
+        raise ValueError(f"compare: {name!r} is its own option; it cannot be one of the scene here")
+    steps = None
+    if options.steps is not None:
+        try:
+            steps = [float(x) for x in options.steps.split(",")]
+        except ValueError:
+            raise ValueError(
+                f"compare: --steps must be numbers with commas [s], got {options.steps!r}"
+            ) from None
+    scene = scenes.found(options.file)
+    rho = scene.run.get("rho", GeneralizedAlpha.rho) if options.rho is None else options.rho
+    found = compare(
+        scene.path, formulations=options.formulations, steps=steps, t_end=options.t_end, rho=rho,
+        newton=options.newton, turns=options.turns, **parameters,
+    )  # fmt: skip
+    written = []
+    if options.csv:
+        written.append(str(found.to_csv(options.csv)))
+    if options.plot:
+        found.plot(options.plot)
+        written.append(options.plot)
+    if options.json:
+        print(json.dumps({**found.plain(), "written": written}, indent=2))
+    else:
+        print(found)
+        for path in written:
+            print(f"wrote {path}")
+    return DONE if any(row["status"] == "done" for row in found.rows) else FAILED
+
+
 def _facts(report: Report) -> dict[str, Any]:
     """Return a report as plain values."""
     from dataclasses import asdict
@@ -226,17 +285,10 @@ def _facts(report: Report) -> dict[str, Any]:
     return asdict(report) | {name: getattr(report, name) for name in derived}
 
 
-def _conserves(solution: Solution) -> bool:
-    """Tell whether nothing in the model adds or removes energy."""
-    return not any(
-        not element.kind.damped or element.law is not None or element.numbers[1]
-        for part in solution.model.system.forces.values()
-        for element in part.elements()
-    )
-
-
 def _summary(solution: Solution) -> dict[str, Any]:
     """Return what a run did as plain values."""
+    from mbd.results.energy import conserves
+
     energy = solution.energy
     change = float(abs(energy.total - energy.total[0]).max())
     return {
@@ -246,7 +298,7 @@ def _summary(solution: Solution) -> dict[str, Any]:
         "rho": solution.method.rho,
         "energy_change": change,
         "kinetic_energy_max": float(energy.kinetic.max()),
-        "conservative": _conserves(solution),
+        "conservative": conserves(solution.model.system),
         "gap": float(solution.gap.max()),
         "stats": {name: float(value) for name, value in solution.stats.items()},
     }

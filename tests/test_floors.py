@@ -29,6 +29,7 @@ FLOORS = {
 UPWARD = {
     ("model/assembly.py", "mbd.results.spy"),  # Assembly.spy
     ("solvers/simulate.py", "mbd.results.solution"),  # simulate -> Solution
+    ("results/compare.py", "mbd.files.scenes"),  # compare(name or path of a scene)
 }
 LAZY = {"matplotlib", "xarray", "netCDF4", "tqdm"}  # inside functions only
 HEAVY = ("numba", "scipy", "matplotlib", "networkx", "xarray")

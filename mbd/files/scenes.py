@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mbd.model.system import System
 
-__all__ = ["Scene", "load", "named", "parameter", "shipped", "summary"]
+__all__ = ["Scene", "found", "load", "named", "parameter", "shipped", "summary"]
 
 _RUN = ("t_end", "step", "rho", "every", "project")
 
@@ -81,6 +81,12 @@ def named(name: str) -> Path:
     if name not in known:
         raise ValueError(f"there is no scene {name!r}; there are {', '.join(known)}")
     return known[name]
+
+
+def found(what: str | Path) -> Scene:
+    """Read the scene of a path, or of the name of a shipped one."""
+    path = Path(what)
+    return load(path if path.suffix or path.exists() else named(str(what)))
 
 
 def summary(path: Path) -> str:

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from mbd.model.system import System
     from mbd.results.solution import Solution
 
-__all__ = ["Energy", "Momentum", "energy", "momentum"]
+__all__ = ["Energy", "Momentum", "conserves", "energy", "momentum"]
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,15 @@ def weights(body: Any) -> np.ndarray:
     W[0, 1:] = W[1:, 0] = body.mass * body.center_of_mass
     W[1:, 1:] = body.second_moments
     return W
+
+
+def conserves(system: System) -> bool:
+    """Tell whether nothing in the system adds or removes energy."""
+    return not any(
+        not element.kind.damped or element.law is not None or element.numbers[1]
+        for part in system.forces.values()
+        for element in part.elements()
+    )
 
 
 def energy(solution: Solution) -> Energy:
