@@ -28,8 +28,10 @@ if TYPE_CHECKING:
         Spherical,
         Universal,
     )
+    from mbd.parts.nonholonomic import NonTwisting
     from mbd.results.compare import compare
     from mbd.results.solution import Solution
+    from mbd.solvers.energy_momentum import EnergyMomentum
     from mbd.solvers.generalized_alpha import GeneralizedAlpha
     from mbd.solvers.initial import assemble_pose, consistent
     from mbd.solvers.simulate import SimulationError, simulate
@@ -40,6 +42,7 @@ __all__ = [
     "Bushing",
     "Cylindrical",
     "Distance",
+    "EnergyMomentum",
     "EulerParameters",
     "Fixed",
     "Frame",
@@ -47,6 +50,7 @@ __all__ = [
     "Ground",
     "Model",
     "Moment",
+    "NonTwisting",
     "Planar",
     "PointForce",
     "PointInPlane",
@@ -93,7 +97,9 @@ _WHERE = {
         "Universal",
     ),
     "results.compare": ("compare",),
+    "parts.nonholonomic": ("NonTwisting",),
     "results.solution": ("Solution",),
+    "solvers.energy_momentum": ("EnergyMomentum",),
     "solvers.generalized_alpha": ("GeneralizedAlpha",),
     "solvers.initial": ("assemble_pose", "consistent"),
     "solvers.simulate": ("SimulationError", "simulate"),

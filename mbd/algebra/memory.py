@@ -41,10 +41,11 @@ TOL, THETA, NORM, NORM_R = 13, 14, 15, 16
 LENGTH, SOFT = 17, 18  # characteristic length of the model [m]; epsilon of the rows
 SCALE, N_KINDS = 20, 8  # size of A by kind of unknown
 FLOOR = 28  # smallest increment of the positions that counts, by kind
+ROW_RATE, ROW_TURN = 36, 37  # factor of rows on velocities; of their derivative by q
 F_HEADER = 40
 
 # --- kinds of unknowns ---------------------------------------------------------------------------
-TRANSLATION, ROTATION, DIRECTOR, FORCE, MOMENT, OWN = 0, 1, 2, 3, 4, 5
+TRANSLATION, ROTATION, DIRECTOR, FORCE, MOMENT, OWN, VELOCITY_ROW = 0, 1, 2, 3, 4, 5, 6
 
 # --- records -------------------------------------------------------------------------------------
 # node: coordinates, unknown, constants, face, own block of the matrix and its row length

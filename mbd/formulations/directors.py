@@ -7,7 +7,8 @@ r"""Floor 1. ``directors``: the face itself is the state, orthonormality by six 
 
 References
 ----------
-.. [1] Gebhardt and Romero, the non-twisting orthonormal frame, 2020 (all six rows are needed).
+.. [1] Gebhardt and Romero, The rotating rigid body model based on a non-twisting frame, 2020 (all
+   six rows are needed).
 """
 
 from __future__ import annotations

@@ -67,7 +67,9 @@ class Assembly:
     M, G, K : (n_v, n_v) sparse
         Tangents of the residual with respect to accelerations, velocities and positions.
     B : (n_lam, n_v) sparse
-        Gradient of the rows.
+        Gradient of the rows: by positions, or by velocities for rows on velocities.
+    turn : (n_lam, n_v) sparse
+        Derivative of rows on velocities by positions; empty for all others.
     residual : (n_v,) array
         r = inertia + internal - applied + B^T lam.
     gap : (n_lam,) array
@@ -81,6 +83,7 @@ class Assembly:
     K: sp.csr_matrix
     B: sp.csr_matrix
     Bt: sp.csr_matrix
+    turn: sp.csr_matrix
     residual: np.ndarray
     gap: np.ndarray
 
@@ -118,7 +121,8 @@ class Assembly:
         corner = None
         if softened and model.n_lam:
             corner = sp.diags(-model.F[model.I[m.EPS] + model.numbering.lam])
-        return sp.block_array([[S, self.Bt], [self.B, corner]], format="csc")
+        B = self.B + step * beta / gamma * self.turn
+        return sp.block_array([[S, self.Bt], [B, corner]], format="csc")
 
     def spy(self, which: str = "S", *, step: float = 1e-3, ax: Any = None) -> Figure:
         """Draw the pattern of "M", "G", "K", "B" or of the iteration matrix "S" with labels."""
@@ -162,4 +166,8 @@ def assemble(model: Model, state: State) -> Assembly:
     for block in (M, G, K):
         block.eliminate_zeros()
     B, Bt = parts[0][lam][:, v].tocsr(), parts[0][v][:, lam].tocsr()
-    return Assembly(model, state, M, G, K, B, Bt, r[v], r[lam])
+    turn = sp.csr_matrix(B.shape)
+    if np.any(model.numbering.lam_kinds == m.VELOCITY_ROW):
+        work.linearise(0.0, 0.0, 0.0, 1.0)
+        turn = (sparse(model, work).tocsr()[lam][:, v] - B).tocsr()
+    return Assembly(model, state, M, G, K, B, Bt, turn, r[v], r[lam])

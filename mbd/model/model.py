@@ -157,7 +157,7 @@ class Model:
         # the round-off of a position turns a body of size `arm` by length/arm
         turn = length / arm
         force = mass * length * np.sqrt(len(self.system.bodies))  # it adds up along a chain
-        floors = (length, turn, turn, force, force * arm, force * arm)
+        floors = (length, turn, turn, force, force * arm, force * arm, force * arm)
         for kind, size in enumerate(floors):
             self.F[m.FLOOR + kind] = tiny * size
         if loops:  # a pose may be singular: what lam does is then seen in v', lam itself is loose
@@ -287,15 +287,17 @@ class Workspace:
             where += [int(I[first + e * size + field_of_memory]) for e in range(n)]
         return np.array(where, np.int64)
 
-    def evaluate(self) -> None:
-        """Write faces and the residual (unscaled) to the buffers."""
+    def evaluate(self, row_rate: float = 0.0) -> None:
+        """Write faces and the residual (unscaled); rows on velocities times row_rate."""
         self.F[m.SCALE_R] = 1.0
+        self.F[m.ROW_RATE] = row_rate  # rows on velocities have no gap of position
         evaluate_kernel(self.I, self.F)
         self.check_laws()
 
-    def linearise(self, w_m: float, w_g: float, w_k: float) -> None:
+    def linearise(self, w_m: float, w_g: float, w_k: float, turn: float = 0.0) -> None:
         """Fill the fronts with the given weights."""
         self.F[m.W_M], self.F[m.W_G], self.F[m.W_K] = w_m, w_g, w_k
+        self.F[m.ROW_TURN] = turn
         linearise_kernel(self.I, self.F)
 
     def rates(self) -> tuple[np.ndarray, np.ndarray]:

@@ -59,6 +59,7 @@ def conserves(system: System) -> bool:
         not element.kind.damped or element.law is not None or element.numbers[1]
         for part in system.forces.values()
         for element in part.elements()
+        if not element.kind.n_rows
     )
 
 
@@ -73,7 +74,7 @@ def energy(solution: Solution) -> Energy:
         potential -= body.mass * (h.at(body.center_of_mass).position @ system.gravity)
     for part in system.forces.values():
         for element in part.elements():
-            if element.kind.damped and element.law is None:
+            if element.kind.damped and not element.kind.n_rows and element.law is None:
                 k, _, u0 = element.numbers
                 u = _measure(element, solution)
                 potential += 0.5 * k * (u - u0) ** 2

@@ -187,6 +187,13 @@ def _gradient(element: Any, x: list[np.ndarray], lam: np.ndarray) -> list[np.nda
     return [-s * (x[1] - x[0]), s * (x[1] - x[0])]  # square row
 
 
+@dataclass(frozen=True)
+class RowHistory:
+    """Rows that a body wears, over time: their multipliers (n, n_rows)."""
+
+    multipliers: np.ndarray
+
+
 class Solution:
     """What a run computed; time is the first axis everywhere.
 
@@ -234,6 +241,9 @@ class Solution:
             return self.body(name)
         if name in system.joints:
             return JointHistory(system.joints[name], self)
+        rows = self.model.numbering.owners.get(name)
+        if rows is not None:
+            return RowHistory(self.lam[:, rows])
         known = [*system.bodies, *system.joints]
         close = difflib.get_close_matches(name, known, 1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
@@ -279,7 +289,7 @@ class Solution:
         if len(lam):
             for i, t in enumerate(self.t):
                 work.load(State(t, self.q[i], self.v[i], self.a[i], self.lam[i]))
-                work.evaluate()
+                work.evaluate(row_rate=1.0)
                 found[i] = np.abs(work.vector(m.X)[lam]).max()
         return found
 

@@ -254,6 +254,7 @@ def set_weights(I: Any, F: Any) -> None:
     F[W_G] = h * F[GAMMA]
     F[W_K] = h * h * F[BETA]
     F[SCALE_R] = h * h * F[BETA]
+    F[m.ROW_RATE] = F[m.ROW_TURN] = h * F[BETA] / F[GAMMA]
 
 
 @kernel

@@ -31,8 +31,8 @@ class EnergyMomentum:
 
     References
     ----------
-    .. [1] Gebhardt and Romero, the non-twisting orthonormal frame, 2020. Gonzalez, J. Nonlinear
-       Science 6 (1996).
+    .. [1] Gebhardt and Romero, The rotating rigid body model based on a non-twisting frame, 2020.
+       Gonzalez, J. Nonlinear Science 6 (1996).
     """
 
     max_iterations: int = 40

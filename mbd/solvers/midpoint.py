@@ -71,7 +71,8 @@ def _evaluate_middle(I: Any, F: Any, t: float) -> None:
         j = I[FRONTS] + f * FR_SIZE
         u = I[j + FR_U]
         for i in range(u + I[j + FR_NV], u + I[j + FR_NP]):
-            F[I[X] + i] = F[I[AN] + i]
+            if I[I[KIND] + i] != m.VELOCITY_ROW:  # these hold in the middle
+                F[I[X] + i] = F[I[AN] + i]
 
 
 @jit
@@ -141,6 +142,7 @@ def conserve(I: Any, F: Any, k: int) -> None:
     h = F[H]
     F[m.SCALE_R] = 0.5 * h * h
     F[m.W_M], F[m.W_G], F[m.W_K] = 1.0, 0.5 * h, 0.25 * h * h
+    F[m.ROW_RATE], F[m.ROW_TURN] = h, 0.5 * h
     I[m.STATUS] = CONVERGED
     I[m.STEPS_DONE] = 0
     start = F[T]

@@ -283,7 +283,7 @@ class _Run:
         kinds = np.concatenate([self.numbering.v_kinds, self.numbering.lam_kinds])
         units = {
             m.TRANSLATION: "N", m.ROTATION: "N m", m.DIRECTOR: "N m", m.FORCE: "m",
-            m.MOMENT: "-", m.OWN: "-",
+            m.MOMENT: "-", m.OWN: "-", m.VELOCITY_ROW: "1/s",
         }  # fmt: skip
         if not np.all(np.isfinite(rows)):
             bad = int(np.argmin(np.isfinite(rows)))

@@ -193,7 +193,7 @@ def _compare(model: Model, state: State, rng: np.random.Generator) -> Iterator[B
             K, B = "K T", "B T"
         else:
             K, B = "K", "B"
-        M_, G_, K_, B_, Bt_ = _blocks(model, state, work, moved)
+        M_, G_, K_, B_, Bt_, turn = _blocks(model, state, work, moved)
         by_q, noise_q = _differences(work, m.D, n.v[columns], small)
         by_v, noise_v = _differences(work, m.V, n.v[columns], np.full(len(columns), _STEP))
         by_a, noise_a = _differences(work, m.A, n.v[columns], np.ones(len(columns)))
@@ -203,7 +203,13 @@ def _compare(model: Model, state: State, rng: np.random.Generator) -> Iterator[B
         yield _error("G", G_[:, columns], by_v[n.v], noise_v, names[0], of_v)
         yield _error(K, K_[:, columns], by_q[n.v], noise_q, names[0], of_v)
         if model.n_lam:
-            yield _error(B, B_[:, columns], by_q[n.lam], noise_q, names[1], of_v)
+            rate = n.lam_kinds == m.VELOCITY_ROW  # B is by velocities, and by positions turns
+            gradient = np.where(rate[:, None], by_v[n.lam], by_q[n.lam])
+            noise = noise_q + noise_v * rate.any()
+            yield _error(B, B_[:, columns], gradient, noise, names[1], of_v)
+            turned = np.where(rate[:, None], by_q[n.lam], 0.0)
+            if rate.any():
+                yield _error("turn", turn[:, columns], turned, noise_q, names[1], of_v)
             yield _error("B^T", Bt_[:, rows], by_l[n.v], noise_l, names[0], of_lam)
 
 
@@ -211,7 +217,7 @@ def _blocks(model: Model, state: State, work: Workspace, moved: bool) -> tuple[A
     """Return M, G, K, B, B^T as the fronts hold them."""
     if not moved:
         A = model.assemble(state)
-        return tuple(x.tocsc() for x in (A.M, A.G, A.K, A.B, A.Bt))
+        return tuple(x.tocsc() for x in (A.M, A.G, A.K, A.B, A.Bt, A.turn))
     v, lam = model.numbering.v, model.numbering.lam
     work.evaluate()
     filled = []
@@ -219,7 +225,9 @@ def _blocks(model: Model, state: State, work: Workspace, moved: bool) -> tuple[A
         work.linearise(*weights)
         filled.append(sparse(model, work))
     blocks = [S[v][:, v] for S in filled]
-    return (*blocks, filled[0][lam][:, v], filled[0][v][:, lam])
+    B = filled[0][lam][:, v]
+    work.linearise(0.0, 0.0, 0.0, 1.0)
+    return (*blocks, B, filled[0][v][:, lam], sparse(model, work)[lam][:, v] - B)
 
 
 def _differences(
@@ -234,7 +242,7 @@ def _differences(
         total = np.zeros(len(r))
         for at, weight in ((-2, 1.0), (-1, -8.0), (1, 8.0), (2, -1.0)):
             x[i] = start + at * h
-            work.evaluate()
+            work.evaluate(row_rate=1.0)
             total += weight * r
             size = max(size, float(np.abs(r).max()), float(np.abs(work.vector(m.FY)).max()))
         x[i] = start

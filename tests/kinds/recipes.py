@@ -171,6 +171,12 @@ LOADS = {
     ("Moment", "law"): lambda b, s: mbd.Moment("part", b, _turning(s)),
 }
 
+# (class, variant): (body, motion) -> rows on velocities that a body wears
+WORN = {
+    ("NonTwisting", "even"): lambda b, s: mbd.NonTwisting("part", b),
+    ("NonTwisting", "uneven"): lambda b, s: mbd.NonTwisting("part", b, a=0.2),
+}
+
 # parts that a mass point can take, (one, two, motion) with the point as first or second
 POINT_PARTS = {
     "Spherical": lambda p, b, s: mbd.Spherical("part", p, b, at=p.position),

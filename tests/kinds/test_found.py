@@ -11,6 +11,7 @@ from recipes import (
     MEASURES,
     PAIR_FORCES,
     STILL,
+    WORN,
     pair,
 )
 
@@ -29,7 +30,7 @@ def test_every_joint_has_a_recipe():
 
 
 def test_every_force_has_a_recipe():
-    known = {name for name, _ in [*PAIR_FORCES, *LOADS]}
+    known = {name for name, _ in [*PAIR_FORCES, *LOADS, *WORN]}
     missing = sorted(set(FORCES) - known)
     assert not missing, f"forces without a recipe in tests/kinds/recipes.py: {missing}"
     assert known <= set(FORCES)
@@ -53,7 +54,7 @@ def test_every_interaction_kind_is_used_by_a_recipe():
     for make in [*JOINT_RECIPES.values(), *PAIR_FORCES.values()]:
         _, one, two = pair("so3", "so3")
         used |= {e.kind for e in make(one, two, STILL).elements()}
-    for make in LOADS.values():
+    for make in [*LOADS.values(), *WORN.values()]:
         _, one, _ = pair("so3", "so3")
         used |= {e.kind for e in make(one, STILL).elements()}
     unused = [k.name for k in KINDS.values() if k not in used]

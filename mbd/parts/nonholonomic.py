@@ -1,0 +1,62 @@
+r"""Floor 2. Constraints on velocities that a body wears."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mbd.algebra.memory import VELOCITY_ROW
+from mbd.interactions.kinds import Attachment, Element
+from mbd.interactions.velocity_rows import NON_TWISTING
+from mbd.parts.bodies import Body, Ground
+from mbd.parts.door import label, number
+
+__all__ = ["NonTwisting"]
+
+
+class NonTwisting:
+    r"""The body does not turn about its third director: :math:`\omega\cdot d_3 = 0`.
+
+    As a row on velocities, :math:`(1-a)\,\dot d_1\cdot d_2 - a\,\dot d_2\cdot d_1 = 0`, for a body
+    of any formulation. No position row says the same: the constraint is nonholonomic. Without load
+    the kinetic energy and the momenta about d1 and d2 are conserved, the spatial angular momentum
+    is not.
+
+    Parameters
+    ----------
+    name : str
+    body : RigidBody
+    a : float
+        In [0, 1]; on orthonormal directors it changes nothing.
+
+    References
+    ----------
+    .. [1] Gebhardt and Romero, The rotating rigid body model based on a non-twisting frame, 2020.
+    """
+
+    def __init__(self, name: str, body: Any, a: float = 0.5) -> None:
+        self.name = label(name, "NonTwisting")
+        if not isinstance(body, Body) or isinstance(body, Ground):
+            raise TypeError(f"{self.name}: must act on a body of the system, got {body!r}")
+        if not body.formulation.axes:
+            raise ValueError(f"{self.name}: NonTwisting needs axes, but {body.name!r} is a point")
+        self.body = body
+        self.a = number(self.name, "a", a, "-", positive=False)
+        if self.a > 1:
+            raise ValueError(f"{self.name}: a must be in [0, 1] [-], got {self.a:g}")
+
+    @property
+    def bodies(self) -> tuple[Any, ...]:
+        """Body that wears the row."""
+        return (self.body,)
+
+    def elements(self) -> list[Element]:
+        """Return the row on the rates of d1 and d2."""
+        ends = (
+            Attachment(self.body.name, (0.0, 1.0, 0.0, 0.0)),
+            Attachment(self.body.name, (0.0, 0.0, 1.0, 0.0)),
+        )
+        kinds = (VELOCITY_ROW,)
+        return [Element(NON_TWISTING, ends, (self.a,), rows=("twist rate",), row_kinds=kinds)]
+
+    def __repr__(self) -> str:
+        return f"NonTwisting({self.name!r}, {self.body.name!r})"
