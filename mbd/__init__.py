@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from mbd.solvers.energy_momentum import EnergyMomentum
     from mbd.solvers.generalized_alpha import GeneralizedAlpha
     from mbd.solvers.initial import assemble_pose, consistent
+    from mbd.solvers.lie_runge_kutta import LieRungeKutta4
     from mbd.solvers.simulate import SimulationError, simulate
     from mbd.solvers.tangents import check_tangents
 
@@ -48,6 +49,7 @@ __all__ = [
     "Frame",
     "GeneralizedAlpha",
     "Ground",
+    "LieRungeKutta4",
     "Model",
     "Moment",
     "NonTwisting",
@@ -102,6 +104,7 @@ _WHERE = {
     "solvers.energy_momentum": ("EnergyMomentum",),
     "solvers.generalized_alpha": ("GeneralizedAlpha",),
     "solvers.initial": ("assemble_pose", "consistent"),
+    "solvers.lie_runge_kutta": ("LieRungeKutta4",),
     "solvers.simulate": ("SimulationError", "simulate"),
     "solvers.tangents": ("check_tangents",),
 }

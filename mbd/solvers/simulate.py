@@ -19,6 +19,7 @@ from mbd.solvers.fronts import factor_and_solve
 from mbd.solvers.generalized_alpha import GeneralizedAlpha
 from mbd.solvers.health import oscillation
 from mbd.solvers.initial import consistent
+from mbd.solvers.lie_runge_kutta import LieRungeKutta4
 
 if TYPE_CHECKING:
     from mbd.model.system import System
@@ -44,7 +45,7 @@ def simulate(
     t_end: float,
     step: float,
     *,
-    method: GeneralizedAlpha | EnergyMomentum | None = None,
+    method: GeneralizedAlpha | EnergyMomentum | LieRungeKutta4 | None = None,
     state: State | None = None,
     project: bool = False,
     every: int = 1,
@@ -59,7 +60,7 @@ def simulate(
     t_end : float [s]
     step : float [s]
         Step size; the last step is shortened where it does not divide the time.
-    method : GeneralizedAlpha or EnergyMomentum, optional
+    method : GeneralizedAlpha, EnergyMomentum or LieRungeKutta4, optional
         Default ``GeneralizedAlpha(rho=0.8)``.
     state : State, optional
         Where to start; default the initial state of the description. The last state of a run,
@@ -79,7 +80,7 @@ def simulate(
         Ctrl-C returns what was computed so far, with ``success`` False.
     """
     method = GeneralizedAlpha() if method is None else method
-    if not isinstance(method, GeneralizedAlpha | EnergyMomentum):
+    if not isinstance(method, GeneralizedAlpha | EnergyMomentum | LieRungeKutta4):
         raise TypeError(
             "simulate: method must be a method object such as mbd.GeneralizedAlpha(rho=0.8), got "
             f"{method!r}"
@@ -134,7 +135,7 @@ class _Run:
         self,
         model: Model,
         first: State,
-        method: GeneralizedAlpha | EnergyMomentum,
+        method: GeneralizedAlpha | EnergyMomentum | LieRungeKutta4,
         every: int,
         h: float,
         t_end: float,
@@ -292,6 +293,11 @@ class _Run:
             worst = np.argsort(-np.abs(rows))[:3]
             who = "largest residuals " + ", ".join(
                 f"{model.labels[i]!r} ({rows[i]:.2g} {units[int(kinds[i])]})" for i in worst
+            )
+        if isinstance(self.method, LieRungeKutta4):
+            return (
+                f"the explicit step failed at t = {t + h:.6g} s (h = {h:g} s): {who}; try a "
+                "smaller step"
             )
         return (
             f"Newton did not converge at t = {t + h:.6g} s (h = {h:g} s): {who}; try a "
