@@ -25,7 +25,8 @@ force.
 
 The default is ``full`` with ``B2``: its mass matrix is symmetric and positive definite. All others
 have rotational blocks of rank three, whose factorisation exchanges rows with the row of the norm.
-Motions and reactions are the same.
+Motions and reactions are the same. On the sphere the default is the rigid ``scalable`` body in
+rates.
 
 References
 ----------

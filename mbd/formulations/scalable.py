@@ -6,7 +6,7 @@ row :math:`\tfrac12(|A|^2 - 1)` makes the body rigid, without it the body breath
 - ``velocities="rates"``: :math:`v = \dot q`, Lagrange's equations of the homogeneous map
   (`homogeneous.py`), the same as ``euler_parameters`` in its default form.
 - ``velocities="u"``: :math:`u = (\dot r, \nu, \omega) = Q\dot q`, :math:`\nu = \dot s`,
-  :math:`\omega` s times the angular velocity in body axes, :math:`\dot d_k = R(\nu e_k +
+  :math:`\omega` s times the angular velocity, body axes, :math:`\dot d_k = R(\nu e_k +
   \omega\times e_k)`. About the centre of mass
 
   .. math:: m\dot v = F, \quad
@@ -26,6 +26,10 @@ row :math:`\tfrac12(|A|^2 - 1)` makes the body rigid, without it the body breath
 
   (The increment :math:`A_n + Q^{-1}\Delta` has a simpler T, but its length grows with the square
   of the step: first order for the free body.)
+
+On a body that breathes a follower force grows with s (its components are those along the
+directors), and a dead moment m, applied as :math:`\tfrac12 m\times d_k` on the directors, with
+:math:`s^2`: power :math:`s^2 m\cdot\omega`.
 
 The row has the gradient A (in u: one half), so that
 :math:`\lambda = 2(\omega^T\Theta\omega/|A|^2 + c_S) = -2\lambda_{MG}` with the multiplier of the
