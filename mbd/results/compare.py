@@ -11,7 +11,7 @@ import numpy as np
 
 from mbd.formulations import NAMES
 from mbd.formulations.formulation import Formulation
-from mbd.parts.door import number, vector
+from mbd.parts.door import number, rotation_matrix, vector
 from mbd.results.comparison import Comparison
 from mbd.results.solution import Solution
 from mbd.results.trials import Trial, Truth, extrapolated, last, tabulate
@@ -61,8 +61,8 @@ def compare(
     reference : str, Solution or mapping, optional
         What errors are measured against: the name of the formulation to extrapolate; a solution
         that ends at `t_end`; or known values at `t_end` such as
-        ``{"bar 1.position": (3,) [m], "bar 1.velocity": [m/s], "joint 1.force": [N]}``, then only
-        these are compared.
+        ``{"bar 1.position": (3,) [m], "bar 1.rotation": (3, 3) or a scipy Rotation,
+        "bar 1.velocity": (3,) [m/s], "joint 1.force": (3,) [N]}``, then only these are compared.
     **parameters
         Further parameters of `build`.
 
@@ -78,8 +78,8 @@ def compare(
     two finest steps and half the finest step, :math:`x(h) = x + c_2 h^2 + c_3 h^3`; these three
     runs have ``newton="full"`` and the tolerance 1e-10. What the term :math:`c_3` changes in the
     extrapolation from the two finest of these runs is taken as the error of the reference. Errors
-    below twice that do not count in the observed orders. With a single step there is no
-    :math:`c_3`, and the error of the reference is not known.
+    below twice that, or of the size of round-off, do not count in the observed orders. With a
+    single step there is no :math:`c_3`, and the error of the reference is not known.
 
     Forces of joints that redundant rows leave undetermined are not compared, direction by
     direction.
@@ -243,7 +243,11 @@ def _reference(
         return Truth(last(given, shared), "the solution given")
     if isinstance(given, Mapping):
         model: Any = next(one.model for one in found if one.model is not None)
-        can = [f"{n}.{what}" for n in model.system.bodies for what in ("position", "velocity")]
+        can = [
+            f"{n}.{what}"
+            for n, body in model.system.bodies.items()
+            for what in ("position", "velocity", "rotation")[: 3 if body.formulation.axes else 2]
+        ]
         can += [f"{n}.force" for n in model.system.joints]
         for name in given:
             if name not in can:
@@ -251,7 +255,12 @@ def _reference(
                     f"compare: the reference may have {', '.join(can[:20])}, got {name!r}"
                 )
         kept = {k: v for k, v in given.items() if k.rpartition(".")[0] in names}
-        values = {k: vector("compare", f"reference {k!r}", v, "SI") for k, v in kept.items()}
+        values = {
+            k: rotation_matrix("compare", f"reference {k!r}", v)
+            if k.endswith(".rotation")
+            else vector("compare", f"reference {k!r}", v, "SI")
+            for k, v in kept.items()
+        }
         return Truth(values, "the values given")
     if not (given is None or (isinstance(given, str) and given in NAMES)):
         raise ValueError(

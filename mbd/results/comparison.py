@@ -21,10 +21,12 @@ COLUMNS = {
     "step": "s",
     "status": "",
     "position_error": "m",
+    "rotation_error": "rad",
     "velocity_error": "m/s",
     "force_error": "N",
     "force_error_relative": "-",
     "position_order": "-",
+    "rotation_order": "-",
     "velocity_order": "-",
     "force_order": "-",
     "gap": "m or -",
@@ -44,7 +46,7 @@ COLUMNS = {
     "message": "",
 }
 #: What errors are measured of, with units.
-QUANTITIES = {"position": "m", "velocity": "m/s", "force": "N"}
+QUANTITIES = {"position": "m", "rotation": "rad", "velocity": "m/s", "force": "N"}
 _MARKS = "osD^vP*X<>"
 _LINES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)), (0, (1, 2)))
 
@@ -63,19 +65,20 @@ class Comparison:
         "done", "failed" (the run stopped early) or "refused" (the scene or the initial state does
         not go with the formulation), and ``message`` says why.
 
-        ``position_error`` [m], ``velocity_error`` [m/s], ``force_error`` [N]: the largest over
-        origins of bodies, and over joints, at the end; ``force_error_relative`` is divided by the
-        largest joint force there. ``..._order``: slope of the errors of the formulation over its
-        steps. ``gap`` [m or -]: largest violation of a row in the run. ``energy_change`` [J]:
-        largest departure of the total energy from its start, an error where ``conservative``.
-        ``own_multiplier`` [N m]: largest multiplier of rows of the formulation itself.
+        ``position_error`` [m], ``rotation_error`` [rad], ``velocity_error`` [m/s],
+        ``force_error`` [N]: the largest at the end, over bodies (position and velocity of the
+        origin) and over joints; ``force_error_relative`` is divided by the largest joint force
+        there. ``..._order``: slope of the errors of the formulation over its steps. ``gap``
+        [m or -]: largest violation of a row in the run. ``energy_change`` [J]: largest departure
+        of the total energy from its start, an error where ``conservative``. ``own_multiplier``
+        [N m]: largest multiplier of rows of the formulation itself.
         ``step_time`` [us]: median over the turns; ``time_ratio``: to the first formulation at the
         same step; ``run_time`` [s]: of the whole run.
     reference : str
         What errors are measured against.
     reference_error : dict
-        Estimate of the error of the reference for "position" [m], "velocity" [m/s] and "force"
-        [N]; smaller differences say nothing.
+        Estimate of the error of the reference for "position" [m], "rotation" [rad], "velocity"
+        [m/s] and "force" [N]; smaller differences say nothing.
     notes : tuple of str
     """
 
@@ -123,10 +126,11 @@ class Comparison:
         kept = all(row["conservative"] for row in self.rows if row["status"] == "done")
         energy = "energy error" if kept else "energy change"
         table = [
-            ["formulation", "step", "position", "velocity", "force", "relative", "gap", energy],
-            ["", "s", "m", "m/s", "N", "-", "m or -", "J"],
-        ]
-        keys = ("position_error", "velocity_error", "force_error", "force_error_relative")
+            ["formulation", "step", "position", "rotation", "velocity", "force", "relative", "gap",
+             energy],
+            ["", "s", "m", "rad", "m/s", "N", "-", "m or -", "J"],
+        ]  # fmt: skip
+        keys = [f"{what}_error" for what in QUANTITIES] + ["force_error_relative"]
         for name, rows in self._groups():
             for i, row in enumerate(rows):
                 values = [_short(row[k]) for k in (*keys, "gap", "energy_change")]
@@ -188,7 +192,7 @@ class Comparison:
         ----------
         path : str or Path, optional
             Where to write the picture; the ending says how.
-        quantity : {"position", "velocity", "force"}
+        quantity : {"position", "rotation", "velocity", "force"}
             Which error.
 
         Returns

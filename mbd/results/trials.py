@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbd.algebra import memory as m
 from mbd.formulations.formulation import Formulation
 from mbd.model.model import Model
 from mbd.results.comparison import COLUMNS, QUANTITIES
@@ -25,9 +26,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Trial", "Truth", "difference", "extrapolated", "last", "tabulate"]
 
-Values = dict[str, np.ndarray]  # "bar 1.position": (3,), "joint 1.force": (3,), ...
+Values = dict[str, np.ndarray]  # "bar 1.position": (3,), "bar 1.rotation": (3, 3), ...
 _LAST = 1 << 60  # keep the first and the last instant only
 _FAILURES = (ArithmeticError, RuntimeError, np.linalg.LinAlgError)
+_ROUND_OFF = 1e-13  # of positions, relative to the size of the model
+_POWER = {"position": 0, "rotation": 0, "velocity": 1, "force": 2}  # of the step, for round-off
 _TURN = 0.02  # a timed turn has as many runs as begin within this time [s]
 
 
@@ -46,7 +49,8 @@ def last(solution: Solution, names: Iterable[str]) -> Values:
     for name in names:
         history = solution[name]
         joint = name in solution.model.system.joints
-        for what in ("force",) if joint else ("position", "velocity"):
+        point = not joint and not history.body.formulation.axes
+        for what in ("force",) if joint else ("position", "velocity", "rotation")[: 3 - point]:
             values[f"{name}.{what}"] = np.array(getattr(history, what)[-1])
     return values
 
@@ -58,7 +62,8 @@ def difference(a: Values, b: Values, what: str, masks: dict[str, np.ndarray]) ->
         owner, _, kind = name.rpartition(".")
         mask = masks.get(owner, np.ones(3, bool))
         if kind == what and mask.any():
-            found.append(float(np.linalg.norm((a[name] - b[name])[mask])))
+            gap = a[name] - b[name]  # of rotations: twice the sine of half the angle, times root 2
+            found.append(float(np.linalg.norm(gap[mask]) / (math.sqrt(2) if gap.ndim > 1 else 1)))
     return max(found[1:], default=math.nan)
 
 
@@ -131,7 +136,7 @@ class Trial:
         end = last(solution, {k.rpartition(".")[0] for k in truth.values})
         for what in QUANTITIES:
             row[f"{what}_error"] = difference(end, truth.values, what, masks)
-        zero = {k: np.zeros(3) for k in truth.values}
+        zero = {k: np.zeros_like(x) for k, x in truth.values.items()}
         size = difference(truth.values, zero, "force", masks)
         if size > 0:
             row["force_error_relative"] = row["force_error"] / size
@@ -205,17 +210,27 @@ def tabulate(found: list[Trial], steps: list[float], unsure: dict[str, float]) -
                     row["time_ratio"] = row["run_time"] / base
             mine.append(row)
         for what in QUANTITIES:
-            order = _order([(r["step"], r[f"{what}_error"]) for r in mine], unsure[what])
+            noise = _noise(one.model, what) if one.model is not None else 0.0
+            order = _order(
+                [(r["step"], r[f"{what}_error"]) for r in mine], unsure[what], noise, _POWER[what]
+            )
             for row in mine:
                 row[f"{what}_order"] = order
         rows += mine
     return rows
 
 
-def _order(points: list[tuple[float, float]], unsure: float) -> float:
+def _noise(model: Model, what: str) -> float:
+    """Return what round-off of positions may do to a quantity, but for powers of the step."""
+    length = 1.0 if what == "rotation" else float(model.F[m.LENGTH])
+    mass = max(b.mass for b in model.system.bodies.values()) if what == "force" else 1.0
+    return _ROUND_OFF * length * mass
+
+
+def _order(points: list[tuple[float, float]], unsure: float, noise: float, power: int) -> float:
     """Return the slope of errors over steps, of those that mean something."""
     least = 2 * unsure if math.isfinite(unsure) else 0.0
-    kept = [(math.log(h), math.log(e)) for h, e in points if e > least]
+    kept = [(math.log(h), math.log(e)) for h, e in points if e > max(least, noise / h**power)]
     if len(kept) < 2:
         return math.nan
     x, y = np.array(kept).T

@@ -46,7 +46,7 @@ def test_every_formulation_is_of_second_order(chain):
     assert [row["formulation"] for row in chain.rows] == [n for n in NAMES for _ in range(3)]
     for row in chain.rows:
         assert row["status"] == "done", row
-        for what in ("position", "velocity", "force"):
+        for what in ("position", "rotation", "velocity", "force"):
             assert abs(row[f"{what}_order"] - 2) < 0.15, (row["formulation"], what)
 
 
@@ -77,7 +77,7 @@ def test_reference_is_better_than_what_it_judges(chain):
         "chain", kind="zigzag", steps=[4e-3, 2e-3, 1e-3], t_end=0.5, turns=0, reference=last
     )
     assert last in other.reference
-    for what in ("position", "velocity", "force"):
+    for what in ("position", "rotation", "velocity", "force"):
         finest = chain.rows[2][f"{what}_error"]
         assert chain.reference_error[what] < 1e-2 * finest
         assert other.rows[2][f"{what}_error"] == pytest.approx(finest, rel=1e-2)
@@ -109,6 +109,25 @@ def test_errors_are_those_of_known_values():
     same = mbd.compare("chain", formulations="so3", steps=[2e-3], turns=0, reference=solution)
     assert same.rows[0]["position_error"] == 0
     assert same.reference == "the solution given"
+
+
+def test_bodies_that_only_turn_are_judged_by_their_rotation():
+    found = mbd.compare("dzhanibekov", formulations="so3,directors", steps=[4e-3, 2e-3], **FAST)
+    for row in found.rows:
+        assert 0 < row["rotation_error"] < 1e-3
+        assert abs(row["rotation_order"] - 2) < 0.15
+        assert row["position_error"] == 0
+        assert math.isnan(row["position_order"])  # nothing to measure a slope of
+    given = {"body.rotation": mbd.simulate(spun(), 0.1, 1e-4)["body"].rotation[-1]}
+    known = mbd.compare(
+        "dzhanibekov", formulations="directors", steps=[2e-3], reference=given, **FAST
+    )
+    error = found.rows[3]["rotation_error"]
+    assert known.rows[0]["rotation_error"] == pytest.approx(error, rel=1e-2)
+
+
+def spun():
+    return scenes.load(scenes.named("dzhanibekov")).build({})
 
 
 def test_forces_that_are_not_unique_are_left_out():
@@ -245,7 +264,9 @@ def test_picture(chain, tmp_path):
     x, y = np.log(guide.get_xdata()), np.log(guide.get_ydata())
     assert (y[1] - y[0]) / (x[1] - x[0]) == pytest.approx(2)
     assert [t.get_text() for t in left.texts] == ["slope 2"]
-    with pytest.raises(ValueError, match="one of position, velocity, force, got 'moment'"):
+    with pytest.raises(
+        ValueError, match="one of position, rotation, velocity, force, got 'moment'"
+    ):
         chain.plot(quantity="moment")
 
 
