@@ -22,6 +22,11 @@ def load(name):
     return module
 
 
+def default(name):
+    """Return the formulation that a scene takes by itself."""
+    return inspect.signature(load(name).build).parameters["formulation"].default
+
+
 def cases():
     for name in SCENES:
         parameters = inspect.signature(load(name).build).parameters
@@ -43,10 +48,21 @@ def quantity(solution, words):
     name, point, attribute = re.fullmatch(r"([^(.]+)(\(.*\))?\.(\w+)", words).groups()
     if name == "energy":
         return getattr(solution.energy, attribute)
+    if attribute == "multipliers":  # of a joint, of a row that a body wears, of a body's own rows
+        return solution.lam[:, solution.model.numbering.owners[name]]
     item = solution[name]
     if point:
         item = item.at([float(x) for x in point[1:-1].split(",")])
     return getattr(item, attribute)
+
+
+def refused(module, options):
+    """Return why a scene does not take a formulation, or None."""
+    try:
+        module.build(**options)
+    except ValueError as reason:
+        return str(reason)
+    return None
 
 
 def test_there_are_scenes():
@@ -81,6 +97,12 @@ FINER = {("heavy_top", "se3"): 4, ("heavy_top", "unified"): 4}
 @pytest.mark.filterwarnings("ignore:the multiplier of 'crank pin.a1.b3':RuntimeWarning")
 def test_scene_meets_its_reference(name, options):
     module = load(name)
+    if (refusal := refused(module, options)) is not None:
+        # says who refuses what and why; the default is never refused
+        assert options["formulation"] != default(name)
+        reason = rf"{name}: formulation must be .{{20,}}, got '{options['formulation']}'"
+        assert re.fullmatch(reason, refusal), refusal
+        return
     system = module.build(**options)
     assert isinstance(system, mbd.System)
     h = module.RUN["step"] / FINER.get((name, options.get("formulation")), 1)

@@ -1,0 +1,67 @@
+"""Spinning rocket on Euler parameters: the multiplier of the unit norm tells which form is solved.
+
+The forms of K. Sherif, K. Nachbagauer, W. Steiner, "On the rotational equations of motion in rigid
+body dynamics when using Euler parameters", Nonlinear Dyn. 81 (2015), move alike; each has its own
+multiplier of the norm row. The thrust F acts at a distance l along the axis of a symmetric body and
+turns with it: no moment, so that the kinetic energy T of the rotation is constant, and with it
+every multiplier,
+
+- 4 T of the inertia: ``form="reduced"``, and ``form="full"`` with ``force_map="B2"``;
+- 2 l F of the force: ``force_map`` "B2" and "H";
+- nothing of the inertia: ``form="full"`` with "B1" and "H"; nothing at all: ``form="projected"``.
+
+Source of the numbers: closed form.
+"""
+
+import numpy as np
+
+import mbd
+
+RUN = {"t_end": 1.0, "step": 1e-3}
+INERTIA = (0.3, 0.3, 0.5)
+RATES = (3.0, -4.0, 5.0)
+THRUST, ARM = 8.0, 0.5
+FORMS = (
+    *((form, f) for form in ("full", "reduced") for f in ("B2", "B1", "H")),
+    ("projected", None),
+)
+
+
+def multiplier(form: str = "full", force_map: str | None = None) -> float:
+    """Return the multiplier of the norm row [J]."""
+    if form == "projected":
+        return 0.0
+    force_map = force_map or ("B2" if form == "full" else "B1")
+    inertia = 2.0 * float(np.dot(INERTIA, np.square(RATES)))  # 4 T
+    of_inertia = form == "reduced" or force_map == "B2"
+    return of_inertia * inertia + (force_map != "B1") * 2 * ARM * THRUST
+
+
+def rates(t: float) -> tuple[float, float, float]:
+    """Return the rates in body axes [rad/s]: the free motion of a symmetric body."""
+    angle = (INERTIA[2] / INERTIA[0] - 1) * RATES[2] * t
+    c, s = np.cos(angle), np.sin(angle)
+    return (c * RATES[0] - s * RATES[1], s * RATES[0] + c * RATES[1], RATES[2])
+
+
+REFERENCE = (
+    ("rocket.multipliers", 0.5, (multiplier(),), 1e-4, "4 T + 2 l F"),
+    ("rocket.multipliers", 1.0, (multiplier(),), 1e-4, "4 T + 2 l F"),
+    ("rocket.angular_velocity_body", 1.0, rates(1.0), 1e-3, "closed form"),
+)
+
+
+def build(form: str = "full", force_map: str | None = None) -> mbd.System:
+    """Return the rocket for a form and a force map of ``mbd.EulerParameters``."""
+    system = mbd.System()
+    rocket = system.add(
+        mbd.RigidBody(
+            "rocket",
+            mass=2.0,
+            inertia=INERTIA,
+            angular_velocity_body=RATES,
+            formulation=mbd.EulerParameters(form, force_map),
+        )
+    )
+    system.add(mbd.PointForce("thrust", rocket, (0, 0, THRUST), at=(0, 0, ARM), follow=True))
+    return system
