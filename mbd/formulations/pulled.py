@@ -1,0 +1,292 @@
+r"""Floor 1. ``pulled``: a complete formulation from its face, everything else by pull-back.
+
+For coordinates in a vector space, :math:`v = \dot q`, with a face at most quadratic in q and own
+rows at most quadratic in the face,
+
+.. math:: y(q) = c + Lq + \tfrac12 H[q, q], \qquad \Phi(y) = c' + L'y + \tfrac12 H'[y, y],
+
+the face and the rows say all (H and H' are constant, there are no third derivatives):
+
+.. math::
+   Y(q) &= L + H[q, \cdot\,], \qquad \dot Y v = H[v, v], \qquad C(f)_{jk} = f\cdot H[e_j, e_k] \\
+   \varphi &= (W\otimes I_3)(Y\dot v + \dot Y v - \ddot y_g) + f_y + \Phi_y^T\lambda, \qquad
+   r = Y^T\varphi \\
+   M &= Y^T(W\otimes I_3)Y, \qquad G = 2\,Y^T(W\otimes I_3)H[v, \cdot\,] \\
+   K &= C(\varphi) + Y^T\big((W\otimes I_3)H[\dot v, \cdot\,] + \Lambda Y\big), \qquad
+   \Lambda = \textstyle\sum_m\lambda_m H'_m, \qquad B = \Phi_y Y
+
+with gravity :math:`\ddot y_g = (g, 0, 0, 0)`. The constants c, L, H are read off the user's
+functions once, by evaluating them at unit vectors, and compiled in as lists of their nonzeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mbd.algebra.jit import jit
+from mbd.algebra.memory import GX, OWN, W_G, W_K, W_M
+from mbd.formulations.directors import constants as mass_matrix
+from mbd.formulations.formulation import Formulation
+from mbd.formulations.polynomials import Polynomial, entries, polynomial
+
+__all__ = ["pulled"]
+
+
+def _residual(face: Polynomial, rows: Polynomial, n: int, n_own: int) -> Any:
+    slope, bend, back = face.slope, face.bend, face.back
+    row_value, row_back = rows.value, rows.back
+
+    @jit
+    def force(F: Any, par: int, q: int, y: int, v: int, a: int, f: int) -> None:
+        """Write phi, all that acts on the face, behind the constants."""
+        phi, ydd = par + 16, par + 28
+        slope(F, q, a, ydd)
+        bend(F, v, v, ydd)
+        for c in range(3):
+            F[ydd + c] -= F[GX + c]
+        for k in range(4):
+            for c in range(3):
+                i = 3 * k + c
+                F[phi + i] = F[f + i]
+                for j in range(4):
+                    F[phi + i] += F[par + 4 * k + j] * F[ydd + 3 * j + c]
+        row_back(F, y, a + n, phi)
+
+    @jit
+    def residual(
+        F: Any, par: int, q: int, y: int, v: int, a: int, f: int, x: int, s: float
+    ) -> None:
+        """Write s Y^T phi and the own rows."""
+        force(F, par, q, y, v, a, f)
+        for j in range(n):
+            F[x + j] = 0.0
+        back(F, q, par + 16, x)
+        for j in range(n):
+            F[x + j] *= s
+        row_value(F, y, x + n)
+
+    return residual, force
+
+
+def _tangent(face: Polynomial, rows: Polynomial, force: Any, n: int, n_own: int) -> Any:
+    matrix, add_bend, add_curvature = face.matrix, face.add_bend, face.add_curvature
+    row_matrix, row_curvature = rows.matrix, rows.add_curvature
+
+    @jit
+    def tangent(
+        F: Any, par: int, q: int, y: int, v: int, a: int, f: int, d: int, S: int, ld: int
+    ) -> None:
+        """Add Y^T (W (w_M Y + 2 w_G H[v, .] + w_K H[v', .]) + w_K Lambda Y) + w_K C, rows."""
+        wM, wG, wK = F[W_M], F[W_G], F[W_K]
+        Y = par + 40
+        U, X, Z = Y + 12 * n, Y + 24 * n, Y + 36 * n
+        force(F, par, q, y, v, a, f)
+        matrix(F, q, Y)
+        for t in range(12 * n):
+            F[U + t] = wM * F[Y + t]
+        add_bend(F, 2 * wG, v, U)
+        add_bend(F, wK, a, U)
+        for t in range(144):
+            F[Z + t] = 0.0
+        row_curvature(F, wK, a + n, Z, 12)
+        for i in range(12):
+            for j in range(n):
+                value = 0.0
+                for k in range(4):
+                    value += F[par + 4 * (i // 3) + k] * F[U + n * (3 * k + i % 3) + j]
+                for k in range(12):
+                    value += F[Z + 12 * i + k] * F[Y + n * k + j]
+                F[X + n * i + j] = value
+        for i in range(12):
+            for j in range(n):
+                value = F[Y + n * i + j]
+                if value != 0.0:
+                    for k in range(n):
+                        F[S + ld * j + k] += value * F[X + n * i + k]
+        add_curvature(F, wK, par + 16, S, ld)
+        row_matrix(F, y, Z)
+        for i in range(n_own):
+            for j in range(n):
+                value = 0.0
+                for k in range(12):
+                    value += F[Z + 12 * i + k] * F[Y + n * k + j]
+                F[S + ld * (n + i) + j] += value
+                F[S + ld * j + n + i] += value
+
+    return tangent
+
+
+def _maps(face: Polynomial, n: int) -> Any:
+    (li, lj, lc), (hi, hj, hk, hc), stamp = entries(face.c, face.L, face.H)
+    n_l, n_h = len(lc) - 1, len(hc) - 1
+
+    @jit
+    def maps(
+        F: Any, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int, rate: int, PV: int
+    ) -> None:
+        """Write Y^T w, the same for test and trial, and H[v, .]^T w."""
+        _ = stamp
+        for j in range(3 * n):
+            F[P + j] = 0.0
+            if rate:
+                F[DP + j] = 0.0
+        for t in range(n_l):
+            F[P + 3 * lj[t] + li[t] % 3] += lc[t] * F[w + li[t] // 3]
+        for t in range(n_h):
+            to, value = 3 * hj[t] + hi[t] % 3, hc[t] * F[w + hi[t] // 3]
+            F[P + to] += value * F[q + hk[t]]
+            if rate:
+                F[DP + to] += value * F[v + hk[t]]
+        for j in range(3 * n):
+            F[PT + j] = F[P + j]
+
+    return maps
+
+
+def pulled(
+    name: str,
+    velocities: Mapping[str, int],
+    face: Callable[[np.ndarray], Any],
+    coordinates: Callable[[np.ndarray, np.ndarray], Any],
+    own_rows: Sequence[str],
+    rows: Callable[[np.ndarray], Any],
+) -> Formulation:
+    r"""Return the formulation of a rigid body with a given face, all its laws by pull-back.
+
+    Parameters
+    ----------
+    name : str
+        Of the formulation.
+    velocities : mapping of str to int
+        Names of the n coordinates and their kinds, ``TRANSLATION`` [m] or ``DIRECTOR`` [-] of
+        ``mbd.algebra.memory``.
+    face : callable
+        ``q (n,) -> y``, 12 numbers or (4, 3): origin and three directors, at most quadratic in q.
+    coordinates : callable
+        ``(position (3,), rotation (3, 3)) -> q (n,)``, of which the face is the origin at the
+        position and the columns of the rotation.
+    own_rows : sequence of str
+        Names of the n - 6 own constraint rows.
+    rows : callable
+        ``y (12,) -> (n - 6,)``, at most quadratic in the face, zero for every rigid pose; without
+        units, best of slope near one.
+
+    Returns
+    -------
+    Formulation
+        For ``RigidBody(formulation=...)``; it is compiled once for each machine, in some seconds.
+
+    Examples
+    --------
+    The face as coordinates, as in ``directors``:
+
+    >>> import mbd, numpy as np
+    >>> from mbd.algebra.memory import DIRECTOR, TRANSLATION
+    >>> from mbd.formulations.pulled import pulled
+    >>> def gram(y):
+    ...     d = y.reshape(4, 3)[1:]
+    ...     return 0.5 * (d @ d.T - np.eye(3))[np.triu_indices(3)]
+    >>> mine = pulled(
+    ...     "mine",
+    ...     {f"y{i}": TRANSLATION if i < 3 else DIRECTOR for i in range(12)},
+    ...     lambda q: q,
+    ...     lambda x, R: np.concatenate([x, R.T.ravel()]),
+    ...     ["11", "12", "13", "22", "23", "33"],
+    ...     gram,
+    ... )
+    >>> mine.linear, mine.n_v, mine.n_own
+    (True, 12, 6)
+    """
+    n, n_own = len(velocities), len(own_rows)
+    if n < 7 or n_own != n - 6:
+        raise ValueError(
+            f"pulled: {name} must have n > 6 coordinates and n - 6 own rows, got {n} and {n_own}"
+        )
+    shown = polynomial(f"pulled: face of {name}", face, n)
+    held = polynomial(f"pulled: rows of {name}", rows, 12)
+    if len(shown.c) != 12 or len(held.c) != n_own:
+        raise ValueError(
+            f"pulled: {name} must return 12 numbers of the face and {n_own} of rows, got "
+            f"{len(shown.c)} and {len(held.c)}"
+        )
+
+    def constants(mass: float, center: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """Return W and room for phi, a face acceleration, three (12, n) and one (12, 12) matrix."""
+        return np.concatenate([mass_matrix(mass, center, second), np.zeros(24 + 36 * n + 144)])
+
+    def initial(
+        position: np.ndarray, rotation: np.ndarray, velocity: np.ndarray, omega: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return q and the v with Y v = y' that keeps the own rows."""
+        q = np.asarray(coordinates(position, rotation), float)
+        y = np.concatenate([position, rotation.T.ravel()])
+        if q.shape != (n,) or not np.allclose(np.ravel(face(q)), y, atol=1e-9):
+            raise ValueError(
+                f"pulled: coordinates of {name} must return {n} numbers whose face is the given "
+                f"pose, got {q.tolist()} for {y.tolist()}"
+            )
+        Y, gradient = shown.L + shown.H @ q, held.L + held.H @ y
+        ranks = np.linalg.matrix_rank(Y), np.linalg.matrix_rank(gradient @ Y)
+        if ranks != (n, n_own) or not np.allclose(rows(y), 0.0, atol=1e-9):
+            raise ValueError(
+                f"pulled: {name} needs a face map of rank {n} and rows of rank {n_own} that are "
+                f"zero in every rigid pose, got ranks {ranks[0]} and {ranks[1]}, rows {rows(y)}"
+            )
+        rate = np.concatenate([velocity, np.cross(omega, rotation.T).ravel()])
+        return q, np.linalg.lstsq(Y, rate, rcond=None)[0]
+
+    initial(np.array([0.3, -0.2, 0.5]), _TURN, np.zeros(3), np.zeros(3))
+    slope, bend = shown.slope, shown.bend
+    row_slope, row_bend = held.slope, held.bend
+
+    @jit
+    def retract(F: Any, q0: int, d: int, q: int) -> None:
+        """Write q0 + d."""
+        for i in range(n):
+            F[q + i] = F[q0 + i] + F[d + i]
+
+    @jit
+    def face_velocity(F: Any, q: int, y: int, v: int, yd: int) -> None:
+        """Write Y v."""
+        slope(F, q, v, yd)
+
+    @jit
+    def face_acceleration(F: Any, q: int, y: int, v: int, a: int, ydd: int) -> None:
+        """Write Y v' + H[v, v]."""
+        slope(F, q, a, ydd)
+        bend(F, v, v, ydd)
+
+    @jit
+    def own_rates(F: Any, q: int, y: int, yd: int, ydd: int, rate: int, second: int) -> None:
+        """Write both derivatives of the rows from those of the face."""
+        row_slope(F, y, yd, rate)
+        row_slope(F, y, ydd, second)
+        row_bend(F, yd, yd, second)
+
+    residual, force = _residual(shown, held, n, n_own)
+    return Formulation(
+        name=name,
+        velocities=tuple(velocities),
+        velocity_kinds=tuple(velocities.values()),
+        own_rows=tuple(own_rows),
+        own_kinds=(OWN,) * n_own,
+        n_q=n,
+        axes=True,
+        constants=constants,
+        initial=initial,
+        retract=retract,
+        face=shown.value,
+        face_velocity=face_velocity,
+        face_acceleration=face_acceleration,
+        residual=residual,
+        tangent=_tangent(shown, held, force, n, n_own),
+        maps=_maps(shown, n),
+        own_rates=own_rates,
+        linear=not np.any(shown.H),
+    )
+
+
+_TURN = np.array([[0.36, 0.48, -0.8], [-0.8, 0.6, 0.0], [0.48, 0.64, 0.6]])
