@@ -47,7 +47,7 @@ from mbd.interactions.pullback import add_product, at, push
 __all__ = ["spring"]
 
 FY, SCRATCH, T, W_G, W_K, Y, YD = m.FY, m.SCRATCH, m.T, m.W_G, m.W_K, m.Y, m.YD
-END, H, MIDDLE, PHASE, START = m.END, m.H, m.MIDDLE, m.PHASE, m.START
+END, MIDDLE, PHASE, ROW_RATE, START = m.END, m.MIDDLE, m.PHASE, m.ROW_RATE, m.START
 _EYE = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 _ZERO = (0.0,) * 9
 
@@ -57,7 +57,8 @@ def _tension(I: Any, F: Any, s: int, number: int, law: int, u: float, ud: float)
     """Return f, df/du, df/d(du/dt): k (u - u0) + c du/dt, or the user's law.
 
     In the middle of a conserving step u is the mean of the ends: with the secant gradient of the
-    measure this force does the work by which the energy k (u - u0)^2 / 2 changes.
+    measure this force does the work by which the energy k (u - u0)^2 / 2 changes. (ROW_RATE is
+    the factor that turns the rate of the middle into the change between the ends.)
     """
     if law == 0:
         k, c, u0 = F[number], F[number + 1], F[number + 2]
@@ -68,7 +69,7 @@ def _tension(I: Any, F: Any, s: int, number: int, law: int, u: float, ud: float)
             F[number + 4] = u
         elif phase == MIDDLE:
             first, last = F[number + 3], F[number + 4]
-            return k * (0.5 * (first + last) - u0) + c * (last - first) / F[H], k, c
+            return k * (0.5 * (first + last) - u0) + c * (last - first) / F[ROW_RATE], k, c
         return k * (u - u0) + c * ud, k, c
     F[s + LAW_IN] = u
     F[s + LAW_IN + 1] = ud

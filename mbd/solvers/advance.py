@@ -37,6 +37,7 @@ __all__ = ["CONVERGED", "FAILED", "PIVOTS", "advance"]
 
 CONVERGED, FAILED, PIVOTS = 0, 1, 2
 _BEST = 5e-3  # contraction that one ratio of increments is trusted to show
+_SETTLED, _GAP = 1e-7, 1e-13  # residuals that are round-off, of inertia forces and of rows
 _MAX_ROUND_OFF = 1e3  # an iteration that stagnates this close to round-off has converged
 
 A, AL, AN, AP, D, KIND, Q, QN, V, VN, X = (
@@ -138,13 +139,34 @@ def correct(I: Any, F: Any) -> float:
 
 
 @jit
+def settled(I: Any, F: Any) -> bool:
+    """Tell whether the residual in X is round-off: where a pose is singular, increments are not."""
+    x, force = I[X], 0.0
+    for k in range(m.FORCE):
+        force = max(force, F[SCALE + k])
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        u, n_v, n_p = I[j + FR_U], I[j + FR_NV], I[j + FR_NP]
+        for i in range(u, u + n_v):
+            if not abs(F[x + i]) <= _SETTLED * F[SCALE_R] * F[I[m.DIAG] + i] * force:
+                return False
+        for i in range(u + n_v, u + n_p):
+            size = F[m.LENGTH] if I[I[KIND] + i] == m.FORCE else 1.0
+            if not abs(F[x + i]) <= _GAP * size:
+                return False
+    return True
+
+
+@jit
 def iterate(I: Any, F: Any) -> int:
     """Run Newton's iteration; return its status."""
-    last = 0.0
+    last, rough = 0.0, False
     theta = max(F[THETA], 0.05) ** 0.8
     fresh = False  # whether the matrix belongs to this step
     for iteration in range(I[MAX_ITER]):
         evaluate(I, F)
+        if rough and iteration > 2 and settled(I, F):
+            return CONVERGED
         if I[FULL_NEWTON] or not I[HAVE_FACTOR]:
             I[SMALL_PIVOTS] = 0
             linearise(I, F)
@@ -165,11 +187,12 @@ def iterate(I: Any, F: Any) -> int:
             # kinds of unknowns converge at their own pace, the first ratio may flatter: a bound
             theta = max(size / last, _BEST) if last > 0.0 else _BEST
             F[THETA] = theta
+            rough = theta > 0.3
             if theta > 0.5:
                 if fresh and size < _MAX_ROUND_OFF:
                     return CONVERGED  # stagnated at round-off
                 I[HAVE_FACTOR] = 0
-            if theta > 2.0 and iteration > 2 and fresh:
+            if theta > 1e3 and iteration > 4 and fresh:
                 return FAILED
         if theta < 1.0 and size * theta / (1 - theta) <= 1.0:
             # the matrix ages: a new one for the next step when this step needed work

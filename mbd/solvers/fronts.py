@@ -65,7 +65,8 @@ from mbd.algebra.simd import dot4, scale4, subtract4, subtract_product4
 
 __all__ = ["factor", "factor_and_solve", "solve"]
 
-_TINY = 1e-10  # a pivot this much smaller than the diagonal it came from is not trusted
+_ZERO = 1e-12  # and this much smaller after the exchange is none
+_TINY = 1e-4  # a pivot this much smaller than the diagonal it came from is not trusted
 
 
 @jit
@@ -89,13 +90,13 @@ def _sweep(I: Any, F: Any, j: int) -> None:
     for k in range(n_p):
         row = A + k * ld
         least = _TINY * F[I[DIAG] + u + k] if k < I[j + FR_NV] else 0.5 * F[I[EPS] + u + k]
-        if not abs(F[row + k]) > least:
+        if exchanged or not abs(F[row + k]) > least:
             if not exchanged:
                 for i in range(n_p):
                     F[I[XS] + u + i] = i
                 exchanged = True
             F[I[XS] + u + k] = _exchange(F, A, ld, k, n_p)
-            if not abs(F[row + k]) > (least if k < I[j + FR_NV] else 0.0):
+            if not abs(F[row + k]) > (_ZERO * F[I[DIAG] + u + k] if k < I[j + FR_NV] else 0.0):
                 I[SMALL_PIVOTS] += 1
         reciprocal = 1.0 / F[row + k]
         F[row + k] = 1.0

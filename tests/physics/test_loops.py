@@ -55,17 +55,7 @@ def test_passing_the_singular_pose_of_a_four_bar_changes_the_freedoms_and_not_th
     assert np.abs(solution["top 1"].rotation - np.eye(3)).max() < 1e-9
 
 
-# at the singular pose Newton's iteration may end above its tolerance; the same happens on so3 when
-# the linkage does not lie along the axes
-_SINGULAR = pytest.mark.xfail(
-    raises=mbd.SimulationError, strict=False, reason="singular pose: no convergence at round-off"
-)
-PASSING = [
-    pytest.param(f, marks=_SINGULAR) if f in ("se3", "unified") else pytest.param(f) for f in RIGID
-]
-
-
-@pytest.mark.parametrize("formulation", PASSING)
+@pytest.mark.parametrize("formulation", RIGID)
 @pytest.mark.parametrize("n", [1, 2])
 def test_four_bars_in_a_row_pass_singular_poses(n, formulation):
     x, y, vx, vy = published("A02")[str(n)]["2"][:4]
@@ -81,7 +71,7 @@ def test_four_bars_in_a_row_pass_singular_poses(n, formulation):
 
 @pytest.mark.parametrize("newton", ["modified", "full"])
 @pytest.mark.parametrize("h", [1e-3, 1e-4])
-@pytest.mark.parametrize("formulation", PASSING)
+@pytest.mark.parametrize("formulation", RIGID)
 def test_parallelogram_without_redundant_rows_passes_its_singular_pose(formulation, h, newton):
     spatial = scene("n_fourbar").build(1, formulation)
     system = mbd.System(gravity=spatial.gravity)
