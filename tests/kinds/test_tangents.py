@@ -7,6 +7,7 @@ from recipes import (
     JOINT_RECIPES,
     LOADS,
     MEASURES,
+    MOVING_PAIRS,
     PAIR_FORCES,
     PAIRS,
     POINT_PARTS,
@@ -67,7 +68,7 @@ def test_part_on_a_point(name, other):
 FLAT = [x for x in MEASURES if not MEASURES[x].curved]
 
 
-@pytest.mark.parametrize(("first", "second"), [(a, b) for a in NAMES for b in NAMES])
+@pytest.mark.parametrize(("first", "second"), MOVING_PAIRS)
 @pytest.mark.parametrize(
     ("name", "constraint"), [*((x, True) for x in FLAT), *((x, False) for x in MEASURES)]
 )
