@@ -112,6 +112,11 @@ class _Cache(caching.FunctionCache):
         return found
 
 
+def _place(array: np.ndarray) -> int:
+    """Return the address of an array's data (``array.ctypes`` leaves objects behind)."""
+    return int(array.__array_interface__["data"][0])
+
+
 class _Kernel:
     """A compiled loop; compiled (or loaded from the cache) when its address is first asked for."""
 
@@ -122,6 +127,7 @@ class _Kernel:
         self._signature = signature
         self._address = 0
         self._compiled: Any = None
+        self._callable: Any = None
 
     @property
     def address(self) -> int:
@@ -147,7 +153,9 @@ class _Kernel:
         if PYTHON:
             self.function(I, F, k)
             return
-        _C_KERNEL(self.address)(I.ctypes.data, F.ctypes.data, k)
+        if self._callable is None:
+            self._callable = _C_KERNEL(self.address)
+        self._callable(_place(I), _place(F), k)
 
 
 _PYTHON_KERNELS: list[Callable[..., None]] = []
@@ -180,14 +188,12 @@ def is_compiled(function: object) -> bool:
     return hasattr(function, "py_func") and not inspect.isfunction(function)
 
 
-def _indirect(n_pointers: int, has_index: bool) -> Any:
-    def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        address, *rest = args
-        kind = ir.FunctionType(ir.VoidType(), [a.type for a in rest])
-        builder.call(builder.inttoptr(address, kind.as_pointer()), rest)
-        return ir.Constant(ir.IntType(8).as_pointer(), None)
-
-    return codegen
+def _indirect(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+    """Emit a call of the C function whose address is the first argument."""
+    address, *rest = args
+    kind = ir.FunctionType(ir.VoidType(), [a.type for a in rest])
+    builder.call(builder.inttoptr(address, kind.as_pointer()), rest)
+    return ir.Constant(ir.IntType(8).as_pointer(), None)
 
 
 if PYTHON:
@@ -206,7 +212,7 @@ else:
     def call(_typing: Any, address: Any, I: Any, F: Any, k: Any) -> Any:
         """Run the kernel at ``address``."""
         signature = types.void(address, I, F, types.int64)
-        return signature, _indirect(2, True)
+        return signature, _indirect
 
     @intrinsic
     def law_call(_typing: Any, address: Any, F: Any, i: Any, o: Any) -> Any:
@@ -216,7 +222,7 @@ else:
             where, base, first, second = args
             inputs = builder.gep(base, [first])
             outputs = builder.gep(base, [second])
-            return _indirect(2, False)(context, builder, signature, [where, inputs, outputs])
+            return _indirect(context, builder, signature, [where, inputs, outputs])
 
         return types.void(address, F, types.int64, types.int64), codegen
 

@@ -124,17 +124,6 @@ def times_L(p: Any, x: Any) -> Any:
 
 
 @jit
-def times_Lt(p: Any, w: Any) -> Any:
-    """Return L(p)^T w."""
-    return (
-        -p[1] * w[0] - p[2] * w[1] - p[3] * w[2],
-        p[0] * w[0] - p[3] * w[1] + p[2] * w[2],
-        p[3] * w[0] + p[0] * w[1] - p[1] * w[2],
-        -p[2] * w[0] + p[1] * w[1] + p[0] * w[2],
-    )
-
-
-@jit
 def columns(F: Any, i: int) -> Any:
     """Return the 3x3 matrix whose columns are the three vectors at F[i]."""
     return (

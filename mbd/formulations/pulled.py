@@ -35,7 +35,7 @@ from mbd.formulations.polynomials import Polynomial, entries, polynomial
 __all__ = ["pulled"]
 
 
-def _residual(face: Polynomial, rows: Polynomial, n: int, n_own: int) -> Any:
+def _residual(face: Polynomial, rows: Polynomial, n: int) -> Any:
     slope, bend, back = face.slope, face.bend, face.back
     row_value, row_back = rows.value, rows.back
 
@@ -266,7 +266,7 @@ def pulled(
         row_slope(F, y, ydd, second)
         row_bend(F, yd, yd, second)
 
-    residual, force = _residual(shown, held, n, n_own)
+    residual, force = _residual(shown, held, n)
     return Formulation(
         name=name,
         velocities=tuple(velocities),

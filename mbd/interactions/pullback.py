@@ -16,7 +16,7 @@ from mbd.algebra.jit import jit
 from mbd.algebra.memory import ATT_W, ATT_Y
 from mbd.algebra.vec import spread, weighted
 
-__all__ = ["add_gradient", "add_product", "add_scaled_product", "add_stiffness", "at", "push"]
+__all__ = ["add_gradient", "add_product", "add_scaled_product", "at", "push"]
 
 
 @jit
@@ -61,6 +61,3 @@ def add_product(F: Any, P: int, n: int, s: float, K: Any, Q: int, m: int, to: in
         row = to + i * ld
         for j in range(m):
             F[row + j] += a * F[Q + 3 * j] + b * F[Q + 3 * j + 1] + c * F[Q + 3 * j + 2]
-
-
-add_stiffness = add_product

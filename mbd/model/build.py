@@ -82,17 +82,22 @@ def _frozen(system: System) -> System:
     return mine
 
 
+def _by_formulation(bodies: list[Any]) -> dict[Formulation, list[int]]:
+    """Return the indices of the bodies of each formulation."""
+    found: dict[Formulation, list[int]] = {}
+    for i, body in enumerate(bodies):
+        found.setdefault(body.formulation, []).append(i)
+    return found
+
+
 def _nodes(memory: Memory, system: System, bodies: list[Any], layout: Layout) -> list[int]:
     """Write constants and initial state; return where the record of each node is."""
     where: dict[int, int] = {}
-    by_law: dict[Formulation, list[int]] = {}
-    for i, b in enumerate(bodies):
-        by_law.setdefault(b.formulation, []).append(i)
     header = memory.I
     ground = header[m.Y]
     memory.chunks.append((ground, [0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1]))
     memory.chunks.append((m.GX, system.gravity))
-    for members in by_law.values():
+    for members in _by_formulation(bodies).values():
         for i in members:
             body, law = bodies[i], bodies[i].formulation
             par = memory.put(law.constants(body.mass, body.center_of_mass, body.second_moments))
@@ -219,12 +224,9 @@ def _families(
     stages: _Stages,
 ) -> None:
     """Write the records of the families; faces first, so that rates find them."""
-    by_law: dict[Formulation, list[int]] = {}
-    for i, b in enumerate(bodies):
-        by_law.setdefault(b.formulation, []).append(i)
     interactions = stages.kernels[m.RATES]
     stages.kernels[m.RATES] = []
-    for law, members in by_law.items():
+    for law, members in _by_formulation(bodies).items():
         pairs = [x for i in members for a in attachments.of_body.get(i, ()) for x in (a, nodes[i])]
         at = memory.table([len(members), nodes[members[0]], len(pairs) // 2, memory.table(pairs)])
         kernels = family(law)

@@ -222,9 +222,7 @@ def smallest_multipliers(I: Any, F: Any) -> None:
             F[keep + i] = F[x + i]
         for i in range(u + I[j + FR_NV], u + I[j + FR_NP]):
             F[a + i] = 0.0
-    stage(I, F, m.PLACE)
-    stage(I, F, m.FORCES)
-    stage(I, F, m.RESIDUAL)
+    evaluate(I, F)
     for f in range(I[N_FRONTS]):
         j = I[FRONTS] + f * FR_SIZE
         u = I[j + FR_U]
