@@ -1,4 +1,4 @@
-"""Floor 6. ``python -m mbd`` is ``mbd``."""
+"""Floor 7. ``python -m mbd`` is ``mbd``."""
 
 import sys
 

@@ -1,0 +1,38 @@
+"""Floor 7. ``mbd demo``: the scenes that come along."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from mbd.cli.codes import DONE
+from mbd.cli.run import run as run_scene
+from mbd.cli.scene import reading, running, stepping
+
+HELP = "list the scenes that come along, or run one"
+
+
+def arguments(command: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    command.add_argument("file", metavar="NAME", nargs="?", help="name of a scene")
+    reading(command)
+    running(command)
+    stepping(command)
+
+
+def run(options: argparse.Namespace) -> int:
+    """List the scenes, or run one."""
+    from mbd.files import scenes
+
+    if options.file is not None:
+        options.file = str(scenes.named(options.file))
+        return run_scene(options)
+    found = {name: scenes.summary(path) for name, path in scenes.shipped().items()}
+    if options.json:
+        print(json.dumps(found, indent=2))
+        return DONE
+    print("scenes that come with mbd; run one by `mbd demo NAME`:")
+    width = max(map(len, found))
+    for name, text in found.items():
+        print(f"  {name:{width}}  {text}")
+    return DONE

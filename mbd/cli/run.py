@@ -1,0 +1,75 @@
+"""Floor 7. ``mbd run``: simulate, report, write results."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import warnings
+from pathlib import Path
+
+from mbd.cli.codes import DONE, FAILED, INTERRUPTED, say
+from mbd.cli.scene import FILE, read, reading, running, stepping
+from mbd.cli.told import facts, summary, text
+
+HELP = "simulate a model, report and write results"
+
+
+def arguments(command: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    command.add_argument("file", metavar="FILE", help=FILE)
+    reading(command)
+    running(command)
+    stepping(command)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Simulate a scene."""
+    scene, parameters = read(options)
+    system = scene.build(parameters)
+    how = dict(scene.run)
+    for key in ("t_end", "step", "rho", "every", "project"):
+        if getattr(options, key) is not None:
+            how[key] = getattr(options, key)
+    for key in ("t_end", "step"):
+        if key not in how:
+            raise ValueError(
+                f"{scene.path}: {key} is not known [s]; give --{key.replace('_', '-')} or put "
+                "it in RUN"
+            )
+    for path, ending in ((options.output, ".npz"), (options.csv, ".csv")):
+        if path and Path(path).suffix != ending:
+            raise ValueError(f"the name of this output must end in {ending}, got {path!r}")
+
+    from mbd.results import store
+    from mbd.solvers.generalized_alpha import GeneralizedAlpha
+    from mbd.solvers.simulate import simulate
+
+    talk = not options.quiet and not options.json
+    method = GeneralizedAlpha(rho=how.pop("rho", GeneralizedAlpha.rho))
+    model = system.build()
+    report = model.report()
+    if talk:
+        print(report, flush=True)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        bar = None if talk else False
+        solution = simulate(model, method=method, progress=bar, raise_on_failure=False, **how)
+    remarks = [str(w.message) for w in caught]
+    written = []
+    if options.output:
+        notes = {"scene": scene.path.name, "parameters": parameters, "step": how["step"]}
+        written.append(store.save_npz(solution, options.output, **notes))
+    if options.csv:
+        written.append(store.save_csv(solution, options.csv))
+    if options.json:
+        found = {"model": facts(report), "run": summary(solution), "warnings": remarks}
+        print(json.dumps({**found, "written": [str(p) for p in written]}, indent=2))
+    elif talk:
+        print(text(solution, how["step"]))
+        for path in written:
+            print(f"wrote {path} ({path.stat().st_size / 1e6:.2g} MB)")
+    for remark in remarks:
+        say(f"warning: {remark}", DONE)
+    if solution.status == 0:
+        return DONE
+    return say(solution.message, FAILED if solution.status > 0 else INTERRUPTED)

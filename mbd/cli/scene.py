@@ -1,0 +1,61 @@
+"""Floor 7. Options of the commands that read or run a scene."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mbd.files.scenes import Scene
+
+__all__ = ["FILE", "parameters", "read", "reading", "running", "stepping"]
+
+FILE = "Python file with build(**parameters) -> mbd.System"
+
+
+def reading(command: argparse.ArgumentParser) -> None:
+    """Add the options of a command that builds a scene."""
+    command.add_argument(
+        "-p",
+        metavar="NAME=VALUE",
+        dest="parameters",
+        action="append",
+        default=[],
+        help="parameter of build; may be repeated",
+    )
+
+
+def running(command: argparse.ArgumentParser) -> None:
+    """Add the options of a command that simulates."""
+    command.add_argument("--t-end", type=float, metavar="S", help="end time [s]")
+    command.add_argument("--rho", type=float, help="spectral radius, 0 to 1 (default 0.8)")
+    command.add_argument("--csv", metavar="CSV", help="write results as a table of text")
+
+
+def stepping(command: argparse.ArgumentParser) -> None:
+    """Add the options of a command that simulates once."""
+    command.add_argument("--step", type=float, metavar="S", help="step size [s]")
+    command.add_argument("--every", type=int, metavar="N", help="keep every so many steps")
+    command.add_argument(
+        "--project",
+        action="store_true",
+        default=None,
+        help="move the initial state to the nearest consistent one",
+    )
+    command.add_argument("-o", "--output", metavar="NPZ", help="write results, names and units")
+    command.add_argument("-q", "--quiet", action="store_true", help="print errors only")
+
+
+def parameters(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the parameters of build that were given."""
+    from mbd.files import scenes
+
+    return dict(scenes.parameter(text) for text in options.parameters)
+
+
+def read(options: argparse.Namespace) -> tuple[Scene, dict[str, Any]]:
+    """Return the scene and the parameters that were given."""
+    from mbd.files import scenes
+
+    given = parameters(options)
+    return scenes.load(options.file), given

@@ -1,0 +1,61 @@
+"""Floor 7. What a model is and what a run did, as plain values and as lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mbd.model.report import Report
+    from mbd.results.solution import Solution
+
+__all__ = ["facts", "summary", "text"]
+
+
+def facts(report: Report) -> dict[str, Any]:
+    """Return a report as plain values."""
+    from dataclasses import asdict
+
+    derived = ("freedoms", "gruebler_freedoms", "n_redundant")
+    return asdict(report) | {name: getattr(report, name) for name in derived}
+
+
+def summary(solution: Solution) -> dict[str, Any]:
+    """Return what a run did as plain values."""
+    from mbd.results.energy import conserves
+
+    energy = solution.energy
+    change = float(abs(energy.total - energy.total[0]).max())
+    return {
+        "success": solution.success,
+        "message": solution.message,
+        "t_end": float(solution.t[-1]),
+        "rho": solution.method.rho,
+        "energy_change": change,
+        "kinetic_energy_max": float(energy.kinetic.max()),
+        "conservative": conserves(solution.model.system),
+        "gap": float(solution.gap.max()),
+        "stats": {name: float(value) for name, value in solution.stats.items()},
+    }
+
+
+def text(solution: Solution, step: float) -> str:
+    """Return what a run did as a few lines."""
+    s, cost = summary(solution), solution.stats
+    n = max(1, int(cost["steps"]))
+    change = f"{s['energy_change']:.2e} J"
+    if s["kinetic_energy_max"] > 0:
+        change += f", {s['energy_change'] / s['kinetic_energy_max']:.1e} of the largest kinetic one"
+    if not s["conservative"]:
+        change += " (loads, dampers or laws do work)"
+    return "\n".join(
+        (
+            f"simulated to t = {s['t_end']:g} s: {n} steps of {step:g} s, generalized-alpha with "
+            f"rho = {s['rho']:g}",
+            f"  Newton          {cost['iterations'] / n:.2f} iterations per step, "
+            f"{int(cost['factorizations'])} factorizations, {int(cost['rejected'])} repeated steps",
+            f"  largest gap     {s['gap']:.1e} (of a constraint row) [m or -]",
+            f"  energy change   {change}",
+            f"  time            {1e6 * cost['seconds'] / n:.3g} us per step, {cost['seconds']:.3g} "
+            f"s in all, {cost['seconds_preparing']:.3g} s before the first step",
+        )
+    )
