@@ -20,6 +20,7 @@ from mbd.solvers.generalized_alpha import GeneralizedAlpha
 from mbd.solvers.health import oscillation
 from mbd.solvers.initial import consistent
 from mbd.solvers.lie_runge_kutta import LieRungeKutta4
+from mbd.solvers.record import MemoryRecord, Record
 
 if TYPE_CHECKING:
     from mbd.model.system import System
@@ -102,14 +103,15 @@ def simulate(
     if t_end <= first.t:
         raise ValueError(f"simulate: t_end must lie behind the start {first.t:g} s, got {t_end:g}")
     run = _Run(model, first, method, every, step, t_end)
+    run.record_to(MemoryRecord(model, expected=run.n_steps // every + 2))
     status, message = run.loop(progress)
     from mbd.results.solution import Solution
 
     stats = run.stats()
     stats["seconds_preparing"] = run.started - began
     solution = Solution(
-        model, *run.histories(), status=status, message=message, stats=stats, last=run.state(),
-        method=method,
+        model, *run.record.histories(), status=status, message=message, stats=stats,
+        last=run.state(), method=method,
     )  # fmt: skip
     if status == FAILED and raise_on_failure:
         raise SimulationError(solution)
@@ -157,26 +159,21 @@ class _Run:
         F[m.H] = h
         method.prepare(model, I, F)
         self.t0, self.done = first.t, 0
-        numbering = model.numbering
-        kept = self.n_steps // every + 2
-        self.t = np.empty(kept)
-        self.q = np.empty((kept, n_q))
-        self.v = np.empty((kept, model.n_v))
-        self.a = np.empty((kept, model.n_v))
-        self.lam = np.empty((kept, model.n_lam))
-        self.n_kept = 0
-        self._keep(first.t, first.q, first.v, first.a, first.lam)
-        self.numbering = numbering
+        self.numbering = model.numbering
         self.advance = method.kernel
         self.compiled = self.advance.address  # at the latest now: the clock of the steps is theirs
         self.started = time.perf_counter()
         self.rejected_pivots = 0
 
-    def _keep(self, t: Any, q: Any, v: Any, a: Any, lam: Any) -> None:
-        n = 1 if np.ndim(q) == 1 else len(q)
-        span = slice(self.n_kept, self.n_kept + n)
-        self.t[span], self.q[span], self.v[span], self.a[span], self.lam[span] = t, q, v, a, lam
-        self.n_kept += n
+    def record_to(self, record: Record) -> None:
+        """Keep the first instant and all that come in this record."""
+        self.record = record
+        self._keep_state()
+
+    def _keep_state(self) -> None:
+        s = self.work.store()
+        self.record.append(np.array([s.t]), s.q[None], s.v[None], s.a[None], s.lam[None])
+        self.t_kept = s.t
 
     def loop(self, progress: bool | None) -> tuple[int, str]:
         """Run to the end; return status and message."""
@@ -251,21 +248,15 @@ class _Run:
         n_q, n_u = model.n_q, int(I[m.N_U])
         v, lam = self.numbering.v, self.numbering.lam
         steps = (np.arange(n) + -(-first // self.every)) * self.every
-        self._keep(
-            self.t0 + steps * self.h,
-            rows[:, :n_q],
-            rows[:, n_q + v],
-            rows[:, n_q + n_u + v],
-            rows[:, n_q + n_u + lam],
-        )
+        t = np.minimum(self.t0 + steps * self.h, F[m.T])  # the last step may be a shorter one
+        self.t_kept = float(t[-1])
+        n_a = n_q + n_u
+        self.record.append(t, rows[:, :n_q], rows[:, n_q + v], rows[:, n_a + v], rows[:, n_a + lam])
 
     def _last(self) -> None:
         """Keep the last state if the record does not end with it."""
-        s = self.work.store()
-        if s.t > self.t[self.n_kept - 1] + 1e-9 * self.h and self.n_kept < len(self.t):
-            self._keep(s.t, s.q, s.v, s.a, s.lam)
-        elif self.rest and self.n_kept:
-            self.t[self.n_kept - 1] = min(self.t[self.n_kept - 1], s.t)
+        if self.work.F[m.T] > self.t_kept + 1e-9 * self.h:
+            self._keep_state()
 
     def _explain(self) -> str:
         """Return when, where and who: the largest residuals of the failed step by name."""
@@ -303,11 +294,6 @@ class _Run:
             f"Newton did not converge at t = {t + h:.6g} s (h = {h:g} s): {who}; try a "
             "smaller step, a smaller rho, or look at model.report(state) for a singular pose"
         )
-
-    def histories(self) -> tuple[np.ndarray, ...]:
-        """Return t, q, v, a, lam as kept."""
-        n = self.n_kept
-        return self.t[:n], self.q[:n], self.v[:n], self.a[:n], self.lam[:n]
 
     def state(self) -> State:
         """Return the last state."""
