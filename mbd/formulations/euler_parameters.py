@@ -40,6 +40,7 @@ from functools import cache
 
 import numpy as np
 
+from mbd.algebra.given import remembered
 from mbd.algebra.quaternions import L
 from mbd.formulations.formulation import Formulation
 from mbd.formulations.homogeneous import BODY, MOMENT, WORK, formulation
@@ -57,6 +58,7 @@ _FORMS = ("full", "reduced", "projected")
 _MAPS = ("B2", "B1", "H")
 
 
+@remembered
 def EulerParameters(form: str = "full", force_map: str | None = None) -> Formulation:
     """Return a formulation with Euler parameters.
 

@@ -49,6 +49,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd.algebra.given import remembered
 from mbd.algebra.jit import jit
 from mbd.algebra.memory import DIRECTOR, GX, OWN, ROTATION, TRANSLATION, W_G, W_K, W_M
 from mbd.algebra.quaternions import bilinear, columns, dot4, load4, store_columns
@@ -284,6 +285,7 @@ def maps(
 
 
 @cache
+@remembered
 def Scalable(*, rigid: bool = True, velocities: str = "rates") -> Formulation:
     """Return the formulation of a scalable body.
 

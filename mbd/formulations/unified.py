@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd.algebra.given import remembered
 from mbd.algebra.jit import jit
 from mbd.algebra.memory import TRANSLATION
 from mbd.algebra.rotations import tilde
@@ -298,6 +299,7 @@ def _formulation(numbers: tuple[float, ...], name: str) -> Formulation:
     )
 
 
+@remembered
 def Unified(
     kind: str = "hexahedral",
     *,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd.algebra.given import Part
 from mbd.algebra.rotations import tilde
 from mbd.formulations import NAMES, named
 from mbd.formulations.formulation import Formulation
@@ -16,7 +17,7 @@ from mbd.parts.door import array, inertia_tensor, label, number, rotation_matrix
 __all__ = ["Body", "Frame", "Ground", "PointMass", "RigidBody"]
 
 
-class Frame:
+class Frame(Part):
     """An origin and three axes fixed to a body; what joints join.
 
     Parameters
@@ -57,7 +58,7 @@ class Frame:
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class Body:
+class Body(Part):
     """What all bodies have: a name, a formulation, mass properties and an initial state.
 
     ``center_of_mass`` and ``second_moments`` E = integral of rho rho^T dm are about the origin of

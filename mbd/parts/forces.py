@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd.algebra.given import Part
 from mbd.interactions.kinds import Attachment, Element, Kind
 from mbd.interactions.laws import spring_law, time_law
 from mbd.interactions.loads import FORCE, MOMENT
@@ -34,7 +35,7 @@ def _spring_law(owner: str, law: Any, u: float) -> Any:
 _DIRECTORS = ((0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0))
 
 
-class _Load:
+class _Load(Part):
     """A 3-vector, constant or a law of time, in inertial axes or following a body."""
 
     kind: Kind
@@ -128,7 +129,7 @@ class Moment(_Load):
         return [Element(MOMENT, (*ends, self._direction()), law=self.law)]
 
 
-class Spring:
+class Spring(Part):
     """Spring and damper between two points: tension k (l - l0) + c dl/dt, or a law.
 
     Parameters
@@ -185,7 +186,7 @@ class Spring:
         return [Element(spring(LENGTH), ends, numbers, law=self.law)]
 
 
-class RotationalSpring:
+class RotationalSpring(Part):
     """Rotational spring and damper about the axis of a hinge: moment k (phi - phi0) + c dphi/dt.
 
     The angle turns the second body against the first about the axis, is zero at the initial pose
@@ -244,7 +245,7 @@ class RotationalSpring:
         return [Element(spring(ANGLE), ends, numbers, (start,), law=self.law)]
 
 
-class Bushing:
+class Bushing(Part):
     """Six springs and dampers between two frames, along and about the axes of the first.
 
     Displacements are a_i.(Q - P); rotations (a_k.b_j - a_j.b_k)/2, the sine of the angle for a

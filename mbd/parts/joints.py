@@ -29,6 +29,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mbd.algebra.given import Part
 from mbd.algebra.memory import FORCE, MOMENT
 from mbd.interactions.kinds import Attachment, Element
 from mbd.interactions.measures import OFFSET, SQUARE
@@ -87,7 +88,7 @@ def _frames(
     return first.placed_frame(point, axes), second.placed_frame(point, axes)
 
 
-class Joint:
+class Joint(Part):
     """Base of all joints: two frames and the rows between them.
 
     Parameters

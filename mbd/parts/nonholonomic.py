@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mbd.algebra.given import Part
 from mbd.algebra.memory import VELOCITY_ROW
 from mbd.interactions.kinds import Attachment, Element
 from mbd.interactions.velocity_rows import NON_TWISTING
@@ -13,7 +14,7 @@ from mbd.parts.door import label, number
 __all__ = ["NonTwisting"]
 
 
-class NonTwisting:
+class NonTwisting(Part):
     r"""The body does not turn about its third director: :math:`\omega\cdot d_3 = 0`.
 
     As a row on velocities, :math:`(1-a)\,\dot d_1\cdot d_2 - a\,\dot d_2\cdot d_1 = 0`, for a body

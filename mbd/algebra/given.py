@@ -1,0 +1,94 @@
+"""Floor 0. What a thing was made from: its function or class, and the arguments as they were given.
+
+Files and generated scenes say what the user said. So parts keep their arguments (``Part``), and
+functions that return objects with options are remembered (``remembered``).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import weakref
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+__all__ = ["Given", "Part", "given", "remembered"]
+
+Maker = TypeVar("Maker", bound=Callable[..., Any])
+_MADE: weakref.WeakKeyDictionary[Any, Given] = weakref.WeakKeyDictionary()
+
+
+class Given(NamedTuple):
+    """The name of a class or function of ``mbd``, and the arguments it was called with."""
+
+    maker: Callable[..., Any]
+    args: tuple[Any, ...]
+    options: dict[str, Any]
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments by name; those left out are not in it."""
+        return inspect.signature(self.maker).bind(*self.args, **self.options).arguments
+
+
+def _kept(value: Any) -> Any:
+    """Return a copy that later changes of the caller's arrays and lists do not reach."""
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, list | tuple):
+        return tuple(_kept(x) for x in value)
+    return dict(value) if isinstance(value, dict) else value
+
+
+def _call(maker: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Given:
+    return Given(maker, tuple(map(_kept, args)), {k: _kept(x) for k, x in options.items()})
+
+
+class Part:
+    """What a user writes by a class and arguments; it keeps them in ``given``."""
+
+    __slots__ = ("given",)
+    given: Given
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__init__" in vars(cls):
+            cls.__init__ = _recorded(cls.__init__)  # type: ignore[method-assign]
+
+
+def _recorded(init: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(init)
+    def made(self: Any, *args: Any, **options: Any) -> None:
+        try:  # an __init__ of the base, called by that of the class, has not been given anything
+            self.given  # noqa: B018
+        except AttributeError:
+            object.__setattr__(self, "given", _call(type(self), args, options))
+        init(self, *args, **options)
+
+    return made
+
+
+def remembered(make: Maker) -> Maker:
+    """Let the objects that a function returns be known by its arguments."""
+
+    @functools.wraps(make)
+    def made(*args: Any, **options: Any) -> Any:
+        found = make(*args, **options)
+        _MADE.setdefault(found, _call(made, args, options))
+        return found
+
+    return made  # type: ignore[return-value]
+
+
+def given(thing: Any) -> Given | None:
+    """Return what a part, a remembered object or a dataclass was made from; None if unknown."""
+    if isinstance(thing, Part):
+        return thing.given
+    if isinstance(thing, type) or not dataclasses.is_dataclass(thing):
+        return None
+    if thing in _MADE:
+        return _MADE[thing]
+    fields = [f.name for f in dataclasses.fields(thing) if f.init]
+    return Given(type(thing), (), {name: getattr(thing, name) for name in fields})
