@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         Universal,
     )
     from mbd.parts.nonholonomic import NonTwisting
+    from mbd.parts.shapes import Box, Capsule, Cylinder, Mesh, Sphere
     from mbd.results.compare import compare
     from mbd.results.solution import Solution
     from mbd.solvers.energy_momentum import EnergyMomentum
@@ -40,7 +41,10 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
+    "Box",
     "Bushing",
+    "Capsule",
+    "Cylinder",
     "Cylindrical",
     "Distance",
     "EnergyMomentum",
@@ -50,6 +54,7 @@ __all__ = [
     "GeneralizedAlpha",
     "Ground",
     "LieRungeKutta4",
+    "Mesh",
     "Model",
     "Moment",
     "NonTwisting",
@@ -65,6 +70,7 @@ __all__ = [
     "Scalable",
     "SimulationError",
     "Solution",
+    "Sphere",
     "Spherical",
     "Spring",
     "State",
@@ -98,6 +104,7 @@ _WHERE = {
         "Spherical",
         "Universal",
     ),
+    "parts.shapes": ("Box", "Capsule", "Cylinder", "Mesh", "Sphere"),
     "results.compare": ("compare",),
     "parts.nonholonomic": ("NonTwisting",),
     "results.solution": ("Solution",),

@@ -13,6 +13,7 @@ from mbd.algebra.rotations import tilde
 from mbd.formulations import NAMES, named
 from mbd.formulations.formulation import Formulation
 from mbd.parts.door import array, inertia_tensor, label, number, rotation_matrix, vector
+from mbd.parts.shapes import Shape, checked_shapes
 
 __all__ = ["Body", "Frame", "Ground", "PointMass", "RigidBody"]
 
@@ -74,6 +75,7 @@ class Body(Part):
     rotation: np.ndarray
     velocity: np.ndarray
     angular_velocity: np.ndarray
+    shapes: tuple[Shape, ...]
 
     def frame(self, position: Any = (0.0, 0.0, 0.0), axes: Any = None) -> Frame:
         """Return a frame fixed to the body, position [m] and axes in body axes."""
@@ -112,6 +114,8 @@ class RigidBody(Body):
         In body axes, from the origin.
     formulation : str or Formulation
         The coordinates that carry the body.
+    shape : Box, Cylinder, Capsule, Sphere, Mesh, or several in a list, optional
+        How it looks, in body axes; default derived from mass and joints.
 
     Examples
     --------
@@ -133,6 +137,7 @@ class RigidBody(Body):
         angular_velocity_body: Any = None,
         center_of_mass: Any = (0.0, 0.0, 0.0),
         formulation: str | Formulation = "so3",
+        shape: Any = None,
     ) -> None:
         owner = label(name, "RigidBody")
         m = number(owner, "mass", mass, "kg", positive=True)
@@ -169,6 +174,7 @@ class RigidBody(Body):
             rotation=R,
             velocity=vector(owner, "velocity", velocity, "m/s"),
             angular_velocity=omega,
+            shapes=checked_shapes(owner, shape),
         )
 
     @classmethod
@@ -205,6 +211,8 @@ class PointMass(Body):
     name : str
     mass : float [kg]
     position, velocity : (3,) array [m], [m/s]
+    shape : Sphere or another shape, or several in a list, optional
+        How it looks, in inertial axes from the point; default a ball.
     """
 
     def __init__(
@@ -214,6 +222,7 @@ class PointMass(Body):
         mass: float,
         position: Sequence[float] = (0.0, 0.0, 0.0),
         velocity: Sequence[float] = (0.0, 0.0, 0.0),
+        shape: Any = None,
     ) -> None:
         owner = label(name, "PointMass")
         self._set(
@@ -226,6 +235,7 @@ class PointMass(Body):
             rotation=np.eye(3),
             velocity=vector(owner, "velocity", velocity, "m/s"),
             angular_velocity=np.zeros(3),
+            shapes=checked_shapes(owner, shape),
         )
 
 
@@ -243,4 +253,5 @@ class Ground(Body):
             rotation=np.eye(3),
             velocity=np.zeros(3),
             angular_velocity=np.zeros(3),
+            shapes=(),
         )

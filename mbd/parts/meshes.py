@@ -1,0 +1,69 @@
+"""Floor 2. Triangles from files: STL (text and binary) and OBJ."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+__all__ = ["read_mesh"]
+
+_RECORD = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
+
+
+def read_mesh(file: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return vertices (n, 3), each once, and triangles (m, 3) of a file, in its units."""
+    if not isinstance(file, str | Path):
+        raise TypeError(f"Mesh: file must be a path to an .stl or .obj file, got {file!r}")
+    path = Path(file)
+    readers = {".stl": _stl, ".obj": _obj}
+    if path.suffix.lower() not in readers:
+        raise ValueError(f"Mesh: file must end in .stl or .obj, got {str(path)!r}; convert it")
+    if not path.is_file():
+        raise FileNotFoundError(f"Mesh: {path}: no such file (from {Path.cwd()})")
+    try:
+        vertices, triangles = readers[path.suffix.lower()](path.read_bytes())
+    except (ValueError, IndexError) as error:
+        raise ValueError(f"Mesh: {path} cannot be read: {error}") from None
+    if not len(triangles):
+        raise ValueError(f"Mesh: {path} has no triangles; is it empty or cut off?")
+    if not np.isfinite(vertices).all():
+        raise ValueError(f"Mesh: {path} has vertices that are not finite")
+    if triangles.min() < 0 or triangles.max() >= len(vertices):
+        raise ValueError(f"Mesh: {path} has faces of vertices that do not exist")
+    return vertices, triangles
+
+
+def _stl(data: bytes) -> tuple[np.ndarray, np.ndarray]:
+    # some binary files begin with "solid" too: what decides is the count and the length
+    count = int.from_bytes(data[80:84], "little") if len(data) >= 84 else -1
+    if len(data) == 84 + 50 * count:
+        corners = np.frombuffer(data, _RECORD, count, 84)["corners"].reshape(-1, 3)
+    elif data.lstrip()[:5].lower() == b"solid":
+        words = data.decode("utf-8", "replace").split()
+        at = [i for i, word in enumerate(words) if word.lower() == "vertex"]
+        corners = np.array([words[i + 1 : i + 4] for i in at], float).reshape(-1, 3)
+    else:
+        raise ValueError(f"is no STL, or cut off: {len(data)} bytes for {count} triangles")
+    if len(corners) % 3:
+        raise ValueError("the number of vertices is no multiple of three; it is cut off")
+    vertices, index = np.unique(corners.astype(float), axis=0, return_inverse=True)
+    return vertices, index.reshape(-1, 3)
+
+
+def _obj(data: bytes) -> tuple[np.ndarray, np.ndarray]:
+    vertices: list[list[float]] = []
+    triangles: list[tuple[int, int, int]] = []
+    for line in data.decode("utf-8", "replace").splitlines():
+        word, *rest = line.split() or [""]
+        if word == "v":
+            vertices.append([float(x) for x in rest[:3]])
+        elif (
+            word == "f"
+        ):  # corners are v, v/vt, v//vn or v/vt/vn, from 1 or, negative, from the end
+            corners = [int(x.split("/")[0]) for x in rest]
+            corners = [i - 1 if i > 0 else len(vertices) + i for i in corners]
+            triangles += [(corners[0], b, c) for b, c in pairwise(corners[1:])]
+    return np.array(vertices, float).reshape(-1, 3), np.array(triangles, int).reshape(-1, 3)
