@@ -28,9 +28,16 @@ MATRIX, MATRIX_SIZE = 41, 42  # the fronts, one stretch of F
 N_EVALUATE, VN, FULL_NEWTON, SMALL_PIVOTS, N_PREDICTED, XS, LINEAR = 43, 44, 45, 46, 47, 48, 49
 PHASE = 64  # which evaluation of a conserving step this is
 ORDINARY, START, MIDDLE, END = 0, 1, 2, 3
+LEVEL = 65  # where the rows of positions are met
+POSITION, VELOCITY, STABILIZED = 0, 1, 2
+GAP = 66  # what positions are still corrected by, where both are met
+OFF, N_OFF = 67, 68  # table: unknown and place in the matrix of rows that are switched off
+CLEARED, N_CLEARED = 69, 70  # table: places of their entries in the matrix
+AB = 71  # algorithmic acceleration one step before
+OUTPUT, N_OUTPUT, N_GIVEN = 72, 73, 74  # times at which a state is wanted, those already given
 # stages: pointer to pairs (address, record) and their number
 PLACE, FORCES, RESIDUAL, MAPS, TANGENT, RATES, ACCEPT = 50, 52, 54, 56, 58, 60, 62
-I_HEADER = 72
+I_HEADER = 80
 
 # --- F: numbers of the step ----------------------------------------------------------------------
 T, H = 0, 1
@@ -42,7 +49,11 @@ LENGTH = 17  # characteristic length of the model [m]
 SCALE, N_KINDS = 20, 8  # size of A by kind of unknown
 FLOOR = 28  # smallest increment of the positions that counts, by kind
 ROW_RATE, ROW_TURN = 36, 37  # factor of rows on velocities; of their derivative by q
-F_HEADER = 40
+RTOL, H_MAX, H_MIN, T_END, ERROR, H_LAST, CARRY = 38, 39, 40, 41, 42, 43, 44  # adaptive steps
+POSITION_TURN = 45  # that of rows of positions where they are met by their rates
+ATOL = 48  # absolute tolerance, by kind
+SIZE = 56  # largest velocity so far, by kind
+F_HEADER = 64
 
 # --- kinds of unknowns ---------------------------------------------------------------------------
 TRANSLATION, ROTATION, DIRECTOR, FORCE, MOMENT, OWN, VELOCITY_ROW = 0, 1, 2, 3, 4, 5, 6

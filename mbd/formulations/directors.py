@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from mbd.algebra.jit import jit
-from mbd.algebra.memory import DIRECTOR, GX, OWN, TRANSLATION, W_K, W_M
+from mbd.algebra.memory import DIRECTOR, GX, OWN, POSITION_TURN, TRANSLATION, W_K, W_M
 from mbd.algebra.vec import add_identity, dot, load3, plus, store3, times
 from mbd.formulations.formulation import Formulation
 
@@ -98,7 +98,7 @@ def tangent(
     F: Any, par: int, q: int, y: int, v: int, a: int, f: int, d: int, S: int, ld: int
 ) -> None:
     """Add w_M W (x) I + w_K Lambda (x) I and the gradients of the six rows."""
-    wM, wK = F[W_M], F[W_K]
+    wM, wK, turn = F[W_M], F[W_K], F[POSITION_TURN]
     lam = a + 12
     for k in range(4):
         for j in range(4):
@@ -110,14 +110,14 @@ def tangent(
         add_identity(F, S + 3 * (j + 1) * ld + 3 * (k + 1), ld, wK * F[lam + 3 + i])
         add_identity(F, S + 3 * (k + 1) * ld + 3 * (j + 1), ld, wK * F[lam + 3 + i])
         for c in range(3):
-            di, dj, dk = F[q + 3 + 3 * i + c], F[q + 3 + 3 * j + c], F[q + 3 + 3 * k + c]
             ci, cj, ck = 3 + 3 * i + c, 3 + 3 * j + c, 3 + 3 * k + c
-            F[S + (12 + i) * ld + ci] += di
+            di, dj, dk = F[q + ci], F[q + cj], F[q + ck]
             F[S + ci * ld + 12 + i] += di
-            F[S + (15 + i) * ld + cj] += dk
             F[S + cj * ld + 15 + i] += dk
-            F[S + (15 + i) * ld + ck] += dj
             F[S + ck * ld + 15 + i] += dj
+            F[S + (12 + i) * ld + ci] += di + turn * F[v + ci]
+            F[S + (15 + i) * ld + cj] += dk + turn * F[v + ck]
+            F[S + (15 + i) * ld + ck] += dj + turn * F[v + cj]
 
 
 @jit

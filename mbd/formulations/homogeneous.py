@@ -28,7 +28,16 @@ from typing import Any
 import numpy as np
 
 from mbd.algebra.jit import jit
-from mbd.algebra.memory import DIRECTOR, GX, OWN, TRANSLATION, W_G, W_K, W_M
+from mbd.algebra.memory import (
+    DIRECTOR,
+    GX,
+    OWN,
+    POSITION_TURN,
+    TRANSLATION,
+    W_G,
+    W_K,
+    W_M,
+)
 from mbd.algebra.quaternions import (
     H,
     bilinear,
@@ -273,7 +282,7 @@ def _tangent(inertia: int, force: int, reduced: bool, row: bool) -> Any:
                     F[pp - 3 + j * ld + i] += 2 * wM * column[j]
         if row:
             for i in range(4):
-                F[S + 7 * ld + 3 + i] += p[i]
+                F[S + 7 * ld + 3 + i] += p[i] + F[POSITION_TURN] * pd[i]
                 if inertia != BODY:
                     F[pp + i * ld + 4] += p[i]
             if inertia == BODY:

@@ -17,8 +17,8 @@ from functools import cache
 from typing import Any
 
 from mbd.algebra import memory as m
-from mbd.algebra.jit import kernel
-from mbd.algebra.memory import ATT_N, ATT_P, ATT_PT
+from mbd.algebra.jit import jit, kernel
+from mbd.algebra.memory import ATT_DP, ATT_N, ATT_P, ATT_PT, ATT_PV
 from mbd.algebra.vec import dot, load3, minus, store3
 from mbd.interactions.kinds import Kind
 from mbd.interactions.measures import DOT, GRAD, HESS, XA, XD, Measure
@@ -26,8 +26,8 @@ from mbd.interactions.pullback import add_gradient, add_scaled_product, at, push
 
 __all__ = ["COINCIDE", "DOT_ROW", "row"]
 
-A, AL, FY, SCRATCH, W_K, X, Y, YD, YDD = (
-    m.A, m.AL, m.FY, m.SCRATCH, m.W_K, m.X, m.Y, m.YD, m.YDD,
+A, AL, FY, POSITION_TURN, SCRATCH, W_K, X, Y, YD, YDD = (
+    m.A, m.AL, m.FY, m.POSITION_TURN, m.SCRATCH, m.W_K, m.X, m.Y, m.YD, m.YDD,
 )  # fmt: skip
 
 
@@ -48,14 +48,19 @@ def coincide_tangent(I: Any, F: Any, k: int) -> None:
     """Add the 3 x n blocks of B and their transposes."""
     for e in range(I[k]):
         i = I[k + 1] + e * I[k + 2]
-        sign = 1.0
+        sign, turn = 1.0, F[POSITION_TURN]
         for side in range(2):
             a, j = I[i + side], i + 6 + 4 * side
-            P, PT, B, ld, Bt, ldt = I[a + ATT_P], I[a + ATT_PT], I[j], I[j + 1], I[j + 2], I[j + 3]
+            P, B, ld, Bt, ldt = I[a + ATT_P], I[j], I[j + 1], I[j + 2], I[j + 3]
+            PT = I[a + ATT_PT] if turn == 0.0 else I[a + ATT_PV]
             for c in range(I[a + ATT_N]):
                 for r in range(3):
                     F[B + r * ld + c] += sign * F[PT + 3 * c + r]
                     F[Bt + c * ldt + r] += sign * F[P + 3 * c + r]
+            if turn != 0.0:
+                for c in range(I[a + ATT_N]):
+                    for r in range(3):
+                        F[B + r * ld + c] += sign * turn * F[I[a + ATT_DP] + 3 * c + r]
             sign = -1.0
 
 
@@ -67,6 +72,22 @@ def coincide_rates(I: Any, F: Any, k: int) -> None:
         P, Q, u = I[i], I[i + 1], I[i + 2]
         store3(F, I[AL] + u, minus(at(I, F, YD, P), at(I, F, YD, Q)))
         store3(F, I[X] + u, minus(at(I, F, YDD, P), at(I, F, YDD, Q)))
+
+
+@jit
+def add_row(I: Any, F: Any, a: int, g: Any, rate: Any, to: int) -> None:
+    """Add the gradient g of a row on attachment a; by its rate, where that is met, also g' = H x'.
+
+    The rate g.x' of a row has the gradient g in the velocities; by positions it turns with x' and
+    with g'.
+    """
+    n, turn = I[a + ATT_N], F[POSITION_TURN]
+    if turn == 0.0:
+        add_gradient(F, I[a + ATT_PT], n, 1.0, g, to, 1)
+    else:
+        add_gradient(F, I[a + ATT_PV], n, 1.0, g, to, 1)
+        add_gradient(F, I[a + ATT_DP], n, turn, g, to, 1)
+        add_gradient(F, I[a + ATT_PT], n, turn, rate, to, 1)
 
 
 @kernel
@@ -91,7 +112,7 @@ def dot_tangent(I: Any, F: Any, k: int) -> None:
             a, b, j = I[i + side], I[i + 1 - side], i + 6 + 4 * side
             n = I[a + ATT_N]
             g = at(I, F, Y, b)
-            add_gradient(F, I[a + ATT_PT], n, 1.0, g, I[j], 1)
+            add_row(I, F, a, g, at(I, F, YD, b), I[j])
             add_gradient(F, I[a + ATT_P], n, 1.0, g, I[j + 2], I[j + 3])
             K = I[i + 14 + 2 * side]
             if K >= 0:

@@ -12,7 +12,15 @@ from mbd.algebra import memory as m
 from mbd.algebra.jit import call, jit, kernel
 from mbd.algebra.memory import FORCE as FIRST_ROW_KIND
 
-__all__ = ["evaluate", "evaluate_kernel", "linearise", "linearise_kernel", "rates_kernel", "stage"]
+__all__ = [
+    "evaluate",
+    "evaluate_kernel",
+    "evaluate_rates",
+    "linearise",
+    "linearise_kernel",
+    "rates_kernel",
+    "stage",
+]
 
 EPS, DIAG, KIND, MATRIX, MATRIX_SIZE, N_FRONTS, FRONTS = (
     m.EPS, m.DIAG, m.KIND, m.MATRIX, m.MATRIX_SIZE, m.N_FRONTS, m.FRONTS,
@@ -39,6 +47,39 @@ def evaluate(I: Any, F: Any) -> None:
     stage(I, F, m.PLACE)
     stage(I, F, m.FORCES)
     stage(I, F, m.RESIDUAL)
+    switch_off(I, F)
+
+
+@jit
+def switch_off(I: Any, F: Any) -> None:
+    """Put lam = 0 in the place of rows that are switched off."""
+    for e in range(I[m.N_OFF]):
+        u = I[I[m.OFF] + 2 * e]
+        F[I[m.X] + u] = -F[m.SCALE_R] * F[I[m.A] + u]
+        F[I[m.GAP] + u] = 0.0
+
+
+@jit
+def evaluate_rates(I: Any, F: Any) -> None:
+    r"""`evaluate` with the rates of the rows, scaled by ROW_RATE, in the place of the rows.
+
+    What positions lack beyond that goes to GAP, :math:`\Phi - \dot\Phi/\gamma'`; of a row on
+    velocities there is none.
+    """
+    I[N_EVALUATE] += 1
+    stage(I, F, m.PLACE)
+    stage(I, F, m.RATES)
+    stage(I, F, m.FORCES)
+    stage(I, F, m.RESIDUAL)
+    x, gap, al = I[m.X], I[m.GAP], I[m.AL]
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        u = I[j + FR_U]
+        for i in range(u + I[j + FR_NV], u + I[j + FR_NP]):
+            rate = F[m.ROW_RATE] * F[al + i]
+            F[gap + i] = F[x + i] - rate
+            F[x + i] = rate
+    switch_off(I, F)
 
 
 @jit
@@ -58,6 +99,10 @@ def linearise(I: Any, F: Any) -> None:
             F[A + k * ld + k] = -F[I[EPS] + u + k]
     stage(I, F, m.MAPS)
     stage(I, F, m.TANGENT)
+    for e in range(I[m.N_CLEARED]):
+        F[I[I[m.CLEARED] + e]] = 0.0
+    for e in range(I[m.N_OFF]):
+        F[I[I[m.OFF] + 2 * e + 1]] = -1.0
 
 
 @kernel

@@ -91,7 +91,8 @@ class Layout:
         header = memory.I
         header[m.N_U], header[m.N_Q], header[m.N_NODES] = u, self.n_q, len(bodies)
         header[m.N_FRONTS] = len(fronts)
-        for vector in (m.V, m.VN, m.A, m.AN, m.AP, m.AL, m.D, m.X, m.XS, m.DIAG, m.EPS):
+        state = (m.V, m.VN, m.A, m.AN, m.AP, m.AL, m.AB, m.D)
+        for vector in (*state, m.X, m.XS, m.DIAG, m.EPS, m.GAP):
             header[vector] = memory.room(u + 4)
         for vector in (m.Q, m.QN):
             header[vector] = memory.room(self.n_q)

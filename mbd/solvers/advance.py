@@ -31,9 +31,24 @@ from typing import Any
 
 from mbd.algebra import memory as m
 from mbd.algebra.jit import call, jit, kernel
-from mbd.model.kernels import evaluate, linearise, stage
+from mbd.model.kernels import evaluate, evaluate_rates, linearise, stage
 
-__all__ = ["CONVERGED", "FAILED", "PIVOTS", "advance"]
+__all__ = [
+    "CONVERGED",
+    "FAILED",
+    "PIVOTS",
+    "advance",
+    "correct",
+    "correct_positions",
+    "finish",
+    "iterate",
+    "keep_record",
+    "predict",
+    "record",
+    "restore",
+    "set_weights",
+    "smallest_multipliers",
+]
 
 CONVERGED, FAILED, PIVOTS = 0, 1, 2
 _BEST = 5e-3  # contraction that one ratio of increments is trusted to show
@@ -139,6 +154,39 @@ def correct(I: Any, F: Any) -> float:
 
 
 @jit
+def ask_positions(I: Any, F: Any) -> None:
+    """Put to X what positions lack of their rows: the right-hand side of their correction."""
+    x, gap = I[X], I[m.GAP]
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        u, n_v, n_p = I[j + FR_U], I[j + FR_NV], I[j + FR_NP]
+        for i in range(u, u + n_v):
+            F[x + i] = 0.0
+        for i in range(u + n_v, u + n_p):
+            F[x + i] = F[gap + i]
+
+
+@jit
+def correct_positions(I: Any, F: Any) -> float:
+    """Move positions alone, by the solution in X; return its size in units of the tolerance."""
+    h, beta = F[H], F[BETA]
+    b = (1 - F[ALPHA_M]) / (h * h * beta * (1 - F[ALPHA_F]))
+    d, x = I[D], I[X]
+    size = 0.0
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        u = I[j + FR_U]
+        for i in range(u, u + I[j + FR_NV]):
+            y = F[x + i]
+            F[d + i] -= y
+            kind = I[I[KIND] + i]
+            size = max(size, abs(y) / (F[TOL] * F[SCALE + kind] / b + F[FLOOR + kind]))
+            if y != y:
+                size = math.inf
+    return size
+
+
+@jit
 def settled(I: Any, F: Any) -> bool:
     """Tell whether the residual in X is round-off: where a pose is singular, increments are not."""
     x, force = I[X], 0.0
@@ -164,7 +212,10 @@ def iterate(I: Any, F: Any) -> int:
     theta = max(F[THETA], 0.05) ** 0.8
     fresh = False  # whether the matrix belongs to this step
     for iteration in range(I[MAX_ITER]):
-        evaluate(I, F)
+        if I[m.LEVEL] == m.POSITION:
+            evaluate(I, F)
+        else:
+            evaluate_rates(I, F)
         if rough and iteration > 2 and settled(I, F):
             return CONVERGED
         if I[FULL_NEWTON] or not I[HAVE_FACTOR]:
@@ -179,6 +230,10 @@ def iterate(I: Any, F: Any) -> int:
         else:
             call(I[m.LINEAR], I, F, 0)
         size = correct(I, F)
+        if I[m.LEVEL] == m.STABILIZED:
+            ask_positions(I, F)
+            call(I[m.LINEAR], I, F, 0)
+            size = max(size, correct_positions(I, F))
         I[N_ITER] += 1
         F[NORM] = size
         if not size < 1e300:
@@ -244,13 +299,23 @@ def finish(I: Any, F: Any) -> None:
     """Accept the step."""
     am, af = F[ALPHA_M], F[ALPHA_F]
     c0, c1, c2 = (1 - af) / (1 - am), af / (1 - am), -am / (1 - am)
-    a, al, an = I[A], I[AL], I[AN]
+    a, ab, al, an = I[A], I[m.AB], I[AL], I[AN]
     for f in range(I[N_FRONTS]):
         j = I[FRONTS] + f * FR_SIZE
         u = I[j + FR_U]
         for i in range(u, u + I[j + FR_NV]):
+            F[ab + i] = F[al + i]
             F[al + i] = c0 * F[a + i] + c1 * F[an + i] + c2 * F[al + i]
     stage(I, F, m.ACCEPT)
+    I[HISTORY] = 1
+
+
+@jit
+def keep_record(I: Any, F: Any) -> None:
+    """Count the step; record it if it is its turn."""
+    I[COUNT] += 1
+    if I[RECORD_EVERY] and I[COUNT] % I[RECORD_EVERY] == 0:
+        record(I, F)
 
 
 @jit
@@ -276,6 +341,7 @@ def set_weights(I: Any, F: Any) -> None:
     F[W_K] = h * h * F[BETA]
     F[SCALE_R] = h * h * F[BETA]
     F[m.ROW_RATE] = F[m.ROW_TURN] = h * F[BETA] / F[GAMMA]
+    F[m.POSITION_TURN] = 0.0 if I[m.LEVEL] == m.POSITION else F[m.ROW_TURN]
 
 
 @kernel
@@ -310,37 +376,5 @@ def advance(I: Any, F: Any, k: int) -> None:
         if I[PROJECT]:
             smallest_multipliers(I, F)
         finish(I, F)
-        I[HISTORY] = 1
         I[STEPS_DONE] = step + 1
-        I[COUNT] += 1
-        if I[RECORD_EVERY] and I[COUNT] % I[RECORD_EVERY] == 0:
-            record(I, F)
-
-
-@kernel
-def begin(I: Any, F: Any, k: int) -> None:
-    """Predict one step: for the iteration in Python (see ``careful.py``)."""
-    set_weights(I, F)
-    predict(I, F)
-
-
-@kernel
-def apply(I: Any, F: Any, k: int) -> None:
-    """Correct the iterate with the solution in X; its size goes to F[NORM]."""
-    F[NORM] = correct(I, F)
-
-
-@kernel
-def end(I: Any, F: Any, k: int) -> None:
-    """Accept the step and record it."""
-    finish(I, F)
-    I[HISTORY] = 1
-    I[COUNT] += 1
-    if I[RECORD_EVERY] and I[COUNT] % I[RECORD_EVERY] == 0:
-        record(I, F)
-
-
-@kernel
-def undo(I: Any, F: Any, k: int) -> None:
-    """Go back to the start of the step."""
-    restore(I, F)
+        keep_record(I, F)

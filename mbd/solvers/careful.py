@@ -2,14 +2,68 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from mbd.algebra import memory as m
-from mbd.model.kernels import evaluate_kernel, linearise_kernel
+from mbd.algebra.jit import kernel
+from mbd.model.kernels import evaluate, evaluate_rates, linearise_kernel
 from mbd.model.model import Workspace
-from mbd.solvers.advance import CONVERGED, FAILED, apply, begin, end, undo
+from mbd.solvers.advance import (
+    CONVERGED,
+    FAILED,
+    correct,
+    correct_positions,
+    finish,
+    keep_record,
+    predict,
+    restore,
+    set_weights,
+)
 
 __all__ = ["careful_step"]
+
+
+@kernel
+def begin(I: Any, F: Any, k: int) -> None:
+    """Predict one step: for the iteration in Python."""
+    set_weights(I, F)
+    predict(I, F)
+
+
+@kernel
+def look(I: Any, F: Any, k: int) -> None:
+    """Evaluate the iterate at the level at which the rows are met."""
+    if I[m.LEVEL] == m.POSITION:
+        evaluate(I, F)
+    else:
+        evaluate_rates(I, F)
+
+
+@kernel
+def apply(I: Any, F: Any, k: int) -> None:
+    """Correct the iterate with the solution in X; its size goes to F[m.NORM]."""
+    F[m.NORM] = correct(I, F)
+
+
+@kernel
+def apply_positions(I: Any, F: Any, k: int) -> None:
+    """Correct positions with the solution in X; its size goes to F[m.NORM]."""
+    F[m.NORM] = correct_positions(I, F)
+
+
+@kernel
+def end(I: Any, F: Any, k: int) -> None:
+    """Accept the step and record it."""
+    finish(I, F)
+    keep_record(I, F)
+
+
+@kernel
+def undo(I: Any, F: Any, k: int) -> None:
+    """Go back to the start of the step."""
+    restore(I, F)
 
 
 def careful_step(work: Workspace, max_iterations: int = 15) -> int:
@@ -28,17 +82,24 @@ def careful_step(work: Workspace, max_iterations: int = 15) -> int:
     status, last = FAILED, np.inf
     try:
         for _ in range(max_iterations):
-            evaluate_kernel(work.I, work.F)
+            look(work.I, work.F)
             linearise_kernel(work.I, work.F)
             x = work.vector(m.X)
             try:
-                x[:] = splu(sparse(work.model, work), permc_spec="COLAMD").solve(x)
+                matrix = splu(sparse(work.model, work), permc_spec="COLAMD")
+                x[:] = matrix.solve(x)
             except RuntimeError:  # exactly singular
                 break
             work.I[m.N_FACTOR] += 1
             work.I[m.N_ITER] += 1
             apply(work.I, work.F)
             size = float(work.F[m.NORM])
+            if work.I[m.LEVEL] == m.STABILIZED:
+                x[:] = 0.0
+                x[work.model.numbering.lam] = work.vector(m.GAP)[work.model.numbering.lam]
+                x[:] = matrix.solve(x)
+                apply_positions(work.I, work.F)
+                size = max(size, float(work.F[m.NORM]))
             if not np.isfinite(size):
                 break
             if size <= 1.0 or (size < 1e3 and size > 0.5 * last):

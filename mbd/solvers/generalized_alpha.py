@@ -1,9 +1,9 @@
-r"""Floor 4. Generalized-alpha: the parameters of the method."""
+r"""Floor 4. Generalized-alpha and its family: the parameters of the method."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -17,21 +17,30 @@ from mbd.parts.door import number
 
 __all__ = ["GeneralizedAlpha"]
 
+_LEVELS = {"position": m.POSITION, "velocity": m.VELOCITY, "stabilized": m.STABILIZED}
+
 
 @dataclass(frozen=True)
 class GeneralizedAlpha:
-    r"""Generalized-alpha on manifolds, constraints at position level (index 3).
+    r"""Generalized-alpha on manifolds.
 
-    .. math:: \alpha_m = \frac{2\rho-1}{\rho+1},\quad \alpha_f = \frac{\rho}{\rho+1},\quad
+    .. math:: (1-\alpha_m)\,a_{n+1} + \alpha_m a_n = (1-\alpha_f)\,\dot v_{n+1} + \alpha_f \dot v_n,
+       \qquad \alpha_m = \frac{2\rho-1}{\rho+1},\quad \alpha_f = \frac{\rho}{\rho+1},\quad
        \gamma = \tfrac12 + \alpha_f - \alpha_m,\quad \beta = \tfrac14(\gamma + \tfrac12)^2
 
-    Second order in positions, velocities and multipliers.
+    Second order in positions, velocities and multipliers. Newmark, HHT and Bossak are members of
+    the family: ``GeneralizedAlpha.newmark()``, ``.hht()``, ``.bossak()``.
 
     Parameters
     ----------
     rho : float
         Spectral radius at infinite frequency, 0 (annihilates what the step cannot resolve) to 1
-        (conserves). Redundant coordinates with fast spin want it well below 1.
+        (conserves). At position level redundant coordinates with fast spin want it well below 1.
+    constraints : str
+        Which rows a step meets. "position" (index 3): :math:`\Phi = 0`. "velocity" (index 2):
+        :math:`\dot\Phi = 0`; positions drift slowly. "stabilized": both, by a further set of
+        multipliers eta that moves positions, :math:`q_{n+1} = q_n \boxplus (h\Delta + \delta)` with
+        :math:`S\delta + B^T\eta = 0`, at the cost of a second solve an iteration.
     tol : float
         Accepted error of accelerations and multipliers in one step, relative to the largest of
         their kind.
@@ -41,18 +50,23 @@ class GeneralizedAlpha:
         "modified" keeps a factorisation while it converges well, "full" makes a new one each time.
     linear_solver : str
         "fronts" (block LU, static order) or "splu" (SuperLU with pivoting: slow, to compare).
+    weights : tuple, optional
+        (alpha_m, alpha_f, beta, gamma) of another member of the family, in place of those of rho.
 
     References
     ----------
     .. [1] Chung and Hulbert, J. Appl. Mech. 60 (1993). Arnold and Bruels, Multibody Syst. Dyn. 18
-       (2007). Bruels, Cardona and Arnold, Mech. Mach. Theory 48 (2012).
+       (2007). Bruels, Cardona and Arnold, Mech. Mach. Theory 48 (2012). Arnold, Bruels and
+       Cardona, Numer. Math. 129 (2015): starting values and the stabilised form.
     """
 
     rho: float = 0.8
+    constraints: str = "position"
     tol: float = 1e-9
     max_iterations: int = 20
     newton: str = "modified"
     linear_solver: str = "fronts"
+    weights: tuple[float, float, float, float] | None = None
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -67,6 +81,7 @@ class GeneralizedAlpha:
                 f"{self.max_iterations!r}"
             )
         for name, value, known in (
+            ("constraints", self.constraints, tuple(_LEVELS)),
             ("newton", self.newton, ("modified", "full")),
             ("linear_solver", self.linear_solver, ("fronts", "splu")),
         ):
@@ -75,25 +90,47 @@ class GeneralizedAlpha:
                     f"GeneralizedAlpha: {name} must be one of {', '.join(known)}, got {value!r}"
                 )
 
+    @classmethod
+    def newmark(cls, gamma: float = 0.5, beta: float | None = None, **options: Any) -> Self:
+        """Return Newmark's method; beta (gamma + 1/2)^2/4; second order at gamma = 1/2 only.
+
+        The undamped one (gamma = 1/2) lets multipliers at position level oscillate; take the
+        velocity level or the stabilised form.
+        """
+        gamma = number("GeneralizedAlpha.newmark", "gamma", gamma, "-")
+        return cls(weights=(0.0, 0.0, _beta(gamma) if beta is None else beta, gamma), **options)
+
+    @classmethod
+    def hht(cls, alpha: float = 0.1, **options: Any) -> Self:
+        """Return the method of Hilber, Hughes and Taylor, alpha in [0, 1/3] (damping)."""
+        alpha = _damping("hht", alpha)
+        return cls(weights=(0.0, alpha, _beta(0.5 + alpha), 0.5 + alpha), **options)
+
+    @classmethod
+    def bossak(cls, alpha: float = 0.1, **options: Any) -> Self:
+        """Return the method of Wood, Bossak and Zienkiewicz, alpha in [0, 1/3] (damping)."""
+        alpha = _damping("bossak", alpha)
+        return cls(weights=(-alpha, 0.0, _beta(0.5 + alpha), 0.5 + alpha), **options)
+
     @property
     def alpha_m(self) -> float:
         """Weight of the old algorithmic acceleration."""
-        return (2 * self.rho - 1) / (self.rho + 1)
+        return self.weights[0] if self.weights else (2 * self.rho - 1) / (self.rho + 1)
 
     @property
     def alpha_f(self) -> float:
         """Weight of the old acceleration."""
-        return self.rho / (self.rho + 1)
+        return self.weights[1] if self.weights else self.rho / (self.rho + 1)
 
     @property
     def gamma(self) -> float:
         """Newmark's gamma."""
-        return 0.5 + self.alpha_f - self.alpha_m
+        return self.weights[3] if self.weights else 0.5 + self.alpha_f - self.alpha_m
 
     @property
     def beta(self) -> float:
         """Newmark's beta."""
-        return 0.25 * (self.gamma + 0.5) ** 2
+        return self.weights[2] if self.weights else _beta(self.gamma)
 
     @property
     def kernel(self) -> Any:
@@ -110,3 +147,20 @@ class GeneralizedAlpha:
         F[m.TOL], F[m.THETA] = self.tol, 0.5
         F[m.ALPHA_M], F[m.ALPHA_F] = self.alpha_m, self.alpha_f
         F[m.BETA], F[m.GAMMA] = self.beta, self.gamma
+        I[m.LEVEL] = _LEVELS[self.constraints]
+        if I[m.LEVEL] != m.POSITION:  # the rates of rows turn with the derivatives of velocities
+            for _, family in model.kernels[m.MAPS]:
+                n, pairs = I[family + 2 : family + 4]
+                I[I[pairs : pairs + 2 * n : 2] + m.ATT_RATE] = 1
+
+
+def _beta(gamma: float) -> float:
+    """Return the beta of largest damping at high frequency."""
+    return 0.25 * (gamma + 0.5) ** 2
+
+
+def _damping(who: str, alpha: float) -> float:
+    """Check the parameter of HHT and Bossak."""
+    if not 0.0 <= number(f"GeneralizedAlpha.{who}", "alpha", alpha, "-") <= 1 / 3:
+        raise ValueError(f"GeneralizedAlpha.{who}: alpha must be in [0, 1/3] [-], got {alpha}")
+    return float(alpha)

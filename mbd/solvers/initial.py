@@ -21,7 +21,7 @@ from mbd.solvers.fronts import factor_and_solve
 if TYPE_CHECKING:
     from mbd.model.system import System
 
-__all__ = ["assemble_pose", "consistent", "violations"]
+__all__ = ["Saddle", "accelerate", "assemble_pose", "consistent", "violations"]
 
 _POSITION, _VELOCITY = 1e-7, 1e-7  # accepted violations, relative to length and speed of the model
 
@@ -57,7 +57,7 @@ def _check(model: Model, what: str, value: np.ndarray, size: np.ndarray, unit: s
     )
 
 
-class _Saddle:
+class Saddle:
     """The matrix [[M, B^T], [B, -eps]] at the state of a work space, factored."""
 
     def __init__(self, work: Workspace) -> None:
@@ -113,15 +113,7 @@ def consistent(model: Model, state: State | None = None, *, project: bool = Fals
         speed = float(np.abs(work.vector(m.V)).max()) if model.n_v else 0.0
         _check(model, "positions", gap, _POSITION * size, "")
         _check(model, "velocities", rate, _VELOCITY * size * max(1.0, speed), "/s")
-    lam = model.numbering.lam
-    saddle = _Saddle(work)
-    A = work.vector(m.A)
-    for _ in range(3):  # linear: the second and third pass remove the effect of eps and round-off
-        work.evaluate()
-        r = work.vector(m.X).copy()
-        r[lam] = work.rates()[1]
-        A -= saddle.solve(r)
-    if not np.all(np.isfinite(A)):
+    if not np.all(np.isfinite(accelerate(work))):
         raise ValueError(
             "initial accelerations are not finite: the mass matrix is singular on the motions that "
             "the constraints allow; check masses, inertias and applied laws"
@@ -130,11 +122,27 @@ def consistent(model: Model, state: State | None = None, *, project: bool = Fals
     return done.replace(alg=done.a.copy())
 
 
+def accelerate(work: Workspace) -> np.ndarray:
+    """Find the accelerations and multipliers of the state in a work space; return a view of them.
+
+    Positions and velocities need not meet the rows: their second derivative is made zero.
+    """
+    lam = work.model.numbering.lam
+    saddle = Saddle(work)
+    A = work.vector(m.A)
+    for _ in range(3):  # linear: the second and third pass remove the effect of eps and round-off
+        work.evaluate()
+        r = work.vector(m.X).copy()
+        r[lam] = work.rates()[1]
+        A -= saddle.solve(r)
+    return A
+
+
 def _project(model: Model, work: Workspace, size: np.ndarray) -> None:
     """Satisfy the rows, positions first, then velocities."""
     lam, v = model.numbering.lam, model.numbering.v
     for _ in range(25):
-        saddle = _Saddle(work)
+        saddle = Saddle(work)
         gap, _ = violations(work)
         if np.abs(gap / size).max() < 1e-14:
             break
@@ -149,7 +157,7 @@ def _project(model: Model, work: Workspace, size: np.ndarray) -> None:
         work.vector(m.D)[:] = 0.0
         if np.abs(step).max() < 1e-15 * float(model.F[m.LENGTH]):
             break
-    saddle = _Saddle(work)
+    saddle = Saddle(work)
     for _ in range(2):
         _, rate = violations(work)
         r = np.zeros(int(work.I[m.N_U]))

@@ -23,7 +23,7 @@ from typing import Any
 from mbd.algebra import memory as m
 from mbd.algebra.jit import call, jit, kernel
 from mbd.model.kernels import evaluate, linearise, stage
-from mbd.solvers.advance import CONVERGED, FAILED, PIVOTS, record
+from mbd.solvers.advance import CONVERGED, FAILED, PIVOTS, keep_record
 
 __all__ = ["conserve"]
 
@@ -173,6 +173,4 @@ def conserve(I: Any, F: Any, k: int) -> None:
         I[m.PHASE] = m.ORDINARY
         F[T] = t + h
         I[m.STEPS_DONE] = step + 1
-        I[m.N_PREDICTED] += 1
-        if I[m.RECORD_EVERY] and I[m.N_PREDICTED] % I[m.RECORD_EVERY] == 0:
-            record(I, F)
+        keep_record(I, F)

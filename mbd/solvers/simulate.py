@@ -21,6 +21,7 @@ from mbd.solvers.health import oscillation
 from mbd.solvers.initial import consistent
 from mbd.solvers.lie_runge_kutta import LieRungeKutta4
 from mbd.solvers.record import MemoryRecord, Record
+from mbd.solvers.start import started
 
 if TYPE_CHECKING:
     from mbd.model.system import System
@@ -102,8 +103,11 @@ def simulate(
         first = consistent(model, state, project=project)
     if t_end <= first.t:
         raise ValueError(f"simulate: t_end must lie behind the start {first.t:g} s, got {t_end:g}")
-    run = _Run(model, first, method, every, step, t_end)
-    run.record_to(MemoryRecord(model, expected=run.n_steps // every + 2))
+    begun = first
+    if first is not state and isinstance(method, GeneralizedAlpha):
+        begun = started(model, first, method, min(step, t_end - first.t))
+    run = _Run(model, begun, method, every, step, t_end)
+    run.record_to(MemoryRecord(model, expected=run.n_steps // every + 2), first)
     status, message = run.loop(progress)
     from mbd.results.solution import Solution
 
@@ -165,13 +169,12 @@ class _Run:
         self.started = time.perf_counter()
         self.rejected_pivots = 0
 
-    def record_to(self, record: Record) -> None:
+    def record_to(self, record: Record, first: State) -> None:
         """Keep the first instant and all that come in this record."""
         self.record = record
-        self._keep_state()
+        self._keep(first)
 
-    def _keep_state(self) -> None:
-        s = self.work.store()
+    def _keep(self, s: State) -> None:
         self.record.append(np.array([s.t]), s.q[None], s.v[None], s.a[None], s.lam[None])
         self.t_kept = s.t
 
@@ -256,7 +259,7 @@ class _Run:
     def _last(self) -> None:
         """Keep the last state if the record does not end with it."""
         if self.work.F[m.T] > self.t_kept + 1e-9 * self.h:
-            self._keep_state()
+            self._keep(self.work.store())
 
     def _explain(self) -> str:
         """Return when, where and who: the largest residuals of the failed step by name."""

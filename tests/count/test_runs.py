@@ -152,7 +152,7 @@ def test_ctrl_c_between_chunks(monkeypatch):
 
 def test_ctrl_c_in_the_middle_of_a_pivoting_step(monkeypatch):
     """The unfinished step leaves no trace."""
-    calls, real = [], careful.evaluate_kernel
+    calls, real = [], careful.look
 
     def evaluate(I, F):
         calls.append(1)
@@ -160,7 +160,7 @@ def test_ctrl_c_in_the_middle_of_a_pivoting_step(monkeypatch):
             raise KeyboardInterrupt
         real(I, F)
 
-    monkeypatch.setattr(careful, "evaluate_kernel", evaluate)
+    monkeypatch.setattr(careful, "look", evaluate)
     method = mbd.GeneralizedAlpha(linear_solver="splu")
     system = chain(2)
     part = mbd.simulate(system, 1.0, 1e-3, method=method)
