@@ -18,6 +18,7 @@ from mbd.results.histories import faces
 if TYPE_CHECKING:
     from mbd.parts.bodies import Body
     from mbd.parts.joints import Joint
+    from mbd.results.animation.animation import Animation
 
 __all__ = ["BodyHistory", "JointHistory", "PointHistory", "Solution"]
 
@@ -228,6 +229,7 @@ class Solution:
         self.model, self.t, self.q, self.v, self.a, self.lam = model, t, q, v, a, lam
         self.status, self.message, self.stats, self.state = status, message, stats, last
         self.method = method
+        self.events: list[Any] = []
         self._bodies: dict[str, BodyHistory] = {}
 
     @property
@@ -298,6 +300,45 @@ class Solution:
         from mbd.results.store import save
 
         return save(self, path, **notes)
+
+    def animate(self, path: str | Path | None = None, **options: Any) -> Animation:
+        """Return the moving picture of the run; write it to ``.html`` or ``.gif`` if asked.
+
+        Jupyter shows what is returned. The page is one file that needs no network.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+        trails : names of bodies, or pairs (name, point in body axes [m])
+            Points whose paths are drawn.
+        show : tuple of str
+            What is visible at first, of "bodies", "joints", "springs", "trails", "loads",
+            "reactions", "labels", "grid"; default all but "reactions" and "labels".
+        arrows : bool
+            False leaves loads and reactions out of the file.
+        speed : float
+            Seconds of the model per second; default 1, slower for short runs, faster for long ones.
+        up, view : (3,) array
+            Upwards (an axis; default against gravity), and from the middle to the eye.
+        follow : str
+            Body that the eye goes along with; "" for none. Default none, unless all run away.
+        title : str
+        """
+        from mbd.results.animation.animation import animate
+
+        return animate(self, path, **options)
+
+    def snapshot(
+        self, path: str | Path, t: float | None = None, *, size: Any = (800, 600), **options: Any
+    ) -> Path:
+        """Write a picture (``.png``, ``.pdf``, ``.svg``) of the instant nearest to t [s].
+
+        Drawn by matplotlib, without a graphics card; default the last instant. ``size`` is in
+        pixels, the other options are those of ``animate``.
+        """
+        from mbd.results.animation.animation import snapshot
+
+        return snapshot(self, path, t, size, **options)
 
     def __repr__(self) -> str:
         n = int(self.stats.get("steps", 0))

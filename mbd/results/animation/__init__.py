@@ -1,0 +1,1 @@
+"""Floor 5. Moving pictures of a solution: one HTML page, or drawn by matplotlib."""

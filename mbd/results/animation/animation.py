@@ -1,0 +1,82 @@
+"""Floor 5. The front door of moving pictures: what ``solution.animate`` returns."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mbd.results.animation.draw import Options, draw
+from mbd.results.animation.drawing import Drawing
+
+if TYPE_CHECKING:
+    from mbd.results.solution import Solution
+
+__all__ = ["Animation", "animate", "snapshot"]
+
+
+@dataclass(frozen=True)
+class Animation:
+    """A moving picture of a solution; Jupyter shows it where it is returned.
+
+    Attributes
+    ----------
+    drawing : Drawing
+        What is shown, as data.
+    """
+
+    drawing: Drawing
+
+    @cached_property
+    def html(self) -> str:
+        """The page: one file that needs no network and nothing beside it."""
+        from mbd.results.animation.page import page
+
+        return page(self.drawing)
+
+    def save(self, path: str | Path, **options: Any) -> Path:
+        """Write ``.html``, or by matplotlib ``.gif`` (options ``fps``, ``size`` in pixels)."""
+        path = Path(path)
+        if path.suffix.lower() in (".html", ".htm"):
+            if options:
+                raise TypeError(f"animate: a page takes no options, got {', '.join(options)}")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(self.html, encoding="utf-8")
+            return path
+        if path.suffix.lower() == ".gif":
+            from mbd.results.animation.painter import film
+
+            return film(self.drawing, path, **options)
+        raise ValueError(
+            f"animate: a moving picture is written as .html or .gif, got {str(path)!r}; for one "
+            "instant as .png use solution.snapshot(path, t=...)"
+        )
+
+    def _repr_html_(self) -> str:
+        return (
+            f'<iframe srcdoc="{html.escape(self.html)}" title="{html.escape(self.drawing.title)}" '
+            'style="width: 100%; height: 480px; border: 1px solid #d5dae0"></iframe>'
+        )
+
+    def __repr__(self) -> str:
+        d = self.drawing
+        return f"Animation({len(d.t)} instants, {len(d.tracks)} bodies)"
+
+
+def animate(solution: Solution, path: str | Path | None, **options: Any) -> Animation:
+    """Return the moving picture of a solution, and write it if a path is given."""
+    made = Animation(draw(solution, Options(**options)))
+    if path is not None:
+        made.save(path)
+    return made
+
+
+def snapshot(
+    solution: Solution, path: str | Path, t: float | None, size: Any, **options: Any
+) -> Path:
+    """Write a picture of one instant."""
+    from mbd.results.animation.painter import picture
+
+    return picture(draw(solution, Options(**options)), path, t, size)

@@ -1,0 +1,94 @@
+"""Floor 5. Loads and reactions over time, as arrows at the points where they act."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbd.algebra.jit import PYTHON
+from mbd.parts.forces import Moment, PointForce
+from mbd.results.animation.drawing import Arrow, End
+from mbd.results.animation.instants import nice
+
+if TYPE_CHECKING:
+    from mbd.results.solution import Solution
+
+__all__ = ["loads", "reactions", "scales"]
+
+FORCE, MOMENT, REACTION, REACTION_MOMENT = "#c62828", "#7b1fa2", "#1565c0", "#00838f"
+_NUMBERS = ctypes.POINTER(ctypes.c_double)
+_LAW = ctypes.CFUNCTYPE(None, _NUMBERS, _NUMBERS)
+
+
+def _values(load: Any, t: np.ndarray) -> np.ndarray:
+    """Return the components of a load over time (n, 3)."""
+    if load.law is None:
+        return np.broadcast_to(load.value, (len(t), 3))
+    law = load.law.keeper if PYTHON else _LAW(load.law.address)
+    values, now = np.zeros((len(t), 3)), np.zeros(1)
+    for i, time in enumerate(t):
+        now[0] = time
+        row = values[i]
+        law(
+            *(
+                (now, row)
+                if PYTHON
+                else (now.ctypes.data_as(_NUMBERS), row.ctypes.data_as(_NUMBERS))
+            )
+        )
+    return np.nan_to_num(values)
+
+
+def loads(solution: Solution, k: np.ndarray) -> list[Arrow]:
+    """Return the applied forces and moments at the instants k."""
+    found = []
+    for load in solution.model.system.forces.values():
+        if not isinstance(load, PointForce | Moment):
+            continue
+        body = solution.body(load.body.name)
+        values = _values(load, solution.t[k])
+        if load.follow:
+            values = np.einsum("nij,nj->ni", body.rotation[k], values)
+        if isinstance(load, PointForce):
+            end, unit, color = End(load.body.name, load.frame.position), "N", FORCE
+        else:
+            end, unit, color = End(load.body.name, load.body.center_of_mass), "N m", MOMENT
+        found.append(Arrow(end, values, unit, color, "loads", load.name))
+    return found
+
+
+def reactions(solution: Solution, k: np.ndarray) -> list[Arrow]:
+    """Return forces and moments of the joints on their second bodies at the instants k."""
+    found = []
+    for name, joint in solution.model.system.joints.items():
+        history = solution[name]
+        end = End(joint.B.name, joint.B.position)
+        for unit, values, color in (
+            ("N", history.force[k], REACTION),
+            ("N m", history.moment[k], REACTION_MOMENT),
+        ):
+            if np.abs(values).max(initial=0.0) > 0:
+                label = f"{name} on {joint.B.name}"
+                found.append(Arrow(end, np.nan_to_num(values), unit, color, "reactions", label))
+    return found
+
+
+def scales(arrows: list[Arrow], reach: float) -> dict[str, tuple[float, float]]:
+    """Return, by unit, a round value and the round length [m] of the arrow that shows it.
+
+    The longest arrows are about as long as `reach`, rare peaks left out.
+    """
+    found = {}
+    for unit in ("N", "N m"):
+        sizes = [
+            float(np.quantile(np.linalg.norm(a.vectors, axis=1), 0.98))
+            for a in arrows
+            if a.unit == unit
+        ]
+        largest = max(sizes, default=0.0)
+        if largest > 0:
+            value = nice(largest / 2)
+            found[unit] = (value, nice(reach * value / largest))
+    return found

@@ -1,0 +1,196 @@
+"""Floor 5. From a solution to a drawing: poses at chosen instants, shapes, symbols, arrows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbd.parts.bodies import Body, Frame
+from mbd.parts.door import number, unit_vector, vector
+from mbd.results.animation import arrows as loads_and_reactions
+from mbd.results.animation.drawing import (
+    LAYERS,
+    Arrow,
+    Drawing,
+    End,
+    Link,
+    Solid,
+    Track,
+    Trail,
+    Wire,
+)
+from mbd.results.animation.glyphs import Drawn, draw_joint, draw_spring
+from mbd.results.animation.instants import chosen, pace
+from mbd.results.animation.looks import Sizes, looks
+from mbd.results.animation.view import corners, direction, upwards
+
+if TYPE_CHECKING:
+    from mbd.results.solution import Solution
+
+__all__ = ["SHOWN", "Options", "draw"]
+
+PALETTE = ("#3b78b4", "#e08a2e", "#4f9d5d", "#b5524e", "#7f6bb0", "#8a6a52", "#c678a8", "#2f9ea0")
+SHOWN = ("bodies", "joints", "springs", "trails", "loads", "grid")
+_SYMBOL = 0.045  # size of a symbol, of the smallest body it joins
+_AWAY = 8.0  # the eye follows a body that leaves by so many extents of the model
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is to be shown; see ``mbd.Solution.animate``."""
+
+    trails: Any = ()
+    show: Sequence[str] = SHOWN
+    arrows: bool = True
+    speed: float | None = None
+    up: Any = None
+    view: Any = None
+    follow: Any = None
+    title: str | None = None
+
+
+def draw(solution: Solution, options: Options) -> Drawing:
+    """Return the drawing of a solution."""
+    system = solution.model.system
+    if not system.bodies:
+        raise ValueError("animate: there is nothing to show, the system has no bodies")
+    speed = pace(float(solution.t[-1] - solution.t[0]))
+    if options.speed is not None:
+        speed = number("animate", "speed", options.speed, "s of the model per s", positive=True)
+    k = chosen(solution.t, speed, _fastest(solution))
+    tracks = {name: _track(solution, body, k) for name, body in system.bodies.items()}
+    sizes = Sizes(system)
+    colors = {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(system.bodies)}
+
+    solids = [
+        Solid(name, shape, shape.color or colors[name], "bodies", name)
+        for name, body in system.bodies.items()
+        for shape in looks(body, sizes)
+    ]
+    drawn: list[Drawn] = []
+    for joint in system.joints.values():
+        drawn += draw_joint(joint, _SYMBOL * sizes.of(*(b.name for b in joint.bodies)), tracks)
+    for force in system.forces.values():
+        drawn += draw_spring(force, _SYMBOL * sizes.of(*(b.name for b in force.bodies)), tracks)
+    solids += [x for x in drawn if isinstance(x, Solid)]
+
+    up = upwards(system.gravity) if options.up is None else _axis(options.up)
+    seen = corners(tracks, solids)
+    follow, low, high = _followed(seen, solution, options.follow)
+    vectors: list[Arrow] = []
+    if options.arrows:
+        vectors = loads_and_reactions.loads(solution, k)
+        vectors += loads_and_reactions.reactions(solution, k)
+    return Drawing(
+        title=options.title or "mbd",
+        t=solution.t[k],
+        speed=speed,
+        tracks=tracks,
+        solids=tuple(solids),
+        wires=tuple(x for x in drawn if isinstance(x, Wire)),
+        links=tuple(x for x in drawn if isinstance(x, Link)),
+        arrows=tuple(vectors),
+        trails=_trails(system, options.trails, colors),
+        length=sizes.typical,
+        low=low,
+        high=high,
+        up=up,
+        view=_view(options.view, high - low, up),
+        follow=follow,
+        scales=loads_and_reactions.scales(vectors, 0.2 * float(np.linalg.norm(high - low))),
+        show=_layers(options.show),
+    )
+
+
+def _fastest(solution: Solution) -> float:
+    """Return the largest angular velocity of a body [rad/s]."""
+    turning = [n for n, b in solution.model.system.bodies.items() if b.formulation.axes]
+    rates = (np.linalg.norm(solution.body(n).angular_velocity, axis=1).max() for n in turning)
+    return float(max(rates, default=0.0))
+
+
+def _track(solution: Solution, body: Body, k: np.ndarray) -> Track:
+    history = solution.body(body.name)
+    law = body.formulation
+    quaternion = _continuous(history.quaternion[k]) if law.axes else None
+    scale = history.scale[k] if law.axes and not law.rigid else None
+    return Track(body.name, history.position[k], quaternion, scale)
+
+
+def _continuous(p: np.ndarray) -> np.ndarray:
+    """Return quaternions each of the sign nearest to the one before."""
+    flips = np.where(np.einsum("ij,ij->i", p[1:], p[:-1]) < 0, -1.0, 1.0)
+    return p * np.concatenate([[1.0], np.cumprod(flips)])[:, None]
+
+
+def _axis(up: Any) -> np.ndarray:
+    given = unit_vector("animate", "up", up)
+    if np.abs(given).max() < 1 - 1e-9:
+        raise ValueError(f"animate: up must be along x, y or z, got {given.tolist()}")
+    return np.round(given)
+
+
+def _view(view: Any, extent: np.ndarray, up: np.ndarray) -> np.ndarray:
+    if view is None:
+        return direction(extent, up)
+    given = unit_vector("animate", "view", view)
+    if abs(given @ up) > 1 - 1e-6:  # straight from above or below: which side is up is chosen
+        given = given - 1e-3 * direction(np.ones(3), up)
+    return given / np.linalg.norm(given)
+
+
+def _followed(
+    seen: np.ndarray, solution: Solution, asked: Any
+) -> tuple[str, np.ndarray, np.ndarray]:
+    """Return the body to follow and the box that is seen: all of it, if nothing runs away."""
+    system = solution.model.system
+    if asked is not None and asked != "" and asked not in system.bodies:
+        raise ValueError(
+            f"animate: follow must name a body, got {asked!r}; there are {', '.join(system.bodies)}"
+        )
+    low, high = seen.min((0, 1)), seen.max((0, 1))
+    at_start = seen[0].min(0), seen[0].max(0)
+    away = np.linalg.norm(high - low) > _AWAY * np.linalg.norm(at_start[1] - at_start[0])
+    if asked or (asked is None and away):
+        heaviest = max(system.bodies.values(), key=lambda b: b.mass).name
+        return asked or heaviest, *at_start
+    return "", low, high
+
+
+def _trails(system: Any, given: Any, colors: dict[str, str]) -> tuple[Trail, ...]:
+    """Return the trails of bodies (their origins), frames, or pairs of a name and a point."""
+    found = []
+    for item in [given] if isinstance(given, str | Frame | Body) else given:
+        name: Any = item
+        point: Any = np.zeros(3)
+        if isinstance(item, Frame):
+            name, point = item.name, item.position
+        elif isinstance(item, Body):
+            name = item.name
+        elif not isinstance(item, str):
+            try:
+                name, point = item
+            except (TypeError, ValueError):
+                raise TypeError(
+                    "animate: a trail must be the name of a body, or (name, point in body axes "
+                    f"[m]), got {item!r}"
+                ) from None
+        if name not in system.bodies:
+            raise ValueError(
+                f"animate: trails must be of bodies, got {name!r}; there are "
+                f"{', '.join(system.bodies)}"
+            )
+        end = End(name, vector("animate", f"trail of {name!r}", point, "m"))
+        found.append(Trail(end, colors[name], f"path of {name}"))
+    return tuple(found)
+
+
+def _layers(show: Any) -> tuple[str, ...]:
+    layers = (show,) if isinstance(show, str) else tuple(show)
+    for name in layers:
+        if name not in LAYERS:
+            raise ValueError(f"animate: show must be some of {', '.join(LAYERS)}, got {name!r}")
+    return layers

@@ -1,0 +1,170 @@
+"use strict";
+// The controls below the picture, the legend in it, labels over it. They call `app` and show what
+// `app.state` says.
+
+const VIEWS = { "start": null, "front": "front", "side": "side", "top": "top", "oblique": "oblique" };
+const SPEEDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
+
+function buildPanel(data, world, app) {
+  const get = (id) => document.getElementById(id);
+  const play = get("play"), time = get("time"), clock = get("clock");
+  const [first, last] = [world.times[0], world.times[world.times.length - 1]];
+  const digits = Math.max(2, Math.ceil(2 - Math.log10(Math.max(last - first, 1e-12))));
+
+  time.min = first;
+  time.max = last;
+  play.addEventListener("click", () => app.play(!app.state.playing));
+  time.addEventListener("input", () => { app.play(false); app.seek(Number(time.value)); });
+  get("loop").checked = app.state.loop;
+  get("loop").addEventListener("change", (e) => { app.state.loop = e.target.checked; });
+  get("fit").addEventListener("click", () => app.fit());
+
+  options(get("speed"), SPEEDS.map((x) => [String(x * data.speed), `${Number((x * data.speed).toPrecision(3))} ×`]));
+  get("speed").value = String(data.speed);
+  get("speed").addEventListener("change", (e) => { app.state.speed = Number(e.target.value); });
+  options(get("from"), Object.keys(VIEWS).map((x) => [x, x]));
+  get("from").addEventListener("change", (e) => app.look(e.target.value));
+  options(get("follow"), [["", "nothing"], ...data.frames.map((f) => [f.name, f.name])]);
+  get("follow").value = data.follow;
+  get("follow").addEventListener("change", (e) => app.follow(e.target.value));
+
+  const present = [...world.layers].filter(([, objects]) => objects.length).map(([name]) => name);
+  const boxes = new Map();
+  for (const name of ["bodies", "joints", "springs", "trails", "loads", "reactions", "labels", "grid"]) {
+    if (name !== "labels" && !present.includes(name)) continue;
+    const box = document.createElement("input");
+    box.type = "checkbox";
+    box.checked = app.state.shown.has(name);
+    box.addEventListener("change", () => app.show(name, box.checked));
+    const label = document.createElement("label");
+    label.append(box, ` ${name}`);
+    get("layers").append(label);
+    boxes.set(name, box);
+  }
+  get("panel").hidden = false;
+
+  // Show what the state says.
+  function refresh() {
+    play.textContent = app.state.playing ? "Pause" : "Play";
+    play.setAttribute("aria-pressed", String(app.state.playing));
+    time.value = app.state.t;
+    clock.textContent = `t = ${app.state.t.toFixed(digits)} s`;
+    time.setAttribute("aria-valuetext", clock.textContent);
+    for (const [name, box] of boxes) box.checked = app.state.shown.has(name);
+  }
+
+  keys(app, get("view"));
+  return { refresh, legend: () => legend(get("legend"), data, world, app.state.shown) };
+}
+
+function options(select, pairs) {
+  for (const [value, text] of pairs) select.append(new Option(text, value));
+}
+
+// The scale of what is drawn: the grid, and the arrows by colour.
+function legend(list, data, world, shown) {
+  list.replaceChildren();
+  const item = (text, color) => {
+    const entry = document.createElement("li");
+    if (color) {
+      const swatch = document.createElement("i");
+      swatch.style.color = color;
+      entry.append(swatch);
+    }
+    entry.append(text);
+    list.append(entry);
+  };
+  if (shown.has("grid")) item(`grid ${metres(world.spacing)}`);
+  const words = {
+    "N loads": "force", "N m loads": "moment",
+    "N reactions": "reaction force", "N m reactions": "reaction moment",
+  };
+  for (const [key, word] of Object.entries(words)) {
+    const arrow = data.arrows.find((a) => `${a.unit} ${a.layer}` === key);
+    if (!arrow || !shown.has(arrow.layer)) continue;
+    const [value, length] = data.scales[arrow.unit];
+    item(`${word}: ${number(value)} ${arrow.unit} drawn as ${metres(length)}`, arrow.color);
+  }
+}
+
+function metres(x) {
+  if (x >= 1000) return `${number(x / 1000)} km`;
+  if (x >= 1) return `${number(x)} m`;
+  return x >= 1e-3 ? `${number(1000 * x)} mm` : `${number(1e6 * x)} µm`;
+}
+
+function number(x) {
+  return String(Number(x.toPrecision(3)));
+}
+
+function keys(app, canvas) {
+  const everywhere = {
+    " ": () => app.play(!app.state.playing),
+    ",": () => app.step(-1),
+    ".": () => app.step(1),
+    Home: () => app.toEnd(0),
+    End: () => app.toEnd(1),
+    f: () => app.fit(),
+    l: () => app.show("labels", !app.state.shown.has("labels")),
+  };
+  const inPicture = {
+    ArrowLeft: () => app.orbit(-0.1, 0),
+    ArrowRight: () => app.orbit(0.1, 0),
+    ArrowUp: () => app.orbit(0, -0.1),
+    ArrowDown: () => app.orbit(0, 0.1),
+    "+": () => app.zoom(0.9),
+    "-": () => app.zoom(1 / 0.9),
+  };
+  document.addEventListener("keydown", (e) => {
+    if (e.ctrlKey || e.metaKey || e.altKey) return;
+    const own = e.target.closest("button, select, summary, input[type=checkbox]");
+    if (own && (e.key === " " || own.tagName === "SELECT")) return; // the control has this key
+    if (e.target.type === "range" && (e.key === "Home" || e.key === "End")) return;
+    const act = (e.target === canvas && inPicture[e.key]) || everywhere[e.key.length === 1 ? e.key.toLowerCase() : e.key];
+    if (!act) return;
+    e.preventDefault();
+    act();
+  });
+}
+
+// Names over the picture, and of what the pointer is on.
+function buildLabels(canvas, camera, world, state) {
+  const holder = document.getElementById("labels"), tip = document.getElementById("tip");
+  const middle = new THREE.Vector3();
+  const spans = world.labels.map((label) => {
+    const span = document.createElement("span");
+    span.textContent = label.layer === "bodies" ? label.text : label.text.replace(/ \(.*\)$/, "");
+    holder.append(span);
+    return { ...label, span };
+  });
+
+  function refresh() {
+    holder.hidden = !state.shown.has("labels");
+    if (holder.hidden) return;
+    for (const { object, layer, span } of spans) {
+      object.geometry.boundingSphere ?? object.geometry.computeBoundingSphere();
+      middle.copy(object.geometry.boundingSphere.center).applyMatrix4(object.matrixWorld).project(camera);
+      span.hidden = !state.shown.has(layer) || Math.abs(middle.z) > 1;
+      const x = (0.5 + 0.5 * middle.x) * canvas.clientWidth, y = (0.5 - 0.5 * middle.y) * canvas.clientHeight;
+      span.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px) translate(6px, -120%)`;
+    }
+  }
+
+  const ray = new THREE.Raycaster(), pointer = new THREE.Vector2();
+  canvas.addEventListener("pointerleave", () => { tip.hidden = true; });
+  canvas.addEventListener("pointermove", (e) => {
+    tip.hidden = true;
+    if (e.buttons) return;
+    const box = canvas.getBoundingClientRect();
+    pointer.set((2 * (e.clientX - box.left)) / box.width - 1, 1 - (2 * (e.clientY - box.top)) / box.height);
+    ray.setFromCamera(pointer, camera);
+    ray.params.Line.threshold = 0.005 * world.size;
+    const hit = ray.intersectObject(world.root, true).find((x) => x.object.userData.label && shown(x.object));
+    if (!hit) return;
+    tip.textContent = hit.object.userData.label;
+    tip.style.transform = `translate(${e.clientX - box.left + 12}px, ${e.clientY - box.top + 12}px)`;
+    tip.hidden = false;
+  });
+  const shown = (object) => !object || (object.visible && shown(object.parent));
+  return refresh;
+}

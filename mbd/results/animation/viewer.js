@@ -1,0 +1,187 @@
+"use strict";
+// Starts the page: unpacks, builds the world, and keeps time.
+
+function complain(text) {
+  const message = document.getElementById("message");
+  message.textContent = text;
+  message.hidden = false;
+}
+
+// Return the entries behind the # of the address: t=1.25, show=bodies,labels, follow=rod, view=top.
+function address() {
+  return Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
+}
+
+async function start() {
+  if (typeof DecompressionStream === "undefined") {
+    complain("This page needs a browser of 2023 or later (it unpacks its data by DecompressionStream).");
+    return;
+  }
+  const library = document.createElement("script");
+  library.textContent = new TextDecoder().decode(await inflate("three"));
+  document.head.append(library);
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const canvas = document.getElementById("view");
+  let renderer;
+  try {
+    renderer = new THREE.WebGLRenderer({ canvas, antialias: true, preserveDrawingBuffer: true });
+  } catch (error) {
+    complain(`This page draws with WebGL, which the browser does not offer here (${error.message}). `
+      + "Try another browser, or switch on hardware acceleration.");
+    return;
+  }
+  canvas.addEventListener("webglcontextlost", () => complain("The graphics were reset; load the page again."));
+  run(data, await inflate("numbers"), renderer, canvas);
+}
+
+function run(data, bytes, renderer, canvas) {
+  renderer.setClearColor(0xffffff);
+  renderer.setPixelRatio(window.devicePixelRatio);
+  const world = buildWorld(data, bytes);
+  const scene = new THREE.Scene();
+  scene.add(world.root, new THREE.HemisphereLight(0xffffff, 0x9aa2b0, 1.4));
+  const eye = buildCamera(canvas, data, world);
+  scene.add(eye.camera);
+
+  const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+  const [first, last] = [world.times[0], world.times[world.times.length - 1]];
+  const state = { t: first, playing: false, speed: data.speed, loop: !still, shown: new Set(data.show) };
+  let dirty = true; // a frame is drawn only when something changed
+
+  const app = {
+    state,
+    play(on) {
+      if (on && state.t >= last) app.seek(first);
+      if (state.playing && !on) remember(state.t);
+      state.playing = on && last > first;
+      dirty = true;
+    },
+    seek(t) {
+      state.t = Math.min(Math.max(t, first), last);
+      world.update(state.t);
+      eye.keepUp();
+      dirty = true;
+    },
+    step(n) {
+      app.play(false);
+      const [k, u] = bracket(world.times, state.t);
+      const next = n > 0 ? k + n : u > 0 ? k : k + n;
+      app.seek(world.times[Math.min(Math.max(next, 0), world.times.length - 1)]);
+    },
+    toEnd(which) { app.play(false); app.seek(which ? last : first); },
+    show(name, on) {
+      if (on) state.shown.add(name); else state.shown.delete(name);
+      for (const object of world.layers.get(name) ?? []) object.visible = on;
+      panel.legend();
+      dirty = true;
+    },
+    fit() { eye.state.touched = false; eye.fit(); dirty = true; },
+    follow(name) { eye.follow(name); dirty = true; },
+    look(from) { eye.state.touched = false; eye.fit(direction(from, data)); dirty = true; },
+    orbit(aside, upwards) { eye.orbit(aside, upwards); dirty = true; },
+    zoom(factor) { eye.zoom(factor); dirty = true; },
+  };
+  const panel = buildPanel(data, world, app);
+  const names = buildLabels(canvas, eye.camera, world, state);
+  for (const name of world.layers.keys()) app.show(name, state.shown.has(name));
+  eye.controls.addEventListener("change", () => { dirty = true; });
+
+  const seen = { width: 0, height: 0 };
+  function resize() {
+    const { clientWidth: width, clientHeight: height } = canvas.parentElement;
+    if (!width || !height || (width === seen.width && height === seen.height)) return;
+    Object.assign(seen, { width, height });
+    renderer.setSize(width, height, false);
+    eye.resize(width, height);
+    draw(); // at once: the new size has emptied the canvas
+  }
+
+  function obey() {
+    const said = address();
+    if (said.show !== undefined) {
+      const wanted = new Set(said.show.split(","));
+      for (const name of [...world.layers.keys(), "labels"]) app.show(name, wanted.has(name));
+    }
+    if (said.follow !== undefined && world.frames.has(said.follow)) {
+      app.follow(said.follow);
+      document.getElementById("follow").value = said.follow;
+    }
+    if (said.view in VIEWS) app.look(said.view);
+    if (said.t !== undefined && Number.isFinite(Number(said.t))) {
+      app.play(false);
+      app.seek(Number(said.t));
+      return true;
+    }
+    return false;
+  }
+  function draw() {
+    dirty = false;
+    eye.clip();
+    renderer.render(scene, eye.camera);
+    names();
+    panel.refresh();
+    tell(canvas, eye.camera, state);
+  }
+
+  app.seek(first);
+  resize();
+  new ResizeObserver(resize).observe(canvas.parentElement);
+  window.addEventListener("hashchange", obey);
+  app.play(!obey() && !still);
+
+  let before = null;
+  function frame(now) {
+    if (state.playing) {
+      const ahead = before === null ? 0 : (state.speed * Math.min(now - before, 100)) / 1000;
+      const t = state.t + ahead;
+      if (t > last && !state.loop) {
+        app.seek(last);
+        app.play(false);
+      } else {
+        app.seek(t > last ? first : t);
+      }
+    }
+    before = now;
+    if (dirty) draw();
+    requestAnimationFrame(frame);
+  }
+  requestAnimationFrame(frame);
+}
+
+// Return the direction to the eye of a view by name.
+function direction(name, data) {
+  const up = new THREE.Vector3().fromArray(data.up);
+  const ahead = up.z ? new THREE.Vector3(0, -1, 0) : up.y ? new THREE.Vector3(0, 0, 1) : new THREE.Vector3(0, 0, -1);
+  const right = new THREE.Vector3().crossVectors(up, ahead);
+  const views = {
+    start: () => new THREE.Vector3().fromArray(data.view),
+    front: () => ahead,
+    side: () => right,
+    top: () => up.clone().addScaledVector(ahead, 1e-3),
+    oblique: () => ahead.clone().addScaledVector(right, 0.6).addScaledVector(up, 0.5),
+  };
+  return (views[name] ?? views.start)();
+}
+
+// Put the instant of a still frame into the address, so that it can be shared.
+function remember(t) {
+  try {
+    const said = new URLSearchParams(location.hash.slice(1));
+    said.set("t", String(Number(t.toPrecision(6))));
+    history.replaceState(null, "", `#${said}`);
+  } catch {
+    // a page inside another one (a notebook) has no address of its own
+  }
+}
+
+// Say what is drawn where tests and other programs can read it: the instant, and the matrix from
+// points to the picture (column by column).
+function tell(canvas, camera, state) {
+  if (state.playing) return;
+  const matrix = new THREE.Matrix4().multiplyMatrices(camera.projectionMatrix, camera.matrixWorldInverse);
+  canvas.dataset.t = state.t;
+  canvas.dataset.projection = matrix.elements.join(" ");
+}
+
+window.addEventListener("error", (e) => complain(`The page stopped: ${e.message}`));
+start().catch((error) => complain(`The page stopped: ${error.message}`));
