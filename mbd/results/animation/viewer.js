@@ -54,12 +54,14 @@ function run(data, bytes, renderer, canvas) {
       if (on && state.t >= last) app.seek(first);
       if (state.playing && !on) remember(state.t);
       state.playing = on && last > first;
+      panel.refresh();
       dirty = true;
     },
     seek(t) {
       state.t = Math.min(Math.max(t, first), last);
       world.update(state.t);
       eye.keepUp();
+      panel.refresh();
       dirty = true;
     },
     step(n) {
@@ -73,6 +75,7 @@ function run(data, bytes, renderer, canvas) {
       if (on) state.shown.add(name); else state.shown.delete(name);
       for (const object of world.layers.get(name) ?? []) object.visible = on;
       panel.legend();
+      panel.refresh();
       dirty = true;
     },
     fit() { eye.state.touched = false; eye.fit(); dirty = true; },
@@ -119,7 +122,6 @@ function run(data, bytes, renderer, canvas) {
     eye.clip();
     renderer.render(scene, eye.camera);
     names();
-    panel.refresh();
     tell(canvas, eye.camera, state);
   }
 
