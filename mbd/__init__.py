@@ -9,6 +9,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mbd.files.expressions import Expression
+    from mbd.files.modelfile import ModelFile, read, write
     from mbd.formulations.euler_parameters import EulerParameters
     from mbd.formulations.scalable import Scalable
     from mbd.formulations.unified import Unified
@@ -49,6 +51,7 @@ __all__ = [
     "Distance",
     "EnergyMomentum",
     "EulerParameters",
+    "Expression",
     "Fixed",
     "Frame",
     "GeneralizedAlpha",
@@ -56,6 +59,7 @@ __all__ = [
     "LieRungeKutta4",
     "Mesh",
     "Model",
+    "ModelFile",
     "Moment",
     "NonTwisting",
     "Planar",
@@ -81,10 +85,14 @@ __all__ = [
     "check_tangents",
     "compare",
     "consistent",
+    "read",
     "simulate",
+    "write",
 ]
 
 _WHERE = {
+    "files.expressions": ("Expression",),
+    "files.modelfile": ("ModelFile", "read", "write"),
     "formulations.euler_parameters": ("EulerParameters",),
     "formulations.scalable": ("Scalable",),
     "formulations.unified": ("Unified",),

@@ -10,7 +10,7 @@ import dataclasses
 import functools
 import inspect
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -37,7 +37,7 @@ def _kept(value: Any) -> Any:
     """Return a copy that later changes of the caller's arrays and lists do not reach."""
     if isinstance(value, np.ndarray):
         return value.copy()
-    if isinstance(value, list | tuple):
+    if isinstance(value, Sequence) and not isinstance(value, str):
         return tuple(_kept(x) for x in value)
     return dict(value) if isinstance(value, dict) else value
 

@@ -15,7 +15,8 @@ from mbd.cli.codes import DONE, FAILED, INTERRUPTED, WRONG, explain, say
 
 __all__ = ["main"]
 
-COMMANDS = ("run", "info", "compare", "demo")  # modules of this folder, in the order of the help
+# modules of this folder, in the order of the help
+COMMANDS = ("run", "info", "compare", "convert", "schema", "demo")
 _INPUT = (OSError, ValueError, TypeError, KeyError, ImportError, SyntaxError)
 
 
@@ -41,7 +42,7 @@ def _parser() -> argparse.ArgumentParser:
 
     parser = argparse.ArgumentParser(
         prog="mbd",
-        description="Multibody dynamics: run and inspect models written as Python scenes.",
+        description="Multibody dynamics: run, inspect and convert models.",
     )
     parser.add_argument("--version", action="version", version=f"mbd {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")

@@ -40,12 +40,16 @@ def run(options: argparse.Namespace) -> int:
         if path and Path(path).suffix != ending:
             raise ValueError(f"the name of this output must end in {ending}, got {path!r}")
 
+    from dataclasses import replace
+
     from mbd.results import store
     from mbd.solvers.generalized_alpha import GeneralizedAlpha
     from mbd.solvers.simulate import simulate
 
     talk = not options.quiet and not options.json
-    method = GeneralizedAlpha(rho=how.pop("rho", GeneralizedAlpha.rho))
+    method = how.pop("method", None) or GeneralizedAlpha()
+    if "rho" in how:
+        method = replace(method, rho=how.pop("rho"))
     model = system.build()
     report = model.report()
     if talk:

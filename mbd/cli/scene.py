@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FILE", "parameters", "read", "reading", "running", "stepping"]
 
-FILE = "Python file with build(**parameters) -> mbd.System"
+FILE = "Python file with build(**parameters) -> mbd.System, or a model file (.toml)"
 
 
 def reading(command: argparse.ArgumentParser) -> None:

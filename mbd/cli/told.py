@@ -21,6 +21,8 @@ def facts(report: Report) -> dict[str, Any]:
 
 def summary(solution: Solution) -> dict[str, Any]:
     """Return what a run did as plain values."""
+    from dataclasses import asdict
+
     from mbd.results.energy import conserves
 
     energy = solution.energy
@@ -29,7 +31,8 @@ def summary(solution: Solution) -> dict[str, Any]:
         "success": solution.success,
         "message": solution.message,
         "t_end": float(solution.t[-1]),
-        "rho": solution.method.rho,
+        "method": repr(solution.method),
+        "rho": asdict(solution.method).get("rho"),
         "energy_change": change,
         "kinetic_energy_max": float(energy.kinetic.max()),
         "conservative": conserves(solution.model.system),
@@ -49,8 +52,8 @@ def text(solution: Solution, step: float) -> str:
         change += " (loads, dampers or laws do work)"
     return "\n".join(
         (
-            f"simulated to t = {s['t_end']:g} s: {n} steps of {step:g} s, generalized-alpha with "
-            f"rho = {s['rho']:g}",
+            f"simulated to t = {s['t_end']:g} s: {n} steps of {step:g} s, "
+            f"{type(solution.method).__name__}" + (f", rho = {s['rho']:g}" if s["rho"] else ""),
             f"  Newton          {cost['iterations'] / n:.2f} iterations per step, "
             f"{int(cost['factorizations'])} factorizations, {int(cost['rejected'])} repeated steps",
             f"  largest gap     {s['gap']:.1e} (of a constraint row) [m or -]",

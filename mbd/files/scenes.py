@@ -1,7 +1,9 @@
-"""Floor 6. Scenes: Python files with ``build(**parameters) -> mbd.System``.
+"""Floor 6. Scenes: Python files with ``build(**parameters) -> mbd.System``, and model files.
 
 Besides ``build`` a scene may have ``RUN``, a dictionary with any of ``t_end`` [s], ``step`` [s],
-``rho``, ``every`` and ``project``: how it is run when the command line says nothing else.
+``rho``, ``method``, ``every`` and ``project``: how it is run when the command line says nothing
+else. A model file (``modelfile.py``) is a scene whose one parameter is the formulation of its
+rigid bodies.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import ast
 import importlib.util
 import inspect
 import sys
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Scene", "found", "load", "named", "parameter", "shipped", "summary"]
 
-_RUN = ("t_end", "step", "rho", "every", "project")
+_RUN = ("t_end", "step", "rho", "every", "project", "method")
 
 
 @dataclass(frozen=True)
@@ -34,11 +37,14 @@ class Scene:
         The scene's ``build``.
     run : dict
         The scene's ``RUN``.
+    notes : tuple of str
+        What an imported file says and the model does not use.
     """
 
     path: Path
     make: Callable[..., System]
     run: dict[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def build(self, parameters: dict[str, Any]) -> System:
         """Return the system for the given parameters; unknown ones list those that exist."""
@@ -91,6 +97,8 @@ def found(what: str | Path) -> Scene:
 
 def summary(path: Path) -> str:
     """Return the first line of a scene's docstring, without running the file."""
+    if path.suffix != ".py":
+        return str(tomllib.loads(path.read_text(encoding="utf-8")).get("title", ""))
     text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
     return text.split("\n", 1)[0]
 
@@ -102,8 +110,26 @@ def load(path: str | Path) -> Scene:
         raise FileNotFoundError(
             f"{path}: no such file; `mbd demo` lists the scenes that come along"
         )
-    if path.suffix != ".py":
-        raise ValueError(f"{path}: a scene must be a Python file (.py) with build(**parameters)")
+    readers = {".py": _python, ".toml": _model_file}
+    if path.suffix not in readers:
+        raise ValueError(
+            f"{path}: a model must be a Python file (.py) with build(**parameters) or a model file "
+            f"({', '.join(x for x in readers if x != '.py')})"
+        )
+    return readers[path.suffix](path)
+
+
+def _model_file(path: Path) -> Scene:
+    from mbd.files import modelfile
+
+    def make(formulation: Any = None) -> System:
+        return modelfile.read(path, formulation=formulation).system
+
+    found = modelfile.read(path)
+    return Scene(path, make, found.run, found.notes)
+
+
+def _python(path: Path) -> Scene:
     name = f"mbd_scene_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:

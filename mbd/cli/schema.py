@@ -1,0 +1,30 @@
+"""Floor 7. ``mbd schema``: the JSON schema of model files, for editors."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from mbd.cli.codes import DONE
+
+HELP = "print the JSON schema of model files, for editors"
+
+
+def arguments(command: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    command.add_argument("-o", "--output", metavar="JSON", help="write it to a file")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the schema."""
+    from mbd.files.schema import json_schema
+
+    text = json.dumps(json_schema(), indent=2)
+    if options.output is None:
+        print(text)
+        return DONE
+    Path(options.output).parent.mkdir(parents=True, exist_ok=True)
+    Path(options.output).write_text(text + "\n", encoding="utf-8")
+    print(json.dumps({"written": [options.output]}) if options.json else f"wrote {options.output}")
+    return DONE

@@ -1,0 +1,183 @@
+"""Floor 6. From a system to a Python scene that builds it: readable, one call per part."""
+
+from __future__ import annotations
+
+import inspect
+import keyword
+import re
+from functools import singledispatchmethod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from mbd.algebra.given import Part
+from mbd.files.expressions import Expression
+from mbd.files.writer import Writer, said
+from mbd.formulations.formulation import Formulation
+from mbd.model.system import System
+from mbd.parts.bodies import Frame
+
+__all__ = ["scene_text"]
+
+_WIDTH = 98
+
+
+def scene_text(system: System, *, run: dict[str, Any], title: str, folder: Path) -> str:
+    """Return the text of a scene with ``RUN`` and ``build``."""
+    return _Coder(system, folder).scene(run, title or "A model.")
+
+
+class _Coder:
+    """Python expressions for the parts of a system."""
+
+    def __init__(self, system: System, folder: Path) -> None:
+        self.system, self.writer = system, Writer(system, folder)
+        parts = [*system.bodies.values(), *system.joints.values(), *system.forces.values()]
+        self.parts = parts
+        self.names = {id(system.ground): "system.ground"}
+        taken = {"system", "mbd", "build", "RUN", "HERE", "formulation", "Rotation", "Path"}
+        for part in parts:
+            self.names[id(part)] = name = _identifier(part.name, taken)
+            taken.add(name)
+        given = [said(b)[1].get("formulation", "so3") for b in parts if "formulation" in _takes(b)]
+        common = given[0] if given and all(x == given[0] for x in given) else None
+        self.formulation = common if isinstance(common, str) else None
+        used = [x for p in parts for x in said(p)[1].values() if isinstance(x, Part)]
+        used += [x.body for x in used if isinstance(x, Frame)]
+        self.used = {id(x) for x in used}  # the others need no name
+
+    def scene(self, run: dict[str, Any], title: str) -> str:
+        """Return the whole text."""
+        lines = [f"    {self._added(part)}" for part in self.parts]
+        argument = "" if self.formulation is None else f'formulation: str = "{self.formulation}"'
+        settings = ", ".join(f'"{k}": {self.code(x)}' for k, x in run.items())
+        gravity = self.code(self.system.gravity) if self.system.gravity.any() else ""
+        body = "\n".join(lines)
+        text = (
+            (f"RUN = {{{settings}}}\n" if run else "")
+            + f"\n\ndef build({argument}) -> mbd.System:\n"
+            + '    """Return the system."""\n'
+            + f"    system = mbd.System({'gravity=' * bool(gravity)}{gravity})\n"
+            + f"{body}\n    return system\n"
+        )
+        heads = ["from pathlib import Path\n"] * ("HERE /" in text)
+        rotation = "from scipy.spatial.transform import Rotation\n" * ("Rotation." in text)
+        here = "HERE = Path(__file__).parent\n" * ("HERE /" in text)
+        title = title.replace("\\", "\\\\").replace('"""', "'''").rstrip(".") + "."
+        imports = "\n".join(x for x in (*heads, rotation, "import mbd\n") if x)
+        return f'"""{title}"""\n\n{imports}\n{here}{text}'
+
+    def _added(self, part: Any) -> str:
+        maker, _ = said(part)
+        self.writer.part(part)  # refuses what a file cannot hold
+        got = said(part)[1]
+        if self.formulation is not None and "formulation" in _takes(part):
+            got["formulation"] = None  # the argument of build
+        takes = inspect.signature(maker).parameters.items()
+        plain = {k for k, x in takes if x.default is x.empty and x.kind is not x.KEYWORD_ONLY}
+        calls = [x if k in plain else f"{k}={x}" for k, x in self._codes(maker, got)]
+        target = f"{self.names[id(part)]} = " if id(part) in self.used else ""
+        return _call(f"{target}system.add(", f"mbd.{maker.__name__}", calls)
+
+    def _codes(self, maker: Any, got: dict[str, Any]) -> list[tuple[str, str]]:
+        keys = [k for k in inspect.signature(maker).parameters if k in got]
+        return [(k, "formulation" if got[k] is None else self.code(got[k])) for k in keys]
+
+    def _made(self, value: Any) -> str:
+        maker, got = said(value)
+        return f"mbd.{maker.__name__}({', '.join(f'{k}={x}' for k, x in self._codes(maker, got))})"
+
+    @singledispatchmethod
+    def code(self, value: Any) -> str:
+        """Return a value as an expression of Python."""
+        return self._made(value)
+
+    @code.register(bool)
+    @code.register(int)
+    @code.register(float)
+    @code.register(str)
+    @code.register(Expression)
+    def _literal(self, value: Any) -> str:
+        text = repr(value)
+        if isinstance(value, str) and '"' not in text:
+            return f'"{text[1:-1]}"' if text[0] == "'" and "\\'" not in text else text
+        return f"mbd.{text}".replace("'", '"') if isinstance(value, Expression) else text
+
+    @code.register
+    def _scalar(self, value: np.generic) -> str:
+        return repr(value.item())
+
+    @code.register
+    def _array(self, value: np.ndarray) -> str:
+        return self.code(tuple(value.tolist()))
+
+    @code.register(tuple)
+    @code.register(list)
+    def _tuple(self, value: Any) -> str:
+        inside = ", ".join(self.code(x) for x in value)
+        return f"({inside},)" if len(value) == 1 else f"({inside})"
+
+    @code.register
+    def _path(self, value: Path) -> str:
+        return f"HERE / {self.code(self.writer.plain(value))}"
+
+    @code.register
+    def _rotation(self, value: Rotation) -> str:
+        plain = self.writer.plain(value)
+        if isinstance(plain, list):
+            return self.code(plain)
+        if "rotvec" in plain:
+            return f"Rotation.from_rotvec({plain['rotvec']})"
+        w, x, y, z = plain["quaternion"]
+        return f"Rotation.from_quat([{x}, {y}, {z}, {w}])"
+
+    @code.register
+    def _formulation(self, value: Formulation) -> str:
+        plain = self.writer.plain(value)
+        return f'"{plain}"' if isinstance(plain, str) else self._made(value)
+
+    @code.register
+    def _frame(self, value: Frame) -> str:
+        _, got = said(value)
+        arguments = [f"{k}={self.code(x)}" for k, x in got.items() if k != "body"]
+        return f"{self.names[id(value.body)]}.frame({', '.join(arguments)})"
+
+    @code.register
+    def _part(self, value: Part) -> str:
+        self.writer.plain(value)  # is it in the system?
+        return self.names[id(value)]
+
+
+def _takes(part: Any) -> Any:
+    return inspect.signature(type(part)).parameters
+
+
+def _identifier(name: str, taken: set[str]) -> str:
+    word = re.sub(r"\W+", "_", name).strip("_").lower() or "part"
+    word = f"part_{word}" if word[0].isdigit() else word
+    word += "_" * keyword.iskeyword(word)
+    number = 2
+    while word in taken:
+        word, number = f"{word.removesuffix(f'_{number - 1}')}_{number}", number + 1
+    return word
+
+
+def _call(before: str, function: str, arguments: list[str]) -> str:
+    """Return a call inside ``before(...)``, one argument a line if it does not fit in one line."""
+    line = f"{before}{function}({', '.join(arguments)}))"
+    if len(line) + 4 <= _WIDTH:
+        return line
+    inside = "".join(f"            {_rows(x)},\n" for x in arguments)
+    return f"{before}\n        {function}(\n{inside}        )\n    )"
+
+
+def _rows(argument: str) -> str:
+    """Return a matrix that does not fit in a line with one row a line."""
+    key, _, value = argument.partition("=")
+    if len(argument) + 14 <= _WIDTH or not value.startswith("(("):
+        return argument
+    indent = " " * 16
+    rows = value[1:-1].replace("), (", f"),\n{indent}(")
+    return f"{key}=(\n{indent}{rows},\n            )"

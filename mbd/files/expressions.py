@@ -1,0 +1,199 @@
+"""Floor 6. Laws as expressions in a small language: what a model file can say of a function.
+
+Numbers, names of variables, ``pi``, ``+ - * / ** %``, comparisons, ``and or not``,
+``a if c else b`` and the functions below. The text is parsed, every node is checked against this
+list, and what is left is compiled: nothing else of Python can be reached.
+
+``piecewise(c1, a1, c2, a2, ..., b)``
+    The first a whose condition holds, else b.
+``table(x, [x1, x2, ...], [y1, y2, ...])``
+    Straight lines through points, constant outside.
+"""
+
+from __future__ import annotations
+
+import ast
+import bisect
+import difflib
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+__all__ = ["FUNCTIONS", "Expression"]
+
+
+def _piecewise(*values: float) -> float:
+    for i in range(0, len(values) - 1, 2):
+        if values[i]:
+            return values[i + 1]
+    return values[-1]
+
+
+def _table(x: float, xs: Sequence[float], ys: Sequence[float]) -> float:
+    if x <= xs[0] or x >= xs[-1]:
+        return ys[0] if x <= xs[0] else ys[-1]
+    i = bisect.bisect_right(xs, x)
+    w = (x - xs[i - 1]) / (xs[i] - xs[i - 1])
+    return (1 - w) * ys[i - 1] + w * ys[i]
+
+
+def _sign(x: float) -> float:
+    return math.copysign(1.0, x) if x else 0.0
+
+
+FUNCTIONS: dict[str, Callable[..., float]] = {
+    **{
+        name: getattr(math, name)
+        for name in (
+            *("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh"),
+            *("exp", "log", "sqrt", "floor"),
+        )
+    },
+    "abs": abs,
+    "min": min,
+    "max": max,
+    "sign": _sign,
+    "piecewise": _piecewise,
+    "table": _table,
+}
+_ALLOWED = (
+    ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Load, ast.Add, ast.Sub,
+    ast.Mult, ast.Div, ast.Pow, ast.Mod, ast.UAdd, ast.USub, ast.Not, ast.And, ast.Or, ast.Lt,
+    ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq,
+)  # fmt: skip
+_LONGEST = 2000
+
+
+class Expression:
+    """A law written as text; what files can hold, unlike a Python function.
+
+    Parameters
+    ----------
+    *texts : str or float
+        One for a scalar, three for the components of a load, in the variables ``t`` (time [s]) and,
+        for a law of a spring, ``u`` (length or angle) and ``rate``.
+
+    Examples
+    --------
+    >>> import mbd
+    >>> mbd.Expression("300*(u - 0.9) + 1.5*rate")(1.0, 2.0, 0.0)
+    33.0
+    >>> mbd.Expression(0, 0, "5*sin(2*pi*t)")(0.25)
+    (0.0, 0.0, 5.0)
+    """
+
+    __slots__ = ("_laws", "names", "texts")
+
+    def __init__(self, *texts: str | float) -> None:
+        if not texts:
+            raise ValueError("Expression: give a text such as '5*sin(2*pi*t)'")
+        self.texts = tuple(x if isinstance(x, str) else repr(float(x)) for x in texts)
+        try:
+            trees = [_parsed(x) for x in self.texts]
+            self._laws = tuple(_compiled(tree) for tree, _ in trees)
+        except RecursionError:
+            raise ValueError(f"expression is nested too deeply: {texts[0]!r:.60}") from None
+        self.names = frozenset().union(*(names for _, names in trees))
+
+    def __call__(self, *values: float) -> Any:
+        """Return the value at ``(t)`` or at ``(u, rate, t)``."""
+        u, rate, t = values if len(values) == 3 else (math.nan, math.nan, *values)
+        if len(values) == 1 and not self.names <= {"t"}:
+            raise ValueError(
+                f"Expression: a law of time knows t only, {self!r} uses "
+                f"{', '.join(sorted(self.names - {'t'}))}"
+            )
+        if len(self._laws) == 1:
+            return float(self._laws[0](u, rate, t))
+        return tuple(float(law(u, rate, t)) for law in self._laws)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Expression) and other.texts == self.texts
+
+    def __hash__(self) -> int:
+        return hash(self.texts)
+
+    def __repr__(self) -> str:
+        return f"Expression({', '.join(map(repr, self.texts))})"
+
+
+def _compiled(tree: ast.expr) -> Callable[[float, float, float], float]:
+    names = [ast.arg(name) for name in ("u", "rate", "t")]
+    law = ast.Lambda(ast.arguments([], names, None, [], [], None, []), tree)
+    code = compile(ast.fix_missing_locations(ast.Expression(law)), "<law>", "eval")
+    return eval(code, {"__builtins__": {}, "pi": math.pi, **FUNCTIONS})  # checked node by node
+
+
+def _parsed(text: str) -> tuple[ast.expr, set[str]]:
+    """Return the checked tree of an expression and the variables it uses."""
+    if len(text) > _LONGEST:
+        raise ValueError(f"expression must be shorter than {_LONGEST} characters, got {len(text)}")
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, MemoryError) as error:
+        reason = getattr(error, "msg", None) or str(error)
+        raise ValueError(f"expression {text!r} cannot be read: {reason}") from None
+    names: set[str] = set()
+    return _checked(tree, text, names), names
+
+
+def _checked(node: ast.AST, text: str, names: set[str]) -> Any:
+    """Return the node with all numbers as floats; anything that is not on the list is an error."""
+    if isinstance(node, ast.Constant):
+        if isinstance(node.value, bool) or not isinstance(node.value, int | float):
+            raise ValueError(f"{node.value!r} in {text!r} is no number")
+        return ast.Constant(float(node.value))
+    if isinstance(node, ast.Name):
+        if node.id not in ("u", "rate", "t", "pi"):
+            raise ValueError(_unknown("name", node.id, text, ["u", "rate", "t", "pi"]))
+        if node.id != "pi":
+            names.add(node.id)
+        return node
+    if isinstance(node, ast.Call):
+        return _called(node, text, names)
+    if not isinstance(node, _ALLOWED):
+        raise ValueError(f"{type(node).__name__} in {text!r} is not allowed; it may have numbers, "
+                         f"t, u, rate, pi, + - * / **, and {', '.join(FUNCTIONS)}")  # fmt: skip
+    for name, child in ast.iter_fields(node):
+        if isinstance(child, ast.AST):
+            setattr(node, name, _checked(child, text, names))
+        elif isinstance(child, list):
+            setattr(node, name, [_checked(x, text, names) for x in child])
+    return node
+
+
+def _called(node: ast.Call, text: str, names: set[str]) -> ast.Call:
+    if not isinstance(node.func, ast.Name) or node.keywords:
+        raise ValueError(f"calls in {text!r} must be of the form f(x), of {', '.join(FUNCTIONS)}")
+    name = node.func.id
+    if name not in FUNCTIONS:
+        raise ValueError(_unknown("function", name, text, list(FUNCTIONS)))
+    if name == "table":
+        return _tabulated(node, text, names)
+    if name == "piecewise" and len(node.args) % 2 == 0:
+        raise ValueError(f"piecewise in {text!r} must end with the value that holds otherwise")
+    return ast.Call(node.func, [_checked(x, text, names) for x in node.args], [])
+
+
+def _tabulated(node: ast.Call, text: str, names: set[str]) -> ast.Call:
+    lists = [x for x in node.args[1:] if isinstance(x, ast.List)]
+    sizes = {len(x.elts) for x in lists}
+    if len(node.args) != 3 or len(lists) != 2 or len(sizes) != 1 or sizes < {2}:
+        raise ValueError(f"table in {text!r} must be table(x, [x1, x2, ...], [y1, y2, ...])")
+    columns = []
+    for column in lists:
+        used: set[str] = set()
+        laws = [_compiled(_checked(x, text, used)) for x in column.elts]
+        if used:
+            raise ValueError(f"the lists of a table must be of numbers, got {text!r}")
+        columns.append(tuple(float(law(0, 0, 0)) for law in laws))
+    if any(a >= b for a, b in zip(columns[0], columns[0][1:], strict=False)):
+        raise ValueError(f"the first list of a table must increase, got {list(columns[0])}")
+    constants = [ast.Constant(x) for x in columns]  # type: ignore[arg-type]
+    return ast.Call(node.func, [_checked(node.args[0], text, names), *constants], [])
+
+
+def _unknown(what: str, name: str, text: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(name, known, 1)
+    hint = f" (did you mean {close[0]!r}?)" if close else ""
+    return f"there is no {what} {name!r} in {text!r}{hint}; there are {', '.join(known)}"

@@ -1,0 +1,316 @@
+"""Floor 6. Kinds of values in a model file: how each is read, and what an editor is told of it.
+
+Every kind has ``read(value, place)``, which returns what the constructor takes, and ``schema()``, a
+piece of JSON schema. An error names the place inside the file, what must be there and what was.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from mbd.files.expressions import Expression
+from mbd.files.units import NUMBER, convert
+
+__all__ = [
+    "Array", "File", "Flag", "Kind", "Law", "Load", "Mapping", "Number", "OneOf", "Place",
+    "Several", "Whole", "Word", "unknown_key",
+]  # fmt: skip
+
+_FINITE = re.compile(rf"\s*{NUMBER}\s*")
+_NUMBER = {"anyOf": [{"type": "number"}, {"type": "string"}]}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where in a file: the path that errors name, the folder of the file, and what was made of it.
+
+    ``part(table, name, place)`` returns the body or joint that a name refers to; ``made`` holds
+    objects that several parts may share.
+    """
+
+    path: str
+    folder: Path
+    part: Callable[[str, str, Place], Any]
+    made: dict[str, Any] = field(default_factory=dict)
+
+    def __truediv__(self, key: object) -> Place:
+        inside = f"[{key}]" if isinstance(key, int) else f".{key}" if self.path else str(key)
+        return Place(self.path + inside, self.folder, self.part, self.made)
+
+    def must(self, expected: str, got: Any) -> ValueError:
+        """Return the error that something else must be here."""
+        return ValueError(f"{self.path}: must be {expected}, got {got!r}")
+
+    def error(self, text: object) -> ValueError:
+        """Return an error of this place."""
+        return ValueError(f"{self.path}: {text}" if self.path else str(text))
+
+
+def unknown_key(place: Place, key: str, known: Iterable[str]) -> ValueError:
+    """Return the error that there is no such key."""
+    known = list(known)
+    close = difflib.get_close_matches(key, known, 1)
+    hint = f" (did you mean {close[0]!r}?)" if close else ""
+    return place.error(f"there is no key {key!r}{hint}; there are {', '.join(known)}")
+
+
+class Kind(Protocol):
+    """What a value of a file is."""
+
+    def read(self, value: Any, place: Place) -> Any:
+        """Return the argument."""
+
+    def schema(self) -> dict[str, Any]:
+        """Return a JSON schema."""
+
+
+def _plain(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _number(value: Any, unit: str, place: Place, expected: str) -> float:
+    """Return a number, a number with a unit, or a constant expression in SI."""
+    if _plain(value):
+        return value
+    if not isinstance(value, str):
+        raise place.must(expected, value)
+    try:
+        found = convert(value, unit)
+    except ValueError as error:
+        raise place.error(error) from None
+    if found is not None:
+        return found
+    try:
+        law = Expression(value)
+        if law.names:
+            raise ValueError(value)
+        return float(value) if _FINITE.fullmatch(value) else law(0.0)
+    except (ValueError, ArithmeticError, TypeError) as error:
+        raise place.must(expected, value) from error
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number: ``0.025``, ``"25 mm"``, ``"1/40"``."""
+
+    unit: str = "-"
+
+    def read(self, value: Any, place: Place) -> float:
+        """Return it in SI."""
+        return _number(value, self.unit, place, f"a number [{self.unit}]")
+
+    def schema(self) -> dict[str, Any]:
+        """Return number or string."""
+        return {**_NUMBER, "description": f"[{self.unit}]"}
+
+
+@dataclass(frozen=True)
+class Array:
+    """Numbers in lists of one of some shapes; a tuple of units is one for each entry of a row."""
+
+    unit: str | tuple[str, ...]
+    shapes: tuple[tuple[int, ...], ...] = ((3,),)
+
+    @property
+    def expected(self) -> str:
+        """What an error says."""
+        words = ["x".join(map(str, s)) if s else "one" for s in self.shapes]
+        return f"{' or '.join(words)} numbers [{self._unit}]"
+
+    @property
+    def _unit(self) -> str:
+        return self.unit if isinstance(self.unit, str) else ", ".join(dict.fromkeys(self.unit))
+
+    def read(self, value: Any, place: Place) -> Any:
+        """Return nested tuples in SI."""
+        found = self._inside(value, place, self.unit)
+        shape, x = [], found
+        while isinstance(x, tuple):
+            shape.append(len(x))
+            x = x[0] if x else None
+        if tuple(shape) not in self.shapes:
+            raise place.must(self.expected, value)
+        try:
+            np.array(found, float)
+        except ValueError:  # rows of different lengths
+            raise place.must(self.expected, value) from None
+        return found
+
+    def _inside(self, value: Any, place: Place, unit: Any) -> Any:
+        if not isinstance(value, list):
+            return _number(value, unit if isinstance(unit, str) else "-", place, self.expected)
+        rows = any(isinstance(x, list) for x in value)
+        mixed = not isinstance(unit, str) and not rows
+        if mixed and len(unit) != len(value):
+            raise place.must(self.expected, value)
+        units = unit if mixed else [unit] * len(value)
+        return tuple(
+            self._inside(x, place / i, u) for i, (x, u) in enumerate(zip(value, units, strict=True))
+        )
+
+    def schema(self) -> dict[str, Any]:
+        """Return lists of fixed length."""
+        found = []
+        for shape in self.shapes:
+            made: dict[str, Any] = _NUMBER
+            for n in reversed(shape):
+                made = {"type": "array", "items": made, "minItems": n, "maxItems": n}
+            found.append(made)
+        described = {"description": self.expected}
+        return {**found[0], **described} if len(found) == 1 else {"anyOf": found, **described}
+
+
+@dataclass(frozen=True)
+class Law:
+    """A function as an expression, in the given variables."""
+
+    variables: tuple[str, ...] = ("u", "rate", "t")
+
+    def read(self, value: Any, place: Place) -> Expression:
+        """Return the function."""
+        expected = f"an expression in {', '.join(self.variables)}"
+        if not isinstance(value, str) and not _plain(value):
+            raise place.must(expected, value)
+        try:
+            law = Expression(value)
+        except ValueError as error:
+            raise place.error(error) from None
+        if not law.names <= set(self.variables):
+            raise place.must(expected, value)
+        return law
+
+    def schema(self) -> dict[str, Any]:
+        """Return a string."""
+        return {**_NUMBER, "description": f"an expression in {', '.join(self.variables)}"}
+
+
+@dataclass(frozen=True)
+class Load:
+    """Components, each a number with its unit or an expression in t (SI)."""
+
+    unit: str
+
+    def read(self, value: Any, place: Place) -> Any:
+        """Return three numbers, or a law of time."""
+        expected = f"3 numbers [{self.unit}], or expressions in t"
+        if not isinstance(value, list) or len(value) != 3:
+            raise place.must(expected, value)
+        found = [self._component(x, place / i, expected) for i, x in enumerate(value)]
+        if not any(isinstance(x, Expression) for x in found):
+            return tuple(found)
+        return Expression(*(x.texts[0] if isinstance(x, Expression) else x for x in found))
+
+    def _component(self, x: Any, place: Place, expected: str) -> Any:
+        if not isinstance(x, str):
+            return _number(x, self.unit, place, expected)
+        try:
+            number = convert(x, self.unit)
+        except ValueError as error:
+            raise place.error(error) from None
+        if number is not None:
+            return number
+        law = Law(("t",)).read(x, place)
+        return law if law.names else _number(x, self.unit, place, expected)
+
+    def schema(self) -> dict[str, Any]:
+        """Return a list of three."""
+        size = {"minItems": 3, "maxItems": 3}
+        said = f"[{self.unit}], or expressions in t"
+        return {"type": "array", "items": _NUMBER, **size, "description": said}
+
+
+@dataclass(frozen=True)
+class _Typed:
+    """A value of a type of TOML as it is."""
+
+    type: type
+    expected: str
+    json: str
+
+    def read(self, value: Any, place: Place) -> Any:
+        """Return it."""
+        if not isinstance(value, self.type) or (self.type is int and isinstance(value, bool)):
+            raise place.must(self.expected, value)
+        return value
+
+    def schema(self) -> dict[str, Any]:
+        """Return its type."""
+        return {"type": self.json}
+
+
+Flag = _Typed(bool, "true or false", "boolean")
+Whole = _Typed(int, "a whole number", "integer")
+Word = _Typed(str, "a string", "string")
+
+
+class File:
+    """A path, taken from the folder of the model file."""
+
+    def read(self, value: Any, place: Place) -> str:
+        """Return it from the current folder."""
+        return str(place.folder / Word.read(value, place))
+
+    def schema(self) -> dict[str, Any]:
+        """Return a string."""
+        return Word.schema()
+
+
+@dataclass(frozen=True)
+class Several:
+    """A list of values of one kind, as a tuple; ``single`` lets one stand without brackets."""
+
+    kind: Kind
+    single: bool = False
+
+    def read(self, value: Any, place: Place) -> Any:
+        """Return them."""
+        if isinstance(value, list):
+            return tuple(self.kind.read(x, place / i) for i, x in enumerate(value))
+        if self.single:
+            return self.kind.read(value, place)
+        raise place.must("a list", value)
+
+    def schema(self) -> dict[str, Any]:
+        """Return an array."""
+        one = self.kind.schema()
+        many = {"type": "array", "items": one}
+        return {"anyOf": [one, many]} if self.single else many
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """The first of some kinds that takes the value; ``test`` says which by looking at it."""
+
+    test: Callable[[Any], bool]
+    first: Kind
+    other: Kind
+
+    def read(self, value: Any, place: Place) -> Any:
+        """Return what the chosen kind reads."""
+        return (self.first if self.test(value) else self.other).read(value, place)
+
+    def schema(self) -> dict[str, Any]:
+        """Return both."""
+        return {"anyOf": [self.first.schema(), self.other.schema()]}
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """A table of values of one kind, by free names."""
+
+    kind: Kind
+
+    def read(self, value: Any, place: Place) -> Any:
+        """Return a dictionary."""
+        return {k: self.kind.read(x, place / k) for k, x in value.items()}
+
+    def schema(self) -> dict[str, Any]:
+        """Return an object."""
+        return {"type": "object", "additionalProperties": self.kind.schema()}

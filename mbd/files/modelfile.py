@@ -1,0 +1,116 @@
+"""Floor 6. Model files: a system and how it is run, as TOML.
+
+The arguments of the parts are the keys of the file (see ``vocabulary.py``); a number may be a
+string with a unit. A system that is written and read builds the same model to the last bit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mbd.model.system import System
+
+if TYPE_CHECKING:
+    from mbd.results.solution import Solution
+
+__all__ = ["ModelFile", "from_text", "read", "to_text", "write"]
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """What a model file says.
+
+    Attributes
+    ----------
+    system : System
+    run : dict
+        Arguments of ``mbd.simulate``: any of ``t_end`` [s], ``step`` [s], ``every``, ``project``,
+        ``method``.
+    title : str
+    notes : tuple of str
+        What an imported file says and the model does not use.
+    """
+
+    system: System
+    run: dict[str, Any] = field(default_factory=dict)
+    title: str = ""
+    notes: tuple[str, ...] = ()
+
+    def simulate(self, **options: Any) -> Solution:
+        """Run it; options of ``mbd.simulate`` take the place of those of the file."""
+        from mbd.solvers.simulate import simulate
+
+        how = self.run | options
+        for key in ("t_end", "step"):
+            if key not in how:
+                raise ValueError(f"ModelFile: {key} is not in the file [s]; give {key}=")
+        return simulate(self.system, **how)
+
+
+def to_text(
+    system: System,
+    *,
+    run: dict[str, Any] | None = None,
+    title: str = "",
+    folder: str | Path = ".",
+) -> str:
+    """Return the model file of a system.
+
+    Parameters
+    ----------
+    system : System
+    run : dict, optional
+        Arguments of ``mbd.simulate``.
+    title : str
+    folder : path
+        Where the file will be; meshes are named from there.
+    """
+    from mbd import __version__
+    from mbd.files import reader, toml, vocabulary, writer
+
+    if not isinstance(system, System):
+        raise TypeError(f"to_text: expected an mbd.System, got {system!r}")
+    run = dict(run or {})
+    for key in run:
+        known = vocabulary.run_settings()
+        if key not in known:
+            raise ValueError(f"to_text: run has no {key!r}; it may have {', '.join(known)}")
+    found = writer.document(system, run, title, Path(folder), __version__, reader.SCHEMA)
+    return toml.text(found)
+
+
+def from_text(text: str, *, folder: str | Path = ".", formulation: Any = None) -> ModelFile:
+    """Return what the text of a model file says; ``formulation`` replaces that of rigid bodies."""
+    from mbd.files.reader import Reader, tables
+
+    reader = Reader(tables(text), Path(folder), formulation)
+    return ModelFile(reader.read(), reader.run(), reader.data.get("title", ""))
+
+
+def write(system: System, path: str | Path, **options: Any) -> Path:
+    """Write a model file; options are ``run`` and ``title`` of :func:`to_text`."""
+    path = Path(path)
+    if path.suffix != ".toml":
+        raise ValueError(f"write: a model file must end in .toml, got {str(path)!r}")
+    text = to_text(system, folder=path.parent, **options)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def read(path: str | Path, **options: Any) -> ModelFile:
+    """Read a model file (``.toml``); errors name the file and the place inside it.
+
+    ``formulation`` replaces that of all rigid bodies.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: no such file")
+    if path.suffix != ".toml":
+        raise ValueError(f"{path}: a model file must end in .toml")
+    try:
+        return from_text(path.read_text(encoding="utf-8"), folder=path.parent, **options)
+    except (ValueError, TypeError, OSError) as error:
+        raise ValueError(f"{path}: {error}") from error

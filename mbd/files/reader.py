@@ -1,0 +1,127 @@
+"""Floor 6. From the tables of a model file to a system and how it is run."""
+
+from __future__ import annotations
+
+import inspect
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from mbd.files.kinds import Place, unknown_key
+from mbd.files.references import make
+from mbd.files.vocabulary import SECTIONS, parts, run_settings, section
+from mbd.model.system import System
+
+__all__ = ["SCHEMA", "Reader", "tables"]
+
+SCHEMA = 1
+_TOP = ("schema", "mbd", "title", "system", *SECTIONS, "run")
+_DEFAULT = {"bodies": "RigidBody"}  # type of a part that does not say it
+
+
+def tables(text: str) -> dict[str, Any]:
+    """Return the tables of a text of TOML with a known schema."""
+    try:
+        found = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"is no TOML: {error}") from None
+    version = found.get("schema")
+    if version != SCHEMA or isinstance(version, bool):
+        newer = isinstance(version, int) and version > SCHEMA
+        remedy = "it was written by a newer mbd" if newer else f"write schema = {SCHEMA} at the top"
+        raise ValueError(f"schema: must be {SCHEMA}, got {version!r}; {remedy}")
+    return found
+
+
+class Reader:
+    """The parts of a file, each made when it is first asked for.
+
+    Parameters
+    ----------
+    data : dict
+        As ``tables`` returns it.
+    folder : Path
+        Where files that it names are.
+    formulation : str, optional
+        In place of that of every rigid body.
+    """
+
+    def __init__(self, data: dict[str, Any], folder: Path, formulation: Any = None) -> None:
+        self.data, self.formulation = data, formulation
+        self.place = Place("", folder, self._part)
+        for key in data:
+            if key not in _TOP:
+                raise unknown_key(self.place, key, _TOP)
+        for key in ("title", "mbd"):
+            if not isinstance(data.get(key, ""), str):
+                raise (self.place / key).must("a string", data[key])
+        self.system: System = make(System, self._table("system"), self.place / "system")
+        self.found: dict[str, Any] = {}
+        self.begun: list[str] = []
+
+    def _table(self, *path: str) -> dict[str, Any]:
+        value, place = self.data, self.place
+        for key in path:
+            value, place = value.get(key, {}), place / key
+            if not isinstance(value, dict):
+                raise place.must("a table", value)
+        return value
+
+    def read(self) -> System:
+        """Return the system with all parts in the order of the file."""
+        for table in SECTIONS:
+            for name in self._table(table):
+                part = self._made(table, name)
+                try:
+                    self.system.add(part)
+                except (ValueError, TypeError) as error:
+                    raise (self.place / table / name).error(error) from None
+        return self.system
+
+    def run(self) -> dict[str, Any]:
+        """Return the arguments of ``mbd.simulate`` that the file has."""
+        place, known, found = self.place / "run", run_settings(), {}
+        for key, value in self._table("run").items():
+            if key not in known:
+                raise unknown_key(place, key, known)
+            found[key] = known[key].read(value, place / key)
+        return found
+
+    def _part(self, table: str, name: str, place: Place) -> Any:
+        """Return the part that a name at a place refers to."""
+        if table == "bodies" and name == "ground":
+            return self.system.ground
+        known = self._table(table)
+        if name not in known:
+            import difflib
+
+            close = difflib.get_close_matches(name, [*known, "ground"], 1)
+            hint = f" (did you mean {close[0]!r}?)" if close else ""
+            there = ", ".join(["ground", *known] if table == "bodies" else known) or "none"
+            raise place.error(f"there is no {name!r} among the {table}{hint}; there are {there}")
+        return self._made(table, name)
+
+    def _made(self, table: str, name: str) -> Any:
+        key = f"{table}.{name}"
+        if key in self.found:
+            return self.found[key]
+        place = self.place / table / name
+        if key in self.begun:
+            raise place.error(f"refers to itself, by {' -> '.join([*self.begun, key])}")
+        self.begun.append(key)
+        values = dict(self._table(table, name))
+        maker = self._maker(table, values.pop("type", _DEFAULT.get(table)), place / "type")
+        if self.formulation is not None and "formulation" in inspect.signature(maker).parameters:
+            values["formulation"] = self.formulation
+        self.found[key] = make(maker, values, place, name)
+        self.begun.pop()
+        return self.found[key]
+
+    def _maker(self, table: str, name: Any, place: Place) -> Any:
+        known = {n: x for n, x in parts().items() if section(x) == table}
+        if isinstance(name, str) and name in known:
+            return known[name]
+        elsewhere = parts().get(name) if isinstance(name, str) else None
+        if elsewhere is not None:
+            raise place.error(f"a {name} belongs to [{section(elsewhere)}], not to [{table}]")
+        raise place.must(f"one of {', '.join(known)}", name)

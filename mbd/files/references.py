@@ -1,0 +1,146 @@
+"""Floor 6. Values of a model file that are objects: parts, frames, formulations, rotations."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mbd.files.kinds import Array, Kind, Number, Place, unknown_key
+
+__all__ = ["Made", "Reference", "Turn", "make", "table"]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The name of a body or a joint of the file."""
+
+    table: str
+
+    def read(self, value: Any, place: Place) -> Any:
+        """Return the part."""
+        if not isinstance(value, str):
+            raise place.must(f"the name of one of the {self.table}", value)
+        return place.part(self.table, value, place)
+
+    def schema(self) -> dict[str, Any]:
+        """Return a string."""
+        return {"type": "string", "description": f"name of one of the {self.table}"}
+
+
+@dataclass(frozen=True)
+class Made:
+    """A table with the arguments of a class or function; ``type`` names it among several.
+
+    ``names`` may stand for themselves. Bodies of the same formulation share one object.
+    """
+
+    among: Callable[[], dict[str, Callable[..., Any]]]
+    names: tuple[str, ...] = ()
+    default: str = ""
+
+    def read(self, value: Any, place: Place) -> Any:
+        """Return the object."""
+        if isinstance(value, str) and value in self.names:
+            return value
+        known = self.among()
+        choice = ", ".join(self.names)
+        choice += (" or " if choice else "") + f"a table with type = {' or '.join(known)}"
+        if not isinstance(value, dict):
+            raise place.must(choice, value)
+        name = value.get("type", self.default)
+        if not isinstance(name, str) or name not in known:
+            raise (place / "type").must(" or ".join(known), name)
+        values = {k: x for k, x in value.items() if k != "type"}
+        if not self.names:
+            return make(known[name], values, place)
+        key = f"{name} {values!r}"
+        if key not in place.made:
+            place.made[key] = make(known[name], values, place)
+        return place.made[key]
+
+    def schema(self) -> dict[str, Any]:
+        """Return a choice of tables."""
+        tables = [table(x, n, optional=n == self.default) for n, x in self.among().items()]
+        return {"anyOf": [{"enum": list(self.names)}, *tables] if self.names else tables}
+
+
+class Turn:
+    """A rotation: a matrix, or a table with axis and angle, quaternion, rotvec or rpy."""
+
+    _KEYS: ClassVar[dict[str, Kind]] = {
+        "axis": Array("-"), "angle": Number("rad"), "quaternion": Array("-", ((4,),)),
+        "rotvec": Array("rad"), "rpy": Array("rad"),
+    }  # fmt: skip
+
+    def read(self, value: Any, place: Place) -> Any:
+        """Return a scipy Rotation or a matrix."""
+        from scipy.spatial.transform import Rotation
+
+        if isinstance(value, list):
+            return Array("-", ((3, 3),)).read(value, place)
+        expected = "3x3 numbers, or one of {axis, angle}, {quaternion}, {rotvec}, {rpy}"
+        if not isinstance(value, dict):
+            raise place.must(expected, value)
+        for key in value:
+            if key not in self._KEYS:
+                raise unknown_key(place, key, self._KEYS)
+        got = {k: np.array(self._KEYS[k].read(x, place / k), float) for k, x in value.items()}
+        length = float(np.linalg.norm(got.get("axis", got.get("quaternion", 1.0))))
+        if not length > 0:
+            raise place.must("about an axis, or a quaternion, that is not zero", value)
+        match sorted(got):
+            case ["angle", "axis"]:
+                return Rotation.from_rotvec(got["angle"] * (got["axis"] / length))
+            case ["quaternion"]:
+                return Rotation.from_quat(got["quaternion"][[1, 2, 3, 0]])
+            case ["rotvec"]:
+                return Rotation.from_rotvec(got["rotvec"])
+            case ["rpy"]:
+                return Rotation.from_euler("xyz", got["rpy"])
+        raise place.must(expected, value)
+
+    def schema(self) -> dict[str, Any]:
+        """Return matrix or table."""
+        keys = {k: x.schema() for k, x in self._KEYS.items()}
+        one = {"type": "object", "properties": keys, "additionalProperties": False}
+        return {"anyOf": [Array("-", ((3, 3),)).schema(), one]}
+
+
+def make(maker: Callable[..., Any], values: dict[str, Any], place: Place, *args: Any) -> Any:
+    """Call a class or function with the arguments of a table."""
+    from mbd.files.vocabulary import arguments
+
+    known = arguments(maker)
+    for key in values:
+        if key not in known:
+            raise unknown_key(place, key, known)
+    for key, x in inspect.signature(maker).parameters.items():
+        if x.default is x.empty and key in known and key not in values:
+            raise place.error(f"{key} is missing; a {maker.__name__} needs it")
+    got = {k: known[k].read(x, place / k) for k, x in values.items()}
+    try:
+        return maker(*args, **got)
+    except (ValueError, TypeError, ArithmeticError, OSError) as error:
+        text = f"{error}; its law fails" if isinstance(error, ArithmeticError) else str(error)
+        for owner in (maker.__name__, *args):  # the place says it already
+            text = text.removeprefix(f"{owner}: ")
+        word, _, rest = text.partition(" ")
+        raise ((place / word).error(rest) if word in known else place.error(text)) from error
+
+
+def table(maker: Callable[..., Any], name: str | None, *, optional: bool = False) -> dict[str, Any]:
+    """Return the JSON schema of a table of arguments; with a name, it has the key ``type``."""
+    from mbd.files.vocabulary import arguments
+
+    keys = {k: x.schema() for k, x in arguments(maker).items()}
+    signature = inspect.signature(maker).parameters
+    needed = [k for k in keys if signature[k].default is inspect.Parameter.empty]
+    if name is not None:
+        keys, needed = {"type": {"const": name}, **keys}, ["type"] * (not optional) + needed
+    summary = (inspect.getdoc(maker) or "").split("\n", 1)[0]
+    found = {"type": "object", "title": maker.__name__, "description": summary}
+    return {**found, "properties": keys, "required": needed, "additionalProperties": False}

@@ -1,0 +1,54 @@
+"""Floor 6. TOML as text: plain values in, one canonical and readable text out."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+__all__ = ["text"]
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_WIDTH = 100
+
+
+def key(name: str) -> str:
+    """Return a name as a key."""
+    return name if _BARE.fullmatch(name) else _string(name)
+
+
+def _string(x: str) -> str:
+    return json.dumps(x, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def value(x: Any, indent: int = 0) -> str:
+    """Return a value; a list that does not fit the line has one entry a line."""
+    if isinstance(x, bool):
+        return "true" if x else "false"
+    if isinstance(x, str):
+        return _string(x)
+    if isinstance(x, dict):
+        return "{" + ", ".join(f"{key(k)} = {value(y)}" for k, y in x.items()) + "}"
+    if isinstance(x, list):
+        line = "[" + ", ".join(value(y) for y in x) + "]"
+        if indent + len(line) <= _WIDTH or not any(isinstance(y, list | dict) for y in x):
+            return line
+        return "[\n" + "".join(f"    {value(y)},\n" for y in x) + "]"
+    return repr(x)
+
+
+def _entries(table: dict[str, Any]) -> str:
+    return "".join(f"{key(k)} = {value(x, len(k) + 3)}\n" for k, x in table.items())
+
+
+def text(document: dict[str, Any]) -> str:
+    """Return a document: plain values, tables, and tables of tables (whose keys are names)."""
+    lines = [_entries({k: x for k, x in document.items() if not isinstance(x, dict)})]
+    for name, table in document.items():
+        if not isinstance(table, dict):
+            continue
+        if table and all(isinstance(x, dict) for x in table.values()):
+            lines += [f"[{key(name)}.{key(k)}]\n{_entries(x)}" for k, x in table.items()]
+        else:
+            lines.append(f"[{key(name)}]\n{_entries(table)}")
+    return "\n".join(x for x in lines if x)

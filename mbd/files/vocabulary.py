@@ -1,0 +1,155 @@
+"""Floor 6. What each argument of each part is in a model file.
+
+The keys of a table of a file are the arguments of the constructor, read from its signature; this
+file says of which kind they are, by their name (``ARGUMENTS``) or for one class only (``OF``). A
+new part whose arguments are called as those of others needs no line here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import mbd
+from mbd.algebra.given import Part
+from mbd.files.kinds import (
+    Array,
+    File,
+    Flag,
+    Kind,
+    Law,
+    Load,
+    Mapping,
+    Number,
+    OneOf,
+    Several,
+    Whole,
+    Word,
+)
+from mbd.files.references import Made, Reference, Turn
+from mbd.formulations import NAMES
+from mbd.parts.bodies import Body, Frame, Ground
+from mbd.parts.joints import Joint
+
+__all__ = [
+    "ARGUMENTS", "OF", "OF_A_CALL", "SECTIONS", "arguments", "makers", "parts", "run_settings",
+    "section",
+]  # fmt: skip
+
+SECTIONS = ("bodies", "joints", "forces")
+
+
+def makers(module: str) -> dict[str, Callable[..., Any]]:
+    """Return the public classes and functions of ``mbd`` from modules that begin so, by name."""
+    found = {n: getattr(mbd, n) for n, where in mbd._MODULES.items() if where.startswith(module)}
+    return {n: x for n, x in sorted(found.items()) if callable(x)}
+
+
+@cache
+def parts() -> dict[str, Callable[..., Any]]:
+    """Return the classes of parts of a system, by name."""
+    known = makers("parts.").items()
+    return {n: x for n, x in known if isinstance(x, type) and issubclass(x, Part)
+            and x not in (Ground, Frame)}  # fmt: skip
+
+
+def section(part: Any) -> str:
+    """Return the section of a file for a class of parts."""
+    if issubclass(part, Body):
+        return "bodies"
+    return "joints" if issubclass(part, Joint) else "forces"
+
+
+def shapes() -> dict[str, Callable[..., Any]]:
+    """Return the classes of shapes, by name."""
+    return makers("parts.shapes")
+
+
+def methods() -> dict[str, Callable[..., Any]]:
+    """Return the classes of integrators, by name."""
+    known = makers("solvers.").items()
+    return {n: x for n, x in known if isinstance(x, type) and dataclasses.is_dataclass(x)
+            and "prepare" in vars(x)}  # fmt: skip
+
+
+BODY, JOINT = Reference("bodies"), Reference("joints")
+FRAME = Made(lambda: {"Frame": Frame}, default="Frame")
+END = OneOf(lambda x: isinstance(x, dict), FRAME, BODY)
+POINT, DIRECTION = Array("m"), Array("-")
+ROTATIONAL: dict[str, Kind] = {"stiffness": Number("N m/rad"), "damping": Number("N m s/rad")}
+
+ARGUMENTS: dict[str, Kind] = {
+    **dict.fromkeys(("position", "center_of_mass", "at", "to", "size"), POINT),
+    **dict.fromkeys(("axis", "second_axis"), DIRECTION),
+    **dict.fromkeys(("first", "second"), END),
+    **dict.fromkeys(("angular_velocity", "angular_velocity_body"), Array("rad/s")),
+    **dict.fromkeys(("rotation", "axes"), Turn()),
+    **dict.fromkeys(("length", "radius"), Number("m")),
+    **dict.fromkeys(("a", "rho", "tol", "rtol", "scale", "alpha"), Number("-")),
+    **dict.fromkeys(("t_end", "step", "max_step"), Number("s")),
+    **dict.fromkeys(("every", "max_iterations"), Whole),
+    **dict.fromkeys(("follow", "project", "rigid"), Flag),
+    **dict.fromkeys(("form", "force_map", "kind", "velocities", "newton"), Word),
+    **dict.fromkeys(("linear_solver", "constraints"), Word),
+    "weights": Array("-", ((4,),)),
+    "angle": Number("rad"),
+    "atol": OneOf(lambda x: isinstance(x, dict), Mapping(Number("-")), Number("-")),
+    "body": BODY,
+    "color": OneOf(lambda x: isinstance(x, str), Word, DIRECTION),
+    "damping": Number("N s/m"),
+    "file": File(),
+    "force": Load("N"),
+    "formulation": Made(lambda: makers("formulations."), NAMES),
+    "gravity": Array("m/s^2"),
+    "inertia": Array("kg m^2", ((3,), (3, 3))),
+    "joint": JOINT,
+    "law": Law(),
+    "mass": Number("kg"),
+    "method": Made(methods),
+    "moment": Load("N m"),
+    "off": Several(Word, single=True),
+    "shape": Several(Made(shapes), single=True),
+    "stiffness": Number("N/m"),
+    "t_eval": Several(Number("s")),
+    "velocity": Array("m/s"),
+}
+
+OF: dict[str, dict[str, Kind]] = {
+    "RotationalSpring": ROTATIONAL,
+    "Bushing": {
+        "stiffness": Array(("N/m",) * 3 + ("N m/rad",) * 3, ((6,),)),
+        "damping": Array(("N s/m",) * 3 + ("N m s/rad",) * 3, ((6,),)),
+    },
+    "Unified": {
+        "points": Array("m", ((6, 3),)),
+        "directions": Array("-", ((6, 3),)),
+        "length": Array("m", ((), (3,))),
+    },
+}
+OWN_NAME = {"name"}  # the name of a part is its key
+# arguments of a call of mbd.simulate, not of a model; events are functions of Python
+OF_A_CALL = {"system", "state", "progress", "raise_on_failure", "events"}
+
+
+@cache
+def run_settings() -> dict[str, Kind]:
+    """Return the kinds of the arguments of ``mbd.simulate`` that a file may have."""
+    names = [n for n in inspect.signature(mbd.simulate).parameters if n not in OF_A_CALL]
+    return {n: ARGUMENTS[n] for n in names}
+
+
+@cache
+def arguments(maker: Callable[..., Any]) -> dict[str, Kind]:
+    """Return the kind of every argument of a class or function."""
+    own = OF.get(maker.__name__, {})
+    names = [n for n in inspect.signature(maker).parameters if n not in OWN_NAME]
+    unknown = [n for n in names if n not in own and n not in ARGUMENTS]
+    if unknown:
+        raise LookupError(
+            f"{maker.__name__}: no kind for {', '.join(unknown)}; add it to ARGUMENTS or OF in "
+            "mbd/files/vocabulary.py"
+        )
+    return {n: own.get(n) or ARGUMENTS[n] for n in names}

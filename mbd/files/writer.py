@@ -1,0 +1,221 @@
+"""Floor 6. From a system to the plain values of a file: the arguments its parts were made with.
+
+Every part is made anew from its arguments and compared, so that what was changed after it was made
+is refused, not lost.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import os
+from collections.abc import Callable
+from functools import singledispatchmethod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+import mbd
+from mbd.algebra.given import Part, given
+from mbd.files.expressions import Expression
+from mbd.files.vocabulary import SECTIONS, arguments, parts
+from mbd.formulations import NAMES, named
+from mbd.formulations.formulation import Formulation
+from mbd.model.system import System
+from mbd.parts.bodies import Body, Frame
+
+__all__ = ["Writer", "document", "said"]
+
+
+def said(part: Any) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """Return class or function and the arguments that say something: neither None nor default."""
+    known = given(part)
+    public = getattr(mbd, known.maker.__name__, print) if known else print
+    if known is None or inspect.unwrap(public) is not inspect.unwrap(known.maker):
+        kind = type(part).__name__
+        raise ValueError(f"{kind} is not a part of mbd; a file cannot say what it is")
+    default = {k: x.default for k, x in inspect.signature(known.maker).parameters.items()}
+    got = known.arguments()
+    left = {k: x for k, x in got.items() if x is not None and not _same(x, default[k])}
+    return known.maker, left
+
+
+def _same(x: Any, y: Any) -> bool:
+    """Tell whether a value is the default; a number is compared by value and sign, not by type.
+
+    Of a rotation, whose default is None, the identity.
+    """
+    if y is None:
+        return isinstance(x, np.ndarray) and x.shape == (3, 3) and np.array_equal(x, np.eye(3))
+    if isinstance(x, tuple | np.ndarray) and isinstance(y, tuple):
+        return len(x) == len(y) and all(map(_same, x, y))
+    numbers = isinstance(x, int | float | np.number) and isinstance(y, int | float)
+    if numbers and not isinstance(x, bool):
+        return bool(x == y and math.copysign(1, x) == math.copysign(1, y))
+    return type(x) is type(y) and bool(x is y or (isinstance(x, str | bool) and x == y))
+
+
+class Writer:
+    """Plain values of the arguments of the parts of a system.
+
+    Parameters
+    ----------
+    system : System
+    folder : Path
+        Of the file, from which it names others.
+    """
+
+    def __init__(self, system: System, folder: Path) -> None:
+        self.system, self.folder = system, folder
+
+    def part(self, part: Any) -> dict[str, Any]:
+        """Return the table of a part."""
+        if type(part) not in parts().values():
+            raise ValueError(
+                f"{part.name}: {type(part).__name__} is not a part of mbd; files know "
+                f"{', '.join(parts())}"
+            )
+        try:
+            maker, got = said(part)
+            _check_unchanged(part)
+            values = {k: self.plain(x) for k, x in got.items() if k != "name"}
+        except ValueError as error:
+            text = str(error).removeprefix(f"{part.name}: ")
+            raise ValueError(f"{part.name}: {text}") from None
+        return {"type": maker.__name__, **_ordered(maker, values)}
+
+    @singledispatchmethod
+    def plain(self, value: Any) -> Any:
+        """Return a value as numbers, strings, lists and dictionaries."""
+        if callable(value):
+            name = getattr(value, "__name__", type(value).__name__)
+            raise ValueError(
+                f"its law is the Python function {name!r}, which a file cannot hold; write it as "
+                'mbd.Expression("...")'
+            )
+        maker, got = said(value)
+        values = {k: self.plain(x) for k, x in got.items()}
+        return {"type": maker.__name__, **_ordered(maker, values)}
+
+    @plain.register(bool)
+    @plain.register(int)
+    @plain.register(float)
+    @plain.register(str)
+    def _value(self, value: Any) -> Any:
+        return value
+
+    @plain.register
+    def _scalar(self, value: np.generic) -> Any:
+        return value.item()
+
+    @plain.register
+    def _array(self, value: np.ndarray) -> Any:
+        return value.tolist()
+
+    @plain.register(tuple)
+    @plain.register(list)
+    def _list(self, value: Any) -> Any:
+        return [self.plain(x) for x in value]
+
+    @plain.register
+    def _mapping(self, value: dict) -> Any:
+        return {k: self.plain(x) for k, x in value.items()}
+
+    @plain.register
+    def _path(self, value: Path) -> str:
+        try:
+            return Path(os.path.relpath(value, self.folder)).as_posix()
+        except ValueError:  # another drive
+            return value.resolve().as_posix()
+
+    @plain.register
+    def _law(self, value: Expression) -> Any:
+        if len(value.texts) == 1:
+            return value.texts[0]
+        return [_number_or_text(x) for x in value.texts]
+
+    @plain.register
+    def _rotation(self, value: Rotation) -> Any:
+        """Return the shortest form that gives the same matrix to the last bit."""
+        R, turn, quaternion = value.as_matrix(), value.as_rotvec(), value.as_quat()
+        if np.array_equal(Rotation.from_rotvec(turn).as_matrix(), R):
+            return {"rotvec": turn.tolist()}
+        if np.array_equal(Rotation.from_quat(quaternion).as_matrix(), R):
+            return {"quaternion": quaternion[[3, 0, 1, 2]].tolist()}
+        return R.tolist()
+
+    @plain.register
+    def _formulation(self, value: Formulation) -> Any:
+        if value.name in NAMES and named(value.name) is value:
+            return value.name
+        maker, got = said(value)
+        values = {k: self.plain(x) for k, x in got.items()}
+        return {"type": maker.__name__, **_ordered(maker, values)}
+
+    @plain.register
+    def _frame(self, value: Frame) -> Any:
+        _, got = said(value)
+        return _ordered(Frame, {k: self.plain(x) for k, x in got.items()})
+
+    @plain.register
+    def _other_part(self, value: Part) -> str:
+        """Return the name of a part of the system."""
+        name = str(value.name)  # type: ignore[attr-defined]
+        tables = (self.system.bodies, self.system.joints, self.system.forces)
+        if value is not self.system.ground and not any(t.get(name) is value for t in tables):
+            raise ValueError(f"refers to {name!r}, which was not added to the system; add it")
+        return name
+
+
+def _number_or_text(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _ordered(maker: Callable[..., Any], values: dict[str, Any]) -> dict[str, Any]:
+    return {k: values[k] for k in inspect.signature(maker).parameters if k in values}
+
+
+def _check_unchanged(part: Any) -> None:
+    """Refuse a part that its own arguments do not make."""
+    known = part.given
+    fresh = known.maker(*known.args, **known.options)
+    if isinstance(part, Body):
+        same = all(np.array_equal(_inside(part, k), _inside(fresh, k)) for k in _OF_BODY)
+    else:
+        same = fresh.elements() == part.elements()
+    if not same:
+        raise ValueError("was changed after it was made; make it anew with what it should have")
+
+
+_OF_BODY = ("mass", "center_of_mass", "second_moments", "position", "rotation", "velocity",
+            "angular_velocity")  # fmt: skip
+
+
+def _inside(body: Body, key: str) -> Any:
+    return getattr(body, key)
+
+
+def document(
+    system: System, run: dict[str, Any], title: str, folder: Path, version: str, schema: int
+) -> dict[str, Any]:
+    """Return a whole file as plain values."""
+    writer = Writer(system, folder)
+    found: dict[str, Any] = {"schema": schema, "mbd": version}
+    if title:
+        found["title"] = title
+    own = {k: writer.plain(getattr(system, k)) for k in arguments(System)}
+    found["system"] = {k: x for k, x in own.items() if np.any(x)}
+    if not found["system"]:
+        del found["system"]
+    parts_of = (system.bodies, system.joints, system.forces)
+    for name, known in zip(SECTIONS, parts_of, strict=True):
+        if known:
+            found[name] = {part.name: writer.part(part) for part in known.values()}
+    if run:
+        found["run"] = {k: writer.plain(x) for k, x in run.items()}
+    return found

@@ -1,0 +1,452 @@
+"""Model files: every part can be said, what is written is read again, errors say where."""
+
+import inspect
+import math
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
+
+import mbd
+from mbd.algebra.given import Part
+from mbd.files import code, scenes, toml
+from mbd.files import vocabulary as words
+from mbd.files.modelfile import from_text, to_text
+from mbd.files.schema import json_schema
+from mbd.model.system import System
+
+ROOT = Path(__file__).parents[2]
+FILES = sorted((ROOT / "models").glob("*.toml"))
+PYTHON_LAWS: set[str] = set()  # scenes whose default has a law in Python
+
+
+def same(one: System, two: System) -> bool:
+    a, b = one.build(), two.build()
+    return np.array_equal(a.I, b.I) and np.array_equal(a.F, b.F, equal_nan=True)
+
+
+# --- every part of the library can be said --------------------------------------------------------
+def public() -> dict[str, type]:
+    """Return the classes of the package that are made of elements or are bodies."""
+    found = {name: getattr(mbd, name) for name in mbd.__all__}
+    return {
+        name: x
+        for name, x in found.items()
+        if isinstance(x, type) and (hasattr(x, "elements") or issubclass(x, mbd.RigidBody.__base__))
+        and x is not mbd.Ground
+    }  # fmt: skip
+
+
+def test_the_walk_finds_parts():
+    assert {"RigidBody", "PointMass", "Revolute", "Spring", "NonTwisting"} <= set(public())
+
+
+@pytest.mark.parametrize("name", public())
+def test_every_part_can_be_said(name):
+    part = public()[name]
+    assert issubclass(part, Part), f"{name}: derive it from Part (mbd/algebra/given.py)"
+    assert words.parts()[name] is part
+    assert words.section(part) in words.SECTIONS
+    words.arguments(part)  # an argument of unknown kind is a LookupError that says where to add it
+
+
+@pytest.mark.parametrize(
+    "maker",
+    [*words.methods().values(), *words.shapes().values(), *words.makers("formulations.").values()],
+    ids=lambda x: x.__name__,
+)
+def test_every_option_can_be_said(maker):
+    words.arguments(maker)
+
+
+def test_options_are_all_there():
+    assert set(words.methods()) >= {"GeneralizedAlpha", "EnergyMomentum", "LieRungeKutta4"}
+    assert set(words.makers("formulations.")) == {"EulerParameters", "Scalable", "Unified"}
+    assert set(words.arguments(System)) == {"gravity"}
+    known = words.run_settings()  # a KeyError: a kind is missing in ARGUMENTS
+    assert set(inspect.signature(mbd.simulate).parameters) >= {"t_end", "step", "method"} | set(
+        known
+    )
+
+
+def test_a_part_without_a_kind_is_named():
+    class Strange:
+        def __init__(self, name, wobble):
+            pass
+
+    with pytest.raises(LookupError, match="Strange: no kind for wobble; add it to ARGUMENTS or OF"):
+        words.arguments(Strange)
+
+
+# --- round trips ----------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", scenes.shipped())
+def test_scenes_come_back_to_the_last_bit(name, tmp_path):
+    scene = scenes.load(scenes.named(name))
+    system = scene.build({})
+    run = {k: x for k, x in scene.run.items() if k != "rho"}
+    if name in PYTHON_LAWS:
+        with pytest.raises(ValueError, match="which a file cannot hold"):
+            to_text(system)
+        return
+    text = to_text(system, run=run, title=scenes.summary(scene.path))
+    found = from_text(text)
+    assert same(system, found.system)
+    assert found.run == run
+    assert to_text(found.system, run=found.run, title=found.title) == text  # canonical
+    path = tmp_path / f"{name}.py"
+    path.write_text(code.scene_text(system, run=run, title=found.title, folder=tmp_path))
+    again = scenes.load(path)
+    assert same(system, again.build({}))
+    assert again.run == run
+
+
+def everything(formulation):
+    """Return a system with one of every part and option that files know."""
+    system = mbd.System(gravity=(0.1, 0, -9.81))
+    turn = Rotation.from_euler("xyz", [0.3, -0.2, 1.1])
+    a = system.add(
+        mbd.RigidBody("a b", mass=np.float64(2), inertia=np.diag([2, 3, 4.0]) + 0.1,
+                      center_of_mass=(0.1, 0.2, 0.3), position=np.array([1.0, 2, 3]),
+                      rotation=turn, velocity=(1, 2, 3), angular_velocity_body=(0.1, 0.2, 0.3),
+                      formulation=formulation, shape=[mbd.Box(size=(1, 2, 3)), mbd.Sphere(0.5)])
+    )  # fmt: skip
+    b = system.add(mbd.RigidBody("b", mass=1, inertia=[1, 1, 1], rotation=turn.as_matrix()))
+    p = system.add(mbd.PointMass("p", mass=0.1, position=(0, 0, -0.0)))
+    hinge = system.add(mbd.Revolute("hinge", system.ground, a, at=(0, 0, 0), axis=[0, 1, 1]))
+    for i, joint in enumerate((mbd.Spherical, mbd.Fixed, mbd.Cylindrical, mbd.Prismatic, mbd.Planar,
+                               mbd.PointInPlane)):  # fmt: skip
+        axis = {} if joint in (mbd.Spherical, mbd.Fixed) else {"axis": (0.1, 0.2, 0.3)}
+        system.add(joint(f"joint {i}", a, b, at=(i, 0.1, 0), **axis))
+    system.add(mbd.Universal("cross", a, b, at=(0, 0, 1), axis=(1, 0, 0), second_axis=(0, 0, 2)))
+    line = (system.ground.frame((0, 0, 1), turn), p.frame())
+    system.add(mbd.PointOnLine("line", *line))
+    system.add(mbd.Distance("rod", b, p, at=(1, 2, 3), length=0.7))
+    system.add(mbd.RotationalSpring("coil", hinge, stiffness=3, damping=0.1, angle=-1))
+    system.add(mbd.Spring("spring", a, b.frame((1, 0, 0)), stiffness=3e5, law=None, length=0.5))
+    system.add(mbd.Spring("rope", a, b, law=mbd.Expression("max(0, 3*(u - 1))")))
+    system.add(mbd.Bushing("bush", a, b, at=(0, 0, 0), stiffness=range(6), axes=turn))
+    system.add(mbd.PointForce("push", a, (1, 2, 3), follow=True, at=(1, 1, 1)))
+    system.add(mbd.Moment("turn", b, mbd.Expression(0, "sin(t)", 1.5)))
+    if not formulation == "se3":
+        system.add(mbd.NonTwisting("no twist", a, a=0.25))
+    return system
+
+
+FORMULATIONS = (
+    "so3", "se3", mbd.EulerParameters("reduced", "H"), mbd.Scalable(rigid=False, velocities="u"),
+    mbd.Unified("tetrahedral", length=0.3),
+    mbd.Unified(points=[(0, 0, 0), (0, 0, 0), (0, 0, 0), (0, 0, 1), (1, 0, 0), (0, 1, 0)],
+                directions=[(1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 0, 0), (0, 1, 0), (0, 0, 1)]),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS, ids=lambda f: getattr(f, "name", f))
+def test_everything_comes_back(formulation, tmp_path):
+    system = everything(formulation)
+    # addresses of laws differ from build to build: compare the elements
+    text = to_text(system, run={"method": mbd.GeneralizedAlpha(rho=0.5, newton="full")})
+    found = from_text(text)
+    assert to_text(found.system, run=found.run) == text
+    assert found.run["method"] == mbd.GeneralizedAlpha(rho=0.5, newton="full")
+    path = tmp_path / "scene.py"
+    path.write_text(code.scene_text(system, run=found.run, title="", folder=tmp_path))
+    again = scenes.load(path)
+    for other in (found.system, again.build({})):
+        assert [*other.bodies, *other.joints, *other.forces] == [
+            *system.bodies, *system.joints, *system.forces
+        ]  # fmt: skip
+        for name, body in system.bodies.items():
+            for key in ("mass", "second_moments", "position", "rotation", "angular_velocity"):
+                assert np.array_equal(getattr(other.bodies[name], key), getattr(body, key))
+            assert other.bodies[name].formulation.name == body.formulation.name
+            assert len(other.bodies[name].shapes) == len(body.shapes)
+        for name in (*system.joints, *system.forces):
+            assert other[name].elements() == system[name].elements()
+        for law in ("rope", "turn"):
+            assert other[law].given.arguments().keys() == system[law].given.arguments().keys()
+    assert again.run["method"] == found.run["method"]
+
+
+def test_a_model_that_was_read_runs_as_the_scene():
+    scene = scenes.load(scenes.named("slider_crank"))
+    one = mbd.simulate(scene.build({}), 0.05, 5e-4)
+    two = mbd.read(ROOT / "models" / "slider_crank.toml").simulate(t_end=0.05)
+    assert np.array_equal(one.q, two.q)
+    assert np.array_equal(one.lam, two.lam)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
+def test_shipped_files(path):
+    found = mbd.read(path)
+    assert found.title
+    assert found.run["t_end"] > found.run["step"] > 0
+    twin = path.with_suffix(".py")
+    if twin.exists():
+        scene = scenes.load(twin)
+        assert same(scene.build({}), found.system)
+        assert scene.run == found.run
+    solution = found.simulate(t_end=20 * found.run["step"])
+    assert solution.success
+
+
+def test_expressions_and_units_do_what_a_scene_does():
+    found = mbd.read(ROOT / "models" / "crank_drive.toml")
+    system = mbd.System(gravity=(0, 0, -9.81))
+    crank = mbd.RigidBody(
+        "crank", mass=2, inertia=(0.012, 0.17, 0.17), position=(0.5, 0, 0),
+        velocity=(0, 0, math.pi), angular_velocity=(0, -2 * math.pi, 0),
+        formulation=mbd.EulerParameters("full"),
+    )  # fmt: skip
+    system.add(crank)
+    bob = mbd.PointMass("bob", mass=0.4, position=(1, 0, 0), velocity=(0, 0, 2 * math.pi))
+    system.add(bob)
+    hinge = mbd.Revolute("bearing", system.ground, crank, at=(0, 0, 0), axis=(0, 1, 0))
+    system.add(hinge)
+    system.add(mbd.Spherical("pin", crank, bob, at=(1, 0, 0)))
+    system.add(mbd.RotationalSpring("torsion", hinge, stiffness=36 / math.pi, damping=0.05,
+                                    angle=-math.pi / 6))  # fmt: skip
+    system.add(mbd.Spring("cable", system.ground.frame((1.5, 0, 1)), bob,
+                          law=lambda u, rate, t: max(0, 80 * (u - 0.9) + 3 * rate)))  # fmt: skip
+    drive = lambda t: (0, -4 * min(t / 0.2, 1) + 1.5 * math.sin(6 * math.pi * t), 0)  # noqa: E731
+    system.add(mbd.Moment("drive", crank, drive))
+    one = mbd.simulate(system, 0.3, 1e-3, method=mbd.GeneralizedAlpha(rho=0.7))
+    two = found.simulate(t_end=0.3)
+    assert np.abs(one["bob"].position - two["bob"].position).max() < 1e-12
+    assert np.ptp(two["bob"].position[:, 2]) > 0.3
+
+
+def test_formulation_can_be_chosen():
+    found = mbd.read(ROOT / "models" / "fourbar.toml", formulation="directors")
+    assert {b.formulation.name for b in found.system.bodies.values()} == {"directors"}
+    result = mbd.compare(
+        ROOT / "models" / "fourbar.toml", formulations=["so3", "se3"], steps=[1e-3], t_end=0.01,
+        turns=0,
+    )  # fmt: skip
+    assert [row["status"] for row in result.rows] == ["done", "done"]
+
+
+# --- what a file cannot hold ----------------------------------------------------------------------
+def free():
+    system = mbd.System()
+    system.add(mbd.RigidBody("body", mass=1, inertia=(1, 1, 1)))
+    return system
+
+
+def test_python_laws_are_refused_by_name():
+    def wind(t):
+        return (t, 0, 0)
+
+    system = free()
+    system.add(mbd.PointForce("gust", system["body"], wind))
+    with pytest.raises(
+        ValueError, match=r"gust: its law is the Python function 'wind'.*mbd.Expres"
+    ):
+        to_text(system)
+    with pytest.raises(ValueError, match="gust: its law is the Python function"):
+        code.scene_text(system, run={}, title="", folder=Path())
+
+
+def test_parts_that_were_changed_are_refused():
+    system = free()
+    spring = system.add(mbd.Spring("spring", system.ground, system["body"], stiffness=3))
+    to_text(system)
+    spring.stiffness = 4.0
+    with pytest.raises(ValueError, match="spring: was changed after it was made; make it anew"):
+        to_text(system)
+    system = free()
+    system["body"].position[0] = 1
+    with pytest.raises(ValueError, match="body: was changed after it was made"):
+        to_text(system)
+
+
+def test_arrays_of_the_caller_may_change_later():
+    place = np.array([1.0, 2, 3])
+    system = mbd.System()
+    system.add(mbd.PointMass("p", mass=1, position=place))
+    place[:] = 0
+    assert from_text(to_text(system)).system["p"].position.tolist() == [1, 2, 3]
+
+
+def test_parts_of_ones_own_are_refused():
+    class Mine(mbd.Spherical):
+        pass
+
+    system = free()
+    system.add(Mine("mine", system.ground, system["body"], at=(0, 0, 0)))
+    with pytest.raises(ValueError, match="mine: Mine is not a part of mbd; files know Bushing"):
+        to_text(system)
+
+
+def test_a_joint_that_was_not_added_is_refused():
+    system = free()
+    hinge = mbd.Revolute("hinge", system.ground, system["body"], at=(0, 0, 0), axis=(0, 0, 1))
+    system.add(mbd.RotationalSpring("coil", hinge, stiffness=1))
+    with pytest.raises(ValueError, match="coil: refers to 'hinge', which was not added"):
+        to_text(system)
+
+
+# --- errors -------------------------------------------------------------------------------------
+GOOD = """schema = 1
+
+[system]
+gravity = [0, 0, -9.81]
+
+[bodies.crank]
+type = "RigidBody"
+mass = "2 t"
+inertia = [0.1, 0.17, 0.17]
+rotation = {axis = [0, 1, 0], angle = "3 deg"}
+formulation = {type="EulerParameters", form="reduced"}
+
+[joints.hinge]
+type = "Revolute"
+first = {body = "ground", position = [0, 0, 0]}
+second = {body = "crank"}
+
+[forces.spring]
+type = "Spring"
+first = "ground"
+second = "crank"
+law = "300*(u - 0.9) + 1.5*rate"
+
+[forces.push]
+type = "PointForce"
+body = "crank"
+force = [0, "5 kN", "100*sin(2*pi*t)"]
+
+[run]
+t_end = 1
+step = "1 ms"
+method = {type="GeneralizedAlpha", rho=0.7}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('"2 t"', "-1", "bodies.crank.mass: must be positive [kg], got -1"),
+        ('"2 t"', '"2 m"', "bodies.crank.mass: must have a unit of [kg], got 'm'"),
+        ('"2 t"', '"2 stones"', "bodies.crank.mass: 'stones' in 'stones' is no known unit"),
+        ('"2 t"', '"heavy"', "bodies.crank.mass: must be a number [kg], got 'heavy'"),
+        ('"2 t"', '"1/0"', "bodies.crank.mass: must be a number [kg], got '1/0'"),
+        ('"2 t"', "true", "bodies.crank.mass: must be a number [kg], got True"),
+        (
+            "mass =",
+            "mas =",
+            "bodies.crank: there is no key 'mas' (did you mean 'mass'?); there are",
+        ),
+        ('mass = "2 t"\n', "", "bodies.crank: mass is missing; a RigidBody needs it"),
+        (
+            "[0.1, 0.17, 0.17]",
+            "[1, 2]",
+            "bodies.crank.inertia: must be 3 or 3x3 numbers [kg m^2], got [1, 2]",
+        ),
+        ("[0.1, 0.17, 0.17]", "[1, 2, 9]", "bodies.crank.inertia: violates the triangle"),
+        ("[0.1, 0.17, 0.17]", "[[1], [2, 3], 4]", "bodies.crank.inertia: must be 3 or 3x3"),
+        ("[0.1, 0.17, 0.17]", '["3 kg", 1, 1]', "bodies.crank.inertia[0]: must have a unit of [kg"),
+        ('"Revolute"', '"Revolut"', "joints.hinge.type: must be one of"),
+        ('"Revolute"', '"Spring"', "joints.hinge.type: a Spring belongs to [forces], not to"),
+        (
+            '{body = "crank"}',
+            '{body = "cranc"}',
+            "joints.hinge.second.body: there is no 'cranc' "
+            "among the bodies (did you mean 'crank'?); there are ground, crank",
+        ),
+        ('{body = "crank"}', '{at = "crank"}', "joints.hinge.second: there is no key 'at'"),
+        ('{body = "crank"}', "3", "joints.hinge.second: must be the name of one of the bodies"),
+        ("reduced", "redced", "bodies.crank.formulation.form: must be one of full, reduced"),
+        ("EulerParameters", "Euler", "bodies.crank.formulation.type: must be EulerParameters or"),
+        ("{axis", "{axs", "bodies.crank.rotation: there is no key 'axs' (did you mean 'axis'?)"),
+        ("angle", "rpy", "bodies.crank.rotation.rpy: must be 3 numbers [rad], got '3 deg'"),
+        (', angle = "3 deg"', "", "bodies.crank.rotation: must be 3x3 numbers, or one of"),
+        ("axis = [0, 1, 0]", "axis = [0, 0, 0]", "bodies.crank.rotation: must be about an axis"),
+        ("rho=0.7", "rho=7", "run.method.rho: must be in [0, 1] [-], got 7"),
+        ("t_end", "tend", "run: there is no key 'tend' (did you mean 't_end'?); there are t_end"),
+        ("[system]", "[sistem]", "there is no key 'sistem' (did you mean 'system'?); there are"),
+        ("schema = 1", "schema = 2", "schema: must be 1, got 2; it was written by a newer mbd"),
+        ("schema = 1", "", "schema: must be 1, got None; write schema = 1 at the top"),
+        ("schema = 1", "schema = ", "is no TOML: Invalid value (at line 1, column 10)"),
+        ("schema = 1", 'schema = 1\nbodies = "a"', "is no TOML: Cannot"),
+        ("[bodies.crank]", "[bodies]", "bodies.type: must be a table, got 'RigidBody'"),
+        ("sin(2", "sinn(2", "forces.push.force[2]: there is no function 'sinn' in"),
+        ("*t)", "*u)", "forces.push.force[2]: must be an expression in t, got"),
+        ("5 kN", "5 km", "forces.push.force[1]: must have a unit of [N], got 'km'"),
+        ("*rate", "*speed", "forces.spring.law: there is no name 'speed' in"),
+        ("300*", "300/t*", "forces.spring: float division by zero; its law fails"),
+    ],
+)
+def test_errors_say_where(old, new, said, tmp_path):
+    assert GOOD.count(old) >= 1
+    from_text(GOOD)
+    path = tmp_path / "model.toml"
+    path.write_text(GOOD.replace(old, new, 1))
+    with pytest.raises(ValueError, match=r".") as raised:
+        mbd.read(path)
+    assert str(raised.value).startswith(f"{path}: {said}")
+
+
+def test_wrong_paths_are_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="no such file"):
+        mbd.read(tmp_path / "none.toml")
+    (tmp_path / "x.yaml").write_text("")
+    with pytest.raises(ValueError, match="must end in"):
+        mbd.read(tmp_path / "x.yaml")
+    with pytest.raises(ValueError, match="must end in .toml"):
+        mbd.write(free(), tmp_path / "x.json")
+    with pytest.raises(TypeError, match="expected an mbd.System"):
+        mbd.write(3, tmp_path / "x.toml")
+    with pytest.raises(ValueError, match="run has no 'dt'"):
+        mbd.write(free(), tmp_path / "x.toml", run={"dt": 1})
+    with pytest.raises(ValueError, match="t_end is not in the file"):
+        from_text(to_text(free())).simulate()
+
+
+# --- TOML ---------------------------------------------------------------------------------------
+VALUES = st.recursive(
+    st.booleans() | st.integers(-(2**60), 2**60) | st.text(st.characters(codec="utf-8"))
+    | st.floats(allow_nan=False),
+    lambda inner: st.lists(inner, max_size=4)
+    | st.dictionaries(st.text(st.characters(codec="utf-8")), inner, max_size=3),
+    max_leaves=12,
+)  # fmt: skip
+
+
+@given(st.dictionaries(st.text(st.characters(codec="utf-8")), VALUES, max_size=5))
+def test_any_text_of_ours_is_toml(document):
+    assert tomllib.loads(toml.text(document)) == document
+
+
+# --- the schema for editors -----------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def validator():
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = json_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
+
+
+def test_files_meet_the_schema(validator):
+    texts = [p.read_text(encoding="utf-8") for p in FILES]
+    texts += [to_text(everything(f)) for f in FORMULATIONS] + [GOOD]
+    for text in texts:
+        validator.validate(tomllib.loads(text))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("schema = 1", "schema = 2"),
+        ("mass =", "mas ="),
+        ('"Revolute"', '"Spring"'),
+        ("[0.1, 0.17, 0.17]", "[1, 2]"),
+        ('body = "crank"\nforce', "force"),
+        ("rho=0.7", "rh=0.7"),
+        ("[system]", "[sistem]"),
+    ],
+)
+def test_the_schema_refuses_what_the_reader_refuses(old, new, validator):
+    assert not validator.is_valid(tomllib.loads(GOOD.replace(old, new, 1)))
