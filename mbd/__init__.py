@@ -33,7 +33,10 @@ if TYPE_CHECKING:
     from mbd.parts.nonholonomic import NonTwisting
     from mbd.parts.shapes import Box, Capsule, Cylinder, Mesh, Sphere
     from mbd.results.compare import compare
+    from mbd.results.equilibrium import equilibrium
+    from mbd.results.modes import modes
     from mbd.results.solution import Solution
+    from mbd.solvers.descent import EquilibriumError
     from mbd.solvers.energy_momentum import EnergyMomentum
     from mbd.solvers.generalized_alpha import GeneralizedAlpha
     from mbd.solvers.initial import assemble_pose, consistent
@@ -50,6 +53,7 @@ __all__ = [
     "Cylindrical",
     "Distance",
     "EnergyMomentum",
+    "EquilibriumError",
     "EulerParameters",
     "Expression",
     "Fixed",
@@ -85,6 +89,8 @@ __all__ = [
     "check_tangents",
     "compare",
     "consistent",
+    "equilibrium",
+    "modes",
     "read",
     "simulate",
     "write",
@@ -115,7 +121,10 @@ _WHERE = {
     "parts.shapes": ("Box", "Capsule", "Cylinder", "Mesh", "Sphere"),
     "results.compare": ("compare",),
     "parts.nonholonomic": ("NonTwisting",),
+    "results.equilibrium": ("equilibrium",),
+    "results.modes": ("modes",),
     "results.solution": ("Solution",),
+    "solvers.descent": ("EquilibriumError",),
     "solvers.energy_momentum": ("EnergyMomentum",),
     "solvers.generalized_alpha": ("GeneralizedAlpha",),
     "solvers.initial": ("assemble_pose", "consistent"),

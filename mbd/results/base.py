@@ -1,0 +1,59 @@
+"""Floor 5. The base of small motions: what a user means by a system and a state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbd.model.model import Model, State
+from mbd.model.system import System
+from mbd.parts.door import vector
+from mbd.solvers.initial import consistent
+from mbd.solvers.minimal import Minimal, minimal
+from mbd.solvers.small_motion import SmallMotion, small_motion
+from mbd.solvers.steady import require_steady
+
+if TYPE_CHECKING:
+    from mbd.results.equilibrium import Equilibrium
+
+__all__ = ["base_motion", "model_of", "steady_minimal"]
+
+
+def model_of(owner: str, system: Any) -> Model:
+    """Return the model of a System or a Model."""
+    if isinstance(system, Model):
+        return system
+    if isinstance(system, System):
+        return system.build()
+    raise TypeError(
+        f"{owner}: expected a System, a Model or what mbd.equilibrium returned, got {system!r}"
+    )
+
+
+def base_motion(
+    owner: str, system: System | Model | Equilibrium, state: State | None, rotating: Any
+) -> SmallMotion:
+    """Return the small motions about a state, with consistent accelerations and multipliers."""
+    from mbd.results.equilibrium import Equilibrium
+
+    if isinstance(system, Equilibrium):
+        if state is not None:
+            raise TypeError(f"{owner}: an equilibrium has its state; leave out state=")
+        model, state = system.model, system.state
+        rotating = system.rotating if rotating is None else rotating
+    else:
+        model = model_of(owner, system)
+    if not (state is None or isinstance(state, State)):
+        raise TypeError(
+            f"{owner}: state must be a State (model.state, solution.state), got {state!r}"
+        )
+    omega = np.zeros(3) if rotating is None else vector(owner, "rotating", rotating, "rad/s")
+    return small_motion(model, consistent(model, state), omega)
+
+
+def steady_minimal(motion: SmallMotion) -> Minimal:
+    """Return the state matrix in independent coordinates; refuse what is not steady."""
+    made = minimal(motion)
+    require_steady(made)
+    return made

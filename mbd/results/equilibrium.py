@@ -1,0 +1,256 @@
+"""Floor 5. ``mbd.equilibrium``: poses in balance, at rest or in a turning frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mbd.model.model import Model, State
+from mbd.model.system import System
+from mbd.parts.door import number, vector
+from mbd.results.base import model_of
+from mbd.results.solution import Solution
+from mbd.results.stability import Stability, stability
+from mbd.solvers.descent import Found, descend, nearest
+from mbd.solvers.statics import Statics, scaled_loads
+
+__all__ = ["Equilibrium", "equilibrium"]
+
+_SEEK = {"minimum": descend, "nearest": nearest}
+
+
+@dataclass(frozen=True, eq=False)
+class Equilibrium:
+    """A pose in balance. ``eq["hinge"].force`` and the like read it as a Solution is read.
+
+    Attributes
+    ----------
+    model : Model
+    state : State
+        With the multipliers; velocities and accelerations are those of the frame.
+    load_factor : float
+    iterations : int
+    stable : bool
+    stiffness : float [1/s^2]
+        Smallest eigenvalue of the stiffness on the motions that the rows allow, against the mass:
+        the square of the slowest frequency where nothing turns. Negative: unstable. Free motions
+        are left out.
+    free : tuple of str
+        Bodies with a motion that nothing resists.
+    message : str
+    path : tuple of Equilibrium
+        The equilibria passed on the way, this one last.
+    """
+
+    model: Model
+    state: State
+    load_factor: float
+    iterations: int
+    stable: bool
+    stiffness: float
+    free: tuple[str, ...]
+    message: str
+    rotating: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    path: tuple[Equilibrium, ...] = ()
+
+    @property
+    def lam(self) -> np.ndarray:
+        """Multipliers, (n_lam,)."""
+        return self.state.lam
+
+    @cached_property
+    def solution(self) -> Solution:
+        """The pose as a Solution of one instant."""
+        s = self.state
+        return Solution(
+            self.model, np.array([s.t]), s.q[None], s.v[None], s.a[None], s.lam[None], status=0,
+            message=self.message, stats={}, last=s, method=None,
+        )  # fmt: skip
+
+    def __getitem__(self, name: str) -> Instant:
+        return Instant(self.solution[name])
+
+    def __repr__(self) -> str:
+        return f"Equilibrium({self.message})"
+
+
+class Instant:
+    """What a Solution has of a body or joint, at the one instant: the axis of time is left out."""
+
+    def __init__(self, history: Any) -> None:
+        self._history = history
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _first(getattr(self._history, name))
+
+    def __dir__(self) -> list[str]:
+        return [n for n in dir(self._history) if not n.startswith("_")]
+
+
+def _first(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value[0] if value.ndim else value
+    if callable(value):
+        return lambda *args, **options: _first(value(*args, **options))
+    return value if isinstance(value, str | float | int | bool) else Instant(value)
+
+
+def equilibrium(
+    system: System | Model,
+    state: State | None = None,
+    *,
+    seek: str = "minimum",
+    load_factor: float = 1.0,
+    load_steps: int = 1,
+    arc_length: float | None = None,
+    scaled: Iterable[str] | None = None,
+    t: float | None = None,
+    rotating: Any = None,
+    about: Any = (0.0, 0.0, 0.0),
+    spins: Mapping[str, Any] | None = None,
+    max_iterations: int = 200,
+) -> Equilibrium:
+    """Return a pose in which all forces are in balance.
+
+    Parameters
+    ----------
+    system : System or Model
+    state : State, optional
+        Where to start; default the described pose. Its velocities are not used.
+    seek : {"minimum", "nearest"}
+        Go downhill to a stable equilibrium, or take the one that Newton's method finds nearby,
+        stable or not.
+    load_factor : float [-]
+        Of gravity and of all point forces and moments; 1 for the loads as described.
+    load_steps : int
+        Reach the load factor in so many equal steps from 0; ``.path`` has the steps.
+    arc_length : float [-], optional
+        Follow the path of equilibria from load factor 0, also backwards past limit points, in
+        steps of this length: displacements over the model's length, turns in radians and the load
+        factor count alike. Ends where the path first meets ``load_factor``.
+    scaled : iterable of str, optional
+        Which loads the factor scales, by name, "gravity" for the weight; default all.
+    t : float [s], optional
+        Time at which laws of time are taken; default that of the state.
+    rotating : (3,) array [rad/s], optional
+        Rate of a frame in which the pose shall be at rest: steady rotation.
+    about : (3,) array [m]
+        A point on its axis.
+    spins : dict of (3,) arrays [rad/s], optional
+        Spin of bodies inside the frame, by name, in body axes: about an axis of symmetry.
+    max_iterations : int
+
+    Returns
+    -------
+    Equilibrium
+
+    Raises
+    ------
+    EquilibriumError
+        A RuntimeError that names what is out of balance; ``.state`` is where the search ended.
+
+    """
+    if seek not in _SEEK:
+        raise ValueError(f"equilibrium: seek must be 'minimum' or 'nearest', got {seek!r}")
+    for what, value in (("load_steps", load_steps), ("max_iterations", max_iterations)):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+            raise ValueError(f"equilibrium: {what} must be a whole number from 1, got {value!r}")
+    target = number("equilibrium", "load_factor", load_factor, "-")
+    model = model_of("equilibrium", system)
+    problem, omega = _problem(model, scaled, rotating, about, spins)
+    start = _start(model, state, t)
+    if arc_length is not None:
+        from mbd.solvers.arc_length import follow
+
+        ds = number("equilibrium", "arc_length", arc_length, "-", positive=True)
+        found = follow(problem, start, target, ds, int(max_iterations))
+        factors = [f for f, _ in found]
+        results = [x for _, x in found]
+    else:
+        factors, results = [], []
+        for factor in np.linspace(0.0, target, int(load_steps) + 1)[1:]:
+            result = _SEEK[seek](problem, start, float(factor), int(max_iterations))
+            if seek == "minimum":
+                result = _leave_saddles(problem, result, float(factor), int(max_iterations))
+            factors.append(float(factor))
+            results.append(result)
+            start = result.balance.state
+    path: list[Equilibrium] = []
+    for factor, result in zip(factors, results, strict=True):
+        path.append(_made(problem, omega, result, factor, tuple(path)))
+    return path[-1]
+
+
+def _problem(
+    model: Model, scaled: Any, rotating: Any, about: Any, spins: Any
+) -> tuple[Statics, np.ndarray]:
+    """Check what is scaled and the frame."""
+    if isinstance(scaled, str):
+        scaled = (scaled,)
+    names = scaled_loads(model, None if scaled is None else tuple(scaled))
+    omega = (
+        np.zeros(3) if rotating is None else vector("equilibrium", "rotating", rotating, "rad/s")
+    )
+    point = vector("equilibrium", "about", about, "m")
+    own: dict[str, np.ndarray] = {}
+    for name, spin in dict(spins or {}).items():
+        if name not in model.bodies or not model.system.bodies[name].formulation.axes:
+            known = [n for n, b in model.system.bodies.items() if b.formulation.axes]
+            raise ValueError(
+                f"equilibrium: spins must name rigid bodies, got {name!r}; there are "
+                f"{', '.join(known)}"
+            )
+        own[name] = vector("equilibrium", f"spins[{name!r}]", spin, "rad/s")
+    return Statics(model, names, omega, point, own), omega
+
+
+def _start(model: Model, state: State | None, t: float | None) -> State:
+    """Return where the search begins."""
+    if not (state is None or isinstance(state, State)):
+        raise TypeError(
+            f"equilibrium: state must be a State (model.state, solution.state), got {state!r}"
+        )
+    start = model.state if state is None else state
+    zero = np.zeros(model.n_v)
+    time = start.t if t is None else number("equilibrium", "t", t, "s")
+    return start.replace(t=time, v=zero, a=zero, lam=np.zeros(model.n_lam), alg=None)
+
+
+def _leave_saddles(problem: Statics, result: Found, factor: float, most: int) -> Found:
+    """Go on downhill from an equilibrium that is unstable, along what is unstable there."""
+    for attempt in range(4):
+        away = stability(problem, result.balance).downhill
+        if away is None:
+            break
+        from mbd.solvers.poses import displaced
+
+        size = float(np.abs(away).max())
+        start = displaced(problem.model, result.balance.state, 0.02 * (1 + attempt) * away / size)
+        lower = descend(problem, start, factor, most)
+        result = Found(lower.balance, result.iterations + lower.iterations)
+    return result
+
+
+def _made(
+    problem: Statics, omega: np.ndarray, result: Found, factor: float, before: tuple[Any, ...]
+) -> Equilibrium:
+    """Return what was found with its stability."""
+    found: Stability = stability(problem, result.balance)
+    kind = "stable" if found.stable else "unstable"
+    free = f"; free motion of {', '.join(map(repr, found.free))}" if found.free else ""
+    where = f" in a frame turning at {np.linalg.norm(omega):g} rad/s" if omega.any() else ""
+    message = (
+        f"{kind} equilibrium at load factor {factor:g}{where}, {result.iterations} iterations{free}"
+    )
+    made = Equilibrium(
+        problem.model, result.balance.state, factor, result.iterations, found.stable,
+        found.stiffness, found.free, message, omega,
+    )  # fmt: skip
+    object.__setattr__(made, "path", (*before, made))
+    return made
