@@ -33,7 +33,7 @@ def marked(title_of_body: str = "marked") -> mbd.System:
             position=(0.5, -0.4, 1.5),
             angular_velocity=(3.0, -1.0, 0.5),
             velocity=(0.0, 0.0, 3.0),
-            shape=mbd.Cylinder(0.03, 1.0, axis=BAR, color="#0000ff"),
+            shape=mbd.Cylinder(0.03, 0.6, axis=BAR, color="#0000ff"),
         )
     )
     return system

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mbd.parts.door import number
 from mbd.results.animation.draw import Options, draw
 from mbd.results.animation.drawing import Drawing
 
@@ -79,4 +80,6 @@ def snapshot(
     """Write a picture of one instant."""
     from mbd.results.animation.painter import picture
 
-    return picture(draw(solution, Options(**options)), path, t, size)
+    when = float(solution.t[-1]) if t is None else number("snapshot", "t", t, "s")
+    drawing = draw(solution, Options(**options), also=when)
+    return picture(drawing, path, when, size)

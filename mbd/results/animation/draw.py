@@ -52,8 +52,8 @@ class Options:
     title: str | None = None
 
 
-def draw(solution: Solution, options: Options) -> Drawing:
-    """Return the drawing of a solution."""
+def draw(solution: Solution, options: Options, also: float | None = None) -> Drawing:
+    """Return the drawing of a solution; the instant nearest to `also` [s] is among those shown."""
     system = solution.model.system
     if not system.bodies:
         raise ValueError("animate: there is nothing to show, the system has no bodies")
@@ -61,6 +61,8 @@ def draw(solution: Solution, options: Options) -> Drawing:
     if options.speed is not None:
         speed = number("animate", "speed", options.speed, "s of the model per s", positive=True)
     k = chosen(solution.t, speed, _fastest(solution))
+    if also is not None:
+        k = np.union1d(k, np.argmin(np.abs(solution.t - also)))
     tracks = {name: _track(solution, body, k) for name, body in system.bodies.items()}
     sizes = Sizes(system)
     colors = {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(system.bodies)}

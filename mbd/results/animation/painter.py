@@ -236,20 +236,17 @@ class _Canvas:
             text.set_position((pixels[0] + 6, pixels[1] + 6))
 
 
-def picture(d: Drawing, path: str | Path, t: float | None, size: Any) -> Path:
-    """Write the instant nearest to t (default the last one) as ``.png``, ``.pdf`` or ``.svg``."""
+def picture(d: Drawing, path: str | Path, t: float, size: Any) -> Path:
+    """Write the instant nearest to t [s] as ``.png``, ``.pdf`` or ``.svg``."""
     path = Path(path)
     if path.suffix.lower() not in (".png", ".pdf", ".svg"):
         raise ValueError(f"snapshot: the path must end in .png, .pdf or .svg, got {str(path)!r}")
-    i = len(d.t) - 1
-    if t is not None:
-        when = number("snapshot", "t", t, "s")
-        slack = 1e-9 * (d.t[-1] - d.t[0])
-        if not d.t[0] - slack <= when <= d.t[-1] + slack:
-            raise ValueError(
-                f"snapshot: t must be within the run, {d.t[0]:g} to {d.t[-1]:g} [s], got {when:g}"
-            )
-        i = int(np.argmin(np.abs(d.t - when)))
+    slack = 1e-9 * (d.t[-1] - d.t[0])
+    if not d.t[0] - slack <= t <= d.t[-1] + slack:
+        raise ValueError(
+            f"snapshot: t must be within the run, {d.t[0]:g} to {d.t[-1]:g} [s], got {t:g}"
+        )
+    i = int(np.argmin(np.abs(d.t - t)))
     canvas = _Canvas(d, size)
     canvas.show(i)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,301 @@
+"""What is drawn of a solution: instants, shapes, symbols of joints, arrows, view."""
+
+from dataclasses import replace
+
+import numba
+import numpy as np
+import pytest
+from animation.models import pendulum, run
+
+import mbd
+from mbd.parts import joints
+from mbd.results.animation.drawing import End, Link
+from mbd.results.animation.glyphs import draw_joint
+from mbd.results.animation.instants import chosen, nice, pace
+from mbd.results.animation.looks import Sizes, inertia_box, looks
+from mbd.results.animation.surfaces import surface
+
+
+def simulated(system, t_end=0.2, step=1e-2, **options):
+    return mbd.simulate(system, t_end=t_end, step=step, progress=False, **options)
+
+
+# --- time ----------------------------------------------------------------------------------------
+def test_sixty_instants_per_second_and_more_for_what_spins():
+    t = np.linspace(0, 2, 20001)
+    k = chosen(t, 1.0, 0.0)
+    assert len(k) == 121
+    assert np.abs(t[k] - np.linspace(0, 2, 121)).max() <= 0.5e-4 + 1e-12
+    k = chosen(t, 1.0, 300.0)
+    assert (300 * np.diff(t[k])).max() < 1.1
+    assert np.array_equal(chosen(t[:50], 1.0, 0.0), [0, 49])
+    assert len(chosen(t[:50], 0.01, 0.0)) == 50 - 19  # 100 times slower
+    assert np.array_equal(chosen(t[:1], 1.0, 5.0), [0])
+
+
+def test_uneven_steps():
+    t = np.concatenate([np.linspace(0, 1, 5), np.linspace(1.0001, 1.1, 1000), [2.0]])
+    k = chosen(t, 1.0, 0.0)
+    assert k[0] == 0
+    assert k[-1] == len(t) - 1
+    assert set(range(5)) <= set(k)
+    assert len(k) < 20
+
+
+@pytest.mark.parametrize(
+    ("duration", "speed"),
+    [(0.03, 0.01), (0.9, 0.2), (1.0, 1.0), (60, 1.0), (300, 5.0), (1e4, 200.0), (0.0, 1.0)],
+)
+def test_pace(duration, speed):
+    assert pace(duration) == pytest.approx(speed)
+
+
+@pytest.mark.parametrize(
+    ("x", "round_one"), [(0.9, 1), (1.6, 2), (3.3, 5), (8, 10), (2.3e-4, 2e-4)]
+)
+def test_nice(x, round_one):
+    assert nice(x) == pytest.approx(round_one)
+
+
+# --- bodies --------------------------------------------------------------------------------------
+def test_box_of_a_body_has_its_inertia():
+    rng = np.random.default_rng(73291)
+    Q = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    Q *= np.sign(np.linalg.det(Q))
+    J = Q @ np.diag([0.3, 0.4, 0.6]) @ Q.T
+    body = mbd.RigidBody("b", mass=2.0, inertia=J, center_of_mass=(0.1, 0.2, 0.3))
+    edges, axes = inertia_box(body)
+    a, b, c = edges**2
+    assert np.linalg.det(axes) > 0
+    assert np.abs(axes @ np.diag([b + c, a + c, a + b]) @ axes.T * 2 / 12 - J).max() < 1e-12
+
+
+def test_links_go_from_joint_to_joint():
+    system = mbd.System()
+    options = {"mass": 1.0, "inertia": (1e-3, 0.1, 0.1)}
+    link = system.add(mbd.RigidBody("link", position=(0.5, 0, 0), **options))
+    door = system.add(mbd.RigidBody("door", position=(0.5, 0, 0), **options))
+    ball = system.add(mbd.PointMass("ball", mass=1.0))
+    own = mbd.RigidBody("own", shape=mbd.Sphere(0.3), **options)
+    system.add(own)
+    for name, body, at in (("a", link, 0), ("b", link, 1), ("c", door, 0)):
+        system.add(mbd.Spherical(name, system.ground, body, at=(at, 0, 0)))
+    sizes = Sizes(system)
+    (bar,) = looks(link, sizes)
+    assert isinstance(bar, mbd.Capsule)
+    assert bar.length == pytest.approx(1.0)
+    assert np.abs(bar.at).max() < 1e-15
+    assert isinstance(looks(door, sizes)[0], mbd.Box)
+    assert isinstance(looks(ball, sizes)[0], mbd.Sphere)
+    assert looks(own, sizes) == own.shapes
+
+
+@pytest.mark.parametrize(
+    ("shape", "volume"),
+    [
+        (mbd.Box((1, 2, 3), at=(1, 1, 1)), 6.0),
+        (mbd.Sphere(0.5, at=(3, 0, 0)), np.pi / 6),
+        (mbd.Cylinder(0.5, 2.0, axis=(1, 1, 0)), np.pi / 2),
+        (mbd.Capsule(0.5, 2.0, axis=(0, -1, 0)), np.pi / 2 + np.pi / 6),
+    ],
+)
+def test_surfaces_are_closed_and_look_outwards(shape, volume):
+    vertices, faces = surface(shape)
+    a, b, c, d = (vertices[faces[:, i]] for i in range(4))
+    inside = sum(np.einsum("nc,nc->", x, np.cross(y, z)) / 6 for x, y, z in ((a, b, c), (a, c, d)))
+    assert inside == pytest.approx(volume, rel=0.04)
+    normal = sum(np.cross(y - x, z - x).sum(0) for x, y, z in ((a, b, c), (a, c, d)))
+    assert np.abs(normal).max() < 1e-12
+
+
+# --- joints and springs --------------------------------------------------------------------------
+def every_joint():
+    found, more = [], [joints.Joint]
+    while more:
+        kind = more.pop()
+        found += kind.__subclasses__()
+        more += kind.__subclasses__()
+    return [k for k in found if k.__module__.startswith("mbd.")]
+
+
+@pytest.mark.parametrize("kind", every_joint(), ids=lambda k: k.__name__)
+def test_every_joint_has_a_symbol_at_its_place(kind):
+    system = mbd.System()
+    first, second = (
+        system.add(mbd.RigidBody(n, mass=1.0, inertia=(1, 1, 1), position=(i, 0, 0)))
+        for i, n in enumerate(("first", "second"))
+    )
+    if kind is mbd.Distance:
+        frames = [first, second]
+    else:
+        frames = [b.frame(x) for b, x in ((first, (0.5, 0.2, 0)), (second, (-0.5, 0.2, 0)))]
+    joint = system.add(kind("joint", *frames))
+    drawing = simulated(system, t_end=0.02).animate().drawing
+    drawn = [s for s in drawing.solids if s.layer == "joints"]
+    links = [x for x in drawing.links if x.layer == "joints"]
+    assert drawn or links
+    assert {x.label for x in (*drawn, *links)} == {f"joint ({kind.__name__})"}
+    assert drawn == [] or drawn[0].frame in ("first", "second")
+    for s in drawn:
+        assert np.linalg.norm(drawing.placed(s.frame, s.shape.at, 0) - (0.5, 0.2, 0)) < 0.2
+    assert draw_joint(joint, 0.1, drawing.tracks)
+
+
+def test_rail_of_a_slider_is_as_long_as_its_travel():
+    system = mbd.System()
+    ride = mbd.RigidBody("ride", mass=1.0, inertia=(1, 1, 1), velocity=(3.0, 0, 0))
+    system.add(ride)
+    system.add(mbd.Prismatic("rail", system.ground, ride, at=(0, 0, 0), axis=(1, 0, 0)))
+    drawing = simulated(system, t_end=1.0).animate().drawing
+    rail = next(s for s in drawing.solids if s.frame == "ground")
+    assert 3.0 < rail.shape.size[2] < 4.5
+    assert rail.shape.at[0] == pytest.approx(1.5)
+
+
+def test_springs():
+    system = mbd.System()
+    body = system.add(mbd.RigidBody("body", mass=1.0, inertia=(1, 1, 1), position=(1, 0, 0)))
+    hinge = system.add(mbd.Revolute("hinge", system.ground, body, at=(0, 0, 0), axis=(0, 1, 0)))
+    system.add(mbd.Spring("coil", system.ground, body, stiffness=10.0, length=0.5))
+    system.add(mbd.RotationalSpring("spiral", hinge, stiffness=1.0))
+    stiffness = (1.0,) * 6
+    system.add(mbd.Bushing("block", system.ground, body, at=(0, 0, 0), stiffness=stiffness))
+    drawing = simulated(system).animate().drawing
+    (coil,) = drawing.links
+    assert isinstance(coil, Link)
+    assert (coil.form, coil.layer, coil.label) == ("coil", "springs", "coil (Spring)")
+    path = drawing.at(coil.ends[1])
+    assert np.abs(path - np.array([drawing.tracks["body"].position])).max() < 1e-15
+    assert drawing.wires[0].label == "spiral (RotationalSpring)"
+    assert any(s.label == "block (Bushing)" for s in drawing.solids)
+
+
+# --- arrows --------------------------------------------------------------------------------------
+def arrow(drawing, layer, unit):
+    return next(a for a in drawing.arrows if (a.layer, a.unit) == (layer, unit))
+
+
+def test_arrows_are_loads_and_reactions():
+    solution = pendulum()
+    drawing = solution.animate().drawing
+    k = np.searchsorted(solution.t, drawing.t - 1e-9)
+    push = arrow(drawing, "loads", "N")
+    assert np.abs(push.vectors - np.outer(drawing.t, (0, 0, 3.0))).max() < 1e-12
+    assert np.abs(push.end.point - (0.5, 0, 0)).max() < 1e-15
+    twist = arrow(drawing, "loads", "N m")
+    assert np.abs(twist.vectors - (0, 0.5, 0)).max() < 1e-9  # follows, about its own axis
+    hinge = arrow(drawing, "reactions", "N")
+    assert np.abs(hinge.vectors - solution["hinge"].force[k]).max() == 0
+    assert np.abs(drawing.at(hinge.end)).max() < 1e-9
+    assert solution.animate(arrows=False).drawing.arrows == ()
+
+
+def test_jitted_law_gives_the_same_arrow():
+    found = []
+
+    def law(t):
+        return (np.sin(t), 0.0, 2.0 * t)
+
+    for function in (law, numba.njit(law)):
+        system = mbd.System()
+        mass = system.add(mbd.PointMass("mass", mass=1.0))
+        system.add(mbd.PointForce("push", mass, function))
+        found.append(arrow(simulated(system).animate().drawing, "loads", "N").vectors)
+    assert np.array_equal(*found)
+    t = np.linspace(0, 0.2, len(found[0]))
+    assert np.abs(found[0] - np.column_stack([np.sin(t), 0 * t, 2 * t])).max() < 1e-9
+
+
+def test_scale_of_arrows_is_round_and_shows_the_largest():
+    drawing = pendulum().animate().drawing
+    value, length = drawing.scales["N"]
+    assert value == nice(value)
+    assert length == nice(length)
+    largest = max(np.linalg.norm(a.vectors, axis=1).max() for a in drawing.arrows if a.unit == "N")
+    size = np.linalg.norm(drawing.high - drawing.low)
+    assert 0.05 * size < largest * length / value < 0.5 * size
+
+
+# --- view ----------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("gravity", "up"),
+    [((0, 0, -9.81), (0, 0, 1)), ((0, -9.81, 0), (0, 1, 0)), ((0, 0, 0), (0, 0, 1)),
+     ((9.81, 0, 0.1), (-1, 0, 0))],
+)  # fmt: skip
+def test_up_is_against_gravity(gravity, up):
+    system = mbd.System(gravity=gravity)
+    system.add(mbd.PointMass("mass", mass=1.0, velocity=(1, 1, 1)))
+    assert np.array_equal(simulated(system).animate().drawing.up, up)
+
+
+def test_planar_motion_is_seen_in_its_plane():
+    view = pendulum().animate().drawing.view
+    assert view @ (0, -1, 0) > 0.9  # x to the right, z up
+    assert np.linalg.norm(view) == pytest.approx(1)
+
+
+def test_everything_is_in_the_box():
+    solution = run()
+    drawing = solution.animate().drawing
+    path = solution["marked"].position
+    assert (path >= drawing.low).all()
+    assert (path <= drawing.high).all()
+    assert drawing.follow == ""
+
+
+def test_what_flies_away_is_followed():
+    system = mbd.System()
+    options = {"mass": 1.0, "inertia": (1, 1, 1), "velocity": (1000.0, 0, 0)}
+    system.add(mbd.RigidBody("rocket", **options))
+    solution = simulated(system, t_end=1.0)
+    drawing = solution.animate().drawing
+    assert drawing.follow == "rocket"
+    assert np.linalg.norm(drawing.high - drawing.low) < 10
+    assert solution.animate(follow="").drawing.high[0] > 999
+
+
+def test_breathing_bodies_have_a_scale():
+    free = mbd.Scalable(rigid=False)
+    body = mbd.RigidBody("b", mass=1.0, inertia=(1, 1, 1), formulation=free)
+    system = mbd.System()
+    system.add(body)
+    model = system.build()
+    growing = np.where(np.array(model.labels) == "b.p0", 0.5, 0.0)
+    state = replace(model.state, v=growing)
+    solution = mbd.simulate(model, 0.2, 1e-2, progress=False, state=state)
+    track = solution.animate().drawing.tracks["b"]
+    assert track.scale[-1] > 1.05
+    assert np.abs(track.matrix - track.scale[:, None, None] * np.eye(3)).max() < 1e-9
+
+
+# --- what is asked for ---------------------------------------------------------------------------
+def test_trails():
+    solution = pendulum()
+    rod = solution.model.system["rod"]
+    given = [("rod", (0.5, 0, 0)), "rod", rod, rod.frame((0.5, 0, 0))]
+    drawing = solution.animate(trails=given).drawing
+    ends = [drawing.at(trail.end) for trail in drawing.trails]
+    assert np.abs(ends[0] - 2 * ends[1]).max() < 1e-9
+    assert np.array_equal(ends[1], ends[2])
+    assert np.array_equal(ends[0], ends[3])
+    assert len(solution.animate(trails="rod").drawing.trails) == 1
+    assert np.array_equal(drawing.at(End("ground", np.ones(3)))[-1], np.ones(3))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "match"),
+    [
+        ({"trails": ["rodd"]}, ValueError, "trails must be of bodies, got 'rodd'; there are rod"),
+        ({"trails": [3]}, TypeError, r"a trail must be the name of a body, or \(name, point"),
+        ({"trails": [("rod", (1, 2))]}, ValueError, r"trail of 'rod' must be 3 numbers \[m\]"),
+        ({"show": ["everything"]}, ValueError, "show must be some of bodies, joints.*'everything'"),
+        ({"speed": 0}, ValueError, "animate: speed must be positive"),
+        ({"follow": "x"}, ValueError, "follow must name a body, got 'x'; there are rod"),
+        ({"up": (0, 1, 1)}, ValueError, "up must be along x, y or z, got"),
+        ({"view": (0, 0)}, ValueError, "animate: view must be 3 numbers"),
+        ({"color": 1}, TypeError, "color"),
+    ],
+)
+def test_wrong_options(options, error, match):
+    with pytest.raises(error, match=match):
+        pendulum().animate(**options)
