@@ -37,6 +37,7 @@ AB = 71  # algorithmic acceleration one step before
 OUTPUT, N_OUTPUT, N_GIVEN = 72, 73, 74  # times at which a state is wanted, those already given
 # stages: pointer to pairs (address, record) and their number
 PLACE, FORCES, RESIDUAL, MAPS, TANGENT, RATES, ACCEPT = 50, 52, 54, 56, 58, 60, 62
+FLOW, CONVECT = 76, 78  # of explicit methods, which write the addresses
 I_HEADER = 80
 
 # --- F: numbers of the step ----------------------------------------------------------------------
@@ -45,6 +46,7 @@ W_M, W_G, W_K, SCALE_R = 2, 3, 4, 5  # weights of the iteration matrix; scale of
 GX, GY, GZ = 6, 7, 8
 ALPHA_M, ALPHA_F, BETA, GAMMA = 9, 10, 11, 12
 TOL, THETA, NORM = 13, 14, 15
+WAY = 16  # of explicit methods: 1 turns components along with an increment, -1 back
 LENGTH = 17  # characteristic length of the model [m]
 SCALE, N_KINDS = 20, 8  # size of A by kind of unknown
 FLOOR = 28  # smallest increment of the positions that counts, by kind
