@@ -19,7 +19,8 @@ import numpy as np
 
 from mbd.algebra.jit import jit
 from mbd.algebra.memory import DIRECTOR, GX, OWN, POSITION_TURN, TRANSLATION, W_K, W_M
-from mbd.algebra.vec import add_identity, dot, load3, plus, store3, times
+from mbd.algebra.so3 import quaternion_exp, quaternion_matrix
+from mbd.algebra.vec import add_identity, cross, dot, load3, minus, plus, store3, times
 from mbd.formulations.formulation import Formulation
 
 __all__ = ["DIRECTORS"]
@@ -151,6 +152,37 @@ def own_rates(F: Any, q: int, y: int, yd: int, ydd: int, rate: int, second: int)
         F[second + 3 + i] = dot(A, Bdd) + 2 * dot(Ad, Bd) + dot(Add, B)
 
 
+@jit
+def turned(F: Any, q0: int, X: Any, k: int) -> Any:
+    """Return R_0 X e_k of the directors at q0."""
+    a, b = times(X[k], load3(F, q0 + 3)), times(X[3 + k], load3(F, q0 + 6))
+    return plus(plus(a, b), times(X[6 + k], load3(F, q0 + 9)))
+
+
+@jit
+def straight(a: Any, b: Any, c: Any) -> Any:
+    """Return a less half of what keeps it from being orthonormal to b and c."""
+    x = times(1.5 - 0.5 * dot(a, a), a)
+    return plus(x, plus(times(-0.5 * dot(a, b), b), times(-0.5 * dot(a, c), c)))
+
+
+@jit
+def carry(F: Any, q0: int, d: int, w: int, D: int, v: int) -> None:
+    """Write the differences to origin and turned directors, and omega x d_k."""
+    X, Omega = quaternion_matrix(quaternion_exp(load3(F, d + 3))), load3(F, w + 3)
+    d1, d2, d3 = turned(F, q0, X, 0), turned(F, q0, X, 1), turned(F, q0, X, 2)
+    e1, e2, e3 = straight(d1, d2, d3), straight(d2, d3, d1), straight(d3, d1, d2)
+    omega = plus(plus(times(Omega[0], e1), times(Omega[1], e2)), times(Omega[2], e3))
+    store3(F, D, load3(F, d))
+    store3(F, D + 3, minus(e1, load3(F, q0 + 3)))
+    store3(F, D + 6, minus(e2, load3(F, q0 + 6)))
+    store3(F, D + 9, minus(e3, load3(F, q0 + 9)))
+    store3(F, v, load3(F, w))
+    store3(F, v + 3, cross(omega, e1))
+    store3(F, v + 6, cross(omega, e2))
+    store3(F, v + 9, cross(omega, e3))
+
+
 DIRECTORS = Formulation(
     name="directors",
     velocities=("x", "y", "z", *(f"d{k}_{c}" for k in "123" for c in "xyz")),
@@ -169,5 +201,6 @@ DIRECTORS = Formulation(
     tangent=tangent,
     maps=maps,
     own_rates=own_rates,
+    carry=carry,
     linear=True,
 )

@@ -38,13 +38,16 @@ AL, SCALE_R = m.AL, m.SCALE_R
 
 @dataclass(frozen=True)
 class Family:
-    """The kernels of one formulation, one for each stage of an evaluation."""
+    """The kernels of one formulation, one for each stage; compiled when first used."""
 
     place: Any
     residual: Any
     maps: Any
     tangent: Any
     rates: Any
+    flow: Any
+    convect: Any
+    carry: Any
 
 
 def _place(retract: Callable[..., Any], face: Callable[..., Any], rate: Callable[..., Any]) -> Any:
@@ -117,6 +120,41 @@ def _rates(acceleration: Callable[..., Any], own: Callable[..., Any], n_v: int) 
     return rates
 
 
+def _flow(law: Callable[..., Any]) -> Any:
+    @kernel
+    def flow(I: Any, F: Any, k: int) -> None:
+        """Write the rates of the increments in D at the velocities in V to X."""
+        for e in range(I[k]):
+            u = I[I[k + 1] + e * NODE_SIZE + NODE_U]
+            law(F, I[D] + u, I[V] + u, I[X] + u)
+
+    return flow
+
+
+def _convect(law: Callable[..., Any]) -> Any:
+    @kernel
+    def convect(I: Any, F: Any, k: int) -> None:
+        """Turn the velocities in V with the increments in D (F[WAY] = 1), or accelerations back."""
+        to = I[V] if F[m.WAY] > 0.0 else I[A]
+        for e in range(I[k]):
+            u = I[I[k + 1] + e * NODE_SIZE + NODE_U]
+            law(F, F[m.WAY], I[D] + u, to + u)
+
+    return convect
+
+
+def _carry(law: Callable[..., Any]) -> Any:
+    @kernel
+    def carry(I: Any, F: Any, k: int) -> None:
+        """Write increments and velocities (D, V) of the motion in AL, at the velocities in X."""
+        for e in range(I[k]):
+            i = I[k + 1] + e * NODE_SIZE
+            u, q0 = I[i + NODE_U], I[QN] + I[i + NODE_Q]
+            law(F, q0, I[AL] + u, I[X] + u, I[D] + u, I[V] + u)
+
+    return carry
+
+
 @cache
 def family(law: Formulation) -> Family:
     """Return the kernels of a formulation."""
@@ -126,4 +164,7 @@ def family(law: Formulation) -> Family:
         maps=_maps(law.maps),
         tangent=_tangent(law.tangent),
         rates=_rates(law.face_acceleration, law.own_rates, law.n_v),
+        flow=None if law.flow is None else _flow(law.flow),
+        convect=None if law.convect is None else _convect(law.convect),
+        carry=None if law.carry is None else _carry(law.carry),
     )

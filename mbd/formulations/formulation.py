@@ -63,6 +63,16 @@ class Formulation:
         PV = Y^T w (where test and trial agree PV is P, the same place).
     own_rates : law
         ``(F, q, y, yd, ydd, rate, second)``: first and second time derivative of the own rows.
+    flow : law, optional
+        ``(F, d, v, k)``: k = T(d)^{-1} v, the rate of the increment d while q0 [+] d moves with v;
+        for explicit steps of bodies without own rows.
+    convect : law, optional
+        ``(F, s, d, w)``: turn the components of the velocity w with the increment s d, s = 1 or -1,
+        so that those of a body that keeps spinning stay what they are; None: they do anyway.
+    carry : law, optional
+        ``(F, q0, d, w, D, v)``: for a body moved from q0 by a translation and then turned by a
+        rotation vector, body axes, both at d (6), with the velocity of the origin and the angular
+        velocity, body axes, at w (6): the increments D and velocities v that say the same.
     galerkin : bool
         Whether virtual displacements are taken as velocities are, Z = Y.
     linear : bool
@@ -88,6 +98,9 @@ class Formulation:
     tangent: Law
     maps: Law
     own_rates: Law
+    flow: Law | None = None
+    convect: Law | None = None
+    carry: Law | None = None
     galerkin: bool = True
     rigid: bool = True
     linear: bool = False

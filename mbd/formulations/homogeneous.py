@@ -52,6 +52,7 @@ from mbd.algebra.quaternions import (
     times_L,
 )
 from mbd.algebra.rotations import quaternion_from_matrix
+from mbd.algebra.so3 import quaternion_exp, quaternion_product
 from mbd.algebra.vec import (
     add_identity,
     dot,
@@ -144,6 +145,27 @@ def own_rates(F: Any, q: int, y: int, yd: int, ydd: int, rate: int, second: int)
 @jit
 def no_rates(F: Any, q: int, y: int, yd: int, ydd: int, rate: int, second: int) -> None:
     """No own rows."""
+
+
+@jit
+def flow(F: Any, d: int, v: int, k: int) -> None:
+    """Write the rates: coordinates of a vector space."""
+    for i in range(7):
+        F[k + i] = F[v + i]
+
+
+@jit
+def carry(F: Any, q0: int, d: int, w: int, D: int, v: int) -> None:
+    """Write the differences to r and to the unit quaternion p, and p' = p (0, Omega) / 2."""
+    p0, Omega = load4(F, q0 + 3), load3(F, w + 3)
+    p = quaternion_product(p0, quaternion_exp(load3(F, d + 3)))
+    s = 1.5 - 0.5 * dot4(p, p)  # the length is set, not accumulated
+    rate = quaternion_product(p, (0.0, Omega[0], Omega[1], Omega[2]))
+    store3(F, D, load3(F, d))
+    store3(F, v, load3(F, w))
+    for i in range(4):
+        F[D + 3 + i] = s * p[i] - p0[i]
+        F[v + 3 + i] = 0.5 * s * rate[i]
 
 
 @jit
@@ -356,6 +378,8 @@ def formulation(
         tangent=_tangent(inertia, force, reduced, row),
         maps=_maps(force),
         own_rates=own_rates if row else no_rates,
+        flow=None if row else flow,
+        carry=carry if row else None,
         galerkin=inertia == force == WORK,
         rigid=row,
     )

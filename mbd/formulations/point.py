@@ -87,6 +87,19 @@ def own_rates(F: Any, q: int, y: int, yd: int, ydd: int, rate: int, second: int)
     """No own rows."""
 
 
+@jit
+def flow(F: Any, d: int, v: int, k: int) -> None:
+    """Write the velocity."""
+    store3(F, k, load3(F, v))
+
+
+@jit
+def carry(F: Any, q0: int, d: int, w: int, D: int, v: int) -> None:
+    """Write the translation and the velocity."""
+    store3(F, D, load3(F, d))
+    store3(F, v, load3(F, w))
+
+
 POINT = Formulation(
     name="point",
     velocities=("x", "y", "z"),
@@ -105,5 +118,7 @@ POINT = Formulation(
     tangent=tangent,
     maps=maps,
     own_rates=own_rates,
+    flow=flow,
+    carry=carry,
     linear=True,
 )

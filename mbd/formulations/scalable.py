@@ -284,6 +284,18 @@ def maps(
             store3(F, DP + 12 + 3 * j, mat_vec(R, cross(turn, moved)))
 
 
+@jit
+def carry(F: Any, q0: int, d: int, w: int, D: int, v: int) -> None:
+    """Write the increments to scale one (set, not accumulated) and u = (velocity, 0, Omega)."""
+    A = load4(F, q0 + 3)
+    store3(F, D, load3(F, d))
+    F[D + 3] = 1.0 - dot4(A, A)
+    store3(F, D + 4, load3(F, d + 3))
+    store3(F, v, load3(F, w))
+    F[v + 3] = 0.0
+    store3(F, v + 4, load3(F, w + 3))
+
+
 @cache
 @remembered
 def Scalable(*, rigid: bool = True, velocities: str = "rates") -> Formulation:
@@ -328,6 +340,7 @@ def Scalable(*, rigid: bool = True, velocities: str = "rates") -> Formulation:
         tangent=_tangent(rigid),
         maps=maps,
         own_rates=own_rates if rigid else no_rates,
+        carry=carry if rigid else None,
         rigid=rigid,
     )
 

@@ -33,8 +33,14 @@ import numpy as np
 from mbd.algebra.jit import jit
 from mbd.algebra.memory import GX, ROTATION, TRANSLATION, W_G, W_K, W_M
 from mbd.algebra.rotations import quaternion_from_matrix
-from mbd.algebra.se3 import exp, tangent, tangent_blocks
-from mbd.algebra.so3 import quaternion_product
+from mbd.algebra.se3 import (
+    exp,
+    inverse_tangent,
+    inverse_tangent_blocks,
+    tangent,
+    tangent_blocks,
+)
+from mbd.algebra.so3 import quaternion_exp, quaternion_matrix, quaternion_product
 from mbd.algebra.vec import (
     add_identity,
     add_mat,
@@ -60,6 +66,8 @@ __all__ = [
     "SE3",
     "add_blocks",
     "body_forces",
+    "body_motion",
+    "body_rates",
     "move",
     "write_acceleration",
     "write_maps",
@@ -249,6 +257,41 @@ def add_tangent(
 
 
 @jit
+def body_rates(u: Any, theta: Any, U: Any, Omega: Any) -> Any:
+    """Return T^-1(u, theta) (U, Omega)."""
+    T, C = inverse_tangent_blocks(u, theta)
+    return plus(mat_vec(T, U), mat_vec(C, Omega)), mat_vec(T, Omega)
+
+
+@jit
+def body_motion(F: Any, q0: int, d: int, w: int) -> Any:
+    """Return (u, theta) and (U, Omega) of what `carry` is given."""
+    theta = load3(F, d + 3)
+    p = (F[q0 + 3], F[q0 + 4], F[q0 + 5], F[q0 + 6])
+    turned = quaternion_matrix(quaternion_product(p, quaternion_exp(theta)))
+    x = vec_mat(load3(F, d), quaternion_matrix(p))
+    return vec_mat(x, inverse_tangent(theta)), theta, vec_mat(load3(F, w), turned), load3(F, w + 3)
+
+
+@jit
+def flow(F: Any, d: int, v: int, k: int) -> None:
+    """Write T^-1 (U, Omega)."""
+    u, theta = body_rates(load3(F, d), load3(F, d + 3), load3(F, v), load3(F, v + 3))
+    store3(F, k, u)
+    store3(F, k + 3, theta)
+
+
+@jit
+def carry(F: Any, q0: int, d: int, w: int, D: int, v: int) -> None:
+    """Write the logarithm of the motion and (U, Omega)."""
+    u, theta, U, Omega = body_motion(F, q0, d, w)
+    store3(F, D, u)
+    store3(F, D + 3, theta)
+    store3(F, v, U)
+    store3(F, v + 3, Omega)
+
+
+@jit
 def maps(
     F: Any, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int, rate: int, PV: int
 ) -> None:
@@ -274,4 +317,6 @@ SE3 = Formulation(
     tangent=add_tangent,
     maps=maps,
     own_rates=own_rates,
+    flow=flow,
+    carry=carry,
 )

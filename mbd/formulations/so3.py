@@ -29,6 +29,7 @@ import numpy as np
 from mbd.algebra.jit import jit
 from mbd.algebra.memory import GX, ROTATION, TRANSLATION, W_G, W_K, W_M
 from mbd.algebra.rotations import quaternion_from_matrix
+from mbd.algebra.se3 import inverse_tangent
 from mbd.algebra.so3 import (
     quaternion_exp,
     quaternion_matrix,
@@ -224,6 +225,34 @@ def maps(
 
 
 @jit
+def flow(F: Any, d: int, v: int, k: int) -> None:
+    """Write the velocity and T^-1 omega."""
+    theta = load3(F, d + 3)
+    back = inverse_tangent((-theta[0], -theta[1], -theta[2]))
+    store3(F, k, load3(F, v))
+    store3(F, k + 3, mat_vec(back, load3(F, v + 3)))
+
+
+@jit
+def convect(F: Any, s: float, d: int, w: int) -> None:
+    """Turn the angular part of w by s theta."""
+    turn = quaternion_matrix(quaternion_exp(times(s, load3(F, d + 3))))
+    store3(F, w + 3, mat_vec(turn, load3(F, w + 3)))
+
+
+@jit
+def carry(F: Any, q0: int, d: int, w: int, D: int, v: int) -> None:
+    """Write the translation and R_0 theta; the velocity and R Omega."""
+    theta = load3(F, d + 3)
+    p = (F[q0 + 3], F[q0 + 4], F[q0 + 5], F[q0 + 6])
+    turned = quaternion_product(p, quaternion_exp(theta))
+    store3(F, D, load3(F, d))
+    store3(F, D + 3, mat_vec(quaternion_matrix(p), theta))
+    store3(F, v, load3(F, w))
+    store3(F, v + 3, mat_vec(quaternion_matrix(turned), load3(F, w + 3)))
+
+
+@jit
 def own_rates(F: Any, q: int, y: int, yd: int, ydd: int, rate: int, second: int) -> None:
     """No own rows."""
 
@@ -246,4 +275,7 @@ SO3 = Formulation(
     tangent=add_tangent,
     maps=maps,
     own_rates=own_rates,
+    flow=flow,
+    convect=convect,
+    carry=carry,
 )

@@ -236,3 +236,7 @@ def _families(
         stages.add(m.TANGENT, kernels.tangent, at)
         stages.add(m.RATES, kernels.rates, at)
     stages.kernels[m.RATES] += interactions
+    for stage in (m.FLOW, m.CONVECT):
+        places = stages.kernels[m.PLACE]
+        memory.I[stage] = memory.table([x for _, at in places for x in (0, at)])
+        memory.I[stage + 1] = len(places)

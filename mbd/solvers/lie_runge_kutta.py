@@ -1,4 +1,4 @@
-r"""Floor 4. The explicit Lie-group Runge-Kutta method: what it is for and what it refuses."""
+r"""Floor 4. The explicit Lie-group Runge-Kutta methods: what they are for and what they refuse."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from mbd.algebra import memory as m
+from mbd.formulations.families import family
 
 if TYPE_CHECKING:
+    from mbd.formulations.formulation import Formulation
     from mbd.model.model import Model
 
 __all__ = ["LieRungeKutta4"]
 
-_EXPONENTIAL = ("so3", "se3", "unified", "point")  # q [+] d is a flow of constant velocity
+_SCHEMES = ("motion_vector", "commutator_free", "quaternion")
 
 
 @dataclass(frozen=True)
@@ -24,10 +26,23 @@ class LieRungeKutta4:
     Four evaluations a step, no iteration; bodies may be coupled by springs and loaded. Rotations
     stay rotations to round-off. The step must resolve the highest frequency, omega h < 2.8.
 
+    Parameters
+    ----------
+    scheme : {"motion_vector", "commutator_free", "quaternion"}
+        "motion_vector": velocities and the incremental motion vector are advanced together, this
+        one with :math:`\dot q = T^{-1}(q) v`, then :math:`H_{n+1} = H_n \exp(\Delta q)` [1]_; for
+        ``so3``, ``se3``, ``unified``, mass points, and whatever is free on linear coordinates.
+        "commutator_free": products of exponentials, no tangent operator [3]_; for the same bodies.
+        "quaternion": the body is moved by its unit quaternion and angular velocity in body axes
+        [2]_, and the formulation gives the accelerations; for every formulation of the library
+        whose body is rigid. Own rows (the norm of Euler parameters, orthonormal directors) hold by
+        construction.
+
     References
     ----------
-    .. [1] Celledoni, Marthinsen and Owren, "Commutator-free Lie group methods", 2003. Holzinger,
-       Schöberl and Gerstmayr, 2020, section 5, use tangent operators to the same order.
+    .. [1] Holzinger, Schöberl and Gerstmayr, Multibody System Dynamics 48, 2020, section 5.
+    .. [2] Terze, Müller and Zlatar, Multibody System Dynamics 38, 2016.
+    .. [3] Celledoni, Marthinsen and Owren, "Commutator-free Lie group methods", 2003.
 
     Examples
     --------
@@ -40,28 +55,65 @@ class LieRungeKutta4:
     >>> solution = mbd.simulate(system, 1.0, 1e-2, method=mbd.LieRungeKutta4())
     """
 
+    scheme: str = "motion_vector"
     linear_solver: ClassVar[str] = "fronts"
     max_iterations: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        """Check the scheme."""
+        if self.scheme not in _SCHEMES:
+            raise ValueError(
+                f"LieRungeKutta4: scheme must be one of {', '.join(_SCHEMES)}, got {self.scheme!r}"
+            )
 
     @property
     def kernel(self) -> Any:
         """The compiled loop over steps."""
-        from mbd.solvers.runge_kutta import explicit
+        if self.scheme == "quaternion":
+            from mbd.solvers.quaternion_steps import quaternion
 
-        return explicit
+            return quaternion
+        from mbd.solvers import runge_kutta
+
+        return getattr(runge_kutta, self.scheme)
 
     def prepare(self, model: Model, I: np.ndarray, F: np.ndarray) -> None:
         """Write the parameters of the method; refuse what it cannot move."""
         del F
-        for body in model.system.bodies.values():
-            if body.formulation.name not in _EXPONENTIAL:
+        bodies = model.system.bodies
+        for body in bodies.values():
+            self._check(body.name, body.formulation)
+        for name, rows in model.numbering.owners.items():
+            if rows.stop > rows.start and name not in bodies:
+                n = model.n_lam - sum(b.formulation.n_own for b in bodies.values())
                 raise ValueError(
-                    f"LieRungeKutta4: {body.name!r} is carried by {body.formulation.name!r}; the "
-                    f"method needs one of {', '.join(_EXPONENTIAL)}, or use GeneralizedAlpha"
+                    f"LieRungeKutta4: the method is explicit and cannot keep {n} constraint rows, "
+                    f"the first is {model.numbering.lam_labels[rows.start]!r}; use GeneralizedAlpha"
                 )
-        if model.n_lam:
-            raise ValueError(
-                f"LieRungeKutta4: the method is explicit and cannot keep {model.n_lam} constraint "
-                f"rows, the first is {model.numbering.lam_labels[0]!r}; use GeneralizedAlpha"
-            )
+        I[m.CONVECT + 1] = 0
+        for s, law in enumerate(dict.fromkeys(b.formulation for b in bodies.values())):
+            kernels = family(law)
+            kernel = kernels.carry if self.scheme == "quaternion" else kernels.flow
+            I[I[m.FLOW] + 2 * s] = kernel.address
+            if kernels.convect is not None and self.scheme == "motion_vector":
+                to = I[m.CONVECT] + 2 * I[m.CONVECT + 1]
+                I[to : to + 2] = kernels.convect.address, I[I[m.FLOW] + 2 * s + 1]
+                I[m.CONVECT + 1] += 1
         I[m.MAX_ITER] = self.max_iterations
+
+    def _check(self, name: str, law: Formulation) -> None:
+        """Refuse a formulation that the scheme cannot move."""
+        said = f"LieRungeKutta4: {name!r} is carried by {law.name!r}"
+        if self.scheme == "quaternion":
+            if law.carry is None:
+                raise ValueError(
+                    f"{said}, which does not say how a unit quaternion moves it (a body that "
+                    "changes its scale has no such motion); use GeneralizedAlpha"
+                )
+        elif law.flow is None:
+            way_out = "" if law.carry is None else "scheme='quaternion', or "
+            raise ValueError(
+                f"{said}, whose coordinates are no group with a tangent operator; the scheme "
+                f"{self.scheme!r} needs one of so3, se3, unified, point; use {way_out}"
+                "GeneralizedAlpha"
+            )

@@ -1,26 +1,44 @@
-r"""Floor 4. The compiled loop of the explicit Lie-group Runge-Kutta method of order four.
+r"""Floor 4. Compiled loops of explicit Runge-Kutta methods of order four on Lie groups.
 
-With :math:`\dot q = v` along the manifold and :math:`M\dot v = f`, :math:`k_i = h v_i`,
-:math:`l_i = h\dot v(q_i, v_i)`, :math:`v_i = v_n + (0, \tfrac12 l_1, \tfrac12 l_2, l_3)`,
+Along the manifold the increment d of :math:`q_n \boxplus d` grows with :math:`T(d)^{-1}v`, and
+:math:`\dot v = f(q, v, t)` comes from the equations of motion. `motion_vector` advances both
+together [1]_ [2]_,
 
 .. math::
-   q_2 &= q_n \boxplus \tfrac12 k_1, \quad q_3 = q_n \boxplus \tfrac12 k_2, \quad
-   q_4 = q_2 \boxplus (k_3 - \tfrac12 k_1), \\
-   q_{n+1} &= q_n \boxplus \tfrac1{12}(3k_1 + 2k_2 + 2k_3 - k_4)
-              \boxplus \tfrac1{12}(-k_1 + 2k_2 + 2k_3 + 3k_4), \\
-   v_{n+1} &= v_n + \tfrac16(l_1 + 2l_2 + 2l_3 + l_4) .
+   K_1 &= h\,v_n, & k_1 &= h f(q_n, v_n, t_n), \\
+   K_2 &= h\,T^{-1}(\tfrac12K_1)(v_n + \tfrac12k_1), &
+   k_2 &= h f(q_n\boxplus\tfrac12K_1, v_n + \tfrac12k_1, t_n + \tfrac12h), \\
+   K_3 &= h\,T^{-1}(\tfrac12K_2)(v_n + \tfrac12k_2), &
+   k_3 &= h f(q_n\boxplus\tfrac12K_2, v_n + \tfrac12k_2, t_n + \tfrac12h), \\
+   K_4 &= h\,T^{-1}(K_3)(v_n + k_3), & k_4 &= h f(q_n\boxplus K_3, v_n + k_3, t_n + h), \\
+   q_{n+1} &= q_n \boxplus \tfrac16(K_1 + 2K_2 + 2K_3 + K_4), &
+   v_{n+1} &= v_n + \tfrac16(k_1 + 2k_2 + 2k_3 + k_4) .
 
-The last acceleration of a step is the first of the next one: four evaluations a step. No tangent
-operator is needed, so that one loop serves every group.
+Where velocities have inertial components (``so3``), the sum :math:`v_n + k` is one of components
+that turn with the increment, so that all groups advance what the body itself feels.
+(The print of [2]_ has f at :math:`q_n` in all stages, which is the same for its body without load,
+and forgets h in the K.) `commutator_free` composes exponentials instead [3]_, with
+:math:`K_i = h v_i`,
+
+.. math::
+   q_2 &= q_n \boxplus \tfrac12 K_1, \quad q_3 = q_n \boxplus \tfrac12 K_2, \quad
+   q_4 = q_2 \boxplus (K_3 - \tfrac12 K_1), \\
+   q_{n+1} &= q_n \boxplus \tfrac1{12}(3K_1 + 2K_2 + 2K_3 - K_4)
+              \boxplus \tfrac1{12}(-K_1 + 2K_2 + 2K_3 + 3K_4) .
+
+The last acceleration of a step is the first of the next one: four evaluations a step.
 
 References
 ----------
-.. [1] Celledoni, Marthinsen and Owren, "Commutator-free Lie group methods", 2003.
+.. [1] Munthe-Kaas, "High order Runge-Kutta methods on manifolds", 1999.
+.. [2] Holzinger, Schöberl and Gerstmayr, Multibody System Dynamics 48, 2020, Eqs. (117)-(125).
+.. [3] Celledoni, Marthinsen and Owren, "Commutator-free Lie group methods", 2003.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from mbd.algebra import memory as m
@@ -28,19 +46,17 @@ from mbd.algebra.jit import call, jit, kernel
 from mbd.model.kernels import evaluate, linearise, stage
 from mbd.solvers.advance import CONVERGED, FAILED, record
 
-__all__ = ["explicit"]
+__all__ = ["commutator_free", "loop", "motion_vector", "solve", "start_from"]
 
-A, AN, AP, AL, D, H, N_Q, N_U, Q, QN, T, V, VN, X, YDD = (
-    m.A, m.AN, m.AP, m.AL, m.D, m.H, m.N_Q, m.N_U, m.Q, m.QN, m.T, m.V, m.VN, m.X, m.YDD,
+A, AL, AN, AP, D, H, N_Q, N_U, Q, QN, T, V, VN, X, YDD = (
+    m.A, m.AL, m.AN, m.AP, m.D, m.H, m.N_Q, m.N_U, m.Q, m.QN, m.T, m.V, m.VN, m.X, m.YDD,
 )  # fmt: skip
 
 
+# --- what all schemes share -----------------------------------------------------------------------
 @jit
-def _accelerate(I: Any, F: Any) -> bool:
-    """Write the accelerations at q = q_0 [+] d, v; return whether they are numbers."""
-    for i in range(I[N_U]):
-        F[I[A] + i] = 0.0
-    evaluate(I, F)
+def solve(I: Any, F: Any) -> bool:
+    """Write accelerations and multipliers from the residual in X; return whether they are good."""
     linearise(I, F)
     I[m.SMALL_PIVOTS] = 0
     call(I[m.LINEAR], I, F, 1)
@@ -52,6 +68,130 @@ def _accelerate(I: Any, F: Any) -> bool:
 
 
 @jit
+def _accelerate(I: Any, F: Any) -> bool:
+    """Write the accelerations at q = q_0 [+] d, v; return whether they are numbers."""
+    for i in range(I[N_U]):
+        F[I[A] + i] = 0.0
+    evaluate(I, F)
+    return solve(I, F)
+
+
+@jit
+def start_from(I: Any, F: Any, q: int) -> None:
+    """Count increments from the coordinates at F[q] on."""
+    for i in range(I[N_Q]):
+        F[I[QN] + i] = F[q + i]
+    for i in range(I[N_U]):
+        F[I[D] + i] = 0.0
+
+
+def loop(begin: Callable[..., Any], step: Callable[..., Any], back: Callable[..., Any]) -> Any:
+    """Return the kernel that takes steps of a scheme; ``back`` undoes one that failed."""
+
+    @kernel
+    def explicit(I: Any, F: Any, k: int) -> None:
+        """Take I[N_STEPS] steps of F[H]; k = 1 leaves the state of a failed step as it is."""
+        F[m.W_M] = 1.0
+        F[m.W_G] = 0.0
+        F[m.W_K] = 0.0
+        F[m.SCALE_R] = 1.0
+        I[m.HAVE_FACTOR] = 0
+        I[m.STATUS] = CONVERGED
+        I[m.STEPS_DONE] = 0
+        start = F[T]
+        begin(I, F)
+        for i in range(I[m.N_STEPS]):
+            t = start + i * F[H]
+            if not step(I, F, t):
+                I[m.STATUS] = FAILED
+                if k == 0:
+                    back(I, F)
+                F[T] = t
+                return
+            F[T] = start + (i + 1) * F[H]
+            stage(I, F, m.ACCEPT)
+            I[m.STEPS_DONE] = i + 1
+            I[m.N_PREDICTED] += 1
+            if I[m.RECORD_EVERY] and I[m.N_PREDICTED] % I[m.RECORD_EVERY] == 0:
+                record(I, F)
+
+    return explicit
+
+
+# --- motion vector --------------------------------------------------------------------------------
+@jit
+def _begin(I: Any, F: Any) -> None:
+    """Nothing is carried from step to step but q, v and the acceleration."""
+
+
+@jit
+def _back(I: Any, F: Any) -> None:
+    """Return to the start of the step."""
+    for i in range(I[N_Q]):
+        F[I[Q] + i] = F[I[QN] + i]
+    for i in range(I[N_U]):
+        F[I[V] + i] = F[I[VN] + i]
+
+
+@jit
+def _slope(I: Any, F: Any, weight: float, ahead: float) -> None:
+    """Add weight times K_i, k_i to the sums, and go `ahead` along them from q_n, v_n."""
+    stage(I, F, m.FLOW)
+    F[m.WAY] = -1.0
+    stage(I, F, m.CONVECT)
+    h = F[H]
+    for i in range(I[N_U]):
+        K, k = h * F[I[X] + i], h * F[I[A] + i]
+        F[I[AN] + i] += weight * K
+        F[I[AL] + i] += weight * k
+        F[I[D] + i] = ahead * K
+        F[I[V] + i] = F[I[VN] + i] + ahead * k
+    F[m.WAY] = 1.0
+    stage(I, F, m.CONVECT)
+
+
+@jit
+def _motion_step(I: Any, F: Any, t: float) -> bool:
+    """Take one step from t; A holds the acceleration at its start, and then at its end."""
+    h = F[H]
+    start_from(I, F, I[Q])
+    for i in range(I[N_U]):
+        F[I[VN] + i] = F[I[V] + i]
+        F[I[AN] + i] = 0.0
+        F[I[AL] + i] = 0.0
+    _slope(I, F, 1 / 6, 0.5)
+    F[T] = t + 0.5 * h
+    if not _accelerate(I, F):
+        return False
+    _slope(I, F, 2 / 6, 0.5)
+    if not _accelerate(I, F):
+        return False
+    _slope(I, F, 2 / 6, 1.0)
+    F[T] = t + h
+    if not _accelerate(I, F):
+        return False
+    _slope(I, F, 1 / 6, 0.0)
+    for i in range(I[N_U]):
+        F[I[D] + i] = F[I[AN] + i]
+        F[I[V] + i] = F[I[VN] + i] + F[I[AL] + i]
+    stage(I, F, m.CONVECT)
+    good = _accelerate(I, F)
+    for i in range(I[N_U]):
+        F[I[AL] + i] = F[I[A] + i]
+    return good
+
+
+# --- commutator free ------------------------------------------------------------------------------
+@jit
+def _back_home(I: Any, F: Any) -> None:
+    """Return to the start of the step."""
+    for i in range(I[N_Q]):
+        F[I[Q] + i] = F[I[YDD] + i]
+    for i in range(I[N_U]):
+        F[I[V] + i] = F[I[VN] + i]
+
+
+@jit
 def _go_on(I: Any, F: Any) -> None:
     """Begin the next increment where this one ends."""
     stage(I, F, m.PLACE)
@@ -60,8 +200,8 @@ def _go_on(I: Any, F: Any) -> None:
 
 
 @jit
-def _stage(I: Any, F: Any, weight: float, first: float, last: float) -> None:
-    """Add k_i, l_i of the present V, A to both increments and to the change of velocity."""
+def _velocity(I: Any, F: Any, weight: float, first: float, last: float) -> None:
+    """Add K_i, k_i of the present V, A to both increments and to the change of velocity."""
     h = F[H]
     for i in range(I[N_U]):
         F[I[AN] + i] += first * h * F[I[V] + i]
@@ -70,31 +210,31 @@ def _stage(I: Any, F: Any, weight: float, first: float, last: float) -> None:
 
 
 @jit
-def _step(I: Any, F: Any, t: float) -> bool:
+def _composed_step(I: Any, F: Any, t: float) -> bool:
     """Take one step from t; A holds the acceleration at its start, and then at its end."""
     h = F[H]
+    start_from(I, F, I[Q])
     for i in range(I[N_Q]):
-        F[I[QN] + i] = F[I[Q] + i]
         F[I[YDD] + i] = F[I[Q] + i]  # faces need no accelerations here: room for q_n
     for i in range(I[N_U]):
         F[I[VN] + i] = F[I[V] + i]
         F[I[AN] + i] = 0.0
         F[I[AP] + i] = 0.0
         F[I[AL] + i] = 0.0
-    _stage(I, F, 1 / 6, 3 / 12, -1 / 12)
+    _velocity(I, F, 1 / 6, 3 / 12, -1 / 12)
     for i in range(I[N_U]):
         F[I[D] + i] = 0.5 * h * F[I[VN] + i]
         F[I[V] + i] = F[I[VN] + i] + 0.5 * h * F[I[A] + i]
     F[T] = t + 0.5 * h
     if not _accelerate(I, F):
         return False
-    _stage(I, F, 2 / 6, 2 / 12, 2 / 12)
+    _velocity(I, F, 2 / 6, 2 / 12, 2 / 12)
     for i in range(I[N_U]):
         F[I[D] + i] = 0.5 * h * F[I[V] + i]
         F[I[V] + i] = F[I[VN] + i] + 0.5 * h * F[I[A] + i]
     if not _accelerate(I, F):
         return False
-    _stage(I, F, 2 / 6, 2 / 12, 2 / 12)
+    _velocity(I, F, 2 / 6, 2 / 12, 2 / 12)
     for i in range(I[N_U]):
         F[I[D] + i] = 0.5 * h * F[I[VN] + i]
     _go_on(I, F)
@@ -104,7 +244,7 @@ def _step(I: Any, F: Any, t: float) -> bool:
     F[T] = t + h
     if not _accelerate(I, F):
         return False
-    _stage(I, F, 1 / 6, -1 / 12, 3 / 12)
+    _velocity(I, F, 1 / 6, -1 / 12, 3 / 12)
     for i in range(I[N_Q]):
         F[I[QN] + i] = F[I[YDD] + i]
     for i in range(I[N_U]):
@@ -119,31 +259,5 @@ def _step(I: Any, F: Any, t: float) -> bool:
     return good
 
 
-@kernel
-def explicit(I: Any, F: Any, k: int) -> None:
-    """Take I[N_STEPS] steps of F[H]; k = 1 leaves the state of a failed step for inspection."""
-    F[m.W_M] = 1.0
-    F[m.W_G] = 0.0
-    F[m.W_K] = 0.0
-    F[m.SCALE_R] = 1.0
-    I[m.HAVE_FACTOR] = 0
-    I[m.STATUS] = CONVERGED
-    I[m.STEPS_DONE] = 0
-    start = F[T]
-    for step in range(I[m.N_STEPS]):
-        t = start + step * F[H]
-        if not _step(I, F, t):
-            I[m.STATUS] = FAILED
-            if k == 0:
-                for i in range(I[N_Q]):
-                    F[I[Q] + i] = F[I[YDD] + i]
-                for i in range(I[N_U]):
-                    F[I[V] + i] = F[I[VN] + i]
-            F[T] = t
-            return
-        F[T] = start + (step + 1) * F[H]
-        stage(I, F, m.ACCEPT)
-        I[m.STEPS_DONE] = step + 1
-        I[m.N_PREDICTED] += 1
-        if I[m.RECORD_EVERY] and I[m.N_PREDICTED] % I[m.RECORD_EVERY] == 0:
-            record(I, F)
+motion_vector = loop(_begin, _motion_step, _back)
+commutator_free = loop(_begin, _composed_step, _back_home)

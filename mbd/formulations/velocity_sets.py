@@ -1,0 +1,133 @@
+r"""Floor 1. Six velocities of body points along six directions: the sets and their matrices.
+
+With points :math:`y_i` and directions :math:`b_i` in body axes and :math:`V = (U, \Omega)`,
+
+.. math:: w = DV, \qquad D_i = [\,b_i^T,\; (y_i\times b_i)^T\,], \qquad
+   \bar M = D^{-T}MD^{-1}, \qquad \bar N(y) = [\,I,\; \tilde y^T\,]\,D^{-1}, \qquad
+   \bar\Gamma w = D^{-T}\Psi MD^{-1}w .
+
+Equations are those of Holzinger, Schöberl and Gerstmayr, Multibody System Dynamics 48, 2020.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from mbd.algebra.rotations import tilde
+
+__all__ = [
+    "hexahedral",
+    "inverse",
+    "mass_matrix",
+    "projection",
+    "quadratic_velocity_matrix",
+    "six",
+    "tetrahedral",
+    "velocity_interpolation",
+]
+
+_WORST = 1e6  # largest condition number of D that is accepted
+
+
+def hexahedral(alpha: float = 1 / math.sqrt(2), length: Any = 1.0) -> tuple[np.ndarray, np.ndarray]:
+    r"""Return points [m] and directions, (6, 3) each, of the hexahedral set.
+
+    ``length`` is one or three half edges l1, l2, l3 [m]. Signs are those of Eq. (70): det D =
+    -8 alpha^6 l1 l2 l3, and D is orthogonal for alpha = 1/sqrt(2) and lengths 1 m.
+    """
+    l1, l2, l3 = np.broadcast_to(np.asarray(length, float), 3)
+    both = np.array([1.0, -1.0])
+    b, y = np.zeros((6, 3)), np.zeros((6, 3))
+    for k, (along, at, size) in enumerate(((0, 1, l2), (1, 2, l3), (2, 0, l1))):
+        b[2 * k : 2 * k + 2, along] = alpha * both
+        y[2 * k : 2 * k + 2, at] = -size * both
+    return y, b
+
+
+def tetrahedral(
+    alpha: float = 1 / math.sqrt(2), length: float = 1.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return points [m] and directions, (6, 3) each, of the tetrahedral set, Eqs. (74)-(79).
+
+    Middles and directions of the edges of the tetrahedron of the origin and ``length`` [m] on the
+    three axes: det D = alpha^6 length^3.
+    """
+    corners = np.vstack([np.zeros(3), length * np.eye(3)])
+    edges = ((0, 1), (0, 2), (0, 3), (1, 2), (2, 3), (3, 1))
+    y = np.array([0.5 * (corners[i] + corners[j]) for i, j in edges])
+    b = np.array([alpha * (corners[j] - corners[i]) / length for i, j in edges])
+    return y, b
+
+
+def projection(points: Any, directions: Any) -> np.ndarray:
+    """Return D (6, 6), rows [b_i, y_i x b_i], Eq. (68); points [m], directions [-]."""
+    y, b = np.asarray(points, float), np.asarray(directions, float)
+    return np.hstack([b, np.cross(y, b)])
+
+
+def inverse(points: Any, directions: Any) -> np.ndarray:
+    """Return D^-1 (6, 6); a set that cannot carry a body is refused with its condition number.
+
+    The condition number is that of D for unit directions and lengths in units of the farthest
+    point, so that it does not depend on the size of the body.
+    """
+    y, b = six("points", points, "m"), six("directions", directions, "-")
+    sizes = np.linalg.norm(b, axis=1)
+    far = np.linalg.norm(y, axis=1).max()
+    D = projection(y / (far or 1.0), b / np.where(sizes > 0, sizes, 1.0)[:, None])
+    condition = float(np.linalg.cond(D))
+    if not condition < _WORST:
+        raise ValueError(
+            "Unified: six velocities must determine the motion of the body, got D with condition "
+            f"number {condition:.3g} (largest accepted {_WORST:.0e}, lengths in units of the "
+            "farthest point); move points or turn directions so that no motion of the body leaves "
+            "all six at rest"
+        )
+    return np.linalg.inv(projection(y, b))
+
+
+def six(what: str, value: Any, unit: str) -> np.ndarray:
+    """Return a finite (6, 3) array."""
+    try:
+        x = np.array(value, float)
+    except (TypeError, ValueError):
+        raise TypeError(f"Unified: {what} must be 6x3 numbers [{unit}], got {value!r}") from None
+    if x.shape != (6, 3) or not np.all(np.isfinite(x)):
+        got = f"shape {x.shape}" if x.shape != (6, 3) else x.tolist()
+        raise ValueError(f"Unified: {what} must be 6x3 finite numbers [{unit}], got {got}")
+    return x
+
+
+def mass_matrix(M: Any, D: Any) -> np.ndarray:
+    """Return D^-T M D^-1 (6, 6) [kg] of the mass matrix M of ``se3``, Eq. (86)."""
+    E = np.linalg.inv(np.asarray(D, float))
+    return E.T @ np.asarray(M, float) @ E
+
+
+def velocity_interpolation(y: Any, D: Any) -> np.ndarray:
+    """Return N = [I, tilde(y)^T] D^-1 (3, 6), body components, at the body point y [m], Eq. (83).
+
+    The velocity at y is N w; a force f at y, body components, gives the generalized force N^T f.
+    """
+    return np.hstack([np.eye(3), tilde(np.asarray(y, float)).T]) @ np.linalg.inv(
+        np.asarray(D, float)
+    )
+
+
+def quadratic_velocity_matrix(w: Any, M: Any, D: Any) -> np.ndarray:
+    r"""Return Gamma (6, 6) [kg/s] with :math:`\bar M\dot w + \bar\Gamma w = \bar Q`, Eq. (97).
+
+    Psi has :math:`\tilde\Omega` in both diagonal blocks; with an eccentric centre of mass
+    :math:`\tilde U` stands below the diagonal, which has no effect if M is block diagonal.
+    """
+    E = np.linalg.inv(np.asarray(D, float))
+    V = E @ np.asarray(w, float)
+    U, Omega = tilde(V[:3]), tilde(V[3:])
+    psi = np.block([[Omega, np.zeros((3, 3))], [U, Omega]])
+    M = np.asarray(M, float)
+    if not np.any(M[:3, 3:]):
+        psi[3:, :3] = 0.0
+    return E.T @ psi @ M @ E
