@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         Universal,
     )
     from mbd.parts.nonholonomic import NonTwisting
+    from mbd.parts.scaling import ScalingForce
     from mbd.parts.shapes import Box, Capsule, Cylinder, Mesh, Sphere
     from mbd.results.compare import compare
     from mbd.results.equilibrium import equilibrium
@@ -76,6 +77,7 @@ __all__ = [
     "RigidBody",
     "RotationalSpring",
     "Scalable",
+    "ScalingForce",
     "SimulationError",
     "Solution",
     "Sphere",
@@ -123,6 +125,7 @@ _WHERE = {
     "parts.nonholonomic": ("NonTwisting",),
     "results.equilibrium": ("equilibrium",),
     "results.modes": ("modes",),
+    "parts.scaling": ("ScalingForce",),
     "results.solution": ("Solution",),
     "solvers.descent": ("EquilibriumError",),
     "solvers.energy_momentum": ("EnergyMomentum",),

@@ -11,10 +11,8 @@ With unit directors d, tangent vectors :math:`v\cdot d = 0` and :math:`\varphi =
 
 (the last one transports w_0 along the geodesic from d_0 to d). All arrays are (..., 3).
 
-References
-----------
-.. [1] Gebhardt and Romero, The rotating rigid body model based on a non-twisting frame, 2020:
-   Eqs. (4)-(11), (51), (69), (71).
+Source: Gebhardt and Romero, "The rotating rigid body model based on a non-twisting frame", Journal
+of Nonlinear Science 30, 2020: Eqs. (4)-(11), (51), (69), (71).
 """
 
 from __future__ import annotations

@@ -77,6 +77,8 @@ class Formulation:
         Whether virtual displacements are taken as velocities are, Z = Y.
     linear : bool
         Whether q is a vector on which the face depends linearly (then rows are quadratic in q).
+    scales : bool
+        Whether the length of the directors is a coordinate, held by a row or free.
     rigid : bool
         False if the body may change its scale: its directors are orthogonal, of one length.
     """
@@ -103,6 +105,7 @@ class Formulation:
     carry: Law | None = None
     galerkin: bool = True
     rigid: bool = True
+    scales: bool = False
     linear: bool = False
 
     @property

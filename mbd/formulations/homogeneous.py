@@ -355,10 +355,12 @@ def formulation(
     force: int = WORK,
     reduced: bool = False,
     row: bool = True,
+    scales: bool = False,
 ) -> Formulation:
     """Return a formulation on (r, p): how inertia and forces are tested, with the own row or free.
 
-    ``reduced`` takes the part along p out of the gyroscopic moment.
+    ``reduced`` takes the part along p out of the gyroscopic moment; ``scales`` says that p of any
+    length has a meaning.
     """
     return Formulation(
         name=name,
@@ -382,4 +384,5 @@ def formulation(
         carry=carry if row else None,
         galerkin=inertia == force == WORK,
         rigid=row,
+        scales=scales,
     )

@@ -321,7 +321,7 @@ def Scalable(*, rigid: bool = True, velocities: str = "rates") -> Formulation:
     words += [] if rigid else ["free"]
     name = "scalable" + (f" ({', '.join(words)})" if words else "")
     if velocities == "rates":
-        return formulation(name, row=rigid)
+        return formulation(name, row=rigid, scales=True)
     return Formulation(
         name=name,
         velocities=("x", "y", "z", "scale", "theta_1", "theta_2", "theta_3"),
@@ -342,6 +342,7 @@ def Scalable(*, rigid: bool = True, velocities: str = "rates") -> Formulation:
         own_rates=own_rates if rigid else no_rates,
         carry=carry if rigid else None,
         rigid=rigid,
+        scales=True,
     )
 
 

@@ -232,7 +232,7 @@ def _formulation(numbers: tuple[float, ...], name: str) -> Formulation:
 
 @remembered
 def Unified(
-    kind: str = "hexahedral",
+    kind: str | None = None,
     *,
     points: Any = None,
     directions: Any = None,
@@ -243,8 +243,8 @@ def Unified(
 
     Parameters
     ----------
-    kind : {"hexahedral", "tetrahedral"}
-        A set of the paper, if points and directions are not given.
+    kind : {"hexahedral", "tetrahedral"}, optional
+        A set of the paper; default "hexahedral" if points and directions are not given.
     points, directions : (6, 3) arrays [m], [-]
         A set of your own, body axes; directions need not have unit length.
     alpha : float [-]
@@ -277,6 +277,7 @@ def Unified(
     if (points is None) != (directions is None):
         raise ValueError("Unified: give points and directions together, 6x3 numbers each")
     if points is None:
+        kind = "hexahedral" if kind is None else kind
         sets = {"hexahedral": hexahedral, "tetrahedral": tetrahedral}
         if kind not in sets:
             raise ValueError(
@@ -288,6 +289,11 @@ def Unified(
         sizes = _size("length", 1.0 if length is None else length, "m", shapes)
         y, b = sets[kind](float(a[0]), sizes if len(sizes) == 3 else float(sizes[0]))
     else:
+        if kind is not None:
+            raise ValueError(
+                "Unified: give a kind of the paper, or points and directions of your own; got kind "
+                f"{kind!r} and points, leave out one of them"
+            )
         if alpha is not None or length is not None:
             raise ValueError(
                 "Unified: alpha and length belong to the sets of the paper; scale your own points "

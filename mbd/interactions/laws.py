@@ -1,6 +1,6 @@
 """Floor 1. Laws from a user: a Python or a numba function becomes an address in a table.
 
-Law of time: ``f(t) -> 3 numbers``. Law of a spring: ``f(u, rate, t) -> tension`` or
+Law of time: ``f(t) -> 3 numbers``, or one. Law of a spring: ``f(u, rate, t) -> tension`` or
 ``(tension, d/du, d/drate)``; with a tension alone the derivatives are taken by central differences.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from mbd.algebra.jit import external, is_compiled
 
-__all__ = ["Law", "spring_law", "time_law"]
+__all__ = ["Law", "number_law", "spring_law", "time_law"]
 
 _STEP = 6e-6  # relative, the cube root of round-off
 
@@ -69,6 +69,18 @@ def time_law(owner: str, function: Callable[[float], Any]) -> Law:
             "return a tuple (x, y, z)"
         )
     return _compiled(owner, evaluate) if is_compiled(function) else _python(owner, evaluate, 3)
+
+
+def number_law(owner: str, function: Callable[[float], float]) -> Law:
+    """Prepare ``function(t) -> number``."""
+
+    def evaluate(inputs: Any, outputs: Any) -> None:
+        outputs[0] = function(inputs[0])
+
+    value = function(0.0)
+    if not isinstance(value, int | float):
+        raise ValueError(f"{owner}: the law of time must return a number, got {value!r} at t = 0")
+    return _compiled(owner, evaluate) if is_compiled(function) else _python(owner, evaluate, 1)
 
 
 def spring_law(owner: str, function: Callable[[float, float, float], Any], u: float) -> Law:

@@ -84,6 +84,26 @@ FORMULATIONS = {f.name: f for f in instances(Formulation, "formulations").values
 MEASURES = {x.name: x for x in instances(Measure, "interactions").values()}
 KINDS = {x.name: x for x in instances(Kind, "interactions").values()}
 
+# forms of the formulations other than the default: every property that is not of the default alone
+OWN_POINTS = {
+    "points": [(0, -0.4, 0), (0, 0.4, 0.1), (0, 0, -0.4), (0.1, 0, 0.4), (-0.4, 0, 0), (0.4, 0, 0)],
+    "directions": np.repeat(np.eye(3), 2, 0) * [[1], [-1], [1], [-1], [1], [-2]],
+}  # fmt: skip
+FORMS = {
+    **{
+        f"euler {form} {force_map}": mbd.EulerParameters(form, force_map)
+        for form, force_map in (("full", "B1"), ("full", "H"), ("reduced", "B2"),
+                                ("reduced", "B1"), ("reduced", "H"), ("projected", None))
+    },
+    "scalable u": mbd.Scalable(velocities="u"),
+    "breathing rates": mbd.Scalable(rigid=False),
+    "breathing u": mbd.Scalable(rigid=False, velocities="u"),
+    "unified tetrahedral": mbd.Unified("tetrahedral"),
+    "unified own points": mbd.Unified(**OWN_POINTS),
+}  # fmt: skip
+#: what may be scaled
+SCALING = [mbd.Scalable(), FORMS["scalable u"], FORMS["breathing rates"], FORMS["breathing u"]]
+
 AT, TO, AXIS, SECOND = (0.2, -0.4, 0.3), (0.9, 0.5, -0.6), (0.48, 0.6, 0.64), (0.78, -0.624, 0.0)
 _AXES = Rotation.from_rotvec((0.3, -0.5, 0.7)).as_matrix()
 _SIX = (31.0, 23.0, 17.0, 11.0, 7.0, 13.0)
@@ -171,6 +191,12 @@ LOADS = {
     ("Moment", "law"): lambda b, s: mbd.Moment("part", b, _turning(s)),
 }
 
+# (class, variant): (body, motion) -> loads on the scale of a body that has one
+SCALINGS = {
+    ("ScalingForce", "constant"): lambda b, s: mbd.ScalingForce("part", b, 3.0),
+    ("ScalingForce", "law"): lambda b, s: mbd.ScalingForce("part", b, lambda t: 2.0 - 9 * t),
+}
+
 # (class, variant): (body, motion) -> rows on velocities that a body wears
 WORN = {
     ("NonTwisting", "even"): lambda b, s: mbd.NonTwisting("part", b),
@@ -247,6 +273,18 @@ def pair(first, second, motion=STILL, *, gravity=GRAVITY):
             )
         )  # fmt: skip
     return system, *made
+
+
+def _some(table, i, n):
+    """Return n keys of a table, other ones for each i."""
+    keys = list(table)
+    return [keys[(i * n + k) % len(keys)] for k in range(n)]
+
+
+# every form meets some joints and some forces, all of them meet all: a covering set, no product
+FORM_JOINTS = [(f, j) for i, f in enumerate(FORMS) for j in _some(JOINT_RECIPES, i, 3)]
+FORM_FORCES = [(f, p) for i, f in enumerate(FORMS) for p in _some(PAIR_FORCES, i, 2)]
+FORM_LOADS = [(f, p) for i, f in enumerate(FORMS) for p in _some(LOADS, i, 2)]
 
 
 def elsewhere(model, rng):

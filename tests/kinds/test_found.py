@@ -10,6 +10,8 @@ from recipes import (
     LOADS,
     MEASURES,
     PAIR_FORCES,
+    SCALING,
+    SCALINGS,
     STILL,
     WORN,
     pair,
@@ -30,7 +32,7 @@ def test_every_joint_has_a_recipe():
 
 
 def test_every_force_has_a_recipe():
-    known = {name for name, _ in [*PAIR_FORCES, *LOADS, *WORN]}
+    known = {name for name, _ in [*PAIR_FORCES, *LOADS, *SCALINGS, *WORN]}
     missing = sorted(set(FORCES) - known)
     assert not missing, f"forces without a recipe in tests/kinds/recipes.py: {missing}"
     assert known <= set(FORCES)
@@ -56,6 +58,9 @@ def test_every_interaction_kind_is_used_by_a_recipe():
         used |= {e.kind for e in make(one, two, STILL).elements()}
     for make in [*LOADS.values(), *WORN.values()]:
         _, one, _ = pair("so3", "so3")
+        used |= {e.kind for e in make(one, STILL).elements()}
+    for make in SCALINGS.values():
+        _, one, _ = pair(SCALING[0], "ground")
         used |= {e.kind for e in make(one, STILL).elements()}
     unused = [k.name for k in KINDS.values() if k not in used]
     assert not unused, f"kinds of interaction that no recipe uses: {unused}"
