@@ -129,7 +129,7 @@ def tangent(theta: Any) -> Any:
 
 @jit
 def inverse_tangent(theta: Any) -> Any:
-    """Return the inverse of T(theta) of SO(3), row by row; |theta| below 2 pi."""
+    """Return the inverse of T(theta) of SO(3), row by row; turns below 2 pi."""
     c, _ = inverse_coefficients(dot(theta, theta))
     return _operator(0.5, c, theta)
 
@@ -156,7 +156,7 @@ def exp(u: Any, theta: Any) -> Any:
 
 @jit
 def log(p: Any, x: Any) -> Any:
-    """Return (u, theta) of the unit quaternion p and the translation x [m]; |theta| <= pi."""
+    """Return (u, theta) of the unit quaternion p and the translation x [m]; turns up to pi."""
     s = math.sqrt(p[1] * p[1] + p[2] * p[2] + p[3] * p[3])
     sign = 1.0 if p[0] >= 0.0 else -1.0
     if s < 1e-7:  # atan(s / p0) / s
