@@ -53,7 +53,6 @@ FLOOR = 28  # smallest increment of the positions that counts, by kind
 ROW_RATE, ROW_TURN = 36, 37  # factor of rows on velocities; of their derivative by q
 RTOL, H_MAX, H_MIN, T_END, ERROR, H_LAST, CARRY = 38, 39, 40, 41, 42, 43, 44  # adaptive steps
 POSITION_TURN = 45  # that of rows of positions where they are met by their rates
-WAY = 47  # of explicit methods: 1 turns components along with an increment, -1 back
 ATOL = 48  # absolute tolerance, by kind
 SIZE = 56  # largest velocity so far, by kind
 F_HEADER = 64
