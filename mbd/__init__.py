@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from mbd.parts.shapes import Box, Capsule, Cylinder, Mesh, Sphere
     from mbd.results.compare import compare
     from mbd.results.equilibrium import equilibrium
+    from mbd.results.load import load
     from mbd.results.modes import modes
     from mbd.results.solution import Solution
     from mbd.solvers.descent import EquilibriumError
@@ -92,6 +93,7 @@ __all__ = [
     "compare",
     "consistent",
     "equilibrium",
+    "load",
     "modes",
     "read",
     "simulate",
@@ -124,6 +126,7 @@ _WHERE = {
     "results.compare": ("compare",),
     "parts.nonholonomic": ("NonTwisting",),
     "results.equilibrium": ("equilibrium",),
+    "results.load": ("load",),
     "results.modes": ("modes",),
     "parts.scaling": ("ScalingForce",),
     "results.solution": ("Solution",),

@@ -11,6 +11,7 @@ none here, nor have loads.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from mbd.model.system import System
     from mbd.results.solution import Solution
 
-__all__ = ["Energy", "Momentum", "conserves", "energy", "momentum"]
+__all__ = ["Energy", "Momentum", "angles", "conserves", "energy", "momentum"]
 
 
 @dataclass(frozen=True)
@@ -72,16 +73,28 @@ def energy(solution: Solution) -> Energy:
         h = solution.body(name)
         kinetic += 0.5 * np.einsum("nkc,kl,nlc->n", h.yd, weights(body), h.yd)
         potential -= body.mass * (h.at(body.center_of_mass).position @ system.gravity)
-    for part in system.forces.values():
-        for element in part.elements():
-            if element.kind.damped and not element.kind.n_rows and element.law is None:
-                k, _, u0 = element.numbers
-                u = _measure(element, solution)
-                potential += 0.5 * k * (u - u0) ** 2
+    for name, element in _springs(system):
+        k, _, u0 = element.numbers
+        u = _measure(name, element, solution)
+        potential += 0.5 * k * (u - u0) ** 2
     return Energy(kinetic, potential)
 
 
-def _measure(element: Any, solution: Solution) -> np.ndarray:
+def _springs(system: System) -> Iterator[tuple[str, Any]]:
+    """Yield the linear springs, each under a name of its own."""
+    for part in system.forces.values():
+        for i, element in enumerate(part.elements()):
+            if element.kind.damped and not element.kind.n_rows and element.law is None:
+                yield f"{part.name}.{i}", element
+
+
+def angles(solution: Solution) -> dict[str, np.ndarray]:
+    """Return the measures over time, (n,), of the springs that count turns."""
+    springs = _springs(solution.model.system)
+    return {name: _measure(name, e, solution) for name, e in springs if e.memory}
+
+
+def _measure(spring: str, element: Any, solution: Solution) -> np.ndarray:
     """Return the measure of a spring over time."""
     x = [solution.vector_of(a.body, a.weights) for a in element.attachments]
 
@@ -95,8 +108,10 @@ def _measure(element: Any, solution: Solution) -> np.ndarray:
         return dot(x[0], x[1] - x[2])
     if name == "twist":
         return 0.5 * (dot(x[0], x[3]) - dot(x[1], x[2]))
-    angle = np.unwrap(np.arctan2(dot(x[1], x[2]), dot(x[0], x[2])))
-    return angle + 2 * np.pi * np.round((element.memory[0] - angle[0]) / (2 * np.pi))
+    angle = np.arctan2(dot(x[1], x[2]), dot(x[0], x[2]))
+    start = solution.before.get(spring, element.memory[0])  # or the angle described
+    turns = np.round(np.diff(angle, prepend=start) / (-2 * np.pi)).cumsum()
+    return angle + 2 * np.pi * turns
 
 
 def momentum(solution: Solution) -> Momentum:

@@ -3,196 +3,26 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd.algebra.rotations import angular_velocity, quaternion_from_matrix
 from mbd.model.model import Model, State
+from mbd.results.by_name import BodyHistory, JointHistory, RowHistory
 from mbd.results.energy import Energy, Momentum, energy, momentum
-from mbd.results.histories import faces
 
 if TYPE_CHECKING:
-    from mbd.parts.bodies import Body
-    from mbd.parts.joints import Joint
+    import xarray as xr
+
     from mbd.results.animation.animation import Animation
+    from mbd.results.blocks import Before
 
-__all__ = ["BodyHistory", "JointHistory", "PointHistory", "Solution"]
+__all__ = ["Solution"]
 
-
-@dataclass(frozen=True)
-class PointHistory:
-    """A body-fixed point over time, inertial: position, velocity, acceleration [m, m/s, m/s^2]."""
-
-    position: np.ndarray
-    velocity: np.ndarray
-    acceleration: np.ndarray
-
-
-class BodyHistory:
-    """A body over time; (n, 3) arrays in inertial axes unless said otherwise."""
-
-    def __init__(self, body: Body, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> None:
-        self.body, self.q, self.v, self.a = body, q, v, a
-        self.y, self.yd, self.ydd = faces(body.formulation, q, v, a)
-
-    @property
-    def position(self) -> np.ndarray:
-        """Origin of the body frame [m]."""
-        return self.y[:, 0]
-
-    @property
-    def velocity(self) -> np.ndarray:
-        """Velocity of the origin [m/s]."""
-        return self.yd[:, 0]
-
-    @property
-    def acceleration(self) -> np.ndarray:
-        """Acceleration of the origin [m/s^2]."""
-        return self.ydd[:, 0]
-
-    def _axes(self, what: str) -> None:
-        if not self.body.formulation.axes:
-            raise AttributeError(f"{self.body.name!r} is a point, it has no {what}")
-
-    @property
-    def rotation(self) -> np.ndarray:
-        """Rotation matrices (n, 3, 3), body to inertial."""
-        self._axes("rotation")
-        directors = np.swapaxes(self.y[:, 1:], 1, 2)
-        return directors if self.body.formulation.rigid else directors / self.scale[:, None, None]
-
-    @property
-    def scale(self) -> np.ndarray:
-        """Length of the directors (n,): one, but of a body that breathes."""
-        self._axes("scale")
-        if self.body.formulation.rigid:
-            return np.ones(len(self.y))
-        return np.asarray(np.linalg.norm(self.y[:, 1:], axis=2).mean(1))
-
-    @property
-    def quaternion(self) -> np.ndarray:
-        """Unit quaternions (n, 4), scalar first, body to inertial, without jumps of sign."""
-        p = quaternion_from_matrix(self.rotation)
-        flips = np.where(np.einsum("ij,ij->i", p[1:], p[:-1]) < 0, -1.0, 1.0)
-        p[1:] *= np.cumprod(flips)[:, None]
-        return p
-
-    @property
-    def angular_velocity(self) -> np.ndarray:
-        """Angular velocity [rad/s], inertial axes."""
-        self._axes("angular velocity")
-        omega = angular_velocity(self.y[:, 1:], self.yd[:, 1:])
-        return omega if self.body.formulation.rigid else omega / self.scale[:, None] ** 2
-
-    @property
-    def angular_velocity_body(self) -> np.ndarray:
-        """Angular velocity [rad/s], body axes."""
-        return np.einsum("nij,ni->nj", self.rotation, self.angular_velocity)
-
-    @property
-    def angular_acceleration(self) -> np.ndarray:
-        """Angular acceleration [rad/s^2], inertial axes."""
-        self._axes("angular acceleration")
-        alpha = angular_velocity(self.y[:, 1:], self.ydd[:, 1:])
-        if self.body.formulation.rigid:
-            return alpha
-        # d = s R e: the sum is s^2 alpha + 2 s s' omega, and d . d' is s s'
-        grow = np.einsum("nkc,nkc->n", self.y[:, 1:], self.yd[:, 1:]) / 3
-        alpha -= 2 * grow[:, None] * self.angular_velocity
-        return alpha / self.scale[:, None] ** 2
-
-    def at(self, point: Any) -> PointHistory:
-        """Return the history of a point given in body axes [m]."""
-        w = np.concatenate([[1.0], np.asarray(point, float)])
-        return PointHistory(*(np.einsum("k,nkc->nc", w, x) for x in (self.y, self.yd, self.ydd)))
-
-
-@dataclass(frozen=True)
-class Reaction:
-    """Force [N] and moment [N m] over time, inertial axes."""
-
-    force: np.ndarray
-    moment: np.ndarray
-
-
-class JointHistory:
-    """A joint over time.
-
-    Attributes
-    ----------
-    multipliers : (n, n_rows) array
-    force, moment : (n, 3) arrays [N], [N m]
-        On the second body, at the joint (origin of its frame there), inertial axes.
-    """
-
-    def __init__(self, joint: Joint, solution: Solution) -> None:
-        self.joint, self._solution = joint, solution
-        owned = solution.model.numbering.owners[joint.name]
-        self.multipliers = solution.lam[:, owned]
-        self._start = owned.start
-
-    def reaction(self, on: str = "second", at: str = "second") -> Reaction:
-        """Return the reaction on "first" or "second" body, about the origin of either frame."""
-        for word, value in (("on", on), ("at", at)):
-            if value not in ("first", "second"):
-                raise ValueError(f"reaction: {word} must be 'first' or 'second', got {value!r}")
-        joint = self.joint
-        frame = joint.A if on == "first" else joint.B
-        about = joint.A if at == "first" else joint.B
-        origin = self._solution.vector_of(about.name, about.point())
-        force = np.zeros_like(origin)
-        moment = np.zeros_like(origin)
-        for element, row in self._solution.model.numbering.elements[joint.name]:
-            lam = self.multipliers[:, row - self._start :]
-            ends = element.attachments
-            values = [self._solution.vector_of(a.body, a.weights) for a in ends]
-            for a, x, g in zip(ends, values, _gradient(element, values, lam), strict=True):
-                if a.body != frame.name:
-                    continue
-                if a.weights[0]:
-                    force -= g
-                    moment -= np.cross(x - origin, g)
-                else:
-                    moment -= np.cross(x, g)
-        return Reaction(force, moment)
-
-    @cached_property
-    def _default(self) -> Reaction:
-        return self.reaction()
-
-    @property
-    def force(self) -> np.ndarray:
-        """Force on the second body [N]."""
-        return self._default.force
-
-    @property
-    def moment(self) -> np.ndarray:
-        """Moment on the second body about the joint [N m]."""
-        return self._default.moment
-
-
-def _gradient(element: Any, x: list[np.ndarray], lam: np.ndarray) -> list[np.ndarray]:
-    """Return lam times the gradient of a row element for each of its attachments."""
-    name = element.kind.name
-    if name == "coincide":
-        return [lam[:, :3], -lam[:, :3]]
-    s = lam[:, :1]
-    if name == "dot":
-        return [s * x[1], s * x[0]]
-    if name == "offset row":
-        return [s * (x[1] - x[2]), s * x[0], -s * x[0]]
-    return [-s * (x[1] - x[0]), s * (x[1] - x[0])]  # square row
-
-
-@dataclass(frozen=True)
-class RowHistory:
-    """Rows that a body wears, over time: their multipliers (n, n_rows)."""
-
-    multipliers: np.ndarray
+_BODIES_FROM_DISK = 2  # kept in memory where the numbers are in a file
 
 
 class Solution:
@@ -202,7 +32,8 @@ class Solution:
     ----------
     t : (n,) array [s]
     q, v, a, lam : (n, ...) arrays
-        Stored coordinates, velocities, accelerations, multipliers, in the order of the model.
+        Stored coordinates, velocities, accelerations, multipliers, in the order of the model. Of a
+        streamed or loaded run they are on disk: slices of them are numpy arrays.
     success, status, message
         Status 0: reached the end; 1: failed; -1: interrupted.
     stats : dict
@@ -215,21 +46,25 @@ class Solution:
         self,
         model: Model,
         t: np.ndarray,
-        q: np.ndarray,
-        v: np.ndarray,
-        a: np.ndarray,
-        lam: np.ndarray,
+        q: Any,
+        v: Any,
+        a: Any,
+        lam: Any,
         *,
         status: int,
         message: str,
         stats: dict[str, float],
         last: State,
         method: Any,
+        before: Before | None = None,
+        stored: Mapping[str, Any] | None = None,
     ) -> None:
         self.model, self.t, self.q, self.v, self.a, self.lam = model, t, q, v, a, lam
         self.status, self.message, self.stats, self.state = status, message, stats, last
         self.method = method
         self.events: list[Any] = []
+        self.before: Before = before or {}  # what came before the first instant, if anything did
+        self.stored = stored  # quantities by name that are in a file already
         self._bodies: dict[str, BodyHistory] = {}
 
     @property
@@ -254,13 +89,23 @@ class Solution:
     def body(self, name: str) -> BodyHistory:
         """Return the history of a body."""
         if name not in self._bodies:
+            if not isinstance(self.q, np.ndarray) and len(self._bodies) >= _BODIES_FROM_DISK:
+                del self._bodies[next(iter(self._bodies))]
             i = self.model.bodies[name]
-            n = self.model.numbering
-            first = sum(b.formulation.n_v for b in list(self.model.system.bodies.values())[:i])
+            q = self.model.numbering.q[i]
+            v = self._speeds[i]
             body = self.model.system.bodies[name]
-            v = slice(first, first + body.formulation.n_v)
-            self._bodies[name] = BodyHistory(body, self.q[:, n.q[i]], self.v[:, v], self.a[:, v])
+            self._bodies[name] = BodyHistory(
+                body, self.q[:, q], self.v[:, v], self.a[:, v], self.before.get(name)
+            )
         return self._bodies[name]
+
+    @cached_property
+    def _speeds(self) -> list[slice]:
+        """Columns of v of each body."""
+        sizes = [body.formulation.n_v for body in self.model.system.bodies.values()]
+        ends = np.cumsum(sizes).tolist()
+        return [slice(end - n, end) for n, end in zip(sizes, ends, strict=True)]
 
     def vector_of(self, body: str, weights: tuple[float, ...]) -> np.ndarray:
         """Return sum w_k y_k of a body (or "ground") over time, (n, 3)."""
@@ -272,34 +117,60 @@ class Solution:
     @cached_property
     def energy(self) -> Energy:
         """Kinetic, potential and total energy over time [J]."""
+        if self.stored is not None:
+            return Energy(self.stored["energy.kinetic"], self.stored["energy.potential"])
         return energy(self)
 
     @cached_property
     def momentum(self) -> Momentum:
         """Linear [N s] and angular momentum about the origin [N m s] over time."""
+        if self.stored is not None:
+            return Momentum(self.stored["momentum.linear"], self.stored["momentum.angular"])
         return momentum(self)
 
     @cached_property
     def gap(self) -> np.ndarray:
         """Largest violation of a constraint row at each instant."""
-        from mbd.algebra import memory as m
-        from mbd.model.model import Workspace
+        from mbd.results.gaps import gaps
 
-        work = Workspace(self.model)
-        found = np.zeros(len(self.t))
-        lam = self.model.numbering.lam
-        if len(lam):
-            for i, t in enumerate(self.t):
-                work.load(State(t, self.q[i], self.v[i], self.a[i], self.lam[i]))
-                work.evaluate(row_rate=1.0)
-                found[i] = np.abs(work.vector(m.X)[lam]).max()
-        return found
+        return gaps(self) if self.stored is None else self.stored["gap"]
 
-    def save(self, path: str | Path, **notes: Any) -> Path:
-        """Write results by name with units: ``.npz`` or ``.csv`` (see ``results/store.py``)."""
+    def blocks(self, instants: int = 4096) -> Iterator[Solution]:
+        """Yield this solution in pieces of so many instants, one after the other in memory."""
+        from mbd.results.blocks import blocks
+
+        return blocks(self, instants)
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return everything by name as one labelled data set (needs the extra "results").
+
+        Dimensions time, body, joint, row, component (x, y, z) ...; units
+        and frames are attributes of each variable, statistics and method those of the data set.
+        """
+        from mbd.results.labelled import to_xarray
+
+        return to_xarray(self)
+
+    def save(self, path: str | Path, *, every: int = 1, **notes: Any) -> Path:
+        """Write the results; the ending of the path says how.
+
+        ==========  ============================================================================
+        ``.nc``     netCDF-4, which is HDF5: all of ``to_xarray()``; ``mbd.load`` reads it
+        ``.npz``    one numpy array per name; ``mbd.load`` reads it
+        ``.csv``    a table of text, one row per instant
+        ==========  ============================================================================
+
+        Parameters
+        ----------
+        path : str or Path
+        every : int
+            Write every so many of the instants to ``.csv``.
+        notes
+            Stored with the results (``.nc`` and ``.npz``): text, numbers, lists of them.
+        """
         from mbd.results.store import save
 
-        return save(self, path, **notes)
+        return save(self, path, every=every, **notes)
 
     def animate(self, path: str | Path | None = None, **options: Any) -> Animation:
         """Return the moving picture of the run; write it to ``.html`` or ``.gif`` if asked.

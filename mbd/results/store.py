@@ -1,13 +1,14 @@
-"""Floor 5. Results in files: names, units and components in one numpy archive, or a table of text.
+"""Floor 5. Results in files: netCDF (``netcdf.py``), a numpy archive, or a table of text.
 
 The archive (``.npz``, read by ``numpy.load``, nothing pickled) has one array per quantity, time
 first: ``t``, ``<body>.position``, ``<joint>.force``, ``energy.kinetic``, ... and
 
 ``about``
     a string of JSON: ``units`` and ``components`` by name of the array, ``version``, ``method``,
-    ``status``, ``message``, ``stats`` and what the caller adds as notes;
-``q``, ``v``, ``a``, ``lam``, ``v.labels``, ``lam.labels``
-    the numbers of the model in its own order, for going on from a state.
+    ``status``, ``message``, ``stats``, ``model`` (the model file, if it can be one) and what the
+    caller adds as notes;
+``q``, ``v``, ``a``, ``lam``, ``v.labels``, ``lam.labels``, ``last_alg``, ``last_memory``
+    the numbers of the model in its own order, for going on from the last state.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from mbd.results.about import method_text, model_text, plain
+from mbd.results.netcdf import save_netcdf
 
 if TYPE_CHECKING:
     from mbd.results.solution import Solution
@@ -62,13 +66,16 @@ def quantities(solution: Solution) -> Iterator[Quantity]:
             yield Quantity(f"{name}.quaternion", h.quaternion, "-", ("w", *_XYZ))
             for what, unit in _TURN:
                 yield Quantity(f"{name}.{what}", getattr(h, what), unit, _XYZ)
+        if not body.formulation.rigid:
+            yield Quantity(f"{name}.scale", h.scale, "-")
     for name in system.joints:
         h = solution[name]
         yield Quantity(f"{name}.force", h.force, "N", _XYZ)
         yield Quantity(f"{name}.moment", h.moment, "N m", _XYZ)
-        labels = numbering.lam_labels[numbering.owners[name]]
-        rows = tuple(label.removeprefix(f"{name}.") for label in labels)
-        yield Quantity(f"{name}.multipliers", h.multipliers, "as the rows", rows)
+    for name, mine in numbering.owners.items():
+        if mine.stop > mine.start:
+            rows = tuple(x.removeprefix(f"{name}.") for x in numbering.lam_labels[mine])
+            yield Quantity(f"{name}.multipliers", solution.lam[:, mine], "as the rows", rows)
     yield Quantity("energy.kinetic", solution.energy.kinetic, "J")
     yield Quantity("energy.potential", solution.energy.potential, "J")
     yield Quantity("momentum.linear", solution.momentum.linear, "N s", _XYZ)
@@ -89,9 +96,13 @@ def save_npz(solution: Solution, path: str | Path, **notes: Any) -> Path:
     arrays |= {k: getattr(solution, k) for k in ("q", "v", "a", "lam")}
     arrays["v.labels"] = np.array(numbering.v_labels, str)
     arrays["lam.labels"] = np.array(numbering.lam_labels, str)
+    for name, values in (("last_alg", solution.state.alg), ("last_memory", solution.state.memory)):
+        if values is not None:
+            arrays[name] = values
     about = {
         "version": __version__,
-        "method": repr(solution.method),
+        "method": method_text(solution.method),
+        "model": model_text(solution.model),
         "status": solution.status,
         "message": solution.message,
         "stats": solution.stats,
@@ -99,15 +110,15 @@ def save_npz(solution: Solution, path: str | Path, **notes: Any) -> Path:
         "components": components,
         **notes,
     }
-    arrays["about"] = np.array(json.dumps(about))
+    arrays["about"] = np.array(json.dumps(plain(about)))
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as file:
         np.savez(file, **arrays)  # type: ignore[arg-type]
     return path
 
 
-def save_csv(solution: Solution, path: str | Path) -> Path:
-    """Write one row per kept instant, columns ``name.component [unit]``, all digits."""
+def save_csv(solution: Solution, path: str | Path, every: int = 1) -> Path:
+    """Write one row for every so many instants, columns ``name.component [unit]``, all digits."""
     path = Path(path)
     heads, columns = [], []
     for x in quantities(solution):
@@ -115,16 +126,23 @@ def save_csv(solution: Solution, path: str | Path) -> Path:
         heads += [f"{n} [{x.unit}]".replace(",", ";") for n in names]
         columns.append(x.values.reshape(len(solution.t), -1))
     path.parent.mkdir(parents=True, exist_ok=True)
-    table = np.hstack(columns)
+    table = np.hstack(columns)[::every]
     np.savetxt(path, table, "%.17g", delimiter=",", header=",".join(heads), comments="")
     return path
 
 
-def save(solution: Solution, path: str | Path, **notes: Any) -> Path:
-    """Write ``.npz`` or ``.csv``, by the ending of the path."""
+def save(solution: Solution, path: str | Path, every: int = 1, **notes: Any) -> Path:
+    """Write ``.nc``, ``.npz`` or ``.csv``, by the ending of the path."""
     ending = Path(path).suffix
-    if ending == ".npz":
-        return save_npz(solution, path, **notes)
+    if isinstance(every, bool) or not (isinstance(every, int | np.integer) and every >= 1):
+        raise ValueError(f"save: every must be a whole number from 1, got {every!r}")
     if ending == ".csv":
-        return save_csv(solution, path)
-    raise ValueError(f"save: results are written as .npz or .csv, got {str(path)!r}")
+        return save_csv(solution, path, every)
+    if ending not in (".nc", ".npz"):
+        raise ValueError(f"save: results are written as .nc, .npz or .csv, got {str(path)!r}")
+    if every != 1:
+        raise ValueError(
+            f"save: a {ending} file has all instants, got every={every}; keep fewer of them by "
+            "mbd.simulate(..., every=...)"
+        )
+    return (save_netcdf if ending == ".nc" else save_npz)(solution, path, **notes)

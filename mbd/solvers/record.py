@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
 
-from mbd.model.model import Model
+from mbd.model.model import Model, State
 
 __all__ = ["Histories", "MemoryRecord", "Record"]
 
@@ -21,8 +22,17 @@ class Record(Protocol):
     ) -> None:
         """Keep n instants, time first: (n,), (n, n_q), (n, n_v), (n, n_v), (n, n_lam)."""
 
+    def close(
+        self, status: int, message: str, stats: dict[str, float], last: State | None = None
+    ) -> None:
+        """Take leave of the run: how it ended, what it cost, its last state."""
+
     def histories(self) -> Histories:
         """Return t, q, v, a, lam of all instants kept so far."""
+
+    @property
+    def stored(self) -> Mapping[str, Any] | None:
+        """Quantities by name that were evaluated already, if any were."""
 
 
 class MemoryRecord:
@@ -48,12 +58,25 @@ class MemoryRecord:
         n, end = self._n, self._n + len(t)
         if end > len(self._arrays[0]):
             room = max(end, 2 * len(self._arrays[0]))
-            for i, old in enumerate(self._arrays):
-                self._arrays[i] = np.empty((room, *old.shape[1:]))
-                self._arrays[i][:n] = old[:n]
+            grown = [np.empty((room, *old.shape[1:])) for old in self._arrays]
+            for new, old in zip(grown, self._arrays, strict=True):
+                new[:n] = old[:n]
+            self._arrays = grown  # all at once: Ctrl-C may come at any line
         for array, new in zip(self._arrays, (t, q, v, a, lam), strict=True):
             array[n:end] = new
         self._n = end
+
+    def __len__(self) -> int:
+        return self._n
+
+    def close(
+        self, status: int, message: str, stats: dict[str, float], last: State | None = None
+    ) -> None:
+        """Do nothing: what is in memory needs no end."""
+
+    @property
+    def stored(self) -> None:
+        """Nothing is evaluated before it is asked for."""
 
     def histories(self) -> Histories:
         """Return t, q, v, a, lam of all instants kept so far."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,6 +53,7 @@ def simulate(
     project: bool = False,
     every: int = 1,
     progress: bool | None = None,
+    stream: str | Path | None = None,
     raise_on_failure: bool = True,
 ) -> Solution:
     """Integrate in time.
@@ -73,6 +75,10 @@ def simulate(
         Keep every so many steps (the first and the last are always kept).
     progress : bool, optional
         Show a progress bar; default on a terminal, when the run is long.
+    stream : str or Path, optional
+        Write the results to this file (``.nc``) while the run goes on, instead of keeping them in
+        memory: for long runs. If the process is killed, ``mbd.load`` reads what was written; so it
+        does while the run goes on. Needs the extra "results".
     raise_on_failure : bool
         If false, a failed run is returned with ``success`` False and a ``message``.
 
@@ -107,15 +113,21 @@ def simulate(
     if first is not state and isinstance(method, GeneralizedAlpha):
         begun = started(model, first, method, min(step, t_end - first.t))
     run = _Run(model, begun, method, every, step, t_end)
-    run.record_to(MemoryRecord(model, expected=run.n_steps // every + 2), first)
-    status, message = run.loop(progress)
+    record = _record(stream, model, method, run.n_steps // every + 2)
+    run.record_to(record, first)
+    try:
+        status, message = run.loop(progress)
+    except BaseException as error:
+        record.close(FAILED, f"stopped by {type(error).__name__}: {error}", run.stats())
+        raise
     from mbd.results.solution import Solution
 
-    stats = run.stats()
+    stats, last = run.stats(), run.state()
     stats["seconds_preparing"] = run.started - began
+    record.close(status, message, stats, last)
     solution = Solution(
-        model, *run.record.histories(), status=status, message=message, stats=stats,
-        last=run.state(), method=method,
+        model, *record.histories(), status=status, message=message, stats=stats, last=last,
+        method=method, stored=record.stored,
     )  # fmt: skip
     if status == FAILED and raise_on_failure:
         raise SimulationError(solution)
@@ -125,6 +137,15 @@ def simulate(
     if trouble:
         warnings.warn(trouble, RuntimeWarning, stacklevel=2)
     return solution
+
+
+def _record(stream: str | Path | None, model: Model, method: Any, expected: int) -> Record:
+    """Return where the instants go."""
+    if stream is None:
+        return MemoryRecord(model, expected)
+    from mbd.results.stream import FileRecord
+
+    return FileRecord(model, stream, method)
 
 
 def _built(system: Any) -> Model:

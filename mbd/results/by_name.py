@@ -1,0 +1,201 @@
+"""Floor 5. Bodies, points, joints and rows over time, made from the numbers of the model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbd.algebra.rotations import angular_velocity, quaternion_from_matrix
+from mbd.results.histories import faces
+
+if TYPE_CHECKING:
+    from mbd.parts.bodies import Body
+    from mbd.parts.joints import Joint
+    from mbd.results.solution import Solution
+
+__all__ = ["BodyHistory", "JointHistory", "PointHistory", "Reaction", "RowHistory"]
+
+
+@dataclass(frozen=True)
+class PointHistory:
+    """A body-fixed point over time, inertial: position, velocity, acceleration [m, m/s, m/s^2]."""
+
+    position: np.ndarray
+    velocity: np.ndarray
+    acceleration: np.ndarray
+
+
+class BodyHistory:
+    """A body over time; (n, 3) arrays in inertial axes unless said otherwise."""
+
+    def __init__(
+        self,
+        body: Body,
+        q: np.ndarray,
+        v: np.ndarray,
+        a: np.ndarray,
+        before: np.ndarray | None = None,
+    ) -> None:
+        self.body, self.q, self.v, self.a = body, q, v, a
+        self.y, self.yd, self.ydd = faces(body.formulation, q, v, a)
+        self._before = before  # quaternion at the instant before the first one
+
+    @property
+    def position(self) -> np.ndarray:
+        """Origin of the body frame [m]."""
+        return self.y[:, 0]
+
+    @property
+    def velocity(self) -> np.ndarray:
+        """Velocity of the origin [m/s]."""
+        return self.yd[:, 0]
+
+    @property
+    def acceleration(self) -> np.ndarray:
+        """Acceleration of the origin [m/s^2]."""
+        return self.ydd[:, 0]
+
+    def _axes(self, what: str) -> None:
+        if not self.body.formulation.axes:
+            raise AttributeError(f"{self.body.name!r} is a point, it has no {what}")
+
+    @property
+    def rotation(self) -> np.ndarray:
+        """Rotation matrices (n, 3, 3), body to inertial."""
+        self._axes("rotation")
+        directors = np.swapaxes(self.y[:, 1:], 1, 2)
+        return directors if self.body.formulation.rigid else directors / self.scale[:, None, None]
+
+    @property
+    def scale(self) -> np.ndarray:
+        """Length of the directors (n,): one, but of a body that breathes."""
+        self._axes("scale")
+        if self.body.formulation.rigid:
+            return np.ones(len(self.y))
+        return np.asarray(np.linalg.norm(self.y[:, 1:], axis=2).mean(1))
+
+    @property
+    def quaternion(self) -> np.ndarray:
+        """Unit quaternions (n, 4), scalar first, body to inertial, without jumps of sign."""
+        p = quaternion_from_matrix(self.rotation)
+        if self._before is not None and p[0] @ self._before < 0:
+            p[0] *= -1.0
+        flips = np.where(np.einsum("ij,ij->i", p[1:], p[:-1]) < 0, -1.0, 1.0)
+        p[1:] *= np.cumprod(flips)[:, None]
+        return p
+
+    @property
+    def angular_velocity(self) -> np.ndarray:
+        """Angular velocity [rad/s], inertial axes."""
+        self._axes("angular velocity")
+        omega = angular_velocity(self.y[:, 1:], self.yd[:, 1:])
+        return omega if self.body.formulation.rigid else omega / self.scale[:, None] ** 2
+
+    @property
+    def angular_velocity_body(self) -> np.ndarray:
+        """Angular velocity [rad/s], body axes."""
+        return np.einsum("nij,ni->nj", self.rotation, self.angular_velocity)
+
+    @property
+    def angular_acceleration(self) -> np.ndarray:
+        """Angular acceleration [rad/s^2], inertial axes."""
+        self._axes("angular acceleration")
+        alpha = angular_velocity(self.y[:, 1:], self.ydd[:, 1:])
+        if self.body.formulation.rigid:
+            return alpha
+        # d = s R e: the sum is s^2 alpha + 2 s s' omega, and d . d' is s s'
+        grow = np.einsum("nkc,nkc->n", self.y[:, 1:], self.yd[:, 1:]) / 3
+        alpha -= 2 * grow[:, None] * self.angular_velocity
+        return alpha / self.scale[:, None] ** 2
+
+    def at(self, point: Any) -> PointHistory:
+        """Return the history of a point given in body axes [m]."""
+        w = np.concatenate([[1.0], np.asarray(point, float)])
+        return PointHistory(*(np.einsum("k,nkc->nc", w, x) for x in (self.y, self.yd, self.ydd)))
+
+
+@dataclass(frozen=True)
+class Reaction:
+    """Force [N] and moment [N m] over time, inertial axes."""
+
+    force: np.ndarray
+    moment: np.ndarray
+
+
+class JointHistory:
+    """A joint over time.
+
+    Attributes
+    ----------
+    multipliers : (n, n_rows) array
+    force, moment : (n, 3) arrays [N], [N m]
+        On the second body, at the joint (origin of its frame there), inertial axes.
+    """
+
+    def __init__(self, joint: Joint, solution: Solution) -> None:
+        self.joint, self._solution = joint, solution
+        owned = solution.model.numbering.owners[joint.name]
+        self.multipliers = solution.lam[:, owned]
+        self._start = owned.start
+
+    def reaction(self, on: str = "second", at: str = "second") -> Reaction:
+        """Return the reaction on "first" or "second" body, about the origin of either frame."""
+        for word, value in (("on", on), ("at", at)):
+            if value not in ("first", "second"):
+                raise ValueError(f"reaction: {word} must be 'first' or 'second', got {value!r}")
+        joint = self.joint
+        frame = joint.A if on == "first" else joint.B
+        about = joint.A if at == "first" else joint.B
+        origin = self._solution.vector_of(about.name, about.point())
+        force = np.zeros_like(origin)
+        moment = np.zeros_like(origin)
+        for element, row in self._solution.model.numbering.elements[joint.name]:
+            lam = self.multipliers[:, row - self._start :]
+            ends = element.attachments
+            values = [self._solution.vector_of(a.body, a.weights) for a in ends]
+            for a, x, g in zip(ends, values, _gradient(element, values, lam), strict=True):
+                if a.body != frame.name:
+                    continue
+                if a.weights[0]:
+                    force -= g
+                    moment -= np.cross(x - origin, g)
+                else:
+                    moment -= np.cross(x, g)
+        return Reaction(force, moment)
+
+    @cached_property
+    def _default(self) -> Reaction:
+        return self.reaction()
+
+    @property
+    def force(self) -> np.ndarray:
+        """Force on the second body [N]."""
+        return self._default.force
+
+    @property
+    def moment(self) -> np.ndarray:
+        """Moment on the second body about the joint [N m]."""
+        return self._default.moment
+
+
+def _gradient(element: Any, x: list[np.ndarray], lam: np.ndarray) -> list[np.ndarray]:
+    """Return lam times the gradient of a row element for each of its attachments."""
+    name = element.kind.name
+    if name == "coincide":
+        return [lam[:, :3], -lam[:, :3]]
+    s = lam[:, :1]
+    if name == "dot":
+        return [s * x[1], s * x[0]]
+    if name == "offset row":
+        return [s * (x[1] - x[2]), s * x[0], -s * x[0]]
+    return [-s * (x[1] - x[0]), s * (x[1] - x[0])]  # square row
+
+
+@dataclass(frozen=True)
+class RowHistory:
+    """Rows that a body wears, over time: their multipliers (n, n_rows)."""
+
+    multipliers: np.ndarray

@@ -1,0 +1,74 @@
+"""Floor 5. The largest violation of a constraint row at each instant, evaluated by the model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbd.algebra import memory as m
+from mbd.algebra.jit import kernel
+from mbd.model.kernels import evaluate
+from mbd.model.model import Workspace
+
+if TYPE_CHECKING:
+    from mbd.results.solution import Solution
+
+__all__ = ["gaps"]
+
+_BYTES = 1 << 23  # of instants that are handed over at once
+
+
+@kernel
+def gaps_kernel(I: Any, F: Any, k: int) -> None:
+    """Write the largest row of n instants.
+
+    I[k:] has n, the place of the instants (t, q and all unknowns of each), their length, the place
+    of the results, the number of rows and their unknowns.
+    """
+    n, at, size, out, n_rows = I[k], I[k + 1], I[k + 2], I[k + 3], I[k + 4]
+    n_q, n_u = I[m.N_Q], I[m.N_U]
+    for e in range(n):
+        F[m.T] = F[at]
+        for i in range(n_q):
+            F[I[m.QN] + i] = F[at + 1 + i]  # poses are placed by an increment from here
+        for i in range(n_u):
+            F[I[m.V] + i] = F[at + 1 + n_q + i]
+        evaluate(I, F)
+        largest = 0.0
+        for r in range(n_rows):
+            gap = abs(F[I[m.X] + I[k + 5 + r]])
+            if not gap <= largest:  # not a number wins
+                largest = gap
+        F[out + e] = largest
+        at += size
+
+
+def gaps(solution: Solution) -> np.ndarray:
+    """Return the largest violation of a row, (n,): m, m^2 or a pure number, as the row has it."""
+    model, t = solution.model, solution.t
+    rows = model.numbering.lam
+    found = np.zeros(len(t))
+    if not len(rows):
+        return found
+    n_q, n_u = model.n_q, int(model.I[m.N_U])
+    size = 1 + n_q + n_u
+    many = int(np.clip(_BYTES // (8 * size), 1, max(1, len(t))))
+    work = Workspace(model, extra=many * (size + 1))
+    at, k = len(model.F), len(work.I)
+    out = at + many * size
+    work.I = np.concatenate([work.I, [0, at, size, out, len(rows)], rows]).astype(np.int64)
+    work.F[m.SCALE_R] = work.F[m.ROW_RATE] = 1.0
+    work.vector(m.A)[:] = work.vector(m.D)[:] = 0.0
+    table = work.F[at:out].reshape(many, size)
+    table[:] = 0.0
+    for first in range(0, len(t), many):
+        n = min(many, len(t) - first)
+        here = slice(first, first + n)
+        table[:n, 0], table[:n, 1 : 1 + n_q] = t[here], solution.q[here]
+        table[:n, 1 + n_q + model.numbering.v] = solution.v[here]
+        work.I[k] = n
+        gaps_kernel(work.I, work.F, k)
+        work.check_laws()
+        found[here] = work.F[out : out + n]
+    return found

@@ -1,0 +1,59 @@
+"""Floor 5. ``mbd.load``: a file of results becomes what the run had returned."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mbd.model.model import State
+from mbd.results.about import model_from_text
+from mbd.results.solution import Solution
+from mbd.results.source import ArchiveSource, FileSource
+from mbd.results.stored import Stored
+
+if TYPE_CHECKING:
+    from mbd.model.model import Model
+    from mbd.results.source import Source
+
+__all__ = ["load"]
+
+_SOURCES = {".nc": FileSource, ".npz": ArchiveSource}
+
+
+def load(path: str | Path) -> Solution | Stored:
+    """Read results that ``solution.save`` or ``simulate(..., stream=...)`` wrote.
+
+    Parameters
+    ----------
+    path : str or Path
+        Ends in ``.nc`` or ``.npz``. A ``.nc`` file is read where it is asked for, not at once. The
+        run that writes it may have been killed or may still go on: then everything up to the last
+        time it wrote is there.
+
+    Returns
+    -------
+    Solution or Stored
+        A ``Solution`` with its model, where the file has the model as text; a run can go on from
+        its ``state``. Otherwise, for models that a model file cannot say (laws in Python), a
+        ``Stored``, which has everything in the file by the same names.
+    """
+    path = Path(path)
+    if path.suffix not in _SOURCES:
+        raise ValueError(f"load: results are read from .nc or .npz, got {str(path)!r}")
+    source = _SOURCES[path.suffix](path)
+    model = model_from_text(source.about["model"])
+    return Stored(source) if model is None else _solution(source, model)
+
+
+def _solution(source: Source, model: Model) -> Solution:
+    """Return the solution of a model that was rebuilt."""
+    t, q, v, a = (source[name] for name in ("t", "q", "v", "a"))
+    lam = source["lam"] if "lam" in source else np.zeros((len(t), 0))
+    about = source.about
+    last = State(float(t[-1]), q[-1], v[-1], a[-1], lam[-1], source.last_alg, source.last_memory)
+    return Solution(
+        model, t, q, v, a, lam, status=int(about["status"]), message=str(about["message"]),
+        stats=about["stats"], last=last, method=about["method"], stored=source,
+    )  # fmt: skip

@@ -1,0 +1,224 @@
+"""Floor 5. Files of results, read: quantities by name, numbers of the model, what is said of them.
+
+A source is a mapping from names (``rod.position``, ``hinge.force``, ``energy.kinetic``, ``gap``,
+``t``, ``q``, ``v``, ``a``, ``lam``) to arrays, time first, read when they are asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mbd.results.netcdf import libraries
+
+__all__ = ["ArchiveSource", "FileSource", "OnDisk", "Source"]
+
+_TOTALS = {
+    "energy.kinetic": "kinetic_energy",
+    "energy.potential": "potential_energy",
+    "momentum.linear": "linear_momentum",
+    "momentum.angular": "angular_momentum",
+    "gap": "gap",
+    "t": "time",
+    "q": "q",
+    "v": "v",
+    "a": "a",
+    "lam": "multipliers",
+}
+_ABOUT = ("version", "method", "status", "message", "stats")
+_RAW = ("q", "v", "a", "lam")
+
+
+class OnDisk:
+    """An array in a file: ``x[100:200, :3]`` reads that part, ``np.asarray(x)`` all of it."""
+
+    def __init__(self, dataset: Any, n: int) -> None:
+        self._dataset = dataset
+        self.shape = (n, *dataset.shape[1:])
+        self.ndim, self.dtype = dataset.ndim, dataset.dtype
+
+    def __len__(self) -> int:
+        return int(self.shape[0])
+
+    def __getitem__(self, key: Any) -> Any:
+        """Read instants, and of them columns."""
+        first, *rest = key if isinstance(key, tuple) else (key,)
+        if isinstance(first, slice):
+            chosen = range(len(self))[first]
+            if chosen.step < 0:
+                return self[(slice(chosen[-1], chosen[0] + 1, -chosen.step) if chosen else slice(0),
+                             *rest)][::-1]  # fmt: skip
+            rows: Any = slice(chosen.start, max(chosen.start, chosen.stop), chosen.step)
+        elif isinstance(first, int | np.integer):
+            rows = range(len(self))[int(first)]
+        else:
+            return np.asarray(self)[key]
+        if all(isinstance(k, int | np.integer | slice) for k in rest):
+            return self._dataset[(rows, *rest)]
+        if isinstance(rows, int):
+            return self._dataset[rows][tuple(rest)]
+        return self._dataset[rows][(slice(None), *rest)]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """Read everything."""
+        return np.asarray(self._dataset[: len(self)], dtype)
+
+    def __repr__(self) -> str:
+        return f"OnDisk(shape={self.shape})"
+
+
+class Source(Mapping[str, Any]):
+    """What is common to all files of results.
+
+    Attributes
+    ----------
+    path : Path
+    about : dict
+        version, method, status, message, stats, notes; model, its text, empty if there is none.
+    owners : dict
+        Kind of each named part: "body", "point", "joint" or "rows".
+    """
+
+    path: Path
+    about: dict[str, Any]
+    owners: dict[str, str]
+    last_alg: np.ndarray | None = None
+    last_memory: np.ndarray | None = None
+
+
+class FileSource(Source):
+    """A netCDF file, also of a run that was killed or is still going on."""
+
+    def __init__(self, path: Path) -> None:
+        h5py, _ = libraries(f"load {path.name}")
+        self.path = path
+        if path.exists() and not h5py.is_hdf5(path):
+            raise ValueError(f"load: {path} is not a file of HDF5")
+        try:
+            self.h5 = h5py.File(path, "r")
+        except FileNotFoundError:
+            raise
+        except OSError:  # it was left open, or still is
+            self.h5 = h5py.File(path, "r", libver="latest", swmr=True)
+        if "schema" not in self.h5.attrs:
+            raise ValueError(f"load: {path} was not written by mbd: it has no attribute 'schema'")
+        n = len(self.h5["time"])
+        said = {  # one number is an array of one in netCDF
+            name: x[0].item() if isinstance(x, np.ndarray) and x.shape == (1,) else x
+            for name, x in self.h5.attrs.items()
+        }
+        if "outcome" in self.h5:
+            n = min(n, int(self.h5["instants"][()]))
+            said |= self._outcome(n)
+        self.n = n
+        head = "statistics_"
+        self.about = {
+            "version": said["mbd_version"],
+            "model": said.get("model", ""),
+            "method": said["method"],
+            "status": said["status"],
+            "message": said["message"],
+            "stats": {k.removeprefix(head): x for k, x in said.items() if k.startswith(head)},
+            "notes": json.loads(said.get("notes", "{}")),
+        }
+        names, rows = self._labels("body"), self._labels("owner")
+        pointlike = np.array([f == "point" for f in self._labels("formulation")])
+        self.owners = {
+            **{name: "point" if p else "body" for name, p in zip(names, pointlike, strict=True)},
+            **dict.fromkeys(self._labels("joint"), "joint"),
+        }
+        self.owners |= {name: "rows" for name in rows if name not in self.owners}
+        self._where = self._table(names, rows)
+        alg = self.h5["last_alg"][:]
+        if np.all(np.isfinite(alg)):
+            self.last_alg = alg
+            self.last_memory = (
+                self.h5["last_memory"][:] if "last_memory" in self.h5 else np.zeros(0)
+            )
+
+    def _outcome(self, n: int) -> dict[str, Any]:
+        """Return how a streamed run ended."""
+        text = self.h5["outcome"][:].tobytes().rstrip(b"\0")
+        if text:
+            return dict(json.loads(text))
+        t = float(self.h5["time"][n - 1]) if n else 0.0
+        return {
+            "status": -1,
+            "message": f"the run was killed or is still going on: read up to t = {t:.6g} s",
+        }
+
+    def _labels(self, name: str) -> list[str]:
+        return [x.decode() for x in self.h5[name][:]] if name in self.h5 else []
+
+    def _table(self, bodies: list[str], rows: list[str]) -> dict[str, tuple[str, Any]]:
+        """Return where each quantity is: name of the variable, index behind time."""
+        found: dict[str, tuple[str, Any]] = {
+            name: (variable, ()) for name, variable in _TOTALS.items() if variable in self.h5
+        }
+        point = ("position", "velocity", "acceleration")
+        turn = ("quaternion", "angular_velocity", "angular_acceleration", "scale")
+        for i, name in enumerate(bodies):
+            for what in point + (turn if self.owners[name] == "body" else ()):
+                if what in self.h5:
+                    found[f"{name}.{what}"] = (what, (i,))
+        for i, name in enumerate(self._labels("joint")):
+            found |= {f"{name}.{what}": (what, (i,)) for what in ("force", "moment")}
+        for name in dict.fromkeys(rows):
+            mine = [i for i, owner in enumerate(rows) if owner == name]
+            found[f"{name}.multipliers"] = ("multipliers", (slice(mine[0], mine[-1] + 1),))
+        return found
+
+    def __getitem__(self, name: str) -> Any:
+        """Read a quantity; of the numbers of the model only what is asked of them."""
+        variable, index = self._where[name]
+        if name in _RAW:
+            return OnDisk(self.h5[variable], self.n)
+        return self.h5[variable][(slice(0, self.n), *index)]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._where)
+
+    def __len__(self) -> int:
+        return len(self._where)
+
+
+class ArchiveSource(Source):
+    """A numpy archive, read at once."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            with np.load(path, allow_pickle=False) as data:
+                self._arrays = {name: data[name] for name in data.files}
+        except (zipfile.BadZipFile, ValueError) as error:
+            raise ValueError(f"load: {path} is not an archive of numpy: {error}") from None
+        if "about" not in self._arrays:
+            raise ValueError(f"load: {path} was not written by mbd: it has no array 'about'")
+        said = json.loads(str(self._arrays.pop("about")))
+        self.about = {name: said.pop(name) for name in _ABOUT} | {"model": said.pop("model", "")}
+        self.about["notes"] = {k: x for k, x in said.items() if k not in ("units", "components")}
+        for name in ("last_alg", "last_memory"):
+            setattr(self, name, self._arrays.pop(name, None))
+        self.owners = {}
+        for name in self._arrays:
+            owner, _, what = name.rpartition(".")
+            if what == "multipliers":
+                self.owners.setdefault(owner, "rows")
+            elif what == "force":
+                self.owners[owner] = "joint"
+            elif what == "position":
+                self.owners[owner] = "body" if f"{owner}.quaternion" in self._arrays else "point"
+
+    def __getitem__(self, name: str) -> Any:
+        return self._arrays[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        return len(self._arrays)

@@ -1,0 +1,131 @@
+"""Floor 5. Results that go to a file while the run goes on.
+
+The file is the one of ``netcdf.py``, written in HDF5's mode for a single writer and many readers:
+everything that has labels exists before the first step, arrays only grow, and metadata reach the
+disk in an order that leaves the file readable at any moment, so that it survives the death of the
+process and can be read while the run goes on. What is not known before the end, how the run ended
+and what it cost, is JSON in the variable ``outcome``; ``instants`` counts what is complete.
+
+An append-only file of raw numbers would be simpler to keep whole, but has to be converted at the
+end, which needs the space of the results twice and can itself be killed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbd.results.about import of_model, of_run
+from mbd.results.blocks import Before, after
+from mbd.results.fields import fields
+from mbd.results.netcdf import append, create
+from mbd.results.solution import Solution
+from mbd.results.source import FileSource
+from mbd.solvers.record import Histories, MemoryRecord
+
+if TYPE_CHECKING:
+    from mbd.model.model import Model, State
+
+__all__ = ["FileRecord"]
+
+_BYTES = 1 << 23  # raw numbers kept in memory before they go to the file
+_SECONDS = 1.0  # at the latest
+_OUTCOME = 1 << 14  # characters
+_EXTRA = (
+    ("instants", (), (), "i8", {"long_name": "number of instants that are complete"}),
+    ("outcome", ("character",), (_OUTCOME,), "S1", {"long_name": "how the run ended, as JSON"}),
+)
+
+
+class FileRecord:
+    """Write the instants of a run to a netCDF file, with everything by name.
+
+    Parameters
+    ----------
+    model : Model
+    path : str or Path
+        Ends in ``.nc``; a file of that name is replaced when the run starts.
+    method : object
+    """
+
+    def __init__(self, model: Model, path: str | Path, method: Any) -> None:
+        self.path = Path(path)
+        if self.path.suffix != ".nc":
+            raise ValueError(
+                f"simulate: stream must be the path of a file that ends in .nc, got {str(path)!r}"
+            )
+        self.model, self.method = model, method
+        new = self.path.with_name(self.path.name + ".new")
+        self._fields = fields(model)
+        self._h5 = create(new, model, of_model(model, method, {}), _EXTRA)
+        self._h5["instants"][()] = 0
+        self._h5["outcome"][:] = b"\0"
+        for x in self._fields:
+            if x.dims[0] != "time":
+                self._h5[x.name][:] = np.nan
+        self._h5.swmr_mode = True
+        os.replace(new, self.path)
+        self._last = [x for x in self._fields if x.dims[0] != "time"]
+        self._growing = [x for x in self._fields if x.dims[0] == "time"]
+        self._n, self._before = 0, Before()
+        self._buffer, self._clock = MemoryRecord(model), time.perf_counter()
+        width = 1 + model.n_q + 2 * model.n_v + model.n_lam
+        self._room = max(1, _BYTES // (8 * width))
+        self._source: FileSource | None = None
+
+    def append(
+        self, t: np.ndarray, q: np.ndarray, v: np.ndarray, a: np.ndarray, lam: np.ndarray
+    ) -> None:
+        """Keep n instants."""
+        self._buffer.append(t, q, v, a, lam)
+        if len(self._buffer) >= self._room or time.perf_counter() > self._clock + _SECONDS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Evaluate what is in memory and write it."""
+        n = len(self._buffer)
+        if n:
+            block = self._block(self._buffer)
+            append(self._h5, self._growing, self._n, block)
+            before = after(block)
+            self._h5.flush()
+            self._h5["instants"][()] = self._n + n
+            self._h5["instants"].flush()
+            self._n, self._before, self._buffer = self._n + n, before, MemoryRecord(self.model)
+        self._clock = time.perf_counter()
+
+    def _block(self, record: MemoryRecord, last: State | None = None) -> Solution:
+        return Solution(
+            self.model, *record.histories(), status=0, message="", stats={},
+            last=self.model.state if last is None else last, method=self.method,
+            before=self._before,
+        )  # fmt: skip
+
+    def close(
+        self, status: int, message: str, stats: dict[str, float], last: State | None = None
+    ) -> None:
+        """Write what is left, and how the run ended."""
+        self.flush()
+        if last is not None:
+            for x in self._last:
+                self._h5[x.name][...] = x.values(self._block(self._buffer, last))
+        text = json.dumps(of_run(status, message[: _OUTCOME // 8], stats)).encode()
+        self._h5["outcome"][: len(text)] = np.frombuffer(text, "S1")
+        self._h5.close()
+        self._source = FileSource(self.path)
+
+    @property
+    def stored(self) -> Mapping[str, Any]:
+        """What the file has by name."""
+        assert self._source is not None, "a stream is read after it was closed"
+        return self._source
+
+    def histories(self) -> Histories:
+        """Return t, q, v, a, lam of the file."""
+        return tuple(self.stored[x] for x in ("t", "q", "v", "a", "lam"))  # type: ignore[return-value]

@@ -1,0 +1,1 @@
+"""Tests of results: labelled data, files, streams, pictures."""

@@ -1,0 +1,145 @@
+"""Files of results: what is read is what was written, bit by bit."""
+
+import h5py
+import numpy as np
+import pytest
+
+import mbd
+from mbd.results.source import OnDisk
+from mbd.results.stored import Stored
+from tests.results.samples import everything, spinner
+
+
+@pytest.fixture(scope="module")
+def solution():
+    return mbd.simulate(everything(law=True), 0.03, 1e-3)
+
+
+def same(found, solution):
+    """Compare everything that both have by name."""
+    for name, body in solution.model.system.bodies.items():
+        one, two = found[name], solution[name]
+        names = ["position", "velocity", "acceleration"]
+        if body.formulation.axes:
+            names += ["quaternion", "angular_velocity", "angular_acceleration"]
+        if not body.formulation.rigid:
+            names += ["scale"]
+        for what in names:
+            assert np.array_equal(getattr(one, what), getattr(two, what)), (name, what)
+        if body.formulation.axes:
+            assert np.allclose(one.rotation, two.rotation, rtol=0, atol=1e-12)
+            assert np.allclose(one.angular_velocity_body, two.angular_velocity_body, atol=1e-11)
+    for name in solution.model.system.joints:
+        for what in ("force", "moment", "multipliers"):
+            assert np.array_equal(getattr(found[name], what), getattr(solution[name], what))
+    assert np.array_equal(found["row"].multipliers, solution["row"].multipliers)
+    for what in ("t", "q", "v", "a", "lam", "gap"):
+        assert np.array_equal(getattr(found, what), getattr(solution, what)), what
+    for what in ("kinetic", "potential", "total"):
+        assert np.array_equal(getattr(found.energy, what), getattr(solution.energy, what))
+    assert np.array_equal(found.momentum.linear, solution.momentum.linear)
+    assert np.array_equal(found.momentum.angular, solution.momentum.angular)
+    assert found.stats == solution.stats
+    assert (found.status, found.message) == (solution.status, solution.message)
+    assert found.success == solution.success
+
+
+@pytest.mark.parametrize("ending", ["nc", "npz"])
+def test_what_is_read_is_what_was_written(solution, tmp_path, ending):
+    path = solution.save(tmp_path / "new" / f"run.{ending}", title="a run", numbers=np.arange(3))
+    found = mbd.load(path)
+    assert isinstance(found, Stored)  # a law in Python is in no model file
+    same(found, solution)
+    assert found.notes == {"title": "a run", "numbers": [0, 1, 2]}
+    assert found.version == mbd.__version__
+    assert found.method == repr(solution.method)
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+
+
+def test_points_of_a_stored_body(solution, tmp_path):
+    found = mbd.load(solution.save(tmp_path / "run.nc"))
+    for what in ("position", "velocity", "acceleration"):
+        one = getattr(found["flier"].at((0.1, -0.2, 0.3)), what)
+        assert np.allclose(one, getattr(solution["flier"].at((0.1, -0.2, 0.3)), what), atol=1e-10)
+    with pytest.raises(AttributeError, match="breathes"):
+        found["balloon"].at((1, 0, 0))
+    with pytest.raises(AttributeError, match="'bob' has no quaternion"):
+        found["bob"].quaternion  # noqa: B018
+    with pytest.raises(KeyError, match="did you mean 'flier'"):
+        found["fleir"]
+
+
+def test_the_file_is_plain_hdf5(solution, tmp_path):
+    path = solution.save(tmp_path / "run.nc")
+    with h5py.File(path) as h5:
+        bodies = [name.decode() for name in h5["body"]]
+        i = bodies.index("flier")
+        assert np.array_equal(h5["position"][:, i], solution["flier"].position)
+        assert h5["position"].attrs["units"] == "m"
+        assert [d.keys()[0] for d in h5["position"].dims] == ["time", "body", "component"]
+
+
+def test_files_of_others_are_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"from \.nc or \.npz, got 'run\.csv'"):
+        mbd.load("run.csv")
+    with pytest.raises(FileNotFoundError):
+        mbd.load(tmp_path / "none.nc")
+    with h5py.File(tmp_path / "other.nc", "w") as h5:
+        h5["x"] = 1.0
+    with pytest.raises(ValueError, match="was not written by mbd"):
+        mbd.load(tmp_path / "other.nc")
+    np.savez(tmp_path / "other.npz", x=1.0)
+    with pytest.raises(ValueError, match="was not written by mbd"):
+        mbd.load(tmp_path / "other.npz")
+    (tmp_path / "text.npz").write_text("no archive")
+    with pytest.raises(ValueError, match="not an archive of numpy"):
+        mbd.load(tmp_path / "text.npz")
+    (tmp_path / "text.nc").write_text("no file of HDF5")
+    with pytest.raises(ValueError, match="not a file of HDF5"):
+        mbd.load(tmp_path / "text.nc")
+
+
+def test_a_failed_run_is_kept_too(tmp_path):
+    system = everything()
+    run = mbd.simulate(
+        system, 1.0, 0.5, method=mbd.GeneralizedAlpha(max_iterations=1), raise_on_failure=False
+    )
+    assert not run.success
+    for ending in ("nc", "npz"):
+        found = mbd.load(run.save(tmp_path / f"run.{ending}"))
+        assert (found.status, found.message) == (run.status, run.message)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        -1, 0, 7, slice(None), slice(3, 9), slice(None, None, 4), slice(None, None, -3),
+        slice(9, 2),
+        slice(9, 2, -2), (slice(2, 5), slice(1, 3)), (slice(None), 2), (-3, slice(1, None)),
+        (slice(1, 8), [0, 2]), ([1, 5, 2],), np.arange(11) % 3 == 0, (slice(None, None, -1), 1),
+        (4, 1), (4, [2, 0]),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_arrays_on_disk_are_sliced_as_in_memory(tmp_path, key):
+    values = np.random.default_rng(1).random((13, 4))
+    with h5py.File(tmp_path / "x.h5", "w") as h5:
+        h5["x"] = values
+        disk = OnDisk(h5["x"], 11)
+        assert np.array_equal(disk[key], values[:11][key])
+        assert disk.shape == (11, 4)
+        assert len(disk) == 11
+        assert np.array_equal(np.asarray(disk) * 2, 2 * values[:11])
+        for i in (11, -12):
+            with pytest.raises(IndexError):
+                disk[i]
+
+
+def test_only_tables_are_thinned(tmp_path):
+    solution = mbd.simulate(spinner(), 0.01, 1e-3)
+    table = np.loadtxt(solution.save(tmp_path / "x.csv", every=4), delimiter=",", skiprows=1)
+    assert np.array_equal(table[:, 0], solution.t[::4])
+    with pytest.raises(ValueError, match=r"a \.nc file has all instants, got every=2"):
+        solution.save(tmp_path / "x.nc", every=2)
+    with pytest.raises(ValueError, match="every must be a whole number from 1, got 0"):
+        solution.save(tmp_path / "x.csv", every=0)

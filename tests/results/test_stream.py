@@ -1,0 +1,170 @@
+"""Results that go to a file while the run goes on."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+import xarray as xr
+
+import mbd
+from mbd.results import stream
+from tests.results.samples import everything, spinner
+
+ROOT = Path(__file__).parents[2]
+
+
+def same(found, solution):
+    for what in ("t", "q", "v", "a", "lam", "gap"):
+        assert np.array_equal(getattr(found, what), getattr(solution, what)), what
+    for name in solution.model.system.bodies:
+        assert np.array_equal(found[name].position, solution[name].position)
+        if solution[name].body.formulation.axes:
+            assert np.array_equal(found[name].quaternion, solution[name].quaternion)
+    for name in solution.model.system.joints:
+        assert np.array_equal(found[name].moment, solution[name].moment)
+    scale = np.abs(solution.energy.total).max()
+    assert np.allclose(found.energy.total, solution.energy.total, rtol=0, atol=1e-14 * scale)
+    assert np.allclose(found.momentum.angular, solution.momentum.angular, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("make", [everything, spinner])
+def test_a_streamed_run_is_the_run(make, tmp_path, monkeypatch):
+    """Written in many pieces, it says what one in memory says: to the last bit, but for sums."""
+    monkeypatch.setattr(stream, "_BYTES", 1 << 15)
+    model = make().build()
+    path = tmp_path / "new" / "run.nc"
+    run = mbd.simulate(model, 0.6, 2e-3, every=2, stream=path)
+    kept = mbd.simulate(model, 0.6, 2e-3, every=2)
+    assert run.success
+    same(run, kept)
+    found = mbd.load(path)
+    same(found, kept)
+    assert found.stats["steps"] == 300
+    assert [p.name for p in path.parent.iterdir()] == ["run.nc"]
+    with xr.open_dataset(path) as data:  # a finished file is read by anyone
+        name = next(iter(model.bodies))
+        assert np.array_equal(data.position.sel(body=name), kept[name].position)
+        assert data.sizes["time"] == data.instants == 151
+
+
+def test_a_streamed_solution_is_saved_in_pieces(tmp_path):
+    run = mbd.simulate(everything(), 0.05, 1e-3, stream=tmp_path / "a.nc")
+    again = run.save(tmp_path / "b.nc", title="copy")
+    with xr.open_dataset(tmp_path / "a.nc") as one, xr.open_dataset(again) as two:
+        for name in two.variables:
+            assert np.array_equal(
+                one[name].values, two[name].values, equal_nan=one[name].dtype.kind == "f"
+            )
+    same(mbd.load(run.save(tmp_path / "c.npz")), run)
+
+
+def test_a_run_goes_on_from_a_streamed_one(tmp_path):
+    model = everything().build()
+    run = mbd.simulate(model, 0.02, 1e-3, stream=tmp_path / "a.nc")
+    whole = mbd.simulate(model, 0.04, 1e-3)
+    rest = mbd.simulate(model, 0.04, 1e-3, state=run.state)
+    assert np.allclose(rest.q[-1], whole.q[-1], rtol=0, atol=1e-9)
+
+
+def test_the_path_is_checked_before_the_run(tmp_path):
+    with pytest.raises(
+        ValueError, match=r"stream must be the path .* ends in \.nc, got 'run\.csv'"
+    ):
+        mbd.simulate(spinner(), 1.0, 1e-3, stream="run.csv")
+
+
+def test_a_run_that_fails_says_so_in_its_file(tmp_path):
+    path = tmp_path / "run.nc"
+    method = mbd.GeneralizedAlpha(max_iterations=1)
+    with pytest.raises(mbd.SimulationError) as caught:
+        mbd.simulate(everything(), 5.0, 0.5, method=method, stream=path)
+    found = mbd.load(path)
+    assert (found.status, found.message) == (1, str(caught.value))
+    assert len(found.t) == len(caught.value.solution.t) >= 1
+
+    def law(t):
+        if t > 0.0105:
+            raise ArithmeticError("too late")
+        return (0, 0, 0)
+
+    system = everything()
+    system.add(mbd.PointForce("late", system["bob"], law))
+    with pytest.raises(RuntimeError, match="too late"):
+        mbd.simulate(system, 1.0, 1e-3, stream=path)
+    found = mbd.load(path)
+    assert found.status == 1
+    assert "late: its law raised ArithmeticError: too late" in found.message
+    assert len(found.t) == len(found.gap) >= 1
+
+
+def test_ctrl_c_keeps_what_was_computed(tmp_path):
+    """The law interrupts the run as Ctrl-C does."""
+
+    def law(t):
+        if t > 0.05:
+            raise KeyboardInterrupt
+        return (0, 0, 0)
+
+    system = spinner()
+    system.add(mbd.PointForce("stop", system["wheel"], law))
+    run = mbd.simulate(system, 1.0, 1e-3, stream=tmp_path / "run.nc")
+    assert run.status == -1
+    assert "interrupted by the user" in run.message
+    assert np.array_equal(run.q[-1], run.state.q)
+    found = mbd.load(tmp_path / "run.nc")
+    assert found.status == -1
+    assert found.message == run.message
+    assert np.array_equal(found["wheel"].position, run["wheel"].position)
+
+
+def test_a_killed_run_is_read_up_to_the_last_writing(tmp_path):
+    """Killed at random moments, and read while it was alive."""
+    rng = np.random.default_rng()
+    expected = mbd.simulate(spinner(), 2.0, 1e-3)
+    for i in range(3):
+        path = tmp_path / f"run {i}.nc"
+        process = subprocess.Popen(
+            [sys.executable, str(Path(__file__).with_name("killed.py")), str(path)],
+            stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
+        try:
+            process.stdout.readline()
+            wait_for(path)
+            alive = mbd.load(path)
+            time.sleep(rng.uniform(0.0, 0.4))
+        finally:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            process.stdout.close()
+        found = mbd.load(path)
+        assert found.status == -1
+        assert "was killed or is still going on" in found.message
+        n = len(found.t)
+        assert n >= len(alive.t) > 0
+        for name in ("t", "q", "v", "a", "lam", "gap"):
+            assert len(getattr(found, name)) == n
+        assert np.all(np.isfinite(np.asarray(found.q)))
+        assert np.allclose(np.diff(found.t), 1e-3, rtol=0, atol=1e-12)
+        k = min(n, len(expected.t))
+        assert np.array_equal(found.q[:k], expected.q[:k])
+        assert np.array_equal(found["wheel"].quaternion[:k], expected["wheel"].quaternion[:k])
+        assert np.array_equal(found["hinge"].moment[:k], expected["hinge"].moment[:k])
+        assert np.all(np.isfinite(found["hinge"].moment))
+        assert np.all(np.isfinite(found.energy.total))
+        with h5py.File(path, "r", libver="latest", swmr=True) as h5:
+            assert len(h5["position"]) >= n
+
+
+def wait_for(path, seconds=60):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if path.exists() and len(mbd.load(path).t):
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"{path} was not written")
