@@ -1,0 +1,96 @@
+"""Floor 7. ``mbd view``: simulate a model and show it moving in the browser."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import warnings
+from pathlib import Path
+
+from mbd.cli.codes import DONE, FAILED, INTERRUPTED, say
+from mbd.cli.scene import parameters, reading
+
+HELP = "simulate a model and show it moving in the browser"
+
+
+def arguments(command: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    command.add_argument(
+        "file", metavar="FILE", help="Python scene, model file (.toml), or name of a demo"
+    )
+    reading(command)
+    command.add_argument("--t-end", type=float, metavar="S", help="end time [s]")
+    command.add_argument("--step", type=float, metavar="S", help="step size [s]")
+    command.add_argument("--project", action="store_true", default=None, help="as of mbd run")
+    command.add_argument(
+        "-o",
+        "--output",
+        metavar="HTML",
+        help="where to write the page, or a .gif (default a temporary folder)",
+    )
+    command.add_argument("--speed", type=float, metavar="X", help="seconds of the model per second")
+    command.add_argument(
+        "--trail",
+        metavar="BODY",
+        dest="trails",
+        action="append",
+        default=[],
+        help="draw the path of a body; may be repeated",
+    )
+    command.add_argument("--no-open", action="store_true", help="write the page, do not open it")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Simulate, write the page, open it."""
+    from mbd.files import scenes
+
+    scene = scenes.found(options.file)
+    how = dict(scene.run)
+    for key in ("t_end", "step", "project"):
+        if getattr(options, key) is not None:
+            how[key] = getattr(options, key)
+    for key in ("t_end", "step"):
+        if key not in how:
+            raise ValueError(
+                f"{scene.path}: {key} is not known [s]; give --{key.replace('_', '-')} or put "
+                "it in RUN"
+            )
+    if options.output and Path(options.output).suffix.lower() not in (".html", ".htm", ".gif"):
+        raise ValueError(f"the name of the page must end in .html or .gif, got {options.output!r}")
+
+    from dataclasses import replace
+
+    from mbd.solvers.generalized_alpha import GeneralizedAlpha
+    from mbd.solvers.simulate import simulate
+
+    method = how.pop("method", None) or GeneralizedAlpha()
+    if "rho" in how:
+        method = replace(method, rho=how.pop("rho"))
+    system = scene.build(parameters(options))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        bar = False if options.json else None
+        solution = simulate(system, method=method, progress=bar, raise_on_failure=False, **how)
+    path = Path(options.output) if options.output else _folder() / f"{scene.path.stem}.html"
+    title = scene.path.stem.replace("_", " ")
+    animation = solution.animate(path, title=title, trails=options.trails, speed=options.speed)
+    if not options.no_open:
+        import webbrowser
+
+        webbrowser.open(path.resolve().as_uri())
+    if options.json:
+        found = {"written": [str(path)], "instants": len(animation.drawing.t)}
+        print(json.dumps({**found, "success": solution.success, "message": solution.message}))
+    else:
+        print(f"wrote {path} ({path.stat().st_size / 1e6:.2g} MB)")
+    for warning in caught:
+        say(f"warning: {warning.message}", DONE)
+    if solution.status == 0:
+        return DONE
+    return say(solution.message, FAILED if solution.status > 0 else INTERRUPTED)
+
+
+def _folder() -> Path:
+    import tempfile
+
+    return Path(tempfile.mkdtemp(prefix="mbd-view-"))
