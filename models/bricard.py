@@ -38,6 +38,7 @@ def build(formulation: str = "so3") -> mbd.System:
                 position=(P + Q) / 2,
                 rotation=np.column_stack([x, y, np.cross(x, y)]),
                 formulation=formulation,
+                shape=mbd.Box((1.0, 0.1, 0.1)),
             )
         )
         system.add(mbd.Revolute(f"hinge {i}", previous, rod, at=P, axis=AXES[i]))

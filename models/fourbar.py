@@ -61,6 +61,7 @@ def build(formulation: str = "so3", closing: str = "revolute") -> mbd.System:
                     velocity=vP + w * turn @ r / 2,
                     angular_velocity=(0, -w, 0),
                     formulation=formulation,
+                    shape=mbd.Capsule(0.03, length, axis=(1, 0, 0)),
                 )
             )
         )

@@ -23,6 +23,12 @@ REFERENCE = (
 def build(formulation: str = "so3") -> mbd.System:
     """Return the top, centre of mass at (0, 1, 0) from the pin, z up."""
     system = mbd.System(gravity=(0.0, 0.0, -9.81))
+    y = (0, 1, 0)
+    shapes = [
+        mbd.Cylinder(0.25, 0.04, axis=y),
+        mbd.Box((0.4, 0.08, 0.04), color="#f2f2f2"),  # shows that it spins
+        mbd.Capsule(0.02, 1.0, at=(0, -0.5, 0), axis=y),
+    ]
     top = system.add(
         mbd.RigidBody(
             "top",
@@ -32,6 +38,7 @@ def build(formulation: str = "so3") -> mbd.System:
             velocity=(4.61538, 0, 0),
             angular_velocity=(0, 150, -4.61538),
             formulation=formulation,
+            shape=shapes,
         )
     )
     system.add(mbd.Spherical("pin", system.ground, top, at=(0, 0, 0)))

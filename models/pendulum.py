@@ -29,6 +29,7 @@ def build(formulation: str = "so3", length: float = 1.0, mass: float = 1.0) -> m
             inertia=(1e-3 * J, J, J),
             position=(length / 2, 0, 0),
             formulation=formulation,
+            shape=mbd.Capsule(0.025 * length, length, axis=(1, 0, 0)),
         )
     )
     system.add(mbd.Revolute("hinge", system.ground, rod, at=(0, 0, 0), axis=(0, 1, 0)))

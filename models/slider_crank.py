@@ -33,6 +33,13 @@ def build(
     spin = -CRANK * np.cos(angle) * rate / (ROD * np.cos(lean))
     v_pin = rate * np.array([-pin[1], pin[0], 0.0])
     v_end = v_pin + spin * np.array([pin[1], end[0] - pin[0], 0.0])
+    x = (1, 0, 0)
+    disc = mbd.Cylinder(0.03, 0.012, at=(-CRANK / 2, 0, -0.01))
+    shapes = {
+        "crank": [mbd.Capsule(0.01, CRANK, axis=x), disc],
+        "rod": mbd.Capsule(0.008, ROD, at=(0, 0, 0.018), axis=x),
+        "slider": mbd.Box((0.07, 0.04, 0.03)),
+    }
     parts = {}
     for name, mass, length, place, velocity, turn, omega in (
         ("crank", 0.5, CRANK, pin / 2, v_pin / 2, angle, rate),
@@ -50,6 +57,7 @@ def build(
                 velocity=velocity,
                 angular_velocity=(0, 0, omega),
                 formulation=formulation,
+                shape=shapes[name],
             )
         )
     crank, rod, slider = parts.values()
@@ -57,6 +65,6 @@ def build(
     system.add(mbd.Revolute("bearing", system.ground, crank, at=(0, 0, 0), axis=z))
     system.add(mbd.Revolute("crank pin", crank, rod, at=pin, axis=z))
     system.add(mbd.Revolute("slider pin", rod, slider, at=end, axis=z))
-    system.add(mbd.Prismatic("guide", system.ground, slider, at=end, axis=(1, 0, 0)))
+    system.add(mbd.Prismatic("guide", system.ground, slider, at=end, axis=x))
     system.add(mbd.Moment("torque", crank, (0, 0, torque)))
     return system
