@@ -33,8 +33,11 @@ if TYPE_CHECKING:
     from mbd.parts.nonholonomic import NonTwisting
     from mbd.parts.scaling import ScalingForce
     from mbd.parts.shapes import Box, Capsule, Cylinder, Mesh, Sphere
+    from mbd.results.buckling import buckling
+    from mbd.results.campbell import campbell
     from mbd.results.compare import compare
     from mbd.results.equilibrium import equilibrium
+    from mbd.results.linear import linearize
     from mbd.results.load import load
     from mbd.results.modes import modes
     from mbd.results.solution import Solution
@@ -89,10 +92,13 @@ __all__ = [
     "Unified",
     "Universal",
     "assemble_pose",
+    "buckling",
+    "campbell",
     "check_tangents",
     "compare",
     "consistent",
     "equilibrium",
+    "linearize",
     "load",
     "modes",
     "read",
@@ -125,7 +131,10 @@ _WHERE = {
     "parts.shapes": ("Box", "Capsule", "Cylinder", "Mesh", "Sphere"),
     "results.compare": ("compare",),
     "parts.nonholonomic": ("NonTwisting",),
+    "results.buckling": ("buckling",),
+    "results.campbell": ("campbell",),
     "results.equilibrium": ("equilibrium",),
+    "results.linear": ("linearize",),
     "results.load": ("load",),
     "results.modes": ("modes",),
     "parts.scaling": ("ScalingForce",),

@@ -10,9 +10,10 @@ import numpy as np
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from mbd.results.campbell import Campbell
     from mbd.results.modes import Modes
 
-__all__ = ["modes_figure", "pyplot", "saved"]
+__all__ = ["campbell_figure", "modes_figure", "pyplot", "saved"]
 
 
 def pyplot() -> Any:
@@ -57,4 +58,30 @@ def modes_figure(modes: Modes, path: str | Path | None = None) -> Figure:
     right.set_ylabel("part in the kinetic energy [-]")
     right.set_ylim(0.0, 1.0)
     right.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    return saved(figure, path)
+
+
+def campbell_figure(
+    diagram: Campbell, path: str | Path | None = None, orders: tuple[float, ...] = (1.0,)
+) -> Figure:
+    """Draw frequencies over speed: forward whirl red, backward blue, along a line grey."""
+    plt = pyplot()
+    figure, ax = plt.subplots(figsize=(7.5, 5), layout="constrained")
+    speed = diagram.speeds
+    rpm = speed * 30 / np.pi
+    order_of = np.argsort(rpm)
+    for k in range(diagram.eigenvalues.shape[1]):
+        turn = np.nanmean(diagram.whirl[:, k])
+        colour = "C3" if turn > 0.1 else "C0" if turn < -0.1 else "0.5"
+        ax.plot(rpm[order_of], diagram.frequency[order_of, k], color=colour, linewidth=1.6)
+    top = float(np.nanmax(diagram.frequency)) * 1.05
+    for order in orders:
+        name = f"{order:g} x speed"
+        ax.plot(rpm[order_of], order * speed[order_of] / (2 * np.pi), "--", color="0.3", label=name)
+    for name, colour in (("forward whirl", "C3"), ("backward whirl", "C0"), ("no whirl", "0.5")):
+        ax.plot([], [], color=colour, label=name)
+    ax.set_ylim(0.0, top)
+    ax.set_xlabel("speed [rpm]")
+    ax.set_ylabel("frequency [Hz]")
+    ax.legend(fontsize=8)
     return saved(figure, path)

@@ -1,0 +1,142 @@
+r"""Floor 5. ``mbd.buckling``: load factors at which a loaded pose loses its stiffness.
+
+At a pose that the loads do not move the multipliers, and with them the stiffness, are linear in the
+load factor f, so that the critical factors are the eigenvalues of
+
+.. math:: L^T \left(K_0 + f\,(K_1 - K_0)\right) N\,\phi = 0 .
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from mbd.algebra import memory as m
+from mbd.model.model import Model, State
+from mbd.model.system import System
+from mbd.parts.door import number
+from mbd.results.base import model_of
+from mbd.solvers.descent import nearest, seen
+from mbd.solvers.nullspace import null_space
+from mbd.solvers.poses import displaced
+from mbd.solvers.statics import Statics, least_multipliers, scaled_loads
+
+__all__ = ["Buckling", "buckling"]
+
+_MOVED = 1e-8  # out-of-balance forces under the full load, relative to all forces
+
+
+@dataclass(frozen=True, eq=False)
+class Buckling:
+    """Critical load factors, those nearest to the base first, and what gives way.
+
+    Attributes
+    ----------
+    factors : (k,) array [-]
+    shapes : (n_v, k) array
+        Increments of the coordinates.
+    """
+
+    model: Model
+    base: State
+    factors: np.ndarray
+    shapes: np.ndarray
+
+    def state(self, i: int = 0, amplitude: float = 0.1) -> State:
+        """Return the pose displaced by a shape: largest turn [rad] or displacement over length."""
+        kinds = self.model.numbering.v_kinds
+        extent = np.where(kinds == m.TRANSLATION, float(self.model.F[m.LENGTH]), 1.0)
+        shape = self.shapes[:, i]
+        return displaced(
+            self.model, self.base, amplitude * shape / float(np.abs(shape / extent).max())
+        )
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{f:.6g}" for f in self.factors[:4])
+        return f"Buckling(load factors {shown}{', ...' if len(self.factors) > 4 else ''})"
+
+
+def buckling(
+    system: System | Model,
+    state: State | None = None,
+    *,
+    scaled: Iterable[str] | None = None,
+    load_factor: float = 0.0,
+) -> Buckling:
+    """Return the load factors at which a pose becomes unstable.
+
+    Parameters
+    ----------
+    system : System or Model
+    state : State, optional
+        The pose; default the described one.
+    scaled : iterable of str, optional
+        Loads that the factor scales, by name, "gravity" for the weight; default all.
+    load_factor : float [-]
+        At which the pose is brought into balance first.
+
+    Returns
+    -------
+    Buckling
+
+    Raises
+    ------
+    ValueError
+        If the loads move the pose; then follow it with ``mbd.equilibrium`` and look at
+        ``stable`` on its ``path``.
+    """
+    model = model_of("buckling", system)
+    names = scaled_loads(model, None if scaled is None else tuple(scaled))
+    zero = np.zeros(3)
+    problem = Statics(model, names, zero, zero, {})
+    base = number("buckling", "load_factor", load_factor, "-")
+    start = model.state if state is None else state
+    still = np.zeros(model.n_v)
+    start = start.replace(v=still, a=still, lam=np.zeros(model.n_lam), alg=None)
+    first = nearest(problem, start, base, 100).balance
+    loaded = least_multipliers(problem.at(first.state, base + 1.0), problem.scale)
+    loaded = problem.at(loaded.state, base + 1.0)
+    _require_still(model, problem, loaded)
+    N, L = null_space(first.B, problem.scale), null_space(first.Bt.T, problem.scale)
+    K0 = L.T @ (first.K @ N)
+    change = L.T @ (loaded.K @ N) - K0
+    factors, vectors = _critical(K0, change)
+    return Buckling(model, first.state, base + factors, N @ vectors)
+
+
+def _require_still(model: Model, problem: Statics, loaded: Any) -> None:
+    """Refuse loads that move the pose."""
+    kinds = model.numbering.v_kinds
+    extent = np.where(kinds == m.TRANSLATION, float(model.F[m.LENGTH]), 1.0)
+    g = np.abs(loaded.residual) * problem.scale
+    every = float((seen(loaded, extent) * problem.scale).max(initial=0.0))
+    load = float((np.abs(problem.load(loaded.state)) * problem.scale).max(initial=0.0))
+    if g.max(initial=0.0) > _MOVED * min(every, max(load, 1e-300)):
+        worst = int(np.argmax(g))
+        raise ValueError(
+            f"buckling: the loads move the pose ({model.numbering.v_labels[worst]!r} is out of "
+            f"balance by {loaded.residual[worst]:.3g} under one more load factor), so that the "
+            "critical load is no eigenvalue of this pose; follow it with mbd.equilibrium(system, "
+            "load_steps=..., or arc_length=...) and look where .path is no longer stable"
+        )
+
+
+def _critical(K0: np.ndarray, change: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return real roots f of det(K0 + f change) and their vectors, the smallest first."""
+    if not change.size or not change.any():
+        return np.zeros(0), np.zeros((K0.shape[1], 0))
+    # motions that neither resists nor is loaded do not count
+    _, sizes, Vt = np.linalg.svd(np.vstack([K0, change]))
+    kept = Vt[: int(np.count_nonzero(sizes > 1e-10 * sizes[0]))].T
+    inverse, vectors = scipy.linalg.eig(kept.T @ change @ kept, kept.T @ K0 @ kept)
+    usable = np.isfinite(inverse)
+    size = np.abs(inverse[usable]).max(initial=0.0)
+    usable &= np.abs(inverse) > 1e-12 * size
+    usable &= np.abs(inverse.imag) <= 1e-9 * np.abs(inverse)
+    factors = -1.0 / inverse[usable].real
+    order = np.argsort(np.abs(factors))
+    return factors[order], kept @ vectors[:, usable].real[:, order]
