@@ -131,7 +131,7 @@ OF: dict[str, dict[str, Kind]] = {
 }
 OWN_NAME = {"name"}  # the name of a part is its key
 # arguments of a call of mbd.simulate, not of a model; events are functions of Python
-OF_A_CALL = {"system", "state", "progress", "raise_on_failure", "events"}
+OF_A_CALL = {"system", "state", "progress", "raise_on_failure", "events", "stream"}
 
 
 @cache

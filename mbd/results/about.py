@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,12 +13,18 @@ from mbd.results.fields import SCHEMA
 
 if TYPE_CHECKING:
     from mbd.model.model import Model
+    from mbd.results.source import Source
 
 __all__ = ["method_text", "model_from_text", "model_text", "of_model", "of_run", "plain"]
 
 
-def of_model(model: Model, method: Any, notes: dict[str, Any]) -> dict[str, Any]:
-    """Return what is known before a run: version, method, the model as text, notes."""
+def of_model(
+    model: Model, method: Any, notes: dict[str, Any], folder: Path = Path()
+) -> dict[str, Any]:
+    """Return what is known before a run: version, method, the model as text, notes.
+
+    Meshes of the model are named from the folder of the file.
+    """
     from mbd import __version__
 
     found = {
@@ -25,7 +33,7 @@ def of_model(model: Model, method: Any, notes: dict[str, Any]) -> dict[str, Any]
         "method": method_text(method),
         "gravity": np.asarray(model.system.gravity),
     }
-    text = model_text(model)
+    text = model_text(model, folder)
     if text:
         found["model"] = text
     if notes:
@@ -44,14 +52,40 @@ def method_text(method: Any) -> str:
     return method if isinstance(method, str) else repr(method)
 
 
-def model_text(model: Model) -> str:
+def model_text(model: Model, folder: Path = Path()) -> str:
     """Return the model as the text of a model file; empty if it cannot be said in one."""
-    return ""
+    from mbd.files.modelfile import to_text
+
+    try:
+        return to_text(model.system, folder=folder)
+    except ValueError:  # a law in Python, a part of the user's own
+        return ""
 
 
-def model_from_text(text: str) -> Model | None:
-    """Return the model of a text, if there is one."""
-    return None
+def model_from_text(source: Source) -> Model | None:
+    """Return the model of a file of results, or None where the file does not have it."""
+    from mbd.files.modelfile import from_text
+
+    if not source.about["model"]:
+        return None
+    path = source.path
+    try:
+        model = from_text(source.about["model"], folder=path.parent).system.build()
+    except (ValueError, OSError) as error:
+        warnings.warn(
+            f"load: the model in {path} cannot be rebuilt ({error}); what was stored by name is "
+            "there",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+        return None
+    expected = (source["q"].shape[1], source["v"].shape[1])
+    if (model.n_q, model.n_v) != expected:
+        raise ValueError(
+            f"load: {path}: the model in the file has {model.n_q} coordinates and {model.n_v} "
+            f"velocities, its results {expected[0]} and {expected[1]}; was the file changed?"
+        )
+    return model
 
 
 def plain(value: Any) -> Any:

@@ -43,7 +43,7 @@ def load(path: str | Path) -> Solution | Stored:
     if path.suffix not in _SOURCES:
         raise ValueError(f"load: results are read from .nc or .npz, got {str(path)!r}")
     source = _SOURCES[path.suffix](path)
-    model = model_from_text(source.about["model"])
+    model = model_from_text(source)
     return Stored(source) if model is None else _solution(source, model)
 
 
@@ -52,7 +52,10 @@ def _solution(source: Source, model: Model) -> Solution:
     t, q, v, a = (source[name] for name in ("t", "q", "v", "a"))
     lam = source["lam"] if "lam" in source else np.zeros((len(t), 0))
     about = source.about
-    last = State(float(t[-1]), q[-1], v[-1], a[-1], lam[-1], source.last_alg, source.last_memory)
+    last = model.state  # of a stream that was stopped before its first instant
+    if len(t):
+        alg, memory = source.last_alg, source.last_memory
+        last = State(float(t[-1]), q[-1], v[-1], a[-1], lam[-1], alg, memory)
     return Solution(
         model, t, q, v, a, lam, status=int(about["status"]), message=str(about["message"]),
         stats=about["stats"], last=last, method=about["method"], stored=source,

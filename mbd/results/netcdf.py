@@ -92,7 +92,7 @@ def save_netcdf(solution: Solution, path: str | Path, **notes: Any) -> Path:
     path = Path(path)
     model = solution.model
     new = path.with_name(path.name + ".new")
-    attributes = of_model(model, solution.method, notes) | of_run(
+    attributes = of_model(model, solution.method, notes, path.parent) | of_run(
         solution.status, solution.message, solution.stats
     )
     which = fields(model)

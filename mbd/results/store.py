@@ -102,7 +102,7 @@ def save_npz(solution: Solution, path: str | Path, **notes: Any) -> Path:
     about = {
         "version": __version__,
         "method": method_text(solution.method),
-        "model": model_text(solution.model),
+        "model": model_text(solution.model, path.parent),
         "status": solution.status,
         "message": solution.message,
         "stats": solution.stats,

@@ -63,7 +63,7 @@ class FileRecord:
         self.model, self.method = model, method
         new = self.path.with_name(self.path.name + ".new")
         self._fields = fields(model)
-        self._h5 = create(new, model, of_model(model, method, {}), _EXTRA)
+        self._h5 = create(new, model, of_model(model, method, {}, self.path.parent), _EXTRA)
         self._h5["instants"][()] = 0
         self._h5["outcome"][:] = b"\0"
         for x in self._fields:
@@ -84,7 +84,11 @@ class FileRecord:
     ) -> None:
         """Keep n instants."""
         self._buffer.append(t, q, v, a, lam)
-        if len(self._buffer) >= self._room or time.perf_counter() > self._clock + _SECONDS:
+        if (
+            not self._n
+            or len(self._buffer) >= self._room
+            or time.perf_counter() > self._clock + _SECONDS
+        ):
             self.flush()
 
     def flush(self) -> None:

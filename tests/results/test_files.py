@@ -56,6 +56,35 @@ def test_what_is_read_is_what_was_written(solution, tmp_path, ending):
     assert [p.name for p in path.parent.iterdir()] == [path.name]
 
 
+@pytest.mark.parametrize("ending", ["nc", "npz"])
+def test_a_model_without_python_comes_back_whole(tmp_path, ending):
+    """The loaded solution has its model: all reactions, all points, and the run goes on."""
+    model = everything().build()
+    run = mbd.simulate(model, 0.03, 1e-3)
+    found = mbd.load(run.save(tmp_path / f"run.{ending}"))
+    assert isinstance(found, mbd.Solution)
+    same(found, run)
+    assert found.model.labels == model.labels
+    one, two = (s["joint 2"].reaction(on="first", at="first") for s in (found, run))
+    assert np.array_equal(one.moment, two.moment)
+    for name in ("balloon", "flier"):
+        one, two = (s[name].at((0.1, 0.2, 0.3)).acceleration for s in (found, run))
+        assert np.array_equal(one, two)
+    rest = mbd.simulate(found.model, 0.05, 1e-3, state=found.state)
+    expected = mbd.simulate(model, 0.05, 1e-3, state=run.state)
+    assert np.array_equal(rest.q, expected.q)
+
+
+def test_a_model_that_does_not_come_back_is_told(tmp_path):
+    run = mbd.simulate(everything(), 0.01, 1e-3)
+    path = run.save(tmp_path / "run.nc")
+    with h5py.File(path, "r+") as h5:
+        h5.attrs["model"] = h5.attrs["model"].replace("Revolute", "NoSuchJoint")
+    with pytest.warns(RuntimeWarning, match=r"the model in .* cannot be rebuilt"):
+        found = mbd.load(path)
+    same(found, run)
+
+
 def test_points_of_a_stored_body(solution, tmp_path):
     found = mbd.load(solution.save(tmp_path / "run.nc"))
     for what in ("position", "velocity", "acceleration"):

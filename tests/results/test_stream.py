@@ -127,12 +127,15 @@ def test_a_killed_run_is_read_up_to_the_last_writing(tmp_path):
     """Killed at random moments, and read while it was alive."""
     rng = np.random.default_rng()
     expected = mbd.simulate(spinner(), 2.0, 1e-3)
-    for i in range(3):
-        path = tmp_path / f"run {i}.nc"
-        process = subprocess.Popen(
+    paths = [tmp_path / f"run {i}.nc" for i in range(3)]
+    runs = [
+        subprocess.Popen(
             [sys.executable, str(Path(__file__).with_name("killed.py")), str(path)],
             stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)},
-        )  # fmt: skip
+        )
+        for path in paths
+    ]  # fmt: skip
+    for path, process in zip(paths, runs, strict=True):
         try:
             process.stdout.readline()
             wait_for(path)
