@@ -6,6 +6,8 @@ string with a unit. A system that is written and read builds the same model to t
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +17,7 @@ from mbd.model.system import System
 if TYPE_CHECKING:
     from mbd.results.solution import Solution
 
-__all__ = ["ModelFile", "from_text", "read", "to_text", "write"]
+__all__ = ["READERS", "ModelFile", "from_text", "read", "reader", "to_text", "write"]
 
 
 @dataclass(frozen=True)
@@ -101,16 +103,69 @@ def write(system: System, path: str | Path, **options: Any) -> Path:
 
 
 def read(path: str | Path, **options: Any) -> ModelFile:
-    """Read a model file (``.toml``); errors name the file and the place inside it.
+    """Read a model file (``.toml``) or a robot (``.urdf``); errors name file and place.
 
-    ``formulation`` replaces that of all rigid bodies.
+    Parameters
+    ----------
+    path : path
+    formulation : str or Formulation, optional
+        In place of that of all rigid bodies.
+    base, position, rotation, positions, rates, gravity, packages
+        For ``.urdf``: see :func:`mbd.files.urdf.robot.load`.
+
+    Returns
+    -------
+    ModelFile
+        ``system``, ``run``, ``title`` and ``notes``: what a URDF file says and is not used. Tags of
+        URDF that are not known are named in a warning.
     """
     path = Path(path)
+    found = reader(path)(path, **options)
+    unknown = [note for note in found.notes if note.startswith("unknown")]
+    if unknown:
+        warnings.warn(f"{path}: {'; '.join(unknown)}", UserWarning, stacklevel=2)
+    return found
+
+
+def reader(path: Path) -> Callable[..., ModelFile]:
+    """Return the function that reads files of this kind."""
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file")
-    if path.suffix != ".toml":
-        raise ValueError(f"{path}: a model file must end in .toml")
+    if path.suffix not in READERS:
+        raise ValueError(f"{path}: a model file must end in {' or '.join(READERS)}")
+    return READERS[path.suffix]
+
+
+def _toml(path: Path, *, formulation: Any = None) -> ModelFile:
     try:
-        return from_text(path.read_text(encoding="utf-8"), folder=path.parent, **options)
+        text = path.read_text(encoding="utf-8")
+        return from_text(text, folder=path.parent, formulation=formulation)
     except (ValueError, TypeError, OSError) as error:
         raise ValueError(f"{path}: {error}") from error
+
+
+def _urdf(
+    path: Path,
+    *,
+    base: str = "fixed",
+    position: Any = (0.0, 0.0, 0.0),
+    rotation: Any = None,
+    positions: dict[str, float] | None = None,
+    rates: dict[str, float] | None = None,
+    gravity: Any = (0.0, 0.0, -9.81),
+    formulation: Any = None,
+    packages: Any = None,
+) -> ModelFile:
+    from mbd.files.urdf.robot import load
+
+    try:
+        system, name, notes, unknown = load(
+            path, base=base, position=position, rotation=rotation, positions=positions,
+            rates=rates, gravity=gravity, formulation=formulation, packages=packages,
+        )  # fmt: skip
+    except (ValueError, TypeError, OSError) as error:
+        raise ValueError(f"{path}: {error}") from error
+    return ModelFile(system, title=name, notes=(*unknown, *notes))
+
+
+READERS: dict[str, Callable[..., ModelFile]] = {".toml": _toml, ".urdf": _urdf}

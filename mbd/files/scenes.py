@@ -2,8 +2,7 @@
 
 Besides ``build`` a scene may have ``RUN``, a dictionary with any of ``t_end`` [s], ``step`` [s],
 ``rho``, ``method``, ``every`` and ``project``: how it is run when the command line says nothing
-else. A model file (``modelfile.py``) is a scene whose one parameter is the formulation of its
-rigid bodies.
+else. A model file (``modelfile.py``) is a scene, whose parameters are the options of its reader.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import ast
 import importlib.util
 import inspect
 import sys
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -98,7 +96,9 @@ def found(what: str | Path) -> Scene:
 def summary(path: Path) -> str:
     """Return the first line of a scene's docstring, without running the file."""
     if path.suffix != ".py":
-        return str(tomllib.loads(path.read_text(encoding="utf-8")).get("title", ""))
+        from mbd.files import modelfile
+
+        return modelfile.reader(path)(path).title
     text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
     return text.split("\n", 1)[0]
 
@@ -110,22 +110,23 @@ def load(path: str | Path) -> Scene:
         raise FileNotFoundError(
             f"{path}: no such file; `mbd demo` lists the scenes that come along"
         )
-    readers = {".py": _python, ".toml": _model_file}
-    if path.suffix not in readers:
-        raise ValueError(
-            f"{path}: a model must be a Python file (.py) with build(**parameters) or a model file "
-            f"({', '.join(x for x in readers if x != '.py')})"
-        )
-    return readers[path.suffix](path)
-
-
-def _model_file(path: Path) -> Scene:
+    if path.suffix == ".py":
+        return _python(path)
     from mbd.files import modelfile
 
-    def make(formulation: Any = None) -> System:
-        return modelfile.read(path, formulation=formulation).system
+    if path.suffix not in modelfile.READERS:
+        raise ValueError(
+            f"{path}: a model must be a Python file (.py) with build(**parameters) or a model file "
+            f"({', '.join(modelfile.READERS)})"
+        )
+    read = modelfile.reader(path)
 
-    found = modelfile.read(path)
+    def make(**options: Any) -> System:
+        return read(path, **options).system
+
+    _, *known = inspect.signature(read).parameters.values()  # without the path
+    make.__signature__ = inspect.Signature(known)  # type: ignore[attr-defined]
+    found = read(path)
     return Scene(path, make, found.run, found.notes)
 
 

@@ -92,7 +92,7 @@ ARGUMENTS: dict[str, Kind] = {
     **dict.fromkeys(("t_end", "step", "max_step"), Number("s")),
     **dict.fromkeys(("every", "max_iterations"), Whole),
     **dict.fromkeys(("follow", "project", "rigid"), Flag),
-    **dict.fromkeys(("form", "force_map", "kind", "velocities", "newton"), Word),
+    **dict.fromkeys(("form", "force_map", "kind", "velocities", "newton", "scheme"), Word),
     **dict.fromkeys(("linear_solver", "constraints"), Word),
     "weights": Array("-", ((4,),)),
     "angle": Number("rad"),
@@ -137,8 +137,8 @@ OF_A_CALL = {"system", "state", "progress", "raise_on_failure", "events", "strea
 @cache
 def run_settings() -> dict[str, Kind]:
     """Return the kinds of the arguments of ``mbd.simulate`` that a file may have."""
-    names = [n for n in inspect.signature(mbd.simulate).parameters if n not in OF_A_CALL]
-    return {n: ARGUMENTS[n] for n in names}
+    names = inspect.signature(mbd.simulate).parameters
+    return {n: ARGUMENTS[n] for n in names if n in ARGUMENTS and n not in OF_A_CALL}
 
 
 @cache

@@ -1,0 +1,219 @@
+"""Floor 6. From the description of a robot to a system.
+
+Every link with mass is a rigid body whose frame is the frame of the link; a link without mass at a
+fixed joint is a frame of its parent. Joints are frames that coincide where the coordinate is zero,
+so that angles are those of the file. Fixed joints between links with mass stay joints, with
+reactions.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from mbd.files.urdf import description as urdf
+from mbd.files.urdf.description import Description, Origin
+from mbd.files.urdf.shapes import shapes
+from mbd.model.system import System
+from mbd.parts.bodies import Frame, RigidBody
+from mbd.parts.door import number, rotation_matrix, vector
+from mbd.parts.forces import Bushing, RotationalSpring
+from mbd.parts.joints import Fixed, Planar, Prismatic, Revolute
+
+__all__ = ["load"]
+
+_JOINTS = {
+    "revolute": Revolute, "continuous": Revolute, "prismatic": Prismatic, "fixed": Fixed,
+    "planar": Planar,
+}  # fmt: skip
+_MOVING = ("revolute", "continuous", "prismatic")
+
+
+def load(
+    path: Path,
+    *,
+    base: str = "fixed",
+    position: Any = (0.0, 0.0, 0.0),
+    rotation: Any = None,
+    positions: dict[str, float] | None = None,
+    rates: dict[str, float] | None = None,
+    gravity: Any = (0.0, 0.0, -9.81),
+    formulation: Any = None,
+    packages: Any = None,
+) -> tuple[System, str, list[str], list[str]]:
+    """Return the system of a URDF file, its name, what is not used, and what is not known.
+
+    Parameters
+    ----------
+    path : Path
+    base : {"fixed", "floating"}
+        Whether the root link is the ground or a free body.
+    position, rotation : (3,) array [m], scipy Rotation or (3, 3) array
+        Of the root link.
+    positions, rates : dict
+        Initial coordinates of joints [rad or m] and their rates; others are zero.
+    gravity : (3,) array [m/s^2]
+    formulation : str or Formulation
+        Of all bodies.
+    packages : path or dict
+        Where ``package://name/...`` is: the folder of the packages, or one folder for each name.
+        Default: the folders above the file.
+    """
+    robot = urdf.parse(path)
+    if base not in ("fixed", "floating"):
+        raise ValueError(f"base must be 'fixed' or 'floating', got {base!r}")
+    start = Origin(
+        vector("base", "position", position, "m"), rotation_matrix("base", "rotation", rotation)
+    )
+    made = _Robot(robot, base == "floating", start, System(gravity))
+    made.coordinates = _coordinates(robot, "positions", positions)
+    made.rates = _coordinates(robot, "rates", rates)
+    made.options = {} if formulation is None else {"formulation": formulation}
+    made.find = lambda link: shapes(link, path.parent, packages, robot.notes)
+    made.build()
+    return made.system, robot.name, robot.notes, robot.unknown
+
+
+def _coordinates(robot: Description, what: str, given: Any) -> dict[str, float]:
+    known = [j.name for j in robot.joints if j.type in _MOVING]
+    for name in given or {}:
+        if name not in known:
+            raise ValueError(
+                f"{what}: no joint {name!r} with one coordinate; there are {', '.join(known)}"
+            )
+    return {name: number(what, name, x, "rad or m") for name, x in (given or {}).items()}
+
+
+class _Robot:
+    """The links that were placed so far."""
+
+    coordinates: dict[str, float]
+    rates: dict[str, float]
+    options: dict[str, Any]
+    find: Any
+
+    def __init__(self, robot: Description, floating: bool, start: Origin, system: System) -> None:
+        self.robot, self.system, self.start = robot, system, start
+        self.carrier: dict[str, tuple[Any, Origin]] = {}  # body, and the link's frame in it
+        self.floating = floating
+        self.root = robot.root
+        self.children: dict[str, list[urdf.Joint]] = {}
+        for joint in robot.joints:
+            self.children.setdefault(joint.parent, []).append(joint)
+
+    def build(self) -> None:
+        """Place the links from the root on."""
+        still = (np.zeros(3), np.zeros(3))
+        if self.floating:
+            self._settle_root()
+            self._body(self.root, self.start, *still)
+        else:
+            root = self.robot.links[self.root]
+            if root.mass:
+                self.robot.notes.append(f"link {root.name!r} is the ground: its mass is not used")
+            self.carrier[self.root] = (self.system.ground, self.start)
+        poses = {self.root: (self.start, *still)}
+        waiting = [self.root]
+        while waiting:
+            link = waiting.pop(0)
+            for joint in self.children.get(link, ()):
+                poses[joint.child] = self._place(joint, *poses[link])
+                waiting.append(joint.child)
+
+    def _settle_root(self) -> None:
+        """Let the only child at a fixed joint take the place of a root without mass."""
+        while not self.robot.links[self.root].mass:
+            name, joints = self.root, self.children.get(self.root, [])
+            if len(joints) != 1 or joints[0].type != "fixed":
+                raise ValueError(
+                    f"link {name!r}: a floating base needs mass; give it <inertial>, or take "
+                    "base='fixed'"
+                )
+            self.robot.notes.append(f"link {name!r} is left out: it has no mass")
+            self.root = joints[0].child
+            self.start = self.start @ joints[0].origin
+
+    def _place(self, joint: urdf.Joint, at: Origin, v: Any, omega: Any) -> Any:
+        """Add the child of a joint, and the joint; return pose, velocity and angular velocity."""
+        axis = joint.axis / (np.linalg.norm(joint.axis) or 1.0)
+        q, rate = (x.get(joint.name, 0.0) for x in (self.coordinates, self.rates))
+        if joint.limits is not None and not joint.limits[0] <= q <= joint.limits[1]:
+            self.robot.notes.append(f"joint {joint.name!r} starts outside of its limits, at {q:g}")
+        moved = Origin(q * axis) if joint.type == "prismatic" else Origin(
+            rotation=Rotation.from_rotvec(q * axis).as_matrix()
+        )  # fmt: skip
+        pose = at @ joint.origin @ moved
+        along = pose.rotation @ axis * rate
+        v = v + np.cross(omega, pose.position - at.position)
+        if joint.type == "prismatic":
+            v = v + along
+        else:
+            omega = omega + along
+        link = self.robot.links[joint.child]
+        if link.mass:
+            self._body(joint.child, pose, v, omega)
+            self._join(joint, axis)
+        elif joint.type == "fixed":
+            body, frame = self.carrier[joint.parent]
+            self.carrier[joint.child] = (body, frame @ joint.origin)
+            if link.visuals:
+                self.robot.notes.append(f"link {link.name!r}: its shape is not used (no mass)")
+        else:
+            raise ValueError(
+                f"link {link.name!r}: has no inertia but moves at joint {joint.name!r}; give it "
+                "<inertial> with <mass> and <inertia>, or make the joint fixed"
+            )
+        return pose, v, omega
+
+    def _body(self, name: str, pose: Origin, v: Any, omega: Any) -> None:
+        link = self.robot.links[name]
+        try:
+            body = RigidBody(
+                self._free_name(name, "link"), mass=link.mass, inertia=link.inertia,
+                center_of_mass=link.center_of_mass, position=pose.position, rotation=pose.rotation,
+                velocity=v, angular_velocity=omega, shape=self.find(link), **self.options,
+            )  # fmt: skip
+        except ValueError as error:
+            raise ValueError(f"link {error}") from error
+        self.carrier[name] = (self.system.add(body), Origin())
+
+    def _free_name(self, name: str, what: str) -> str:
+        """Return a name that no other part has: links and joints may have the same one in URDF."""
+        used = ("ground", *self.system.bodies, *self.system.joints, *self.system.forces)
+        later = self.robot.links if what == "joint" else ()
+        return f"{name} {what}" if name in used or name in later else name
+
+    def _join(self, joint: urdf.Joint, axis: np.ndarray) -> None:
+        if joint.mimic:
+            raise ValueError(
+                f"joint {joint.name!r}: <mimic joint={joint.mimic!r}> ties two coordinates, which "
+                "is not among the joints of mbd; leave it out and tie them by a force or a law"
+            )
+        if joint.type == "floating":
+            return
+        (one, frame), (two, own) = self.carrier[joint.parent], self.carrier[joint.child]
+        turn = _third(axis)
+        at = frame @ joint.origin @ Origin(rotation=turn)
+        own = own @ Origin(rotation=turn)
+        ends = (Frame(one, at.position, at.rotation), Frame(two, own.position, own.rotation))
+        made = self.system.add(_JOINTS[joint.type](self._free_name(joint.name, "joint"), *ends))
+        if joint.damping and joint.type in _MOVING:
+            name = self._free_name(f"{made.name} damping", "force")
+            if joint.type == "prismatic":
+                c = (0.0, 0.0, joint.damping, 0.0, 0.0, 0.0)
+                self.system.add(Bushing(name, *ends, damping=c))
+            else:
+                self.system.add(RotationalSpring(name, made, damping=joint.damping))
+        elif joint.damping:
+            self.robot.notes.append(f"joint {joint.name!r}: its damping is not used")
+
+
+def _third(axis: np.ndarray) -> np.ndarray:
+    """Return axes (columns) whose third one is `axis`."""
+    x = np.eye(3)[int(np.argmin(np.abs(axis)))]
+    x = x - axis * (axis @ x)
+    x /= np.linalg.norm(x)
+    return np.column_stack([x, np.cross(axis, x), axis])

@@ -1,0 +1,377 @@
+"""Robots from URDF: against two other programs, against the file, and what errors say."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+import mbd
+from mbd.cli import main
+from mbd.files import scenes
+from mbd.files.modelfile import from_text, to_text
+
+ROOT = Path(__file__).parents[2]
+TWO, ARM = Path(__file__).with_name("two_link.urdf"), ROOT / "models" / "arm.urdf"
+POSE = {
+    TWO: ({"shoulder": 0.7, "elbow": -1.1}, {"shoulder": 1.3, "elbow": -2.1}),
+    ARM: (
+        {"j1": 0.4, "j2": -0.7, "j3": 0.15, "j4": 1.1, "j5": -2.0, "j6": 0.6},
+        {"j1": 0.5, "j2": -1.2, "j3": 0.3, "j4": 1.7, "j5": -0.8, "j6": 2.2},
+    ),
+}
+WHAT = ("position", "velocity", "angular_velocity", "acceleration", "angular_acceleration")
+# pin 4.1.0, aba with the damping of the file, then frame kinematics; mujoco 4.0.0 has the same
+# joint accelerations to 1e-13. In the order of WHAT.
+KNOWN = {
+    (TWO, "lower"): (
+        (0.5196534569285176, 0.11952380999817706, 0.7927017996968261),
+        (0.3487285471134894, 0.17077542046801106, -0.6888571377231199),
+        (-1.1201585942817984, -0.71036352745491, 0.019794561319139814),
+        (3.1198685988791963, 1.7559009556700023, -8.392235638167348),
+        (-11.43359738159087, -4.96473354366623, 2.0559601295231786),
+    ),
+    (ARM, "link6"): (
+        (0.30617802309898146, 0.7531793324439501, 0.46046609106275055),
+        (-0.1242569816206215, -0.14751857361720142, -0.2862374543194324),
+        (-0.19916147505518983, 1.4313417799724175, -2.006859223696163),
+        (2.602285428596705, -1.9698850206879075, -7.7248337075205855),
+        (-6.806290059778987, 3.8582347273876545, -1.5510405336003799),
+    ),
+    (ARM, "tool"): (
+        (0.3780673401433655, 0.7281634016294265, 0.3841627217931406),
+        (-0.28367663350334954, -0.3069870041883577, -0.3841534276578436),
+        (-0.19916147505518983, 1.4313417799724175, -2.006859223696163),
+        (1.8089064824389336, -2.3002994200062465, -7.571989909684703),
+        (-6.806290059778987, 3.8582347273876545, -1.5510405336003799),
+    ),
+}
+
+
+def start(path, positions, rates, **options):
+    """Return the solution of one tiny step; its first instant is what counts."""
+    found = mbd.read(path, positions=positions, rates=rates, **options)
+    return mbd.simulate(found.system, 1e-6, 1e-6)
+
+
+@pytest.mark.parametrize(("path", "link"), KNOWN, ids=lambda x: getattr(x, "stem", x))
+@pytest.mark.parametrize("formulation", ["so3", "directors"])
+def test_accelerations_are_those_of_pinocchio_and_mujoco(path, link, formulation):
+    solution = start(path, *POSE[path], formulation=formulation)
+    for what, value in zip(WHAT, KNOWN[path, link], strict=True):
+        assert np.allclose(getattr(solution[link], what)[0], value, rtol=0, atol=1e-9), what
+
+
+@pytest.mark.parametrize("path", POSE, ids=lambda p: p.stem)
+def test_against_pinocchio_at_random_states(path):
+    pin = pytest.importorskip("pinocchio")
+    model = pin.buildModelFromUrdf(str(path))
+    data, rng = model.createData(), np.random.default_rng(3)
+    names = [model.names[i] for i in range(1, model.njoints)]
+    for _ in range(3):
+        positions = dict(zip(names, rng.uniform(-1, 1, len(names)).tolist(), strict=True))
+        rates = dict(zip(names, rng.normal(size=len(names)).tolist(), strict=True))
+        q, v = pin.neutral(model), np.zeros(model.nv)
+        for name in names:
+            joint = model.joints[model.getJointId(name)]
+            x = positions[name]
+            q[joint.idx_q : joint.idx_q + joint.nq] = x if joint.nq == 1 else (np.cos(x), np.sin(x))
+            v[joint.idx_v] = rates[name]
+        a = pin.aba(model, data, q, v, -model.damping * v)
+        pin.forwardKinematics(model, data, q, v, a)
+        pin.updateFramePlacements(model, data)
+        solution = start(path, positions, rates)
+        for link in solution.model.system.bodies:
+            k = model.getFrameId(link)
+            axes = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+            want = pin.getFrameClassicalAcceleration(model, data, k, axes).vector
+            got = [*solution[link].acceleration[0], *solution[link].angular_acceleration[0]]
+            assert np.allclose(got, want, rtol=1e-8, atol=1e-8)
+            assert np.allclose(solution[link].position[0], data.oMf[k].translation, atol=1e-12)
+
+
+# --- what becomes of a file -----------------------------------------------------------------------
+def robot(tmp_path, inside: str) -> Path:
+    path = tmp_path / "robot.urdf"
+    path.write_text(f'<robot name="r">\n{inside}\n</robot>')
+    return path
+
+
+def link(name: str, mass: float = 1.0, extra: str = "") -> str:
+    return (
+        f'<link name="{name}"><inertial><mass value="{mass}"/><inertia ixx="1" iyy="1" izz="1"/>'
+        f"</inertial>{extra}</link>\n"
+    )
+
+
+def joint(kind: str, parent: str, child: str, extra: str = "", name: str = "") -> str:
+    return (
+        f'<joint name="{name or child + " joint"}" type="{kind}"><parent link="{parent}"/>'
+        f'<child link="{child}"/><origin xyz="0 0 1" rpy="0 0 0.5"/>{extra}</joint>\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "made"),
+    [
+        ("revolute", mbd.Revolute),
+        ("continuous", mbd.Revolute),
+        ("prismatic", mbd.Prismatic),
+        ("fixed", mbd.Fixed),
+        ("planar", mbd.Planar),
+    ],
+)
+def test_every_type_of_joint(kind, made, tmp_path):
+    text = '<link name="base"/>' + link("arm") + joint(kind, "base", "arm", '<axis xyz="0 2 0"/>')
+    system = mbd.read(robot(tmp_path, text)).system
+    found = system["arm joint"]
+    assert type(found) is made
+    if kind != "fixed":
+        axis = Rotation.from_rotvec([0, 0, 0.5]).apply([0, 1, 0])
+        assert np.allclose(found.A.axes[:, 2], axis)
+    assert np.allclose(system["arm"].position, (0, 0, 1))
+    solution = mbd.simulate(system, 0.1, 1e-3)
+    assert solution.gap.max() < 1e-10
+
+
+def test_a_floating_joint_leaves_the_body_free(tmp_path):
+    text = '<link name="base"/>' + link("box") + joint("floating", "base", "box")
+    system = mbd.read(robot(tmp_path, text)).system
+    assert not system.joints
+    assert np.allclose(system["box"].rotation, Rotation.from_rotvec([0, 0, 0.5]).as_matrix())
+
+
+def test_a_floating_base_falls(tmp_path):
+    found = mbd.read(ARM, base="fixed")
+    assert found.system["j1"].A.body is found.system.ground
+    text = '<link name="foot"/>' + link("base", 3) + link("arm", 2)
+    text += joint("fixed", "foot", "base") + joint("revolute", "base", "arm")
+    found = mbd.read(robot(tmp_path, text), base="floating", position=(1, 2, 3))
+    assert list(found.system.bodies) == ["base", "arm"]
+    assert np.allclose(found.system["base"].position, (1, 2, 4))
+    assert "link 'foot' is left out: it has no mass" in found.notes
+    solution = mbd.simulate(found.system, 0.5, 1e-2)
+    assert np.allclose(solution.momentum.linear[-1], (0, 0, -9.81 * 5 * 0.5), rtol=1e-9)
+    with pytest.raises(ValueError, match="link 'base': a floating base needs mass; give it <inert"):
+        mbd.read(ARM, base="floating")
+    with pytest.raises(ValueError, match="base must be 'fixed' or 'floating', got 'free'"):
+        mbd.read(ARM, base="free")
+
+
+@pytest.mark.parametrize(
+    ("kind", "what", "scale"),
+    [("prismatic", "velocity", 1.0), ("revolute", "angular_velocity", 1.0)],
+)
+def test_damping_takes_the_rate_away(kind, what, scale, tmp_path):
+    text = (
+        '<link name="base"/>'
+        + link("arm")
+        + joint(kind, "base", "arm", '<axis xyz="0 0 1"/><dynamics damping="0.5"/>')
+    )
+    found = mbd.read(robot(tmp_path, text), gravity=(0, 0, 0), rates={"arm joint": 2.0})
+    solution = mbd.simulate(found.system, 1.0, 1e-3)
+    rate = getattr(solution["arm"], what)[-1, 2]
+    assert rate == pytest.approx(2 * np.exp(-0.5), rel=1e-6)  # unit mass and inertia
+
+
+def test_angles_count_from_the_zero_of_the_file(tmp_path):
+    text = '<link name="base"/>' + link("arm") + joint("revolute", "base", "arm")
+    system = mbd.read(robot(tmp_path, text), positions={"arm joint": 0.8}).system
+    spring = mbd.RotationalSpring("spring", system["arm joint"], stiffness=1.0)
+    system.add(spring)
+    assert spring.elements()[0].memory == pytest.approx((0.8,))
+
+
+def test_loops_can_be_closed_afterwards():
+    system = mbd.read(ARM).system
+    tip = system["tool"]
+    system.add(mbd.Spherical("handle", system.ground, tip, at=tip.position))
+    assert system.build().report().freedoms == 3
+    assert mbd.simulate(system, 0.02, 1e-3).gap.max() < 1e-9
+
+
+def test_names_of_links_and_joints_may_agree(tmp_path):
+    text = '<link name="base"/>' + link("arm") + joint("revolute", "base", "arm", name="arm")
+    system = mbd.read(robot(tmp_path, text)).system
+    assert (list(system.bodies), list(system.joints)) == (["arm"], ["arm joint"])
+
+
+def test_what_is_not_used_is_noted(tmp_path):
+    more = """<limit lower="-1" upper="1" effort="5" velocity="2"/><safety_controller/>
+    <dynamics friction="0.2"/>"""
+    text = link("base") + link("arm", extra="<collision/>") + joint("revolute", "base", "arm", more)
+    text += '<link name="tip"/>' + joint("fixed", "arm", "tip") + "<gazebo/><transmission/>"
+    with pytest.warns(
+        UserWarning, match="unknown tag <gazebo> in robot; unknown tag <transmission>"
+    ):
+        found = mbd.read(robot(tmp_path, text), positions={"arm joint": 1.5})
+    assert found.title == "r"
+    assert found.notes == (
+        "unknown tag <gazebo> in robot",
+        "unknown tag <transmission> in robot",
+        "link 'arm': collision geometry is not used",
+        "joint 'arm joint': dry friction is not used",
+        "joint 'arm joint': its limits are not used (lower=-1 upper=1 effort=5 velocity=2)",
+        "joint 'arm joint': <safety_controller> is not used",
+        "link 'base' is the ground: its mass is not used",
+        "joint 'arm joint' starts outside of its limits, at 1.5",
+    )
+
+
+def test_a_robot_can_be_written_as_a_model_file():
+    system = mbd.read(ARM).system
+    again = from_text(to_text(system)).system
+    one, two = system.build(), again.build()
+    assert np.array_equal(one.F, two.F)
+    assert np.array_equal(one.I, two.I)
+
+
+# --- shapes ---------------------------------------------------------------------------------------
+TRIANGLE = """solid t
+facet normal 0 0 1
+outer loop
+vertex 0 0 0
+vertex 1 0 0
+vertex 0 1 0
+endloop
+endfacet
+endsolid t
+"""
+
+
+def visual(geometry: str) -> str:
+    return (
+        '<visual><origin xyz="1 2 3" rpy="0.5 0 0"/><geometry>' + geometry + "</geometry>"
+        '<material name="red"><color rgba="1 0 0 1"/></material></visual>'
+    )
+
+
+def test_visuals_become_shapes(tmp_path):
+    shown = visual('<box size="1 2 3"/>') + visual('<sphere radius="0.5"/>')
+    shown += visual('<cylinder radius="0.1" length="2"/>')
+    text = '<link name="base"/>' + link("arm", extra=shown) + joint("fixed", "base", "arm")
+    box, ball, rod = mbd.read(robot(tmp_path, text)).system["arm"].shapes
+    assert isinstance(box, mbd.Box)
+    assert np.allclose(box.size, (1, 2, 3))
+    assert np.allclose(box.at, (1, 2, 3))
+    assert box.color == "#ff0000"
+    assert ball.radius == 0.5
+    assert np.allclose(rod.axis, (0, -np.sin(0.5), np.cos(0.5)))
+
+
+def test_meshes_are_found_in_packages(tmp_path):
+    folder = tmp_path / "my_robot"
+    (folder / "urdf").mkdir(parents=True)
+    (folder / "meshes").mkdir()
+    (folder / "meshes" / "t.stl").write_text(TRIANGLE)
+    (folder / "urdf" / "t.stl").write_text(TRIANGLE)
+
+    def read(name, **options):
+        mesh = visual(f'<mesh filename="{name}" scale="0.5 0.5 0.5"/>')
+        text = '<link name="base"/>' + link("arm", extra=mesh) + joint("fixed", "base", "arm")
+        return mbd.read(robot(folder / "urdf", text), **options)
+
+    for name, options in (
+        ("package://my_robot/meshes/t.stl", {}),
+        ("package://my_robot/meshes/t.stl", {"packages": tmp_path}),
+        ("package://other/t.stl", {"packages": {"other": folder / "meshes"}}),
+        ("t.stl", {}),
+        (f"file://{folder}/meshes/t.stl", {}),
+    ):
+        found = read(name, **options)
+        assert not found.notes
+        (mesh,) = found.system["arm"].shapes
+        assert mesh.vertices.max() == 0.5
+    assert "its mesh" not in str(found.notes)
+    for name, said in (
+        ("package://nowhere/t.stl", "no folder of the package 'nowhere' has it; give packages="),
+        ("none.stl", "there is no such file"),
+        ('t.stl" scale="1 2 3', "differs from axis to axis"),
+    ):
+        if "scale" in name:
+            mesh = visual('<mesh filename="t.stl" scale="1 2 3"/>')
+            text = '<link name="base"/>' + link("arm", extra=mesh) + joint("fixed", "base", "arm")
+            found = mbd.read(robot(folder / "urdf", text))
+        else:
+            found = read(name)
+        assert said in found.notes[0]
+        assert found.system["arm"].shapes == ()
+
+
+# --- errors ---------------------------------------------------------------------------------------
+BASE = '<link name="base"/>'
+ARM_LINK = link("arm")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (BASE + '<link name="arm"/>' + joint("revolute", "base", "arm"),
+         "link 'arm': has no inertia but moves at joint 'arm joint'; give it <inertial>"),
+        (BASE + ARM_LINK.replace('<inertia ixx="1" iyy="1" izz="1"/>', "")
+         + joint("revolute", "base", "arm"), "link 'arm', inertial: <inertia> is missing; give"),
+        (BASE + ARM_LINK.replace('<mass value="1.0"/>', "") + joint("revolute", "base", "arm"),
+         "link 'arm', inertial: <mass> is missing"),
+        (BASE + ARM_LINK.replace('ixx="1"', 'ixx="0"') + joint("revolute", "base", "arm"),
+         "link arm: principal moments of inertia must be positive [kg m^2]"),
+        (BASE + ARM_LINK.replace('ixx="1"', 'ixx="one"') + joint("revolute", "base", "arm"),
+         "link 'arm', inertial, inertia: ixx must be numbers, got 'one'"),
+        (BASE + ARM_LINK.replace('ixx="1"', "") + joint("revolute", "base", "arm"),
+         "link 'arm', inertial, inertia: the attribute 'ixx' is missing"),
+        (BASE + ARM_LINK + joint("revolute", "base", "arm", '<axis xyz="1 0"/>'),
+         "joint 'arm joint', axis: xyz must be 3 finite numbers, got '1 0'"),
+        (BASE + ARM_LINK + joint("revolute", "base", "arm", '<axis xyz="0 0 0"/>'),
+         "joint 'arm joint': axis must have a direction"),
+        (BASE + ARM_LINK + joint("screw", "base", "arm"),
+         "joint 'arm joint': type must be one of revolute"),
+        (BASE + ARM_LINK + joint("revolute", "base", "leg"),
+         "joint 'leg joint': there is no link 'leg'; there are base, arm"),
+        (BASE + ARM_LINK, "must have one link that is no child of a joint, got 'base', 'arm'"),
+        (BASE + ARM_LINK + joint("fixed", "base", "arm") + joint("fixed", "base", "arm", name="b"),
+         "link 'arm' is the child of two joints; URDF is a tree"),
+        (BASE + ARM_LINK + ARM_LINK + joint("fixed", "base", "arm"), "link 'arm' is there twice"),
+        ("", "has no <link>"),
+        (BASE + ARM_LINK + "</wrong>", "is no XML: mismatched tag: line"),
+    ],
+)  # fmt: skip
+def test_errors_name_the_place(text, said, tmp_path):
+    path = robot(tmp_path, text)
+    with pytest.raises(ValueError, match=r".") as raised:
+        mbd.read(path)
+    assert str(raised.value).startswith(f"{path}: {said}")
+
+
+def test_other_files_are_refused(tmp_path):
+    path = tmp_path / "x.urdf"
+    path.write_text("<sdf/>")
+    with pytest.raises(ValueError, match="must have <robot> at the top, got <sdf>"):
+        mbd.read(path)
+    path.write_text('<robot xmlns:xacro="http://ros.org/wiki/xacro"><xacro:property/></robot>')
+    with pytest.raises(ValueError, match="is a xacro file; expand it first"):
+        mbd.read(path)
+
+
+def test_wrong_coordinates_are_named():
+    with pytest.raises(ValueError, match="positions: no joint 'j9' .* there are j1, j2, j3"):
+        mbd.read(ARM, positions={"j9": 1.0})
+    with pytest.raises(ValueError, match="rates: j1 must be a number"):
+        mbd.read(ARM, rates={"j1": "fast"})
+
+
+# --- command line ---------------------------------------------------------------------------------
+def test_the_command_line_takes_robots(tmp_path, capsys):
+    arguments = ["-p", "positions={'j2': 0.3}", "--t-end", "0.01", "--step", "1e-3", "--json"]
+    assert main(["run", str(ARM), *arguments]) == 0
+    assert main(["info", str(ARM)]) == 0
+    assert "degrees of freedom: 6" in capsys.readouterr().out
+    assert main(["convert", str(ARM), str(tmp_path / "arm.toml")]) == 0
+    assert main(["convert", str(ARM), str(tmp_path / "arm.py"), "-p", "base=fixed"]) == 0
+    told = capsys.readouterr()
+    assert "mbd: warning: joint 'j1': its limits are not used" in told.err
+    one = scenes.load(tmp_path / "arm.toml").build({}).build()
+    two = scenes.load(tmp_path / "arm.py").build({}).build()
+    assert np.array_equal(one.F, two.F)
+    assert main(["run", str(ARM)]) == 2
+    assert "t_end is not known [s]; give --t-end" in capsys.readouterr().err
+    assert main(["run", str(ARM), "-p", "bas=fixed"]) == 2
+    assert "no parameter 'bas'; it has base, position" in capsys.readouterr().err
