@@ -46,7 +46,7 @@ def _grid(n: int, around: int) -> np.ndarray:
 
 def _box(shape: Box) -> Surface:
     vertices, faces = [], []
-    count = [_cells(x, max(shape.size.min(), 0.25 * shape.size.max())) for x in shape.size]
+    count = [_cells(x, max(shape.size.min(), 0.1 * shape.size.max())) for x in shape.size]
     at = 0
     for axis in range(3):
         u, v = (axis + 1) % 3, (axis + 2) % 3
@@ -68,7 +68,9 @@ def _cylinder(shape: Cylinder) -> Surface:
     r, half = shape.radius, 0.5 * shape.length
     z = np.linspace(-half, half, _cells(shape.length, 1.5 * r) + 1)
     side = np.column_stack([np.full(len(z), r), z])
-    return _turned(np.vstack([(0.0, -half), (0.6 * r, -half), side, (0.6 * r, half), (0.0, half)]))
+    rings = r * np.array([0.0, 0.3, 0.6, 0.85])
+    ends = [np.column_stack([x, np.full(4, z)]) for x, z in ((rings, -half), (rings[::-1], half))]
+    return _turned(np.vstack([ends[0], side, ends[1]]))
 
 
 def _sphere(shape: Sphere) -> Surface:

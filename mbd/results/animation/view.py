@@ -44,9 +44,9 @@ def corners(tracks: dict[str, Track], solids: list[Solid]) -> np.ndarray:
 def direction(extent: np.ndarray, up: np.ndarray) -> np.ndarray:
     """Return the direction to the eye: a planar motion is seen in its plane, the rest obliquely."""
     level = [e for e in np.eye(3) if not abs(e @ up)]
-    right = max(level, key=lambda e: abs(e @ extent) * (1 + 1e-9 * (e[0] or 0)))
+    right = max(level, key=lambda e: abs(e @ extent))
     normal = np.cross(right, up)
     planar = abs(normal @ extent) < _FLAT * extent.max()
-    weights = (0.12, 1.0, 0.16) if planar else (0.6, 1.0, 0.5)
+    weights = (0.25, 1.0, 0.25) if planar else (0.6, 1.0, 0.5)
     view = weights[0] * right + weights[1] * normal + weights[2] * up
     return view / np.linalg.norm(view)
