@@ -16,9 +16,13 @@ if TYPE_CHECKING:
     from mbd.formulations.unified import Unified
     from mbd.model.model import Model, State
     from mbd.model.system import System
+    from mbd.parts.actuators import JointSpring, Motor, Stop
     from mbd.parts.bodies import Frame, Ground, PointMass, RigidBody
+    from mbd.parts.coordinates import Coordinate
+    from mbd.parts.drives import Drive
     from mbd.parts.forces import Bushing, Moment, PointForce, RotationalSpring, Spring
     from mbd.parts.joints import (
+        ConstantVelocity,
         Cylindrical,
         Distance,
         Fixed,
@@ -27,16 +31,21 @@ if TYPE_CHECKING:
         PointOnLine,
         Prismatic,
         Revolute,
+        Screw,
         Spherical,
         Universal,
     )
+    from mbd.parts.motions import ConstantSpeed, Harmonic, SmoothStep
     from mbd.parts.nonholonomic import NonTwisting
+    from mbd.parts.rolling import KnifeEdge, RollingBall, RollingDisc
     from mbd.parts.scaling import ScalingForce
     from mbd.parts.shapes import Box, Capsule, Cylinder, Mesh, Sphere
+    from mbd.parts.transmissions import Coupler, Gear, RackPinion, Rope
     from mbd.results.buckling import buckling
     from mbd.results.campbell import campbell
     from mbd.results.compare import compare
     from mbd.results.equilibrium import equilibrium
+    from mbd.results.inverse import inverse_dynamics
     from mbd.results.linear import linearize
     from mbd.results.load import load
     from mbd.results.modes import modes
@@ -48,28 +57,39 @@ if TYPE_CHECKING:
     from mbd.solvers.lie_runge_kutta import LieRungeKutta4
     from mbd.solvers.simulate import SimulationError, simulate
     from mbd.solvers.tangents import check_tangents
+    from mbd.solvers.targets import target_errors
 
 __version__ = "0.1.0"
 __all__ = [
     "Box",
     "Bushing",
     "Capsule",
+    "ConstantSpeed",
+    "ConstantVelocity",
+    "Coordinate",
+    "Coupler",
     "Cylinder",
     "Cylindrical",
     "Distance",
+    "Drive",
     "EnergyMomentum",
     "EquilibriumError",
     "EulerParameters",
     "Expression",
     "Fixed",
     "Frame",
+    "Gear",
     "GeneralizedAlpha",
     "Ground",
+    "Harmonic",
+    "JointSpring",
+    "KnifeEdge",
     "LieRungeKutta4",
     "Mesh",
     "Model",
     "ModelFile",
     "Moment",
+    "Motor",
     "NonTwisting",
     "Planar",
     "PointForce",
@@ -77,17 +97,24 @@ __all__ = [
     "PointMass",
     "PointOnLine",
     "Prismatic",
+    "RackPinion",
     "Revolute",
     "RigidBody",
+    "RollingBall",
+    "RollingDisc",
+    "Rope",
     "RotationalSpring",
     "Scalable",
     "ScalingForce",
+    "Screw",
     "SimulationError",
+    "SmoothStep",
     "Solution",
     "Sphere",
     "Spherical",
     "Spring",
     "State",
+    "Stop",
     "System",
     "Unified",
     "Universal",
@@ -98,11 +125,13 @@ __all__ = [
     "compare",
     "consistent",
     "equilibrium",
+    "inverse_dynamics",
     "linearize",
     "load",
     "modes",
     "read",
     "simulate",
+    "target_errors",
     "write",
 ]
 
@@ -113,10 +142,34 @@ _WHERE = {
     "formulations.scalable": ("Scalable",),
     "formulations.unified": ("Unified",),
     "model.system": ("System",),
+    "parts.actuators": (
+        "JointSpring",
+        "Motor",
+        "Stop",
+    ),
+    "parts.drives": ("Drive",),
+    "parts.motions": (
+        "ConstantSpeed",
+        "Harmonic",
+        "SmoothStep",
+    ),
+    "parts.rolling": (
+        "KnifeEdge",
+        "RollingBall",
+        "RollingDisc",
+    ),
+    "parts.transmissions": (
+        "Coupler",
+        "Gear",
+        "RackPinion",
+        "Rope",
+    ),
+    "parts.coordinates": ("Coordinate",),
     "model.model": ("Model", "State"),
     "parts.bodies": ("Frame", "Ground", "PointMass", "RigidBody"),
     "parts.forces": ("Bushing", "Moment", "PointForce", "RotationalSpring", "Spring"),
     "parts.joints": (
+        "ConstantVelocity",
         "Cylindrical",
         "Distance",
         "Fixed",
@@ -125,6 +178,7 @@ _WHERE = {
         "PointOnLine",
         "Prismatic",
         "Revolute",
+        "Screw",
         "Spherical",
         "Universal",
     ),
@@ -142,6 +196,8 @@ _WHERE = {
     "solvers.descent": ("EquilibriumError",),
     "solvers.energy_momentum": ("EnergyMomentum",),
     "solvers.generalized_alpha": ("GeneralizedAlpha",),
+    "results.inverse": ("inverse_dynamics",),
+    "solvers.targets": ("target_errors",),
     "solvers.initial": ("assemble_pose", "consistent"),
     "solvers.lie_runge_kutta": ("LieRungeKutta4",),
     "solvers.simulate": ("SimulationError", "simulate"),

@@ -20,7 +20,7 @@ X = 16  # right-hand side, then solution
 Y, YD, YDD, FY = 17, 18, 19, 20  # faces (12 a node), two derivatives, face forces
 DIAG, EPS = 21, 22  # size of the diagonal (pivot watch); softness of the rows in the iteration
 KIND = 23  # kind of each unknown, an index into SCALE (table in I)
-SCRATCH = 24  # 64 floats for laws
+SCRATCH, SCRATCH_SIZE = 24, 256  # floats for laws
 STATUS, STEPS_DONE, N_ITER, N_FACTOR, N_REJECT = 25, 26, 27, 28, 29
 N_STEPS, RECORD, RECORD_EVERY, N_RECORDED, RECORD_SIZE = 31, 32, 33, 34, 35
 MAX_ITER, HAVE_FACTOR, HISTORY, PROJECT = 36, 37, 38, 39
@@ -65,7 +65,7 @@ TRANSLATION, ROTATION, DIRECTOR, FORCE, MOMENT, OWN, VELOCITY_ROW = 0, 1, 2, 3, 
 NODE_Q, NODE_U, NODE_PAR, NODE_Y, NODE_S, NODE_LD, NODE_SIZE = 0, 1, 2, 3, 4, 5, 6
 # attachment: face, weights, number of velocities; test map, trial map of increments, derivative of
 # the velocity, trial map of velocities (the test map where test = trial); whether rates are wanted
-ATT_Y, ATT_W, ATT_N, ATT_P, ATT_PT, ATT_DP, ATT_PV, ATT_RATE = 0, 1, 2, 3, 4, 5, 6, 7
+ATT_Y, ATT_W, ATT_N, ATT_P, ATT_PT, ATT_DP, ATT_PV, ATT_RATE, ATT_SIZE = 0, 1, 2, 3, 4, 5, 6, 7, 8
 # front: first unknown, pivots, velocities among them, pivot rows A and their length, rows L below
 # and their length, update groups, blocks of the Schur complement
 FR_U, FR_NP, FR_NV, FR_A, FR_LDA, FR_L, FR_LDL = 0, 1, 2, 3, 4, 5, 6

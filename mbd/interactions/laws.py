@@ -2,6 +2,8 @@
 
 Law of time: ``f(t) -> 3 numbers``, or one. Law of a spring: ``f(u, rate, t) -> tension`` or
 ``(tension, d/du, d/drate)``; with a tension alone the derivatives are taken by central differences.
+Law of a motion: ``f(t) -> value`` or ``(value, d/dt, d2/dt2)``; given derivatives are checked
+against differences, those not given are taken by differences of fourth order.
 """
 
 from __future__ import annotations
@@ -13,9 +15,12 @@ from typing import Any
 
 from mbd.algebra.jit import external, is_compiled
 
-__all__ = ["Law", "number_law", "spring_law", "time_law"]
+__all__ = ["Law", "motion_law", "number_law", "spring_law", "time_law"]
 
 _STEP = 6e-6  # relative, the cube root of round-off
+_TICK = 2e-3  # s, of the differences in time
+_TIMES = (0.0, 0.0137, 0.1071, 0.3319, 0.7129, 1.3871, 2.9173, 7.1931)  # where laws are checked [s]
+_WRONG = 1e-4  # relative difference that is no round-off
 
 
 @dataclass
@@ -83,8 +88,76 @@ def number_law(owner: str, function: Callable[[float], float]) -> Law:
     return _compiled(owner, evaluate) if is_compiled(function) else _python(owner, evaluate, 1)
 
 
-def spring_law(owner: str, function: Callable[[float, float, float], Any], u: float) -> Law:
-    """Prepare ``function(u, rate, t)``; u is a value of the measure to try it at."""
+def _check_motion(owner: str, function: Callable[[float], Any], order: int) -> None:
+    """Refuse derivatives that are not those of the law; a kink may lie near some of the times."""
+    worst, wrong = "", 0
+    for k in range(1, order + 1):
+        wrong = 0
+        for t in _TIMES:
+            given = float(function(t)[k])
+            h = 1e-5 * (1 + t)
+            before, after = (float(function(t + s * h)[k - 1]) for s in (-1, 1))
+            found = (after - before) / (2 * h)
+            scale = max(abs(given), abs(found), 1e-6 * (abs(before) + abs(after)) / h, 1e-9)
+            if not abs(given - found) <= _WRONG * scale:
+                wrong += 1
+                worst = (
+                    f"{'first' if k == 1 else 'second'} derivative at t = {t:g} s is {given:.9g}, "
+                    f"but differences give {found:.9g}"
+                )
+        if wrong > 2:
+            raise ValueError(
+                f"{owner}: the derivatives that the law returns are not those of its value: the "
+                f"{worst}; correct them, or return the value alone"
+            )
+
+
+def motion_law(owner: str, function: Callable[[float], Any], order: int) -> Law:
+    """Prepare ``function(t) -> value`` or (value, d/dt, ...) with `order` derivatives, or more."""
+    trial = function(0.0)
+    many = not isinstance(trial, (int, float)) and hasattr(trial, "__len__")
+    if many and len(trial) not in (order + 1, 3):
+        wanted = "(value, rate, second rate)" if order == 2 else "(value, rate)"
+        raise ValueError(
+            f"{owner}: the law of time must return a number or {wanted}, got {trial!r} at t = 0"
+        )
+    if many:
+        _check_motion(owner, function, order)
+    n = len(trial) if many else 1
+
+    if many and n == 3:
+
+        def evaluate(inputs: Any, outputs: Any) -> None:
+            value = function(inputs[0])
+            outputs[0] = value[0]
+            outputs[1] = value[1]
+            outputs[2] = value[2]
+
+    elif many:
+
+        def evaluate(inputs: Any, outputs: Any) -> None:
+            value = function(inputs[0])
+            outputs[0] = value[0]
+            outputs[1] = value[1]
+            outputs[2] = 0.0
+
+    else:
+
+        def evaluate(inputs: Any, outputs: Any) -> None:
+            t, h = inputs[0], _TICK
+            a, b, c = function(t - 2 * h), function(t - h), function(t)
+            d, e = function(t + h), function(t + 2 * h)
+            outputs[0] = c
+            outputs[1] = (8 * (d - b) - (e - a)) / (12 * h)
+            outputs[2] = (16 * (b + d) - (a + e) - 30 * c) / (12 * h * h)
+
+    return _compiled(owner, evaluate) if is_compiled(function) else _python(owner, evaluate, 3)
+
+
+def spring_law(
+    owner: str, function: Callable[[float, float, float], Any], u: float, sign: float = 1.0
+) -> Law:
+    """Prepare ``function(u, rate, t)``; u is a value to try it at, sign -1 for a push."""
     trial = function(u, 0.0, 0.0)
     many = not isinstance(trial, (int, float)) and hasattr(trial, "__len__")
     if many and len(trial) != 3:
@@ -95,17 +168,18 @@ def spring_law(owner: str, function: Callable[[float, float, float], Any], u: fl
 
         def evaluate(inputs: Any, outputs: Any) -> None:
             value = function(inputs[0], inputs[1], inputs[2])
-            outputs[0] = value[0]
-            outputs[1] = value[1]
-            outputs[2] = value[2]
+            outputs[0] = sign * value[0]
+            outputs[1] = sign * value[1]
+            outputs[2] = sign * value[2]
 
     else:
 
         def evaluate(inputs: Any, outputs: Any) -> None:
             u, rate, t = inputs[0], inputs[1], inputs[2]
             du, dr = _STEP * (1 + abs(u)), _STEP * (1 + abs(rate))
-            outputs[0] = function(u, rate, t)
-            outputs[1] = (function(u + du, rate, t) - function(u - du, rate, t)) / (2 * du)
-            outputs[2] = (function(u, rate + dr, t) - function(u, rate - dr, t)) / (2 * dr)
+            du2, dr2 = 2 * du * sign, 2 * dr * sign  # sign is 1 or -1
+            outputs[0] = sign * function(u, rate, t)
+            outputs[1] = (function(u + du, rate, t) - function(u - du, rate, t)) / du2
+            outputs[2] = (function(u, rate + dr, t) - function(u, rate - dr, t)) / dr2
 
     return _compiled(owner, evaluate) if is_compiled(function) else _python(owner, evaluate, 3)

@@ -4,7 +4,7 @@ A measure u of n attachments :math:`x_a \in R^3` has
 
 .. math:: \frac{\partial u}{\partial x_a} = g_a, \qquad
    \frac{\partial^2 u}{\partial x_a \partial x_b} = h_{ab} I + \kappa\, g_a g_b^T
-      - g_a n_b^T - n_a g_b^T .
+      - g_a n_b^T - n_a g_b^T + \mu\, n_a n_b^T .
 
 ======== =============================================== ==============================
 DOT      :math:`a\cdot b`                                a, b
@@ -13,6 +13,7 @@ SQUARE   :math:`\tfrac12|Q - P|^2`                       P, Q
 LENGTH   :math:`|Q - P|`                                 P, Q
 ANGLE    atan2(a2.b, a1.b), unwrapped                    a1, a2, b
 TWIST    :math:`\tfrac12(a_2\cdot b_3 - a_3\cdot b_2)`    a2, a3, b2, b3
+SINE     :math:`\sqrt{1 - (a\cdot b)^2}`, unit vectors   a, b
 ======== =============================================== ==============================
 """
 
@@ -24,12 +25,24 @@ from dataclasses import dataclass
 from typing import Any
 
 from mbd.algebra.jit import jit
-from mbd.algebra.vec import add3, dot, load3, minus, plus, store3, times
+from mbd.algebra.vec import add3, dot, load3, mat_plus, minus, outer, plus, store3, times
 
-__all__ = ["ANGLE", "DOT", "LENGTH", "OFFSET", "SQUARE", "TWIST", "Measure"]
+__all__ = [
+    "ANGLE",
+    "DOT",
+    "LENGTH",
+    "OFFSET",
+    "SINE",
+    "SQUARE",
+    "TWIST",
+    "Measure",
+    "unwrap",
+]
 
 # places in the scratch space: vectors, their rates, gradient, n, h (4x4), Hessian times rate
-XA, XD, GRAD, NORMAL, HESS, HXD, LAW_IN, LAW_OUT, KAPPA = 0, 12, 24, 36, 48, 64, 76, 80, 84
+XA, XD, GRAD, NORMAL, HESS, HXD, LAW_IN, LAW_OUT, KAPPA, MU = 0, 12, 24, 36, 48, 64, 76, 80, 84, 85
+_EYE = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+_ZERO = (0.0,) * 9
 
 
 @jit
@@ -65,7 +78,8 @@ def angle_secant(F: Any, s: int, u: float, first: float, last: float) -> None:
 class Measure:
     r"""A scalar of faces.
 
-    ``law(F, s)`` reads the vectors at F[s + XA], writes gradient, n, h and kappa, returns u.
+    ``law(F, s)`` reads the vectors at F[s + XA], writes gradient, n, h and kappa (and mu, if
+    ``bent``), returns u. The value of a ``periodic`` one is an angle; who uses it unwraps it.
     ``secant(F, s, u, first, last)`` turns the gradient at the midpoint of a step into one with
     :math:`g\cdot(x_1 - x_0) = u_1 - u_0`; that of a bilinear measure has the property as it is.
     ``pairs`` are the (a, b) with a Hessian of their own (h or, if ``curved``, all).
@@ -77,12 +91,64 @@ class Measure:
     law: Callable[..., Any]
     curved: bool = False
     periodic: bool = False
+    bent: bool = False
     secant: Callable[..., Any] = keep_gradient
 
     @property
     def all_pairs(self) -> tuple[tuple[int, int], ...]:
         """All pairs of attachments, as a spring couples them."""
         return tuple((a, b) for a in range(self.n) for b in range(self.n))
+
+
+@jit
+def unwrap(u: float, last: float) -> float:
+    """Return the angle nearest to the last accepted one."""
+    return last + (u - last) - 2 * math.pi * math.floor((u - last) / (2 * math.pi) + 0.5)
+
+
+@jit
+def hessian(F: Any, s: int, a: int, b: int) -> Any:
+    """Return the block (a, b) of the Hessian, after the law of a measure that is not bent."""
+    ga, na = load3(F, s + GRAD + 3 * a), load3(F, s + NORMAL + 3 * a)
+    gb, nb = load3(F, s + GRAD + 3 * b), load3(F, s + NORMAL + 3 * b)
+    H = mat_plus(_ZERO, F[s + KAPPA], outer(ga, gb))
+    H = mat_plus(H, F[s + HESS + 4 * a + b], _EYE)
+    return mat_plus(H, -1.0, mat_plus(outer(ga, nb), 1.0, outer(na, gb)))
+
+
+@jit
+def hessian_times(F: Any, s: int, n: int, b: int, ud: float, turn: float) -> Any:
+    """Return (H xd)_b with ud = g.xd and turn = n.xd, for a measure that is not bent."""
+    g, nb = load3(F, s + GRAD + 3 * b), load3(F, s + NORMAL + 3 * b)
+    hx = minus(times(F[s + KAPPA] * ud - turn, g), times(ud, nb))
+    for c in range(n):
+        hx = plus(hx, times(F[s + HESS + 4 * b + c], load3(F, s + XD + 3 * c)))
+    return hx
+
+
+@jit
+def along(F: Any, s: int, n: int, ud: float, curved: bool, bent: bool) -> float:
+    """Return xd^T H xd, the part of the second rate that velocities make; ud = g.xd."""
+    total = 0.0
+    for a in range(n):
+        for b in range(n):
+            h = F[s + HESS + 4 * a + b]
+            total += h * dot(load3(F, s + XD + 3 * a), load3(F, s + XD + 3 * b))
+    if curved:
+        turn = 0.0
+        for a in range(n):
+            turn += dot(load3(F, s + NORMAL + 3 * a), load3(F, s + XD + 3 * a))
+        total += (F[s + KAPPA] * ud - 2 * turn) * ud
+        if bent:
+            total += F[s + MU] * turn * turn
+    return total
+
+
+@jit
+def bend(F: Any, s: int, a: int, b: int) -> Any:
+    """Return the part mu n_a n_b^T of the Hessian of a bent measure."""
+    na, nb = load3(F, s + NORMAL + 3 * a), load3(F, s + NORMAL + 3 * b)
+    return mat_plus(_ZERO, F[s + MU], outer(na, nb))
 
 
 @jit
@@ -187,6 +253,26 @@ def twist_law(F: Any, s: int) -> float:
     return 0.5 * (dot(a2, b3) - dot(a3, b2))
 
 
+@jit
+def sine_law(F: Any, s: int) -> float:
+    """Return the sine of the angle between two unit vectors; n = (b, a), g = -(a.b) n / sine."""
+    _clear(F, s)
+    a, b = load3(F, s), load3(F, s + 3)
+    c = dot(a, b)
+    u = math.sqrt(max(1.0 - c * c, 0.0))
+    if u < 1e-12:
+        F[s + MU] = 0.0
+        return u
+    slope = -c / u
+    store3(F, s + GRAD, times(slope, b))
+    store3(F, s + GRAD + 3, times(slope, a))
+    store3(F, s + NORMAL, b)
+    store3(F, s + NORMAL + 3, a)
+    _h(F, s, 0, 1, slope)
+    F[s + MU] = 2 * slope - 1.0 / (u * u * u)  # 2 slope: what -g n^T - n g^T takes away
+    return u
+
+
 def _both(*pairs: tuple[int, int]) -> tuple[tuple[int, int], ...]:
     return tuple(sorted({p for a, b in pairs for p in ((a, b), (b, a))}))
 
@@ -201,3 +287,4 @@ ANGLE = Measure(
     "angle", 3, _both((0, 2), (1, 2)), angle_law, curved=True, periodic=True, secant=angle_secant
 )
 TWIST = Measure("twist", 4, _both((0, 3), (1, 2)), twist_law)
+SINE = Measure("sine", 2, _both((0, 1)), sine_law, curved=True, bent=True)

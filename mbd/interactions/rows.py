@@ -7,6 +7,8 @@ OFFSET   :math:`a\cdot(P-Q) - c = 0`    a and P on the first face, Q on the seco
 SQUARE   :math:`\tfrac12|Q-P|^2 - c`    a distance
 ======== ============================== ==============================================
 
+``row`` takes any measure; sums of measures with laws of time are in ``sums.py``.
+
 The residual holds :math:`+B^T\lambda`. With P - Q the multipliers of COINCIDE are the force *on the
 second body*.
 """
@@ -19,10 +21,24 @@ from typing import Any
 from mbd.algebra import memory as m
 from mbd.algebra.jit import jit, kernel
 from mbd.algebra.memory import ATT_DP, ATT_N, ATT_P, ATT_PT, ATT_PV
-from mbd.algebra.vec import dot, load3, minus, store3
+from mbd.algebra.vec import dot, load3, mat_plus, minus, plus, store3, times
 from mbd.interactions.kinds import Kind
-from mbd.interactions.measures import DOT, GRAD, HESS, XA, XD, Measure
-from mbd.interactions.pullback import add_gradient, add_scaled_product, at, push
+from mbd.interactions.measures import (
+    DOT,
+    GRAD,
+    HESS,
+    MU,
+    NORMAL,
+    XA,
+    XD,
+    Measure,
+    along,
+    bend,
+    hessian,
+    hessian_times,
+    unwrap,
+)
+from mbd.interactions.pullback import add_gradient, add_product, add_scaled_product, at, push
 
 __all__ = ["COINCIDE", "DOT_ROW", "row"]
 
@@ -138,22 +154,33 @@ DOT_ROW = Kind("dot", 2, 1, DOT.pairs, dot_forces, dot_tangent, dot_rates)
 
 @cache
 def row(measure: Measure) -> Kind:
-    """Return the constraint ``measure - c = 0`` as a kind with one row."""
+    """Return the constraint ``measure - c = 0`` as a kind with one row.
+
+    A periodic measure has one number of memory: the angle last accepted.
+    """
     law, n, pairs = measure.law, measure.n, measure.pairs
+    curved, bent, periodic = measure.curved, measure.bent, measure.periodic
+    if curved:
+        pairs = measure.all_pairs
     n_pairs = len(pairs)
     fields = n + 4
     first = tuple(p[0] for p in pairs)
     second = tuple(p[1] for p in pairs)
+
+    @jit
+    def value(I: Any, F: Any, i: int, s: int) -> float:
+        for a in range(n):
+            store3(F, s + XA + 3 * a, at(I, F, Y, I[i + a]))
+        u = law(F, s)
+        return unwrap(u, F[I[i + n + 2]]) if periodic else u
 
     @kernel
     def forces(I: Any, F: Any, k: int) -> None:
         s = I[SCRATCH]
         for e in range(I[k]):
             i = I[k + 1] + e * I[k + 2]
-            for a in range(n):
-                store3(F, s + XA + 3 * a, at(I, F, Y, I[i + a]))
             u = I[i + n]
-            F[I[X] + u] = law(F, s) - F[I[i + n + 1]]
+            F[I[X] + u] = value(I, F, i, s) - F[I[i + n + 1]]
             for a in range(n):
                 push(I, F, FY, I[i + a], F[I[A] + u], load3(F, s + GRAD + 3 * a))
 
@@ -162,42 +189,64 @@ def row(measure: Measure) -> Kind:
         s = I[SCRATCH]
         for e in range(I[k]):
             i = I[k + 1] + e * I[k + 2]
-            for a in range(n):
-                store3(F, s + XA + 3 * a, at(I, F, Y, I[i + a]))
-            law(F, s)
+            value(I, F, i, s)
             lam = F[W_K] * F[I[A] + I[i + n]]
+            by_rates = F[POSITION_TURN] != 0.0
+            ud, turn = 0.0, 0.0
+            if by_rates:
+                for a in range(n):
+                    xd = at(I, F, YD, I[i + a])
+                    store3(F, s + XD + 3 * a, xd)
+                    ud += dot(load3(F, s + GRAD + 3 * a), xd)
+                    turn += dot(load3(F, s + NORMAL + 3 * a), xd)
             for a in range(n):
                 j, at_a = i + fields + 4 * a, I[i + a]
-                g = load3(F, s + GRAD + 3 * a)
-                add_gradient(F, I[at_a + ATT_PT], I[at_a + ATT_N], 1.0, g, I[j], 1)
+                g, change = load3(F, s + GRAD + 3 * a), (0.0, 0.0, 0.0)
+                if by_rates:
+                    change = hessian_times(F, s, n, a, ud, turn)
+                    if bent:
+                        change = plus(change, times(F[s + MU] * turn, load3(F, s + NORMAL + 3 * a)))
+                add_row(I, F, at_a, g, change, I[j])
                 add_gradient(F, I[at_a + ATT_P], I[at_a + ATT_N], 1.0, g, I[j + 2], I[j + 3])
             for p in range(n_pairs):
                 a, b, j = first[p], second[p], i + fields + 4 * n + 2 * p
-                if I[j] >= 0:
-                    one, two = I[i + a], I[i + b]
-                    add_scaled_product(F, I[one + ATT_P], I[one + ATT_N],
-                                       lam * F[s + HESS + 4 * a + b], I[two + ATT_PT],
-                                       I[two + ATT_N], I[j], I[j + 1])  # fmt: skip
+                if I[j] < 0:
+                    continue
+                one, two = I[i + a], I[i + b]
+                P, PT, rows, cols = I[one + ATT_P], I[two + ATT_PT], I[one + ATT_N], I[two + ATT_N]
+                if curved:
+                    H = hessian(F, s, a, b)
+                    if bent:
+                        H = mat_plus(H, 1.0, bend(F, s, a, b))
+                    add_product(F, P, rows, lam, H, PT, cols, I[j], I[j + 1])
+                else:
+                    h = lam * F[s + HESS + 4 * a + b]
+                    add_scaled_product(F, P, rows, h, PT, cols, I[j], I[j + 1])
 
     @kernel
     def rates(I: Any, F: Any, k: int) -> None:
         s = I[SCRATCH]
         for e in range(I[k]):
             i = I[k + 1] + e * I[k + 2]
+            value(I, F, i, s)
             for a in range(n):
-                store3(F, s + XA + 3 * a, at(I, F, Y, I[i + a]))
                 store3(F, s + XD + 3 * a, at(I, F, YD, I[i + a]))
-            law(F, s)
-            rate = 0.0
-            second_rate = 0.0
+            rate, second_rate = 0.0, 0.0
             for a in range(n):
-                g, xd = load3(F, s + GRAD + 3 * a), load3(F, s + XD + 3 * a)
-                rate += dot(g, xd)
+                g = load3(F, s + GRAD + 3 * a)
+                rate += dot(g, load3(F, s + XD + 3 * a))
                 second_rate += dot(g, at(I, F, YDD, I[i + a]))
-                for b in range(n):
-                    h = F[s + HESS + 4 * a + b]
-                    second_rate += h * dot(xd, load3(F, s + XD + 3 * b))
             F[I[AL] + I[i + n]] = rate
-            F[I[X] + I[i + n]] = second_rate
+            F[I[X] + I[i + n]] = second_rate + along(F, s, n, rate, curved, bent)
 
-    return Kind(f"{measure.name} row", n, 1, pairs, forces, tangent, rates)
+    @kernel
+    def accept(I: Any, F: Any, k: int) -> None:
+        """Remember the angle, so that the next one is the nearest to it."""
+        s = I[SCRATCH]
+        for e in range(I[k]):
+            i = I[k + 1] + e * I[k + 2]
+            F[I[i + n + 2]] = value(I, F, i, s)
+
+    return Kind(
+        f"{measure.name} row", n, 1, pairs, forces, tangent, rates, accept if periodic else None
+    )

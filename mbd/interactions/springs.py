@@ -12,43 +12,35 @@ transverse directions, a compressed one softens them.
 
 from __future__ import annotations
 
-import math
 from functools import cache
 from typing import Any
 
 from mbd.algebra import memory as m
 from mbd.algebra.jit import jit, kernel, law_call
 from mbd.algebra.memory import ATT_DP, ATT_N, ATT_P, ATT_PT, ATT_PV
-from mbd.algebra.vec import (
-    dot,
-    load3,
-    mat_plus,
-    minus,
-    outer,
-    plus,
-    store3,
-    times,
-)
+from mbd.algebra.vec import dot, load3, mat_plus, outer, plus, store3, times
 from mbd.interactions.kinds import Kind
 from mbd.interactions.measures import (
     GRAD,
-    HESS,
     HXD,
-    KAPPA,
     LAW_IN,
     LAW_OUT,
+    MU,
     NORMAL,
     XA,
     XD,
     Measure,
+    bend,
+    hessian,
+    hessian_times,
+    unwrap,
 )
 from mbd.interactions.pullback import add_product, at, push
 
-__all__ = ["spring"]
+__all__ = ["spring", "stop"]
 
 FY, SCRATCH, T, W_G, W_K, Y, YD = m.FY, m.SCRATCH, m.T, m.W_G, m.W_K, m.Y, m.YD
 END, MIDDLE, PHASE, ROW_RATE, START = m.END, m.MIDDLE, m.PHASE, m.ROW_RATE, m.START
-_EYE = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 _ZERO = (0.0,) * 9
 
 
@@ -79,9 +71,22 @@ def _tension(I: Any, F: Any, s: int, number: int, law: int, u: float, ud: float)
 
 
 @jit
-def _unwrap(u: float, last: float) -> float:
-    """Return the angle nearest to the last accepted one."""
-    return last + (u - last) - 2 * math.pi * math.floor((u - last) / (2 * math.pi) + 0.5)
+def _pushed_back(I: Any, F: Any, s: int, number: int, law: int, u: float, ud: float) -> Any:
+    """Return the tension of two stops and its derivatives: k d (1 + e d') at a depth d, never pull.
+
+    Growing with the depth, dissipation makes no jump at the impact (Hunt and Crossley).
+    """
+    k, e, low, high = F[number], F[number + 1], F[number + 2], F[number + 3]
+    if u > high:
+        side, depth = 1.0, u - high
+    elif u < low:
+        side, depth = -1.0, low - u
+    else:
+        return 0.0, 0.0, 0.0
+    factor = 1.0 + e * side * ud
+    if factor <= 0.0:
+        return 0.0, 0.0, 0.0
+    return side * k * depth * factor, k * factor, k * depth * e
 
 
 @cache
@@ -90,7 +95,19 @@ def spring(measure: Measure) -> Kind:
 
     Two more numbers hold the measure at the ends of a conserving step.
     """
+    return _acting(measure, _tension, True)
+
+
+@cache
+def stop(measure: Measure) -> Kind:
+    """Return the stops of a measure; numbers are (stiffness, dissipation, lower, upper)."""
+    return _acting(measure, _pushed_back, False)
+
+
+def _acting(measure: Measure, tension: Any, conserving: bool) -> Kind:
+    """Return the force along the gradient of a measure whose tension a function gives."""
     law, n, periodic, secant = measure.law, measure.n, measure.periodic, measure.secant
+    bent = measure.bent
     n_fields = n + 4
 
     @jit
@@ -100,7 +117,7 @@ def spring(measure: Measure) -> Kind:
             store3(F, s + XD + 3 * a, at(I, F, YD, I[i + a]))
         u = law(F, s)
         if periodic:
-            u = _unwrap(u, F[I[i + n + 2]])
+            u = unwrap(u, F[I[i + n + 2]])
         ud = 0.0
         for a in range(n):
             ud += dot(load3(F, s + GRAD + 3 * a), load3(F, s + XD + 3 * a))
@@ -113,8 +130,8 @@ def spring(measure: Measure) -> Kind:
             i = I[k + 1] + e * I[k + 2]
             u, ud = evaluate(I, F, i, s)
             number = I[i + n + 1]
-            f, _, _ = _tension(I, F, s, number, I[i + n + 3], u, ud)
-            if I[PHASE] == MIDDLE and I[i + n + 3] == 0:
+            f, _, _ = tension(I, F, s, number, I[i + n + 3], u, ud)
+            if conserving and I[PHASE] == MIDDLE and I[i + n + 3] == 0:
                 secant(F, s, u, F[number + 3], F[number + 4])
             for a in range(n):
                 push(I, F, FY, I[i + a], f, load3(F, s + GRAD + 3 * a))
@@ -126,28 +143,26 @@ def spring(measure: Measure) -> Kind:
         for e in range(I[k]):
             i = I[k + 1] + e * I[k + 2]
             u, ud = evaluate(I, F, i, s)
-            f, stiff, damp = _tension(I, F, s, I[i + n + 1], I[i + n + 3], u, ud)
-            kappa = F[s + KAPPA]
+            f, stiff, damp = tension(I, F, s, I[i + n + 1], I[i + n + 3], u, ud)
             turn = 0.0
             for a in range(n):
                 turn += dot(load3(F, s + NORMAL + 3 * a), load3(F, s + XD + 3 * a))
-            for b in range(n):  # (H xd)_b
-                g, nb = load3(F, s + GRAD + 3 * b), load3(F, s + NORMAL + 3 * b)
-                hx = minus(times(kappa * ud - turn, g), times(ud, nb))
-                for c in range(n):
-                    hx = plus(hx, times(F[s + HESS + 4 * b + c], load3(F, s + XD + 3 * c)))
+            for b in range(n):
+                hx = hessian_times(F, s, n, b, ud, turn)
+                if bent:
+                    hx = plus(hx, times(F[s + MU] * turn, load3(F, s + NORMAL + 3 * b)))
                 store3(F, s + HXD + 3 * b, hx)
             for a in range(n):
-                ga, na = load3(F, s + GRAD + 3 * a), load3(F, s + NORMAL + 3 * a)
+                ga = load3(F, s + GRAD + 3 * a)
                 for b in range(n):
                     j = i + n_fields + 2 * (a * n + b)
                     if I[j] < 0:
                         continue
-                    gb, nb = load3(F, s + GRAD + 3 * b), load3(F, s + NORMAL + 3 * b)
-                    gg = outer(ga, gb)
-                    K = mat_plus(_ZERO, stiff + f * kappa, gg)
-                    K = mat_plus(K, f * F[s + HESS + 4 * a + b], _EYE)
-                    K = mat_plus(K, -f, mat_plus(outer(ga, nb), 1.0, outer(na, gb)))
+                    gg = outer(ga, load3(F, s + GRAD + 3 * b))
+                    K = mat_plus(_ZERO, stiff, gg)
+                    K = mat_plus(K, f, hessian(F, s, a, b))
+                    if bent:
+                        K = mat_plus(K, f, bend(F, s, a, b))
                     K = mat_plus(K, damp, outer(ga, load3(F, s + HXD + 3 * b)))
                     one, two = I[i + a], I[i + b]
                     P, rows, cols = I[one + ATT_P], I[one + ATT_N], I[two + ATT_N]
@@ -169,7 +184,7 @@ def spring(measure: Measure) -> Kind:
             F[I[i + n + 2]] = u
 
     return Kind(
-        f"spring on {measure.name}",
+        f"{'spring' if conserving else 'stop'} on {measure.name}",
         n,
         0,
         measure.all_pairs,
@@ -177,5 +192,5 @@ def spring(measure: Measure) -> Kind:
         tangent,
         accept=accept if periodic else None,
         damped=True,
-        room=2,
+        room=2 if conserving else 0,
     )

@@ -182,7 +182,7 @@ def _interactions(
         records: list[int] = []
         for o in members:
             e = o.element
-            driven = e.law is not None and not kind.damped
+            driven = e.law is not None and not kind.damped and not kind.n_rows  # rewrites it
             last = len(e.attachments) - 1
             ends = [
                 attachments.get(a, own=driven and i == last, rate=kind.damped)
@@ -208,7 +208,8 @@ def _interactions(
             for a, b in kind.pairs:
                 grounded = bodies[a] < 0 or bodies[b] < 0
                 records += (-1, 0) if grounded else layout.block(bodies[a], bodies[b])
-        at = memory.table([len(members), 0, kind.size, kind.n_attachments + 2])
+        remembered = len(members[0].element.memory)
+        at = memory.table([len(members), 0, kind.size, kind.n_attachments + 2, remembered])
         memory.I[at + 1] = memory.table(records)
         stages.add(m.FORCES, kind.forces, at)
         stages.add(m.TANGENT, kind.tangent, at)

@@ -98,7 +98,7 @@ class Layout:
             header[vector] = memory.room(self.n_q)
         for vector in (m.Y, m.YD, m.YDD, m.FY):
             header[vector] = memory.room(12 * (len(bodies) + 1))
-        header[m.SCRATCH] = memory.room(128)
+        header[m.SCRATCH] = memory.room(m.SCRATCH_SIZE)
         header[m.KIND] = memory.table(self.kinds)
         self._matrix(memory, fronts)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -179,7 +180,7 @@ class Model:
         return length, arms[len(arms) // 2] if arms else length
 
     def _loops(self) -> bool:
-        """Tell whether joints close loops (only then rows can be redundant)."""
+        """Tell whether rows close loops (only then rows can be redundant)."""
         parent: dict[Any, Any] = {}
 
         def root(x: Any) -> Any:
@@ -187,12 +188,20 @@ class Model:
                 parent[x] = x = parent[parent[x]]
             return x
 
-        for joint in self.system.joints.values():
-            a, b = (root(body.name) for body in joint.bodies)
-            if a == b:
-                return True
-            parent[a] = b
+        for bodies in self.row_bodies().values():
+            for a, b in pairwise(bodies):
+                one, two = root(a), root(b)
+                if one == two:
+                    return True
+                parent[one] = two
         return False
+
+    def row_bodies(self) -> dict[str, list[str]]:
+        """Return the bodies of every joint and of all other parts with rows, ground included."""
+        return {
+            name: list({a.body: None for element, _ in found for a in element.attachments})
+            for name, found in self.numbering.elements.items()
+        }
 
     def report(self, state: State | None = None) -> Report:
         """Return bodies, joints, freedoms (counted and actual), loops, redundant rows by name."""
@@ -226,7 +235,8 @@ class Workspace:
                 self.I[self.I[stage] + 2 * s] = kernel.address
         self.laws = [
             e.law
-            for part in model.system.forces.values()
+            for table in (model.system.joints, model.system.forces)
+            for part in table.values()
             for e in part.elements()
             if e.law is not None
         ]
@@ -281,10 +291,13 @@ class Workspace:
 
     def _memory(self) -> np.ndarray:
         """Return where the numbers with a memory are."""
-        I, where = self.I, []
+        I = self.I
+        where: list[int] = []
         for _, at in self.model.kernels[m.ACCEPT]:
-            n, first, size, field_of_memory = (int(x) for x in I[at : at + 4])
-            where += [int(I[first + e * size + field_of_memory]) for e in range(n)]
+            n, first, size, field_of_memory, length = (int(x) for x in I[at : at + 5])
+            for e in range(n):
+                start = int(I[first + e * size + field_of_memory])
+                where += range(start, start + length)
         return np.array(where, np.int64)
 
     def evaluate(self, row_rate: float = 0.0) -> None:
@@ -293,6 +306,11 @@ class Workspace:
         self.F[m.ROW_RATE] = row_rate  # rows on velocities have no gap of position
         evaluate_kernel(self.I, self.F)
         self.check_laws()
+
+    def accept(self) -> None:
+        """Let the elements with a memory take over the present pose (after `evaluate`)."""
+        for kernel, at in self.model.kernels[m.ACCEPT]:
+            kernel(self.I, self.F, at)
 
     def linearise(self, w_m: float, w_g: float, w_k: float, turn: float = 0.0) -> None:
         """Fill the fronts with the given weights."""

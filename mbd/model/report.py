@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -112,15 +113,17 @@ def report(model: Model, state: State | None = None) -> Report:
     system = model.system
     graph = nx.MultiGraph()
     graph.add_nodes_from(system.bodies)
-    for joint in system.joints.values():
-        graph.add_edge(joint.A.name, joint.B.name, joint=joint.name)
+    around = model.row_bodies()
+    for name, bodies in around.items():
+        for a, b in pairwise(bodies):
+            graph.add_edge(a, b, joint=name)
     simple = nx.Graph(graph)
     loops = [tuple(c) for c in nx.cycle_basis(simple)]
     for a, b in simple.edges:  # two joints between the same bodies are a loop too
         loops += [(a, b)] * (graph.number_of_edges(a, b) - 1)
     without = graph.subgraph(system.bodies)
     islands = [tuple(sorted(c)) for c in nx.connected_components(without)]
-    redundant, free = _rank(model, state, simple, graph)
+    redundant, free = _rank(model, state, simple, graph, around)
     n = model.numbering
     return Report(
         n_bodies=len(system.bodies),
@@ -136,20 +139,20 @@ def report(model: Model, state: State | None = None) -> Report:
         not_unique=tuple(n.lam_labels[i] for i in free),
         joints=tuple(
             (
-                j.name,
-                type(j).__name__,
-                j.A.name,
-                j.B.name,
-                n.owners[j.name].stop - n.owners[j.name].start,
+                name,
+                type(system[name]).__name__,
+                bodies[0],
+                ", ".join(bodies[1:]),
+                n.owners[name].stop - n.owners[name].start,
             )
-            for j in system.joints.values()
+            for name, bodies in around.items()
         ),
         bodies=tuple((b.name, b.formulation.name, b.mass) for b in system.bodies.values()),
     )
 
 
 def _rank(
-    model: Model, state: State | None, simple: Any, graph: Any
+    model: Model, state: State | None, simple: Any, graph: Any, around: dict[str, list[str]]
 ) -> tuple[list[int], list[int]]:
     """Return the redundant rows and the rows whose multipliers are not unique.
 
@@ -159,21 +162,19 @@ def _rank(
     import networkx as nx
 
     n = model.numbering
-    place = {name: i for i, name in enumerate(model.system.joints)}
+    place = {name: i for i, name in enumerate(around)}
     groups = []
     for edges in nx.biconnected_component_edges(simple):
-        names = [d["joint"] for a, b in edges for d in graph[a][b].values()]
-        if len(names) > 1:
-            groups.append(sorted(names, key=place.__getitem__))
+        together = {d["joint"] for a, b in edges for d in graph[a][b].values()}
+        if len(together) > 1:
+            groups.append(sorted(together, key=place.__getitem__))
     if not groups:
         return [], []
     B = assemble(model, model.state if state is None else state).B
     redundant: list[int] = []
     free: list[int] = []
     for names in groups:
-        bodies = sorted(
-            {x.name for j in names for x in model.system.joints[j].bodies} & set(model.bodies)
-        )
+        bodies = sorted({x for j in names for x in around[j]} & set(model.bodies))
         own = [i for b in bodies for i in range(*_span(n.owners.get(b)))]
         mine = [i for j in names for i in range(*_span(n.owners[j]))]
         rows = np.array(own + mine)

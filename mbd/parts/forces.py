@@ -18,7 +18,8 @@ from mbd.interactions.measures import ANGLE, LENGTH, OFFSET, TWIST
 from mbd.interactions.springs import spring
 from mbd.parts.bodies import Body, Ground
 from mbd.parts.door import label, number, vector
-from mbd.parts.joints import Cylindrical, Joint, Planar, Revolute, _frames, two_points
+from mbd.parts.joint import Joint, two_frames, two_points
+from mbd.parts.joints import Cylindrical, Planar, Revolute
 
 __all__ = ["Bushing", "Moment", "PointForce", "RotationalSpring", "Spring"]
 
@@ -278,7 +279,7 @@ class Bushing(Part):
             from mbd.parts.door import rotation_matrix
 
             axes = rotation_matrix(self.name, "axes", axes)
-        self.A, self.B = _frames(self.name, first, second, at, axes)
+        self.A, self.B = two_frames(self.name, first, second, at, axes)
         for f in (self.A, self.B):
             if not f.body.formulation.axes:
                 raise ValueError(f"{self.name}: Bushing needs axes, but {f.name!r} is a point")

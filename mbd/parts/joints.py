@@ -1,43 +1,43 @@
-r"""Floor 2. Joints: each is a short list of rows of ``interactions/rows.py``.
-
-A joint joins two frames, A on the first body and B on the second; the third axis is the joint's.
-It is placed by ``at=`` and ``axis=`` in inertial axes at the initial pose, or by two ``Frame``.
+r"""Floor 2. Lower pairs and other joints: each is a short list of rows of ``interactions/rows.py``.
 
 ========== =====================================================================================
 Spherical  P - Q
 Revolute   P - Q, a1.b3, a2.b3
 Universal  P - Q, a1.b2
+ConstantVelocity P - Q, (a1.b2 - a2.b1)/2
 Fixed      P - Q, a2.b3, a3.b1, a1.b2
 Prismatic  a1.(P - Q), a2.(P - Q), a2.b3, a3.b1, a1.b2
 Cylindrical a1.(P - Q), a2.(P - Q), a1.b3, a2.b3
+Screw      those of Cylindrical, displacement - pitch/(2 pi) angle
 Planar     a3.(P - Q), a1.b3, a2.b3
 PointOnLine a1.(P - Q), a2.(P - Q)
 PointInPlane a3.(P - Q)
 Distance   (|Q - P|^2 - L^2)/2
 ========== =====================================================================================
 
-Multipliers
------------
-The residual holds B^T lam. With P - Q the multipliers of the first three rows of a joint are the
-force on the second body [N], inertial axes. ``solution[joint].force`` and ``.moment`` are formed
-from all rows and need no such knowledge.
+The coordinates that a joint leaves free are its properties: ``hinge.angle``,
+``slider.displacement``. They carry drives, springs, motors, stops and transmissions.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from math import pi
+from typing import Any
 
 import numpy as np
 
-from mbd.algebra.given import Part
 from mbd.algebra.memory import FORCE, MOMENT
 from mbd.interactions.kinds import Attachment, Element
-from mbd.interactions.measures import OFFSET, SQUARE
-from mbd.interactions.rows import COINCIDE, DOT_ROW, row
-from mbd.parts.bodies import Body, Frame
-from mbd.parts.door import label, number, unit_vector, vector
+from mbd.interactions.measures import SQUARE, TWIST
+from mbd.interactions.rows import row
+from mbd.parts.bodies import Frame
+from mbd.parts.coordinates import Coordinate, angle_between
+from mbd.parts.door import label, number, unit_vector
+from mbd.parts.joint import Joint, two_frames, two_points
+from mbd.parts.sums import sum_row
 
 __all__ = [
+    "ConstantVelocity",
     "Cylindrical",
     "Distance",
     "Fixed",
@@ -47,132 +47,10 @@ __all__ = [
     "PointOnLine",
     "Prismatic",
     "Revolute",
+    "Screw",
     "Spherical",
     "Universal",
 ]
-
-
-def _perpendicular(axis: np.ndarray) -> np.ndarray:
-    """Return axes (columns) whose third one is `axis`; with z the inertial axes themselves."""
-    x = np.array([1.0, 0.0, 0.0]) if abs(axis[0]) < 0.9 else np.array([0.0, 1.0, 0.0])
-    x = x - axis * (axis @ x)
-    x /= np.linalg.norm(x)
-    return np.column_stack([x, np.cross(axis, x), axis])
-
-
-def _frames(
-    owner: str, first: Any, second: Any, at: Any, axes: np.ndarray | None
-) -> tuple[Frame, Frame]:
-    """Return the two frames of an interaction, from frames or from a place at the initial pose."""
-    for side, part in (("first", first), ("second", second)):
-        if not isinstance(part, Frame | Body):
-            raise TypeError(
-                f"{owner}: {side} must be a body, system.ground or a Frame, got {part!r}"
-            )
-    if isinstance(first, Frame) and isinstance(second, Frame):
-        if at is not None or axes is not None:
-            raise ValueError(
-                f"{owner}: two Frames say where it is; leave out at= and axis=, got both"
-            )
-        return first, second
-    if isinstance(first, Frame) or isinstance(second, Frame):
-        given, other = (first, second) if isinstance(first, Frame) else (second, first)
-        raise TypeError(
-            f"{owner}: give two Frames, or two bodies with at= and axis=; got a Frame of "
-            f"{given.name!r} and the body {other.name!r}"
-        )
-    if at is None:
-        raise ValueError(f"{owner}: at must be a point [m] at the initial pose; give at=(x, y, z)")
-    point = vector(owner, "at", at, "m")
-    axes = np.eye(3) if axes is None else axes
-    return first.placed_frame(point, axes), second.placed_frame(point, axes)
-
-
-class Joint(Part):
-    """Base of all joints: two frames and the rows between them.
-
-    Parameters
-    ----------
-    name : str
-    first, second : body, ground, or Frame
-        Multipliers act on the second one.
-    at : (3,) array [m]
-        Inertial, at the initial pose.
-    axis : (3,) array [-]
-        Inertial, at the initial pose.
-    """
-
-    needs_axis: ClassVar[bool] = True
-    needs_axes_of_second: ClassVar[bool] = True
-
-    def __init__(self, name: str, first: Any, second: Any, *, at: Any = None, axis: Any = None):
-        self.name = label(name, type(self).__name__)
-        axes = None
-        if axis is not None:
-            axes = _perpendicular(unit_vector(self.name, "axis", axis))
-        elif self.needs_axis and not (isinstance(first, Frame) and isinstance(second, Frame)):
-            raise ValueError(
-                f"{self.name}: axis must be given for a {type(self).__name__}; axis=(x, y, z) in "
-                "inertial axes at the initial pose"
-            )
-        self.A, self.B = _frames(self.name, first, second, at, axes)
-        self._check()
-
-    def _check(self) -> None:
-        if self.A.body is self.B.body:
-            raise ValueError(
-                f"{self.name}: a joint must join two bodies, got {self.A.name!r} twice"
-            )
-        for frame, needed in (
-            (self.A, self.needs_axis),
-            (self.B, self.needs_axis and self.needs_axes_of_second),
-        ):
-            if frame.body.formulation.axes:
-                continue
-            if needed:
-                raise ValueError(
-                    f"{self.name}: {type(self).__name__} needs axes, but {frame.name!r} is a point "
-                    "without axes; use Spherical, Distance or PointOnLine, or make it a RigidBody"
-                )
-            if np.abs(frame.position).max() > 1e-12:
-                raise ValueError(
-                    f"{self.name}: {frame.name!r} is a point and can be held at its position only, "
-                    f"got an offset of {frame.position.tolist()} [m]; place it at the mass, or "
-                    "make it a RigidBody"
-                )
-
-    @property
-    def bodies(self) -> tuple[Body, Body]:
-        """The two bodies."""
-        return self.A.body, self.B.body
-
-    def _coincide(self) -> Element:
-        ends = (Attachment(self.A.name, self.A.point()), Attachment(self.B.name, self.B.point()))
-        return Element(
-            COINCIDE, ends, rows=("force x", "force y", "force z"), row_kinds=(FORCE,) * 3
-        )
-
-    def _dot(self, i: int, j: int) -> Element:
-        ends = (
-            Attachment(self.A.name, self.A.direction(i)),
-            Attachment(self.B.name, self.B.direction(j)),
-        )
-        return Element(DOT_ROW, ends, (0.0,), rows=(f"a{i + 1}.b{j + 1}",), row_kinds=(MOMENT,))
-
-    def _offset(self, i: int) -> Element:
-        ends = (
-            Attachment(self.A.name, self.A.direction(i)),
-            Attachment(self.A.name, self.A.point()),
-            Attachment(self.B.name, self.B.point()),
-        )
-        return Element(row(OFFSET), ends, (0.0,), rows=(f"force a{i + 1}",), row_kinds=(FORCE,))
-
-    def elements(self) -> list[Element]:
-        """Return the rows of the joint."""
-        return []
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r}, {self.A.name!r}, {self.B.name!r})"
 
 
 class Spherical(Joint):
@@ -187,6 +65,13 @@ class Spherical(Joint):
 
 class Revolute(Joint):
     """Hinge: origins and third axes coincide (5 rows)."""
+
+    free = ("angle",)
+
+    @property
+    def angle(self) -> Coordinate:
+        """Rotation of the second body against the first about the axis [rad]."""
+        return self._angle()
 
     def elements(self) -> list[Element]:
         """P - Q, a1.b3, a2.b3."""
@@ -215,6 +100,13 @@ class Fixed(Joint):
 class Prismatic(Joint):
     """Slider: translation along the third axis only (5 rows)."""
 
+    free = ("displacement",)
+
+    @property
+    def displacement(self) -> Coordinate:
+        """Translation of the second body against the first along the axis [m]."""
+        return self._displacement()
+
     def elements(self) -> list[Element]:
         """a1.(P - Q), a2.(P - Q), a2.b3, a3.b1, a1.b2."""
         lines = [self._offset(0), self._offset(1)]
@@ -224,6 +116,18 @@ class Prismatic(Joint):
 class Cylindrical(Joint):
     """Translation along and rotation about the third axis (4 rows)."""
 
+    free = ("angle", "displacement")
+
+    @property
+    def angle(self) -> Coordinate:
+        """Rotation of the second body against the first about the axis [rad]."""
+        return self._angle()
+
+    @property
+    def displacement(self) -> Coordinate:
+        """Translation of the second body against the first along the axis [m]."""
+        return self._displacement()
+
     def elements(self) -> list[Element]:
         """a1.(P - Q), a2.(P - Q), a1.b3, a2.b3."""
         return [self._offset(0), self._offset(1), self._dot(0, 2), self._dot(1, 2)]
@@ -231,6 +135,23 @@ class Cylindrical(Joint):
 
 class Planar(Joint):
     """Motion in the plane whose normal is the third axis (3 rows)."""
+
+    free = ("x", "y", "angle")
+
+    @property
+    def x(self) -> Coordinate:
+        """Translation of the second body along the first axis of the first frame [m]."""
+        return self._displacement("x", 0)
+
+    @property
+    def y(self) -> Coordinate:
+        """Translation of the second body along the second axis of the first frame [m]."""
+        return self._displacement("y", 1)
+
+    @property
+    def angle(self) -> Coordinate:
+        """Rotation of the second body against the first about the axis [rad]."""
+        return self._angle()
 
     def elements(self) -> list[Element]:
         """a3.(P - Q), a1.b3, a2.b3."""
@@ -240,7 +161,13 @@ class Planar(Joint):
 class PointOnLine(Joint):
     """A point of the second body on a line of the first, along its third axis (2 rows)."""
 
+    free = ("displacement",)
     needs_axes_of_second = False
+
+    @property
+    def displacement(self) -> Coordinate:
+        """Translation of the second body against the first along the axis [m]."""
+        return self._displacement()
 
     def elements(self) -> list[Element]:
         """a1.(P - Q), a2.(P - Q)."""
@@ -250,7 +177,18 @@ class PointOnLine(Joint):
 class PointInPlane(Joint):
     """A point of the second body in a plane of the first, normal to its third axis (1 row)."""
 
+    free = ("x", "y")
     needs_axes_of_second = False
+
+    @property
+    def x(self) -> Coordinate:
+        """Translation of the second body along the first axis of the first frame [m]."""
+        return self._displacement("x", 0)
+
+    @property
+    def y(self) -> Coordinate:
+        """Translation of the second body along the second axis of the first frame [m]."""
+        return self._displacement("y", 1)
 
     def elements(self) -> list[Element]:
         """a3.(P - Q)."""
@@ -267,6 +205,8 @@ class Universal(Joint):
     second_axis : (3,) array [-]
         Of the cross, fixed to the second body (b2), normal to ``axis``.
     """
+
+    free = ("angle_1", "angle_2")
 
     def __init__(
         self,
@@ -294,12 +234,92 @@ class Universal(Joint):
                     f"of {a @ b:.3g}"
                 )
             axes = np.column_stack([a, b, np.cross(a, b)])
-        self.A, self.B = _frames(self.name, first, second, at, axes)
+        self.A, self.B = two_frames(self.name, first, second, at, axes)
         self._check()
+
+    @property
+    def angle_1(self) -> Coordinate:
+        """Rotation of the cross against the first body about ``axis`` [rad]."""
+        return angle_between(self.name, "angle_1", self.A, 1, 2, self.B, 1)
+
+    @property
+    def angle_2(self) -> Coordinate:
+        """Rotation of the second body against the cross about ``second_axis`` [rad]."""
+        return angle_between(self.name, "angle_2", self.B, 0, 2, self.A, 0)
 
     def elements(self) -> list[Element]:
         """P - Q, a1.b2."""
         return [self._coincide(), self._dot(0, 1)]
+
+
+class Screw(Joint):
+    r"""Rotation about the axis and translation along it go together (5 rows).
+
+    :math:`s - \tfrac{p}{2\pi}\varphi = 0` with the displacement s, counted from the initial pose,
+    and the angle phi over full turns. The multiplier of this row is the axial force between the
+    threads [N].
+
+    Parameters
+    ----------
+    pitch : float [m]
+        Displacement per turn; negative for a left-hand thread.
+    """
+
+    free = ("angle", "displacement")
+
+    def __init__(
+        self,
+        name: str,
+        first: Any,
+        second: Any,
+        *,
+        pitch: float,
+        at: Any = None,
+        axis: Any = None,
+    ) -> None:
+        super().__init__(name, first, second, at=at, axis=axis)
+        self.pitch = number(self.name, "pitch", pitch, "m")
+
+    @property
+    def angle(self) -> Coordinate:
+        """Rotation of the second body against the first about the axis [rad]."""
+        return self._angle()
+
+    @property
+    def displacement(self) -> Coordinate:
+        """Translation of the second body against the first along the axis [m]."""
+        return self._displacement()
+
+    def elements(self) -> list[Element]:
+        """a1.(P - Q), a2.(P - Q), a1.b3, a2.b3, displacement - pitch/(2 pi) angle."""
+        lines = [self._offset(0), self._offset(1), self._dot(0, 2), self._dot(1, 2)]
+        s, phi = self.displacement, self.angle
+        thread = sum_row(("thread",), (s, phi), (1.0, -self.pitch / (2 * pi)))
+        return [*lines, thread]
+
+
+class ConstantVelocity(Joint):
+    r"""Homokinetic joint: ball joint without twist, for any bend (4 rows).
+
+    :math:`\tfrac12(a_1\cdot b_2 - a_2\cdot b_1) = 0`: the second shaft is bent against the first
+    about an axis normal to both, so that it turns as fast as the first at every instant.
+
+    Parameters
+    ----------
+    axis : (3,) array [-]
+        Of both shafts at the initial pose. For shafts that are bent there give two Frames.
+    """
+
+    def elements(self) -> list[Element]:
+        """P - Q, (a1.b2 - a2.b1)/2."""
+        ends = (
+            Attachment(self.A.name, self.A.direction(0)),
+            Attachment(self.A.name, self.A.direction(1)),
+            Attachment(self.B.name, self.B.direction(0)),
+            Attachment(self.B.name, self.B.direction(1)),
+        )
+        twist = Element(row(TWIST), ends, (0.0,), rows=("twist",), row_kinds=(MOMENT,))
+        return [self._coincide(), twist]
 
 
 class Distance(Joint):
@@ -337,22 +357,3 @@ class Distance(Joint):
         ends = (Attachment(self.A.name, self.A.point()), Attachment(self.B.name, self.B.point()))
         half = 0.5 * self.length**2
         return [Element(row(SQUARE), ends, (half,), rows=("distance",), row_kinds=(FORCE,))]
-
-
-def two_points(owner: str, first: Any, second: Any, at: Any, to: Any) -> tuple[Frame, Frame]:
-    """Return frames at two points, from Frames or from at= and to= at the initial pose."""
-    frames = []
-    for part, word, point in ((first, "at", at), (second, "to", to)):
-        if isinstance(part, Frame):
-            if point is not None:
-                raise ValueError(f"{owner}: a Frame says where it is; leave out {word}=")
-            frames.append(part)
-        elif isinstance(part, Body):
-            if point is None:
-                frames.append(part.frame())
-            else:
-                where = vector(owner, word, point, "m")
-                frames.append(part.placed_frame(where, part.rotation))
-        else:
-            raise TypeError(f"{owner}: expected a body, system.ground or a Frame, got {part!r}")
-    return frames[0], frames[1]

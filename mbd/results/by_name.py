@@ -1,9 +1,8 @@
-"""Floor 5. Bodies, points, joints and rows over time, made from the numbers of the model."""
+"""Floor 5. Bodies and points over time, made from the numbers of the model."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,10 +12,8 @@ from mbd.results.histories import faces
 
 if TYPE_CHECKING:
     from mbd.parts.bodies import Body
-    from mbd.parts.joints import Joint
-    from mbd.results.solution import Solution
 
-__all__ = ["BodyHistory", "JointHistory", "PointHistory", "Reaction", "RowHistory"]
+__all__ = ["BodyHistory", "PointHistory"]
 
 
 @dataclass(frozen=True)
@@ -115,87 +112,3 @@ class BodyHistory:
         """Return the history of a point given in body axes [m]."""
         w = np.concatenate([[1.0], np.asarray(point, float)])
         return PointHistory(*(np.einsum("k,nkc->nc", w, x) for x in (self.y, self.yd, self.ydd)))
-
-
-@dataclass(frozen=True)
-class Reaction:
-    """Force [N] and moment [N m] over time, inertial axes."""
-
-    force: np.ndarray
-    moment: np.ndarray
-
-
-class JointHistory:
-    """A joint over time.
-
-    Attributes
-    ----------
-    multipliers : (n, n_rows) array
-    force, moment : (n, 3) arrays [N], [N m]
-        On the second body, at the joint (origin of its frame there), inertial axes.
-    """
-
-    def __init__(self, joint: Joint, solution: Solution) -> None:
-        self.joint, self._solution = joint, solution
-        owned = solution.model.numbering.owners[joint.name]
-        self.multipliers = solution.lam[:, owned]
-        self._start = owned.start
-
-    def reaction(self, on: str = "second", at: str = "second") -> Reaction:
-        """Return the reaction on "first" or "second" body, about the origin of either frame."""
-        for word, value in (("on", on), ("at", at)):
-            if value not in ("first", "second"):
-                raise ValueError(f"reaction: {word} must be 'first' or 'second', got {value!r}")
-        joint = self.joint
-        frame = joint.A if on == "first" else joint.B
-        about = joint.A if at == "first" else joint.B
-        origin = self._solution.vector_of(about.name, about.point())
-        force = np.zeros_like(origin)
-        moment = np.zeros_like(origin)
-        for element, row in self._solution.model.numbering.elements[joint.name]:
-            lam = self.multipliers[:, row - self._start :]
-            ends = element.attachments
-            values = [self._solution.vector_of(a.body, a.weights) for a in ends]
-            for a, x, g in zip(ends, values, _gradient(element, values, lam), strict=True):
-                if a.body != frame.name:
-                    continue
-                if a.weights[0]:
-                    force -= g
-                    moment -= np.cross(x - origin, g)
-                else:
-                    moment -= np.cross(x, g)
-        return Reaction(force, moment)
-
-    @cached_property
-    def _default(self) -> Reaction:
-        return self.reaction()
-
-    @property
-    def force(self) -> np.ndarray:
-        """Force on the second body [N]."""
-        return self._default.force
-
-    @property
-    def moment(self) -> np.ndarray:
-        """Moment on the second body about the joint [N m]."""
-        return self._default.moment
-
-
-def _gradient(element: Any, x: list[np.ndarray], lam: np.ndarray) -> list[np.ndarray]:
-    """Return lam times the gradient of a row element for each of its attachments."""
-    name = element.kind.name
-    if name == "coincide":
-        return [lam[:, :3], -lam[:, :3]]
-    s = lam[:, :1]
-    if name == "dot":
-        return [s * x[1], s * x[0]]
-    if name == "offset row":
-        return [s * (x[1] - x[2]), s * x[0], -s * x[0]]
-    return [-s * (x[1] - x[0]), s * (x[1] - x[0])]  # square row
-
-
-@dataclass(frozen=True)
-class RowHistory:
-    """Rows that a body wears, over time: their multipliers (n, n_rows)."""
-
-    multipliers: np.ndarray

@@ -57,7 +57,9 @@ def weights(body: Any) -> np.ndarray:
 def conserves(system: System) -> bool:
     """Tell whether nothing in the system adds or removes energy."""
     return not any(
-        not element.kind.damped or element.law is not None or element.numbers[1]
+        not element.kind.name.startswith("spring on ")
+        or element.law is not None
+        or element.numbers[1]
         for part in system.forces.values()
         for element in part.elements()
         if not element.kind.n_rows
@@ -84,7 +86,7 @@ def _springs(system: System) -> Iterator[tuple[str, Any]]:
     """Yield the linear springs, each under a name of its own."""
     for part in system.forces.values():
         for i, element in enumerate(part.elements()):
-            if element.kind.damped and not element.kind.n_rows and element.law is None:
+            if element.kind.name.startswith("spring on ") and element.law is None:
                 yield f"{part.name}.{i}", element
 
 

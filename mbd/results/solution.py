@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.model.model import Model, State
-from mbd.results.by_name import BodyHistory, JointHistory, RowHistory
+from mbd.results.by_name import BodyHistory
 from mbd.results.energy import Energy, Momentum, energy, momentum
+from mbd.results.joints import JointHistory, RowHistory
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -78,9 +79,8 @@ class Solution:
             return self.body(name)
         if name in system.joints:
             return JointHistory(system.joints[name], self)
-        rows = self.model.numbering.owners.get(name)
-        if rows is not None:
-            return RowHistory(self.lam[:, rows])
+        if name in self.model.numbering.elements:
+            return RowHistory(system[name], self)
         known = [*system.bodies, *system.joints]
         close = difflib.get_close_matches(name, known, 1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
@@ -106,6 +106,16 @@ class Solution:
         sizes = [body.formulation.n_v for body in self.model.system.bodies.values()]
         ends = np.cumsum(sizes).tolist()
         return [slice(end - n, end) for n, end in zip(sizes, ends, strict=True)]
+
+    def faces_of(self, body: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the face (n, 4, 3) of a body or of "ground", its rate and second rate."""
+        if body != "ground":
+            h = self.body(body)
+            return h.y, h.yd, h.ydd
+        still = np.zeros((len(self.t), 4, 3))
+        y = still.copy()
+        y[:, 1:] = np.eye(3)
+        return y, still, still
 
     def vector_of(self, body: str, weights: tuple[float, ...]) -> np.ndarray:
         """Return sum w_k y_k of a body (or "ground") over time, (n, 3)."""

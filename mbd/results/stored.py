@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import difflib
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd.results.by_name import PointHistory, Reaction, RowHistory
+from mbd.results.by_name import PointHistory
 from mbd.results.energy import Energy, Momentum
+from mbd.results.joints import Reaction
 
 if TYPE_CHECKING:
     from mbd.results.source import Source
 
-__all__ = ["Stored", "StoredBody", "StoredJoint"]
+__all__ = ["Stored", "StoredBody", "StoredJoint", "StoredRows"]
 
 
 class StoredBody:
@@ -120,6 +122,13 @@ class StoredJoint:
         return Reaction(self.force, self.moment)
 
 
+@dataclass(frozen=True)
+class StoredRows:
+    """Rows of a part that is no joint, over time: their multipliers (n, n_rows)."""
+
+    multipliers: np.ndarray
+
+
 class Stored:
     """What a file of results holds, with the names of a ``Solution``.
 
@@ -159,7 +168,7 @@ class Stored:
         if owners[name] == "joint":
             return StoredJoint(name, self.source)
         if owners[name] == "rows":
-            return RowHistory(self.source[f"{name}.multipliers"])
+            return StoredRows(self.source[f"{name}.multipliers"])
         return StoredBody(name, self.source)
 
     @cached_property

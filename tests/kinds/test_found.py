@@ -10,6 +10,7 @@ from recipes import (
     LOADS,
     MEASURES,
     PAIR_FORCES,
+    ROW_PARTS,
     SCALING,
     SCALINGS,
     STILL,
@@ -21,7 +22,7 @@ import mbd
 from mbd.formulations import NAMES
 from mbd.formulations.families import family
 from mbd.interactions.rows import row
-from mbd.interactions.springs import spring
+from mbd.interactions.springs import spring, stop
 
 
 def test_every_joint_has_a_recipe():
@@ -32,7 +33,7 @@ def test_every_joint_has_a_recipe():
 
 
 def test_every_force_has_a_recipe():
-    known = {name for name, _ in [*PAIR_FORCES, *LOADS, *SCALINGS, *WORN]}
+    known = {name for name, _ in [*PAIR_FORCES, *ROW_PARTS, *LOADS, *SCALINGS, *WORN]}
     missing = sorted(set(FORCES) - known)
     assert not missing, f"forces without a recipe in tests/kinds/recipes.py: {missing}"
     assert known <= set(FORCES)
@@ -53,7 +54,7 @@ def test_every_formulation_can_be_named():
 
 def test_every_interaction_kind_is_used_by_a_recipe():
     used = set()
-    for make in [*JOINT_RECIPES.values(), *PAIR_FORCES.values()]:
+    for make in [*JOINT_RECIPES.values(), *PAIR_FORCES.values(), *ROW_PARTS.values()]:
         _, one, two = pair("so3", "so3")
         used |= {e.kind for e in make(one, two, STILL).elements()}
     for make in [*LOADS.values(), *WORN.values()]:
@@ -65,8 +66,9 @@ def test_every_interaction_kind_is_used_by_a_recipe():
     unused = [k.name for k in KINDS.values() if k not in used]
     assert not unused, f"kinds of interaction that no recipe uses: {unused}"
     # rows and springs on measures are made on demand and tested for every measure
-    made = {row(x) for x in MEASURES.values()} | {spring(x) for x in MEASURES.values()}
-    assert used <= made | set(KINDS.values())
+    made = {act(x) for x in MEASURES.values() for act in (row, spring, stop)}
+    sums = {k for k in used if " row" in k.name and "sum " in k.name}
+    assert used <= made | sums | set(KINDS.values())
 
 
 def test_every_public_part_is_exported():

@@ -1,0 +1,166 @@
+r"""Floor 2. What acts along a coordinate of a joint: springs and dampers, motors, stops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mbd.algebra.given import Part
+from mbd.interactions.kinds import Element
+from mbd.interactions.laws import spring_law
+from mbd.interactions.springs import spring, stop
+from mbd.parts.coordinates import chosen
+from mbd.parts.door import label, number
+
+__all__ = ["JointSpring", "Motor", "Stop"]
+
+
+class _OnCoordinate(Part):
+    """A force along a coordinate of a joint."""
+
+    def __init__(self, name: str, joint: Any, coordinate: str | None) -> None:
+        self.name = label(name, type(self).__name__)
+        self.coordinate = chosen(self.name, joint, coordinate)
+
+    @property
+    def bodies(self) -> tuple[Any, ...]:
+        """The two bodies of the joint."""
+        return self.coordinate.bodies
+
+    def _memory(self) -> tuple[float, ...]:
+        return (self.coordinate.start,)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, {self.coordinate!r})"
+
+
+class JointSpring(_OnCoordinate):
+    r"""Spring and damper along a joint coordinate: :math:`-k(u - u_0) - c\,\dot u`, or a law.
+
+    Parameters
+    ----------
+    name : str
+    joint : Joint or Coordinate
+    coordinate : str, optional
+        Which coordinate of the joint, where it has several.
+    stiffness : float [N m/rad or N/m]
+    damping : float [N m s/rad or N s/m]
+    reference : float [rad or m]
+        Free value u0; angles count full turns.
+    law : callable, optional
+        ``f(u, rate, t)`` -> force against the coordinate, or (force, d/du, d/drate), instead.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        joint: Any,
+        *,
+        coordinate: str | None = None,
+        stiffness: float = 0.0,
+        damping: float = 0.0,
+        reference: float = 0.0,
+        law: Callable[..., Any] | None = None,
+    ) -> None:
+        super().__init__(name, joint, coordinate)
+        u = self.coordinate
+        self.stiffness = number(self.name, "stiffness", stiffness, f"{u.load_unit}/{u.unit}")
+        self.damping = number(self.name, "damping", damping, f"{u.load_unit} s/{u.unit}")
+        self.reference = number(self.name, "reference", reference, u.unit)
+        if law is not None and not callable(law):
+            raise TypeError(f"{self.name}: law must be a function f(u, rate, t), got {law!r}")
+        self.law = None if law is None else spring_law(self.name, law, u.start)
+
+    def elements(self) -> list[Element]:
+        """Return the spring on the coordinate."""
+        numbers = (self.stiffness, self.damping, self.reference)
+        u = self.coordinate
+        return [Element(spring(u.measure), u.attachments, numbers, self._memory(), law=self.law)]
+
+
+class Motor(_OnCoordinate):
+    """A torque or force along a joint coordinate: a number, or a law of u, rate and time.
+
+    Parameters
+    ----------
+    name : str
+    joint : Joint or Coordinate
+    effort : float or callable [N m or N]
+        Positive drives the second body forward along the coordinate. ``f(u, rate, t)`` -> effort,
+        or (effort, d/du, d/drate), Python or numba-jitted.
+    coordinate : str, optional
+        Which coordinate of the joint, where it has several.
+    """
+
+    def __init__(
+        self, name: str, joint: Any, effort: Any, *, coordinate: str | None = None
+    ) -> None:
+        super().__init__(name, joint, coordinate)
+        if callable(effort):
+            law = effort
+        else:
+            value = number(self.name, "effort", effort, self.coordinate.load_unit)
+
+            def law(u: float, rate: float, t: float) -> tuple[float, float, float]:
+                return value, 0.0, 0.0
+
+        self.law = spring_law(self.name, law, self.coordinate.start, -1.0)
+
+    def elements(self) -> list[Element]:
+        """Return the force on the coordinate."""
+        u = self.coordinate
+        return [Element(spring(u.measure), u.attachments, (0.0,) * 3, self._memory(), law=self.law)]
+
+
+class Stop(_OnCoordinate):
+    r"""Stops of a joint coordinate: one-sided stiff springs that push back, never pull.
+
+    At a depth d behind a stop the force is :math:`k\,d\,(1 + e\,\dot d)`, not below zero.
+
+    Parameters
+    ----------
+    name : str
+    joint : Joint or Coordinate
+    coordinate : str, optional
+        Which coordinate of the joint, where it has several.
+    lower, upper : float [rad or m], optional
+        Leave one out for a stop on one side.
+    stiffness : float [N m/rad or N/m]
+    dissipation : float [s/rad or s/m]
+        The coefficient e: damping grows with the depth, so that an impact begins without a jump.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        joint: Any,
+        *,
+        coordinate: str | None = None,
+        lower: float | None = None,
+        upper: float | None = None,
+        stiffness: float,
+        dissipation: float = 0.0,
+    ) -> None:
+        super().__init__(name, joint, coordinate)
+        u = self.coordinate
+        if lower is None and upper is None:
+            raise ValueError(f"{self.name}: give lower= or upper= or both [{u.unit}]")
+        self.lower = -np.inf if lower is None else number(self.name, "lower", lower, u.unit)
+        self.upper = np.inf if upper is None else number(self.name, "upper", upper, u.unit)
+        if not self.lower < self.upper:
+            raise ValueError(
+                f"{self.name}: lower must be below upper [{u.unit}], got {lower} and {upper}"
+            )
+        unit = f"{u.load_unit}/{u.unit}"
+        self.stiffness = number(self.name, "stiffness", stiffness, unit, positive=True)
+        self.dissipation = number(
+            self.name, "dissipation", dissipation, f"s/{u.unit}", positive=False
+        )
+
+    def elements(self) -> list[Element]:
+        """Return the stops on the coordinate."""
+        numbers = (self.stiffness, self.dissipation, self.lower, self.upper)
+        u = self.coordinate
+        return [Element(stop(u.measure), u.attachments, numbers, self._memory())]

@@ -1,0 +1,126 @@
+r"""Floor 2. Coordinates of joints: what a joint leaves free, as a measure on attachments.
+
+An angle turns the second body against the first, is zero where the frames agree and counts full
+turns; a displacement is :math:`a\cdot(Q - P)` along an axis of the first frame.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbd.algebra.memory import FORCE, MOMENT
+from mbd.interactions.kinds import Attachment
+from mbd.interactions.measures import ANGLE, OFFSET, Measure
+
+if TYPE_CHECKING:
+    from mbd.parts.bodies import Frame
+
+__all__ = ["Coordinate", "angle_between", "chosen", "displacement_between"]
+
+
+@dataclass(frozen=True)
+class Coordinate:
+    """A coordinate that a joint leaves free, such as ``hinge.angle``.
+
+    Attributes
+    ----------
+    joint, name : str
+    unit : str
+        "rad" or "m".
+    bodies : tuple of Body
+    start : float [rad or m]
+        Value at the initial pose; an angle in (-pi, pi].
+    """
+
+    joint: str
+    name: str
+    unit: str
+    bodies: tuple[Any, ...]
+    start: float
+    measure: Measure
+    attachments: tuple[Attachment, ...]
+
+    @property
+    def load_unit(self) -> str:
+        """Unit of a force along the coordinate."""
+        return {"rad": "N m", "m": "N"}[self.unit]
+
+    @property
+    def row_kind(self) -> int:
+        """Kind of the multiplier of a row on the coordinate."""
+        return {"rad": MOMENT, "m": FORCE}[self.unit]
+
+    def __repr__(self) -> str:
+        return f"Coordinate({self.joint}.{self.name} [{self.unit}])"
+
+
+def _axis(frame: Frame, i: int) -> np.ndarray:
+    """Return an axis of a frame at the initial pose, inertial."""
+    return np.asarray(frame.body.rotation @ frame.axes[:, i])
+
+
+def _origin(frame: Frame) -> np.ndarray:
+    """Return the origin of a frame at the initial pose, inertial."""
+    return np.asarray(frame.body.position + frame.body.rotation @ frame.position)
+
+
+def angle_between(
+    joint: str, name: str, base: Frame, i: int, j: int, other: Frame, k: int
+) -> Coordinate:
+    """Return the angle of axis k of another frame, from axis i towards axis j of the base."""
+    ends = (
+        Attachment(base.name, base.direction(i)),
+        Attachment(base.name, base.direction(j)),
+        Attachment(other.name, other.direction(k)),
+    )
+    b = _axis(other, k)
+    start = float(np.arctan2(_axis(base, j) @ b, _axis(base, i) @ b))
+    return Coordinate(joint, name, "rad", (base.body, other.body), start, ANGLE, ends)
+
+
+def displacement_between(joint: str, name: str, base: Frame, i: int, other: Frame) -> Coordinate:
+    """Return the displacement of another frame from the base along axis i of the base."""
+    ends = (
+        Attachment(base.name, base.direction(i)),
+        Attachment(other.name, other.point()),
+        Attachment(base.name, base.point()),
+    )
+    start = float(_axis(base, i) @ (_origin(other) - _origin(base)))
+    return Coordinate(joint, name, "m", (base.body, other.body), start, OFFSET, ends)
+
+
+def chosen(owner: str, what: Any, name: str | None = None) -> Coordinate:
+    """Return the coordinate that a user means: given as such, or a joint and a name."""
+    if isinstance(what, Coordinate):
+        if name not in (None, what.name):
+            raise ValueError(
+                f"{owner}: {what!r} says which coordinate is meant; leave out coordinate={name!r}"
+            )
+        return what
+    from mbd.parts.joint import Joint
+
+    if not isinstance(what, Joint):
+        raise TypeError(
+            f"{owner}: must act on a joint or one of its coordinates (such as hinge.angle), got "
+            f"{what!r}"
+        )
+    found = what.coordinates
+    if not found:
+        raise TypeError(
+            f"{owner}: {type(what).__name__} {what.name!r} has no coordinate of its own; use a "
+            "joint that has (Revolute, Prismatic, Cylindrical, Planar, Universal, Screw, ...)"
+        )
+    if name is None and len(found) > 1:
+        raise ValueError(
+            f"{owner}: {what.name!r} has the coordinates {', '.join(found)}; say which one, for "
+            f"example coordinate={next(iter(found))!r}"
+        )
+    name = next(iter(found)) if name is None else name
+    if name not in found:
+        raise ValueError(
+            f"{owner}: {what.name!r} has no coordinate {name!r}; it has {', '.join(found)}"
+        )
+    return found[name]

@@ -1,0 +1,99 @@
+r"""Floor 2. Drives: a coordinate of a joint follows a law of time; a motor does what it takes.
+
+.. math:: \Phi = u - f(t) = 0 \qquad\text{or}\qquad g = \dot u - f(t) = 0
+
+The multiplier is the load against the motion; ``solution[drive].load`` is the load of the motor
+along the coordinate, :math:`-\lambda` [N m or N]: positive where it pushes the second body forward.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from mbd.algebra.given import Part
+from mbd.interactions.kinds import Element
+from mbd.interactions.laws import motion_law
+from mbd.parts.coordinates import chosen
+from mbd.parts.door import label, number
+from mbd.parts.motions import ConstantSpeed
+from mbd.parts.sums import sum_row
+
+__all__ = ["Drive"]
+
+
+class Drive(Part):
+    """A coordinate of a joint is prescribed: position or velocity as a number or a law of time.
+
+    Parameters
+    ----------
+    name : str
+    joint : Joint or Coordinate
+        ``hinge`` or ``hinge.angle``.
+    coordinate : str, optional
+        Which coordinate of the joint, where it has several.
+    position : float or callable [rad or m]
+        A number locks the coordinate at it; ``ConstantSpeed``, ``SmoothStep``, ``Harmonic``; or a
+        function ``f(t)`` -> value or (value, first, second derivative), Python or numba-jitted.
+        Given derivatives are checked. Angles count full turns.
+    velocity : float or callable [rad/s or m/s]
+        Instead of the position: a number, or ``f(t)`` -> value or (value, derivative). The row is
+        one on velocities: the position is what it is at the start and accumulates the error of
+        the integration.
+
+    Notes
+    -----
+    A law without derivatives is differentiated by differences over 4 ms around t: it must exist a
+    little before the start, and the first accelerations are as good as these differences.
+    """
+
+    reads: ClassVar[dict[str, float]] = {"load": -1.0}
+
+    def __init__(
+        self,
+        name: str,
+        joint: Any,
+        *,
+        coordinate: str | None = None,
+        position: Any = None,
+        velocity: Any = None,
+    ) -> None:
+        self.name = label(name, "Drive")
+        self.coordinate = chosen(self.name, joint, coordinate)
+        if (position is None) == (velocity is None):
+            got = "neither" if position is None else "both"
+            raise ValueError(
+                f"{self.name}: give position= or velocity= (a number or a law of time), got {got}"
+            )
+        self.rate = position is None
+        value = velocity if self.rate else position
+        self.law, self.constant, self.slope = None, 0.0, 0.0
+        unit = self.coordinate.unit + ("/s" if self.rate else "")
+        if isinstance(value, ConstantSpeed) and not self.rate:
+            self.constant = number(self.name, "start", value.start, unit)
+            self.slope = number(self.name, "speed", value.speed, f"{unit}/s")
+        elif callable(value):
+            self.law = motion_law(self.name, value, 1 if self.rate else 2)
+        else:
+            what = "velocity" if self.rate else "position"
+            self.constant = number(self.name, what, value, unit)
+
+    @property
+    def bodies(self) -> tuple[Any, ...]:
+        """The two bodies of the joint."""
+        return self.coordinate.bodies
+
+    def elements(self) -> list[Element]:
+        """U - f(t), or du/dt - f(t)."""
+        row = sum_row(
+            ("velocity" if self.rate else "position",),
+            (self.coordinate,),
+            (1.0,),
+            constant=self.constant,
+            slope=self.slope,
+            law=self.law,
+            rate=self.rate,
+        )
+        return [row]
+
+    def __repr__(self) -> str:
+        return f"Drive({self.name!r}, {self.coordinate!r})"

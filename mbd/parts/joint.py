@@ -1,0 +1,184 @@
+r"""Floor 2. What all joints have: two frames, rows between them, the coordinates they leave free.
+
+A joint joins two frames, A on the first body and B on the second; the third axis is the joint's.
+It is placed by ``at=`` and ``axis=`` in inertial axes at the initial pose, or by two ``Frame``.
+
+Multipliers
+-----------
+The residual holds B^T lam. With P - Q the multipliers of the first three rows of a joint are the
+force on the second body [N], inertial axes. ``solution[joint].force`` and ``.moment`` are formed
+from all rows and need no such knowledge.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mbd.algebra.given import Part
+from mbd.algebra.memory import FORCE, MOMENT
+from mbd.interactions.kinds import Attachment, Element
+from mbd.interactions.measures import OFFSET
+from mbd.interactions.rows import COINCIDE, DOT_ROW, row
+from mbd.parts.bodies import Body, Frame
+from mbd.parts.coordinates import Coordinate, angle_between, displacement_between
+from mbd.parts.door import label, unit_vector, vector
+
+__all__ = ["Joint", "perpendicular", "two_frames", "two_points"]
+
+
+def perpendicular(axis: np.ndarray) -> np.ndarray:
+    """Return axes (columns) whose third one is `axis`; with z the inertial axes themselves."""
+    x = np.array([1.0, 0.0, 0.0]) if abs(axis[0]) < 0.9 else np.array([0.0, 1.0, 0.0])
+    x = x - axis * (axis @ x)
+    x /= np.linalg.norm(x)
+    return np.column_stack([x, np.cross(axis, x), axis])
+
+
+def two_frames(
+    owner: str, first: Any, second: Any, at: Any, axes: np.ndarray | None
+) -> tuple[Frame, Frame]:
+    """Return the two frames of an interaction, from frames or from a place at the initial pose."""
+    for side, part in (("first", first), ("second", second)):
+        if not isinstance(part, Frame | Body):
+            raise TypeError(
+                f"{owner}: {side} must be a body, system.ground or a Frame, got {part!r}"
+            )
+    if isinstance(first, Frame) and isinstance(second, Frame):
+        if at is not None or axes is not None:
+            raise ValueError(
+                f"{owner}: two Frames say where it is; leave out at= and axis=, got both"
+            )
+        return first, second
+    if isinstance(first, Frame) or isinstance(second, Frame):
+        given, other = (first, second) if isinstance(first, Frame) else (second, first)
+        raise TypeError(
+            f"{owner}: give two Frames, or two bodies with at= and axis=; got a Frame of "
+            f"{given.name!r} and the body {other.name!r}"
+        )
+    if at is None:
+        raise ValueError(f"{owner}: at must be a point [m] at the initial pose; give at=(x, y, z)")
+    point = vector(owner, "at", at, "m")
+    axes = np.eye(3) if axes is None else axes
+    return first.placed_frame(point, axes), second.placed_frame(point, axes)
+
+
+class Joint(Part):
+    """Base of all joints: two frames and the rows between them.
+
+    Parameters
+    ----------
+    name : str
+    first, second : body, ground, or Frame
+        Multipliers act on the second one.
+    at : (3,) array [m]
+        Inertial, at the initial pose.
+    axis : (3,) array [-]
+        Inertial, at the initial pose.
+    """
+
+    needs_axis: ClassVar[bool] = True
+    needs_axes_of_second: ClassVar[bool] = True
+    free: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, name: str, first: Any, second: Any, *, at: Any = None, axis: Any = None):
+        self.name = label(name, type(self).__name__)
+        axes = None
+        if axis is not None:
+            axes = perpendicular(unit_vector(self.name, "axis", axis))
+        elif self.needs_axis and not (isinstance(first, Frame) and isinstance(second, Frame)):
+            raise ValueError(
+                f"{self.name}: axis must be given for a {type(self).__name__}; axis=(x, y, z) in "
+                "inertial axes at the initial pose"
+            )
+        self.A, self.B = two_frames(self.name, first, second, at, axes)
+        self._check()
+
+    def _check(self) -> None:
+        if self.A.body is self.B.body:
+            raise ValueError(
+                f"{self.name}: a joint must join two bodies, got {self.A.name!r} twice"
+            )
+        for frame, needed in (
+            (self.A, self.needs_axis),
+            (self.B, self.needs_axis and self.needs_axes_of_second),
+        ):
+            if frame.body.formulation.axes:
+                continue
+            if needed:
+                raise ValueError(
+                    f"{self.name}: {type(self).__name__} needs axes, but {frame.name!r} is a point "
+                    "without axes; use Spherical, Distance or PointOnLine, or make it a RigidBody"
+                )
+            if np.abs(frame.position).max() > 1e-12:
+                raise ValueError(
+                    f"{self.name}: {frame.name!r} is a point and can be held at its position only, "
+                    f"got an offset of {frame.position.tolist()} [m]; place it at the mass, or "
+                    "make it a RigidBody"
+                )
+
+    @property
+    def bodies(self) -> tuple[Body, Body]:
+        """The two bodies."""
+        return self.A.body, self.B.body
+
+    def _coincide(self) -> Element:
+        ends = (Attachment(self.A.name, self.A.point()), Attachment(self.B.name, self.B.point()))
+        return Element(
+            COINCIDE, ends, rows=("force x", "force y", "force z"), row_kinds=(FORCE,) * 3
+        )
+
+    def _dot(self, i: int, j: int) -> Element:
+        ends = (
+            Attachment(self.A.name, self.A.direction(i)),
+            Attachment(self.B.name, self.B.direction(j)),
+        )
+        return Element(DOT_ROW, ends, (0.0,), rows=(f"a{i + 1}.b{j + 1}",), row_kinds=(MOMENT,))
+
+    def _angle(self, name: str = "angle") -> Coordinate:
+        """Return the angle of b1 in the plane of a1 and a2."""
+        return angle_between(self.name, name, self.A, 0, 1, self.B, 0)
+
+    def _displacement(self, name: str = "displacement", i: int = 2) -> Coordinate:
+        """Return a_i.(Q - P)."""
+        return displacement_between(self.name, name, self.A, i, self.B)
+
+    @property
+    def coordinates(self) -> dict[str, Coordinate]:
+        """The coordinates that the joint leaves free, by name."""
+        return {name: getattr(self, name) for name in self.free}
+
+    def _offset(self, i: int) -> Element:
+        ends = (
+            Attachment(self.A.name, self.A.direction(i)),
+            Attachment(self.A.name, self.A.point()),
+            Attachment(self.B.name, self.B.point()),
+        )
+        return Element(row(OFFSET), ends, (0.0,), rows=(f"force a{i + 1}",), row_kinds=(FORCE,))
+
+    def elements(self) -> list[Element]:
+        """Return the rows of the joint."""
+        return []
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, {self.A.name!r}, {self.B.name!r})"
+
+
+def two_points(owner: str, first: Any, second: Any, at: Any, to: Any) -> tuple[Frame, Frame]:
+    """Return frames at two points, from Frames or from at= and to= at the initial pose."""
+    frames = []
+    for part, word, point in ((first, "at", at), (second, "to", to)):
+        if isinstance(part, Frame):
+            if point is not None:
+                raise ValueError(f"{owner}: a Frame says where it is; leave out {word}=")
+            frames.append(part)
+        elif isinstance(part, Body):
+            if point is None:
+                frames.append(part.frame())
+            else:
+                where = vector(owner, word, point, "m")
+                frames.append(part.placed_frame(where, part.rotation))
+        else:
+            raise TypeError(f"{owner}: expected a body, system.ground or a Frame, got {part!r}")
+    return frames[0], frames[1]

@@ -1,0 +1,247 @@
+r"""Floor 2. Rolling without slip, and the skate: rows on velocities beside a contact in position.
+
+A body B touches a plane of a body A, which may move: a table that turns, a cart, ground. The normal
+row is one on positions; along the plane the material points of both bodies that meet have the same
+velocity, two rows on velocities (``interactions/slip.py``). They are nonholonomic.
+``solution[name].force`` is the contact force on B [N], inertial axes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mbd.algebra.memory import FORCE, VELOCITY_ROW
+from mbd.interactions.kinds import Attachment, Element
+from mbd.interactions.measures import OFFSET, SINE
+from mbd.interactions.rows import row
+from mbd.interactions.slip import KNIFE, ROLL_BALL, ROLL_DISC
+from mbd.interactions.sums import total
+from mbd.parts.bodies import Body, Frame
+from mbd.parts.door import label, number, unit_vector, vector
+from mbd.parts.joint import Joint, perpendicular
+
+__all__ = ["KnifeEdge", "RollingBall", "RollingDisc"]
+
+
+class _OnPlane(Joint):
+    """Frames of a plane on the first body (third axis normal) and of what moves on the second."""
+
+    word: ClassVar[str] = ""
+
+    def _place(
+        self, first: Any, second: Any, at: Any, axes: np.ndarray, normal: Any, through: Any
+    ) -> None:
+        for side, part in (("first", first), ("second", second)):
+            if not isinstance(part, Frame | Body):
+                raise TypeError(
+                    f"{self.name}: {side} must be a body, system.ground or a Frame, got {part!r}"
+                )
+        n = unit_vector(self.name, "normal", normal)
+        if isinstance(first, Body):
+            first = first.placed_frame(vector(self.name, "through", through, "m"), perpendicular(n))
+        if isinstance(second, Body):
+            where = second.position if at is None else vector(self.name, "at", at, "m")
+            second = second.placed_frame(where, axes)
+        self.A, self.B = first, second
+        self._check()
+
+    def _ends(self) -> list[Attachment]:
+        """Return the eight vectors of both frames, those of the second body first."""
+        found = []
+        for frame in (self.B, self.A):
+            found.append(Attachment(frame.name, frame.point()))
+            found += [Attachment(frame.name, frame.direction(i)) for i in range(3)]
+        return found
+
+    def _height(self) -> tuple[Attachment, ...]:
+        """Return normal, centre and a point of the plane."""
+        return (
+            Attachment(self.A.name, self.A.direction(2)),
+            Attachment(self.B.name, self.B.point()),
+            Attachment(self.A.name, self.A.point()),
+        )
+
+
+class RollingDisc(_OnPlane):
+    r"""A thin disc or wheel rolls on a plane without slip (1 row on positions, 2 on velocities).
+
+    With the normal n of the plane, the axle a and the centre C,
+
+    .. math:: n\cdot(C - P) - r\sqrt{1 - (n\cdot a)^2} = 0, \qquad
+       v_B(x) = v_A(x) \text{ along the plane, at } x = C - r\,\frac{n - (n\cdot a)\,a}{|\dots|} .
+
+    The disc must not lie flat on the plane.
+
+    Parameters
+    ----------
+    name : str
+    first : body, ground, or Frame
+        Carries the plane; of a Frame the third axis is the normal.
+    second : body or Frame
+        The disc; of a Frame the third axis is the axle, the origin its centre.
+    radius : float [m]
+    axis : (3,) array [-]
+        Axle, inertial at the initial pose.
+    at : (3,) array [m], optional
+        Centre of the disc, inertial at the initial pose; default the origin of the body.
+    normal : (3,) array [-]
+        Of the plane, inertial at the initial pose, towards the disc.
+    through : (3,) array [m]
+        A point of the plane, inertial at the initial pose.
+
+    Notes
+    -----
+    Multipliers: the normal one is the force against n [N], those of the rows "slip" along the axes
+    of the plane frame likewise. ``.force`` is their sum on the disc.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        first: Any,
+        second: Any,
+        *,
+        radius: float,
+        axis: Any = None,
+        at: Any = None,
+        normal: Any = (0.0, 0.0, 1.0),
+        through: Any = (0.0, 0.0, 0.0),
+    ) -> None:
+        self.name = label(name, "RollingDisc")
+        self.radius = number(self.name, "radius", radius, "m", positive=True)
+        axes = np.eye(3)
+        if isinstance(second, Body):
+            if axis is None:
+                raise ValueError(
+                    f"{self.name}: axis must be given: the axle of the disc, inertial at the "
+                    "initial pose"
+                )
+            axes = perpendicular(unit_vector(self.name, "axis", axis))
+        self._place(first, second, at, axes, normal, through)
+        n, a = (f.body.rotation @ f.axes[:, 2] for f in (self.A, self.B))
+        if abs(n @ a) > 1 - 1e-9:
+            raise ValueError(
+                f"{self.name}: the disc lies flat on the plane, its axle must not be the normal"
+            )
+
+    def elements(self) -> list[Element]:
+        """n.(C - P) - r |sin(n, a)|, and no slip along the plane."""
+        ends = self._height()
+        axle = Attachment(self.B.name, self.B.direction(2))
+        normal = Element(
+            total((OFFSET, SINE)), (*ends, ends[0], axle), (0.0, 0.0, 1.0, -self.radius),
+            (0.0, 0.0), ("normal",), (FORCE,),
+        )  # fmt: skip
+        slip = Element(
+            ROLL_DISC, self._ends(), (self.radius,), (), ("slip a1", "slip a2"),
+            (VELOCITY_ROW,) * 2,
+        )  # fmt: skip
+        return [normal, slip]
+
+
+class RollingBall(_OnPlane):
+    r"""A ball rolls on a plane without slip (1 row on positions, 2 on velocities).
+
+    :math:`n\cdot(C - P) - r = 0` and :math:`v_B(x) = v_A(x)` along the plane, at
+    :math:`x = C - r n`. The ball may spin about the normal.
+
+    Parameters
+    ----------
+    name : str
+    first : body, ground, or Frame
+        Carries the plane; of a Frame the third axis is the normal.
+    second : body or Frame
+        The ball; its centre is the origin of the Frame.
+    radius : float [m]
+    at : (3,) array [m], optional
+        Centre of the ball, inertial at the initial pose; default the origin of the body.
+    normal : (3,) array [-]
+        Of the plane, inertial at the initial pose, towards the ball.
+    through : (3,) array [m]
+        A point of the plane, inertial at the initial pose.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        first: Any,
+        second: Any,
+        *,
+        radius: float,
+        at: Any = None,
+        normal: Any = (0.0, 0.0, 1.0),
+        through: Any = (0.0, 0.0, 0.0),
+    ) -> None:
+        self.name = label(name, "RollingBall")
+        self.radius = number(self.name, "radius", radius, "m", positive=True)
+        self._place(first, second, at, np.eye(3), normal, through)
+
+    def elements(self) -> list[Element]:
+        """n.(C - P) - r, and no slip along the plane."""
+        normal = Element(row(OFFSET), self._height(), (self.radius,), (), ("normal",), (FORCE,))
+        slip = Element(
+            ROLL_BALL, self._ends(), (self.radius,), (), ("slip a1", "slip a2"),
+            (VELOCITY_ROW,) * 2,
+        )  # fmt: skip
+        return [normal, slip]
+
+
+class KnifeEdge(_OnPlane):
+    r"""A skate: a point moves along its blade only, not across (1 row on velocities).
+
+    :math:`b_2\cdot(v_B - v_A) = 0` at the point Q of the second body, with the lateral direction
+    :math:`b_2` fixed to that body. Another joint holds the skate on its plane, ``Planar`` or
+    ``PointInPlane``.
+
+    Parameters
+    ----------
+    name : str
+    first : body, ground, or Frame
+        What is cut.
+    second : body or Frame
+        The skate; the first axis of a Frame is the blade, the second one across, the origin Q.
+    axis : (3,) array [-]
+        Direction of the blade, inertial at the initial pose.
+    at : (3,) array [m], optional
+        Point Q, inertial at the initial pose; default the origin of the body.
+    normal : (3,) array [-]
+        Normal of the plane, inertial at the initial pose; across is normal x blade.
+
+    Notes
+    -----
+    The multiplier is the force against the lateral direction [N].
+    """
+
+    def __init__(
+        self,
+        name: str,
+        first: Any,
+        second: Any,
+        *,
+        axis: Any = None,
+        at: Any = None,
+        normal: Any = (0.0, 0.0, 1.0),
+    ) -> None:
+        self.name = label(name, "KnifeEdge")
+        axes = np.eye(3)
+        if isinstance(second, Body):
+            if axis is None:
+                raise ValueError(
+                    f"{self.name}: axis must be given: the direction of the blade, inertial at the "
+                    "initial pose"
+                )
+            blade = unit_vector(self.name, "axis", axis)
+            n = unit_vector(self.name, "normal", normal)
+            if abs(blade @ n) > 1e-9:
+                raise ValueError(
+                    f"{self.name}: the blade must lie in the plane, got a cosine of "
+                    f"{blade @ n:.3g} between axis and normal"
+                )
+            axes = np.column_stack([blade, np.cross(n, blade), n])
+        self._place(first, second, at, axes, normal, (0.0, 0.0, 0.0))
+
+    def elements(self) -> list[Element]:
+        """b2.(v_B - v_A)."""
+        return [Element(KNIFE, self._ends(), (0.0,), (), ("across",), (VELOCITY_ROW,))]
