@@ -1,4 +1,4 @@
-"""Floor 7. ``mbd view``: simulate a model and show it moving in the browser."""
+"""Floor 7. ``mbd view``: show a model or a saved run moving in the browser."""
 
 from __future__ import annotations
 
@@ -6,17 +6,23 @@ import argparse
 import json
 import warnings
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mbd.cli.codes import DONE, FAILED, INTERRUPTED, say
 from mbd.cli.scene import parameters, reading
 
-HELP = "simulate a model and show it moving in the browser"
+if TYPE_CHECKING:
+    from mbd.results.solution import Solution
+
+HELP = "show a model or a saved run moving in the browser"
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
     """Add the options."""
     command.add_argument(
-        "file", metavar="FILE", help="Python scene, model file (.toml), or name of a demo"
+        "file",
+        metavar="FILE",
+        help="Python scene, model file (.toml), name of a demo, or results (.nc, .npz)",
     )
     reading(command)
     command.add_argument("--t-end", type=float, metavar="S", help="end time [s]")
@@ -41,38 +47,15 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Simulate, write the page, open it."""
-    from mbd.files import scenes
-
-    scene = scenes.found(options.file)
-    how = dict(scene.run)
-    for key in ("t_end", "step", "project"):
-        if getattr(options, key) is not None:
-            how[key] = getattr(options, key)
-    for key in ("t_end", "step"):
-        if key not in how:
-            raise ValueError(
-                f"{scene.path}: {key} is not known [s]; give --{key.replace('_', '-')} or put "
-                "it in RUN"
-            )
+    """Simulate or load, write the page, open it."""
     if options.output and Path(options.output).suffix.lower() not in (".html", ".htm", ".gif"):
         raise ValueError(f"the name of the page must end in .html or .gif, got {options.output!r}")
-
-    from dataclasses import replace
-
-    from mbd.solvers.generalized_alpha import GeneralizedAlpha
-    from mbd.solvers.simulate import simulate
-
-    method = how.pop("method", None) or GeneralizedAlpha()
-    if "rho" in how:
-        method = replace(method, rho=how.pop("rho"))
-    system = scene.build(parameters(options))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        bar = False if options.json else None
-        solution = simulate(system, method=method, progress=bar, raise_on_failure=False, **how)
-    path = Path(options.output) if options.output else _folder() / f"{scene.path.stem}.html"
-    title = scene.path.stem.replace("_", " ")
+        stored = Path(options.file).suffix in (".nc", ".npz")
+        name, solution = (_loaded if stored else _simulated)(options)
+    path = Path(options.output) if options.output else _folder() / f"{name}.html"
+    title = name.replace("_", " ")
     animation = solution.animate(path, title=title, trails=options.trails, speed=options.speed)
     if not options.no_open:
         import webbrowser
@@ -88,6 +71,54 @@ def run(options: argparse.Namespace) -> int:
     if solution.status == 0:
         return DONE
     return say(solution.message, FAILED if solution.status > 0 else INTERRUPTED)
+
+
+def _simulated(options: argparse.Namespace) -> tuple[str, Solution]:
+    """Return the name of a scene and its run."""
+    from mbd.files import scenes
+
+    scene = scenes.found(options.file)
+    how = dict(scene.run)
+    for key in ("t_end", "step", "project"):
+        if getattr(options, key) is not None:
+            how[key] = getattr(options, key)
+    for key in ("t_end", "step"):
+        if key not in how:
+            raise ValueError(
+                f"{scene.path}: {key} is not known [s]; give --{key.replace('_', '-')} or put "
+                "it in RUN"
+            )
+
+    from dataclasses import replace
+
+    from mbd.solvers.generalized_alpha import GeneralizedAlpha
+    from mbd.solvers.simulate import simulate
+
+    method = how.pop("method", None) or GeneralizedAlpha()
+    if "rho" in how:
+        method = replace(method, rho=how.pop("rho"))
+    system = scene.build(parameters(options))
+    bar = False if options.json else None
+    run = simulate(system, method=method, progress=bar, raise_on_failure=False, **how)
+    return scene.path.stem, run
+
+
+def _loaded(options: argparse.Namespace) -> tuple[str, Solution]:
+    """Return the name of a file of results and the run in it."""
+    from mbd.results.load import load
+    from mbd.results.solution import Solution
+
+    for key in ("t_end", "step", "project", "parameters"):
+        if getattr(options, key):
+            word = "-p" if key == "parameters" else f"--{key.replace('_', '-')}"
+            raise ValueError(f"{options.file} is a run that was done; {word} is for a model")
+    found = load(options.file)
+    if not isinstance(found, Solution):
+        raise ValueError(
+            f"{options.file}: does not hold its model (which has laws in Python), so that shapes "
+            "and joints are not known; view the scene itself"
+        )
+    return Path(options.file).stem, found
 
 
 def _folder() -> Path:

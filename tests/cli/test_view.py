@@ -5,7 +5,9 @@ import webbrowser
 
 import pytest
 
+import mbd
 from mbd.cli import main
+from mbd.files import scenes
 
 
 @pytest.fixture
@@ -34,6 +36,28 @@ def test_without_a_name_the_page_is_temporary(tmp_path, capsys, opened, monkeypa
     assert told["instants"] == 61
     assert told["written"][0].startswith(str(tmp_path))
     assert opened == []
+
+
+def test_saved_runs(tmp_path, capsys, opened):
+    solution = mbd.simulate(scenes.found("slider_crank").build({}), 0.1, 1e-3, progress=False)
+    for name in ("run.nc", "run.npz"):
+        file, page = solution.save(tmp_path / name), tmp_path / f"{name}.html"
+        assert main(["view", str(file), "-o", str(page), "--no-open"]) == 0
+        seen = page.read_text(encoding="utf-8").replace("<title>run<", "<title>mbd<")
+        assert (
+            seen.split('id="data">')[1] == solution.animate(title="run").html.split('id="data">')[1]
+        )
+    assert main(["view", str(file), "--t-end", "2"]) == 2
+    assert "is a run that was done; --t-end is for a model" in capsys.readouterr().err
+
+
+def test_a_saved_run_without_its_model_is_explained(tmp_path, capsys, opened):
+    system = mbd.System()
+    mass = system.add(mbd.PointMass("mass", mass=1.0))
+    system.add(mbd.PointForce("push", mass, lambda t: (t, 0, 0)))
+    file = mbd.simulate(system, 0.1, 1e-2, progress=False).save(tmp_path / "run.npz")
+    assert main(["view", str(file)]) == 2
+    assert "does not hold its model" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
