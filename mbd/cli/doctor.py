@@ -1,0 +1,200 @@
+"""Floor 7. ``mbd doctor``: is everything there, does it run, does it draw, how fast it starts."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mbd.cli.codes import DONE, FAILED
+
+HELP = "check packages, kernels, a short run, pictures and start times"
+_REQUIREMENT = re.compile(
+    r"([\w.-]+)\s*(?:\[[^\]]*\])?\s*\(?([<>=!~][^;)]*)?\)?\s*(?:;.*extra\s*==\s*['\"]([\w.-]+)['\"].*)?"
+)
+_OF_DEVELOPERS = ("test", "docs")
+_LONGEST = 600  # seconds for one check; a first run compiles for up to a minute
+
+
+class Check(NamedTuple):
+    """One finding: status is "ok", "missing" (an extra) or "failed" (something needed)."""
+
+    status: str
+    name: str
+    detail: str
+    remedy: str = ""
+    numbers: dict[str, Any] = {}  # noqa: RUF012  # never changed
+
+
+def arguments(command: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    command.add_argument("--fast", action="store_true", help="packages only: run nothing")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Check and report; the exit code is 1 if something that is needed failed."""
+    from mbd import __version__
+
+    about = {
+        "mbd": __version__,
+        "folder": str(Path(__file__).parents[1]),
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "processors": os.cpu_count(),
+    }
+    checks = [_python()]
+    checks += _packages()
+    steps = () if options.fast else (_smoke, _render, _start)
+    if not options.json:
+        print("mbd {mbd} in {folder}\nPython {python}, {system}, {processors} processors".format(
+            **about))  # fmt: skip
+        for check in checks:
+            _tell(check)
+    for step in steps:
+        for check in step():
+            checks.append(check)
+            if not options.json:
+                _tell(check)
+    good = not any(check.status == "failed" for check in checks)
+    if options.json:
+        print(json.dumps({"ok": good, **about, "checks": [c._asdict() for c in checks]}, indent=2))
+    else:
+        print("all that is needed works" if good else "something that is needed does not work")
+    return DONE if good else FAILED
+
+
+def _tell(check: Check) -> None:
+    print(f"  {check.status:8} {check.name:12} {check.detail}", flush=True)
+    if check.remedy:
+        print(f"  {'':8} {'':12} -> {check.remedy}")
+
+
+def _python() -> Check:
+    good = sys.version_info >= (3, 11)
+    detail = f"{platform.python_version()} at {sys.executable}"
+    return Check("ok" if good else "failed", "python", detail, "" if good else "needs 3.11")
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(x) for x in re.findall(r"\d+", version)[:3])
+
+
+def _packages() -> list[Check]:
+    """Return what is needed and what each extra needs, from the metadata of the package."""
+    from importlib import metadata
+
+    try:
+        wanted = metadata.requires("mbd") or []
+    except metadata.PackageNotFoundError:
+        remedy = "pip install -e . in the clone"
+        return [Check("failed", "packages", "mbd is not installed here", remedy)]
+    found = []
+    extras: dict[str, list[str]] = {}
+    for line in wanted:
+        match = _REQUIREMENT.match(line)
+        if match is None or match[3] in _OF_DEVELOPERS:
+            continue
+        name, least, extra = match[1], (match[2] or "").strip(), match[3]
+        try:
+            version = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            version = ""
+        old = least.startswith(">=") and _numbers(version) < _numbers(least)
+        good = bool(version) and not old
+        if good:
+            found.append(Check("ok", name, f"{version}" + (f", extra {extra!r}" if extra else "")))
+        elif extra:
+            extras.setdefault(extra, []).append(f"{name}{least}")
+        else:
+            detail = f"{version or 'is not installed'}, needs {least}"
+            found.append(Check("failed", name, detail, f"pip install '{name}{least}'"))
+    for extra, names in extras.items():
+        detail = f"extra {extra!r}: {', '.join(names)}"
+        found.append(
+            Check("missing", names[0].split(">")[0], detail, f"pip install 'mbd[{extra}]'")
+        )
+    return found
+
+
+def _process(*command: str) -> tuple[subprocess.CompletedProcess[str] | None, float]:
+    """Run Python in a process of its own; None if it took too long."""
+    environment = {**os.environ, "MPLBACKEND": "Agg"}
+    clock = time.perf_counter()
+    try:
+        done = subprocess.run(
+            [sys.executable, *command], capture_output=True, text=True, check=False,
+            timeout=_LONGEST, env=environment,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return None, _LONGEST
+    return done, time.perf_counter() - clock
+
+
+def _why(done: subprocess.CompletedProcess[str] | None) -> str:
+    """Return the last words of a process that failed."""
+    if done is None:
+        return f"did not end within {_LONGEST} s"
+    if done.returncode < 0:
+        return f"died of signal {-done.returncode}"
+    lines = done.stderr.strip().splitlines()
+    return lines[-1] if lines else f"ended with code {done.returncode}"
+
+
+def _smoke() -> list[Check]:
+    done, _ = _process("-m", "mbd.cli.checks.smoke")
+    if done is None or done.returncode:
+        remedy = "python -m mbd.cli.checks.smoke shows all of it"
+        return [Check("failed", "run", _why(done), remedy)]
+    got = json.loads(done.stdout.splitlines()[-1])
+    good = got["error"] <= got["tolerance"]
+    detail = f"a pendulum is {got['error']:.1e} m from the exact one (at most {got['tolerance']:g})"
+    detail += f", {got['microseconds_per_step']:.2g} us per step"
+    remedy = "" if good else "the installation computes wrong numbers: report it"
+    return [_cache(done.stderr, got["cache"]), Check("ok" if good else "failed", "run", detail,
+            remedy, got)]  # fmt: skip
+
+
+def _cache(told: str, folder: str | None) -> Check:
+    if folder is None:
+        return Check("ok", "kernels", "run in Python (NUMBA_DISABLE_JIT is set), slowly")
+    if not os.access(folder, os.W_OK):
+        remedy = "set NUMBA_CACHE_DIR to a folder that can be written"
+        return Check("failed", "kernels", f"cannot be kept in {folder}", remedy)
+    how = "were compiled just now, and are kept" if "compiling" in told else "are compiled"
+    return Check("ok", "kernels", f"{how}, beside the sources such as {folder}")
+
+
+def _render() -> list[Check]:
+    from importlib.util import find_spec
+
+    if find_spec("matplotlib") is None:
+        return [Check("missing", "pictures", "need matplotlib", "pip install 'mbd[plot]'")]
+    done, _ = _process("-m", "mbd.cli.checks.render")
+    if done is None or done.returncode:
+        remedy = "pip install --force-reinstall 'mbd[plot]'"
+        return [Check("missing", "pictures", f"cannot be drawn: {_why(done)}", remedy)]
+    size = json.loads(done.stdout.splitlines()[-1])["bytes"]
+    return [Check("ok", "pictures", f"drawn without a display: a PNG of {size} bytes")]
+
+
+def _start() -> list[Check]:
+    """Return how long it takes until something happens, the better of two."""
+    numbers, failed = {}, []
+    for name, command in (
+        ("python", ("-c", "pass")),
+        ("import mbd", ("-c", "import mbd")),
+        ("mbd --help", ("-m", "mbd", "--help")),
+    ):
+        runs = [_process(*command) for _ in range(2)]
+        numbers[name] = min(seconds for _, seconds in runs)
+        failed += [_why(done) for done, _ in runs[:1] if done is None or done.returncode]
+    detail = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in numbers.items())
+    status = "failed" if failed else "ok"
+    return [Check(status, "start", "; ".join(failed) or detail, numbers=numbers)]
