@@ -53,8 +53,9 @@ def part(solution: Solution, instants: slice, before: Before | None = None) -> S
 
 def blocks(solution: Solution, instants: int) -> Iterator[Solution]:
     """Yield pieces of so many instants, each of which goes on where the last one ended."""
-    before = solution.before
-    for first in range(0, len(solution.t), instants):
+    before, n = solution.before, len(solution.t)
+    for first in range(0, n, instants):
         piece = part(solution, slice(first, first + instants), before)
         yield piece
-        before = after(piece)
+        if first + instants < n:
+            before = after(piece)

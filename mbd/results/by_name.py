@@ -74,7 +74,7 @@ class BodyHistory:
             return np.ones(len(self.y))
         return np.asarray(np.linalg.norm(self.y[:, 1:], axis=2).mean(1))
 
-    @property
+    @cached_property
     def quaternion(self) -> np.ndarray:
         """Unit quaternions (n, 4), scalar first, body to inertial, without jumps of sign."""
         p = quaternion_from_matrix(self.rotation)

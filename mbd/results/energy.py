@@ -73,7 +73,8 @@ def energy(solution: Solution) -> Energy:
     potential = np.zeros(len(solution.t))
     for name, body in system.bodies.items():
         h = solution.body(name)
-        kinetic += 0.5 * np.einsum("nkc,kl,nlc->n", h.yd, weights(body), h.yd)
+        p = np.einsum("kl,nlc->nkc", weights(body), h.yd)
+        kinetic += 0.5 * np.einsum("nkc,nkc->n", h.yd, p)
         potential -= body.mass * (h.at(body.center_of_mass).position @ system.gravity)
     for name, element in _springs(system):
         k, _, u0 = element.numbers

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["append", "create", "libraries", "save_netcdf"]
 
 _CHUNK = 1 << 14  # numbers in one chunk of a file, 128 kB
+_CACHE = 1 << 20  # bytes of chunks that each array keeps in memory
 _WIDE = 64  # at most so many bodies, rows, ... in one chunk
 # the oldest format that can be read while it is written
 FORMAT = "v110"
@@ -48,7 +49,7 @@ def create(path: Path, model: Model, attributes: dict[str, Any], extra: Iterable
     """
     h5py, h5netcdf = libraries(f"save {path.name}")
     path.parent.mkdir(parents=True, exist_ok=True)
-    h5 = h5py.File(path, "w", libver=(FORMAT, FORMAT), track_order=True)
+    h5 = h5py.File(path, "w", libver=(FORMAT, FORMAT), track_order=True, rdcc_nbytes=_CACHE)
     length, labels = sizes(model), coordinates(model)
     with h5netcdf.File(h5, "r+") as nc:  # leaves h5 open
         nc.dimensions = {"time": None} | {d: n for d, n in length.items() if n}
@@ -75,11 +76,11 @@ def _chunks(widths: list[int]) -> tuple[int, ...]:
     return (max(1, _CHUNK // int(np.prod(tail))), *tail)
 
 
-def append(h5: Any, which: list[Field], first: int, solution: Solution) -> None:
-    """Write the instants of a solution behind the first ones."""
+def append(arrays: Any, which: list[Field], first: int, solution: Solution) -> None:
+    """Write the instants of a solution behind the first ones, to arrays by name."""
     end = first + len(solution.t)
     for x in which:
-        array = h5[x.name]
+        array = arrays[x.name]
         if x.dims[0] == "time":
             array.resize(end, axis=0)
             array[first:end] = x.values(solution)

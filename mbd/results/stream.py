@@ -36,6 +36,7 @@ __all__ = ["FileRecord"]
 
 _BYTES = 1 << 23  # raw numbers kept in memory before they go to the file
 _SECONDS = 1.0  # at the latest
+_PIECE = 1 << 12  # instants that are evaluated at once
 _OUTCOME = 1 << 14  # characters
 _EXTRA = (
     ("instants", (), (), "i8", {"long_name": "number of instants that are complete"}),
@@ -62,17 +63,18 @@ class FileRecord:
             )
         self.model, self.method = model, method
         new = self.path.with_name(self.path.name + ".new")
-        self._fields = fields(model)
+        which = fields(model)
         self._h5 = create(new, model, of_model(model, method, {}, self.path.parent), _EXTRA)
         self._h5["instants"][()] = 0
         self._h5["outcome"][:] = b"\0"
-        for x in self._fields:
+        for x in which:
             if x.dims[0] != "time":
                 self._h5[x.name][:] = np.nan
         self._h5.swmr_mode = True
         os.replace(new, self.path)
-        self._last = [x for x in self._fields if x.dims[0] != "time"]
-        self._growing = [x for x in self._fields if x.dims[0] == "time"]
+        self._last = [x for x in which if x.dims[0] != "time"]
+        self._growing = [x for x in which if x.dims[0] == "time"]
+        self._arrays = {x.name: self._h5[x.name] for x in self._growing}
         self._n, self._before = 0, Before()
         self._buffer, self._clock = MemoryRecord(model), time.perf_counter()
         width = 1 + model.n_q + 2 * model.n_v + model.n_lam
@@ -95,20 +97,20 @@ class FileRecord:
         """Evaluate what is in memory and write it."""
         n = len(self._buffer)
         if n:
-            block = self._block(self._buffer)
-            append(self._h5, self._growing, self._n, block)
-            before = after(block)
+            for i, piece in enumerate(self._kept(self._before).blocks(_PIECE)):
+                append(self._arrays, self._growing, self._n + i * _PIECE, piece)
+            before = after(piece)
             self._h5.flush()
             self._h5["instants"][()] = self._n + n
             self._h5["instants"].flush()
             self._n, self._before, self._buffer = self._n + n, before, MemoryRecord(self.model)
         self._clock = time.perf_counter()
 
-    def _block(self, record: MemoryRecord, last: State | None = None) -> Solution:
+    def _kept(self, before: Before, last: State | None = None) -> Solution:
+        """Return what is in memory as a solution."""
         return Solution(
-            self.model, *record.histories(), status=0, message="", stats={},
-            last=self.model.state if last is None else last, method=self.method,
-            before=self._before,
+            self.model, *self._buffer.histories(), status=0, message="", stats={},
+            last=self.model.state if last is None else last, method=self.method, before=before,
         )  # fmt: skip
 
     def close(
@@ -118,7 +120,7 @@ class FileRecord:
         self.flush()
         if last is not None:
             for x in self._last:
-                self._h5[x.name][...] = x.values(self._block(self._buffer, last))
+                self._h5[x.name][...] = x.values(self._kept(self._before, last))
         text = json.dumps(of_run(status, message[: _OUTCOME // 8], stats)).encode()
         self._h5["outcome"][: len(text)] = np.frombuffer(text, "S1")
         self._h5.close()
