@@ -46,7 +46,8 @@ class Scenes(SphinxDirective):
             self.env.note_dependency(str(path))
             scene = scenes.load(path)
             text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
-            run = ", ".join(f"``{key} = {value:g}``" for key, value in scene.run.items())
+            said = {k: x if isinstance(x, str) else repr(x) for k, x in scene.run.items()}
+            run = ", ".join(f"``{key} = {value}``" for key, value in said.items())
             parts = re.split("(``.*?``)", text)  # plain text but for literals
             parts[::2] = [re.sub(r"([\\*|_`])", r"\\\1", part) for part in parts[::2]]
             lines += [name, "-" * len(name), "", *"".join(parts).splitlines(), ""]

@@ -21,7 +21,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--steps", metavar="S,S,...", help="step sizes [s] (default 4, 2 and 1 times the scene's)"
     )
-    command.add_argument("--newton", default="modified", help="modified (default) or full")
+    command.add_argument("--newton", help="modified (default) or full")
     command.add_argument(
         "--turns", type=int, default=3, metavar="N", help="timed runs of each (default 3)"
     )
@@ -36,7 +36,6 @@ def run(options: argparse.Namespace) -> int:
 
     from mbd.files import scenes
     from mbd.results.compare import compare
-    from mbd.solvers.generalized_alpha import GeneralizedAlpha
 
     if options.csv and Path(options.csv).suffix != ".csv":
         raise ValueError(f"the name of this output must end in .csv, got {options.csv!r}")
@@ -54,10 +53,9 @@ def run(options: argparse.Namespace) -> int:
                 f"compare: --steps must be numbers with commas [s], got {options.steps!r}"
             ) from None
     scene = scenes.found(options.file)
-    rho = scene.run.get("rho", GeneralizedAlpha.rho) if options.rho is None else options.rho
     found = compare(
-        scene.path, formulations=options.formulations, steps=steps, t_end=options.t_end, rho=rho,
-        newton=options.newton, turns=options.turns, **given,
+        scene.path, formulations=options.formulations, steps=steps, t_end=options.t_end,
+        method=options.method, rho=options.rho, newton=options.newton, turns=options.turns, **given,
     )  # fmt: skip
     written = []
     if options.csv:

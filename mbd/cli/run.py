@@ -27,7 +27,9 @@ def run(options: argparse.Namespace) -> int:
     scene, parameters = read(options)
     system = scene.build(parameters)
     how = dict(scene.run)
-    for key in ("t_end", "step", "rho", "every", "project"):
+    if options.method is not None:
+        how.pop("rho", None)  # it was that of the scene's own method
+    for key in ("t_end", "step", "method", "rho", "every", "project"):
         if getattr(options, key) is not None:
             how[key] = getattr(options, key)
     for key in ("t_end", "step"):
@@ -40,16 +42,16 @@ def run(options: argparse.Namespace) -> int:
         if path and Path(path).suffix != ending:
             raise ValueError(f"the name of this output must end in {ending}, got {path!r}")
 
-    from dataclasses import replace
-
     from mbd.results import store
     from mbd.solvers.generalized_alpha import GeneralizedAlpha
+    from mbd.solvers.methods import changed
+    from mbd.solvers.methods import method as integrator
     from mbd.solvers.simulate import simulate
 
     talk = not options.quiet and not options.json
-    method = how.pop("method", None) or GeneralizedAlpha()
+    method = integrator(how.pop("method", GeneralizedAlpha()))
     if "rho" in how:
-        method = replace(method, rho=how.pop("rho"))
+        method = changed(method, rho=how.pop("rho"))
     model = system.build()
     report = model.report()
     if talk:

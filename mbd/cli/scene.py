@@ -28,6 +28,11 @@ def reading(command: argparse.ArgumentParser) -> None:
 def running(command: argparse.ArgumentParser) -> None:
     """Add the options of a command that simulates."""
     command.add_argument("--t-end", type=float, metavar="S", help="end time [s]")
+    command.add_argument(
+        "--method",
+        metavar="NAME",
+        help="integrator, such as EnergyMomentum or \"LieRungeKutta4(scheme='quaternion')\"",
+    )
     command.add_argument("--rho", type=float, help="spectral radius, 0 to 1 (default 0.8)")
     command.add_argument("--csv", metavar="CSV", help="write results as a table of text")
 

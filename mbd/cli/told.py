@@ -43,6 +43,8 @@ def summary(solution: Solution) -> dict[str, Any]:
 
 def text(solution: Solution, step: float) -> str:
     """Return what a run did as a few lines."""
+    from mbd.solvers.methods import said
+
     s, cost = summary(solution), solution.stats
     n = max(1, int(cost["steps"]))
     change = f"{s['energy_change']:.2e} J"
@@ -52,8 +54,7 @@ def text(solution: Solution, step: float) -> str:
         change += " (loads, dampers or laws do work)"
     return "\n".join(
         (
-            f"simulated to t = {s['t_end']:g} s: {n} steps of {step:g} s, "
-            f"{type(solution.method).__name__}" + (f", rho = {s['rho']:g}" if s["rho"] else ""),
+            f"simulated to t = {s['t_end']:g} s: {n} steps of {step:g} s, {said(solution.method)}",
             f"  Newton          {cost['iterations'] / n:.2f} iterations per step, "
             f"{int(cost['factorizations'])} factorizations, {int(cost['rejected'])} repeated steps",
             f"  largest gap     {s['gap']:.1e} (of a constraint row) [m or -]",

@@ -16,6 +16,8 @@ from mbd.results.comparison import Comparison
 from mbd.results.solution import Solution
 from mbd.results.trials import Trial, Truth, extrapolated, last, tabulate
 from mbd.solvers.generalized_alpha import GeneralizedAlpha
+from mbd.solvers.methods import changed, orders, said
+from mbd.solvers.methods import method as integrator_of
 
 if TYPE_CHECKING:
     from mbd.model.system import System
@@ -29,8 +31,9 @@ def compare(
     formulations: str | Iterable[str | Formulation] = "all",
     steps: Sequence[float] | None = None,
     t_end: float | None = None,
-    rho: float = 0.8,
-    newton: str = "modified",
+    method: Any = None,
+    rho: float | None = None,
+    newton: str | None = None,
     watch: Sequence[str] | None = None,
     turns: int = 3,
     reference: str | Solution | Mapping[str, Any] | None = None,
@@ -50,8 +53,12 @@ def compare(
         Step sizes; default 4, 2 and 1 times the step of the scene.
     t_end : float [s]
         End time; default that of the scene.
+    method : integrator or str, optional
+        :class:`mbd.GeneralizedAlpha`, :class:`mbd.EnergyMomentum`, :class:`mbd.LieRungeKutta4`, an
+        object or words such as ``"LieRungeKutta4(scheme='quaternion')"``; default that of the
+        scene. Formulations that it cannot move are refused with the reason, the others run.
     rho, newton
-        See :class:`mbd.GeneralizedAlpha`.
+        Options of :class:`mbd.GeneralizedAlpha`; default 0.8, or that of the scene, and "modified".
     watch : sequence of str, optional
         Names of the bodies and joints whose errors count; default all.
     turns : int
@@ -69,17 +76,18 @@ def compare(
     Returns
     -------
     Comparison
-        Prints as a table. Runs that fail, and formulations that the scene refuses with a
-        ValueError, are rows with the message.
+        Prints as a table. Runs that fail, and formulations that the scene or the method refuses
+        with a ValueError, are rows with the message.
 
     Notes
     -----
     The default reference is Richardson's extrapolation of the first formulation that runs, from its
-    two finest steps and half the finest step, :math:`x(h) = x + c_2 h^2 + c_3 h^3`; these three
-    runs have ``newton="full"`` and the tolerance 1e-10. What the term :math:`c_3` changes in the
-    extrapolation from the two finest of these runs is taken as the error of the reference. Errors
-    below twice that, or of the size of round-off, do not count in the observed orders. With a
-    single step there is no :math:`c_3`, and the error of the reference is not known.
+    two finest steps and half the finest step, :math:`x(h) = x + c_p h^p + c_{p+1} h^{p+1}` with the
+    order p of the method; Newton's iteration of these three runs goes to the tolerance 1e-10. What
+    the last term changes in the extrapolation from the two finest of these runs is taken as the
+    error of the reference. Errors below twice that, or of the size of round-off, do not count in
+    the observed orders. With a single step there is no last term, and the error of the reference is
+    not known.
 
     Forces of joints that redundant rows leave undetermined are not compared, direction by
     direction.
@@ -101,7 +109,7 @@ def compare(
         )
     if isinstance(turns, bool) or not (isinstance(turns, int) and turns >= 0):
         raise ValueError(f"compare: turns must be a whole number from 0, got {turns!r}")
-    method = GeneralizedAlpha(rho=rho, newton=newton)
+    integrator = _method(run, method, rho, newton)
     options = {"t_end": end, "project": run.get("project", False), "progress": False}
     found = [Trial(law) for law in _chosen(formulations)]
     for one in found:
@@ -111,20 +119,18 @@ def compare(
         raise found[0].error
     names = _watched(built[0].model, watch)
     masks = _unique(built[0].model, names)
-    truth = _reference(reference, found, names, steps, method, options, masks)
+    truth = _reference(reference, found, names, steps, integrator, options, masks)
     for h in steps:
         for one in built:
-            one.measure(h, method, options, truth, masks)
+            one.measure(h, integrator, options, truth, masks)
     for _ in range(turns):
         for h in steps:
             for one in built:
-                one.clock(h, method, options)
+                one.clock(h, integrator, options)
     rows = tabulate(found, steps, truth.error)
-    title = (
-        f"{name} to t = {end:g} s, generalized-alpha with rho = {method.rho:g}, "
-        f"{method.newton} Newton"
-    )
-    return Comparison(title, rows, truth.said, truth.error, _notes(masks, rows))
+    title = f"{name} to t = {end:g} s, {said(integrator)}"
+    notes = _notes(masks, rows)
+    return Comparison(title, rows, truth.said, truth.error, notes, orders(integrator))
 
 
 # --- what is to be compared -----------------------------------------------------------------------
@@ -155,6 +161,15 @@ def _maker(build: Any) -> tuple[Callable[..., System], str, dict[str, Any]]:
             f"{', '.join(has) or 'none'}"
         )
     return make, name, run
+
+
+def _method(run: dict[str, Any], given: Any, rho: Any, newton: Any) -> Any:
+    """Return the integrator: what is given, else what the scene says."""
+    options = {k: x for k, x in (("rho", rho), ("newton", newton)) if x is not None}
+    chosen = run.get("method") if given is None else given
+    if chosen is None:
+        return GeneralizedAlpha(**{"rho": run.get("rho", GeneralizedAlpha.rho), **options})
+    return changed(integrator_of(chosen), **options)
 
 
 def _steps(steps: Any, run: dict[str, Any]) -> list[float]:
@@ -227,7 +242,7 @@ def _reference(
     found: list[Trial],
     names: list[str],
     steps: list[float],
-    method: GeneralizedAlpha,
+    integrator: Any,
     options: dict[str, Any],
     masks: dict[str, np.ndarray],
 ) -> Truth:
@@ -272,7 +287,7 @@ def _reference(
         raise ValueError(f"compare: the reference {given!r} is not among the formulations")
     for one in first or found:
         if one.model is not None:
-            truth = extrapolated(one, names, steps, method, options, masks)
+            truth = extrapolated(one, names, steps, integrator, options, masks)
             if truth is not None:
                 return truth
     return Truth({}, "nothing: the runs of the reference failed")

@@ -62,8 +62,8 @@ class Comparison:
     rows : list of dict
         One for each formulation and step, with the keys of
         ``mbd.results.comparison.COLUMNS``; numbers that are not known are nan. ``status`` is
-        "done", "failed" (the run stopped early) or "refused" (the scene or the initial state does
-        not go with the formulation), and ``message`` says why.
+        "done", "failed" (the run stopped early) or "refused" (the scene, the method or the initial
+        state does not go with the formulation), and ``message`` says why.
 
         ``position_error`` [m], ``rotation_error`` [rad], ``velocity_error`` [m/s],
         ``force_error`` [N]: the largest at the end, over bodies (position and velocity of the
@@ -80,6 +80,8 @@ class Comparison:
         Estimate of the error of the reference for "position" [m], "rotation" [rad], "velocity"
         [m/s] and "force" [N]; smaller differences say nothing.
     notes : tuple of str
+    orders : tuple of int
+        Order of the method in the motion, and in forces at recorded instants.
     """
 
     title: str
@@ -87,6 +89,7 @@ class Comparison:
     reference: str
     reference_error: dict[str, float]
     notes: tuple[str, ...] = ()
+    orders: tuple[int, int] = (2, 2)
 
     def __str__(self) -> str:
         """Return title, accuracy, cost and remarks as text of at most 100 columns."""
@@ -229,7 +232,7 @@ class Comparison:
             points += [(row["step"], row[key]) for row in shown]
             left.loglog([row["step"] for row in shown], error, label=name, **how)
             right.loglog(cost, error, **how)
-        _guide(left, points)
+        _guide(left, points, self.orders[quantity == "force"])
         left.set_xlabel("step size [s]")
         left.set_ylabel(f"largest {quantity} error at the end [{QUANTITIES[quantity]}]")
         right.set_xlabel("computing time of the run [ms]" if timed else "Newton iterations [-]")
@@ -266,20 +269,20 @@ def _aligned(table: list[list[str]]) -> list[str]:
     ]
 
 
-def _guide(ax: Any, points: list[tuple[float, float]]) -> None:
-    """Draw a line of slope two below the points and write so."""
+def _guide(ax: Any, points: list[tuple[float, float]], order: int) -> None:
+    """Draw a line of the slope of the method below the points and write so."""
     if not points:
         return
     low, high = min(h for h, _ in points), max(h for h, _ in points)
     if high <= low:
         return
-    constant = 0.4 * min(error / h**2 for h, error in points)
-    ends = (constant * low**2, constant * high**2)
+    constant = 0.4 * min(error / h**order for h, error in points)
+    ends = (constant * low**order, constant * high**order)
     ax.loglog((low, high), ends, color="0.35", linewidth=1.0, zorder=1)
     middle = math.sqrt(low * high)
     ax.annotate(
-        "slope 2", (middle, constant * middle**2), xytext=(6, -4), textcoords="offset points",
-        ha="left", va="top", color="0.35", fontsize="small",
+        f"slope {order}", (middle, constant * middle**order), xytext=(6, -4),
+        textcoords="offset points", ha="left", va="top", color="0.35", fontsize="small",
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ import statistics
 import time
 import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from mbd.model.model import Model
 from mbd.results.comparison import COLUMNS, QUANTITIES
 from mbd.results.energy import conserves
 from mbd.results.solution import Solution
-from mbd.solvers.generalized_alpha import GeneralizedAlpha
+from mbd.solvers.methods import orders, sharp
 from mbd.solvers.simulate import simulate
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Trial:
             self.error, self.refusal = error, str(error) or "ValueError"
 
     def run(
-        self, h: float, method: GeneralizedAlpha, options: dict[str, Any], every: int = _LAST
+        self, h: float, method: Any, options: dict[str, Any], every: int = _LAST
     ) -> tuple[Solution | None, str]:
         """Return the solution, or None, and what went wrong or was warned of."""
         model: Any = self.model
@@ -110,12 +110,14 @@ class Trial:
     def measure(
         self,
         h: float,
-        method: GeneralizedAlpha,
+        method: Any,
         options: dict[str, Any],
         truth: Truth,
         masks: dict[str, np.ndarray],
     ) -> None:
-        """Run once, with everything kept."""
+        """Run once, with everything kept; what is refused with one step is so with all."""
+        if self.refusal:
+            return
         solution, message = self.run(h, method, options, every=1)
         row = self.found[h] = {"message": message}
         row["status"] = "refused" if self.refusal else "failed"
@@ -141,9 +143,9 @@ class Trial:
         if size > 0:
             row["force_error_relative"] = row["force_error"] / size
 
-    def clock(self, h: float, method: GeneralizedAlpha, options: dict[str, Any]) -> None:
+    def clock(self, h: float, method: Any, options: dict[str, Any]) -> None:
         """Take the fastest of the runs of one turn, if the measured run was good."""
-        if self.found[h]["status"] != "done":
+        if self.found.get(h, {}).get("status") != "done":
             return
         began, best = time.perf_counter(), math.inf
         while True:
@@ -160,25 +162,35 @@ def extrapolated(
     one: Trial,
     names: list[str],
     steps: list[float],
-    method: GeneralizedAlpha,
+    method: Any,
     options: dict[str, Any],
     masks: dict[str, np.ndarray],
 ) -> Truth | None:
     """Extrapolate a formulation to the step zero; None if a run fails."""
-    sharp = replace(method, newton="full", tol=1e-10)
+    best = sharp(method)
     levels = [*steps[-2:], steps[-1] / 2]
     runs = []
     for h in levels:
-        solution, _ = one.run(h, sharp, options)
+        if one.refusal:
+            return None
+        solution, _ = one.run(h, best, options)
         if solution is None or not solution.success:
             return None
         runs.append(last(solution, names))
+    first, of_forces = orders(method)
 
     def limit(n: int) -> Values:
         h = np.array(levels[-n:])
-        powers = np.vstack([np.ones(n), *(h**p for p in range(2, n + 1))])
-        weights = np.linalg.solve(powers, np.eye(n)[0])
-        return {k: sum(w * r[k] for w, r in zip(weights, runs[-n:], strict=True)) for k in runs[0]}
+
+        def weights(p: int) -> np.ndarray:
+            powers = np.vstack([np.ones(n), *(h**k for k in range(p, p + n - 1))])
+            return np.linalg.solve(powers, np.eye(n)[0])
+
+        of = {False: weights(first), True: weights(of_forces)}
+        return {
+            k: sum(w * r[k] for w, r in zip(of[k.endswith(".force")], runs[-n:], strict=True))
+            for k in runs[0]
+        }
 
     values = limit(len(levels))
     truth = Truth(
@@ -191,11 +203,11 @@ def extrapolated(
 
 def tabulate(found: list[Trial], steps: list[float], unsure: dict[str, float]) -> list[dict]:
     """Return the rows of the comparison, each with all columns."""
-    first = next(one for one in found if one.model is not None)
+    done = [one for one in found if any(r["status"] == "done" for r in one.found.values())]
     rows = []
     for one in found:
         mine = []
-        for h in steps if one.model is not None else steps[:1]:
+        for h in steps[:1] if one.refusal else steps:
             row: dict[str, Any] = dict.fromkeys(COLUMNS, math.nan)
             row |= {"formulation": one.name, "step": h, "status": "refused", "steps": 0,
                     "rejected": 0, "conservative": False, "message": one.refusal}  # fmt: skip
@@ -205,8 +217,8 @@ def tabulate(found: list[Trial], steps: list[float], unsure: dict[str, float]) -
             if one.seconds.get(h):
                 row["run_time"] = statistics.median(one.seconds[h])
                 row["step_time"] = 1e6 * row["run_time"] / max(1, row["steps"])
-                if first.seconds.get(h):
-                    base = statistics.median(first.seconds[h])
+                if done[0].seconds.get(h):
+                    base = statistics.median(done[0].seconds[h])
                     row["time_ratio"] = row["run_time"] / base
             mine.append(row)
         for what in QUANTITIES:

@@ -167,6 +167,101 @@ def test_refusals_and_failures_are_rows():
     json.dumps(found.plain(), allow_nan=False)
 
 
+# --- other integrators ----------------------------------------------------------------------------
+def free(formulation):
+    """A free body that spins about no principal axis, with a spring to ground."""
+    system = mbd.System(gravity=(0, 0, -9.81))
+    body = system.add(
+        mbd.RigidBody("body", mass=1.0, inertia=(0.3, 0.4, 0.5), angular_velocity=(1, 5, 2),
+                      velocity=(1, 0, 2), formulation=formulation)
+    )  # fmt: skip
+    system.add(mbd.Spring("cord", system.ground, body, to=(0.2, 0, 0.1), stiffness=30, length=0.1))
+    return system
+
+
+def test_formulations_that_a_method_cannot_move_are_refused_by_name_and_the_others_run():
+    steps = [2e-2, 1e-2, 5e-3]
+    method = mbd.LieRungeKutta4()
+    found = mbd.compare(free, method=method, steps=steps, t_end=0.5, turns=1, rho=None)
+    status = {row["formulation"]: row["status"] for row in found.rows}
+    groups = {"so3", "se3", "unified"}
+    assert {name for name, x in status.items() if x == "done"} == groups
+    assert {name for name, x in status.items() if x == "refused"} == set(NAMES) - groups
+    for row in found.rows:
+        if row["status"] == "refused":
+            assert row["message"].startswith("LieRungeKutta4: 'body' is carried by '")
+            continue
+        for what in ("position", "rotation", "velocity"):
+            assert abs(row[f"{what}_order"] - 4) < 0.2, (row["formulation"], what)
+        assert row["time_ratio"] > 0
+    assert sum(row["status"] == "refused" for row in found.rows) == 3  # once each
+    assert "Lie-group Runge-Kutta, motion_vector" in found.title
+    assert "directors: refused: LieRungeKutta4" in str(found)
+    figure = found.plot()
+    assert [t.get_text() for t in figure.axes[0].texts] == ["slope 4"]
+
+
+def test_quaternions_run_in_all_formulations():
+    method = "LieRungeKutta4('quaternion')"
+    found = mbd.compare(free, method=method, steps=[2e-2, 1e-2], t_end=0.5, turns=0)
+    assert [row["status"] for row in found.rows] == ["done"] * 12
+    errors = [row["rotation_error"] for row in found.rows[::2]]
+    assert np.ptp(errors) < 1e-3 * errors[0]  # they differ by round-off
+
+
+def test_energy_momentum_runs_where_it_can_and_its_forces_are_of_first_order():
+    found = mbd.compare("chain", method="EnergyMomentum", steps=[4e-3, 2e-3, 1e-3], t_end=0.4,
+                        turns=1, formulations="so3,directors")  # fmt: skip
+    assert [row["status"] for row in found.rows] == ["refused", "done", "done", "done"]
+    assert "'bar 1' is carried by 'so3'" in found.rows[0]["message"]
+    row = found.rows[1]
+    assert abs(row["position_order"] - 2) < 0.15
+    assert abs(row["force_order"] - 1) < 0.15
+    assert row["energy_change"] < 1e-9
+    assert row["time_ratio"] == 1  # the first that runs is the unit
+    assert found.reference.startswith("directors, extrapolated")
+
+
+def test_scene_says_its_method(tmp_path, capsys):
+    path = tmp_path / "spun.py"
+    path.write_text(
+        "import mbd\n"
+        "RUN = {'t_end': 0.1, 'step': 1e-3, 'method': mbd.LieRungeKutta4('quaternion')}\n"
+        "def build(formulation='so3'):\n"
+        "    system = mbd.System()\n"
+        "    system.add(mbd.RigidBody('b', mass=1, inertia=(1, 2, 2.5), formulation=formulation,\n"
+        "                             angular_velocity=(1, 2, 3)))\n"
+        "    return system\n"
+    )
+    found = mbd.compare(path, turns=0)
+    assert "Runge-Kutta, quaternion" in found.title
+    assert [row["status"] for row in found.rows] == ["done"] * 18
+    assert main(["run", str(path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["run"]["method"].startswith("LieRungeKutta4")
+    assert (
+        main(["run", str(path), "--method", "EnergyMomentum", "-p", "formulation=directors"]) == 0
+    )
+    assert "energy-momentum scheme" in capsys.readouterr().out
+    assert main(["compare", str(path), "--method", "GeneralizedAlpha", "--rho", "0.6"]) == 0
+    assert "generalized-alpha with rho = 0.6" in capsys.readouterr().out
+    assert main(["run", str(path), "--rho", "0.6"]) == 2
+    assert "rho is no option of LieRungeKutta4, which has scheme" in capsys.readouterr().err
+    assert main(["run", str(path), "--method", "Euler"]) == 2
+    assert "method must be one of GeneralizedAlpha, " in capsys.readouterr().err
+    assert main(["compare", str(path), "--method", "EnergyMomentum", "--formulations", "so3"]) == 1
+    assert "so3: refused: EnergyMomentum" in capsys.readouterr().out
+
+
+def test_a_scene_may_name_its_method_in_words(tmp_path):
+    path = tmp_path / "named.py"
+    text = (ROOT / "models" / "unstable_axis.py").read_text()
+    words = text.replace('mbd.LieRungeKutta4("quaternion")', '"LieRungeKutta4"')
+    assert words != text
+    path.write_text(words)
+    found = mbd.compare(path, turns=0, t_end=0.01, formulations="so3,se3")
+    assert "Runge-Kutta, motion_vector" in found.title
+
+
 def test_forcing_is_labelled():
     def driven(formulation):
         system = pendulum(formulation)
@@ -180,7 +275,9 @@ def test_forcing_is_labelled():
 
 
 def test_warnings_of_a_run_are_its_message():
-    found = mbd.compare("heavy_top", formulations=["directors"], rho=0.95, steps=[1e-3], **FAST)
+    found = mbd.compare(
+        "heavy_top", formulations=["directors"], rho=0.95, steps=[1e-3], t_end=0.3, turns=0
+    )
     assert found.rows[0]["status"] == "done"
     assert "oscillates from step to step" in found.rows[0]["message"]
 
@@ -206,6 +303,12 @@ def test_formulations_may_be_objects():
         ({"t_end": None}, "t_end must be a number"),
         ({"turns": -1}, "turns must be a whole number"),
         ({"rho": 2.0}, r"rho must be in \[0, 1\]"),
+        ({"method": "euler"}, "method must be one of GeneralizedAlpha, EnergyMomentum, .*'euler'"),
+        ({"method": "GeneralizedAlpha(rho=)"}, "method must be a name"),
+        ({"method": "print('x')"}, "method must be one of GeneralizedAlpha"),
+        ({"method": "GeneralizedAlpha(rho=x)"}, "method must be a name"),
+        ({"method": 3}, "method must be one of .* or its name, got 3"),
+        ({"method": "EnergyMomentum", "rho": 0.5}, "rho is no option of EnergyMomentum"),
         ({"newton": "none"}, "modified, full"),
         ({"watch": ["rod"]}, "no body or joint 'rod' to watch; there are bar, hinge"),
         ({"reference": "nosuch"}, "reference must be a solution"),

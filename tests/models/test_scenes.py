@@ -75,7 +75,7 @@ def test_scene_says_what_it_is(name):
     text = module.__doc__
     assert text
     assert len(text.splitlines()[0]) < 100
-    assert set(module.RUN) <= {"t_end", "step"}
+    assert set(module.RUN) <= {"t_end", "step", "method"}
     assert module.REFERENCE
     for words, t, value, tolerance, source in module.REFERENCE:
         assert isinstance(words, str)
@@ -106,7 +106,7 @@ def test_scene_meets_its_reference(name, options):
     system = module.build(**options)
     assert isinstance(system, mbd.System)
     h = module.RUN["step"] / FINER.get((name, options.get("formulation")), 1)
-    solution = mbd.simulate(system, module.RUN["t_end"], h)
+    solution = mbd.simulate(system, module.RUN["t_end"], h, method=module.RUN.get("method"))
     assert solution.success
     for words, t, value, tolerance, source in module.REFERENCE:
         i = round(t / h)

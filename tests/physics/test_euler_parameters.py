@@ -245,20 +245,43 @@ def test_heavy_top(form, force_map):
     converge(run, exact, step=5e-4, tolerance={"x": 1e-6, "reaction": 2e-2})
 
 
-def test_multipliers_along_a_run():
-    """Zero in (23) and (25), four times the rotational energy in (29)."""
-    runs = {}
-    for words in (("full", "B1"), ("projected", None), ("reduced", "B1")):
-        system = scene("heavy_top").build(mbd.EulerParameters(*words))
-        runs[words[0]] = mbd.simulate(system, 0.1, 2.5e-4, method=SHARP)
-    own = slice(0, 1)
-    top = runs["reduced"]["top"]
-    w = top.angular_velocity_body
-    energy = 2 * np.einsum("ni,i,ni->n", w, np.array((0.234375, 0.46875, 0.234375)), w)
-    lam = {k: r.lam[:, r.model.numbering.owners["top"]][:, own].ravel() for k, r in runs.items()}
-    assert np.abs(lam["full"]).max() < 1e-6 * energy.max()
-    assert np.abs(lam["projected"]).max() < 1e-9 * energy.max()
-    assert np.allclose(lam["reduced"][20:], energy[20:], rtol=1e-2)
+@pytest.mark.parametrize(("form", "force_map"), FORMS)
+def test_multipliers_along_a_run(form, force_map):
+    """At every recorded state, the first too: the row along p has no acceleration in it.
+
+    Of the default it has: p^T times the inertia is twice the rate of the virial.
+    """
+    system = scene("heavy_top").build(mbd.EulerParameters(form, force_map))
+    run = mbd.simulate(system, 0.1, 2.5e-4, method=SHARP)
+    lam = run.lam[:, run.model.numbering.owners["top"]][:, 0]
+    top, mass = system["top"], system["top"].mass
+    E = top.second_moments
+    J = np.trace(E) * np.eye(3) - E
+    assert not top.center_of_mass.any()
+    pin, wanted = np.array((0.0, -1.0, 0.0)), []
+    for q, v, force in zip(run.q, run.v, run["pin"].force, strict=True):
+        p, rate = q[3:], v[3:]
+        gyro = 8 * rate @ L(p).T @ J @ L(p) @ rate
+        hanging = 2 * p @ H(pin).T @ G(p).T @ force  # the weight acts at the origin
+        wanted.append([gyro, hanging])
+    gyro, hanging = np.array(wanted).T
+    assert hanging.min() < -100 or hanging.max() > 100
+    assert gyro.min() > 2e4
+    known = {
+        "projected": 0 * gyro,
+        "full": 0 * gyro if force_map == "B1" else hanging,
+        "reduced": gyro if force_map == "B1" else gyro + hanging,
+    }[form]
+    if (form, force_map) == ("full", "B2"):
+        history = run["top"]
+        W = mass * np.eye(4)
+        W[1:, 1:] = E
+        inertia = np.einsum("kl,nlc->nkc", W, history.ydd)
+        known = hanging - 2 * np.einsum("nkc,nkc->n", history.y[:, 1:], inertia[:, 1:])
+    size = gyro.max()
+    assert np.abs(lam - known).max() < 1e-12 * size
+    if form == "projected":
+        assert np.all(lam == 0.0)
 
 
 def test_wrong_words_are_refused():

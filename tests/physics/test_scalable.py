@@ -15,6 +15,7 @@ from .tools import SHARP, converge, published, scene
 ALL = [(rigid, velocities) for rigid in (True, False) for velocities in ("rates", "u")]
 THETA = np.array([[0.7, 0.1, -0.05], [0.1, 0.9, 0.2], [-0.05, 0.2, 1.1]])
 MASS, AT, FORCE, GRAVITY = 2.3, np.array([0.2, -0.4, 0.3]), (3.0, -2.0, 5.0), (1.3, -0.7, -9.81)
+SWELL = -7.3
 SEEDS = range(72017, 72021)
 
 
@@ -32,6 +33,7 @@ def thrown(rigid, velocities, seed):
         )
     )  # fmt: skip
     system.add(mbd.PointForce("push", body, FORCE, at=scaled_rotation(A) @ AT))
+    system.add(mbd.ScalingForce("swell", body, SWELL))
     model = system.build()
     state = model.state
     if not rigid:
@@ -66,7 +68,7 @@ def test_equations_of_the_paper(rigid, velocities, seed):
     s, R, u, rate = paper(state, velocities)
     nu, w = u[3], u[4:]
     f = R.T @ FORCE
-    virial, moment = AT @ f, np.cross(AT, f)
+    virial, moment = AT @ f + SWELL, np.cross(AT, f)  # c_S is that of the force and the load
     lam = -state.lam[0] / 2 if rigid else 0.0  # of the row |A|^2 - 1, on the right-hand side
     scale = 0.5 * np.trace(THETA) * rate[3] - w @ THETA @ w / s - virial - lam
     spin = THETA @ rate[4:] + nu * THETA @ w / s + np.cross(w, THETA @ w) / s - moment
@@ -214,6 +216,94 @@ def test_results_of_a_breathing_body():
     # a rigid one has scale one
     rigid = mbd.simulate(scene("heavy_top").build("scalable"), 0.01, 1e-3)["top"]
     assert (rigid.scale == 1).all()
+
+
+# --- squeezed -------------------------------------------------------------------------------------
+def squeezed(force, **options):
+    """Return a body that spins about a principal axis under a force on its scale."""
+    system = mbd.System()
+    body = system.add(
+        mbd.RigidBody("body", mass=MASS, inertia=(0.7, 0.9, 1.1), angular_velocity=(0, 0, 3.0),
+                      formulation=mbd.Scalable(**options))
+    )  # fmt: skip
+    system.add(mbd.ScalingForce("squeeze", body, force))
+    return system
+
+
+HOLDING = -1.1 * 3.0**2  # - omega Theta omega at scale one
+
+
+@pytest.mark.parametrize("velocities", ["rates", "u"])
+def test_squeezed_body_turns_back_at_the_closed_form(velocities):
+    """1/4 tr Theta nu^2 + 1/2 Theta w0^2 / s^2 - c s is constant: s = (1 + sqrt(1 + 8k)) / (4k)."""
+    k = 3.0
+    body = mbd.simulate(
+        squeezed(k * HOLDING, rigid=False, velocities=velocities), 2.0, 5e-4, method=SHARP
+    )["body"]
+    s = body.scale
+    assert np.isclose(s.min(), 0.5, rtol=0, atol=1e-5)
+    assert np.isclose(s.max(), 1.0, rtol=0, atol=1e-5)
+    # the momentum about the axis, s^2 times the angular velocity
+    assert np.allclose(s**2 * body.angular_velocity[:, 2], 3.0, rtol=0, atol=1e-4)
+
+    def rate(t, x):
+        return x[1], (1.1 * 9.0 / x[0] ** 3 + k * HOLDING) / (0.5 * 2.7)
+
+    exact = solve_ivp(rate, (0, 2), (1.0, 0.0), method="DOP853", rtol=1e-12, atol=1e-13).y[0, -1]
+
+    def run(h):
+        system = squeezed(k * HOLDING, rigid=False, velocities=velocities)
+        return {"s": mbd.simulate(system, 2.0, h, method=SHARP, every=10**6)["body"].scale[-1:]}
+
+    converge(run, {"s": [exact]}, step=4e-3, tolerance=1e-6)
+
+
+@pytest.mark.parametrize("velocities", ["rates", "u"])
+def test_held_body_keeps_its_scale_without_a_row(velocities):
+    s = mbd.simulate(squeezed(HOLDING, rigid=False, velocities=velocities), 2.0, 1e-2)["body"].scale
+    # constant u is exact; the rates of a quaternion that turns are not constant
+    assert np.allclose(s, 1.0, rtol=0, atol=1e-12 if velocities == "u" else 1e-6)
+
+
+@pytest.mark.parametrize("velocities", ["rates", "u"])
+def test_reaction_of_the_rigid_body_along_a_run(velocities):
+    """Of the row |A|^2 - 1: - w Theta w - c_S(t), to round-off; the squeeze turns its sign."""
+    rng = np.random.default_rng(72053)
+    system = mbd.System()
+    body = system.add(
+        mbd.RigidBody("body", mass=MASS, inertia=THETA, angular_velocity=2 * rng.normal(size=3),
+                      formulation=mbd.Scalable(velocities=velocities))
+    )  # fmt: skip
+    system.add(mbd.ScalingForce("squeeze", body, lambda t: -60 * t))
+    free = mbd.simulate(system, 0.5, 1e-3, method=SHARP)
+    lam = -free.lam[:, free.model.numbering.owners["body"]][:, 0] / 2
+    for i in range(len(free.t)):  # what the integrator holds, its scale and accelerations included
+        state = mbd.State(free.t[i], free.q[i], free.v[i], free.a[i], free.lam[i])
+        s, _, u, rate = paper(state, velocities)
+        w = u[4:]
+        wanted = 0.5 * np.trace(THETA) * rate[3] - w @ THETA @ w / s + 60 * free.t[i]
+        assert abs(lam[i] - wanted) < 1e-10, i
+        # and nothing of the scale moves but for the error of the step
+        assert abs(lam[i] + w @ THETA @ w - 60 * free.t[i]) < 1e-3
+    assert lam[0] < -1
+    assert lam[-1] > 1
+    # the motion does not see the force
+    system.forces.clear()
+    alone = mbd.simulate(system, 0.5, 1e-3, method=SHARP)
+    assert np.allclose(alone["body"].rotation, free["body"].rotation, rtol=0, atol=1e-11)
+
+
+def test_scaling_force_in_wrong_places():
+    body = mbd.RigidBody("b", mass=1.0, inertia=(1, 1, 1))
+    with pytest.raises(ValueError, match="squeeze: .* 'b' is carried by 'so3', which has none"):
+        mbd.ScalingForce("squeeze", body, 1.0)
+    with pytest.raises(TypeError, match="squeeze: must act on a body"):
+        mbd.ScalingForce("squeeze", mbd.System().ground, 1.0)
+    soft = mbd.RigidBody("b", mass=1.0, inertia=(1, 1, 1), formulation="scalable")
+    with pytest.raises(TypeError, match=r"squeeze: force must be a number \[N m\], got \(1, 2\)"):
+        mbd.ScalingForce("squeeze", soft, (1, 2))
+    with pytest.raises(ValueError, match=r"squeeze: the law of time must return a number, got \("):
+        mbd.ScalingForce("squeeze", soft, lambda t: (1.0, 2.0, 3.0))
 
 
 # --- rigid ----------------------------------------------------------------------------------------

@@ -1,0 +1,103 @@
+"""Floor 4. Integrators by words, and what a comparison needs to know of one."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import fields, replace
+from functools import singledispatch
+from typing import Any
+
+from mbd.solvers.energy_momentum import EnergyMomentum
+from mbd.solvers.generalized_alpha import GeneralizedAlpha
+from mbd.solvers.lie_runge_kutta import LieRungeKutta4
+
+__all__ = ["METHODS", "changed", "method", "orders", "said", "sharp"]
+
+METHODS = {x.__name__: x for x in (GeneralizedAlpha, EnergyMomentum, LieRungeKutta4)}
+Method = GeneralizedAlpha | EnergyMomentum | LieRungeKutta4
+
+
+def method(value: Any) -> Method:
+    """Return an integrator, given itself or as words, ``LieRungeKutta4(scheme="quaternion")``."""
+    if isinstance(value, Method):
+        return value
+    known = ", ".join(METHODS)
+    if not isinstance(value, str):
+        raise TypeError(f"method must be one of {known}, an object or its name, got {value!r}")
+    try:
+        made = ast.parse(value.strip(), mode="eval").body
+        call = made if isinstance(made, ast.Call) else ast.Call(made, [], [])
+        name = call.func.id  # type: ignore[attr-defined]
+        words = [ast.literal_eval(x) for x in call.args]
+        options = {str(k.arg): ast.literal_eval(k.value) for k in call.keywords}
+    except (SyntaxError, ValueError, AttributeError):
+        raise ValueError(
+            f"method must be a name, such as {known}, or one with options, such as "
+            f"LieRungeKutta4(scheme='quaternion'), got {value!r}"
+        ) from None
+    if name not in METHODS:
+        raise ValueError(f"method must be one of {known}, got {value!r}")
+    return METHODS[name](*words, **options)
+
+
+def changed(integrator: Method, **options: Any) -> Method:
+    """Return an integrator with other options; those that it does not have are named."""
+    known = [f.name for f in fields(integrator)]
+    for name in options:
+        if name not in known:
+            raise ValueError(
+                f"{name} is no option of {type(integrator).__name__}, which has {', '.join(known)}"
+            )
+    return replace(integrator, **options)
+
+
+@singledispatch
+def said(integrator: Any) -> str:
+    """Return what an integrator is called in a title."""
+    return repr(integrator)
+
+
+@said.register
+def _(integrator: GeneralizedAlpha) -> str:
+    rows = "" if integrator.constraints == "position" else f", {integrator.constraints} rows"
+    member = f"rho = {integrator.rho:g}"
+    if integrator.weights:
+        member = "weights " + ", ".join(f"{x:g}" for x in integrator.weights)
+    return f"generalized-alpha with {member}{rows}, {integrator.newton} Newton"
+
+
+@said.register
+def _(integrator: EnergyMomentum) -> str:
+    return "energy-momentum scheme"
+
+
+@said.register
+def _(integrator: LieRungeKutta4) -> str:
+    return f"Lie-group Runge-Kutta, {integrator.scheme}"
+
+
+@singledispatch
+def orders(integrator: Any) -> tuple[int, int]:
+    """Return the order of motion, and that of forces of joints at recorded instants."""
+    return 2, 2
+
+
+@orders.register
+def _(integrator: EnergyMomentum) -> tuple[int, int]:
+    return 2, 1  # multipliers are those of the middle of the step
+
+
+@orders.register
+def _(integrator: LieRungeKutta4) -> tuple[int, int]:
+    return 4, 4
+
+
+@singledispatch
+def sharp(integrator: Any) -> Any:
+    """Return the integrator with its iteration carried to the end."""
+    return integrator
+
+
+@sharp.register
+def _(integrator: GeneralizedAlpha) -> Any:
+    return replace(integrator, newton="full", tol=1e-10)
