@@ -168,13 +168,14 @@ class Solution:
         ``.nc``     netCDF-4, which is HDF5: all of ``to_xarray()``; ``mbd.load`` reads it
         ``.npz``    one numpy array per name; ``mbd.load`` reads it
         ``.csv``    a table of text, one row per instant
+        ``.pvd``    for ParaView: bodies and joints with their vectors at each instant, paths
         ==========  ============================================================================
 
         Parameters
         ----------
         path : str or Path
         every : int
-            Write every so many of the instants to ``.csv``.
+            Write every so many of the instants; of ``.csv`` and ``.pvd`` only.
         notes
             Stored with the results (``.nc`` and ``.npz``): text, numbers, lists of them.
         """

@@ -23,6 +23,7 @@ import numpy as np
 
 from mbd.results.about import method_text, model_text, plain
 from mbd.results.netcdf import save_netcdf
+from mbd.results.paraview import save_paraview
 
 if TYPE_CHECKING:
     from mbd.results.solution import Solution
@@ -132,14 +133,14 @@ def save_csv(solution: Solution, path: str | Path, every: int = 1) -> Path:
 
 
 def save(solution: Solution, path: str | Path, every: int = 1, **notes: Any) -> Path:
-    """Write ``.nc``, ``.npz`` or ``.csv``, by the ending of the path."""
+    """Write ``.nc``, ``.npz``, ``.csv`` or ``.pvd``, by the ending of the path."""
     ending = Path(path).suffix
     if isinstance(every, bool) or not (isinstance(every, int | np.integer) and every >= 1):
         raise ValueError(f"save: every must be a whole number from 1, got {every!r}")
-    if ending == ".csv":
-        return save_csv(solution, path, every)
+    if ending in (".csv", ".pvd"):
+        return (save_csv if ending == ".csv" else save_paraview)(solution, path, every)
     if ending not in (".nc", ".npz"):
-        raise ValueError(f"save: results are written as .nc, .npz or .csv, got {str(path)!r}")
+        raise ValueError(f"save: results are written as .nc, .npz, .csv or .pvd, got {str(path)!r}")
     if every != 1:
         raise ValueError(
             f"save: a {ending} file has all instants, got every={every}; keep fewer of them by "

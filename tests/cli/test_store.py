@@ -68,7 +68,7 @@ def test_table_reads_back(solution, tmp_path):
 
 
 def test_other_endings_are_refused(solution, tmp_path):
-    with pytest.raises(ValueError, match=r"as \.nc, \.npz or \.csv, got"):
+    with pytest.raises(ValueError, match=r"as \.nc, \.npz, \.csv or \.pvd, got"):
         solution.save(tmp_path / "run.mat")
 
 
