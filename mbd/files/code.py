@@ -18,6 +18,7 @@ from mbd.files.writer import Writer, said
 from mbd.formulations.formulation import Formulation
 from mbd.model.system import System
 from mbd.parts.bodies import Frame
+from mbd.parts.coordinates import Coordinate
 
 __all__ = ["scene_text"]
 
@@ -44,9 +45,17 @@ class _Coder:
         given = [said(b)[1].get("formulation", "so3") for b in parts if "formulation" in _takes(b)]
         common = given[0] if given and all(x == given[0] for x in given) else None
         self.formulation = common if isinstance(common, str) else None
-        used = [x for p in parts for x in said(p)[1].values() if isinstance(x, Part)]
-        used += [x.body for x in used if isinstance(x, Frame)]
-        self.used = {id(x) for x in used}  # the others need no name
+        self.used = {id(x) for p in parts for x in self._named(tuple(said(p)[1].values()))}
+
+    def _named(self, value: Any) -> list[Any]:
+        """Return the parts that a value names; only they need a variable."""
+        if isinstance(value, tuple | list):
+            return [x for inside in value for x in self._named(inside)]
+        if isinstance(value, Coordinate):
+            return [self.system.joints.get(value.joint)]
+        if isinstance(value, Frame):
+            return [value.body]
+        return [value] if isinstance(value, Part) else []
 
     def scene(self, run: dict[str, Any], title: str) -> str:
         """Return the whole text."""
@@ -143,6 +152,11 @@ class _Coder:
         _, got = said(value)
         arguments = [f"{k}={self.code(x)}" for k, x in got.items() if k != "body"]
         return f"{self.names[id(value.body)]}.frame({', '.join(arguments)})"
+
+    @code.register
+    def _coordinate(self, value: Coordinate) -> str:
+        plain = self.writer.plain(value)
+        return f"{self.names[id(self.system.joints[plain['joint']])]}.{value.name}"
 
     @code.register
     def _part(self, value: Part) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -32,17 +32,24 @@ class Place:
     """Where in a file: the path that errors name, the folder of the file, and what was made of it.
 
     ``part(table, name, place)`` returns the body or joint that a name refers to; ``made`` holds
-    objects that several parts may share.
+    objects that several parts may share; ``above`` and ``beside`` are the place that this one is in
+    and all that stands there.
     """
 
     path: str
     folder: Path
     part: Callable[[str, str, Place], Any]
     made: dict[str, Any] = field(default_factory=dict)
+    above: Place | None = None
+    beside: dict[str, Any] = field(default_factory=dict)
 
     def __truediv__(self, key: object) -> Place:
         inside = f"[{key}]" if isinstance(key, int) else f".{key}" if self.path else str(key)
-        return Place(self.path + inside, self.folder, self.part, self.made)
+        return Place(self.path + inside, self.folder, self.part, self.made, self)
+
+    def among(self, values: dict[str, Any]) -> Place:
+        """Return this place, knowing what stands in its table."""
+        return replace(self, beside=values)
 
     def must(self, expected: str, got: Any) -> ValueError:
         """Return the error that something else must be here."""

@@ -121,7 +121,8 @@ def make(maker: Callable[..., Any], values: dict[str, Any], place: Place, *args:
     for key, x in inspect.signature(maker).parameters.items():
         if x.default is x.empty and key in known and key not in values:
             raise place.error(f"{key} is missing; a {maker.__name__} needs it")
-    got = {k: known[k].read(x, place / k) for k, x in values.items()}
+    inside = place.among(values)
+    got = {k: known[k].read(x, inside / k) for k, x in values.items()}
     try:
         return maker(*args, **got)
     except (ValueError, TypeError, ArithmeticError, OSError) as error:

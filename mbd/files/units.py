@@ -11,7 +11,7 @@ import re
 from fractions import Fraction
 from typing import NamedTuple
 
-__all__ = ["NUMBER", "Unit", "convert", "unit"]
+__all__ = ["NUMBER", "Unit", "convert", "has_unit", "unit"]
 
 NUMBER = r"[+-]?(?>(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
 _WORD = r"(?!(?:if|and|or)\b)[A-Za-zµ°%][\wµ°%^*/()·\s-]*?"
@@ -81,6 +81,11 @@ def _product(text: str, whole: str) -> Unit:
             )
         found = found.times(_UNITS[match[1]], int(match[2] or 1))
     return found
+
+
+def has_unit(text: str) -> bool:
+    """Tell whether a text is a number and something that must be a unit."""
+    return _QUANTITY.fullmatch(text) is not None
 
 
 def convert(text: str, expected: str) -> float | None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import mbd
 from mbd.algebra.given import Part
+from mbd.files.coordinates import Along, Chosen, OrLaw
 from mbd.files.kinds import (
     Array,
     File,
@@ -79,16 +80,19 @@ BODY, JOINT = Reference("bodies"), Reference("joints")
 FRAME = Made(lambda: {"Frame": Frame}, default="Frame")
 END = OneOf(lambda x: isinstance(x, dict), FRAME, BODY)
 POINT, DIRECTION = Array("m"), Array("-")
+COORDINATE = Chosen()
+MOTION = Made(lambda: makers("parts.motions"))
 ROTATIONAL: dict[str, Kind] = {"stiffness": Number("N m/rad"), "damping": Number("N m s/rad")}
+ALONG: dict[str, Kind] = {"stiffness": Along("F/u"), "damping": Along("F s/u")}
 
 ARGUMENTS: dict[str, Kind] = {
-    **dict.fromkeys(("position", "center_of_mass", "at", "to", "size"), POINT),
-    **dict.fromkeys(("axis", "second_axis"), DIRECTION),
+    **dict.fromkeys(("position", "center_of_mass", "at", "to", "size", "through"), POINT),
+    **dict.fromkeys(("axis", "second_axis", "normal"), DIRECTION),
     **dict.fromkeys(("first", "second"), END),
     **dict.fromkeys(("angular_velocity", "angular_velocity_body"), Array("rad/s")),
     **dict.fromkeys(("rotation", "axes"), Turn()),
-    **dict.fromkeys(("length", "radius"), Number("m")),
-    **dict.fromkeys(("a", "rho", "tol", "rtol", "scale", "alpha"), Number("-")),
+    **dict.fromkeys(("length", "radius", "pitch"), Number("m")),
+    **dict.fromkeys(("a", "rho", "tol", "rtol", "scale", "alpha", "ratio"), Number("-")),
     **dict.fromkeys(("t_end", "step", "max_step"), Number("s")),
     **dict.fromkeys(("every", "max_iterations"), Whole),
     **dict.fromkeys(("follow", "project", "rigid"), Flag),
@@ -105,7 +109,18 @@ ARGUMENTS: dict[str, Kind] = {
     "formulation": Made(lambda: makers("formulations."), NAMES),
     "gravity": Array("m/s^2"),
     "inertia": Array("kg m^2", ((3,), (3, 3))),
-    "joint": JOINT,
+    "joint": COORDINATE,
+    "coordinate": Word,
+    "coordinates": Several(COORDINATE),
+    "factors": Several(Number("-")),
+    "points": Several(END),
+    **dict.fromkeys(("pinion", "rack"), COORDINATE),
+    **dict.fromkeys(("lower", "upper", "reference"), Along("u")),
+    **dict.fromkeys(("speed",), Along("u/s")),
+    **dict.fromkeys(("start", "end", "amplitude", "mean"), Along("u")),
+    "dissipation": Along("s/u"),
+    "effort": OrLaw(Along("F"), ("u", "rate", "t")),
+    "value": OrLaw(Along("u"), laws=MOTION),
     "law": Law(),
     "mass": Number("kg"),
     "method": Made(methods),
@@ -118,7 +133,16 @@ ARGUMENTS: dict[str, Kind] = {
 }
 
 OF: dict[str, dict[str, Kind]] = {
-    "RotationalSpring": ROTATIONAL,
+    "RotationalSpring": {**ROTATIONAL, "joint": JOINT},
+    **dict.fromkeys(("JointSpring", "Stop"), ALONG),
+    "Drive": {
+        "position": OrLaw(Along("u"), laws=MOTION),
+        "velocity": OrLaw(Along("u/s"), laws=MOTION),
+    },
+    "Harmonic": {"frequency": Number("rad/s"), "phase": Number("rad")},
+    "SmoothStep": {"t_start": Number("s")},
+    "Gear": {"first": COORDINATE, "second": COORDINATE},
+    "ScalingForce": {"force": OrLaw(Number("N m"))},
     "Bushing": {
         "stiffness": Array(("N/m",) * 3 + ("N m/rad",) * 3, ((6,),)),
         "damping": Array(("N s/m",) * 3 + ("N m s/rad",) * 3, ((6,),)),

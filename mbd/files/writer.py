@@ -25,6 +25,7 @@ from mbd.formulations import NAMES, named
 from mbd.formulations.formulation import Formulation
 from mbd.model.system import System
 from mbd.parts.bodies import Body, Frame
+from mbd.parts.coordinates import Coordinate
 
 __all__ = ["Writer", "document", "said"]
 
@@ -89,7 +90,7 @@ class Writer:
     @singledispatchmethod
     def plain(self, value: Any) -> Any:
         """Return a value as numbers, strings, lists and dictionaries."""
-        if callable(value):
+        if callable(value) and given(value) is None:
             name = getattr(value, "__name__", type(value).__name__)
             raise ValueError(
                 f"its law is the Python function {name!r}, which a file cannot hold; write it as "
@@ -160,6 +161,14 @@ class Writer:
         return _ordered(Frame, {k: self.plain(x) for k, x in got.items()})
 
     @plain.register
+    def _coordinate(self, value: Coordinate) -> Any:
+        if value.joint not in self.system.joints:
+            raise ValueError(
+                f"refers to {value.joint!r}, which was not added to the system; add it"
+            )
+        return {"joint": value.joint, "coordinate": value.name}
+
+    @plain.register
     def _other_part(self, value: Part) -> str:
         """Return the name of a part of the system."""
         name = str(value.name)  # type: ignore[attr-defined]
@@ -212,7 +221,7 @@ def document(
     found["system"] = {k: x for k, x in own.items() if np.any(x)}
     if not found["system"]:
         del found["system"]
-    parts_of = (system.bodies, system.joints, system.forces)
+    parts_of: tuple[dict[str, Any], ...] = (system.bodies, system.joints, system.forces)
     for name, known in zip(SECTIONS, parts_of, strict=True):
         if known:
             found[name] = {part.name: writer.part(part) for part in known.values()}

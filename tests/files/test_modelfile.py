@@ -134,6 +134,121 @@ def everything(formulation):
     return system
 
 
+def machine():
+    """Return a system with one of everything that acts on coordinates of joints, or rolls."""
+    system = mbd.System()
+    ground = system.ground
+    one, two, three = (
+        system.add(mbd.RigidBody(n, mass=1, inertia=(1, 1, 1), position=(i, 0, 1)))
+        for i, n in enumerate(("one", "two", "three"))
+    )
+    hinge = system.add(mbd.Revolute("hinge", ground, one, at=(0, 0, 1), axis=(0, 0, 1)))
+    other = system.add(mbd.Revolute("other", ground, two, at=(1, 0, 1), axis=(0, 0, 1)))
+    screw = system.add(mbd.Screw("a.screw", one, three, pitch=0.01, at=(2, 0, 1), axis=(0, 0, 1)))
+    slide = system.add(mbd.Prismatic("slide", two, three, at=(2, 0, 1), axis=(0, 0, 1)))
+    system.add(mbd.ConstantVelocity("cv", one, two, at=(0, 0, 1), axis=(0, 0, 1)))
+    ball = mbd.RigidBody("ball", mass=1, inertia=(1, 1, 1), position=(0, 0, 0.2),
+                         formulation="scalable")  # fmt: skip
+    system.add(ball)
+    system.add(mbd.RollingBall("rolls", ground, ball, radius=0.2))
+    system.add(mbd.RollingDisc("disc", ground, one, radius=1.0, axis=(1, 0, 0), through=(0, 0, 0)))
+    system.add(mbd.KnifeEdge("skate", ground, two, axis=(0, 1, 0)))
+    system.add(mbd.Drive("lock", hinge, position=0.3))
+    system.add(mbd.Drive("spin", screw.angle, velocity=2.5))
+    system.add(mbd.Drive("push", screw, coordinate="displacement",
+                         position=mbd.SmoothStep(0.0, 0.1, 0.0, 0.5)))  # fmt: skip
+    system.add(mbd.Drive("turn", other, position=mbd.ConstantSpeed(2.0, start=0.1)))
+    system.add(mbd.Drive("shake", slide, position=mbd.Harmonic(0.1, 6.0, mean=0.2)))
+    system.add(mbd.Drive("law", hinge.angle, position=mbd.Expression("0.1*sin(t)")))
+    system.add(mbd.Motor("motor", hinge, 2.0))
+    system.add(mbd.Motor("servo", slide, mbd.Expression("-3*u - rate + sin(t)")))
+    system.add(mbd.JointSpring("coil", screw, coordinate="angle", stiffness=3.0, reference=1.0))
+    system.add(mbd.Stop("stop", slide, lower=-0.1, stiffness=1e4, dissipation=0.5))
+    system.add(mbd.Coupler("sum", [hinge, screw.angle], [1, 2.0], 0.5))
+    system.add(mbd.Gear("gear", hinge, other.angle, ratio=-2.0))
+    system.add(mbd.RackPinion("rack", other, slide, radius=0.1))
+    system.add(mbd.Rope("rope", [ground.frame((0, 0, 3)), one, two.frame((0, 0, 0.1))]))
+    system.add(mbd.ScalingForce("swell", ball, mbd.Expression("2*t")))
+    return system
+
+
+def test_no_part_is_forgotten():
+    used = {type(p) for s in (everything("so3"), machine()) for p in
+            (*s.bodies.values(), *s.joints.values(), *s.forces.values())}  # fmt: skip
+    missing = {n for n, x in words.parts().items() if x not in used}
+    assert not missing, (
+        f"add {missing} to everything() or machine(), so that it is written and read"
+    )
+
+
+def test_a_machine_comes_back(tmp_path):
+    system = machine()
+    text = to_text(system)
+    found = from_text(text).system
+    assert to_text(found) == text
+    path = tmp_path / "scene.py"
+    path.write_text(code.scene_text(system, run={}, title="", folder=tmp_path))
+    for other in (found, scenes.load(path).build({})):
+        assert [*other.joints, *other.forces] == [*system.joints, *system.forces]
+        for name in (*system.joints, *system.forces):
+            assert other[name].elements() == system[name].elements(), name
+
+
+JOINTS = """schema = 1
+[bodies.arm]
+mass = 1
+inertia = [1, 1, 1]
+[joints.hinge]
+type = "Revolute"
+first = "ground"
+second = "arm"
+at = [0, 0, 0]
+axis = [0, 0, 1]
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('type = "Motor"\neffort = "2 N mm"', 0.002),
+        ('type = "Motor"\neffort = "2 N"', "forces.x.effort: must have a unit of [N m], got 'N'"),
+        ('type = "Drive"\nposition = "3 deg"', math.radians(3)),
+        ('type = "Drive"\nposition = "3 mm"', "forces.x.position: must have a unit of [rad], got"),
+        ('type = "Drive"\nvelocity = "60 rpm"', 2 * math.pi),
+        ('type = "Drive"\nposition = {type = "SmoothStep", start = 0, end = "1 m", t_start = 0, '
+         "t_end = 1}", "forces.x.position.end: must have a unit of [rad], got 'm'"),
+        ('type = "Drive"\nposition = "sinn(t)"', "forces.x.position: there is no function 'sinn'"),
+        ('type = "Drive"\nposition = "u"', "forces.x.position: must be an expression in t, got"),
+        ('type = "JointSpring"\nstiffness = "1 N/mm"', "forces.x.stiffness: must have a unit of"),
+        ('type = "JointSpring"\nstiffness = "1 N m/deg"', 180 / math.pi),
+        ('type = "JointSpring"\ncoordinate = "bend"', "forces.x: 'hinge' has no coordinate 'bend'"),
+        ('type = "Stop"\nstiffness = 1\nlower = "-1 m"', "forces.x.lower: must have a unit of [r"),
+    ],
+)  # fmt: skip
+def test_units_along_a_coordinate(text, said):
+    whole = f'{JOINTS}[forces.x]\njoint = "hinge"\n{text}\n'
+    if isinstance(said, str):
+        with pytest.raises(ValueError, match=r".") as raised:
+            from_text(whole)
+        assert str(raised.value).startswith(said)
+        return
+    part = from_text(whole).system["x"]
+    values = [x for x in part.given.arguments().values() if isinstance(x, float)]
+    assert values == pytest.approx([said])
+
+
+def test_coordinates_are_named():
+    gear = '[forces.x]\ntype = "Gear"\nfirst = {joint = "hinge", coordinate = "angle"}\nratio = 2\n'
+    with pytest.raises(
+        ValueError, match=r"forces.x.second: there is no 'b' among the joints; there"
+    ):
+        from_text(JOINTS + gear + 'second = "b"')
+    with pytest.raises(ValueError, match=r"forces.x.second: hinge: 'hinge' has no coordinate 'z'"):
+        from_text(JOINTS + gear + 'second = {joint = "hinge", coordinate = "z"}')
+    with pytest.raises(ValueError, match=r"forces.x.second: there is no key 'c'; there are joint"):
+        from_text(JOINTS + gear + 'second = {joint = "hinge", c = "z"}')
+
+
 FORMULATIONS = (
     "so3", "se3", mbd.EulerParameters("reduced", "H"), mbd.Scalable(rigid=False, velocities="u"),
     mbd.Unified("tetrahedral", length=0.3),
@@ -429,7 +544,7 @@ def validator():
 
 def test_files_meet_the_schema(validator):
     texts = [p.read_text(encoding="utf-8") for p in FILES]
-    texts += [to_text(everything(f)) for f in FORMULATIONS] + [GOOD]
+    texts += [to_text(everything(f)) for f in FORMULATIONS] + [to_text(machine()), GOOD]
     for text in texts:
         validator.validate(tomllib.loads(text))
 

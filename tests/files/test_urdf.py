@@ -174,6 +174,28 @@ def test_damping_takes_the_rate_away(kind, what, scale, tmp_path):
     assert rate == pytest.approx(2 * np.exp(-0.5), rel=1e-6)  # unit mass and inertia
 
 
+def test_mimic_ties_two_coordinates(tmp_path):
+    tied = '<axis xyz="0 0 1"/><mimic joint="arm joint" multiplier="-2" offset="0.1"/>'
+    text = '<link name="base"/>' + link("arm") + link("leg")
+    text += joint("revolute", "base", "arm", '<axis xyz="0 0 1"/>')
+    text += joint("prismatic", "base", "leg", tied)
+    path = robot(tmp_path, text)
+    options = {"positions": {"arm joint": 0.3}, "rates": {"arm joint": 1.5}}
+    found = mbd.read(path, gravity=(0, 0, 0), **options)
+    assert isinstance(found.system["leg joint mimic"], mbd.Coupler)
+    solution = mbd.simulate(found.system, 1.0, 1e-2)
+    height = solution["leg"].position[:, 2] - 1
+    assert height[0] == pytest.approx(0.1 - 0.6)
+    assert height[-1] == pytest.approx(0.1 - 2 * (0.3 + 1.5))  # uniform: no force, no friction
+    with pytest.raises(
+        ValueError, match="positions: no joint 'leg joint' with a coordinate of its"
+    ):
+        mbd.read(path, positions={"leg joint": 1.0})
+    path.write_text(path.read_text().replace('mimic joint="arm joint"', 'mimic joint="leg joint"'))
+    with pytest.raises(ValueError, match="joint 'leg joint': <mimic> must name another joint"):
+        mbd.read(path)
+
+
 def test_angles_count_from_the_zero_of_the_file(tmp_path):
     text = '<link name="base"/>' + link("arm") + joint("revolute", "base", "arm")
     system = mbd.read(robot(tmp_path, text), positions={"arm joint": 0.8}).system
@@ -352,7 +374,7 @@ def test_other_files_are_refused(tmp_path):
 
 
 def test_wrong_coordinates_are_named():
-    with pytest.raises(ValueError, match="positions: no joint 'j9' .* there are j1, j2, j3"):
+    with pytest.raises(ValueError, match="positions: no joint 'j9' with .* there are j1, j2, j3"):
         mbd.read(ARM, positions={"j9": 1.0})
     with pytest.raises(ValueError, match="rates: j1 must be a number"):
         mbd.read(ARM, rates={"j1": "fast"})

@@ -15,7 +15,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-__all__ = ["Description", "Joint", "Link", "Origin", "Visual", "parse"]
+__all__ = ["Description", "Joint", "Link", "Mimic", "Origin", "Visual", "parse"]
 
 TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 
@@ -55,6 +55,15 @@ class Link:
 
 
 @dataclass(frozen=True)
+class Mimic:
+    """A coordinate that follows another one: factor times it, plus offset."""
+
+    joint: str
+    factor: float
+    offset: float
+
+
+@dataclass(frozen=True)
 class Joint:
     """A joint; ``origin`` is the frame of the child in the parent where its coordinate is zero."""
 
@@ -66,7 +75,7 @@ class Joint:
     axis: np.ndarray
     damping: float = 0.0
     limits: tuple[float, float] | None = None
-    mimic: str = ""
+    mimic: Mimic | None = None
 
 
 @dataclass
@@ -249,7 +258,12 @@ def _joint(node: ET.Element, notes: list[str], unknown: list[str]) -> Joint:
         for tag in ("calibration", "safety_controller")
         if node.find(tag) is not None
     )
-    source = "" if mimic is None else mimic.text("joint")
+    source = None
+    if mimic is not None:
+        (factor,), (offset,) = (
+            mimic.numbers(key, (x,), 1) for key, x in (("multiplier", 1.0), ("offset", 0.0))
+        )
+        source = Mimic(mimic.text("joint"), factor, offset)
     return Joint(name, kind, parent, child, this.origin(), axis, damping, limits, source)
 
 

@@ -18,10 +18,11 @@ from mbd.files.urdf import description as urdf
 from mbd.files.urdf.description import Description, Origin
 from mbd.files.urdf.shapes import shapes
 from mbd.model.system import System
+from mbd.parts.actuators import JointSpring
 from mbd.parts.bodies import Frame, RigidBody
 from mbd.parts.door import number, rotation_matrix, vector
-from mbd.parts.forces import Bushing, RotationalSpring
 from mbd.parts.joints import Fixed, Planar, Prismatic, Revolute
+from mbd.parts.transmissions import Coupler
 
 __all__ = ["load"]
 
@@ -69,22 +70,41 @@ def load(
         vector("base", "position", position, "m"), rotation_matrix("base", "rotation", rotation)
     )
     made = _Robot(robot, base == "floating", start, System(gravity))
-    made.coordinates = _coordinates(robot, "positions", positions)
-    made.rates = _coordinates(robot, "rates", rates)
+    made.coordinates, made.rates = _coordinates(robot, positions, rates)
     made.options = {} if formulation is None else {"formulation": formulation}
     made.find = lambda link: shapes(link, path.parent, packages, robot.notes)
     made.build()
     return made.system, robot.name, robot.notes, robot.unknown
 
 
-def _coordinates(robot: Description, what: str, given: Any) -> dict[str, float]:
-    known = [j.name for j in robot.joints if j.type in _MOVING]
-    for name in given or {}:
-        if name not in known:
+def _coordinates(robot: Description, positions: Any, rates: Any) -> tuple[Any, Any]:
+    """Return coordinates and rates of all joints that have one; those that follow do so."""
+    joints = {j.name: j for j in robot.joints if j.type in _MOVING}
+    found: list[dict[str, float]] = []
+    for what, given in (("positions", positions), ("rates", rates)):
+        for name in given or {}:
+            if name not in joints or joints[name].mimic is not None:
+                free = ", ".join(n for n, j in joints.items() if j.mimic is None)
+                raise ValueError(
+                    f"{what}: no joint {name!r} with a coordinate of its own; there are {free}"
+                )
+        start = {name: number(what, name, x, "rad or m") for name, x in (given or {}).items()}
+        found.append({n: start.get(n, 0.0) for n, j in joints.items() if j.mimic is None})
+    q, rate = found
+    waiting = [j for j in robot.joints if j.mimic is not None]
+    while waiting:
+        ready = [j for j in waiting if j.name in joints and j.mimic and j.mimic.joint in q]
+        if not ready:
             raise ValueError(
-                f"{what}: no joint {name!r} with one coordinate; there are {', '.join(known)}"
+                f"joint {waiting[0].name!r}: <mimic> must name another joint with one coordinate, "
+                f"that does not follow it; there are {', '.join(q)}"
             )
-    return {name: number(what, name, x, "rad or m") for name, x in (given or {}).items()}
+        for j in ready:
+            assert j.mimic is not None
+            q[j.name] = j.mimic.factor * q[j.mimic.joint] + j.mimic.offset
+            rate[j.name] = j.mimic.factor * rate[j.mimic.joint]
+            waiting.remove(j)
+    return q, rate
 
 
 class _Robot:
@@ -98,6 +118,7 @@ class _Robot:
     def __init__(self, robot: Description, floating: bool, start: Origin, system: System) -> None:
         self.robot, self.system, self.start = robot, system, start
         self.carrier: dict[str, tuple[Any, Origin]] = {}  # body, and the link's frame in it
+        self.made: dict[str, Any] = {}
         self.floating = floating
         self.root = robot.root
         self.children: dict[str, list[urdf.Joint]] = {}
@@ -122,6 +143,16 @@ class _Robot:
             for joint in self.children.get(link, ()):
                 poses[joint.child] = self._place(joint, *poses[link])
                 waiting.append(joint.child)
+        self._tie()
+
+    def _tie(self) -> None:
+        """Add a coupler for every coordinate that follows another one."""
+        for joint in self.robot.joints:
+            if joint.mimic is not None:
+                ends = [self.made[joint.name], self.made[joint.mimic.joint]]
+                name = self._free_name(f"{joint.name} mimic", "force")
+                factors, value = (1.0, -joint.mimic.factor), joint.mimic.offset
+                self.system.add(Coupler(name, ends, factors, value))
 
     def _settle_root(self) -> None:
         """Let the only child at a fixed joint take the place of a root without mass."""
@@ -187,11 +218,6 @@ class _Robot:
         return f"{name} {what}" if name in used or name in later else name
 
     def _join(self, joint: urdf.Joint, axis: np.ndarray) -> None:
-        if joint.mimic:
-            raise ValueError(
-                f"joint {joint.name!r}: <mimic joint={joint.mimic!r}> ties two coordinates, which "
-                "is not among the joints of mbd; leave it out and tie them by a force or a law"
-            )
         if joint.type == "floating":
             return
         (one, frame), (two, own) = self.carrier[joint.parent], self.carrier[joint.child]
@@ -200,13 +226,10 @@ class _Robot:
         own = own @ Origin(rotation=turn)
         ends = (Frame(one, at.position, at.rotation), Frame(two, own.position, own.rotation))
         made = self.system.add(_JOINTS[joint.type](self._free_name(joint.name, "joint"), *ends))
+        self.made[joint.name] = made
         if joint.damping and joint.type in _MOVING:
             name = self._free_name(f"{made.name} damping", "force")
-            if joint.type == "prismatic":
-                c = (0.0, 0.0, joint.damping, 0.0, 0.0, 0.0)
-                self.system.add(Bushing(name, *ends, damping=c))
-            else:
-                self.system.add(RotationalSpring(name, made, damping=joint.damping))
+            self.system.add(JointSpring(name, made, damping=joint.damping))
         elif joint.damping:
             self.robot.notes.append(f"joint {joint.name!r}: its damping is not used")
 

@@ -1,0 +1,111 @@
+"""Floor 6. Joint coordinates in a model file, and numbers whose unit is that of a coordinate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mbd.files.kinds import Kind, Law, Number, Place, unknown_key
+from mbd.files.references import Reference
+from mbd.files.units import has_unit
+from mbd.parts.coordinates import Coordinate, chosen
+
+__all__ = ["Along", "Chosen", "OrLaw"]
+
+_JOINT = Reference("joints")
+
+
+class Chosen:
+    """The name of a joint, or a table with ``joint`` and ``coordinate``."""
+
+    def read(self, value: Any, place: Place) -> Any:
+        """Return the joint, or its coordinate."""
+        if not isinstance(value, dict):
+            return _JOINT.read(value, place)
+        for key in value:
+            if key not in ("joint", "coordinate"):
+                raise unknown_key(place, key, ("joint", "coordinate"))
+        joint = _JOINT.read(value.get("joint"), place / "joint")
+        try:
+            return chosen(str(joint.name), joint, value.get("coordinate"))
+        except (ValueError, TypeError) as error:
+            raise place.error(error) from None
+
+    def schema(self) -> dict[str, Any]:
+        """Return name or table."""
+        name = _JOINT.schema()
+        keys = {"joint": name, "coordinate": {"type": "string"}}
+        table = {"type": "object", "properties": keys, "required": ["joint"]}
+        return {"anyOf": [name, {**table, "additionalProperties": False}]}
+
+
+@dataclass(frozen=True)
+class Along:
+    """A number along the coordinate that the part acts on.
+
+    ``unit`` has ``u`` for the unit of the coordinate (rad or m) and ``F`` for that of a force along
+    it (N m or N), such as ``F s/u``.
+    """
+
+    unit: str
+
+    def read(self, value: Any, place: Place) -> float:
+        """Return it in SI."""
+        return self._number(place).read(value, place)
+
+    def _number(self, place: Place) -> Number:
+        found = _coordinate(place)
+        if found is None:
+            return Number("-")  # the part will say what is wrong with its joint
+        units = {"u": found.unit, "F": found.load_unit}
+        return Number(" ".join(_replaced(word, units) for word in self.unit.split()))
+
+    def schema(self) -> dict[str, Any]:
+        """Return number or string."""
+        return Number(self.unit).schema()
+
+
+def _replaced(word: str, units: dict[str, str]) -> str:
+    return "/".join(units.get(x, x) for x in word.split("/"))
+
+
+def _coordinate(place: Place) -> Coordinate | None:
+    """Return the coordinate that the nearest table with a joint is about."""
+    at = place.above
+    while at is not None and not at.beside.keys() & {"joint", "coordinates"}:
+        at = at.above
+    if at is None:
+        return None
+    several = at.beside.get("coordinates")
+    what = several[0] if isinstance(several, list) and several else at.beside.get("joint")
+    found = Chosen().read(what, at / ("coordinates" if several else "joint"))
+    try:
+        return chosen("", found, at.beside.get("coordinate"))
+    except (ValueError, TypeError):
+        return None
+
+
+@dataclass(frozen=True)
+class OrLaw:
+    """A number with its unit, a table with a ready-made law, or an expression."""
+
+    number: Kind
+    variables: tuple[str, ...] = ("t",)
+    laws: Kind | None = None
+
+    def read(self, value: Any, place: Place) -> Any:
+        """Return number or function."""
+        if isinstance(value, dict) and self.laws is not None:
+            return self.laws.read(value, place)
+        if isinstance(value, str) and not has_unit(value):
+            law = Law(self.variables).read(value, place)
+            if law.names:
+                return law
+        return self.number.read(value, place)
+
+    def schema(self) -> dict[str, Any]:
+        """Return all of them."""
+        number = self.number.schema()
+        words = f"{number.get('description', '')} or an expression in {', '.join(self.variables)}"
+        number = {**number, "description": words.strip()}
+        return number if self.laws is None else {"anyOf": [number, self.laws.schema()]}
