@@ -117,12 +117,16 @@ class _Search:
         """Return the nearest pose that satisfies the rows."""
         if not self.model.n_lam:
             return state
-        for _ in range(12):
-            A = self.problem.at(state, self.factor)
-            worst = float(np.abs(A.gap).max())
+        solver = None
+        for i in range(24):
+            gap = self.problem.gap(state)
+            worst = float(np.abs(gap).max())
             if worst <= 1e-13 * max(1.0, self.length):
                 return state
-            delta, _ = SaddlePoint(self.weight, A.B, A.Bt).solve(np.zeros(self.model.n_v), -A.gap)
+            if solver is None or i % 3 == 0:
+                A = self.model.assemble(state)
+                solver = SaddlePoint(self.weight, A.B, A.Bt)
+            delta, _ = solver.solve(np.zeros(self.model.n_v), -gap)
             if not np.all(np.isfinite(delta)) or (np.abs(delta) > 4 * self.limit).any():
                 return None
             state = displaced(self.model, state, delta)

@@ -114,6 +114,12 @@ class Statics:
             forces = factor * forces + (1 - factor) * forces0
         return Balance(state, forces, A.gap, K.tocsr(), A.M, A.B, A.Bt)
 
+    def gap(self, state: State) -> np.ndarray:
+        """Return the rows Phi at a pose."""
+        work = Workspace(self.model, state)
+        work.evaluate()
+        return work.vector(m.X)[self.model.numbering.lam].copy()
+
     def load(self, state: State) -> np.ndarray:
         """Return the derivative of g by the load factor."""
         state = self.moving(state)
