@@ -19,6 +19,8 @@ from mbd.model.kernels import (
 from mbd.model.topology import Front
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from mbd.model.assembly import Assembly
     from mbd.model.report import Report
     from mbd.model.system import System
@@ -208,6 +210,15 @@ class Model:
         from mbd.model.report import report
 
         return report(self, state)
+
+    def plot_topology(self, ax: Any = None) -> Figure:
+        """Draw bodies, joints and forces between them as a graph; redundant rows are marked.
+
+        Needs the extra "plot"; ``ax`` are matplotlib Axes to draw in.
+        """
+        from mbd.results.topology_plot import plot_topology
+
+        return plot_topology(self, ax)
 
     def assemble(self, state: State | None = None) -> Assembly:
         """Return the labelled global matrices M, G, K, B and the residual at a state."""

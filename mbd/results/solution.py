@@ -17,6 +17,7 @@ from mbd.results.joints import JointHistory, RowHistory
 
 if TYPE_CHECKING:
     import xarray as xr
+    from matplotlib.figure import Figure
 
     from mbd.results.animation.animation import Animation
     from mbd.results.blocks import Before
@@ -221,6 +222,26 @@ class Solution:
         from mbd.results.animation.animation import snapshot
 
         return snapshot(self, path, t, size, **options)
+
+    def plot(self, *names: str, ax: Any = None) -> Figure:
+        """Draw quantities by name over time (needs the extra "plot").
+
+        Parameters
+        ----------
+        names : str
+            A part ("rod", "hinge"), a quantity of it ("rod.position", "hinge.force") or one
+            component ("rod.position.x"); "energy", "momentum", "gap"; "drift" is the change of
+            energy and the violation of rows. Default: "energy" and "drift". Each has its own panel.
+        ax : matplotlib Axes, optional
+            Where to draw; then all quantities must have the same unit.
+
+        Returns
+        -------
+        Figure
+        """
+        from mbd.results.plots import plot
+
+        return plot(self, names, ax)
 
     def __repr__(self) -> str:
         n = int(self.stats.get("steps", 0))

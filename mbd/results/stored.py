@@ -14,6 +14,8 @@ from mbd.results.energy import Energy, Momentum
 from mbd.results.joints import Reaction
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from mbd.results.source import Source
 
 __all__ = ["Stored", "StoredBody", "StoredJoint", "StoredRows"]
@@ -185,6 +187,12 @@ class Stored:
     def gap(self) -> np.ndarray:
         """Largest violation of a constraint row at each instant."""
         return self.source["gap"]
+
+    def plot(self, *names: str, ax: Any = None) -> Figure:
+        """Draw quantities by name over time, as ``Solution.plot`` does."""
+        from mbd.results.plots import plot
+
+        return plot(self, names, ax)
 
     def __repr__(self) -> str:
         return f"Stored({self.source.path.name!r}, {len(self.t)} instants, {self.message})"

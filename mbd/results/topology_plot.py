@@ -1,0 +1,109 @@
+"""Floor 5. Bodies and joints of a model as a graph (matplotlib)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbd.results.modal_plots import pyplot
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from mbd.model.model import Model
+
+__all__ = ["plot_topology"]
+
+_STYLES = {  # colour and dashes: they differ in print too
+    "joint": {"color": "black", "linestyle": "-", "linewidth": 1.4},
+    "joint with redundant rows": {"color": "C3", "linestyle": (0, (5, 2)), "linewidth": 2.2},
+    "force between bodies": {"color": "0.5", "linestyle": (0, (1, 1.5)), "linewidth": 1.4},
+}
+
+
+def plot_topology(model: Model, ax: Any = None) -> Figure:
+    """Draw bodies as nodes and joints as edges; see ``Model.plot_topology``."""
+    plt = pyplot()
+    if ax is None:
+        n = len(model.system.bodies)
+        size = float(np.clip(3.5 + 0.35 * n, 5.0, 14.0))
+        _, ax = plt.subplots(figsize=(size, 0.8 * size), layout="constrained")
+    edges = _edges(model)
+    places = _places(model, edges)
+    between: dict[frozenset[str], int] = {}
+    used = []
+    for a, b, name, style in edges:
+        pair = frozenset((a, b))
+        k = between.setdefault(pair, 0)
+        between[pair] += 1
+        side = 1.0 if a <= b else -1.0  # parallel edges bend to either side
+        bend = side * 0.22 * ((k + 1) // 2) * (-1) ** k
+        _edge(ax, places[a], places[b], name, bend, _STYLES[style])
+        if style not in used:
+            used.append(style)
+    for name, (x, y) in places.items():
+        ground = name == "ground"
+        box = {
+            "boxstyle": "square,pad=0.4" if ground else "round,pad=0.4",
+            "facecolor": "0.85" if ground else "white",
+            "edgecolor": "black",
+        }
+        ax.text(x, y, name, ha="center", va="center", fontsize="small", bbox=box, zorder=3)
+    for style in used:
+        ax.plot([], [], label=style, **_STYLES[style])
+    if used:
+        ax.legend(loc="upper left", bbox_to_anchor=(0.0, 0.0), frameon=False, ncols=3,
+                  fontsize="small", handlelength=3.5)  # fmt: skip
+    n, m = len(model.system.bodies), len(model.system.joints)
+    ax.set_title(f"{n} bodies, {m} joints", fontsize="medium", loc="left")
+    ax.margins(0.15)
+    ax.axis("off")
+    return ax.figure  # type: ignore[no-any-return]
+
+
+def _edges(model: Model) -> list[tuple[str, str, str, str]]:
+    """Return first and second body, text, and style of every joint and force between bodies."""
+    report = model.report()
+    numbering = model.numbering
+    redundant = set(report.redundant)
+    found = []
+    for name, joint in model.system.joints.items():
+        labels = numbering.lam_labels[numbering.owners[name]]
+        count = sum(label in redundant for label in labels)
+        text = f"{name}\n{type(joint).__name__}"
+        style = "joint"
+        if count:
+            text += f", {count} of {len(labels)} rows redundant"
+            style = "joint with redundant rows"
+        found.append((joint.A.name, joint.B.name, text, style))
+    for name, part in model.system.forces.items():
+        bodies = dict.fromkeys(a.body for e in part.elements() for a in e.attachments)
+        if len(bodies) == 2:
+            found.append((*bodies, f"{name}\n{type(part).__name__}", "force between bodies"))
+    return found
+
+
+def _places(model: Model, edges: list[tuple[str, str, str, str]]) -> dict[str, Any]:
+    """Return where the nodes are: distances in the picture are those in the graph."""
+    import networkx as nx
+
+    graph = nx.Graph()
+    graph.add_nodes_from(model.system.bodies)
+    graph.add_edges_from((a, b) for a, b, _, _ in edges)
+    if len(graph) == 1:
+        return dict.fromkeys(graph, np.zeros(2))
+    places = nx.kamada_kawai_layout(graph)
+    return dict(places)
+
+
+def _edge(ax: Any, a: Any, b: Any, text: str, bend: float, style: dict[str, Any]) -> None:
+    """Draw a line from a to b, bent to the side by a part of its length, and its name."""
+    a, b = np.asarray(a), np.asarray(b)
+    across = np.array([a[1] - b[1], b[0] - a[0]])
+    s = np.linspace(0.0, 1.0, 40)[:, None]
+    line = (1 - s) * a + s * b + 4 * s * (1 - s) * bend * across
+    ax.plot(*line.T, zorder=1, **style)
+    x, y = line[len(line) // 2]
+    box = {"facecolor": "white", "edgecolor": "none", "pad": 1.0, "alpha": 0.85}
+    ax.text(x, y, text, ha="center", va="center", fontsize="x-small", zorder=2, bbox=box)
