@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from mbd.results.solution import Solution
     from mbd.solvers.descent import EquilibriumError
     from mbd.solvers.energy_momentum import EnergyMomentum
+    from mbd.solvers.events import Event
     from mbd.solvers.generalized_alpha import GeneralizedAlpha
     from mbd.solvers.initial import assemble_pose, consistent
     from mbd.solvers.lie_runge_kutta import LieRungeKutta4
@@ -75,6 +76,7 @@ __all__ = [
     "EnergyMomentum",
     "EquilibriumError",
     "EulerParameters",
+    "Event",
     "Expression",
     "Fixed",
     "Frame",
@@ -195,6 +197,7 @@ _WHERE = {
     "results.solution": ("Solution",),
     "solvers.descent": ("EquilibriumError",),
     "solvers.energy_momentum": ("EnergyMomentum",),
+    "solvers.events": ("Event",),
     "solvers.generalized_alpha": ("GeneralizedAlpha",),
     "results.inverse": ("inverse_dynamics",),
     "solvers.targets": ("target_errors",),

@@ -29,6 +29,7 @@ FLOORS = {
 UPWARD = {
     ("model/assembly.py", "mbd.results.spy"),  # Assembly.spy
     ("solvers/simulate.py", "mbd.results.solution"),  # simulate -> Solution
+    ("solvers/events.py", "mbd.results.solution"),  # an event is a function of a solution
     ("solvers/simulate.py", "mbd.results.stream"),  # simulate(stream=...)
     ("results/compare.py", "mbd.files.scenes"),  # compare(name or path of a scene)
     ("model/model.py", "mbd.results.topology_plot"),  # Model.plot_topology

@@ -16,6 +16,7 @@ from mbd.model.kernels import (
     measure_kernel,
     rates_kernel,
 )
+from mbd.model.switches import checked, tables
 from mbd.model.topology import Front
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ class State:
         Algorithmic acceleration of generalized-alpha; default a.
     memory : array, optional
         Numbers of elements with a memory (accepted angles).
+    off : tuple of str
+        Joints that are switched off: their rows do not act, their multipliers are zero.
     """
 
     t: float
@@ -79,6 +82,7 @@ class State:
     lam: np.ndarray
     alg: np.ndarray | None = None
     memory: np.ndarray | None = None
+    off: tuple[str, ...] = ()
 
     def replace(self, **changes: Any) -> State:
         """Return a copy with changes; new q, v or a forget the algorithmic acceleration."""
@@ -238,6 +242,7 @@ class Workspace:
 
     def __init__(self, model: Model, state: State | None = None, extra: int = 0) -> None:
         self.model = model
+        self.off: tuple[str, ...] = ()
         self.I = model.I.copy()
         self.F = np.empty(len(model.F) + extra)
         self.F[: len(model.F)] = model.F
@@ -286,6 +291,27 @@ class Workspace:
         self.I[m.HAVE_FACTOR] = 0
         if state.memory is not None:
             self.F[self._memory()] = state.memory
+        if state.off != self.off:
+            self.switch(state.off)
+
+    def switch(self, off: tuple[str, ...]) -> None:
+        """Switch off the rows of these parts, and on all others."""
+        n = len(self.model.I)
+        self.off = checked(self.model, off, "state.off")
+        table, cleared = tables(self.model, self.off) if self.off else (np.empty(0, np.int64),) * 2
+        self.I = np.concatenate([self.I[:n], table, cleared])
+        self.I[m.OFF], self.I[m.N_OFF] = n, len(table) // 2
+        self.I[m.CLEARED], self.I[m.N_CLEARED] = n + len(table), len(cleared)
+        self.I[m.HAVE_FACTOR] = 0
+        self.vector(m.A)[table[::2]] = 0.0
+
+    def snapshot(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return a copy of everything but what was recorded."""
+        return self.I.copy(), self.F[: len(self.model.F)].copy()
+
+    def restore(self, snapshot: tuple[np.ndarray, np.ndarray]) -> None:
+        """Go back to a snapshot."""
+        self.I[:], self.F[: len(self.model.F)] = snapshot
 
     def store(self) -> State:
         """Return the state."""
@@ -298,6 +324,7 @@ class Workspace:
             self.vector(m.A)[lam],
             self.vector(m.AL)[v],
             self.F[self._memory()],
+            self.off,
         )
 
     def _memory(self) -> np.ndarray:
@@ -332,6 +359,8 @@ class Workspace:
     def rates(self) -> tuple[np.ndarray, np.ndarray]:
         """Return first and second time derivative of all rows for the accelerations at hand."""
         rates_kernel(self.I, self.F)
+        for name in (m.AL, m.X):
+            self.vector(name)[self.I[self.I[m.OFF] :][: 2 * self.I[m.N_OFF] : 2]] = 0.0
         lam = self.model.numbering.lam
         return self.vector(m.AL)[lam], self.vector(m.X)[lam]
 

@@ -32,6 +32,7 @@ from typing import Any
 from mbd.algebra import memory as m
 from mbd.algebra.jit import call, jit, kernel
 from mbd.model.kernels import evaluate, evaluate_rates, linearise, stage
+from mbd.solvers.smallest import smallest_multipliers
 
 __all__ = [
     "CONVERGED",
@@ -47,12 +48,12 @@ __all__ = [
     "record",
     "restore",
     "set_weights",
-    "smallest_multipliers",
 ]
 
 CONVERGED, FAILED, PIVOTS = 0, 1, 2
 _BEST = 5e-3  # contraction that one ratio of increments is trusted to show
 _SETTLED, _GAP = 1e-7, 1e-13  # residuals that are round-off, of inertia forces and of rows
+_LACK = 10.0  # last correction of positions alone: the rates of rows see it undiminished
 _MAX_ROUND_OFF = 1e3  # an iteration that stagnates this close to round-off has converged
 
 A, AL, AN, AP, D, KIND, Q, QN, V, VN, X = (
@@ -79,6 +80,22 @@ RECORD, RECORD_EVERY, N_RECORDED, RECORD_SIZE, COUNT = (
 
 
 @jit
+def measure_speed(I: Any, F: Any) -> None:
+    """Note the largest velocities, and by them the round-off of a step that meets rates."""
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        for i in range(I[j + FR_U], I[j + FR_U] + I[j + FR_NV]):
+            kind = m.SIZE + I[I[KIND] + i]
+            F[kind] = max(F[kind], abs(F[I[V] + i]))
+    speed = F[m.SIZE + m.TRANSLATION] / F[m.LENGTH]
+    speed = max(speed, F[m.SIZE + m.ROTATION], F[m.SIZE + m.DIRECTOR])
+    if I[m.LEVEL] == m.POSITION:
+        F[m.ROUND] = 1.0
+    else:
+        F[m.ROUND] = min(1.0, 4.0 * speed * F[H] + 1e-12)
+
+
+@jit
 def predict(I: Any, F: Any) -> None:
     """Start the step: keep the old state, extrapolate v' and lam, predict v and the increment."""
     h, am, af = F[H], F[ALPHA_M], F[ALPHA_F]
@@ -87,6 +104,8 @@ def predict(I: Any, F: Any) -> None:
         F[I[QN] + i] = F[I[Q] + i]
     for k in range(N_KINDS):
         F[SCALE + k] = 0.0
+    if I[m.LEVEL] != m.POSITION:
+        measure_speed(I, F)
     history = I[HISTORY]
     a, al, an, ap, d, v, vn = I[A], I[AL], I[AN], I[AP], I[D], I[V], I[VN]
     c0, c1, c2 = (1 - af) / (1 - am), af / (1 - am), -am / (1 - am)
@@ -128,7 +147,7 @@ def correct(I: Any, F: Any) -> float:
     h, beta = F[H], F[BETA]
     g = F[GAMMA] / (h * beta)
     b = (1 - F[ALPHA_M]) / (h * h * beta * (1 - F[ALPHA_F]))
-    c = 1.0 / (h * h * beta)
+    c, r = 1.0 / (h * h * beta), F[m.ROUND]
     a, d, v, x = I[A], I[D], I[V], I[X]
     size = 0.0
     for f in range(I[N_FRONTS]):
@@ -140,14 +159,14 @@ def correct(I: Any, F: Any) -> float:
             F[v + i] -= g * y
             F[a + i] -= b * y
             kind = I[I[KIND] + i]
-            size = max(size, abs(y) / (F[TOL] * F[SCALE + kind] / b + F[FLOOR + kind]))
+            size = max(size, abs(y) / (F[TOL] * F[SCALE + kind] / b + r * F[FLOOR + kind]))
             if y != y:
                 size = math.inf
         for i in range(u + n_v, u + n_p):
             y = F[x + i]
             F[a + i] -= c * y
             kind = I[I[KIND] + i]
-            size = max(size, abs(y) / (F[TOL] * F[SCALE + kind] / c + F[FLOOR + kind]))
+            size = max(size, abs(y) / (F[TOL] * F[SCALE + kind] / c + r * F[FLOOR + kind]))
             if y != y:
                 size = math.inf
     return size
@@ -200,7 +219,7 @@ def settled(I: Any, F: Any) -> bool:
                 return False
         for i in range(u + n_v, u + n_p):
             size = F[m.LENGTH] if I[I[KIND] + i] == m.FORCE else 1.0
-            if not abs(F[x + i]) <= _GAP * size:
+            if not abs(F[x + i]) <= _GAP * size * F[m.ROUND]:
                 return False
     return True
 
@@ -208,7 +227,7 @@ def settled(I: Any, F: Any) -> bool:
 @jit
 def iterate(I: Any, F: Any) -> int:
     """Run Newton's iteration; return its status."""
-    last, rough = 0.0, False
+    last, lack, rough = 0.0, 0.0, False
     theta = max(F[THETA], 0.05) ** 0.8
     fresh = False  # whether the matrix belongs to this step
     for iteration in range(I[MAX_ITER]):
@@ -233,7 +252,8 @@ def iterate(I: Any, F: Any) -> int:
         if I[m.LEVEL] == m.STABILIZED:
             ask_positions(I, F)
             call(I[m.LINEAR], I, F, 0)
-            size = max(size, correct_positions(I, F))
+            lack = correct_positions(I, F)
+            size = max(size, lack)
         I[N_ITER] += 1
         F[NORM] = size
         if not size < 1e300:
@@ -249,49 +269,13 @@ def iterate(I: Any, F: Any) -> int:
                 I[HAVE_FACTOR] = 0
             if theta > 1e3 and iteration > 4 and fresh:
                 return FAILED
-        if theta < 1.0 and size * theta / (1 - theta) <= 1.0:
+        if theta < 1.0 and size * theta / (1 - theta) <= 1.0 and lack <= _LACK:
             # the matrix ages: a new one for the next step when this step needed work
             if iteration > 1 or (iteration > 0 and theta > 0.1):
                 I[HAVE_FACTOR] = 0
             return CONVERGED
         last = size
     return CONVERGED if F[NORM] < _MAX_ROUND_OFF else FAILED
-
-
-@jit
-def smallest_multipliers(I: Any, F: Any) -> None:
-    r"""Remove from lam what has no effect, B^T lam_0 = 0: redundant rows share their load evenly.
-
-    Solves :math:`[S, B^T; B, -\epsilon][x; \mu] = [B^T\lambda; 0]`, hence
-    :math:`\mu = (BS^{-1}B^T + \epsilon)^{-1} BS^{-1}B^T\lambda`: the part of lam in the range. B is
-    that of the present pose (an older one would change lam), so the matrix is made anew; the next
-    step begins with it.
-    """
-    a, x, keep = I[A], I[X], I[VN]
-    evaluate(I, F)
-    linearise(I, F)
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        u = I[j + FR_U]
-        for i in range(u, u + I[j + FR_NP]):
-            F[keep + i] = F[x + i]
-        for i in range(u + I[j + FR_NV], u + I[j + FR_NP]):
-            F[a + i] = 0.0
-    evaluate(I, F)
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        u = I[j + FR_U]
-        for i in range(u, u + I[j + FR_NV]):
-            F[x + i] = F[keep + i] - F[x + i]
-        for i in range(u + I[j + FR_NV], u + I[j + FR_NP]):
-            F[x + i] = 0.0
-    call(I[m.LINEAR], I, F, 1)
-    I[HAVE_FACTOR] = 1
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        u = I[j + FR_U]
-        for i in range(u + I[j + FR_NV], u + I[j + FR_NP]):
-            F[a + i] = F[x + i] / F[SCALE_R]
 
 
 @jit
@@ -304,9 +288,10 @@ def finish(I: Any, F: Any) -> None:
         j = I[FRONTS] + f * FR_SIZE
         u = I[j + FR_U]
         for i in range(u, u + I[j + FR_NV]):
-            F[ab + i] = F[al + i]
+            F[ab + i] = F[an + i]
             F[al + i] = c0 * F[a + i] + c1 * F[an + i] + c2 * F[al + i]
     stage(I, F, m.ACCEPT)
+    F[m.H_LAST] = F[H]
     I[HISTORY] = 1
 
 
@@ -320,8 +305,10 @@ def keep_record(I: Any, F: Any) -> None:
 
 @jit
 def record(I: Any, F: Any) -> None:
-    """Append q, v and (v', lam) to the record."""
+    """Append t, q, v and (v', lam) to the record."""
     to = I[RECORD] + I[N_RECORDED] * I[RECORD_SIZE]
+    F[to] = F[T]
+    to += 1
     for i in range(I[N_Q]):
         F[to + i] = F[I[Q] + i]
     to += I[N_Q]
@@ -342,6 +329,7 @@ def set_weights(I: Any, F: Any) -> None:
     F[SCALE_R] = h * h * F[BETA]
     F[m.ROW_RATE] = F[m.ROW_TURN] = h * F[BETA] / F[GAMMA]
     F[m.POSITION_TURN] = 0.0 if I[m.LEVEL] == m.POSITION else F[m.ROW_TURN]
+    F[m.ROUND] = 1.0
 
 
 @kernel

@@ -10,6 +10,7 @@ from mbd.algebra import memory as m
 from mbd.algebra.jit import kernel
 from mbd.model.kernels import evaluate, evaluate_rates, linearise_kernel
 from mbd.model.model import Workspace
+from mbd.solvers.adaptive import give
 from mbd.solvers.advance import (
     CONVERGED,
     FAILED,
@@ -56,6 +57,7 @@ def apply_positions(I: Any, F: Any, k: int) -> None:
 @kernel
 def end(I: Any, F: Any, k: int) -> None:
     """Accept the step and record it."""
+    give(I, F, F[m.T] - F[m.H])
     finish(I, F)
     keep_record(I, F)
 

@@ -147,6 +147,7 @@ class GeneralizedAlpha:
         F[m.TOL], F[m.THETA] = self.tol, 0.5
         F[m.ALPHA_M], F[m.ALPHA_F] = self.alpha_m, self.alpha_f
         F[m.BETA], F[m.GAMMA] = self.beta, self.gamma
+        F[m.H_LAST] = 0.0
         I[m.LEVEL] = _LEVELS[self.constraints]
         if I[m.LEVEL] != m.POSITION:  # the rates of rows turn with the derivatives of velocities
             for _, family in model.kernels[m.MAPS]:

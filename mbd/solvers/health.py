@@ -52,6 +52,7 @@ def oscillation(model: Model, lam: np.ndarray, weight: float) -> str:
     worst = int(bad[np.argmax(share[bad])])
     return (
         f"the multiplier of {model.numbering.lam_labels[worst]!r} oscillates from step to step (by "
-        f"{100 * share[worst]:.0f} % of the largest of its kind), and with it reactions: take a "
-        "smaller rho (0.8 or less), a smaller step, or formulation='so3'"
+        f"{100 * share[worst]:.0f} % of the largest of its kind), and with it reactions: take "
+        "constraints='stabilized', a smaller rho (0.8 or less), a smaller step, or "
+        "formulation='so3'"
     )

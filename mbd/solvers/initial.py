@@ -91,7 +91,7 @@ class Saddle:
         return x.copy()
 
 
-def consistent(model: Model, state: State | None = None, *, project: bool = False) -> State:
+def consistent(model: Model, state: State | None = None, *, project: bool | str = False) -> State:
     """Return a state with consistent accelerations and multipliers.
 
     Parameters
@@ -99,16 +99,18 @@ def consistent(model: Model, state: State | None = None, *, project: bool = Fals
     model : Model
     state : State, optional
         Default: the initial state of the description.
-    project : bool
-        Move positions and velocities to the nearest consistent ones; otherwise a violation is an
-        error that names the row.
+    project : bool or "velocities"
+        Move positions and velocities (or velocities alone: an impact) to the nearest consistent
+        ones; otherwise a violation is an error that names the row.
     """
     state = model.state if state is None else state
     work = Workspace(model, state.replace(a=np.zeros(model.n_v), lam=np.zeros(model.n_lam)))
     size, _ = _units(model)
     if model.n_lam:
+        if project is True:
+            _project_positions(model, work, size)
         if project:
-            _project(model, work, size)
+            _project_velocities(model, work)
         gap, rate = violations(work)
         speed = float(np.abs(work.vector(m.V)).max()) if model.n_v else 0.0
         _check(model, "positions", gap, _POSITION * size, "")
@@ -138,8 +140,8 @@ def accelerate(work: Workspace) -> np.ndarray:
     return A
 
 
-def _project(model: Model, work: Workspace, size: np.ndarray) -> None:
-    """Satisfy the rows, positions first, then velocities."""
+def _project_positions(model: Model, work: Workspace, size: np.ndarray) -> None:
+    """Satisfy the rows."""
     lam, v = model.numbering.lam, model.numbering.v
     for _ in range(25):
         saddle = Saddle(work)
@@ -157,6 +159,11 @@ def _project(model: Model, work: Workspace, size: np.ndarray) -> None:
         work.vector(m.D)[:] = 0.0
         if np.abs(step).max() < 1e-15 * float(model.F[m.LENGTH]):
             break
+
+
+def _project_velocities(model: Model, work: Workspace) -> None:
+    """Satisfy the time derivative of the rows: what an impulse B^T Lambda does."""
+    lam, v = model.numbering.lam, model.numbering.v
     saddle = Saddle(work)
     for _ in range(2):
         _, rate = violations(work)

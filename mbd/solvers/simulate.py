@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import logging
 import time
 import warnings
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from mbd.algebra import memory as m
-from mbd.model.model import Model, State, Workspace
-from mbd.parts.door import number
-from mbd.solvers.advance import CONVERGED, FAILED, PIVOTS
-from mbd.solvers.careful import careful_step
+from mbd.model import switches
+from mbd.model.model import Model, State
+from mbd.solvers.advance import FAILED
 from mbd.solvers.energy_momentum import EnergyMomentum
-from mbd.solvers.fronts import factor_and_solve
+from mbd.solvers.events import Event, Found, changed, checked_events
 from mbd.solvers.generalized_alpha import GeneralizedAlpha
 from mbd.solvers.health import oscillation
 from mbd.solvers.initial import consistent
 from mbd.solvers.lie_runge_kutta import LieRungeKutta4
+from mbd.solvers.plan import checked_plan
 from mbd.solvers.record import MemoryRecord, Record
+from mbd.solvers.run import EVENT, Run
 from mbd.solvers.start import started
 
 if TYPE_CHECKING:
@@ -30,9 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SimulationError", "simulate"]
 
-_log = logging.getLogger("mbd")
-_CHUNK_BYTES = 1 << 23  # recorded steps are taken over in pieces of this size
-_CHUNK_SECONDS = 0.1  # how long compiled code runs before Python looks around
+Method = GeneralizedAlpha | EnergyMomentum | LieRungeKutta4
 
 
 class SimulationError(RuntimeError):
@@ -46,9 +42,15 @@ class SimulationError(RuntimeError):
 def simulate(
     system: System | Model,
     t_end: float,
-    step: float,
+    step: float | None = None,
     *,
-    method: GeneralizedAlpha | EnergyMomentum | LieRungeKutta4 | None = None,
+    method: Method | None = None,
+    rtol: float | None = None,
+    atol: float | Mapping[str, float] | None = None,
+    max_step: float | None = None,
+    t_eval: Any = None,
+    events: Event | Sequence[Event] = (),
+    off: str | Sequence[str] = (),
     state: State | None = None,
     project: bool = False,
     every: int = 1,
@@ -56,16 +58,32 @@ def simulate(
     stream: str | Path | None = None,
     raise_on_failure: bool = True,
 ) -> Solution:
-    """Integrate in time.
+    """Integrate in time, by steps of one size, or by steps that meet a tolerance.
 
     Parameters
     ----------
     system : System or Model
     t_end : float [s]
     step : float [s]
-        Step size; the last step is shortened where it does not divide the time.
+        Step size; the last step is shortened where it does not divide the time. With ``rtol`` the
+        size of the first step (default: estimated).
     method : GeneralizedAlpha, EnergyMomentum or LieRungeKutta4, optional
-        Default ``GeneralizedAlpha(rho=0.8)``.
+        Default ``GeneralizedAlpha(rho=0.8)``; with ``rtol`` in its stabilised form, whose
+        multipliers do not feel a change of the step.
+    rtol : float
+        Let the steps be chosen: relative tolerance of positions (to the extent of the model, or to
+        one radian) and velocities (to the largest so far) over the whole run.
+    atol : float or dict, optional
+        Absolute tolerance, also by kind of unknown: ``{"translation": 1e-9, "rotation": 1e-9,
+        "director": 1e-9}``. Default 0.
+    max_step : float [s]
+        Largest step of free steps; default a hundredth of the run.
+    t_eval : (n,) array [s]
+        Keep the states at these times, interpolated within steps, and no others.
+    events : Event or sequence of Event
+        Zero crossings to locate; ``solution.events`` has those that happened.
+    off : str or sequence of str
+        Joints that are switched off at the start, until an event locks them.
     state : State, optional
         Where to start; default the initial state of the description. The last state of a run,
         ``solution.state``, goes on as it is.
@@ -87,52 +105,54 @@ def simulate(
     Solution
         Ctrl-C returns what was computed so far, with ``success`` False.
     """
-    method = GeneralizedAlpha() if method is None else method
-    if not isinstance(method, GeneralizedAlpha | EnergyMomentum | LieRungeKutta4):
-        raise TypeError(
-            "simulate: method must be a method object such as mbd.GeneralizedAlpha(rho=0.8), got "
-            f"{method!r}"
-        )
-    step = number("simulate", "step", step, "s", positive=True)
-    t_end = number("simulate", "t_end", t_end, "s", positive=True)
-    if isinstance(every, bool) or not (isinstance(every, int | np.integer) and every >= 1):
-        raise ValueError(f"simulate: every must be a whole number from 1, got {every!r}")
-    if not (state is None or isinstance(state, State)):
-        raise TypeError(
-            f"simulate: state must be a State (model.state, solution.state), got {state!r}"
-        )
+    method = _method(method, free=rtol is not None)
     began = time.perf_counter()
     model = system if isinstance(system, Model) else _built(system)
-    if state is not None and state.alg is not None and not project:
-        first = state  # of a run, which meets the rates of the rows to its accuracy only
-    else:
-        first = consistent(model, state, project=project)
-    if t_end <= first.t:
-        raise ValueError(f"simulate: t_end must lie behind the start {first.t:g} s, got {t_end:g}")
+    first = _first(model, state, off, project)
+    plan = checked_plan(model, first, t_end, step, rtol, atol, max_step, t_eval, every, method)
+    happens = checked_events(model, events)
+    record = _record(stream, model, method, plan.expected)
+    stats: dict[str, float] = {}
+    found: list[Found] = []
     begun = first
-    if first is not state and isinstance(method, GeneralizedAlpha):
-        begun = started(model, first, method, min(step, t_end - first.t))
-    run = _Run(model, begun, method, every, step, t_end)
-    record = _record(stream, model, method, run.n_steps // every + 2)
-    run.record_to(record, first)
-    try:
-        status, message = run.loop(progress)
-    except BaseException as error:
-        record.close(FAILED, f"stopped by {type(error).__name__}: {error}", run.stats())
-        raise
+    seen: list[Event] = []
+    given = first is state
+    while True:
+        change = None
+        if isinstance(method, GeneralizedAlpha) and not given:
+            begun, change = started(model, first, method, min(plan.step, t_end - first.t))
+        run = Run(model, begun, method, plan, happens)
+        if change is not None:
+            run.remember(first.a - change)
+        stats.setdefault("seconds_preparing", run.started - began)
+        run.record_to(record, first, seen)
+        try:
+            status, message = run.loop(progress)
+        except BaseException as error:
+            record.close(FAILED, f"stopped by {type(error).__name__}: {error}", run.stats())
+            raise
+        for name, value in run.stats().items():
+            stats[name] = stats.get(name, 0) + value
+        found += run.found
+        if status != EVENT or run.found[-1].event.terminal:
+            break
+        first, seen = changed(model, run.found[-1]), [run.found[-1].event]
+        begun, given = first, False
+        if first.t >= t_end * (1 - 1e-15):
+            break
     from mbd.results.solution import Solution
 
-    stats, last = run.stats(), run.state()
-    stats["seconds_preparing"] = run.started - began
-    record.close(status, message, stats, last)
+    status = 0 if status == EVENT else status
+    record.close(status, message, stats, last := run.state())
     solution = Solution(
         model, *record.histories(), status=status, message=message, stats=stats, last=last,
         method=method, stored=record.stored,
     )  # fmt: skip
+    solution.events = found
     if status == FAILED and raise_on_failure:
         raise SimulationError(solution)
     trouble = ""
-    if every == 1 and isinstance(method, GeneralizedAlpha):
+    if every == 1 and not plan.free and isinstance(method, GeneralizedAlpha) and not found:
         trouble = oscillation(model, solution.lam, method.beta * run.h**2)
     if trouble:
         warnings.warn(trouble, RuntimeWarning, stacklevel=2)
@@ -155,183 +175,28 @@ def _built(system: Any) -> Model:
     return system.build()
 
 
-class _Run:
-    """One run: the work space, the record and the outer loop in Python."""
-
-    def __init__(
-        self,
-        model: Model,
-        first: State,
-        method: GeneralizedAlpha | EnergyMomentum | LieRungeKutta4,
-        every: int,
-        h: float,
-        t_end: float,
-    ) -> None:
-        h = min(h, t_end - first.t)
-        self.model, self.method, self.every, self.h = model, method, int(every), h
-        self.t_end = t_end
-        self.n_steps = max(1, int(np.floor((t_end - first.t) / h * (1 + 1e-12) + 1e-9)))
-        self.rest = (t_end - first.t) - self.n_steps * h
-        if self.rest < 1e-9 * h:
-            self.rest = 0.0
-        n_u, n_q = int(model.I[m.N_U]), model.n_q
-        size = n_q + 2 * n_u
-        self.capacity = int(np.clip(_CHUNK_BYTES // (8 * size), 1, 100_000))
-        self.work = work = Workspace(model, first, extra=self.capacity * size)
-        I, F = work.I, work.F
-        I[m.RECORD], I[m.RECORD_SIZE], I[m.RECORD_EVERY] = len(model.F), size, every
-        I[m.LINEAR] = factor_and_solve.address
-        F[m.H] = h
-        method.prepare(model, I, F)
-        self.t0, self.done = first.t, 0
-        self.numbering = model.numbering
-        self.advance = method.kernel
-        self.compiled = self.advance.address  # at the latest now: the clock of the steps is theirs
-        self.started = time.perf_counter()
-        self.rejected_pivots = 0
-
-    def record_to(self, record: Record, first: State) -> None:
-        """Keep the first instant and all that come in this record."""
-        self.record = record
-        self._keep(first)
-
-    def _keep(self, s: State) -> None:
-        self.record.append(np.array([s.t]), s.q[None], s.v[None], s.a[None], s.lam[None])
-        self.t_kept = s.t
-
-    def loop(self, progress: bool | None) -> tuple[int, str]:
-        """Run to the end; return status and message."""
-        from tqdm import tqdm
-
-        bar = tqdm(
-            total=self.n_steps,
-            unit="step",
-            delay=0 if progress else 1.0,
-            disable=None if progress is None else not progress,
-            leave=False,
+def _method(method: Any, free: bool) -> Method:
+    """Return the method, or the default one."""
+    if method is None:
+        return GeneralizedAlpha(constraints="stabilized" if free else "position")
+    if not isinstance(method, GeneralizedAlpha | EnergyMomentum | LieRungeKutta4):
+        raise TypeError(
+            "simulate: method must be a method object such as mbd.GeneralizedAlpha(rho=0.8), got "
+            f"{method!r}"
         )
-        chunk, status = 1, CONVERGED
-        with bar:
-            try:
-                while self.done < self.n_steps and status == CONVERGED:
-                    n = min(chunk, self.n_steps - self.done, self.capacity * self.every)
-                    clock = time.perf_counter()
-                    taken, status = self._steps(n)
-                    spent = time.perf_counter() - clock
-                    bar.update(taken)
-                    chunk = int(max(1, min(4 * n, taken * _CHUNK_SECONDS / max(spent, 1e-9))))
-                if self.rest and status == CONVERGED:
-                    self.work.F[m.H] = self.rest
-                    self.work.I[m.HAVE_FACTOR] = 0
-                    self.work.I[m.HISTORY] = 0
-                    _, status = self._steps(1, last=True)
-            except KeyboardInterrupt:
-                self._last()
-                return -1, f"interrupted by the user at t = {self.work.F[m.T]:.6g} s"
-        self._last()
-        self.seconds = time.perf_counter() - self.started
-        if status == CONVERGED:
-            return 0, f"reached t = {self.work.F[m.T]:g} s"
-        return FAILED, self._explain()
+    return method
 
-    def _steps(self, n: int, last: bool = False) -> tuple[int, int]:
-        """Take up to n steps and take over what was recorded."""
-        work = self.work
-        I, F = work.I, work.F
-        I[m.N_RECORDED] = 0
-        taken, status = 0, CONVERGED
-        if self.method.linear_solver == "fronts":
-            I[m.N_STEPS] = n
-            self.advance(I, F)
-            taken, status = int(I[m.STEPS_DONE]), int(I[m.STATUS])
-        if status == PIVOTS and isinstance(self.method, EnergyMomentum):
-            status = FAILED
-        if status == PIVOTS or (self.method.linear_solver == "splu" and taken < n):
-            self.rejected_pivots += status == PIVOTS
-            status = CONVERGED
-            while taken < n and status == CONVERGED:
-                status = careful_step(work, self.method.max_iterations)
-                taken += status == CONVERGED
-                if self.method.linear_solver == "fronts":
-                    break  # one careful step, then the fronts again
-        first = self.done + 1
-        self.done += taken
-        if not last:
-            F[m.T] = self.t0 + self.done * self.h
-        self._take_over(first)
-        work.check_laws()
-        return taken, status
 
-    def _take_over(self, first: int) -> None:
-        """Copy the record of the chunk that began with step `first`."""
-        I, F, model = self.work.I, self.work.F, self.model
-        n, size = int(I[m.N_RECORDED]), int(I[m.RECORD_SIZE])
-        if not n:
-            return
-        rows = F[len(model.F) : len(model.F) + n * size].reshape(n, size)
-        n_q, n_u = model.n_q, int(I[m.N_U])
-        v, lam = self.numbering.v, self.numbering.lam
-        steps = (np.arange(n) + -(-first // self.every)) * self.every
-        t = np.minimum(self.t0 + steps * self.h, F[m.T])  # the last step may be a shorter one
-        self.t_kept = float(t[-1])
-        n_a = n_q + n_u
-        self.record.append(t, rows[:, :n_q], rows[:, n_q + v], rows[:, n_a + v], rows[:, n_a + lam])
-
-    def _last(self) -> None:
-        """Keep the last state if the record does not end with it."""
-        if self.work.F[m.T] > self.t_kept + 1e-9 * self.h:
-            self._keep(self.work.store())
-
-    def _explain(self) -> str:
-        """Return when, where and who: the largest residuals of the failed step by name."""
-        work, model = self.work, self.model
-        t = float(work.F[m.T])
-        work.I[m.N_STEPS] = 1
-        work.I[m.RECORD_EVERY] = 0
-        keep = work.F[: len(model.F)].copy()
-        self.advance(work.I, work.F, 1)
-        h = float(work.F[m.H])
-        work.F[m.T] = t + h
-        work.evaluate()
-        r = work.vector(m.X).copy()
-        work.F[: len(model.F)] = keep
-        rows = np.concatenate([r[self.numbering.v], r[self.numbering.lam]])
-        kinds = np.concatenate([self.numbering.v_kinds, self.numbering.lam_kinds])
-        units = {
-            m.TRANSLATION: "N", m.ROTATION: "N m", m.DIRECTOR: "N m", m.FORCE: "m",
-            m.MOMENT: "-", m.OWN: "-", m.VELOCITY_ROW: "1/s",
-        }  # fmt: skip
-        if not np.all(np.isfinite(rows)):
-            bad = int(np.argmin(np.isfinite(rows)))
-            who = f"not a number at {model.labels[bad]!r}"
-        else:
-            worst = np.argsort(-np.abs(rows))[:3]
-            who = "largest residuals " + ", ".join(
-                f"{model.labels[i]!r} ({rows[i]:.2g} {units[int(kinds[i])]})" for i in worst
-            )
-        if isinstance(self.method, LieRungeKutta4):
-            return (
-                f"the explicit step failed at t = {t + h:.6g} s (h = {h:g} s): {who}; try a "
-                "smaller step"
-            )
-        return (
-            f"Newton did not converge at t = {t + h:.6g} s (h = {h:g} s): {who}; try a "
-            "smaller step, a smaller rho, or look at model.report(state) for a singular pose"
+def _first(model: Model, state: State | None, off: Any, project: bool) -> State:
+    """Return the consistent state at which a run starts."""
+    if not (state is None or isinstance(state, State)):
+        raise TypeError(
+            f"simulate: state must be a State (model.state, solution.state), got {state!r}"
         )
-
-    def state(self) -> State:
-        """Return the last state."""
-        return self.work.store()
-
-    def stats(self) -> dict[str, float]:
-        """Return what the run cost."""
-        I = self.work.I
-        return {
-            "steps": self.done,
-            "iterations": int(I[m.N_ITER]),
-            "factorizations": int(I[m.N_FACTOR]),
-            "evaluations": int(I[m.N_EVALUATE]),
-            "rejected": int(I[m.N_REJECT]),
-            "pivoting_steps": self.rejected_pivots,
-            "seconds": getattr(self, "seconds", time.perf_counter() - self.started),
-        }
+    names = (off,) if isinstance(off, str) else tuple(off)
+    if names:
+        names = switches.checked(model, names, "simulate: off")
+        state = (model.state if state is None else state).replace(off=names, alg=None)
+    if state is not None and state.alg is not None and not project:
+        return state  # of a run, which meets the rates of the rows to its accuracy only
+    return consistent(model, state, project=project)

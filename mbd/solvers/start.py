@@ -28,7 +28,7 @@ from mbd.model.model import Model, State, Workspace
 from mbd.solvers.generalized_alpha import GeneralizedAlpha
 from mbd.solvers.initial import Saddle, accelerate, violations
 
-__all__ = ["jerk", "started"]
+__all__ = ["first_step", "jerk", "started"]
 
 _SHORT = 1e-3  # part of a step over which accelerations are differenced
 _SMOOTH = 0.5  # part of the acceleration by which its derivative may fail to foretell a step
@@ -57,16 +57,18 @@ def _later(model: Model, state: State, s: float) -> np.ndarray:
     return accelerate(work)[v].copy()
 
 
-def started(model: Model, state: State, method: GeneralizedAlpha, h: float) -> State:
-    """Return the state from which steps of size h begin, for a consistent one."""
+def started(
+    model: Model, state: State, method: GeneralizedAlpha, h: float
+) -> tuple[State, np.ndarray]:
+    """Return the state from which steps of size h begin, and the change of accelerations in h."""
     change = jerk(model, state, h)
     if not change.any():
-        return state
+        return state, change
     shift = method.alpha_m - method.alpha_f
     alg = state.a + shift * change
     begun = state.replace(alg=alg)
     if method.constraints != "position" or not model.n_lam:
-        return begun
+        return begun, change
     v, lam = model.numbering.v, model.numbering.lam
     work = Workspace(model, state)
     saddle = Saddle(work)
@@ -76,4 +78,15 @@ def started(model: Model, state: State, method: GeneralizedAlpha, h: float) -> S
     r = np.zeros(int(work.I[m.N_U]))
     r[lam] = violations(work)[0]
     r[lam[model.numbering.lam_kinds == m.VELOCITY_ROW]] = 0.0
-    return begun.replace(v=state.v - saddle.solve(r)[v] / h, alg=alg)
+    return begun.replace(v=state.v - saddle.solve(r)[v] / h, alg=alg), change
+
+
+def first_step(
+    model: Model, state: State, method: GeneralizedAlpha, allowed: np.ndarray, largest: float
+) -> float:
+    """Return a step whose error of positions is what is allowed, (n_v,), in a unit of time."""
+    short = 1e-6 * largest
+    rate = np.abs(_later(model, state, short) - state.a) / short
+    c = abs(1 / 6 - method.beta - 0.5 * (method.alpha_m - method.alpha_f))
+    h = np.sqrt(np.min(allowed / np.maximum(c * rate, 1e-300)))
+    return float(min(max(h, 1e-9 * largest), largest))

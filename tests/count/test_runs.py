@@ -7,7 +7,7 @@ from scenes import chain, four_bar
 import mbd
 from mbd.formulations import NAMES
 from mbd.solvers import careful
-from mbd.solvers import simulate as module
+from mbd.solvers import run as module
 
 TIGHT = mbd.GeneralizedAlpha(tol=1e-11)
 

@@ -16,7 +16,7 @@ from mbd.formulations import NAMES
 from mbd.model.assembly import sparse
 from mbd.model.kernels import evaluate_kernel, linearise_kernel
 from mbd.model.model import Workspace
-from mbd.solvers.advance import apply, begin
+from mbd.solvers.careful import apply, begin
 from mbd.solvers.fronts import factor_and_solve
 from mbd.solvers.tangents import random_state
 

@@ -1,0 +1,215 @@
+r"""Floor 4. Events: zero crossings of a function of the motion, and what changes there.
+
+An event is a function of a solution, written as one would plot it, for instance
+``lambda s: s["ball"].position[:, 2] - 0.1``. Its zeros are located by steps of the method itself:
+the size of the step is found that ends on the event, so that the state there meets all rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbd.model import switches
+from mbd.model.model import Model, State
+from mbd.parts.door import label
+from mbd.solvers.initial import consistent
+
+if TYPE_CHECKING:
+    from mbd.results.solution import Solution
+
+__all__ = ["Event", "Found", "Instants", "changed", "checked_events", "crossings", "values_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Event:
+    """A zero crossing to look for.
+
+    Parameters
+    ----------
+    name : str
+    function : callable
+        ``f(solution) -> (n,) array``: of all instants of a solution, time first.
+    terminal : bool
+        Whether the run ends there.
+    direction : float
+        Positive: rising crossings only; negative: falling ones; 0: both.
+    release : sequence of str
+        Joints (or other parts with rows) that are switched off there.
+    lock : sequence of str
+        Joints that are switched on there: velocities jump by the impulses of their rows (a plastic
+        impact, kinetic energy is lost). Their rows on positions must be met at that instant.
+    change : callable, optional
+        ``f(model, state) -> state``: any other change of velocities, e.g. a rebound.
+
+    Examples
+    --------
+    >>> Event("touch down", lambda s: s["ball"].position[:, 2] - 0.1, terminal=True, direction=-1)
+    Event('touch down')
+    """
+
+    name: str
+    function: Callable[[Solution], Any]
+    terminal: bool = False
+    direction: float = 0.0
+    release: Sequence[str] = ()
+    lock: Sequence[str] = ()
+    change: Callable[[Model, State], State] | None = None
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without a model."""
+        label(self.name, "Event")
+        for word in ("release", "lock"):
+            names = getattr(self, word)
+            if isinstance(names, str):
+                object.__setattr__(self, word, (names,))
+        if not callable(self.function):
+            raise TypeError(
+                f"{self.name}: function must be a function of a solution, such as lambda s: "
+                f's["ball"].position[:, 2], got {self.function!r}'
+            )
+        if self.change is not None and not callable(self.change):
+            raise TypeError(f"{self.name}: change must be callable(model, state) -> state")
+
+    @property
+    def changes(self) -> bool:
+        """Whether the motion goes on differently behind the event."""
+        return bool(self.release or self.lock or self.change is not None)
+
+    @property
+    def ends(self) -> bool:
+        """Whether a stretch of the run ends there."""
+        return self.terminal or self.changes
+
+    def __repr__(self) -> str:
+        return f"Event({self.name!r})"
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """An event that happened: ``event``, the ``state`` there, before any change."""
+
+    event: Event
+    state: State
+
+    @property
+    def name(self) -> str:
+        """Name of the event."""
+        return self.event.name
+
+    @property
+    def t(self) -> float:
+        """Time [s]."""
+        return self.state.t
+
+    def __repr__(self) -> str:
+        return f"Found({self.name!r}, t={self.t:.9g} s)"
+
+
+@dataclass(frozen=True, eq=False)
+class Instants:
+    """Histories of some instants, time first."""
+
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+    lam: np.ndarray
+
+    @classmethod
+    def of(cls, s: State) -> Instants:
+        """Return one instant."""
+        return cls(np.array([s.t]), s.q[None], s.v[None], s.a[None], s.lam[None])
+
+    def _all(self) -> tuple[np.ndarray, ...]:
+        return self.t, self.q, self.v, self.a, self.lam
+
+    def joined(self, later: Instants) -> Instants:
+        """Return these and later ones."""
+        pairs = zip(self._all(), later._all(), strict=True)
+        return Instants(*(np.concatenate(pair) for pair in pairs))
+
+    def rows(self, which: Any) -> Instants:
+        """Return those of the given indices."""
+        return Instants(*(x[which] for x in self._all()))
+
+    def part(self, first: int, last: int) -> Instants:
+        """Return those from first to last, this excluded."""
+        return self.rows(slice(first, last))
+
+
+def values_of(event: Event, model: Model, instants: Instants) -> np.ndarray:
+    """Return the values of an event's function at some instants."""
+    from mbd.results.solution import Solution
+
+    n = len(instants.t)
+    last = State(*(x[-1] for x in instants._all()))
+    solution = Solution(
+        model, *instants._all(), status=0, message="", stats={}, last=last, method=None
+    )
+    try:
+        values = np.asarray(event.function(solution), float)
+    except Exception as error:
+        raise RuntimeError(
+            f"{event.name}: its function raised {type(error).__name__}: {error} (t = "
+            f"{instants.t[0]:.6g} s)"
+        ) from error
+    if values.shape != (n,) or not np.isfinite(values).all():
+        raise ValueError(
+            f"{event.name}: its function must return one finite number for each of {n} instants, "
+            f"got shape {values.shape}; take a component, such as .position[:, 2]"
+        )
+    return values
+
+
+def crossings(
+    events: Sequence[Event], model: Model, instants: Instants, before: dict[Event, float]
+) -> tuple[dict[int, list[Event]], dict[Event, float]]:
+    """Return the events between instants i and i + 1, by i, and the last values.
+
+    The first value is the one known from `before`: zero where the stretch begins on the event.
+    """
+    hits: dict[int, list[Event]] = {}
+    after = {}
+    for event in events:
+        g = values_of(event, model, instants)
+        after[event] = float(g[-1])
+        g[0] = before[event]
+        rising = (g[:-1] < 0) & (g[1:] >= 0)
+        falling = (g[:-1] > 0) & (g[1:] <= 0)
+        wanted = rising if event.direction > 0 else falling if event.direction < 0 else None
+        for i in np.flatnonzero(rising | falling if wanted is None else wanted):
+            hits.setdefault(int(i), []).append(event)
+    return hits, after
+
+
+def checked_events(model: Model, events: Any) -> tuple[Event, ...]:
+    """Return the events of a run, if they fit the model."""
+    many = (events,) if isinstance(events, Event) else tuple(events)
+    for event in many:
+        if not isinstance(event, Event):
+            raise TypeError(f"simulate: events must be mbd.Event objects, got {event!r}")
+        switches.checked(model, (*event.release, *event.lock), event.name)
+    names = [event.name for event in many]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"simulate: two events are named {name!r}; each needs its own name")
+    return many
+
+
+def changed(model: Model, found: Found) -> State:
+    """Return the consistent state behind an event: rows switched, velocities after the impact."""
+    event, state = found.event, found.state
+    off = (set(state.off) | set(event.release)) - set(event.lock)
+    state = state.replace(off=tuple(sorted(off)), alg=None)
+    try:
+        if event.change is not None:
+            state = event.change(model, state)
+            if not isinstance(state, State):
+                raise TypeError(f"change must return a State, got {state!r}")
+        return consistent(model, state, project="velocities")
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{event.name} at t = {found.t:.6g} s: {error}") from error

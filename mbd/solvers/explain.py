@@ -1,0 +1,57 @@
+"""Floor 4. Why a step failed: when, where and who."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mbd.algebra import memory as m
+from mbd.model.model import Workspace
+from mbd.solvers.lie_runge_kutta import LieRungeKutta4
+
+__all__ = ["explain"]
+
+_UNITS = {
+    m.TRANSLATION: "N", m.ROTATION: "N m", m.DIRECTOR: "N m", m.FORCE: "m", m.MOMENT: "-",
+    m.OWN: "-", m.VELOCITY_ROW: "1/s",
+}  # fmt: skip
+
+
+def explain(work: Workspace, method: Any, advance: Any) -> str:
+    """Return a message with the largest residuals of the failed step by name.
+
+    The step is tried again by the kernel `advance`, which leaves it as it is when told so.
+    """
+    model, numbering = work.model, work.model.numbering
+    t = float(work.F[m.T])
+    work.I[m.N_STEPS], work.I[m.RECORD_EVERY] = 1, 0
+    keep = work.F[: len(model.F)].copy()
+    advance(work.I, work.F, 1)
+    h = float(work.F[m.H])
+    work.F[m.T] = t + h
+    work.evaluate()
+    r = work.vector(m.X).copy()
+    work.F[: len(model.F)] = keep
+    rows = np.concatenate([r[numbering.v], r[numbering.lam]])
+    kinds = np.concatenate([numbering.v_kinds, numbering.lam_kinds])
+    if not np.all(np.isfinite(rows)):
+        who = f"not a number at {model.labels[int(np.argmin(np.isfinite(rows)))]!r}"
+    else:
+        worst = np.argsort(-np.abs(rows))[:3]
+        who = "largest residuals " + ", ".join(
+            f"{model.labels[i]!r} ({rows[i]:.2g} {_UNITS[int(kinds[i])]})" for i in worst
+        )
+    where = f"at t = {t + h:.6g} s (h = {h:g} s): {who}; try a smaller step"
+    if isinstance(method, LieRungeKutta4):
+        return f"the explicit step failed {where}"
+    if np.isfinite(work.F[m.RTOL]):
+        return (
+            f"the step size became too small {where.removesuffix('; try a smaller step')}; look "
+            "for a law that jumps, allow a larger rtol, or look at model.report(state) for a "
+            "singular pose"
+        )
+    return (
+        f"Newton did not converge {where}, a smaller rho, or look at model.report(state) for a "
+        "singular pose"
+    )

@@ -1,0 +1,273 @@
+"""Floor 4. One stretch of a run: the work space, the record, the outer loop in Python.
+
+Compiled code takes some tenth of a second of steps at a time; in between Python takes over what was
+recorded, looks for events, draws the progress bar and listens to Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mbd.algebra import memory as m
+from mbd.model.model import Model, State, Workspace
+from mbd.solvers.adaptive import advance_adaptive, resize
+from mbd.solvers.advance import CONVERGED, FAILED, PIVOTS
+from mbd.solvers.careful import careful_step
+from mbd.solvers.energy_momentum import EnergyMomentum
+from mbd.solvers.events import Event, Found, Instants, crossings, values_of
+from mbd.solvers.explain import explain
+from mbd.solvers.fronts import factor_and_solve
+from mbd.solvers.plan import Plan
+from mbd.solvers.record import Record
+
+__all__ = ["EVENT", "Run"]
+
+EVENT = 3  # beside CONVERGED, FAILED, PIVOTS: an event ended the stretch
+_CHUNK_BYTES = 1 << 23  # recorded steps are taken over in pieces of this size
+_NEWTON = 1e-6  # of the tolerance of free steps
+_CHUNK_SECONDS = 0.1  # how long compiled code runs before Python looks around
+
+
+class Run:
+    """A stretch of a run from a state: to the end, or to an event that ends it."""
+
+    def __init__(
+        self, model: Model, first: State, method: Any, plan: Plan, events: Sequence[Event] = ()
+    ) -> None:
+        self.model, self.method, self.plan, self.events = model, method, plan, tuple(events)
+        left = plan.t_end - first.t
+        self.h = h = min(plan.step, left)
+        self.n_steps = max(1, int(np.floor(left / h * (1 + 1e-12) + 1e-9)))
+        self.rest = left - self.n_steps * h
+        if self.rest < 1e-9 * h:
+            self.rest = 0.0
+        n_u = int(model.I[m.N_U])
+        self.size = 1 + model.n_q + 2 * n_u
+        self.capacity = int(np.clip(_CHUNK_BYTES // (8 * self.size), 2, 100_000))
+        times = np.empty(0) if plan.times is None else plan.times[plan.times > first.t]
+        self.work = work = Workspace(model, first, extra=self.capacity * self.size + len(times))
+        I, F = work.I, work.F
+        I[m.RECORD], I[m.RECORD_SIZE], I[m.CAPACITY] = len(model.F), self.size, self.capacity
+        I[m.RECORD_EVERY] = 1 if events else 0 if plan.times is not None else plan.every
+        I[m.OUTPUT], I[m.N_OUTPUT] = len(model.F) + self.capacity * self.size, len(times)
+        F[I[m.OUTPUT] : I[m.OUTPUT] + len(times)] = times
+        I[m.LINEAR] = factor_and_solve.address
+        F[m.H], F[m.T_END], F[m.T_START] = h, plan.t_end, first.t
+        F[m.H_MAX] = min(plan.max_step, h if np.isinf(plan.rtol) else np.inf)
+        F[m.H_MIN] = 1e-15 * max(left, abs(plan.t_end))
+        F[m.RTOL], F[m.ERROR] = plan.rtol, 1.0
+        F[m.ATOL : m.ATOL + m.N_KINDS] = plan.atol
+        method.prepare(model, I, F)
+        if np.isfinite(plan.rtol):  # what Newton leaves must not pass for an error of the step
+            F[m.TOL] = min(F[m.TOL], _NEWTON * plan.rtol)
+        self.t0, self.done, self.pivoting = first.t, 0, 0
+        self.advance = advance_adaptive if plan.free else method.kernel
+        self.compiled = self.advance.address  # at the latest now: the clock of the steps is theirs
+        self.started = time.perf_counter()
+        self.found: list[Found] = []
+
+    def remember(self, before: np.ndarray) -> None:
+        """Take these as the accelerations one step before the first: what a new step size needs."""
+        self.work.vector(m.AB)[self.model.numbering.v] = before
+        self.work.F[m.H_LAST] = self.h
+
+    def record_to(self, record: Record, first: State, seen: Sequence[Event] = ()) -> None:
+        """Keep the first instant, and all that come, in this record.
+
+        Events that were `seen` are those at which this stretch begins.
+        """
+        self.record = record
+        self.last = Instants.of(first)
+        self.value = {
+            e: 0.0 if e in seen else values_of(e, self.model, self.last)[0] for e in self.events
+        }
+        if self.plan.times is None or first.t in self.plan.times:
+            self._keep(self.last)
+
+    def _keep(self, instants: Instants) -> None:
+        self.record.append(instants.t, instants.q, instants.v, instants.a, instants.lam)
+        if len(instants.t):
+            self.t_kept = float(instants.t[-1])
+
+    def loop(self, progress: bool | None) -> tuple[int, str]:
+        """Run to the end; return status and message."""
+        from tqdm import tqdm
+
+        steps = {"total": self.n_steps, "unit": "step"}
+        seconds = {"total": round(self.plan.t_end - self.t0, 9), "unit": "s of the model"}
+        bar = tqdm(
+            **(seconds if self.plan.free else steps),
+            delay=0 if progress else 1.0,
+            disable=None if progress is None else not progress,
+            leave=False,
+        )
+        chunk, status, F = 1, CONVERGED, self.work.F
+        with bar:
+            try:
+                while self._more() and status == CONVERGED:
+                    n = min(chunk, self.capacity * (1 if self.events else self.plan.every))
+                    clock, before = time.perf_counter(), F[m.T]
+                    taken, status = self._chunk(n)
+                    spent = time.perf_counter() - clock
+                    bar.update(round(F[m.T] - before, 9) if self.plan.free else taken)
+                    chunk = int(max(1, min(4 * n, taken * _CHUNK_SECONDS / max(spent, 1e-9))))
+                if self.rest and status == CONVERGED and not self.plan.free:
+                    self._resize(self.rest)
+                    _, status = self._chunk(1, last=True)
+            except KeyboardInterrupt:
+                self._finish(CONVERGED)
+                return -1, f"interrupted by the user at t = {F[m.T]:.6g} s"
+        self._finish(status)
+        self.seconds = time.perf_counter() - self.started
+        if status == EVENT:
+            return EVENT, f"ended by {self.found[-1].name!r} at t = {self.found[-1].t:.9g} s"
+        if status == CONVERGED:
+            return CONVERGED, f"reached t = {F[m.T]:g} s"
+        return FAILED, explain(self.work, self.method, self.method.kernel)
+
+    def _more(self) -> bool:
+        if self.plan.free:
+            return bool(self.work.F[m.T] < self.plan.t_end)
+        return self.done < self.n_steps
+
+    def _chunk(self, n: int, last: bool = False) -> tuple[int, int]:
+        """Take up to n steps, look for events, keep what was recorded."""
+        if not self.plan.free and not last:
+            n = min(n, self.n_steps - self.done)
+        first = self.done + 1
+        begin = self.work.snapshot() if self.events else None
+        taken, status = self._steps(n, last)
+        new = self._recorded(first)
+        if begin is not None and taken:
+            found, new = self._look(begin, first, new, last)
+            if found is not None:
+                status = EVENT
+        self._keep(new)
+        self.work.check_laws()
+        return taken, status
+
+    def _steps(self, n: int, last: bool = False, kernel: Any = None) -> tuple[int, int]:
+        """Take up to n steps; return their number and a status."""
+        I, F, kernel = self.work.I, self.work.F, kernel or self.advance
+        I[m.N_RECORDED] = 0
+        taken, status = 0, CONVERGED
+        if self.method.linear_solver == "fronts":
+            I[m.N_STEPS] = n
+            kernel(I, F)
+            taken, status = int(I[m.STEPS_DONE]), int(I[m.STATUS])
+        if status == PIVOTS and isinstance(self.method, EnergyMomentum):
+            status = FAILED
+        if status == PIVOTS or (self.method.linear_solver == "splu" and taken < n):
+            self.pivoting += status == PIVOTS
+            status = CONVERGED
+            while taken < n and status == CONVERGED:
+                status = careful_step(self.work, self.method.max_iterations)
+                taken += status == CONVERGED
+                if self.method.linear_solver == "fronts":
+                    break  # one careful step, then the fronts again
+        self.done += taken
+        if not (last or self.plan.free):
+            F[m.T] = self.t0 + self.done * self.h
+        return taken, status
+
+    def _recorded(self, first: int) -> Instants:
+        """Return what was recorded since step `first`."""
+        I, F, model = self.work.I, self.work.F, self.model
+        rows = F[len(model.F) :][: int(I[m.N_RECORDED]) * self.size].reshape(-1, self.size)
+        v, lam = model.numbering.v, model.numbering.lam
+        t, n_v = rows[:, 0], 1 + model.n_q
+        n_a = n_v + int(I[m.N_U])
+        if not self.plan.free:  # exactly on the grid; the last step may be a shorter one
+            every = int(I[m.RECORD_EVERY])
+            steps = (np.arange(len(rows)) + -(-first // every)) * every
+            t = np.minimum(self.t0 + steps * self.h, F[m.T])
+        return Instants(t.copy(), rows[:, 1:n_v], rows[:, n_v + v], rows[:, n_a + v],
+                        rows[:, n_a + lam])  # fmt: skip
+
+    def _look(
+        self, begin: Any, first: int, new: Instants, last: bool
+    ) -> tuple[Found | None, Instants]:
+        """Find the events among new instants; return the one that ends the run, what to keep."""
+        steps, kept = self._sorted(first, new)
+        whole = self.last.joined(steps)
+        hits, self.value = crossings(self.events, self.model, whole, self.value)
+        end, done = self.work.snapshot(), self.done
+        for index in sorted(hits):
+            self.work.restore(begin)
+            self.done = first - 1
+            if index:
+                self._steps(index, last)
+            here = self.work.snapshot()
+            step = float(whole.t[index + 1] - whole.t[index])
+            found = [self._locate(e, here, step) for e in hits[index]]
+            for f in sorted(found, key=lambda f: f.t):
+                self.found.append(f)
+                if f.event.ends:
+                    self.done = first + index
+                    self.work.load(f.state)
+                    before = kept.rows(kept.t < f.t)
+                    return f, before.joined(Instants.of(f.state))
+        self.work.restore(end)
+        self.done = done
+        self.last = whole.part(len(whole.t) - 1, len(whole.t))
+        return None, kept
+
+    def _sorted(self, first: int, new: Instants) -> tuple[Instants, Instants]:
+        """Return the instants of steps, and those to be kept: every so many, or at given times."""
+        if self.plan.times is None:
+            return new, new.rows(np.arange(first, first + len(new.t)) % self.plan.every == 0)
+        given = np.isin(new.t, self.plan.times)
+        given[1:] &= new.t[1:] != new.t[:-1]  # a step that ends there follows
+        return new.rows(~given), new.rows(given)
+
+    def _locate(self, event: Event, here: Any, step: float) -> Found:
+        """Return the event within a step: the size of the step that ends on it."""
+        from scipy.optimize import brentq
+
+        def at(h: float) -> State:
+            self.work.restore(here)
+            if h > 0.0:
+                t = float(self.work.F[m.T])
+                self._resize(h)
+                self._steps(1, last=True, kernel=self.method.kernel)
+                self.work.F[m.T] = t + h
+            return self.work.store()
+
+        def value(h: float) -> float:
+            return float(values_of(event, self.model, Instants.of(at(h)))[0])
+
+        h = brentq(value, 0.0, step, xtol=1e-13 * step, rtol=8.9e-16)
+        return Found(event, at(h))
+
+    def _resize(self, h: float) -> None:
+        """Set the size of the next step."""
+        self.work.F[m.H_NEW] = h
+        self.work.I[m.HAVE_FACTOR] = self.work.I[m.HISTORY] = 0
+        resize(self.work.I, self.work.F)
+
+    def _finish(self, status: int) -> None:
+        """Keep the last state if the record does not end with it."""
+        late = self.work.F[m.T] > getattr(self, "t_kept", -np.inf) + 1e-9 * self.h
+        if late and status != EVENT and self.plan.times is None:
+            self._keep(Instants.of(self.work.store()))
+
+    def state(self) -> State:
+        """Return the last state."""
+        return self.work.store()
+
+    def stats(self) -> dict[str, float]:
+        """Return what the run cost."""
+        I = self.work.I
+        return {
+            "steps": self.done,
+            "iterations": int(I[m.N_ITER]),
+            "factorizations": int(I[m.N_FACTOR]),
+            "evaluations": int(I[m.N_EVALUATE]),
+            "rejected": int(I[m.N_REJECT]),
+            "pivoting_steps": self.pivoting,
+            "seconds": getattr(self, "seconds", time.perf_counter() - self.started),
+        }
