@@ -13,7 +13,8 @@ MULTIPLIERS, NON_TWISTING = scene("multipliers"), scene("non_twisting")
 @pytest.mark.parametrize(("form", "force_map"), MULTIPLIERS.FORMS)
 def test_multiplier_of_the_norm_row_of_every_form(form, force_map):
     solution = mbd.simulate(MULTIPLIERS.build(form, force_map), 1.0, MULTIPLIERS.RUN["step"])
-    own = solution.lam[10:, solution.model.numbering.owners["rocket"]]
+    # what the first steps ring with is of second order and dies out as rho^n
+    own = solution.lam[40:, solution.model.numbering.owners["rocket"]]
     assert own.shape[1] == 1
     assert np.abs(own - MULTIPLIERS.multiplier(form, force_map)).max() < 1e-4
     rates = solution["rocket"].angular_velocity_body[-1]
