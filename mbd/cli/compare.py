@@ -14,7 +14,7 @@ HELP = "run a model in several formulations"
 
 def arguments(command: argparse.ArgumentParser) -> None:
     """Add the options."""
-    command.add_argument("file", metavar="MODEL", help=f"{FILE}, or the name of a demo")
+    command.add_argument("file", metavar="MODEL", help=FILE)
     command.add_argument(
         "--formulations", default="all", metavar="NAMES", help="all, or names with commas"
     )

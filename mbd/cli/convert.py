@@ -1,53 +1,90 @@
-"""Floor 7. ``mbd convert``: a model from one form into another."""
+"""Floor 7. ``mbd convert``: a model, or a file of results, from one form into another."""
 
 from __future__ import annotations
 
 import argparse
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from mbd.cli.codes import DONE, say
 from mbd.cli.scene import FILE, read, reading
 
-HELP = "write a model as a model file (.toml) or as a Python scene (.py)"
+if TYPE_CHECKING:
+    from mbd.model.system import System
+
+HELP = "write a model as .toml or .py, or results as .csv, .pvd, .nc or .npz"
+_MODELS, _RESULTS = (".toml", ".py"), (".csv", ".pvd", ".nc", ".npz")
+_STORED = (".nc", ".npz")  # what mbd.load reads
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
     """Add the options."""
-    command.add_argument("file", metavar="IN", help=FILE)
-    command.add_argument("output", metavar="OUT", help="a new file, .toml or .py")
+    command.add_argument("file", metavar="IN", help=f"{FILE}; or results (.nc, .npz)")
+    command.add_argument("output", metavar="OUT", help="a new file: .toml, .py; .csv, .pvd, ...")
     command.add_argument("--force", action="store_true", help="write over a file that exists")
     reading(command)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Convert a model."""
-    output = Path(options.output)
-    if output.suffix not in (".toml", ".py"):
-        raise ValueError(f"convert: OUT must end in .toml or .py, got {options.output!r}")
+    """Convert a model or results."""
+    output, stored = Path(options.output), Path(options.file).suffix in _STORED
+    endings = (*_MODELS, *_RESULTS) if stored else _MODELS
+    if output.suffix not in endings:
+        raise ValueError(f"convert: OUT must end in {', '.join(endings)}, got {options.output!r}")
     if output.exists() and not options.force:
         raise FileExistsError(f"{output}: there is a file already; --force writes over it")
-    from mbd.files import code, modelfile, scenes
+    notes = (_results if stored else _model)(options, output)
+    for note in notes:
+        if note.startswith("unknown"):
+            continue  # said when the file was read
+        say(f"warning: {note}", DONE)
+    if options.json:
+        print(json.dumps({"written": [str(output)], "warnings": list(notes)}))
+    else:
+        print(f"wrote {output}")
+    return DONE
+
+
+def _model(options: argparse.Namespace, output: Path) -> tuple[str, ...]:
+    """Write the model of a scene; return what of an imported file is not used."""
+    from mbd.files import scenes
     from mbd.files.vocabulary import run_settings
     from mbd.solvers.generalized_alpha import GeneralizedAlpha
 
     scene, parameters = read(options)
-    system = scene.build(parameters)
     how = dict(scene.run)
     if "rho" in how:
-        how["method"] = GeneralizedAlpha(rho=how.pop("rho"))
+        how.setdefault("method", GeneralizedAlpha(rho=how.pop("rho")))
     how = {key: how[key] for key in run_settings() if key in how}
     title = scenes.summary(scene.path).rstrip(".")
-    if output.suffix == ".toml":
-        text = modelfile.to_text(system, run=how, title=title, folder=output.parent)
+    _write(scene.build(parameters), how, title, output)
+    return scene.notes
+
+
+def _results(options: argparse.Namespace, output: Path) -> tuple[str, ...]:
+    """Write results in another form, or the model that they hold."""
+    from mbd.results.load import load
+    from mbd.results.solution import Solution
+    from mbd.solvers.methods import method as integrator
+
+    found = load(options.file)
+    if not isinstance(found, Solution):
+        raise ValueError(
+            f"{options.file}: does not hold its model (it has laws in Python, say), without which "
+            "nothing else can be written; run the model again and save as you need it"
+        )
+    if output.suffix in _RESULTS:
+        found.save(output)
     else:
-        text = code.scene_text(system, run=how, title=title, folder=output.parent)
+        _write(found.model.system, {"method": integrator(found.method)}, "", output)
+    return ()
+
+
+def _write(system: System, how: dict[str, Any], title: str, output: Path) -> None:
+    from mbd.files import code, modelfile
+
+    write = modelfile.to_text if output.suffix == ".toml" else code.scene_text
+    text = write(system, run=how, title=title, folder=output.parent)
     output.parent.mkdir(parents=True, exist_ok=True)
     output.write_text(text, encoding="utf-8")
-    for note in scene.notes:
-        say(f"warning: {note}", DONE)
-    if options.json:
-        print(json.dumps({"written": [str(output)], "warnings": list(scene.notes)}))
-    else:
-        print(f"wrote {output}")
-    return DONE

@@ -39,9 +39,12 @@ def run(options: argparse.Namespace) -> int:
         figure.savefig(options.spy, dpi=150)
         written.append(options.spy)
     if options.json:
-        print(json.dumps({"model": facts(report), "written": written}, indent=2))
+        found = {"model": facts(report), "notes": list(scene.notes), "written": written}
+        print(json.dumps(found, indent=2))
         return DONE
     print(report)
+    for note in scene.notes:
+        print(f"note: {note}")
     for path in written:
         print(f"wrote {path}")
     return DONE

@@ -13,6 +13,8 @@ from mbd.cli.told import facts, summary, text
 
 HELP = "simulate a model, report and write results"
 
+_OUTPUTS = (".nc", ".npz", ".pvd", ".csv")
+
 
 def arguments(command: argparse.ArgumentParser) -> None:
     """Add the options."""
@@ -38,9 +40,7 @@ def run(options: argparse.Namespace) -> int:
                 f"{scene.path}: {key} is not known [s]; give --{key.replace('_', '-')} or put "
                 "it in RUN"
             )
-    for path, ending in ((options.output, ".npz"), (options.csv, ".csv")):
-        if path and Path(path).suffix != ending:
-            raise ValueError(f"the name of this output must end in {ending}, got {path!r}")
+    _check_outputs(options)
 
     from mbd.results import store
     from mbd.solvers.generalized_alpha import GeneralizedAlpha
@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
     written = []
     if options.output:
         notes = {"scene": scene.path.name, "parameters": parameters, "step": how["step"]}
-        written.append(store.save_npz(solution, options.output, **notes))
+        written.append(store.save(solution, options.output, **notes))
     if options.csv:
         written.append(store.save_csv(solution, options.csv))
     if options.json:
@@ -79,3 +79,15 @@ def run(options: argparse.Namespace) -> int:
     if solution.status == 0:
         return DONE
     return say(solution.message, FAILED if solution.status > 0 else INTERRUPTED)
+
+
+def _check_outputs(options: argparse.Namespace) -> None:
+    """Refuse before the run what could not be written after it."""
+    for path, endings in ((options.output, _OUTPUTS), (options.csv, (".csv",))):
+        if path and Path(path).suffix not in endings:
+            known = " or ".join(endings)
+            raise ValueError(f"the name of this output must end in {known}, got {path!r}")
+    if options.output and Path(options.output).suffix == ".nc":
+        from mbd.results.netcdf import libraries
+
+        libraries("run")

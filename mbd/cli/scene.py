@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from mbd.cli.codes import DONE, say
+
 if TYPE_CHECKING:
     from mbd.files.scenes import Scene
 
 __all__ = ["FILE", "parameters", "read", "reading", "running", "stepping"]
 
-FILE = "Python file with build(**parameters) -> mbd.System, or a model file (.toml)"
+FILE = "Python scene (.py), model file (.toml), robot (.urdf), or the name of a demo"
 
 
 def reading(command: argparse.ArgumentParser) -> None:
@@ -47,7 +49,9 @@ def stepping(command: argparse.ArgumentParser) -> None:
         default=None,
         help="move the initial state to the nearest consistent one",
     )
-    command.add_argument("-o", "--output", metavar="NPZ", help="write results, names and units")
+    command.add_argument(
+        "-o", "--output", metavar="FILE", help="write results: .nc, .npz, .pvd or .csv"
+    )
     command.add_argument("-q", "--quiet", action="store_true", help="print errors only")
 
 
@@ -63,4 +67,8 @@ def read(options: argparse.Namespace) -> tuple[Scene, dict[str, Any]]:
     from mbd.files import scenes
 
     given = parameters(options)
-    return scenes.load(options.file), given
+    scene = scenes.found(options.file)
+    for note in scene.notes:
+        if note.startswith("unknown"):
+            say(f"warning: {note}", DONE)
+    return scene, given

@@ -35,7 +35,8 @@ class Reference:
 class Made:
     """A table with the arguments of a class or function; ``type`` names it among several.
 
-    ``names`` may stand for themselves. Bodies of the same formulation share one object.
+    ``names`` stand for themselves, and the name of a class for a table without arguments. Bodies of
+    the same formulation share one object.
     """
 
     among: Callable[[], dict[str, Callable[..., Any]]]
@@ -47,6 +48,8 @@ class Made:
         if isinstance(value, str) and value in self.names:
             return value
         known = self.among()
+        if isinstance(value, str) and value in known:
+            value = {"type": value}  # without options
         choice = ", ".join(self.names)
         choice += (" or " if choice else "") + f"a table with type = {' or '.join(known)}"
         if not isinstance(value, dict):
@@ -65,7 +68,8 @@ class Made:
     def schema(self) -> dict[str, Any]:
         """Return a choice of tables."""
         tables = [table(x, n, optional=n == self.default) for n, x in self.among().items()]
-        return {"anyOf": [{"enum": list(self.names)}, *tables] if self.names else tables}
+        plain = [] if self.default else [{"enum": [*self.names, *self.among()]}]
+        return {"anyOf": [*plain, *tables]}
 
 
 class Turn:

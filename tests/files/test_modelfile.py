@@ -332,6 +332,14 @@ def test_expressions_and_units_do_what_a_scene_does():
     assert np.ptp(two["bob"].position[:, 2]) > 0.3
 
 
+def test_a_name_stands_for_no_options():
+    text = GOOD.replace('{type="GeneralizedAlpha", rho=0.7}', '"EnergyMomentum"')
+    text = text.replace('{type="EulerParameters", form="reduced"}', '"Scalable"')
+    found = from_text(text)
+    assert found.run["method"] == mbd.EnergyMomentum()
+    assert found.system["crank"].formulation is mbd.Scalable()
+
+
 def test_formulation_can_be_chosen():
     found = mbd.read(ROOT / "models" / "fourbar.toml", formulation="directors")
     assert {b.formulation.name for b in found.system.bodies.values()} == {"directors"}
