@@ -220,7 +220,7 @@ class Modes:
             tested = np.linalg.lstsq(body.Z, body.Y, rcond=None)[0] @ self.shapes[body.v]
             row[:] = np.einsum("in,in->n", tested.conj(), force[body.v]).real
         total, size = made.sum(0), np.abs(made).sum(0)
-        some = np.abs(total) > 1e-9 * size
+        some = (np.abs(total) > 1e-9 * size) & (self.eigenvalues != 0.0)
         return np.where(some, made / np.where(some, total, 1.0), 0.0).T
 
     def __len__(self) -> int:

@@ -155,6 +155,8 @@ def sparse(
     s = np.where(np.abs(s) < slow, 0.0, s)
     s = np.where(np.abs(s.imag) <= 1e-7 * np.abs(s), s.real, s)
     keep = np.flatnonzero(s.imag >= 0.0)
+    if shift is not None:
+        keep = keep[np.argsort(np.abs(s[keep] - shift))][:n]
     keep = keep[np.lexsort((s.imag[keep], np.round(np.abs(s[keep]), 9)))]
     s, X = s[keep], X[:n_v, keep]
     return _without_chains(s, X, motion.scale, n)

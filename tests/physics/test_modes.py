@@ -1,0 +1,339 @@
+"""Modes against published frequencies, in every formulation; energies, labels, shapes, refusals."""
+
+import numpy as np
+import pytest
+from scenes import chain, four_bar
+
+import mbd
+
+from .test_frequencies import POINTS, RODS, WHIRL
+from .tools import RIGID, published, scene
+
+ALL = [
+    *RIGID,
+    mbd.EulerParameters("reduced"),
+    mbd.EulerParameters("projected"),
+    mbd.Scalable(velocities="u"),
+]
+
+
+def name_of(formulation):
+    return formulation if isinstance(formulation, str | None) else formulation.name
+
+
+def hanging(n, formulation):
+    """Uniform rods of 1 m on hinges about y, hanging."""
+    system = mbd.System(gravity=(0, 0, -9.81))
+    last = system.ground
+    for i in range(n):
+        rod = mbd.RigidBody(
+            f"rod {i}", mass=1.0, inertia=(1 / 12, 1 / 12, 1e-2), position=(0, 0, -i - 0.5),
+            formulation=formulation,
+        )  # fmt: skip
+        system.add(rod)
+        system.add(mbd.Revolute(f"hinge {i}", last, rod, at=(0, 0, -i), axis=(0, 1, 0)))
+        last = rod
+    return system
+
+
+def points(n):
+    """Points on massless links of 1 m, hanging."""
+    system = mbd.System(gravity=(0, 0, -9.81))
+    last = system.ground
+    for i in range(n):
+        point = system.add(mbd.PointMass(f"mass {i}", mass=2.0, position=(0, 0, -i - 1.0)))
+        system.add(mbd.Distance(f"link {i}", last, point))
+        last = point
+    return system
+
+
+# --- numbers from elsewhere -----------------------------------------------------------------------
+@pytest.mark.parametrize("formulation", [None, *ALL], ids=name_of)
+@pytest.mark.parametrize("ends", ["fixed-free", "fixed-fixed", "free-free"])
+def test_chain_of_masses(ends, formulation):
+    system = scene("spring_mass").build(ends=ends, amplitude=0.0, formulation=formulation)
+    exact = np.array([w for w in published("E01")[ends.replace("-", "_")] if w > 1e-9])
+    found = mbd.modes(system)
+    free = found.eigenvalues == 0.0
+    assert free.sum() == len(found) - len(exact)
+    assert np.allclose(2 * np.pi * found.frequency[~free], exact, rtol=1e-12, atol=0)
+    assert np.all(found.damping == 0.0)
+
+
+def test_proportional_damping_of_the_chain_of_masses():
+    """c = beta k: s = -beta w^2 / 2 +- i w sqrt(1 - (beta w / 2)^2), also beyond critical."""
+    w = np.array(published("E01")["fixed_free"])
+    for beta in (0.01, 0.3):
+        system = scene("spring_mass").build(amplitude=0.0, damping=300 * beta)
+        found = mbd.modes(system).eigenvalues
+        root = np.sqrt(((beta * w / 2) ** 2 - 1).astype(complex))
+        exact = np.concatenate([w * (-beta * w / 2 + root), w * (-beta * w / 2 - root)])
+        exact = exact[exact.imag >= 0.0]
+        moving = found[found != 0.0]
+        assert len(moving) == len(exact)
+        for s in exact:
+            assert np.abs(moving - s).min() < 1e-9 * abs(s)
+
+
+@pytest.mark.parametrize("n", [1, *POINTS, 10])
+def test_hanging_points(n):
+    laguerre = np.polynomial.laguerre.lagroots([0] * n + [1])
+    exact = np.sqrt(9.81 * laguerre)
+    if n in POINTS:
+        assert np.allclose(exact, POINTS[n], rtol=1e-12)
+    found = mbd.modes(points(n))
+    assert np.allclose(2 * np.pi * found.frequency, np.repeat(exact, 2), rtol=1e-11, atol=0)
+
+
+@pytest.mark.parametrize("formulation", ALL, ids=name_of)
+@pytest.mark.parametrize("n", RODS)
+def test_hanging_rods(n, formulation):
+    found = mbd.modes(hanging(n, formulation))
+    assert np.allclose(2 * np.pi * found.frequency, RODS[n], rtol=1e-11, atol=0)
+    assert np.all(found.eigenvalues.real == 0.0)
+
+
+@pytest.mark.parametrize("formulation", ALL, ids=name_of)
+def test_hanging_bar_of_the_chains_swings(formulation):
+    """The bar of the reference chains: w^2 = m g L / 2 / (J + m L^2 / 4) = 14.678."""
+    system = mbd.System(gravity=(0, 0, -9.81))
+    J = 0.8416666666666667
+    bar = mbd.RigidBody(
+        "bar", mass=10.0, inertia=(J, J, 0.016666666666666666), position=(0, 0, -0.5),
+        formulation=formulation,
+    )  # fmt: skip
+    system.add(bar)
+    system.add(mbd.Spherical("pin", system.ground, bar, at=(0, 0, 0)))
+    found = mbd.modes(system)
+    square = 10 * 9.81 * 0.5 / (J + 10 * 0.25)
+    assert square == pytest.approx(14.678, abs=5e-4)
+    assert np.allclose(found.eigenvalues.imag**2, [0.0, square, square], rtol=1e-12, atol=1e-12)
+    assert found[0].label == "free rotation about z of 'bar'"
+    assert {m.label for m in found} >= {"swing of 'bar' about x", "swing of 'bar' about y"}
+
+
+# --- one model, many coordinates ------------------------------------------------------------------
+def mixed(formulations, *, damping=0.4):
+    """A deflected spatial chain with springs, a damper and a closed loop."""
+    kinds = iter(formulations)
+    system = mbd.System(gravity=(0.3, 0.2, -9.81))
+    bodies = []
+    for i, x in enumerate(((0.5, 0, 0), (1.2, 0.4, 0), (1.5, 1.1, 0.2))):
+        bodies.append(
+            system.add(
+                mbd.RigidBody(
+                    f"b{i}", mass=1.0 + i, inertia=(0.1, 0.15, 0.2), position=x,
+                    center_of_mass=(0.05, -0.1, 0.02 * i), formulation=next(kinds),
+                )
+            )
+        )  # fmt: skip
+    a, b, c = bodies
+    system.add(mbd.Revolute("hinge", system.ground, a, at=(0, 0, 0), axis=(0, 1, 0.2)))
+    system.add(mbd.Spherical("ball", a, b, at=(1, 0, 0)))
+    system.add(
+        mbd.Universal("cross", b, c, at=(1.4, 0.8, 0), axis=(1, 0, 0), second_axis=(0, 0, 1))
+    )
+    system.add(mbd.Distance("rod", system.ground, c, at=(1.5, 1.5, 1.5), to=(1.5, 1.4, 0.3)))
+    for i, body in enumerate(bodies):
+        system.add(
+            mbd.Spring(f"spring {i}", system.ground, body, at=(i, 1, 2), to=body.position + 0.1,
+                       stiffness=400.0, damping=damping)
+        )  # fmt: skip
+    return system
+
+
+def test_same_eigenvalues_in_every_formulation_about_a_deflected_state():
+    reference = mbd.modes(mbd.equilibrium(mixed(["so3"] * 3)))
+    assert len(reference) == 5
+    assert reference.stable
+    for kinds in (*([f] * 3 for f in ALL), ("directors", "se3", "euler_parameters")):
+        found = mbd.modes(mbd.equilibrium(mixed(kinds)))
+        error = np.abs(found.eigenvalues - reference.eigenvalues)
+        assert error.max() < 1e-10 * np.abs(reference.eigenvalues).max()
+        assert np.allclose(found.kinetic, reference.kinetic, rtol=0, atol=1e-8)
+        assert np.allclose(found.potential, reference.potential, rtol=0, atol=1e-7)
+        assert found.labels == reference.labels
+
+
+def test_redundant_rows_change_nothing():
+    """A parallelogram that hangs is one pendulum, with three rows too many."""
+    for formulation in RIGID:
+        system = four_bar((formulation,))
+        del system.forces["push"]
+        hung = mbd.equilibrium(system)
+        assert hung.model.redundant
+        # m g l sum over two cranks (arm 1/2) and the coupler (arm 1), about the hinges
+        inertia = 2 * (0.08 + 0.25) + 1.0
+        exact = np.sqrt(9.81 * (0.5 + 0.5 + 1.0) / inertia)
+        for found in (mbd.modes(hung), mbd.modes(hung, n=1, solver="sparse")):
+            assert 2 * np.pi * found.frequency == pytest.approx([exact], rel=1e-9)
+
+
+@pytest.mark.parametrize("formulation", ["so3", "directors", "euler_parameters"])
+def test_sparse_agrees_with_dense(formulation):
+    system = hanging(12, formulation)
+    a, b = mbd.modes(system, n=5), mbd.modes(system, n=5, solver="sparse")
+    assert np.allclose(a.eigenvalues, b.eigenvalues, rtol=1e-9, atol=0)
+    assert np.allclose(np.abs(a.shapes), np.abs(b.shapes), rtol=0, atol=1e-6)
+    every = mbd.modes(system).frequency
+    near = mbd.modes(system, n=2, solver="sparse", near=0.4 * every[6] + 0.6 * every[7])
+    assert near.frequency == pytest.approx(every[[6, 7]], rel=1e-8)
+
+
+def test_sparse_with_dampers_spin_and_free_motions():
+    system = mixed(["so3", "directors", "se3"])
+    pose = mbd.equilibrium(system)
+    a, b = mbd.modes(pose), mbd.modes(pose, n=5, solver="sparse")
+    assert np.allclose(a.eigenvalues, b.eigenvalues, rtol=1e-8, atol=0)
+    free = scene("spring_mass").build(ends="free-free", amplitude=0.0, n=4)
+    a, b = mbd.modes(free, n=12), mbd.modes(free, n=11, solver="sparse")
+    assert np.count_nonzero(b.eigenvalues == 0.0) == 9
+    assert np.allclose(a.eigenvalues[9:11], b.eigenvalues[9:], rtol=1e-9)
+    rotor = scene("rotor").build(amplitude=0.0)
+    a = mbd.modes(rotor).eigenvalues.imag
+    b = mbd.modes(rotor, n=3, solver="sparse").eigenvalues.imag
+    assert np.allclose(a[a > 1][:1], b[b > 1][:1], rtol=1e-9)
+
+
+# --- moving bases ---------------------------------------------------------------------------------
+@pytest.mark.parametrize("formulation", ALL, ids=name_of)
+def test_spinning_rotor(formulation):
+    for rpm, exact in WHIRL.items():
+        system = scene("rotor").build(formulation, rpm=rpm, amplitude=0.0)
+        s = mbd.modes(system).eigenvalues
+        found = s.imag[s.imag > 0]
+        # the axial motion and the turn about the axis are free
+        assert np.allclose(np.sort(found), np.sort(np.abs(exact)), rtol=1e-12, atol=0)
+        assert np.abs(s.real).max() < 1e-9
+
+
+@pytest.mark.parametrize("formulation", ALL, ids=name_of)
+def test_nutation_of_a_top_in_steady_precession(formulation):
+    """Small nutation about steady precession P: with C n = A cos(th) P + Q / P, Q = m g l,
+
+    A^2 w^2 = (C n)^2 - 4 A Q cos(th) + A^2 P^2 sin(th)^2 - ... from the effective potential,
+    A w^2 = d/dth of [ (A P cos - C n) P sin + ... ] at constant momenta.
+    """
+    top = scene("steady_top")
+    P = top.rate()
+    found = mbd.modes(top.build(formulation), rotating=(0, 0, P))
+    A, C, n, th, Q = top.A, top.C, top.SPIN, top.THETA, top.LOAD
+    # V(th) = (L - C n cos)^2 / (2 A sin^2) + Q cos, L = A sin^2 P + C n cos
+    s, c = np.sin(th), np.cos(th)
+    L = A * s * s * P + C * n * c
+    x, dx, ddx = L - C * n * c, C * n * s, C * n * c
+    second = (dx * dx + x * ddx) / (A * s * s) - 4 * x * dx * c / (A * s**3)
+    second += x * x * (1 + 2 * c * c) / (A * s**4) - Q * c
+    exact = np.sqrt(second / A)
+    assert found.eigenvalues.imag.max() == pytest.approx(exact, rel=1e-9)
+    assert found.stable
+
+
+def test_what_is_not_steady_is_refused():
+    with pytest.raises(ValueError, match="coefficients that change with time"):
+        mbd.modes(scene("rotor").build(amplitude=0.0, across=(2.0, 4.0)))
+    with pytest.raises(ValueError, match="neither an equilibrium nor a steady motion: 'bar 0'"):
+        mbd.modes(chain(1))
+    with pytest.raises(ValueError, match="neither an equilibrium nor a steady motion: 'top'"):
+        mbd.modes(scene("steady_top").build(), rotating=(0, 0, 1.0))
+
+
+# --- energies, labels, shapes, tables -------------------------------------------------------------
+def test_energy_parts_sum_to_one():
+    found = mbd.modes(mbd.equilibrium(mixed(["so3"] * 3)))
+    assert np.allclose(found.kinetic.sum(1), 1.0)
+    assert np.allclose(found.potential.sum(1), 1.0)
+    assert found[0].kinetic.keys() == {"b0", "b1", "b2"}
+    free = mbd.modes(scene("spring_mass").build(ends="free-free", amplitude=0.0))
+    assert np.all(free.potential[free.eigenvalues == 0.0] == 0.0)
+
+
+def test_two_masses_share_the_energy_as_their_masses_say():
+    """Two free masses on a spring: amplitudes as 1/m, so kinetic energies as 1/m too."""
+    system = mbd.System()
+    for name, mass, x in (("small", 1.0, 0.0), ("large", 3.0, 1.0)):
+        body = mbd.PointMass(name, mass=mass, position=(x, 0, 0))
+        system.add(body)
+    system.add(mbd.Spring("s", system["small"], system["large"], stiffness=12.0))
+    found = mbd.modes(system)
+    assert found[-1].frequency == pytest.approx(np.sqrt(12 / 0.75) / (2 * np.pi), rel=1e-13)
+    assert found[-1].kinetic == pytest.approx({"small": 0.75, "large": 0.25})
+    assert "translation of 'small' along x and translation of 'large' along x" in found[-1].label
+    assert "against each other" in found[-1].label
+    assert sum("rigid translation along" in label for label in found.labels[:5]) >= 1
+
+
+@pytest.mark.parametrize("formulation", RIGID)
+def test_shapes_as_states_satisfy_the_rows(formulation):
+    found = mbd.modes(hanging(3, formulation))
+    history = found[1].history(amplitude=0.3, instants=9)
+    assert history.gap.max() < 1e-9
+    assert history.t[-1] == pytest.approx(1 / found[1].frequency)
+    x = history["rod 2"].position
+    assert np.allclose(x[0], x[-1], atol=1e-9)
+    assert np.allclose(x[0, 0], -x[4, 0], atol=1e-9)
+    assert np.abs(x[:, 0]).max() > 0.02
+    small = found[1].state(1e-5)
+    slope = (small.q - found.state.q) / 1e-5
+    assert np.abs(slope).max() == pytest.approx(3.0, rel=0.9)  # the model is three metres long
+
+
+def test_table_and_arrays():
+    found = mbd.modes(hanging(2, "so3"))
+    text = str(found)
+    assert "Hz" in text.splitlines()[1]
+    assert "0.42655" in text
+    pytest.importorskip("xarray")
+    data = found.to_xarray()
+    assert data.frequency.attrs["units"] == "Hz"
+    assert float(data.kinetic.sel(mode=0).sum()) == pytest.approx(1.0)
+
+
+def test_pictures(tmp_path):
+    pytest.importorskip("matplotlib").use("Agg")
+    found = mbd.modes(hanging(2, "so3"))
+    found.plot(tmp_path / "modes.png")
+    found[0].animate(tmp_path / "mode.html")
+    assert (tmp_path / "modes.png").stat().st_size > 5000
+    assert (tmp_path / "mode.html").stat().st_size > 5000
+
+
+def test_unstable_modes_grow():
+    system = hanging(1, "so3")
+    up = mbd.equilibrium(system, seek="nearest", state=_turned(system))
+    assert not up.stable
+    found = mbd.modes(up)
+    assert not found.stable
+    assert found[0].label.startswith(("growing", "decaying"))
+    assert np.sort(found.damping).tolist() == [-1.0, 1.0]
+    assert found.eigenvalues.real.max() == pytest.approx(RODS[1][0], rel=1e-10)
+
+
+def _turned(system):
+    """The rod nearly upside down."""
+    model = system.build()
+    body = model.system.bodies["rod 0"]
+    turn = np.pi - 0.1
+    R = np.array([[np.cos(turn), 0, np.sin(turn)], [0, 1, 0], [-np.sin(turn), 0, np.cos(turn)]])
+    zero = np.zeros(3)
+    q, _ = body.formulation.initial(R @ body.position, R, zero, zero)
+    return model.state.replace(q=q)
+
+
+def test_arguments_are_checked():
+    system = hanging(2, "so3")
+    for bad, match in (
+        ({"n": 0}, "n must be a whole number"),
+        ({"solver": "lanczos"}, "solver must be"),
+        ({"solver": "sparse"}, "say how many"),
+        ({"near": 1.0, "solver": "dense"}, "near= needs"),
+        ({"rotating": (1, 2)}, "rotating must be 3 numbers"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            mbd.modes(system, **bad)
+    with pytest.raises(TypeError, match="expected a System"):
+        mbd.modes("pendulum")
+    with pytest.raises(TypeError, match="leave out state="):
+        mbd.modes(mbd.equilibrium(system), state=system.build().state)
+    with pytest.raises(IndexError, match="there are 2 modes"):
+        mbd.modes(system)[2]
