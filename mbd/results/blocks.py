@@ -1,7 +1,7 @@
 """Floor 5. A long solution in pieces, evaluated one after the other in constant memory.
 
-Two quantities look back: quaternions, whose sign does not jump, and angles of rotational springs,
-which count their turns. What they need of the last instant goes from piece to piece.
+Two quantities look back: quaternions, whose sign does not jump, and angles of joints and rotational
+springs, which count their turns. What they need of the last instant goes from piece to piece.
 """
 
 from __future__ import annotations
@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbd.results.energy import angles
+from mbd.results.freedoms import last_of_freedoms
 
 if TYPE_CHECKING:
     from mbd.results.solution import Solution
 
 __all__ = ["Before", "after", "blocks", "part"]
 
-# by name of the body its quaternion (4,), by name of the spring its angles [rad]
+# by name of the body its quaternion (4,), of the spring its angle [rad], of the joint's angle the
+# time [s], the angle [rad] and its rate [rad/s]
 Before = dict[str, np.ndarray]
 
 
@@ -30,7 +32,7 @@ def after(solution: Solution) -> Before:
             found[name] = solution.body(name).quaternion[-1]
     for name, values in angles(solution).items():
         found[name] = values[-1]
-    return found
+    return found | last_of_freedoms(solution)
 
 
 def part(solution: Solution, instants: slice, before: Before | None = None) -> Solution:

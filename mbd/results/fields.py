@@ -1,8 +1,8 @@
 """Floor 5. What results have labels: one table for data sets in memory, in files, and streamed.
 
-Dimensions: ``time``, ``body``, ``joint``, ``row`` (of constraints), ``component`` (x, y, z),
-``quaternion_component`` (w, x, y, z), ``coordinate`` (stored coordinates q), ``speed``
-(velocities v).
+Dimensions: ``time``, ``body``, ``joint``, ``freedom`` (of joints), ``row`` (of constraints),
+``component`` (x, y, z), ``quaternion_component`` (w, x, y, z), ``coordinate`` (stored coordinates
+q), ``speed`` (velocities v).
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from mbd.results.freedoms import freedom, freedoms
 
 if TYPE_CHECKING:
     from mbd.model.model import Model
@@ -32,6 +34,10 @@ _BODY = (
 _TURN = (
     ("angular_velocity", "rad/s", "angular velocity; NaN for a point mass"),
     ("angular_acceleration", "rad/s^2", "angular acceleration; NaN for a point mass"),
+)
+_FREEDOM = (
+    ("joint_coordinate", "what a joint leaves free, in its freedom_unit; angles count turns"),
+    ("joint_rate", "rate of a joint coordinate, in its freedom_unit per second"),
 )
 _JOINT = (
     ("force", "N", "reaction on the second body, at the joint"),
@@ -90,6 +96,12 @@ def _of_joints(what: str, s: Solution) -> np.ndarray:
     return found
 
 
+def _of_freedoms(order: int, s: Solution) -> np.ndarray:
+    """Return the free coordinates of joints, or their rates, (n, freedoms)."""
+    found = [freedom(s, name, free)[order] for name, free in freedoms(s.model).items()]
+    return np.stack(found, axis=1)
+
+
 def _memory(s: Solution) -> np.ndarray:
     return np.zeros(0) if s.state.memory is None else s.state.memory
 
@@ -121,6 +133,10 @@ def fields(model: Model) -> list[Field]:
             found.append(
                 Field(name, ("time", "joint", "component"), unit, meaning, take, _INERTIAL)
             )
+    if freedoms(model):
+        for i, (name, meaning) in enumerate(_FREEDOM):
+            take = partial(_of_freedoms, i)
+            found.append(Field(name, ("time", "freedom"), "", meaning, take))
     if model.n_lam:
         meaning = "multiplier of each row; its unit is that of its force per unit of the row"
         found.append(Field("multipliers", ("time", "row"), "", meaning, lambda s: s.lam[:]))
@@ -165,6 +181,7 @@ def sizes(model: Model) -> dict[str, int]:
         "quaternion_component": 4,
         "body": len(system.bodies),
         "joint": len(system.joints),
+        "freedom": len(freedoms(model)),
         "row": model.n_lam,
         "coordinate": model.n_q,
         "speed": model.n_v,
@@ -193,6 +210,10 @@ def coordinates(model: Model) -> dict[str, tuple[tuple[str, ...], Any]]:
         found["first"] = (("joint",), [joint.A.name for joint in joints])
         found["second"] = (("joint",), [joint.B.name for joint in joints])
         found["kind"] = (("joint",), [type(joint).__name__ for joint in joints])
+    free = freedoms(model)
+    if free:
+        found["freedom"] = (("freedom",), list(free))
+        found["freedom_unit"] = (("freedom",), [x.unit for x in free.values()])
     if model.n_lam:
         owner = [""] * model.n_lam
         for name, rows in numbering.owners.items():

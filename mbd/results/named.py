@@ -56,7 +56,7 @@ _BODY = _POINT | {
     "scale": ("-", ()),
 }
 _JOINT = {"force": ("N", _XYZ), "moment": ("N m", _XYZ)}
-_TOTAL = {
+_TOTAL: dict[str, dict[str, tuple[str, Any]]] = {
     "energy": {"kinetic": ("J", ()), "potential": ("J", ()), "total": ("J", ())},
     "momentum": {"linear": ("N s", _XYZ), "angular": ("N m s", _XYZ)},
 }
@@ -80,10 +80,18 @@ def _known(solution: Solution | Stored, name: str, kind: str) -> dict[str, tuple
     if kind in ("body", "point"):
         return dict(_BODY if kind == "body" else _POINT)
     found: dict[str, tuple[str, Any]] = dict(_JOINT) if kind == "joint" else {}
-    if kind == "joint" and not isinstance(solution, Stored):
-        for x, free in solution.model.system.joints[name].coordinates.items():
-            found |= {x: (free.unit, ()), f"{x}_rate": (f"{free.unit}/s", ())}
+    for x, unit in _free(solution, name).items() if kind == "joint" else ():
+        found |= {x: (unit, ()), f"{x}_rate": (f"{unit}/s", ())}
     return found | {"multipliers": ("as the row", None)}
+
+
+def _free(solution: Solution | Stored, joint: str) -> dict[str, str]:
+    """Return the units of the coordinates that a joint leaves free."""
+    if isinstance(solution, Stored):
+        split = ((*x.rpartition("."), unit) for x, unit in solution.source.freedoms.items())
+        return {word: unit for owner, _, word, unit in split if owner == joint}
+    free = solution.model.system.joints[joint].coordinates
+    return {name: x.unit for name, x in free.items()}
 
 
 def curves(solution: Solution | Stored, name: str) -> list[Curve]:
@@ -104,12 +112,13 @@ def curves(solution: Solution | Stored, name: str) -> list[Curve]:
         what = f"{tail}.{what}" if what else tail
     if part in parts:
         known = _known(solution, part, parts[part])
-        of = solution[part]
+        of: Any = solution[part]
         chosen = _MAIN.get(parts[part]) or tuple(x for x in known if not x.endswith("_rate"))
         if len(chosen) > 1:
             chosen = tuple(x for x in chosen if x != "multipliers")
     elif part in _TOTAL:
-        known, of, chosen = dict(_TOTAL[part]), getattr(solution, part), tuple(_TOTAL[part])
+        known = dict(_TOTAL[part])
+        of, chosen = getattr(solution, part), tuple(known)
     else:
         raise _unknown(name, part, [*parts, *_TOTAL, "gap", "drift"])
     quantity, _, component = what.partition(".")

@@ -82,11 +82,14 @@ class Source(Mapping[str, Any]):
         version, method, status, message, stats, notes; model, its text, empty if there is none.
     owners : dict
         Kind of each named part: "body", "point", "joint" or "rows".
+    freedoms : dict
+        Unit of each free coordinate of a joint, "hinge.angle".
     """
 
     path: Path
     about: dict[str, Any]
     owners: dict[str, str]
+    freedoms: dict[str, str]
     last_alg: np.ndarray | None = None
     last_memory: np.ndarray | None = None
 
@@ -133,6 +136,8 @@ class FileSource(Source):
             **dict.fromkeys(self._labels("joint"), "joint"),
         }
         self.owners |= {name: "rows" for name in rows if name not in self.owners}
+        units = self._labels("freedom_unit")
+        self.freedoms = dict(zip(self._labels("freedom"), units, strict=True))
         self._where = self._table(names, rows)
         alg = self.h5["last_alg"][:]
         if np.all(np.isfinite(alg)):
@@ -168,6 +173,8 @@ class FileSource(Source):
                     found[f"{name}.{what}"] = (what, (i,))
         for i, name in enumerate(self._labels("joint")):
             found |= {f"{name}.{what}": (what, (i,)) for what in ("force", "moment")}
+        for i, name in enumerate(self.freedoms):
+            found |= {name: ("joint_coordinate", (i,)), f"{name}_rate": ("joint_rate", (i,))}
         for name in dict.fromkeys(rows):
             mine = [i for i, owner in enumerate(rows) if owner == name]
             found[f"{name}.multipliers"] = ("multipliers", (slice(mine[0], mine[-1] + 1),))
@@ -204,6 +211,9 @@ class ArchiveSource(Source):
         self.about["notes"] = {k: x for k, x in said.items() if k not in ("units", "components")}
         for name in ("last_alg", "last_memory"):
             setattr(self, name, self._arrays.pop(name, None))
+        self.freedoms = {
+            name: unit for name, unit in said["units"].items() if f"{name}_rate" in said["units"]
+        }
         self.owners = {}
         for name in self._arrays:
             owner, _, what = name.rpartition(".")

@@ -99,7 +99,10 @@ class StoredBody:
 
 
 class StoredJoint:
-    """A joint over time: force and moment on the second body, at the joint, inertial axes."""
+    """A joint over time: force and moment on the second body, at the joint, inertial axes.
+
+    Its free coordinates and their rates are attributes: ``angle``, ``angle_rate``.
+    """
 
     def __init__(self, name: str, source: Source) -> None:
         self.name, self._source = name, source
@@ -118,6 +121,16 @@ class StoredJoint:
     def moment(self) -> np.ndarray:
         """Moment on the second body about the joint [N m]."""
         return self._source[f"{self.name}.moment"]
+
+    def __getattr__(self, name: str) -> np.ndarray:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        full = f"{self.name}.{name}"
+        if full not in self._source:
+            there = [x.rpartition(".") for x in self._source]
+            known = ", ".join(x for owner, _, x in there if owner == self.name)
+            raise AttributeError(f"joint {self.name!r} has no {name!r}; there are {known}")
+        return self._source[full]
 
     def reaction(self) -> Reaction:
         """Return force and moment on the second body, about the joint."""

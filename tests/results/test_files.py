@@ -32,6 +32,9 @@ def same(found, solution):
     for name in solution.model.system.joints:
         for what in ("force", "moment", "multipliers"):
             assert np.array_equal(getattr(found[name], what), getattr(solution[name], what))
+        for what in solution.model.system.joints[name].coordinates:
+            for x in (what, f"{what}_rate"):
+                assert np.array_equal(getattr(found[name], x), getattr(solution[name], x))
     assert np.array_equal(found["row"].multipliers, solution["row"].multipliers)
     for what in ("t", "q", "v", "a", "lam", "gap"):
         assert np.array_equal(getattr(found, what), getattr(solution, what)), what
@@ -94,6 +97,8 @@ def test_points_of_a_stored_body(solution, tmp_path):
         found["balloon"].at((1, 0, 0))
     with pytest.raises(AttributeError, match="'bob' has no quaternion"):
         found["bob"].quaternion  # noqa: B018
+    with pytest.raises(AttributeError, match="joint 'pin' has no 'angle'; there are force, moment"):
+        found["pin"].angle  # noqa: B018
     with pytest.raises(KeyError, match="did you mean 'flier'"):
         found["fleir"]
 

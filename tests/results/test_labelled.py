@@ -98,9 +98,17 @@ def test_pieces_go_on_where_the_last_one_ended():
         lambda s: s["wheel"].quaternion,
         lambda s: s.energy.potential,
         lambda s: s["hinge"].moment,
+        lambda s: s["wheel"].position,
         lambda s: s.gap,
     ):
         assert np.array_equal(np.concatenate([get(s) for s in pieces]), get(solution))
+    data = solution.to_xarray()
+    angle = np.concatenate([s.to_xarray().joint_coordinate[:, 0] for s in pieces])
+    assert np.allclose(angle, solution["hinge"].angle, rtol=0, atol=1e-12)
+    assert np.array_equal(data.joint_coordinate.sel(freedom="hinge.angle"), solution["hinge"].angle)
+    assert np.array_equal(data.joint_rate[:, 0], solution["hinge"].angle_rate)
+    assert data.freedom_unit.values.tolist() == ["rad"]
+    assert np.ptp(angle) > 4 * np.pi
     jumps = np.abs(np.diff(solution["wheel"].quaternion, axis=0)).max()
     assert jumps < 0.1
 
