@@ -8,7 +8,7 @@ import pytest
 from animation.models import pendulum, run
 
 import mbd
-from mbd.parts import joints
+from mbd.parts.joint import Joint
 from mbd.results.animation.drawing import End, Link
 from mbd.results.animation.glyphs import draw_joint
 from mbd.results.animation.instants import chosen, nice, pace
@@ -110,12 +110,13 @@ def test_surfaces_are_closed_and_look_outwards(shape, volume):
 
 # --- joints and springs --------------------------------------------------------------------------
 def every_joint():
-    found, more = [], [joints.Joint]
+    found, more = [], [Joint]
     while more:
         kind = more.pop()
         found += kind.__subclasses__()
         more += kind.__subclasses__()
-    return [k for k in found if k.__module__.startswith("mbd.")]
+    ours = [k for k in found if k.__module__.startswith("mbd.") and k.__name__[0] != "_"]
+    return sorted(ours, key=lambda k: k.__name__)
 
 
 @pytest.mark.parametrize("kind", every_joint(), ids=lambda k: k.__name__)
@@ -129,7 +130,15 @@ def test_every_joint_has_a_symbol_at_its_place(kind):
         frames = [first, second]
     else:
         frames = [b.frame(x) for b, x in ((first, (0.5, 0.2, 0)), (second, (-0.5, 0.2, 0)))]
-    joint = system.add(kind("joint", *frames))
+    numbers = {
+        "Screw": {"pitch": 0.1},
+        "RollingDisc": {"radius": 0.1},
+        "RollingBall": {"radius": 0.1},
+    }
+    if "radius" in numbers.get(kind.__name__, ()):  # the plane is below
+        frames[0] = first.frame((0.5, 0.2, -0.1))
+        frames[1] = second.frame((-0.5, 0.2, 0), [(0, 0, 1), (1, 0, 0), (0, 1, 0)])
+    joint = system.add(kind("joint", *frames, **numbers.get(kind.__name__, {})))
     drawing = simulated(system, t_end=0.02).animate().drawing
     drawn = [s for s in drawing.solids if s.layer == "joints"]
     links = [x for x in drawing.links if x.layer == "joints"]
@@ -150,6 +159,19 @@ def test_rail_of_a_slider_is_as_long_as_its_travel():
     rail = next(s for s in drawing.solids if s.frame == "ground")
     assert 3.0 < rail.shape.size[2] < 4.5
     assert rail.shape.at[0] == pytest.approx(1.5)
+
+
+def test_ropes_visit_their_points():
+    system = mbd.System()
+    masses = [
+        system.add(mbd.PointMass(f"mass {i}", mass=1.0, position=(i, 0, -1))) for i in range(2)
+    ]
+    pulley = system.ground.frame((0.5, 0, 0))
+    system.add(mbd.Rope("rope", [masses[0], pulley, masses[1]]))
+    drawing = simulated(system).animate().drawing
+    assert [[e.frame for e in x.ends] for x in drawing.links] == [
+        ["mass 0", "ground"], ["ground", "mass 1"]
+    ]  # fmt: skip
 
 
 def test_springs():

@@ -15,9 +15,10 @@ from mbd.results.animation.instants import nice
 if TYPE_CHECKING:
     from mbd.results.solution import Solution
 
-__all__ = ["loads", "reactions", "scales"]
+__all__ = ["loads", "reactions", "scales", "seen"]
 
 FORCE, MOMENT, REACTION, REACTION_MOMENT = "#c62828", "#7b1fa2", "#1565c0", "#00838f"
+_ROUND_OFF = 1e-9
 _NUMBERS = ctypes.POINTER(ctypes.c_double)
 _LAW = ctypes.CFUNCTYPE(None, _NUMBERS, _NUMBERS)
 
@@ -69,10 +70,20 @@ def reactions(solution: Solution, k: np.ndarray) -> list[Arrow]:
             ("N", history.force[k], REACTION),
             ("N m", history.moment[k], REACTION_MOMENT),
         ):
-            if np.abs(values).max(initial=0.0) > 0:
-                label = f"{name} on {joint.B.name}"
-                found.append(Arrow(end, np.nan_to_num(values), unit, color, "reactions", label))
+            label = f"{name} on {joint.B.name}"
+            found.append(Arrow(end, np.nan_to_num(values), unit, color, "reactions", label))
     return found
+
+
+def _size(arrow: Arrow) -> np.ndarray:
+    return np.linalg.norm(arrow.vectors, axis=1)
+
+
+def seen(arrows: list[Arrow], length: float) -> list[Arrow]:
+    """Return the arrows that are more than round-off, beside forces at levers of a length [m]."""
+    arms = {"N": 1.0, "N m": length}
+    largest = max((float(_size(a).max()) / arms[a.unit] for a in arrows), default=0.0)
+    return [a for a in arrows if _size(a).max() > _ROUND_OFF * largest * arms[a.unit]]
 
 
 def scales(arrows: list[Arrow], reach: float) -> dict[str, tuple[float, float]]:
@@ -82,11 +93,7 @@ def scales(arrows: list[Arrow], reach: float) -> dict[str, tuple[float, float]]:
     """
     found = {}
     for unit in ("N", "N m"):
-        sizes = [
-            float(np.quantile(np.linalg.norm(a.vectors, axis=1), 0.98))
-            for a in arrows
-            if a.unit == unit
-        ]
+        sizes = [float(np.quantile(_size(a), 0.98)) for a in arrows if a.unit == unit]
         largest = max(sizes, default=0.0)
         if largest > 0:
             value = nice(largest / 2)

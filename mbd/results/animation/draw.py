@@ -86,6 +86,7 @@ def draw(solution: Solution, options: Options, also: float | None = None) -> Dra
     if options.arrows:
         vectors = loads_and_reactions.loads(solution, k)
         vectors += loads_and_reactions.reactions(solution, k)
+        vectors = loads_and_reactions.seen(vectors, sizes.typical)
     return Drawing(
         title=options.title or "mbd",
         t=solution.t[k],

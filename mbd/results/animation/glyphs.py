@@ -7,12 +7,14 @@ class as a ball, a force of any other class not at all.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from mbd.parts import forces, joints
+from mbd.parts import forces, joints, rolling, transmissions
 from mbd.parts.bodies import Frame
+from mbd.parts.joint import Joint
 from mbd.parts.shapes import Box, Cylinder, Shape, Sphere
 from mbd.results.animation.drawing import End, Link, Solid, Track, Wire, over_time
 
@@ -104,6 +106,28 @@ def _distance(joint: Any, g: float, _tracks: dict[str, Track], label: str) -> It
     yield Link((_end(joint.A), _end(joint.B)), "rod", 0.4 * g, STEEL, "joints", label)
 
 
+def _disc(joint: Any, g: float, tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
+    # a little smaller than the wheel: a shape of the body itself lies over it
+    yield _steel(joint.A, _plate(joint, g, tracks), label, "#c9ced6")
+    B, r = joint.B, 0.97 * joint.radius
+    yield _steel(B, Cylinder(r, 0.08 * r, B.position, B.axes[:, 2]), label)
+
+
+def _rolling(joint: Any, g: float, tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
+    yield _steel(joint.A, _plate(joint, g, tracks), label, "#c9ced6")
+    yield _steel(joint.B, Sphere(0.97 * joint.radius, joint.B.position), label)
+
+
+def _blade(joint: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
+    B = joint.B
+    yield _steel(B, Box((4 * g, 0.3 * g, 1.2 * g), B.position, B.axes), label, DARK)
+
+
+def _rope(rope: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
+    for first, second in pairwise(rope.frames):
+        yield Link((_end(first), _end(second)), "rod", 0.2 * g, STEEL, "joints", label)
+
+
 def _coil(spring: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
     yield Link((_end(spring.A), _end(spring.B)), "coil", 1.1 * g, SPRING, "springs", label)
 
@@ -122,21 +146,26 @@ def _block(bushing: Any, g: float, _tracks: dict[str, Track], label: str) -> Ite
 
 
 _JOINTS: dict[type, Rule] = {
-    joints.Joint: _ball,
+    Joint: _ball,
     joints.Revolute: _revolute,
     joints.Universal: _universal,
     joints.Fixed: _fixed,
     joints.Prismatic: _prismatic,
     joints.Cylindrical: _cylindrical,
+    joints.Screw: _cylindrical,
     joints.Planar: _in_plane,
     joints.PointOnLine: _on_line,
     joints.PointInPlane: _in_plane,
     joints.Distance: _distance,
+    rolling.RollingDisc: _disc,
+    rolling.RollingBall: _rolling,
+    rolling.KnifeEdge: _blade,
 }
 _SPRINGS: dict[type, Rule] = {
     forces.Spring: _coil,
     forces.RotationalSpring: _spiral,
     forces.Bushing: _block,
+    transmissions.Rope: _rope,
 }
 
 
@@ -148,7 +177,7 @@ def _label(part: Any) -> str:
     return f"{part.name} ({type(part).__name__})"
 
 
-def draw_joint(joint: joints.Joint, g: float, tracks: dict[str, Track]) -> list[Drawn]:
+def draw_joint(joint: Joint, g: float, tracks: dict[str, Track]) -> list[Drawn]:
     """Return the symbol of a joint, of size g [m]."""
     rule = _rule(_JOINTS, joint) or _ball
     return list(rule(joint, g, tracks, _label(joint)))

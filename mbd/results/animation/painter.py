@@ -22,6 +22,7 @@ __all__ = ["film", "picture"]
 _LIGHT = np.array([-0.42, 0.64, 0.64])  # in the axes of the eye: over the left shoulder
 _GREY = "#454c55"
 _DPI = 100
+_FRONT = 1e-3  # arrows are painted over everything: forces often run inside the bars
 
 
 class Faces:
@@ -33,8 +34,16 @@ class Faces:
         self._depth: list[np.ndarray] = []
         self._color: list[np.ndarray] = []
 
-    def solid(self, vertices: np.ndarray, faces: np.ndarray, color: str, closed: bool) -> None:
-        """Add the faces of a surface that are seen, shaded."""
+    def solid(
+        self,
+        vertices: np.ndarray,
+        faces: np.ndarray,
+        color: str,
+        closed: bool,
+        *,
+        nearer: float = 1.0,
+    ) -> None:
+        """Add the faces of a surface that are seen, shaded; `nearer` scales their distance."""
         corners = vertices[faces]
         normal = np.cross(corners[:, 2] - corners[:, 0], corners[:, 3] - corners[:, 1])
         thin = np.linalg.norm(normal, axis=1) == 0  # the last corner of a triangle counts twice
@@ -46,9 +55,19 @@ class Faces:
         seen = facing > 0 if closed else np.ones(len(faces), bool)
         normal = normal[seen] * np.where(facing[seen] < 0, -1.0, 1.0)[:, None]
         lit = np.clip(normal @ (_LIGHT @ self.camera.axes), 0, 1)
-        self._add(corners[seen], _rgb(color) * (0.55 + 0.5 * lit)[:, None])
+        pixels, _ = self.camera.project(corners[seen], self.i)
+        _, depth = self.camera.project(corners[seen].mean(1), self.i)
+        self._put(pixels, nearer * depth, _rgb(color) * (0.55 + 0.5 * lit)[:, None])
 
-    def line(self, points: np.ndarray, width: float, color: str, alpha: float = 1.0) -> None:
+    def line(
+        self,
+        points: np.ndarray,
+        width: float,
+        color: str,
+        *,
+        alpha: float = 1.0,
+        nearer: float = 1.0,
+    ) -> None:
         """Add a line through points (k, 3), `width` pixels wide."""
         pixels, depth = self.camera.project(points, self.i)
         along = np.diff(pixels, axis=0)
@@ -57,13 +76,8 @@ class Faces:
         a, b = pixels[:-1], pixels[1:]
         faces = np.stack([a - across, b - across, b + across, a + across], 1)
         shade = alpha * _rgb(color) + (1 - alpha)
-        depth *= 1 + 1e-3 * (1 - alpha)  # what is faint lies behind
+        depth *= nearer + 1e-3 * (1 - alpha)  # what is faint lies behind
         self._put(faces, 0.5 * (depth[:-1] + depth[1:]), np.tile(shade, (len(faces), 1)))
-
-    def _add(self, corners: np.ndarray, color: np.ndarray) -> None:
-        pixels, _ = self.camera.project(corners, self.i)
-        _, depth = self.camera.project(corners.mean(1), self.i)
-        self._put(pixels, depth, color)
 
     def _put(self, faces: np.ndarray, depth: np.ndarray, color: np.ndarray) -> None:
         self._faces.append(faces)
@@ -145,9 +159,11 @@ def _arrow(faces: Faces, d: Drawing, arrow: Arrow, i: int) -> None:
         base = tip - 6 * width * small * e
         j = np.arange(12)
         cone = np.column_stack([j, (j + 1) % 12, np.full(12, 12), np.full(12, 12)])
-        faces.solid(np.vstack([base + small * ring, tip]), cone, arrow.color, closed=False)
+        cone_points = np.vstack([base + small * ring, tip])
+        faces.solid(cone_points, cone, arrow.color, closed=False, nearer=_FRONT)
     shaft = tail + np.linspace(0, 1, 9)[:, None] * (tip - 4 * width * small * e - tail)
-    faces.line(shaft, max(1.2, 1.4 * faces.camera.pixels(width * small)), arrow.color)
+    thick = max(1.2, 1.4 * faces.camera.pixels(width * small))
+    faces.line(shaft, thick, arrow.color, nearer=_FRONT)
 
 
 def _grid(d: Drawing, camera: Camera, i: int) -> tuple[np.ndarray, float]:

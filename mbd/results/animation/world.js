@@ -86,7 +86,7 @@ function buildWorld(data, bytes) {
 
   const size = new THREE.Vector3().fromArray(data.high).distanceTo(new THREE.Vector3().fromArray(data.low));
   for (const a of data.arrows) {
-    const arrow = arrowOf(material(a.color), 0.006 * size, a.unit === "N m" ? 2 : 1);
+    const arrow = arrowOf(a.color, 0.006 * size, a.unit === "N m" ? 2 : 1);
     arrow.traverse((part) => { part.userData.label = a.label; });
     root.add(arrow);
     layer(a.layer).push(arrow);
@@ -188,9 +188,11 @@ function stretch(mesh, link, place) {
   };
 }
 
-// An arrow along z: a shaft and one head, or two for a moment.
-function arrowOf(material, width, heads) {
+// An arrow along z: a shaft and one head, or two for a moment. It is drawn over everything else, for
+// forces often run inside the bars that carry them.
+function arrowOf(color, width, heads) {
   const arrow = new THREE.Group();
+  const material = new THREE.MeshStandardMaterial({ color, roughness: 0.65, depthTest: false, transparent: true });
   arrow.add(new THREE.Mesh(rod(), material));
   for (let i = 0; i < heads; i++) {
     const cone = new THREE.ConeGeometry(2.6 * width, 6 * width, 16).rotateX(Math.PI / 2).translate(0, 0, -3 * width);
