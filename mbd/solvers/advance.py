@@ -87,12 +87,14 @@ def measure_speed(I: Any, F: Any) -> None:
         for i in range(I[j + FR_U], I[j + FR_U] + I[j + FR_NV]):
             kind = m.SIZE + I[I[KIND] + i]
             F[kind] = max(F[kind], abs(F[I[V] + i]))
-    speed = F[m.SIZE + m.TRANSLATION] / F[m.LENGTH]
-    speed = max(speed, F[m.SIZE + m.ROTATION], F[m.SIZE + m.DIRECTOR])
     if I[m.LEVEL] == m.POSITION:
         F[m.ROUND] = 1.0
-    else:
-        F[m.ROUND] = min(1.0, 4.0 * speed * F[H] + 1e-12)
+        return
+    moved = 0.0  # in a step, relative to the extent of the model
+    for kind in range(m.FORCE):
+        length = F[m.LENGTH] if kind == m.TRANSLATION else 1.0
+        moved = max(moved, F[H] * (F[m.SIZE + kind] + F[H] * F[SCALE + kind]) / length)
+    F[m.ROUND] = min(1.0, 4.0 * moved + 1e-12)
 
 
 @jit
@@ -104,8 +106,6 @@ def predict(I: Any, F: Any) -> None:
         F[I[QN] + i] = F[I[Q] + i]
     for k in range(N_KINDS):
         F[SCALE + k] = 0.0
-    if I[m.LEVEL] != m.POSITION:
-        measure_speed(I, F)
     history = I[HISTORY]
     a, al, an, ap, d, v, vn = I[A], I[AL], I[AN], I[AP], I[D], I[V], I[VN]
     c0, c1, c2 = (1 - af) / (1 - am), af / (1 - am), -am / (1 - am)
@@ -128,6 +128,8 @@ def predict(I: Any, F: Any) -> None:
             F[vn + i] = F[v + i]
             F[d + i] = h * F[v + i] + h * h * ((0.5 - beta) * old + beta * new)
             F[v + i] += h * ((1 - gamma) * old + gamma * new)
+    if I[m.LEVEL] != m.POSITION:
+        measure_speed(I, F)
 
 
 @jit

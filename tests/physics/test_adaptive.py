@@ -1,0 +1,164 @@
+"""Steps that are chosen: the tolerance is met over a run, states at requested times, refusals."""
+
+import numpy as np
+import pytest
+from scenes import chain
+
+import mbd
+
+from .tools import RIGID, published, scene
+
+TOP = published("heavy top")["1.0"]
+
+
+@pytest.mark.parametrize("rtol", [1e-3, 1e-5])
+def test_the_heavy_top_meets_its_tolerance(rtol):
+    solution = mbd.simulate(scene("heavy_top").build(), 1.0, rtol=rtol)
+    assert np.abs(solution["top"].position[-1] - TOP["x"]).max() < 10 * rtol
+    rates = solution["top"].angular_velocity_body[-1]
+    assert np.abs(rates - TOP["Omega"]).max() < 10 * rtol * 150
+    assert solution.gap.max() < 1e-13
+
+
+def cases():
+    """Return scenes with the point that is looked at."""
+    return [
+        ("pendulum", {}, 2.0),
+        ("elastic_pendulum", {}, 2.0),
+        ("chain", {"n": 3}, 1.0),
+        ("slider_crank", {}, 1.0),
+        ("bricard", {}, 1.0),
+        ("fourbar", {}, 1.0),
+        ("spring_mass", {}, 1.0),
+    ]
+
+
+@pytest.mark.parametrize(("name", "parameters", "t_end"), cases(), ids=str)
+def test_scenes_meet_their_tolerance(name, parameters, t_end):
+    system = scene(name).build(**parameters)
+    body = list(system.bodies)[-1]
+    fine = mbd.simulate(system, t_end, rtol=1e-7, every=1_000_000)
+    for rtol in (1e-3, 1e-5):
+        solution = mbd.simulate(system, t_end, rtol=rtol)
+        length = max(1.0, np.abs(solution[body].position).max())
+        error = np.abs(solution[body].position[-1] - fine[body].position[-1]).max()
+        assert error < 10 * rtol * length, (name, rtol, error)
+        assert solution.t[-1] == t_end
+        assert np.all(np.diff(solution.t) > 0)
+
+
+@pytest.mark.parametrize("formulation", RIGID)
+def test_every_formulation_meets_the_tolerance(formulation):
+    exact = mbd.simulate(chain(2), 1.0, rtol=1e-8, every=1_000_000)["bar 1"].position[-1]
+    found = mbd.simulate(chain(2, (formulation,)), 1.0, rtol=1e-5)["bar 1"].position[-1]
+    assert np.abs(found - exact).max() < 1e-4
+
+
+def test_a_cart_of_a_millionth_of_its_load():
+    """A09: steps from 1e-2 s down to the 4e-7 s within which the rod turns, eleven times."""
+    # position at 5 s and 10 s by quadrature of energy and momentum; acceptance of the proposal 1e-6
+    reference = {
+        5.0: (0.48673208655541, 0.53898764971035),
+        10.0: (1.9997632824687, -1.5491294418948),
+    }
+    solution = mbd.simulate(scene("cart_pole").build(), 10.0, rtol=1e-5, t_eval=list(reference))
+    assert np.array_equal(solution.t, list(reference))
+    for i, (x, phi) in enumerate(reference.values()):
+        wanted = (x + np.sin(phi), -np.cos(phi))
+        assert np.abs(solution["mass"].position[i, :2] - wanted).max() < 1e-6
+        assert abs(solution["cart"].position[i, 0] - x) < 1e-6
+    assert solution.stats["rejected"] > 0
+
+
+def test_steps_grow_and_shrink_with_the_motion():
+    solution = mbd.simulate(scene("cart_pole").build(), 0.5, rtol=1e-4)
+    steps = np.diff(solution.t)
+    assert steps.max() > 1e3 * steps.min()
+    assert solution.t[np.argmin(steps)] == pytest.approx(0.45152, abs=2e-4)  # where the rod turns
+
+
+@pytest.mark.parametrize("how", [{"rtol": 1e-6}, {"step": 1e-3}])
+def test_states_at_requested_times(how):
+    times = np.linspace(0, 1.0, 38)
+    system = chain(2, ("so3", "directors"))
+    at = mbd.simulate(system, 1.0, t_eval=times, **how)
+    fine = mbd.simulate(system, 1.0, rtol=1e-8, t_eval=times)
+    assert np.array_equal(at.t, times)
+    for name in ("bar 0", "bar 1"):
+        assert np.abs(at[name].position - fine[name].position).max() < 1e-4
+        assert np.abs(at[name].velocity - fine[name].velocity).max() < 1e-3
+        assert np.abs(at[name].acceleration - fine[name].acceleration).max() < 2e-2
+    whole = mbd.simulate(system, 1.0, **how)
+    assert at.stats["steps"] == pytest.approx(whole.stats["steps"], rel=1e-3)
+    assert np.allclose(at.state.q, whole.state.q, rtol=0, atol=1e-8)
+
+
+def test_requested_times_are_interpolated_to_the_order_of_the_method():
+    system = chain(1, ("directors",))
+    times = np.array([0.1234, 0.777])
+    exact = mbd.simulate(system, 1.0, rtol=1e-9, t_eval=times)["bar 0"].position
+    errors = [
+        np.abs(mbd.simulate(system, 1.0, h, t_eval=times)["bar 0"].position - exact).max()
+        for h in (4e-3, 2e-3, 1e-3)
+    ]
+    assert np.polyfit(np.log([4, 2, 1]), np.log(errors), 1)[0] == pytest.approx(2, abs=0.3)
+
+
+def test_many_requested_times_in_one_step():
+    times = np.linspace(0, 1, 250_001)
+    system = mbd.System(gravity=(0, 0, -9.81))
+    system.add(mbd.PointMass("m", mass=1.0, velocity=(1, 0, 0)))
+    solution = mbd.simulate(system, 1.0, rtol=1e-3, max_step=0.5, t_eval=times)
+    assert np.array_equal(solution.t, times)
+    assert np.abs(solution["m"].position[:, 2] + 0.5 * 9.81 * times**2).max() < 1e-13
+    assert solution.stats["steps"] < 60
+
+
+def test_tolerances_by_kind_and_largest_step():
+    loose = mbd.simulate(chain(2), 0.5, rtol=1e-6, atol=1e-3)
+    sharp = mbd.simulate(chain(2), 0.5, rtol=1e-6, atol={"translation": 1e-12})
+    assert loose.stats["steps"] < 0.5 * sharp.stats["steps"]
+    short = mbd.simulate(chain(2), 0.5, rtol=1e-2, max_step=1e-3)
+    assert np.diff(short.t).max() < 1.0001e-3
+
+
+def test_free_steps_go_on_from_a_state():
+    system = chain(2)
+    whole = mbd.simulate(system, 1.0, rtol=1e-6)
+    half = mbd.simulate(system, 0.5, rtol=1e-6)
+    rest = mbd.simulate(system, 1.0, rtol=1e-6, state=half.state)
+    assert np.abs(rest.q[-1] - whole.q[-1]).max() < 1e-5
+
+
+def test_a_law_that_jumps_makes_short_steps_and_no_harm():
+    system = mbd.System()
+    mass = system.add(mbd.PointMass("m", mass=1.0))
+    force = mbd.PointForce("f", mass, force=lambda t: (1.0 if t > 0.3 else 0.0, 0, 0))
+    system.add(force)
+    solution = mbd.simulate(system, 1.0, rtol=1e-6)
+    assert solution["m"].position[-1, 0] == pytest.approx(0.5 * 0.7**2, abs=1e-5)
+    assert np.diff(solution.t).min() < 1e-4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "said"),
+    [
+        ({}, TypeError, "step .s. must be given, or rtol"),
+        ({"rtol": 2.0}, ValueError, "rtol must be in"),
+        ({"step": 1e-3, "atol": 1e-3}, ValueError, "atol belongs to free steps"),
+        ({"step": 1e-3, "max_step": 1e-3}, ValueError, "max_step belongs to free steps"),
+        ({"rtol": 1e-3, "atol": {"angle": 1}}, ValueError, "atol has no kind 'angle'; there are"),
+        ({"step": 1e-3, "t_eval": [0.2, 0.1]}, ValueError, "t_eval must rise within"),
+        ({"step": 1e-3, "t_eval": [0.2, 5.0]}, ValueError, "t_eval must rise within"),
+        ({"step": 1e-3, "t_eval": [np.nan]}, ValueError, "t_eval must be finite"),
+        ({"rtol": 1e-3, "method": mbd.LieRungeKutta4()}, ValueError, "need GeneralizedAlpha"),
+        (
+            {"rtol": 1e-3, "method": mbd.GeneralizedAlpha(linear_solver="splu")},
+            ValueError,
+            "need linear_solver='fronts'",
+        ),
+    ],
+)
+def test_refusals(arguments, error, said):
+    with pytest.raises(error, match=said):
+        mbd.simulate(chain(1), 1.0, **arguments)
