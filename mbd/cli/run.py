@@ -13,6 +13,7 @@ from mbd.cli.told import facts, summary, text
 
 HELP = "simulate a model, report and write results"
 
+_SETTINGS = ("t_end", "step", "rtol", "max_step", "method", "rho", "every", "project")
 _OUTPUTS = (".nc", ".npz", ".pvd", ".csv")
 
 
@@ -31,10 +32,10 @@ def run(options: argparse.Namespace) -> int:
     how = dict(scene.run)
     if options.method is not None:
         how.pop("rho", None)  # it was that of the scene's own method
-    for key in ("t_end", "step", "method", "rho", "every", "project"):
+    for key in _SETTINGS:
         if getattr(options, key) is not None:
             how[key] = getattr(options, key)
-    for key in ("t_end", "step"):
+    for key in ("t_end",) if "rtol" in how else ("t_end", "step"):
         if key not in how:
             raise ValueError(
                 f"{scene.path}: {key} is not known [s]; give --{key.replace('_', '-')} or put "
@@ -49,9 +50,12 @@ def run(options: argparse.Namespace) -> int:
     from mbd.solvers.simulate import simulate
 
     talk = not options.quiet and not options.json
-    method = integrator(how.pop("method", GeneralizedAlpha()))
+    usual = GeneralizedAlpha(constraints="stabilized" if "rtol" in how else "position")
+    method = integrator(how.pop("method", usual))
     if "rho" in how:
         method = changed(method, rho=how.pop("rho"))
+    if options.stream:
+        how["stream"] = options.output
     model = system.build()
     report = model.report()
     if talk:
@@ -61,9 +65,9 @@ def run(options: argparse.Namespace) -> int:
         bar = None if talk else False
         solution = simulate(model, method=method, progress=bar, raise_on_failure=False, **how)
     remarks = [str(w.message) for w in caught]
-    written = []
-    if options.output:
-        notes = {"scene": scene.path.name, "parameters": parameters, "step": how["step"]}
+    written = [Path(options.output)] if options.stream else []
+    if options.output and not options.stream:
+        notes = {"scene": scene.path.name, "parameters": parameters, "step": how.get("step")}
         written.append(store.save(solution, options.output, **notes))
     if options.csv:
         written.append(store.save_csv(solution, options.csv))
@@ -71,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
         found = {"model": facts(report), "run": summary(solution), "warnings": remarks}
         print(json.dumps({**found, "written": [str(p) for p in written]}, indent=2))
     elif talk:
-        print(text(solution, how["step"]))
+        print(text(solution, None if "rtol" in how else how["step"]))
         for path in written:
             print(f"wrote {path} ({path.stat().st_size / 1e6:.2g} MB)")
     for remark in remarks:
@@ -87,6 +91,8 @@ def _check_outputs(options: argparse.Namespace) -> None:
         if path and Path(path).suffix not in endings:
             known = " or ".join(endings)
             raise ValueError(f"the name of this output must end in {known}, got {path!r}")
+    if options.stream and Path(options.output or "").suffix != ".nc":
+        raise ValueError("--stream writes a .nc file while it runs; give -o NAME.nc")
     if options.output and Path(options.output).suffix == ".nc":
         from mbd.results.netcdf import libraries
 

@@ -42,6 +42,8 @@ def running(command: argparse.ArgumentParser) -> None:
 def stepping(command: argparse.ArgumentParser) -> None:
     """Add the options of a command that simulates once."""
     command.add_argument("--step", type=float, metavar="S", help="step size [s]")
+    command.add_argument("--rtol", type=float, help="let the steps be chosen to this tolerance")
+    command.add_argument("--max-step", type=float, metavar="S", help="largest chosen step [s]")
     command.add_argument("--every", type=int, metavar="N", help="keep every so many steps")
     command.add_argument(
         "--project",
@@ -51,6 +53,9 @@ def stepping(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "-o", "--output", metavar="FILE", help="write results: .nc, .npz, .pvd or .csv"
+    )
+    command.add_argument(
+        "--stream", action="store_true", help="write the .nc file while it runs, in constant memory"
     )
     command.add_argument("-q", "--quiet", action="store_true", help="print errors only")
 

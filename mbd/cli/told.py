@@ -41,12 +41,14 @@ def summary(solution: Solution) -> dict[str, Any]:
     }
 
 
-def text(solution: Solution, step: float) -> str:
-    """Return what a run did as a few lines."""
+def text(solution: Solution, step: float | None) -> str:
+    """Return what a run did as a few lines; without a step, the steps were chosen."""
     from mbd.solvers.methods import said
 
     s, cost = summary(solution), solution.stats
     n = max(1, int(cost["steps"]))
+    mean = (s["t_end"] - float(solution.t[0])) / n
+    size = f"{mean:.2g} s (mean)" if step is None else f"{step:g} s"
     change = f"{s['energy_change']:.2e} J"
     if s["kinetic_energy_max"] > 0:
         change += f", {s['energy_change'] / s['kinetic_energy_max']:.1e} of the largest kinetic one"
@@ -54,7 +56,7 @@ def text(solution: Solution, step: float) -> str:
         change += " (loads, dampers or laws do work)"
     return "\n".join(
         (
-            f"simulated to t = {s['t_end']:g} s: {n} steps of {step:g} s, {said(solution.method)}",
+            f"simulated to t = {s['t_end']:g} s: {n} steps of {size}, {said(solution.method)}",
             f"  Newton          {cost['iterations'] / n:.2f} iterations per step, "
             f"{int(cost['factorizations'])} factorizations, {int(cost['rejected'])} repeated steps",
             f"  largest gap     {s['gap']:.1e} (of a constraint row) [m or -]",

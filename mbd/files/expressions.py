@@ -76,8 +76,8 @@ class Expression:
     Examples
     --------
     >>> import mbd
-    >>> mbd.Expression("300*(u - 0.9) + 1.5*rate")(1.0, 2.0, 0.0)
-    33.0
+    >>> mbd.Expression("300*(u - 0.5) + 1.5*rate")(1.0, 2.0, 0.0)
+    153.0
     >>> mbd.Expression(0, 0, "5*sin(2*pi*t)")(0.25)
     (0.0, 0.0, 5.0)
     """

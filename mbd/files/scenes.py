@@ -1,8 +1,9 @@
 """Floor 6. Scenes: Python files with ``build(**parameters) -> mbd.System``, and model files.
 
 Besides ``build`` a scene may have ``RUN``, a dictionary with any of ``t_end`` [s], ``step`` [s],
-``rho``, ``method``, ``every`` and ``project``: how it is run when the command line says nothing
-else. A model file (``modelfile.py``) is a scene, whose parameters are the options of its reader.
+``rtol``, ``atol``, ``max_step`` [s], ``method``, ``rho``, ``every`` and ``project``: how it is run
+when the command line says nothing else. A model file (``modelfile.py``) is a scene, whose
+parameters are the options of its reader.
 """
 
 from __future__ import annotations
@@ -21,7 +22,19 @@ if TYPE_CHECKING:
 
 __all__ = ["Scene", "found", "load", "named", "parameter", "shipped", "summary"]
 
-_RUN = ("t_end", "step", "rho", "every", "project", "method")
+_RUN = (
+    "t_end",
+    "step",
+    "rtol",
+    "atol",
+    "max_step",
+    "every",
+    "project",
+    "method",
+    "rho",
+    "events",
+    "off",
+)
 
 
 @dataclass(frozen=True)

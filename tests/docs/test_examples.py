@@ -18,6 +18,7 @@ from mbd.cli import main
 mpl.use("Agg")
 
 ROOT = Path(__file__).parents[2]
+FILES = ("toml",)  # blocks that are files, read here and used by the blocks behind them
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.rst"))]
 
 
@@ -31,14 +32,14 @@ def blocks(path: Path) -> list[tuple[str, str]]:
 
 
 def runnable(path: Path) -> list[tuple[str, str]]:
-    return [block for block in blocks(path) if block[0] in ("python", "sh")]
+    return [block for block in blocks(path) if block[0] in ("python", "sh", *FILES)]
 
 
 def test_blocks_are_found():
     assert len(blocks(ROOT / "README.md")) == 3
     assert sum(len(blocks(page)) for page in PAGES) > 25
     languages = {language for page in PAGES for language, _ in blocks(page)}
-    assert languages == {"python", "sh", "text"}
+    assert languages == {"python", "sh", "text", *FILES}
 
 
 @pytest.mark.parametrize(
@@ -50,6 +51,11 @@ def test_page(page, tmp_path, monkeypatch, capsys):
     shutil.copytree(ROOT / "models", tmp_path / "models")
     names = {"__name__": "__main__"}
     for language, code in runnable(page):
+        if language in FILES:  # its first line is a comment with the name of the file
+            name = re.search(r"\w+\.toml", code.strip().splitlines()[0])
+            (tmp_path / name[0]).write_text(code)
+            mbd.read(tmp_path / name[0])
+            continue
         if language == "python":
             exec(compile(code, f"<{page.name}>", "exec"), names)
             continue
