@@ -101,19 +101,8 @@ def _general(made: Minimal) -> tuple[np.ndarray, np.ndarray]:
     """Solve for the eigenvalues of the state matrix."""
     size, fastest = made.sizes()
     S = made.S * size / size[:, None] / (fastest or 1.0)
-    s, X = scipy.linalg.eig(S)
     free = _kernel(S)
-    if free.shape[1]:
-        still = free.shape[1]
-        power = S
-        for _ in range(3):  # Jordan chains: a free motion and its rate share the eigenvalue zero
-            power = power @ S
-            more = _kernel(power).shape[1]
-            if more == still:
-                break
-            still = more
-        keep = np.argsort(np.abs(s))[still:]
-        s, X = s[keep], X[:, keep]
+    s, X = _deflated(S)
     turned = np.abs(s.imag) > _REAL * np.maximum(np.abs(s), 1e-3 * _REAL)
     keep = (s.imag > 0.0) | ~turned
     s = np.where(turned, s, s.real)[keep]
@@ -122,6 +111,25 @@ def _general(made: Minimal) -> tuple[np.ndarray, np.ndarray]:
     eta = size[: made.n_positions, None] * X[: made.n_positions]
     shown = np.abs(eta).max(0) > 1e-12 * np.abs(X).max(0)  # a pure rate has no shape
     return fastest * s[shown], eta[:, shown]
+
+
+def _deflated(S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the eigenvalues other than zero, and vectors.
+
+    A free motion and its rate share the eigenvalue zero in a chain of Jordan's, which an eigenvalue
+    solver spreads to the root of round-off, and slow modes with it. With the null space first,
+    S = [[0, A], [0, S']], and S' is what is left.
+    """
+    if not len(S):
+        return np.zeros(0, complex), np.zeros((0, 0), complex)
+    free = _kernel(S)
+    k = free.shape[1]
+    if not k:
+        return scipy.linalg.eig(S)
+    Q, _ = scipy.linalg.qr(free)
+    T = Q.T @ S @ Q
+    s, Y = _deflated(T[k:, k:])
+    return s, Q[:, :k] @ (T[:k, k:] @ Y / s) + Q[:, k:] @ Y
 
 
 def _kernel(S: np.ndarray) -> np.ndarray:
