@@ -42,16 +42,16 @@ def _values(load: Any, t: np.ndarray) -> np.ndarray:
     return np.nan_to_num(values)
 
 
-def loads(solution: Solution, k: np.ndarray) -> list[Arrow]:
-    """Return the applied forces and moments at the instants k."""
+def loads(solution: Solution) -> list[Arrow]:
+    """Return the applied forces and moments."""
     found = []
     for load in solution.model.system.forces.values():
         if not isinstance(load, PointForce | Moment):
             continue
         body = solution.body(load.body.name)
-        values = _values(load, solution.t[k])
+        values = _values(load, solution.t)
         if load.follow:
-            values = np.einsum("nij,nj->ni", body.rotation[k], values)
+            values = np.einsum("nij,nj->ni", body.rotation, values)
         if isinstance(load, PointForce):
             end, unit, color = End(load.body.name, load.frame.position), "N", FORCE
         else:
@@ -60,15 +60,15 @@ def loads(solution: Solution, k: np.ndarray) -> list[Arrow]:
     return found
 
 
-def reactions(solution: Solution, k: np.ndarray) -> list[Arrow]:
-    """Return forces and moments of the joints on their second bodies at the instants k."""
+def reactions(solution: Solution) -> list[Arrow]:
+    """Return forces and moments of the joints on their second bodies."""
     found = []
     for name, joint in solution.model.system.joints.items():
         history = solution[name]
         end = End(joint.B.name, joint.B.position)
         for unit, values, color in (
-            ("N", history.force[k], REACTION),
-            ("N m", history.moment[k], REACTION_MOMENT),
+            ("N", history.force, REACTION),
+            ("N m", history.moment, REACTION_MOMENT),
         ):
             label = f"{name} on {joint.B.name}"
             found.append(Arrow(end, np.nan_to_num(values), unit, color, "reactions", label))

@@ -23,7 +23,7 @@ from mbd.results.animation.drawing import (
     Wire,
 )
 from mbd.results.animation.glyphs import Drawn, draw_joint, draw_spring
-from mbd.results.animation.instants import chosen, pace
+from mbd.results.animation.instants import chosen, pace, thinned
 from mbd.results.animation.looks import Sizes, looks
 from mbd.results.animation.view import corners, direction, upwards
 
@@ -57,13 +57,17 @@ def draw(solution: Solution, options: Options, also: float | None = None) -> Dra
     system = solution.model.system
     if not system.bodies:
         raise ValueError("animate: there is nothing to show, the system has no bodies")
-    speed = pace(float(solution.t[-1] - solution.t[0]))
+    t = np.asarray(solution.t)
+    if not len(t):
+        raise ValueError("animate: there is nothing to show, the run has no instants")
+    speed = pace(float(t[-1] - t[0]))
     if options.speed is not None:
         speed = number("animate", "speed", options.speed, "s of the model per s", positive=True)
-    k = chosen(solution.t, speed, _fastest(solution))
+    k = chosen(t, speed, _fastest(solution))
     if also is not None:
-        k = np.union1d(k, np.argmin(np.abs(solution.t - also)))
-    tracks = {name: _track(solution, body, k) for name, body in system.bodies.items()}
+        k = np.union1d(k, np.argmin(np.abs(t - also)))
+    shown = thinned(solution, k)
+    tracks = {name: _track(shown, body) for name, body in system.bodies.items()}
     sizes = Sizes(system)
     colors = {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(system.bodies)}
 
@@ -84,12 +88,12 @@ def draw(solution: Solution, options: Options, also: float | None = None) -> Dra
     follow, low, high = _followed(seen, solution, options.follow)
     vectors: list[Arrow] = []
     if options.arrows:
-        vectors = loads_and_reactions.loads(solution, k)
-        vectors += loads_and_reactions.reactions(solution, k)
+        vectors = loads_and_reactions.loads(shown)
+        vectors += loads_and_reactions.reactions(shown)
         vectors = loads_and_reactions.seen(vectors, sizes.typical)
     return Drawing(
         title=options.title or "mbd",
-        t=solution.t[k],
+        t=shown.t,
         speed=speed,
         tracks=tracks,
         solids=tuple(solids),
@@ -109,24 +113,18 @@ def draw(solution: Solution, options: Options, also: float | None = None) -> Dra
 
 
 def _fastest(solution: Solution) -> float:
-    """Return the largest angular velocity of a body [rad/s]."""
+    """Return the largest angular velocity of a body [rad/s], of up to 2000 instants."""
     turning = [n for n, b in solution.model.system.bodies.items() if b.formulation.axes]
-    rates = (np.linalg.norm(solution.body(n).angular_velocity, axis=1).max() for n in turning)
+    some = thinned(solution, np.unique(np.linspace(0, len(solution.t) - 1, 2000).astype(int)))
+    rates = (np.linalg.norm(some.body(n).angular_velocity, axis=1).max() for n in turning)
     return float(max(rates, default=0.0))
 
 
-def _track(solution: Solution, body: Body, k: np.ndarray) -> Track:
-    history = solution.body(body.name)
-    law = body.formulation
-    quaternion = _continuous(history.quaternion[k]) if law.axes else None
-    scale = history.scale[k] if law.axes and not law.rigid else None
-    return Track(body.name, history.position[k], quaternion, scale)
-
-
-def _continuous(p: np.ndarray) -> np.ndarray:
-    """Return quaternions each of the sign nearest to the one before."""
-    flips = np.where(np.einsum("ij,ij->i", p[1:], p[:-1]) < 0, -1.0, 1.0)
-    return p * np.concatenate([[1.0], np.cumprod(flips)])[:, None]
+def _track(shown: Solution, body: Body) -> Track:
+    history, law = shown.body(body.name), body.formulation
+    quaternion = history.quaternion if law.axes else None
+    scale = history.scale if law.axes and not law.rigid else None
+    return Track(body.name, history.position, quaternion, scale)
 
 
 def _axis(up: Any) -> np.ndarray:
