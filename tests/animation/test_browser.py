@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from animation.browser import Browser, needs_chromium, patch
 from animation.models import BAR, BLUE, GREEN, RED, marked, pendulum, run
+from scipy.spatial.transform import Rotation
 
 import mbd
 
@@ -38,6 +39,37 @@ def test_bodies_are_where_the_solution_says(t, eye, browser):
     middle, pixels = patch(picture, 2)
     main = np.linalg.svd(pixels - middle, full_matrices=False)[2][0]
     assert abs(main @ along) / np.linalg.norm(along) > np.cos(np.deg2rad(2.0))
+
+
+def test_every_shape(browser, tmp_path):
+    """A mesh, a capsule and a box, placed and turned in a body that is turned too."""
+    file = tmp_path / "wedge.obj"
+    file.write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n")
+    turned = Rotation.from_rotvec([0.5, -1.0, 0.3])
+    places = {1: (0.5, 0, 0), 0: (0, 0.6, 0.2), 2: (-0.5, -0.3, 0)}
+    shapes = [
+        mbd.Mesh(file, scale=0.2, at=places[1], rotation=turned, color="#00ff00"),
+        mbd.Capsule(0.05, 0.2, at=places[0], axis=(1, 1, 0), color="#ff0000"),
+        mbd.Box((0.1, 0.2, 0.15), at=places[2], rotation=turned, color="#0000ff"),
+    ]
+    system = mbd.System()
+    lean = Rotation.from_rotvec([0.2, 0.4, 2.0])
+    place = {"position": (3, 2, 1), "rotation": lean}
+    system.add(mbd.RigidBody("body", mass=1.0, inertia=(1, 1, 1), shape=shapes, **place))
+    page = browser.open(
+        mbd.simulate(system, 0.1, 0.05, progress=False).animate().html, f"t=0&{ONLY}"
+    )
+    picture = page.picture()
+    corners = np.array([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)]) * 0.2
+    for channel, place in places.items():
+        points = np.array([place]) if channel != 1 else place + turned.apply(corners)
+        seen = np.array([page.project(lean.apply(p) + np.array([3, 2, 1])) for p in points])
+        middle, pixels = patch(picture, channel)
+        if channel == 1:  # the corners of the mesh are those of its picture
+            assert np.abs(pixels.min(0) - seen.min(0)).max() < 2
+            assert np.abs(pixels.max(0) - seen.max(0)).max() < 2
+        else:
+            assert np.abs(middle - seen[0]).max() < 2
 
 
 def test_title_labels_and_legend(browser):

@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from mbd.parts.shapes import Shape
+from mbd.results.animation.instants import nice
 
 __all__ = ["LAYERS", "Arrow", "Drawing", "End", "Link", "Solid", "Track", "Trail", "Wire"]
 
@@ -148,6 +149,11 @@ class Drawing:
     follow: str
     scales: dict[str, tuple[float, float]]
     show: tuple[str, ...]
+
+    @property
+    def spacing(self) -> float:
+        """Distance of the lines of the grid [m]."""
+        return nice(float(np.linalg.norm(self.high - self.low)) / 8)
 
     def at(self, end: End) -> np.ndarray:
         """Return a point over time (n, 3) [m], inertial."""

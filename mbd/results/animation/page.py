@@ -85,7 +85,7 @@ def _data(d: Drawing, pack: Pack) -> dict[str, Any]:
         ],
         "trails": [{**_some(x, ("color", "label")), **_end(x.end)} for x in d.trails],
         "scales": {unit: _plain(np.array(x)) for unit, x in d.scales.items()},
-        "length": _plain(d.length),
+        "spacing": _plain(d.spacing),
         "low": _plain(d.low),
         "high": _plain(d.high),
         "up": _plain(d.up),

@@ -11,7 +11,6 @@ from mbd.parts.door import number, vector
 from mbd.parts.shapes import Mesh
 from mbd.results.animation.camera import Camera
 from mbd.results.animation.drawing import Arrow, Drawing, Link
-from mbd.results.animation.instants import nice
 from mbd.results.animation.surfaces import surface
 
 if TYPE_CHECKING:
@@ -166,10 +165,9 @@ def _arrow(faces: Faces, d: Drawing, arrow: Arrow, i: int) -> None:
     faces.line(shaft, thick, arrow.color, nearer=_FRONT)
 
 
-def _grid(d: Drawing, camera: Camera, i: int) -> tuple[np.ndarray, float]:
-    """Return lines (k, 2, 2) in pixels of a grid at the lowest place, and their spacing [m]."""
-    size = float(np.linalg.norm(d.high - d.low))
-    spacing = nice(size / 8)
+def _grid(d: Drawing, camera: Camera, i: int) -> np.ndarray:
+    """Return lines (k, 2, 2) in pixels of a grid at the lowest place."""
+    spacing, size = d.spacing, float(np.linalg.norm(d.high - d.low))
     n = int(np.ceil(0.75 * size / spacing))
     u, v = (e for e in np.eye(3) if not abs(e @ d.up))
     middle = np.round(camera.middle / spacing) * spacing
@@ -177,14 +175,13 @@ def _grid(d: Drawing, camera: Camera, i: int) -> tuple[np.ndarray, float]:
     middle += (bottom - middle @ d.up) * d.up
     ticks = spacing * np.arange(-n, n + 1)[:, None]
     ends = spacing * n * np.array([-1.0, 1.0])
-    lines = [middle + np.stack([t * p + e * q for e in ends], 1)
-             for p, q in ((u, v), (v, u)) for t in (ticks,)]  # fmt: skip
-    return camera.project(np.concatenate(lines), i)[0], spacing
+    lines = [middle + np.stack([ticks * p + e * q for e in ends], 1) for p, q in ((u, v), (v, u))]
+    return camera.project(np.concatenate(lines), i)[0]
 
 
-def _legend(d: Drawing, spacing: float) -> list[tuple[str, str]]:
+def _legend(d: Drawing) -> list[tuple[str, str]]:
     """Return lines of text and their colours."""
-    found = [(f"grid {_metres(spacing)}", _GREY)] if "grid" in d.show else []
+    found = [(f"grid {_metres(d.spacing)}", _GREY)] if "grid" in d.show else []
     words = {
         ("N", "loads"): "force",
         ("N m", "loads"): "moment",
@@ -229,8 +226,7 @@ class _Canvas:
         top: dict[str, Any] = {"va": "top", "zorder": 3, "fontsize": 9, "parse_math": False}
         ax.text(12, height - 10, d.title, fontweight="bold", **{**top, "fontsize": 11})
         self.clock = ax.text(width - 12, height - 10, "", ha="right", **top)
-        _, spacing = _grid(d, self.camera, 0)
-        for k, (text, color) in enumerate(_legend(d, spacing)):
+        for k, (text, color) in enumerate(_legend(d)):
             ax.text(12, height - 30 - 16 * k, text, color=color, **top)
         frame = {"facecolor": "white", "edgecolor": "0.8", "pad": 1.5}
         self.names = [
@@ -245,7 +241,7 @@ class _Canvas:
         self.faces.set_verts(faces)
         self.faces.set_facecolor(colors)
         self.faces.set_edgecolor(colors)
-        self.grid.set_segments(_grid(d, camera, i)[0] if "grid" in d.show else [])
+        self.grid.set_segments(_grid(d, camera, i) if "grid" in d.show else [])
         self.clock.set_text(f"t = {d.t[i]:.4g} s")
         for text, track in zip(self.names, d.tracks.values(), strict=False):
             pixels, _ = camera.project(track.position[i], i)

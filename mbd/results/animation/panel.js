@@ -74,7 +74,7 @@ function legend(list, data, world, shown) {
     entry.append(text);
     list.append(entry);
   };
-  if (shown.has("grid")) item(`grid ${metres(world.spacing)}`);
+  if (shown.has("grid")) item(`grid ${metres(data.spacing)}`);
   const words = {
     "N loads": "force", "N m loads": "moment",
     "N reactions": "reaction force", "N m reactions": "reaction moment",

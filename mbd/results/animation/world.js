@@ -102,8 +102,8 @@ function buildWorld(data, bytes) {
   }
 
   const grid = gridOf(data);
-  root.add(grid.object);
-  layer("grid").push(grid.object);
+  root.add(grid);
+  layer("grid").push(grid);
 
   // Show time t: the poses between the two instants around it.
   function update(t) {
@@ -112,7 +112,7 @@ function buildWorld(data, bytes) {
     root.updateMatrixWorld(true);
     for (const f of updates) f(k, u);
   }
-  return { root, times, frames, layers, labels: [...labels.values()], spacing: grid.spacing, size, update };
+  return { root, times, frames, layers, labels: [...labels.values()], size, update };
 }
 
 // Return index k and share u with t = (1 - u) times[k] + u times[k + 1].
@@ -248,13 +248,11 @@ function trailOf(trail, n, at, place) {
   };
 }
 
-// A grid at the lowest place, lines at round distances.
+// A grid at the lowest place.
 function gridOf(data) {
   const low = new THREE.Vector3().fromArray(data.low), high = new THREE.Vector3().fromArray(data.high);
   const up = new THREE.Vector3().fromArray(data.up);
-  const size = high.distanceTo(low);
-  const raw = size / 10, ten = 10 ** Math.floor(Math.log10(raw));
-  const spacing = ten * [1, 2, 5, 10].find((x) => x * ten >= raw * 0.999);
+  const size = high.distanceTo(low), spacing = data.spacing;
   const cells = 2 * Math.ceil((0.75 * size) / spacing);
   const object = new THREE.GridHelper(cells * spacing, cells, 0xc2c8d0, 0xe3e7ec);
   object.quaternion.setFromUnitVectors(new THREE.Vector3(0, 1, 0), up);
@@ -263,5 +261,5 @@ function gridOf(data) {
   object.position.set(round(middle.x), round(middle.y), round(middle.z));
   const bottom = Math.min(low.dot(up), high.dot(up)) - 0.01 * size;
   object.position.addScaledVector(up, bottom - object.position.dot(up));
-  return { object, spacing };
+  return object;
 }
