@@ -23,8 +23,8 @@ _BYTES = 1 << 23  # of instants that are handed over at once
 def gaps_kernel(I: Any, F: Any, k: int) -> None:
     """Write the largest row of n instants.
 
-    I[k:] has n, the place of the instants (t, q and all unknowns of each), their length, the place
-    of the results, the number of rows and their unknowns.
+    I[k:] has n, the place of the instants (t, q, all unknowns of each, and whether each row acts),
+    their length, the place of the results, the number of rows and their unknowns.
     """
     n, at, size, out, n_rows = I[k], I[k + 1], I[k + 2], I[k + 3], I[k + 4]
     n_q, n_u = I[m.N_Q], I[m.N_U]
@@ -37,22 +37,35 @@ def gaps_kernel(I: Any, F: Any, k: int) -> None:
         evaluate(I, F)
         largest = 0.0
         for r in range(n_rows):
-            gap = abs(F[I[m.X] + I[k + 5 + r]])
+            gap = abs(F[I[m.X] + I[k + 5 + r]]) if F[at + 1 + n_q + n_u + r] != 0.0 else 0.0
             if not gap <= largest:  # not a number wins
                 largest = gap
         F[out + e] = largest
         at += size
 
 
+def acting(solution: Solution, here: slice) -> np.ndarray:
+    """Return which rows act, (n, n_lam): those of a joint that is switched off carry nothing."""
+    numbering = solution.model.numbering
+    acts = np.ones((len(solution.t[here]), solution.model.n_lam))
+    for name in numbering.elements:
+        of = numbering.owners[name]
+        acts[:, of] = np.any(np.asarray(solution.lam[here, of]) != 0.0, axis=1, keepdims=True)
+    return acts
+
+
 def gaps(solution: Solution) -> np.ndarray:
-    """Return the largest violation of a row, (n,): m, m^2 or a pure number, as the row has it."""
+    """Return the largest violation of a row, (n,): m, m^2 or a pure number, as the row has it.
+
+    A joint counts while it acts: not where all its multipliers are exactly zero.
+    """
     model, t = solution.model, solution.t
     rows = model.numbering.lam
     found = np.zeros(len(t))
     if not len(rows):
         return found
     n_q, n_u = model.n_q, int(model.I[m.N_U])
-    size = 1 + n_q + n_u
+    size = 1 + n_q + n_u + len(rows)
     many = int(np.clip(_BYTES // (8 * size), 1, max(1, len(t))))
     work = Workspace(model, extra=many * (size + 1))
     at, k = len(model.F), len(work.I)
@@ -67,6 +80,7 @@ def gaps(solution: Solution) -> np.ndarray:
         here = slice(first, first + n)
         table[:n, 0], table[:n, 1 : 1 + n_q] = t[here], solution.q[here]
         table[:n, 1 + n_q + model.numbering.v] = solution.v[here]
+        table[:n, 1 + n_q + n_u :] = acting(solution, here)
         work.I[k] = n
         gaps_kernel(work.I, work.F, k)
         work.check_laws()

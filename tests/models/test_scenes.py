@@ -75,7 +75,7 @@ def test_scene_says_what_it_is(name):
     text = module.__doc__
     assert text
     assert len(text.splitlines()[0]) < 100
-    assert set(module.RUN) <= {"t_end", "step", "method"}
+    assert set(module.RUN) <= {"t_end", "step", "rtol", "every", "method", "events"}
     assert module.REFERENCE
     for words, t, value, tolerance, source in module.REFERENCE:
         assert isinstance(words, str)
@@ -105,11 +105,16 @@ def test_scene_meets_its_reference(name, options):
         return
     system = module.build(**options)
     assert isinstance(system, mbd.System)
-    h = module.RUN["step"] / FINER.get((name, options.get("formulation")), 1)
-    solution = mbd.simulate(system, module.RUN["t_end"], h, method=module.RUN.get("method"))
+    how = {key: module.RUN.get(key) for key in ("method", "rtol")}
+    if "rtol" in module.RUN:
+        how["t_eval"] = sorted({t for _, t, *_ in module.REFERENCE})
+    else:
+        how["step"] = module.RUN["step"] / FINER.get((name, options.get("formulation")), 1)
+    events = module.RUN.get("events", ())
+    solution = mbd.simulate(system, module.RUN["t_end"], events=events, **how)
     assert solution.success
     for words, t, value, tolerance, source in module.REFERENCE:
-        i = round(t / h)
+        i = int(np.argmin(np.abs(solution.t - t)))
         assert abs(solution.t[i] - t) < 1e-9, f"{words}: {t} s is no multiple of the step"
         error = np.abs(quantity(solution, words)[i] - np.asarray(value)).max()
         assert error <= tolerance, f"{words} at {t} s is off by {error:.2e} ({source})"
