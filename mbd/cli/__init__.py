@@ -16,7 +16,18 @@ from mbd.cli.codes import DONE, FAILED, INTERRUPTED, WRONG, explain, say
 __all__ = ["main"]
 
 # modules of this folder, in the order of the help
-COMMANDS = ("run", "info", "compare", "view", "convert", "schema", "demo", "doctor")
+COMMANDS = (
+    "run",
+    "info",
+    "equilibrium",
+    "modes",
+    "compare",
+    "view",
+    "convert",
+    "schema",
+    "demo",
+    "doctor",
+)
 _INPUT = (OSError, ValueError, TypeError, KeyError, ImportError, SyntaxError)
 
 

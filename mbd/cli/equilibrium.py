@@ -1,0 +1,55 @@
+"""Floor 7. ``mbd equilibrium``: a pose in which all forces are in balance."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+
+from mbd.cli.codes import DONE
+from mbd.cli.scene import FILE, read, reading
+
+HELP = "find a pose in balance, with its reactions and stability"
+
+
+def arguments(command: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    command.add_argument("file", metavar="FILE", help=FILE)
+    reading(command)
+    command.add_argument(
+        "--seek", choices=("minimum", "nearest"), default="minimum",
+        help="go downhill, or take the nearest one, stable or not",
+    )  # fmt: skip
+    command.add_argument("--load-factor", type=float, default=1.0, help="of weight and loads")
+    command.add_argument("--load-steps", type=int, default=1, metavar="N", help="in so many steps")
+    command.add_argument(
+        "--rotating", type=float, nargs=3, metavar=("X", "Y", "Z"),
+        help="rate of a frame in which the pose shall be at rest [rad/s]",
+    )  # fmt: skip
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print an equilibrium."""
+    scene, parameters = read(options)
+    system = scene.build(parameters)
+    from mbd.results.equilibrium import equilibrium
+
+    found = equilibrium(
+        system, seek=options.seek, load_factor=options.load_factor, load_steps=options.load_steps,
+        rotating=options.rotating,
+    )  # fmt: skip
+    bodies = {name: found[name].position.tolist() for name in found.model.bodies}
+    forces = {name: found[name].force.tolist() for name in found.model.system.joints}
+    if options.json:
+        told = {
+            "message": found.message, "stable": found.stable, "stiffness": found.stiffness if math.isfinite(found.stiffness) else None,
+            "free": list(found.free), "positions": bodies, "forces": forces,
+        }  # fmt: skip
+        print(json.dumps(told, indent=2))
+        return DONE
+    print(found.message)
+    for name, x in bodies.items():
+        print(f"  body  {name}: position ({', '.join(f'{c:.6g}' for c in x)}) m")
+    for name, f in forces.items():
+        print(f"  joint {name}: force ({', '.join(f'{c:.6g}' for c in f)}) N on its second body")
+    return DONE
