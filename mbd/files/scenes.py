@@ -164,6 +164,13 @@ def _python(path: Path) -> Scene:
     for key in run:
         if key not in _RUN:
             raise ValueError(f"{path}: RUN has no entry {key!r}; it may have {', '.join(_RUN)}")
+    if "method" in run:
+        from mbd.solvers.methods import method
+
+        try:
+            run["method"] = method(run["method"])
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{path}: RUN: {error}") from None
     return Scene(path, make, run)
 
 

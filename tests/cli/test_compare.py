@@ -258,8 +258,12 @@ def test_a_scene_may_name_its_method_in_words(tmp_path):
     words = text.replace('mbd.LieRungeKutta4("quaternion")', '"LieRungeKutta4"')
     assert words != text
     path.write_text(words)
+    assert scenes.load(path).run["method"] == mbd.LieRungeKutta4()
     found = mbd.compare(path, turns=0, t_end=0.01, formulations="so3,se3")
     assert "Runge-Kutta, motion_vector" in found.title
+    path.write_text(words.replace('"LieRungeKutta4"', '"rk4"'))
+    with pytest.raises(ValueError, match=r"named.py: RUN: method must be one of Gen.*got 'rk4'"):
+        mbd.compare(path)
 
 
 def test_forcing_is_labelled():
