@@ -89,15 +89,17 @@ class _Cache(caching.FunctionCache):
 
     def __init__(self, function: Callable[..., None]) -> None:
         super().__init__(function)
+        self._digest = hashlib.sha256(_identity(function).encode()).hexdigest()
+        # closures of one function in one file each: processes that compile two of them at the same
+        # time would give both the same place in a common one, and one would get the other's code
         self._cache_file = caching.IndexDataCacheFile(
             cache_path=self._cache_path,
-            filename_base=self._impl.filename_base,
+            filename_base=f"{self._impl.filename_base}-{self._digest[:16]}",
             source_stamp=(_STAMP, self._impl.locator.get_source_stamp()),
         )
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
-        digest = hashlib.sha256(_identity(self._py_func).encode()).hexdigest()
-        return sig, codegen.magic_tuple(), digest
+        return sig, codegen.magic_tuple(), self._digest
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         found = super().load_overload(sig, target_context)

@@ -350,6 +350,11 @@ class Workspace:
         for kernel, at in self.model.kernels[m.ACCEPT]:
             kernel(self.I, self.F, at)
 
+    def remember(self, memory: np.ndarray | None) -> None:
+        """Take over the numbers of elements with a memory, if there are any."""
+        if memory is not None:
+            self.F[self._memory()] = memory
+
     def linearise(self, w_m: float, w_g: float, w_k: float, turn: float = 0.0) -> None:
         """Fill the fronts with the given weights."""
         self.F[m.W_M], self.F[m.W_G], self.F[m.W_K] = w_m, w_g, w_k

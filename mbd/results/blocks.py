@@ -13,6 +13,7 @@ import numpy as np
 
 from mbd.results.energy import angles
 from mbd.results.freedoms import last_of_freedoms
+from mbd.results.gaps import MEMORY, remembered
 
 if TYPE_CHECKING:
     from mbd.results.solution import Solution
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Before", "after", "blocks", "part"]
 
 # by name of the body its quaternion (4,), of the spring its angle [rad], of the joint's angle the
-# time [s], the angle [rad] and its rate [rad/s]
+# time [s], the angle [rad] and its rate [rad/s]; memory of rows
 Before = dict[str, np.ndarray]
 
 
@@ -32,6 +33,9 @@ def after(solution: Solution) -> Before:
             found[name] = solution.body(name).quaternion[-1]
     for name, values in angles(solution).items():
         found[name] = values[-1]
+    memory = remembered(solution)
+    if memory is not None:
+        found[MEMORY] = memory
     return found | last_of_freedoms(solution)
 
 

@@ -8,13 +8,15 @@ import numpy as np
 
 from mbd.algebra import memory as m
 from mbd.algebra.jit import kernel
-from mbd.model.kernels import evaluate
+from mbd.model.kernels import evaluate, stage
 from mbd.model.model import Workspace
 
 if TYPE_CHECKING:
     from mbd.results.solution import Solution
 
-__all__ = ["gaps"]
+__all__ = ["MEMORY", "gaps", "remembered"]
+
+MEMORY = ""  # its key in what came before; no part has this name
 
 _BYTES = 1 << 23  # of instants that are handed over at once
 
@@ -41,6 +43,7 @@ def gaps_kernel(I: Any, F: Any, k: int) -> None:
             if not gap <= largest:  # not a number wins
                 largest = gap
         F[out + e] = largest
+        stage(I, F, m.ACCEPT)  # angles count turns from instant to instant
         at += size
 
 
@@ -57,17 +60,32 @@ def acting(solution: Solution, here: slice) -> np.ndarray:
 def gaps(solution: Solution) -> np.ndarray:
     """Return the largest violation of a row, (n,): m, m^2 or a pure number, as the row has it.
 
-    A joint counts while it acts: not where all its multipliers are exactly zero.
+    A joint counts while it acts: not where all its multipliers are exactly zero. Rows on sums of
+    angles need instants between which no angle turns by more than pi.
     """
+    return _along(solution)[0]
+
+
+def remembered(solution: Solution) -> np.ndarray | None:
+    """Return what elements with a memory know after the last instant; None if no row needs it."""
+    model = solution.model
+    if not any(e.memory for found in model.numbering.elements.values() for e, _ in found):
+        return None
+    return _along(solution)[1]
+
+
+def _along(solution: Solution) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the gaps at all instants, and the memory after the last one."""
     model, t = solution.model, solution.t
     rows = model.numbering.lam
     found = np.zeros(len(t))
     if not len(rows):
-        return found
+        return found, None
     n_q, n_u = model.n_q, int(model.I[m.N_U])
     size = 1 + n_q + n_u + len(rows)
     many = int(np.clip(_BYTES // (8 * size), 1, max(1, len(t))))
     work = Workspace(model, extra=many * (size + 1))
+    work.remember(solution.before.get(MEMORY))
     at, k = len(model.F), len(work.I)
     out = at + many * size
     work.I = np.concatenate([work.I, [0, at, size, out, len(rows)], rows]).astype(np.int64)
@@ -85,4 +103,4 @@ def gaps(solution: Solution) -> np.ndarray:
         gaps_kernel(work.I, work.F, k)
         work.check_laws()
         found[here] = work.F[out : out + n]
-    return found
+    return found, work.store().memory
