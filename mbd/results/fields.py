@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd.results.freedoms import freedom, freedoms
+from mbd.results.freedoms import freedoms
 
 if TYPE_CHECKING:
     from mbd.model.model import Model
@@ -92,14 +92,13 @@ def _of_joints(what: str, s: Solution) -> np.ndarray:
     joints = s.model.system.joints
     found = np.empty((len(s.t), len(joints), 3))
     for i, name in enumerate(joints):
-        found[:, i] = getattr(s[name], what)
+        found[:, i] = getattr(s.reactions[name], what)
     return found
 
 
 def _of_freedoms(order: int, s: Solution) -> np.ndarray:
     """Return the free coordinates of joints, or their rates, (n, freedoms)."""
-    found = [freedom(s, name, free)[order] for name, free in freedoms(s.model).items()]
-    return np.stack(found, axis=1)
+    return np.stack([pair[order] for pair in s.freedoms.values()], axis=1)
 
 
 def _memory(s: Solution) -> np.ndarray:

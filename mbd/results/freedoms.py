@@ -40,6 +40,6 @@ def last_of_freedoms(solution: Solution) -> dict[str, np.ndarray]:
     found = {}
     for name, coordinate in freedoms(solution.model).items():
         if coordinate.measure.periodic:
-            u, rate = freedom(solution, name, coordinate)
+            u, rate = solution.freedoms[name]
             found[name] = np.array([solution.t[-1], u[-1], rate[-1]])
     return found

@@ -13,7 +13,7 @@ import numpy as np
 from mbd.model.model import Model, State
 from mbd.results.by_name import BodyHistory
 from mbd.results.energy import Energy, Momentum, energy, momentum
-from mbd.results.joints import JointHistory, RowHistory
+from mbd.results.joints import JointHistory, Reaction, RowHistory
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -145,6 +145,24 @@ class Solution:
         from mbd.results.gaps import gaps
 
         return gaps(self) if self.stored is None else self.stored["gap"]
+
+    @cached_property
+    def reactions(self) -> dict[str, Reaction]:
+        """Force [N] and moment [N m] of each joint on its second body, at the joint."""
+        joints, stored = self.model.system.joints, self.stored
+        if stored is not None:
+            return {x: Reaction(stored[f"{x}.force"], stored[f"{x}.moment"]) for x in joints}
+        return {name: self[name].reaction() for name in joints}
+
+    @cached_property
+    def freedoms(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        """What joints leave free, ``hinge.angle``, and its rate, (n,) each [rad, rad/s; m, m/s]."""
+        from mbd.results.freedoms import freedom, freedoms
+
+        known = freedoms(self.model)
+        if self.stored is not None:
+            return {name: (self.stored[name], self.stored[f"{name}_rate"]) for name in known}
+        return {name: freedom(self, name, free) for name, free in known.items()}
 
     def blocks(self, instants: int = 4096) -> Iterator[Solution]:
         """Yield this solution in pieces of so many instants, one after the other in memory."""

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.results.about import method_text, model_text, plain
-from mbd.results.freedoms import freedom, freedoms
+from mbd.results.freedoms import freedoms
 from mbd.results.netcdf import save_netcdf
 from mbd.results.paraview import save_paraview
 
@@ -75,7 +75,7 @@ def quantities(solution: Solution) -> Iterator[Quantity]:
         yield Quantity(f"{name}.force", h.force, "N", _XYZ)
         yield Quantity(f"{name}.moment", h.moment, "N m", _XYZ)
     for name, free in freedoms(solution.model).items():
-        u, rate = freedom(solution, name, free)
+        u, rate = solution.freedoms[name]
         yield Quantity(name, u, free.unit)
         yield Quantity(f"{name}_rate", rate, f"{free.unit}/s")
     for name, mine in numbering.owners.items():

@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 
 __all__ = ["FileRecord"]
 
-_BYTES = 1 << 23  # raw numbers kept in memory before they go to the file
-_SECONDS = 1.0  # at the latest
+_BYTES = 1 << 23  # raw numbers kept in memory before they go to the file,
+_INSTANTS, _MOST = 200, 1 << 26  # of large models more: so many instants, but not more bytes
+_SECONDS = 1.0  # they go at the latest after this time, or ten times that which writing takes
 _PIECE = 1 << 12  # instants that are evaluated at once
 _OUTCOME = 1 << 14  # characters
 _EXTRA = (
@@ -63,6 +64,8 @@ class FileRecord:
             )
         self.model, self.method = model, method
         new = self.path.with_name(self.path.name + ".new")
+        if os.name == "nt":  # an open file cannot be moved there
+            new = self.path
         which = fields(model)
         self._h5 = create(new, model, of_model(model, method, {}, self.path.parent), _EXTRA)
         self._h5["instants"][()] = 0
@@ -71,14 +74,15 @@ class FileRecord:
             if x.dims[0] != "time":
                 self._h5[x.name][:] = np.nan
         self._h5.swmr_mode = True
-        os.replace(new, self.path)
+        os.replace(new, self.path)  # it has its name when it can be read
         self._last = [x for x in which if x.dims[0] != "time"]
         self._growing = [x for x in which if x.dims[0] == "time"]
         self._arrays = {x.name: self._h5[x.name] for x in self._growing}
         self._n, self._before = 0, Before()
         self._buffer, self._clock = MemoryRecord(model), time.perf_counter()
-        width = 1 + model.n_q + 2 * model.n_v + model.n_lam
-        self._room = max(1, _BYTES // (8 * width))
+        size = 8 * (1 + model.n_q + 2 * model.n_v + model.n_lam)
+        self._room = max(1, _BYTES // size, min(_INSTANTS, _MOST // size))
+        self._pause = _SECONDS
         self._source: FileSource | None = None
 
     def append(
@@ -86,16 +90,13 @@ class FileRecord:
     ) -> None:
         """Keep n instants."""
         self._buffer.append(t, q, v, a, lam)
-        if (
-            not self._n
-            or len(self._buffer) >= self._room
-            or time.perf_counter() > self._clock + _SECONDS
-        ):
+        late = time.perf_counter() > self._clock + self._pause
+        if not self._n or len(self._buffer) >= self._room or late:
             self.flush()
 
     def flush(self) -> None:
         """Evaluate what is in memory and write it."""
-        n = len(self._buffer)
+        n, began = len(self._buffer), time.perf_counter()
         if n:
             for i, piece in enumerate(self._kept(self._before).blocks(_PIECE)):
                 append(self._arrays, self._growing, self._n + i * _PIECE, piece)
@@ -105,6 +106,7 @@ class FileRecord:
             self._h5["instants"].flush()
             self._n, self._before, self._buffer = self._n + n, before, MemoryRecord(self.model)
         self._clock = time.perf_counter()
+        self._pause = max(_SECONDS, 10 * (self._clock - began))
 
     def _kept(self, before: Before, last: State | None = None) -> Solution:
         """Return what is in memory as a solution."""

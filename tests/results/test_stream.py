@@ -1,8 +1,10 @@
 """Results that go to a file while the run goes on."""
 
+import gc
 import os
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import h5py
@@ -121,6 +123,27 @@ def test_ctrl_c_keeps_what_was_computed(tmp_path):
     assert np.array_equal(found["wheel"].position, run["wheel"].position)
 
 
+def test_memory_does_not_grow_with_the_run(tmp_path, monkeypatch):
+    """Four times the steps need no more memory, also without the collector of cycles."""
+    monkeypatch.setattr(stream, "_BYTES", 1 << 15)
+    monkeypatch.setattr(stream, "_INSTANTS", 1)
+    model = spinner().build()
+    mbd.simulate(model, 0.1, 1e-3, stream=tmp_path / "run.nc")
+    peaks = []
+    gc.disable()
+    try:
+        for t_end in (1.0, 4.0):
+            gc.collect()
+            tracemalloc.start()
+            mbd.simulate(model, t_end, 1e-3, stream=tmp_path / "run.nc")
+            peaks.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+    finally:
+        gc.enable()
+        tracemalloc.stop()
+    assert peaks[1] < 1.3 * peaks[0]
+
+
 def test_a_killed_run_is_read_up_to_the_last_writing(tmp_path):
     """Killed at random moments, and read while it was alive."""
     expected = mbd.simulate(spinner(), 2.0, 1e-3)
@@ -148,3 +171,7 @@ def test_a_killed_run_is_read_up_to_the_last_writing(tmp_path):
         assert np.all(np.isfinite(found.energy.total))
         with h5py.File(path, "r", libver="latest", swmr=True) as h5:
             assert len(h5["position"]) >= n
+    rest = mbd.simulate(
+        found.model, found.t[-1] + 0.01, 1e-3, state=found.state, project=True
+    )  # what the run had done further
+    assert np.isclose(rest.energy.total[-1], expected.energy.total[0], rtol=1e-3)
