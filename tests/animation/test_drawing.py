@@ -6,6 +6,7 @@ import numba
 import numpy as np
 import pytest
 from animation.models import pendulum, run
+from scenes import chain
 
 import mbd
 from mbd.parts.joint import Joint
@@ -98,6 +99,13 @@ def test_links_go_from_joint_to_joint():
     assert isinstance(looks(door, sizes)[0], mbd.Box)
     assert isinstance(looks(ball, sizes)[0], mbd.Sphere)
     assert looks(own, sizes) == own.shapes
+
+
+def test_long_chains_can_be_seen():
+    drawing = still(chain(100)).animate().drawing
+    size = np.linalg.norm(drawing.high - drawing.low)
+    bars = [s.shape for s in drawing.solids if s.layer == "bodies"][:99]  # the last hangs free
+    assert all(isinstance(x, mbd.Capsule) and x.radius > 1e-3 * size for x in bars)
 
 
 @pytest.mark.parametrize(

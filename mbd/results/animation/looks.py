@@ -51,6 +51,8 @@ class Sizes:
     points : dict of (k, 3) arrays
         Where each body is held, in its axes.
     typical : float [m]
+    visible : float [m]
+        Radius below which a bar would hardly be seen beside the whole system.
     """
 
     def __init__(self, system: System) -> None:
@@ -65,6 +67,8 @@ class Sizes:
             self._of[name] = max(extents)
         known = [x for x in self._of.values() if x > 0] or self._between()
         self.typical = float(np.median(known)) if known else 1.0
+        places = np.array([b.position for b in system.bodies.values()])
+        self.visible = 1.5e-3 * float(np.linalg.norm(np.ptp(places, axis=0)))
 
     def _between(self) -> list[float]:
         """Return the lengths of what holds points together, or else their extent."""
@@ -91,11 +95,12 @@ def looks(body: Body, sizes: Sizes) -> tuple[Shape, ...]:
     if not body.formulation.axes:
         heaviest = max(b.mass for b in sizes.system.bodies.values())
         share = (body.mass / heaviest) ** (1 / 3)
-        return (Sphere(0.08 * sizes.typical * max(share, 0.4)),)
+        return (Sphere(max(0.08 * sizes.typical * max(share, 0.4), 2 * sizes.visible)),)
     points, c = sizes.points[body.name], body.center_of_mass
     # neighbours differ a little: equal surfaces in one place would flicker
     thick = 1 - 0.06 * (list(sizes.system.bodies).index(body.name) % 4)
-    radius = thick * min(0.045 * sizes.of(body.name), 0.03 * sizes.typical)
+    slim = min(0.045 * sizes.of(body.name), 0.03 * sizes.typical)
+    radius = thick * max(slim, sizes.visible)
     edges, axes = inertia_box(body)
     if len(points) >= 2:
         middle, extent = points.mean(0), float(np.linalg.norm(np.ptp(points, axis=0)))
