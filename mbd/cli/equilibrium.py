@@ -42,7 +42,8 @@ def run(options: argparse.Namespace) -> int:
     forces = {name: found[name].force.tolist() for name in found.model.system.joints}
     if options.json:
         told = {
-            "message": found.message, "stable": found.stable, "stiffness": found.stiffness if math.isfinite(found.stiffness) else None,
+            "message": found.message, "stable": found.stable,
+            "stiffness": found.stiffness if math.isfinite(found.stiffness) else None,
             "free": list(found.free), "positions": bodies, "forces": forces,
         }  # fmt: skip
         print(json.dumps(told, indent=2))

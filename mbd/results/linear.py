@@ -150,7 +150,7 @@ class Linearized:
             import control  # type: ignore[import-not-found]
         except ImportError:
             raise ImportError(
-                "to_control: needs python-control, which is an extra; pip install control"
+                "to_control: needs python-control, which is an extra; pip install 'mbd[control]'"
             ) from None
         self._need_ports("to_control")
 

@@ -55,6 +55,7 @@ def modes_figure(modes: Modes, path: str | Path | None = None) -> Figure:
         right.bar(index, modes.kinetic[:, k], bottom=base, label=body, width=0.8)
         base += modes.kinetic[:, k]
     right.set_xlabel("mode")
+    right.xaxis.get_major_locator().set_params(integer=True)
     right.set_ylabel("part in the kinetic energy [-]")
     right.set_ylim(0.0, 1.0)
     right.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1.0, 1.0))
@@ -72,14 +73,16 @@ def campbell_figure(
     order_of = np.argsort(rpm)
     for k in range(diagram.eigenvalues.shape[1]):
         turn = np.nanmean(diagram.whirl[:, k])
-        colour = "C3" if turn > 0.1 else "C0" if turn < -0.1 else "0.5"
-        ax.plot(rpm[order_of], diagram.frequency[order_of, k], color=colour, linewidth=1.6)
+        colour, dash = ("C3", "-") if turn > 0.1 else ("C0", "-.") if turn < -0.1 else ("0.5", ":")
+        ax.plot(rpm[order_of], diagram.frequency[order_of, k], dash, color=colour, linewidth=1.6)
     top = float(np.nanmax(diagram.frequency)) * 1.05
     for order in orders:
         name = f"{order:g} x speed"
         ax.plot(rpm[order_of], order * speed[order_of] / (2 * np.pi), "--", color="0.3", label=name)
-    for name, colour in (("forward whirl", "C3"), ("backward whirl", "C0"), ("no whirl", "0.5")):
-        ax.plot([], [], color=colour, label=name)
+    for name, colour, dash in (
+        ("forward whirl", "C3", "-"), ("backward whirl", "C0", "-."), ("along a line", "0.5", ":"),
+    ):  # fmt: skip
+        ax.plot([], [], dash, color=colour, label=name)
     ax.set_ylim(0.0, top)
     ax.set_xlabel("speed [rpm]")
     ax.set_ylabel("frequency [Hz]")

@@ -257,7 +257,7 @@ class Modes:
             import xarray as xr
         except ImportError:
             raise ImportError(
-                "to_xarray: labelled arrays need xarray, which is an extra; pip install xarray"
+                "to_xarray: labelled arrays need xarray, which is an extra; pip install 'mbd[results]'"
             ) from None
         names = {"units": "-"}
         return xr.Dataset(
