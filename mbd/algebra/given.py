@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-__all__ = ["Given", "Part", "given", "remembered"]
+__all__ = ["Given", "Part", "given", "remembered", "signature"]
 
 Maker = TypeVar("Maker", bound=Callable[..., Any])
 _MADE: weakref.WeakKeyDictionary[Any, Given] = weakref.WeakKeyDictionary()
@@ -30,7 +30,13 @@ class Given(NamedTuple):
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments by name; those left out are not in it."""
-        return inspect.signature(self.maker).bind(*self.args, **self.options).arguments
+        return signature(self.maker).bind(*self.args, **self.options).arguments
+
+
+@functools.cache
+def signature(maker: Any) -> inspect.Signature:
+    """Return the signature of a class or function; asking for it takes longer than a call."""
+    return inspect.signature(maker)
 
 
 def _kept(value: Any) -> Any:

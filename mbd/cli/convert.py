@@ -56,10 +56,15 @@ def _model(options: argparse.Namespace, output: Path) -> tuple[str, ...]:
     how = dict(scene.run)
     if "rho" in how:
         how.setdefault("method", GeneralizedAlpha(rho=how.pop("rho")))
+    left = [
+        f"{key} of RUN is left out: files cannot hold it"
+        for key in how
+        if key not in run_settings()
+    ]
     how = {key: how[key] for key in run_settings() if key in how}
     title = scenes.summary(scene.path).rstrip(".")
     _write(scene.build(parameters), how, title, output)
-    return scene.notes
+    return (*scene.notes, *left)
 
 
 def _results(options: argparse.Namespace, output: Path) -> tuple[str, ...]:

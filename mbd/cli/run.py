@@ -6,6 +6,7 @@ import argparse
 import json
 import warnings
 from pathlib import Path
+from typing import Any
 
 from mbd.cli.codes import DONE, FAILED, INTERRUPTED, say
 from mbd.cli.scene import FILE, read, reading, running, stepping
@@ -67,7 +68,11 @@ def run(options: argparse.Namespace) -> int:
     remarks = [str(w.message) for w in caught]
     written = [Path(options.output)] if options.stream else []
     if options.output and not options.stream:
-        notes = {"scene": scene.path.name, "parameters": parameters, "step": how.get("step")}
+        notes: dict[str, Any] = {
+            "scene": scene.path.name,
+            "parameters": parameters,
+            "step": how.get("step"),
+        }
         written.append(store.save(solution, options.output, **notes))
     if options.csv:
         written.append(store.save_csv(solution, options.csv))

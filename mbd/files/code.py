@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import keyword
 import re
 from functools import singledispatchmethod
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from mbd.algebra.given import Part
+from mbd.algebra.given import Part, signature
 from mbd.files.expressions import Expression
 from mbd.files.writer import Writer, said
 from mbd.formulations.formulation import Formulation
@@ -84,14 +83,14 @@ class _Coder:
         got = said(part)[1]
         if self.formulation is not None and "formulation" in _takes(part):
             got["formulation"] = None  # the argument of build
-        takes = inspect.signature(maker).parameters.items()
+        takes = signature(maker).parameters.items()
         plain = {k for k, x in takes if x.default is x.empty and x.kind is not x.KEYWORD_ONLY}
         calls = [x if k in plain else f"{k}={x}" for k, x in self._codes(maker, got)]
         target = f"{self.names[id(part)]} = " if id(part) in self.used else ""
         return _call(f"{target}system.add(", f"mbd.{maker.__name__}", calls)
 
     def _codes(self, maker: Any, got: dict[str, Any]) -> list[tuple[str, str]]:
-        keys = [k for k in inspect.signature(maker).parameters if k in got]
+        keys = [k for k in signature(maker).parameters if k in got]
         return [(k, "formulation" if got[k] is None else self.code(got[k])) for k in keys]
 
     def _made(self, value: Any) -> str:
@@ -165,7 +164,7 @@ class _Coder:
 
 
 def _takes(part: Any) -> Any:
-    return inspect.signature(type(part)).parameters
+    return signature(part.given.maker).parameters
 
 
 def _identifier(name: str, taken: set[str]) -> str:

@@ -10,6 +10,7 @@ import difflib
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -125,7 +126,7 @@ class Array:
     unit: str | tuple[str, ...]
     shapes: tuple[tuple[int, ...], ...] = ((3,),)
 
-    @property
+    @cached_property
     def expected(self) -> str:
         """What an error says."""
         words = ["x".join(map(str, s)) if s else "one" for s in self.shapes]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 import tomllib
 from pathlib import Path
 from typing import Any
 
+from mbd.algebra.given import signature
 from mbd.files.kinds import Place, unknown_key
 from mbd.files.references import make
 from mbd.files.vocabulary import SECTIONS, parts, run_settings, section
@@ -111,7 +111,7 @@ class Reader:
         self.begun.append(key)
         values = dict(self._table(table, name))
         maker = self._maker(table, values.pop("type", _DEFAULT.get(table)), place / "type")
-        if self.formulation is not None and "formulation" in inspect.signature(maker).parameters:
+        if self.formulation is not None and "formulation" in signature(maker).parameters:
             values["formulation"] = self.formulation
         self.found[key] = make(maker, values, place, name)
         self.begun.pop()

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mbd.algebra.given import signature
 from mbd.files.kinds import Array, Kind, Number, Place, unknown_key
 
 __all__ = ["Made", "Reference", "Turn", "make", "table"]
@@ -122,7 +123,7 @@ def make(maker: Callable[..., Any], values: dict[str, Any], place: Place, *args:
     for key in values:
         if key not in known:
             raise unknown_key(place, key, known)
-    for key, x in inspect.signature(maker).parameters.items():
+    for key, x in signature(maker).parameters.items():
         if x.default is x.empty and key in known and key not in values:
             raise place.error(f"{key} is missing; a {maker.__name__} needs it")
     inside = place.among(values)
@@ -142,8 +143,8 @@ def table(maker: Callable[..., Any], name: str | None, *, optional: bool = False
     from mbd.files.vocabulary import arguments
 
     keys = {k: x.schema() for k, x in arguments(maker).items()}
-    signature = inspect.signature(maker).parameters
-    needed = [k for k in keys if signature[k].default is inspect.Parameter.empty]
+    takes = signature(maker).parameters
+    needed = [k for k in keys if takes[k].default is inspect.Parameter.empty]
     if name is not None:
         keys, needed = {"type": {"const": name}, **keys}, ["type"] * (not optional) + needed
     summary = (inspect.getdoc(maker) or "").split("\n", 1)[0]

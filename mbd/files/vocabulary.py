@@ -8,13 +8,12 @@ new part whose arguments are called as those of others needs no line here.
 from __future__ import annotations
 
 import dataclasses
-import inspect
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import mbd
-from mbd.algebra.given import Part
+from mbd.algebra.given import Part, signature
 from mbd.files.coordinates import Along, Chosen, OrLaw
 from mbd.files.kinds import (
     Array,
@@ -161,7 +160,7 @@ OF_A_CALL = {"system", "state", "progress", "raise_on_failure", "events", "strea
 @cache
 def run_settings() -> dict[str, Kind]:
     """Return the kinds of the arguments of ``mbd.simulate`` that a file may have."""
-    names = inspect.signature(mbd.simulate).parameters
+    names = signature(mbd.simulate).parameters
     return {n: ARGUMENTS[n] for n in names if n in ARGUMENTS and n not in OF_A_CALL}
 
 
@@ -169,7 +168,7 @@ def run_settings() -> dict[str, Kind]:
 def arguments(maker: Callable[..., Any]) -> dict[str, Kind]:
     """Return the kind of every argument of a class or function."""
     own = OF.get(maker.__name__, {})
-    names = [n for n in inspect.signature(maker).parameters if n not in OWN_NAME]
+    names = [n for n in signature(maker).parameters if n not in OWN_NAME]
     unknown = [n for n in names if n not in own and n not in ARGUMENTS]
     if unknown:
         raise LookupError(

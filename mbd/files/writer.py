@@ -18,7 +18,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 import mbd
-from mbd.algebra.given import Part, given
+from mbd.algebra.given import Part, given, signature
 from mbd.files.expressions import Expression
 from mbd.files.vocabulary import SECTIONS, arguments, parts
 from mbd.formulations import NAMES, named
@@ -37,7 +37,7 @@ def said(part: Any) -> tuple[Callable[..., Any], dict[str, Any]]:
     if known is None or inspect.unwrap(public) is not inspect.unwrap(known.maker):
         kind = type(part).__name__
         raise ValueError(f"{kind} is not a part of mbd; a file cannot say what it is")
-    default = {k: x.default for k, x in inspect.signature(known.maker).parameters.items()}
+    default = {k: x.default for k, x in signature(known.maker).parameters.items()}
     got = known.arguments()
     left = {k: x for k, x in got.items() if x is not None and not _same(x, default[k])}
     return known.maker, left
@@ -186,7 +186,7 @@ def _number_or_text(text: str) -> float | str:
 
 
 def _ordered(maker: Callable[..., Any], values: dict[str, Any]) -> dict[str, Any]:
-    return {k: values[k] for k in inspect.signature(maker).parameters if k in values}
+    return {k: values[k] for k in signature(maker).parameters if k in values}
 
 
 def _check_unchanged(part: Any) -> None:

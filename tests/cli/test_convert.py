@@ -142,3 +142,15 @@ def test_schema(tmp_path, capsys):
     path = tmp_path / "deep" / "mbd.json"
     assert main(["schema", "-o", str(path)]) == 0
     assert json.loads(path.read_text()) == printed
+
+
+def test_events_are_left_out_and_said(tmp_path, capsys):
+    path = tmp_path / "scene.py"
+    path.write_text(
+        "import mbd\n\nRUN = {'t_end': 1.0, 'step': 1e-3, 'events': ()}\n\n\n"
+        "def build():\n    system = mbd.System()\n"
+        "    system.add(mbd.PointMass('bob', mass=1.0))\n    return system\n"
+    )
+    assert main(["convert", str(path), str(tmp_path / "x.toml")]) == 0
+    assert "warning: events of RUN is left out: files cannot hold it" in capsys.readouterr().err
+    assert mbd.read(tmp_path / "x.toml").run == {"t_end": 1.0, "step": 1e-3}

@@ -85,7 +85,7 @@ def test_a_part_without_a_kind_is_named():
 def test_scenes_come_back_to_the_last_bit(name, tmp_path):
     scene = scenes.load(scenes.named(name))
     system = scene.build({})
-    run = {k: x for k, x in scene.run.items() if k != "rho"}
+    run = {k: x for k, x in scene.run.items() if k in words.run_settings()}
     if name in PYTHON_LAWS:
         with pytest.raises(ValueError, match="which a file cannot hold"):
             to_text(system)
