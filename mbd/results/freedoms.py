@@ -27,11 +27,7 @@ def freedoms(model: Model) -> dict[str, Coordinate]:
 
 def freedom(solution: Solution, name: str, coordinate: Coordinate) -> tuple[np.ndarray, np.ndarray]:
     """Return a coordinate and its rate, (n,); an angle goes on from what came before."""
-    u, rate, _ = coordinate_over_time(coordinate, solution)
-    if coordinate.measure.periodic and name in solution.before:
-        t, last, speed = solution.before[name]
-        expected = last + 0.5 * (speed + rate[0]) * (solution.t[0] - t)
-        u = u + 2 * np.pi * np.round((expected - u[0]) / (2 * np.pi))
+    u, rate, _ = coordinate_over_time(coordinate, solution, solution.before.get(name))
     return u, rate
 
 

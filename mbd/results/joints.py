@@ -44,10 +44,13 @@ def _reaction(
     return Reaction(f[:, 0], np.cross(arms, f).sum(1))
 
 
-def coordinate_over_time(coordinate: Coordinate, solution: Solution) -> tuple[np.ndarray, ...]:
+def coordinate_over_time(
+    coordinate: Coordinate, solution: Solution, before: np.ndarray | None = None
+) -> tuple[np.ndarray, ...]:
     """Return a joint coordinate, its rate and second rate; angles count full turns.
 
-    The first angle is in (-pi, pi]; from one instant to the next it goes where its rate points.
+    From one instant to the next an angle goes where its rate points. The first one is in (-pi, pi],
+    or follows what came before: time, angle and rate.
     """
     element = Element(total((coordinate.measure,)), coordinate.attachments, (0.0, 0.0, 1.0), (0.0,))
     found = over_time(element, solution)
@@ -56,6 +59,10 @@ def coordinate_over_time(coordinate: Coordinate, solution: Solution) -> tuple[np
         steps = 0.5 * (rate[1:] + rate[:-1]) * np.diff(solution.t)
         turns = np.round((steps - np.diff(u)) / (2 * np.pi))
         u = u + 2 * np.pi * np.concatenate([[0.0], np.cumsum(turns)])
+    if coordinate.measure.periodic and before is not None:
+        t, last, speed = before
+        expected = last + 0.5 * (speed + rate[0]) * (solution.t[0] - t)
+        u = u + 2 * np.pi * np.round((expected - u[0]) / (2 * np.pi))
     return u, rate, second
 
 
@@ -106,8 +113,9 @@ class JointHistory:
         free = self.joint.coordinates
         for order, ending in ((2, "_second_rate"), (1, "_rate"), (0, "")):
             if name.endswith(ending) and name.removesuffix(ending) in free:
-                coordinate = free[name.removesuffix(ending)]
-                return coordinate_over_time(coordinate, self._solution)[order]
+                name = name.removesuffix(ending)
+                before = self._solution.before.get(f"{self.joint.name}.{name}")
+                return coordinate_over_time(free[name], self._solution, before)[order]
         known = ", ".join(f"{x}, {x}_rate" for x in free) or "none"
         raise AttributeError(
             f"joint {self.joint.name!r} has no {name!r}; its coordinates are {known}; besides "

@@ -21,7 +21,16 @@ from mbd.solvers.initial import consistent
 if TYPE_CHECKING:
     from mbd.results.solution import Solution
 
-__all__ = ["Event", "Found", "Instants", "changed", "checked_events", "crossings", "values_of"]
+__all__ = [
+    "Event",
+    "Found",
+    "Instants",
+    "carried",
+    "changed",
+    "checked_events",
+    "crossings",
+    "values_of",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,15 +150,28 @@ class Instants:
         return self.rows(slice(first, last))
 
 
-def values_of(event: Event, model: Model, instants: Instants) -> np.ndarray:
-    """Return the values of an event's function at some instants."""
+def _solution(model: Model, instants: Instants, before: Any) -> Solution:
+    """Return some instants as a solution; ``before`` is what came before them (turns counted)."""
     from mbd.results.solution import Solution
 
-    n = len(instants.t)
     last = State(*(x[-1] for x in instants._all()))
-    solution = Solution(
-        model, *instants._all(), status=0, message="", stats={}, last=last, method=None
-    )
+    return Solution(
+        model, *instants._all(), status=0, message="", stats={}, last=last, method=None,
+        before=before,
+    )  # fmt: skip
+
+
+def carried(model: Model, instants: Instants, before: Any) -> Any:
+    """Return what is to be known, behind these instants, of all that came before."""
+    from mbd.results.blocks import after
+
+    return after(_solution(model, instants, before))
+
+
+def values_of(event: Event, model: Model, instants: Instants, before: Any) -> np.ndarray:
+    """Return the values of an event's function at some instants."""
+    n = len(instants.t)
+    solution = _solution(model, instants, before)
     try:
         values = np.asarray(event.function(solution), float)
     except Exception as error:
@@ -166,18 +188,22 @@ def values_of(event: Event, model: Model, instants: Instants) -> np.ndarray:
 
 
 def crossings(
-    events: Sequence[Event], model: Model, instants: Instants, before: dict[Event, float]
+    events: Sequence[Event],
+    model: Model,
+    instants: Instants,
+    first: dict[Event, float],
+    before: Any,
 ) -> tuple[dict[int, list[Event]], dict[Event, float]]:
     """Return the events between instants i and i + 1, by i, and the last values.
 
-    The first value is the one known from `before`: zero where the stretch begins on the event.
+    The ``first`` values are known: zero where the stretch begins on the event.
     """
     hits: dict[int, list[Event]] = {}
     after = {}
     for event in events:
-        g = values_of(event, model, instants)
+        g = values_of(event, model, instants, before)
         after[event] = float(g[-1])
-        g[0] = before[event]
+        g[0] = first[event]
         rising = (g[:-1] < 0) & (g[1:] >= 0)
         falling = (g[:-1] > 0) & (g[1:] <= 0)
         wanted = rising if event.direction > 0 else falling if event.direction < 0 else None

@@ -18,7 +18,7 @@ from mbd.solvers.adaptive import advance_adaptive, resize
 from mbd.solvers.advance import CONVERGED, FAILED, PIVOTS
 from mbd.solvers.careful import careful_step
 from mbd.solvers.energy_momentum import EnergyMomentum
-from mbd.solvers.events import Event, Found, Instants, crossings, values_of
+from mbd.solvers.events import Event, Found, Instants, carried, crossings, values_of
 from mbd.solvers.explain import explain
 from mbd.solvers.fronts import factor_and_solve
 from mbd.solvers.plan import Plan
@@ -75,15 +75,19 @@ class Run:
         self.work.vector(m.AB)[self.model.numbering.v] = before
         self.work.F[m.H_LAST] = self.h
 
-    def record_to(self, record: Record, first: State, seen: Sequence[Event] = ()) -> None:
+    def record_to(
+        self, record: Record, first: State, seen: Sequence[Event] = (), before: Any = None
+    ) -> None:
         """Keep the first instant, and all that come, in this record.
 
-        Events that were `seen` are those at which this stretch begins.
+        Events that were `seen` are those at which this stretch begins; `before` is what they know
+        of the stretches before it.
         """
-        self.record = record
+        self.record, self.before = record, before
         self.last = Instants.of(first)
         self.value = {
-            e: 0.0 if e in seen else values_of(e, self.model, self.last)[0] for e in self.events
+            e: 0.0 if e in seen else values_of(e, self.model, self.last, before)[0]
+            for e in self.events
         }
         if self.plan.times is None or first.t in self.plan.times:
             self._keep(self.last)
@@ -194,7 +198,7 @@ class Run:
         """Find the events among new instants; return the one that ends the run, what to keep."""
         steps, kept = self._sorted(first, new)
         whole = self.last.joined(steps)
-        hits, self.value = crossings(self.events, self.model, whole, self.value)
+        hits, self.value = crossings(self.events, self.model, whole, self.value, self.before)
         end, done = self.work.snapshot(), self.done
         for index in sorted(hits):
             self.work.restore(begin)
@@ -203,16 +207,18 @@ class Run:
                 self._steps(index, last)
             here = self.work.snapshot()
             step = float(whole.t[index + 1] - whole.t[index])
-            found = [self._locate(e, here, step) for e in hits[index]]
+            before = carried(self.model, whole.part(0, index + 1), self.before)
+            found = [self._locate(e, here, step, before) for e in hits[index]]
             for f in sorted(found, key=lambda f: f.t):
                 self.found.append(f)
                 if f.event.ends:
                     self.done = first + index
                     self.work.load(f.state)
-                    before = kept.rows(kept.t < f.t)
-                    return f, before.joined(Instants.of(f.state))
+                    self.before = carried(self.model, Instants.of(f.state), before)
+                    return f, kept.rows(kept.t < f.t).joined(Instants.of(f.state))
         self.work.restore(end)
         self.done = done
+        self.before = carried(self.model, whole, self.before)
         self.last = whole.part(len(whole.t) - 1, len(whole.t))
         return None, kept
 
@@ -224,7 +230,7 @@ class Run:
         given[1:] &= new.t[1:] != new.t[:-1]  # a step that ends there follows
         return new.rows(~given), new.rows(given)
 
-    def _locate(self, event: Event, here: Any, step: float) -> Found:
+    def _locate(self, event: Event, here: Any, step: float, before: Any) -> Found:
         """Return the event within a step: the size of the step that ends on it."""
         from scipy.optimize import brentq
 
@@ -238,7 +244,7 @@ class Run:
             return self.work.store()
 
         def value(h: float) -> float:
-            return float(values_of(event, self.model, Instants.of(at(h)))[0])
+            return float(values_of(event, self.model, Instants.of(at(h)), before)[0])
 
         h = brentq(value, 0.0, step, xtol=1e-13 * step, rtol=8.9e-16)
         return Found(event, at(h))

@@ -116,7 +116,7 @@ def simulate(
     found: list[Found] = []
     begun = first
     seen: list[Event] = []
-    given = first is state
+    given, before = first is state, None
     while True:
         change = None
         if isinstance(method, GeneralizedAlpha) and not given:
@@ -125,7 +125,7 @@ def simulate(
         if change is not None:
             run.remember(first.a - change)
         stats.setdefault("seconds_preparing", run.started - began)
-        run.record_to(record, first, seen)
+        run.record_to(record, first, seen, before)
         try:
             status, message = run.loop(progress)
         except BaseException as error:
@@ -137,7 +137,7 @@ def simulate(
         if status != EVENT or run.found[-1].event.terminal:
             break
         first, seen = changed(model, run.found[-1]), [run.found[-1].event]
-        begun, given = first, False
+        begun, given, before = first, False, run.before
         if first.t >= t_end * (1 - 1e-15):
             break
     from mbd.results.solution import Solution

@@ -35,16 +35,34 @@ _SMOOTH = 0.5  # part of the acceleration by which its derivative may fail to fo
 
 
 def jerk(model: Model, state: State, h: float) -> np.ndarray:
-    """Return the change of the accelerations in a time h, or zeros where it is not smooth."""
+    """Return the change of the accelerations in a time h, or zeros where it is not smooth.
+
+    Smooth is what the derivative foretells; the measure of that is the metric of the mass matrix,
+    which does not know the choice of coordinates.
+    """
     rate = (_later(model, state, _SHORT * h) - state.a) / _SHORT
     whole = _later(model, state, h) - state.a
-    kinds = model.numbering.v_kinds
-    for kind in np.unique(kinds):
-        of = kinds == kind
-        size = max(np.abs(rate[of]).max(), np.abs(state.a[of]).max())
-        if not np.abs(whole[of] - rate[of]).max() <= _SMOOTH * size:
-            return np.zeros(model.n_v)
+    size = _Size(model, state)
+    if not size(whole - rate) <= _SMOOTH * max(size(rate), size(state.a)):
+        return np.zeros(model.n_v)
     return rate
+
+
+class _Size:
+    """The size of accelerations, the root of a.M a, with M a from two residuals."""
+
+    def __init__(self, model: Model, state: State) -> None:
+        self.work, self.v = Workspace(model, state), model.numbering.v
+        self.rest = self._residual(np.zeros(model.n_v))
+
+    def _residual(self, a: np.ndarray) -> np.ndarray:
+        self.work.vector(m.A)[self.v] = a
+        self.work.evaluate()
+        return self.work.vector(m.X)[self.v].copy()
+
+    def __call__(self, a: np.ndarray) -> float:
+        """Return the size of accelerations a."""
+        return float(np.sqrt(abs(a @ (self._residual(a) - self.rest))))
 
 
 def _later(model: Model, state: State, s: float) -> np.ndarray:
