@@ -5,15 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import re
-import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mbd.cli.codes import DONE, FAILED
+
+if TYPE_CHECKING:
+    import subprocess
 
 HELP = "check packages, kernels, a short run, pictures and start times"
 _REQUIREMENT = re.compile(
@@ -40,6 +41,8 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Check and report; the exit code is 1 if something that is needed failed."""
+    import platform
+
     from mbd import __version__
 
     about = {
@@ -77,6 +80,8 @@ def _tell(check: Check) -> None:
 
 
 def _python() -> Check:
+    import platform
+
     good = sys.version_info >= (3, 11)
     detail = f"{platform.python_version()} at {sys.executable}"
     return Check("ok" if good else "failed", "python", detail, "" if good else "needs 3.11")
@@ -125,6 +130,8 @@ def _packages() -> list[Check]:
 
 def _process(*command: str) -> tuple[subprocess.CompletedProcess[str] | None, float]:
     """Run Python in a process of its own; None if it took too long."""
+    import subprocess
+
     environment = {**os.environ, "MPLBACKEND": "Agg"}
     clock = time.perf_counter()
     try:

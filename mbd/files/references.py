@@ -40,6 +40,7 @@ class Made:
     the same formulation share one object.
     """
 
+    title: str
     among: Callable[[], dict[str, Callable[..., Any]]]
     names: tuple[str, ...] = ()
     default: str = ""
@@ -67,6 +68,10 @@ class Made:
         return place.made[key]
 
     def schema(self) -> dict[str, Any]:
+        """Return a reference to ``definition``."""
+        return {"$ref": f"#/$defs/{self.title}"}
+
+    def definition(self) -> dict[str, Any]:
         """Return a choice of tables."""
         tables = [table(x, n, optional=n == self.default) for n, x in self.among().items()]
         plain = [] if self.default else [{"enum": [*self.names, *self.among()]}]

@@ -6,7 +6,7 @@ from typing import Any
 
 from mbd.files.reader import SCHEMA
 from mbd.files.references import table
-from mbd.files.vocabulary import SECTIONS, parts, run_settings, section
+from mbd.files.vocabulary import MADE, SECTIONS, parts, run_settings, section
 from mbd.model.system import System
 
 __all__ = ["json_schema"]
@@ -16,6 +16,7 @@ def json_schema() -> dict[str, Any]:
     """Return the schema (draft 2020-12)."""
     known = parts()
     definitions = {n: table(x, n, optional=n == "RigidBody") for n, x in known.items()}
+    definitions |= {x.title: x.definition() for x in MADE}
     sections = {}
     for name in SECTIONS:
         names = [n for n, x in known.items() if section(x) == name]

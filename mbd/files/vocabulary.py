@@ -35,8 +35,8 @@ from mbd.parts.bodies import Body, Frame, Ground
 from mbd.parts.joints import Joint
 
 __all__ = [
-    "ARGUMENTS", "OF", "OF_A_CALL", "SECTIONS", "arguments", "makers", "parts", "run_settings",
-    "section",
+    "ARGUMENTS", "MADE", "OF", "OF_A_CALL", "SECTIONS", "arguments", "makers", "parts",
+    "run_settings", "section",
 ]  # fmt: skip
 
 SECTIONS = ("bodies", "joints", "forces")
@@ -76,11 +76,14 @@ def methods() -> dict[str, Callable[..., Any]]:
 
 
 BODY, JOINT = Reference("bodies"), Reference("joints")
-FRAME = Made(lambda: {"Frame": Frame}, default="Frame")
+FRAME = Made("frame", lambda: {"Frame": Frame}, default="Frame")
 END = OneOf(lambda x: isinstance(x, dict), FRAME, BODY)
 POINT, DIRECTION = Array("m"), Array("-")
 COORDINATE = Chosen()
-MOTION = Made(lambda: makers("parts.motions"))
+MOTION = Made("motion", lambda: makers("parts.motions"))
+FORMULATION = Made("formulation", lambda: makers("formulations."), NAMES)
+SHAPE, METHOD = Made("shape", shapes), Made("method", methods)
+MADE = (FRAME, MOTION, FORMULATION, SHAPE, METHOD)
 ROTATIONAL: dict[str, Kind] = {"stiffness": Number("N m/rad"), "damping": Number("N m s/rad")}
 ALONG: dict[str, Kind] = {"stiffness": Along("F/u"), "damping": Along("F s/u")}
 
@@ -105,7 +108,7 @@ ARGUMENTS: dict[str, Kind] = {
     "damping": Number("N s/m"),
     "file": File(),
     "force": Load("N"),
-    "formulation": Made(lambda: makers("formulations."), NAMES),
+    "formulation": FORMULATION,
     "gravity": Array("m/s^2"),
     "inertia": Array("kg m^2", ((3,), (3, 3))),
     "joint": COORDINATE,
@@ -122,10 +125,10 @@ ARGUMENTS: dict[str, Kind] = {
     "value": OrLaw(Along("u"), laws=MOTION),
     "law": Law(),
     "mass": Number("kg"),
-    "method": Made(methods),
+    "method": METHOD,
     "moment": Load("N m"),
     "off": Several(Word, single=True),
-    "shape": Several(Made(shapes), single=True),
+    "shape": Several(SHAPE, single=True),
     "stiffness": Number("N/m"),
     "t_eval": Several(Number("s")),
     "velocity": Array("m/s"),

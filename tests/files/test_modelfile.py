@@ -510,6 +510,22 @@ def test_errors_say_where(old, new, said, tmp_path):
     assert str(raised.value).startswith(f"{path}: {said}")
 
 
+def test_names_and_references_of_a_file_are_checked():
+    arm = JOINTS.partition("[joints")[0]
+    with pytest.raises(ValueError, match=r"^joints.arm: arm: names must differ"):
+        from_text(JOINTS.replace("[joints.hinge]", "[joints.arm]"))
+    with pytest.raises(ValueError, match=r"^bodies.ground: ground: names must differ"):
+        from_text(arm.replace("[bodies.arm]", "[bodies.ground]"))
+    with pytest.raises(ValueError, match=r"^bodies: must be a table, got 3"):
+        from_text("schema = 1\nbodies = 3\n")
+    with pytest.raises(ValueError, match=r"^title: must be a string, got 3"):
+        from_text("schema = 1\ntitle = 3\n")
+    parts = "[bodies]\n" + "".join(
+        f'"b {i}" = {{mass = {i + 1}, inertia = [1, 1, 1]}}\n' for i in range(3)
+    )
+    assert list(from_text("schema = 1\n" + parts).system.bodies) == ["b 0", "b 1", "b 2"]
+
+
 def test_wrong_paths_are_named(tmp_path):
     with pytest.raises(FileNotFoundError, match="no such file"):
         mbd.read(tmp_path / "none.toml")
