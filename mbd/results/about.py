@@ -12,7 +12,7 @@ import numpy as np
 from mbd.results.fields import SCHEMA
 
 if TYPE_CHECKING:
-    from mbd.model.model import Model
+    from mbd.model.model import Model, State
     from mbd.results.source import Source
 
 __all__ = ["method_text", "model_from_text", "model_text", "of_model", "of_run", "plain"]
@@ -41,10 +41,15 @@ def of_model(
     return found
 
 
-def of_run(status: int, message: str, stats: dict[str, float]) -> dict[str, Any]:
-    """Return what is known after it: how it ended and what it cost."""
-    statistics = {f"statistics_{name}": value for name, value in stats.items()}
-    return {"status": status, "message": message, **plain(statistics)}
+def of_run(
+    status: int, message: str, stats: dict[str, float], last: State | None = None
+) -> dict[str, Any]:
+    """Return what is known after it: how it ended, what it cost, which joints are off."""
+    found = {"status": status, "message": message}
+    found |= plain({f"statistics_{name}": value for name, value in stats.items()})
+    if last is not None and last.off:
+        found["off"] = json.dumps(last.off)
+    return found
 
 
 def method_text(method: Any) -> str:

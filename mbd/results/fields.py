@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbd.model.model import Workspace
 from mbd.results.freedoms import freedoms
 
 if TYPE_CHECKING:
@@ -168,8 +169,8 @@ def fields(model: Model) -> list[Field]:
 
 def _remembered(model: Model) -> int:
     """Return how many numbers the elements of a model remember."""
-    parts = model.system.forces.values()
-    return sum(len(element.memory) for part in parts for element in part.elements())
+    memory = Workspace(model).store().memory
+    return 0 if memory is None else len(memory)
 
 
 def sizes(model: Model) -> dict[str, int]:

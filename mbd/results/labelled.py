@@ -30,5 +30,5 @@ def to_xarray(solution: Solution, notes: dict[str, Any] | None = None) -> xr.Dat
         arrays,
         coords={"time": time, **coordinates(model)},
         attrs=of_model(model, solution.method, notes or {})
-        | of_run(solution.status, solution.message, solution.stats),
+        | of_run(solution.status, solution.message, solution.stats, solution.state),
     )

@@ -94,7 +94,7 @@ def save_netcdf(solution: Solution, path: str | Path, **notes: Any) -> Path:
     model = solution.model
     new = path.with_name(path.name + ".new")
     attributes = of_model(model, solution.method, notes, path.parent) | of_run(
-        solution.status, solution.message, solution.stats
+        solution.status, solution.message, solution.stats, solution.state
     )
     which = fields(model)
     in_memory = isinstance(solution.q, np.ndarray)

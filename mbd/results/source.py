@@ -79,7 +79,8 @@ class Source(Mapping[str, Any]):
     ----------
     path : Path
     about : dict
-        version, method, status, message, stats, notes; model, its text, empty if there is none.
+        version, method, status, message, stats, notes; model, its text, empty if there is none;
+        off, the names of joints that are off at the end.
     owners : dict
         Kind of each named part: "body", "point", "joint" or "rows".
     freedoms : dict
@@ -128,6 +129,7 @@ class FileSource(Source):
             "message": said["message"],
             "stats": {k.removeprefix(head): x for k, x in said.items() if k.startswith(head)},
             "notes": json.loads(said.get("notes", "{}")),
+            "off": json.loads(said.get("off", "[]")),
         }
         names, rows = self._labels("body"), self._labels("owner")
         pointlike = np.array([f == "point" for f in self._labels("formulation")])
@@ -208,6 +210,7 @@ class ArchiveSource(Source):
             raise ValueError(f"load: {path} was not written by mbd: it has no array 'about'")
         said = json.loads(str(self._arrays.pop("about")))
         self.about = {name: said.pop(name) for name in _ABOUT} | {"model": said.pop("model", "")}
+        self.about["off"] = said.pop("off", [])
         self.about["notes"] = {k: x for k, x in said.items() if k not in ("units", "components")}
         for name in ("last_alg", "last_memory"):
             setattr(self, name, self._arrays.pop(name, None))

@@ -112,6 +112,7 @@ def save_npz(solution: Solution, path: str | Path, **notes: Any) -> Path:
         "status": solution.status,
         "message": solution.message,
         "stats": solution.stats,
+        "off": list(solution.state.off),
         "units": units,
         "components": components,
         **notes,

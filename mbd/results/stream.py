@@ -123,7 +123,7 @@ class FileRecord:
         if last is not None:
             for x in self._last:
                 self._h5[x.name][...] = x.values(self._kept(self._before, last))
-        text = json.dumps(of_run(status, message[: _OUTCOME // 8], stats)).encode()
+        text = json.dumps(of_run(status, message[: _OUTCOME // 8], stats, last)).encode()
         self._h5["outcome"][: len(text)] = np.frombuffer(text, "S1")
         self._h5.close()
         self._source = FileSource(self.path)

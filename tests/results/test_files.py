@@ -78,6 +78,16 @@ def test_a_model_without_python_comes_back_whole(tmp_path, ending):
     assert np.array_equal(rest.q, expected.q)
 
 
+@pytest.mark.parametrize("ending", ["nc", "npz"])
+def test_joints_that_are_off_stay_off(tmp_path, ending):
+    model = everything().build()
+    run = mbd.simulate(model, 0.02, 1e-3, off="pin")
+    found = mbd.load(run.save(tmp_path / f"run.{ending}"))
+    assert found.state.off == ("pin",)
+    rest, expected = (mbd.simulate(model, 0.03, 1e-3, state=s.state) for s in (found, run))
+    assert np.array_equal(rest.q, expected.q)
+
+
 def test_a_model_that_does_not_come_back_is_told(tmp_path):
     run = mbd.simulate(everything(), 0.01, 1e-3)
     path = run.save(tmp_path / "run.nc")
