@@ -24,9 +24,17 @@ FILES = sorted((ROOT / "models").glob("*.toml"))
 PYTHON_LAWS: set[str] = set()  # scenes whose default has a law in Python
 
 
+def laws(system: System) -> list[int]:
+    """Return the addresses of the laws of a system, which are new in every process."""
+    parts = (*system.joints.values(), *system.forces.values())
+    return [e.law.address for part in parts for e in part.elements() if e.law is not None]
+
+
 def same(one: System, two: System) -> bool:
+    """Tell whether two systems are the same model to the last bit, addresses of laws aside."""
     a, b = one.build(), two.build()
-    return np.array_equal(a.I, b.I) and np.array_equal(a.F, b.F, equal_nan=True)
+    A, B = (np.where(np.isin(m.I, laws(s)), 0, m.I) for m, s in ((a, one), (b, two)))
+    return np.array_equal(A, B) and np.array_equal(a.F, b.F, equal_nan=True)
 
 
 # --- every part of the library can be said --------------------------------------------------------
