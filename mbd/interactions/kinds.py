@@ -39,6 +39,9 @@ class Kind:
         Whether forces depend on velocities (then the maps of the velocity are formed).
     room : int
         Numbers behind the element's own that its kernels may write.
+    secant : bool
+        Whether the gradient of the rows at the midpoint of a step is their secant: they are at most
+        quadratic in the face and know no time. The conserving scheme needs it.
     """
 
     name: str
@@ -51,6 +54,7 @@ class Kind:
     accept: Any = None
     damped: bool = False
     room: int = 0
+    secant: bool = True
 
     @property
     def size(self) -> int:

@@ -248,5 +248,6 @@ def row(measure: Measure) -> Kind:
             F[I[i + n + 2]] = value(I, F, i, s)
 
     return Kind(
-        f"{measure.name} row", n, 1, pairs, forces, tangent, rates, accept if periodic else None
-    )
+        f"{measure.name} row", n, 1, pairs, forces, tangent, rates, accept if periodic else None,
+        secant=not curved,
+    )  # fmt: skip

@@ -43,8 +43,9 @@ from mbd.interactions.pullback import add_gradient, add_product, at, push
 
 __all__ = ["total"]
 
-A, AL, FY, ROW_RATE, ROW_TURN, SCRATCH, T, W_K, X, Y, YD, YDD = (
-    m.A, m.AL, m.FY, m.ROW_RATE, m.ROW_TURN, m.SCRATCH, m.T, m.W_K, m.X, m.Y, m.YD, m.YDD,
+A, AL, FY, POSITION_TURN, ROW_RATE, ROW_TURN, SCRATCH, T, W_K, X, Y, YD, YDD = (
+    m.A, m.AL, m.FY, m.POSITION_TURN, m.ROW_RATE, m.ROW_TURN, m.SCRATCH, m.T, m.W_K, m.X, m.Y,
+    m.YD, m.YDD,
 )  # fmt: skip
 CONSTANT, SLOPE, FACTORS = 0, 1, 2  # places of the numbers
 
@@ -164,16 +165,17 @@ def _tangent(measures: tuple[Measure, ...], rate: bool) -> Any:
             one, block = I[i + a], blocks + 4 * a
             n_v, B, g = I[one + ATT_N], I[block], load3(F, s + GRAD + 3 * a)
             add_gradient(F, I[one + ATT_P], n_v, k, g, I[block + 2], I[block + 3])
-            if not rate:
+            by_rate = F[ROW_TURN] if rate else F[POSITION_TURN]
+            if not rate and by_rate == 0.0:
                 add_gradient(F, I[one + ATT_PT], n_v, k, g, B, 1)
                 continue
             add_gradient(F, I[one + ATT_PV], n_v, k, g, B, 1)
-            if F[ROW_TURN] != 0.0:
+            if by_rate != 0.0:
                 hx = hessian_times(F, s, n, a, ud, turn)
                 if bent:
                     hx = plus(hx, times(F[s + MU] * turn, load3(F, s + NORMAL + 3 * a)))
-                add_gradient(F, I[one + ATT_DP], n_v, k * F[ROW_TURN], g, B, 1)
-                add_gradient(F, I[one + ATT_PT], n_v, k * F[ROW_TURN], hx, B, 1)
+                add_gradient(F, I[one + ATT_DP], n_v, k * by_rate, g, B, 1)
+                add_gradient(F, I[one + ATT_PT], n_v, k * by_rate, hx, B, 1)
         for a in range(n):
             for b in range(n):
                 pair = pairs + 2 * (a * n + b)
@@ -237,7 +239,9 @@ def total(measures: tuple[Measure, ...], rate: bool = False) -> Kind:
     remember = _remember(measures) if some else None
     names = " + ".join(x.name for x in measures)
     name = f"{'rate of ' if rate else ''}sum {names} row"
-    return Kind(name, n, 1, tuple(pairs), forces, tangent, rates, remember, damped=rate)
+    return Kind(
+        name, n, 1, tuple(pairs), forces, tangent, rates, remember, damped=rate, secant=False
+    )
 
 
 @cache

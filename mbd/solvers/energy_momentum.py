@@ -66,4 +66,11 @@ class EnergyMomentum:
                     "face is not linear in its coordinates, so that the midpoint rule does not "
                     "conserve its energy; use formulation='directors', or GeneralizedAlpha"
                 )
+        for name, elements in model.numbering.elements.items():
+            if not all(element.kind.secant for element, _ in elements):
+                raise ValueError(
+                    f"EnergyMomentum: {name!r} has a row that is not quadratic in positions or "
+                    "follows a law of time, so that the midpoint rule does not conserve energy; "
+                    "use GeneralizedAlpha"
+                )
         I[m.MAX_ITER] = self.max_iterations

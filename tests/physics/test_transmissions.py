@@ -148,3 +148,29 @@ def test_coupler_follows_a_law():
     assert np.allclose(x + y, [law(t)[0] for t in solution.t], rtol=0, atol=1e-12)
     assert np.allclose(x, 3 * y, rtol=0, atol=1e-9)
     assert np.ptp(x) > 0.05
+
+
+@pytest.mark.parametrize("name", ["rack_and_pinion", "ball_on_turntable", "rolling_disc"])
+def test_the_conserving_scheme_refuses_rows_it_cannot_conserve(name):
+    with pytest.raises(
+        ValueError, match=r"has a row that is not quadratic .* use GeneralizedAlpha"
+    ):
+        mbd.simulate(scene(name).build("directors"), 0.01, 1e-3, method=mbd.EnergyMomentum())
+
+
+@pytest.mark.parametrize("level", ["velocity", "stabilized"])
+@EVERY
+@pytest.mark.parametrize("name", ["planetary_gear", "rolling_disc", "driven_slider_crank"])
+def test_levels_of_constraints(name, formulation, level):
+    """Rows with laws of time and rows on velocities at the other levels: the same motion."""
+    module = scene(name)
+    h, n = module.RUN["step"], 40
+    method = mbd.GeneralizedAlpha(constraints=level)
+    one = mbd.simulate(module.build(formulation), n * h, h, method=method)
+    two = mbd.simulate(module.build(formulation), n * h, h)
+    for body in one.model.bodies:
+        assert np.allclose(one[body].position, two[body].position, rtol=0, atol=2e-4)
+        assert np.allclose(one[body].rotation, two[body].rotation, rtol=0, atol=5e-3)
+    assert one.stats["iterations"] <= 5.5 * n
+    if level == "stabilized":
+        assert one.gap.max() < 1e-10
