@@ -136,4 +136,5 @@ class FileRecord:
 
     def histories(self) -> Histories:
         """Return t, q, v, a, lam of the file."""
-        return tuple(self.stored[x] for x in ("t", "q", "v", "a", "lam"))  # type: ignore[return-value]
+        t, q, v, a = (self.stored[x] for x in ("t", "q", "v", "a"))
+        return t, q, v, a, self.stored.get("lam", np.zeros((len(t), 0)))  # a model without rows

@@ -53,6 +53,24 @@ def test_a_streamed_run_is_the_run(make, tmp_path, monkeypatch):
         assert data.sizes["time"] == data.instants == 151
 
 
+def test_a_model_without_rows(tmp_path):
+    system = mbd.System()
+    system.add(mbd.PointMass("m", mass=1.0, velocity=(1, 0, 0)))
+    run = mbd.simulate(system, 0.01, 1e-3, stream=tmp_path / "run.nc")
+    assert run.lam.shape == mbd.load(tmp_path / "run.nc").lam.shape == (11, 0)
+    assert np.allclose(run["m"].position[:, 0], run.t)
+
+
+def test_free_steps_and_events(tmp_path):
+    """Whatever the times of the instants are, and with joints that let go."""
+    model = everything().build()
+    event = mbd.Event("low", lambda s: s["bob"].position[:, 2] + 0.05, release=("pin",))
+    for how in ({"rtol": 1e-4, "t_eval": np.linspace(0, 0.2, 9)}, {"step": 2e-3, "events": event}):
+        run = mbd.simulate(model, 0.2, stream=tmp_path / "run.nc", **how)
+        same(run, mbd.simulate(model, 0.2, **how))
+        assert mbd.load(tmp_path / "run.nc").state.off == run.state.off
+
+
 def test_a_streamed_solution_is_saved_in_pieces(tmp_path):
     run = mbd.simulate(everything(), 0.05, 1e-3, stream=tmp_path / "a.nc")
     again = run.save(tmp_path / "b.nc", title="copy")
