@@ -80,6 +80,7 @@ from mbd.solvers.smallest import smallest_multipliers
 __all__ = ["advance_adaptive", "resize"]
 
 _FIRST = 10  # so many steps like the present one are assumed before the first
+_SLOW = 1e-3  # a kind of velocities that are this much slower than the others is none of interest
 _SAFE, _MOST, _LEAST = 0.9, 2.0, 0.2  # factors of the step: of prudence, largest, smallest
 _STILL = 1.2  # a step that could grow by less stays, and with it the matrix
 
@@ -95,6 +96,10 @@ def local_error(I: Any, F: Any) -> float:
     c_v = 1 / 6 - 0.5 * ((1 - gamma) * shift**2 + gamma * (1 + shift) ** 2) - second
     a, ab, an = I[A], I[AB], I[AN]
     measure_speed(I, F)
+    fastest = 0.0  # rate of all kinds, 1/s
+    for kind in range(m.FORCE):
+        length = F[m.LENGTH] if kind == m.TRANSLATION else 1.0
+        fastest = max(fastest, F[m.SIZE + kind] / length)
     worst = 0.0
     for f in range(I[N_FRONTS]):
         j = I[FRONTS] + f * FR_SIZE
@@ -107,6 +112,7 @@ def local_error(I: Any, F: Any) -> float:
             if before > 0.0:
                 bend = 2 * h / (h + before) * (change - (F[an + i] - F[ab + i]) * h / before)
                 speed = max(F[m.SIZE + kind], math.sqrt(length * F[m.SCALE + kind]))
+                speed = max(speed, _SLOW * length * fastest)
                 allowed = F[RTOL] * speed + F[m.ATOL + kind] + 1e-300
                 worst = max(worst, abs(c_v * h * bend) / allowed)
     steps = _FIRST + I[m.N_TAKEN]

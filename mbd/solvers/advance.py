@@ -94,7 +94,7 @@ def measure_speed(I: Any, F: Any) -> None:
     for kind in range(m.FORCE):
         length = F[m.LENGTH] if kind == m.TRANSLATION else 1.0
         moved = max(moved, F[H] * (F[m.SIZE + kind] + F[H] * F[SCALE + kind]) / length)
-    F[m.ROUND] = min(1.0, 4.0 * moved + 1e-12)
+    F[m.ROUND] = min(1.0, 4.0 * moved + 1e-4)
 
 
 @jit
@@ -266,7 +266,7 @@ def iterate(I: Any, F: Any) -> int:
             F[THETA] = theta
             rough = theta > 0.3
             if theta > 0.5:
-                if fresh and size < _MAX_ROUND_OFF:
+                if fresh and size * F[m.ROUND] < _MAX_ROUND_OFF:
                     return CONVERGED  # stagnated at round-off
                 I[HAVE_FACTOR] = 0
             if theta > 1e3 and iteration > 4 and fresh:
@@ -277,7 +277,7 @@ def iterate(I: Any, F: Any) -> int:
                 I[HAVE_FACTOR] = 0
             return CONVERGED
         last = size
-    return CONVERGED if F[NORM] < _MAX_ROUND_OFF else FAILED
+    return CONVERGED if F[NORM] * F[m.ROUND] < _MAX_ROUND_OFF else FAILED
 
 
 @jit

@@ -236,6 +236,9 @@ def changed(model: Model, found: Found) -> State:
             state = event.change(model, state)
             if not isinstance(state, State):
                 raise TypeError(f"change must return a State, got {state!r}")
-        return consistent(model, state, project="velocities")
+        locked = np.zeros(model.n_lam, bool)
+        for name in event.lock:
+            locked[model.numbering.owners[name]] = True
+        return consistent(model, state, project="velocities", rows=locked)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{event.name} at t = {found.t:.6g} s: {error}") from error

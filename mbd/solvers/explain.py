@@ -51,6 +51,11 @@ def explain(work: Workspace, method: Any, advance: Any) -> str:
             "for a law that jumps, allow a larger rtol, or look at model.report(state) for a "
             "singular pose"
         )
+    if work.I[m.LEVEL] == m.VELOCITY and work.model.redundant:
+        return (
+            f"Newton did not converge {where}, or constraints='stabilized': at velocity level "
+            "positions drift, and closed loops with redundant rows lock when they do"
+        )
     return (
         f"Newton did not converge {where}, a smaller rho, or look at model.report(state) for a "
         "singular pose"

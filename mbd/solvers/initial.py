@@ -91,7 +91,13 @@ class Saddle:
         return x.copy()
 
 
-def consistent(model: Model, state: State | None = None, *, project: bool | str = False) -> State:
+def consistent(
+    model: Model,
+    state: State | None = None,
+    *,
+    project: bool | str = False,
+    rows: np.ndarray | None = None,
+) -> State:
     """Return a state with consistent accelerations and multipliers.
 
     Parameters
@@ -102,6 +108,8 @@ def consistent(model: Model, state: State | None = None, *, project: bool | str 
     project : bool or "velocities"
         Move positions and velocities (or velocities alone: an impact) to the nearest consistent
         ones; otherwise a violation is an error that names the row.
+    rows : (n_lam,) array of bool, optional
+        Which rows of positions are checked; default all.
     """
     state = model.state if state is None else state
     work = Workspace(model, state.replace(a=np.zeros(model.n_v), lam=np.zeros(model.n_lam)))
@@ -113,7 +121,8 @@ def consistent(model: Model, state: State | None = None, *, project: bool | str 
             _project_velocities(model, work)
         gap, rate = violations(work)
         speed = float(np.abs(work.vector(m.V)).max()) if model.n_v else 0.0
-        _check(model, "positions", gap, _POSITION * size, "")
+        checked = gap if rows is None else np.where(rows, gap, 0.0)
+        _check(model, "positions", checked, _POSITION * size, "")
         _check(model, "velocities", rate, _VELOCITY * size * max(1.0, speed), "/s")
     if not np.all(np.isfinite(accelerate(work))):
         raise ValueError(

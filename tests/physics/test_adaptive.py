@@ -20,31 +20,27 @@ def test_the_heavy_top_meets_its_tolerance(rtol):
     assert solution.gap.max() < 1e-13
 
 
-def cases():
-    """Return scenes with the point that is looked at."""
-    return [
-        ("pendulum", {}, 2.0),
-        ("elastic_pendulum", {}, 2.0),
-        ("chain", {"n": 3}, 1.0),
-        ("slider_crank", {}, 1.0),
-        ("bricard", {}, 1.0),
-        ("fourbar", {}, 1.0),
-        ("spring_mass", {}, 1.0),
-    ]
+NAMES = (
+    "andrews", "ball_on_turntable", "bennett", "bicycle", "breathing_body", "bricard", "chain",
+    "column", "driven_slider_crank", "dzhanibekov", "elastic_pendulum", "fourbar", "governor",
+    "heavy_top", "hooke", "kynema_body", "n_fourbar", "non_twisting", "pendulum", "planetary_gear",
+    "rack_and_pinion", "rolling_disc", "rotor", "screw_jack", "skate", "slider_crank", "sling",
+    "spring_mass", "squeezed_body", "steady_top", "truss",
+)  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "parameters", "t_end"), cases(), ids=str)
-def test_scenes_meet_their_tolerance(name, parameters, t_end):
-    system = scene(name).build(**parameters)
-    body = list(system.bodies)[-1]
-    fine = mbd.simulate(system, t_end, rtol=1e-7, every=1_000_000)
+@pytest.mark.parametrize("name", NAMES)
+def test_scenes_meet_their_tolerance(name):
+    module = scene(name)
+    model = module.build().build()
+    t_end, events = min(0.3, module.RUN["t_end"]), module.RUN.get("events", ())
+    fine = mbd.simulate(model, t_end, rtol=1e-7, every=1_000_000, events=events)
     for rtol in (1e-3, 1e-5):
-        solution = mbd.simulate(system, t_end, rtol=rtol)
-        length = max(1.0, np.abs(solution[body].position).max())
-        error = np.abs(solution[body].position[-1] - fine[body].position[-1]).max()
-        assert error < 10 * rtol * length, (name, rtol, error)
+        solution = mbd.simulate(model, t_end, rtol=rtol, every=10, events=events)
+        size = max(1.0, np.abs(fine.q).max())
+        assert np.abs(solution.q[-1] - fine.q[-1]).max() < 10 * rtol * size, rtol
         assert solution.t[-1] == t_end
-        assert np.all(np.diff(solution.t) > 0)
+        assert np.all(np.diff(solution.t) >= 0)
 
 
 @pytest.mark.parametrize("formulation", RIGID)
