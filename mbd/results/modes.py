@@ -23,6 +23,7 @@ from mbd.solvers.eigen import alike, dense, sparse
 from mbd.solvers.initial import consistent
 from mbd.solvers.poses import displaced
 from mbd.solvers.small_motion import SmallMotion
+from mbd.solvers.steady import require_balance
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -77,7 +78,9 @@ def modes(
         if n is None:
             raise ValueError("modes: the sparse solver finds some modes only; say how many, n=")
         shift = None if near is None else 2j * np.pi * number("modes", "near", near, "Hz")
-        if not motion.at_rest:
+        if motion.at_rest:
+            require_balance(motion)
+        else:
             steady_minimal(motion)
         s, shapes = sparse(motion, int(n), shift)
     else:
@@ -257,7 +260,7 @@ class Modes:
             import xarray as xr
         except ImportError:
             raise ImportError(
-                "to_xarray: labelled arrays need xarray, which is an extra; pip install 'mbd[results]'"
+                "to_xarray: labelled arrays need xarray, an extra; pip install 'mbd[results]'"
             ) from None
         names = {"units": "-"}
         return xr.Dataset(

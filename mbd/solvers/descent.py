@@ -32,6 +32,7 @@ __all__ = ["EquilibriumError", "Found", "descend", "nearest", "seen"]
 _DONE, _CLOSE = 1e-15, 1e-7  # out-of-balance forces relative to all forces; near the end
 _SMALL = 1e-8  # forces so much smaller than the largest do not count
 _TURN, _MOVE = 0.4, 0.3  # largest step: radians, part of the model's length
+_LONG = 25  # steps, after which the way downhill counts as a long one
 _LEAST = 1e-10  # smallest sigma, relative: motions without stiffness stay where they are
 
 
@@ -65,9 +66,26 @@ class _Search:
         self.scale = problem.scale
         self.weight = sp.diags(1.0 / self.scale**2)
         self.length = float(self.model.F[m.LENGTH])
+        self.drag = self.weight
         kinds = self.model.numbering.v_kinds
         self.extent = np.where(kinds == m.TRANSLATION, self.length, 1.0)
         self.limit = np.where(kinds == m.TRANSLATION, _MOVE * self.length, _TURN)
+
+    def turning(self) -> sp.dia_matrix:
+        """Return D of a long way: masses, and for turns masses times length squared.
+
+        With the inertias themselves a long chain falls as in free fall, all of it at once and
+        hardly turning; with this its bars turn, which is the way to where it hangs.
+        """
+        diagonal = 1.0 / self.scale**2
+        first = 0
+        for body in self.model.system.bodies.values():
+            here = slice(first, first + body.formulation.n_v)
+            turns = self.model.numbering.v_kinds[here] != m.TRANSLATION
+            size = float(diagonal[here][~turns].max(initial=0.0)) * self.length**2
+            diagonal[here][turns] = np.maximum(diagonal[here][turns], size)
+            first = here.stop
+        return sp.diags(diagonal)
 
     def balance(self, state: State) -> Balance:
         """Return the balance with least multipliers, and the stiffness that belongs to them."""
@@ -93,7 +111,9 @@ class _Search:
 
     def step(self, balance: Balance, sigma: float) -> np.ndarray:
         """Return the step, not longer than its limits."""
-        tangent = SaddlePoint(balance.K + sigma * self.weight, balance.B, balance.Bt)
+        least = _LEAST * self.stiffness(balance)
+        soft = least * self.weight + max(0.0, sigma - least) * self.drag
+        tangent = SaddlePoint(balance.K + soft, balance.B, balance.Bt)
         delta, _ = tangent.solve(-balance.residual, -balance.gap)
         return self.limited(delta)
 
@@ -200,6 +220,8 @@ def descend(problem: Statics, state: State, factor: float, most: int) -> Found:
     stiff = search.stiffness(now)
     sigma = 1e-3 * stiff or 1.0
     for i in range(most):
+        if i == _LONG:
+            search.drag = search.turning()
         g, share = search.size(now), search.share(now)
         if share <= _DONE:
             return Found(now, i)

@@ -18,7 +18,7 @@ from mbd.solvers.initial import consistent
 from mbd.solvers.minimal import Minimal, changed, minimal
 from mbd.solvers.small_motion import SmallMotion, carried, small_motion
 
-__all__ = ["require_steady"]
+__all__ = ["require_balance", "require_steady"]
 
 _ACCELERATION = 1e-7  # relative to what the stiffness does at a displacement of the model's size
 _MATRIX = 1e-8  # change of the state matrix, relative to the fastest rate in it
@@ -27,7 +27,7 @@ _MATRIX = 1e-8  # change of the state matrix, relative to the fastest rate in it
 def require_steady(made: Minimal) -> None:
     """Refuse a base motion whose small motions have matrices that change with time."""
     motion = made.motion
-    _require_acceleration(motion)
+    require_balance(motion)
     if motion.at_rest:
         return
     tau = _while(motion)
@@ -59,14 +59,14 @@ def require_steady(made: Minimal) -> None:
     )
 
 
-def _require_acceleration(motion: SmallMotion) -> None:
+def require_balance(motion: SmallMotion) -> None:
     """Check that the accelerations are those of a steady motion."""
     model, state = motion.model, motion.state
     wanted = motion.C @ state.v
     error = np.abs(state.a - wanted) / motion.scale
     length = float(model.F[m.LENGTH])
     inverse = motion.scale**2
-    stiff = np.abs(inverse[:, None] * motion.K.toarray()).max(initial=0.0) * length
+    stiff = float(np.abs(sp.diags(inverse) @ motion.K).max()) * length if motion.K.nnz else 0.0
     speed = float(np.abs(state.v).max(initial=0.0))
     size = stiff + speed**2 + np.linalg.norm(model.system.gravity)
     if error.size and error.max() > _ACCELERATION * max(size, np.finfo(float).tiny):
