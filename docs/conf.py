@@ -3,6 +3,8 @@
 import ast
 import inspect
 import re
+import sys
+from pathlib import Path
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -10,6 +12,9 @@ from sphinx.util.docutils import SphinxDirective
 
 import mbd
 from mbd.files import scenes
+
+sys.path.insert(0, str(Path(__file__).parent))
+import pictures
 
 project = "mbd"
 author = "The mbd developers"
@@ -37,10 +42,16 @@ numpydoc_show_class_members = False
 
 
 class Scenes(SphinxDirective):
-    """List the scenes that come with the package: what they say of themselves."""
+    """List the scenes that come with the package: what they say of themselves, and pictures."""
 
     def run(self) -> list[nodes.Node]:
         """Return a section for each scene."""
+        folder = Path(self.env.srcdir) / "gallery"
+        folder.mkdir(exist_ok=True)
+        self.env.note_dependency(pictures.__file__)
+        unknown = set(pictures.PICTURES) - set(scenes.shipped())
+        if unknown:
+            raise ValueError(f"pictures.py: there are no scenes {sorted(unknown)}")
         lines = []
         for name, path in scenes.shipped().items():
             self.env.note_dependency(str(path))
@@ -50,7 +61,13 @@ class Scenes(SphinxDirective):
             run = ", ".join(f"``{key} = {value}``" for key, value in said.items())
             parts = re.split("(``.*?``)", text)  # plain text but for literals
             parts[::2] = [re.sub(r"([\\*|_`])", r"\\\1", part) for part in parts[::2]]
-            lines += [name, "-" * len(name), "", *"".join(parts).splitlines(), ""]
+            lines += [name, "-" * len(name), ""]
+            for shown, file in zip(
+                ("at one instant", "over time"), pictures.make(name, scene, folder), strict=True
+            ):
+                lines += [f".. image:: /gallery/{file.name}", "    :width: 49%"]
+                lines += [f"    :alt: The scene {name} {shown}.", ""]
+            lines += [*"".join(parts).splitlines(), ""]
             lines += [f"``build{inspect.signature(scene.make)}``", "", f"Run with {run}.", ""]
         return self.parse_text_to_nodes("\n".join(lines), allow_section_headings=True)
 

@@ -27,6 +27,7 @@ REFERENCE = (
 
 XA, YA, XB, YB, XC, YC = -0.06934, -0.00227, -0.03635, 0.03273, 0.014, 0.072
 D, E, RR, SS, ZT, ZF, U = 0.028, 0.02, 0.007, 0.035, 0.04, 0.02, 0.04
+ARM = np.array([0.018, 0.02])  # of the spring on K3
 START = (
     -0.061713890014276448, 0.0, 0.45527981916307037, 0.22266839016588588,
     0.48736497954384256, -0.22266839016588588, 1.2305474445498212,
@@ -66,6 +67,11 @@ def build(formulation: str = "so3", q: tuple[float, ...] = START) -> mbd.System:
         "K6": (H, 0.00706, 5.667e-7, (ZF - 0.01421, 0.0)),
         "K7": (A, 0.05498, 1.912e-5, (0.01228, -0.00449)),
     }
+    bars = {  # from joint to joint, along x
+        "K1": RR, "K2": D, "K3": SS, "K4": E, "K5": ZT, "K6": ZF, "K7": U,
+    }  # fmt: skip
+    shapes = {k: [mbd.Capsule(1e-3, x, at=(x / 2, 0, 0), axis=(1, 0, 0))] for k, x in bars.items()}
+    shapes["K3"].append(mbd.Capsule(1e-3, np.hypot(*ARM), at=(*ARM / 2, 0), axis=(*ARM, 0)))
     system = mbd.System()
     body = {
         name: system.add(
@@ -77,6 +83,7 @@ def build(formulation: str = "so3", q: tuple[float, ...] = START) -> mbd.System:
                 position=origin,
                 rotation=Rotation.from_rotvec([0, 0, turn[name]]),
                 formulation=formulation,
+                shape=shapes[name],
             )
         )
         for name, (origin, mass, J, center) in data.items()
@@ -95,7 +102,7 @@ def build(formulation: str = "so3", q: tuple[float, ...] = START) -> mbd.System:
     ):
         system.add(mbd.Revolute(name, first, second, at=at, axis=(0, 0, 1)))
     spring = {"stiffness": 4530.0, "length": 0.07785}
-    end = body["K3"].frame((0.018, 0.02, 0.0))
+    end = body["K3"].frame((*ARM, 0.0))
     system.add(mbd.Spring("spring", system.ground.frame(C), end, **spring))
     system.add(mbd.Moment("motor", body["K1"], (0, 0, 0.033)))
     return system

@@ -28,7 +28,7 @@ def build(formulation: str = "so3") -> mbd.System:
             inertia=(0.4, 0.4, 0.8),
             angular_velocity=(0, 0, SPEED),
             formulation=formulation,
-            shape=mbd.Cylinder(radius=0.6, length=0.02, at=(0, 0, -0.01), axis=(0, 0, 1)),
+            shape=mbd.Cylinder(radius=0.6, length=0.02, at=(0, 0, -0.02), axis=(0, 0, 1)),
         )
     )
     bearing = mbd.Revolute("bearing", system.ground, table, at=(0, 0, 0), axis=(0, 0, 1))

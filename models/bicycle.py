@@ -19,6 +19,32 @@ REFERENCE = (
 )
 
 
+def _tube(center: tuple, first: tuple, last: tuple) -> mbd.Capsule:
+    """Return a tube between two points, seen from a centre of mass [m]."""
+    P, Q = np.subtract(first, center), np.subtract(last, center)
+    return mbd.Capsule(0.02, float(np.linalg.norm(Q - P)), at=(P + Q) / 2, axis=Q - P)
+
+
+def _wheel(radius: float) -> list:
+    bar = mbd.Box((1.6 * radius, 0.04, 0.04), color="#f2f2f2")  # shows that it turns
+    return [mbd.Cylinder(radius, 0.03, axis=(0, 1, 0)), bar]
+
+
+_REAR_HUB, _CRANK, _SEAT, _HEAD = (0, 0, REAR), (0.45, 0, 0.3), (0.25, 0, 0.85), (0.83, 0, 0.82)
+_FRAME, _FORK = (0.3, 0, 0.9), (0.9, 0, 0.7)  # centres of mass, that of the frame with its rider
+_TUBES = ((_REAR_HUB, _CRANK), (_REAR_HUB, _SEAT), (_CRANK, _SEAT), (_CRANK, _HEAD), (_SEAT, _HEAD))
+_RIDER = mbd.Capsule(0.13, 0.45, at=(0.05, 0, 0.3), axis=(0.3, 0, 1), color="#8a6a52")
+SHAPES = {
+    "rear wheel": _wheel(REAR),
+    "frame": [*(_tube(_FRAME, P, Q) for P, Q in _TUBES), _RIDER],
+    "fork": [
+        _tube(_FORK, (BASE, 0, FRONT), (0.81, 0, 0.95)),
+        _tube(_FORK, (0.78, -0.25, 0.98), (0.78, 0.25, 0.98)),
+    ],
+    "front wheel": _wheel(FRONT),
+}
+
+
 def _inertia(xx: float, xz: float, yy: float, zz: float) -> np.ndarray:
     """Return the inertia with the published xz, whose axes have z down."""
     return np.array([[xx, 0.0, -xz], [0.0, yy, 0.0], [-xz, 0.0, zz]])
@@ -31,11 +57,10 @@ def build(formulation: str = "so3", speed: float = 5.0, roll_rate: float = 1e-2)
     def body(name: str, mass: float, inertia: object, at: tuple, spin: float = 0.0) -> object:
         turn = np.array([roll_rate, spin, 0.0])
         velocity = np.array([speed, 0.0, 0.0]) + np.cross((roll_rate, 0.0, 0.0), at)
-        tyre = mbd.Cylinder(at[2], 0.03, axis=(0, 1, 0)) if spin or "wheel" in name else None
         return system.add(
             mbd.RigidBody(
                 name, mass=mass, inertia=inertia, position=at, velocity=velocity,
-                angular_velocity=turn, formulation=formulation, shape=tyre,
+                angular_velocity=turn, formulation=formulation, shape=SHAPES[name],
             )
         )  # fmt: skip
 

@@ -47,6 +47,7 @@ def build(formulation: str = "so3") -> mbd.System:
             position=lean.apply([0, WIDTH / 2, HEIGHT / 2]),
             rotation=turned,
             formulation=formulation,
+            shape=mbd.Box((WIDTH, DEPTH, HEIGHT)),
         )
     )
     for name, z in (("lower hinge", 0.3), ("upper hinge", 1.7)):

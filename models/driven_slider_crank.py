@@ -34,6 +34,11 @@ def build(formulation: str = "so3") -> mbd.System:
     spin = -SPEED * pin[0] / (end[0] - pin[0])
     v_pin = SPEED * np.array([-pin[1], pin[0], 0.0])
     v_end = v_pin + spin * np.array([pin[1], end[0] - pin[0], 0.0])
+    shapes = {
+        "crank": mbd.Capsule(0.01, CRANK, axis=(1, 0, 0)),
+        "rod": mbd.Capsule(0.008, ROD, at=(0, 0, 0.018), axis=(1, 0, 0)),
+        "slider": mbd.Box((0.07, 0.04, 0.03)),
+    }
     parts = {
         name: system.add(
             mbd.RigidBody(
@@ -45,6 +50,7 @@ def build(formulation: str = "so3") -> mbd.System:
                 velocity=velocity,
                 angular_velocity=(0, 0, omega),
                 formulation=formulation,
+                shape=shapes[name],
             )
         )
         for name, mass, length, place, velocity, turn, omega in (

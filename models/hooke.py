@@ -29,9 +29,9 @@ def build(formulation: str = "so3", rate: float = 10.0, angle: float = BETA) -> 
     turned = Rotation.from_rotvec([0, 0, angle])
     axis = turned.apply([1, 0, 0])
     shafts = []
-    for name, J, R, omega in (
-        ("input", 0.2, Rotation.identity(), np.array([rate, 0, 0])),
-        ("output", 0.5, turned, rate / np.cos(angle) * axis),
+    for name, side, J, R, omega in (
+        ("input", -1, 0.2, Rotation.identity(), np.array([rate, 0, 0])),
+        ("output", 1, 0.5, turned, rate / np.cos(angle) * axis),
     ):
         shaft = mbd.RigidBody(
             name,
@@ -40,6 +40,11 @@ def build(formulation: str = "so3", rate: float = 10.0, angle: float = BETA) -> 
             rotation=R,
             angular_velocity=omega,
             formulation=formulation,
+            shape=[
+                mbd.Cylinder(0.05, 0.5, at=(side * 0.3, 0, 0), axis=(1, 0, 0)),
+                mbd.Cylinder(0.2, 0.05, at=(side * 0.55, 0, 0), axis=(1, 0, 0)),
+                mbd.Box((0.06, 0.3, 0.05), at=(side * 0.55, 0, 0), color="#f2f2f2"),
+            ],
         )
         shafts.append(system.add(shaft))
     first, second = shafts

@@ -61,6 +61,11 @@ def build(form: str = "full", force_map: str | None = None) -> mbd.System:
             inertia=INERTIA,
             angular_velocity_body=RATES,
             formulation=mbd.EulerParameters(form, force_map),
+            shape=[
+                mbd.Capsule(0.15, 2 * ARM),
+                mbd.Box((0.7, 0.03, 0.25), at=(0, 0, -0.45), color="#b5524e"),
+                mbd.Box((0.03, 0.7, 0.25), at=(0, 0, -0.45), color="#b5524e"),
+            ],
         )
     )
     system.add(mbd.PointForce("thrust", rocket, (0, 0, THRUST), at=(0, 0, ARM), follow=True))

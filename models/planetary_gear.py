@@ -29,9 +29,15 @@ def build(formulation: str = "so3") -> mbd.System:
     planet_speed = carrier_speed * (1 - RING / PLANET)
     place = np.array([0.06, 0.0, 0.0])
     sizes = {
-        "sun": (SPEED, (0, 0, 0), (0, 0, 0), 0.03),
-        "carrier": (carrier_speed, (0, 0, 0), (0, 0, 0), 0.02),
-        "planet": (planet_speed, place, carrier_speed * np.cross(z, place), 0.03),
+        "sun": (SPEED, (0, 0, 0), (0, 0, 0)),
+        "carrier": (carrier_speed, (0, 0, 0), (0, 0, 0)),
+        "planet": (planet_speed, place, carrier_speed * np.cross(z, place)),
+    }
+    mark = mbd.Box((0.05, 0.006, 0.004), at=(0, 0, 0.01), color="#f2f2f2")  # shows that it turns
+    shapes = {
+        "sun": [mbd.Cylinder(0.03, 0.02, axis=z), mark],
+        "carrier": mbd.Box((0.08, 0.015, 0.005), at=(0.03, 0, 0.02)),
+        "planet": [mbd.Cylinder(0.03, 0.02, axis=z), mark],
     }
     made = {
         name: system.add(
@@ -43,10 +49,10 @@ def build(formulation: str = "so3") -> mbd.System:
                 velocity=velocity,
                 angular_velocity=(0, 0, speed),
                 formulation=formulation,
-                shape=mbd.Cylinder(radius=radius, length=0.02, axis=z),
+                shape=shapes[name],
             )
         )
-        for name, (speed, position, velocity, radius) in sizes.items()
+        for name, (speed, position, velocity) in sizes.items()
     }
     sun, carrier, planet = made.values()
     shaft = system.add(mbd.Revolute("shaft", system.ground, sun, at=(0, 0, 0), axis=z))

@@ -50,6 +50,11 @@ def build(
             rotation=R,
             angular_velocity=omega,
             formulation=formulation,
+            shape=[
+                mbd.Cylinder(0.5, 0.06),
+                mbd.Box((0.8, 0.1, 0.07), color="#f2f2f2"),  # shows that it spins
+                mbd.Capsule(0.02, 1.0, at=(0, 0, 0.5)),
+            ],
         )
     )
     system.add(mbd.Spherical("pin", system.ground, top, at=(0, 0, 0)))

@@ -84,7 +84,7 @@ def draw(solution: Solution, options: Options, also: float | None = None) -> Dra
     solids += [x for x in drawn if isinstance(x, Solid)]
 
     up = upwards(system.gravity) if options.up is None else _axis(options.up)
-    seen = corners(tracks, solids)
+    seen = corners(tracks, solids, [x for x in drawn if isinstance(x, Link)])
     follow, low, high = _followed(seen, solution, options.follow)
     vectors: list[Arrow] = []
     if options.arrows:

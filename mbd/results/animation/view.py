@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbd.results.animation.drawing import Solid, Track
+from mbd.results.animation.drawing import Link, Solid, Track
 from mbd.results.animation.surfaces import surface
 
 __all__ = ["corners", "direction", "upwards"]
@@ -22,8 +22,11 @@ def upwards(gravity: np.ndarray) -> np.ndarray:
     return -np.sign(gravity[i]) * np.eye(3)[i]
 
 
-def corners(tracks: dict[str, Track], solids: list[Solid]) -> np.ndarray:
-    """Return corners of boxes around all bodies at up to 100 instants, (n, k, 3)."""
+def corners(tracks: dict[str, Track], solids: list[Solid], links: list[Link]) -> np.ndarray:
+    """Return corners of boxes around all bodies at up to 100 instants, (n, k, 3).
+
+    Where rods and coils are held by the ground belongs to them.
+    """
     n = len(next(iter(tracks.values())).position)
     k = np.unique(np.linspace(0, n - 1, _INSTANTS).astype(int))
     found = []
@@ -38,6 +41,9 @@ def corners(tracks: dict[str, Track], solids: list[Solid]) -> np.ndarray:
             found.append(
                 track.position[k][:, None] + np.einsum("nij,kj->nki", track.matrix[k], box)
             )
+    held = [end.point for link in links for end in link.ends if end.frame == "ground"]
+    if held:
+        found.append(np.broadcast_to(held, (len(k), len(held), 3)))
     return np.concatenate(found, axis=1)
 
 

@@ -1,0 +1,120 @@
+"""Two pictures of every scene, made while the documentation is built: the mechanism and a plot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import mbd
+from mbd.files.scenes import Scene
+
+SIZE = (640, 440)  # pixels
+BARE = ("bodies", "springs", "trails", "loads", "grid")  # without the symbols of joints
+REACTIONS = {"show": ("bodies", "joints", "springs", "trails", "loads", "reactions", "grid")}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What is shown of a scene.
+
+    Attributes
+    ----------
+    plot : str
+        What is drawn over time, a name of ``Solution.plot``.
+    t : float, optional
+        Instant of the picture [s]; default the end of the run.
+    t_end : float, optional
+        End of the run [s], if not that of the scene.
+    look : dict
+        Options of ``Solution.snapshot``: trails, view, follow, show.
+    """
+
+    plot: str = "energy"
+    t: float | None = None
+    t_end: float | None = None
+    look: dict[str, Any] = field(default_factory=dict)
+
+
+def _trail(*points: Any, **more: Any) -> dict[str, Any]:
+    return {"trails": list(points), **more}
+
+
+PICTURES = {
+    "andrews": Picture(
+        "K1.angular_velocity.z",
+        0.012,
+        None,
+        _trail(("K1", (0.007, 0, 0)), up=(0, 1, 0), view=(0.1, 0.1, 1)),
+    ),
+    "ball_on_turntable": Picture("ball.position", None, None, _trail("ball", show=BARE)),
+    "bennett": Picture("link 1.angular_velocity", 0.5, None, _trail("link 2")),
+    "bicycle": Picture(
+        "head.angle", 0.25, 0.5, {"follow": "frame", "view": (1, -2, 0.8), "show": BARE}
+    ),
+    "breathing_body": Picture("body.scale", 1.7),
+    "bricard": Picture("rod 3.position", 0.6, None, _trail(("rod 2", (0.5, 0, 0)))),
+    "cart_pole": Picture("cart.position.x", 0.3, 2.0, _trail("mass")),
+    "chain": Picture("joint 1.force", 0.6, None, _trail(("bar 2", (0.5, 0, 0)))),
+    "column": Picture("link 8.position"),
+    "door": Picture(
+        "upper hinge.force",
+        0.6,
+        None,
+        _trail(("door", (0.45, 0, 0)), view=(2, 1, 0.8), **REACTIONS),
+    ),
+    "driven_slider_crank": Picture("bearing.force", 0.08, None, REACTIONS),
+    "dzhanibekov": Picture("body.angular_velocity_body", 2.0, 20.0),
+    "elastic_pendulum": Picture("mass.position", 8.0, None, _trail("mass")),
+    "fourbar": Picture("hinge A.force", 0.9, None, _trail("coupler", ("coupler", (0.5, 0, 0)))),
+    "governor": Picture(
+        "left hinge.force", 0.8, None, _trail(("right", (0, 0, -0.25)), view=(0.2, -1, 0.3))
+    ),
+    "heavy_top": Picture("pin.force", 0.9, None, _trail("top")),
+    "hooke": Picture("output.angular_velocity_body.x", 0.3),
+    "kynema_body": Picture(
+        "body.angular_velocity_body", 0.5, None, _trail(("body", (0.1, 0.2, 0.3)))
+    ),
+    "multipliers": Picture("rocket.angular_velocity_body", 0.5),
+    "n_fourbar": Picture("bar 0.angular_velocity.z", 0.4, None, _trail("top 1")),
+    "non_twisting": Picture("body.angular_velocity", 0.1, 1.0),
+    "pendulum": Picture("hinge.force", 0.4, None, _trail(("rod", (0.5, 0, 0)), **REACTIONS)),
+    "planetary_gear": Picture(
+        "planet.position", 0.4, None, _trail(("planet", (0.025, 0, 0.01)), view=(0.3, -0.6, 1))
+    ),
+    "point_chain": Picture("link 1.force", 0.7, None, _trail("mass 3")),
+    "rack_and_pinion": Picture("slide.displacement", look={"view": (0.3, -1, 0.4)}),
+    "rolling_disc": Picture("roll.force", 0.6, None, _trail("disc", **REACTIONS)),
+    "rotor": Picture("rotor.position", 0.02),
+    "screw_jack": Picture("screw.angle", 0.8),
+    "simple_pendulum": Picture("rod.force", 4.0, None, _trail("mass")),
+    "skate": Picture("skate.position", 1.2, None, _trail("skate", show=BARE, view=(1, -0.6, 0.8))),
+    "slider_crank": Picture("slider pin.force", 0.2, None, REACTIONS),
+    "sling": Picture("load.velocity", 0.75, 1.0, _trail("load")),
+    "spring_mass": Picture("mass 10.position.x", 1.0),
+    "squeezed_body": Picture("body.scale", 1.0),
+    "steady_top": Picture("top.angular_velocity", 0.8, None, _trail(("top", (0, 0, 1)))),
+    "truss": Picture("top.position.z", 0.4, look={"show": BARE}),
+    "unstable_axis": Picture("body.angular_velocity_body", 0.3, 0.5),
+}
+
+
+def make(name: str, scene: Scene, folder: Path) -> tuple[Path, Path]:
+    """Run a scene and write its pictures."""
+    from matplotlib.figure import Figure
+
+    picture = PICTURES.get(name, Picture())
+    run = scene.run | ({} if picture.t_end is None else {"t_end": picture.t_end})
+    solution = mbd.simulate(scene.build({}), **run)
+    mechanism, plot = folder / f"{name}.png", folder / f"{name}_plot.png"
+    solution.snapshot(mechanism, picture.t, size=SIZE, **picture.look)
+    figure = Figure(figsize=(SIZE[0] / 100, SIZE[1] / 100), dpi=100, layout="constrained")
+    ax = figure.add_subplot()
+    solution.plot(picture.plot, ax=ax)
+    ax.set_xlabel("time [s]")
+    if legend := ax.get_legend():
+        legend.remove()
+        ax.legend(fontsize="small", frameon=False, ncols=3, loc="lower center",
+                  bbox_to_anchor=(0.5, 1.06))  # fmt: skip
+    figure.savefig(plot)
+    return mechanism, plot
