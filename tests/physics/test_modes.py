@@ -234,7 +234,7 @@ def test_what_is_not_steady_is_refused():
         mbd.modes(scene("rotor").build(amplitude=0.0, across=(2.0, 4.0)))
     with pytest.raises(ValueError, match="neither an equilibrium nor a steady motion: 'bar 0'"):
         mbd.modes(chain(1))
-    with pytest.raises(ValueError, match="neither an equilibrium nor a steady motion: 'bar 0'"):
+    with pytest.raises(ValueError, match="neither an equilibrium nor a steady motion: 'bar 1'"):
         mbd.modes(chain(2), n=1, solver="sparse")
     with pytest.raises(ValueError, match="neither an equilibrium nor a steady motion: 'top'"):
         mbd.modes(scene("steady_top").build(), rotating=(0, 0, 1.0))
