@@ -35,11 +35,11 @@ OFF, N_OFF = 67, 68  # table: unknown and place in the matrix of rows that are s
 CLEARED, N_CLEARED = 69, 70  # table: places of their entries in the matrix
 AB = 71  # accelerations one step before those at the start of the step
 OUTPUT, N_OUTPUT, N_GIVEN = 72, 73, 74  # times at which a state is wanted, those already given
-CAPACITY, N_TAKEN = 75, 76  # instants that the record can hold; free steps taken
+CAPACITY, N_TAKEN = 75, 80  # instants that the record can hold; free steps taken
 # stages: pointer to pairs (address, record) and their number
 PLACE, FORCES, RESIDUAL, MAPS, TANGENT, RATES, ACCEPT = 50, 52, 54, 56, 58, 60, 62
 FLOW, CONVECT = 76, 78  # of explicit methods, which write the addresses
-I_HEADER = 80
+I_HEADER = 84
 
 # --- F: numbers of the step ----------------------------------------------------------------------
 T, H = 0, 1
