@@ -199,6 +199,7 @@ def test_no_two_places_of_the_buffers_are_one():
         "VELOCITY",
         "STABILIZED",
         "N_KINDS",
+        "SCRATCH_SIZE",
     }
     wide = {"SCALE": 8, "FLOOR": 8, "ATOL": 8, "SIZE": 8}
     pairs = {"PLACE", "FORCES", "RESIDUAL", "MAPS", "TANGENT", "RATES", "ACCEPT", "FLOW", "CONVECT"}
