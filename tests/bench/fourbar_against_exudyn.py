@@ -2,8 +2,8 @@
 
 Run it with ``python tests/bench/fourbar_against_exudyn.py`` (needs ``pip install exudyn``). The
 model is the scene ``fourbar``, t = 1 s with 1 ms. Exudyn is tried with three linear solvers, each
-with and without ``ignoreSingularJacobian``. Printed are whether the run reached its end, how far the
-pin between coupler and rocker is open, and the error of the crank against the reference of the
+with and without ``ignoreSingularJacobian``. Printed are whether the run reached its end, how far
+the pin between coupler and rocker is open, and the error of the crank against the reference of the
 scene.
 """
 
