@@ -68,7 +68,10 @@ class Scenes(SphinxDirective):
                 lines += [f".. image:: /gallery/{file.name}", "    :width: 49%"]
                 lines += [f"    :alt: The scene {name} {shown}.", ""]
             lines += [*"".join(parts).splitlines(), ""]
-            lines += [f"``build{inspect.signature(scene.make)}``", "", f"Run with {run}.", ""]
+            signature = inspect.signature(scene.make).replace(
+                return_annotation=inspect.Signature.empty
+            )
+            lines += [f"``build{signature}``", "", f"Run with {run}.", ""]
         return self.parse_text_to_nodes("\n".join(lines), allow_section_headings=True)
 
 
