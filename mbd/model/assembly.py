@@ -62,6 +62,8 @@ def sparse(model: Model, work: Workspace) -> sp.csc_matrix:
 class Assembly:
     """Global matrices at a state.
 
+    Equations :eq:`residual` and :eq:`tangents` of the theory page.
+
     Attributes
     ----------
     M, G, K : (n_v, n_v) sparse

@@ -133,6 +133,8 @@ class Moment(_Load):
 class Spring(Part):
     """Spring and damper between two points: tension k (l - l0) + c dl/dt, or a law.
 
+    Equation :eq:`spring` of the theory page.
+
     Parameters
     ----------
     name : str

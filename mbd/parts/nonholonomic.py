@@ -22,6 +22,8 @@ class NonTwisting(Part):
     the kinetic energy and the momenta about d1 and d2 are conserved, the spatial angular momentum
     is not.
 
+    Equation :eq:`nontwisting` of the theory page.
+
     Parameters
     ----------
     name : str

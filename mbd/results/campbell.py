@@ -101,6 +101,8 @@ def campbell(
 ) -> Campbell:
     """Return the modes of a rotor over its speed.
 
+    Equations :eq:`small` and :eq:`carried` of the theory page.
+
     Parameters
     ----------
     system : System, Model or callable

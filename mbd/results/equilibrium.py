@@ -118,6 +118,8 @@ def equilibrium(
 ) -> Equilibrium:
     """Return a pose in which all forces are in balance.
 
+    Equations :eq:`statics`, :eq:`descent` and :eq:`arc` of the theory page.
+
     Parameters
     ----------
     system : System or Model

@@ -197,6 +197,8 @@ def linearize(
 ) -> Linearized:
     """Return the linear system of small motions about an equilibrium or a steady motion.
 
+    Equations :eq:`small` and :eq:`minimal` of the theory page.
+
     Parameters
     ----------
     system : System, Model or Equilibrium

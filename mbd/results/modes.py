@@ -46,6 +46,8 @@ def modes(
 ) -> Modes:
     """Return the modes of small motions about an equilibrium or a steady motion.
 
+    Equations :eq:`small` and :eq:`minimal` of the theory page.
+
     Parameters
     ----------
     system : System, Model or Equilibrium

@@ -24,6 +24,8 @@ class EnergyMomentum:
     conserves is conserved. Accelerations are mean values over a step, and multipliers those of its
     middle: they are first order at the recorded instants.
 
+    Equation :eq:`midpoint` of the theory page.
+
     Parameters
     ----------
     max_iterations : int

@@ -37,6 +37,8 @@ __all__ = [
 class Event:
     """A zero crossing to look for.
 
+    Joints that are locked there change velocities by :eq:`impact` of the theory page.
+
     Parameters
     ----------
     name : str

@@ -31,6 +31,9 @@ class GeneralizedAlpha:
     Second order in positions, velocities and multipliers. Newmark, HHT and Bossak are members of
     the family: ``GeneralizedAlpha.newmark()``, ``.hht()``, ``.bossak()``.
 
+    Equations :eq:`parameters`, :eq:`step` and :eq:`S` of the theory page; constraint levels in
+    :eq:`levels`, the first step in :eq:`starting`.
+
     Parameters
     ----------
     rho : float

@@ -100,6 +100,8 @@ def consistent(
 ) -> State:
     """Return a state with consistent accelerations and multipliers.
 
+    Equation :eq:`consistent` of the theory page.
+
     Parameters
     ----------
     model : Model

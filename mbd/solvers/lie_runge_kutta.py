@@ -26,6 +26,8 @@ class LieRungeKutta4:
     Four evaluations a step, no iteration; bodies may be coupled by springs and loaded. Rotations
     stay rotations to round-off. The step must resolve the highest frequency, omega h < 2.8.
 
+    Equation :eq:`motionvector` of the theory page.
+
     Parameters
     ----------
     scheme : {"motion_vector", "commutator_free", "quaternion"}

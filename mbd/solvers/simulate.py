@@ -60,6 +60,8 @@ def simulate(
 ) -> Solution:
     """Integrate in time, by steps of one size, or by steps that meet a tolerance.
 
+    Equation :eq:`residual` of the theory page, its steps chosen by :eq:`error`.
+
     Parameters
     ----------
     system : System or Model
