@@ -60,6 +60,8 @@ def unit_vector(owner: str, what: str, value: Any) -> np.ndarray:
     length = float(np.linalg.norm(x))
     if length < 1e-12:
         raise ValueError(f"{owner}: {what} must have a direction, got {x.tolist()}")
+    if abs(length - 1.0) < 1e-15:
+        return x  # what was written to a file and read again stays what it was
     return x / length
 
 
