@@ -229,6 +229,8 @@ def advance_adaptive(I: Any, F: Any, k: int) -> None:
     """Take up to I[N_STEPS] steps, none beyond F[T_END]; F[H] is left for the next one."""
     I[STATUS], I[STEPS_DONE] = CONVERGED, 0
     while I[STEPS_DONE] < I[m.N_STEPS] and F[T] < F[T_END]:
+        if I[m.N_RECORDED] + 2 > I[m.CAPACITY]:
+            return
         wanted = F[H]
         left = F[T_END] - F[T]
         h = wanted
@@ -236,7 +238,7 @@ def advance_adaptive(I: Any, F: Any, k: int) -> None:
             h = left
         elif left < 2 * wanted and F[RTOL] < 1e300:
             h = 0.5 * left
-        room = I[m.CAPACITY] - I[m.N_RECORDED]
+        room = I[m.CAPACITY] - I[m.N_RECORDED] - 1  # one is for the step itself
         if I[m.N_OUTPUT] - I[m.N_GIVEN] > room:  # the record must hold what is asked for in a step
             limit = F[I[m.OUTPUT] + I[m.N_GIVEN] + room] - F[T]
             if limit <= h:

@@ -134,7 +134,7 @@ def test_a_new_kind_compiles_its_own_kernels_only(monkeypatch):
     assert mbd.check_tangents(system).ok
     assert mbd.simulate(system, 0.02, 1e-3).success
     assert len(counter.names) == 2  # forces and tangent
-    assert all(name.startswith("spring.<locals>") for name in counter.names)
+    assert all(name.startswith("_acting.<locals>") for name in counter.names)
 
 
 # --- allocations ---------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ G, MASS, LENGTH, J = 9.81, 2.0, 0.7, 0.3
 @EVERY
 def test_inverse_dynamics_of_the_slider_crank(formulation):
     system = scene("driven_slider_crank").build(formulation)
-    table = published("K01")
+    table = published("K01 inverse")
     times = [math.radians(row["degrees"] - 30) / 20 for row in table]
     solution = mbd.inverse_dynamics(system, times)
     for i, row in enumerate(table):
