@@ -283,6 +283,17 @@ def test_everything_is_in_the_box():
     assert drawing.follow == ""
 
 
+def test_where_springs_and_rods_are_held_is_in_the_box():
+    system = mbd.System()
+    bob = system.add(mbd.PointMass("bob", mass=1.0, position=(0, 0, -1)))
+    system.add(mbd.Spring("spring", system.ground, bob, at=(0.5, 0, 3.0), stiffness=10.0))
+    system.add(mbd.Distance("rod", system.ground, bob, at=(-2.0, 0, 0)))
+    drawing = still(system).animate().drawing
+    assert drawing.high[2] >= 3.0
+    assert drawing.low[0] <= -2.0
+    assert not drawing.follow
+
+
 def test_what_flies_away_is_followed():
     system = mbd.System()
     options = {"mass": 1.0, "inertia": (1, 1, 1), "velocity": (1000.0, 0, 0)}
