@@ -82,7 +82,17 @@ def _known(solution: Solution | Stored, name: str, kind: str) -> dict[str, tuple
     found: dict[str, tuple[str, Any]] = dict(_JOINT) if kind == "joint" else {}
     for x, unit in _free(solution, name).items() if kind == "joint" else ():
         found |= {x: (unit, ()), f"{x}_rate": (f"{unit}/s", ())}
+    if kind == "rows" and not isinstance(solution, Stored):
+        found |= {x: (unit, ()) for x, unit in _read(solution, name).items()}
     return found | {"multipliers": ("as the row", None)}
+
+
+def _read(solution: Solution, name: str) -> dict[str, str]:
+    """Return what a part with rows reports of itself, with units: a drive's load, a tension."""
+    part = solution.model.system.forces.get(name)
+    coordinate = getattr(part, "coordinate", None)  # of a drive
+    load = "N m or N" if coordinate is None else "N m" if coordinate.unit == "rad" else "N"
+    return {x: load if x == "load" else "N" for x in getattr(type(part), "reads", {})}
 
 
 def _free(solution: Solution | Stored, joint: str) -> dict[str, str]:

@@ -149,3 +149,14 @@ def test_topology_of_other_shapes():
     gaps = [np.hypot(*np.subtract(a, b)) for i, a in enumerate(places) for b in places[:i]]
     assert min(gaps) > 0.05  # parallel edges do not lie on each other
     assert "force between bodies" in [t.get_text() for t in ax.get_legend().get_texts()]
+
+
+def test_loads_of_drives_and_tensions_have_units():
+    system = mbd.System()
+    bar = system.add(mbd.RigidBody("bar", mass=1.0, inertia=(1, 1, 1)))
+    hinge = system.add(mbd.Revolute("hinge", system.ground, bar, at=(0, 0, 0), axis=(0, 0, 1)))
+    system.add(mbd.Drive("motor", hinge.angle, position=mbd.Harmonic(0.5, 1.0)))
+    solution = mbd.simulate(system, 0.1, 1e-2, project=True)
+    (axes,) = solution.plot("motor.load").axes
+    assert "N m" in axes.get_ylabel()
+    assert np.array_equal(axes.lines[0].get_ydata(), solution["motor"].load)
