@@ -66,6 +66,9 @@ PICTURES = {
     "driven_slider_crank": Picture("bearing.force", 0.08, None, REACTIONS),
     "dzhanibekov": Picture("body.angular_velocity_body", 2.0, 20.0),
     "elastic_pendulum": Picture("mass.position", 8.0, None, _trail("mass")),
+    "flexible_rod": Picture(
+        "q1.displacement", 0.006, 0.08, {"show": BARE, "view": (0, -0.3, 1), "up": (0, 1, 0)}
+    ),
     "fourbar": Picture("hinge A.force", 0.9, None, _trail("coupler", ("coupler", (0.5, 0, 0)))),
     "governor": Picture(
         "left hinge.force", 0.8, None, _trail(("right", (0, 0, -0.25)), view=(0.2, -1, 0.3))
