@@ -1,6 +1,17 @@
 """Shared by all tests: hypothesis is deterministic, helpers in this folder can be imported."""
 
+import sys
+
+import pytest
 from hypothesis import settings
 
 settings.register_profile("mbd", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("mbd")
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    """Close the figures of a test, so that they do not pile up in the process."""
+    yield
+    if (pyplot := sys.modules.get("matplotlib.pyplot")) is not None:
+        pyplot.close("all")

@@ -100,3 +100,11 @@ class Element:
     rows: Sequence[str] = ()
     row_kinds: Sequence[int] = ()
     law: Any = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        """Refuse an element without the memory that its kernels write."""
+        if self.kind.accept is not None and not len(self.memory):
+            raise ValueError(
+                f"{self.kind.name}: the element must have a memory, its values at the start; got "
+                "none; angles remember the last accepted one"
+            )

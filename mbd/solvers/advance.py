@@ -1,4 +1,4 @@
-r"""Floor 4. The compiled time loop: generalized-alpha on manifolds, index 3.
+r"""Floor 4. The compiled time loop: generalized-alpha on manifolds.
 
 With :math:`\gamma' = \gamma/(h\beta)`, :math:`\beta' = (1-\alpha_m)/(h^2\beta(1-\alpha_f))`:
 
@@ -12,6 +12,10 @@ With :math:`\gamma' = \gamma/(h\beta)`, :math:`\beta' = (1-\alpha_m)/(h^2\beta(1
   :math:`a_{n+1} = ((1-\alpha_f)\dot v_{n+1} + \alpha_f\dot v_n - \alpha_m a_n)/(1-\alpha_m)`.
 
 The residual is never softened: :math:`\epsilon` stands in the iteration matrix only.
+
+Where rows are met by their rates, :math:`\dot\Phi/\gamma'` stands in the place of :math:`\Phi`; the
+stabilised form moves positions alone by a second solution with the same factors, of which the
+right-hand side is what positions lack beyond that, :math:`\Phi - \dot\Phi/\gamma'`.
 
 The iteration ends when the estimated remaining error, increment times
 :math:`\theta/(1-\theta)` with the observed contraction :math:`\theta`, is below

@@ -284,7 +284,7 @@ def test_reader_that_leaves_is_no_error():
 
 def test_ctrl_c_keeps_results(tmp_path):
     output = tmp_path / "part.npz"
-    arguments = ["--t-end", "3000", "--every", "1000", "-o", str(output)]
+    arguments = ["--t-end", "200000", "--every", "100000", "-o", str(output)]
     run = subprocess.Popen(
         [sys.executable, "-m", "mbd", "demo", "pendulum", *arguments],
         stdout=subprocess.PIPE,

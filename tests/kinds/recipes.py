@@ -334,7 +334,7 @@ def raw_part(measure, one, two, *, constraint):
                 for e in ends]  # fmt: skip
     memory = (0.2,) if measure.periodic else ()
     if constraint:
-        element = Element(row(measure), ends, (0.3,), rows=("row",), row_kinds=(3,))
+        element = Element(row(measure), ends, (0.3,), memory, rows=("row",), row_kinds=(3,))
     else:
         element = Element(spring(measure), ends, (5.0, 2.0, 0.4), memory)
     return Raw("part", (one, two), [element])

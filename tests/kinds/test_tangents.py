@@ -22,7 +22,8 @@ import mbd
 from mbd.algebra.jit import kernel
 from mbd.formulations import NAMES
 from mbd.interactions.kinds import Attachment, Element, Kind
-from mbd.interactions.rows import coincide_forces
+from mbd.interactions.measures import ANGLE
+from mbd.interactions.rows import coincide_forces, row
 from mbd.solvers.tangents import TangentError
 
 TIGHT = 5e-8  # what is reached is about 1e-10 (2e-8 beside a corner); what is promised is 1e-6
@@ -149,3 +150,9 @@ def test_a_missing_gradient_is_named():
     assert np.isclose(errors["B^T"], 1.0, atol=0.05)
     assert errors["M"] < 1e-9
     assert "part." in caught.value.report["B"].row
+
+
+def test_an_element_without_the_memory_that_it_writes_is_refused():
+    ends = [Attachment("a", (0.0, 1.0, 0.0, 0.0))] * 3
+    with pytest.raises(ValueError, match="angle row: the element must have a memory"):
+        Element(row(ANGLE), ends, (0.3,), rows=("row",), row_kinds=(3,))
