@@ -51,7 +51,24 @@ _log = logging.getLogger("mbd")
 
 # fused multiply-add is allowed, reordering of sums is not
 _OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}}
-jit: Callable[..., Any] = numba.njit(**_OPTIONS)
+
+
+def jit(function: Callable[..., Any]) -> Any:
+    """Compile a small law into whoever calls it."""
+    return numba.njit(**_OPTIONS)(_named(function))
+
+
+def _named(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a closure a name of its own, the same in every process.
+
+    The linker knows compiled functions by name. Closures of one function have one name and a number
+    that counts in each process: two of them, one from the cache and one made here, could be taken
+    for each other.
+    """
+    if function.__closure__ and "<locals>" in function.__qualname__:
+        digest = hashlib.sha256(_identity(function).encode()).hexdigest()
+        function.__qualname__ += f"_{digest[:16]}"
+    return function
 
 
 def _package_stamp() -> str:
@@ -166,7 +183,7 @@ _C_KERNEL = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_i
 
 def kernel(function: Callable[..., None]) -> _Kernel:
     """Make a kernel of ``function(I, F, k)``."""
-    return _Kernel(function)
+    return _Kernel(_named(function))
 
 
 def external(function: Callable[[Any, Any], None], *, compiled: bool) -> tuple[int, Any]:

