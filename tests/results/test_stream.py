@@ -14,6 +14,7 @@ import xarray as xr
 
 import mbd
 from mbd.results import stream
+from mbd.solvers import run as loop
 from tests.results.samples import everything, spinner
 
 ROOT = Path(__file__).parents[2]
@@ -142,9 +143,14 @@ def test_ctrl_c_keeps_what_was_computed(tmp_path):
 
 
 def test_memory_does_not_grow_with_the_run(tmp_path, monkeypatch):
-    """Four times the steps need no more memory, also without the collector of cycles."""
+    """Four times the steps need no more memory, also without the collector of cycles.
+
+    Pieces are so small that both runs have many, however fast the machine is.
+    """
     monkeypatch.setattr(stream, "_BYTES", 1 << 15)
     monkeypatch.setattr(stream, "_INSTANTS", 1)
+    monkeypatch.setattr(stream, "_PIECE", 1 << 8)
+    monkeypatch.setattr(loop, "_CHUNK_BYTES", 1 << 15)
     model = spinner().build()
     mbd.simulate(model, 0.1, 1e-3, stream=tmp_path / "run.nc")
     peaks = []
