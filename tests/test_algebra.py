@@ -201,7 +201,7 @@ def test_no_two_places_of_the_buffers_are_one():
         "N_KINDS",
         "SCRATCH_SIZE",
     }
-    wide = {"SCALE": 8, "FLOOR": 8, "ATOL": 8, "SIZE": 8}
+    wide = {"SCALE": 8, "FLOOR": 8, "ATOL": 8, "SIZE": 8, "UNIT": 8}
     pairs = {"PLACE", "FORCES", "RESIDUAL", "MAPS", "TANGENT", "RATES", "ACCEPT", "FLOW", "CONVECT"}
     for block, header in ((lines[first:second], "I_HEADER"), (lines[second:end], "F_HEADER")):
         taken = {}

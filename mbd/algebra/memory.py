@@ -58,7 +58,8 @@ T_START, H_NEW = 46, 47  # start of the run; size of step that is asked for
 POSITION_TURN = 45  # that of rows of positions where they are met by their rates
 ATOL = 48  # absolute tolerance, by kind
 SIZE = 56  # largest velocity so far, by kind
-F_HEADER = 64
+UNIT = 64  # length of the model or one, by kind: what is large for a change of the pose or a row
+F_HEADER = 72
 
 # --- kinds of unknowns ---------------------------------------------------------------------------
 TRANSLATION, ROTATION, DIRECTOR, FORCE, MOMENT, OWN, VELOCITY_ROW = 0, 1, 2, 3, 4, 5, 6

@@ -83,6 +83,15 @@ def evaluate_rates(I: Any, F: Any) -> None:
 
 
 @jit
+def evaluate_level(I: Any, F: Any) -> None:
+    """Evaluate the iterate with its rows at the level at which they are met."""
+    if I[m.LEVEL] == m.POSITION:
+        evaluate(I, F)
+    else:
+        evaluate_rates(I, F)
+
+
+@jit
 def linearise(I: Any, F: Any) -> None:
     """Fill the matrix at the present iterate (after `evaluate`).
 

@@ -144,6 +144,11 @@ class Model:
         zero = np.zeros(self.n_v)
         return State(0.0, q, v, zero, np.zeros(self.n_lam))
 
+    @property
+    def units(self) -> np.ndarray:
+        """Size of a finite change of the pose, by velocity: the length of the model [m], or one."""
+        return self.F[m.UNIT + self.numbering.v_kinds]
+
     def prepare(self) -> None:
         """Measure sizes once: diagonal of M, softness of the rows, round-off of the unknowns."""
         loops = self._loops()
@@ -161,6 +166,8 @@ class Model:
         mass = max(b.mass for b in self.system.bodies.values())
         tiny = np.finfo(float).eps
         self.F[m.LENGTH] = length
+        self.F[m.UNIT : m.UNIT + m.N_KINDS] = 1.0
+        self.F[[m.UNIT + m.TRANSLATION, m.UNIT + m.FORCE]] = length
         # the round-off of a position turns a body of size `arm` by length/arm
         turn = length / arm
         force = mass * length * np.sqrt(len(self.system.bodies))  # it adds up along a chain

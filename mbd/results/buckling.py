@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from mbd.algebra import memory as m
 from mbd.model.model import Model, State
 from mbd.model.system import System
 from mbd.parts.door import number
@@ -48,8 +47,7 @@ class Buckling:
 
     def state(self, i: int = 0, amplitude: float = 0.1) -> State:
         """Return the pose displaced by a shape: largest turn [rad] or displacement over length."""
-        kinds = self.model.numbering.v_kinds
-        extent = np.where(kinds == m.TRANSLATION, float(self.model.F[m.LENGTH]), 1.0)
+        extent = self.model.units
         shape = self.shapes[:, i]
         return displaced(
             self.model, self.base, amplitude * shape / float(np.abs(shape / extent).max())
@@ -110,8 +108,7 @@ def buckling(
 
 def _require_still(model: Model, problem: Statics, loaded: Any) -> None:
     """Refuse loads that move the pose."""
-    kinds = model.numbering.v_kinds
-    extent = np.where(kinds == m.TRANSLATION, float(model.F[m.LENGTH]), 1.0)
+    extent = model.units
     g = np.abs(loaded.residual) * problem.scale
     every = float((seen(loaded, extent) * problem.scale).max(initial=0.0))
     load = float((np.abs(problem.load(loaded.state)) * problem.scale).max(initial=0.0))

@@ -99,15 +99,14 @@ def local_error(I: Any, F: Any) -> float:
     measure_speed(I, F)
     fastest = 0.0  # rate of all kinds, 1/s
     for kind in range(m.FORCE):
-        length = F[m.LENGTH] if kind == m.TRANSLATION else 1.0
-        fastest = max(fastest, F[m.SIZE + kind] / length)
+        fastest = max(fastest, F[m.SIZE + kind] / F[m.UNIT + kind])
     worst = 0.0
     for f in range(I[N_FRONTS]):
         j = I[FRONTS] + f * FR_SIZE
         for i in range(I[j + FR_U], I[j + FR_U] + I[j + FR_NV]):
             kind = I[I[KIND] + i]
             change = F[a + i] - F[an + i]
-            length = F[m.LENGTH] if kind == m.TRANSLATION else 1.0
+            length = F[m.UNIT + kind]
             allowed = F[RTOL] * length + F[m.ATOL + kind]
             worst = max(worst, abs(c_q * h * h * change) / allowed)
             if before > 0.0:
@@ -227,6 +226,7 @@ def resize(I: Any, F: Any, k: int) -> None:
 @kernel
 def advance_adaptive(I: Any, F: Any, k: int) -> None:
     """Take up to I[N_STEPS] steps, none beyond F[T_END]; F[H] is left for the next one."""
+    set_weights(I, F)
     I[STATUS], I[STEPS_DONE] = CONVERGED, 0
     while I[STEPS_DONE] < I[m.N_STEPS] and F[T] < F[T_END]:
         if I[m.N_RECORDED] + 2 > I[m.CAPACITY]:
@@ -246,7 +246,6 @@ def advance_adaptive(I: Any, F: Any, k: int) -> None:
                     return
                 h = 0.999 * limit
         set_step(I, F, h)
-        set_weights(I, F)
         start = F[T]
         predict(I, F)
         F[T] = start + h

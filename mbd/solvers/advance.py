@@ -35,7 +35,7 @@ from typing import Any
 
 from mbd.algebra import memory as m
 from mbd.algebra.jit import call, jit, kernel
-from mbd.model.kernels import evaluate, evaluate_rates, linearise, stage
+from mbd.model.kernels import evaluate_level, linearise, stage
 from mbd.solvers.smallest import smallest_multipliers
 
 __all__ = [
@@ -96,8 +96,7 @@ def measure_speed(I: Any, F: Any) -> None:
         return
     moved = 0.0  # in a step, relative to the extent of the model
     for kind in range(m.FORCE):
-        length = F[m.LENGTH] if kind == m.TRANSLATION else 1.0
-        moved = max(moved, F[H] * (F[m.SIZE + kind] + F[H] * F[SCALE + kind]) / length)
+        moved = max(moved, F[H] * (F[m.SIZE + kind] + F[H] * F[SCALE + kind]) / F[m.UNIT + kind])
     F[m.ROUND] = min(1.0, 4.0 * moved + 1e-4)
 
 
@@ -224,8 +223,7 @@ def settled(I: Any, F: Any) -> bool:
             if not abs(F[x + i]) <= _SETTLED * F[SCALE_R] * F[I[m.DIAG] + i] * force:
                 return False
         for i in range(u + n_v, u + n_p):
-            size = F[m.LENGTH] if I[I[KIND] + i] == m.FORCE else 1.0
-            if not abs(F[x + i]) <= _GAP * size * F[m.ROUND]:
+            if not abs(F[x + i]) <= _GAP * F[m.UNIT + I[I[KIND] + i]] * F[m.ROUND]:
                 return False
     return True
 
@@ -237,10 +235,7 @@ def iterate(I: Any, F: Any) -> int:
     theta = max(F[THETA], 0.05) ** 0.8
     fresh = False  # whether the matrix belongs to this step
     for iteration in range(I[MAX_ITER]):
-        if I[m.LEVEL] == m.POSITION:
-            evaluate(I, F)
-        else:
-            evaluate_rates(I, F)
+        evaluate_level(I, F)
         if rough and iteration > 2 and settled(I, F):
             return CONVERGED
         if I[FULL_NEWTON] or not I[HAVE_FACTOR]:

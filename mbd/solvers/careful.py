@@ -8,7 +8,7 @@ import numpy as np
 
 from mbd.algebra import memory as m
 from mbd.algebra.jit import kernel
-from mbd.model.kernels import evaluate, evaluate_rates, linearise_kernel
+from mbd.model.kernels import evaluate_level, linearise_kernel
 from mbd.model.model import Workspace
 from mbd.solvers.adaptive import give
 from mbd.solvers.advance import (
@@ -35,11 +35,8 @@ def begin(I: Any, F: Any, k: int) -> None:
 
 @kernel
 def look(I: Any, F: Any, k: int) -> None:
-    """Evaluate the iterate at the level at which the rows are met."""
-    if I[m.LEVEL] == m.POSITION:
-        evaluate(I, F)
-    else:
-        evaluate_rates(I, F)
+    """Evaluate the iterate."""
+    evaluate_level(I, F)
 
 
 @kernel

@@ -105,9 +105,8 @@ def checked_plan(
         left / 100 if max_step is None else number(who, "max_step", max_step, "s", positive=True)
     )
     if step is None:
-        allowed = [rtol * (model.F[m.LENGTH] if k == m.TRANSLATION else 1.0) + absolute[k]
-                   for k in model.numbering.v_kinds]  # fmt: skip
-        step = first_step(model, first, method, np.array(allowed) / left, largest)
+        allowed = rtol * model.units + np.array(absolute)[model.numbering.v_kinds]
+        step = first_step(model, first, method, allowed / left, largest)
     return Plan(t_end, min(step, largest), int(every), float(rtol), absolute, largest, times)
 
 

@@ -164,17 +164,11 @@ def random_state(model: Model, rng: np.random.Generator) -> State:
     return State(rng.uniform(0.1, 0.9), q, v, a, lam)
 
 
-def _sizes(model: Model) -> np.ndarray:
-    """Return the size of a finite increment of each velocity."""
-    kinds = model.numbering.v_kinds
-    return np.where(kinds == m.TRANSLATION, float(model.F[m.LENGTH]), 1.0)
-
-
 def _increment(model: Model, rng: np.random.Generator) -> np.ndarray:
     # a body that may scale must stay far from scale zero, where differences are inexact
     far = {m.ROTATION: 0.7, m.DIRECTOR: 0.1}
     sizes = np.array([far.get(int(kind), 0.2) for kind in model.numbering.v_kinds])
-    return sizes * _sizes(model) * rng.normal(size=model.n_v)
+    return sizes * model.units * rng.normal(size=model.n_v)
 
 
 def _compare(model: Model, state: State, rng: np.random.Generator) -> Iterator[BlockError]:
@@ -188,7 +182,7 @@ def _compare(model: Model, state: State, rng: np.random.Generator) -> Iterator[B
         rows = np.sort(rng.choice(rows, _MANY, replace=False))
     names = np.array(n.v_labels), np.array(n.lam_labels)
     work = Workspace(model, state)
-    small = _STEP * _sizes(model)[columns]
+    small = _STEP * model.units[columns]
     for moved in (False, True):
         if moved:
             work.vector(m.D)[n.v] = _increment(model, rng)

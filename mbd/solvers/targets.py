@@ -152,7 +152,7 @@ class _Search:
     def __init__(self, model: Model, wanted: list[_Target]) -> None:
         self.model = both = _extended(model, wanted) if wanted else model
         n = both.numbering
-        self.size = np.where(n.v_kinds == m.TRANSLATION, float(model.F[m.LENGTH]), 1.0)
+        self.size = both.units
         aims = np.arange(both.n_lam)[n.owners[_Rows.name]] if wanted else np.zeros(0, int)
         rows = np.setdiff1d(np.arange(both.n_lam), aims)
         places = rows[n.lam_kinds[rows] != m.VELOCITY_ROW]
