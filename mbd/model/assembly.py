@@ -22,18 +22,42 @@ from mbd.model.model import Model, State, Workspace
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Assembly", "assemble", "pattern", "sparse"]
+__all__ = ["Assembly", "Pattern", "assemble", "pattern", "sparse"]
 
 
-def pattern(model: Model) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return where in F each stored entry is, its row and its column (unknowns)."""
+@dataclass(frozen=True, eq=False)
+class Pattern:
+    """Where in F each entry of the matrix is, row by row, in the order of the model.
+
+    Attributes
+    ----------
+    places, columns, starts : arrays
+        Of the entries of row i those from ``starts[i]`` to ``starts[i + 1]``.
+    """
+
+    places: np.ndarray
+    columns: np.ndarray
+    starts: np.ndarray
+
+    def read(self, work: Workspace) -> sp.csr_matrix:
+        """Return the filled (not yet factored) fronts: velocities first, then rows."""
+        n = len(self.starts) - 1
+        S = sp.csr_matrix((work.F[self.places], self.columns, self.starts), (n, n), copy=True)
+        S.eliminate_zeros()
+        return S
+
+
+def pattern(model: Model) -> Pattern:
+    """Return where the entries of a model are (``model.pattern`` remembers it)."""
     I = model.I
     places, rows, columns = [], [], []
+    order = np.empty(int(I[m.N_U]), np.int64)  # of unknowns among velocities and rows
+    order[np.concatenate([model.numbering.v, model.numbering.lam])] = np.arange(len(order))
 
     def add(start: int, ld: int, r: np.ndarray, c: np.ndarray) -> None:
         places.append((start + ld * np.arange(len(r))[:, None] + np.arange(len(c))).ravel())
-        rows.append(np.repeat(r, len(c)))
-        columns.append(np.tile(c, len(r)))
+        rows.append(np.repeat(order[r], len(c)))
+        columns.append(np.tile(order[c], len(r)))
 
     for f in range(I[m.N_FRONTS]):
         at = I[m.FRONTS] + f * m.FR_SIZE
@@ -46,16 +70,16 @@ def pattern(model: Model) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             later = g[m.UG_U] + np.arange(g[m.UG_N])
             add(A + g[m.UG_COL], lda, u, later)
             add(L + g[m.UG_POS] * ldl, ldl, later, u)
-    return np.concatenate(places), np.concatenate(rows), np.concatenate(columns)
+    where, i, j = (np.concatenate(x) for x in (places, rows, columns))
+    sort = np.lexsort((j, i))
+    starts = np.searchsorted(i[sort], np.arange(len(order) + 1))
+    return Pattern(where[sort], j[sort].astype(np.int32), starts.astype(np.int32))
 
 
 def sparse(model: Model, work: Workspace) -> sp.csc_matrix:
     """Return the filled (not yet factored) fronts as one matrix in the order of the unknowns."""
-    places, rows, columns = pattern(model)
-    n = int(model.I[m.N_U])
-    values = work.F[places]
-    keep = values != 0.0
-    return sp.csc_matrix((values[keep], (rows[keep], columns[keep])), shape=(n, n))
+    back = np.argsort(np.concatenate([model.numbering.v, model.numbering.lam]))
+    return model.pattern.read(work)[back][:, back].tocsc()
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,17 +183,15 @@ def assemble(model: Model, state: State) -> Assembly:
     work = Workspace(model, state)
     work.evaluate()
     r = work.vector(m.X).copy()
-    v, lam = model.numbering.v, model.numbering.lam
+    v, lam, n = model.numbering.v, model.numbering.lam, model.n_v
     parts = []
     for weights in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)):
         work.linearise(*weights)
-        parts.append(sparse(model, work).tocsr())
-    M, G, K = (p[v][:, v].tocsr() for p in parts)
-    for block in (M, G, K):
-        block.eliminate_zeros()
-    B, Bt = parts[0][lam][:, v].tocsr(), parts[0][v][:, lam].tocsr()
+        parts.append(model.pattern.read(work))
+    M, G, K = (p[:n, :n] for p in parts)
+    B, Bt = parts[0][n:, :n], parts[0][:n, n:]
     turn = sp.csr_matrix(B.shape)
     if np.any(model.numbering.lam_kinds == m.VELOCITY_ROW):
         work.linearise(0.0, 0.0, 0.0, 1.0)
-        turn = (sparse(model, work).tocsr()[lam][:, v] - B).tocsr()
+        turn = (model.pattern.read(work)[n:, :n] - B).tocsr()
     return Assembly(model, state, M, G, K, B, Bt, turn, r[v], r[lam])

@@ -22,7 +22,7 @@ from mbd.model.topology import Front
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from mbd.model.assembly import Assembly
+    from mbd.model.assembly import Assembly, Pattern
     from mbd.model.report import Report
     from mbd.model.system import System
 
@@ -135,6 +135,20 @@ class Model:
     def bodies(self) -> dict[str, int]:
         """Index of each body."""
         return {name: i for i, name in enumerate(self.system.bodies)}
+
+    @cached_property
+    def pattern(self) -> Pattern:
+        """Where the entries of the matrix are."""
+        from mbd.model.assembly import pattern
+
+        return pattern(self)
+
+    @cached_property
+    def laws(self) -> list[Any]:
+        """Laws of all elements, which may have raised."""
+        tables = (self.system.joints, self.system.forces)
+        elements = [e for table in tables for part in table.values() for e in part.elements()]
+        return [e.law for e in elements if e.law is not None]
 
     @property
     def state(self) -> State:
@@ -256,13 +270,7 @@ class Workspace:
         for stage, calls in model.kernels.items():
             for s, (kernel, _) in enumerate(calls):
                 self.I[self.I[stage] + 2 * s] = kernel.address
-        self.laws = [
-            e.law
-            for table in (model.system.joints, model.system.forces)
-            for part in table.values()
-            for e in part.elements()
-            if e.law is not None
-        ]
+        self.laws = model.laws
         if state is not None:
             self.load(state)
 

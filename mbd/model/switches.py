@@ -32,14 +32,14 @@ def checked(model: Model, names: tuple[str, ...], who: str) -> tuple[str, ...]:
 
 def tables(model: Model, names: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
     """Return (unknown, place of its diagonal) of each row, flat, and all places to be cleared."""
-    from mbd.model.assembly import pattern
-
     owned = [np.arange(model.n_lam)[model.numbering.owners[name]] for name in names]
-    unknowns = model.numbering.lam[np.concatenate(owned)]
-    off = np.zeros(int(model.I[m.N_U]), bool)
-    off[unknowns] = True
-    places, rows, columns = pattern(model)
-    touched = off[rows] | off[columns]
-    diagonal = (rows == columns) & off[rows]
-    pairs = np.column_stack([rows[diagonal], places[diagonal]])
-    return pairs.ravel().astype(np.int64), places[touched].astype(np.int64)
+    rows = np.concatenate(owned)
+    off = np.zeros(model.n_v + model.n_lam, bool)
+    off[model.n_v + rows] = True
+    at = model.pattern
+    row = np.repeat(np.arange(len(off)), np.diff(at.starts))
+    touched = off[row] | off[at.columns]
+    diagonal = (row == at.columns) & off[row]  # row by row
+    unknowns = model.numbering.lam[np.sort(rows)]
+    pairs = np.column_stack([unknowns, at.places[diagonal]])
+    return pairs.ravel().astype(np.int64), at.places[touched].astype(np.int64)

@@ -63,7 +63,8 @@ def _spectrum(problem: Statics, balance: Balance) -> tuple[np.ndarray, np.ndarra
     L = null_space(balance.Bt.T, scale)
     if not N.shape[1]:
         return np.zeros(0), N, 0.0
-    values, vectors = scipy.linalg.eig(L.T @ (balance.K @ N), L.T @ (balance.M @ N))
+    M = problem.model.assemble(balance.state).M
+    values, vectors = scipy.linalg.eig(L.T @ (balance.K @ N), L.T @ (M @ N))
     return values, N @ vectors.real, float(np.abs(values).max())
 
 

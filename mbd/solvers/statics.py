@@ -22,7 +22,6 @@ import scipy.sparse as sp
 
 from mbd.algebra import memory as m
 from mbd.algebra.rotations import tilde
-from mbd.model.assembly import Assembly
 from mbd.model.model import Model, State, Workspace
 from mbd.parts.forces import Moment, PointForce
 from mbd.solvers.face_maps import face_maps
@@ -41,7 +40,6 @@ class Balance:
     forces: np.ndarray
     gap: np.ndarray
     K: sp.csr_matrix
-    M: sp.csr_matrix
     B: sp.csr_matrix
     Bt: sp.csr_matrix
 
@@ -107,12 +105,13 @@ class Statics:
     def at(self, state: State, factor: float) -> Balance:
         """Return the balance at a pose with its multipliers."""
         state = self.moving(state)
-        K, forces, A = self._tangent(self.model, state)
-        if factor != 1.0 and self.bare is not self.model:
-            K0, forces0, _ = self._tangent(self.bare, state)
-            K = factor * K + (1 - factor) * K0
-            forces = factor * forces + (1 - factor) * forces0
-        return Balance(state, forces, A.gap, K.tocsr(), A.M, A.B, A.Bt)
+        now = self._of(self.model, state)
+        if factor == 1.0 or self.bare is self.model:
+            return now
+        bare = self._of(self.bare, state)
+        K = factor * now.K + (1 - factor) * bare.K
+        forces = factor * now.forces + (1 - factor) * bare.forces
+        return replace(now, K=K.tocsr(), forces=forces)
 
     def gap(self, state: State) -> np.ndarray:
         """Return the rows Phi at a pose."""
@@ -126,14 +125,19 @@ class Statics:
         parts = (_forces(model, state) for model in (self.model, self.bare))
         return next(parts) - next(parts)
 
-    def _tangent(self, model: Model, state: State) -> tuple[sp.csr_matrix, np.ndarray, Assembly]:
-        """Return dg/dq, the forces without those of the rows, and all other matrices."""
-        A = model.assemble(state)
-        K = A.K
+    def _of(self, model: Model, state: State) -> Balance:
+        """Return the balance of one model, with dg/dq for K."""
+        work, n = Workspace(model, state), model.n_v
+        work.evaluate()
+        r = work.vector(m.X).copy()
+        work.linearise(0.0, 0.0, 1.0)
+        S = model.pattern.read(work)
+        K, B, Bt = S[:n, :n], S[n:, :n], S[:n, n:]
+        forces = r[model.numbering.v] - Bt @ state.lam
         if self.turning:
             motion = small_motion(model, state, self.omega)
             K = K - motion.G @ motion.A
-        return K, A.residual - A.Bt @ state.lam, A
+        return Balance(state, forces, r[model.numbering.lam], sp.csr_matrix(K), B, Bt)
 
 
 def _forces(model: Model, state: State) -> np.ndarray:
