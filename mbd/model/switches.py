@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbd.algebra import memory as m
-
 if TYPE_CHECKING:
     from mbd.model.model import Model
 
