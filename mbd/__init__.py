@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from mbd.parts.drives import Drive
     from mbd.parts.forces import Bushing, Moment, PointForce, RotationalSpring, Spring
     from mbd.parts.joints import (
-        ConstantVelocity,
         Cylindrical,
         Distance,
         Fixed,
@@ -31,14 +30,13 @@ if TYPE_CHECKING:
         PointOnLine,
         Prismatic,
         Revolute,
-        Screw,
         Spherical,
-        Universal,
     )
     from mbd.parts.motions import ConstantSpeed, Harmonic, SmoothStep
     from mbd.parts.nonholonomic import NonTwisting
     from mbd.parts.rolling import KnifeEdge, RollingBall, RollingDisc
     from mbd.parts.scaling import ScalingForce
+    from mbd.parts.shaft_joints import ConstantVelocity, Screw, Universal
     from mbd.parts.shapes import Box, Capsule, Cylinder, Mesh, Sphere
     from mbd.parts.transmissions import Coupler, Gear, RackPinion, Rope
     from mbd.results.buckling import buckling
@@ -171,7 +169,6 @@ _WHERE = {
     "parts.bodies": ("Frame", "Ground", "PointMass", "RigidBody"),
     "parts.forces": ("Bushing", "Moment", "PointForce", "RotationalSpring", "Spring"),
     "parts.joints": (
-        "ConstantVelocity",
         "Cylindrical",
         "Distance",
         "Fixed",
@@ -180,10 +177,9 @@ _WHERE = {
         "PointOnLine",
         "Prismatic",
         "Revolute",
-        "Screw",
         "Spherical",
-        "Universal",
     ),
+    "parts.shaft_joints": ("ConstantVelocity", "Screw", "Universal"),
     "parts.shapes": ("Box", "Capsule", "Cylinder", "Mesh", "Sphere"),
     "results.compare": ("compare",),
     "parts.nonholonomic": ("NonTwisting",),

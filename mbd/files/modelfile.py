@@ -92,7 +92,22 @@ def from_text(text: str, *, folder: str | Path = ".", formulation: Any = None) -
 
 
 def write(system: System, path: str | Path, **options: Any) -> Path:
-    """Write a model file; options are ``run`` and ``title`` of :func:`to_text`."""
+    """Write a model file, in SI units; ``mbd.read`` makes the same model of it to the last bit.
+
+    Parameters
+    ----------
+    system : System
+    path : str or Path
+        Ends in ``.toml``. Meshes are named from its folder.
+    **options
+        ``run``, a dict with arguments of ``mbd.simulate`` (``t_end`` [s], ``step`` [s], ...), and
+        ``title``, a str.
+
+    Raises
+    ------
+    ValueError
+        If a part cannot be said in a file, such as a law in Python; it is named.
+    """
     path = Path(path)
     if path.suffix != ".toml":
         raise ValueError(f"write: a model file must end in .toml, got {str(path)!r}")
@@ -107,11 +122,12 @@ def read(path: str | Path, **options: Any) -> ModelFile:
 
     Parameters
     ----------
-    path : path
-    formulation : str or Formulation, optional
-        In place of that of all rigid bodies.
-    base, position, rotation, positions, rates, gravity, packages
-        For ``.urdf``: see :func:`mbd.files.urdf.robot.load`.
+    path : str or Path
+    **options
+        ``formulation``, a str or Formulation in place of that of all rigid bodies. Of ``.urdf``
+        also ``base`` ("fixed" or "floating"), its ``position`` (3,) [m] and ``rotation``,
+        ``positions`` and ``rates`` of joints by name [rad, m; rad/s, m/s], ``gravity`` (3,)
+        [m/s^2] and ``packages``: see :func:`mbd.files.urdf.robot.load`.
 
     Returns
     -------

@@ -240,7 +240,10 @@ class PointMass(Body):
 
 
 class Ground(Body):
-    """The inertial frame; every system has one."""
+    """The inertial frame: every system has one, ``system.ground``.
+
+    Its origin and axes are those of all positions [m] and velocities [m/s]; it does not move.
+    """
 
     def __init__(self) -> None:
         self._set(

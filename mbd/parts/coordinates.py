@@ -33,6 +33,10 @@ class Coordinate:
     bodies : tuple of Body
     start : float [rad or m]
         Value at the initial pose; an angle in (-pi, pi].
+    measure : Measure
+        The function of faces that it is, with gradient and Hessian.
+    attachments : tuple of Attachment
+        Points and directions of the bodies that the measure takes.
     """
 
     joint: str

@@ -1,43 +1,29 @@
 r"""Floor 2. Lower pairs and other joints: each is a short list of rows of ``interactions/rows.py``.
 
-========== =====================================================================================
-Spherical  P - Q
-Revolute   P - Q, a1.b3, a2.b3
-Universal  P - Q, a1.b2
-ConstantVelocity P - Q, (a1.b2 - a2.b1)/2
-Fixed      P - Q, a2.b3, a3.b1, a1.b2
-Prismatic  a1.(P - Q), a2.(P - Q), a2.b3, a3.b1, a1.b2
-Cylindrical a1.(P - Q), a2.(P - Q), a1.b3, a2.b3
-Screw      those of Cylindrical, displacement - pitch/(2 pi) angle
-Planar     a3.(P - Q), a1.b3, a2.b3
-PointOnLine a1.(P - Q), a2.(P - Q)
-PointInPlane a3.(P - Q)
-Distance   (|Q - P|^2 - L^2)/2
-========== =====================================================================================
+Each row is an equation between a frame A of the first body, with the origin P and the axes a1, a2,
+a3, and a frame B of the second, with Q and b1, b2, b3. ``at`` and ``axis`` make A and B the same at
+the initial pose, with the third axis along ``axis``.
 
 The coordinates that a joint leaves free are its properties: ``hinge.angle``,
-``slider.displacement``. They carry drives, springs, motors, stops and transmissions.
+``slider.displacement``. They carry drives, springs, motors, stops and transmissions. Joints of
+shafts, a screw among them, are in ``shaft_joints.py``.
 """
 
 from __future__ import annotations
 
-from math import pi
 from typing import Any
 
 import numpy as np
 
-from mbd.algebra.memory import FORCE, MOMENT
+from mbd.algebra.memory import FORCE
 from mbd.interactions.kinds import Attachment, Element
-from mbd.interactions.measures import SQUARE, TWIST
+from mbd.interactions.measures import SQUARE
 from mbd.interactions.rows import row
-from mbd.parts.bodies import Frame
-from mbd.parts.coordinates import Coordinate, angle_between
-from mbd.parts.door import label, number, unit_vector
-from mbd.parts.joint import Joint, two_frames, two_points
-from mbd.parts.sums import sum_row
+from mbd.parts.coordinates import Coordinate
+from mbd.parts.door import label, number
+from mbd.parts.joint import Joint, two_points
 
 __all__ = [
-    "ConstantVelocity",
     "Cylindrical",
     "Distance",
     "Fixed",
@@ -47,14 +33,28 @@ __all__ = [
     "PointOnLine",
     "Prismatic",
     "Revolute",
-    "Screw",
     "Spherical",
-    "Universal",
 ]
 
 
 class Spherical(Joint):
-    """Ball joint: the origins coincide (3 rows)."""
+    r"""Ball joint: a point of one body stays at a point of the other (3 rows).
+
+    .. math:: P - Q = 0
+
+    Parameters
+    ----------
+    name : str
+    first, second : body, ``system.ground``, or Frame
+        P and a1, a2, a3 are origin and axes of a frame on the first one, Q and b1, b2, b3 of one on
+        the second, on which the reaction acts. Two Frames (``body.frame(...)``) are these; give
+        them in place of ``at``.
+    at : (3,) array [m]
+        Centre of the ball, inertial axes, at the initial pose.
+    axis : (3,) array [-], optional
+        Third axis of both frames, inertial axes, at the initial pose; the motion does not depend on
+        it. Default: both frames have inertial axes.
+    """
 
     needs_axis = False
 
@@ -64,7 +64,22 @@ class Spherical(Joint):
 
 
 class Revolute(Joint):
-    """Hinge: origins and third axes coincide (5 rows)."""
+    r"""Hinge: the second body turns against the first about the axis (5 rows).
+
+    .. math:: P - Q = 0,\quad a_1\cdot b_3 = a_2\cdot b_3 = 0
+
+    Parameters
+    ----------
+    name : str
+    first, second : body, ``system.ground``, or Frame
+        P and a1, a2, a3 are origin and axes of a frame on the first one, Q and b1, b2, b3 of one on
+        the second, on which the reaction acts. Two Frames (``body.frame(...)``) are these; give
+        them in place of ``at`` and ``axis``.
+    at : (3,) array [m]
+        A point of the axis, where reactions are given, inertial axes, at the initial pose.
+    axis : (3,) array [-]
+        Of rotation, inertial axes, at the initial pose; of any length.
+    """
 
     free = ("angle",)
 
@@ -79,7 +94,23 @@ class Revolute(Joint):
 
 
 class Fixed(Joint):
-    """Weld: origins and all axes coincide (6 rows)."""
+    r"""Weld: origins and all axes coincide (6 rows).
+
+    .. math:: P - Q = 0,\quad a_2\cdot b_3 = a_3\cdot b_1 = a_1\cdot b_2 = 0
+
+    Parameters
+    ----------
+    name : str
+    first, second : body, ``system.ground``, or Frame
+        P and a1, a2, a3 are origin and axes of a frame on the first one, Q and b1, b2, b3 of one on
+        the second, on which the reaction acts. Two Frames (``body.frame(...)``) are these; give
+        them in place of ``at``.
+    at : (3,) array [m]
+        A point of the weld, where reactions are given, inertial axes, at the initial pose.
+    axis : (3,) array [-], optional
+        Third axis of both frames, inertial axes, at the initial pose; the motion does not depend on
+        it. Default: both frames have inertial axes.
+    """
 
     needs_axis = False
 
@@ -98,7 +129,23 @@ class Fixed(Joint):
 
 
 class Prismatic(Joint):
-    """Slider: translation along the third axis only (5 rows)."""
+    r"""Slider: the second body moves along the axis and does not turn (5 rows).
+
+    .. math:: a_1\cdot(P - Q) = a_2\cdot(P - Q) = 0,
+              \quad a_2\cdot b_3 = a_3\cdot b_1 = a_1\cdot b_2 = 0
+
+    Parameters
+    ----------
+    name : str
+    first, second : body, ``system.ground``, or Frame
+        P and a1, a2, a3 are origin and axes of a frame on the first one, Q and b1, b2, b3 of one on
+        the second, on which the reaction acts. Two Frames (``body.frame(...)``) are these; give
+        them in place of ``at`` and ``axis``.
+    at : (3,) array [m]
+        A point of the axis, inertial axes, at the initial pose.
+    axis : (3,) array [-]
+        Of sliding, inertial axes, at the initial pose; of any length.
+    """
 
     free = ("displacement",)
 
@@ -114,7 +161,22 @@ class Prismatic(Joint):
 
 
 class Cylindrical(Joint):
-    """Translation along and rotation about the third axis (4 rows)."""
+    r"""The second body moves along the axis and turns about it (4 rows).
+
+    .. math:: a_1\cdot(P - Q) = a_2\cdot(P - Q) = 0,\quad a_1\cdot b_3 = a_2\cdot b_3 = 0
+
+    Parameters
+    ----------
+    name : str
+    first, second : body, ``system.ground``, or Frame
+        P and a1, a2, a3 are origin and axes of a frame on the first one, Q and b1, b2, b3 of one on
+        the second, on which the reaction acts. Two Frames (``body.frame(...)``) are these; give
+        them in place of ``at`` and ``axis``.
+    at : (3,) array [m]
+        A point of the axis, inertial axes, at the initial pose.
+    axis : (3,) array [-]
+        Of sliding and rotation, inertial axes, at the initial pose; of any length.
+    """
 
     free = ("angle", "displacement")
 
@@ -134,7 +196,22 @@ class Cylindrical(Joint):
 
 
 class Planar(Joint):
-    """Motion in the plane whose normal is the third axis (3 rows)."""
+    r"""The second body moves in a plane and turns about its normal (3 rows).
+
+    .. math:: a_3\cdot(P - Q) = 0,\quad a_1\cdot b_3 = a_2\cdot b_3 = 0
+
+    Parameters
+    ----------
+    name : str
+    first, second : body, ``system.ground``, or Frame
+        P and a1, a2, a3 are origin and axes of a frame on the first one, Q and b1, b2, b3 of one on
+        the second, on which the reaction acts. Two Frames (``body.frame(...)``) are these; give
+        them in place of ``at`` and ``axis``.
+    at : (3,) array [m]
+        A point of the plane, zero of ``x`` and ``y``, inertial axes, at the initial pose.
+    axis : (3,) array [-]
+        Normal to the plane, inertial axes, at the initial pose; of any length.
+    """
 
     free = ("x", "y", "angle")
 
@@ -159,7 +236,22 @@ class Planar(Joint):
 
 
 class PointOnLine(Joint):
-    """A point of the second body on a line of the first, along its third axis (2 rows)."""
+    r"""A point of the second body stays on a line of the first, free to turn (2 rows).
+
+    .. math:: a_1\cdot(P - Q) = a_2\cdot(P - Q) = 0
+
+    Parameters
+    ----------
+    name : str
+    first, second : body, ``system.ground``, or Frame
+        P and a1, a2, a3 are origin and axes of a frame on the first one, Q and b1, b2, b3 of one on
+        the second, on which the reaction acts. Two Frames (``body.frame(...)``) are these; give
+        them in place of ``at`` and ``axis``.
+    at : (3,) array [m]
+        The point, and a point of the line, inertial axes, at the initial pose.
+    axis : (3,) array [-]
+        Of the line, inertial axes, at the initial pose; of any length.
+    """
 
     free = ("displacement",)
     needs_axes_of_second = False
@@ -175,7 +267,22 @@ class PointOnLine(Joint):
 
 
 class PointInPlane(Joint):
-    """A point of the second body in a plane of the first, normal to its third axis (1 row)."""
+    r"""A point of the second body stays in a plane of the first, free to turn (1 row).
+
+    .. math:: a_3\cdot(P - Q) = 0
+
+    Parameters
+    ----------
+    name : str
+    first, second : body, ``system.ground``, or Frame
+        P and a1, a2, a3 are origin and axes of a frame on the first one, Q and b1, b2, b3 of one on
+        the second, on which the reaction acts. Two Frames (``body.frame(...)``) are these; give
+        them in place of ``at`` and ``axis``.
+    at : (3,) array [m]
+        The point, and a point of the plane, inertial axes, at the initial pose.
+    axis : (3,) array [-]
+        Normal to the plane, inertial axes, at the initial pose; of any length.
+    """
 
     free = ("x", "y")
     needs_axes_of_second = False
@@ -195,142 +302,24 @@ class PointInPlane(Joint):
         return [self._offset(2)]
 
 
-class Universal(Joint):
-    """Cardan joint: the first axis of A stays normal to the second axis of B (4 rows).
-
-    Parameters
-    ----------
-    axis : (3,) array [-]
-        Of the cross, fixed to the first body (a1).
-    second_axis : (3,) array [-]
-        Of the cross, fixed to the second body (b2), normal to ``axis``.
-    """
-
-    free = ("angle_1", "angle_2")
-
-    def __init__(
-        self,
-        name: str,
-        first: Any,
-        second: Any,
-        *,
-        at: Any = None,
-        axis: Any = None,
-        second_axis: Any = None,
-    ):
-        self.name = label(name, "Universal")
-        axes = None
-        if not (isinstance(first, Frame) and isinstance(second, Frame)):
-            if axis is None or second_axis is None:
-                raise ValueError(
-                    f"{self.name}: a Universal needs axis= (of the first body) and second_axis= "
-                    "(of the second body), inertial at the initial pose"
-                )
-            a = unit_vector(self.name, "axis", axis)
-            b = unit_vector(self.name, "second_axis", second_axis)
-            if abs(a @ b) > 1e-9:
-                raise ValueError(
-                    f"{self.name}: axis and second_axis must be normal to each other, got a cosine "
-                    f"of {a @ b:.3g}"
-                )
-            axes = np.column_stack([a, b, np.cross(a, b)])
-        self.A, self.B = two_frames(self.name, first, second, at, axes)
-        self._check()
-
-    @property
-    def angle_1(self) -> Coordinate:
-        """Rotation of the cross against the first body about ``axis`` [rad]."""
-        return angle_between(self.name, "angle_1", self.A, 1, 2, self.B, 1)
-
-    @property
-    def angle_2(self) -> Coordinate:
-        """Rotation of the second body against the cross about ``second_axis`` [rad]."""
-        return angle_between(self.name, "angle_2", self.B, 0, 2, self.A, 0)
-
-    def elements(self) -> list[Element]:
-        """P - Q, a1.b2."""
-        return [self._coincide(), self._dot(0, 1)]
-
-
-class Screw(Joint):
-    r"""Rotation about the axis and translation along it go together (5 rows).
-
-    :math:`s - \tfrac{p}{2\pi}\varphi = 0` with the displacement s, counted from the initial pose,
-    and the angle phi over full turns. The multiplier of this row is the axial force between the
-    threads [N].
-
-    Parameters
-    ----------
-    pitch : float [m]
-        Displacement per turn; negative for a left-hand thread.
-    """
-
-    free = ("angle", "displacement")
-
-    def __init__(
-        self,
-        name: str,
-        first: Any,
-        second: Any,
-        *,
-        pitch: float,
-        at: Any = None,
-        axis: Any = None,
-    ) -> None:
-        super().__init__(name, first, second, at=at, axis=axis)
-        self.pitch = number(self.name, "pitch", pitch, "m")
-
-    @property
-    def angle(self) -> Coordinate:
-        """Rotation of the second body against the first about the axis [rad]."""
-        return self._angle()
-
-    @property
-    def displacement(self) -> Coordinate:
-        """Translation of the second body against the first along the axis [m]."""
-        return self._displacement()
-
-    def elements(self) -> list[Element]:
-        """a1.(P - Q), a2.(P - Q), a1.b3, a2.b3, displacement - pitch/(2 pi) angle."""
-        lines = [self._offset(0), self._offset(1), self._dot(0, 2), self._dot(1, 2)]
-        s, phi = self.displacement, self.angle
-        thread = sum_row(("thread",), (s, phi), (1.0, -self.pitch / (2 * pi)))
-        return [*lines, thread]
-
-
-class ConstantVelocity(Joint):
-    r"""Homokinetic joint: ball joint without twist, for any bend (4 rows).
-
-    :math:`\tfrac12(a_1\cdot b_2 - a_2\cdot b_1) = 0`: the second shaft is bent against the first
-    about an axis normal to both, so that it turns as fast as the first at every instant.
-
-    Parameters
-    ----------
-    axis : (3,) array [-]
-        Of both shafts at the initial pose. For shafts that are bent there give two Frames.
-    """
-
-    def elements(self) -> list[Element]:
-        """P - Q, (a1.b2 - a2.b1)/2."""
-        ends = (
-            Attachment(self.A.name, self.A.direction(0)),
-            Attachment(self.A.name, self.A.direction(1)),
-            Attachment(self.B.name, self.B.direction(0)),
-            Attachment(self.B.name, self.B.direction(1)),
-        )
-        twist = Element(row(TWIST), ends, (0.0,), rows=("twist",), row_kinds=(MOMENT,))
-        return [self._coincide(), twist]
-
-
 class Distance(Joint):
-    """Constant distance between two points (1 row); the multiplier times L is the tension.
+    r"""Constant distance between two points (1 row): a rod without mass.
+
+    .. math:: \tfrac12(|Q - P|^2 - L^2) = 0
+
+    The multiplier times L is the tension of the rod [N].
 
     Parameters
     ----------
+    name : str
+    first, second : body, ``system.ground``, or Frame
+        P is a point of the first one, Q of the second, on which the reaction acts; the origin of a
+        Frame, in place of ``at`` or ``to``.
     at, to : (3,) array [m]
-        Points on the first and on the second body, inertial at the initial pose.
+        Points on the first and on the second body, inertial axes, at the initial pose; default the
+        origins of the bodies.
     length : float [m], optional
-        Default: the distance at the initial pose.
+        L; default the distance at the initial pose.
     """
 
     needs_axis = False

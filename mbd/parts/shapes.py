@@ -177,7 +177,7 @@ class Mesh:
     ----------
     file : str or Path
         ``.stl`` (text or binary) or ``.obj``.
-    scale : float
+    scale : float [m]
         Metres per unit of the file; 1e-3 for a file in millimetres.
     at : (3,) array [m]
         Origin of the file, in body axes.

@@ -38,7 +38,8 @@ class Coupler(Part):
     coordinates : sequence of Joint or Coordinate
         All kinds of joint coordinates, angles over full turns.
     factors : sequence of float
-    value : float or callable, optional
+        [-], or [m/rad] and [rad/m] where angles and displacements are combined.
+    value : float or callable, optional [rad or m]
         What the combination is; default what it is at the initial pose. A law ``f(t)`` as in
         ``Drive``.
 

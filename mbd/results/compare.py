@@ -57,8 +57,10 @@ def compare(
         :class:`mbd.GeneralizedAlpha`, :class:`mbd.EnergyMomentum`, :class:`mbd.LieRungeKutta4`, an
         object or words such as ``"LieRungeKutta4(scheme='quaternion')"``; default that of the
         scene. Formulations that it cannot move are refused with the reason, the others run.
-    rho, newton
-        Options of :class:`mbd.GeneralizedAlpha`; default 0.8, or that of the scene, and "modified".
+    rho : float [-], optional
+        Spectral radius of :class:`mbd.GeneralizedAlpha`; default that of the scene, or 0.8.
+    newton : {"modified", "full"}, optional
+        Its iteration; default that of the scene, or "modified".
     watch : sequence of str, optional
         Names of the bodies and joints whose errors count; default all.
     turns : int

@@ -45,7 +45,15 @@ class Found:
 
 
 class EquilibriumError(RuntimeError):
-    """No equilibrium was found; ``state`` is where the search ended."""
+    """No equilibrium was found; the search says why and keeps where it ended.
+
+    Parameters
+    ----------
+    message : str
+        Why, with the largest residuals by name [N, N m].
+    state : State
+        Where the search ended.
+    """
 
     def __init__(self, message: str, state: State) -> None:
         super().__init__(message)

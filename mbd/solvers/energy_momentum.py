@@ -30,6 +30,8 @@ class EnergyMomentum:
     ----------
     max_iterations : int
         Newton iterations of one step; they go on to round-off of the positions.
+    linear_solver : {"fronts"}
+        There is one: the compiled elimination, front by front.
 
     References
     ----------

@@ -46,7 +46,7 @@ class Event:
         ``f(solution) -> (n,) array``: of all instants of a solution, time first.
     terminal : bool
         Whether the run ends there.
-    direction : float
+    direction : float [-]
         Positive: rising crossings only; negative: falling ones; 0: both.
     release : sequence of str
         Joints (or other parts with rows) that are switched off there.

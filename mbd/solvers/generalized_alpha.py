@@ -36,7 +36,7 @@ class GeneralizedAlpha:
 
     Parameters
     ----------
-    rho : float
+    rho : float [-]
         Spectral radius at infinite frequency, 0 (annihilates what the step cannot resolve) to 1
         (conserves). At position level redundant coordinates with fast spin want it well below 1.
     constraints : str
@@ -44,7 +44,7 @@ class GeneralizedAlpha:
         :math:`\dot\Phi = 0`; positions drift slowly. "stabilized": both, by a further set of
         multipliers eta that moves positions, :math:`q_{n+1} = q_n \boxplus (h\Delta + \delta)` with
         :math:`S\delta + B^T\eta = 0`, at the cost of a second solve an iteration.
-    tol : float
+    tol : float [-]
         Accepted error of accelerations and multipliers in one step, relative to the largest of
         their kind.
     max_iterations : int

@@ -111,7 +111,8 @@ def consistent(
         Move positions and velocities (or velocities alone: an impact) to the nearest consistent
         ones; otherwise a violation is an error that names the row.
     rows : (n_lam,) array of bool, optional
-        Which rows of positions are checked; default all.
+        Which rows of positions are checked; default all. A row is violated from 1e-7 on, of the
+        length of the model [m] or of one [-].
     """
     state = model.state if state is None else state
     work = Workspace(model, state.replace(a=np.zeros(model.n_v), lam=np.zeros(model.n_lam)))
@@ -200,7 +201,7 @@ def assemble_pose(
     targets : dict, optional
         What joint coordinates and points shall be: ``{"hinge.angle": 0.3, "hinge.angle_rate": 2.0,
         "rod(0.5, 0, 0).position": (1, 0, 2), "rod.velocity": (0, 0, 1)}``, points in body axes.
-        Angles are met up to full turns.
+        Angles are met up to full turns. Lengths in [m], angles in [rad], rates per [s].
     weights : dict, optional
         Of targets that need not be met: they are met as well as joints and the others allow, in
         the sense of weighted least squares. ``mbd.target_errors`` tells what is left.

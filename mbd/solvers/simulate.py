@@ -32,7 +32,13 @@ Method = GeneralizedAlpha | EnergyMomentum | LieRungeKutta4
 
 
 class SimulationError(RuntimeError):
-    """A run that stopped early; ``.solution`` holds what was computed."""
+    """A run that stopped early; its message says when [s], where and who.
+
+    Parameters
+    ----------
+    solution : Solution
+        What was computed; the attribute ``solution`` of the error.
+    """
 
     def __init__(self, solution: Solution) -> None:
         super().__init__(solution.message)
@@ -72,10 +78,10 @@ def simulate(
     method : GeneralizedAlpha, EnergyMomentum or LieRungeKutta4, optional
         Default ``GeneralizedAlpha(rho=0.8)``; with ``rtol`` in its stabilised form, whose
         multipliers do not feel a change of the step.
-    rtol : float
+    rtol : float [-]
         Let the steps be chosen: relative tolerance of positions (to the extent of the model, or to
         one radian) and velocities (to the largest so far) over the whole run.
-    atol : float or dict, optional
+    atol : float or dict, optional [m, rad, -]
         Absolute tolerance, also by kind of unknown: ``{"translation": 1e-9, "rotation": 1e-9,
         "director": 1e-9}``. Default 0.
     max_step : float [s]

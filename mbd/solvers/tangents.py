@@ -120,7 +120,7 @@ def check_tangents(
     state : State, optional
         Where to compare; default at random poses, velocities, accelerations and multipliers.
     tolerance : float
-        Accepted error, relative to the smaller of the maxima of an entry's row and column.
+        Accepted error [-], relative to the smaller of the maxima of an entry's row and column.
     seed : int
         Of the random numbers.
 

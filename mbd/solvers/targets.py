@@ -265,6 +265,11 @@ def target_errors(
     state : State
     targets : dict
         As in ``mbd.assemble_pose``.
+
+    Returns
+    -------
+    dict of arrays
+        By target: [m] of lengths, [rad] of angles, per [s] of rates.
     """
     model = system if isinstance(system, Model) else system.build()
     wanted = [_Target(k, v, None, model) for k, v in targets.items()]

@@ -1,5 +1,8 @@
 """Everything the package defines has a recipe: a new class without one fails here by name."""
 
+import re
+
+import pytest
 from recipes import (
     BODIES,
     FORCES,
@@ -30,6 +33,15 @@ def test_every_joint_has_a_recipe():
     assert not missing, f"joints without a recipe in tests/kinds/recipes.py: {missing}"
     assert set(JOINT_RECIPES) <= set(JOINTS)
     assert len(JOINTS) >= 10
+
+
+@pytest.mark.parametrize("name", JOINTS)
+def test_the_docstring_of_a_joint_says_how_many_rows_it_has(name):
+    said = re.search(r"\((\d) rows?\)", JOINTS[name].__doc__)
+    _, one, two = pair("so3", "so3")
+    elements = JOINT_RECIPES[name](one, two, STILL).elements()
+    assert int(said[1]) == sum(len(e.rows) for e in elements)
+    assert ".. math::" in JOINTS[name].__doc__, "the equations of its rows"
 
 
 def test_every_force_has_a_recipe():
