@@ -11,7 +11,8 @@ import numpy as np
 from mbd.algebra import memory as m
 from mbd.formulations.families import family
 from mbd.formulations.formulation import Formulation
-from mbd.interactions.kinds import Attachment, Kind
+from mbd.interactions.kinds import Attachment, Element, Kind
+from mbd.interactions.turns import turns
 from mbd.model.layout import Layout, Memory, Owned
 from mbd.model.model import Model
 from mbd.model.topology import eliminate, eliminate_order
@@ -33,10 +34,10 @@ def build(system: System) -> Model:
     index = {b.name: i for i, b in enumerate(bodies)}
     index["ground"] = -1
     owned = [
-        Owned(part.name, e, sorted({index[a.body] for a in e.attachments} - {-1}))
+        Owned(part.name, e, _bodies_of(e, index), f"{part.name}.{i}")
         for table in (system.joints, system.forces)
         for part in table.values()
-        for e in part.elements()
+        for i, e in enumerate(part.elements())
     ]
     rows = [o for o in owned if o.element.kind.n_rows]
     couplings = [
@@ -59,7 +60,8 @@ def build(system: System) -> Model:
     nodes = _nodes(memory, system, bodies, layout)
     attachments = _Attachments(memory, bodies, index, nodes)
     stages = _Stages()
-    _interactions(memory, owned, rows, index, layout, attachments, stages)
+    remembered = _interactions(memory, owned, rows, index, layout, attachments, stages)
+    remembered += _turns(memory, system, index, stages)
     _families(memory, bodies, nodes, attachments, stages)
     stages.write(memory)
 
@@ -68,9 +70,14 @@ def build(system: System) -> Model:
     for where, values in memory.chunks:
         F[where : where + len(values)] = values
     numbering = layout.numbering(bodies, rows)
-    model = Model(system, I, F, numbering, fronts, kernels=stages.kernels)
+    model = Model(system, I, F, numbering, fronts, stages.kernels, tuple(remembered))
     model.prepare()
     return model
+
+
+def _bodies_of(element: Element, index: dict[str, int]) -> list[int]:
+    """Return the bodies of an element, each once, without ground."""
+    return sorted({index[a.body] for a in element.attachments} - {-1})
 
 
 def _frozen(system: System) -> System:
@@ -172,8 +179,9 @@ def _interactions(
     layout: Layout,
     attachments: _Attachments,
     stages: _Stages,
-) -> None:
-    """Write the tables of all interactions, kind by kind."""
+) -> list[str]:
+    """Write the tables of all interactions, kind by kind; return labels of what they remember."""
+    labels: list[str] = []
     number = {id(o): e for e, o in enumerate(rows)}
     by_kind: dict[Kind, list[Owned]] = {}
     for o in owned:
@@ -215,6 +223,38 @@ def _interactions(
         stages.add(m.TANGENT, kind.tangent, at)
         stages.add(m.RATES, kind.rates, at)
         stages.add(m.ACCEPT, kind.accept, at)
+        if kind.accept is not None:
+            labels += [x for o in members for x in _memory_labels(o)]
+    return labels
+
+
+def _memory_labels(o: Owned) -> list[str]:
+    """Return a label for each number that an element remembers."""
+    n = len(o.element.memory)
+    return [o.label] if n == 1 else [f"{o.label}.{j}" for j in range(n)]
+
+
+def _turns(memory: Memory, system: System, index: dict[str, int], stages: _Stages) -> list[str]:
+    """Write the tables that count the turns of the joints' angles; return the labels of these."""
+    by_measure: dict[Any, dict[str, Any]] = {}
+    for joint in system.joints.values():
+        for name, free in joint.coordinates.items():
+            if free.measure.periodic:
+                by_measure.setdefault(free.measure, {})[f"{joint.name}.{name}"] = free
+    labels: list[str] = []
+    for measure, angles in by_measure.items():
+        kind = turns(measure)
+        records: list[int] = []
+        for free in angles.values():
+            for end in free.attachments:
+                place, weights = 12 * (index[end.body] + 1), memory.put(end.weights)
+                records.append(memory.table([place, weights, *[0] * (m.ATT_SIZE - 2)]))
+            records += [-1, 0, memory.put([free.start]), 0]
+        at = memory.table([len(angles), 0, kind.size, kind.n_attachments + 2, 1])
+        memory.I[at + 1] = memory.table(records)
+        stages.add(m.ACCEPT, kind.accept, at)
+        labels += angles
+    return labels
 
 
 def _families(

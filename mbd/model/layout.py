@@ -22,6 +22,7 @@ class Owned:
     owner: str
     element: Element
     bodies: list[int]  # without ground, each once
+    label: str  # of what it remembers
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.algebra import memory as m
+from mbd.model.before import checked_memory
 from mbd.model.kernels import (
     evaluate_kernel,
     linearise_kernel,
     measure_kernel,
     rates_kernel,
 )
+from mbd.model.state import State
 from mbd.model.switches import checked, tables
 from mbd.model.topology import Front
 
@@ -58,39 +60,6 @@ class Numbering:
         return self.v_labels[i].rsplit(".", 1)[0]
 
 
-@dataclass(frozen=True)
-class State:
-    """Numbers of one instant.
-
-    Parameters
-    ----------
-    t : float [s]
-    q, v, a, lam : arrays
-        Stored coordinates, velocities, accelerations, multipliers, in the order of the model.
-    alg : array, optional
-        Algorithmic acceleration of generalized-alpha; default a.
-    memory : array, optional
-        Numbers of elements with a memory (accepted angles).
-    off : tuple of str
-        Joints that are switched off: their rows do not act, their multipliers are zero.
-    """
-
-    t: float
-    q: np.ndarray
-    v: np.ndarray
-    a: np.ndarray
-    lam: np.ndarray
-    alg: np.ndarray | None = None
-    memory: np.ndarray | None = None
-    off: tuple[str, ...] = ()
-
-    def replace(self, **changes: Any) -> State:
-        """Return a copy with changes; new q, v or a forget the algorithmic acceleration."""
-        if "alg" not in changes and changes.keys() & {"q", "v", "a"}:
-            changes["alg"] = None
-        return replace(self, **changes)
-
-
 @dataclass(eq=False)
 class Model:
     """A frozen system: tables, labels, sparsity pattern, elimination order.
@@ -101,6 +70,9 @@ class Model:
         Names of all unknowns, velocities first, then multipliers.
     n_q, n_v, n_lam : int
         Numbers of stored coordinates, velocities, rows.
+    remembered : tuple of str
+        Names of the numbers in ``state.memory``: ``"hinge.angle"`` of a joint, ``"spring.0"`` of
+        the first element of a part.
     """
 
     system: System
@@ -109,6 +81,7 @@ class Model:
     numbering: Numbering
     fronts: list[Front]
     kernels: dict[int, list[tuple[Any, int]]] = field(repr=False)
+    remembered: tuple[str, ...] = ()
     redundant: bool = False
 
     @property
@@ -157,6 +130,17 @@ class Model:
         v = self.F[self.I[m.V] + self.numbering.v]
         zero = np.zeros(self.n_v)
         return State(0.0, q, v, zero, np.zeros(self.n_lam))
+
+    @cached_property
+    def memory(self) -> np.ndarray:
+        """Where the numbers of ``state.memory`` are."""
+        where: list[int] = []
+        for _, at in self.kernels[m.ACCEPT]:
+            n, first, size, field_of_memory, length = (int(x) for x in self.I[at : at + 5])
+            for e in range(n):
+                start = int(self.I[first + e * size + field_of_memory])
+                where += range(start, start + length)
+        return np.array(where, np.int64)
 
     @property
     def units(self) -> np.ndarray:
@@ -304,8 +288,7 @@ class Workspace:
         self.vector(m.AL)[v] = state.a if state.alg is None else state.alg
         self.I[m.HISTORY] = 0
         self.I[m.HAVE_FACTOR] = 0
-        if state.memory is not None:
-            self.F[self._memory()] = state.memory
+        self.remember(state.memory)
         if state.off != self.off:
             self.switch(state.off)
 
@@ -338,20 +321,9 @@ class Workspace:
             self.vector(m.A)[v],
             self.vector(m.A)[lam],
             self.vector(m.AL)[v],
-            self.F[self._memory()],
+            self.F[self.model.memory],
             self.off,
         )
-
-    def _memory(self) -> np.ndarray:
-        """Return where the numbers with a memory are."""
-        I = self.I
-        where: list[int] = []
-        for _, at in self.model.kernels[m.ACCEPT]:
-            n, first, size, field_of_memory, length = (int(x) for x in I[at : at + 5])
-            for e in range(n):
-                start = int(I[first + e * size + field_of_memory])
-                where += range(start, start + length)
-        return np.array(where, np.int64)
 
     def evaluate(self, row_rate: float = 0.0) -> None:
         """Write faces and the residual (unscaled); rows on velocities times row_rate."""
@@ -368,7 +340,7 @@ class Workspace:
     def remember(self, memory: np.ndarray | None) -> None:
         """Take over the numbers of elements with a memory, if there are any."""
         if memory is not None:
-            self.F[self._memory()] = memory
+            self.F[self.model.memory] = checked_memory(self.model, memory)
 
     def linearise(self, w_m: float, w_g: float, w_k: float, turn: float = 0.0) -> None:
         """Fill the fronts with the given weights."""

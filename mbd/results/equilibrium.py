@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd.model.before import before
 from mbd.model.model import Model, State
 from mbd.model.system import System
 from mbd.parts.door import number, vector
@@ -68,7 +69,7 @@ class Equilibrium:
         s = self.state
         return Solution(
             self.model, np.array([s.t]), s.q[None], s.v[None], s.a[None], s.lam[None], status=0,
-            message=self.message, stats={}, last=s, method=None,
+            message=self.message, stats={}, last=s, method=None, before=before(self.model, s),
         )  # fmt: skip
 
     def __getitem__(self, name: str) -> Instant:
@@ -240,7 +241,7 @@ def _leave_saddles(problem: Statics, result: Found, factor: float, most: int) ->
 
 
 def _made(
-    problem: Statics, omega: np.ndarray, result: Found, factor: float, before: tuple[Any, ...]
+    problem: Statics, omega: np.ndarray, result: Found, factor: float, passed: tuple[Any, ...]
 ) -> Equilibrium:
     """Return what was found with its stability."""
     found: Stability = stability(problem, result.balance)
@@ -254,5 +255,5 @@ def _made(
         problem.model, result.balance.state, factor, result.iterations, found.stable,
         found.stiffness, found.free, message, omega,
     )  # fmt: skip
-    object.__setattr__(made, "path", (*before, made))
+    object.__setattr__(made, "path", (*passed, made))
     return made

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.algebra import memory as m
+from mbd.model.before import before
 from mbd.model.model import Model, State, Workspace
 from mbd.results.solution import Solution
 from mbd.solvers.initial import consistent
@@ -78,7 +79,7 @@ def inverse_dynamics(system: System | Model, times: Any, *, state: State | None 
     history = (np.array([getattr(s, x) for s in found]) for x in ("q", "v", "a", "lam"))
     return Solution(
         model, t, *history, status=0, message=f"inverse dynamics at {len(t)} instants",
-        stats={"steps": len(t)}, last=found[-1], method=None,
+        stats={"steps": len(t)}, last=found[-1], method=None, before=before(model, found[0]),
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.linalg
 
 from mbd.algebra import memory as m
+from mbd.model.before import before
 from mbd.model.model import Model, State
 from mbd.model.system import System
 from mbd.parts.door import number
@@ -367,7 +368,7 @@ class Mode:
         q, v, a, lam = (np.array([getattr(s, x) for s in states]) for x in ("q", "v", "a", "lam"))
         return Solution(
             self.modes.model, t, q, v, a, lam, status=0, message=f"mode {self.index}: {self.label}",
-            stats={}, last=states[-1], method=None,
+            stats={}, last=states[-1], method=None, before=before(self.modes.model, states[0]),
         )  # fmt: skip
 
     def animate(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mbd.model import switches
+from mbd.model.before import before as known
 from mbd.model.model import Model, State
 from mbd.solvers.advance import FAILED
 from mbd.solvers.energy_momentum import EnergyMomentum
@@ -119,12 +120,13 @@ def simulate(
     first = _first(model, state, off, project)
     plan = checked_plan(model, first, t_end, step, rtol, atol, max_step, t_eval, every, method)
     happens = checked_events(model, events)
+    past = before = known(model, first)
     record = _record(stream, model, method, plan.expected)
     stats: dict[str, float] = {}
     found: list[Found] = []
     begun = first
     seen: list[Event] = []
-    given, before = first is state, None
+    given = first is state
     while True:
         change = None
         if isinstance(method, GeneralizedAlpha) and not given:
@@ -154,7 +156,7 @@ def simulate(
     record.close(status, message, stats, last := run.state())
     solution = Solution(
         model, *record.histories(), status=status, message=message, stats=stats, last=last,
-        method=method, stored=record.stored,
+        method=method, before=past, stored=record.stored,
     )  # fmt: skip
     solution.events = found
     if status == FAILED and raise_on_failure:

@@ -56,5 +56,5 @@ def thinned(solution: Solution, k: np.ndarray) -> Solution:
     return type(solution)(
         solution.model, np.asarray(solution.t)[k], *parts, status=solution.status,
         message=solution.message, stats=solution.stats, last=solution.state,
-        method=solution.method,
+        method=solution.method, before=solution.before,
     )  # fmt: skip

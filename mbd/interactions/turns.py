@@ -1,0 +1,44 @@
+r"""Floor 1. Angles that are watched: their full turns are counted while a run goes on.
+
+From one accepted step to the next an angle goes where its rate points, :math:`u_n + h\,\dot u`; of
+the values :math:`u + 2\pi k` the nearest to that one is remembered. Where no step was made
+(statics, a pose) h is zero and the nearest to the last one counts. Nothing acts on the bodies: it
+is the memory of a state, from which results and runs that go on take the turns.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from mbd.algebra import memory as m
+from mbd.algebra.jit import kernel
+from mbd.algebra.vec import dot, load3, store3
+from mbd.interactions.kinds import Kind
+from mbd.interactions.measures import GRAD, XA, Measure, unwrap
+from mbd.interactions.pullback import at
+
+__all__ = ["turns"]
+
+H, SCRATCH, Y, YD = m.H, m.SCRATCH, m.Y, m.YD
+
+
+@cache
+def turns(measure: Measure) -> Kind:
+    """Return the kind that counts the turns of a periodic measure; it needs no maps."""
+    law, n = measure.law, measure.n
+
+    @kernel
+    def accept(I: Any, F: Any, k: int) -> None:
+        s = I[SCRATCH]
+        for e in range(I[k]):
+            i = I[k + 1] + e * I[k + 2]
+            for a in range(n):
+                store3(F, s + XA + 3 * a, at(I, F, Y, I[i + a]))
+            u, rate = law(F, s), 0.0
+            for a in range(n):
+                rate += dot(load3(F, s + GRAD + 3 * a), at(I, F, YD, I[i + a]))
+            last = I[i + n + 2]
+            F[last] = unwrap(u, F[last] + F[H] * rate)
+
+    return Kind(f"turns of {measure.name}", n, 0, (), None, None, accept=accept)

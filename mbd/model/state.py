@@ -1,0 +1,44 @@
+"""Floor 3. The numbers of one instant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+__all__ = ["State"]
+
+
+@dataclass(frozen=True)
+class State:
+    """Numbers of one instant.
+
+    Parameters
+    ----------
+    t : float [s]
+    q, v, a, lam : arrays [m, -; m/s, rad/s, 1/s; their rates; N, N m]
+        Stored coordinates, velocities, accelerations, multipliers, in the order of the model.
+    alg : array, optional [as a]
+        Algorithmic acceleration of generalized-alpha; default a.
+    memory : array, optional [rad]
+        Angles with their full turns, of all that counts them: rotational springs, rows on angles,
+        joints. ``model.remembered`` has their names; default those described.
+    off : tuple of str
+        Joints that are switched off: their rows do not act, their multipliers are zero.
+    """
+
+    t: float
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+    lam: np.ndarray
+    alg: np.ndarray | None = None
+    memory: np.ndarray | None = None
+    off: tuple[str, ...] = ()
+
+    def replace(self, **changes: Any) -> State:
+        """Return a copy with changes; new q, v or a forget the algorithmic acceleration."""
+        if "alg" not in changes and changes.keys() & {"q", "v", "a"}:
+            changes["alg"] = None
+        return replace(self, **changes)
