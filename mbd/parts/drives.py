@@ -82,6 +82,11 @@ class Drive(Part):
         """The two bodies of the joint."""
         return self.coordinate.bodies
 
+    @property
+    def units(self) -> dict[str, str]:
+        """Units of what it reads."""
+        return {"load": self.coordinate.load_unit}
+
     def elements(self) -> list[Element]:
         """U - f(t), or du/dt - f(t)."""
         row = sum_row(

@@ -80,6 +80,11 @@ class Coupler(Part):
         """All bodies of the joints."""
         return tuple({b.name: b for x in self.terms for b in x.bodies}.values())
 
+    @property
+    def units(self) -> dict[str, str]:
+        """Units of what it reads."""
+        return {"load": self.terms[0].load_unit}
+
     def elements(self) -> list[Element]:
         """Return the row on the sum."""
         return [sum_row(("ratio",), self.terms, self.factors, constant=self.constant, law=self.law)]
@@ -198,6 +203,11 @@ class Rope(Part):
     def bodies(self) -> tuple[Any, ...]:
         """All bodies that the rope visits."""
         return tuple({f.name: f.body for f in self.frames}.values())
+
+    @property
+    def units(self) -> dict[str, str]:
+        """Units of what it reads."""
+        return {"tension": "N"}
 
     def elements(self) -> list[Element]:
         """Return the row on the sum of the lengths."""

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.algebra.rotations import angular_velocity, quaternion_from_matrix
-from mbd.results.histories import faces
 
 if TYPE_CHECKING:
     from mbd.parts.bodies import Body
@@ -27,34 +26,37 @@ class PointHistory:
 
 
 class BodyHistory:
-    """A body over time; (n, 3) arrays in inertial axes unless said otherwise."""
+    """A body over time; (n, 3) arrays in inertial axes unless said otherwise.
+
+    Of several bodies of one formulation together, of which `body` is one, arrays are (n, k, 3).
+    """
 
     def __init__(
         self,
         body: Body,
-        q: np.ndarray,
-        v: np.ndarray,
-        a: np.ndarray,
+        numbers: tuple[np.ndarray, np.ndarray, np.ndarray],
+        faces: tuple[np.ndarray, np.ndarray, np.ndarray],
         before: np.ndarray | None = None,
     ) -> None:
-        self.body, self.q, self.v, self.a = body, q, v, a
-        self.y, self.yd, self.ydd = faces(body.formulation, q, v, a)
+        self.body = body
+        self.q, self.v, self.a = numbers
+        self.y, self.yd, self.ydd = faces
         self._before = before  # quaternion at the instant before the first one
 
     @property
     def position(self) -> np.ndarray:
         """Origin of the body frame [m]."""
-        return self.y[:, 0]
+        return self.y[..., 0, :]
 
     @property
     def velocity(self) -> np.ndarray:
         """Velocity of the origin [m/s]."""
-        return self.yd[:, 0]
+        return self.yd[..., 0, :]
 
     @property
     def acceleration(self) -> np.ndarray:
         """Acceleration of the origin [m/s^2]."""
-        return self.ydd[:, 0]
+        return self.ydd[..., 0, :]
 
     def _axes(self, what: str) -> None:
         if not self.body.formulation.axes:
@@ -64,33 +66,32 @@ class BodyHistory:
     def rotation(self) -> np.ndarray:
         """Rotation matrices (n, 3, 3), body to inertial."""
         self._axes("rotation")
-        directors = np.swapaxes(self.y[:, 1:], 1, 2)
-        return directors if self.body.formulation.rigid else directors / self.scale[:, None, None]
+        directors = np.swapaxes(self.y[..., 1:, :], -1, -2)
+        return directors if self.body.formulation.rigid else directors / self.scale[..., None, None]
 
     @property
     def scale(self) -> np.ndarray:
         """Length of the directors (n,): one, but of a body that breathes."""
         self._axes("scale")
         if self.body.formulation.rigid:
-            return np.ones(len(self.y))
-        return np.asarray(np.linalg.norm(self.y[:, 1:], axis=2).mean(1))
+            return np.ones(self.y.shape[:-2])
+        return np.asarray(np.linalg.norm(self.y[..., 1:, :], axis=-1).mean(-1))
 
     @cached_property
     def quaternion(self) -> np.ndarray:
         """Unit quaternions (n, 4), scalar first, body to inertial, without jumps of sign."""
         p = quaternion_from_matrix(self.rotation)
-        if self._before is not None and p[0] @ self._before < 0:
-            p[0] *= -1.0
-        flips = np.where(np.einsum("ij,ij->i", p[1:], p[:-1]) < 0, -1.0, 1.0)
-        p[1:] *= np.cumprod(flips)[:, None]
+        last = p[:1] if self._before is None else self._before[None]
+        back = (p * np.concatenate([last, p[:-1]])[: len(p)]).sum(-1) < 0
+        p *= np.cumprod(np.where(back, -1.0, 1.0), axis=0)[..., None]
         return p
 
     @property
     def angular_velocity(self) -> np.ndarray:
         """Angular velocity [rad/s], inertial axes."""
         self._axes("angular velocity")
-        omega = angular_velocity(self.y[:, 1:], self.yd[:, 1:])
-        return omega if self.body.formulation.rigid else omega / self.scale[:, None] ** 2
+        omega = angular_velocity(self.y[..., 1:, :], self.yd[..., 1:, :])
+        return omega if self.body.formulation.rigid else omega / self.scale[..., None] ** 2
 
     @property
     def angular_velocity_body(self) -> np.ndarray:
@@ -101,13 +102,13 @@ class BodyHistory:
     def angular_acceleration(self) -> np.ndarray:
         """Angular acceleration [rad/s^2], inertial axes."""
         self._axes("angular acceleration")
-        alpha = angular_velocity(self.y[:, 1:], self.ydd[:, 1:])
+        alpha = angular_velocity(self.y[..., 1:, :], self.ydd[..., 1:, :])
         if self.body.formulation.rigid:
             return alpha
         # d = s R e: the sum is s^2 alpha + 2 s s' omega, and d . d' is s s'
-        grow = np.einsum("nkc,nkc->n", self.y[:, 1:], self.yd[:, 1:]) / 3
-        alpha -= 2 * grow[:, None] * self.angular_velocity
-        return alpha / self.scale[:, None] ** 2
+        grow = (self.y[..., 1:, :] * self.yd[..., 1:, :]).sum((-1, -2)) / 3
+        alpha -= 2 * grow[..., None] * self.angular_velocity
+        return alpha / self.scale[..., None] ** 2
 
     def at(self, point: Any) -> PointHistory:
         """Return the history of a point given in body axes [m]."""

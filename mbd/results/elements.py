@@ -1,81 +1,135 @@
-"""Floor 5. Row elements over time: their kernels run for all instants at once.
+"""Floor 5. Row elements over time: their kernels run for all instants of all elements of a kind.
 
 What a row does to faces, and what it measures on them, is said in its kernels only; here they get a
-table in which every instant is an element.
+table in which every instant of every element is an element, each with faces of its own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mbd.algebra import memory as m
+from mbd.interactions.kinds import Element, Kind
+from mbd.results.histories import Faces
 
-if TYPE_CHECKING:
-    from mbd.results.solution import Solution
+__all__ = ["Table", "tables"]
 
-__all__ = ["RowsOverTime", "over_time"]
+_AT_ONCE = 1024  # elements whose numbers stay in the cache of the processor
 
 
 @dataclass(frozen=True)
-class RowsOverTime:
-    """One row element at n instants.
+class Table:
+    """Row elements of one kind, without their laws of time.
 
     Attributes
     ----------
-    value, rate, second_rate : (n, n_rows) arrays
-    forces : dict of (n, 4, 3) arrays
-        By body, conjugate to its face: what the rows put into the residual.
+    members : (k,) array
+        Which ones of the elements that were given.
+    ends : (k, n_attachments) array
+        Columns of their bodies among the faces.
+    weights : (k, n_attachments, 4) array
+    numbers, memory : (k, ...) arrays
     """
 
-    value: np.ndarray
-    rate: np.ndarray
-    second_rate: np.ndarray
-    forces: dict[str, np.ndarray]
+    kind: Kind
+    members: np.ndarray
+    ends: np.ndarray
+    weights: np.ndarray
+    numbers: np.ndarray
+    memory: np.ndarray
+
+    def forces(self, faces: Faces, lam: np.ndarray) -> np.ndarray:
+        """Return what the rows put into the residual, (n, k, n_attachments, 4, 3).
+
+        Conjugate to the face of each attachment; multipliers are (n, k, n_rows).
+        """
+        found = np.empty((*lam.shape[:2], *self.ends.shape[1:], 4, 3))
+        for here, I, F, k in self._blocks(faces):
+            mine = lam[here]
+            F[I[m.A] :][: mine.size] = mine.ravel()
+            out = F[I[m.FY] :][: found[here].size]
+            out[:] = 0.0
+            self.kind.forces(I, F, k)
+            found[here] = out.reshape(found[here].shape)
+        return found
+
+    def motion(self, faces: Faces) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the values of the rows, their rates and second rates, (n, k, n_rows) each."""
+        found = np.empty((3, len(faces.y), len(self.ends), self.kind.n_rows))
+        for here, I, F, k in self._blocks(faces):
+            size, shape = found[0, here].size, found[0, here].shape
+            self.kind.forces(I, F, k)
+            found[0, here] = F[I[m.X] :][:size].reshape(shape)
+            self.kind.rates(I, F, k)
+            for i, place in ((1, m.AL), (2, m.X)):
+                found[i, here] = F[I[place] :][:size].reshape(shape)
+        value, rate, second = found
+        return value, rate, second
+
+    def _blocks(self, faces: Faces) -> Iterator[tuple[slice, np.ndarray, np.ndarray, int]]:
+        """Yield instants, and the buffers with their faces and a record of these elements."""
+        kind, (n_e, n_a), total = self.kind, self.ends.shape, len(faces.y)
+        many = max(1, min(total, _AT_ONCE // n_e))  # instants
+        n, n_r = many * n_e, kind.n_rows
+        k = m.I_HEADER
+        first = k + 4 + n * n_a * m.ATT_SIZE
+        I = np.zeros(first + n * kind.size, np.int64)
+        sizes = {m.X: n * n_r, m.A: n * n_r, m.AL: n * n_r, m.SCRATCH: m.SCRATCH_SIZE}
+        sizes |= dict.fromkeys((m.Y, m.YD, m.YDD, m.FY), 12 * n * n_a)
+        at = m.F_HEADER
+        for name, size in sizes.items():
+            I[name] = at
+            at += size
+        constants = (self.weights, self.numbers, self.memory)
+        F = np.concatenate([np.zeros(at), *(x.ravel() for x in constants)])
+        F[m.ROW_RATE] = 1.0
+        weights, numbers, memory = at + np.cumsum([0, self.weights.size, self.numbers.size])
+        I[k + 1 : k + 3] = first, kind.size
+        e, a = np.arange(n), np.arange(n_a)
+        own = e % n_e
+        ends = I[k + 4 : first].reshape(n, n_a, m.ATT_SIZE)
+        ends[..., m.ATT_Y] = 12 * (n_a * e[:, None] + a)
+        ends[..., m.ATT_W] = weights + 4 * (n_a * own[:, None] + a)
+        records = I[first:].reshape(n, kind.size)
+        records[:] = -1
+        records[:, :n_a] = k + 4 + m.ATT_SIZE * (n_a * e[:, None] + a)
+        records[:, n_a], records[:, n_a + 1] = e * n_r, numbers + own * self.numbers.shape[1]
+        records[:, n_a + 2], records[:, n_a + 3] = memory + own * self.memory.shape[1], 0
+        for begin in range(0, total, many):
+            here = slice(begin, min(begin + many, total))
+            shape = (here.stop - begin, n_e, n_a, 4, 3)
+            I[k] = shape[0] * n_e
+            for place, x in ((m.Y, faces.y), (m.YD, faces.yd), (m.YDD, faces.ydd)):
+                to = F[I[place] :][: 12 * n_a * I[k]].reshape(shape)
+                np.take(x[here], self.ends, axis=1, out=to, mode="clip")  # without a buffer
+            yield here, I, F, k
 
 
-def over_time(element: Any, solution: Solution, lam: np.ndarray | None = None) -> RowsOverTime:
-    """Evaluate a row element, without its law of time, at all instants of a solution."""
-    kind, n = element.kind, len(solution.t)
-    bodies = list({a.body: None for a in element.attachments})
-    n_b, n_r, n_a = len(bodies), kind.n_rows, kind.n_attachments
-    I = np.zeros(m.I_HEADER + 4 + n_a * n * m.ATT_SIZE + n * kind.size, np.int64)
-    numbers = [*element.numbers, *[0.0] * kind.room]
-    sizes = {m.X: n * n_r, m.A: n * n_r, m.AL: n * n_r, m.SCRATCH: m.SCRATCH_SIZE}
-    sizes |= dict.fromkeys((m.Y, m.YD, m.YDD, m.FY), 12 * n * n_b)
-    at = m.F_HEADER
-    for name, size in sizes.items():
-        I[name] = at
-        at += size
-    weights, constants, memory = at, at + 4 * n_a, at + 4 * n_a + len(numbers)
-    F = np.zeros(memory + len(element.memory))
-    F[weights:constants] = np.ravel([a.weights for a in element.attachments])
-    F[constants:memory] = numbers
-    F[memory:] = element.memory
-    F[m.ROW_RATE] = 1.0
-    if lam is not None:
-        F[I[m.A] :][: n * n_r] = lam[:, :n_r].ravel()
-    for b, name in enumerate(bodies):
-        for place, x in zip((m.Y, m.YD, m.YDD), solution.faces_of(name), strict=True):
-            F[I[place] :][: 12 * n * n_b].reshape(n, n_b, 4, 3)[:, b] = x
-    e = np.arange(n)
-    k = m.I_HEADER
-    first = k + 4 + n_a * n * m.ATT_SIZE
-    I[k : k + 3] = n, first, kind.size
-    ends = I[k + 4 : first].reshape(n, n_a, m.ATT_SIZE)
-    records = I[first:].reshape(n, kind.size)
-    records[:] = -1
-    for a, end in enumerate(element.attachments):
-        ends[:, a, m.ATT_Y] = 12 * (e * n_b + bodies.index(end.body))
-        ends[:, a, m.ATT_W] = weights + 4 * a
-        records[:, a] = k + 4 + (e * n_a + a) * m.ATT_SIZE
-    records[:, n_a], records[:, n_a + 1] = e * n_r, constants
-    records[:, n_a + 2], records[:, n_a + 3] = memory, 0
-    kind.forces(I, F, k)
-    value = F[I[m.X] :][: n * n_r].reshape(n, n_r).copy()
-    faces = F[I[m.FY] :][: 12 * n * n_b].reshape(n, n_b, 4, 3).copy()
-    kind.rates(I, F, k)
-    rate, second = (F[I[x] :][: n * n_r].reshape(n, n_r).copy() for x in (m.AL, m.X))
-    return RowsOverTime(value, rate, second, {b: faces[:, i] for i, b in enumerate(bodies)})
+def tables(elements: Sequence[Element], column: dict[str, int]) -> list[Table]:
+    """Return elements kind by kind; `column` has the places of bodies among the faces."""
+    by_kind: dict[Kind, list[int]] = {}
+    for i, element in enumerate(elements):
+        by_kind.setdefault(element.kind, []).append(i)
+
+    def of(kind: Kind, members: list[int]) -> Table:
+        mine = [elements[i] for i in members]
+
+        def stacked(rows: Iterable[Any]) -> np.ndarray:
+            return np.array([list(row) for row in rows], float).reshape(len(mine), -1)
+
+        return Table(
+            kind,
+            np.array(members),
+            np.array([[column[a.body] for a in e.attachments] for e in mine]),
+            stacked(np.ravel([a.weights for a in e.attachments]) for e in mine).reshape(
+                len(mine), kind.n_attachments, 4
+            ),
+            stacked([*e.numbers, *[0.0] * kind.room] for e in mine),
+            stacked(e.memory for e in mine),
+        )
+
+    return [of(kind, members) for kind, members in by_kind.items()]

@@ -11,17 +11,19 @@ none here, nor have loads.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from mbd.model.system import System
-    from mbd.results.solution import Solution
+from mbd.results.histories import Faces, all_columns, per_model
 
-__all__ = ["Energy", "Momentum", "angles", "conserves", "energy", "momentum"]
+if TYPE_CHECKING:
+    from mbd.model.model import Model
+    from mbd.model.system import System
+
+__all__ = ["Energy", "Momentum", "Springs", "all_springs", "conserves", "sums", "weights"]
 
 
 @dataclass(frozen=True)
@@ -66,64 +68,93 @@ def conserves(system: System) -> bool:
     )
 
 
-def energy(solution: Solution) -> Energy:
-    """Sum the energies of bodies and springs."""
-    system = solution.model.system
-    kinetic = np.zeros(len(solution.t))
-    potential = np.zeros(len(solution.t))
-    for name, body in system.bodies.items():
-        h = solution.body(name)
-        p = np.einsum("kl,nlc->nkc", weights(body), h.yd)
-        kinetic += 0.5 * np.einsum("nkc,nkc->n", h.yd, p)
-        potential -= body.mass * (h.at(body.center_of_mass).position @ system.gravity)
-    for name, element in _springs(system):
-        k, _, u0 = element.numbers
-        u = _measure(name, element, solution)
-        potential += 0.5 * k * (u - u0) ** 2
-    return Energy(kinetic, potential)
+@per_model
+def _masses(model: Model) -> np.ndarray:
+    """Return the matrices W of all bodies, (bodies, 4, 4)."""
+    return np.array([weights(body) for body in model.system.bodies.values()])
 
 
-def _springs(system: System) -> Iterator[tuple[str, Any]]:
-    """Yield the linear springs, each under a name of its own."""
-    for part in system.forces.values():
+def sums(
+    model: Model, faces: Faces, measures: Iterable[tuple[Springs, np.ndarray]]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return kinetic and potential energy (n,), linear and angular momentum (n, 3).
+
+    Of the faces of all bodies, and of springs with their measures.
+    """
+    y, yd, W, n = faces.y[:, :-1], faces.yd[:, :-1], _masses(model), len(faces.y)
+    p = sum(W[:, :, k, None] * yd[:, :, None, k] for k in range(4))
+    kinetic = 0.5 * (yd * p).reshape(n, -1).sum(1)
+    heights = (y * model.system.gravity).sum(-1)
+    potential = -(W[:, 0] * heights).reshape(n, -1).sum(1)
+    for springs, u in measures:
+        potential += (0.5 * springs.stiffness * (u - springs.reference) ** 2).sum(1)
+    return kinetic, potential, p[:, :, 0].sum(1), np.cross(y, p).sum((1, 2))
+
+
+@dataclass(frozen=True)
+class Springs:
+    """Linear springs on one measure.
+
+    Attributes
+    ----------
+    names : tuple of str
+    bodies : (attachments, k) array
+        Columns of the bodies among the faces.
+    weights : (attachments, k, 4) array
+    stiffness, reference : (k,) arrays
+    start : tuple of float
+        The angles described, of springs that count turns; else empty.
+    """
+
+    names: tuple[str, ...]
+    measure: str
+    bodies: np.ndarray
+    weights: np.ndarray
+    stiffness: np.ndarray
+    reference: np.ndarray
+    start: tuple[float, ...]
+
+    def over_time(self, faces: Faces, before: Mapping[str, Any]) -> np.ndarray:
+        """Return the measures (n, k); angles go on from what came before."""
+        x = [faces.vectors(b, w) for b, w in zip(self.bodies, self.weights, strict=True)]
+        if self.measure == "length":
+            return np.asarray(np.linalg.norm(x[1] - x[0], axis=-1))
+        if self.measure == "offset":
+            return _dot(x[0], x[1] - x[2])
+        if self.measure == "twist":
+            return 0.5 * (_dot(x[0], x[3]) - _dot(x[1], x[2]))
+        angle = np.arctan2(_dot(x[1], x[2]), _dot(x[0], x[2]))
+        start = [before.get(*of) for of in zip(self.names, self.start, strict=True)]
+        jumps = np.diff(angle, axis=0, prepend=[start])
+        return angle + 2 * np.pi * np.round(jumps / (-2 * np.pi)).cumsum(0)
+
+
+def _dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.asarray((a * b).sum(-1))
+
+
+@per_model
+def all_springs(model: Model) -> list[Springs]:
+    """Return the linear springs by measure, each under a name of its own."""
+    by_measure: dict[str, list[tuple[str, Any]]] = {}
+    for part in model.system.forces.values():
         for i, element in enumerate(part.elements()):
-            if element.kind.name.startswith("spring on ") and element.law is None:
-                yield f"{part.name}.{i}", element
-
-
-def angles(solution: Solution) -> dict[str, np.ndarray]:
-    """Return the measures over time, (n,), of the springs that count turns."""
-    springs = _springs(solution.model.system)
-    return {name: _measure(name, e, solution) for name, e in springs if e.memory}
-
-
-def _measure(spring: str, element: Any, solution: Solution) -> np.ndarray:
-    """Return the measure of a spring over time."""
-    x = [solution.vector_of(a.body, a.weights) for a in element.attachments]
-
-    def dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        return np.einsum("nc,nc->n", a, b)
-
-    name = element.kind.name.removeprefix("spring on ")
-    if name == "length":
-        return np.linalg.norm(x[1] - x[0], axis=1)
-    if name == "offset":
-        return dot(x[0], x[1] - x[2])
-    if name == "twist":
-        return 0.5 * (dot(x[0], x[3]) - dot(x[1], x[2]))
-    angle = np.arctan2(dot(x[1], x[2]), dot(x[0], x[2]))
-    start = solution.before.get(spring, element.memory[0])  # or the angle described
-    turns = np.round(np.diff(angle, prepend=start) / (-2 * np.pi)).cumsum()
-    return angle + 2 * np.pi * turns
-
-
-def momentum(solution: Solution) -> Momentum:
-    """Sum the momenta of the bodies."""
-    linear = np.zeros((len(solution.t), 3))
-    angular = np.zeros((len(solution.t), 3))
-    for name, body in solution.model.system.bodies.items():
-        h = solution.body(name)
-        p = np.einsum("kl,nlc->nkc", weights(body), h.yd)
-        linear += p[:, 0]
-        angular += np.cross(h.y, p).sum(1)
-    return Momentum(linear, angular)
+            kind, _, measure = element.kind.name.partition("spring on ")
+            if measure and not kind and element.law is None:
+                by_measure.setdefault(measure, []).append((f"{part.name}.{i}", element))
+    column, found = all_columns(model), []
+    for measure, springs in by_measure.items():
+        names, elements = zip(*springs, strict=True)
+        ends = [e.attachments for e in elements]
+        found.append(
+            Springs(
+                names,
+                measure,
+                np.array([[column[end.body] for end in x] for x in ends]).T,
+                np.swapaxes([[end.weights for end in x] for x in ends], 0, 1),
+                np.array([e.numbers[0] for e in elements]),
+                np.array([e.numbers[2] for e in elements]),
+                tuple(e.memory[0] for e in elements if e.memory),
+            )
+        )
+    return found

@@ -1,13 +1,13 @@
 """Floor 5. What results have labels: one table for data sets in memory, in files, and streamed.
 
-Dimensions: ``time``, ``body``, ``joint``, ``freedom`` (of joints), ``row`` (of constraints),
-``component`` (x, y, z), ``quaternion_component`` (w, x, y, z), ``coordinate`` (stored coordinates
-q), ``speed`` (velocities v).
+Dimensions: ``time``, ``body``, ``joint``, ``freedom`` (of joints), ``reading`` (of motors, drives,
+transmissions), ``row`` (of constraints), ``component`` (x, y, z), ``quaternion_component``
+(w, x, y, z), ``coordinate`` (stored coordinates q), ``speed`` (velocities v).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,14 +15,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.model.model import Workspace
+from mbd.results.everything import Everything
 from mbd.results.freedoms import freedoms
+from mbd.results.histories import per_model
+from mbd.results.loads import all_loads
 
 if TYPE_CHECKING:
     from mbd.model.model import Model
-    from mbd.results.solution import Solution
 
-__all__ = ["SCHEMA", "Field", "coordinates", "fields", "sizes"]
+__all__ = ["EVENT_TIME", "SCHEMA", "Field", "coordinates", "fields", "happened", "sizes", "write"]
 
+EVENT_TIME = {"units": "s", "long_name": "times at which events happened"}
 SCHEMA = "mbd results 1"  # of names, dimensions and meanings; a new number where they change
 
 _INERTIAL = "inertial axes"
@@ -35,14 +38,6 @@ _BODY = (
 _TURN = (
     ("angular_velocity", "rad/s", "angular velocity; NaN for a point mass"),
     ("angular_acceleration", "rad/s^2", "angular acceleration; NaN for a point mass"),
-)
-_FREEDOM = (
-    ("joint_coordinate", "what a joint leaves free, in its freedom_unit; angles count turns"),
-    ("joint_rate", "rate of a joint coordinate, in its freedom_unit per second"),
-)
-_JOINT = (
-    ("force", "N", "reaction on the second body, at the joint"),
-    ("moment", "N m", "reaction on the second body, about the joint"),
 )
 
 
@@ -59,7 +54,7 @@ class Field:
         SI; "1" for a pure number, empty where it differs from row to row.
     meaning : str
     values : callable
-        ``(solution) -> array``.
+        ``(everything) -> array``.
     frame : str
         Axes of the components, where there are any.
     """
@@ -68,7 +63,7 @@ class Field:
     dims: tuple[str, ...]
     unit: str
     meaning: str
-    values: Callable[[Solution], np.ndarray]
+    values: Callable[[Everything], np.ndarray]
     frame: str = ""
 
     @property
@@ -78,87 +73,90 @@ class Field:
         return {key: text for key, text in found.items() if text}
 
 
-def _of_bodies(what: str, width: tuple[int, ...], turning: bool, s: Solution) -> np.ndarray:
-    """Return one property of all bodies, (n, bodies, ...)."""
-    bodies = s.model.system.bodies
-    found = np.full((len(s.t), len(bodies), *width), np.nan)
-    for i, (name, body) in enumerate(bodies.items()):
-        if body.formulation.axes or not turning:
-            found[:, i] = getattr(s.body(name), what)
-    return found
+def _memory(x: Everything) -> np.ndarray:
+    memory = x.solution.state.memory
+    return np.zeros(0) if memory is None else memory
 
 
-def _of_joints(what: str, s: Solution) -> np.ndarray:
-    """Return force or moment of all joints, (n, joints, 3)."""
-    joints = s.model.system.joints
-    found = np.empty((len(s.t), len(joints), 3))
-    for i, name in enumerate(joints):
-        found[:, i] = getattr(s.reactions[name], what)
-    return found
+def _alg(x: Everything) -> np.ndarray:
+    alg = x.solution.state.alg
+    return np.full(x.model.n_v, np.nan) if alg is None else alg
 
 
-def _of_freedoms(order: int, s: Solution) -> np.ndarray:
-    """Return the free coordinates of joints, or their rates, (n, freedoms)."""
-    return np.stack([pair[order] for pair in s.freedoms.values()], axis=1)
+def _bodies(what: str, unit: str, meaning: str, turning: bool = False) -> Field:
+    """Return a vector of every body."""
+    take = partial(Everything.of_bodies, what=what, width=(3,), turning=turning)
+    return Field(what, ("time", "body", "component"), unit, meaning, take, _INERTIAL)
 
 
-def _memory(s: Solution) -> np.ndarray:
-    return np.zeros(0) if s.state.memory is None else s.state.memory
-
-
-def _alg(s: Solution) -> np.ndarray:
-    return np.full(s.model.n_v, np.nan) if s.state.alg is None else s.state.alg
-
-
+@per_model
 def fields(model: Model) -> list[Field]:
     """Return all labelled arrays of the results of a model, time first of all."""
     system = model.system
-    found = [Field("time", ("time",), "s", "time", lambda s: s.t)]
-    for name, unit, meaning in _BODY:
-        take = partial(_of_bodies, name, (3,), False)
-        found.append(Field(name, ("time", "body", "component"), unit, meaning, take, _INERTIAL))
+    found = [Field("time", ("time",), "s", "time", lambda x: x.solution.t)]
+    found += [_bodies(*row) for row in _BODY]
     if any(body.formulation.axes for body in system.bodies.values()):
         turn = "rotation from body to inertial axes, scalar first; NaN for a point mass"
-        take = partial(_of_bodies, "quaternion", (4,), True)
+        take = partial(Everything.of_bodies, what="quaternion", width=(4,), turning=True)
         found.append(Field("quaternion", ("time", "body", "quaternion_component"), "1", turn, take))
-        for name, unit, meaning in _TURN:
-            take = partial(_of_bodies, name, (3,), True)
-            found.append(Field(name, ("time", "body", "component"), unit, meaning, take, _INERTIAL))
+        found += [_bodies(*row, turning=True) for row in _TURN]
     if not all(body.formulation.rigid for body in system.bodies.values()):
-        take = partial(_of_bodies, "scale", (), True)
+        take = partial(Everything.of_bodies, what="scale", width=(), turning=True)
         found.append(Field("scale", ("time", "body"), "1", "length of the directors", take))
     if system.joints:
-        for name, unit, meaning in _JOINT:
-            take = partial(_of_joints, name)
-            found.append(
-                Field(name, ("time", "joint", "component"), unit, meaning, take, _INERTIAL)
-            )
+        at_joint = ("time", "joint", "component")
+        found += [
+            Field(
+                "force", at_joint, "N", "reaction on the second body, at the joint",
+                lambda x: x.reactions.force, _INERTIAL,
+            ),
+            Field(
+                "moment", at_joint, "N m", "reaction on the second body, about the joint",
+                lambda x: x.reactions.moment, _INERTIAL,
+            ),
+        ]  # fmt: skip
     if freedoms(model):
-        for i, (name, meaning) in enumerate(_FREEDOM):
-            take = partial(_of_freedoms, i)
-            found.append(Field(name, ("time", "freedom"), "", meaning, take))
+        found += [
+            Field(
+                "joint_coordinate", ("time", "freedom"), "",
+                "what a joint leaves free, in its freedom_unit; angles count turns",
+                lambda x: x.freedoms[0],
+            ),
+            Field(
+                "joint_rate", ("time", "freedom"), "",
+                "rate of a joint coordinate, in its freedom_unit per second",
+                lambda x: x.freedoms[1],
+            ),
+        ]  # fmt: skip
+    if all_loads(model).units:
+        meaning = "load of a motor, drive, transmission or rope, in its reading_unit"
+        found.append(Field("effort", ("time", "reading"), "", meaning, lambda x: x.loads))
     if model.n_lam:
         meaning = "multiplier of each row; its unit is that of its force per unit of the row"
-        found.append(Field("multipliers", ("time", "row"), "", meaning, lambda s: s.lam[:]))
+        found.append(Field("multipliers", ("time", "row"), "", meaning, lambda x: x.solution.lam))
     found += [
-        Field("kinetic_energy", ("time",), "J", "kinetic energy", lambda s: s.energy.kinetic),
+        Field("kinetic_energy", ("time",), "J", "kinetic energy", lambda x: x.sums[0]),
         Field(
             "potential_energy", ("time",), "J", "potential energy of gravity and linear springs",
-            lambda s: s.energy.potential,
+            lambda x: x.sums[1],
         ),
-        Field("total_energy", ("time",), "J", "kinetic and potential", lambda s: s.energy.total),
+        Field(
+            "total_energy", ("time",), "J", "kinetic and potential", lambda x: x.sums[0] + x.sums[1]
+        ),
         Field(
             "linear_momentum", ("time", "component"), "N s", "linear momentum",
-            lambda s: s.momentum.linear, _INERTIAL,
+            lambda x: x.sums[2], _INERTIAL,
         ),
         Field(
             "angular_momentum", ("time", "component"), "N m s", "momentum about the origin",
-            lambda s: s.momentum.angular, _INERTIAL,
+            lambda x: x.sums[3], _INERTIAL,
         ),
-        Field("gap", ("time",), "", "largest violation of a row, m or 1", lambda s: s.gap),
-        Field("q", ("time", "coordinate"), "", "stored coordinates", lambda s: s.q[:]),
-        Field("v", ("time", "speed"), "", "velocities of the formulations", lambda s: s.v[:]),
-        Field("a", ("time", "speed"), "", "their rates", lambda s: s.a[:]),
+        Field("gap", ("time",), "", "largest violation of a row, m or 1", lambda x: x.gap),
+        Field("q", ("time", "coordinate"), "", "stored coordinates", lambda x: x.solution.q),
+        Field(
+            "v", ("time", "speed"), "", "velocities of the formulations", lambda x: x.solution.v
+        ),
+        Field("a", ("time", "speed"), "", "their rates", lambda x: x.solution.a),
         Field("last_alg", ("speed",), "", "algorithmic acceleration at the last instant", _alg),
     ]  # fmt: skip
     if _remembered(model):
@@ -167,6 +165,16 @@ def fields(model: Model) -> list[Field]:
     return found
 
 
+def write(arrays: Any, first: int, x: Everything) -> None:
+    """Write everything into arrays by name, in memory or in a file, from an instant on."""
+    end = first + len(x.solution.t)
+    for field in fields(x.model):
+        if field.name in arrays:
+            at = slice(first, end) if field.dims[0] == "time" else ...
+            arrays[field.name][at] = field.values(x)
+
+
+@per_model
 def _remembered(model: Model) -> int:
     """Return how many numbers the elements of a model remember."""
     memory = Workspace(model).store().memory
@@ -182,10 +190,22 @@ def sizes(model: Model) -> dict[str, int]:
         "body": len(system.bodies),
         "joint": len(system.joints),
         "freedom": len(freedoms(model)),
+        "reading": len(all_loads(model).units),
         "row": model.n_lam,
         "coordinate": model.n_q,
         "speed": model.n_v,
         "memory": _remembered(model),
+    }
+
+
+def happened(events: Sequence[Any]) -> dict[str, tuple[tuple[str, ...], Any, dict[str, str]]]:
+    """Return events as coordinates: name -> (dimensions, values, attributes); empty for none."""
+    if not events:
+        return {}
+    dims = ("event_time",)
+    return {
+        "event_time": (dims, np.array([x.t for x in events]), EVENT_TIME),
+        "event_name": (dims, [x.name for x in events], {}),
     }
 
 
@@ -214,6 +234,10 @@ def coordinates(model: Model) -> dict[str, tuple[tuple[str, ...], Any]]:
     if free:
         found["freedom"] = (("freedom",), list(free))
         found["freedom_unit"] = (("freedom",), [x.unit for x in free.values()])
+    loads = all_loads(model).units
+    if loads:
+        found["reading"] = (("reading",), list(loads))
+        found["reading_unit"] = (("reading",), list(loads.values()))
     if model.n_lam:
         owner = [""] * model.n_lam
         for name, rows in numbering.owners.items():

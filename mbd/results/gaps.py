@@ -10,11 +10,13 @@ from mbd.algebra import memory as m
 from mbd.algebra.jit import kernel
 from mbd.model.kernels import evaluate, stage
 from mbd.model.model import Workspace
+from mbd.results.histories import per_model
 
 if TYPE_CHECKING:
+    from mbd.model.model import Model
     from mbd.results.solution import Solution
 
-__all__ = ["MEMORY", "gaps", "remembered"]
+__all__ = ["MEMORY", "gaps", "remembers"]
 
 MEMORY = ""  # its key in what came before; no part has this name
 
@@ -47,35 +49,36 @@ def gaps_kernel(I: Any, F: Any, k: int) -> None:
         at += size
 
 
-def acting(solution: Solution, here: slice) -> np.ndarray:
+@per_model
+def _owned(model: Model) -> np.ndarray:
+    """Return where the rows of each joint, or other part with rows, begin: one behind another."""
+    numbering = model.numbering
+    return np.array([numbering.owners[name].start for name in numbering.elements], int)
+
+
+def _acting(model: Model, lam: np.ndarray) -> np.ndarray:
     """Return which rows act, (n, n_lam): those of a joint that is switched off carry nothing."""
-    numbering = solution.model.numbering
-    acts = np.ones((len(solution.t[here]), solution.model.n_lam))
-    for name in numbering.elements:
-        of = numbering.owners[name]
-        acts[:, of] = np.any(np.asarray(solution.lam[here, of]) != 0.0, axis=1, keepdims=True)
+    acts, starts = np.ones(lam.shape), _owned(model)
+    if len(starts):
+        any_of = np.logical_or.reduceat(lam != 0.0, starts, axis=1)
+        lengths = np.diff(starts, append=lam.shape[1])
+        acts[:, starts[0] :] = np.repeat(any_of, lengths, axis=1)
     return acts
 
 
-def gaps(solution: Solution) -> np.ndarray:
+@per_model
+def remembers(model: Model) -> bool:
+    """Tell whether rows need what elements with a memory know."""
+    return any(e.memory for found in model.numbering.elements.values() for e, _ in found)
+
+
+def gaps(solution: Solution) -> tuple[np.ndarray, np.ndarray | None]:
     """Return the largest violation of a row, (n,): m, m^2 or a pure number, as the row has it.
 
-    A joint counts while it acts: not where all its multipliers are exactly zero. Rows on sums of
-    angles need instants between which no angle turns by more than pi.
+    And what elements with a memory know after the last instant. A joint counts while it acts: not
+    where all its multipliers are exactly zero. Rows on sums of angles need instants between which
+    no angle turns by more than pi.
     """
-    return _along(solution)[0]
-
-
-def remembered(solution: Solution) -> np.ndarray | None:
-    """Return what elements with a memory know after the last instant; None if no row needs it."""
-    model = solution.model
-    if not any(e.memory for found in model.numbering.elements.values() for e, _ in found):
-        return None
-    return _along(solution)[1]
-
-
-def _along(solution: Solution) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return the gaps at all instants, and the memory after the last one."""
     model, t = solution.model, solution.t
     rows = model.numbering.lam
     found = np.zeros(len(t))
@@ -98,7 +101,7 @@ def _along(solution: Solution) -> tuple[np.ndarray, np.ndarray | None]:
         here = slice(first, first + n)
         table[:n, 0], table[:n, 1 : 1 + n_q] = t[here], solution.q[here]
         table[:n, 1 + n_q + model.numbering.v] = solution.v[here]
-        table[:n, 1 + n_q + n_u :] = acting(solution, here)
+        table[:n, 1 + n_q + n_u :] = _acting(model, np.asarray(solution.lam[here]))
         work.I[k] = n
         gaps_kernel(work.I, work.F, k)
         work.check_laws()

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd.interactions.kinds import Element
-from mbd.interactions.sums import total
-from mbd.results.elements import over_time
+from mbd.results.elements import Table, tables
+from mbd.results.freedoms import Coordinates
+from mbd.results.histories import Faces, all_columns, faces_of, per_model
 
 if TYPE_CHECKING:
-    from mbd.parts.coordinates import Coordinate
+    from mbd.model.model import Model
     from mbd.parts.joint import Joint
     from mbd.results.solution import Solution
 
-__all__ = ["JointHistory", "Reaction", "RowHistory", "coordinate_over_time"]
+__all__ = ["JointHistory", "Reaction", "RowHistory", "all_reactions"]
+
+_ORIGIN = (1.0, 0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -28,42 +31,93 @@ class Reaction:
     moment: np.ndarray
 
 
-def _reaction(
-    solution: Solution, owner: str, body: str, about: np.ndarray | None = None
-) -> Reaction:
-    """Return what the rows of a part do to a body, moment about a point (n, 3) or its origin."""
-    numbering = solution.model.numbering
-    y, _, _ = solution.faces_of(body)
-    f = np.zeros((len(solution.t), 4, 3))
-    for element, row in numbering.elements[owner]:
-        found = over_time(element, solution, solution.lam[:, row : row + element.kind.n_rows])
-        if body in found.forces:
-            f -= found.forces[body]
-    arms = np.array(y)
-    arms[:, 0] -= y[:, 0] if about is None else about
-    return Reaction(f[:, 0], np.cross(arms, f).sum(1))
+@dataclass(frozen=True)
+class Asked:
+    """What the rows of a part do to the body `on`, about a point of the body `at`."""
+
+    part: str
+    on: str
+    at: str
+    point: tuple[float, ...] = _ORIGIN
 
 
-def coordinate_over_time(
-    coordinate: Coordinate, solution: Solution, before: np.ndarray | None = None
-) -> tuple[np.ndarray, ...]:
-    """Return a joint coordinate, its rate and second rate; angles count full turns.
+@dataclass(frozen=True)
+class Reactions:
+    """Reactions of k parts, evaluated kind by kind of their rows.
 
-    From one instant to the next an angle goes where its rate points. The first one is in (-pi, pi],
-    or follows what came before: time, angle and rate.
+    Attributes
+    ----------
+    on, at : (k,) arrays
+        Columns of the bodies among the faces.
+    points : (k, 4) array
+    pushes : list
+        Table, columns (k_e, n_rows) of its multipliers, which of its attachments, one after the
+        other, push a body in question, where those of each part begin, and which part that is.
     """
-    element = Element(total((coordinate.measure,)), coordinate.attachments, (0.0, 0.0, 1.0), (0.0,))
-    found = over_time(element, solution)
-    u, rate, second = found.value[:, 0], found.rate[:, 0], found.second_rate[:, 0]
-    if coordinate.measure.periodic and len(u) > 1:
-        steps = 0.5 * (rate[1:] + rate[:-1]) * np.diff(solution.t)
-        turns = np.round((steps - np.diff(u)) / (2 * np.pi))
-        u = u + 2 * np.pi * np.concatenate([[0.0], np.cumsum(turns)])
-    if coordinate.measure.periodic and before is not None:
-        t, last, speed = before
-        expected = last + 0.5 * (speed + rate[0]) * (solution.t[0] - t)
-        u = u + 2 * np.pi * np.round((expected - u[0]) / (2 * np.pi))
-    return u, rate, second
+
+    on: np.ndarray
+    at: np.ndarray
+    points: np.ndarray
+    pushes: list[tuple[Table, np.ndarray, np.ndarray, np.ndarray, np.ndarray]]
+
+    @classmethod
+    def of(
+        cls, model: Model, asked: Sequence[Asked], column: dict[str, int], first: int = 0
+    ) -> Reactions:
+        """Take parts; multipliers come in an array that begins with number `first`."""
+        owned = [
+            (i, element, row - first)
+            for i, x in enumerate(asked)
+            for element, row in model.numbering.elements[x.part]
+        ]
+        pushes = []
+        for table in tables([element for _, element, _ in owned], column):
+            mine = [owned[i] for i in table.members]
+            lam = np.array([row for _, _, row in mine])[:, None] + np.arange(table.kind.n_rows)
+            hits = [
+                (e * table.kind.n_attachments + a, i)
+                for e, (i, element, _) in enumerate(mine)
+                for a, end in enumerate(element.attachments)
+                if end.body == asked[i].on
+            ]
+            which, owner = np.array(hits, int).reshape(-1, 2).T
+            parts, starts = np.unique(owner, return_index=True)
+            pushes.append((table, lam, which, starts, parts))
+        on, at = (np.array([column[getattr(x, b)] for x in asked], int) for b in ("on", "at"))
+        return cls(on, at, np.array([x.point for x in asked]).reshape(-1, 4), pushes)
+
+    def over_time(self, faces: Faces, lam: np.ndarray) -> Reaction:
+        """Return forces and moments, (n, k, 3)."""
+        f = np.zeros((len(lam), len(self.on), 4, 3))
+        for table, rows, which, starts, parts in self.pushes:
+            found = table.forces(faces, lam[:, rows])
+            found = found.reshape(len(lam), -1, 4, 3)[:, which]
+            if len(parts):
+                f[:, parts] -= np.add.reduceat(found, starts, axis=1)
+        arms = faces.y[:, self.on]
+        arms[:, :, 0] -= faces.vectors(self.at, self.points)
+        return Reaction(f[:, :, 0], np.cross(arms, f).sum(2))
+
+
+def _asked(joint: Joint, on: Any, at: Any) -> Asked:
+    return Asked(joint.name, on.name, at.name, at.point())
+
+
+@per_model
+def all_reactions(model: Model) -> Reactions:
+    """Return the reactions of all joints on their second bodies."""
+    asked = [_asked(joint, joint.B, joint.B) for joint in model.system.joints.values()]
+    return Reactions.of(model, asked, all_columns(model))
+
+
+def _reaction(solution: Solution, asked: Asked) -> Reaction:
+    """Return one reaction, for which the bodies of its part are evaluated."""
+    model, mine = solution.model, solution.model.numbering.owners[asked.part]
+    ends = (a.body for e, _ in model.numbering.elements[asked.part] for a in e.attachments)
+    faces = faces_of(solution, (*ends, asked.on, asked.at))
+    reactions = Reactions.of(model, [asked], faces.column, mine.start)
+    found = reactions.over_time(faces, np.asarray(solution.lam[:, mine]))
+    return Reaction(found.force[:, 0], found.moment[:, 0])
 
 
 class JointHistory:
@@ -90,8 +144,7 @@ class JointHistory:
                 raise ValueError(f"reaction: {word} must be 'first' or 'second', got {value!r}")
         frame = self.joint.A if on == "first" else self.joint.B
         about = self.joint.A if at == "first" else self.joint.B
-        origin = self._solution.vector_of(about.name, about.point())
-        return _reaction(self._solution, self.joint.name, frame.name, origin)
+        return _reaction(self._solution, _asked(self.joint, frame, about))
 
     @cached_property
     def _default(self) -> Reaction:
@@ -107,6 +160,13 @@ class JointHistory:
         """Moment on the second body about the joint [N m]."""
         return self._default.moment
 
+    def _coordinate(self, name: str) -> tuple[np.ndarray, ...]:
+        """Return a free coordinate, its rate and second rate."""
+        free, solution = self.joint.coordinates[name], self._solution
+        faces = faces_of(solution, (end.body for end in free.attachments))
+        one = Coordinates.of({f"{self.joint.name}.{name}": free}, faces.column)
+        return tuple(x[:, 0] for x in one.over_time(faces, solution.t, solution.before))
+
     def __getattr__(self, name: str) -> np.ndarray:
         if name.startswith("_"):
             raise AttributeError(name)
@@ -114,8 +174,7 @@ class JointHistory:
         for order, ending in ((2, "_second_rate"), (1, "_rate"), (0, "")):
             if name.endswith(ending) and name.removesuffix(ending) in free:
                 name = name.removesuffix(ending)
-                before = self._solution.before.get(f"{self.joint.name}.{name}")
-                return coordinate_over_time(free[name], self._solution, before)[order]
+                return self._coordinate(name)[order]
         known = ", ".join(f"{x}, {x}_rate" for x in free) or "none"
         raise AttributeError(
             f"joint {self.joint.name!r} has no {name!r}; its coordinates are {known}; besides "
@@ -142,7 +201,7 @@ class RowHistory:
         known = [b.name for b in self.part.bodies]
         if on not in known:
             raise ValueError(f"reaction: on must be one of {', '.join(known)}, got {on!r}")
-        return _reaction(self._solution, self.part.name, on)
+        return _reaction(self._solution, Asked(self.part.name, on, on))
 
     def __getattr__(self, name: str) -> np.ndarray:
         if name.startswith("_") or name == "part":

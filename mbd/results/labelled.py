@@ -4,15 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from mbd.results.about import of_model, of_run
-from mbd.results.fields import coordinates, fields
+from mbd.results.everything import in_pieces
+from mbd.results.fields import coordinates, fields, happened, sizes, write
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from mbd.results.solution import Solution
 
-__all__ = ["to_xarray"]
+__all__ = ["arrays", "to_xarray"]
+
+
+def arrays(solution: Solution) -> dict[str, np.ndarray]:
+    """Return all labelled arrays in memory, filled piece by piece."""
+    model, n = solution.model, len(solution.t)
+    length = sizes(model) | {"time": n}
+    found = {x.name: np.empty([length[d] for d in x.dims]) for x in fields(model)}
+    first = 0
+    for piece in in_pieces(solution):
+        write(found, first, piece)
+        first += len(piece.solution.t)
+    return found
 
 
 def to_xarray(solution: Solution, notes: dict[str, Any] | None = None) -> xr.Dataset:
@@ -24,11 +39,12 @@ def to_xarray(solution: Solution, notes: dict[str, Any] | None = None) -> xr.Dat
             "to_xarray: labelled data need xarray, which is an extra; pip install 'mbd[results]'"
         ) from None
     model = solution.model
-    arrays = {x.name: (x.dims, x.values(solution), x.attributes) for x in fields(model)}
-    time = arrays.pop("time")
+    values = arrays(solution)
+    variables = {x.name: (x.dims, values[x.name], x.attributes) for x in fields(model)}
+    time = variables.pop("time")
     return xr.Dataset(
-        arrays,
-        coords={"time": time, **coordinates(model)},
+        variables,
+        coords={"time": time, **coordinates(model), **happened(solution.events)},
         attrs=of_model(model, solution.method, notes or {})
         | of_run(solution.status, solution.message, solution.stats, solution.state),
     )

@@ -57,7 +57,9 @@ def _solution(source: Source, model: Model) -> Solution:
         alg, memory = source.last_alg, source.last_memory
         off = tuple(source.about["off"])
         last = State(float(t[-1]), q[-1], v[-1], a[-1], lam[-1], alg, memory, off)
-    return Solution(
+    found = Solution(
         model, t, q, v, a, lam, status=int(about["status"]), message=str(about["message"]),
         stats=about["stats"], last=last, method=about["method"], stored=source,
     )  # fmt: skip
+    found.events = list(source.events)
+    return found

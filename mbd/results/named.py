@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbd.parts.actuators import Motor
+from mbd.results.freedoms import freedoms
+from mbd.results.loads import all_loads
 from mbd.results.stored import Stored
 
 if TYPE_CHECKING:
@@ -65,14 +68,15 @@ _MAIN = {"point": ("position", "velocity"), "body": ("position", "velocity", "an
 
 
 def _parts(solution: Solution | Stored) -> dict[str, str]:
-    """Return the kind of every part with results: body, point, joint or rows."""
+    """Return the kind of every part with results: body, point, joint, rows or motor."""
     if isinstance(solution, Stored):
         return solution.source.owners
     system = solution.model.system
     found = {n: "body" if b.formulation.axes else "point" for n, b in system.bodies.items()}
     found |= dict.fromkeys(system.joints, "joint")
     rows = solution.model.numbering.owners
-    return found | {n: "rows" for n, s in rows.items() if n not in found and s.stop > s.start}
+    found |= {n: "rows" for n, s in rows.items() if n not in found and s.stop > s.start}
+    return found | {n: "motor" for n, x in system.forces.items() if isinstance(x, Motor)}
 
 
 def _known(solution: Solution | Stored, name: str, kind: str) -> dict[str, tuple[str, Any]]:
@@ -80,28 +84,22 @@ def _known(solution: Solution | Stored, name: str, kind: str) -> dict[str, tuple
     if kind in ("body", "point"):
         return dict(_BODY if kind == "body" else _POINT)
     found: dict[str, tuple[str, Any]] = dict(_JOINT) if kind == "joint" else {}
-    for x, unit in _free(solution, name).items() if kind == "joint" else ():
+    for x, unit in _units(solution, name, "freedoms").items():
         found |= {x: (unit, ()), f"{x}_rate": (f"{unit}/s", ())}
-    if kind == "rows" and not isinstance(solution, Stored):
-        found |= {x: (unit, ()) for x, unit in _read(solution, name).items()}
-    return found | {"multipliers": ("as the row", None)}
+    found |= {x: (unit, ()) for x, unit in _units(solution, name, "loads").items()}
+    return found if kind == "motor" else found | {"multipliers": ("as the row", None)}
 
 
-def _read(solution: Solution, name: str) -> dict[str, str]:
-    """Return what a part with rows reports of itself, with units: a drive's load, a tension."""
-    part = solution.model.system.forces.get(name)
-    coordinate = getattr(part, "coordinate", None)  # of a drive
-    load = "N m or N" if coordinate is None else "N m" if coordinate.unit == "rad" else "N"
-    return {x: load if x == "load" else "N" for x in getattr(type(part), "reads", {})}
-
-
-def _free(solution: Solution | Stored, joint: str) -> dict[str, str]:
-    """Return the units of the coordinates that a joint leaves free."""
+def _units(solution: Solution | Stored, part: str, what: str) -> dict[str, str]:
+    """Return units of the free coordinates of a joint, or of what a drive or rope reports."""
     if isinstance(solution, Stored):
-        split = ((*x.rpartition("."), unit) for x, unit in solution.source.freedoms.items())
-        return {word: unit for owner, _, word, unit in split if owner == joint}
-    free = solution.model.system.joints[joint].coordinates
-    return {name: x.unit for name, x in free.items()}
+        units = getattr(solution.source, what)
+    elif what == "loads":
+        units = all_loads(solution.model).units
+    else:
+        units = {name: x.unit for name, x in freedoms(solution.model).items()}
+    split = ((*name.rpartition("."), unit) for name, unit in units.items())
+    return {word: unit for owner, _, word, unit in split if owner == part}
 
 
 def curves(solution: Solution | Stored, name: str) -> list[Curve]:

@@ -7,14 +7,15 @@ file is made beside its place and moved there when it can be read.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mbd.results.about import of_model, of_run
-from mbd.results.fields import Field, coordinates, fields, sizes
+from mbd.results.everything import Everything, in_pieces
+from mbd.results.fields import coordinates, fields, happened, sizes, write
 
 if TYPE_CHECKING:
     from mbd.model.model import Model
@@ -42,30 +43,44 @@ def libraries(who: str) -> tuple[Any, Any]:
     return h5py, h5netcdf
 
 
-def create(path: Path, model: Model, attributes: dict[str, Any], extra: Iterable[Any] = ()) -> Any:
+def create(
+    path: Path,
+    model: Model,
+    attributes: dict[str, Any],
+    extra: Iterable[Any] = (),
+    events: Sequence[Any] = (),
+) -> Any:
     """Make a file with labels and empty arrays; return it as an h5py file, open for writing.
 
-    `extra` has more variables: (name, dimensions, shape, type, attributes).
+    `extra` has more variables: (name, dimensions, shape, type, attributes); a length may be None.
+    `events` are those that happened.
     """
     h5py, h5netcdf = libraries(f"save {path.name}")
     path.parent.mkdir(parents=True, exist_ok=True)
     h5 = h5py.File(path, "w", libver=(FORMAT, FORMAT), track_order=True, rdcc_nbytes=_CACHE)
     length, labels = sizes(model), coordinates(model)
     with h5netcdf.File(h5, "r+") as nc:  # leaves h5 open
+        length |= {"event_time": len(events)}
         nc.dimensions = {"time": None} | {d: n for d, n in length.items() if n}
         text = h5py.string_dtype()
         for name, (dims, values) in labels.items():
             kind = text if isinstance(values, list) else float
             data = np.asarray(values, object if kind is text else float)
             nc.create_variable(name, dims, kind, data=data)
+        for name, (dims, values, about) in happened(events).items():
+            data = np.asarray(values, object if isinstance(values, list) else float)
+            nc.create_variable(name, dims, text if data.dtype == object else float, data=data)
+            nc[name].attrs.update(about)
         for x in fields(model):
             chunks = _chunks([length[d] for d in x.dims[1:]]) if x.dims[0] == "time" else None
             variable = nc.create_variable(x.name, x.dims, float, chunks=chunks, fillvalue=np.nan)
             variable.attrs.update(x.attributes)
         for name, dims, shape, kind, about in extra:
-            nc.dimensions.update(dict(zip(dims, shape, strict=True)))
+            new = dict(zip(dims, shape, strict=True))
+            nc.dimensions.update({d: n for d, n in new.items() if d not in nc.dimensions})
             nc.create_variable(name, dims, kind).attrs.update(about)
         more = [name for name, (dims, _) in labels.items() if dims != (name,)]
+        more += ["event_name"] if "event_name" in nc.variables else []
         nc.attrs.update(attributes | {"coordinates": " ".join(more)})  # as xarray writes it
     return h5
 
@@ -76,33 +91,27 @@ def _chunks(widths: list[int]) -> tuple[int, ...]:
     return (max(1, _CHUNK // int(np.prod(tail))), *tail)
 
 
-def append(arrays: Any, which: list[Field], first: int, solution: Solution) -> None:
-    """Write the instants of a solution behind the first ones, to arrays by name."""
-    end = first + len(solution.t)
-    for x in which:
-        array = arrays[x.name]
-        if x.dims[0] == "time":
-            array.resize(end, axis=0)
-            array[first:end] = x.values(solution)
-        else:
-            array[...] = x.values(solution)
+def append(arrays: Any, first: int, x: Everything) -> None:
+    """Write everything behind the first instants of a file."""
+    end = first + len(x.solution.t)
+    for field in fields(x.model):
+        if field.name in arrays and field.dims[0] == "time":
+            arrays[field.name].resize(end, axis=0)
+    write(arrays, first, x)
 
 
 def save_netcdf(solution: Solution, path: str | Path, **notes: Any) -> Path:
-    """Write a solution; what is in memory in one go, what is on disk piece by piece."""
+    """Write a solution, piece by piece."""
     path = Path(path)
     model = solution.model
     new = path.with_name(path.name + ".new")
     attributes = of_model(model, solution.method, notes, path.parent) | of_run(
         solution.status, solution.message, solution.stats, solution.state
     )
-    which = fields(model)
-    in_memory = isinstance(solution.q, np.ndarray)
-    with create(new, model, attributes) as h5:
-        for i, piece in enumerate([solution] if in_memory else solution.blocks(_PIECE)):
-            append(h5, which, i * _PIECE, piece)
+    with create(new, model, attributes, events=solution.events) as h5:
+        first = 0
+        for piece in in_pieces(solution):
+            append(h5, first, piece)
+            first += len(piece.solution.t)
     os.replace(new, path)
     return path
-
-
-_PIECE = 1 << 12  # instants

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,16 +11,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.model.model import Model, State
+from mbd.parts.actuators import Motor
 from mbd.results.by_name import BodyHistory
-from mbd.results.energy import Energy, Momentum, energy, momentum
+from mbd.results.energy import Energy, Momentum
+from mbd.results.everything import Everything, in_pieces
+from mbd.results.freedoms import freedoms
+from mbd.results.histories import faces_of, numbers_of
 from mbd.results.joints import JointHistory, Reaction, RowHistory
+from mbd.results.loads import MotorHistory, all_loads
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
     from mbd.results.animation.animation import Animation
-    from mbd.results.blocks import Before
+    from mbd.results.everything import Before
 
 __all__ = ["Solution"]
 
@@ -42,6 +47,9 @@ class Solution:
         Steps, iterations, factorizations, evaluations, rejected, seconds, ...
     state : State
         The last state, from which a run can go on.
+    events : list
+        Events that happened, each with ``name`` and ``t``, and those of a run that was not loaded
+        with ``state``.
     """
 
     def __init__(
@@ -82,6 +90,9 @@ class Solution:
             return JointHistory(system.joints[name], self)
         if name in self.model.numbering.elements:
             return RowHistory(system[name], self)
+        part = system.forces.get(name)
+        if isinstance(part, Motor):
+            return MotorHistory(part, self)
         known = [*system.bodies, *system.joints]
         close = difflib.get_close_matches(name, known, 1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
@@ -92,31 +103,14 @@ class Solution:
         if name not in self._bodies:
             if not isinstance(self.q, np.ndarray) and len(self._bodies) >= _BODIES_FROM_DISK:
                 del self._bodies[next(iter(self._bodies))]
-            i = self.model.bodies[name]
-            q = self.model.numbering.q[i]
-            v = self._speeds[i]
-            body = self.model.system.bodies[name]
+            faces = faces_of(self, [name])
             self._bodies[name] = BodyHistory(
-                body, self.q[:, q], self.v[:, v], self.a[:, v], self.before.get(name)
+                self.model.system.bodies[name],
+                numbers_of(self, name),
+                (faces.y[:, 0], faces.yd[:, 0], faces.ydd[:, 0]),
+                self.before.get(name),
             )
         return self._bodies[name]
-
-    @cached_property
-    def _speeds(self) -> list[slice]:
-        """Columns of v of each body."""
-        sizes = [body.formulation.n_v for body in self.model.system.bodies.values()]
-        ends = np.cumsum(sizes).tolist()
-        return [slice(end - n, end) for n, end in zip(sizes, ends, strict=True)]
-
-    def faces_of(self, body: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the face (n, 4, 3) of a body or of "ground", its rate and second rate."""
-        if body != "ground":
-            h = self.body(body)
-            return h.y, h.yd, h.ydd
-        still = np.zeros((len(self.t), 4, 3))
-        y = still.copy()
-        y[:, 1:] = np.eye(3)
-        return y, still, still
 
     def vector_of(self, body: str, weights: tuple[float, ...]) -> np.ndarray:
         """Return sum w_k y_k of a body (or "ground") over time, (n, 3)."""
@@ -125,26 +119,41 @@ class Solution:
             return np.broadcast_to(w[1:], (len(self.t), 3)).copy()
         return np.einsum("k,nkc->nc", w, self.body(body).y)
 
+    def part(self, instants: slice, before: Before | None = None) -> Solution:
+        """Return some instants, in memory; `before` is what came before them."""
+        arrays = (np.asarray(x[instants]) for x in (self.q, self.v, self.a, self.lam))
+        return Solution(
+            self.model, self.t[instants], *arrays, status=self.status, message=self.message,
+            stats=self.stats, last=self.state, method=self.method, before=before,
+        )  # fmt: skip
+
+    def _all(self, take: Callable[[Everything], tuple[np.ndarray, ...]]) -> list[np.ndarray]:
+        """Return what is taken of everything, piece by piece."""
+        found = [take(piece) for piece in in_pieces(self)]
+        return [np.concatenate(x) for x in zip(*found, strict=True)]
+
+    @cached_property
+    def _sums(self) -> list[np.ndarray]:
+        return self._all(lambda x: x.sums)
+
     @cached_property
     def energy(self) -> Energy:
         """Kinetic, potential and total energy over time [J]."""
         if self.stored is not None:
             return Energy(self.stored["energy.kinetic"], self.stored["energy.potential"])
-        return energy(self)
+        return Energy(*self._sums[:2])
 
     @cached_property
     def momentum(self) -> Momentum:
         """Linear [N s] and angular momentum about the origin [N m s] over time."""
         if self.stored is not None:
             return Momentum(self.stored["momentum.linear"], self.stored["momentum.angular"])
-        return momentum(self)
+        return Momentum(*self._sums[2:])
 
     @cached_property
     def gap(self) -> np.ndarray:
         """Largest violation of a constraint row at each instant."""
-        from mbd.results.gaps import gaps
-
-        return gaps(self) if self.stored is None else self.stored["gap"]
+        return self._all(lambda x: (x.gap,))[0] if self.stored is None else self.stored["gap"]
 
     @cached_property
     def reactions(self) -> dict[str, Reaction]:
@@ -152,17 +161,25 @@ class Solution:
         joints, stored = self.model.system.joints, self.stored
         if stored is not None:
             return {x: Reaction(stored[f"{x}.force"], stored[f"{x}.moment"]) for x in joints}
-        return {name: self[name].reaction() for name in joints}
+        force, moment = self._all(lambda x: (x.reactions.force, x.reactions.moment))
+        return {name: Reaction(force[:, i], moment[:, i]) for i, name in enumerate(joints)}
 
     @cached_property
     def freedoms(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         """What joints leave free, ``hinge.angle``, and its rate, (n,) each [rad, rad/s; m, m/s]."""
-        from mbd.results.freedoms import freedom, freedoms
-
         known = freedoms(self.model)
         if self.stored is not None:
             return {name: (self.stored[name], self.stored[f"{name}_rate"]) for name in known}
-        return {name: freedom(self, name, free) for name, free in known.items()}
+        u, rate = self._all(lambda x: x.freedoms)
+        return {name: (u[:, i], rate[:, i]) for i, name in enumerate(known)}
+
+    @cached_property
+    def loads(self) -> dict[str, np.ndarray]:
+        """What motors, drives, transmissions and ropes report, ``motor.load``, (n,) each."""
+        known = all_loads(self.model).units
+        if self.stored is not None:
+            return {name: self.stored[name] for name in known}
+        return dict(zip(known, self._all(lambda x: (x.loads,))[0].T, strict=True))
 
     def blocks(self, instants: int = 4096) -> Iterator[Solution]:
         """Yield this solution in pieces of so many instants, one after the other in memory."""

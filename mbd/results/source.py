@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ import numpy as np
 
 from mbd.results.netcdf import libraries
 
-__all__ = ["ArchiveSource", "FileSource", "OnDisk", "Source"]
+__all__ = ["ArchiveSource", "FileSource", "OnDisk", "PastEvent", "Source"]
 
 _TOTALS = {
     "energy.kinetic": "kinetic_energy",
@@ -72,6 +74,14 @@ class OnDisk:
         return f"OnDisk(shape={self.shape})"
 
 
+@dataclass(frozen=True)
+class PastEvent:
+    """An event of a run that was stored: name and time [s]; the state there is not."""
+
+    name: str
+    t: float
+
+
 class Source(Mapping[str, Any]):
     """What is common to all files of results.
 
@@ -82,15 +92,18 @@ class Source(Mapping[str, Any]):
         version, method, status, message, stats, notes; model, its text, empty if there is none;
         off, the names of joints that are off at the end.
     owners : dict
-        Kind of each named part: "body", "point", "joint" or "rows".
-    freedoms : dict
-        Unit of each free coordinate of a joint, "hinge.angle".
+        Kind of each named part: "body", "point", "joint", "rows" or "motor".
+    freedoms, loads : dict
+        Unit of each free coordinate of a joint, "hinge.angle", and of each load, "motor.load".
+    events : list of PastEvent
     """
 
     path: Path
     about: dict[str, Any]
     owners: dict[str, str]
     freedoms: dict[str, str]
+    loads: dict[str, str]
+    events: list[PastEvent]
     last_alg: np.ndarray | None = None
     last_memory: np.ndarray | None = None
 
@@ -138,8 +151,14 @@ class FileSource(Source):
             **dict.fromkeys(self._labels("joint"), "joint"),
         }
         self.owners |= {name: "rows" for name in rows if name not in self.owners}
-        units = self._labels("freedom_unit")
-        self.freedoms = dict(zip(self._labels("freedom"), units, strict=True))
+        self.freedoms, self.loads = (
+            dict(zip(self._labels(x), self._labels(f"{x}_unit"), strict=True))
+            for x in ("freedom", "reading")
+        )
+        self.owners |= _motors(self.loads, self.owners)
+        times = self.h5["event_time"][:].tolist() if "event_time" in self.h5 else []
+        happened = zip(self._labels("event_name"), times, strict=False)  # the last may be written
+        self.events = [PastEvent(name, t) for name, t in happened]
         self._where = self._table(names, rows)
         alg = self.h5["last_alg"][:]
         if np.all(np.isfinite(alg)):
@@ -160,7 +179,11 @@ class FileSource(Source):
         }
 
     def _labels(self, name: str) -> list[str]:
-        return [x.decode() for x in self.h5[name][:]] if name in self.h5 else []
+        """Return texts; those of a stream are rows of characters."""
+        if name not in self.h5:
+            return []
+        found = self.h5[name][:]
+        return [(x if found.ndim == 1 else x.tobytes().rstrip(b"\0")).decode() for x in found]
 
     def _table(self, bodies: list[str], rows: list[str]) -> dict[str, tuple[str, Any]]:
         """Return where each quantity is: name of the variable, index behind time."""
@@ -169,17 +192,18 @@ class FileSource(Source):
         }
         point = ("position", "velocity", "acceleration")
         turn = ("quaternion", "angular_velocity", "angular_acceleration", "scale")
+        both = [x for x in point + turn if x in self.h5]
         for i, name in enumerate(bodies):
-            for what in point + (turn if self.owners[name] == "body" else ()):
-                if what in self.h5:
-                    found[f"{name}.{what}"] = (what, (i,))
+            mine = both if self.owners[name] == "body" else point
+            found |= {f"{name}.{what}": (what, (i,)) for what in mine}
         for i, name in enumerate(self._labels("joint")):
             found |= {f"{name}.{what}": (what, (i,)) for what in ("force", "moment")}
         for i, name in enumerate(self.freedoms):
             found |= {name: ("joint_coordinate", (i,)), f"{name}_rate": ("joint_rate", (i,))}
-        for name in dict.fromkeys(rows):
-            mine = [i for i, owner in enumerate(rows) if owner == name]
-            found[f"{name}.multipliers"] = ("multipliers", (slice(mine[0], mine[-1] + 1),))
+        found |= {name: ("effort", (i,)) for i, name in enumerate(self.loads)}
+        for name, numbers in groupby(range(len(rows)), rows.__getitem__):
+            first, *others = numbers
+            found[f"{name}.multipliers"] = ("multipliers", (slice(first, first + 1 + len(others)),))
         return found
 
     def __getitem__(self, name: str) -> Any:
@@ -194,6 +218,12 @@ class FileSource(Source):
 
     def __len__(self) -> int:
         return len(self._where)
+
+
+def _motors(loads: dict[str, str], owners: dict[str, str]) -> dict[str, str]:
+    """Return the kind of the parts that report a load and have no rows."""
+    named = (name.rpartition(".")[0] for name in loads)
+    return {name: "motor" for name in named if name not in owners}
 
 
 class ArchiveSource(Source):
@@ -211,6 +241,8 @@ class ArchiveSource(Source):
         said = json.loads(str(self._arrays.pop("about")))
         self.about = {name: said.pop(name) for name in _ABOUT} | {"model": said.pop("model", "")}
         self.about["off"] = said.pop("off", [])
+        self.events = [PastEvent(*x) for x in said.pop("events", [])]
+        self.loads = said.pop("loads", {})
         self.about["notes"] = {k: x for k, x in said.items() if k not in ("units", "components")}
         for name in ("last_alg", "last_memory"):
             setattr(self, name, self._arrays.pop(name, None))
@@ -226,6 +258,7 @@ class ArchiveSource(Source):
                 self.owners[owner] = "joint"
             elif what == "position":
                 self.owners[owner] = "body" if f"{owner}.quaternion" in self._arrays else "point"
+        self.owners |= _motors(self.loads, self.owners)
 
     def __getitem__(self, name: str) -> Any:
         return self._arrays[name]

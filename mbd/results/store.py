@@ -5,8 +5,8 @@ first: ``t``, ``<body>.position``, ``<joint>.force``, ``energy.kinetic``, ... an
 
 ``about``
     a string of JSON: ``units`` and ``components`` by name of the array, ``version``, ``method``,
-    ``status``, ``message``, ``stats``, ``model`` (the model file, if it can be one) and what the
-    caller adds as notes;
+    ``status``, ``message``, ``stats``, ``events`` (names, times), ``loads`` (units by name of the
+    array), ``model`` (the model file, if it can be one) and what the caller adds as notes;
 ``q``, ``v``, ``a``, ``lam``, ``v.labels``, ``lam.labels``, ``last_alg``, ``last_memory``
     the numbers of the model in its own order, for going on from the last state.
 """
@@ -23,6 +23,8 @@ import numpy as np
 
 from mbd.results.about import method_text, model_text, plain
 from mbd.results.freedoms import freedoms
+from mbd.results.labelled import arrays
+from mbd.results.loads import all_loads
 from mbd.results.netcdf import save_netcdf
 from mbd.results.paraview import save_paraview
 
@@ -58,35 +60,35 @@ class Quantity:
 
 def quantities(solution: Solution) -> Iterator[Quantity]:
     """Yield everything a solution knows by name, in inertial axes."""
-    system, numbering = solution.model.system, solution.model.numbering
-    yield Quantity("t", solution.t, "s")
-    for name, body in system.bodies.items():
-        h = solution.body(name)
+    model, a = solution.model, arrays(solution)
+    system, numbering = model.system, model.numbering
+    yield Quantity("t", a["time"], "s")
+    for i, (name, body) in enumerate(system.bodies.items()):
         for what, unit in _POINT:
-            yield Quantity(f"{name}.{what}", getattr(h, what), unit, _XYZ)
+            yield Quantity(f"{name}.{what}", a[what][:, i], unit, _XYZ)
         if body.formulation.axes:
-            yield Quantity(f"{name}.quaternion", h.quaternion, "-", ("w", *_XYZ))
+            yield Quantity(f"{name}.quaternion", a["quaternion"][:, i], "-", ("w", *_XYZ))
             for what, unit in _TURN:
-                yield Quantity(f"{name}.{what}", getattr(h, what), unit, _XYZ)
+                yield Quantity(f"{name}.{what}", a[what][:, i], unit, _XYZ)
         if not body.formulation.rigid:
-            yield Quantity(f"{name}.scale", h.scale, "-")
-    for name in system.joints:
-        h = solution[name]
-        yield Quantity(f"{name}.force", h.force, "N", _XYZ)
-        yield Quantity(f"{name}.moment", h.moment, "N m", _XYZ)
-    for name, free in freedoms(solution.model).items():
-        u, rate = solution.freedoms[name]
-        yield Quantity(name, u, free.unit)
-        yield Quantity(f"{name}_rate", rate, f"{free.unit}/s")
+            yield Quantity(f"{name}.scale", a["scale"][:, i], "-")
+    for i, name in enumerate(system.joints):
+        yield Quantity(f"{name}.force", a["force"][:, i], "N", _XYZ)
+        yield Quantity(f"{name}.moment", a["moment"][:, i], "N m", _XYZ)
+    for i, (name, free) in enumerate(freedoms(model).items()):
+        yield Quantity(name, a["joint_coordinate"][:, i], free.unit)
+        yield Quantity(f"{name}_rate", a["joint_rate"][:, i], f"{free.unit}/s")
+    for i, (name, unit) in enumerate(all_loads(model).units.items()):
+        yield Quantity(name, a["effort"][:, i], unit)
     for name, mine in numbering.owners.items():
         if mine.stop > mine.start:
             rows = tuple(x.removeprefix(f"{name}.") for x in numbering.lam_labels[mine])
-            yield Quantity(f"{name}.multipliers", solution.lam[:, mine], "as the rows", rows)
-    yield Quantity("energy.kinetic", solution.energy.kinetic, "J")
-    yield Quantity("energy.potential", solution.energy.potential, "J")
-    yield Quantity("momentum.linear", solution.momentum.linear, "N s", _XYZ)
-    yield Quantity("momentum.angular", solution.momentum.angular, "N m s", _XYZ)
-    yield Quantity("gap", solution.gap, "m or -")
+            yield Quantity(f"{name}.multipliers", a["multipliers"][:, mine], "as the rows", rows)
+    yield Quantity("energy.kinetic", a["kinetic_energy"], "J")
+    yield Quantity("energy.potential", a["potential_energy"], "J")
+    yield Quantity("momentum.linear", a["linear_momentum"], "N s", _XYZ)
+    yield Quantity("momentum.angular", a["angular_momentum"], "N m s", _XYZ)
+    yield Quantity("gap", a["gap"], "m or -")
 
 
 def save_npz(solution: Solution, path: str | Path, **notes: Any) -> Path:
@@ -94,17 +96,17 @@ def save_npz(solution: Solution, path: str | Path, **notes: Any) -> Path:
     from mbd import __version__
 
     path = Path(path)
-    arrays: dict[str, np.ndarray] = {}
+    found: dict[str, np.ndarray] = {}
     units, components = {}, {}
     for x in quantities(solution):
-        arrays[x.name], units[x.name], components[x.name] = x.values, x.unit, x.components
+        found[x.name], units[x.name], components[x.name] = x.values, x.unit, x.components
     numbering = solution.model.numbering
-    arrays |= {k: getattr(solution, k) for k in ("q", "v", "a", "lam")}
-    arrays["v.labels"] = np.array(numbering.v_labels, str)
-    arrays["lam.labels"] = np.array(numbering.lam_labels, str)
+    found |= {k: getattr(solution, k) for k in ("q", "v", "a", "lam")}
+    found["v.labels"] = np.array(numbering.v_labels, str)
+    found["lam.labels"] = np.array(numbering.lam_labels, str)
     for name, values in (("last_alg", solution.state.alg), ("last_memory", solution.state.memory)):
         if values is not None:
-            arrays[name] = values
+            found[name] = values
     about = {
         "version": __version__,
         "method": method_text(solution.method),
@@ -113,14 +115,16 @@ def save_npz(solution: Solution, path: str | Path, **notes: Any) -> Path:
         "message": solution.message,
         "stats": solution.stats,
         "off": list(solution.state.off),
+        "events": [[x.name, x.t] for x in solution.events],
+        "loads": all_loads(solution.model).units,
         "units": units,
         "components": components,
         **notes,
     }
-    arrays["about"] = np.array(json.dumps(plain(about)))
+    found["about"] = np.array(json.dumps(plain(about)))
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as file:
-        np.savez(file, **arrays)  # type: ignore[arg-type]
+        np.savez(file, **found)  # type: ignore[arg-type]
     return path
 
 

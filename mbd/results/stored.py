@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from mbd.results.energy import Energy, Momentum
 from mbd.results.joints import Reaction
 
 if TYPE_CHECKING:
+    import xarray as xr
     from matplotlib.figure import Figure
 
     from mbd.results.source import Source
@@ -98,6 +99,17 @@ class StoredBody:
         )
 
 
+def _of_part(kind: str, part: str, name: str, source: Source) -> np.ndarray:
+    """Return what is stored of a part by name."""
+    if name.startswith("_"):
+        raise AttributeError(name)
+    if f"{part}.{name}" not in source:
+        there = [x.rpartition(".") for x in source]
+        known = ", ".join(x for owner, _, x in there if owner == part)
+        raise AttributeError(f"{kind}{part!r} has no {name!r}; there are {known}")
+    return np.asarray(source[f"{part}.{name}"])
+
+
 class StoredJoint:
     """A joint over time: force and moment on the second body, at the joint, inertial axes.
 
@@ -123,25 +135,21 @@ class StoredJoint:
         return self._source[f"{self.name}.moment"]
 
     def __getattr__(self, name: str) -> np.ndarray:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        full = f"{self.name}.{name}"
-        if full not in self._source:
-            there = [x.rpartition(".") for x in self._source]
-            known = ", ".join(x for owner, _, x in there if owner == self.name)
-            raise AttributeError(f"joint {self.name!r} has no {name!r}; there are {known}")
-        return self._source[full]
+        return _of_part("joint ", self.name, name, self._source)
 
     def reaction(self) -> Reaction:
         """Return force and moment on the second body, about the joint."""
         return Reaction(self.force, self.moment)
 
 
-@dataclass(frozen=True)
 class StoredRows:
-    """Rows of a part that is no joint, over time: their multipliers (n, n_rows)."""
+    """A drive, motor, transmission or another part with rows: ``multipliers``, ``load``."""
 
-    multipliers: np.ndarray
+    def __init__(self, name: str, source: Source) -> None:
+        self.name, self._source = name, source
+
+    def __getattr__(self, name: str) -> np.ndarray:
+        return _of_part("", self.name, name, self._source)
 
 
 class Stored:
@@ -154,6 +162,8 @@ class Stored:
     t, q, v, a, lam : arrays
     status, message, method, stats, notes, version
         As the run left them; the method as text.
+    events : list
+        Events that happened, each with ``name`` and ``t``.
     """
 
     def __init__(self, source: Source) -> None:
@@ -165,6 +175,7 @@ class Stored:
         self.method, self.version = str(about["method"]), str(about["version"])
         self.stats: dict[str, float] = about["stats"]
         self.notes: dict[str, Any] = about["notes"]
+        self.events = list(source.events)
 
     @property
     def success(self) -> bool:
@@ -182,8 +193,8 @@ class Stored:
             )
         if owners[name] == "joint":
             return StoredJoint(name, self.source)
-        if owners[name] == "rows":
-            return StoredRows(self.source[f"{name}.multipliers"])
+        if owners[name] in ("rows", "motor"):
+            return StoredRows(name, self.source)
         return StoredBody(name, self.source)
 
     @cached_property
@@ -200,6 +211,21 @@ class Stored:
     def gap(self) -> np.ndarray:
         """Largest violation of a constraint row at each instant."""
         return self.source["gap"]
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return everything that a ``.nc`` file holds as one labelled data set."""
+        from mbd.results.copied import to_xarray
+
+        return to_xarray(self.source)
+
+    def save(self, path: str | Path) -> Path:
+        """Write what a ``.nc`` file holds to another one, which every program reads.
+
+        Of a run that was killed, everything up to its last writing.
+        """
+        from mbd.results.copied import save
+
+        return save(self.source, Path(path))
 
     def plot(self, *names: str, ax: Any = None) -> Figure:
         """Draw quantities by name over time, as ``Solution.plot`` does."""

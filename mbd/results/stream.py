@@ -15,15 +15,15 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mbd.results.about import of_model, of_run
-from mbd.results.blocks import Before, after
-from mbd.results.fields import fields
+from mbd.results.everything import Before, Everything, in_pieces
+from mbd.results.fields import EVENT_TIME, fields
 from mbd.results.netcdf import append, create
 from mbd.results.solution import Solution
 from mbd.results.source import FileSource
@@ -45,6 +45,18 @@ _EXTRA = (
 )
 
 
+def _of_events(names: Sequence[str]) -> list[Any]:
+    """Return variables for events: times, and names as rows of characters, which may grow."""
+    if not names:
+        return []
+    width, text = max(len(x.encode()) for x in names), {"_Encoding": "utf-8"}
+    both = ("event_time", "event_character")
+    return [
+        ("event_time", both[:1], (None,), float, EVENT_TIME),
+        ("event_name", both, (None, width), "S1", text),
+    ]
+
+
 class FileRecord:
     """Write the instants of a run to a netCDF file, with everything by name.
 
@@ -54,9 +66,13 @@ class FileRecord:
     path : str or Path
         Ends in ``.nc``; a file of that name is replaced when the run starts.
     method : object
+    events : sequence of str
+        Names of those that may happen.
     """
 
-    def __init__(self, model: Model, path: str | Path, method: Any) -> None:
+    def __init__(
+        self, model: Model, path: str | Path, method: Any, events: Sequence[str] = ()
+    ) -> None:
         self.path = Path(path)
         if self.path.suffix != ".nc":
             raise ValueError(
@@ -67,7 +83,9 @@ class FileRecord:
         if os.name == "nt":  # an open file cannot be moved there
             new = self.path
         which = fields(model)
-        self._h5 = create(new, model, of_model(model, method, {}, self.path.parent), _EXTRA)
+        about = of_model(model, method, {}, self.path.parent)
+        self._h5 = create(new, model, about, (*_EXTRA, *_of_events(events)))
+        self._events: list[tuple[str, float]] = []
         self._h5["instants"][()] = 0
         self._h5["outcome"][:] = b"\0"
         for x in which:
@@ -76,8 +94,7 @@ class FileRecord:
         self._h5.swmr_mode = True
         os.replace(new, self.path)  # it has its name when it can be read
         self._last = [x for x in which if x.dims[0] != "time"]
-        self._growing = [x for x in which if x.dims[0] == "time"]
-        self._arrays = {x.name: self._h5[x.name] for x in self._growing}
+        self._arrays = {x.name: self._h5[x.name] for x in which if x.dims[0] == "time"}
         self._n, self._before = 0, Before()
         self._buffer, self._clock = MemoryRecord(model), time.perf_counter()
         size = 8 * (1 + model.n_q + 2 * model.n_v + model.n_lam)
@@ -94,13 +111,37 @@ class FileRecord:
         if not self._n or len(self._buffer) >= self._room or late:
             self.flush()
 
+    def happened(self, name: str, t: float) -> None:
+        """Keep an event."""
+        self._events.append((name, t))
+
+    def _write_events(self) -> None:
+        """Write the events that are in memory; names before times, which count."""
+        first = len(self._h5["event_time"])
+        end = first + len(self._events)
+        names, times = zip(*self._events, strict=True)
+        texts = self._h5["event_name"]
+        width = texts.shape[1]
+        raw = b"".join(x.encode().ljust(width, b"\0") for x in names)
+        for array, values in (
+            (texts, np.frombuffer(raw, "S1").reshape(-1, width)),
+            (self._h5["event_time"], times),
+        ):
+            array.resize(end, axis=0)
+            array[first:] = values
+        self._events = []
+
     def flush(self) -> None:
         """Evaluate what is in memory and write it."""
         n, began = len(self._buffer), time.perf_counter()
+        if self._events:
+            self._write_events()
         if n:
-            for i, piece in enumerate(self._kept(self._before).blocks(_PIECE)):
-                append(self._arrays, self._growing, self._n + i * _PIECE, piece)
-            before = after(piece)
+            end = self._n
+            for piece in in_pieces(self._kept(self._before), _PIECE):
+                append(self._arrays, end, piece)
+                end += len(piece.solution.t)
+            before = piece.after()
             self._h5.flush()
             self._h5["instants"][()] = self._n + n
             self._h5["instants"].flush()
@@ -121,8 +162,9 @@ class FileRecord:
         """Write what is left, and how the run ended."""
         self.flush()
         if last is not None:
+            end = Everything(self._kept(self._before, last))
             for x in self._last:
-                self._h5[x.name][...] = x.values(self._kept(self._before, last))
+                self._h5[x.name][...] = x.values(end)
         text = json.dumps(of_run(status, message[: _OUTCOME // 8], stats, last)).encode()
         self._h5["outcome"][: len(text)] = np.frombuffer(text, "S1")
         self._h5.close()

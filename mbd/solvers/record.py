@@ -22,6 +22,9 @@ class Record(Protocol):
     ) -> None:
         """Keep n instants, time first: (n,), (n, n_q), (n, n_v), (n, n_v), (n, n_lam)."""
 
+    def happened(self, name: str, t: float) -> None:
+        """Keep an event: its name and time."""
+
     def close(
         self, status: int, message: str, stats: dict[str, float], last: State | None = None
     ) -> None:
@@ -68,6 +71,9 @@ class MemoryRecord:
 
     def __len__(self) -> int:
         return self._n
+
+    def happened(self, name: str, t: float) -> None:
+        """Do nothing: the run knows its events."""
 
     def close(
         self, status: int, message: str, stats: dict[str, float], last: State | None = None

@@ -211,6 +211,7 @@ class Run:
             found = [self._locate(e, here, step, before) for e in hits[index]]
             for f in sorted(found, key=lambda f: f.t):
                 self.found.append(f)
+                self.record.happened(f.name, f.t)
                 if f.event.ends:
                     self.done = first + index
                     self.work.load(f.state)

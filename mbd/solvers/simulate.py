@@ -121,7 +121,7 @@ def simulate(
     plan = checked_plan(model, first, t_end, step, rtol, atol, max_step, t_eval, every, method)
     happens = checked_events(model, events)
     past = before = known(model, first)
-    record = _record(stream, model, method, plan.expected)
+    record = _record(stream, model, method, plan.expected, [x.name for x in happens])
     stats: dict[str, float] = {}
     found: list[Found] = []
     begun = first
@@ -169,13 +169,15 @@ def simulate(
     return solution
 
 
-def _record(stream: str | Path | None, model: Model, method: Any, expected: int) -> Record:
+def _record(
+    stream: str | Path | None, model: Model, method: Any, expected: int, events: list[str]
+) -> Record:
     """Return where the instants go."""
     if stream is None:
         return MemoryRecord(model, expected)
     from mbd.results.stream import FileRecord
 
-    return FileRecord(model, stream, method)
+    return FileRecord(model, stream, method, events)
 
 
 def _built(system: Any) -> Model:

@@ -1,0 +1,146 @@
+"""Floor 5. Everything at once: all parts at so many instants as memory holds easily.
+
+`Solution` evaluates the one part that is asked for; what needs all of them, sums, files and
+labelled arrays, takes a solution in pieces and each piece as a whole.
+
+Two quantities look back: quaternions, whose sign does not jump, and angles of joints and rotational
+springs, which count their turns. What they need of the last instant goes from piece to piece.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mbd.results.by_name import BodyHistory
+from mbd.results.energy import Springs, all_springs, sums
+from mbd.results.freedoms import all_freedoms
+from mbd.results.gaps import MEMORY, gaps, remembers
+from mbd.results.histories import Faces, Group, all_groups, faces_of
+from mbd.results.joints import Reaction, all_reactions
+from mbd.results.loads import all_loads
+
+if TYPE_CHECKING:
+    from mbd.results.solution import Solution
+
+__all__ = ["Before", "Everything", "in_pieces"]
+
+# by name of the body its quaternion (4,), of the spring its angle [rad], of the joint's angle the
+# time [s], the angle [rad] and its rate [rad/s]; memory of rows
+Before = dict[str, np.ndarray]
+
+_FACES = 1 << 16  # bodies times instants in one piece, some 50 MB
+_PIECE = 1 << 12  # instants in one piece
+
+
+class Everything:
+    """All parts of a solution at all its instants, each kind in one array.
+
+    Attributes
+    ----------
+    solution : Solution
+        In memory.
+    """
+
+    def __init__(self, solution: Solution) -> None:
+        self.solution, self.model = solution, solution.model
+
+    @cached_property
+    def faces(self) -> Faces:
+        """The faces of all bodies."""
+        return faces_of(self.solution)
+
+    @cached_property
+    def _bodies(self) -> list[tuple[Group, BodyHistory]]:
+        """The bodies of each formulation."""
+        s, f, found = self.solution, self.faces, []
+        for g in all_groups(self.model):
+            body = self.model.system.bodies[g.names[0]]
+            before = [s.before[name] for name in g.names if name in s.before]
+            faces = (f.y[:, g.at], f.yd[:, g.at], f.ydd[:, g.at])
+            past = np.array(before) if before else None
+            found.append((g, BodyHistory(body, (s.q, s.v, s.a), faces, past)))
+        return found
+
+    def of_bodies(self, what: str, width: tuple[int, ...], turning: bool) -> np.ndarray:
+        """Return a property of all bodies, (n, bodies, ...); NaN for points if it is a turning."""
+        found = np.full((len(self.solution.t), len(self.model.bodies), *width), np.nan)
+        for g, history in self._bodies:
+            if g.law.axes or not turning:
+                found[:, g.at] = getattr(history, what)
+        return found
+
+    @cached_property
+    def reactions(self) -> Reaction:
+        """Reactions of all joints on their second bodies, at the joint, (n, joints, 3)."""
+        return all_reactions(self.model).over_time(self.faces, self.solution.lam)
+
+    @cached_property
+    def freedoms(self) -> tuple[np.ndarray, np.ndarray]:
+        """What joints leave free, and its rate, (n, freedoms)."""
+        s = self.solution
+        u, rate, _ = all_freedoms(self.model).over_time(self.faces, s.t, s.before)
+        return u, rate
+
+    @cached_property
+    def _loads(self) -> tuple[np.ndarray, Before]:
+        s = self.solution
+        return all_loads(self.model).over_time(self.faces, s.lam, s.t, s.before)
+
+    @property
+    def loads(self) -> np.ndarray:
+        """What motors, drives and transmissions report, (n, loads)."""
+        return self._loads[0]
+
+    @cached_property
+    def _springs(self) -> list[tuple[Springs, np.ndarray]]:
+        """Linear springs and their measures (n, springs)."""
+        springs = all_springs(self.model)
+        return [(x, x.over_time(self.faces, self.solution.before)) for x in springs]
+
+    @cached_property
+    def sums(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Kinetic and potential energy, linear and angular momentum."""
+        return sums(self.model, self.faces, self._springs)
+
+    @cached_property
+    def _gaps(self) -> tuple[np.ndarray, np.ndarray | None]:
+        return gaps(self.solution)
+
+    @property
+    def gap(self) -> np.ndarray:
+        """Largest violation of a row at each instant."""
+        return self._gaps[0]
+
+    def after(self) -> Before:
+        """Return what the instants that follow need of the last one."""
+        found: Before = {}
+        for g, history in self._bodies:
+            if g.law.axes:
+                found |= zip(g.names, history.quaternion[-1], strict=True)
+        for springs, u in self._springs:
+            if springs.start:
+                found |= zip(springs.names, u[-1], strict=True)
+        if remembers(self.model) and self._gaps[1] is not None:
+            found[MEMORY] = self._gaps[1]
+        free = all_freedoms(self.model)
+        if free.periodic.any():
+            found |= free.after(self.solution.t, *self.freedoms)
+        if all_loads(self.model).laws:
+            found |= self._loads[1]
+        return found
+
+
+def in_pieces(solution: Solution, most: int = _PIECE) -> Iterator[Everything]:
+    """Yield everything of some instants after the other, not too many for memory."""
+    n, before = len(solution.t), solution.before
+    step = max(1, min(most, _FACES // len(solution.model.bodies)))
+    for first in range(0, n or 1, step):
+        piece = solution if step >= n and isinstance(solution.q, np.ndarray) else None
+        found = Everything(piece or solution.part(slice(first, first + step), before))
+        yield found
+        if first + step < n:
+            before = found.after()
