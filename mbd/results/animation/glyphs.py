@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.parts import forces, joints, rolling, transmissions
+from mbd.parts import forces, joints, rolling, shaft_joints, transmissions
 from mbd.parts.bodies import Frame
 from mbd.parts.joint import Joint
 from mbd.parts.shapes import Box, Cylinder, Shape, Sphere
@@ -148,11 +148,11 @@ def _block(bushing: Any, g: float, _tracks: dict[str, Track], label: str) -> Ite
 _JOINTS: dict[type, Rule] = {
     Joint: _ball,
     joints.Revolute: _revolute,
-    joints.Universal: _universal,
+    shaft_joints.Universal: _universal,
     joints.Fixed: _fixed,
     joints.Prismatic: _prismatic,
     joints.Cylindrical: _cylindrical,
-    joints.Screw: _cylindrical,
+    shaft_joints.Screw: _cylindrical,
     joints.Planar: _in_plane,
     joints.PointOnLine: _on_line,
     joints.PointInPlane: _in_plane,
