@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
         stored = Path(options.file).suffix in (".nc", ".npz")
         name, solution = (_loaded if stored else _simulated)(options)
     path = Path(options.output) if options.output else _folder() / f"{name}.html"
-    title = name.replace("_", " ")
+    title = _title(options.file) or name.replace("_", " ")
     animation = solution.animate(path, title=title, trails=options.trails, speed=options.speed)
     if not options.no_open:
         import webbrowser
@@ -71,6 +71,14 @@ def run(options: argparse.Namespace) -> int:
     if solution.status == 0:
         return DONE
     return say(solution.message, FAILED if solution.status > 0 else INTERRUPTED)
+
+
+def _title(file: str) -> str:
+    """Return what a model file says of itself."""
+    from mbd.files import modelfile
+
+    path = Path(file)
+    return modelfile.reader(path)(path).title if path.suffix in modelfile.READERS else ""
 
 
 def _simulated(options: argparse.Namespace) -> tuple[str, Solution]:

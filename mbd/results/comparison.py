@@ -208,13 +208,14 @@ class Comparison:
                 f"plot: quantity must be one of {', '.join(QUANTITIES)}, got {quantity!r}"
             )
         try:
-            from matplotlib.figure import Figure
             from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
         except ImportError:
             raise ImportError(
                 "plot: drawing needs matplotlib, which is an extra; pip install 'mbd[plot]'"
             ) from None
-        figure = Figure(figsize=(8.0, 4.2), layout="constrained")
+        from mbd.results.figures import new_figure
+
+        figure = new_figure("plot", figsize=(8.0, 4.2))
         left, right = figure.subplots(1, 2, sharey=True)
         timed = any(row["run_time"] > 0 for row in self.rows)
         key, points = f"{quantity}_error", []

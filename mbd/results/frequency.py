@@ -45,10 +45,11 @@ class FrequencyResponse:
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """Draw magnitude and phase over frequency."""
-        from mbd.results.modal_plots import pyplot, saved
+        from mbd.results.figures import new_figure
+        from mbd.results.modal_plots import saved
 
-        plt = pyplot()
-        figure, (top, low) = plt.subplots(2, 1, figsize=(7, 5.5), sharex=True, layout="constrained")
+        figure = new_figure("plot", figsize=(7, 5.5))
+        top, low = figure.subplots(2, 1, sharex=True)
         used = set()
         for j, into in enumerate(self.inputs):
             for i, out in enumerate(self.outputs):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from mbd.results.figures import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -13,18 +15,7 @@ if TYPE_CHECKING:
     from mbd.results.campbell import Campbell
     from mbd.results.modes import Modes
 
-__all__ = ["campbell_figure", "modes_figure", "pyplot", "saved"]
-
-
-def pyplot() -> Any:
-    """Return matplotlib's pyplot, or say how to get it."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise ImportError(
-            "plot: drawing needs matplotlib, which is an extra; pip install 'mbd[plot]'"
-        ) from None
-    return plt
+__all__ = ["campbell_figure", "modes_figure", "saved"]
 
 
 def saved(figure: Figure, path: str | Path | None) -> Figure:
@@ -37,8 +28,8 @@ def saved(figure: Figure, path: str | Path | None) -> Figure:
 
 def modes_figure(modes: Modes, path: str | Path | None = None) -> Figure:
     """Draw eigenvalues in the complex plane and kinetic energy by body."""
-    plt = pyplot()
-    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
+    figure = new_figure("plot", figsize=(10, 4.2))
+    left, right = figure.subplots(1, 2)
     s = modes.eigenvalues
     left.axvline(0.0, color="0.8", linewidth=0.8)
     left.plot(s.real, s.imag / (2 * np.pi), "o", color="C0", markersize=5)
@@ -66,8 +57,8 @@ def campbell_figure(
     diagram: Campbell, path: str | Path | None = None, orders: tuple[float, ...] = (1.0,)
 ) -> Figure:
     """Draw frequencies over speed: forward whirl red, backward blue, along a line grey."""
-    plt = pyplot()
-    figure, ax = plt.subplots(figsize=(7.5, 5), layout="constrained")
+    figure = new_figure("plot", figsize=(7.5, 5))
+    ax = figure.subplots()
     speed = diagram.speeds
     rpm = speed * 30 / np.pi
     order_of = np.argsort(rpm)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd.results.modal_plots import pyplot
+from mbd.results.figures import new_figure
 from mbd.results.named import Curve, curves
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ _HEIGHT = 2.1  # of one panel [inch]
 
 def plot(solution: Solution | Stored, names: tuple[str, ...], ax: Any = None) -> Figure:
     """Draw quantities by name, one panel for each; see ``Solution.plot``."""
-    plt = pyplot()
     shown = [curves(solution, name) for name in (names or ("energy", "drift"))]
     panels = [panel for group in shown for panel in _panels(group)]
     if ax is not None:
@@ -47,9 +46,7 @@ def plot(solution: Solution | Stored, names: tuple[str, ...], ax: Any = None) ->
         axes = [ax]
     else:
         size = (7.0, 0.6 + _HEIGHT * len(panels))
-        _, grid = plt.subplots(
-            len(panels), 1, sharex=True, squeeze=False, figsize=size, layout="constrained"
-        )
+        grid = new_figure("plot", figsize=size).subplots(len(panels), 1, sharex=True, squeeze=False)
         axes = list(grid[:, 0])
     t = np.asarray(solution.t)
     for where, panel in zip(axes, panels, strict=True):

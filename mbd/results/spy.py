@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbd.results.figures import new_figure
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -43,7 +45,6 @@ def spy(assembly: Assembly, which: str = "S", step: float = 1e-3, ax: Any = None
     if which not in ("M", "G", "K", "B", "S"):
         raise ValueError(f"spy: which must be one of 'M', 'G', 'K', 'B', 'S', got {which!r}")
     try:
-        import matplotlib.pyplot as plt
         from matplotlib.colors import LogNorm
     except ImportError:
         raise ImportError(
@@ -64,7 +65,7 @@ def spy(assembly: Assembly, which: str = "S", step: float = 1e-3, ax: Any = None
     if ax is None:
         size = float(np.clip(3.2 + 0.17 * max(coo.shape), 5.0, 10.0))
         height = float(np.clip(size * n_rows / n_columns, 3.0, 10.0)) if which == "B" else size
-        _, ax = plt.subplots(figsize=(size + 1.0, height), layout="constrained")
+        ax = new_figure("spy", figsize=(size + 1.0, height)).subplots()
     values = np.abs(coo.data)
     shown = values > 0
     picture = _pixels(coo.row[shown], coo.col[shown], values[shown], coo.shape)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd.results.modal_plots import pyplot
+from mbd.results.figures import new_figure
+from mbd.results.names_on_edges import settle
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_topology"]
 
+_TRIES, _LARGER = 6, 1.2  # a figure grows until its names do not cover each other
 _STYLES = {  # colour and dashes: they differ in print too
     "joint": {"color": "black", "linestyle": "-", "linewidth": 1.4},
     "joint with redundant rows": {"color": "C3", "linestyle": (0, (5, 2)), "linewidth": 2.2},
@@ -24,32 +28,42 @@ _STYLES = {  # colour and dashes: they differ in print too
 
 def plot_topology(model: Model, ax: Any = None) -> Figure:
     """Draw bodies as nodes and joints as edges; see ``Model.plot_topology``."""
-    plt = pyplot()
-    if ax is None:
-        n = len(model.system.bodies)
-        size = float(np.clip(3.5 + 0.35 * n, 5.0, 14.0))
-        _, ax = plt.subplots(figsize=(size, 0.8 * size), layout="constrained")
     edges = _edges(model)
     places = _places(model, edges)
-    between: dict[frozenset[str], int] = {}
-    used = []
+    if ax is not None:
+        _draw(ax, model, edges, places)(True)
+        return ax.figure  # type: ignore[no-any-return]
+    n = len(model.system.bodies)
+    size = float(np.clip(3.5 + 0.35 * n, 5.0, 14.0))
+    figure = new_figure("plot_topology", figsize=(size, 0.8 * size))
+    place = _draw(figure.subplots(), model, edges, places)
+    for _ in range(_TRIES):
+        if place(False):
+            return figure
+        figure.set_size_inches(*(_LARGER * figure.get_size_inches()))
+    place(True)
+    return figure
+
+
+def _draw(
+    ax: Any, model: Model, edges: list[tuple[str, str, str, str]], places: dict[str, Any]
+) -> Callable[[bool], bool]:
+    """Draw the graph; return the function that places the names, `beside` their edges or not."""
+    pairs = Counter(frozenset(edge[:2]) for edge in edges)
+    drawn: Counter[frozenset[str]] = Counter()
+    names = []
     for a, b, name, style in edges:
         pair = frozenset((a, b))
-        k = between.setdefault(pair, 0)
-        between[pair] += 1
-        side = 1.0 if a <= b else -1.0  # parallel edges bend to either side
-        bend = side * 0.22 * ((k + 1) // 2) * (-1) ** k
-        _edge(ax, places[a], places[b], name, bend, _STYLES[style])
-        if style not in used:
-            used.append(style)
-    for name, (x, y) in places.items():
-        ground = name == "ground"
-        box = {
-            "boxstyle": "square,pad=0.4" if ground else "round,pad=0.4",
-            "facecolor": "0.85" if ground else "white",
-            "edgecolor": "black",
-        }
-        ax.text(x, y, name, ha="center", va="center", fontsize="small", bbox=box, zorder=3)
+        side = 1.0 if a <= b else -1.0  # parallel edges bend apart
+        bend = side * 0.36 * (drawn[pair] - 0.5 * (pairs[pair] - 1))
+        drawn[pair] += 1
+        line = _bent(places[a], places[b], bend)
+        ax.plot(*line.T, zorder=1, **_STYLES[style])
+        box = {"facecolor": "white", "edgecolor": "none", "pad": 1.0, "alpha": 0.85}
+        text = ax.text(0, 0, name, ha="center", va="center", fontsize="x-small", zorder=2, bbox=box)
+        names.append((text, line))
+    nodes = [_node(ax, name, *place) for name, place in places.items()]
+    used = [style for style in _STYLES if any(edge[3] == style for edge in edges)]
     for style in used:
         ax.plot([], [], label=style, **_STYLES[style])
     if used:
@@ -59,7 +73,18 @@ def plot_topology(model: Model, ax: Any = None) -> Figure:
     ax.set_title(f"{n} bodies, {m} joints", fontsize="medium", loc="left")
     ax.margins(0.15)
     ax.axis("off")
-    return ax.figure  # type: ignore[no-any-return]
+
+    return lambda beside: settle(ax, names, nodes, beside=beside)
+
+
+def _node(ax: Any, name: str, x: float, y: float) -> Any:
+    ground = name == "ground"
+    box = {
+        "boxstyle": "square,pad=0.4" if ground else "round,pad=0.4",
+        "facecolor": "0.85" if ground else "white",
+        "edgecolor": "black",
+    }
+    return ax.text(x, y, name, ha="center", va="center", fontsize="small", bbox=box, zorder=3)
 
 
 def _edges(model: Model) -> list[tuple[str, str, str, str]]:
@@ -97,13 +122,9 @@ def _places(model: Model, edges: list[tuple[str, str, str, str]]) -> dict[str, A
     return dict(places)
 
 
-def _edge(ax: Any, a: Any, b: Any, text: str, bend: float, style: dict[str, Any]) -> None:
-    """Draw a line from a to b, bent to the side by a part of its length, and its name."""
+def _bent(a: Any, b: Any, bend: float) -> np.ndarray:
+    """Return a line (41, 2) from a to b, bent to the side by a part of its length."""
     a, b = np.asarray(a), np.asarray(b)
     across = np.array([a[1] - b[1], b[0] - a[0]])
-    s = np.linspace(0.0, 1.0, 40)[:, None]
-    line = (1 - s) * a + s * b + 4 * s * (1 - s) * bend * across
-    ax.plot(*line.T, zorder=1, **style)
-    x, y = line[len(line) // 2]
-    box = {"facecolor": "white", "edgecolor": "none", "pad": 1.0, "alpha": 0.85}
-    ax.text(x, y, text, ha="center", va="center", fontsize="x-small", zorder=2, bbox=box)
+    s = np.linspace(0.0, 1.0, 41)[:, None]
+    return (1 - s) * a + s * b + 4 * s * (1 - s) * bend * across

@@ -141,6 +141,56 @@ def test_the_address_can_change(browser):
     assert page.evaluate(boxes) == [True, False, False]  # bodies, labels, grid
 
 
+def coil_and_ground():
+    """Return a run of a mass on a red spring, without other red things."""
+    system = mbd.System()
+    bob = system.add(mbd.PointMass("bob", mass=1.0, position=(1.0, 0, 0)))
+    system.add(mbd.Spring("coil", system.ground, bob, stiffness=10.0, length=0.8))
+    return mbd.simulate(system, t_end=0.1, step=1e-2, progress=False)
+
+
+def test_springs_are_hidden_with_their_layer(browser):
+    page = browser.open(coil_and_ground().animate(show=("bodies",)).html, "t=0.05")
+    for said, seen in (("bodies", False), ("bodies,springs", True), ("bodies", False)):
+        page.evaluate(f"location.hash = '#t=0.05&show={said}'")
+        page.wait(f"layers.textContent.includes('springs') && location.hash.endsWith({said!r})")
+        page.evaluate("new Promise((done) => setTimeout(done, 100))")
+        picture = page.picture()[:480]
+        brown = (picture[..., 0] > 1.4 * picture[..., 2]) & (picture[..., 0] > 60)
+        assert (brown.sum() > 200) == seen
+
+
+def test_a_word_that_is_no_layer_is_named(browser):
+    page = browser.open(coil_and_ground().animate().html, "t=0.05&show=bodies")
+    before = page.picture()[:480]
+    page.evaluate("location.hash = '#t=0.05&show=foo,bodies'")
+    page.wait("!note.hidden")
+    assert page.text("note").startswith("There is no foo to show; there are bodies, joints,")
+    assert np.abs(page.picture()[60:400] - before[60:400]).max() == 0  # nothing has changed
+    page.evaluate("location.hash = '#t=0.05&show=bodies'")
+    page.wait("note.hidden")
+
+
+def test_names_do_not_cover_each_other(browser):
+    """Five bodies at nearly one place: those names that find no room are left out."""
+    system = mbd.System()
+    for i in range(5):
+        place = {"position": (0.01 * i, 0, 0), "velocity": (0.3 * i, 0, 0)}
+        system.add(mbd.PointMass(f"a point {i}", mass=1.0, **place))
+    solution = mbd.simulate(system, t_end=1.0, step=0.05, progress=False)
+    page = browser.open(solution.animate(show=("bodies", "labels"), follow="").html, "t=0")
+    boxes = """[...document.querySelectorAll('#labels span')].filter((x) => !x.hidden)
+        .map((x) => x.getBoundingClientRect()).map((r) => [r.left, r.top, r.right, r.bottom])"""
+    for t, least, most in ((0, 3, 4), (1, 5, 5)):
+        page.evaluate(f"location.hash = '#t={t}'")
+        page.wait(f"view.dataset.t === '{t}'")
+        seen = page.evaluate(boxes)
+        assert least <= len(seen) <= most
+        for i, a in enumerate(seen):
+            for b in seen[:i]:
+                assert a[0] >= b[2] or b[0] >= a[2] or a[1] >= b[3] or b[1] >= a[3]
+
+
 def test_names_appear_under_the_pointer(browser):
     solution = run()
     page = browser.open(solution.animate().html, f"t=1&{ONLY}")

@@ -10,9 +10,11 @@ from scenes import chain
 
 import mbd
 from mbd.parts.joint import Joint
-from mbd.results.animation.drawing import End, Link
+from mbd.results.animation.arrows import scales, seen
+from mbd.results.animation.drawing import Arrow, End, Link
 from mbd.results.animation.glyphs import draw_joint
 from mbd.results.animation.instants import chosen, nice, pace
+from mbd.results.animation.labels import settled
 from mbd.results.animation.looks import Sizes, inertia_box, looks
 from mbd.results.animation.surfaces import surface
 
@@ -254,6 +256,53 @@ def test_scale_of_arrows_is_round_and_shows_the_largest():
     largest = max(np.linalg.norm(a.vectors, axis=1).max() for a in drawing.arrows if a.unit == "N")
     size = np.linalg.norm(drawing.high - drawing.low)
     assert 0.05 * size < largest * length / value < 0.5 * size
+
+
+def test_round_off_is_not_drawn():
+    """A ball joint with moments of 1e-9 N m beside forces of 20 N, and the other way round."""
+    t = np.linspace(0, 1, 11)[:, None]
+    force, moment = t * (20.0, 0, 0), t * (0, 1.0, 0)
+
+    def made(f, m, layer="reactions"):
+        end = End("ground", np.zeros(3))
+        return [
+            Arrow(end, f, "N", "#000000", layer, "a"),
+            Arrow(end, m, "N m", "#000000", layer, "a"),
+        ]
+
+    for f, m, left in (
+        (force, 1e-8 * moment, {"N"}),
+        (1e-8 * force, moment, {"N m"}),
+        (force, 1e-3 * moment, {"N", "N m"}),
+    ):
+        arrows = seen(made(f, m), 0.5)
+        assert {a.unit for a in arrows} == left
+        assert set(scales(arrows, 1.0)) == left
+    # what the user asks for is drawn, if it is small too
+    assert len(seen(made(force, 1e-6 * moment, "loads"), 0.5)) == 2
+    # levers of a kilometre: a moment of 1e-4 N m is nothing
+    assert {a.unit for a in seen(made(force, 1e-4 * moment), 1e3)} == {"N"}
+
+
+def test_names_that_are_near_stand_in_different_corners():
+    points = np.array([(100.0, 100.0)] * 5 + [(400.0, 100.0)])
+    depth, sizes = np.array([3.0, 1, 2, 4, 5, 9]), np.tile((40.0, 12.0), (6, 1))
+    found = settled(points, depth, sizes)
+    assert found[1] == (106, 106)  # the nearest one has the choice
+    assert found[4] is None
+    assert found[5] == (406, 106)
+    assert len({x for x in found if x}) == 5
+
+
+def test_pictures_have_the_title_that_was_given():
+    assert pendulum().animate().drawing.title == ""
+    assert pendulum().animate(title="A rod").drawing.title == "A rod"
+
+
+def test_joints_have_names_too():
+    names = pendulum().animate().drawing.labels
+    assert [(x.text, x.layer) for x in names] == [("rod", "bodies"), ("hinge", "joints")]
+    assert [x.frame for x in names[0].ends] == ["rod"]
 
 
 # --- view ----------------------------------------------------------------------------------------

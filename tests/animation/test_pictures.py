@@ -10,6 +10,8 @@ from PIL import Image
 
 from mbd.results.animation.camera import Camera
 
+_NAMED = (("joints",), ("joints", "labels"))
+
 
 def read(path):
     with Image.open(path) as image:
@@ -51,11 +53,13 @@ def test_the_near_hides_the_far(tmp_path):
 
 def test_everything_that_is_shown_is_painted(tmp_path):
     solution = pendulum()
-    names = ("bodies", "joints", "loads", "reactions", "labels", "grid")
+    names = ("bodies", "joints", "loads", "reactions", "grid")
     bare = read(solution.snapshot(tmp_path / "bare.png", show=()))
     for name in names:
         picture = read(solution.snapshot(tmp_path / f"{name}.png", show=name))
         assert np.abs(picture - bare).max() > 20, name
+    joints = [read(solution.snapshot(tmp_path / "a.png", show=x)) for x in _NAMED]
+    assert np.abs(np.diff(joints, axis=0)).max() > 20
     trails = {"trails": ["rod"], "show": "trails"}
     assert np.abs(read(solution.snapshot(tmp_path / "t.png", **trails)) - bare).max() > 20
 
@@ -73,6 +77,16 @@ def test_gif_has_the_frames_and_the_pace(tmp_path):
     animation.save(path, fps=10, size=(160, 120))
     with Image.open(path) as film:
         assert (film.n_frames, film.size) == (11, (160, 120))
+
+
+def test_a_title_is_drawn_if_there_is_one(tmp_path):
+    pictures = [
+        read(pendulum().snapshot(tmp_path / "a.png", show=(), **options))[:40, :400]
+        for options in ({}, {"title": "A rod"}, {"title": "Many words " * 20})
+    ]
+    assert pictures[0].min() == 255  # not even the name of the package
+    assert pictures[1].min() < 50
+    assert read(tmp_path / "a.png")[40:80, :400].min() < 50  # a long one goes on below
 
 
 def test_vector_graphics(tmp_path):

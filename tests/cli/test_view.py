@@ -27,6 +27,13 @@ def test_it_writes_and_opens_a_page(tmp_path, capsys, opened):
     assert '"trails":[{' in page
 
 
+def test_a_model_file_has_a_title(tmp_path, opened):
+    path = tmp_path / "run.html"
+    file = str(scenes.folder() / "fourbar.toml")
+    assert main(["view", file, "--t-end", "0.01", "-o", str(path)]) == 0
+    assert "<title>Crank-rocker of three bars between" in path.read_text(encoding="utf-8")
+
+
 def test_without_a_name_the_page_is_temporary(tmp_path, capsys, opened, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     arguments = ["view", "slider_crank", "--t-end", "0.1", "--step", "1e-3", "-p", "rate=2"]

@@ -151,6 +151,38 @@ def test_topology_of_other_shapes():
     assert "force between bodies" in [t.get_text() for t in ax.get_legend().get_texts()]
 
 
+@pytest.mark.parametrize("name", ["column", "andrews", "flexible_rod"])
+def test_every_name_of_the_topology_can_be_read(name):
+    """A joint and a spring between two bodies, many of them: no text covers another one."""
+    figure = scenes.found(name).build({}).build().plot_topology()
+    figure.draw_without_rendering()
+    boxes = [t.get_window_extent() for t in figure.axes[0].texts]
+    assert len(boxes) > 15
+    covered = [
+        (i, j) for i, a in enumerate(boxes) for j, b in enumerate(boxes[:i]) if a.overlaps(b)
+    ]
+    assert covered == []
+
+
+def test_figures_do_not_pile_up():
+    """pyplot knows those that it shows in windows only, so that it does not warn of many."""
+    plt.close("all")
+    model = mbd.System()
+    model.add(mbd.PointMass("m", mass=1.0))
+    for _ in range(3):
+        model.build().plot_topology()
+    assert plt.get_fignums() == []
+
+
+def test_windows_are_shown_by_pyplot(monkeypatch):
+    from mbd.results.figures import new_figure
+
+    monkeypatch.setattr(plt, "get_backend", lambda: "QtAgg")
+    figure = new_figure("plot", figsize=(3, 2))
+    assert plt.figure(plt.get_fignums()[0]) is figure
+    plt.close("all")
+
+
 def test_loads_of_drives_and_tensions_have_units():
     system = mbd.System()
     bar = system.add(mbd.RigidBody("bar", mass=1.0, inertia=(1, 1, 1)))

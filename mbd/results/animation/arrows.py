@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["loads", "reactions", "scales", "seen"]
 
 FORCE, MOMENT, REACTION, REACTION_MOMENT = "#c62828", "#7b1fa2", "#1565c0", "#00838f"
-_ROUND_OFF = 1e-9
+# below these parts of the largest, an arrow is round-off: loads are exact, reactions are solved for
+_ROUND_OFF = {"loads": 1e-9, "reactions": 1e-6}
 _NUMBERS = ctypes.POINTER(ctypes.c_double)
 _LAW = ctypes.CFUNCTYPE(None, _NUMBERS, _NUMBERS)
 
@@ -83,7 +84,7 @@ def seen(arrows: list[Arrow], length: float) -> list[Arrow]:
     """Return the arrows that are more than round-off, beside forces at levers of a length [m]."""
     arms = {"N": 1.0, "N m": length}
     largest = max((float(_size(a).max()) / arms[a.unit] for a in arrows), default=0.0)
-    return [a for a in arrows if _size(a).max() > _ROUND_OFF * largest * arms[a.unit]]
+    return [a for a in arrows if _size(a).max() > _ROUND_OFF[a.layer] * largest * arms[a.unit]]
 
 
 def scales(arrows: list[Arrow], reach: float) -> dict[str, tuple[float, float]]:

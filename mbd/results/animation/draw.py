@@ -24,6 +24,7 @@ from mbd.results.animation.drawing import (
 )
 from mbd.results.animation.glyphs import Drawn, draw_joint, draw_spring
 from mbd.results.animation.instants import chosen, pace, thinned
+from mbd.results.animation.labels import labels
 from mbd.results.animation.looks import Sizes, looks
 from mbd.results.animation.view import corners, direction, upwards
 
@@ -92,7 +93,7 @@ def draw(solution: Solution, options: Options, also: float | None = None) -> Dra
         vectors += loads_and_reactions.reactions(shown)
         vectors = loads_and_reactions.seen(vectors, sizes.typical)
     return Drawing(
-        title=options.title or "mbd",
+        title=options.title or "",
         t=shown.t,
         speed=speed,
         tracks=tracks,
@@ -101,6 +102,7 @@ def draw(solution: Solution, options: Options, also: float | None = None) -> Dra
         links=tuple(x for x in drawn if isinstance(x, Link)),
         arrows=tuple(vectors),
         trails=_trails(system, options.trails, colors),
+        labels=labels((*solids, *(x for x in drawn if not isinstance(x, Solid)))),
         length=sizes.typical,
         low=low,
         high=high,

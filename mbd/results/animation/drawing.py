@@ -14,7 +14,7 @@ import numpy as np
 from mbd.parts.shapes import Shape
 from mbd.results.animation.instants import nice
 
-__all__ = ["LAYERS", "Arrow", "Drawing", "End", "Link", "Solid", "Track", "Trail", "Wire"]
+__all__ = ["LAYERS", "Arrow", "Drawing", "End", "Label", "Link", "Solid", "Track", "Trail", "Wire"]
 
 LAYERS = ("bodies", "joints", "springs", "trails", "loads", "reactions", "labels", "grid")
 
@@ -107,12 +107,22 @@ class Trail:
 
 
 @dataclass(frozen=True)
+class Label:
+    """A name, in the middle of some points, that is seen with a layer."""
+
+    text: str
+    layer: str
+    ends: tuple[End, ...]
+
+
+@dataclass(frozen=True)
 class Drawing:
     """Everything that is shown.
 
     Attributes
     ----------
     title : str
+        May be empty.
     t : (n,) array [s]
     speed : float
         Seconds of the model per second of the viewer.
@@ -141,6 +151,7 @@ class Drawing:
     links: tuple[Link, ...]
     arrows: tuple[Arrow, ...]
     trails: tuple[Trail, ...]
+    labels: tuple[Label, ...]
     length: float
     low: np.ndarray
     high: np.ndarray

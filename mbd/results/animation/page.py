@@ -40,7 +40,8 @@ def page(drawing: Drawing) -> str:
     )
     # "<" is written so that no text of the user's can end the script it stands in
     holes = {
-        "TITLE": html.escape(drawing.title),
+        "TITLE": html.escape(drawing.title or "mbd"),  # of the window
+        "HEADING": html.escape(drawing.title),
         "STYLE": (_HERE / "viewer.css").read_text(encoding="utf-8"),
         "LICENCE": (_HERE / "three.LICENSE").read_text(encoding="utf-8"),
         "THREE": _three(),
@@ -84,6 +85,9 @@ def _data(d: Drawing, pack: Pack) -> dict[str, Any]:
             for a in d.arrows if a.unit in d.scales
         ],
         "trails": [{**_some(x, ("color", "label")), **_end(x.end)} for x in d.trails],
+        "labels": [
+            {**_some(x, ("text", "layer")), "ends": [_end(e) for e in x.ends]} for x in d.labels
+        ],
         "scales": {unit: _plain(np.array(x)) for unit, x in d.scales.items()},
         "spacing": _plain(d.spacing),
         "low": _plain(d.low),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,8 @@ import numpy as np
 from mbd.parts.door import number, vector
 from mbd.parts.shapes import Mesh
 from mbd.results.animation.camera import Camera
-from mbd.results.animation.drawing import Arrow, Drawing, Link
+from mbd.results.animation.drawing import Arrow, Drawing, Label, Link
+from mbd.results.animation.labels import settled
 from mbd.results.animation.surfaces import surface
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ __all__ = ["film", "picture"]
 _LIGHT = np.array([-0.42, 0.64, 0.64])  # in the axes of the eye: over the left shoulder
 _GREY = "#454c55"
 _DPI = 100
+_FRAME = 4.0  # pixels around a name
 _FRONT = 1e-3  # arrows are painted over everything: forces often run inside the bars
 
 
@@ -206,6 +209,7 @@ class _Canvas:
 
     def __init__(self, d: Drawing, size: Any) -> None:
         try:
+            from matplotlib.backends.backend_agg import FigureCanvasAgg
             from matplotlib.collections import LineCollection, PolyCollection
             from matplotlib.figure import Figure
         except ImportError:
@@ -224,15 +228,22 @@ class _Canvas:
         ax.add_collection(self.grid, autolim=False)
         ax.add_collection(self.faces, autolim=False)
         top: dict[str, Any] = {"va": "top", "zorder": 3, "fontsize": 9, "parse_math": False}
-        ax.text(12, height - 10, d.title, fontweight="bold", **{**top, "fontsize": 11})
+        heading = textwrap.wrap(d.title, max(10, int((width - 110) / 9)))
+        bold = {**top, "fontsize": 11, "fontweight": "bold"}
+        for k, line in enumerate(heading):
+            ax.text(12, height - 10 - 18 * k, line, **bold)
         self.clock = ax.text(width - 12, height - 10, "", ha="right", **top)
         for k, (text, color) in enumerate(_legend(d)):
-            ax.text(12, height - 30 - 16 * k, text, color=color, **top)
+            ax.text(12, height - 12 - 18 * len(heading) - 16 * k, text, color=color, **top)
         frame = {"facecolor": "white", "edgecolor": "0.8", "pad": 1.5}
+        self.labels = [x for x in d.labels if {x.layer, "labels"} <= set(d.show)]
         self.names = [
-            ax.text(0, 0, name, bbox=frame, fontsize=8, zorder=2, parse_math=False)
-            for name in (d.tracks if "labels" in d.show else ())
+            ax.text(0, 0, x.text, bbox=frame, fontsize=8, zorder=2, parse_math=False)
+            for x in self.labels
         ]
+        renderer = FigureCanvasAgg(self.figure).get_renderer()
+        extents = [name.get_window_extent(renderer) for name in self.names]
+        self.room = np.array([(x.width, x.height) for x in extents]).reshape(-1, 2) + _FRAME
 
     def show(self, i: int) -> None:
         """Draw instant i."""
@@ -243,9 +254,18 @@ class _Canvas:
         self.faces.set_edgecolor(colors)
         self.grid.set_segments(_grid(d, camera, i) if "grid" in d.show else [])
         self.clock.set_text(f"t = {d.t[i]:.4g} s")
-        for text, track in zip(self.names, d.tracks.values(), strict=False):
-            pixels, _ = camera.project(track.position[i], i)
-            text.set_position((pixels[0] + 6, pixels[1] + 6))
+        if self.labels:
+            named = np.array([_middle(d, x, i) for x in self.labels])
+            for name, place in zip(
+                self.names, settled(*camera.project(named, i), self.room), strict=True
+            ):
+                name.set_visible(place is not None)
+                if place is not None:
+                    name.set_position(place)
+
+
+def _middle(d: Drawing, label: Label, i: int) -> np.ndarray:
+    return np.mean([d.placed(e.frame, e.point[None], i)[0] for e in label.ends], axis=0)
 
 
 def picture(d: Drawing, path: str | Path, t: float, size: Any) -> Path:
@@ -270,10 +290,9 @@ def film(d: Drawing, path: Path, fps: float = 20.0, size: Any = (640, 480)) -> P
     """Write an animated GIF that plays at the speed of the drawing."""
     rate = number("animate", "fps", fps, "1/s", positive=True)
     canvas = _Canvas(d, size)
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from PIL import Image
 
-    agg = FigureCanvasAgg(canvas.figure)
+    agg: Any = canvas.figure.canvas
     n = max(2, round((d.t[-1] - d.t[0]) / d.speed * rate) + 1)
     wanted = np.linspace(d.t[0], d.t[-1], n)
     frames = []

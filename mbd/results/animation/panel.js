@@ -3,6 +3,8 @@
 // `app.state` says.
 
 const VIEWS = { "start": null, "front": "front", "side": "side", "top": "top", "oblique": "oblique" };
+const LAYERS = ["bodies", "joints", "springs", "trails", "loads", "reactions", "labels", "grid"];
+const GAP = 6; // pixels between a point and its name
 const SPEEDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
 
 function buildPanel(data, world, app) {
@@ -30,7 +32,7 @@ function buildPanel(data, world, app) {
 
   const present = [...world.layers].filter(([, objects]) => objects.length).map(([name]) => name);
   const boxes = new Map();
-  for (const name of ["bodies", "joints", "springs", "trails", "loads", "reactions", "labels", "grid"]) {
+  for (const name of LAYERS) {
     if (name !== "labels" && !present.includes(name)) continue;
     const box = document.createElement("input");
     box.type = "checkbox";
@@ -133,21 +135,40 @@ function buildLabels(canvas, camera, world, state) {
   const middle = new THREE.Vector3();
   const spans = world.labels.map((label) => {
     const span = document.createElement("span");
-    span.textContent = label.layer === "bodies" ? label.text : label.text.replace(/ \(.*\)$/, "");
+    span.textContent = label.text;
     holder.append(span);
     return { ...label, span };
   });
 
+  // The nearest name has the choice of where to stand; one that finds no room is left out.
   function refresh() {
     holder.hidden = !state.shown.has("labels");
     if (holder.hidden) return;
-    for (const { object, layer, span } of spans) {
-      object.geometry.boundingSphere ?? object.geometry.computeBoundingSphere();
-      middle.copy(object.geometry.boundingSphere.center).applyMatrix4(object.matrixWorld).project(camera);
-      span.hidden = !state.shown.has(layer) || Math.abs(middle.z) > 1;
-      const x = (0.5 + 0.5 * middle.x) * canvas.clientWidth, y = (0.5 - 0.5 * middle.y) * canvas.clientHeight;
-      span.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px) translate(6px, -120%)`;
+    const taken = [];
+    for (const label of spans) {
+      label.width ??= label.span.offsetWidth; // known once they are seen, and then for good
+      label.height ??= label.span.offsetHeight;
+      const { x, y, z } = label.at(middle).project(camera);
+      Object.assign(label, { z, x: (0.5 + 0.5 * x) * canvas.clientWidth, y: (0.5 - 0.5 * y) * canvas.clientHeight });
     }
+    for (const label of [...spans].sort((a, b) => a.z - b.z)) {
+      const place = state.shown.has(label.layer) && Math.abs(label.z) <= 1 ? room(label, taken) : null;
+      label.span.hidden = !place;
+      if (!place) continue;
+      taken.push(place);
+      label.span.style.transform = `translate(${place.left.toFixed(1)}px, ${place.top.toFixed(1)}px)`;
+    }
+  }
+
+  // Return the first place beside a point that is free: right or left, above or below.
+  function room({ x, y, width, height }, taken) {
+    for (const [side, above] of [[1, 1], [1, -1], [-1, 1], [-1, -1]]) {
+      const left = side > 0 ? x + GAP : x - GAP - width, top = above > 0 ? y - GAP - height : y + GAP;
+      const place = { left, top, right: left + width, bottom: top + height };
+      const covers = (p) => p.left < place.right && p.right > place.left && p.top < place.bottom && p.bottom > place.top;
+      if (!taken.some(covers)) return place;
+    }
+    return null;
   }
 
   const ray = new THREE.Raycaster(), pointer = new THREE.Vector2();

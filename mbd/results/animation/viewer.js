@@ -7,6 +7,13 @@ function complain(text) {
   message.hidden = false;
 }
 
+// Say what was asked for in vain, or with an empty text no more.
+function say(text) {
+  const note = document.getElementById("note");
+  note.textContent = text || "";
+  note.hidden = !text;
+}
+
 // Return the entries behind the # of the address: t=1.25, show=bodies,labels, follow=rod, view=top.
 function address() {
   return Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
@@ -99,12 +106,17 @@ function run(data, bytes, renderer, canvas) {
     draw(); // at once: the new size has emptied the canvas
   }
 
+  // Show the layers of a list only. If it has a word that is none, say so and change nothing.
+  function show(wanted) {
+    const unknown = wanted.filter((name) => !LAYERS.includes(name));
+    say(unknown.length && `There is no ${unknown.join(", ")} to show; there are ${LAYERS.join(", ")}.`);
+    if (unknown.length) return;
+    for (const name of [...world.layers.keys(), "labels"]) app.show(name, wanted.includes(name));
+  }
+
   function obey() {
     const said = address();
-    if (said.show !== undefined) {
-      const wanted = new Set(said.show.split(","));
-      for (const name of [...world.layers.keys(), "labels"]) app.show(name, wanted.has(name));
-    }
+    if (said.show !== undefined) show(said.show.split(",").filter((name) => name));
     if (said.follow !== undefined && world.frames.has(said.follow)) {
       app.follow(said.follow);
       document.getElementById("follow").value = said.follow;

@@ -30,7 +30,6 @@ function buildWorld(data, bytes) {
   const moving = [];
   const updates = []; // functions of (frame index k, share u of the way to k + 1)
   const layers = new Map(data.show.map((name) => [name, []]));
-  const labels = new Map();
   const layer = (name) => layers.get(name) ?? layers.set(name, []).get(name);
 
   for (const f of data.frames) {
@@ -63,7 +62,6 @@ function buildWorld(data, bytes) {
     }
     frames.get(s.frame).add(mesh);
     layer(s.layer).push(mesh);
-    if (!labels.has(s.label)) labels.set(s.label, { text: s.label, layer: s.layer, object: mesh });
   }
 
   for (const w of data.wires) {
@@ -78,10 +76,10 @@ function buildWorld(data, bytes) {
   for (const l of data.links) {
     const mesh = new THREE.Mesh(l.form === "coil" ? coil() : rod(), material(l.color));
     mesh.userData.label = l.label;
-    root.add(mesh);
-    layer(l.layer).push(mesh);
+    const holder = new THREE.Group(); // it is hidden by its layer, the mesh in it by having no length
+    root.add(holder.add(mesh));
+    layer(l.layer).push(holder);
     updates.push(stretch(mesh, l, place));
-    labels.set(l.label, { text: l.label, layer: l.layer, object: mesh });
   }
 
   const size = new THREE.Vector3().fromArray(data.high).distanceTo(new THREE.Vector3().fromArray(data.low));
@@ -105,6 +103,16 @@ function buildWorld(data, bytes) {
   root.add(grid);
   layer("grid").push(grid);
 
+  // Names and functions that return where they belong: the middle of their ends.
+  const labels = data.labels.map(({ text, layer, ends }) => ({
+    text, layer,
+    at: (into) => {
+      const sum = new THREE.Vector3();
+      for (const end of ends) sum.add(place(end, into));
+      return into.copy(sum).divideScalar(ends.length);
+    },
+  }));
+
   // Show time t: the poses between the two instants around it.
   function update(t) {
     const [k, u] = bracket(times, t);
@@ -112,7 +120,7 @@ function buildWorld(data, bytes) {
     root.updateMatrixWorld(true);
     for (const f of updates) f(k, u);
   }
-  return { root, times, frames, layers, labels: [...labels.values()], size, update };
+  return { root, times, frames, layers, labels, size, update };
 }
 
 // Return index k and share u with t = (1 - u) times[k] + u times[k + 1].
