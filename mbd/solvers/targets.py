@@ -7,6 +7,10 @@ Two phases. Positions: with the rows :math:`\Phi` and the targets u of a step :m
 
 with the null space N of B: the mechanism stays closed first, targets come second. Velocities then
 solve the same, once, as they are linear.
+
+Steps end where the gradient of the miss vanishes: at the nearest pose, but also at a saddle or a
+farthest pose, such as a straight arm that shall reach back along itself. What is still missed there
+is looked for again from poses pushed aside along N; the one that misses least is taken.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ from mbd.interactions.kinds import Attachment, Element
 from mbd.interactions.rows import COINCIDE
 from mbd.interactions.sums import total
 from mbd.model.model import Model, State, Workspace
+from mbd.solvers.statics import accepted
 
 if TYPE_CHECKING:
     from mbd.model.system import System
@@ -31,6 +36,10 @@ __all__ = ["reach", "target_errors"]
 _MET = 1e-8  # a target is met when it is missed by less, relative to 1 rad or to the length
 _STEP = 0.3  # largest step of an iteration, in rad or relative to the length
 _RANK = 1e-9
+_STALLED = 1e-11  # part of the miss by which a step must lower it
+_PUSHES = (0.1, 0.5, 1.5, 0.3, 1.0, 2.0)  # rad or relative to the length, from where steps end
+_IN_VAIN = 3  # pushes that found nothing better, after which there is nothing better
+_BETTER = 1e-6  # part of the miss that counts as better
 
 
 class _Target:
@@ -199,6 +208,33 @@ class _Search:
 
     def posed(self, state: State) -> State:
         """Return the pose in which the targets are met as well as they can be."""
+        best, least = self._downhill(state)
+        rng, vain = np.random.default_rng(0), 0  # the same pushes every time
+        for push in _PUSHES:
+            N = self._free(best)
+            if least <= _MET * float(self.size.min(initial=1.0)) or vain == _IN_VAIN or not N.size:
+                break
+            aside = N @ rng.standard_normal(N.shape[1])
+            aside *= push / np.abs(aside).max()
+            moved = best.replace(q=_moved(self.model, best, aside * self.size))
+            found, missed = self._downhill(moved)
+            better = missed < (1 - _BETTER) * least
+            if better:
+                best, least = found, missed
+            vain = 0 if better else vain + 1
+        return best
+
+    def _free(self, state: State) -> np.ndarray:
+        """Return the motions that the rows allow, (n_v, freedoms), in units of the sizes."""
+        B = self.model.assemble(state).B.toarray()[self.places[0]] * self.size
+        if not len(B):
+            return np.eye(len(self.size))
+        _, s, Vt = np.linalg.svd(B, full_matrices=True)
+        rank = int((s > _RANK * max(1.0, float(s.max(initial=0.0)))).sum())
+        return np.asarray(Vt[rank:].T)
+
+    def _downhill(self, state: State) -> tuple[State, float]:
+        """Return where steps from a pose end, and what is missed there; inf if it is not closed."""
         state, gap, open_by = self.closed(state)
         damping = 1e-6
         for _ in range(100):
@@ -208,16 +244,19 @@ class _Search:
                 step = self.step(B, A.gap, self.places, damping)
                 step *= min(1.0, _STEP / max(float(np.abs(step).max()), 1e-300))
                 if np.abs(step).max() < 1e-12:
-                    return state
+                    return state, now if open_by <= 1e-9 else np.inf
                 trial = state.replace(q=_moved(self.model, state, step * self.size))
                 trial, gap, trial_open = self.closed(trial)
                 if trial_open <= max(open_by, 1e-9) and self.missed(gap) < now:
-                    state, open_by, damping = trial, trial_open, damping / 2
+                    state, open_by, damping = accepted(self.model, trial), trial_open, damping / 2
                     break
                 damping *= 4
             else:
-                return state
-        return state
+                break
+            if self.missed(gap) > (1 - _STALLED) * now:
+                break
+        _, gap, open_by = self.closed(state)
+        return state, self.missed(gap) if open_by <= 1e-9 else np.inf
 
     def moving(self, state: State) -> State:
         """Return the state with the velocities nearest to its own that meet rows and targets."""
@@ -240,7 +279,7 @@ def reach(
             raise ValueError(f"assemble_pose: the weight of {key!r} must be positive, got {weight}")
     search = _Search(model, [_Target(k, v, weights.get(k), model) for k, v in targets.items()])
     n_lam = search.model.n_lam
-    state = state.replace(a=np.zeros(model.n_v), lam=np.zeros(n_lam), memory=None)
+    state = state.replace(a=np.zeros(model.n_v), lam=np.zeros(n_lam))
     state = search.moving(search.posed(state))
     _refuse_missed(model, state, targets, weights)
     return state.replace(lam=np.zeros(model.n_lam))
@@ -276,7 +315,7 @@ def target_errors(
     if not wanted:
         return {}
     both = _extended(model, wanted)
-    kept = state.replace(a=np.zeros(both.n_v), lam=np.zeros(both.n_lam), memory=None)
+    kept = state.replace(a=np.zeros(both.n_v), lam=np.zeros(both.n_lam))
     work = Workspace(both, kept)
     work.evaluate()
     mine = both.numbering.owners[_Rows.name]

@@ -1,6 +1,7 @@
 """Drives, motors, stops, springs on coordinates, and the inverse problems."""
 
 import math
+import re
 
 import numba
 import numpy as np
@@ -208,6 +209,39 @@ def test_what_is_missed_is_named_with_numbers():
     error = mbd.target_errors(system, state, far)["slider.position"]
     assert np.allclose(error, (-0.1, 0, 0), rtol=0, atol=1e-6)
     assert np.abs(system.build().assemble(state).gap).max() < 1e-9  # closed all the same
+
+
+@pytest.mark.parametrize(
+    ("aim", "nearest"),
+    [((-2, 0, 0), 0), ((0, 0, 0), 0), ((-1, 0, 0), 0), ((1, 0, 0.5), 0.5), ((0, 0, 2), 2)],
+)
+def test_a_straight_arm_reaches_what_it_can(aim, nearest):
+    """The arm points along x: there the distance to each aim is stationary, but not least."""
+    system, tip = two_links().build(), "two(0.5, 0, 0).position"
+    near = mbd.assemble_pose(system, targets={tip: aim}, weights={tip: 1.0})
+    missed = np.linalg.norm(mbd.target_errors(system, near, {tip: aim})[tip])
+    assert missed == pytest.approx(nearest, abs=1e-8)
+    if nearest:
+        with pytest.raises(ValueError, match=f"'{re.escape(tip)}' by {nearest} m; ask for what"):
+            mbd.assemble_pose(system, targets={tip: aim})
+    else:
+        there = mbd.assemble_pose(system, targets={tip: aim})
+        assert np.abs(mbd.target_errors(system, there, {tip: aim})[tip]).max() < 1e-8
+
+
+def test_a_pose_from_a_wound_state_keeps_its_turns():
+    system = mbd.System()
+    make = {"mass": 1.0, "inertia": (0.1, 0.1, 0.2)}
+    wheel = system.add(mbd.RigidBody("wheel", angular_velocity=(0, 0, 3.0), **make))
+    rack = system.add(mbd.RigidBody("rack", velocity=(0.3, 0, 0), **make))
+    hinge = mbd.Revolute("hinge", system.ground, wheel, at=(0, 0, 0), axis=(0, 0, 1))
+    rail = mbd.Prismatic("rail", system.ground, rack, at=(0, 0, 0), axis=(1, 0, 0))
+    system.add(mbd.RackPinion("teeth", system.add(hinge), system.add(rail), radius=0.1))
+    wound = mbd.simulate(system, 3.0, 1e-2).state  # 9 rad, 0.9 m
+    state = mbd.assemble_pose(system, wound, targets={"rail.displacement": 1.0})
+    run = mbd.simulate(system, 3.01, 1e-2, state=state)
+    assert run["rail"].displacement[0] == pytest.approx(1.0, abs=1e-9)
+    assert run["hinge"].angle[0] == pytest.approx(10.0, abs=1e-8)
 
 
 def test_hard_targets_come_before_soft_ones():
