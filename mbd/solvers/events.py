@@ -16,7 +16,6 @@ import numpy as np
 from mbd.model import switches
 from mbd.model.model import Model, State
 from mbd.parts.door import label
-from mbd.solvers.initial import consistent
 
 if TYPE_CHECKING:
     from mbd.results.solution import Solution
@@ -26,9 +25,8 @@ __all__ = [
     "Found",
     "Instants",
     "carried",
-    "changed",
     "checked_events",
-    "crossings",
+    "rotations",
     "values_of",
 ]
 
@@ -37,7 +35,9 @@ __all__ = [
 class Event:
     """A zero crossing to look for.
 
-    Joints that are locked there change velocities by :eq:`impact` of the theory page.
+    Joints that are locked there change velocities by :eq:`impact` of the theory page. Of events at
+    one instant each is applied, in the order in which they were given, and then the run ends if one
+    of them is terminal. A function that jumps over zero because of such a change is an event too.
 
     Parameters
     ----------
@@ -54,7 +54,8 @@ class Event:
         Joints that are switched on there: velocities jump by the impulses of their rows (a plastic
         impact, kinetic energy is lost). Their rows on positions must be met at that instant.
     change : callable, optional
-        ``f(model, state) -> state``: any other change of velocities, e.g. a rebound.
+        ``f(model, state) -> state``: any other change of velocities, e.g. a rebound; of positions
+        too, if they meet all rows; and of ``state.off``, the names of joints that are off.
 
     Examples
     --------
@@ -77,6 +78,12 @@ class Event:
             names = getattr(self, word)
             if isinstance(names, str):
                 object.__setattr__(self, word, (names,))
+        both = sorted(set(self.release) & set(self.lock))
+        if both:
+            raise ValueError(
+                f"{self.name}: a joint is released or locked, got {both[0]!r} in both; two events "
+                "of one function do one after the other"
+            )
         if not callable(self.function):
             raise TypeError(
                 f"{self.name}: function must be a function of a solution, such as lambda s: "
@@ -170,52 +177,55 @@ def carried(model: Model, instants: Instants, before: Any) -> Any:
     return after(_solution(model, instants, before))
 
 
-def values_of(event: Event, model: Model, instants: Instants, before: Any) -> np.ndarray:
-    """Return the values of an event's function at some instants."""
-    n = len(instants.t)
+def rotations(model: Model, state: State) -> dict[str, np.ndarray]:
+    """Return the rotations of bodies whose coordinates no row of their own holds to be one."""
+    solution = _solution(model, Instants.of(state), None)
+    return {
+        name: solution[name].rotation[0]
+        for name, body in model.system.bodies.items()
+        if body.formulation.axes and body.formulation.n_q > body.formulation.n_v
+    }
+
+
+def values_of(events: Sequence[Event], model: Model, instants: Instants, before: Any) -> np.ndarray:
+    """Return the values of the functions of events at some instants, (n, n_events)."""
     solution = _solution(model, instants, before)
+    found = np.empty((len(instants.t), len(events)))
+    for k, event in enumerate(events):
+        found[:, k] = _values(event, solution)
+    return found
+
+
+def _values(event: Event, solution: Solution) -> np.ndarray:
+    """Return the values of an event's function at all instants of a solution."""
+    n = len(solution.t)
     try:
         values = np.asarray(event.function(solution), float)
     except Exception as error:
         raise RuntimeError(
             f"{event.name}: its function raised {type(error).__name__}: {error} (t = "
-            f"{instants.t[0]:.6g} s)"
+            f"{solution.t[0]:.6g} s)"
         ) from error
-    if values.shape != (n,) or not np.isfinite(values).all():
+    if values.shape != (n,):
         raise ValueError(
             f"{event.name}: its function must return one finite number for each of {n} instants, "
             f"got shape {values.shape}; take a component, such as .position[:, 2]"
         )
+    if not np.isfinite(values).all():
+        i = int(np.argmin(np.isfinite(values)))
+        raise ValueError(
+            f"{event.name}: its function must return finite numbers, got {values[i]} at t = "
+            f"{solution.t[i]:.6g} s"
+        )
     return values
 
 
-def crossings(
-    events: Sequence[Event],
-    model: Model,
-    instants: Instants,
-    first: dict[Event, float],
-    before: Any,
-) -> tuple[dict[int, list[Event]], dict[Event, float]]:
-    """Return the events between instants i and i + 1, by i, and the last values.
+def checked_events(model: Model, events: Any, first: State, described: bool) -> tuple[Event, ...]:
+    """Return the events of a run, if they fit the model.
 
-    The ``first`` values are known: zero where the stretch begins on the event.
+    Where the run starts from the description, and no event has a change that could switch, it is
+    known which joints can be on and off.
     """
-    hits: dict[int, list[Event]] = {}
-    after = {}
-    for event in events:
-        g = values_of(event, model, instants, before)
-        after[event] = float(g[-1])
-        g[0] = first[event]
-        rising = (g[:-1] < 0) & (g[1:] >= 0)
-        falling = (g[:-1] > 0) & (g[1:] <= 0)
-        wanted = rising if event.direction > 0 else falling if event.direction < 0 else None
-        for i in np.flatnonzero(rising | falling if wanted is None else wanted):
-            hits.setdefault(int(i), []).append(event)
-    return hits, after
-
-
-def checked_events(model: Model, events: Any) -> tuple[Event, ...]:
-    """Return the events of a run, if they fit the model."""
     many = (events,) if isinstance(events, Event) else tuple(events)
     for event in many:
         if not isinstance(event, Event):
@@ -225,22 +235,25 @@ def checked_events(model: Model, events: Any) -> tuple[Event, ...]:
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"simulate: two events are named {name!r}; each needs its own name")
+    if described and all(event.change is None for event in many):
+        _check_switches(many, first)
     return many
 
 
-def changed(model: Model, found: Found) -> State:
-    """Return the consistent state behind an event: rows switched, velocities after the impact."""
-    event, state = found.event, found.state
-    off = (set(state.off) | set(event.release)) - set(event.lock)
-    state = state.replace(off=tuple(sorted(off)), alg=None)
-    try:
-        if event.change is not None:
-            state = event.change(model, state)
-            if not isinstance(state, State):
-                raise TypeError(f"change must return a State, got {state!r}")
-        locked = np.zeros(model.n_lam, bool)
+def _check_switches(events: Sequence[Event], first: State) -> None:
+    """Refuse a lock of what is never off, and a release of what is never on."""
+    off = set(first.off).union(*(event.release for event in events))
+    locked = set().union(*(event.lock for event in events))
+    for event in events:
         for name in event.lock:
-            locked[model.numbering.owners[name]] = True
-        return consistent(model, state, project="velocities", rows=locked)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{event.name} at t = {found.t:.6g} s: {error}") from error
+            if name not in off:
+                raise ValueError(
+                    f"{event.name}: lock={name!r} must be off before, but it is on from the start "
+                    f"and no event releases it; switch it off by simulate(..., off={name!r})"
+                )
+        for name in event.release:
+            if name in first.off and name not in locked:
+                raise ValueError(
+                    f"{event.name}: release={name!r} must be on before, but it is off from the "
+                    f"start and no event locks it; leave it out of off="
+                )

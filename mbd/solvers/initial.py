@@ -21,7 +21,15 @@ from mbd.solvers.fronts import factor_and_solve
 if TYPE_CHECKING:
     from mbd.model.system import System
 
-__all__ = ["Saddle", "accelerate", "assemble_pose", "consistent", "violations"]
+__all__ = [
+    "Saddle",
+    "accelerate",
+    "allowed",
+    "assemble_pose",
+    "consistent",
+    "violated",
+    "violations",
+]
 
 _POSITION, _VELOCITY = 1e-7, 1e-7  # accepted violations, relative to length and speed of the model
 
@@ -41,20 +49,32 @@ def _units(model: Model) -> tuple[np.ndarray, list[str]]:
     return np.where(kinds == m.FORCE, length, 1.0), ["m" if k == m.FORCE else "-" for k in kinds]
 
 
-def _check(model: Model, what: str, value: np.ndarray, size: np.ndarray, unit: str) -> None:
-    if not len(value) or np.abs(value / size).max() <= 1.0:
-        return
+def allowed(model: Model) -> np.ndarray:
+    """Return the violation of positions that is accepted of each row."""
+    return _POSITION * _units(model)[0]
+
+
+def violated(model: Model, value: np.ndarray, size: np.ndarray, unit: str = "") -> str:
+    """Return the worst rows of those whose value exceeds a size, in words; none is no words."""
     worst = np.argsort(-np.abs(value / size))[:3]
     _, units = _units(model)
-    named = ", ".join(
+    return ", ".join(
         f"{model.numbering.lam_labels[i]!r} by {value[i]:.3g} {units[i]}{unit}"
         for i in worst
         if abs(value[i]) > size[i]
     )
-    raise ValueError(
-        f"initial {what} violate constraints: {named}; correct them, or let the nearest consistent "
-        "ones be found: simulate(..., project=True) or mbd.assemble_pose(system)"
-    )
+
+
+_CORRECT = (
+    "correct them, or let the nearest consistent ones be found: simulate(..., project=True) or "
+    "mbd.assemble_pose(system)"
+)
+_NONE = "none meet all of them: two drives or joints ask for different velocities"
+
+
+def _check(what: str, named: str, advice: str) -> None:
+    if named:
+        raise ValueError(f"{what} violate constraints: {named}; {advice}")
 
 
 class Saddle:
@@ -125,8 +145,11 @@ def consistent(
         gap, rate = violations(work)
         speed = float(np.abs(work.vector(m.V)).max()) if model.n_v else 0.0
         checked = gap if rows is None else np.where(rows, gap, 0.0)
-        _check(model, "positions", checked, _POSITION * size, "")
-        _check(model, "velocities", rate, _VELOCITY * size * max(1.0, speed), "/s")
+        _check("initial positions", violated(model, checked, _POSITION * size), _CORRECT)
+        named = violated(model, rate, _VELOCITY * size * max(1.0, speed), "/s")
+        if project:
+            _check("velocities", named, _NONE)
+        _check("initial velocities", named, _CORRECT)
     if not np.all(np.isfinite(accelerate(work))):
         raise ValueError(
             "initial accelerations are not finite: the mass matrix is singular on the motions that "

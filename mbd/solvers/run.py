@@ -7,7 +7,7 @@ recorded, looks for events, draws the progress bar and listens to Ctrl-C.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,11 +18,12 @@ from mbd.solvers.adaptive import advance_adaptive, resize
 from mbd.solvers.advance import CONVERGED, FAILED, PIVOTS
 from mbd.solvers.careful import careful_step
 from mbd.solvers.energy_momentum import EnergyMomentum
-from mbd.solvers.events import Event, Found, Instants, carried, crossings, values_of
+from mbd.solvers.events import Found, Instants, carried
 from mbd.solvers.explain import explain
 from mbd.solvers.fronts import factor_and_solve
 from mbd.solvers.plan import Plan
 from mbd.solvers.record import Record
+from mbd.solvers.watch import Instant, Watch
 
 __all__ = ["EVENT", "Run"]
 
@@ -36,9 +37,10 @@ class Run:
     """A stretch of a run from a state: to the end, or to an event that ends it."""
 
     def __init__(
-        self, model: Model, first: State, method: Any, plan: Plan, events: Sequence[Event] = ()
+        self, model: Model, first: State, method: Any, plan: Plan, watch: Watch | None = None
     ) -> None:
-        self.model, self.method, self.plan, self.events = model, method, plan, tuple(events)
+        self.model, self.method, self.plan = model, method, plan
+        self.watch = watch if watch is not None and watch.events else None
         left = plan.t_end - first.t
         self.h = h = min(plan.step, left)
         self.n_steps = max(1, int(np.floor(left / h * (1 + 1e-12) + 1e-9)))
@@ -52,7 +54,7 @@ class Run:
         self.work = work = Workspace(model, first, extra=self.capacity * self.size + len(times))
         I, F = work.I, work.F
         I[m.RECORD], I[m.RECORD_SIZE], I[m.CAPACITY] = len(model.F), self.size, self.capacity
-        I[m.RECORD_EVERY] = 1 if events else 0 if plan.times is not None else plan.every
+        I[m.RECORD_EVERY] = 1 if self.watch else 0 if plan.times is not None else plan.every
         I[m.OUTPUT], I[m.N_OUTPUT] = len(model.F) + self.capacity * self.size, len(times)
         F[I[m.OUTPUT] : I[m.OUTPUT] + len(times)] = times
         I[m.LINEAR] = factor_and_solve.address
@@ -69,28 +71,32 @@ class Run:
         self.compiled = self.advance.address  # at the latest now: the clock of the steps is theirs
         self.started = time.perf_counter()
         self.found: list[Found] = []
+        self.instant: Instant | None = None  # that ended the stretch
 
     def remember(self, before: np.ndarray) -> None:
         """Take these as the accelerations one step before the first: what a new step size needs."""
         self.work.vector(m.AB)[self.model.numbering.v] = before
         self.work.F[m.H_LAST] = self.h
 
-    def record_to(
-        self, record: Record, first: State, seen: Sequence[Event] = (), before: Any = None
-    ) -> None:
+    def record_to(self, record: Record, first: State, before: Any = None) -> None:
         """Keep the first instant, and all that come, in this record.
 
-        Events that were `seen` are those at which this stretch begins; `before` is what they know
-        of the stretches before it.
+        `before` is what events know of the stretches before this one.
         """
         self.record, self.before = record, before
         self.last = Instants.of(first)
-        self.value = {
-            e: 0.0 if e in seen else values_of(e, self.model, self.last, before)[0]
-            for e in self.events
-        }
-        if self.plan.times is None or first.t in self.plan.times:
+        if self._asked(first):
             self._keep(self.last)
+
+    def keep_end(self, last: State, wanted: bool) -> None:
+        """Keep the state behind the event at which the run ends, if something changed there."""
+        if self.instant is not None and last is not self.instant.state:
+            if wanted or self._asked(last):
+                self._keep(Instants.of(last))
+
+    def _asked(self, state: State) -> bool:
+        """Whether the state of a given instant is to be kept."""
+        return self.plan.times is None or state.t in self.plan.times
 
     def _keep(self, instants: Instants) -> None:
         self.record.append(instants.t, instants.q, instants.v, instants.a, instants.lam)
@@ -113,7 +119,7 @@ class Run:
         with bar:
             try:
                 while self._more() and status == CONVERGED:
-                    n = min(chunk, self.capacity * (1 if self.events else self.plan.every))
+                    n = min(chunk, self.capacity * (1 if self.watch else self.plan.every))
                     clock, before = time.perf_counter(), F[m.T]
                     taken, status = self._chunk(n)
                     spent = time.perf_counter() - clock
@@ -128,7 +134,7 @@ class Run:
         self._finish(status)
         self.seconds = time.perf_counter() - self.started
         if status == EVENT:
-            return EVENT, f"ended by {self.found[-1].name!r} at t = {self.found[-1].t:.9g} s"
+            return EVENT, f"stopped by an event at t = {F[m.T]:.9g} s"
         if status == CONVERGED:
             return CONVERGED, f"reached t = {F[m.T]:g} s"
         return FAILED, explain(self.work, self.method, self.method.kernel)
@@ -143,12 +149,12 @@ class Run:
         if not self.plan.free and not last:
             n = min(n, self.n_steps - self.done)
         first = self.done + 1
-        begin = self.work.snapshot() if self.events else None
+        begin = self.work.snapshot() if self.watch else None
         taken, status = self._steps(n, last)
         new = self._recorded(first)
         if begin is not None and taken:
-            found, new = self._look(begin, first, new, last)
-            if found is not None:
+            new = self._look(begin, first, new, last)
+            if self.instant is not None:
                 status = EVENT
         self._keep(new)
         self.work.check_laws()
@@ -192,36 +198,39 @@ class Run:
         return Instants(t.copy(), rows[:, 1:n_v], rows[:, n_v + v], rows[:, n_a + v],
                         rows[:, n_a + lam])  # fmt: skip
 
-    def _look(
-        self, begin: Any, first: int, new: Instants, last: bool
-    ) -> tuple[Found | None, Instants]:
-        """Find the events among new instants; return the one that ends the run, what to keep."""
+    def _look(self, begin: Any, first: int, new: Instants, last: bool) -> Instants:
+        """Find the events among new instants, up to one that ends the run; return what to keep."""
+        assert self.watch is not None
         steps, kept = self._sorted(first, new)
         whole = self.last.joined(steps)
-        hits, self.value = crossings(self.events, self.model, whole, self.value, self.before)
+        g = self.watch.look(whole, self.before)
+        hits = self.watch.crossed(g)
         end, done = self.work.snapshot(), self.done
-        for index in sorted(hits):
+        for index in map(int, np.flatnonzero(hits.any(axis=1))):
             self.work.restore(begin)
             self.done = first - 1
             if index:
                 self._steps(index, last)
-            here = self.work.snapshot()
+            at = partial(self._after, self.work.snapshot())
             step = float(whole.t[index + 1] - whole.t[index])
             before = carried(self.model, whole.part(0, index + 1), self.before)
-            found = [self._locate(e, here, step, before) for e in hits[index]]
-            for f in sorted(found, key=lambda f: f.t):
-                self.found.append(f)
+            found, instant = self.watch.within(step, at, g[index], hits[index], before)
+            self.found += found
+            for f in found:
                 self.record.happened(f.name, f.t)
-                if f.event.ends:
-                    self.done = first + index
-                    self.work.load(f.state)
-                    self.before = carried(self.model, Instants.of(f.state), before)
-                    return f, kept.rows(kept.t < f.t).joined(Instants.of(f.state))
+            if instant is not None:
+                self.instant, self.done = instant, first + index
+                self.work.load(instant.state)
+                there = Instants.of(instant.state)
+                self.before = carried(self.model, there, before)
+                kept = kept.rows(kept.t < instant.state.t)
+                wanted = any(self.watch.events[k].terminal for k in instant.events)
+                return kept.joined(there) if wanted or self._asked(instant.state) else kept
         self.work.restore(end)
         self.done = done
         self.before = carried(self.model, whole, self.before)
         self.last = whole.part(len(whole.t) - 1, len(whole.t))
-        return None, kept
+        return kept
 
     def _sorted(self, first: int, new: Instants) -> tuple[Instants, Instants]:
         """Return the instants of steps, and those to be kept: every so many, or at given times."""
@@ -231,24 +240,15 @@ class Run:
         given[1:] &= new.t[1:] != new.t[:-1]  # a step that ends there follows
         return new.rows(~given), new.rows(given)
 
-    def _locate(self, event: Event, here: Any, step: float, before: Any) -> Found:
-        """Return the event within a step: the size of the step that ends on it."""
-        from scipy.optimize import brentq
-
-        def at(h: float) -> State:
-            self.work.restore(here)
-            if h > 0.0:
-                t = float(self.work.F[m.T])
-                self._resize(h)
-                self._steps(1, last=True, kernel=self.method.kernel)
-                self.work.F[m.T] = t + h
-            return self.work.store()
-
-        def value(h: float) -> float:
-            return float(values_of(event, self.model, Instants.of(at(h)), before)[0])
-
-        h = brentq(value, 0.0, step, xtol=1e-13 * step, rtol=8.9e-16)
-        return Found(event, at(h))
+    def _after(self, here: Any, h: float) -> State:
+        """Return the state a step of size h after a snapshot."""
+        self.work.restore(here)
+        if h > 0.0:
+            t = float(self.work.F[m.T])
+            self._resize(h)
+            self._steps(1, last=True, kernel=self.method.kernel)
+            self.work.F[m.T] = t + h
+        return self.work.store()
 
     def _resize(self, h: float) -> None:
         """Set the size of the next step."""

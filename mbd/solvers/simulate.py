@@ -12,8 +12,9 @@ from mbd.model import switches
 from mbd.model.before import before as known
 from mbd.model.model import Model, State
 from mbd.solvers.advance import FAILED
+from mbd.solvers.behind import EventError, behind
 from mbd.solvers.energy_momentum import EnergyMomentum
-from mbd.solvers.events import Event, Found, changed, checked_events
+from mbd.solvers.events import Event, Found, checked_events
 from mbd.solvers.generalized_alpha import GeneralizedAlpha
 from mbd.solvers.health import oscillation
 from mbd.solvers.initial import consistent
@@ -22,6 +23,7 @@ from mbd.solvers.plan import checked_plan
 from mbd.solvers.record import MemoryRecord, Record
 from mbd.solvers.run import EVENT, Run
 from mbd.solvers.start import started
+from mbd.solvers.watch import Instant, Watch
 
 if TYPE_CHECKING:
     from mbd.model.system import System
@@ -119,41 +121,50 @@ def simulate(
     model = system if isinstance(system, Model) else _built(system)
     first = _first(model, state, off, project)
     plan = checked_plan(model, first, t_end, step, rtol, atol, max_step, t_eval, every, method)
-    happens = checked_events(model, events)
+    happens = checked_events(model, events, first, described=state is None)
     past = before = known(model, first)
+    watch = Watch(model, happens, first, before)
     record = _record(stream, model, method, plan.expected, [x.name for x in happens])
     stats: dict[str, float] = {}
     found: list[Found] = []
-    begun = first
-    seen: list[Event] = []
-    given = first is state
+    begun, start, given = first, first.t, first is state
     while True:
         change = None
         if isinstance(method, GeneralizedAlpha) and not given:
             begun, change = started(model, first, method, min(plan.step, t_end - first.t))
-        run = Run(model, begun, method, plan, happens)
+        run = Run(model, begun, method, plan, watch)
         if change is not None:
             run.remember(first.a - change)
         stats.setdefault("seconds_preparing", run.started - began)
-        run.record_to(record, first, seen, before)
+        run.record_to(record, first, before)
         try:
             status, message = run.loop(progress)
+            found += run.found
+            last, over = run.state(), ""
+            if run.instant is not None:
+                last, set_off = behind(watch, run.instant, run.before, t_end - start)
+                found += set_off
+                for f in set_off:
+                    record.happened(f.name, f.t)
+                over = _over(run.instant, watch, set_off)
+        except EventError as error:
+            status, message = FAILED, str(error)
         except BaseException as error:
             record.close(FAILED, f"stopped by {type(error).__name__}: {error}", run.stats())
             raise
         for name, value in run.stats().items():
             stats[name] = stats.get(name, 0) + value
-        found += run.found
-        if status != EVENT or run.found[-1].event.terminal:
+        if status != EVENT:
             break
-        first, seen = changed(model, run.found[-1]), [run.found[-1].event]
-        begun, given, before = first, False, run.before
-        if first.t >= t_end * (1 - 1e-15):
+        if over or last.t >= t_end * (1 - 1e-15):
+            status, message = 0, over or f"reached t = {last.t:g} s"
+            run.keep_end(last, over != "")
             break
+        first = begun = last
+        given, before = False, run.before
     from mbd.results.solution import Solution
 
-    status = 0 if status == EVENT else status
-    record.close(status, message, stats, last := run.state())
+    record.close(status, message, stats, last)
     solution = Solution(
         model, *record.histories(), status=status, message=message, stats=stats, last=last,
         method=method, before=past, stored=record.stored,
@@ -167,6 +178,13 @@ def simulate(
     if trouble:
         warnings.warn(trouble, RuntimeWarning, stacklevel=2)
     return solution
+
+
+def _over(instant: Instant, watch: Watch, set_off: list[Found]) -> str:
+    """Return that a run is over and why, if one of the events at an instant is terminal."""
+    events = [*(watch.events[k] for k in instant.events), *(found.event for found in set_off)]
+    names = " and ".join(repr(event.name) for event in events if event.terminal)
+    return f"ended by {names} at t = {instant.state.t:.9g} s" if names else ""
 
 
 def _record(

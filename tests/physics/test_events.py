@@ -20,6 +20,10 @@ def height(solution):
     return solution["ball"].position[:, 2]
 
 
+def clock(solution):
+    return solution.t - 0.45
+
+
 HOW = [{"step": 1e-2}, {"step": 3.7e-3}, {"rtol": 1e-6}, {"step": 1e-2, "t_eval": [0.1, 0.2, 0.9]}]
 
 
@@ -173,15 +177,42 @@ def test_a_joint_that_is_off_from_the_start():
             "two events are named 'e'",
         ),
         (
+            lambda: mbd.Event("e", height, release="pin", lock=("door", "pin")),
+            ValueError,
+            "e: a joint is released or locked, got 'pin' in both",
+        ),
+        (
+            lambda: mbd.simulate(chain(1), 1, 0.1, events=mbd.Event("e", clock, lock="pin 0")),
+            ValueError,
+            "e: lock='pin 0' must be off before, but it is on from the start",
+        ),
+        (
             lambda: mbd.simulate(
-                chain(2),
-                1,
-                1e-3,
-                off="pin 1",
-                events=mbd.Event("l", lambda s: s.t - 0.5, lock="pin 1"),
+                chain(1), 1, 0.1, off="pin 0", events=mbd.Event("e", clock, release="pin 0")
             ),
             ValueError,
-            "l at t = 0.5 s: initial positions violate constraints: 'pin 1",
+            "e: release='pin 0' must be on before, but it is off from the start",
+        ),
+        (
+            lambda: mbd.simulate(
+                ball(), 1, 0.1, events=mbd.Event("e", lambda s: np.where(s.t > 0.35, np.nan, 1.0))
+            ),
+            ValueError,
+            "e: its function must return finite numbers, got nan at t = 0.4 s",
+        ),
+        (
+            lambda: mbd.simulate(
+                ball(), 1, 0.1, events=mbd.Event("e", clock, change=lambda model, state: state.v)
+            ),
+            TypeError,
+            "e at t = 0.45 s: change must return a State",
+        ),
+        (
+            lambda: mbd.simulate(
+                ball(), 1, 0.1, events=mbd.Event("e", clock, change=lambda model, state: 1 / 0)
+            ),
+            RuntimeError,
+            "e at t = 0.45 s: its change raised ZeroDivisionError",
         ),
     ],
 )
