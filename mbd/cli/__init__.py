@@ -10,8 +10,11 @@ import argparse
 import importlib
 import os
 import sys
+import warnings
+from collections.abc import Callable
+from typing import Any, NoReturn
 
-from mbd.cli.codes import DONE, FAILED, INTERRUPTED, WRONG, explain, say
+from mbd.cli.codes import DONE, FAILED, INTERRUPTED, WRONG, explain, say, tell
 
 __all__ = ["main"]
 
@@ -33,11 +36,14 @@ _INPUT = (OSError, ValueError, TypeError, KeyError, ImportError, SyntaxError)
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; return the exit code."""
-    options = _parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    options = _parser("--json" in given).parse_args(given)
     try:
-        return int(options.command(options))
+        with warnings.catch_warnings():
+            warnings.showwarning = _once()
+            return int(options.command(options))
     except KeyboardInterrupt:
-        return say("interrupted", INTERRUPTED)
+        return _ended("interrupted", INTERRUPTED, options.json)
     except BrokenPipeError:  # `mbd info ... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
@@ -45,13 +51,42 @@ def main(arguments: list[str] | None = None) -> int:
         if options.traceback:
             raise
         text, of_scene = explain(error)
-        return say(text, WRONG if of_scene or isinstance(error, _INPUT) else FAILED)
+        code = WRONG if of_scene or isinstance(error, _INPUT) else FAILED
+        return _ended(text, code, options.json)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _ended(text: str, code: int, json: bool) -> int:
+    """Say why a command ended before it was done; return the exit code."""
+    if json:
+        tell({"error": text})
+    return say(text, code)
+
+
+def _once() -> Callable[..., None]:
+    """Return what shows a warning: each text once, on one line."""
+    told: set[str] = set()
+
+    def show(message: Warning | str, *_: Any) -> None:
+        text = " ".join(str(message).split())
+        if text not in told:
+            told.add(text)
+            say(f"warning: {text}", DONE)
+
+    return show
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are JSON too, where that was asked for."""
+
+    def error(self, message: str) -> NoReturn:
+        tell({"error": message})
+        super().error(message)
+
+
+def _parser(json: bool = False) -> argparse.ArgumentParser:
     from mbd import __version__
 
-    parser = argparse.ArgumentParser(
+    parser = (_Parser if json else argparse.ArgumentParser)(
         prog="mbd",
         description="Multibody dynamics: run, inspect and convert models.",
     )

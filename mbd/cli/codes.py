@@ -1,11 +1,17 @@
-"""Floor 7. Exit codes, and errors as one line."""
+"""Floor 7. Exit codes; errors and warnings as one line; what is said to machines."""
 
 from __future__ import annotations
 
+import json
+import math
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-__all__ = ["DONE", "FAILED", "INTERRUPTED", "WRONG", "explain", "say"]
+__all__ = ["DONE", "FAILED", "INTERRUPTED", "WRONG", "collected", "explain", "say", "tell"]
 
 DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
 
@@ -14,6 +20,29 @@ def say(text: str, code: int) -> int:
     """Print one line to the error stream and return the exit code."""
     print(f"mbd: {text}", file=sys.stderr)
     return code
+
+
+def tell(found: Any) -> None:
+    """Print one JSON value; numbers that JSON does not have, NaN and infinities, are null."""
+    print(json.dumps(_finite(found), indent=2, allow_nan=False))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(x) for key, x in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(x) for x in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+@contextmanager
+def collected() -> Iterator[list[str]]:
+    """Fill a list with the warnings of a block: each text once, on one line."""
+    found: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield found
+    found += dict.fromkeys(" ".join(str(w.message).split()) for w in caught)
 
 
 def explain(error: Exception) -> tuple[str, bool]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
-from mbd.cli.codes import DONE, FAILED
+from mbd.cli.codes import DONE, FAILED, tell
 from mbd.cli.scene import FILE, parameters, reading, running
 
 HELP = "run a model in several formulations"
@@ -64,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
         found.plot(options.plot)
         written.append(options.plot)
     if options.json:
-        print(json.dumps({**found.plain(), "written": written}, indent=2))
+        tell({**found.plain(), "written": written})
     else:
         print(found)
         for path in written:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mbd.cli.codes import DONE, say
-from mbd.cli.scene import FILE, read, reading
+from mbd.cli.codes import DONE, say, tell
+from mbd.cli.scene import FILE, STORED, read, reading
 
 if TYPE_CHECKING:
     from mbd.model.system import System
 
 HELP = "write a model as .toml or .py, or results as .csv, .pvd, .nc or .npz"
 _MODELS, _RESULTS = (".toml", ".py"), (".csv", ".pvd", ".nc", ".npz")
-_STORED = (".nc", ".npz")  # what mbd.load reads
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
@@ -28,7 +26,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Convert a model or results."""
-    output, stored = Path(options.output), Path(options.file).suffix in _STORED
+    output, stored = Path(options.output), Path(options.file).suffix in STORED
     endings = (*_MODELS, *_RESULTS) if stored else _MODELS
     if output.suffix not in endings:
         raise ValueError(f"convert: OUT must end in {', '.join(endings)}, got {options.output!r}")
@@ -40,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
             continue  # said when the file was read
         say(f"warning: {note}", DONE)
     if options.json:
-        print(json.dumps({"written": [str(output)], "warnings": list(notes)}))
+        tell({"written": [str(output)], "warnings": list(notes)})
     else:
         print(f"wrote {output}")
     return DONE

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import json
 
-from mbd.cli.codes import DONE
+from mbd.cli.codes import DONE, tell
 from mbd.cli.run import run as run_scene
 from mbd.cli.scene import reading, running, stepping
 
@@ -29,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
         return run_scene(options)
     found = {name: scenes.summary(path) for name, path in scenes.shipped().items()}
     if options.json:
-        print(json.dumps(found, indent=2))
+        tell(found)
         return DONE
     print("scenes that come with mbd; run one by `mbd demo NAME`:")
     width = max(map(len, found))

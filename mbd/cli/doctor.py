@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mbd.cli.codes import DONE, FAILED
+from mbd.cli.codes import DONE, FAILED, tell
 
 if TYPE_CHECKING:
     import subprocess
@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
                 _tell(check)
     good = not any(check.status == "failed" for check in checks)
     if options.json:
-        print(json.dumps({"ok": good, **about, "checks": [c._asdict() for c in checks]}, indent=2))
+        tell({"ok": good, **about, "checks": [c._asdict() for c in checks]})
     else:
         print("all that is needed works" if good else "something that is needed does not work")
     return DONE if good else FAILED

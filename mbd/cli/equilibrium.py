@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
 import math
 
-from mbd.cli.codes import DONE
+from mbd.cli.codes import DONE, tell
 from mbd.cli.scene import FILE, read, reading
 
 HELP = "find a pose in balance, with its reactions and stability"
@@ -46,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
             "stiffness": found.stiffness if math.isfinite(found.stiffness) else None,
             "free": list(found.free), "positions": bodies, "forces": forces,
         }  # fmt: skip
-        print(json.dumps(told, indent=2))
+        tell(told)
         return DONE
     print(found.message)
     for name, x in bodies.items():

@@ -1,23 +1,29 @@
-"""Floor 7. ``mbd info``: what a model is."""
+"""Floor 7. ``mbd info``: what a model is; of a file of results also how its run ended."""
 
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
-from mbd.cli.codes import DONE
-from mbd.cli.scene import FILE, read, reading
-from mbd.cli.told import facts
+from mbd.cli.codes import DONE, tell
+from mbd.cli.scene import FILE, STORED, read, reading
+from mbd.cli.told import ended, facts
+
+if TYPE_CHECKING:
+    from mbd.model.model import Model
+    from mbd.results.source import Source
 
 HELP = "report bodies, freedoms, loops, redundant rows"
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
     """Add the options."""
-    command.add_argument("file", metavar="FILE", help=FILE)
+    command.add_argument("file", metavar="FILE", help=f"{FILE}; or results (.nc, .npz)")
     command.add_argument(
-        "--matrices", metavar="FOLDER", help="write M, G, K, B at the initial pose (Matrix Market)"
+        "--matrices",
+        metavar="PATH",
+        help="write M, G, K, B at the initial pose: Matrix Market files in a folder, or NAME.npz",
     )
     command.add_argument(
         "--spy", metavar="PNG", help="draw the iteration matrix (needs the extra 'plot')"
@@ -27,24 +33,63 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Report a model."""
-    scene, parameters = read(options)
-    model = scene.build(parameters).build()
-    report = model.report()
-    written = []
-    if options.matrices:
-        written += [str(path) for path in model.assemble().save(options.matrices)]
-    if options.spy:
-        figure = model.assemble().spy(step=scene.run.get("step", 1e-3))
-        Path(options.spy).parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(options.spy, dpi=150)
-        written.append(options.spy)
+    stored = Path(options.file).suffix in STORED
+    model, notes, step, how = (_of_results if stored else _of_scene)(options)
+    written = [] if model is None else _written(options, model, step)
+    report = None if model is None else model.report()
     if options.json:
-        found = {"model": facts(report), "notes": list(scene.notes), "written": written}
-        print(json.dumps(found, indent=2))
+        found: dict[str, Any] = {"model": report and facts(report)}
+        found |= {"run": how} if stored else {}
+        tell({**found, "notes": notes, "written": written})
         return DONE
-    print(report)
-    for note in scene.notes:
+    print(f"the model is not in {options.file}: it has laws in Python" if stored and not report
+          else report)  # fmt: skip
+    if how:
+        print(f"run: {how['message']}")
+        print(f"  {how['instants']} instants, t = {how['t_start']:g} to {how['t_end']:g} s, "
+              f"{how['method']}, mbd {how['version']}")  # fmt: skip
+    for note in notes:
         print(f"note: {note}")
     for path in written:
         print(f"wrote {path}")
     return DONE
+
+
+def _of_scene(options: argparse.Namespace) -> tuple[Model, list[str], float, dict[str, Any]]:
+    """Return the model of a scene, what is noted of it, its step."""
+    scene, parameters = read(options)
+    model = scene.build(parameters).build()
+    return model, list(scene.notes), scene.run.get("step", 1e-3), {}
+
+
+def _of_results(
+    options: argparse.Namespace,
+) -> tuple[Model | None, list[str], float, dict[str, Any]]:
+    """Return the model in a file of results, if it is there, and how the run ended."""
+    from mbd.results.load import load
+    from mbd.results.stored import Stored
+
+    if options.parameters:
+        raise ValueError(f"{options.file} is a run that was done; -p is for a model")
+    found = load(options.file)
+    model = None if isinstance(found, Stored) else found.model
+    if model is None and (options.matrices or options.spy):
+        raise ValueError(
+            f"{options.file}: does not hold its model (which has laws in Python), so there are no "
+            "matrices; name the scene itself"
+        )
+    source = found.source if isinstance(found, Stored) else found.stored
+    return model, [], 1e-3, ended(cast("Source", source))
+
+
+def _written(options: argparse.Namespace, model: Model, step: float) -> list[str]:
+    """Write matrices and pictures that were asked for; return their paths."""
+    written = []
+    if options.matrices:
+        written += [str(path) for path in model.assemble().save(options.matrices)]
+    if options.spy:
+        figure = model.assemble().spy(step=step)
+        Path(options.spy).parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(options.spy, dpi=150)
+        written.append(options.spy)
+    return written

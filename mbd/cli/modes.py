@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import json
 
-from mbd.cli.codes import DONE
+from mbd.cli.codes import DONE, tell
 from mbd.cli.scene import FILE, read, reading
 
 HELP = "frequencies, damping and shapes of small motions"
@@ -53,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
             }
             for mode in found
         ]  # fmt: skip
-        print(json.dumps({"modes": rows, "stable": found.stable, "written": written}, indent=2))
+        tell({"modes": rows, "stable": found.stable, "written": written})
         return DONE
     print(found)
     for path in written:

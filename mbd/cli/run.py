@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
-import warnings
 from pathlib import Path
 from typing import Any
 
-from mbd.cli.codes import DONE, FAILED, INTERRUPTED, say
+from mbd.cli.codes import DONE, FAILED, INTERRUPTED, collected, say, tell
 from mbd.cli.scene import FILE, read, reading, running, stepping
 from mbd.cli.told import facts, summary, text
 
@@ -61,26 +59,25 @@ def run(options: argparse.Namespace) -> int:
     report = model.report()
     if talk:
         print(report, flush=True)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with collected() as remarks:
         bar = None if talk else False
         solution = simulate(model, method=method, progress=bar, raise_on_failure=False, **how)
-    remarks = [str(w.message) for w in caught]
-    written = [Path(options.output)] if options.stream else []
-    if options.output and not options.stream:
-        notes: dict[str, Any] = {
-            "scene": scene.path.name,
-            "parameters": parameters,
-            "step": how.get("step"),
-        }
-        written.append(store.save(solution, options.output, **notes))
-    if options.csv:
-        written.append(store.save_csv(solution, options.csv))
+        written = [Path(options.output)] if options.stream else []
+        if options.output and not options.stream:
+            notes: dict[str, Any] = {
+                "scene": scene.path.name,
+                "parameters": parameters,
+                "step": how.get("step"),
+            }
+            written.append(store.save(solution, options.output, **notes))
+        if options.csv:
+            written.append(store.save_csv(solution, options.csv))
+        did = summary(solution)
     if options.json:
-        found = {"model": facts(report), "run": summary(solution), "warnings": remarks}
-        print(json.dumps({**found, "written": [str(p) for p in written]}, indent=2))
+        found = {"model": facts(report), "run": did, "warnings": remarks}
+        tell({**found, "written": [str(p) for p in written]})
     elif talk:
-        print(text(solution, None if "rtol" in how else how["step"]))
+        print(text(solution, did, None if "rtol" in how else how["step"]))
         for path in written:
             print(f"wrote {path} ({path.stat().st_size / 1e6:.2g} MB)")
     for remark in remarks:

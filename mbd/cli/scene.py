@@ -10,9 +10,10 @@ from mbd.cli.codes import DONE, say
 if TYPE_CHECKING:
     from mbd.files.scenes import Scene
 
-__all__ = ["FILE", "parameters", "read", "reading", "running", "stepping"]
+__all__ = ["FILE", "STORED", "parameters", "read", "reading", "running", "stepping"]
 
 FILE = "Python scene (.py), model file (.toml), robot (.urdf), or the name of a demo"
+STORED = (".nc", ".npz")  # results that mbd.load reads
 
 
 def reading(command: argparse.ArgumentParser) -> None:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mbd.model.report import Report
     from mbd.results.solution import Solution
+    from mbd.results.source import Source
 
-__all__ = ["facts", "summary", "text"]
+__all__ = ["ended", "facts", "summary", "text"]
 
 
 def facts(report: Report) -> dict[str, Any]:
@@ -17,6 +18,21 @@ def facts(report: Report) -> dict[str, Any]:
 
     derived = ("freedoms", "gruebler_freedoms", "n_redundant")
     return asdict(report) | {name: getattr(report, name) for name in derived}
+
+
+def ended(source: Source) -> dict[str, Any]:
+    """Return what a file of results says of its run as plain values."""
+    t, about = source["t"], source.about
+    return {
+        "success": int(about["status"]) == 0,
+        "message": str(about["message"]),
+        "instants": len(t),
+        "t_start": float(t[0]) if len(t) else 0.0,
+        "t_end": float(t[-1]) if len(t) else 0.0,
+        "method": str(about["method"]),
+        "version": str(about["version"]),
+        "stats": {name: float(value) for name, value in about["stats"].items()},
+    }
 
 
 def summary(solution: Solution) -> dict[str, Any]:
@@ -41,11 +57,11 @@ def summary(solution: Solution) -> dict[str, Any]:
     }
 
 
-def text(solution: Solution, step: float | None) -> str:
-    """Return what a run did as a few lines; without a step, the steps were chosen."""
+def text(solution: Solution, s: dict[str, Any], step: float | None) -> str:
+    """Return the summary of a run as a few lines; without a step, the steps were chosen."""
     from mbd.solvers.methods import said
 
-    s, cost = summary(solution), solution.stats
+    cost = solution.stats
     n = max(1, int(cost["steps"]))
     mean = (s["t_end"] - float(solution.t[0])) / n
     size = f"{mean:.2g} s (mean)" if step is None else f"{step:g} s"

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mbd.cli.codes import DONE, FAILED, INTERRUPTED, say
-from mbd.cli.scene import parameters, reading
+from mbd.cli.codes import DONE, FAILED, INTERRUPTED, collected, say, tell
+from mbd.cli.scene import STORED, parameters, reading
 
 if TYPE_CHECKING:
     from mbd.results.solution import Solution
@@ -50,9 +48,8 @@ def run(options: argparse.Namespace) -> int:
     """Simulate or load, write the page, open it."""
     if options.output and Path(options.output).suffix.lower() not in (".html", ".htm", ".gif"):
         raise ValueError(f"the name of the page must end in .html or .gif, got {options.output!r}")
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        stored = Path(options.file).suffix in (".nc", ".npz")
+    stored = Path(options.file).suffix in STORED
+    with collected() as remarks:
         name, solution = (_loaded if stored else _simulated)(options)
     path = Path(options.output) if options.output else _folder() / f"{name}.html"
     title = _title(options.file) or name.replace("_", " ")
@@ -63,13 +60,16 @@ def run(options: argparse.Namespace) -> int:
         webbrowser.open(path.resolve().as_uri())
     if options.json:
         found = {"written": [str(path)], "instants": len(animation.drawing.t)}
-        print(json.dumps({**found, "success": solution.success, "message": solution.message}))
+        about = {"success": solution.success, "message": solution.message, "warnings": remarks}
+        tell({**found, **about})
     else:
         print(f"wrote {path} ({path.stat().st_size / 1e6:.2g} MB)")
-    for warning in caught:
-        say(f"warning: {warning.message}", DONE)
+    for remark in remarks:
+        say(f"warning: {remark}", DONE)
     if solution.status == 0:
         return DONE
+    if stored:  # it is shown as it was asked
+        return say(f"note: {solution.message}", DONE)
     return say(solution.message, FAILED if solution.status > 0 else INTERRUPTED)
 
 

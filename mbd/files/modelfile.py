@@ -6,6 +6,7 @@ string with a unit. A system that is written and read builds the same model to t
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -136,7 +137,15 @@ def read(path: str | Path, **options: Any) -> ModelFile:
         URDF that are not known are named in a warning.
     """
     path = Path(path)
-    found = reader(path)(path, **options)
+    make = reader(path)
+    _, *known = inspect.signature(make).parameters  # without the path
+    for name in options:
+        if name not in known:
+            raise TypeError(
+                f"read: there is no option {name!r} for {path.name}; a {path.suffix} file takes "
+                f"{', '.join(known)}"
+            )
+    found = make(path, **options)
     unknown = [note for note in found.notes if note.startswith("unknown")]
     if unknown:
         warnings.warn(f"{path}: {'; '.join(unknown)}", UserWarning, stacklevel=2)

@@ -15,6 +15,7 @@ from mbd.model.system import System
 __all__ = ["SCHEMA", "Reader", "tables"]
 
 SCHEMA = 1
+_POSITIVE = ("t_end", "step", "rtol", "max_step")  # of run
 _TOP = ("schema", "mbd", "title", "system", *SECTIONS, "run")
 _DEFAULT = {"bodies": "RigidBody"}  # type of a part that does not say it
 
@@ -85,6 +86,8 @@ class Reader:
             if key not in known:
                 raise unknown_key(place, key, known)
             found[key] = known[key].read(value, place / key)
+            if key in _POSITIVE and found[key] <= 0:
+                raise (place / key).must("positive", value)
         return found
 
     def _part(self, table: str, name: str, place: Place) -> Any:

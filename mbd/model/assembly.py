@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Assembly", "Pattern", "assemble", "pattern", "sparse"]
 
+_BLOCKS = ("M", "G", "K", "B")
+_FILES = (".mtx", ".mat", ".npy", ".csv", ".txt", ".h5", ".nc")  # what a folder is not called
+
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
@@ -156,14 +159,47 @@ class Assembly:
 
         return spy(self, which, step, ax)
 
-    def save(self, folder: str | Path) -> list[Path]:
-        """Write M, G, K, B as Matrix Market files and the labels as text; return the paths."""
+    def save(self, path: str | Path) -> list[Path]:
+        """Write M, G, K, B with their labels; return the paths of the files.
+
+        Parameters
+        ----------
+        path : str or Path
+            A folder: one Matrix Market file for each matrix, and ``labels.txt``. Or the name of one
+            archive of numpy, which ends in ``.npz``: of each matrix ``M.data``, ``M.indices``,
+            ``M.indptr`` and ``M.shape`` as scipy.sparse.csr_matrix takes them, ``residual``
+            [N, N m], ``gap`` [m, -], and the labels ``rows`` and ``constraints``.
+        """
+        path = Path(path)
+        if path.suffix == ".npz":
+            return [self._archive(path)]
+        if path.suffix in _FILES:
+            raise ValueError(
+                "save: matrices are written to a folder, as Matrix Market files, or to an archive "
+                f"that ends in .npz, got {str(path)!r}"
+            )
+        return self._market(path)
+
+    def _archive(self, path: Path) -> Path:
+        """Write one archive; nothing in it is pickled."""
+        found = {"residual": self.residual, "gap": self.gap}
+        for name in _BLOCKS:
+            A = getattr(self, name).tocsr()
+            found |= {f"{name}.{x}": getattr(A, x) for x in ("data", "indices", "indptr", "shape")}
+        found["rows"], found["constraints"] = (
+            np.array(x, str) for x in (self.rows, self.constraints)
+        )
+        path.parent.mkdir(parents=True, exist_ok=True)
+        np.savez_compressed(path, **found)  # type: ignore[arg-type]
+        return path
+
+    def _market(self, folder: Path) -> list[Path]:
+        """Write a file for each matrix and one for the labels."""
         from scipy.io import mmwrite
 
-        folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         made = []
-        for name in ("M", "G", "K", "B"):
+        for name in _BLOCKS:
             path = folder / f"{name}.mtx"
             mmwrite(path, getattr(self, name), comment="velocities and rows as in labels.txt")
             made.append(path)

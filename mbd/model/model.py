@@ -64,8 +64,23 @@ class Numbering:
 class Model:
     """A frozen system: tables, labels, sparsity pattern, elimination order.
 
+    ``system.build()`` makes it. Units are those of the description, SI: coordinates [m, -],
+    velocities [m/s, rad/s, 1/s], multipliers [N, N m].
+
     Attributes
     ----------
+    system : System
+        The description.
+    I, F : (n,) arrays of int and of float
+        All tables and all numbers, as the kernels see them (``mbd/algebra/memory.py``).
+    numbering : Numbering
+        Where each body and each row is among the unknowns, and their labels.
+    fronts : list of Front
+        The order of elimination.
+    kernels : dict
+        Compiled functions of each stage with their tables.
+    redundant : bool
+        Whether some rows depend on others.
     labels : tuple of str
         Names of all unknowns, velocities first, then multipliers.
     n_q, n_v, n_lam : int

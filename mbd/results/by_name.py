@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.algebra.rotations import angular_velocity, quaternion_from_matrix
+from mbd.parts.door import vector
 
 if TYPE_CHECKING:
     from mbd.parts.bodies import Body
@@ -110,7 +111,13 @@ class BodyHistory:
         alpha -= 2 * grow[..., None] * self.angular_velocity
         return alpha / self.scale[..., None] ** 2
 
+    def __repr__(self) -> str:
+        turns = ", rotation, quaternion, angular_velocity, angular_acceleration"
+        known = "position, velocity, acceleration" + turns * self.body.formulation.axes
+        return f"BodyHistory({self.body.name!r}, {len(self.y)} instants: {known}, at(point))"
+
     def at(self, point: Any) -> PointHistory:
         """Return the history of a point given in body axes [m]."""
-        w = np.concatenate([[1.0], np.asarray(point, float)])
+        where = vector(f"solution[{self.body.name!r}].at", "point", point, "m")
+        w = np.concatenate([[1.0], where])
         return PointHistory(*(np.einsum("k,nkc->nc", w, x) for x in (self.y, self.yd, self.ydd)))

@@ -181,6 +181,13 @@ class JointHistory:
             "there are force, moment, multipliers, reaction()"
         )
 
+    def __repr__(self) -> str:
+        free = "".join(f", {x}, {x}_rate" for x in self.joint.coordinates)
+        return (
+            f"JointHistory({self.joint.name!r}, {len(self._solution.t)} instants: force, moment, "
+            f"multipliers{free}, reaction())"
+        )
+
 
 class RowHistory:
     """A part with rows that is no joint, over time: drive, transmission, rows that a body wears.
@@ -211,3 +218,7 @@ class RowHistory:
             return reads[name] * self.multipliers[:, 0]
         known = ", ".join([*reads, "multipliers", "reaction()"])
         raise AttributeError(f"{self.part.name!r} has no {name!r}; there are {known}")
+
+    def __repr__(self) -> str:
+        known = ", ".join([*getattr(type(self.part), "reads", {}), "multipliers", "reaction()"])
+        return f"RowHistory({self.part.name!r}, {len(self._solution.t)} instants: {known})"

@@ -113,3 +113,6 @@ class MotorHistory:
         u, rate, _ = one.over_time(faces, solution.t, solution.before)
         self.motor = motor
         self.load = _effort(motor.law, u[:, 0], rate[:, 0], solution.t)
+
+    def __repr__(self) -> str:
+        return f"MotorHistory({self.motor.name!r}, {len(self.load)} instants: load)"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from errno import EISDIR
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from mbd.model.model import Model
     from mbd.results.solution import Solution
 
-__all__ = ["append", "create", "libraries", "save_netcdf"]
+__all__ = ["append", "beside", "create", "libraries", "save_netcdf"]
 
 _CHUNK = 1 << 14  # numbers in one chunk of a file, 128 kB
 _CACHE = 1 << 20  # bytes of chunks that each array keeps in memory
@@ -43,6 +44,20 @@ def libraries(who: str) -> tuple[Any, Any]:
     return h5py, h5netcdf
 
 
+def beside(path: Path, who: str) -> Path:
+    """Return the place beside a file where it is made; say so if there can be no such file."""
+    libraries(f"{who} {path.name}")
+    new = path.with_name(path.name + ".new")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_dir():
+            raise IsADirectoryError(EISDIR, "it is a folder")
+        new.touch()
+    except OSError as error:
+        raise type(error)(f"{who}: {path} cannot be written: {error.strerror}") from None
+    return new
+
+
 def create(
     path: Path,
     model: Model,
@@ -55,8 +70,7 @@ def create(
     `extra` has more variables: (name, dimensions, shape, type, attributes); a length may be None.
     `events` are those that happened.
     """
-    h5py, h5netcdf = libraries(f"save {path.name}")
-    path.parent.mkdir(parents=True, exist_ok=True)
+    h5py, h5netcdf = libraries(f"save {path.stem}")
     h5 = h5py.File(path, "w", libver=(FORMAT, FORMAT), track_order=True, rdcc_nbytes=_CACHE)
     length, labels = sizes(model), coordinates(model)
     with h5netcdf.File(h5, "r+") as nc:  # leaves h5 open
@@ -104,7 +118,7 @@ def save_netcdf(solution: Solution, path: str | Path, **notes: Any) -> Path:
     """Write a solution, piece by piece."""
     path = Path(path)
     model = solution.model
-    new = path.with_name(path.name + ".new")
+    new = beside(path, "save")
     attributes = of_model(model, solution.method, notes, path.parent) | of_run(
         solution.status, solution.message, solution.stats, solution.state
     )

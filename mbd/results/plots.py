@@ -33,6 +33,11 @@ _HEIGHT = 2.1  # of one panel [inch]
 
 def plot(solution: Solution | Stored, names: tuple[str, ...], ax: Any = None) -> Figure:
     """Draw quantities by name, one panel for each; see ``Solution.plot``."""
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(
+                f"plot: names must be text such as 'rod', 'hinge.force' or 'energy', got {name!r}"
+            )
     shown = [curves(solution, name) for name in (names or ("energy", "drift"))]
     panels = [panel for group in shown for panel in _panels(group)]
     if ax is not None:

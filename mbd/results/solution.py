@@ -35,21 +35,32 @@ _BODIES_FROM_DISK = 2  # kept in memory where the numbers are in a file
 class Solution:
     """What a run computed; time is the first axis everywhere.
 
-    Attributes
+    ``mbd.simulate`` and ``mbd.load`` make it.
+
+    Parameters
     ----------
+    model : Model
     t : (n,) array [s]
-    q, v, a, lam : (n, ...) arrays
+    q, v, a, lam : (n, ...) arrays [m, -; m/s, rad/s, 1/s; their rates; N, N m]
         Stored coordinates, velocities, accelerations, multipliers, in the order of the model. Of a
         streamed or loaded run they are on disk: slices of them are numpy arrays.
-    success, status, message
-        Status 0: reached the end; 1: failed; -1: interrupted.
+    status : int
+        0: reached the end; 1: failed; -1: interrupted. ``success`` tells whether it is 0.
+    message : str
+        How the run ended.
     stats : dict
         Steps, iterations, factorizations, evaluations, rejected, seconds, ...
-    state : State
-        The last state, from which a run can go on.
+    last : State
+        The last state, from which a run can go on: ``solution.state``.
+    method : GeneralizedAlpha, EnergyMomentum or LieRungeKutta4
+        Of a loaded run its text.
+    before : mapping, optional
+        What came before the first instant: of pieces of a long run.
+    stored : mapping, optional
+        Quantities by name that are in a file already.
     events : list
-        Events that happened, each with ``name`` and ``t``, and those of a run that was not loaded
-        with ``state``.
+        Events that happened, each with ``name`` and ``t`` [s], and those of a run that was not
+        loaded with ``state``.
     """
 
     def __init__(
@@ -96,7 +107,7 @@ class Solution:
         known = [*system.bodies, *system.joints]
         close = difflib.get_close_matches(name, known, 1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise KeyError(f"no body or joint named {name!r}{hint} There are: {', '.join(known[:20])}")
+        raise KeyError(f"no body or joint named {name!r}{hint}. There are: {', '.join(known[:20])}")
 
     def body(self, name: str) -> BodyHistory:
         """Return the history of a body."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
@@ -16,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.results.netcdf import libraries
+from mbd.results.hdf5 import opened
 
 __all__ = ["ArchiveSource", "FileSource", "OnDisk", "PastEvent", "Source"]
 
@@ -112,16 +113,7 @@ class FileSource(Source):
     """A netCDF file, also of a run that was killed or is still going on."""
 
     def __init__(self, path: Path) -> None:
-        h5py, _ = libraries(f"load {path.name}")
-        self.path = path
-        if path.exists() and not h5py.is_hdf5(path):
-            raise ValueError(f"load: {path} is not a file of HDF5")
-        try:
-            self.h5 = h5py.File(path, "r")
-        except FileNotFoundError:
-            raise
-        except OSError:  # it was left open, or still is
-            self.h5 = h5py.File(path, "r", libver="latest", swmr=True)
+        self.path, self.h5 = path, opened(path)
         if "schema" not in self.h5.attrs:
             raise ValueError(f"load: {path} was not written by mbd: it has no attribute 'schema'")
         n = len(self.h5["time"])
@@ -231,11 +223,13 @@ class ArchiveSource(Source):
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        if not path.is_file():
+            raise FileNotFoundError(f"load: {path}: no such file")
         try:
             with np.load(path, allow_pickle=False) as data:
                 self._arrays = {name: data[name] for name in data.files}
-        except (zipfile.BadZipFile, ValueError) as error:
-            raise ValueError(f"load: {path} is not an archive of numpy: {error}") from None
+        except (zipfile.BadZipFile, zlib.error, ValueError, TypeError, EOFError) as error:
+            raise ValueError(f"load: {path} is not a whole archive of numpy: {error}") from None
         if "about" not in self._arrays:
             raise ValueError(f"load: {path} was not written by mbd: it has no array 'about'")
         said = json.loads(str(self._arrays.pop("about")))

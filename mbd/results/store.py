@@ -145,6 +145,14 @@ def save_csv(solution: Solution, path: str | Path, every: int = 1) -> Path:
 def save(solution: Solution, path: str | Path, every: int = 1, **notes: Any) -> Path:
     """Write ``.nc``, ``.npz``, ``.csv`` or ``.pvd``, by the ending of the path."""
     ending = Path(path).suffix
+    for name, note in notes.items():
+        try:
+            json.dumps(plain(note))
+        except (TypeError, ValueError):
+            raise TypeError(
+                "save: notes must be text, numbers, or lists and dicts of them, got "
+                f"{name}={note!r}"
+            ) from None
     if isinstance(every, bool) or not (isinstance(every, int | np.integer) and every >= 1):
         raise ValueError(f"save: every must be a whole number from 1, got {every!r}")
     if ending in (".csv", ".pvd"):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbd.parts.door import vector
 from mbd.results.by_name import PointHistory
 from mbd.results.energy import Energy, Momentum
 from mbd.results.joints import Reaction
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
     from mbd.results.source import Source
 
 __all__ = ["Stored", "StoredBody", "StoredJoint", "StoredRows"]
+
+
+def _said(part: Any, name: str, source: Source) -> str:
+    """Return the name of a part and what is stored of it."""
+    known = ", ".join(x.rpartition(".")[2] for x in source if x.rpartition(".")[0] == name)
+    return f"{type(part).__name__}({name!r}, {len(source['t'])} instants: {known})"
 
 
 class StoredBody:
@@ -89,7 +96,8 @@ class StoredBody:
         """Return the history of a point given in body axes [m], of a body that is rigid."""
         if np.any(self._source.get(f"{self.name}.scale", 1.0) != 1.0):
             raise AttributeError(f"{self.name!r} breathes: its points are not stored")
-        r = np.einsum("nij,j->ni", self.rotation, np.asarray(point, float))
+        where = vector(f"solution[{self.name!r}].at", "point", point, "m")
+        r = np.einsum("nij,j->ni", self.rotation, where)
         omega, alpha = self.angular_velocity, self.angular_acceleration
         turned = np.cross(omega, r)
         return PointHistory(
@@ -97,6 +105,9 @@ class StoredBody:
             self.velocity + turned,
             self.acceleration + np.cross(alpha, r) + np.cross(omega, turned),
         )
+
+    def __repr__(self) -> str:
+        return _said(self, self.name, self._source)
 
 
 def _of_part(kind: str, part: str, name: str, source: Source) -> np.ndarray:
@@ -141,6 +152,9 @@ class StoredJoint:
         """Return force and moment on the second body, about the joint."""
         return Reaction(self.force, self.moment)
 
+    def __repr__(self) -> str:
+        return _said(self, self.name, self._source)
+
 
 class StoredRows:
     """A drive, motor, transmission or another part with rows: ``multipliers``, ``load``."""
@@ -150,6 +164,9 @@ class StoredRows:
 
     def __getattr__(self, name: str) -> np.ndarray:
         return _of_part("", self.name, name, self._source)
+
+    def __repr__(self) -> str:
+        return _said(self, self.name, self._source)
 
 
 class Stored:
@@ -189,7 +206,7 @@ class Stored:
             close = difflib.get_close_matches(name, owners, 1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
             raise KeyError(
-                f"no body or joint named {name!r}{hint} There are: {', '.join(list(owners)[:20])}"
+                f"no body or joint named {name!r}{hint}. There are: {', '.join(list(owners)[:20])}"
             )
         if owners[name] == "joint":
             return StoredJoint(name, self.source)

@@ -24,7 +24,7 @@ import numpy as np
 from mbd.results.about import of_model, of_run
 from mbd.results.everything import Before, Everything, in_pieces
 from mbd.results.fields import EVENT_TIME, fields
-from mbd.results.netcdf import append, create
+from mbd.results.netcdf import append, beside, create
 from mbd.results.solution import Solution
 from mbd.results.source import FileSource
 from mbd.solvers.record import Histories, MemoryRecord
@@ -79,7 +79,7 @@ class FileRecord:
                 f"simulate: stream must be the path of a file that ends in .nc, got {str(path)!r}"
             )
         self.model, self.method = model, method
-        new = self.path.with_name(self.path.name + ".new")
+        new = beside(self.path, "simulate: stream")
         if os.name == "nt":  # an open file cannot be moved there
             new = self.path
         which = fields(model)

@@ -207,18 +207,18 @@ def _metres(x: float) -> str:
 class _Canvas:
     """A figure that shows one instant after the other."""
 
-    def __init__(self, d: Drawing, size: Any) -> None:
+    def __init__(self, d: Drawing, size: Any, who: str) -> None:
         try:
             from matplotlib.backends.backend_agg import FigureCanvasAgg
             from matplotlib.collections import LineCollection, PolyCollection
             from matplotlib.figure import Figure
         except ImportError:
             raise ImportError(
-                "snapshot: drawing needs matplotlib, which is an extra; pip install 'mbd[plot]'"
+                f"{who}: drawing needs matplotlib, which is an extra; pip install 'mbd[plot]'"
             ) from None
-        width, height = vector("snapshot", "size", size, "pixels", 2)
+        width, height = vector(who, "size", size, "pixels", 2)
         if min(width, height) < 16 or max(width, height) > 10_000:
-            raise ValueError(f"snapshot: size must be 16 to 10000 pixels each, got {size!r}")
+            raise ValueError(f"{who}: size must be 16 to 10000 pixels each, got {size!r}")
         self.d, self.camera = d, Camera(d, width, height)
         self.figure: Figure = Figure(figsize=(width / _DPI, height / _DPI), dpi=_DPI)
         ax = self.figure.add_axes((0, 0, 1, 1), xlim=(0, width), ylim=(0, height), aspect="equal")
@@ -279,7 +279,7 @@ def picture(d: Drawing, path: str | Path, t: float, size: Any) -> Path:
             f"snapshot: t must be within the run, {d.t[0]:g} to {d.t[-1]:g} [s], got {t:g}"
         )
     i = int(np.argmin(np.abs(d.t - t)))
-    canvas = _Canvas(d, size)
+    canvas = _Canvas(d, size, "snapshot")
     canvas.show(i)
     path.parent.mkdir(parents=True, exist_ok=True)
     canvas.figure.savefig(path, dpi=_DPI)
@@ -289,7 +289,7 @@ def picture(d: Drawing, path: str | Path, t: float, size: Any) -> Path:
 def film(d: Drawing, path: Path, fps: float = 20.0, size: Any = (640, 480)) -> Path:
     """Write an animated GIF that plays at the speed of the drawing."""
     rate = number("animate", "fps", fps, "1/s", positive=True)
-    canvas = _Canvas(d, size)
+    canvas = _Canvas(d, size, "animate")
     from PIL import Image
 
     agg: Any = canvas.figure.canvas

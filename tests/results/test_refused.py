@@ -1,0 +1,151 @@
+"""Broken files, places that cannot be written, questions without an answer: what is said."""
+
+import subprocess
+import sys
+
+import h5py
+import numpy as np
+import pytest
+
+import mbd
+from mbd.results.hdf5 import end_of_file
+from tests.results.samples import everything, spinner
+
+
+@pytest.fixture(scope="module")
+def solution():
+    return mbd.simulate(everything(law=True), 0.02, 1e-3)
+
+
+# --- files that lost their end --------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    return mbd.simulate(spinner(), 0.3, 1e-3).save(tmp_path_factory.mktemp("whole") / "run.nc")
+
+
+@pytest.mark.parametrize("kept", [0.999, 0.5, 0.1])
+def test_a_file_without_its_end_is_refused_at_once(whole, tmp_path, kept):
+    """In a process of its own: HDF5 would wait for the end for ever."""
+    data = whole.read_bytes()
+    part = tmp_path / "half.nc"
+    part.write_bytes(data[: int(kept * len(data))])
+    code = f"import mbd; mbd.load({str(part)!r})"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    last = done.stderr.strip().splitlines()[-1]
+    assert f"{part} is incomplete: {len(part.read_bytes())} of {len(data)} bytes" in last
+
+
+@pytest.mark.parametrize("version", [("earliest", "v108"), ("v108", "v108"), ("v110", "v110")])
+def test_the_end_of_a_file_is_known_in_every_version_of_the_format(tmp_path, version):
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w", libver=version) as h5:
+        h5["x"] = np.arange(1000.0)
+        h5.attrs["said"] = "words"
+    assert end_of_file(path) == (path.stat().st_size, False)
+
+
+def test_a_file_that_was_left_open_says_so(tmp_path):
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w", libver=("v110", "v110")) as h5:
+        h5["x"] = np.arange(1000.0)
+        h5.swmr_mode = True
+        h5.flush()
+        end, left_open = end_of_file(path)
+        assert left_open
+        assert end <= path.stat().st_size
+
+
+@pytest.mark.parametrize("ending", ["nc", "npz"])
+@pytest.mark.parametrize("data", [b"", b"x" * 10, b"words, not numbers; " * 50, None])
+def test_what_is_no_file_of_results_is_named(tmp_path, ending, data):
+    path = tmp_path / f"run.{ending}"
+    if data is None:
+        expected, text = FileNotFoundError, "no such file"
+    else:
+        path.write_bytes(data)
+        expected, text = ValueError, "is not a"
+    with pytest.raises(expected, match=text) as said:
+        mbd.load(path)
+    assert str(said.value).startswith(f"load: {path}")
+    assert "\n" not in str(said.value)
+
+
+def test_half_an_archive_and_a_single_array_are_no_results(solution, tmp_path):
+    path = solution.save(tmp_path / "run.npz")
+    path.write_bytes(path.read_bytes()[:-2000])
+    with pytest.raises(ValueError, match="not a whole archive"):
+        mbd.load(path)
+    with path.open("wb") as file:
+        np.save(file, np.arange(3))
+    with pytest.raises(ValueError, match="not a whole archive"):
+        mbd.load(path)
+
+
+# --- places that cannot be written ----------------------------------------------------------------
+def test_a_place_that_cannot_be_written_has_the_name_that_was_given(solution, tmp_path):
+    (tmp_path / "file").write_text("no folder")
+    for path in (tmp_path / "file" / "run.nc", tmp_path / "taken.nc"):
+        (tmp_path / "taken.nc").mkdir(exist_ok=True)
+        with pytest.raises(OSError, match=f"save: {path} cannot be written"):
+            solution.save(path)
+        with pytest.raises(OSError, match=f"stream: {path} cannot be written"):
+            mbd.simulate(spinner(), 0.02, 1e-3, stream=path)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "taken.nc"]
+
+
+def test_a_missing_extra_names_the_file_that_was_asked_for(solution, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "h5netcdf", None)
+    with pytest.raises(ImportError, match=r"save run\.nc: .*pip install 'mbd\[results\]'"):
+        solution.save(tmp_path / "run.nc")
+    with pytest.raises(ImportError, match=r"run\.nc: "):
+        mbd.simulate(spinner(), 0.02, 1e-3, stream=tmp_path / "run.nc")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("ending", ["nc", "npz"])
+def test_notes_that_no_file_can_hold_are_named(solution, tmp_path, ending):
+    with pytest.raises(TypeError, match="notes must be text, numbers.* got title=<object"):
+        solution.save(tmp_path / f"run.{ending}", number=3, title=object())
+    assert not list(tmp_path.iterdir())
+
+
+# --- questions ------------------------------------------------------------------------------------
+def stored(solution, folder):
+    return mbd.load(solution.save(folder / "run.npz"))
+
+
+def test_unknown_names_and_points_that_are_none(solution, tmp_path):
+    for found in (solution, stored(solution, tmp_path)):
+        with pytest.raises(KeyError, match=r"no body or joint named 'x'\. There are: "):
+            found["x"]
+        with pytest.raises(KeyError, match=r"; did you mean 'balloon'\?\. There are: "):
+            found["baloon"]
+        with pytest.raises(ValueError, match=r"'flier'.*point must be 3 numbers \[m\]"):
+            found["flier"].at((1, 2))
+        with pytest.raises(TypeError, match="plot: names must be text .* got 3"):
+            found.plot(3)
+
+
+def test_pictures_say_who_needs_matplotlib(solution, tmp_path, monkeypatch):
+    for name in ("matplotlib", "matplotlib.collections", "matplotlib.figure"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ImportError, match="^animate: drawing needs matplotlib"):
+        solution.animate(tmp_path / "run.gif")
+    with pytest.raises(ImportError, match="^snapshot: drawing needs matplotlib"):
+        solution.snapshot(tmp_path / "run.png")
+
+
+# --- what is shown at a prompt --------------------------------------------------------------------
+def test_histories_say_what_they_have(solution, tmp_path):
+    for found in (solution, stored(solution, tmp_path)):
+        for name in ("flier", "bob", "joint 1", "row"):
+            said = repr(found[name])
+            assert repr(name) in said
+            assert f"{len(solution.t)} instants" in said
+            listed = said.partition("instants: ")[2].removesuffix(")").split(", ")
+            for what in listed:
+                assert hasattr(found[name], what.partition("(")[0]), (name, what)
+        assert "angle" in repr(found["joint 1"])
+        assert "quaternion" not in repr(found["bob"])
