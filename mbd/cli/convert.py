@@ -67,9 +67,9 @@ def _model(options: argparse.Namespace, output: Path) -> tuple[str, ...]:
 
 def _results(options: argparse.Namespace, output: Path) -> tuple[str, ...]:
     """Write results in another form, or the model that they hold."""
+    from mbd.results.about import settings
     from mbd.results.load import load
     from mbd.results.solution import Solution
-    from mbd.solvers.methods import method as integrator
 
     found = load(options.file)
     if not isinstance(found, Solution):
@@ -80,7 +80,7 @@ def _results(options: argparse.Namespace, output: Path) -> tuple[str, ...]:
     if output.suffix in _RESULTS:
         found.save(output)
     else:
-        _write(found.model.system, {"method": integrator(found.method)}, "", output)
+        _write(found.model.system, settings(found.method, found.options), "", output)
     return ()
 
 

@@ -30,6 +30,7 @@ def ended(source: Source) -> dict[str, Any]:
         "t_start": float(t[0]) if len(t) else 0.0,
         "t_end": float(t[-1]) if len(t) else 0.0,
         "method": str(about["method"]),
+        "options": about["options"],
         "version": str(about["version"]),
         "stats": {name: float(value) for name, value in about["stats"].items()},
     }

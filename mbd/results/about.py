@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +16,25 @@ if TYPE_CHECKING:
     from mbd.model.model import Model, State
     from mbd.results.source import Source
 
-__all__ = ["method_text", "model_from_text", "model_text", "of_model", "of_run", "plain"]
+__all__ = [
+    "method_text",
+    "model_from_text",
+    "model_text",
+    "of_model",
+    "of_run",
+    "plain",
+    "settings",
+]
 
 
 def of_model(
-    model: Model, method: Any, notes: dict[str, Any], folder: Path = Path()
+    model: Model,
+    method: Any,
+    notes: dict[str, Any],
+    folder: Path = Path(),
+    options: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return what is known before a run: version, method, the model as text, notes.
+    """Return what is known before a run: version, method, options, the model as text, notes.
 
     Meshes of the model are named from the folder of the file.
     """
@@ -33,7 +46,9 @@ def of_model(
         "method": method_text(method),
         "gravity": np.asarray(model.system.gravity),
     }
-    text = model_text(model, folder)
+    if options:
+        found["run"] = json.dumps(options)
+    text = model_text(model, folder, method, options)
     if text:
         found["model"] = text
     if notes:
@@ -57,12 +72,30 @@ def method_text(method: Any) -> str:
     return method if isinstance(method, str) else repr(method)
 
 
-def model_text(model: Model, folder: Path = Path()) -> str:
-    """Return the model as the text of a model file; empty if it cannot be said in one."""
+def settings(method: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the table "run" of a model file: what files can hold of how a run was asked for."""
+    from mbd.files.vocabulary import run_settings
+    from mbd.solvers.methods import method as integrator
+
+    kept = {name: x for name, x in options.items() if name in run_settings()}
+    return kept | {"method": integrator(method)}
+
+
+def model_text(
+    model: Model,
+    folder: Path = Path(),
+    method: Any = None,
+    options: Mapping[str, Any] | None = None,
+) -> str:
+    """Return the model as the text of a model file; empty if it cannot be said in one.
+
+    It also says how the model was run, if there are options.
+    """
     from mbd.files.modelfile import to_text
 
     try:
-        return to_text(model.system, folder=folder)
+        run = settings(method, options) if options else None
+        return to_text(model.system, folder=folder, run=run)
     except ValueError:  # a law in Python, a part of the user's own
         return ""
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mbd.results.about import of_run
-from mbd.results.netcdf import FORMAT, libraries
+from mbd.results.netcdf import FORMAT, beside, libraries
 from mbd.results.source import FileSource
 
 if TYPE_CHECKING:
@@ -60,8 +60,7 @@ def save(source: Source, path: Path) -> Path:
         )
     source = _file(source, "save")
     h5py, h5netcdf = libraries(f"save {path.name}")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_name(path.name + ".new")
+    new = beside(path, "save")
     with (
         h5netcdf.File(source.h5, "r") as old,
         h5py.File(new, "w", libver=(FORMAT, FORMAT), track_order=True) as h5,

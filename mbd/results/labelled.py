@@ -45,6 +45,6 @@ def to_xarray(solution: Solution, notes: dict[str, Any] | None = None) -> xr.Dat
     return xr.Dataset(
         variables,
         coords={"time": time, **coordinates(model), **happened(solution.events)},
-        attrs=of_model(model, solution.method, notes or {})
+        attrs=of_model(model, solution.method, notes or {}, options=solution.options)
         | of_run(solution.status, solution.message, solution.stats, solution.state),
     )

@@ -60,6 +60,7 @@ def _solution(source: Source, model: Model) -> Solution:
     found = Solution(
         model, t, q, v, a, lam, status=int(about["status"]), message=str(about["message"]),
         stats=about["stats"], last=last, method=about["method"], stored=source,
+        options=about["options"],
     )  # fmt: skip
     found.events = list(source.events)
     return found

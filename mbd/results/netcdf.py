@@ -119,7 +119,7 @@ def save_netcdf(solution: Solution, path: str | Path, **notes: Any) -> Path:
     path = Path(path)
     model = solution.model
     new = beside(path, "save")
-    attributes = of_model(model, solution.method, notes, path.parent) | of_run(
+    attributes = of_model(model, solution.method, notes, path.parent, solution.options) | of_run(
         solution.status, solution.message, solution.stats, solution.state
     )
     with create(new, model, attributes, events=solution.events) as h5:

@@ -58,6 +58,9 @@ class Solution:
         What came before the first instant: of pieces of a long run.
     stored : mapping, optional
         Quantities by name that are in a file already.
+    options : mapping, optional
+        What ``mbd.simulate`` was asked for: ``t_end`` [s], ``step`` [s], ``rtol``, ``atol``,
+        ``max_step`` [s], ``every``, ``project``, ``off`` and the names of ``events``, as given.
     events : list
         Events that happened, each with ``name`` and ``t`` [s], and those of a run that was not
         loaded with ``state``.
@@ -79,10 +82,11 @@ class Solution:
         method: Any,
         before: Before | None = None,
         stored: Mapping[str, Any] | None = None,
+        options: Mapping[str, Any] | None = None,
     ) -> None:
         self.model, self.t, self.q, self.v, self.a, self.lam = model, t, q, v, a, lam
         self.status, self.message, self.stats, self.state = status, message, stats, last
-        self.method = method
+        self.method, self.options = method, dict(options or {})
         self.events: list[Any] = []
         self.before: Before = before or {}  # what came before the first instant, if anything did
         self.stored = stored  # quantities by name that are in a file already

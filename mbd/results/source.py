@@ -90,7 +90,8 @@ class Source(Mapping[str, Any]):
     ----------
     path : Path
     about : dict
-        version, method, status, message, stats, notes; model, its text, empty if there is none;
+        version, method, options of the run, status, message, stats, notes; model, its text, empty
+        if there is none;
         off, the names of joints that are off at the end.
     owners : dict
         Kind of each named part: "body", "point", "joint", "rows" or "motor".
@@ -133,6 +134,7 @@ class FileSource(Source):
             "status": said["status"],
             "message": said["message"],
             "stats": {k.removeprefix(head): x for k, x in said.items() if k.startswith(head)},
+            "options": json.loads(said.get("run", "{}")),
             "notes": json.loads(said.get("notes", "{}")),
             "off": json.loads(said.get("off", "[]")),
         }
@@ -226,7 +228,7 @@ class ArchiveSource(Source):
         if not path.is_file():
             raise FileNotFoundError(f"load: {path}: no such file")
         try:
-            with np.load(path, allow_pickle=False) as data:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as data:
                 self._arrays = {name: data[name] for name in data.files}
         except (zipfile.BadZipFile, zlib.error, ValueError, TypeError, EOFError) as error:
             raise ValueError(f"load: {path} is not a whole archive of numpy: {error}") from None
@@ -234,7 +236,7 @@ class ArchiveSource(Source):
             raise ValueError(f"load: {path} was not written by mbd: it has no array 'about'")
         said = json.loads(str(self._arrays.pop("about")))
         self.about = {name: said.pop(name) for name in _ABOUT} | {"model": said.pop("model", "")}
-        self.about["off"] = said.pop("off", [])
+        self.about |= {"off": said.pop("off", []), "options": said.pop("run", {})}
         self.events = [PastEvent(*x) for x in said.pop("events", [])]
         self.loads = said.pop("loads", {})
         self.about["notes"] = {k: x for k, x in said.items() if k not in ("units", "components")}

@@ -5,8 +5,9 @@ first: ``t``, ``<body>.position``, ``<joint>.force``, ``energy.kinetic``, ... an
 
 ``about``
     a string of JSON: ``units`` and ``components`` by name of the array, ``version``, ``method``,
-    ``status``, ``message``, ``stats``, ``events`` (names, times), ``loads`` (units by name of the
-    array), ``model`` (the model file, if it can be one) and what the caller adds as notes;
+    ``run`` (the options of ``mbd.simulate``), ``status``, ``message``, ``stats``, ``events`` (names,
+    times), ``loads`` (units by name of the array), ``model`` (the model file, if it can be one) and
+    what the caller adds as notes;
 ``q``, ``v``, ``a``, ``lam``, ``v.labels``, ``lam.labels``, ``last_alg``, ``last_memory``
     the numbers of the model in its own order, for going on from the last state.
 """
@@ -110,7 +111,8 @@ def save_npz(solution: Solution, path: str | Path, **notes: Any) -> Path:
     about = {
         "version": __version__,
         "method": method_text(solution.method),
-        "model": model_text(solution.model, path.parent),
+        "run": solution.options,
+        "model": model_text(solution.model, path.parent, solution.method, solution.options),
         "status": solution.status,
         "message": solution.message,
         "stats": solution.stats,

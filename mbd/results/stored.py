@@ -177,7 +177,7 @@ class Stored:
     source : mapping
         Every quantity by its full name: ``source["rod.position"]``.
     t, q, v, a, lam : arrays
-    status, message, method, stats, notes, version
+    status, message, method, options, stats, notes, version
         As the run left them; the method as text.
     events : list
         Events that happened, each with ``name`` and ``t``.
@@ -192,6 +192,7 @@ class Stored:
         self.method, self.version = str(about["method"]), str(about["version"])
         self.stats: dict[str, float] = about["stats"]
         self.notes: dict[str, Any] = about["notes"]
+        self.options: dict[str, Any] = about["options"]
         self.events = list(source.events)
 
     @property

@@ -66,12 +66,12 @@ class FileRecord:
     path : str or Path
         Ends in ``.nc``; a file of that name is replaced when the run starts.
     method : object
-    events : sequence of str
-        Names of those that may happen.
+    options : mapping
+        What the run was asked for; its "events" are the names of those that may happen.
     """
 
     def __init__(
-        self, model: Model, path: str | Path, method: Any, events: Sequence[str] = ()
+        self, model: Model, path: str | Path, method: Any, options: Mapping[str, Any]
     ) -> None:
         self.path = Path(path)
         if self.path.suffix != ".nc":
@@ -83,8 +83,8 @@ class FileRecord:
         if os.name == "nt":  # an open file cannot be moved there
             new = self.path
         which = fields(model)
-        about = of_model(model, method, {}, self.path.parent)
-        self._h5 = create(new, model, about, (*_EXTRA, *_of_events(events)))
+        about = of_model(model, method, {}, self.path.parent, options)
+        self._h5 = create(new, model, about, (*_EXTRA, *_of_events(options.get("events", ()))))
         self._events: list[tuple[str, float]] = []
         self._h5["instants"][()] = 0
         self._h5["outcome"][:] = b"\0"

@@ -19,6 +19,7 @@ from mbd.solvers.generalized_alpha import GeneralizedAlpha
 from mbd.solvers.health import oscillation
 from mbd.solvers.initial import consistent
 from mbd.solvers.lie_runge_kutta import LieRungeKutta4
+from mbd.solvers.options import asked
 from mbd.solvers.plan import checked_plan
 from mbd.solvers.record import MemoryRecord, Record
 from mbd.solvers.run import EVENT, Run
@@ -124,7 +125,11 @@ def simulate(
     happens = checked_events(model, events, first, described=state is None)
     past = before = known(model, first)
     watch = Watch(model, happens, first, before)
-    record = _record(stream, model, method, plan.expected, [x.name for x in happens])
+    options = asked(
+        t_end=t_end, step=step, rtol=rtol, atol=atol, max_step=max_step, every=every,
+        project=project, off=first.off, events=tuple(x.name for x in happens),
+    )  # fmt: skip
+    record = _record(stream, model, method, plan.expected, options)
     stats: dict[str, float] = {}
     found: list[Found] = []
     begun, start, given = first, first.t, first is state
@@ -167,7 +172,7 @@ def simulate(
     record.close(status, message, stats, last)
     solution = Solution(
         model, *record.histories(), status=status, message=message, stats=stats, last=last,
-        method=method, before=past, stored=record.stored,
+        method=method, before=past, stored=record.stored, options=options,
     )  # fmt: skip
     solution.events = found
     if status == FAILED and raise_on_failure:
@@ -188,14 +193,14 @@ def _over(instant: Instant, watch: Watch, set_off: list[Found]) -> str:
 
 
 def _record(
-    stream: str | Path | None, model: Model, method: Any, expected: int, events: list[str]
+    stream: str | Path | None, model: Model, method: Any, expected: int, options: dict[str, Any]
 ) -> Record:
     """Return where the instants go."""
     if stream is None:
         return MemoryRecord(model, expected)
     from mbd.results.stream import FileRecord
 
-    return FileRecord(model, stream, method, events)
+    return FileRecord(model, stream, method, options)
 
 
 def _built(system: Any) -> Model:

@@ -15,7 +15,7 @@ import mbd
 from mbd.cli import main
 from mbd.cli.codes import collected, tell
 from mbd.files import scenes
-from tests.results.samples import everything, spinner
+from tests.results.samples import spinner
 
 ROOT = Path(__file__).parents[2]
 FOURBAR = str(ROOT / "models" / "fourbar.py")
@@ -80,7 +80,9 @@ def test_info_shows_the_model_in_a_file_of_results(tmp_path, capsys):
 
 
 def test_info_of_results_without_a_model_says_how_the_run_ended(tmp_path, capsys):
-    path = str(mbd.simulate(everything(law=True), 0.01, 1e-3).save(tmp_path / "run.npz"))
+    system = spinner()
+    system.add(mbd.Motor("motor", system.joints["hinge"].angle, lambda u, rate, t: 0.1))
+    path = str(mbd.simulate(system, 0.01, 1e-3).save(tmp_path / "run.npz"))
     assert main(["info", path]) == 0
     text = capsys.readouterr().out
     assert "the model is not in" in text

@@ -1,0 +1,28 @@
+"""Floor 4. What a run was asked for, as plain values: kept with its results, and given again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+__all__ = ["asked"]
+
+
+def asked(**options: Any) -> dict[str, Any]:
+    """Return the options of a run that were given, numbers in SI, without numpy.
+
+    ``mbd.simulate(model, **options)`` asks for the same again, but for events: of these there are
+    the names, and ``t_eval`` is what ``solution.t`` has.
+    """
+    given = {name: x for name, x in options.items() if x is not None and x != ()}
+    return {name: _plain(x) for name, x in given.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(x) for key, x in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(x) for x in value]
+    return value.item() if isinstance(value, np.generic) else value
