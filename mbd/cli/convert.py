@@ -67,9 +67,10 @@ def _model(options: argparse.Namespace, output: Path) -> tuple[str, ...]:
 
 def _results(options: argparse.Namespace, output: Path) -> tuple[str, ...]:
     """Write results in another form, or the model that they hold."""
-    from mbd.results.about import settings
+    from mbd.files.vocabulary import run_settings
     from mbd.results.load import load
     from mbd.results.solution import Solution
+    from mbd.solvers.methods import method as integrator
 
     found = load(options.file)
     if not isinstance(found, Solution):
@@ -80,7 +81,8 @@ def _results(options: argparse.Namespace, output: Path) -> tuple[str, ...]:
     if output.suffix in _RESULTS:
         found.save(output)
     else:
-        _write(found.model.system, settings(found.method, found.options), "", output)
+        how = {key: x for key, x in found.options.items() if key in run_settings()}
+        _write(found.model.system, how | {"method": integrator(found.method)}, "", output)
     return ()
 
 

@@ -18,7 +18,7 @@ from mbd.model.system import System
 if TYPE_CHECKING:
     from mbd.results.solution import Solution
 
-__all__ = ["READERS", "ModelFile", "from_text", "read", "reader", "to_text", "write"]
+__all__ = ["READERS", "ModelFile", "from_text", "read", "reader", "run_text", "to_text", "write"]
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,14 @@ def to_text(
             raise ValueError(f"to_text: run has no {key!r}; it may have {', '.join(known)}")
     found = writer.document(system, run, title, Path(folder), __version__, reader.SCHEMA)
     return toml.text(found)
+
+
+def run_text(run: dict[str, Any]) -> str:
+    """Return the table of a model file that says how it is run, of what files can hold of it."""
+    from mbd.files import toml, vocabulary, writer
+
+    plain, known = writer.Writer(System(), Path()).plain, vocabulary.run_settings()
+    return toml.text({"run": {key: plain(x) for key, x in run.items() if key in known}})
 
 
 def from_text(text: str, *, folder: str | Path = ".", formulation: Any = None) -> ModelFile:

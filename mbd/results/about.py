@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from mbd.results.source import Source
 
 __all__ = [
+    "file_text",
     "method_text",
     "model_from_text",
     "model_text",
     "of_model",
     "of_run",
     "plain",
-    "settings",
 ]
 
 
@@ -48,7 +48,7 @@ def of_model(
     }
     if options:
         found["run"] = json.dumps(options)
-    text = model_text(model, folder, method, options)
+    text = file_text(model, folder, method, options)
     if text:
         found["model"] = text
     if notes:
@@ -72,32 +72,25 @@ def method_text(method: Any) -> str:
     return method if isinstance(method, str) else repr(method)
 
 
-def settings(method: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the table "run" of a model file: what files can hold of how a run was asked for."""
-    from mbd.files.vocabulary import run_settings
-    from mbd.solvers.methods import method as integrator
-
-    kept = {name: x for name, x in options.items() if name in run_settings()}
-    return kept | {"method": integrator(method)}
-
-
-def model_text(
-    model: Model,
-    folder: Path = Path(),
-    method: Any = None,
-    options: Mapping[str, Any] | None = None,
-) -> str:
-    """Return the model as the text of a model file; empty if it cannot be said in one.
-
-    It also says how the model was run, if there are options.
-    """
+def model_text(model: Model, folder: Path = Path()) -> str:
+    """Return the model as the text of a model file; empty if it cannot be said in one."""
     from mbd.files.modelfile import to_text
 
     try:
-        run = settings(method, options) if options else None
-        return to_text(model.system, folder=folder, run=run)
+        return to_text(model.system, folder=folder)
     except ValueError:  # a law in Python, a part of the user's own
         return ""
+
+
+def file_text(model: Model, folder: Path, method: Any, options: Mapping[str, Any] | None) -> str:
+    """Return the model and, if there are options, how it was run; empty if no file can say it."""
+    from mbd.files.modelfile import run_text
+    from mbd.solvers.methods import method as integrator
+
+    text = model_text(model, folder)
+    if not text or not options:
+        return text
+    return f"{text}\n{run_text({**options, 'method': integrator(method)})}"
 
 
 def model_from_text(source: Source) -> Model | None:

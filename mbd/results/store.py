@@ -5,9 +5,9 @@ first: ``t``, ``<body>.position``, ``<joint>.force``, ``energy.kinetic``, ... an
 
 ``about``
     a string of JSON: ``units`` and ``components`` by name of the array, ``version``, ``method``,
-    ``run`` (the options of ``mbd.simulate``), ``status``, ``message``, ``stats``, ``events`` (names,
-    times), ``loads`` (units by name of the array), ``model`` (the model file, if it can be one) and
-    what the caller adds as notes;
+    ``run`` (the options of ``mbd.simulate``), ``status``, ``message``, ``stats``, ``events``
+    (names, times), ``loads`` (units by name of the array), ``model`` (the model file, if it can be
+    one) and what the caller adds as notes;
 ``q``, ``v``, ``a``, ``lam``, ``v.labels``, ``lam.labels``, ``last_alg``, ``last_memory``
     the numbers of the model in its own order, for going on from the last state.
 """
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd.results.about import method_text, model_text, plain
+from mbd.results.about import file_text, method_text, plain
 from mbd.results.freedoms import freedoms
 from mbd.results.labelled import arrays
 from mbd.results.loads import all_loads
@@ -112,7 +112,7 @@ def save_npz(solution: Solution, path: str | Path, **notes: Any) -> Path:
         "version": __version__,
         "method": method_text(solution.method),
         "run": solution.options,
-        "model": model_text(solution.model, path.parent, solution.method, solution.options),
+        "model": file_text(solution.model, path.parent, solution.method, solution.options),
         "status": solution.status,
         "message": solution.message,
         "stats": solution.stats,

@@ -16,8 +16,8 @@ def asked(**options: Any) -> dict[str, Any]:
     ``mbd.simulate(model, **options)`` asks for the same again, but for events: of these there are
     the names, and ``t_eval`` is what ``solution.t`` has.
     """
-    given = {name: x for name, x in options.items() if x is not None and x != ()}
-    return {name: _plain(x) for name, x in given.items()}
+    given = {name: _plain(x) for name, x in options.items()}
+    return {name: x for name, x in given.items() if x is not None and x != []}
 
 
 def _plain(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What a run was asked for is in its files, by every way to write one, and can be asked for again."""
+"""What a run was asked for is in its files, however they are written, and can be asked again."""
 
 import json
 
