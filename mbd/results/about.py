@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.results.fields import SCHEMA
+from mbd.results.histories import per_model
 
 if TYPE_CHECKING:
     from mbd.model.model import Model, State
@@ -72,14 +73,23 @@ def method_text(method: Any) -> str:
     return method if isinstance(method, str) else repr(method)
 
 
+@per_model
+def _texts(model: Model) -> dict[Path, str]:
+    """Return the texts of a model that were made so far, by the folder meshes are named from."""
+    return {}
+
+
 def model_text(model: Model, folder: Path = Path()) -> str:
     """Return the model as the text of a model file; empty if it cannot be said in one."""
     from mbd.files.modelfile import to_text
 
-    try:
-        return to_text(model.system, folder=folder)
-    except ValueError:  # a law in Python, a part of the user's own
-        return ""
+    made, here = _texts(model), folder.resolve()
+    if here not in made:
+        try:
+            made[here] = to_text(model.system, folder=folder)
+        except ValueError:  # a law in Python, a part of the user's own
+            made[here] = ""
+    return made[here]
 
 
 def file_text(model: Model, folder: Path, method: Any, options: Mapping[str, Any] | None) -> str:

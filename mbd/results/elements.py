@@ -42,20 +42,19 @@ class Table:
     numbers: np.ndarray
     memory: np.ndarray
 
-    def forces(self, faces: Faces, lam: np.ndarray) -> np.ndarray:
-        """Return what the rows put into the residual, (n, k, n_attachments, 4, 3).
+    def forces(self, faces: Faces, lam: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield instants, and what the rows put into the residual there.
 
-        Conjugate to the face of each attachment; multipliers are (n, k, n_rows).
+        Conjugate to the faces of all attachments, one element behind the other,
+        (n, k n_attachments, 4, 3); multipliers are (n, k, n_rows).
         """
-        found = np.empty((*lam.shape[:2], *self.ends.shape[1:], 4, 3))
         for here, I, F, k in self._blocks(faces):
             mine = lam[here]
             F[I[m.A] :][: mine.size] = mine.ravel()
-            out = F[I[m.FY] :][: found[here].size]
+            out = F[I[m.FY] :][: 12 * self.ends.size * len(mine)]
             out[:] = 0.0
             self.kind.forces(I, F, k)
-            found[here] = out.reshape(found[here].shape)
-        return found
+            yield here, out.reshape(len(mine), -1, 4, 3)
 
     def motion(self, faces: Faces) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the values of the rows, their rates and second rates, (n, k, n_rows) each."""

@@ -17,11 +17,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbd.algebra import memory as m
+from mbd.algebra.jit import kernel
+from mbd.algebra.vec import cross, dot, load3, plus, store3, times
 from mbd.results.histories import Faces, all_columns, per_model
 
 if TYPE_CHECKING:
     from mbd.model.model import Model
     from mbd.model.system import System
+
+_AT_ONCE = 1024  # faces whose numbers stay in the cache of the processor
 
 __all__ = ["Energy", "Momentum", "Springs", "all_springs", "conserves", "sums", "weights"]
 
@@ -68,6 +73,34 @@ def conserves(system: System) -> bool:
     )
 
 
+@kernel
+def sums_kernel(I: Any, F: Any, k: int) -> None:
+    """Write kinetic and potential energy, linear and angular momentum at n instants.
+
+    I[k:] has n, the number of bodies, the places of the matrices W, of faces and their rates (with
+    ground behind the bodies), and of the results, eight for each instant.
+    """
+    n, bodies, W, y, yd, out = I[k], I[k + 1], I[k + 2], I[k + 3], I[k + 4], I[k + 5]
+    g, zero = load3(F, m.GX), (0.0, 0.0, 0.0)
+    for e in range(n):
+        kinetic, potential, linear, angular = 0.0, 0.0, zero, zero
+        for b in range(bodies):
+            at = 12 * (e * (bodies + 1) + b)
+            for i in range(4):
+                w, p, yi = W + 16 * b + 4 * i, zero, load3(F, y + at + 3 * i)
+                for j in range(4):
+                    p = plus(p, times(F[w + j], load3(F, yd + at + 3 * j)))
+                kinetic += 0.5 * dot(load3(F, yd + at + 3 * i), p)
+                potential -= F[W + 16 * b + i] * dot(g, yi)
+                angular = plus(angular, cross(yi, p))
+                if i == 0:
+                    linear = plus(linear, p)
+        F[out + 8 * e] = kinetic
+        F[out + 8 * e + 1] = potential
+        store3(F, out + 8 * e + 2, linear)
+        store3(F, out + 8 * e + 5, angular)
+
+
 @per_model
 def _masses(model: Model) -> np.ndarray:
     """Return the matrices W of all bodies, (bodies, 4, 4)."""
@@ -81,14 +114,24 @@ def sums(
 
     Of the faces of all bodies, and of springs with their measures.
     """
-    y, yd, W, n = faces.y[:, :-1], faces.yd[:, :-1], _masses(model), len(faces.y)
-    p = sum(W[:, :, k, None] * yd[:, :, None, k] for k in range(4))
-    kinetic = 0.5 * (yd * p).reshape(n, -1).sum(1)
-    heights = (y * model.system.gravity).sum(-1)
-    potential = -(W[:, 0] * heights).reshape(n, -1).sum(1)
+    W, k, n, n_b = _masses(model), m.I_HEADER, len(faces.y), len(faces.column)
+    many = max(1, _AT_ONCE // n_b)
+    masses, y, yd, out, end = np.cumsum(
+        [m.F_HEADER, W.size, 12 * n_b * many, 12 * n_b * many, 8 * many]
+    ).tolist()
+    I = np.array([*[0] * k, many, n_b - 1, masses, y, yd, out], np.int64)
+    F, found = np.zeros(end), np.empty((n, 8))
+    F[m.GX : m.GX + 3], F[masses:y] = model.system.gravity, W.ravel()
+    for first in range(0, n, many):
+        here = slice(first, min(first + many, n))
+        I[k] = here.stop - first
+        for place, x in ((y, faces.y[here]), (yd, faces.yd[here])):
+            F[place:][: x.size] = x.ravel()
+        sums_kernel(I, F, k)
+        found[here] = F[out:][: 8 * I[k]].reshape(-1, 8)
     for springs, u in measures:
-        potential += (0.5 * springs.stiffness * (u - springs.reference) ** 2).sum(1)
-    return kinetic, potential, p[:, :, 0].sum(1), np.cross(y, p).sum((1, 2))
+        found[:, 1] += (0.5 * springs.stiffness * (u - springs.reference) ** 2).sum(1)
+    return found[:, 0], found[:, 1], found[:, 2:5], found[:, 5:]
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbd.algebra import memory as m
+from mbd.algebra.jit import kernel
+from mbd.algebra.vec import cross, load3, minus, plus, store3, times
 from mbd.results.elements import Table, tables
 from mbd.results.freedoms import Coordinates
 from mbd.results.histories import Faces, all_columns, faces_of, per_model
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["JointHistory", "Reaction", "RowHistory", "all_reactions"]
 
 _ORIGIN = (1.0, 0.0, 0.0, 0.0)
+_AT_ONCE = 1024  # faces whose numbers stay in the cache of the processor
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,30 @@ class Reaction:
 
     force: np.ndarray
     moment: np.ndarray
+
+
+@kernel
+def moments_kernel(I: Any, F: Any, k: int) -> None:
+    """Write the sum of (y_i - origin) x f_i of k face forces at n instants.
+
+    I[k:] has n, k, the number of faces, the places of points, faces, forces and results; then the
+    face of each force, and that in which its origin is a point.
+    """
+    n, n_k, n_b, w, y, f, out = (
+        I[k], I[k + 1], I[k + 2], I[k + 3], I[k + 4], I[k + 5], I[k + 6],
+    )  # fmt: skip
+    for e in range(n):
+        for j in range(n_k):
+            on = y + 12 * (e * n_b + I[k + 7 + j])
+            at = y + 12 * (e * n_b + I[k + 7 + n_k + j])
+            arm = load3(F, on)
+            for i in range(4):
+                arm = minus(arm, times(F[w + 4 * j + i], load3(F, at + 3 * i)))
+            to = 12 * (e * n_k + j)
+            total = cross(arm, load3(F, f + to))
+            for i in range(1, 4):
+                total = plus(total, cross(load3(F, on + 3 * i), load3(F, f + to + 3 * i)))
+            store3(F, out + 3 * (e * n_k + j), total)
 
 
 @dataclass(frozen=True)
@@ -90,13 +118,28 @@ class Reactions:
         """Return forces and moments, (n, k, 3)."""
         f = np.zeros((len(lam), len(self.on), 4, 3))
         for table, rows, which, starts, parts in self.pushes:
-            found = table.forces(faces, lam[:, rows])
-            found = found.reshape(len(lam), -1, 4, 3)[:, which]
-            if len(parts):
-                f[:, parts] -= np.add.reduceat(found, starts, axis=1)
-        arms = faces.y[:, self.on]
-        arms[:, :, 0] -= faces.vectors(self.at, self.points)
-        return Reaction(f[:, :, 0], np.cross(arms, f).sum(2))
+            for here, found in table.forces(faces, lam[:, rows]) if len(parts) else ():
+                f[here, parts] -= np.add.reduceat(found[:, which], starts, axis=1)
+        return Reaction(f[:, :, 0], self._moments(faces.y, f))
+
+    def _moments(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
+        """Return the moments of face forces (n, k, 4, 3)."""
+        k, (n, n_k, n_b) = m.I_HEADER, (*f.shape[:2], y.shape[1])
+        found, many = np.empty((n, n_k, 3)), max(1, _AT_ONCE // max(n_k, n_b))
+        sizes = (self.points.size, 12 * n_b * many, 12 * n_k * many, 3 * n_k * many)
+        points, faces, forces, out, end = np.cumsum([m.F_HEADER, *sizes]).tolist()
+        head = (many, n_k, n_b, points, faces, forces, out)
+        I = np.concatenate([np.zeros(k), head, self.on, self.at]).astype(np.int64)
+        F = np.zeros(end)
+        F[points:faces] = self.points.ravel()
+        for first in range(0, n, many):
+            here = slice(first, min(first + many, n))
+            I[k] = here.stop - first
+            F[faces:][: y[here].size] = y[here].ravel()
+            F[forces:][: f[here].size] = f[here].ravel()
+            moments_kernel(I, F, k)
+            found[here] = F[out:][: found[here].size].reshape(found[here].shape)
+        return found
 
 
 def _asked(joint: Joint, on: Any, at: Any) -> Asked:
