@@ -54,6 +54,28 @@ CASES = (
      "lower must be below upper"),
     (lambda s, a, b, p, h, l, c, o: mbd.Motor("m", h, "x"), TypeError, "effort must be a number"),
     (lambda s, a, b, p, h, l, c, o: mbd.JointSpring("k", h, law=3), TypeError, "a function"),
+    (lambda s, a, b, p, h, l, c, o: mbd.JointSpring("k", h, reference=1), ValueError,
+     r"give stiffness= .N m/rad., damping= .N m s/rad. or law="),
+    (lambda s, a, b, p, h, l, c, o: mbd.Gear("g", h, h.angle, ratio=2), ValueError, "two angles"),
+    (lambda s, a, b, p, h, l, c, o: mbd.Motor("m", h, lambda u: 1.0), TypeError,
+     r"m: its law must be a function f\(u, rate, t\)"),
+    (lambda s, a, b, p, h, l, c, o: mbd.Motor("m", h, lambda u, v, t: None), ValueError,
+     "must return a number"),
+    (lambda s, a, b, p, h, l, c, o: mbd.JointSpring("k", h, law=lambda u, v: 1.0), TypeError,
+     r"k: its law must be a function f\(u, rate, t\)"),
+    (lambda s, a, b, p, h, l, c, o: mbd.Drive("d", h, position=lambda: 1.0), TypeError,
+     r"d: its law must be a function f\(t\)"),
+    (lambda s, a, b, p, h, l, c, o: mbd.PointForce("f", a, lambda: (0, 0, 1)), TypeError,
+     r"f: its law must be a function f\(t\)"),
+    (lambda s, a, b, p, h, l, c, o: mbd.PointForce("f", a, lambda t: 1.0), ValueError,
+     "must return 3 components"),
+    (lambda s, a, b, p, h, l, c, o: mbd.assemble_pose(s, targets="sh.angle"), TypeError,
+     "targets must be a dict"),
+    (lambda s, a, b, p, h, l, c, o: mbd.assemble_pose(s, weights=3), TypeError, "weights must be"),
+    (lambda s, a, b, p, h, l, c, o: mbd.inverse_dynamics(s, "abc"), TypeError,
+     r"times must be increasing numbers .s., got 'abc'"),
+    (lambda s, a, b, p, h, l, c, o: mbd.equilibrium(s, arc_length=0.1, load_steps=2), ValueError,
+     "give load_steps or arc_length, got both"),
     (lambda s, a, b, p, h, l, c, o: mbd.RollingDisc("r", s.ground, a, radius=1), ValueError,
      "axis must be given: the axle"),
     (lambda s, a, b, p, h, l, c, o: mbd.RollingDisc("r", s.ground, a, radius=1, axis=(0, 0, 1)),
@@ -83,6 +105,18 @@ def test_violations_at_the_start_are_named(parts):
     system.add(mbd.RollingBall("roll", system.ground, one, radius=0.7))
     with pytest.raises(ValueError, match=r"'roll.normal' by 0\.3 m"):
         mbd.simulate(system, 1e-3, 1e-3)
+
+
+def test_units_of_rows_on_angles_and_advice_that_can_be_followed(parts):
+    system, _, _, _, hinge, *_ = parts
+    system.add(hinge)
+    system.add(mbd.Drive("first", hinge, position=0.5))
+    with pytest.raises(ValueError, match=r"'first.position' by -0\.5 rad; correct them"):
+        mbd.simulate(system, 1e-3, 1e-3)
+    system.add(mbd.Drive("other", hinge, position=mbd.ConstantSpeed(2.0, 0.5)))
+    with pytest.raises(ValueError, match=r"by .*rad/s") as caught:
+        mbd.inverse_dynamics(system, [0.0, 0.1])
+    assert "project=True" not in str(caught.value)
 
 
 def test_a_law_that_raises_is_named(parts):

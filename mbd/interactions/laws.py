@@ -8,10 +8,13 @@ against differences, those not given are taken by differences of fourth order.
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from mbd.algebra.jit import external, is_compiled
 
@@ -58,6 +61,27 @@ def _compiled(owner: str, evaluate: Callable[[Any, Any], None]) -> Law:
     return law
 
 
+def _tried(owner: str, function: Callable[..., Any], names: str, *at: float) -> Any:
+    """Return what a law gives, if it takes these arguments."""
+    try:
+        inspect.signature(getattr(function, "py_func", function)).bind(*at)
+    except TypeError as error:
+        raise TypeError(
+            f"{owner}: its law must be a function f({names}), got {function!r} ({error})"
+        ) from None
+    except ValueError:  # built-in functions do not tell
+        pass
+    return function(*at)
+
+
+def _alone(owner: str, value: Any, what: str) -> None:
+    """Refuse what is no number."""
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{owner}: the law must return {what}, got {value!r}") from None
+
+
 def time_law(owner: str, function: Callable[[float], Any]) -> Law:
     """Prepare ``function(t) -> (x, y, z)``."""
 
@@ -67,8 +91,8 @@ def time_law(owner: str, function: Callable[[float], Any]) -> Law:
         outputs[1] = value[1]
         outputs[2] = value[2]
 
-    value = function(0.0)
-    if len(value) != 3:
+    value = _tried(owner, function, "t", 0.0)
+    if np.shape(value) != (3,):
         raise ValueError(
             f"{owner}: the law of time must return 3 components, got {value!r} at t = 0; "
             "return a tuple (x, y, z)"
@@ -82,7 +106,7 @@ def number_law(owner: str, function: Callable[[float], float]) -> Law:
     def evaluate(inputs: Any, outputs: Any) -> None:
         outputs[0] = function(inputs[0])
 
-    value = function(0.0)
+    value = _tried(owner, function, "t", 0.0)
     if not isinstance(value, int | float):
         raise ValueError(f"{owner}: the law of time must return a number, got {value!r} at t = 0")
     return _compiled(owner, evaluate) if is_compiled(function) else _python(owner, evaluate, 1)
@@ -114,7 +138,7 @@ def _check_motion(owner: str, function: Callable[[float], Any], order: int) -> N
 
 def motion_law(owner: str, function: Callable[[float], Any], order: int) -> Law:
     """Prepare ``function(t) -> value`` or (value, d/dt, ...) with `order` derivatives, or more."""
-    trial = function(0.0)
+    trial = _tried(owner, function, "t", 0.0)
     many = not isinstance(trial, (int, float)) and hasattr(trial, "__len__")
     if many and len(trial) not in (order + 1, 3):
         wanted = "(value, rate, second rate)" if order == 2 else "(value, rate)"
@@ -123,6 +147,8 @@ def motion_law(owner: str, function: Callable[[float], Any], order: int) -> Law:
         )
     if many:
         _check_motion(owner, function, order)
+    else:
+        _alone(owner, trial, "a number or (value, rate, second rate)")
     n = len(trial) if many else 1
 
     if many and n == 3:
@@ -158,12 +184,14 @@ def spring_law(
     owner: str, function: Callable[[float, float, float], Any], u: float, sign: float = 1.0
 ) -> Law:
     """Prepare ``function(u, rate, t)``; u is a value to try it at, sign -1 for a push."""
-    trial = function(u, 0.0, 0.0)
+    trial = _tried(owner, function, "u, rate, t", u, 0.0, 0.0)
     many = not isinstance(trial, (int, float)) and hasattr(trial, "__len__")
     if many and len(trial) != 3:
         raise ValueError(
             f"{owner}: the law must return a tension, or (tension, d/du, d/drate), got {trial!r}"
         )
+    if not many:
+        _alone(owner, trial, "a number, or (number, d/du, d/drate)")
     if many:
 
         def evaluate(inputs: Any, outputs: Any) -> None:

@@ -47,6 +47,7 @@ class JointSpring(_OnCoordinate):
         Which coordinate of the joint, where it has several.
     stiffness : float [N m/rad or N/m]
     damping : float [N m s/rad or N s/m]
+        Of stiffness and damping one may be left out: it is zero.
     reference : float [rad or m]
         Free value u0; angles count full turns.
     law : callable, optional
@@ -59,15 +60,21 @@ class JointSpring(_OnCoordinate):
         joint: Any,
         *,
         coordinate: str | None = None,
-        stiffness: float = 0.0,
-        damping: float = 0.0,
+        stiffness: float | None = None,
+        damping: float | None = None,
         reference: float = 0.0,
         law: Callable[..., Any] | None = None,
     ) -> None:
         super().__init__(name, joint, coordinate)
         u = self.coordinate
-        self.stiffness = number(self.name, "stiffness", stiffness, f"{u.load_unit}/{u.unit}")
-        self.damping = number(self.name, "damping", damping, f"{u.load_unit} s/{u.unit}")
+        if stiffness is None and damping is None and law is None:
+            raise ValueError(
+                f"{self.name}: give stiffness= [{u.load_unit}/{u.unit}], damping= [{u.load_unit} "
+                f"s/{u.unit}] or law=, got none of them"
+            )
+        k, c = (0.0 if x is None else x for x in (stiffness, damping))
+        self.stiffness = number(self.name, "stiffness", k, f"{u.load_unit}/{u.unit}")
+        self.damping = number(self.name, "damping", c, f"{u.load_unit} s/{u.unit}")
         self.reference = number(self.name, "reference", reference, u.unit)
         if law is not None and not callable(law):
             raise TypeError(f"{self.name}: law must be a function f(u, rate, t), got {law!r}")

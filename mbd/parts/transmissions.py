@@ -122,6 +122,12 @@ class Gear(Coupler):
                 )
         if i == 0:
             raise ValueError(f"{self.name}: ratio must not be zero [-]")
+        two, one = ((x.joint, x.name) for x in self.terms)
+        if one == two:
+            raise ValueError(
+                f"{self.name}: first and second must be two angles, got {self.terms[0]!r} twice; "
+                "give the hinge of each wheel"
+            )
 
 
 class RackPinion(Coupler):

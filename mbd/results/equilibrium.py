@@ -169,6 +169,11 @@ def equilibrium(
     problem, omega = _problem(model, scaled, rotating, about, spins)
     start = _start(model, state, t)
     if arc_length is not None:
+        if load_steps != 1:
+            raise ValueError(
+                f"equilibrium: give load_steps or arc_length, got both ({load_steps} and "
+                f"{arc_length!r}); the path chooses its load factors itself"
+            )
         from mbd.solvers.arc_length import follow
 
         ds = number("equilibrium", "arc_length", arc_length, "-", positive=True)

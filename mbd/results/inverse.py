@@ -66,7 +66,12 @@ def inverse_dynamics(system: System | Model, times: Any, *, state: State | None 
     -9.81
     """
     model = system if isinstance(system, Model) else system.build()
-    t = np.atleast_1d(np.asarray(times, float))
+    try:
+        t = np.atleast_1d(np.asarray(times, float))
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"inverse_dynamics: times must be increasing numbers [s], got {times!r}"
+        ) from None
     if t.ndim != 1 or not len(t) or not np.all(np.isfinite(t)) or np.any(np.diff(t) <= 0):
         raise ValueError(f"inverse_dynamics: times must be increasing numbers [s], got {times!r}")
     now = (model.state if state is None else state).replace(t=float(t[0]))

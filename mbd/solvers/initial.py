@@ -10,6 +10,7 @@ the metric of M) that satisfy the rows.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,7 +47,12 @@ def _units(model: Model) -> tuple[np.ndarray, list[str]]:
     """Return the size that a row's violation is compared with, and its unit."""
     length = float(model.F[m.LENGTH])
     kinds = model.numbering.lam_kinds
-    return np.where(kinds == m.FORCE, length, 1.0), ["m" if k == m.FORCE else "-" for k in kinds]
+    units = ["m" if k == m.FORCE else "-" for k in kinds]
+    for elements in model.numbering.elements.values():
+        for element, at in elements:  # drives and transmissions: of angles, or of displacements
+            if "sum " in element.kind.name and kinds[at] != m.FORCE:
+                units[at] = "rad" if "sum angle" in element.kind.name else "m"
+    return np.where(kinds == m.FORCE, length, 1.0), units
 
 
 def allowed(model: Model) -> np.ndarray:
@@ -68,6 +74,10 @@ def violated(model: Model, value: np.ndarray, size: np.ndarray, unit: str = "") 
 _CORRECT = (
     "correct them, or let the nearest consistent ones be found: simulate(..., project=True) or "
     "mbd.assemble_pose(system)"
+)
+_OPEN = (
+    "no pose nearby meets all of them: parts do not reach each other, or two drives or joints ask "
+    "for different positions; start from another pose (state=)"
 )
 _NONE = "none meet all of them: two drives or joints ask for different velocities"
 
@@ -145,7 +155,8 @@ def consistent(
         gap, rate = violations(work)
         speed = float(np.abs(work.vector(m.V)).max()) if model.n_v else 0.0
         checked = gap if rows is None else np.where(rows, gap, 0.0)
-        _check("initial positions", violated(model, checked, _POSITION * size), _CORRECT)
+        advice = _OPEN if project is True else _CORRECT
+        _check("initial positions", violated(model, checked, _POSITION * size), advice)
         named = violated(model, rate, _VELOCITY * size * max(1.0, speed), "/s")
         if project:
             _check("velocities", named, _NONE)
@@ -235,9 +246,15 @@ def assemble_pose(
         If the mechanism cannot be closed; the worst row is named with its size and unit. If a
         target without a weight is missed: which one, and by how much.
     """
+    for word, value in (("targets", targets), ("weights", weights)):
+        if not (value is None or isinstance(value, Mapping)):
+            raise TypeError(
+                f"assemble_pose: {word} must be a dict such as {{'hinge.angle': 0.3}}, got "
+                f"{value!r}"
+            )
     model = system if isinstance(system, Model) else system.build()
     if targets or weights:
         from mbd.solvers.targets import reach
 
-        state = reach(model, state, targets or {}, weights or {})
+        state = reach(model, state, dict(targets or {}), dict(weights or {}))
     return consistent(model, state, project=True)
