@@ -36,3 +36,41 @@ def test_smooth_runs_are_not_warned_of(formulation, rho):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         mbd.simulate(heavy_top(formulation), 0.5, 5e-4, method=mbd.GeneralizedAlpha(rho=rho))
+
+
+def disc(formulation: str) -> mbd.System:
+    """A disc that turns about its fixed axis at 40 rad/s."""
+    system = mbd.System()
+    disc = mbd.RigidBody(
+        "disc", mass=1.0, inertia=(0.1, 0.1, 0.2), angular_velocity=(0, 0, 40),
+        formulation=formulation,
+    )  # fmt: skip
+    system.add(disc)
+    system.add(mbd.Revolute("axle", system.ground, disc, at=(0, 0, 0), axis=(0, 0, 1)))
+    return system
+
+
+@pytest.mark.parametrize(
+    ("formulation", "step"), [("directors", 5e-3), ("euler_parameters", 1e-2), ("scalable", 1e-2)]
+)
+def test_a_run_that_is_lost_says_so(formulation, step):
+    """Its energy grew from 160 J to some 100 kJ, and its multipliers vary smoothly by then."""
+    with pytest.warns(RuntimeWarning, match=r"the run is lost: at t = 10 s .* 'disc\.\|.*\|'"):
+        mbd.simulate(disc(formulation), 10.0, step)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        solution = mbd.simulate(disc(formulation), 10.0, step / 10)
+        mbd.simulate(
+            disc(formulation), 10.0, step, method=mbd.GeneralizedAlpha(constraints="stabilized")
+        )
+    assert np.ptp(solution.energy.total) < 0.1
+
+
+def test_a_free_body_on_directors_near_rho_1_says_so():
+    system = mbd.System()
+    system.add(
+        mbd.RigidBody("a", mass=1.0, inertia=(1, 1.1, 1.2), formulation="directors",
+                      angular_velocity=(0, 1, 2))
+    )  # fmt: skip
+    with pytest.warns(RuntimeWarning, match="the run is lost"):
+        mbd.simulate(system, 20.0, 0.01, method=mbd.GeneralizedAlpha(rho=1.0))

@@ -49,8 +49,7 @@ def run(options: argparse.Namespace) -> int:
     from mbd.solvers.simulate import simulate
 
     talk = not options.quiet and not options.json
-    usual = GeneralizedAlpha(constraints="stabilized" if "rtol" in how else "position")
-    method = integrator(how.pop("method", usual))
+    method = integrator(how.pop("method", GeneralizedAlpha()))
     if "rho" in how:
         method = changed(method, rho=how.pop("rho"))
     if options.stream:

@@ -26,6 +26,9 @@ class State:
         joints. ``model.remembered`` has their names; default those described.
     off : tuple of str
         Joints that are switched off: their rows do not act, their multipliers are zero.
+    step : float, optional [s]
+        Size of the step that ended here. At position level velocities and multipliers belong to
+        it: a run that goes on with another one finds them anew.
     """
 
     t: float
@@ -36,6 +39,7 @@ class State:
     alg: np.ndarray | None = None
     memory: np.ndarray | None = None
     off: tuple[str, ...] = ()
+    step: float | None = None
 
     def replace(self, **changes: Any) -> State:
         """Return a copy with changes; new q, v or a forget the algorithmic acceleration."""

@@ -65,6 +65,8 @@ def of_run(
     found |= plain({f"statistics_{name}": value for name, value in stats.items()})
     if last is not None and last.off:
         found["off"] = json.dumps(last.off)
+    if last is not None and last.step is not None:
+        found["last_step"] = last.step
     return found
 
 

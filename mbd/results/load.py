@@ -55,8 +55,8 @@ def _solution(source: Source, model: Model) -> Solution:
     last = model.state  # of a stream that was stopped before its first instant
     if len(t):
         alg, memory = source.last_alg, source.last_memory
-        off = tuple(source.about["off"])
-        last = State(float(t[-1]), q[-1], v[-1], a[-1], lam[-1], alg, memory, off)
+        off, step = tuple(about["off"]), about["last_step"]
+        last = State(float(t[-1]), q[-1], v[-1], a[-1], lam[-1], alg, memory, off, step)
     found = Solution(
         model, t, q, v, a, lam, status=int(about["status"]), message=str(about["message"]),
         stats=about["stats"], last=last, method=about["method"], stored=source,

@@ -137,6 +137,7 @@ class FileSource(Source):
             "options": json.loads(said.get("run", "{}")),
             "notes": json.loads(said.get("notes", "{}")),
             "off": json.loads(said.get("off", "[]")),
+            "last_step": said.get("last_step"),
         }
         names, rows = self._labels("body"), self._labels("owner")
         pointlike = np.array([f == "point" for f in self._labels("formulation")])
@@ -237,6 +238,7 @@ class ArchiveSource(Source):
         said = json.loads(str(self._arrays.pop("about")))
         self.about = {name: said.pop(name) for name in _ABOUT} | {"model": said.pop("model", "")}
         self.about |= {"off": said.pop("off", []), "options": said.pop("run", {})}
+        self.about["last_step"] = said.pop("last_step", None)
         self.events = [PastEvent(*x) for x in said.pop("events", [])]
         self.loads = said.pop("loads", {})
         self.about["notes"] = {k: x for k, x in said.items() if k not in ("units", "components")}

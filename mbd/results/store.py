@@ -117,6 +117,7 @@ def save_npz(solution: Solution, path: str | Path, **notes: Any) -> Path:
         "message": solution.message,
         "stats": solution.stats,
         "off": list(solution.state.off),
+        "last_step": solution.state.step,
         "events": [[x.name, x.t] for x in solution.events],
         "loads": all_loads(solution.model).units,
         "units": units,

@@ -282,6 +282,8 @@ def iterate(I: Any, F: Any) -> int:
 @jit
 def finish(I: Any, F: Any) -> None:
     """Accept the step."""
+    if F[NORM] > 1.0:  # the last correction counts: positions take it too
+        stage(I, F, m.PLACE)
     am, af = F[ALPHA_M], F[ALPHA_F]
     c0, c1, c2 = (1 - af) / (1 - am), af / (1 - am), -am / (1 - am)
     a, ab, al, an = I[A], I[m.AB], I[AL], I[AN]

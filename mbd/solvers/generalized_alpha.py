@@ -39,11 +39,13 @@ class GeneralizedAlpha:
     rho : float [-]
         Spectral radius at infinite frequency, 0 (annihilates what the step cannot resolve) to 1
         (conserves). At position level redundant coordinates with fast spin want it well below 1.
-    constraints : str
+    constraints : str, optional
         Which rows a step meets. "position" (index 3): :math:`\Phi = 0`. "velocity" (index 2):
         :math:`\dot\Phi = 0`; positions drift slowly. "stabilized": both, by a further set of
         multipliers eta that moves positions, :math:`q_{n+1} = q_n \boxplus (h\Delta + \delta)` with
-        :math:`S\delta + B^T\eta = 0`, at the cost of a second solve an iteration.
+        :math:`S\delta + B^T\eta = 0`, at the cost of a second solve an iteration. Default
+        "position", and "stabilized" where the steps are chosen (``rtol``): at position level
+        multipliers would feel every change of the step.
     tol : float [-]
         Accepted error of accelerations and multipliers in one step, relative to the largest of
         their kind.
@@ -64,7 +66,7 @@ class GeneralizedAlpha:
     """
 
     rho: float = 0.8
-    constraints: str = "position"
+    constraints: str | None = None
     tol: float = 1e-9
     max_iterations: int = 20
     newton: str = "modified"
@@ -84,7 +86,7 @@ class GeneralizedAlpha:
                 f"{self.max_iterations!r}"
             )
         for name, value, known in (
-            ("constraints", self.constraints, tuple(_LEVELS)),
+            ("constraints", self.constraints or "position", tuple(_LEVELS)),
             ("newton", self.newton, ("modified", "full")),
             ("linear_solver", self.linear_solver, ("fronts", "splu")),
         ):
@@ -151,7 +153,7 @@ class GeneralizedAlpha:
         F[m.ALPHA_M], F[m.ALPHA_F] = self.alpha_m, self.alpha_f
         F[m.BETA], F[m.GAMMA] = self.beta, self.gamma
         F[m.H_LAST] = 0.0
-        I[m.LEVEL] = _LEVELS[self.constraints]
+        I[m.LEVEL] = _LEVELS[self.constraints or "position"]
         if I[m.LEVEL] != m.POSITION:  # the rates of rows turn with the derivatives of velocities
             for _, family in model.kernels[m.MAPS]:
                 n, pairs = I[family + 2 : family + 4]

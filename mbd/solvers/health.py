@@ -1,9 +1,11 @@
-r"""Floor 4. Multipliers that oscillate from step to step, noticed.
+r"""Floor 4. Runs at position level that are lost, noticed: multipliers, and velocities.
 
 At index 3 redundant coordinates, fast spin and a spectral radius near 1 do not go together: the
 multipliers of the bodies' own rows oscillate while positions still look right. A smooth multiplier
 changes little between neighbouring steps, :math:`|\lambda_{n+1} - 2\lambda_n + \lambda_{n-1}| \sim
-h^2`; one that oscillates has second differences as large as itself.
+h^2`; one that oscillates has second differences as large as itself. Later the velocities follow:
+those of a sound run leave the rows by a part :math:`(\omega h)^2`, those of a lost one by more than
+they are.
 """
 
 from __future__ import annotations
@@ -11,11 +13,14 @@ from __future__ import annotations
 import numpy as np
 
 from mbd.algebra import memory as m
-from mbd.model.model import Model
+from mbd.model.model import Model, State, Workspace
+from mbd.solvers.initial import consistent
+from mbd.solvers.start import Size
 
-__all__ = ["oscillation"]
+__all__ = ["departure", "oscillation"]
 
 _INSTANTS, _LARGE = 40, 0.3
+_LEAVES = 0.2  # velocities that leave the rows by this part of their size are not those of rows
 _NOISE = 1e4  # round-off of a multiplier, in units of that of the largest position
 
 
@@ -53,6 +58,31 @@ def oscillation(model: Model, lam: np.ndarray, weight: float) -> str:
     return (
         f"the multiplier of {model.numbering.lam_labels[worst]!r} oscillates from step to step (by "
         f"{100 * share[worst]:.0f} % of the largest of its kind), and with it reactions: take "
+        "constraints='stabilized', a smaller rho (0.8 or less), a smaller step, or "
+        "formulation='so3'"
+    )
+
+
+def departure(model: Model, state: State, step: float) -> str:
+    """Return a warning that names the row which velocities leave most, or an empty string.
+
+    What velocities lack of the rows is compared, in the metric of the mass matrix, with the nearest
+    ones that meet them and with what accelerations do in a step.
+    """
+    try:
+        nearest = consistent(model, state, project="velocities")
+    except ValueError:
+        return ""
+    size = Size(model, nearest)
+    lack = size(state.v - nearest.v) / max(size(nearest.v) + step * size(nearest.a), 1e-300)
+    if not lack > _LEAVES:
+        return ""
+    work = Workspace(model, state)
+    work.evaluate()
+    worst = int(np.argmax(np.abs(work.rates()[0])))
+    return (
+        f"the run is lost: at t = {state.t:.6g} s velocities leave the rows, most of all "
+        f"{model.numbering.lam_labels[worst]!r}, by {lack:.2g} times what they should be; take "
         "constraints='stabilized', a smaller rho (0.8 or less), a smaller step, or "
         "formulation='so3'"
     )

@@ -59,7 +59,8 @@ def said(integrator: Any) -> str:
 
 @said.register
 def _(integrator: GeneralizedAlpha) -> str:
-    rows = "" if integrator.constraints == "position" else f", {integrator.constraints} rows"
+    level = integrator.constraints
+    rows = "" if level in (None, "position") else f", {level} rows"
     member = f"rho = {integrator.rho:g}"
     if integrator.weights:
         member = "weights " + ", ".join(f"{x:g}" for x in integrator.weights)

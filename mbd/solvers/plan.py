@@ -91,6 +91,11 @@ def checked_plan(
         )
     if free and method.linear_solver != "fronts":
         raise ValueError(f"{who}: rtol and t_eval need linear_solver='fronts'")
+    if rtol is not None and method.constraints == "position" and model.n_lam:
+        raise ValueError(
+            f"{who}: rtol needs constraints='stabilized' (its default) or 'velocity', got "
+            "'position', where multipliers feel every change of the step"
+        )
     for word, value in (("atol", atol), ("max_step", max_step)):
         if value is not None and rtol is None:
             raise ValueError(f"{who}: {word} belongs to free steps; give rtol too, got none")

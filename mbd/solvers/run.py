@@ -6,7 +6,11 @@ recorded, looks for events, draws the progress bar and listens to Ctrl-C.
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -21,8 +25,10 @@ from mbd.solvers.energy_momentum import EnergyMomentum
 from mbd.solvers.events import Found, Instants, carried
 from mbd.solvers.explain import explain
 from mbd.solvers.fronts import factor_and_solve
+from mbd.solvers.generalized_alpha import GeneralizedAlpha
 from mbd.solvers.plan import Plan
 from mbd.solvers.record import Record
+from mbd.solvers.start import resumed
 from mbd.solvers.watch import Instant, Watch
 
 __all__ = ["EVENT", "Run"]
@@ -31,6 +37,29 @@ EVENT = 3  # beside CONVERGED, FAILED, PIVOTS: an event ended the stretch
 _CHUNK_BYTES = 1 << 23  # recorded steps are taken over in pieces of this size
 _NEWTON = 1e-6  # of the tolerance of free steps
 _CHUNK_SECONDS = 0.1  # how long compiled code runs before Python looks around
+
+
+@contextmanager
+def _whole_pieces() -> Iterator[list[bool]]:
+    """Let Ctrl-C, which fills the list, wait until a piece is kept; a second one does not wait."""
+    asked: list[bool] = []
+    if (
+        threading.current_thread() is not threading.main_thread()
+        or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    ):
+        yield asked  # another one decides what Ctrl-C does
+        return
+
+    def ask(*_: Any) -> None:
+        if asked:
+            raise KeyboardInterrupt
+        asked.append(True)
+
+    signal.signal(signal.SIGINT, ask)
+    try:
+        yield asked
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Run:
@@ -72,11 +101,20 @@ class Run:
         self.started = time.perf_counter()
         self.found: list[Found] = []
         self.instant: Instant | None = None  # that ended the stretch
+        self.by_position = bool(
+            isinstance(method, GeneralizedAlpha)
+            and I[m.LEVEL] == m.POSITION
+            and model.n_lam
+            and np.isinf(plan.rtol)
+        )
+        self.shortened = self.rest > 0.0 and (self.by_position or not plan.free)
+        if self.shortened:  # the last step comes by itself
+            F[m.T_END] = first.t + self.n_steps * h
 
     def remember(self, before: np.ndarray) -> None:
         """Take these as the accelerations one step before the first: what a new step size needs."""
         self.work.vector(m.AB)[self.model.numbering.v] = before
-        self.work.F[m.H_LAST] = self.h
+        self.work.F[m.H_LAST] = self.work.F[m.H]
 
     def record_to(self, record: Record, first: State, before: Any = None) -> None:
         """Keep the first instant, and all that come, in this record.
@@ -116,22 +154,24 @@ class Run:
             leave=False,
         )
         chunk, status, F = 1, CONVERGED, self.work.F
-        with bar:
+        with bar, _whole_pieces() as asked:
             try:
-                while self._more() and status == CONVERGED:
+                while self._more() and status == CONVERGED and not asked:
                     n = min(chunk, self.capacity * (1 if self.watch else self.plan.every))
                     clock, before = time.perf_counter(), F[m.T]
                     taken, status = self._chunk(n)
                     spent = time.perf_counter() - clock
                     bar.update(round(F[m.T] - before, 9) if self.plan.free else taken)
                     chunk = int(max(1, min(4 * n, taken * _CHUNK_SECONDS / max(spent, 1e-9))))
-                if self.rest and status == CONVERGED and not self.plan.free:
+                if self.shortened and status == CONVERGED and not asked:
+                    F[m.T_END] = self.plan.t_end
                     self._resize(self.rest)
                     _, status = self._chunk(1, last=True)
             except KeyboardInterrupt:
-                self._finish(CONVERGED)
-                return -1, f"interrupted by the user at t = {F[m.T]:.6g} s"
-        self._finish(status)
+                asked.append(True)
+        self._finish(CONVERGED if asked else status)
+        if asked and status == CONVERGED:
+            return -1, f"interrupted by the user at t = {F[m.T]:.6g} s"
         self.seconds = time.perf_counter() - self.started
         if status == EVENT:
             return EVENT, f"stopped by an event at t = {F[m.T]:.9g} s"
@@ -141,7 +181,7 @@ class Run:
 
     def _more(self) -> bool:
         if self.plan.free:
-            return bool(self.work.F[m.T] < self.plan.t_end)
+            return bool(self.work.F[m.T] < self.work.F[m.T_END])
         return self.done < self.n_steps
 
     def _chunk(self, n: int, last: bool = False) -> tuple[int, int]:
@@ -252,6 +292,16 @@ class Run:
 
     def _resize(self, h: float) -> None:
         """Set the size of the next step."""
+        if self.by_position and h != self.work.F[m.H]:
+            try:
+                begun, change = resumed(self.model, self.work.store(), self.method, h)
+            except ValueError:  # a run that is lost goes on as it can
+                pass
+            else:
+                self.work.load(begun)
+                self.work.F[m.H] = h
+                self.remember(begun.a - change)
+                return
         self.work.F[m.H_NEW] = h
         self.work.I[m.HAVE_FACTOR] = self.work.I[m.HISTORY] = 0
         resize(self.work.I, self.work.F)
@@ -264,7 +314,7 @@ class Run:
 
     def state(self) -> State:
         """Return the last state."""
-        return self.work.store()
+        return self.work.store().replace(step=float(self.work.F[m.H]))
 
     def stats(self) -> dict[str, float]:
         """Return what the run cost."""

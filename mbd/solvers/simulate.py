@@ -5,8 +5,11 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from mbd.model import switches
 from mbd.model.before import before as known
@@ -16,14 +19,14 @@ from mbd.solvers.behind import EventError, behind
 from mbd.solvers.energy_momentum import EnergyMomentum
 from mbd.solvers.events import Event, Found, checked_events
 from mbd.solvers.generalized_alpha import GeneralizedAlpha
-from mbd.solvers.health import oscillation
+from mbd.solvers.health import departure, oscillation
 from mbd.solvers.initial import consistent
 from mbd.solvers.lie_runge_kutta import LieRungeKutta4
 from mbd.solvers.options import asked
 from mbd.solvers.plan import checked_plan
 from mbd.solvers.record import MemoryRecord, Record
 from mbd.solvers.run import EVENT, Run
-from mbd.solvers.start import started
+from mbd.solvers.start import resumed, started
 from mbd.solvers.watch import Instant, Watch
 
 if TYPE_CHECKING:
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SimulationError", "simulate"]
 
+_SOME = 100  # steps after which a run that is lost shows it
 Method = GeneralizedAlpha | EnergyMomentum | LieRungeKutta4
 
 
@@ -135,8 +139,12 @@ def simulate(
     begun, start, given = first, first.t, first is state
     while True:
         change = None
-        if isinstance(method, GeneralizedAlpha) and not given:
-            begun, change = started(model, first, method, min(plan.step, t_end - first.t))
+        if isinstance(method, GeneralizedAlpha):
+            h = min(plan.step, t_end - first.t)
+            if not given:
+                begun, change = started(model, first, method, h)
+            elif first.step is not None and not np.isclose(first.step, h, rtol=1e-12, atol=0.0):
+                begun, change = resumed(model, first, method, h)
         run = Run(model, begun, method, plan, watch)
         if change is not None:
             run.remember(first.a - change)
@@ -180,6 +188,8 @@ def simulate(
     trouble = ""
     if every == 1 and not plan.free and isinstance(method, GeneralizedAlpha) and not found:
         trouble = oscillation(model, solution.lam, method.beta * run.h**2)
+    if not trouble and run.by_position and run.done >= _SOME:
+        trouble = departure(model, last, run.h)
     if trouble:
         warnings.warn(trouble, RuntimeWarning, stacklevel=2)
     return solution
@@ -213,12 +223,14 @@ def _built(system: Any) -> Model:
 def _method(method: Any, free: bool) -> Method:
     """Return the method, or the default one."""
     if method is None:
-        return GeneralizedAlpha(constraints="stabilized" if free else "position")
+        method = GeneralizedAlpha()
     if not isinstance(method, GeneralizedAlpha | EnergyMomentum | LieRungeKutta4):
         raise TypeError(
             "simulate: method must be a method object such as mbd.GeneralizedAlpha(rho=0.8), got "
             f"{method!r}"
         )
+    if isinstance(method, GeneralizedAlpha) and method.constraints is None:
+        return replace(method, constraints="stabilized" if free else "position")
     return method
 
 

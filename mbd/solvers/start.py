@@ -13,6 +13,9 @@ Where rows are met at the level of positions, the velocities of the method leave
 .. math:: v_0 = v(t_0) - \tfrac1h M^{-1}B^T(BM^{-1}B^T)^{-1}\,
    \Phi\bigl(q_0 \boxplus (h v(t_0) + h^2((\tfrac12-\beta)a_0 + \beta a_1))\bigr).
 
+What velocities lack of the rows belongs to the size of the step: beside a step of another size it
+would be divided by that, and multipliers be off by :math:`h_0^2/h`. There the run begins anew.
+
 References
 ----------
 .. [1] Arnold, Bruels and Cardona, Error analysis of generalized-alpha Lie group time integration
@@ -26,9 +29,9 @@ import numpy as np
 from mbd.algebra import memory as m
 from mbd.model.model import Model, State, Workspace
 from mbd.solvers.generalized_alpha import GeneralizedAlpha
-from mbd.solvers.initial import Saddle, accelerate, violations
+from mbd.solvers.initial import Saddle, accelerate, consistent, violations
 
-__all__ = ["first_step", "jerk", "started"]
+__all__ = ["Size", "first_step", "jerk", "resumed", "started"]
 
 _SHORT = 1e-3  # part of a step over which accelerations are differenced
 _SMOOTH = 0.5  # part of the acceleration by which its derivative may fail to foretell a step
@@ -42,14 +45,14 @@ def jerk(model: Model, state: State, h: float) -> np.ndarray:
     """
     rate = (_later(model, state, _SHORT * h) - state.a) / _SHORT
     whole = _later(model, state, h) - state.a
-    size = _Size(model, state)
+    size = Size(model, state)
     if not size(whole - rate) <= _SMOOTH * max(size(rate), size(state.a)):
         return np.zeros(model.n_v)
     return rate
 
 
-class _Size:
-    """The size of accelerations, the root of a.M a, with M a from two residuals."""
+class Size:
+    """The size of accelerations or velocities a, root of a.M a, with M a from two residuals."""
 
     def __init__(self, model: Model, state: State) -> None:
         self.work, self.v = Workspace(model, state), model.numbering.v
@@ -61,7 +64,7 @@ class _Size:
         return self.work.vector(m.X)[self.v].copy()
 
     def __call__(self, a: np.ndarray) -> float:
-        """Return the size of accelerations a."""
+        """Return the size of a."""
         return float(np.sqrt(abs(a @ (self._residual(a) - self.rest))))
 
 
@@ -85,7 +88,7 @@ def started(
     shift = method.alpha_m - method.alpha_f
     alg = state.a + shift * change
     begun = state.replace(alg=alg)
-    if method.constraints != "position" or not model.n_lam:
+    if method.constraints not in (None, "position") or not model.n_lam:
         return begun, change
     v, lam = model.numbering.v, model.numbering.lam
     work = Workspace(model, state)
@@ -97,6 +100,14 @@ def started(
     r[lam] = violations(work)[0]
     r[lam[model.numbering.lam_kinds == m.VELOCITY_ROW]] = 0.0
     return begun.replace(v=state.v - saddle.solve(r)[v] / h, alg=alg), change
+
+
+def resumed(
+    model: Model, state: State, method: GeneralizedAlpha, h: float
+) -> tuple[State, np.ndarray]:
+    """Return the state of a run from which steps of another size begin; what `started` returns."""
+    anywhere = np.zeros(model.n_lam, bool)  # at velocity level positions have drifted
+    return started(model, consistent(model, state, project="velocities", rows=anywhere), method, h)
 
 
 def first_step(
