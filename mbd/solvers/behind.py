@@ -122,7 +122,7 @@ def _later(model: Model, state: State, s: float, forces: bool = True) -> State:
 
 
 def _changed(model: Model, event: Event, state: State) -> State:
-    """Return the consistent state behind an event: rows switched, velocities after the impact."""
+    """Return the consistent state behind an event: rows switched, then :eq:`impact`."""
     if not event.changes:
         return state
     who = f"{event.name} at t = {state.t:.6g} s"

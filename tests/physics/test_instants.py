@@ -48,7 +48,7 @@ def names(solution):
 
 
 @on_all
-@pytest.mark.parametrize("apart", [0.0, 2e-16, 1e-14, 1e-12, 1e-9, 1e-6])
+@pytest.mark.parametrize("apart", [0.0, 2e-16, 1e-12, 1e-7])
 def test_balls_that_hit_the_floor_together_all_rebound(how, apart):
     system = balls(1.0, 1.0 + apart, 1.0 - apart)
     events = [bounce(i) for i in range(3)]
@@ -178,7 +178,7 @@ def test_a_brake_that_stops_at_zero_is_locked_once(how):
     assert abs(solution["axle"].angle_rate[-1]) < 1e-10
 
 
-@pytest.mark.parametrize("part", [0.7, 0.1, 0.01, 0.0])
+@pytest.mark.parametrize("part", [0.5, 0.01, 0.0])
 @on_all
 def test_rebounds_that_accumulate_stop_with_a_message(how, part):
     last = FALL * (1 + 2 * part / (1 - part))  # the sum of all times of flight
