@@ -24,12 +24,15 @@ version = release = mbd.__version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "sphinx.ext.viewcode",
     "numpydoc",
+    "mathml",
 ]
 exclude_patterns = ["_build"]
 html_theme = "furo"
+html_math_renderer = "mathml"
+html_static_path = ["_static"]
+html_css_files = ["mathml.css"]
 html_title = f"mbd {release}"
 
 suppress_warnings = ["ref.citation"]  # sources at the end of a docstring
@@ -49,16 +52,18 @@ class Scenes(SphinxDirective):
         folder = Path(self.env.srcdir) / "gallery"
         folder.mkdir(exist_ok=True)
         self.env.note_dependency(pictures.__file__)
-        unknown = set(pictures.PICTURES) - set(scenes.shipped())
+        files = pictures.files()
+        unknown = set(pictures.PICTURES) - set(files)
         if unknown:
             raise ValueError(f"pictures.py: there are no scenes {sorted(unknown)}")
         lines = []
-        for name, path in scenes.shipped().items():
+        for name, path in files.items():
             self.env.note_dependency(str(path))
             scene = scenes.load(path)
-            text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
-            said = {k: x if isinstance(x, str) else repr(x) for k, x in scene.run.items()}
-            run = ", ".join(f"``{key} = {value}``" for key, value in said.items())
+            text = _text(path)
+            run = pictures.run(name, scene)
+            said = {k: x if isinstance(x, str) else repr(x) for k, x in run.items()}
+            how = ", ".join(f"``{key} = {value}``" for key, value in said.items())
             parts = re.split("(``.*?``)", text)  # plain text but for literals
             parts[::2] = [re.sub(r"([\\*|_`])", r"\\\1", part) for part in parts[::2]]
             lines += [name, "-" * len(name), ""]
@@ -68,11 +73,22 @@ class Scenes(SphinxDirective):
                 lines += [f".. image:: /gallery/{file.name}", "    :width: 49%"]
                 lines += [f"    :alt: The scene {name} {shown}.", ""]
             lines += [*"".join(parts).splitlines(), ""]
-            signature = inspect.signature(scene.make).replace(
-                return_annotation=inspect.Signature.empty
-            )
-            lines += [f"``build{signature}``", "", f"Run with {run}.", ""]
+            if path.suffix == ".py":
+                signature = inspect.signature(scene.make).replace(
+                    return_annotation=inspect.Signature.empty
+                )
+                lines += [f"``build{signature}``", ""]
+            lines += [f"Run with {how}.", ""]
         return self.parse_text_to_nodes("\n".join(lines), allow_section_headings=True)
+
+
+def _text(path: Path) -> str:
+    """Return what a file says of itself: its docstring, or the comment in which XML begins."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".py":
+        return ast.get_docstring(ast.parse(text)) or ""
+    comment = re.search(r"<!--(.*?)-->", text, re.S) if path.suffix == ".urdf" else None
+    return " ".join(comment[1].split()) if comment else scenes.summary(path) + "."
 
 
 def setup(app: Sphinx) -> None:

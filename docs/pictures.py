@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import mbd
+from mbd.files import scenes
+from mbd.files.modelfile import READERS
 from mbd.files.scenes import Scene
 
 SIZE = (640, 440)  # pixels
@@ -28,12 +30,15 @@ class Picture:
         End of the run [s], if not that of the scene.
     look : dict
         Options of ``Solution.snapshot``: trails, view, follow, show.
+    run : dict
+        Options of the run of a file that says none.
     """
 
     plot: str = "energy"
     t: float | None = None
     t_end: float | None = None
     look: dict[str, Any] = field(default_factory=dict)
+    run: dict[str, Any] = field(default_factory=dict)
 
 
 def _trail(*points: Any, **more: Any) -> dict[str, Any]:
@@ -41,6 +46,12 @@ def _trail(*points: Any, **more: Any) -> dict[str, Any]:
 
 
 PICTURES = {
+    "arm.urdf": Picture(
+        "j2.moment", 0.3, run={"t_end": 0.5, "step": 1e-3}, look=_trail("tool", view=(1, -0.8, 0.4))
+    ),
+    "crank_drive.toml": Picture("crank.angular_velocity.y", 0.4),
+    "fourbar.toml": Picture("rocker.angular_velocity.y", 0.9, None, _trail("coupler")),
+    "slider_crank.toml": Picture("rod.position", 0.2),
     "andrews": Picture(
         "K1.angular_velocity.z",
         0.012,
@@ -67,7 +78,14 @@ PICTURES = {
     "dzhanibekov": Picture("body.angular_velocity_body", 2.0, 20.0),
     "elastic_pendulum": Picture("mass.position", 8.0, None, _trail("mass")),
     "flexible_rod": Picture(
-        "q1.displacement", 0.006, 0.08, {"show": BARE, "view": (0, -0.3, 1), "up": (0, 1, 0)}
+        "q1.displacement",
+        0.006,
+        0.08,
+        {
+            "show": BARE,
+            "view": (0, -0.25, 1),
+            "lines": [("crank end", "rod 1", "rod 2", "rod 3", "slider")],
+        },
     ),
     "fourbar": Picture("hinge A.force", 0.9, None, _trail("coupler", ("coupler", (0.5, 0, 0)))),
     "governor": Picture(
@@ -102,14 +120,26 @@ PICTURES = {
 }
 
 
+def files() -> dict[str, Path]:
+    """Return scenes by name, and model files by name and type."""
+    others = [p for kind in READERS for p in sorted(scenes.folder().glob(f"*{kind}"))]
+    return scenes.shipped() | {p.name: p for p in others}
+
+
+def run(name: str, scene: Scene) -> dict[str, Any]:
+    """Return how a scene is run."""
+    return scene.run or PICTURES[name].run
+
+
 def make(name: str, scene: Scene, folder: Path) -> tuple[Path, Path]:
     """Run a scene and write its pictures."""
     from matplotlib.figure import Figure
 
     picture = PICTURES.get(name, Picture())
-    run = scene.run | ({} if picture.t_end is None else {"t_end": picture.t_end})
-    solution = mbd.simulate(scene.build({}), **run)
-    mechanism, plot = folder / f"{name}.png", folder / f"{name}_plot.png"
+    how = run(name, scene) | ({} if picture.t_end is None else {"t_end": picture.t_end})
+    solution = mbd.simulate(scene.build({}), **how)
+    file = name.replace(".", "_")
+    mechanism, plot = folder / f"{file}.png", folder / f"{file}_plot.png"
     solution.snapshot(mechanism, picture.t, size=SIZE, **picture.look)
     figure = Figure(figsize=(SIZE[0] / 100, SIZE[1] / 100), dpi=100, layout="constrained")
     ax = figure.add_subplot()

@@ -382,9 +382,34 @@ def test_trails():
     assert np.array_equal(drawing.at(End("ground", np.ones(3)))[-1], np.ones(3))
 
 
+def test_lines_go_through_points():
+    solution = run()
+    given = [("marked", ("bar", (0, 0, 0.3)), solution.model.system["marked"].frame((1, 0, 0)))]
+    drawing = solution.animate(lines=given).drawing
+    first, second = drawing.links
+    assert (first.layer, first.label) == ("bodies", "marked to marked")
+    assert np.array_equal(drawing.at(first.ends[1]), drawing.at(second.ends[0]))
+    assert np.array_equal(second.ends[1].point, (1, 0, 0))
+
+
+def test_hidden_plates_are_not_fitted_into_the_picture():
+    """A ball on a plane that it crosses: the plate is larger than all else."""
+    system = mbd.System()
+    ball = system.add(mbd.PointMass("ball", mass=1.0, velocity=(3.0, 0, 0), shape=mbd.Sphere(0.01)))
+    system.add(mbd.Spring("spring", system.ground, ball, at=(0, 0, 0.5), stiffness=1.0))
+    system.add(mbd.PointInPlane("plane", system.ground, ball, at=(0, 0, 0), axis=(0, 0, 1)))
+    solution = simulated(system)
+    with_plate, without = (
+        solution.animate(show=x, follow="").drawing for x in (("bodies", "joints"), "bodies")
+    )
+    assert without.high[1] < 0.5 * with_plate.high[1]
+
+
 @pytest.mark.parametrize(
     ("options", "error", "match"),
     [
+        ({"lines": ["rod"]}, TypeError, "a line must be two or more points, each of them the name"),
+        ({"lines": [("rod", "r")]}, ValueError, "lines must be of bodies, got 'r'; there are rod"),
         ({"trails": ["rodd"]}, ValueError, "trails must be of bodies, got 'rodd'; there are rod"),
         ({"trails": [3]}, TypeError, r"a trail must be the name of a body, or \(name, point"),
         ({"trails": [("rod", (1, 2))]}, ValueError, r"trail of 'rod' must be 3 numbers \[m\]"),

@@ -8,24 +8,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd.parts.bodies import Body, Frame
-from mbd.parts.door import number, unit_vector, vector
+from mbd.parts.bodies import Body
+from mbd.parts.door import number, unit_vector
 from mbd.results.animation import arrows as loads_and_reactions
 from mbd.results.animation.drawing import (
     LAYERS,
     Arrow,
     Drawing,
-    End,
     Link,
     Solid,
     Track,
-    Trail,
     Wire,
 )
 from mbd.results.animation.glyphs import Drawn, draw_joint, draw_spring
 from mbd.results.animation.instants import chosen, pace, thinned
 from mbd.results.animation.labels import labels
 from mbd.results.animation.looks import Sizes, looks
+from mbd.results.animation.points import lines, trails
 from mbd.results.animation.view import corners, direction, upwards
 
 if TYPE_CHECKING:
@@ -36,6 +35,7 @@ __all__ = ["SHOWN", "Options", "draw"]
 PALETTE = ("#3b78b4", "#e08a2e", "#4f9d5d", "#b5524e", "#7f6bb0", "#8a6a52", "#c678a8", "#2f9ea0")
 SHOWN = ("bodies", "joints", "springs", "trails", "loads", "grid")
 _SYMBOL = 0.045  # size of a symbol, of the smallest body it joins
+_LINE = 0.03  # radius of a line, of a typical body
 _AWAY = 8.0  # the eye follows a body that leaves by so many extents of the model
 
 
@@ -44,6 +44,7 @@ class Options:
     """What is to be shown; see ``mbd.Solution.animate``."""
 
     trails: Any = ()
+    lines: Any = ()
     show: Sequence[str] = SHOWN
     arrows: bool = True
     speed: float | None = None
@@ -83,9 +84,16 @@ def draw(solution: Solution, options: Options, also: float | None = None) -> Dra
     for force in system.forces.values():
         drawn += draw_spring(force, _SYMBOL * sizes.of(*(b.name for b in force.bodies)), tracks)
     solids += [x for x in drawn if isinstance(x, Solid)]
+    drawn += lines(system, options.lines, colors, _LINE * sizes.typical)
 
     up = upwards(system.gravity) if options.up is None else _axis(options.up)
-    seen = corners(tracks, solids, [x for x in drawn if isinstance(x, Link)])
+    show = _layers(options.show)
+    visible = {*show, "bodies"}  # plates and rails of joints may be far larger than all bodies
+    seen = corners(
+        tracks,
+        [x for x in solids if x.layer in visible],
+        [x for x in drawn if isinstance(x, Link) and x.layer in visible],
+    )
     follow, low, high = _followed(seen, solution, options.follow)
     vectors: list[Arrow] = []
     if options.arrows:
@@ -101,7 +109,7 @@ def draw(solution: Solution, options: Options, also: float | None = None) -> Dra
         wires=tuple(x for x in drawn if isinstance(x, Wire)),
         links=tuple(x for x in drawn if isinstance(x, Link)),
         arrows=tuple(vectors),
-        trails=_trails(system, options.trails, colors),
+        trails=trails(system, options.trails, colors),
         labels=labels((*solids, *(x for x in drawn if not isinstance(x, Solid)))),
         length=sizes.typical,
         low=low,
@@ -110,7 +118,7 @@ def draw(solution: Solution, options: Options, also: float | None = None) -> Dra
         view=_view(options.view, high - low, up),
         follow=follow,
         scales=loads_and_reactions.scales(vectors, 0.2 * float(np.linalg.norm(high - low))),
-        show=_layers(options.show),
+        show=show,
     )
 
 
@@ -161,34 +169,6 @@ def _followed(
         heaviest = max(system.bodies.values(), key=lambda b: b.mass).name
         return asked or heaviest, *at_start
     return "", low, high
-
-
-def _trails(system: Any, given: Any, colors: dict[str, str]) -> tuple[Trail, ...]:
-    """Return the trails of bodies (their origins), frames, or pairs of a name and a point."""
-    found = []
-    for item in [given] if isinstance(given, str | Frame | Body) else given:
-        name: Any = item
-        point: Any = np.zeros(3)
-        if isinstance(item, Frame):
-            name, point = item.name, item.position
-        elif isinstance(item, Body):
-            name = item.name
-        elif not isinstance(item, str):
-            try:
-                name, point = item
-            except (TypeError, ValueError):
-                raise TypeError(
-                    "animate: a trail must be the name of a body, or (name, point in body axes "
-                    f"[m]), got {item!r}"
-                ) from None
-        if name not in system.bodies:
-            raise ValueError(
-                f"animate: trails must be of bodies, got {name!r}; there are "
-                f"{', '.join(system.bodies)}"
-            )
-        end = End(name, vector("animate", f"trail of {name!r}", point, "m"))
-        found.append(Trail(end, colors[name], f"path of {name}"))
-    return tuple(found)
 
 
 def _layers(show: Any) -> tuple[str, ...]:
