@@ -33,6 +33,8 @@ _DONE, _CLOSE = 1e-15, 1e-7  # out-of-balance forces relative to all forces; nea
 _SMALL = 1e-8  # forces so much smaller than the largest do not count
 _TURN, _MOVE = 0.4, 0.3  # largest step: radians, part of the model's length
 _LONG = 25  # steps, after which the way downhill counts as a long one
+_NEARER, _FAR = 0.5, 100_000  # full steps by which a long way must get shorter; most of them
+_REACH = 3.0  # of full steps on a long way, less than half a turn between two bodies
 _LEAST = 1e-10  # smallest sigma, relative: motions without stiffness stay where they are
 
 
@@ -78,6 +80,7 @@ class _Search:
         kinds = self.model.numbering.v_kinds
         self.extent = np.where(kinds == m.TRANSLATION, self.length, 1.0)
         self.limit = np.where(kinds == m.TRANSLATION, _MOVE * self.length, _TURN)
+        self.reach = 1.0
 
     def turning(self) -> sp.dia_matrix:
         """Return D of a long way: masses, and for turns masses times length squared.
@@ -102,7 +105,7 @@ class _Search:
 
     def size(self, balance: Balance) -> float:
         """Return the size of the out-of-balance forces."""
-        return float((np.abs(balance.residual) * self.scale).max(initial=0.0))
+        return float(np.linalg.norm(balance.residual * self.scale))
 
     def share(self, balance: Balance) -> float:
         """Return the out-of-balance forces relative to all that could be seen beside them."""
@@ -117,19 +120,17 @@ class _Search:
         weighted = sp.diags(self.scale) @ balance.K @ sp.diags(self.scale)
         return float(np.abs(weighted).max()) if balance.K.nnz else 0.0
 
-    def step(self, balance: Balance, sigma: float) -> np.ndarray:
-        """Return the step, not longer than its limits."""
+    def step(self, balance: Balance, sigma: float) -> tuple[np.ndarray, float]:
+        """Return the step, not longer than its limits, and how many of that size the way has."""
         least = _LEAST * self.stiffness(balance)
         soft = least * self.weight + max(0.0, sigma - least) * self.drag
         tangent = SaddlePoint(balance.K + soft, balance.B, balance.Bt)
         delta, _ = tangent.solve(-balance.residual, -balance.gap)
-        return self.limited(delta)
-
-    def limited(self, delta: np.ndarray) -> np.ndarray:
-        """Return a step scaled down to its limits."""
         if not np.all(np.isfinite(delta)):
-            return delta
-        return delta / max(1.0, float((np.abs(delta) / self.limit).max(initial=0.0)))
+            return delta, np.inf
+        steps = delta / self.limit
+        longest = float(np.abs(steps).max(initial=0.0))
+        return delta / max(1.0, longest / self.reach), float(np.linalg.norm(steps))
 
     def moved(self, balance: Balance, delta: np.ndarray) -> Balance | None:
         """Return the balance after a step, rows restored, or None if they could not be."""
@@ -195,16 +196,35 @@ class _Search:
         return self.balance(restored)
 
 
+class _Iterations:
+    """Iterations, of which so many are given; those that come steadily nearer do not count.
+
+    A spring that is wound up by many turns unwinds by steps of limited size, each of which leaves
+    less ahead; they may become longer.
+    """
+
+    def __init__(self, search: _Search, most: int) -> None:
+        self.search, self.done, self.left, self.ahead = search, 0, most, np.inf
+
+    def took(self, ahead: float) -> None:
+        """Count a step that had so many full steps ahead, itself among them."""
+        steady = 1.0 < ahead <= self.ahead - _NEARER and self.done < _FAR
+        self.search.reach = min(_REACH, 1.3 * self.search.reach) if steady else 1.0
+        self.ahead = ahead
+        self.done += 1
+        self.left -= not steady
+
+
 def nearest(problem: Statics, state: State, factor: float, most: int) -> Found:
     """Return the equilibrium that Newton's method finds from a pose."""
     search = _Search(problem, factor)
-    now = search.start(state)
-    for i in range(most):
-        g, share = search.size(now), search.share(now)
+    now, count = search.start(state), _Iterations(search, most)
+    while count.left:
+        i, g, share = count.done, search.size(now), search.share(now)
         if share <= _DONE:
             return Found(now, i)
         sigma = _LEAST * search.stiffness(now)
-        delta = search.step(now, sigma)
+        delta, ahead = search.step(now, sigma)
         better = None
         for cut in 0.5 ** np.arange(12):
             trial = search.moved(now, cut * delta)
@@ -218,7 +238,8 @@ def nearest(problem: Statics, state: State, factor: float, most: int) -> Found:
         if better is None:
             raise search.failure(now, i)
         now = better
-    raise search.failure(now, most)
+        count.took(ahead)
+    raise search.failure(now, count.done)
 
 
 def descend(problem: Statics, state: State, factor: float, most: int) -> Found:
@@ -226,11 +247,11 @@ def descend(problem: Statics, state: State, factor: float, most: int) -> Found:
     search = _Search(problem, factor)
     now = search.start(state)
     stiff = search.stiffness(now)
-    sigma = 1e-3 * stiff or 1.0
-    for i in range(most):
-        if i == _LONG:
+    sigma, count = 1e-3 * stiff or 1.0, _Iterations(search, most)
+    while count.left:
+        if count.done == _LONG:
             search.drag = search.turning()
-        g, share = search.size(now), search.share(now)
+        i, g, share = count.done, search.size(now), search.share(now)
         if share <= _DONE:
             return Found(now, i)
         stiff = max(search.stiffness(now), 1e-300)
@@ -240,7 +261,7 @@ def descend(problem: Statics, state: State, factor: float, most: int) -> Found:
         taken = None
         for _ in range(40):
             sigma = max(sigma, least)
-            delta = search.step(now, sigma)
+            delta, ahead = search.step(now, sigma)
             if np.all(np.isfinite(delta)) and (
                 now.residual @ _tested(search, now, delta) <= 0.0 or not now.residual.any()
             ):
@@ -258,12 +279,13 @@ def descend(problem: Statics, state: State, factor: float, most: int) -> Found:
                 return Found(now, i)
             raise search.failure(now, i)
         now, sigma = taken, sigma / 30
-    raise search.failure(now, most)
+        count.took(ahead)
+    raise search.failure(now, count.done)
 
 
 def _falls(search: _Search, now: Balance, sigma: float) -> bool:
     """Tell whether the step with this sigma goes down."""
-    delta = search.step(now, sigma)
+    delta, _ = search.step(now, sigma)
     return bool(np.all(np.isfinite(delta)) and now.residual @ _tested(search, now, delta) <= 0.0)
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from mbd.interactions.loads import FORCE
 from mbd.parts.door import unit_vector, vector
+from mbd.parts.drives import Drive
 from mbd.parts.forces import Moment, PointForce
 from mbd.parts.joints import Cylindrical, Joint, Planar, Prismatic, Revolute
 from mbd.solvers.face_maps import FaceMaps
@@ -99,6 +100,14 @@ def input_column(motion: SmallMotion, what: Any) -> tuple[str, str, np.ndarray]:
         return _at_point(motion, what)
     if isinstance(what, Joint):
         what = what.name
+    drive = system.forces.get(what) if isinstance(what, str) else what
+    if isinstance(drive, Drive):
+        joint = drive.coordinate.joint
+        raise ValueError(
+            f"linearize: the Drive {drive.name!r} is no input: it prescribes {joint!r}, which then "
+            f"has no motion of its own; leave the drive out and take {joint!r} as the input, a "
+            "motor in the joint whose load is given"
+        )
     if not isinstance(what, str):
         raise TypeError(
             "linearize: an input must be a load or joint (object or name), or (body, point, "

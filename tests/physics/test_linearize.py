@@ -196,3 +196,17 @@ def test_unknown_ports_are_named():
         mbd.linearize(crane()).frequency_response([1.0])
     with pytest.raises(ValueError, match="not negative"):
         mbd.linearize(crane(), inputs=["rail"], outputs=["hinge.angle"]).frequency_response([-1.0])
+
+
+def test_a_drive_is_no_input_and_the_error_says_what_is():
+    system = mbd.System(gravity=(0, 0, -9.81))
+    arm = system.add(mbd.RigidBody("arm", mass=1, inertia=(1, 1, 1), position=(0, 0, -1)))
+    other = system.add(mbd.RigidBody("other", mass=1, inertia=(1, 1, 1), position=(3, 0, -1)))
+    hinge = mbd.Revolute("hinge", system.ground, arm, at=(0, 0, 0), axis=(0, 1, 0))
+    free = mbd.Revolute("free", system.ground, other, at=(3, 0, 0), axis=(0, 1, 0))
+    drive = mbd.Drive("motor", system.add(hinge), position=0.0)
+    system.add(free)
+    system.add(drive)
+    for what in ("motor", drive):
+        with pytest.raises(ValueError, match="'motor' is no input: it prescribes 'hinge'"):
+            mbd.linearize(system, inputs=[what])

@@ -100,6 +100,13 @@ def test_equilibria_of_wound_springs(formulation, reference):
     assert run["hinge"].angle[-1] == pytest.approx(reference, abs=1e-9)
 
 
+@pytest.mark.parametrize("formulation", RIGID)
+def test_many_turns_are_reached(formulation):
+    s = disc(formulation, stiffness=0.2, reference=-100.0)
+    for seek in ("minimum", "nearest"):
+        assert mbd.equilibrium(s, seek=seek)["hinge"].angle == pytest.approx(-100.0, abs=1e-8)
+
+
 def test_a_memory_of_another_model_is_refused():
     s = disc(stiffness=0.2)
     state = mbd.simulate(s, 0.1, 1e-2).state
