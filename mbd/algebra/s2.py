@@ -60,8 +60,20 @@ def parallel_transport(d0: np.ndarray, d: np.ndarray, w0: np.ndarray) -> np.ndar
 
     The sum of both logarithms over the square of the angle is ``(d0 + d) / (1 + d0 . d)`` times the
     direction's share of w0, a form without 0/0 where d meets d0.
+
+    Raises
+    ------
+    ValueError
+        If d = -d0: the result depends on the way.
     """
-    return w0 - (np.asarray(d0) + d) * _dot(d, w0) / (1 + _dot(d0, d))
+    d0, d = np.asarray(d0, float), np.asarray(d, float)
+    share = 1 + _dot(d0, d)
+    if np.any(share < 1e-15):
+        raise ValueError(
+            "parallel transport on the sphere: d must not be opposite to d0, where every geodesic "
+            "leads and each gives another result, got d = -d0"
+        )
+    return w0 - (d0 + d) * _dot(d, w0) / share
 
 
 def split(d3: np.ndarray, pi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

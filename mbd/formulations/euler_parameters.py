@@ -40,6 +40,7 @@ from functools import cache
 
 import numpy as np
 
+from mbd.algebra.checked import numbers
 from mbd.algebra.given import remembered
 from mbd.algebra.quaternions import L
 from mbd.formulations.formulation import Formulation
@@ -106,6 +107,8 @@ EULER_PARAMETERS = EulerParameters()
 # --- the augmented system of one free rotation ----------------------------------------------------
 def augmented_matrix(p: np.ndarray, J: np.ndarray) -> np.ndarray:
     """Return [[4 L^T J L, p], [p^T, 0]], (5, 5), Eq. (34)."""
+    p = numbers("augmented_matrix", "p", p, ((4,),), "-")
+    J = numbers("augmented_matrix", "J", J, ((3, 3),), "kg m^2")
     made = np.zeros((5, 5))
     made[:4, :4] = 4 * L(p).T @ J @ L(p)
     made[:4, 4] = made[4, :4] = p
@@ -114,6 +117,14 @@ def augmented_matrix(p: np.ndarray, J: np.ndarray) -> np.ndarray:
 
 def augmented_inverse(p: np.ndarray, J: np.ndarray) -> np.ndarray:
     """Return [[L^T J^-1 L / 4, p], [p^T, 0]], (5, 5), Eq. (35), for unit p."""
+    p = numbers("augmented_inverse", "p", p, ((4,),), "-")
+    J = numbers("augmented_inverse", "J", J, ((3, 3),), "kg m^2")
+    norm = float(np.linalg.norm(p))
+    if abs(norm - 1.0) > 1e-9:
+        raise ValueError(
+            "augmented_inverse: p must be at unit length, for others this is no inverse, got "
+            f"|p| = {norm:.12g}; use p / |p|"
+        )
     made = np.zeros((5, 5))
     made[:4, :4] = 0.25 * L(p).T @ np.linalg.solve(J, L(p))
     made[:4, 4] = made[4, :4] = p

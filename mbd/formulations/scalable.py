@@ -296,7 +296,6 @@ def carry(F: Any, q0: int, d: int, w: int, D: int, v: int) -> None:
     store3(F, v + 4, load3(F, w + 3))
 
 
-@cache
 @remembered
 def Scalable(*, rigid: bool = True, velocities: str = "rates") -> Formulation:
     """Return the formulation of a scalable body.
@@ -315,8 +314,16 @@ def Scalable(*, rigid: bool = True, velocities: str = "rates") -> Formulation:
     >>> mbd.RigidBody("b", mass=1.0, inertia=(1, 1, 1), formulation=balloon).formulation.n_own
     0
     """
-    if velocities not in ("rates", "u"):
+    if not (isinstance(velocities, str) and velocities in ("rates", "u")):
         raise ValueError(f"Scalable: velocities must be 'rates' or 'u', got {velocities!r}")
+    if not isinstance(rigid, bool):
+        raise TypeError(f"Scalable: rigid must be True or False, got {rigid!r}")
+    return _scalable(rigid, velocities)
+
+
+@cache
+def _scalable(rigid: bool, velocities: str) -> Formulation:
+    """Return the formulation of checked options, one object for each."""
     words = [] if velocities == "rates" else ["u"]
     words += [] if rigid else ["free"]
     name = "scalable" + (f" ({', '.join(words)})" if words else "")

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd.algebra.checked import numbers
 from mbd.algebra.rotations import tilde
 
 __all__ = [
@@ -38,7 +39,13 @@ def hexahedral(alpha: float = 1 / math.sqrt(2), length: Any = 1.0) -> tuple[np.n
     ``length`` is one or three half edges l1, l2, l3 [m]. Signs are those of Eq. (70): det D =
     -8 alpha^6 l1 l2 l3, and D is orthogonal for alpha = 1/sqrt(2) and lengths 1 m.
     """
-    l1, l2, l3 = np.broadcast_to(np.asarray(length, float), 3)
+    _positive("hexahedral", "alpha", alpha)
+    half = numbers("hexahedral", "length", length, ((), (3,)), "m")
+    if not np.all(half > 0):
+        raise ValueError(
+            f"hexahedral: length must be positive, one number or three [m], got {half.tolist()}"
+        )
+    l1, l2, l3 = np.broadcast_to(half, 3)
     both = np.array([1.0, -1.0])
     b, y = np.zeros((6, 3)), np.zeros((6, 3))
     for k, (along, at, size) in enumerate(((0, 1, l2), (1, 2, l3), (2, 0, l1))):
@@ -55,6 +62,8 @@ def tetrahedral(
     Middles and directions of the edges of the tetrahedron of the origin and ``length`` [m] on the
     three axes: det D = alpha^6 length^3.
     """
+    _positive("tetrahedral", "alpha", alpha)
+    _positive("tetrahedral", "length", length)
     corners = np.vstack([np.zeros(3), length * np.eye(3)])
     edges = ((0, 1), (0, 2), (0, 3), (1, 2), (2, 3), (3, 1))
     y = np.array([0.5 * (corners[i] + corners[j]) for i, j in edges])
@@ -64,8 +73,29 @@ def tetrahedral(
 
 def projection(points: Any, directions: Any) -> np.ndarray:
     """Return D (6, 6), rows [b_i, y_i x b_i], Eq. (68); points [m], directions [-]."""
-    y, b = np.asarray(points, float), np.asarray(directions, float)
+    y = numbers("projection", "points", points, ((6, 3),), "m")
+    b = numbers("projection", "directions", directions, ((6, 3),), "-")
     return np.hstack([b, np.cross(y, b)])
+
+
+def _positive(who: str, what: str, value: Any) -> None:
+    """Refuse what is not one positive number."""
+    x = numbers(who, what, value, ((),), "-" if what == "alpha" else "m")
+    if not x > 0:
+        raise ValueError(f"{who}: {what} must be positive, got {x:g}")
+
+
+def _inverted(who: str, D: Any) -> np.ndarray:
+    """Return D^-1; refused with the condition number, which here has the units of the points."""
+    D = numbers(who, "D", D, ((6, 6),), "-, m")
+    condition = float(np.linalg.cond(D / np.abs(D).max(0, initial=0.0, keepdims=True).clip(1e-300)))
+    if not condition < _WORST:
+        raise ValueError(
+            f"{who}: D must be regular, got condition number {condition:.3g} (largest accepted "
+            f"{_WORST:.0e}, columns at size one); move points or turn directions so that no motion "
+            "of the body leaves all six at rest"
+        )
+    return np.linalg.inv(D)
 
 
 def inverse(points: Any, directions: Any) -> np.ndarray:
@@ -103,8 +133,8 @@ def six(what: str, value: Any, unit: str) -> np.ndarray:
 
 def mass_matrix(M: Any, D: Any) -> np.ndarray:
     """Return D^-T M D^-1 (6, 6) [kg] of the mass matrix M of ``se3``, Eq. (86)."""
-    E = np.linalg.inv(np.asarray(D, float))
-    return E.T @ np.asarray(M, float) @ E
+    E = _inverted("mass_matrix", D)
+    return E.T @ numbers("mass_matrix", "M", M, ((6, 6),), "kg, kg m, kg m^2") @ E
 
 
 def velocity_interpolation(y: Any, D: Any) -> np.ndarray:
@@ -112,9 +142,9 @@ def velocity_interpolation(y: Any, D: Any) -> np.ndarray:
 
     The velocity at y is N w; a force f at y, body components, gives the generalized force N^T f.
     """
-    return np.hstack([np.eye(3), tilde(np.asarray(y, float)).T]) @ np.linalg.inv(
-        np.asarray(D, float)
-    )
+    who = "velocity_interpolation"
+    at = numbers(who, "y", y, ((3,),), "m")
+    return np.hstack([np.eye(3), tilde(at).T]) @ _inverted(who, D)
 
 
 def quadratic_velocity_matrix(w: Any, M: Any, D: Any) -> np.ndarray:
@@ -123,11 +153,12 @@ def quadratic_velocity_matrix(w: Any, M: Any, D: Any) -> np.ndarray:
     Psi has :math:`\tilde\Omega` in both diagonal blocks; with an eccentric centre of mass
     :math:`\tilde U` stands below the diagonal, which has no effect if M is block diagonal.
     """
-    E = np.linalg.inv(np.asarray(D, float))
-    V = E @ np.asarray(w, float)
+    who = "quadratic_velocity_matrix"
+    E = _inverted(who, D)
+    V = E @ numbers(who, "w", w, ((6,),), "m/s")
     U, Omega = tilde(V[:3]), tilde(V[3:])
     psi = np.block([[Omega, np.zeros((3, 3))], [U, Omega]])
-    M = np.asarray(M, float)
+    M = numbers(who, "M", M, ((6, 6),), "kg, kg m, kg m^2")
     if not np.any(M[:3, 3:]):
         psi[3:, :3] = 0.0
     return E.T @ psi @ M @ E

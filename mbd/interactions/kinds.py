@@ -41,7 +41,10 @@ class Kind:
         Numbers behind the element's own that its kernels may write.
     secant : bool
         Whether the gradient of the rows at the midpoint of a step is their secant: they are at most
-        quadratic in the face and know no time. The conserving scheme needs it.
+        quadratic in the face and know no time. Of springs, whether there is such a secant. The
+        conserving scheme needs it.
+    conserving : (kernel, kernel) or None
+        What stands in the place of forces and tangent in steps of that scheme.
     """
 
     name: str
@@ -55,6 +58,7 @@ class Kind:
     damped: bool = False
     room: int = 0
     secant: bool = True
+    conserving: tuple[Any, Any] | None = None
 
     @property
     def size(self) -> int:

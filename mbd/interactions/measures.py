@@ -46,6 +46,12 @@ _ZERO = (0.0,) * 9
 
 
 @jit
+def _h(F: Any, s: int, a: int, b: int, value: float) -> None:
+    F[s + HESS + 4 * a + b] = value
+    F[s + HESS + 4 * b + a] = value
+
+
+@jit
 def keep_gradient(F: Any, s: int, u: float, first: float, last: float) -> None:
     """Leave the gradient at the midpoint: exact for measures bilinear in the vectors."""
 
@@ -57,6 +63,10 @@ def length_secant(F: Any, s: int, u: float, first: float, last: float) -> None:
     if mean > 1e-12:
         for i in range(GRAD, GRAD + 6):
             F[s + i] *= u / mean
+            F[s + i + NORMAL - GRAD] = -0.5 * F[s + i] / mean
+        for a in range(2):
+            for b in range(2):
+                F[s + HESS + 4 * a + b] *= u / mean
 
 
 @jit
@@ -66,12 +76,23 @@ def angle_secant(F: Any, s: int, u: float, first: float, last: float) -> None:
     Here m is the mean angle and w = (d/2) / sin(d/2) with the turn d of the step.
     """
     mean, half = 0.5 * (first + last), 0.5 * (last - first)
-    w = half / math.sin(half) if abs(half) > 1e-4 else 1.0 + half * half / 6
-    c, t = -w * math.sin(mean), w * math.cos(mean)
+    if abs(half) > 1e-4:
+        sine = math.sin(half)
+        w, slope = half / sine, (sine - half * math.cos(half)) / (sine * sine)
+    else:
+        w, slope = 1.0 + half * half / 6, half / 3
+    cm, sm = math.cos(mean), math.sin(mean)
     a1, a2, b = load3(F, s), load3(F, s + 3), load3(F, s + 6)
+    c, t = -w * sm, w * cm
     store3(F, s + GRAD, times(c, b))
     store3(F, s + GRAD + 3, times(t, b))
     store3(F, s + GRAD + 6, plus(times(c, a1), times(t, a2)))
+    _h(F, s, 0, 2, c)
+    _h(F, s, 1, 2, t)
+    c, t = -0.5 * (slope * sm + w * cm), 0.5 * (slope * cm - w * sm)
+    store3(F, s + NORMAL, times(c, b))
+    store3(F, s + NORMAL + 3, times(t, b))
+    store3(F, s + NORMAL + 6, plus(times(c, a1), times(t, a2)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +102,8 @@ class Measure:
     ``law(F, s)`` reads the vectors at F[s + XA], writes gradient, n, h and kappa (and mu, if
     ``bent``), returns u. The value of a ``periodic`` one is an angle; who uses it unwraps it.
     ``secant(F, s, u, first, last)`` turns the gradient at the midpoint of a step into one with
-    :math:`g\cdot(x_1 - x_0) = u_1 - u_0`; that of a bilinear measure has the property as it is.
+    :math:`g\cdot(x_1 - x_0) = u_1 - u_0`; that of a bilinear measure has the property as it is. It
+    leaves in h the derivative of this one by the vectors of the middle, in n that by ``last``.
     ``pairs`` are the (a, b) with a Hessian of their own (h or, if ``curved``, all).
     """
 
@@ -93,6 +115,11 @@ class Measure:
     periodic: bool = False
     bent: bool = False
     secant: Callable[..., Any] = keep_gradient
+
+    @property
+    def conserves(self) -> bool:
+        """Whether ``secant`` has the property: of a curved measure it must be its own."""
+        return not self.curved or self.secant is not keep_gradient
 
     @property
     def all_pairs(self) -> tuple[tuple[int, int], ...]:
@@ -156,12 +183,6 @@ def _clear(F: Any, s: int) -> None:
     for i in range(GRAD, HXD):
         F[s + i] = 0.0
     F[s + KAPPA] = 0.0
-
-
-@jit
-def _h(F: Any, s: int, a: int, b: int, value: float) -> None:
-    F[s + HESS + 4 * a + b] = value
-    F[s + HESS + 4 * b + a] = value
 
 
 @jit

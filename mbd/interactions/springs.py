@@ -19,7 +19,9 @@ from mbd.algebra import memory as m
 from mbd.algebra.jit import jit, kernel, law_call
 from mbd.algebra.memory import ATT_DP, ATT_N, ATT_P, ATT_PT, ATT_PV
 from mbd.algebra.vec import dot, load3, mat_plus, outer, plus, store3, times
+from mbd.interactions.conserving import conserving
 from mbd.interactions.kinds import Kind
+from mbd.interactions.means import mean_push, mean_tension
 from mbd.interactions.measures import (
     GRAD,
     HXD,
@@ -40,28 +42,14 @@ from mbd.interactions.pullback import add_product, at, push
 __all__ = ["spring", "stop"]
 
 FY, SCRATCH, T, W_G, W_K, Y, YD = m.FY, m.SCRATCH, m.T, m.W_G, m.W_K, m.Y, m.YD
-END, MIDDLE, PHASE, ROW_RATE, START = m.END, m.MIDDLE, m.PHASE, m.ROW_RATE, m.START
 _ZERO = (0.0,) * 9
 
 
 @jit
 def _tension(I: Any, F: Any, s: int, number: int, law: int, u: float, ud: float) -> Any:
-    """Return f, df/du, df/d(du/dt): k (u - u0) + c du/dt, or the user's law.
-
-    In the middle of a conserving step u is the mean of the ends: with the secant gradient of the
-    measure this force does the work by which the energy k (u - u0)^2 / 2 changes. (ROW_RATE is
-    the factor that turns the rate of the middle into the change between the ends.)
-    """
+    """Return f, df/du, df/d(du/dt): k (u - u0) + c du/dt, or the user's law."""
     if law == 0:
         k, c, u0 = F[number], F[number + 1], F[number + 2]
-        phase = I[PHASE]
-        if phase == START:
-            F[number + 3] = u
-        elif phase == END:
-            F[number + 4] = u
-        elif phase == MIDDLE:
-            first, last = F[number + 3], F[number + 4]
-            return k * (0.5 * (first + last) - u0) + c * (last - first) / F[ROW_RATE], k, c
         return k * (u - u0) + c * ud, k, c
     F[s + LAW_IN] = u
     F[s + LAW_IN + 1] = ud
@@ -91,22 +79,22 @@ def _pushed_back(I: Any, F: Any, s: int, number: int, law: int, u: float, ud: fl
 
 @cache
 def spring(measure: Measure) -> Kind:
-    """Return the spring-damper on a measure; numbers are (stiffness, damping, reference).
-
-    Two more numbers hold the measure at the ends of a conserving step.
-    """
-    return _acting(measure, _tension, True)
+    """Return the spring-damper on a measure; numbers are (stiffness, damping, reference)."""
+    return _acting("spring", measure, _tension, mean_tension, 3)
 
 
 @cache
 def stop(measure: Measure) -> Kind:
     """Return the stops of a measure; numbers are (stiffness, dissipation, lower, upper)."""
-    return _acting(measure, _pushed_back, False)
+    return _acting("stop", measure, _pushed_back, mean_push, 4)
 
 
-def _acting(measure: Measure, tension: Any, conserving: bool) -> Kind:
-    """Return the force along the gradient of a measure whose tension a function gives."""
-    law, n, periodic, secant = measure.law, measure.n, measure.periodic, measure.secant
+def _acting(word: str, measure: Measure, tension: Any, mean: Any, size: int) -> Kind:
+    """Return the force along the gradient of a measure: its tension, and the mean over a step.
+
+    Of its numbers there are `size`; two more hold the measure at the ends of a conserving step.
+    """
+    law, n, periodic = measure.law, measure.n, measure.periodic
     bent = measure.bent
     n_fields = n + 4
 
@@ -129,10 +117,7 @@ def _acting(measure: Measure, tension: Any, conserving: bool) -> Kind:
         for e in range(I[k]):
             i = I[k + 1] + e * I[k + 2]
             u, ud = evaluate(I, F, i, s)
-            number = I[i + n + 1]
-            f, _, _ = tension(I, F, s, number, I[i + n + 3], u, ud)
-            if conserving and I[PHASE] == MIDDLE and I[i + n + 3] == 0:
-                secant(F, s, u, F[number + 3], F[number + 4])
+            f, _, _ = tension(I, F, s, I[i + n + 1], I[i + n + 3], u, ud)
             for a in range(n):
                 push(I, F, FY, I[i + a], f, load3(F, s + GRAD + 3 * a))
 
@@ -184,7 +169,7 @@ def _acting(measure: Measure, tension: Any, conserving: bool) -> Kind:
             F[I[i + n + 2]] = u
 
     return Kind(
-        f"{'spring' if conserving else 'stop'} on {measure.name}",
+        f"{word} on {measure.name}",
         n,
         0,
         measure.all_pairs,
@@ -192,5 +177,7 @@ def _acting(measure: Measure, tension: Any, conserving: bool) -> Kind:
         tangent,
         accept=accept if periodic else None,
         damped=True,
-        room=2 if conserving else 0,
+        room=2,
+        secant=measure.conserves,
+        conserving=conserving(measure, mean, size) if measure.conserves else None,
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.algebra import memory as m
+from mbd.algebra.checked import whole
 
 if TYPE_CHECKING:
     from mbd.model.model import Model
@@ -18,6 +19,9 @@ __all__ = ["EnergyMomentum"]
 @dataclass(frozen=True)
 class EnergyMomentum:
     r"""Midpoint scheme that conserves energy and momenta to round-off, joints and springs included.
+
+    Springs with laws and stops too: they act by their mean over the elongation. A law of rate or
+    time drives or dissipates; its means are taken at the rate and time of the middle.
 
     For bodies whose coordinates are linear, ``formulation="directors"``, and point masses. Second
     order; a conservative system keeps its total energy, whatever the step, and what symmetry
@@ -44,10 +48,7 @@ class EnergyMomentum:
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        if not self.max_iterations >= 2:
-            raise ValueError(
-                f"EnergyMomentum: max_iterations must be at least 2, got {self.max_iterations}"
-            )
+        whole("EnergyMomentum", "max_iterations", self.max_iterations, 2)
         if self.linear_solver != "fronts":
             raise ValueError(
                 f"EnergyMomentum: linear_solver must be 'fronts', got {self.linear_solver!r}"
@@ -77,4 +78,28 @@ class EnergyMomentum:
                     "follows a law of time, so that the midpoint rule does not conserve energy; "
                     "use GeneralizedAlpha"
                 )
+        for part in model.system.forces.values():
+            if not all(element.kind.secant for element in part.elements()):
+                raise ValueError(
+                    f"EnergyMomentum: {part.name!r} acts on a measure whose change over a step has "
+                    "no secant gradient yet, so that its energy is not conserved; use "
+                    "GeneralizedAlpha"
+                )
+        self._replace(model, I)
         I[m.MAX_ITER] = self.max_iterations
+        for _, family in model.kernels[m.MAPS]:  # rows at the end of a step turn with their rates
+            n, pairs = I[family + 2 : family + 4]
+            I[I[pairs : pairs + 2 * n : 2] + m.ATT_RATE] = 1
+
+    @staticmethod
+    def _replace(model: Model, I: np.ndarray) -> None:
+        """Let springs act by their means and secants."""
+        kinds = {e.kind for part in model.system.forces.values() for e in part.elements()}
+        stands_for: dict[Any, Any] = {}
+        for kind in kinds:
+            if kind.conserving is not None:
+                stands_for |= dict(zip((kind.forces, kind.tangent), kind.conserving, strict=True))
+        for stage in (m.FORCES, m.TANGENT):
+            for s, (kernel, _) in enumerate(model.kernels[stage]):
+                if kernel in stands_for:
+                    I[I[stage] + 2 * s] = stands_for[kernel].address

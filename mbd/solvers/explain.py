@@ -8,6 +8,8 @@ import numpy as np
 
 from mbd.algebra import memory as m
 from mbd.model.model import Workspace
+from mbd.solvers.energy_momentum import EnergyMomentum
+from mbd.solvers.generalized_alpha import GeneralizedAlpha
 from mbd.solvers.lie_runge_kutta import LieRungeKutta4
 
 __all__ = ["explain"]
@@ -30,7 +32,7 @@ def explain(work: Workspace, method: Any, advance: Any) -> str:
     advance(work.I, work.F, 1)
     h = float(work.F[m.H])
     work.F[m.T] = t + h
-    work.evaluate()
+    work.evaluate(h if isinstance(method, EnergyMomentum) else 0.0)
     r = work.vector(m.X).copy()
     work.F[: len(model.F)] = keep
     rows = np.concatenate([r[numbering.v], r[numbering.lam]])
@@ -56,7 +58,8 @@ def explain(work: Workspace, method: Any, advance: Any) -> str:
             f"Newton did not converge {where}, or constraints='stabilized': at velocity level "
             "positions drift, and closed loops with redundant rows lock when they do"
         )
+    damped = ", a smaller rho" if isinstance(method, GeneralizedAlpha) else ""
     return (
-        f"Newton did not converge {where}, a smaller rho, or look at model.report(state) for a "
-        "singular pose"
+        f"Newton did not converge {where}{damped}, or look at model.report(state) for a singular "
+        "pose"
     )

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from mbd.model.model import Model
 
 
+from mbd.algebra.checked import whole
 from mbd.parts.door import number
 
 __all__ = ["GeneralizedAlpha"]
@@ -80,17 +81,13 @@ class GeneralizedAlpha:
             raise ValueError(f"{who}: rho must be in [0, 1] [-], got {self.rho}")
         if not 0.0 < number(who, "tol", self.tol, "-") < 1.0:
             raise ValueError(f"{who}: tol must be in (0, 1) [-], got {self.tol}")
-        if not (isinstance(self.max_iterations, int | np.integer) and self.max_iterations >= 1):
-            raise ValueError(
-                f"{who}: max_iterations must be a whole number, at least 1, got "
-                f"{self.max_iterations!r}"
-            )
+        whole(who, "max_iterations", self.max_iterations, 1)
         for name, value, known in (
             ("constraints", self.constraints or "position", tuple(_LEVELS)),
             ("newton", self.newton, ("modified", "full")),
             ("linear_solver", self.linear_solver, ("fronts", "splu")),
         ):
-            if value not in known:
+            if not (isinstance(value, str) and value in known):
                 raise ValueError(
                     f"GeneralizedAlpha: {name} must be one of {', '.join(known)}, got {value!r}"
                 )

@@ -63,7 +63,7 @@ class LieRungeKutta4:
 
     def __post_init__(self) -> None:
         """Check the scheme."""
-        if self.scheme not in _SCHEMES:
+        if not (isinstance(self.scheme, str) and self.scheme in _SCHEMES):
             raise ValueError(
                 f"LieRungeKutta4: scheme must be one of {', '.join(_SCHEMES)}, got {self.scheme!r}"
             )
@@ -116,6 +116,7 @@ class LieRungeKutta4:
             way_out = "" if law.carry is None else "scheme='quaternion', or "
             raise ValueError(
                 f"{said}, whose coordinates are no group with a tangent operator; the scheme "
-                f"{self.scheme!r} needs one of so3, se3, unified, point; use {way_out}"
+                f"{self.scheme!r} needs so3, se3, unified, point, or coordinates without rows of "
+                f"their own, such as Scalable(rigid=False); use {way_out}"
                 "GeneralizedAlpha"
             )

@@ -125,3 +125,44 @@ def test_other_coordinates_are_refused_with_a_reason():
     system.add(mbd.RigidBody("spinner", mass=1.0, inertia=(1, 1, 1)))
     with pytest.raises(ValueError, match=r"'spinner' is carried by 'so3'.*formulation='directors'"):
         mbd.simulate(system, 1.0, 1e-2, method=mbd.EnergyMomentum())
+
+
+def chain() -> mbd.System:
+    """Three flat bars: their third directors have no inertia, nothing limits their rates."""
+    system = mbd.System(gravity=(0, 0, -9.81))
+    last = system.ground
+    for i in range(3):
+        bar = mbd.RigidBody(
+            f"b{i}",
+            mass=1,
+            inertia=(0.01, 0.08, 0.09),
+            position=(i + 0.5, 0, 0),
+            formulation="directors",
+        )
+        system.add(bar)
+        at = (i, 0, 0)
+        if i == 1:
+            system.add(mbd.Spherical(f"j{i}", last, bar, at=at))
+        else:
+            system.add(mbd.Revolute(f"j{i}", last, bar, at=at, axis=(0.3 * i, 1, 0)))
+        last = bar
+    system.add(mbd.Spring("sp", system.ground, last, at=(1, 1, 0), stiffness=20.0, length=1.0))
+    return system
+
+
+@pytest.mark.parametrize("step", [2e-2, 1.5e-2])
+def test_steps_that_turn_bodies_far_are_found(step):
+    # up to 90 degrees in a step; of those of 15 ms one, at 45 s, is taken in parts
+    solution = mbd.simulate(chain(), 60.0, step, method=mbd.EnergyMomentum())
+    assert solution.stats["rejected"] > 0
+    assert np.ptp(solution.energy.total) < 1e-10 * np.ptp(solution.energy.kinetic)
+    assert solution.stats["iterations"] < 8 * solution.stats["steps"]
+    assert solution.gap.max() < 1e-13
+
+
+def test_a_failure_gives_advice_that_the_scheme_can_take():
+    method = mbd.EnergyMomentum(max_iterations=2)
+    with pytest.raises(mbd.SimulationError, match="Newton did not converge") as error:
+        mbd.simulate(chain(), 1.0, 2e-2, method=method)
+    assert "smaller step" in str(error.value)
+    assert "rho" not in str(error.value)
