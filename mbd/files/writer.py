@@ -96,14 +96,6 @@ class Writer:
                 f"its law is the Python function {name!r}, which a file cannot hold; write it as "
                 'mbd.Expression("...")'
             )
-        known = given(value)
-        if known is None or known.maker is Formulation:
-            raise ValueError(
-                f"{value.name!r} is a formulation of your own, which is code and not data: a model "
-                f"file can say {', '.join(NAMES)} and what mbd.EulerParameters, mbd.Unified and "
-                "mbd.Scalable make; keep such a model as a scene in Python, a file with build() "
-                "that mbd run takes as well, or give the body one of these"
-            )
         maker, got = said(value)
         values = {k: self.plain(x) for k, x in got.items()}
         return {"type": maker.__name__, **_ordered(maker, values)}
