@@ -34,7 +34,7 @@ def build(
     """Return n bars of one mass [kg], length and square section of one width [m], z up."""
     if kind not in KINDS:
         raise ValueError(f"chain: kind must be one of {', '.join(KINDS)}, got {kind!r}")
-    names = [formulation] if isinstance(formulation, str) else list(formulation)
+    names = list(formulation) if isinstance(formulation, list | tuple) else [formulation]
     system = mbd.System(gravity=(0.0, 0.0, -9.81))
     across = mass * (length**2 + width**2) / 12
     previous, end = system.ground, np.zeros(3)

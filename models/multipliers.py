@@ -51,8 +51,10 @@ REFERENCE = (
 )
 
 
-def build(form: str = "full", force_map: str | None = None) -> mbd.System:
-    """Return the rocket for a form and a force map of ``mbd.EulerParameters``."""
+def build(
+    form: str = "full", force_map: str | None = None, formulation: str | None = None
+) -> mbd.System:
+    """Return the rocket for a form and a force map of ``mbd.EulerParameters``, or for the object."""
     system = mbd.System()
     rocket = system.add(
         mbd.RigidBody(
@@ -60,7 +62,9 @@ def build(form: str = "full", force_map: str | None = None) -> mbd.System:
             mass=2.0,
             inertia=INERTIA,
             angular_velocity_body=RATES,
-            formulation=mbd.EulerParameters(form, force_map),
+            formulation=mbd.EulerParameters(form, force_map)
+            if formulation is None
+            else formulation,
             shape=[
                 mbd.Capsule(0.15, 2 * ARM),
                 mbd.Box((0.7, 0.03, 0.25), at=(0, 0, -0.45), color="#b5524e"),
@@ -68,5 +72,10 @@ def build(form: str = "full", force_map: str | None = None) -> mbd.System:
             ],
         )
     )
+    if not rocket.formulation.name.startswith("euler_parameters"):
+        raise ValueError(
+            "multipliers: formulation must be Euler parameters, such as EulerParameters('reduced'), "
+            f"whose multiplier this is about, got {formulation!r}"
+        )
     system.add(mbd.PointForce("thrust", rocket, (0, 0, THRUST), at=(0, 0, ARM), follow=True))
     return system

@@ -32,7 +32,7 @@ UPWARD = {
     ("solvers/events.py", "mbd.results.solution"),  # an event is a function of a solution
     ("solvers/events.py", "mbd.results.blocks"),  # and of what came before it
     ("solvers/simulate.py", "mbd.results.stream"),  # simulate(stream=...)
-    ("results/compare.py", "mbd.files.scenes"),  # compare(name or path of a scene)
+    ("results/compare_input.py", "mbd.files.scenes"),  # compare(name or path of a scene)
     ("model/model.py", "mbd.results.topology_plot"),  # Model.plot_topology
     ("results/about.py", "mbd.files.modelfile"),  # results hold their model as text
 }

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mbd.cli.codes import DONE, FAILED, tell
 from mbd.cli.scene import FILE, parameters, reading, running
+
+if TYPE_CHECKING:
+    from mbd.results.solution import Solution
 
 HELP = "run a model in several formulations"
 
@@ -15,7 +19,10 @@ def arguments(command: argparse.ArgumentParser) -> None:
     """Add the options."""
     command.add_argument("file", metavar="MODEL", help=FILE)
     command.add_argument(
-        "--formulations", default="all", metavar="NAMES", help="all, or names with commas"
+        "--formulations",
+        default="all",
+        metavar="NAMES",
+        help="all, or names with commas, with options such as \"EulerParameters('reduced')\"",
     )
     command.add_argument(
         "--steps", metavar="S,S,...", help="step sizes [s] (default 4, 2 and 1 times the scene's)"
@@ -24,7 +31,18 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--turns", type=int, default=3, metavar="N", help="timed runs of each (default 3)"
     )
+    command.add_argument(
+        "--watch", metavar="NAMES", help="bodies, joints, drives whose errors count (default all)"
+    )
+    command.add_argument(
+        "--reference",
+        metavar="NAME",
+        help="formulation to extrapolate, or a file of results (.nc, .npz) that ends at --t-end",
+    )
     command.add_argument("--plot", metavar="PNG", help="draw errors (needs the extra 'plot')")
+    command.add_argument(
+        "--quantity", metavar="NAME", help="error that is drawn, such as rotation or force"
+    )
     reading(command)
     running(command)
 
@@ -36,8 +54,7 @@ def run(options: argparse.Namespace) -> int:
     from mbd.files import scenes
     from mbd.results.compare import compare
 
-    if options.csv and Path(options.csv).suffix != ".csv":
-        raise ValueError(f"the name of this output must end in .csv, got {options.csv!r}")
+    _check_outputs(options)
     given = parameters(options)
     if "formulation" in given:
         raise ValueError("compare: formulation is what is compared; choose by --formulations")
@@ -54,18 +71,59 @@ def run(options: argparse.Namespace) -> int:
     scene = scenes.found(options.file)
     found = compare(
         scene.path, formulations=options.formulations, steps=steps, t_end=options.t_end,
-        method=options.method, rho=options.rho, newton=options.newton, turns=options.turns, **given,
+        method=options.method, rho=options.rho, newton=options.newton, turns=options.turns,
+        watch=_names(options.watch), reference=_reference(options.reference), **given,
     )  # fmt: skip
     written = []
-    if options.csv:
-        written.append(str(found.to_csv(options.csv)))
-    if options.plot:
-        found.plot(options.plot)
-        written.append(options.plot)
-    if options.json:
-        tell({**found.plain(), "written": written})
-    else:
-        print(found)
+    if not options.json:
+        print(found, flush=True)
+    try:  # what was found is told even if it cannot be written
+        if options.csv:
+            written.append(str(found.to_csv(options.csv)))
+        if options.plot:
+            found.plot(options.plot, options.quantity)
+            written.append(options.plot)
+    finally:
+        if options.json:
+            tell({**found.plain(), "written": written})
+    if not options.json:
         for path in written:
             print(f"wrote {path}")
     return DONE if any(row["status"] == "done" for row in found.rows) else FAILED
+
+
+def _check_outputs(options: argparse.Namespace) -> None:
+    """Refuse before the runs what could not be written after them."""
+    if options.csv and Path(options.csv).suffix != ".csv":
+        raise ValueError(f"the name of this output must end in .csv, got {options.csv!r}")
+    if options.quantity and not options.plot:
+        raise ValueError(
+            f"compare: --quantity says what --plot draws, got {options.quantity!r} without "
+            "--plot; give --plot NAME.png"
+        )
+    if options.plot:
+        from mbd.results.comparison_plot import checked_path, checked_quantity
+
+        checked_path(options.plot)
+        checked_quantity(options.quantity or "position")
+
+
+def _names(text: str | None) -> list[str] | None:
+    """Return names with commas between."""
+    return None if text is None else [x.strip() for x in text.split(",")]
+
+
+def _reference(text: str | None) -> str | Solution | None:
+    """Return a formulation by its name, or the solution of a file."""
+    if text is None or Path(text).suffix not in (".nc", ".npz"):
+        return text
+    from mbd.results.load import load
+    from mbd.results.solution import Solution
+
+    solution = load(text)
+    if not isinstance(solution, Solution):
+        raise ValueError(
+            f"compare: the reference {text} must have its model, which no file can say where laws "
+            "are Python functions; compare in Python with reference=solution"
+        )
+    return solution

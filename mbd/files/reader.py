@@ -114,9 +114,10 @@ class Reader:
         self.begun.append(key)
         values = dict(self._table(table, name))
         maker = self._maker(table, values.pop("type", _DEFAULT.get(table)), place / "type")
+        fixed = {}
         if self.formulation is not None and "formulation" in signature(maker).parameters:
-            values["formulation"] = self.formulation
-        self.found[key] = make(maker, values, place, name)
+            fixed["formulation"] = self.formulation
+        self.found[key] = make(maker, values, place, name, **fixed)
         self.begun.pop()
         return self.found[key]
 

@@ -120,8 +120,10 @@ class Turn:
         return {"anyOf": [Array("-", ((3, 3),)).schema(), one]}
 
 
-def make(maker: Callable[..., Any], values: dict[str, Any], place: Place, *args: Any) -> Any:
-    """Call a class or function with the arguments of a table."""
+def make(
+    maker: Callable[..., Any], values: dict[str, Any], place: Place, *args: Any, **fixed: Any
+) -> Any:
+    """Call a class or function with the arguments of a table; those in `fixed` are no text."""
     from mbd.files.vocabulary import arguments
 
     known = arguments(maker)
@@ -134,13 +136,14 @@ def make(maker: Callable[..., Any], values: dict[str, Any], place: Place, *args:
     inside = place.among(values)
     got = {k: known[k].read(x, inside / k) for k, x in values.items()}
     try:
-        return maker(*args, **got)
+        return maker(*args, **{**got, **fixed})
     except (ValueError, TypeError, ArithmeticError, OSError) as error:
         text = f"{error}; its law fails" if isinstance(error, ArithmeticError) else str(error)
         for owner in (maker.__name__, *args):  # the place says it already
             text = text.removeprefix(f"{owner}: ")
         word, _, rest = text.partition(" ")
-        raise ((place / word).error(rest) if word in known else place.error(text)) from error
+        here = word in known and word not in fixed
+        raise ((place / word).error(rest) if here else place.error(text)) from error
 
 
 def table(maker: Callable[..., Any], name: str | None, *, optional: bool = False) -> dict[str, Any]:

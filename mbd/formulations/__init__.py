@@ -19,11 +19,36 @@ _WHERE = {
     "unified": ("unified", "UNIFIED"),
     "point": ("point", "POINT"),
 }
+_WITH_OPTIONS = {
+    "EulerParameters": "euler_parameters",
+    "Unified": "unified",
+    "Scalable": "scalable",
+}
 NAMES = tuple(n for n in _WHERE if n != "point")  # what a rigid body may have
 
 
 def named(name: str) -> Formulation:
-    """Return the formulation called ``name``."""
+    """Return the formulation of a name, or of words with options, "Unified('tetrahedral')"."""
+    if name not in _WHERE:
+        return _with_options(name)
     module, attribute = _WHERE[name]
     found: Formulation = getattr(importlib.import_module(f"mbd.formulations.{module}"), attribute)
+    return found
+
+
+def _with_options(words: str) -> Formulation:
+    """Return the formulation that the words of a call make."""
+    from mbd.formulations.words import made
+
+    known = {
+        name: getattr(importlib.import_module(f"mbd.formulations.{module}"), name)
+        for name, module in _WITH_OPTIONS.items()
+        if words.partition("(")[0].strip() == name
+    }
+    if not known:
+        raise ValueError(
+            f"formulation must be one of {', '.join(NAMES)}, or one of {', '.join(_WITH_OPTIONS)} "
+            f"with options, such as EulerParameters('reduced'), got {words!r}"
+        )
+    found: Formulation = made(words, known, "formulation", "EulerParameters('reduced')")
     return found

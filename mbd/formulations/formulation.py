@@ -20,7 +20,7 @@ __all__ = ["Formulation", "Law"]
 Law = Callable[..., Any]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Formulation:
     r"""One choice of coordinates.
 
@@ -107,6 +107,9 @@ class Formulation:
     rigid: bool = True
     scales: bool = False
     linear: bool = False
+
+    def __repr__(self) -> str:
+        return f"Formulation({self.name!r})"
 
     @property
     def n_v(self) -> int:

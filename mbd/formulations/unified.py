@@ -255,8 +255,9 @@ def Unified(
     Returns
     -------
     Formulation
-        For ``RigidBody(formulation=...)``; the same one for the same numbers. A set is compiled
-        once for each machine, which takes some seconds.
+        For ``RigidBody(formulation=...)``; the same one for the same numbers. Its name says the
+        options, ``unified (tetrahedral, length 0.3)``, or that the set is your own. A set is
+        compiled once for each machine, which takes some seconds.
 
     Notes
     -----
@@ -288,6 +289,7 @@ def Unified(
         shapes = (1, 3) if kind == "hexahedral" else (1,)
         sizes = _size("length", 1.0 if length is None else length, "m", shapes)
         y, b = sets[kind](float(a[0]), sizes if len(sizes) == 3 else float(sizes[0]))
+        name = _called(kind, float(a[0]), sizes.tolist())
     else:
         if kind is not None:
             raise ValueError(
@@ -300,8 +302,20 @@ def Unified(
                 "and directions instead"
             )
         y, b = six("points", points, "m"), six("directions", directions, "-")
+        name = "unified (own set)"
     inverse(y, b)
-    return _formulation((*y.ravel().tolist(), *b.ravel().tolist()), "unified")
+    return _formulation((*y.ravel().tolist(), *b.ravel().tolist()), name)
+
+
+def _called(kind: str, alpha: float, sizes: list[float]) -> str:
+    """Return the name of a set of the paper: its options where they are not the default ones."""
+    words = [kind] if kind != "hexahedral" else []
+    if alpha != 1 / math.sqrt(2):
+        words.append(f"alpha {alpha:.12g}")
+    if set(sizes) != {1.0}:
+        some = sizes if len(set(sizes)) > 1 else sizes[:1]
+        words.append("length " + " x ".join(f"{x:.12g}" for x in some))
+    return "unified" + (f" ({', '.join(words)})" if words else "")
 
 
 def _size(what: str, value: Any, unit: str, shapes: tuple[int, ...]) -> np.ndarray:

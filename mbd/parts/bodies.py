@@ -113,7 +113,8 @@ class RigidBody(Body):
     center_of_mass : (3,) array [m]
         In body axes, from the origin.
     formulation : str or Formulation
-        The coordinates that carry the body.
+        The coordinates that carry the body: a name, an object such as
+        ``mbd.EulerParameters("reduced")``, or the same as words, "EulerParameters('reduced')".
     shape : Box, Cylinder, Capsule, Sphere, Mesh, or several in a list, optional
         How it looks, in body axes; default derived from mass and joints.
 
@@ -154,11 +155,18 @@ class RigidBody(Body):
             given = (0.0, 0.0, 0.0) if angular_velocity is None else angular_velocity
             omega = vector(owner, "angular_velocity", given, "rad/s")
         if isinstance(formulation, str):
-            if formulation not in NAMES:
+            if formulation == "point":
                 raise ValueError(
-                    f"{owner}: formulation must be one of {', '.join(NAMES)}, got {formulation!r}"
+                    f"{owner}: formulation must be one of {', '.join(NAMES)}, got 'point', which "
+                    "has no axes; use PointMass"
                 )
-            formulation = named(formulation)
+            try:
+                formulation = named(formulation)
+            except ValueError as error:
+                raise ValueError(f"{owner}: {error}") from None
+            if formulation.name not in NAMES:  # files say the object, not the words
+                options = {**self.given.options, "formulation": formulation}
+                self._set(given=self.given._replace(options=options))
         elif not isinstance(formulation, Formulation):
             raise TypeError(
                 f"{owner}: formulation must be a name ({', '.join(NAMES)}) or a Formulation, got "

@@ -1,4 +1,4 @@
-"""Floor 5. The runs of a comparison: one formulation at a time, what is true, rows of numbers."""
+"""Floor 5. The runs of a comparison: one formulation at a time, rows of numbers."""
 
 from __future__ import annotations
 
@@ -6,73 +6,45 @@ import math
 import statistics
 import time
 import warnings
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd.algebra import memory as m
+from mbd.formulations import named
 from mbd.formulations.formulation import Formulation
 from mbd.model.model import Model
-from mbd.results.comparison import COLUMNS, QUANTITIES
+from mbd.results.comparison import COLUMNS
 from mbd.results.energy import conserves
+from mbd.results.quantities import QUANTITIES, Values, difference, last, noise
 from mbd.results.solution import Solution
-from mbd.solvers.methods import orders, sharp
 from mbd.solvers.simulate import simulate
 
 if TYPE_CHECKING:
     from mbd.model.system import System
 
-__all__ = ["Trial", "Truth", "difference", "extrapolated", "last", "tabulate"]
+__all__ = ["Trial", "tabulate", "telling"]
 
-Values = dict[str, np.ndarray]  # "bar 1.position": (3,), "bar 1.rotation": (3, 3), ...
 _LAST = 1 << 60  # keep the first and the last instant only
 _FAILURES = (ArithmeticError, RuntimeError, np.linalg.LinAlgError)
-_ROUND_OFF = 1e-13  # of positions, relative to the size of the model
-_POWER = {"position": 0, "rotation": 0, "velocity": 1, "force": 2}  # of the step, for round-off
 _TURN = 0.02  # a timed turn has as many runs as begin within this time [s]
-
-
-@dataclass
-class Truth:
-    """Values at the end, what they are and how sure they are."""
-
-    values: Values
-    said: str
-    error: dict[str, float] = field(default_factory=lambda: dict.fromkeys(QUANTITIES, math.nan))
-
-
-def last(solution: Solution, names: Iterable[str]) -> Values:
-    """Return what is compared, at the last instant."""
-    values = {}
-    for name in names:
-        history = solution[name]
-        joint = name in solution.model.system.joints
-        point = not joint and not history.body.formulation.axes
-        for what in ("force",) if joint else ("position", "velocity", "rotation")[: 3 - point]:
-            values[f"{name}.{what}"] = np.array(getattr(history, what)[-1])
-    return values
-
-
-def difference(a: Values, b: Values, what: str, masks: dict[str, np.ndarray]) -> float:
-    """Return the largest distance of the two of one quantity; nan if there is none."""
-    found = [math.nan]
-    for name in a.keys() & b.keys():
-        owner, _, kind = name.rpartition(".")
-        mask = masks.get(owner, np.ones(3, bool))
-        if kind == what and mask.any():
-            gap = a[name] - b[name]  # of rotations: twice the sine of half the angle, times root 2
-            found.append(float(np.linalg.norm(gap[mask]) / (math.sqrt(2) if gap.ndim > 1 else 1)))
-    return max(found[1:], default=math.nan)
+_RELATIVE = [what for what, x in QUANTITIES.items() if x.reaction]
 
 
 class Trial:
-    """One formulation: its model, its runs, its rows."""
+    """One formulation: its model, its runs, its rows.
 
-    def __init__(self, law: str | Formulation) -> None:
-        self.law = law
-        self.name = law if isinstance(law, str) else law.name
+    Parameters
+    ----------
+    law : str or Formulation
+        As it is given to the scene.
+    name : str, optional
+        Where several have one name.
+    """
+
+    def __init__(self, law: str | Formulation, name: str = "") -> None:
+        self.law, self.formulation = law, named(law) if isinstance(law, str) else law
+        self.name = name or self.formulation.name
         self.model: Model | None = None
         self.refusal = ""
         self.error: ValueError | None = None
@@ -81,8 +53,13 @@ class Trial:
 
     def build(self, make: Callable[..., System], parameters: dict[str, Any]) -> None:
         """Build the model, or note why the scene refuses."""
+        from mbd.model.system import System
+
         try:
-            self.model = make(formulation=self.law, **parameters).build()
+            system = make(formulation=self.law, **parameters)
+            if not isinstance(system, System):
+                raise TypeError(f"compare: build must return an mbd.System, got {system!r}")
+            self.model = system.build()
         except ValueError as error:
             self.error, self.refusal = error, str(error) or "ValueError"
 
@@ -112,8 +89,8 @@ class Trial:
         h: float,
         method: Any,
         options: dict[str, Any],
-        truth: Truth,
-        masks: dict[str, np.ndarray],
+        truth: Values,
+        masks: Values,
     ) -> None:
         """Run once, with everything kept; what is refused with one step is so with all."""
         if self.refusal:
@@ -135,13 +112,14 @@ class Trial:
         if not solution.success:
             return
         row["status"] = "done"
-        end = last(solution, {k.rpartition(".")[0] for k in truth.values})
+        end = last(solution, {k.rpartition(".")[0] for k in truth})
         for what in QUANTITIES:
-            row[f"{what}_error"] = difference(end, truth.values, what, masks)
-        zero = {k: np.zeros_like(x) for k, x in truth.values.items()}
-        size = difference(truth.values, zero, "force", masks)
-        if size > 0:
-            row["force_error_relative"] = row["force_error"] / size
+            row[f"{what}_error"] = difference(end, truth, what, masks)
+        zero = {k: np.zeros_like(x) for k, x in truth.items()}
+        for what in _RELATIVE:
+            size = difference(truth, zero, what, masks)
+            if size > 0:
+                row[f"{what}_error_relative"] = row[f"{what}_error"] / size
 
     def clock(self, h: float, method: Any, options: dict[str, Any]) -> None:
         """Take the fastest of the runs of one turn, if the measured run was good."""
@@ -156,49 +134,6 @@ class Trial:
             if time.perf_counter() - began > _TURN:
                 break
         self.seconds.setdefault(h, []).append(best)
-
-
-def extrapolated(
-    one: Trial,
-    names: list[str],
-    steps: list[float],
-    method: Any,
-    options: dict[str, Any],
-    masks: dict[str, np.ndarray],
-) -> Truth | None:
-    """Extrapolate a formulation to the step zero; None if a run fails."""
-    best = sharp(method)
-    levels = [*steps[-2:], steps[-1] / 2]
-    runs = []
-    for h in levels:
-        if one.refusal:
-            return None
-        solution, _ = one.run(h, best, options)
-        if solution is None or not solution.success:
-            return None
-        runs.append(last(solution, names))
-    first, of_forces = orders(method)
-
-    def limit(n: int) -> Values:
-        h = np.array(levels[-n:])
-
-        def weights(p: int) -> np.ndarray:
-            powers = np.vstack([np.ones(n), *(h**k for k in range(p, p + n - 1))])
-            return np.linalg.solve(powers, np.eye(n)[0])
-
-        of = {False: weights(first), True: weights(of_forces)}
-        return {
-            k: sum(w * r[k] for w, r in zip(of[k.endswith(".force")], runs[-n:], strict=True))
-            for k in runs[0]
-        }
-
-    values = limit(len(levels))
-    truth = Truth(
-        values, f"{one.name}, extrapolated from steps {', '.join(f'{h:g}' for h in levels)} s"
-    )
-    if len(levels) == 3:
-        truth.error = {what: difference(values, limit(2), what, masks) for what in QUANTITIES}
-    return truth
 
 
 def tabulate(found: list[Trial], steps: list[float], unsure: dict[str, float]) -> list[dict]:
@@ -222,9 +157,13 @@ def tabulate(found: list[Trial], steps: list[float], unsure: dict[str, float]) -
                     row["time_ratio"] = row["run_time"] / base
             mine.append(row)
         for what in QUANTITIES:
-            noise = _noise(one.model, what) if one.model is not None else 0.0
+            least = 2 * unsure[what] if math.isfinite(unsure[what]) else 0.0
             order = _order(
-                [(r["step"], r[f"{what}_error"]) for r in mine], unsure[what], noise, _POWER[what]
+                [
+                    (row["step"], row[f"{what}_error"])
+                    for row in mine
+                    if row[f"{what}_error"] > max(least, _round_off(one, what, row))
+                ]
             )
             for row in mine:
                 row[f"{what}_order"] = order
@@ -232,18 +171,24 @@ def tabulate(found: list[Trial], steps: list[float], unsure: dict[str, float]) -
     return rows
 
 
-def _noise(model: Model, what: str) -> float:
-    """Return what round-off of positions may do to a quantity, but for powers of the step."""
-    length = 1.0 if what == "rotation" else float(model.F[m.LENGTH])
-    mass = max(b.mass for b in model.system.bodies.values()) if what == "force" else 1.0
-    return _ROUND_OFF * length * mass
+def telling(found: list[Trial], rows: list[dict[str, Any]]) -> tuple[str, ...]:
+    """Return the quantities that have an error above round-off in some row."""
+    of = {one.name: one for one in found}
+    return tuple(
+        what
+        for what in QUANTITIES
+        if any(row[f"{what}_error"] > _round_off(of[row["formulation"]], what, row) for row in rows)
+    )
 
 
-def _order(points: list[tuple[float, float]], unsure: float, noise: float, power: int) -> float:
-    """Return the slope of errors over steps, of those that mean something."""
-    least = 2 * unsure if math.isfinite(unsure) else 0.0
-    kept = [(math.log(h), math.log(e)) for h, e in points if e > max(least, noise / h**power)]
-    if len(kept) < 2:
+def _round_off(one: Trial, what: str, row: dict[str, Any]) -> float:
+    """Return the size of errors of a row that are round-off."""
+    return 0.0 if one.model is None else noise(one.model, what, row["step"])
+
+
+def _order(points: list[tuple[float, float]]) -> float:
+    """Return the slope of errors over steps."""
+    if len(points) < 2:
         return math.nan
-    x, y = np.array(kept).T
+    x, y = np.log(points).T
     return float(np.polyfit(x, y, 1)[0])

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 from dataclasses import fields, replace
 from functools import singledispatch
 from typing import Any
 
+from mbd.formulations.words import made
 from mbd.solvers.energy_momentum import EnergyMomentum
 from mbd.solvers.generalized_alpha import GeneralizedAlpha
 from mbd.solvers.lie_runge_kutta import LieRungeKutta4
 
-__all__ = ["METHODS", "changed", "method", "orders", "said", "sharp"]
+__all__ = ["METHODS", "changed", "example", "method", "orders", "said", "sharp"]
 
 METHODS = {x.__name__: x for x in (GeneralizedAlpha, EnergyMomentum, LieRungeKutta4)}
 Method = GeneralizedAlpha | EnergyMomentum | LieRungeKutta4
@@ -21,23 +21,23 @@ def method(value: Any) -> Method:
     """Return an integrator, given itself or as words, ``LieRungeKutta4(scheme="quaternion")``."""
     if isinstance(value, Method):
         return value
-    known = ", ".join(METHODS)
     if not isinstance(value, str):
-        raise TypeError(f"method must be one of {known}, an object or its name, got {value!r}")
+        raise TypeError(
+            f"method must be one of {', '.join(METHODS)}, an object or its name, got {value!r}"
+        )
+    found: Method = made(value, METHODS, "method", "LieRungeKutta4(scheme='quaternion')")
+    return found
+
+
+def example(value: Any) -> str:
+    """Return how to write the integrator that was meant, or any one."""
+    if value in tuple(METHODS.values()):  # the class in place of an object
+        return f"{value.__name__}()"
     try:
-        made = ast.parse(value.strip(), mode="eval").body
-        call = made if isinstance(made, ast.Call) else ast.Call(made, [], [])
-        name = call.func.id  # type: ignore[attr-defined]
-        words = [ast.literal_eval(x) for x in call.args]
-        options = {str(k.arg): ast.literal_eval(k.value) for k in call.keywords}
-    except (SyntaxError, ValueError, AttributeError):
-        raise ValueError(
-            f"method must be a name, such as {known}, or one with options, such as "
-            f"LieRungeKutta4(scheme='quaternion'), got {value!r}"
-        ) from None
-    if name not in METHODS:
-        raise ValueError(f"method must be one of {known}, got {value!r}")
-    return METHODS[name](*words, **options)
+        method(value)
+    except (TypeError, ValueError):
+        return "GeneralizedAlpha(rho=0.8)"
+    return str(value) if "(" in value else f"{value}()"
 
 
 def changed(integrator: Method, **options: Any) -> Method:
@@ -48,6 +48,12 @@ def changed(integrator: Method, **options: Any) -> Method:
             raise ValueError(
                 f"{name} is no option of {type(integrator).__name__}, which has {', '.join(known)}"
             )
+    weighted = isinstance(integrator, GeneralizedAlpha) and integrator.weights
+    if weighted and "rho" in options:
+        raise ValueError(
+            "rho is no option of a GeneralizedAlpha with weights (hht, bossak, newmark), whose "
+            f"damping they say, got rho = {options['rho']!r}; leave it out"
+        )
     return replace(integrator, **options)
 
 

@@ -225,8 +225,10 @@ def _method(method: Any, free: bool) -> Method:
     if method is None:
         method = GeneralizedAlpha()
     if not isinstance(method, GeneralizedAlpha | EnergyMomentum | LieRungeKutta4):
+        from mbd.solvers.methods import example
+
         raise TypeError(
-            "simulate: method must be a method object such as mbd.GeneralizedAlpha(rho=0.8), got "
+            f"simulate: method must be an integrator as an object, mbd.{example(method)}, got "
             f"{method!r}"
         )
     if isinstance(method, GeneralizedAlpha) and method.constraints is None:

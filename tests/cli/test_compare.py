@@ -315,7 +315,25 @@ def test_formulations_may_be_objects():
         ({"method": "EnergyMomentum", "rho": 0.5}, "rho is no option of EnergyMomentum"),
         ({"newton": "none"}, "modified, full"),
         ({"watch": ["rod"]}, "no body or joint 'rod' to watch; there are bar, hinge"),
-        ({"reference": "nosuch"}, "reference must be a solution"),
+        ({"reference": "nosuch"}, r"reference must be a solution, .*\(so3, directors; .*'nosuch'"),
+        ({"reference": 3}, "reference must be a solution, .*got 3"),
+        (
+            {"reference": mbd.EulerParameters("reduced")},
+            r"'euler_parameters \(reduced, B1\)' is not",
+        ),
+        ({"reference": "Unified('cubic')"}, "reference must be a solution"),
+        ({"reference": {"hinge.moment": 1.0}}, "reference 'hinge.moment' must be 3 numbers"),
+        ({"formulations": 3}, "names or Formulations in a list, or names with commas, got 3"),
+        ({"formulations": "EulerParameters('r')"}, "EulerParameters: form must be one of full"),
+        ({"formulations": "EulerParameters(x=1)"}, "takes the options form, force_map, got"),
+        ({"steps": "1e-3"}, r"steps must be a number or a list of numbers \[s\], .* got '1e-3'"),
+        ({"steps": {}}, "at least one step"),
+        ({"steps": object()}, "steps must be a number or a list of numbers"),
+        ({"watch": "pin"}, "no body or joint 'pin' to watch; there are bar, hinge"),
+        ({"watch": 3}, "watch must be names of bodies, joints and drives in a list, got 3"),
+        ({"watch": []}, "watch must name something, got none"),
+        ({"length": 2.0}, "pendulum has no parameter 'length'; it has formulation, mass, turn"),
+        ({"method": mbd.GeneralizedAlpha.hht(0.3), "rho": 0.5}, "rho is no option of a .* weights"),
         ({"reference": "directors", "formulations": ["so3"]}, "not among the formulations"),
         ({"reference": {"bar.force": (0, 0, 0)}}, "reference may have bar.position"),
         ({"mass": -1.0}, "mass must be positive"),
@@ -342,7 +360,7 @@ def test_table_is_aligned_and_fits_a_page(chain):
     head = next(line for line in lines if line.startswith("formulation"))
     assert "energy error" in head
     orders = [line for line in lines if line.split()[:1] == ["order"]]
-    assert len(orders) == len(NAMES)
+    assert len(orders) == 2 * len(NAMES)  # of motion and reactions
     assert all(line.split()[1].startswith(("1.9", "2.0")) for line in orders)
     assert repr(chain) == f"Comparison({len(chain.rows)} of {len(chain.rows)} runs done)"
 
@@ -371,10 +389,13 @@ def test_picture(chain, tmp_path):
     x, y = np.log(guide.get_xdata()), np.log(guide.get_ydata())
     assert (y[1] - y[0]) / (x[1] - x[0]) == pytest.approx(2)
     assert [t.get_text() for t in left.texts] == ["slope 2"]
-    with pytest.raises(
-        ValueError, match="one of position, rotation, velocity, force, got 'moment'"
-    ):
-        chain.plot(quantity="moment")
+    with pytest.raises(ValueError, match="one of position, rotation, .*, load, got 'energy'"):
+        chain.plot(quantity="energy")
+
+
+def test_what_is_built_must_be_a_system():
+    with pytest.raises(TypeError, match="compare: build must return an mbd.System, got None"):
+        mbd.compare(lambda formulation: None, formulations="so3", steps=[1e-3], t_end=0.1)
 
 
 def test_picture_without_matplotlib_names_the_extra(chain, monkeypatch):
@@ -410,6 +431,18 @@ def test_command_line(tmp_path, capsys):
         (["chain", "-p", "steps=3"], "'steps' is its own option"),
         (["chain", "-p", "m=3"], "no parameter 'm'"),
         (["chain", "--csv", "a.txt"], "must end in .csv"),
+        (["chain", "--plot", "x.xyz"], "the name of a picture must end in .eps, "),
+        (["chain", "--plot", "x.png", "--quantity", "angle"], "quantity must be one of position"),
+        (["chain", "--quantity", "force"], "--quantity says what --plot draws, got 'force'"),
+        (
+            ["chain", "--watch", "bar 7", "--steps", "1e-3", "--turns", "0"],
+            "no body or joint 'bar 7'",
+        ),
+        (
+            ["chain", "--formulations", "Unified('cubic')"],
+            "Unified: kind must be one of hexahedral",
+        ),
+        (["multipliers", "--formulations", "so3"], "formulation must be Euler parameters"),
         (["nosuch"], "there is no scene 'nosuch'; there are andrews"),
         (["nosuch.py"], "no such file"),
         (["chain", "-p", "kind=knot"], "kind must be one of spherical"),
