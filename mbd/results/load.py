@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mbd.model.before import Before
 from mbd.model.model import State
 from mbd.results.about import model_from_text
+from mbd.results.freedoms import freedoms
 from mbd.results.solution import Solution
 from mbd.results.source import ArchiveSource, FileSource
 from mbd.results.stored import Stored
@@ -47,6 +49,12 @@ def load(path: str | Path) -> Solution | Stored:
     return Stored(source) if model is None else _solution(source, model)
 
 
+def _begun(source: Source, model: Model, t: np.ndarray) -> Before:
+    """Return the angles of joints at the first instant, with their turns before it."""
+    angles = [x for x in freedoms(model) if x in model.remembered and x in source]
+    return {x: np.array([t[0], source[x][0], 0.0]) for x in angles} if len(t) else {}
+
+
 def _solution(source: Source, model: Model) -> Solution:
     """Return the solution of a model that was rebuilt."""
     t, q, v, a = (source[name] for name in ("t", "q", "v", "a"))
@@ -60,7 +68,7 @@ def _solution(source: Source, model: Model) -> Solution:
     found = Solution(
         model, t, q, v, a, lam, status=int(about["status"]), message=str(about["message"]),
         stats=about["stats"], last=last, method=about["method"], stored=source,
-        options=about["options"],
+        options=about["options"], before=_begun(source, model, t),
     )  # fmt: skip
     found.events = list(source.events)
     return found

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbd.model.before import before as known
 from mbd.results.about import of_model, of_run
 from mbd.results.everything import Before, Everything, in_pieces
 from mbd.results.fields import EVENT_TIME, fields
@@ -68,10 +69,12 @@ class FileRecord:
     method : object
     options : mapping
         What the run was asked for; its "events" are the names of those that may happen.
+    first : State
+        Where the run starts; it knows the turns of the angles.
     """
 
     def __init__(
-        self, model: Model, path: str | Path, method: Any, options: Mapping[str, Any]
+        self, model: Model, path: str | Path, method: Any, options: Mapping[str, Any], first: State
     ) -> None:
         self.path = Path(path)
         if self.path.suffix != ".nc":
@@ -95,7 +98,7 @@ class FileRecord:
         os.replace(new, self.path)  # it has its name when it can be read
         self._last = [x for x in which if x.dims[0] != "time"]
         self._arrays = {x.name: self._h5[x.name] for x in which if x.dims[0] == "time"}
-        self._n, self._before = 0, Before()
+        self._n, self._before = 0, known(model, first)
         self._buffer, self._clock = MemoryRecord(model), time.perf_counter()
         size = 8 * (1 + model.n_q + 2 * model.n_v + model.n_lam)
         self._room = max(1, _BYTES // size, min(_INSTANTS, _MOST // size))

@@ -133,7 +133,7 @@ def simulate(
         t_end=t_end, step=step, rtol=rtol, atol=atol, max_step=max_step, every=every,
         project=project, off=first.off, events=tuple(x.name for x in happens),
     )  # fmt: skip
-    record = _record(stream, model, method, plan.expected, options)
+    record = _record(stream, model, method, plan.expected, options, first)
     stats: dict[str, float] = {}
     found: list[Found] = []
     begun, start, given = first, first.t, first is state
@@ -203,14 +203,15 @@ def _over(instant: Instant, watch: Watch, set_off: list[Found]) -> str:
 
 
 def _record(
-    stream: str | Path | None, model: Model, method: Any, expected: int, options: dict[str, Any]
-) -> Record:
+    stream: str | Path | None, model: Model, method: Any, expected: int, options: dict[str, Any],
+    first: State,
+) -> Record:  # fmt: skip
     """Return where the instants go."""
     if stream is None:
         return MemoryRecord(model, expected)
     from mbd.results.stream import FileRecord
 
-    return FileRecord(model, stream, method, options)
+    return FileRecord(model, stream, method, options, first)
 
 
 def _built(system: Any) -> Model:

@@ -114,3 +114,17 @@ def test_a_memory_of_another_model_is_refused():
     for memory in (np.zeros(3), np.array([0.0, np.nan])):
         with pytest.raises(ValueError, match="state.memory must be 2 finite numbers"):
             mbd.simulate(s, 0.2, 1e-2, state=state.replace(memory=memory))
+
+
+@pytest.mark.parametrize("way", ["stream", "save"])
+def test_a_run_that_goes_on_keeps_its_turns_in_a_file(way, tmp_path):
+    s, path = disc(rate=3.0), tmp_path / "run.nc"
+    state = mbd.simulate(s, 3.0, 1e-2).state
+    run = mbd.simulate(s, 6.0, 1e-2, state=state, stream=path if way == "stream" else None)
+    if way == "save":
+        run.save(path)
+    found = mbd.load(path)
+    for angle in (run["hinge"].angle, found["hinge"].angle, found.freedoms["hinge.angle"][0]):
+        assert angle[[0, -1]] == pytest.approx([9.0, 18.0], abs=1e-9)
+    then = mbd.simulate(s, 7.0, 1e-2, state=found.state)
+    assert then["hinge"].angle[-1] == pytest.approx(21.0, abs=1e-9)
