@@ -19,6 +19,7 @@ from mbd.results.everything import Everything
 from mbd.results.freedoms import freedoms
 from mbd.results.histories import per_model
 from mbd.results.loads import all_loads
+from mbd.results.units import MIXED, of_rows, of_speeds, of_stored
 
 if TYPE_CHECKING:
     from mbd.model.model import Model
@@ -51,7 +52,8 @@ class Field:
     dims : tuple of str
         The first one is time, except for numbers of the last instant.
     unit : str
-        SI; "1" for a pure number, empty where it differs from row to row.
+        SI; "1" for a pure number, "mixed" where it differs from column to column: then there is a
+        coordinate with the unit of each, ``speed_unit`` of ``speed``.
     meaning : str
     values : callable
         ``(everything) -> array``.
@@ -118,22 +120,24 @@ def fields(model: Model) -> list[Field]:
     if freedoms(model):
         found += [
             Field(
-                "joint_coordinate", ("time", "freedom"), "",
+                "joint_coordinate", ("time", "freedom"), MIXED,
                 "what a joint leaves free, in its freedom_unit; angles count turns",
                 lambda x: x.freedoms[0],
             ),
             Field(
-                "joint_rate", ("time", "freedom"), "",
+                "joint_rate", ("time", "freedom"), MIXED,
                 "rate of a joint coordinate, in its freedom_unit per second",
                 lambda x: x.freedoms[1],
             ),
         ]  # fmt: skip
     if all_loads(model).units:
         meaning = "load of a motor, drive, transmission or rope, in its reading_unit"
-        found.append(Field("effort", ("time", "reading"), "", meaning, lambda x: x.loads))
+        found.append(Field("effort", ("time", "reading"), MIXED, meaning, lambda x: x.loads))
     if model.n_lam:
-        meaning = "multiplier of each row; its unit is that of its force per unit of the row"
-        found.append(Field("multipliers", ("time", "row"), "", meaning, lambda x: x.solution.lam))
+        meaning = "multiplier of each row, in its row_unit"
+        found.append(
+            Field("multipliers", ("time", "row"), MIXED, meaning, lambda x: x.solution.lam)
+        )
     found += [
         Field("kinetic_energy", ("time",), "J", "kinetic energy", lambda x: x.sums[0]),
         Field(
@@ -151,13 +155,23 @@ def fields(model: Model) -> list[Field]:
             "angular_momentum", ("time", "component"), "N m s", "momentum about the origin",
             lambda x: x.sums[3], _INERTIAL,
         ),
-        Field("gap", ("time",), "", "largest violation of a row, m or 1", lambda x: x.gap),
-        Field("q", ("time", "coordinate"), "", "stored coordinates", lambda x: x.solution.q),
+        Field("gap", ("time",), MIXED, "largest violation of a row, m or 1", lambda x: x.gap),
         Field(
-            "v", ("time", "speed"), "", "velocities of the formulations", lambda x: x.solution.v
+            "q", ("time", "coordinate"), MIXED, "stored coordinates, in their coordinate_unit",
+            lambda x: x.solution.q,
         ),
-        Field("a", ("time", "speed"), "", "their rates", lambda x: x.solution.a),
-        Field("last_alg", ("speed",), "", "algorithmic acceleration at the last instant", _alg),
+        Field(
+            "v", ("time", "speed"), MIXED, "velocities of the formulations, in their speed_unit",
+            lambda x: x.solution.v,
+        ),
+        Field(
+            "a", ("time", "speed"), MIXED, "rates of v, in its speed_unit per second",
+            lambda x: x.solution.a,
+        ),
+        Field(
+            "last_alg", ("speed",), MIXED, "algorithmic acceleration at the last instant, as a",
+            _alg,
+        ),
     ]  # fmt: skip
     if _remembered(model):
         meaning = "angles that count turns, at the last instant"
@@ -209,8 +223,13 @@ def happened(events: Sequence[Any]) -> dict[str, tuple[tuple[str, ...], Any, dic
     }
 
 
-def coordinates(model: Model) -> dict[str, tuple[tuple[str, ...], Any]]:
-    """Return the labels: name -> (dimensions, values)."""
+def coordinates(model: Model) -> dict[str, tuple[tuple[str, ...], Any, dict[str, str]]]:
+    """Return the labels: name -> (dimensions, values, attributes)."""
+    about = {"mass": {"units": "kg", "long_name": "mass"}}
+    return {name: (*x, about.get(name, {})) for name, x in _labels(model).items()}
+
+
+def _labels(model: Model) -> dict[str, tuple[tuple[str, ...], Any]]:
     system, numbering = model.system, model.numbering
     bodies, joints = system.bodies.values(), system.joints.values()
     found: dict[str, tuple[tuple[str, ...], Any]] = {
@@ -223,7 +242,9 @@ def coordinates(model: Model) -> dict[str, tuple[tuple[str, ...], Any]]:
             ("coordinate",),
             [f"{body.name}.{i}" for body in bodies for i in range(body.formulation.n_q)],
         ),
+        "coordinate_unit": (("coordinate",), [u for body in bodies for u in of_stored(body)]),
         "speed": (("speed",), list(numbering.v_labels)),
+        "speed_unit": (("speed",), of_speeds(numbering.v_kinds)),
     }
     if joints:
         found["joint"] = (("joint",), list(system.joints))
@@ -244,4 +265,5 @@ def coordinates(model: Model) -> dict[str, tuple[tuple[str, ...], Any]]:
             owner[rows] = [name] * (rows.stop - rows.start)
         found["row"] = (("row",), list(numbering.lam_labels))
         found["owner"] = (("row",), owner)
+        found["row_unit"] = (("row",), of_rows(model))
     return found

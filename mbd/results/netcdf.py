@@ -77,10 +77,10 @@ def create(
         length |= {"event_time": len(events)}
         nc.dimensions = {"time": None} | {d: n for d, n in length.items() if n}
         text = h5py.string_dtype()
-        for name, (dims, values) in labels.items():
+        for name, (dims, values, about) in labels.items():
             kind = text if isinstance(values, list) else float
             data = np.asarray(values, object if kind is text else float)
-            nc.create_variable(name, dims, kind, data=data)
+            nc.create_variable(name, dims, kind, data=data).attrs.update(about)
         for name, (dims, values, about) in happened(events).items():
             data = np.asarray(values, object if isinstance(values, list) else float)
             nc.create_variable(name, dims, text if data.dtype == object else float, data=data)
@@ -93,7 +93,7 @@ def create(
             new = dict(zip(dims, shape, strict=True))
             nc.dimensions.update({d: n for d, n in new.items() if d not in nc.dimensions})
             nc.create_variable(name, dims, kind).attrs.update(about)
-        more = [name for name, (dims, _) in labels.items() if dims != (name,)]
+        more = [name for name, (dims, *_) in labels.items() if dims != (name,)]
         more += ["event_name"] if "event_name" in nc.variables else []
         nc.attrs.update(attributes | {"coordinates": " ".join(more)})  # as xarray writes it
     return h5

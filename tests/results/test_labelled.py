@@ -79,6 +79,38 @@ def test_units_frames_and_the_run_are_attributes(solution):
     assert data.attrs["status"] == 0
 
 
+def test_every_array_has_a_unit_or_one_for_each_column(solution, tmp_path):
+    """In memory and in a file; mixed arrays have a coordinate with the unit of each column."""
+    model = solution.model
+    with xr.open_dataset(solution.save(tmp_path / "run.nc")) as file:
+        for data in (solution.to_xarray(), file):
+            for x in fields(model):
+                unit = data[x.name].attrs.get("units")
+                if unit == "mixed" and len(x.dims) > 1:
+                    assert f"{x.dims[-1]}_unit" in data[x.name].coords, x.name
+                else:
+                    assert unit or x.name in ("time", "last_alg"), x.name
+            assert data.mass.attrs["units"] == "kg"
+            speeds = dict(zip(data.speed.values, data.speed_unit.values, strict=True))
+            assert speeds["bob.x"] == "m/s"
+            assert speeds["body, so3.theta_x"] == "rad/s"
+            assert speeds["body, directors.d1_x"] == "1/s"
+            stored = data.coordinate_unit.sel(coordinate=["body, so3.0", "body, so3.6"])
+            assert stored.values.tolist() == ["m", "1"]
+            rows = dict(zip(data.row.values, data.row_unit.values, strict=True))
+            assert rows["joint 0.force x"] == "N"
+            assert rows["joint 0.a1.b3"] == "N m"
+
+
+def test_the_multiplier_of_a_distance_is_a_force_per_length():
+    system = mbd.System(gravity=(0, 0, -9.81))
+    bob = system.add(mbd.PointMass("bob", mass=3.0, position=(0, 0, -2.0)))
+    system.add(mbd.Distance("string", system.ground, bob, at=(0, 0, 0)))
+    data = mbd.simulate(system, 0.01, 1e-3).to_xarray()
+    assert data.row_unit.values.tolist() == ["N/m"]
+    assert np.allclose(np.abs(data.multipliers), 3.0 * 9.81 / 2.0)  # times L it is the weight
+
+
 def test_a_point_alone_and_no_joints():
     system = mbd.System()
     system.add(mbd.PointMass("m", mass=1.0, velocity=(1, 0, 0)))
