@@ -194,6 +194,22 @@ def test_ropes_visit_their_points():
     ]  # fmt: skip
 
 
+def test_drives_and_motors_are_arrows_at_their_joints():
+    system = mbd.System()
+    wheel = system.add(mbd.RigidBody("wheel", mass=1.0, inertia=(1, 1, 1), position=(1, 0, 0)))
+    cart = system.add(mbd.RigidBody("cart", mass=1.0, inertia=(1, 1, 1)))
+    slide = system.add(mbd.Prismatic("slide", system.ground, cart, at=(0, 0, 0), axis=(1, 0, 0)))
+    hinge = system.add(mbd.Revolute("hinge", system.ground, wheel, at=(1, 0, 0), axis=(0, 1, 0)))
+    system.add(mbd.Drive("drive", hinge, position=mbd.ConstantSpeed(2.0)))
+    system.add(mbd.Motor("motor", slide, lambda u, rate, t: 1.0))
+    around, along = still(system).animate().drawing.wires
+    assert (around.label, along.label) == ("drive (Drive)", "motor (Motor)")
+    assert np.abs(around.points[:, 1]).max() < 1e-12  # in the plane across the axis
+    radius = np.linalg.norm(around.points[:49] - (1, 0, 0), axis=1)
+    assert np.ptp(radius) < 1e-12 < radius[0]
+    assert np.ptp(along.points[:, 0]) > 3 * np.ptp(along.points[:, 1:], axis=0).max()
+
+
 def test_springs():
     system = mbd.System()
     body = system.add(mbd.RigidBody("body", mass=1.0, inertia=(1, 1, 1), position=(1, 0, 0)))

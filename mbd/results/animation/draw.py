@@ -24,6 +24,7 @@ from mbd.results.animation.glyphs import Drawn, draw_joint, draw_spring
 from mbd.results.animation.instants import chosen, pace, thinned
 from mbd.results.animation.labels import labels
 from mbd.results.animation.looks import Sizes, looks
+from mbd.results.animation.motors import draw_motors
 from mbd.results.animation.points import lines, trails
 from mbd.results.animation.view import corners, direction, upwards
 
@@ -83,6 +84,7 @@ def draw(solution: Solution, options: Options, also: float | None = None) -> Dra
         drawn += draw_joint(joint, _SYMBOL * sizes.of(*(b.name for b in joint.bodies)), tracks)
     for force in system.forces.values():
         drawn += draw_spring(force, _SYMBOL * sizes.of(*(b.name for b in force.bodies)), tracks)
+    drawn += draw_motors(system, lambda *names: _SYMBOL * sizes.of(*names))
     solids += [x for x in drawn if isinstance(x, Solid)]
     drawn += lines(system, options.lines, colors, _LINE * sizes.typical)
 
