@@ -171,6 +171,7 @@ def test_a_brake_that_stops_at_zero_is_locked_once(how):
     axle = system.add(mbd.Revolute("axle", system.ground, disc, at=(0, 0, 0), axis=(0, 0, 1)))
     system.add(mbd.Motor("rubs", axle.angle, lambda t, u, rate: -2.0 * (t < 2)))
     system.add(mbd.Drive("brake", axle.angle, velocity=0.0))
+    system.add(mbd.PointMass("flies on", mass=1.0, velocity=(1, 0, 0)))
     stop = mbd.Event("stops", lambda s: s["axle"].angle_rate, lock="brake")
     solution = mbd.simulate(system, 1.0, off="brake", events=stop, **how)
     assert names(solution) == ["stops"]
