@@ -22,6 +22,7 @@ from mbd.solvers.statics import Statics, scaled_loads
 __all__ = ["Equilibrium", "equilibrium"]
 
 _SEEK = {"minimum": descend, "nearest": nearest}
+_LEAVES = 4  # unstable equilibria on the way down
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,21 +178,19 @@ def equilibrium(
         from mbd.solvers.arc_length import follow
 
         ds = number("equilibrium", "arc_length", arc_length, "-", positive=True)
-        found = follow(problem, start, target, ds, int(max_iterations))
-        factors = [f for f, _ in found]
-        results = [x for _, x in found]
+        points = follow(problem, start, target, ds, int(max_iterations))
+        found = [(f, x, stability(problem, x.balance)) for f, x in points]
     else:
-        factors, results = [], []
+        found = []
         for factor in np.linspace(0.0, target, int(load_steps) + 1)[1:]:
             result = _SEEK[seek](problem, start, float(factor), int(max_iterations))
-            if seek == "minimum":
-                result = _leave_saddles(problem, result, float(factor), int(max_iterations))
-            factors.append(float(factor))
-            results.append(result)
+            leave = _LEAVES if seek == "minimum" else 0
+            result, held = _settled(problem, result, float(factor), int(max_iterations), leave)
+            found.append((float(factor), result, held))
             start = result.balance.state
     path: list[Equilibrium] = []
-    for factor, result in zip(factors, results, strict=True):
-        path.append(_made(problem, omega, result, factor, tuple(path)))
+    for factor, result, held in found:
+        path.append(_made(problem, omega, result, held, factor, tuple(path)))
     return path[-1]
 
 
@@ -230,10 +229,13 @@ def _start(model: Model, state: State | None, t: float | None) -> State:
     return start.replace(t=time, v=zero, a=zero, lam=np.zeros(model.n_lam), alg=None)
 
 
-def _leave_saddles(problem: Statics, result: Found, factor: float, most: int) -> Found:
+def _settled(
+    problem: Statics, result: Found, factor: float, most: int, attempts: int
+) -> tuple[Found, Stability]:
     """Go on downhill from an equilibrium that is unstable, along what is unstable there."""
-    for attempt in range(4):
-        away = stability(problem, result.balance).downhill
+    held = stability(problem, result.balance)
+    for attempt in range(attempts):
+        away = held.downhill
         if away is None:
             break
         from mbd.solvers.poses import displaced
@@ -242,14 +244,19 @@ def _leave_saddles(problem: Statics, result: Found, factor: float, most: int) ->
         start = displaced(problem.model, result.balance.state, 0.02 * (1 + attempt) * away / size)
         lower = descend(problem, start, factor, most)
         result = Found(lower.balance, result.iterations + lower.iterations)
-    return result
+        held = stability(problem, result.balance)
+    return result, held
 
 
 def _made(
-    problem: Statics, omega: np.ndarray, result: Found, factor: float, passed: tuple[Any, ...]
+    problem: Statics,
+    omega: np.ndarray,
+    result: Found,
+    found: Stability,
+    factor: float,
+    passed: tuple[Any, ...],
 ) -> Equilibrium:
     """Return what was found with its stability."""
-    found: Stability = stability(problem, result.balance)
     kind = "stable" if found.stable else "unstable"
     free = f"; free motion of {', '.join(map(repr, found.free))}" if found.free else ""
     where = f" in a frame turning at {np.linalg.norm(omega):g} rad/s" if omega.any() else ""

@@ -8,15 +8,17 @@ import numpy as np
 import scipy.linalg
 
 from mbd.solvers.eigen import dense, sparse
+from mbd.solvers.face_maps import test_map
 from mbd.solvers.minimal import minimal
 from mbd.solvers.nullspace import null_space
+from mbd.solvers.slices import NEUTRAL, slices
 from mbd.solvers.small_motion import small_motion
 from mbd.solvers.statics import Balance, Statics
 
 __all__ = ["Stability", "stability"]
 
-_NEUTRAL = 1e-9  # of eigenvalues, relative to the largest
-_MANY = 900  # velocities, above which only the slowest motions are looked at
+_FEW = 150  # velocities, up to which all motions are looked at
+_MANY = 900  # above which, where forces have no potential, only the slowest motions are
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,10 +34,14 @@ class Stability:
 def stability(problem: Statics, balance: Balance) -> Stability:
     """Look at the stiffness on the motions that the rows allow, in a frame also at the growth."""
     model = problem.model
+    if model.n_v > _FEW and not problem.turning:
+        found = _counted(problem, balance)
+        if found is not None:
+            return found
     values, shapes, largest = _spectrum(problem, balance)
     if not len(values):
         return Stability(True, np.inf, (), None)
-    neutral = np.abs(values) <= _NEUTRAL * largest
+    neutral = np.abs(values) <= NEUTRAL * largest
     free = _movers(problem, shapes[:, neutral])
     real = values.real
     lowest = int(np.argmin(np.where(neutral, np.inf, real)))
@@ -49,6 +55,19 @@ def stability(problem: Statics, balance: Balance) -> Stability:
         stable = bool(np.all(s.real <= 1e-7 * np.abs(s).max(initial=0.0)))
         downhill = None if stable else downhill
     return Stability(stable, stiffness, free, downhill)
+
+
+def _counted(problem: Statics, balance: Balance) -> Stability | None:
+    """Count what is unstable and what is free; None where forces have no potential."""
+    model = problem.model
+    test = test_map(model, balance.state).T
+    M = test @ model.assemble(balance.state).M
+    found = slices(model, test @ balance.K, M, balance.B, problem.scale)
+    if found is None:
+        return None
+    stable = found.unstable == 0
+    free = _movers(problem, found.neutral)
+    return Stability(stable, found.lowest, free, None if stable else found.shape)
 
 
 def _spectrum(problem: Statics, balance: Balance) -> tuple[np.ndarray, np.ndarray, float]:

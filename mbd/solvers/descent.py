@@ -1,14 +1,18 @@
 r"""Floor 4. From a pose to an equilibrium.
 
-A step solves, with the out-of-balance forces g at the multipliers that leave the least of them,
+A step solves, with the out-of-balance forces g,
 
 .. math:: \begin{bmatrix} K + \sigma D & B^T \\ B & 0 \end{bmatrix}
           \begin{bmatrix} \delta \\ \mu \end{bmatrix} = -\begin{bmatrix} g \\ \Phi \end{bmatrix} .
 
 It is Newton's step for :math:`\sigma = 0` and goes straight down for large ones [1]_. "minimum"
-raises :math:`\sigma` until the step goes down, takes it if the forces have done work on the way,
-and leaves a saddle along the motion that is unstable there. "nearest" takes Newton's steps,
+takes a :math:`\sigma` with which the matrix is positive on the motions that the rows allow, as its
+inertia says, and a step if the forces have done work on the way. "nearest" takes Newton's steps,
 shortened until g falls, and finds unstable equilibria as well.
+
+The multipliers are those that balance forces rather than moments (``metric.py``), so that K holds
+the stiffness of tensions, and D is the size of these forces: bodies of a long chain turn side by
+side, and the number of steps hardly depends on how many there are.
 
 References
 ----------
@@ -24,6 +28,9 @@ import scipy.sparse as sp
 
 from mbd.algebra import memory as m
 from mbd.model.model import State
+from mbd.solvers.face_maps import test_map
+from mbd.solvers.inertia import Inertia
+from mbd.solvers.metric import Metric
 from mbd.solvers.poses import displaced
 from mbd.solvers.statics import Balance, SaddlePoint, Statics, accepted, least_multipliers
 
@@ -31,11 +38,10 @@ __all__ = ["EquilibriumError", "Found", "descend", "nearest", "seen"]
 
 _DONE, _CLOSE = 1e-15, 1e-7  # out-of-balance forces relative to all forces; near the end
 _SMALL = 1e-8  # forces so much smaller than the largest do not count
-_TURN, _MOVE = 0.4, 0.3  # largest step: radians, part of the model's length
-_LONG = 25  # steps, after which the way downhill counts as a long one
+_LEAST = 1e-10  # of the stiffness: motions without stiffness stay where they are
 _NEARER, _FAR = 0.5, 100_000  # full steps by which a long way must get shorter; most of them
 _REACH = 3.0  # of full steps on a long way, less than half a turn between two bodies
-_LEAST = 1e-10  # smallest sigma, relative: motions without stiffness stay where they are
+_NEWTON = 1e-9  # a smaller sigma is none
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,102 +74,123 @@ def seen(balance: Balance, extent: np.ndarray) -> np.ndarray:
     return np.abs(balance.forces) + rows + np.abs(balance.K) @ extent
 
 
+@dataclass(frozen=True, eq=False)
+class _Place:
+    """A pose of the search: its balance, its rows in heavy weights, the drag D, the test map."""
+
+    balance: Balance
+    rows: SaddlePoint
+    drag: sp.csr_matrix
+    test: sp.csr_matrix
+
+    @property
+    def residual(self) -> np.ndarray:
+        """Out-of-balance forces g."""
+        return self.balance.residual
+
+    def work(self, delta: np.ndarray) -> float:
+        """Return g times an increment."""
+        return float(self.residual @ (self.test @ delta))
+
+
 class _Search:
     """What both ways share: sizes, steps along the manifold, rows restored."""
 
-    def __init__(self, problem: Statics, factor: float) -> None:
+    def __init__(self, problem: Statics, factor: float, state: State) -> None:
         self.problem, self.factor, self.model = problem, factor, problem.model
-        self.scale = problem.scale
+        self.scale, self.extent = problem.scale, problem.model.units
         self.weight = sp.diags(1.0 / self.scale**2)
-        self.length = float(self.model.F[m.LENGTH])
-        self.drag = self.weight
-        kinds = self.model.numbering.v_kinds
-        self.extent = np.where(kinds == m.TRANSLATION, self.length, 1.0)
-        self.limit = np.where(kinds == m.TRANSLATION, _MOVE * self.length, _TURN)
+        self.metric = Metric(self.model, state)
+        self.heavy = self.metric.heavy()
+        self.inertia = Inertia(self.model)
         self.reach = 1.0
+        self.near = 1e-13 * max(1.0, self.metric.length)
 
-    def turning(self) -> sp.dia_matrix:
-        """Return D of a long way: masses, and for turns masses times length squared.
+    def place(self, state: State) -> _Place:
+        """Return a pose that satisfies the rows, with the multipliers of least forces."""
+        balance = self.problem.at(state, self.factor)
+        rows = SaddlePoint(self.heavy, balance.B, balance.Bt)
+        if self.model.n_lam:
+            _, lam = rows.solve(-balance.forces, np.zeros(self.model.n_lam))
+            balance = self.problem.at(state.replace(lam=lam), self.factor)
+        acting = np.abs(balance.forces) + np.abs(balance.Bt) @ np.abs(balance.state.lam)
+        test = test_map(self.model, balance.state)
+        return _Place(balance, rows, self.metric.drag(acting), test)
 
-        With the inertias themselves a long chain falls as in free fall, all of it at once and
-        hardly turning; with this its bars turn, which is the way to where it hangs.
-        """
-        diagonal = 1.0 / self.scale**2
-        first = 0
-        for body in self.model.system.bodies.values():
-            here = slice(first, first + body.formulation.n_v)
-            turns = self.model.numbering.v_kinds[here] != m.TRANSLATION
-            size = float(diagonal[here][~turns].max(initial=0.0)) * self.length**2
-            diagonal[here][turns] = np.maximum(diagonal[here][turns], size)
-            first = here.stop
-        return sp.diags(diagonal)
-
-    def balance(self, state: State) -> Balance:
-        """Return the balance with least multipliers, and the stiffness that belongs to them."""
-        first = least_multipliers(self.problem.at(state, self.factor), self.scale)
-        return self.problem.at(first.state, self.factor)
-
-    def size(self, balance: Balance) -> float:
+    def size(self, place: _Place) -> float:
         """Return the size of the out-of-balance forces."""
-        return float(np.linalg.norm(balance.residual * self.scale))
+        return float(np.linalg.norm(place.residual * self.scale))
 
-    def share(self, balance: Balance) -> float:
+    def share(self, place: _Place) -> float:
         """Return the out-of-balance forces relative to all that could be seen beside them."""
-        every = seen(balance, self.extent)
+        every = seen(place.balance, self.extent)
         if not every.any():
             return 0.0
         floor = _SMALL * float((every * self.scale).max()) / self.scale
-        return float((np.abs(balance.residual) / np.maximum(every, floor)).max())
+        return float((np.abs(place.residual) / np.maximum(every, floor)).max())
 
-    def stiffness(self, balance: Balance) -> float:
-        """Return the size of K in units of the weight."""
-        weighted = sp.diags(self.scale) @ balance.K @ sp.diags(self.scale)
-        return float(np.abs(weighted).max()) if balance.K.nnz else 0.0
+    def softened(self, place: _Place, sigma: float) -> sp.csr_matrix:
+        """Return K + sigma D."""
+        K = place.balance.K
+        size = sp.diags(self.scale) @ K @ sp.diags(self.scale)
+        least = _LEAST * float(np.abs(size).max()) if K.nnz else 0.0
+        return sp.csr_matrix(K + least * self.weight + sigma * place.drag)
 
-    def step(self, balance: Balance, sigma: float) -> tuple[np.ndarray, float]:
+    def step(self, place: _Place, sigma: float) -> tuple[np.ndarray, float]:
         """Return the step, not longer than its limits, and how many of that size the way has."""
-        least = _LEAST * self.stiffness(balance)
-        soft = least * self.weight + max(0.0, sigma - least) * self.drag
-        tangent = SaddlePoint(balance.K + soft, balance.B, balance.Bt)
-        delta, _ = tangent.solve(-balance.residual, -balance.gap)
+        at = place.balance
+        tangent = SaddlePoint(self.softened(place, sigma), at.B, at.Bt)
+        delta, _ = tangent.solve(-at.residual, -at.gap)
         if not np.all(np.isfinite(delta)):
             return delta, np.inf
-        steps = delta / self.limit
-        longest = float(np.abs(steps).max(initial=0.0))
-        return delta / max(1.0, longest / self.reach), float(np.linalg.norm(steps))
+        steps = self.metric.steps(delta)
+        return delta / max(1.0, float(steps.max()) / self.reach), float(np.linalg.norm(steps))
 
-    def moved(self, balance: Balance, delta: np.ndarray) -> Balance | None:
-        """Return the balance after a step, rows restored, or None if they could not be."""
+    def positive(self, place: _Place, sigma: float) -> bool:
+        """Tell whether K + sigma D is positive on the motions that the rows allow.
+
+        In a turning frame forces have no potential, and nothing is asked of K.
+        """
+        if self.problem.turning:
+            return True
+        K = place.test.T @ self.softened(place, sigma)
+        return self.inertia.negative(K, place.balance.B) in (0, None)
+
+    def moved(self, place: _Place, delta: np.ndarray) -> _Place | None:
+        """Return where a step leads, rows restored, or None if they could not be."""
         if not np.all(np.isfinite(delta)):
             return None
-        state = displaced(self.model, balance.state, delta)
-        restored = self.restored(state)
-        if restored is None:
-            return None
-        return self.balance(accepted(self.model, restored))
+        restored = self.restored(displaced(self.model, place.balance.state, delta))
+        return None if restored is None else self.place(accepted(self.model, restored))
 
     def restored(self, state: State) -> State | None:
-        """Return the nearest pose that satisfies the rows."""
+        """Return a pose nearby that satisfies the rows."""
         if not self.model.n_lam:
             return state
-        solver = None
+        last = np.inf
         for i in range(24):
-            gap = self.problem.gap(state)
-            worst = float(np.abs(gap).max())
-            if worst <= 1e-13 * max(1.0, self.length):
+            at = self.problem.at(state, self.factor)
+            worst = float(np.abs(at.gap).max())
+            if worst <= self.near:
                 return state
-            if solver is None or i % 3 == 0:
-                A = self.model.assemble(state)
-                solver = SaddlePoint(self.weight, A.B, A.Bt)
-            delta, _ = solver.solve(np.zeros(self.model.n_v), -gap)
-            if not np.all(np.isfinite(delta)) or (np.abs(delta) > 4 * self.limit).any():
+            if i > 3 and worst > 0.5 * last:
+                break
+            last = worst
+            rows = SaddlePoint(self.heavy, at.B, at.Bt)
+            delta, _ = rows.solve(np.zeros(self.model.n_v), -at.gap)
+            if not np.all(np.isfinite(delta)) or self.metric.steps(delta).max() > 4.0:
                 return None
             state = displaced(self.model, state, delta)
-        return state if worst <= 1e-9 * max(1.0, self.length) else None
+        return state if worst <= 1e4 * self.near else None
 
-    def failure(self, balance: Balance, iterations: int) -> EquilibriumError:
+    def found(self, place: _Place, iterations: int) -> Found:
+        """Return where the search ended; of multipliers that are not unique the smallest."""
+        even = least_multipliers(place.balance, self.scale)
+        return Found(self.problem.at(even.state, self.factor), iterations)
+
+    def failure(self, place: _Place, iterations: int) -> EquilibriumError:
         """Name the largest forces that are out of balance."""
-        g = balance.residual
+        balance, g = place.balance, place.residual
         names = self.model.numbering
         worst = np.argsort(-np.abs(g) * self.scale)[:3]
         units = ["N" if names.v_kinds[i] == m.TRANSLATION else "N m" for i in worst]
@@ -171,7 +198,7 @@ class _Search:
             f"{names.v_labels[i]!r} ({g[i]:.3g} {u})" for i, u in zip(worst, units, strict=True)
         )
         gap = ""
-        if self.model.n_lam and np.abs(balance.gap).max() > 1e-9 * max(1.0, self.length):
+        if self.model.n_lam and np.abs(balance.gap).max() > 1e4 * self.near:
             row = int(np.argmax(np.abs(balance.gap)))
             gap = f"; the row {names.lam_labels[row]!r} is open by {balance.gap[row]:.2g}"
         return EquilibriumError(
@@ -181,8 +208,8 @@ class _Search:
             balance.state,
         )
 
-    def start(self, state: State) -> Balance:
-        """Return the balance at the start, rows satisfied."""
+    def start(self, state: State) -> _Place:
+        """Return the start, rows satisfied."""
         restored = self.restored(state)
         if restored is None:
             balance = self.problem.at(state, self.factor)
@@ -193,7 +220,7 @@ class _Search:
                 "closer to the joints",
                 state,
             )
-        return self.balance(restored)
+        return self.place(restored)
 
 
 class _Iterations:
@@ -217,24 +244,23 @@ class _Iterations:
 
 def nearest(problem: Statics, state: State, factor: float, most: int) -> Found:
     """Return the equilibrium that Newton's method finds from a pose."""
-    search = _Search(problem, factor)
+    search = _Search(problem, factor, state)
     now, count = search.start(state), _Iterations(search, most)
     while count.left:
         i, g, share = count.done, search.size(now), search.share(now)
         if share <= _DONE:
-            return Found(now, i)
-        sigma = _LEAST * search.stiffness(now)
-        delta, ahead = search.step(now, sigma)
+            return search.found(now, i)
+        delta, ahead = search.step(now, 0.0)
         better = None
         for cut in 0.5 ** np.arange(12):
             trial = search.moved(now, cut * delta)
             if trial is not None and search.size(trial) < (1 - 1e-3 * cut) * g:
                 better = trial
                 break
-            if share <= _CLOSE and trial is not None:
-                return Found(trial if search.size(trial) < g else now, i)  # at round-off
+            if share <= _CLOSE and trial is not None:  # at round-off
+                return search.found(trial if search.size(trial) < g else now, i)
         if better is None and share <= _CLOSE:
-            return Found(now, i)
+            return search.found(now, i)
         if better is None:
             raise search.failure(now, i)
         now = better
@@ -244,66 +270,42 @@ def nearest(problem: Statics, state: State, factor: float, most: int) -> Found:
 
 def descend(problem: Statics, state: State, factor: float, most: int) -> Found:
     """Return an equilibrium that lies downhill of a pose."""
-    search = _Search(problem, factor)
-    now = search.start(state)
-    stiff = search.stiffness(now)
-    sigma, count = 1e-3 * stiff or 1.0, _Iterations(search, most)
+    search = _Search(problem, factor, state)
+    now, count, sigma = search.start(state), _Iterations(search, most), 1.0
     while count.left:
-        if count.done == _LONG:
-            search.drag = search.turning()
         i, g, share = count.done, search.size(now), search.share(now)
         if share <= _DONE:
-            return Found(now, i)
-        stiff = max(search.stiffness(now), 1e-300)
-        least = _LEAST * stiff
-        if share <= _CLOSE and _falls(search, now, least):
-            sigma = least
+            return search.found(now, i)
+        if share <= _CLOSE and now.work(search.step(now, 0.0)[0]) <= 0.0:
+            sigma = 0.0
         taken = None
         for _ in range(40):
-            sigma = max(sigma, least)
-            delta, ahead = search.step(now, sigma)
-            if np.all(np.isfinite(delta)) and (
-                now.residual @ _tested(search, now, delta) <= 0.0 or not now.residual.any()
-            ):
+            usable = share <= _CLOSE or search.positive(now, sigma)  # close to a balance all are
+            delta, ahead = search.step(now, sigma) if usable else (None, np.inf)
+            if delta is not None and now.work(delta) <= 0.0:
                 trial = search.moved(now, delta)
                 if trial is not None:
                     smaller = search.size(trial)
                     if share <= _CLOSE and smaller >= 0.5 * g:  # round-off
-                        return Found(trial if smaller < g else now, i)
+                        return search.found(trial if smaller < g else now, i)
                     if _work(search, now, trial, delta) < 0.0 or smaller < 0.1 * g:
                         taken = trial
                         break
-            sigma = 8 * sigma
+            sigma = max(8 * sigma, 1e3 * _NEWTON)
         if taken is None:
             if share <= _CLOSE:
-                return Found(now, i)
+                return search.found(now, i)
             raise search.failure(now, i)
         now, sigma = taken, sigma / 30
+        sigma = sigma if sigma > _NEWTON else 0.0
         count.took(ahead)
     raise search.failure(now, count.done)
 
 
-def _falls(search: _Search, now: Balance, sigma: float) -> bool:
-    """Tell whether the step with this sigma goes down."""
-    delta, _ = search.step(now, sigma)
-    return bool(np.all(np.isfinite(delta)) and now.residual @ _tested(search, now, delta) <= 0.0)
+def _work(search: _Search, now: _Place, then: _Place, delta: np.ndarray) -> float:
+    """Return minus the work of all forces on the way, by the trapezoidal rule.
 
-
-def _tested(search: _Search, balance: Balance, delta: np.ndarray) -> np.ndarray:
-    """Return the virtual displacement that rows are tested with for an increment."""
-    if all(b.formulation.galerkin for b in search.model.system.bodies.values()):
-        return delta
-    from mbd.solvers.face_maps import face_maps
-
-    made = np.empty_like(delta)
-    for body in face_maps(search.model, balance.state):
-        moved = body.Y @ delta[body.v]
-        made[body.v] = np.linalg.lstsq(body.Z, moved, rcond=None)[0]
-    return made
-
-
-def _work(search: _Search, now: Balance, then: Balance, delta: np.ndarray) -> float:
-    """Return minus the work of all forces on the way, by the trapezoidal rule."""
-    first = now.residual @ _tested(search, now, delta)
-    second = then.residual @ _tested(search, then, delta)
-    return float(0.5 * (first + second))
+    At the end the step is turned into the motions that the rows allow there.
+    """
+    end, _ = then.rows.solve(search.heavy @ delta, np.zeros(search.model.n_lam))
+    return 0.5 * (now.work(delta) + then.work(end))

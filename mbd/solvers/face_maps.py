@@ -13,13 +13,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 
 from mbd.algebra import memory as m
 from mbd.formulations.families import family
 from mbd.formulations.formulation import Formulation
 from mbd.model.model import Model, State, Workspace
 
-__all__ = ["FaceMaps", "face_maps"]
+__all__ = ["FaceMaps", "face_maps", "test_map"]
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,14 @@ def face_maps(model: Model, state: State) -> list[FaceMaps]:
         )
         first += n
     return found
+
+
+def test_map(model: Model, state: State) -> sp.csr_matrix:
+    """Return T with Z T = Y: rows are tested with T delta for an increment delta."""
+    if all(b.formulation.galerkin for b in model.system.bodies.values()):
+        return sp.eye(model.n_v, format="csr")
+    pairs = [np.linalg.lstsq(b.Z, b.Y, rcond=None)[0] for b in face_maps(model, state)]
+    return sp.block_diag(pairs, format="csr")
 
 
 def _maps(work: Workspace) -> tuple[list[np.ndarray], ...]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -72,14 +73,21 @@ class Statics:
         spins: dict[str, np.ndarray],
     ) -> None:
         self.model, self.omega, self.about, self.spins = model, omega, about, spins
-        bare = copy(model.system)
-        bare.forces = {n: p for n, p in bare.forces.items() if n not in scaled}
-        if GRAVITY in scaled:
-            bare.gravity = np.zeros(3)
-        self.bare = bare.build() if scaled else model
+        self.scaled = scaled
         self.turning = bool(omega.any()) or any(s.any() for s in spins.values())
         diagonal = model.F[model.I[m.DIAG] + model.numbering.v]
         self.scale = 1.0 / np.sqrt(diagonal / diagonal.max())
+
+    @cached_property
+    def bare(self) -> Model:
+        """The model without the loads that are scaled."""
+        if not self.scaled:
+            return self.model
+        bare = copy(self.model.system)
+        bare.forces = {n: p for n, p in bare.forces.items() if n not in self.scaled}
+        if GRAVITY in self.scaled:
+            bare.gravity = np.zeros(3)
+        return bare.build()
 
     def moving(self, state: State) -> State:
         """Return the state with the velocities and accelerations that the frame gives the pose."""
