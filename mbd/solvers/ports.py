@@ -102,10 +102,10 @@ def input_column(motion: SmallMotion, what: Any) -> tuple[str, str, np.ndarray]:
         what = what.name
     drive = system.forces.get(what) if isinstance(what, str) else what
     if isinstance(drive, Drive):
-        joint = drive.coordinate.joint
+        of = drive.coordinate.joint
         raise ValueError(
-            f"linearize: the Drive {drive.name!r} is no input: it prescribes {joint!r}, which then "
-            f"has no motion of its own; leave the drive out and take {joint!r} as the input, a "
+            f"linearize: the Drive {drive.name!r} is no input: it prescribes {of!r}, which then "
+            f"has no motion of its own; leave the drive out and take {of!r} as the input, a "
             "motor in the joint whose load is given"
         )
     if not isinstance(what, str):
