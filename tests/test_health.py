@@ -74,3 +74,20 @@ def test_a_free_body_on_directors_near_rho_1_says_so():
     )  # fmt: skip
     with pytest.warns(RuntimeWarning, match="the run is lost"):
         mbd.simulate(system, 20.0, 0.01, method=mbd.GeneralizedAlpha(rho=1.0))
+
+
+def test_rest_is_no_alarm():
+    """Nothing moves but round-off, which leaves the rows as it likes."""
+    system = mbd.System(gravity=(0, 0, -9.81))
+    last = system.ground
+    for i in range(6):
+        bar = mbd.RigidBody(
+            f"bar {i}", mass=1.0, inertia=(1e-2,) * 3, position=(0, 0, -i - 0.5),
+            formulation=("so3", "directors")[i % 2],
+        )  # fmt: skip
+        system.add(bar)
+        system.add(mbd.Spherical(f"pin {i}", last, bar, at=(0, 0, -i)))
+        last = bar
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mbd.simulate(system, 0.5, 1e-3)

@@ -21,7 +21,7 @@ __all__ = ["departure", "oscillation"]
 
 _INSTANTS, _LARGE = 40, 0.3
 _LEAVES = 0.2  # velocities that leave the rows by this part of their size are not those of rows
-_NOISE = 1e4  # round-off of a multiplier, in units of that of the largest position
+_NOISE = 1e4  # round-off of multipliers and velocities, in units of that of the largest position
 
 
 def oscillation(model: Model, lam: np.ndarray, weight: float) -> str:
@@ -74,7 +74,9 @@ def departure(model: Model, state: State, step: float) -> str:
     except ValueError:
         return ""
     size = Size(model, nearest)
-    lack = size(state.v - nearest.v) / max(size(nearest.v) + step * size(nearest.a), 1e-300)
+    noise = _NOISE * np.finfo(float).eps / step * model.units  # of velocities: round-off over h
+    should = size(nearest.v) + step * size(nearest.a) + size(noise)
+    lack = size(state.v - nearest.v) / should
     if not lack > _LEAVES:
         return ""
     work = Workspace(model, state)

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import subprocess
 import sys
 import tracemalloc
@@ -140,6 +141,30 @@ def test_ctrl_c_keeps_what_was_computed(tmp_path):
     assert found.status == -1
     assert found.message == run.message
     assert np.array_equal(found["wheel"].position, run["wheel"].position)
+
+
+@pytest.mark.parametrize("every", [1, 7])
+@pytest.mark.parametrize("streamed", [False, True])
+def test_ctrl_c_leaves_no_hole(streamed, every, tmp_path):
+    """A signal in the midst of compiled steps: every step that was taken is kept."""
+    pressed = []
+
+    def law(t):
+        if t > 0.15 and not pressed:
+            pressed.append(t)
+            os.kill(os.getpid(), signal.SIGINT)
+        return (0, 0, 0)
+
+    system = spinner()
+    system.add(mbd.PointForce("press", system["wheel"], law))
+    how = {"stream": tmp_path / "run.nc"} if streamed else {}
+    run = mbd.simulate(system, 1e4, 1e-3, every=every, **how)
+    assert run.status == -1
+    assert pressed
+    assert run.stats["steps"] == round(run.t[-1] / 1e-3)
+    assert np.allclose(np.diff(run.t)[:-1], every * 1e-3, rtol=0, atol=1e-9)
+    assert run.t[-1] - run.t[-2] < every * 1e-3 + 1e-9
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_memory_does_not_grow_with_the_run(tmp_path, monkeypatch):
