@@ -18,6 +18,7 @@ import numpy as np
 __all__ = ["Given", "Part", "given", "remembered", "signature"]
 
 Maker = TypeVar("Maker", bound=Callable[..., Any])
+_PLAIN = (float, int, str, bool, type(None))
 _MADE: weakref.WeakKeyDictionary[Any, Given] = weakref.WeakKeyDictionary()
 
 
@@ -41,6 +42,8 @@ def signature(maker: Any) -> inspect.Signature:
 
 def _kept(value: Any) -> Any:
     """Return a copy that later changes of the caller's arrays and lists do not reach."""
+    if type(value) in _PLAIN:
+        return value
     if isinstance(value, np.ndarray):
         return value.copy()
     if isinstance(value, Sequence) and not isinstance(value, str):
