@@ -28,6 +28,8 @@ def mathml(formula: str, display: str) -> str:
         raise ValueError(f"not a formula ({error!r}): {formula}") from error
     for part in tree.iter():
         _tidy(part)
+    for part in tree.iter():
+        _joined(part)
     return ElementTree.tostring(tree, encoding="unicode")
 
 
@@ -40,9 +42,14 @@ def _tidy(part: ElementTree.Element) -> None:
         part.attrib |= {"lspace": "0", "rspace": "0"}
     if part.tag == f"{SPACE}mover" and (part[1].text or "").strip() in ACCENTS:
         part.set("accent", "true")
+
+
+def _joined(part: ElementTree.Element) -> None:
+    """Make += and -= one operator."""
     for sign, equals in pairwise(list(part)):
-        if (sign.text, equals.text) == ("+", "=") and {sign.tag, equals.tag} == {f"{SPACE}mo"}:
-            sign.text = "+="
+        signs = sign.text in ("+", "-", "\u2212") and equals.text == "="
+        if signs and {sign.tag, equals.tag} == {f"{SPACE}mo"}:
+            sign.text = f"{sign.text}="
             part.remove(equals)
 
 

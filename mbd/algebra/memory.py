@@ -50,6 +50,7 @@ TOL, THETA, NORM = 13, 14, 15
 WAY = 16  # of explicit methods: 1 turns components along with an increment, -1 back
 LENGTH = 17  # characteristic length of the model [m]
 ROUND = 18  # part of FLOOR that counts: rates resolve a small step better than positions do
+ELAPSED = 19  # time since the pose that was accepted last; zero where no step was made
 SCALE, N_KINDS = 20, 8  # size of A by kind of unknown
 FLOOR = 28  # smallest increment of the positions that counts, by kind
 ROW_RATE, ROW_TURN = 36, 37  # factor of rows on velocities; of their derivative by q

@@ -1,6 +1,6 @@
 r"""Floor 1. Angles that are watched: their full turns are counted while a run goes on.
 
-From one accepted step to the next an angle goes where its rate points, :math:`u_n + h\,\dot u`; of
+From one accepted pose to the next an angle goes where its rate points, :math:`u_n + h\,\dot u`; of
 the values :math:`u + 2\pi k` the nearest to that one is remembered. Where no step was made
 (statics, a pose) h is zero and the nearest to the last one counts. Nothing acts on the bodies: it
 is the memory of a state, from which results and runs that go on take the turns.
@@ -20,7 +20,7 @@ from mbd.interactions.pullback import at
 
 __all__ = ["turns"]
 
-H, SCRATCH, Y, YD = m.H, m.SCRATCH, m.Y, m.YD
+ELAPSED, SCRATCH, Y, YD = m.ELAPSED, m.SCRATCH, m.Y, m.YD
 
 
 @cache
@@ -39,6 +39,6 @@ def turns(measure: Measure) -> Kind:
             for a in range(n):
                 rate += dot(load3(F, s + GRAD + 3 * a), at(I, F, YD, I[i + a]))
             last = I[i + n + 2]
-            F[last] = unwrap(u, F[last] + F[H] * rate)
+            F[last] = unwrap(u, F[last] + F[ELAPSED] * rate)
 
     return Kind(f"turns of {measure.name}", n, 0, (), None, None, accept=accept)

@@ -293,8 +293,8 @@ def finish(I: Any, F: Any) -> None:
         for i in range(u, u + I[j + FR_NV]):
             F[ab + i] = F[an + i]
             F[al + i] = c0 * F[a + i] + c1 * F[an + i] + c2 * F[al + i]
+    F[m.H_LAST] = F[m.ELAPSED] = F[H]
     stage(I, F, m.ACCEPT)
-    F[m.H_LAST] = F[H]
     I[HISTORY] = 1
 
 

@@ -203,6 +203,7 @@ def _finish(I: Any, F: Any) -> None:
             F[I[A] + i] = (F[I[V] + i] - F[I[VN] + i]) / h
             F[I[AB] + i] = F[I[AP] + i]
             F[I[AP] + i] = F[I[AL] + i]
+    F[m.ELAPSED] = h
     stage(I, F, m.ACCEPT)
     I[m.HISTORY] = min(I[m.HISTORY] + 1, 2)
 

@@ -109,6 +109,7 @@ def loop(begin: Callable[..., Any], step: Callable[..., Any], back: Callable[...
                 F[T] = t
                 return
             F[T] = start + (i + 1) * F[H]
+            F[m.ELAPSED] = F[H]
             stage(I, F, m.ACCEPT)
             I[m.STEPS_DONE] = i + 1
             I[m.N_PREDICTED] += 1
