@@ -144,8 +144,9 @@ class RollingDisc(_OnPlane):
 class RollingBall(_OnPlane):
     r"""A ball rolls on a plane without slip (1 row on positions, 2 on velocities).
 
-    :math:`n\cdot(C - P) - r = 0` and :math:`v_B(x) = v_A(x)` along the plane, at
-    :math:`x = C - r n`. The ball may spin about the normal.
+    .. math:: n\cdot(C - P) - r = 0, \qquad v_B(x) = v_A(x) \text{ along the plane, at } x = C - r n .
+
+    The ball may spin about the normal.
 
     Parameters
     ----------
@@ -191,9 +192,10 @@ class RollingBall(_OnPlane):
 class KnifeEdge(_OnPlane):
     r"""A skate: a point moves along its blade only, not across (1 row on velocities).
 
-    :math:`b_2\cdot(v_B - v_A) = 0` at the point Q of the second body, with the lateral direction
-    :math:`b_2` fixed to that body. Another joint holds the skate on its plane, ``Planar`` or
-    ``PointInPlane``.
+    .. math:: b_2\cdot(v_B - v_A) = 0
+
+    at the point Q of the second body, with the lateral direction :math:`b_2` fixed to that body.
+    Another joint holds the skate on its plane, ``Planar`` or ``PointInPlane``.
 
     Parameters
     ----------

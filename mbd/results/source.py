@@ -232,7 +232,9 @@ class ArchiveSource(Source):
             with path.open("rb") as file, np.load(file, allow_pickle=False) as data:
                 self._arrays = {name: data[name] for name in data.files}
         except (zipfile.BadZipFile, zlib.error, ValueError, TypeError, EOFError) as error:
-            raise ValueError(f"load: {path} is not a whole archive of numpy: {error}") from None
+            raise ValueError(
+                f"load: {path} is not an archive of numpy, or not a whole archive: {error}"
+            ) from None
         if "about" not in self._arrays:
             raise ValueError(f"load: {path} was not written by mbd: it has no array 'about'")
         said = json.loads(str(self._arrays.pop("about")))

@@ -103,6 +103,7 @@ class _Search:
         self.metric = Metric(self.model, state)
         self.heavy = self.metric.heavy()
         self.inertia = Inertia(self.model)
+        self.own = np.flatnonzero(self.model.numbering.lam_kinds == m.OWN)
         self.reach = 1.0
         self.near = 1e-13 * max(1.0, self.metric.length)
 
@@ -112,10 +113,22 @@ class _Search:
         rows = SaddlePoint(self.heavy, balance.B, balance.Bt)
         if self.model.n_lam:
             _, lam = rows.solve(-balance.forces, np.zeros(self.model.n_lam))
+            lam[self.own] -= self._carried(balance, balance.forces + balance.Bt @ lam)
             balance = self.problem.at(state.replace(lam=lam), self.factor)
         acting = np.abs(balance.forces) + np.abs(balance.Bt) @ np.abs(balance.state.lam)
         test = test_map(self.model, balance.state)
         return _Place(balance, rows, self.metric.drag(acting), test)
+
+    def _carried(self, balance: Balance, g: np.ndarray) -> np.ndarray:
+        """Return what the bodies' own rows can carry of forces.
+
+        The heavy weights belong to the start; at a pose far from there they would leave a force
+        across a body's own rows, which no motion can see.
+        """
+        if not len(self.own):
+            return np.zeros(0)
+        rows = SaddlePoint(self.weight, balance.B[self.own], balance.Bt[:, self.own])
+        return rows.solve(g, np.zeros(len(self.own)))[1]
 
     def size(self, place: _Place) -> float:
         """Return the size of the out-of-balance forces."""

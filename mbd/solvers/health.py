@@ -10,6 +10,8 @@ they are.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from mbd.algebra import memory as m
@@ -20,6 +22,7 @@ from mbd.solvers.start import Size
 __all__ = ["departure", "oscillation"]
 
 _INSTANTS, _LARGE = 40, 0.3
+_SOME = 20  # instants from which the size of velocities is taken
 _LEAVES = 0.2  # velocities that leave the rows by this part of their size are not those of rows
 _NOISE = 1e4  # round-off of multipliers and velocities, in units of that of the largest position
 
@@ -63,11 +66,12 @@ def oscillation(model: Model, lam: np.ndarray, weight: float) -> str:
     )
 
 
-def departure(model: Model, state: State, step: float) -> str:
+def departure(model: Model, state: State, step: float, v: Any) -> str:
     """Return a warning that names the row which velocities leave most, or an empty string.
 
-    What velocities lack of the rows is compared, in the metric of the mass matrix, with the nearest
-    ones that meet them and with what accelerations do in a step.
+    What velocities lack of the rows is compared, in the metric of the mass matrix, with the largest
+    ones of the run, of which some of its v, (n, n_v), are taken, and with what accelerations do in
+    a step.
     """
     try:
         nearest = consistent(model, state, project="velocities")
@@ -75,8 +79,8 @@ def departure(model: Model, state: State, step: float) -> str:
         return ""
     size = Size(model, nearest)
     noise = _NOISE * np.finfo(float).eps / step * model.units  # of velocities: round-off over h
-    should = size(nearest.v) + step * size(nearest.a) + size(noise)
-    lack = size(state.v - nearest.v) / should
+    largest = max(size(v[i]) for i in range(0, len(v), max(1, len(v) // _SOME)))
+    lack = size(state.v - nearest.v) / (largest + step * size(nearest.a) + size(noise))
     if not lack > _LEAVES:
         return ""
     work = Workspace(model, state)
@@ -84,7 +88,7 @@ def departure(model: Model, state: State, step: float) -> str:
     worst = int(np.argmax(np.abs(work.rates()[0])))
     return (
         f"the run is lost: at t = {state.t:.6g} s velocities leave the rows, most of all "
-        f"{model.numbering.lam_labels[worst]!r}, by {lack:.2g} times what they should be; take "
+        f"{model.numbering.lam_labels[worst]!r}, by {100 * lack:.0f} % of their size; take "
         "constraints='stabilized', a smaller rho (0.8 or less), a smaller step, or "
         "formulation='so3'"
     )

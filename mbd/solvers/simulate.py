@@ -189,7 +189,7 @@ def simulate(
     if every == 1 and not plan.free and isinstance(method, GeneralizedAlpha) and not found:
         trouble = oscillation(model, solution.lam, method.beta * run.h**2)
     if not trouble and run.by_position and run.done >= _SOME:
-        trouble = departure(model, last, run.h)
+        trouble = departure(model, last, run.h, solution.v)
     if trouble:
         warnings.warn(trouble, RuntimeWarning, stacklevel=2)
     return solution
