@@ -48,10 +48,18 @@ def explain(work: Workspace, method: Any, advance: Any) -> str:
     if isinstance(method, LieRungeKutta4):
         return f"the explicit step failed {where}"
     if np.isfinite(work.F[m.RTOL]):
+        where = where.removesuffix("; try a smaller step")
+        whole = float(work.F[m.T_END] - work.F[m.T_START])
+        rate = float(work.F[m.RTOL]) / whole  # of the error that is allowed
+        if rate**1.5 < np.finfo(float).eps:  # times a step whose error is that rate
+            return (
+                f"the step size became too small {where}; rtol is that of the whole run, and spread "
+                f"over {whole:g} s leaves less than round-off for a step: allow a larger rtol, or "
+                "take steps of one size"
+            )
         return (
-            f"the step size became too small {where.removesuffix('; try a smaller step')}; look "
-            "for a law that jumps, allow a larger rtol, or look at model.report(state) for a "
-            "singular pose"
+            f"the step size became too small {where}; look for a law that jumps, allow a larger "
+            "rtol, or look at model.report(state) for a singular pose"
         )
     if work.I[m.LEVEL] == m.VELOCITY and work.model.redundant:
         return (

@@ -158,3 +158,8 @@ def test_a_law_that_jumps_makes_short_steps_and_no_harm():
 def test_refusals(arguments, error, said):
     with pytest.raises(error, match=said):
         mbd.simulate(chain(1), 1.0, **arguments)
+
+
+def test_a_tolerance_that_is_less_than_round_off_says_so():
+    with pytest.raises(mbd.SimulationError, match="over 1e\\+06 s leaves less than round-off"):
+        mbd.simulate(chain(1), 1e6, rtol=1e-7)
