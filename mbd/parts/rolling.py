@@ -144,7 +144,8 @@ class RollingDisc(_OnPlane):
 class RollingBall(_OnPlane):
     r"""A ball rolls on a plane without slip (1 row on positions, 2 on velocities).
 
-    .. math:: n\cdot(C - P) - r = 0, \qquad v_B(x) = v_A(x) \text{ along the plane, at } x = C - r n .
+    .. math:: n\cdot(C - P) - r = 0, \qquad
+       v_B(x) = v_A(x) \text{ along the plane, at } x = C - r n .
 
     The ball may spin about the normal.
 

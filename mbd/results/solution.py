@@ -249,8 +249,8 @@ class Solution:
             "reactions", "labels", "grid"; default all but "reactions" and "labels".
         arrows : bool
             False leaves loads and reactions out of the file.
-        lines : sequence of sequences, each of names of bodies or pairs (name, point in body axes [m])
-            Lines that are drawn through these points: a rope, a flexible rod.
+        lines : sequence of sequences of names of bodies, or pairs (name, point in body axes [m])
+            Each is a line that is drawn through its points: a rope, a flexible rod.
         speed : float
             Seconds of the model per second; default 1, slower for short runs, faster for long ones.
         up, view : (3,) array

@@ -53,9 +53,9 @@ def explain(work: Workspace, method: Any, advance: Any) -> str:
         rate = float(work.F[m.RTOL]) / whole  # of the error that is allowed
         if rate**1.5 < np.finfo(float).eps:  # times a step whose error is that rate
             return (
-                f"the step size became too small {where}; rtol is that of the whole run, and spread "
-                f"over {whole:g} s leaves less than round-off for a step: allow a larger rtol, or "
-                "take steps of one size"
+                f"the step size became too small {where}; rtol is that of the whole run, and "
+                f"spread over {whole:g} s leaves less than round-off for a step: allow a larger "
+                "rtol, or take steps of one size"
             )
         return (
             f"the step size became too small {where}; look for a law that jumps, allow a larger "

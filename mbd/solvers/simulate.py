@@ -9,8 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from mbd.model import switches
 from mbd.model.before import before as known
 from mbd.model.model import Model, State
@@ -26,7 +24,7 @@ from mbd.solvers.options import asked
 from mbd.solvers.plan import checked_plan
 from mbd.solvers.record import MemoryRecord, Record
 from mbd.solvers.run import EVENT, Run
-from mbd.solvers.start import resumed, started
+from mbd.solvers.start import begin
 from mbd.solvers.watch import Instant, Watch
 
 if TYPE_CHECKING:
@@ -136,18 +134,14 @@ def simulate(
     record = _record(stream, model, method, plan.expected, options, first)
     stats: dict[str, float] = {}
     found: list[Found] = []
-    begun, start, given = first, first.t, first is state
+    start, given = first.t, first is state
     while True:
-        change = None
+        begun, change = first, None
         if isinstance(method, GeneralizedAlpha):
-            h = min(plan.step, t_end - first.t)
-            if not given:
-                begun, change = started(model, first, method, h)
-            elif first.step is not None and not np.isclose(first.step, h, rtol=1e-12, atol=0.0):
-                begun, change = resumed(model, first, method, h)
+            begun, change = begin(model, first, method, min(plan.step, t_end - first.t), given)
         run = Run(model, begun, method, plan, watch)
         if change is not None:
-            run.remember(first.a - change)
+            run.remember(begun.a - change)
         stats.setdefault("seconds_preparing", run.started - began)
         run.record_to(record, first, before)
         try:
@@ -161,7 +155,7 @@ def simulate(
                     record.happened(f.name, f.t)
                 over = _over(run.instant, watch, set_off)
         except EventError as error:
-            status, message = FAILED, str(error)
+            status, message, last = FAILED, str(error), run.state()
         except BaseException as error:
             record.close(FAILED, f"stopped by {type(error).__name__}: {error}", run.stats())
             raise
@@ -173,8 +167,7 @@ def simulate(
             status, message = 0, over or f"reached t = {last.t:g} s"
             run.keep_end(last, over != "")
             break
-        first = begun = last
-        given, before = False, run.before
+        first, given, before = last, False, run.before
     from mbd.results.solution import Solution
 
     record.close(status, message, stats, last)
@@ -185,14 +178,19 @@ def simulate(
     solution.events = found
     if status == FAILED and raise_on_failure:
         raise SimulationError(solution)
-    trouble = ""
-    if every == 1 and not plan.free and isinstance(method, GeneralizedAlpha) and not found:
-        trouble = oscillation(model, solution.lam, method.beta * run.h**2)
-    if not trouble and run.by_position and run.done >= _SOME:
-        trouble = departure(model, last, run.h, solution.v)
-    if trouble:
+    if trouble := _trouble(solution, run, every == 1 and not plan.free and not found):
         warnings.warn(trouble, RuntimeWarning, stacklevel=2)
     return solution
+
+
+def _trouble(solution: Solution, run: Run, in_a_row: bool) -> str:
+    """Return what is wrong with a run that looks all right, or an empty string."""
+    found = ""
+    if in_a_row and isinstance(run.method, GeneralizedAlpha):
+        found = oscillation(solution.model, solution.lam, run.method.beta * run.h**2)
+    if not found and run.by_position and run.done >= _SOME:
+        found = departure(solution.model, solution.state, run.h, solution.v)
+    return found
 
 
 def _over(instant: Instant, watch: Watch, set_off: list[Found]) -> str:

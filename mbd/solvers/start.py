@@ -31,7 +31,7 @@ from mbd.model.model import Model, State, Workspace
 from mbd.solvers.generalized_alpha import GeneralizedAlpha
 from mbd.solvers.initial import Saddle, accelerate, consistent, violations
 
-__all__ = ["Size", "first_step", "jerk", "resumed", "started"]
+__all__ = ["Size", "begin", "first_step", "jerk", "resumed", "started"]
 
 _SHORT = 1e-3  # part of a step over which accelerations are differenced
 _SMOOTH = 0.5  # part of the acceleration by which its derivative may fail to foretell a step
@@ -100,6 +100,20 @@ def started(
     r[lam] = violations(work)[0]
     r[lam[model.numbering.lam_kinds == m.VELOCITY_ROW]] = 0.0
     return begun.replace(v=state.v - saddle.solve(r)[v] / h, alg=alg), change
+
+
+def begin(
+    model: Model, state: State, method: GeneralizedAlpha, h: float, given: bool
+) -> tuple[State, np.ndarray | None]:
+    """Return the state from which steps of size h begin, and the change of accelerations in h.
+
+    A state that was `given`, of a run with the same step, is left as it is.
+    """
+    if not given:
+        return started(model, state, method, h)
+    if state.step is None or np.isclose(state.step, h, rtol=1e-12, atol=0.0):
+        return state, None
+    return resumed(model, state, method, h)
 
 
 def resumed(
