@@ -46,7 +46,9 @@ def oscillation(model: Model, lam: np.ndarray, weight: float) -> str:
     size = np.abs(last).max(axis=0)
     kinds = model.numbering.lam_kinds
     # compared with the largest of its kind, or with what the largest of all would be noise of
-    largest = np.maximum([size[kinds == k].max() for k in kinds], 1e-3 * size.max())
+    of_kind = np.zeros(m.N_KINDS)
+    np.maximum.at(of_kind, kinds, size)
+    largest = np.maximum(of_kind[kinds], 1e-3 * size.max())
     mass = max(b.mass for b in model.system.bodies.values())
     length = float(model.F[m.LENGTH])
     force = _NOISE * np.finfo(float).eps * mass * length / weight
