@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["numbers", "whole"]
+__all__ = ["is_whole", "numbers", "whole"]
 
 
 def numbers(
@@ -25,8 +25,14 @@ def numbers(
     return x
 
 
+def is_whole(value: Any, least: int) -> bool:
+    """Tell whether a value is a whole number not below the least; True and 2.0 are none."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return whole and bool(value >= least)
+
+
 def whole(owner: str, what: str, value: Any, least: int) -> int:
-    """Return a whole number that is not below the least; True and 2.0 are none."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+    """Return a whole number that is not below the least."""
+    if not is_whole(value, least):
         raise ValueError(f"{owner}: {what} must be a whole number, at least {least}, got {value!r}")
     return int(value)

@@ -12,6 +12,7 @@ import numpy as np
 
 from mbd.results.fields import SCHEMA
 from mbd.results.histories import per_model
+from mbd.solvers.options import plain
 
 if TYPE_CHECKING:
     from mbd.model.model import Model, State
@@ -129,12 +130,3 @@ def model_from_text(source: Source) -> Model | None:
             f"velocities, its results {expected[0]} and {expected[1]}; was the file changed?"
         )
     return model
-
-
-def plain(value: Any) -> Any:
-    """Return a value without numpy in it."""
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd.algebra.checked import is_whole
 from mbd.model.before import before
 from mbd.model.model import Model, State
 from mbd.model.system import System
@@ -163,7 +164,7 @@ def equilibrium(
     if seek not in _SEEK:
         raise ValueError(f"equilibrium: seek must be 'minimum' or 'nearest', got {seek!r}")
     for what, value in (("load_steps", load_steps), ("max_iterations", max_iterations)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        if not is_whole(value, 1):
             raise ValueError(f"equilibrium: {what} must be a whole number from 1, got {value!r}")
     target = number("equilibrium", "load_factor", load_factor, "-")
     model = model_of("equilibrium", system)

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.linalg
 
 from mbd.algebra import memory as m
+from mbd.algebra.checked import is_whole
 from mbd.model.before import before
 from mbd.model.model import Model, State
 from mbd.model.system import System
@@ -71,7 +72,7 @@ def modes(
     """
     motion = base_motion("modes", system, state, rotating)
     model = motion.model
-    if n is not None and (isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1):
+    if n is not None and not is_whole(n, 1):
         raise ValueError(f"modes: n must be a whole number from 1, got {n!r}")
     if solver not in (None, "dense", "sparse"):
         raise ValueError(f"modes: solver must be 'dense' or 'sparse', got {solver!r}")

@@ -22,12 +22,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd.results.about import file_text, method_text, plain
+from mbd.algebra.checked import is_whole
+from mbd.results.about import file_text, method_text
 from mbd.results.freedoms import freedoms
 from mbd.results.labelled import arrays
 from mbd.results.loads import all_loads
 from mbd.results.netcdf import save_netcdf
 from mbd.results.paraview import save_paraview
+from mbd.solvers.options import plain
 
 if TYPE_CHECKING:
     from mbd.results.solution import Solution
@@ -156,7 +158,7 @@ def save(solution: Solution, path: str | Path, every: int = 1, **notes: Any) -> 
                 "save: notes must be text, numbers, or lists and dicts of them, got "
                 f"{name}={note!r}"
             ) from None
-    if isinstance(every, bool) or not (isinstance(every, int | np.integer) and every >= 1):
+    if not is_whole(every, 1):
         raise ValueError(f"save: every must be a whole number from 1, got {every!r}")
     if ending in (".csv", ".pvd"):
         return (save_csv if ending == ".csv" else save_paraview)(solution, path, every)

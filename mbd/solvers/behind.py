@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from mbd.algebra import memory as m
 from mbd.model.model import Model, State, Workspace
 from mbd.solvers.events import Event, Found, rotations
 from mbd.solvers.initial import allowed, consistent, violated, violations
+from mbd.solvers.poses import ahead
 from mbd.solvers.watch import Instant, Watch
 
 __all__ = ["EventError", "behind"]
@@ -112,11 +112,7 @@ def _refuse_crowd(watch: Watch, instant: Instant, length: float) -> None:
 
 def _later(model: Model, state: State, s: float, forces: bool = True) -> State:
     """Return the state a time s later by its Taylor series, or by its velocities alone."""
-    work, v = Workspace(model, state), model.numbering.v
-    a = state.a if forces else np.zeros(model.n_v)
-    work.vector(m.D)[v] = s * state.v + 0.5 * s * s * a
-    work.vector(m.V)[v] = state.v + s * a
-    work.F[m.T] = state.t + s
+    work = ahead(model, state, s, state.a if forces else np.zeros(model.n_v))
     work.evaluate()
     return work.store()
 

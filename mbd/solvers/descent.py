@@ -76,9 +76,14 @@ def seen(balance: Balance, extent: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class _Place:
-    """A pose of the search: its balance, its rows in heavy weights, the drag D, the test map."""
+    """A pose of the search: its balance, its rows in heavy weights, the drag D, the test map.
+
+    ``K`` is the stiffness with a little of the weight: motions without stiffness stay where they
+    are.
+    """
 
     balance: Balance
+    K: sp.csr_matrix
     rows: SaddlePoint
     drag: sp.csr_matrix
     test: sp.csr_matrix
@@ -87,6 +92,10 @@ class _Place:
     def residual(self) -> np.ndarray:
         """Out-of-balance forces g."""
         return self.balance.residual
+
+    def dragged(self, sigma: float) -> sp.csr_matrix:
+        """Return K + sigma D."""
+        return sp.csr_matrix(self.K + sigma * self.drag)
 
     def work(self, delta: np.ndarray) -> float:
         """Return g times an increment."""
@@ -117,7 +126,13 @@ class _Search:
             balance = self.problem.at(state.replace(lam=lam), self.factor)
         acting = np.abs(balance.forces) + np.abs(balance.Bt) @ np.abs(balance.state.lam)
         test = test_map(self.model, balance.state)
-        return _Place(balance, rows, self.metric.drag(acting), test)
+        return _Place(balance, self._held(balance.K), rows, self.metric.drag(acting), test)
+
+    def _held(self, K: sp.csr_matrix) -> sp.csr_matrix:
+        """Return K with a little of the weight."""
+        size = sp.diags(self.scale) @ K @ sp.diags(self.scale)
+        least = _LEAST * float(np.abs(size).max()) if K.nnz else 0.0
+        return sp.csr_matrix(K + least * self.weight)
 
     def _carried(self, balance: Balance, g: np.ndarray) -> np.ndarray:
         """Return what the bodies' own rows can carry of forces.
@@ -142,17 +157,10 @@ class _Search:
         floor = _SMALL * float((every * self.scale).max()) / self.scale
         return float((np.abs(place.residual) / np.maximum(every, floor)).max())
 
-    def softened(self, place: _Place, sigma: float) -> sp.csr_matrix:
-        """Return K + sigma D."""
-        K = place.balance.K
-        size = sp.diags(self.scale) @ K @ sp.diags(self.scale)
-        least = _LEAST * float(np.abs(size).max()) if K.nnz else 0.0
-        return sp.csr_matrix(K + least * self.weight + sigma * place.drag)
-
     def step(self, place: _Place, sigma: float) -> tuple[np.ndarray, float]:
         """Return the step, not longer than its limits, and how many of that size the way has."""
         at = place.balance
-        tangent = SaddlePoint(self.softened(place, sigma), at.B, at.Bt)
+        tangent = SaddlePoint(place.dragged(sigma), at.B, at.Bt)
         delta, _ = tangent.solve(-at.residual, -at.gap)
         if not np.all(np.isfinite(delta)):
             return delta, np.inf
@@ -166,7 +174,7 @@ class _Search:
         """
         if self.problem.turning:
             return True
-        K = place.test.T @ self.softened(place, sigma)
+        K = place.test.T @ place.dragged(sigma)
         return self.inertia.negative(K, place.balance.B) in (0, None)
 
     def moved(self, place: _Place, delta: np.ndarray) -> _Place | None:

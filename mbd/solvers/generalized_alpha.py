@@ -83,7 +83,7 @@ class GeneralizedAlpha:
             raise ValueError(f"{who}: tol must be in (0, 1) [-], got {self.tol}")
         whole(who, "max_iterations", self.max_iterations, 1)
         for name, value, known in (
-            ("constraints", self.constraints or "position", tuple(_LEVELS)),
+            ("constraints", self.level, tuple(_LEVELS)),
             ("newton", self.newton, ("modified", "full")),
             ("linear_solver", self.linear_solver, ("fronts", "splu")),
         ):
@@ -113,6 +113,11 @@ class GeneralizedAlpha:
         """Return the method of Wood, Bossak and Zienkiewicz, alpha in [0, 1/3] (damping)."""
         alpha = _damping("bossak", alpha)
         return cls(weights=(-alpha, 0.0, _beta(0.5 + alpha), 0.5 + alpha), **options)
+
+    @property
+    def level(self) -> str:
+        """Which rows steps of one size meet."""
+        return self.constraints or "position"
 
     @property
     def alpha_m(self) -> float:
@@ -150,7 +155,7 @@ class GeneralizedAlpha:
         F[m.ALPHA_M], F[m.ALPHA_F] = self.alpha_m, self.alpha_f
         F[m.BETA], F[m.GAMMA] = self.beta, self.gamma
         F[m.H_LAST] = 0.0
-        I[m.LEVEL] = _LEVELS[self.constraints or "position"]
+        I[m.LEVEL] = _LEVELS[self.level]
         if I[m.LEVEL] != m.POSITION:  # the rates of rows turn with the derivatives of velocities
             for _, family in model.kernels[m.MAPS]:
                 n, pairs = I[family + 2 : family + 4]

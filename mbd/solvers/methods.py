@@ -65,8 +65,7 @@ def said(integrator: Any) -> str:
 
 @said.register
 def _(integrator: GeneralizedAlpha) -> str:
-    level = integrator.constraints
-    rows = "" if level in (None, "position") else f", {level} rows"
+    rows = "" if integrator.level == "position" else f", {integrator.level} rows"
     member = f"rho = {integrator.rho:g}"
     if integrator.weights:
         member = "weights " + ", ".join(f"{x:g}" for x in integrator.weights)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["asked"]
+__all__ = ["asked", "plain"]
 
 
 def asked(**options: Any) -> dict[str, Any]:
@@ -16,13 +16,14 @@ def asked(**options: Any) -> dict[str, Any]:
     ``mbd.simulate(model, **options)`` asks for the same again, but for events: of these there are
     the names, and ``t_eval`` is what ``solution.t`` has.
     """
-    given = {name: _plain(x) for name, x in options.items()}
+    given = {name: plain(x) for name, x in options.items()}
     return {name: x for name, x in given.items() if x is not None and x != []}
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Return a value without numpy in it."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(x) for key, x in value.items()}
+        return {str(key): plain(x) for key, x in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(x) for x in value]
-    return value.item() if isinstance(value, np.generic) else value
+        return [plain(x) for x in value]
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mbd.algebra import memory as m
+from mbd.algebra.checked import is_whole
 from mbd.model.model import Model, State
 from mbd.parts.door import number
 from mbd.solvers.generalized_alpha import GeneralizedAlpha
@@ -73,7 +74,7 @@ def checked_plan(
     t_end = number(who, "t_end", t_end, "s", positive=True)
     if t_end <= first.t:
         raise ValueError(f"{who}: t_end must lie behind the start {first.t:g} s, got {t_end:g}")
-    if isinstance(every, bool) or not (isinstance(every, int | np.integer) and every >= 1):
+    if not is_whole(every, 1):
         raise ValueError(f"{who}: every must be a whole number from 1, got {every!r}")
     if step is None and rtol is None:
         raise TypeError(

@@ -1,4 +1,4 @@
-"""Floor 4. A pose beside another one: increments along the manifold."""
+"""Floor 4. A pose beside another one, or a time later: increments along the manifold."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from mbd.algebra import memory as m
 from mbd.model.model import Model, State, Workspace
 
-__all__ = ["displaced"]
+__all__ = ["ahead", "displaced"]
 
 
 def displaced(model: Model, state: State, increment: np.ndarray) -> State:
@@ -16,3 +16,13 @@ def displaced(model: Model, state: State, increment: np.ndarray) -> State:
     work.vector(m.D)[model.numbering.v] = increment
     work.evaluate()
     return state.replace(q=work.vector(m.Q, model.n_q).copy())
+
+
+def ahead(model: Model, state: State, s: float, a: np.ndarray) -> Workspace:
+    """Return a work space a time s later: q [+] (s v + s^2 a / 2), v + s a, t + s."""
+    work = Workspace(model, state)
+    v = model.numbering.v
+    work.vector(m.D)[v] = s * state.v + 0.5 * s * s * a
+    work.vector(m.V)[v] = state.v + s * a
+    work.F[m.T] = state.t + s
+    return work

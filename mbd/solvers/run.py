@@ -102,10 +102,7 @@ class Run:
         self.found: list[Found] = []
         self.instant: Instant | None = None  # that ended the stretch
         self.by_position = bool(
-            isinstance(method, GeneralizedAlpha)
-            and I[m.LEVEL] == m.POSITION
-            and model.n_lam
-            and np.isinf(plan.rtol)
+            isinstance(method, GeneralizedAlpha) and I[m.LEVEL] == m.POSITION and model.n_lam
         )
         self.shortened = self.rest > 0.0 and (self.by_position or not plan.free)
         if self.shortened:  # the last step comes by itself

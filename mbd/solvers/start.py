@@ -30,6 +30,7 @@ from mbd.algebra import memory as m
 from mbd.model.model import Model, State, Workspace
 from mbd.solvers.generalized_alpha import GeneralizedAlpha
 from mbd.solvers.initial import Saddle, accelerate, consistent, violations
+from mbd.solvers.poses import ahead
 
 __all__ = ["Size", "begin", "first_step", "jerk", "resumed", "started"]
 
@@ -70,12 +71,7 @@ class Size:
 
 def _later(model: Model, state: State, s: float) -> np.ndarray:
     """Return consistent accelerations a time s later, q and v by their Taylor series."""
-    work = Workspace(model, state)
-    v = model.numbering.v
-    work.vector(m.D)[v] = s * state.v + 0.5 * s * s * state.a
-    work.vector(m.V)[v] = state.v + s * state.a
-    work.F[m.T] = state.t + s
-    return accelerate(work)[v].copy()
+    return accelerate(ahead(model, state, s, state.a))[model.numbering.v].copy()
 
 
 def started(
@@ -88,7 +84,7 @@ def started(
     shift = method.alpha_m - method.alpha_f
     alg = state.a + shift * change
     begun = state.replace(alg=alg)
-    if method.constraints not in (None, "position") or not model.n_lam:
+    if method.level != "position" or not model.n_lam:
         return begun, change
     v, lam = model.numbering.v, model.numbering.lam
     work = Workspace(model, state)
