@@ -1,5 +1,6 @@
 """Shared by all tests: hypothesis is deterministic, helpers in this folder can be imported."""
 
+import signal
 import sys
 
 import pytest
@@ -7,6 +8,11 @@ from hypothesis import settings
 
 settings.register_profile("mbd", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("mbd")
+
+# In the background of a script, under nohup and in many CI runners Ctrl-C is ignored, and children
+# inherit that; a handler of this process they do not.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
