@@ -27,9 +27,9 @@ row :math:`\tfrac12(|A|^2 - 1)` makes the body rigid, without it the body breath
   (The increment :math:`A_n + Q^{-1}\Delta` has a simpler T, but its length grows with the square
   of the step: first order for the free body.)
 
-On a body that breathes a follower force grows with s (its components are those along the
-directors), and a dead moment m, applied as :math:`\tfrac12 m\times d_k` on the directors, with
-:math:`s^2`: power :math:`s^2 m\cdot\omega`.
+Loads on a body that breathes do the work of loads on a rigid one (``interactions/loads.py``): a force
+F at a point that is carried along by the directors has the power :math:`F\cdot\dot x_P`, a moment m
+the power m times the angular velocity; what follows the body turns with R and keeps its size.
 
 The row has the gradient A (in u: one half), so that
 :math:`\lambda = 2(\omega^T\Theta\omega/|A|^2 + c_S) = -2\lambda_{MG}` with the multiplier of the

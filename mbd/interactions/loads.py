@@ -1,10 +1,15 @@
 r"""Floor 1. Applied loads: a force at a point, a moment on a face, a force on its scale.
 
-The direction is an attachment too: its weights are the components of the load in the directors of
-a body (a follower load) or of ground. A law of time rewrites those weights at every evaluation.
-A moment m on unit directors is the face force :math:`f_{d_i} = \tfrac12\, m \times d_i`.
-A scaling force c on directors of length s is :math:`f_{d_i} = \tfrac13 c\, d_i/|d_i|`: no force, no
-moment, and the power :math:`c\,\dot s`.
+The direction is an attachment too: its weights w are the components of the load in the axes of a
+body (a follower load) or of ground. A law of time rewrites those weights at every evaluation. With
+:math:`b = \sum_k w_k d_k` the load is :math:`|w|\,b/|b| = R w`: of a body that breathes the axes turn
+the load, the length s of the directors does not change its size.
+
+A moment m is the face force :math:`f_{d_i} = \tfrac12\, m \times d_i / (d_i\cdot d_i)`. On directors
+:math:`d_i = s R e_i` with :math:`\dot d_i = \omega\times d_i + (\dot s/s)\, d_i` its power is
+:math:`m\cdot\omega`, its moment :math:`\sum_i d_i\times f_{d_i} = m`, and it does not act on s.
+A scaling force c is :math:`f_{d_i} = \tfrac13 c\, d_i/|d_i|`: no force, no moment, and the power
+:math:`c\,\dot s`.
 """
 
 from __future__ import annotations
@@ -15,14 +20,16 @@ from typing import Any
 from mbd.algebra import memory as m
 from mbd.algebra.jit import jit, kernel, law_call
 from mbd.algebra.memory import ATT_N, ATT_P, ATT_PT, ATT_W
-from mbd.algebra.vec import cross, dot, mat_plus, outer, tilde, times
+from mbd.algebra.vec import cross, dot, load3, mat_mat, mat_plus, outer, tilde, times
 from mbd.interactions.kinds import Kind
 from mbd.interactions.measures import LAW_IN, LAW_OUT
-from mbd.interactions.pullback import add_product, add_scaled_product, at, push
+from mbd.interactions.pullback import add_product, at, push
 
 __all__ = ["FORCE", "MOMENT", "SCALING"]
 
 FY, SCRATCH, T, W_K, Y = m.FY, m.SCRATCH, m.T, m.W_K, m.Y
+_EYE = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+_ZERO = (0.0,) * 9
 
 
 @jit
@@ -37,54 +44,76 @@ def _components(I: Any, F: Any, law: int, direction: int) -> None:
         F[w + 1 + c] = F[s + LAW_OUT + c]
 
 
+@jit
+def _load(I: Any, F: Any, b: int) -> Any:
+    """Return the load |w| b/|b|, zero where its components are."""
+    x, w = at(I, F, Y, b), load3(F, I[b + ATT_W] + 1)
+    xx = dot(x, x)
+    return times(math.sqrt(dot(w, w) / xx), x) if xx > 0.0 else x
+
+
+@jit
+def _by_direction(I: Any, F: Any, b: int) -> Any:
+    """Return the derivative of the load by b: |w|/|b| (I - b b^T/|b|^2)."""
+    x, w = at(I, F, Y, b), load3(F, I[b + ATT_W] + 1)
+    xx = dot(x, x)
+    size = math.sqrt(dot(w, w) / xx) if xx > 0.0 else 1.0
+    across = mat_plus(_EYE, -1.0 / xx if xx > 0.0 else 0.0, outer(x, x))
+    return mat_plus(_ZERO, size, across)
+
+
 @kernel
 def force_forces(I: Any, F: Any, k: int) -> None:
     """Apply the force b at the point P."""
     for e in range(I[k]):
         i = I[k + 1] + e * I[k + 2]
         _components(I, F, I[i + 5], I[i + 1])
-        push(I, F, FY, I[i], -1.0, at(I, F, Y, I[i + 1]))
+        push(I, F, FY, I[i], -1.0, _load(I, F, I[i + 1]))
 
 
 @kernel
 def force_tangent(I: Any, F: Any, k: int) -> None:
-    """Add -P_P P_b^T where the direction follows a body."""
+    """Add -P_P (df/db) P_b^T where the direction follows a body."""
     for e in range(I[k]):
         i = I[k + 1] + e * I[k + 2]
         P, b, K = I[i], I[i + 1], I[i + 6]
         if K >= 0:
             _components(I, F, I[i + 5], b)
-            add_scaled_product(F, I[P + ATT_P], I[P + ATT_N], -F[W_K], I[b + ATT_PT],
-                               I[b + ATT_N], K, I[i + 7])  # fmt: skip
+            add_product(F, I[P + ATT_P], I[P + ATT_N], -F[W_K], _by_direction(I, F, b),
+                        I[b + ATT_PT], I[b + ATT_N], K, I[i + 7])  # fmt: skip
 
 
 @kernel
 def moment_forces(I: Any, F: Any, k: int) -> None:
-    """Apply the moment b as -b x d_i / 2 in the residual."""
+    """Apply the moment m as -m x d_i / (2 d_i.d_i) in the residual."""
     for e in range(I[k]):
         i = I[k + 1] + e * I[k + 2]
         _components(I, F, I[i + 7], I[i + 3])
-        moment = at(I, F, Y, I[i + 3])
-        for d in range(3):
-            push(I, F, FY, I[i + d], -0.5, cross(moment, at(I, F, Y, I[i + d])))
+        moment = _load(I, F, I[i + 3])
+        for c in range(3):
+            d = at(I, F, Y, I[i + c])
+            push(I, F, FY, I[i + c], -0.5 / dot(d, d), cross(moment, d))
 
 
 @kernel
 def moment_tangent(I: Any, F: Any, k: int) -> None:
-    """Add -tilde(b)/2 on the directors, tilde(d_i)/2 between director and direction."""
-    half = 0.5 * F[W_K]
+    """Add (-tilde(m)/2 + (m x d) d^T/d^2)/d^2 on a director, tilde(d)/(2 d^2) dm/db beside it."""
     for e in range(I[k]):
         i = I[k + 1] + e * I[k + 2]
         b = I[i + 3]
-        moment = at(I, F, Y, b)
+        _components(I, F, I[i + 7], b)
+        moment = _load(I, F, b)
         for c in range(3):
-            d, own, cross_block = I[i + c], i + 8 + 2 * c, i + 14 + 2 * c
-            P, n = I[d + ATT_P], I[d + ATT_N]
+            at_d, own, cross_block = I[i + c], i + 8 + 2 * c, i + 14 + 2 * c
+            P, n, d = I[at_d + ATT_P], I[at_d + ATT_N], at(I, F, Y, at_d)
+            dd = dot(d, d)
             if I[own] >= 0:
-                add_product(F, P, n, half, tilde(times(-1.0, moment)), I[d + ATT_PT], n, I[own],
+                K = mat_plus(tilde(times(-0.5, moment)), 1.0 / dd, outer(cross(moment, d), d))
+                add_product(F, P, n, F[W_K] / dd, K, I[at_d + ATT_PT], n, I[own],
                             I[own + 1])  # fmt: skip
             if I[cross_block] >= 0:
-                add_product(F, P, n, half, tilde(at(I, F, Y, d)), I[b + ATT_PT], I[b + ATT_N],
+                K = mat_mat(tilde(d), _by_direction(I, F, b))
+                add_product(F, P, n, 0.5 * F[W_K] / dd, K, I[b + ATT_PT], I[b + ATT_N],
                             I[cross_block], I[cross_block + 1])  # fmt: skip
 
 
@@ -121,7 +150,7 @@ def scaling_tangent(I: Any, F: Any, k: int) -> None:
             d, own = I[i + c], i + 7 + 2 * c
             P, n, x = I[d + ATT_P], I[d + ATT_N], at(I, F, Y, d)
             s2 = dot(x, x)
-            along = mat_plus((1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0), -1 / s2, outer(x, x))
+            along = mat_plus(_EYE, -1 / s2, outer(x, x))
             add_product(F, P, n, -F[W_K] * third / math.sqrt(s2), along, I[d + ATT_PT], n, I[own],
                         I[own + 1])  # fmt: skip
 

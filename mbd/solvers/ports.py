@@ -147,6 +147,7 @@ def _of_load(
         direction, label = np.eye(3)[axis], f"{load.name}.{'xyz'[axis]}"
     where = element.attachments[-1].body
     u = _weights(motion, where, (0.0, *direction))
+    u /= np.linalg.norm(u)  # of the size given, also in the axes of a body with a scale
     if element.kind is FORCE:
         point = element.attachments[0]
         column = _force(motion, point.body, point.weights, u)

@@ -1,0 +1,105 @@
+"""Loads on every body, at any scale: the power F.v + m.omega, the impulses F and x x F + m."""
+
+import numpy as np
+import pytest
+from recipes import FORMS, LOADS, SCALINGS, STILL, elsewhere, pair
+
+import mbd
+from mbd.algebra import memory as m
+from mbd.formulations import NAMES
+from mbd.model.model import State, Workspace
+from mbd.results.energy import weights
+from mbd.solvers.initial import accelerate
+
+T = 0.3
+LAW = np.array([np.cos(T), np.sin(T), 1 + T])  # of the recipes, at that time
+SIZE = 1.37  # length of the directors of a body that breathes
+BODIES = {**{name: name for name in NAMES}, **FORMS}
+#: what acts on the scale acts on bodies that have one
+CASES = [(load, body) for load in {**LOADS, **SCALINGS} for body in BODIES
+         if load in LOADS or "scalable" in body or "breathing" in body]  # fmt: skip
+
+
+def loaded(load, formulation):
+    """Return the load and a work space with one body under it, at its accelerations."""
+    system, one, _ = pair(formulation, "ground", gravity=(0, 0, 0))
+    part = system.add({**LOADS, **SCALINGS}[load](one, STILL))
+    model = system.build()
+    rng = np.random.default_rng(61291)
+    q, v = elsewhere(model, rng)
+    if not one.formulation.rigid:
+        q[3:7] *= np.sqrt(SIZE)
+        v += rng.normal(size=model.n_v)  # swells too
+    state = State(T, q, v, np.zeros(model.n_v), np.zeros(model.n_lam))
+    work = Workspace(model, state)
+    accelerate(work)
+    work.evaluate()
+    work.rates()
+    return part, work
+
+
+@pytest.mark.parametrize(("load", "body"), CASES, ids=str)
+def test_power_and_impulses(load, body):
+    part, work = loaded(load, BODIES[body])
+    y, yd, ydd = (work.vector(x, 24)[12:].reshape(4, 3) for x in (m.Y, m.YD, m.YDD))
+    s2 = np.sum(y[1:] ** 2) / 3
+    R = y[1:].T / np.sqrt(s2)
+    omega = 0.5 * np.cross(y[1:], yd[1:]).sum(0) / s2
+    value = LAW if part.law else np.asarray(part.value)
+    force, moment, power, x, v = (np.zeros(3), np.zeros(3), 0.0, np.zeros(3), np.zeros(3))
+    if load[0] == "ScalingForce":
+        size = value if part.law is None else 2.0 - 9 * T
+        power = size * np.sum(y[1:] * yd[1:]) / 3 / np.sqrt(s2)  # times the rate of the scale
+    else:
+        value = R @ value if part.follow else value  # of the size given, whatever the scale
+        if load[0] == "Moment":
+            moment = value
+        else:
+            force, at = value, np.array(part.frame.point())
+            x, v = at @ y, at @ yd
+        power = force @ v + moment @ omega
+    Wa, Wv = (weights(part.body) @ z for z in (ydd, yd))
+    assert np.abs(np.sum(yd * Wa) - power) < 1e-10 * (1 + abs(power))  # rate of kinetic energy
+    assert np.allclose(Wa[0], force, rtol=0, atol=1e-11)  # of linear momentum
+    assert np.allclose(np.cross(y, Wa).sum(0), np.cross(x, force) + moment, rtol=0, atol=1e-10)
+    assert abs(power) > 0.1 or np.isclose(s2, 1)
+    assert np.abs(Wv).max() > 0.1
+
+
+@pytest.mark.parametrize("velocities", ["rates", "u"])
+@pytest.mark.parametrize("follow", [False, True])
+def test_a_moment_gives_its_impulse_to_a_body_that_breathes(velocities, follow):
+    """Spin and moment about z: 1 N m for 2 s is 2 N m s, however long the directors become."""
+    gained = []
+    for J, spin, size, t_end in ((1.0, 1.0, 1.0, 2.0), (0.4, -2.0, 0.7, 1.5)):
+        system = mbd.System()
+        body = system.add(
+            mbd.RigidBody("b", mass=1.0, inertia=(J, J, J), angular_velocity=(0, 0, spin),
+                          formulation=mbd.Scalable(rigid=False, velocities=velocities))
+        )  # fmt: skip
+        system.add(mbd.Moment("m", body, (0, 0, size), follow=follow))
+        run = mbd.simulate(system, t_end, 2e-3)
+        L = run.momentum.angular
+        gained.append((L[-1] - L[0])[2] / (size * t_end))
+        assert run["b"].scale[-1] > 1.2
+    assert np.allclose(gained, 1, rtol=0, atol=2e-6)
+
+
+def test_a_following_force_keeps_its_size_on_a_body_that_breathes():
+    """Through the centre of a body that swells without turning: m a = F, the size given."""
+    system = mbd.System()
+    body = system.add(
+        mbd.RigidBody("b", mass=2.0, inertia=(1.0, 1.0, 1.0), formulation=mbd.Scalable(rigid=False))
+    )
+    system.add(mbd.ScalingForce("swell", body, 5.0))
+    system.add(mbd.PointForce("f", body, (3.0, 0.0, 0.0), follow=True))
+    run = mbd.simulate(system, 1.0, 5e-3)
+    assert run["b"].scale[-1] > 2
+    assert np.allclose(run["b"].acceleration, (1.5, 0, 0), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("load", [*LOADS, *SCALINGS], ids="-".join)
+@pytest.mark.parametrize("body", ["breathing rates", "breathing u"])
+def test_tangents_on_long_directors(load, body):
+    _, work = loaded(load, BODIES[body])
+    assert mbd.check_tangents(work.model, state=work.store(), tolerance=1e-8).ok
