@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.algebra import memory as m
+from mbd.algebra.tolerances import SOFT_LOOPS, SOFT_TREE
 from mbd.model.before import checked_memory
 from mbd.model.kernels import (
     evaluate_kernel,
@@ -29,11 +30,6 @@ if TYPE_CHECKING:
     from mbd.model.system import System
 
 __all__ = ["Model", "Numbering", "State", "Workspace"]
-
-# Softness of the rows in the iteration matrix, relative to B M^-1 B^T. Newton's iteration converges
-# on the constraints by eps / (eps + s) with the smallest singular value s, ~ 1/N^2 on a chain of N;
-# below round-off / eps the multipliers of redundant rows are noise. In a tree no row is redundant.
-_SOFT_LOOPS, _SOFT_TREE = 1e-9, 1e-14
 
 
 @dataclass(frozen=True)
@@ -174,7 +170,7 @@ class Model:
             at = self.I[vector]
             self.F[at : at + u] = work.F[at : at + u]
         eps = self.F[self.I[m.EPS] : self.I[m.EPS] + u]
-        eps *= _SOFT_LOOPS if loops else _SOFT_TREE
+        eps *= SOFT_LOOPS if loops else SOFT_TREE
         length, arm = self._lengths()
         mass = max(b.mass for b in self.system.bodies.values())
         tiny = np.finfo(float).eps

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
+from mbd.algebra.tolerances import REPORT_LOOSE, REPORT_RANK, REPORT_SOFT
 from mbd.model.assembly import assemble
 
 if TYPE_CHECKING:
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Report", "report"]
 
-_RANK = 1e-9  # singular values this small (relative) are zero
-_SOFT = 1e-10  # pivots this small are zero, for rows at unit length
-_LOOSE = 1e-7  # entries of null vectors this small are zero
 _DENSE = 800  # rows up to which the singular values are computed
 
 
@@ -200,11 +198,11 @@ def _span(s: slice | None) -> tuple[int, int]:
 def _dependent(B: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return as many rows of B as are redundant, late ones first, and all that take part."""
     U, s, _ = scipy.linalg.svd(B, full_matrices=True)
-    null = U[:, int((s > _RANK * s[0]).sum()) :]
+    null = U[:, int((s > REPORT_RANK * s[0]).sum()) :]
     if null.shape[1] == 0:
         return np.zeros(0, int), np.zeros(0, int)
     _, _, order = scipy.linalg.qr(null.T * np.linspace(0.5, 1.0, len(B)), pivoting=True)
-    return np.sort(order[: null.shape[1]]), np.flatnonzero(np.abs(null).max(axis=1) > _LOOSE)
+    return np.sort(order[: null.shape[1]]), np.flatnonzero(np.abs(null).max(axis=1) > REPORT_LOOSE)
 
 
 def _dependent_sparse(B: sp.csr_matrix, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -216,13 +214,13 @@ def _dependent_sparse(B: sp.csr_matrix, order: np.ndarray) -> tuple[np.ndarray, 
     from scipy.sparse.linalg import splu
 
     n_rows, n_v = B.shape
-    corner = sp.diags(np.full(n_rows, -_SOFT))
+    corner = sp.diags(np.full(n_rows, -REPORT_SOFT))
     matrix = sp.block_array([[sp.identity(n_v), B.T], [B, corner]], format="csc")
     options = {"SymmetricMode": True, "DiagPivotThresh": 0.0}
     lu = splu(matrix[order][:, order].tocsc(), permc_spec="NATURAL", options=options)
     pivots = np.empty(n_v + n_rows)
     pivots[order] = np.abs(lu.U.diagonal())
-    found = np.flatnonzero(pivots[n_v:] < 10 * _SOFT)
+    found = np.flatnonzero(pivots[n_v:] < 10 * REPORT_SOFT)
     null = np.random.default_rng(48271).standard_normal((n_rows, 4))
     for _ in range(2):
         right = np.vstack([B.T @ null, np.zeros((n_rows, 4))])

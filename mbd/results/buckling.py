@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from mbd.algebra.tolerances import BUCKLING_BALANCE
 from mbd.model.model import Model, State
 from mbd.model.system import System
 from mbd.parts.door import number
@@ -25,8 +26,6 @@ from mbd.solvers.poses import displaced
 from mbd.solvers.statics import Statics, least_multipliers, scaled_loads
 
 __all__ = ["Buckling", "buckling"]
-
-_MOVED = 1e-8  # out-of-balance forces under the full load, relative to all forces
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +111,7 @@ def _require_still(model: Model, problem: Statics, loaded: Any) -> None:
     g = np.abs(loaded.residual) * problem.scale
     every = float((seen(loaded, extent) * problem.scale).max(initial=0.0))
     load = float((np.abs(problem.load(loaded.state)) * problem.scale).max(initial=0.0))
-    if g.max(initial=0.0) > _MOVED * min(every, max(load, 1e-300)):
+    if g.max(initial=0.0) > BUCKLING_BALANCE * min(every, max(load, 1e-300)):
         worst = int(np.argmax(g))
         raise ValueError(
             f"buckling: the loads move the pose ({model.numbering.v_labels[worst]!r} is out of "

@@ -23,6 +23,7 @@ import numpy as np
 import scipy.linalg
 from scipy.optimize import linear_sum_assignment
 
+from mbd.algebra.tolerances import MODE_HALVED, MODE_SAME
 from mbd.model.model import Model, State
 from mbd.model.system import System
 from mbd.parts.door import array, unit_vector
@@ -36,9 +37,6 @@ if TYPE_CHECKING:
     from mbd.results.equilibrium import Equilibrium
 
 __all__ = ["Campbell", "campbell", "whirl"]
-
-_SURE = 0.8  # MAC from which on modes are taken for the same one
-_DEEP = 5  # a step of the speed is halved so many times at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +143,7 @@ def campbell(
     used = len(points[0].s)
     for speed in at[1:]:
         new = evaluate(float(speed))
-        partner = _track(points[-1], new, evaluate, _DEEP)
+        partner = _track(points[-1], new, evaluate, MODE_HALVED)
         column = np.empty(len(new.s), int)
         for j, i in enumerate(partner):
             if i >= 0:
@@ -277,7 +275,7 @@ def _match(a: _Point, b: _Point) -> tuple[np.ndarray, float]:
 def _track(a: _Point, b: _Point, evaluate: Callable[[float], _Point], depth: int) -> np.ndarray:
     """Return the partners, with speeds in between while they are not sure."""
     partner, worst = _match(a, b)
-    if worst >= _SURE or depth == 0:
+    if worst >= MODE_SAME or depth == 0:
         return partner
     middle = evaluate(0.5 * (a.speed + b.speed))
     first = _track(a, middle, evaluate, depth - 1)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from mbd.algebra.checked import is_whole
+from mbd.algebra.tolerances import SADDLES
 from mbd.model.before import before
 from mbd.model.model import Model, State
 from mbd.model.system import System
@@ -23,7 +24,6 @@ from mbd.solvers.statics import Statics, scaled_loads
 __all__ = ["Equilibrium", "equilibrium"]
 
 _SEEK = {"minimum": descend, "nearest": nearest}
-_LEAVES = 4  # unstable equilibria on the way down
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +185,7 @@ def equilibrium(
         found = []
         for factor in np.linspace(0.0, target, int(load_steps) + 1)[1:]:
             result = _SEEK[seek](problem, start, float(factor), int(max_iterations))
-            leave = _LEAVES if seek == "minimum" else 0
+            leave = SADDLES if seek == "minimum" else 0
             result, held = _settled(problem, result, float(factor), int(max_iterations), leave)
             found.append((float(factor), result, held))
             start = result.balance.state

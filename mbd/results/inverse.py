@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.algebra import memory as m
+from mbd.algebra.tolerances import INVERSE_GUESSES, INVERSE_STRIDE
 from mbd.model.before import before
 from mbd.model.model import Model, State, Workspace
 from mbd.results.solution import Solution
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from mbd.model.system import System
 
 __all__ = ["inverse_dynamics"]
-
-_STRIDE = 0.1  # rad, or of the length of the model: how far the pose goes from guess to guess
-_MANY = 100_000  # guesses between two instants
 
 
 def inverse_dynamics(system: System | Model, times: Any, *, state: State | None = None) -> Solution:
@@ -124,11 +122,11 @@ def _onwards(model: Model, state: State, t_end: float) -> State:
     length = float(model.F[m.LENGTH])
     kinds = model.numbering.v_kinds
     size = np.where(kinds == m.TRANSLATION, length, 1.0)
-    for _ in range(_MANY):
+    for _ in range(INVERSE_GUESSES):
         speed = float(np.abs(state.v / size).max())
         growth = float(np.abs(state.a / size).max())
         rest = t_end - state.t
-        h = min(rest, _STRIDE / max(speed, np.sqrt(_STRIDE * growth), 1e-300))
+        h = min(rest, INVERSE_STRIDE / max(speed, np.sqrt(INVERSE_STRIDE * growth), 1e-300))
         work = Workspace(model, state)
         v = model.numbering.v
         work.vector(m.D)[v] = h * state.v + 0.5 * h * h * state.a
@@ -142,6 +140,6 @@ def _onwards(model: Model, state: State, t_end: float) -> State:
         if state.t == t_end:
             return state
     raise ValueError(
-        f"inverse_dynamics: more than {_MANY} poses between two instants (t = {state.t:g} s); the "
-        "drives are too fast for the distance of the times"
+        f"inverse_dynamics: more than {INVERSE_GUESSES} poses between two instants (t = "
+        f"{state.t:g} s); the drives are too fast for the distance of the times"
     )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbd.algebra import memory as m
+from mbd.algebra.tolerances import COMPARE_ROUND_OFF
 from mbd.model.model import Model
 from mbd.results.loads import all_loads
 from mbd.results.solution import Solution
@@ -17,7 +18,6 @@ __all__ = ["QUANTITIES", "Values", "comparable", "determined", "difference", "la
 
 #: "bar 1.position": (3,), "bar 1.rotation": (3, 3), "drive.load": (1,), ...
 Values = dict[str, np.ndarray]
-_ROUND_OFF = 1e-13  # of positions, relative to the size of the model
 
 
 @dataclass(frozen=True)
@@ -123,4 +123,4 @@ def noise(model: Model, what: str, h: float) -> float:
     mass = max(b.mass for b in model.system.bodies.values())
     size = {"rotation": 1.0, "angular_velocity": 1.0, "force": mass * length,
             "moment": mass * length**2, "load": mass * length * max(1.0, length)}  # fmt: skip
-    return _ROUND_OFF * size.get(what, length) / h ** QUANTITIES[what].power
+    return COMPARE_ROUND_OFF * size.get(what, length) / h ** QUANTITIES[what].power

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mbd.algebra.tolerances import REACTION_STEP
 from mbd.parts.joints import Joint
 from mbd.results.solution import Solution
 from mbd.solvers.ports import Rows
@@ -11,8 +12,6 @@ from mbd.solvers.poses import displaced
 from mbd.solvers.small_motion import SmallMotion
 
 __all__ = ["reaction_rows"]
-
-_STEP = 1e-3  # of the differences of fourth order, relative to the size of a coordinate
 
 
 def reaction_rows(motion: SmallMotion, joint: Joint, kind: str) -> Rows:
@@ -26,7 +25,7 @@ def reaction_rows(motion: SmallMotion, joint: Joint, kind: str) -> Rows:
     columns = np.concatenate(
         [np.arange(b.v.start, b.v.stop) for b in motion.maps if b.name in _names(joint)]
     )
-    steps = _STEP * motion.scale[columns]
+    steps = REACTION_STEP * motion.scale[columns]
     q, lam = [], []
     for i, h in zip(columns, steps, strict=True):
         unit = np.zeros(model.n_v)

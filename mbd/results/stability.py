@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
+from mbd.algebra.tolerances import NEUTRAL
 from mbd.solvers.eigen import dense, sparse
 from mbd.solvers.face_maps import test_map
 from mbd.solvers.minimal import minimal
 from mbd.solvers.nullspace import null_space
-from mbd.solvers.slices import NEUTRAL, slices
+from mbd.solvers.slices import slices
 from mbd.solvers.small_motion import small_motion
 from mbd.solvers.statics import Balance, Statics
 

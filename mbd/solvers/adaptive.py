@@ -62,6 +62,15 @@ from mbd.algebra.memory import (
     V,
     X,
 )
+from mbd.algebra.tolerances import (
+    ERROR_CANCELS,
+    ERROR_FIRST,
+    ERROR_SLOW,
+    STEP_GROWS,
+    STEP_SAFE,
+    STEP_SHRINKS,
+    STEP_STAYS,
+)
 from mbd.model.kernels import evaluate, linearise, stage, switch_off
 from mbd.solvers.advance import (
     CONVERGED,
@@ -78,12 +87,6 @@ from mbd.solvers.advance import (
 from mbd.solvers.smallest import smallest_multipliers
 
 __all__ = ["advance_adaptive", "resize"]
-
-_CANCEL = 4.0  # errors of steps do not all add up: measured on the scenes
-_FIRST = 10  # so many steps like the present one are assumed before the first
-_SLOW = 1e-3  # a kind of velocities that are this much slower than the others is none of interest
-_SAFE, _MOST, _LEAST = 0.9, 2.0, 0.2  # factors of the step: of prudence, largest, smallest
-_STILL = 1.2  # a step that could grow by less stays, and with it the matrix
 
 
 @jit
@@ -112,12 +115,12 @@ def local_error(I: Any, F: Any) -> float:
             if before > 0.0:
                 bend = 2 * h / (h + before) * (change - (F[an + i] - F[ab + i]) * h / before)
                 speed = max(F[m.SIZE + kind], math.sqrt(length * F[m.SCALE + kind]))
-                speed = max(speed, _SLOW * length * fastest)
+                speed = max(speed, ERROR_SLOW * length * fastest)
                 allowed = F[RTOL] * speed + F[m.ATOL + kind] + 1e-300
                 worst = max(worst, abs(c_v * h * bend) / allowed)
-    steps = _FIRST + I[m.N_TAKEN]
-    share = (_FIRST * h + F[T] - F[m.T_START]) / (steps * (F[T_END] - F[m.T_START]))
-    return worst / (_CANCEL * share)
+    steps = ERROR_FIRST + I[m.N_TAKEN]
+    share = (ERROR_FIRST * h + F[T] - F[m.T_START]) / (steps * (F[T_END] - F[m.T_START]))
+    return worst / (ERROR_CANCELS * share)
 
 
 @jit
@@ -264,7 +267,7 @@ def advance_adaptive(I: Any, F: Any, k: int) -> None:
             I[HAVE_FACTOR] = 0
             smaller = 0.25 * h
             if error < 1e300:
-                smaller = h * max(_LEAST, _SAFE * error ** (-1 / 3))
+                smaller = h * max(STEP_SHRINKS, STEP_SAFE * error ** (-1 / 3))
             set_step(I, F, smaller)
             F[ERROR] = 1.0
             if smaller < F[H_MIN]:
@@ -283,10 +286,10 @@ def advance_adaptive(I: Any, F: Any, k: int) -> None:
         I[m.N_TAKEN] += 1
         keep_record(I, F)
         error = max(error, 1e-8)
-        factor = _SAFE * error**-0.25 * F[ERROR] ** 0.15
+        factor = STEP_SAFE * error**-0.25 * F[ERROR] ** 0.15
         F[ERROR] = error
-        new = min(F[H_MAX], h * min(_MOST, max(_LEAST, factor)))
+        new = min(F[H_MAX], h * min(STEP_GROWS, max(STEP_SHRINKS, factor)))
         if h < wanted:
             new = max(new, min(wanted, F[H_MAX])) if factor >= 1.0 else new
-        if not (h <= new < _STILL * h):
+        if not (h <= new < STEP_STAYS * h):
             set_step(I, F, new)

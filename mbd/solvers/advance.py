@@ -35,6 +35,13 @@ from typing import Any
 
 from mbd.algebra import memory as m
 from mbd.algebra.jit import call, jit, kernel
+from mbd.algebra.tolerances import (
+    NEWTON_CONTRACTION,
+    NEWTON_LACK,
+    NEWTON_ROUND_OFF,
+    SETTLED_FORCE,
+    SETTLED_GAP,
+)
 from mbd.model.kernels import evaluate_level, linearise, stage
 from mbd.solvers.smallest import smallest_multipliers
 
@@ -55,10 +62,6 @@ __all__ = [
 ]
 
 CONVERGED, FAILED, PIVOTS = 0, 1, 2
-_BEST = 5e-3  # contraction that one ratio of increments is trusted to show
-_SETTLED, _GAP = 1e-7, 1e-13  # residuals that are round-off, of inertia forces and of rows
-_LACK = 10.0  # last correction of positions alone: the rates of rows see it undiminished
-_MAX_ROUND_OFF = 1e3  # an iteration that stagnates this close to round-off has converged
 
 A, AL, AN, AP, D, KIND, Q, QN, V, VN, X = (
     m.A, m.AL, m.AN, m.AP, m.D, m.KIND, m.Q, m.QN, m.V, m.VN, m.X,
@@ -220,10 +223,10 @@ def settled(I: Any, F: Any) -> bool:
         j = I[FRONTS] + f * FR_SIZE
         u, n_v, n_p = I[j + FR_U], I[j + FR_NV], I[j + FR_NP]
         for i in range(u, u + n_v):
-            if not abs(F[x + i]) <= _SETTLED * F[SCALE_R] * F[I[m.DIAG] + i] * force:
+            if not abs(F[x + i]) <= SETTLED_FORCE * F[SCALE_R] * F[I[m.DIAG] + i] * force:
                 return False
         for i in range(u + n_v, u + n_p):
-            if not abs(F[x + i]) <= _GAP * F[m.UNIT + I[I[KIND] + i]] * F[m.ROUND]:
+            if not abs(F[x + i]) <= SETTLED_GAP * F[m.UNIT + I[I[KIND] + i]] * F[m.ROUND]:
                 return False
     return True
 
@@ -261,22 +264,22 @@ def iterate(I: Any, F: Any) -> int:
             return FAILED
         if iteration > 0:
             # kinds of unknowns converge at their own pace, the first ratio may flatter: a bound
-            theta = max(size / last, _BEST) if last > 0.0 else _BEST
+            theta = max(size / last, NEWTON_CONTRACTION) if last > 0.0 else NEWTON_CONTRACTION
             F[THETA] = theta
             rough = theta > 0.3
             if theta > 0.5:
-                if fresh and size * F[m.ROUND] < _MAX_ROUND_OFF:
+                if fresh and size * F[m.ROUND] < NEWTON_ROUND_OFF:
                     return CONVERGED  # stagnated at round-off
                 I[HAVE_FACTOR] = 0
             if theta > 1e3 and iteration > 4 and fresh:
                 return FAILED
-        if theta < 1.0 and size * theta / (1 - theta) <= 1.0 and lack <= _LACK:
+        if theta < 1.0 and size * theta / (1 - theta) <= 1.0 and lack <= NEWTON_LACK:
             # the matrix ages: a new one for the next step when this step needed work
             if iteration > 1 or (iteration > 0 and theta > 0.1):
                 I[HAVE_FACTOR] = 0
             return CONVERGED
         last = size
-    return CONVERGED if F[NORM] * F[m.ROUND] < _MAX_ROUND_OFF else FAILED
+    return CONVERGED if F[NORM] * F[m.ROUND] < NEWTON_ROUND_OFF else FAILED
 
 
 @jit

@@ -18,15 +18,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from mbd.algebra import memory as m
+from mbd.algebra.tolerances import ARC_DONE, ARC_ITERATIONS
 from mbd.model.model import State
 from mbd.solvers.descent import EquilibriumError, Found, nearest, seen
 from mbd.solvers.poses import displaced
 from mbd.solvers.statics import Balance, SaddlePoint, Statics, accepted
 
 __all__ = ["follow"]
-
-_ITERATIONS = 9
-_TOLERANCE = 1e-13  # of out-of-balance forces, relative to all forces
 
 
 class _Path:
@@ -68,12 +66,12 @@ class _Path:
         model = self.problem.model
         state = displaced(model, at.state, ds * t)
         f = factor + ds * tf
-        for i in range(_ITERATIONS):
+        for i in range(ARC_ITERATIONS):
             now = self.problem.at(state, f)
             g, gap = now.residual, now.gap
             size = seen(now, self.W**-0.5).max(initial=0.0)
             closed = np.abs(gap).max(initial=0.0) <= 1e-12 * max(1.0, self.length)
-            if i and np.abs(g).max(initial=0.0) <= _TOLERANCE * size and closed:
+            if i and np.abs(g).max(initial=0.0) <= ARC_DONE * size and closed:
                 return now, f, i
             x, mu, df = self.solve(now, self.problem.load(now.state), tangent, (-g, -gap, 0.0))
             if not np.isfinite(x).all() or np.sqrt(x @ (self.W * x)) > 5 * ds:

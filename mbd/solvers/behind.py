@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd.algebra.tolerances import EVENT_AHEAD, EVENT_MANY, EVENT_ROTATION, EVENT_SHORT
 from mbd.model.model import Model, State, Workspace
 from mbd.solvers.events import Event, Found, rotations
 from mbd.solvers.initial import allowed, consistent, violated, violations
@@ -23,10 +24,6 @@ from mbd.solvers.poses import ahead
 from mbd.solvers.watch import Instant, Watch
 
 __all__ = ["EventError", "behind"]
-
-_AHEAD = 10.0 ** np.arange(-4.0, 2.0)  # of a step: where one looks ahead for the side
-_MANY, _SHORT = 100, 1e-7  # so many instants within this part of a run are an accumulation
-_LENGTH = 1e-9  # of a quaternion, how far it may be from one
 
 
 class EventError(RuntimeError):
@@ -63,7 +60,7 @@ def _leave(watch: Watch, instant: Instant, state: State, happened: list[int], be
     carry it through all the same, sooner than a part of a step.
     """
     open_ = list(happened)
-    for s in _AHEAD * instant.step:
+    for s in np.multiply(EVENT_AHEAD, instant.step):
         g = watch.at(_later(watch.model, state, s), before)
         side = watch.sides(g)
         for k in [k for k in open_ if side[k]]:
@@ -100,11 +97,11 @@ def _refuse_fall(
 
 def _refuse_crowd(watch: Watch, instant: Instant, length: float) -> None:
     """Refuse very many instants in very short time."""
-    watch.times = [*watch.times[1 - _MANY :], instant.state.t]
-    if len(watch.times) == _MANY and watch.times[-1] - watch.times[0] < _SHORT * length:
+    watch.times = [*watch.times[1 - EVENT_MANY :], instant.state.t]
+    if len(watch.times) == EVENT_MANY and watch.times[-1] - watch.times[0] < EVENT_SHORT * length:
         names = " and ".join(repr(watch.events[k].name) for k in instant.events)
         raise EventError(
-            f"{names} at t = {instant.state.t:.9g} s: the last {_MANY} events were within "
+            f"{names} at t = {instant.state.t:.9g} s: the last {EVENT_MANY} events were within "
             f"{watch.times[-1] - watch.times[0]:.2g} s; give each a direction, or let the one not "
             "undo what the other does"
         )
@@ -200,7 +197,7 @@ def _check_rotations(model: Model, state: State, who: str) -> None:
     """Refuse quaternions whose length no row holds and that are not of length one."""
     for name, R in rotations(model, state).items():
         error = float(np.abs(R.T @ R - np.eye(3)).max())
-        if error > _LENGTH:
+        if error > EVENT_ROTATION:
             raise EventError(
                 f"{who}: change gave {name!r} coordinates of no rotation, max|R'R - I| = "
                 f"{error:.2g}; its quaternion must have length one"

@@ -27,6 +27,16 @@ import numpy as np
 import scipy.sparse as sp
 
 from mbd.algebra import memory as m
+from mbd.algebra.tolerances import (
+    REST_CLOSE,
+    REST_DONE,
+    REST_FAR,
+    REST_LEAST,
+    REST_NEARER,
+    REST_NEWTON,
+    REST_REACH,
+    REST_SMALL,
+)
 from mbd.model.model import State
 from mbd.solvers.face_maps import test_map
 from mbd.solvers.inertia import Inertia
@@ -35,13 +45,6 @@ from mbd.solvers.poses import displaced
 from mbd.solvers.statics import Balance, SaddlePoint, Statics, accepted, least_multipliers
 
 __all__ = ["EquilibriumError", "Found", "descend", "nearest", "seen"]
-
-_DONE, _CLOSE = 1e-15, 1e-7  # out-of-balance forces relative to all forces; near the end
-_SMALL = 1e-8  # forces so much smaller than the largest do not count
-_LEAST = 1e-10  # of the stiffness: motions without stiffness stay where they are
-_NEARER, _FAR = 0.5, 100_000  # full steps by which a long way must get shorter; most of them
-_REACH = 3.0  # of full steps on a long way, less than half a turn between two bodies
-_NEWTON = 1e-9  # a smaller sigma is none
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +134,7 @@ class _Search:
     def _held(self, K: sp.csr_matrix) -> sp.csr_matrix:
         """Return K with a little of the weight."""
         size = sp.diags(self.scale) @ K @ sp.diags(self.scale)
-        least = _LEAST * float(np.abs(size).max()) if K.nnz else 0.0
+        least = REST_LEAST * float(np.abs(size).max()) if K.nnz else 0.0
         return sp.csr_matrix(K + least * self.weight)
 
     def _carried(self, balance: Balance, g: np.ndarray) -> np.ndarray:
@@ -154,7 +157,7 @@ class _Search:
         every = seen(place.balance, self.extent)
         if not every.any():
             return 0.0
-        floor = _SMALL * float((every * self.scale).max()) / self.scale
+        floor = REST_SMALL * float((every * self.scale).max()) / self.scale
         return float((np.abs(place.residual) / np.maximum(every, floor)).max())
 
     def step(self, place: _Place, sigma: float) -> tuple[np.ndarray, float]:
@@ -256,8 +259,8 @@ class _Iterations:
 
     def took(self, ahead: float) -> None:
         """Count a step that had so many full steps ahead, itself among them."""
-        steady = 1.0 < ahead <= self.ahead - _NEARER and self.done < _FAR
-        self.search.reach = min(_REACH, 1.3 * self.search.reach) if steady else 1.0
+        steady = 1.0 < ahead <= self.ahead - REST_NEARER and self.done < REST_FAR
+        self.search.reach = min(REST_REACH, 1.3 * self.search.reach) if steady else 1.0
         self.ahead = ahead
         self.done += 1
         self.left -= not steady
@@ -269,7 +272,7 @@ def nearest(problem: Statics, state: State, factor: float, most: int) -> Found:
     now, count = search.start(state), _Iterations(search, most)
     while count.left:
         i, g, share = count.done, search.size(now), search.share(now)
-        if share <= _DONE:
+        if share <= REST_DONE:
             return search.found(now, i)
         delta, ahead = search.step(now, 0.0)
         better = None
@@ -278,9 +281,9 @@ def nearest(problem: Statics, state: State, factor: float, most: int) -> Found:
             if trial is not None and search.size(trial) < (1 - 1e-3 * cut) * g:
                 better = trial
                 break
-            if share <= _CLOSE and trial is not None:  # at round-off
+            if share <= REST_CLOSE and trial is not None:  # at round-off
                 return search.found(trial if search.size(trial) < g else now, i)
-        if better is None and share <= _CLOSE:
+        if better is None and share <= REST_CLOSE:
             return search.found(now, i)
         if better is None:
             raise search.failure(now, i)
@@ -295,30 +298,30 @@ def descend(problem: Statics, state: State, factor: float, most: int) -> Found:
     now, count, sigma = search.start(state), _Iterations(search, most), 1.0
     while count.left:
         i, g, share = count.done, search.size(now), search.share(now)
-        if share <= _DONE:
+        if share <= REST_DONE:
             return search.found(now, i)
-        if share <= _CLOSE and now.work(search.step(now, 0.0)[0]) <= 0.0:
+        if share <= REST_CLOSE and now.work(search.step(now, 0.0)[0]) <= 0.0:
             sigma = 0.0
         taken = None
         for _ in range(40):
-            usable = share <= _CLOSE or search.positive(now, sigma)  # close to a balance all are
+            usable = share <= REST_CLOSE or search.positive(now, sigma)  # all are, near a balance
             delta, ahead = search.step(now, sigma) if usable else (None, np.inf)
             if delta is not None and now.work(delta) <= 0.0:
                 trial = search.moved(now, delta)
                 if trial is not None:
                     smaller = search.size(trial)
-                    if share <= _CLOSE and smaller >= 0.5 * g:  # round-off
+                    if share <= REST_CLOSE and smaller >= 0.5 * g:  # round-off
                         return search.found(trial if smaller < g else now, i)
                     if _work(search, now, trial, delta) < 0.0 or smaller < 0.1 * g:
                         taken = trial
                         break
-            sigma = max(8 * sigma, 1e3 * _NEWTON)
+            sigma = max(8 * sigma, 1e3 * REST_NEWTON)
         if taken is None:
-            if share <= _CLOSE:
+            if share <= REST_CLOSE:
                 return search.found(now, i)
             raise search.failure(now, i)
         now, sigma = taken, sigma / 30
-        sigma = sigma if sigma > _NEWTON else 0.0
+        sigma = sigma if sigma > REST_NEWTON else 0.0
         count.took(ahead)
     raise search.failure(now, count.done)
 

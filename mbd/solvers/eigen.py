@@ -26,13 +26,11 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from mbd.algebra import memory as m
+from mbd.algebra.tolerances import FREQUENCY_REAL, FREQUENCY_ZERO
 from mbd.solvers.minimal import Minimal
 from mbd.solvers.small_motion import SmallMotion
 
 __all__ = ["alike", "dense", "sparse"]
-
-_ZERO = 1e-12  # of squares of frequencies, relative to the largest
-_REAL = 1e-9  # imaginary part that counts, relative to the eigenvalue
 
 
 def dense(made: Minimal) -> tuple[np.ndarray, np.ndarray]:
@@ -81,10 +79,10 @@ def _undamped(made: Minimal) -> tuple[np.ndarray, np.ndarray]:
     size = np.abs(squares).max(initial=0.0)
     values, vectors = [], []
     for square, shape in zip(squares, shapes.T, strict=True):
-        if abs(square) <= _ZERO * size or size == 0.0:
+        if abs(square) <= FREQUENCY_ZERO * size or size == 0.0:
             roots = [0.0]
         else:
-            if abs(square.imag) <= _REAL * abs(square):
+            if abs(square.imag) <= FREQUENCY_REAL * abs(square):
                 square = complex(square.real)  # noqa: PLW2901
             root = np.sqrt(-square)
             roots = [root, -root]
@@ -103,7 +101,7 @@ def _general(made: Minimal) -> tuple[np.ndarray, np.ndarray]:
     S = made.S * size / size[:, None] / (fastest or 1.0)
     free = _kernel(S)
     s, X = _deflated(S)
-    turned = np.abs(s.imag) > _REAL * np.maximum(np.abs(s), 1e-3 * _REAL)
+    turned = np.abs(s.imag) > FREQUENCY_REAL * np.maximum(np.abs(s), 1e-3 * FREQUENCY_REAL)
     keep = (s.imag > 0.0) | ~turned
     s = np.where(turned, s, s.real)[keep]
     X = np.hstack([free.astype(complex), X[:, keep]])
@@ -135,7 +133,7 @@ def _deflated(S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _kernel(S: np.ndarray) -> np.ndarray:
     """Return an orthonormal basis of the null space of rates relative to the fastest."""
     _, values, Vt = scipy.linalg.svd(S)
-    return Vt[values <= _ZERO * max(1.0, values[0])].T
+    return Vt[values <= FREQUENCY_ZERO * max(1.0, values[0])].T
 
 
 def sparse(

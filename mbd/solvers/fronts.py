@@ -62,11 +62,9 @@ from mbd.algebra.memory import (
     X,
 )
 from mbd.algebra.simd import dot4, scale4, subtract4, subtract_product4
+from mbd.algebra.tolerances import PIVOT_SMALL, PIVOT_ZERO
 
 __all__ = ["factor", "factor_and_solve", "solve"]
-
-_ZERO = 1e-12  # and this much smaller after the exchange is none
-_TINY = 1e-4  # a pivot this much smaller than the diagonal it came from is not trusted
 
 
 @jit
@@ -89,14 +87,14 @@ def _sweep(I: Any, F: Any, j: int) -> None:
     exchanged = False
     for k in range(n_p):
         row = A + k * ld
-        least = _TINY * F[I[DIAG] + u + k] if k < I[j + FR_NV] else 0.5 * F[I[EPS] + u + k]
+        least = PIVOT_SMALL * F[I[DIAG] + u + k] if k < I[j + FR_NV] else 0.5 * F[I[EPS] + u + k]
         if exchanged or not abs(F[row + k]) > least:
             if not exchanged:
                 for i in range(n_p):
                     F[I[XS] + u + i] = i
                 exchanged = True
             F[I[XS] + u + k] = _exchange(F, A, ld, k, n_p)
-            if not abs(F[row + k]) > (_ZERO * F[I[DIAG] + u + k] if k < I[j + FR_NV] else 0.0):
+            if not abs(F[row + k]) > (PIVOT_ZERO * F[I[DIAG] + u + k] if k < I[j + FR_NV] else 0.0):
                 I[SMALL_PIVOTS] += 1
         reciprocal = 1.0 / F[row + k]
         F[row + k] = 1.0

@@ -15,16 +15,18 @@ from typing import Any
 import numpy as np
 
 from mbd.algebra import memory as m
+from mbd.algebra.tolerances import (
+    LOST_INSTANTS,
+    LOST_NOISE,
+    LOST_VELOCITY,
+    OSCILLATION_INSTANTS,
+    OSCILLATION_SHARE,
+)
 from mbd.model.model import Model, State, Workspace
 from mbd.solvers.initial import consistent
 from mbd.solvers.start import Size
 
 __all__ = ["departure", "oscillation"]
-
-_INSTANTS, _LARGE = 40, 0.3
-_SOME = 20  # instants from which the size of velocities is taken
-_LEAVES = 0.2  # velocities that leave the rows by this part of their size are not those of rows
-_NOISE = 1e4  # round-off of multipliers and velocities, in units of that of the largest position
 
 
 def oscillation(model: Model, lam: np.ndarray, weight: float) -> str:
@@ -38,8 +40,8 @@ def oscillation(model: Model, lam: np.ndarray, weight: float) -> str:
         beta h^2: the round-off of positions divided by it is the round-off of multipliers, which
         alternates by nature and is no alarm where the multipliers themselves are zero.
     """
-    last = lam[-_INSTANTS:]
-    if model.n_lam == 0 or len(last) < _INSTANTS:
+    last = lam[-OSCILLATION_INSTANTS:]
+    if model.n_lam == 0 or len(last) < OSCILLATION_INSTANTS:
         return ""
     second = np.abs(np.diff(last, 2, axis=0))
     first = np.abs(np.diff(last, axis=0))
@@ -51,12 +53,12 @@ def oscillation(model: Model, lam: np.ndarray, weight: float) -> str:
     largest = np.maximum(of_kind[kinds], 1e-3 * size.max())
     mass = max(b.mass for b in model.system.bodies.values())
     length = float(model.F[m.LENGTH])
-    force = _NOISE * np.finfo(float).eps * mass * length / weight
+    force = LOST_NOISE * np.finfo(float).eps * mass * length / weight
     largest = np.maximum(largest, np.where(kinds == m.FORCE, force, force * length))
     share = np.median(second, axis=0) / largest
     # alternating: the second difference is about twice the first; smooth: much smaller
     rough = np.median(second, axis=0) > 1.5 * np.median(first, axis=0)
-    bad = np.flatnonzero(rough & (share > _LARGE))
+    bad = np.flatnonzero(rough & (share > OSCILLATION_SHARE))
     if not len(bad):
         return ""
     worst = int(bad[np.argmax(share[bad])])
@@ -80,10 +82,10 @@ def departure(model: Model, state: State, step: float, v: Any) -> str:
     except ValueError:
         return ""
     size = Size(model, nearest)
-    noise = _NOISE * np.finfo(float).eps / step * model.units  # of velocities: round-off over h
-    largest = max(size(v[i]) for i in range(0, len(v), max(1, len(v) // _SOME)))
+    noise = LOST_NOISE * np.finfo(float).eps / step * model.units  # of velocities: round-off over h
+    largest = max(size(v[i]) for i in range(0, len(v), max(1, len(v) // LOST_INSTANTS)))
     lack = size(state.v - nearest.v) / (largest + step * size(nearest.a) + size(noise))
-    if not lack > _LEAVES:
+    if not lack > LOST_VELOCITY:
         return ""
     work = Workspace(model, state)
     work.evaluate()

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.algebra import memory as m
+from mbd.algebra.tolerances import START_POSITION, START_VELOCITY
 from mbd.model.model import Model, State, Workspace
 from mbd.solvers.fronts import factor_and_solve
 
@@ -31,8 +32,6 @@ __all__ = [
     "violated",
     "violations",
 ]
-
-_POSITION, _VELOCITY = 1e-7, 1e-7  # accepted violations, relative to length and speed of the model
 
 
 def violations(work: Workspace) -> tuple[np.ndarray, np.ndarray]:
@@ -57,7 +56,7 @@ def _units(model: Model) -> tuple[np.ndarray, list[str]]:
 
 def allowed(model: Model) -> np.ndarray:
     """Return the violation of positions that is accepted of each row."""
-    return _POSITION * _units(model)[0]
+    return START_POSITION * _units(model)[0]
 
 
 def violated(model: Model, value: np.ndarray, size: np.ndarray, unit: str = "") -> str:
@@ -156,8 +155,8 @@ def consistent(
         speed = float(np.abs(work.vector(m.V)).max()) if model.n_v else 0.0
         checked = gap if rows is None else np.where(rows, gap, 0.0)
         advice = _OPEN if project is True else _CORRECT
-        _check("initial positions", violated(model, checked, _POSITION * size), advice)
-        named = violated(model, rate, _VELOCITY * size * max(1.0, speed), "/s")
+        _check("initial positions", violated(model, checked, START_POSITION * size), advice)
+        named = violated(model, rate, START_VELOCITY * size * max(1.0, speed), "/s")
         if project:
             _check("velocities", named, _NONE)
         _check("initial velocities", named, _CORRECT)

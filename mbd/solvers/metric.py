@@ -14,14 +14,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from mbd.algebra import memory as m
+from mbd.algebra.tolerances import REST_DRAG, REST_LIGHT, REST_MOVE, REST_TURN
 from mbd.model.model import Model, State
 from mbd.solvers.face_maps import face_maps
 
 __all__ = ["Metric"]
-
-_STEP_TURN, _STEP_MOVE = 0.4, 0.3  # largest step: radians, part of the model's length
-_LIGHT = 1e-3  # bodies that turn: their moving costs so much less, it follows from turns
-_LEAST = 1e-6  # of the largest drag
 
 
 class Metric:
@@ -65,8 +62,8 @@ class Metric:
         moves = self.move > 1e-12 * self.turn * self.length
         force = self._most(np.where(moves, acting / np.where(moves, self.move, 1.0), 0.0))
         moment = self._most(np.where(turns, acting / np.where(turns, self.turn, 1.0), 0.0))
-        force *= np.where(self._most(turns) > 0.0, _LIGHT, 1.0) / self.length
-        force, moment = (np.maximum(x, _LEAST * x.max()) for x in (force, moment))
+        force *= np.where(self._most(turns) > 0.0, REST_LIGHT, 1.0) / self.length
+        force, moment = (np.maximum(x, REST_DRAG * x.max()) for x in (force, moment))
         return self._weighted(force, moment)
 
     def _most(self, values: np.ndarray) -> np.ndarray:
@@ -76,5 +73,5 @@ class Metric:
     def steps(self, delta: np.ndarray) -> np.ndarray:
         """Return how far each body moves, then turns, as parts of the longest step allowed."""
         move, turn = (np.add.reduceat(delta * (P @ delta), self.first) for P in (self.Px, self.Pd))
-        far = np.sqrt(np.maximum(move, 0.0)) / (_STEP_MOVE * self.length)
-        return np.concatenate([far, np.sqrt(np.maximum(turn, 0.0)) / _STEP_TURN])
+        far = np.sqrt(np.maximum(move, 0.0)) / (REST_MOVE * self.length)
+        return np.concatenate([far, np.sqrt(np.maximum(turn, 0.0)) / REST_TURN])

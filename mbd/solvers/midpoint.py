@@ -29,14 +29,17 @@ from typing import Any
 
 from mbd.algebra import memory as m
 from mbd.algebra.jit import call, jit, kernel
+from mbd.algebra.tolerances import (
+    MIDPOINT_CLOSE,
+    MIDPOINT_LARGE,
+    MIDPOINT_SMALLEST,
+    MIDPOINT_STAGNATED,
+)
 from mbd.model.kernels import evaluate, linearise, stage
 from mbd.solvers.advance import CONVERGED, FAILED, PIVOTS, keep_record
 
 __all__ = ["conserve"]
 
-_CLOSE, _STAGNATED = 10.0, 1e4  # in units of round-off of the positions
-_SMALLEST = 1 / 64  # part of a step that is tried
-_LARGE = 0.5  # largest correction of a careful iteration, of the length of the model or of one
 
 A, AB, AL, AN, AP, D, FLOOR, H, KIND, Q, QN, T, V, VN, X = (
     m.A, m.AB, m.AL, m.AN, m.AP, m.D, m.FLOOR, m.H, m.KIND, m.Q, m.QN, m.T, m.V, m.VN, m.X,
@@ -92,7 +95,7 @@ def _share(I: Any, F: Any) -> float:
         j = I[FRONTS] + f * FR_SIZE
         for i in range(I[j + FR_U], I[j + FR_U] + I[j + FR_NV]):
             moved = max(moved, abs(F[I[X] + i]) / F[m.UNIT + I[I[KIND] + i]])
-    return min(1.0, _LARGE / moved) if moved > 0.0 else 1.0
+    return min(1.0, MIDPOINT_LARGE / moved) if moved > 0.0 else 1.0
 
 
 @jit
@@ -168,7 +171,7 @@ def _iterate(I: Any, F: Any, t: float, careful: bool) -> int:
         I[m.N_ITER] += 1
         if not size < 1e300:
             return FAILED
-        if size <= _CLOSE or (size > 0.5 * last and size < _STAGNATED):
+        if size <= MIDPOINT_CLOSE or (size > 0.5 * last and size < MIDPOINT_STAGNATED):
             return CONVERGED
         if size > 0.05 * last or iteration == 3:
             I[m.HAVE_FACTOR] = 0
@@ -261,7 +264,7 @@ def _in_parts(I: Any, F: Any, t: float, h: float) -> int:
         F[I[m.GAP] + i] = F[I[V] + i]
         F[I[AN] + i] = 0.0
     at, part = 0.0, 0.5
-    while at < 1.0 and part >= _SMALLEST:
+    while at < 1.0 and part >= MIDPOINT_SMALLEST:
         _set_size(I, F, part * h)
         if _step(I, F, t + at * h, 0) == CONVERGED:
             at += part

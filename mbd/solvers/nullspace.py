@@ -8,12 +8,12 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
+from mbd.algebra.tolerances import NULL_RANK
+
 __all__ = ["independent", "null_space"]
 
-TOLERANCE = 1e-9  # of the rank, on rows of unit length
 
-
-def null_space(rows: Any, scale: np.ndarray, tolerance: float = TOLERANCE) -> np.ndarray:
+def null_space(rows: Any, scale: np.ndarray, tolerance: float = NULL_RANK) -> np.ndarray:
     """Return a basis of all x with rows x = 0, (n, n - rank), orthonormal in x / scale.
 
     Parameters

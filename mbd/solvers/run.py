@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from mbd.algebra import memory as m
+from mbd.algebra.tolerances import NEWTON_FREE
 from mbd.model.model import Model, State, Workspace
 from mbd.solvers.adaptive import advance_adaptive, resize
 from mbd.solvers.advance import CONVERGED, FAILED, PIVOTS
@@ -35,7 +36,6 @@ __all__ = ["EVENT", "Run"]
 
 EVENT = 3  # beside CONVERGED, FAILED, PIVOTS: an event ended the stretch
 _CHUNK_BYTES = 1 << 23  # recorded steps are taken over in pieces of this size
-_NEWTON = 1e-6  # of the tolerance of free steps
 _CHUNK_SECONDS = 0.1  # how long compiled code runs before Python looks around
 
 
@@ -94,7 +94,7 @@ class Run:
         F[m.ATOL : m.ATOL + m.N_KINDS] = plan.atol
         method.prepare(model, I, F)
         if np.isfinite(plan.rtol):  # what Newton leaves must not pass for an error of the step
-            F[m.TOL] = min(F[m.TOL], _NEWTON * plan.rtol)
+            F[m.TOL] = min(F[m.TOL], NEWTON_FREE * plan.rtol)
         self.t0, self.done, self.pivoting = first.t, 0, 0
         self.advance = advance_adaptive if plan.free else method.kernel
         self.compiled = self.advance.address  # at the latest now: the clock of the steps is theirs

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mbd.algebra.tolerances import LOST_STEPS
 from mbd.model import switches
 from mbd.model.before import before as known
 from mbd.model.model import Model, State
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["SimulationError", "simulate"]
 
-_SOME = 100  # steps after which a run that is lost shows it
 Method = GeneralizedAlpha | EnergyMomentum | LieRungeKutta4
 
 
@@ -188,7 +188,7 @@ def _trouble(solution: Solution, run: Run, in_a_row: bool) -> str:
     found = ""
     if in_a_row and isinstance(run.method, GeneralizedAlpha):
         found = oscillation(solution.model, solution.lam, run.method.beta * run.h**2)
-    if not found and run.by_position and run.done >= _SOME:
+    if not found and run.by_position and run.done >= LOST_STEPS:
         found = departure(solution.model, solution.state, run.h, solution.v)
     return found
 

@@ -17,15 +17,12 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from mbd.algebra.tolerances import NEUTRAL, NEUTRAL_VECTORS, SYMMETRIC
 from mbd.model.model import Model
 from mbd.solvers.inertia import Inertia
 from mbd.solvers.statics import SaddlePoint
 
-__all__ = ["NEUTRAL", "Slices", "slices"]
-
-NEUTRAL = 1e-9  # of eigenvalues, relative to the largest
-_SYMMETRIC = 1e-7
-_VECTORS = 3  # random motions, in which everything neutral takes part
+__all__ = ["Slices", "slices"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +101,7 @@ def slices(
     weighted = sp.diags(scale) @ K @ sp.diags(scale)
     mass = float(np.abs(sp.diags(scale) @ M @ sp.diags(scale)).max())
     size = float(np.abs(weighted).max()) if K.nnz else 0.0
-    if size == 0.0 or np.abs(weighted - weighted.T).max() > _SYMMETRIC * size:
+    if size == 0.0 or np.abs(weighted - weighted.T).max() > SYMMETRIC * size:
         return None
     spectrum = _Spectrum(model, 0.5 * (K + K.T), 0.5 * (M + M.T), B)
     try:
@@ -127,7 +124,7 @@ def _counted(spectrum: _Spectrum, size: float) -> Slices:
     n = spectrum.K.shape[0]
     free = np.zeros((n, 0))
     if neutral:
-        random = np.random.default_rng(48271).normal(size=(n, _VECTORS))
+        random = np.random.default_rng(48271).normal(size=(n, NEUTRAL_VECTORS))
         free = spectrum.solved(-0.5 * least, random, 8)
     if unstable:
         far = -least

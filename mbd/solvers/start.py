@@ -27,15 +27,13 @@ from __future__ import annotations
 import numpy as np
 
 from mbd.algebra import memory as m
+from mbd.algebra.tolerances import START_DIFFERENCE, START_SMOOTH
 from mbd.model.model import Model, State, Workspace
 from mbd.solvers.generalized_alpha import GeneralizedAlpha
 from mbd.solvers.initial import Saddle, accelerate, consistent, violations
 from mbd.solvers.poses import ahead
 
 __all__ = ["Size", "begin", "first_step", "jerk", "resumed", "started"]
-
-_SHORT = 1e-3  # part of a step over which accelerations are differenced
-_SMOOTH = 0.5  # part of the acceleration by which its derivative may fail to foretell a step
 
 
 def jerk(model: Model, state: State, h: float) -> np.ndarray:
@@ -44,10 +42,10 @@ def jerk(model: Model, state: State, h: float) -> np.ndarray:
     Smooth is what the derivative foretells; the measure of that is the metric of the mass matrix,
     which does not know the choice of coordinates.
     """
-    rate = (_later(model, state, _SHORT * h) - state.a) / _SHORT
+    rate = (_later(model, state, START_DIFFERENCE * h) - state.a) / START_DIFFERENCE
     whole = _later(model, state, h) - state.a
     size = Size(model, state)
-    if not size(whole - rate) <= _SMOOTH * max(size(rate), size(state.a)):
+    if not size(whole - rate) <= START_SMOOTH * max(size(rate), size(state.a)):
         return np.zeros(model.n_v)
     return rate
 

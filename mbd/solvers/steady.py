@@ -13,15 +13,13 @@ import scipy.sparse as sp
 
 from mbd.algebra import memory as m
 from mbd.algebra.rotations import tilde
+from mbd.algebra.tolerances import STEADY_ACCELERATION, STEADY_MATRIX
 from mbd.model.model import State
 from mbd.solvers.initial import consistent
 from mbd.solvers.minimal import Minimal, changed, minimal
 from mbd.solvers.small_motion import SmallMotion, carried, small_motion
 
 __all__ = ["require_balance", "require_steady"]
-
-_ACCELERATION = 1e-7  # relative to what the stiffness does at a displacement of the model's size
-_MATRIX = 1e-8  # change of the state matrix, relative to the fastest rate in it
 
 
 def require_steady(made: Minimal) -> None:
@@ -45,7 +43,7 @@ def require_steady(made: Minimal) -> None:
     rows = _row_errors(later, made)
     size, fastest = made.sizes()
     change = np.abs(moved.S - made.S) * size / size[:, None]
-    if change.size and change.max() > _MATRIX * fastest:
+    if change.size and change.max() > STEADY_MATRIX * fastest:
         where = made.labels[int(np.argmax(change.max(1)))]
     elif rows is not None:
         where = rows
@@ -69,7 +67,7 @@ def require_balance(motion: SmallMotion) -> None:
     stiff = float(np.abs(sp.diags(inverse) @ motion.K).max()) * length if motion.K.nnz else 0.0
     speed = float(np.abs(state.v).max(initial=0.0))
     size = stiff + speed**2 + np.linalg.norm(model.system.gravity)
-    if error.size and error.max() > _ACCELERATION * max(size, np.finfo(float).tiny):
+    if error.size and error.max() > STEADY_ACCELERATION * max(size, np.finfo(float).tiny):
         worst = int(np.argmax(error))
         who = model.numbering.body_of_v(worst)
         raise ValueError(
@@ -140,6 +138,6 @@ def _row_errors(later: SmallMotion, made: Minimal) -> str | None:
     )
     speed = 1.0 + np.abs(made.S).max(initial=0.0)
     for found, size in zip(checks, (1.0, 1.0, speed), strict=True):
-        if found.size and np.abs(found).max() > _MATRIX * size * max(1.0, np.abs(b.N).max()):
+        if found.size and np.abs(found).max() > STEADY_MATRIX * size * max(1.0, np.abs(b.N).max()):
             return made.labels[int(np.argmax(np.abs(found).max(0)))]
     return None

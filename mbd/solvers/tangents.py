@@ -19,6 +19,13 @@ from typing import Any
 import numpy as np
 
 from mbd.algebra import memory as m
+from mbd.algebra.tolerances import (
+    TANGENT_COLUMNS,
+    TANGENT_NOISE,
+    TANGENT_STATES,
+    TANGENT_STEP,
+    TANGENT_VISIBLE,
+)
 from mbd.formulations.formulation import Formulation
 from mbd.model.assembly import sparse
 from mbd.model.model import Model, State, Workspace
@@ -28,12 +35,6 @@ from mbd.parts.forces import Bushing, Moment, PointForce, Spring
 from mbd.parts.joints import Revolute, Spherical
 
 __all__ = ["BlockError", "TangentError", "TangentReport", "check_tangents", "random_state"]
-
-_STEP = 2e-4  # of the differences, relative to 1 rad, to the length of the model, ...
-_NOISE = 100 * np.finfo(float).eps  # of one evaluation, relative to its largest term
-_VISIBLE = 1e-7  # smallest error that is told from round-off
-_MANY = 240  # of larger models so many random columns are compared
-_SAMPLES = 2
 
 
 @dataclass(frozen=True)
@@ -143,7 +144,7 @@ def check_tangents(
     model, who = _model(item)
     rng = np.random.default_rng(seed)
     worst: dict[str, BlockError] = {}
-    for _ in range(_SAMPLES if state is None else 1):
+    for _ in range(TANGENT_STATES if state is None else 1):
         at = random_state(model, rng) if state is None else state
         for found in _compare(model, at, rng):
             if found.block not in worst or not found.error <= worst[found.block].error:
@@ -175,14 +176,14 @@ def _compare(model: Model, state: State, rng: np.random.Generator) -> Iterator[B
     """Yield the errors of all blocks at a state, and at the end of an increment from it."""
     n = model.numbering
     columns = np.arange(model.n_v)
-    if len(columns) > _MANY:
-        columns = np.sort(rng.choice(columns, _MANY, replace=False))
+    if len(columns) > TANGENT_COLUMNS:
+        columns = np.sort(rng.choice(columns, TANGENT_COLUMNS, replace=False))
     rows = np.arange(model.n_lam)
-    if len(rows) > _MANY:
-        rows = np.sort(rng.choice(rows, _MANY, replace=False))
+    if len(rows) > TANGENT_COLUMNS:
+        rows = np.sort(rng.choice(rows, TANGENT_COLUMNS, replace=False))
     names = np.array(n.v_labels), np.array(n.lam_labels)
     work = Workspace(model, state)
-    small = _STEP * model.units[columns]
+    small = TANGENT_STEP * model.units[columns]
     for moved in (False, True):
         if moved:
             work.vector(m.D)[n.v] = _increment(model, rng)
@@ -191,7 +192,7 @@ def _compare(model: Model, state: State, rng: np.random.Generator) -> Iterator[B
             K, B = "K", "B"
         M_, G_, K_, B_, Bt_, turn = _blocks(model, state, work, moved)
         by_q, noise_q = _differences(work, m.D, n.v[columns], small)
-        by_v, noise_v = _differences(work, m.V, n.v[columns], np.full(len(columns), _STEP))
+        by_v, noise_v = _differences(work, m.V, n.v[columns], np.full(len(columns), TANGENT_STEP))
         by_a, noise_a = _differences(work, m.A, n.v[columns], np.ones(len(columns)))
         by_l, noise_l = _differences(work, m.A, n.lam[rows], np.ones(len(rows)))
         of_v, of_lam = names[0][columns], names[1][rows]
@@ -243,7 +244,7 @@ def _differences(
             size = max(size, float(np.abs(r).max()), float(np.abs(work.vector(m.FY)).max()))
         x[i] = start
         found[:, c] = total / (12 * h)
-        noise[c] = _NOISE * size / h
+        noise[c] = TANGENT_NOISE * size / h
     work.evaluate()
     return found, noise
 
@@ -254,7 +255,7 @@ def _error(
     """Return the worst entry of a block; round-off of the differences counts as a tiny entry."""
     A = matrix.toarray()
     size = np.maximum(np.abs(A), np.abs(expected))
-    scale = np.minimum(size.max(1)[:, None], size.max(0)[None, :]) + noise / _VISIBLE
+    scale = np.minimum(size.max(1)[:, None], size.max(0)[None, :]) + noise / TANGENT_VISIBLE
     error = np.abs(A - expected) / np.maximum(scale, np.finfo(float).tiny)
     error[~np.isfinite(error)] = np.inf
     i, j = np.unravel_index(int(np.argmax(error)), error.shape)

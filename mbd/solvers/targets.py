@@ -22,6 +22,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.algebra import memory as m
+from mbd.algebra.tolerances import (
+    TARGET_BETTER,
+    TARGET_IN_VAIN,
+    TARGET_MET,
+    TARGET_PUSHES,
+    TARGET_RANK,
+    TARGET_STALLED,
+    TARGET_STEP,
+)
 from mbd.interactions.kinds import Attachment, Element
 from mbd.interactions.rows import COINCIDE
 from mbd.interactions.sums import total
@@ -32,14 +41,6 @@ if TYPE_CHECKING:
     from mbd.model.system import System
 
 __all__ = ["reach", "target_errors"]
-
-_MET = 1e-8  # a target is met when it is missed by less, relative to 1 rad or to the length
-_STEP = 0.3  # largest step of an iteration, in rad or relative to the length
-_RANK = 1e-9
-_STALLED = 1e-11  # part of the miss by which a step must lower it
-_PUSHES = (0.1, 0.5, 1.5, 0.3, 1.0, 2.0)  # rad or relative to the length, from where steps end
-_IN_VAIN = 3  # pushes that found nothing better, after which there is nothing better
-_BETTER = 1e-6  # part of the miss that counts as better
 
 
 class _Target:
@@ -147,7 +148,7 @@ def _least(levels: list[Level], n: int, damping: float) -> np.ndarray:
         if not len(J) or not N.shape[1]:
             continue
         U, s, Vt = np.linalg.svd(J @ N, full_matrices=True)
-        rank = int((s > _RANK * max(1.0, s[0])).sum())
+        rank = int((s > TARGET_RANK * max(1.0, s[0])).sum())
         s, soften = s[:rank], damping if level else 0.0
         z = (U[:, :rank].T @ (miss + J @ x)) * s / (s * s + soften)
         x -= N @ (Vt[:rank].T @ z)
@@ -197,7 +198,7 @@ class _Search:
             if gap < 1e-13 * max(1.0, float(self.size.max())):
                 break
             step = self.step(A.B.toarray(), A.gap, self.places[:1])
-            step *= min(1.0, _STEP / max(float(np.abs(step).max()), 1e-300))
+            step *= min(1.0, TARGET_STEP / max(float(np.abs(step).max()), 1e-300))
             state = state.replace(q=_moved(self.model, state, step * self.size))
         return state, A.gap, gap
 
@@ -210,15 +211,16 @@ class _Search:
         """Return the pose in which the targets are met as well as they can be."""
         best, least = self._downhill(state)
         rng, vain = np.random.default_rng(0), 0  # the same pushes every time
-        for push in _PUSHES:
+        for push in TARGET_PUSHES:
             N = self._free(best)
-            if least <= _MET * float(self.size.min(initial=1.0)) or vain == _IN_VAIN or not N.size:
+            met = least <= TARGET_MET * float(self.size.min(initial=1.0))
+            if met or vain == TARGET_IN_VAIN or not N.size:
                 break
             aside = N @ rng.standard_normal(N.shape[1])
             aside *= push / np.abs(aside).max()
             moved = best.replace(q=_moved(self.model, best, aside * self.size))
             found, missed = self._downhill(moved)
-            better = missed < (1 - _BETTER) * least
+            better = missed < (1 - TARGET_BETTER) * least
             if better:
                 best, least = found, missed
             vain = 0 if better else vain + 1
@@ -230,7 +232,7 @@ class _Search:
         if not len(B):
             return np.eye(len(self.size))
         _, s, Vt = np.linalg.svd(B, full_matrices=True)
-        rank = int((s > _RANK * max(1.0, float(s.max(initial=0.0)))).sum())
+        rank = int((s > TARGET_RANK * max(1.0, float(s.max(initial=0.0)))).sum())
         return np.asarray(Vt[rank:].T)
 
     def _downhill(self, state: State) -> tuple[State, float]:
@@ -242,7 +244,7 @@ class _Search:
             B = A.B.toarray()
             for _ in range(25):
                 step = self.step(B, A.gap, self.places, damping)
-                step *= min(1.0, _STEP / max(float(np.abs(step).max()), 1e-300))
+                step *= min(1.0, TARGET_STEP / max(float(np.abs(step).max()), 1e-300))
                 if np.abs(step).max() < 1e-12:
                     return state, now if open_by <= 1e-9 else np.inf
                 trial = state.replace(q=_moved(self.model, state, step * self.size))
@@ -253,7 +255,7 @@ class _Search:
                 damping *= 4
             else:
                 break
-            if self.missed(gap) > (1 - _STALLED) * now:
+            if self.missed(gap) > (1 - TARGET_STALLED) * now:
                 break
         _, gap, open_by = self.closed(state)
         return state, self.missed(gap) if open_by <= 1e-9 else np.inf
@@ -339,7 +341,7 @@ def _refuse_missed(
     for key, error in target_errors(model, state, targets).items():
         t = _Target(key, targets[key], None, model)
         size = (length if t.unit == "m" else 1.0) * (speed if t.rate else 1.0)
-        if key not in weights and np.abs(error).max() > _MET * size:
+        if key not in weights and np.abs(error).max() > TARGET_MET * size:
             unit = t.unit + ("/s" if t.rate else "")
             missed.append(f"{key!r} by {np.linalg.norm(error):.6g} {unit}")
     if missed:

@@ -15,13 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from mbd.algebra.tolerances import EVENT_ROUND_OFF, EVENT_TOGETHER
 from mbd.model.model import Model, State
 from mbd.solvers.events import Event, Found, Instants, values_of
 
 __all__ = ["Instant", "Watch"]
-
-_ROUND_OFF = 1e-12  # of the largest value of a function so far
-_TOGETHER = 1e-9  # of a step: events that are nearer to each other happen at one instant
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +79,7 @@ class Watch:
 
     def sides(self, g: np.ndarray) -> np.ndarray:
         """Return -1, 0 or 1 for each value."""
-        return np.where(np.abs(g) <= _ROUND_OFF * self.size, 0.0, np.sign(g))
+        return np.where(np.abs(g) <= EVENT_ROUND_OFF * self.size, 0.0, np.sign(g))
 
     def crossed(self, g: np.ndarray) -> np.ndarray:
         """Return which events happen between instants i and i + 1, (n - 1, n_events)."""
@@ -98,7 +96,7 @@ class Watch:
         for k in np.flatnonzero(~self.left):
             clear = np.flatnonzero(side[1:, k])
             n = int(clear[0]) if len(clear) else len(g) - 1
-            least = 2 * _ROUND_OFF * self.size[k]  # that of a side, whatever the size is now
+            least = 2 * EVENT_ROUND_OFF * self.size[k]  # that of a side, whatever the size is now
             g[: n + 1, k] = np.sign(g[0, k]) * max(abs(g[0, k]), least)
             self.left[k] = bool(len(clear))
         self.value = g[-1]
@@ -139,7 +137,7 @@ class Watch:
             if not np.any(passed & ~hit):  # what went there and back within the step
                 break
             hit |= passed
-        near = _TOGETHER * step
+        near = EVENT_TOGETHER * step
         first = {k: h for k, h in sizes.items() if h < end - near}
         group = tuple(
             k for k in sorted(sizes) if k not in first and (sizes[k] <= end + near or passed[k])

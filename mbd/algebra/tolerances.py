@@ -1,0 +1,281 @@
+"""Floor 0. Tolerances: every number that decides what is zero, met, small enough or lost.
+
+Each has what it is relative to in brackets, and its reason. They are part of no interface: they may
+change from version to version. What a user may choose (``rtol``, ``tol``, ``max_iterations``) is an
+argument and is not here.
+"""
+
+# --- models ---------------------------------------------------------------------------------------
+
+SOFT_LOOPS = 1e-9
+"""[flexibility of a row] The compliance that keeps redundant rows of closed loops regular. It acts
+on the constraints by eps / (eps + s) with the smallest singular value s, ~ 1/N^2 on a chain of N;
+below round-off / eps the multipliers of redundant rows are noise."""
+
+SOFT_TREE = 1e-14
+"""[flexibility of a row] The same in a tree, where no row is redundant."""
+
+REPORT_RANK = 1e-9
+"""[largest singular value] Singular values below are zero: redundant rows of `Model.report`."""
+
+REPORT_SOFT = 1e-10
+"""[rows of unit length] Compliance of the rows where the report looks for pivots; ten times this
+much are zero."""
+
+REPORT_LOOSE = 1e-7
+"""[null vectors of length one] Entries below belong to rows that are not redundant."""
+
+# --- initial states -------------------------------------------------------------------------------
+
+START_POSITION = 1e-7
+"""[length of the model, or one] Accepted violation of rows of positions at the start."""
+
+START_VELOCITY = 1e-7
+"""[length and speed of the model] Accepted violation of rows of velocities at the start."""
+
+START_DIFFERENCE = 1e-3
+"""[step] Part of it over which accelerations are differenced for the first jerk."""
+
+START_SMOOTH = 0.5
+"""[acceleration] Part by which its derivative may fail to foretell a step; else it is not used."""
+
+# --- targets of a pose ----------------------------------------------------------------------------
+
+TARGET_MET = 1e-8
+"""[1 rad, or length of the model] A target is met when it is missed by less."""
+
+TARGET_STEP = 0.3
+"""[1 rad, or length of the model] Largest step of an iteration."""
+
+TARGET_RANK = 1e-9
+"""[largest singular value, at least one] Directions below are not moved by a target."""
+
+TARGET_STALLED = 1e-11
+"""[miss] Part by which a step must lower it; else the steps end."""
+
+TARGET_PUSHES = (0.1, 0.5, 1.5, 0.3, 1.0, 2.0)
+"""[1 rad, or length of the model] Pushes away from a saddle, or a bad minimum, where steps end."""
+
+TARGET_IN_VAIN = 3
+"""[-] Pushes that found nothing better, after which there is nothing better."""
+
+TARGET_BETTER = 1e-6
+"""[miss] Part that counts as better."""
+
+# --- factorisation --------------------------------------------------------------------------------
+
+PIVOT_SMALL = 1e-4
+"""[diagonal it came from] A smaller pivot is not trusted: rows are exchanged."""
+
+PIVOT_ZERO = 1e-12
+"""[diagonal it came from] A pivot this small after the exchange is none."""
+
+# --- steps in time: generalized-alpha -------------------------------------------------------------
+
+NEWTON_CONTRACTION = 5e-3
+"""[1] Contraction that one ratio of increments is trusted to show; the first ratio may flatter."""
+
+NEWTON_ROUND_OFF = 1e3
+"""[tolerance of Newton] An iteration that stagnates this close to round-off has converged."""
+
+NEWTON_LACK = 10.0
+"""[tolerance of Newton] Last correction of positions alone: rates of rows see it undiminished."""
+
+SETTLED_FORCE = 1e-7
+"""[inertia forces] Residuals below are round-off."""
+
+SETTLED_GAP = 1e-13
+"""[length of the model, or one] Gaps below are round-off."""
+
+NEWTON_FREE = 1e-6
+"""[rtol] Newton's tolerance of free steps: what it leaves is no error of the step."""
+
+# --- steps in time: sizes of free steps -----------------------------------------------------------
+
+ERROR_CANCELS = 4.0
+"""[-] Errors of steps do not all add up: measured on the scenes."""
+
+ERROR_FIRST = 10
+"""[-] So many steps like the present one are assumed before the first."""
+
+ERROR_SLOW = 1e-3
+"""[fastest kind] A kind of velocities so much slower than the others is of no interest."""
+
+STEP_SAFE = 0.9
+"""[-] Factor of prudence of a new step."""
+
+STEP_GROWS = 2.0
+"""[-] Largest factor of a new step."""
+
+STEP_SHRINKS = 0.2
+"""[-] Smallest factor of a new step."""
+
+STEP_STAYS = 1.2
+"""[-] A step that could grow by less stays, and with it the matrix."""
+
+# --- steps in time: conserving --------------------------------------------------------------------
+
+MIDPOINT_CLOSE = 10.0
+"""[round-off of positions] Increments below have converged."""
+
+MIDPOINT_STAGNATED = 1e4
+"""[round-off of positions] Increments below have converged when they no longer shrink."""
+
+MIDPOINT_SMALLEST = 1 / 64
+"""[step] Smallest part that is tried where a whole step fails."""
+
+MIDPOINT_LARGE = 0.5
+"""[length of the model, or one] Largest correction of a careful iteration."""
+
+# --- runs that are lost ---------------------------------------------------------------------------
+
+OSCILLATION_INSTANTS = 40
+"""[-] Instants from whose multipliers an oscillation from step to step is told."""
+
+OSCILLATION_SHARE = 0.3
+"""[largest multiplier] Part that oscillates, from which the user is warned."""
+
+LOST_STEPS = 100
+"""[-] Steps after which a run that is lost shows it."""
+
+LOST_INSTANTS = 20
+"""[-] Instants from which the size of velocities is taken."""
+
+LOST_VELOCITY = 0.2
+"""[size of velocities] Velocities that leave the rows by more are not theirs: the run is lost."""
+
+LOST_NOISE = 1e4
+"""[round-off of the largest position] Round-off of multipliers and velocities."""
+
+# --- events ---------------------------------------------------------------------------------------
+
+EVENT_ROUND_OFF = 1e-12
+"""[largest value of the function so far] Values below have no sign."""
+
+EVENT_TOGETHER = 1e-9
+"""[step] Events that are nearer to each other happen at one instant."""
+
+EVENT_AHEAD = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
+"""[step] Where one looks ahead for the side on which a function goes on."""
+
+EVENT_MANY = 100
+"""[-] So many events within `EVENT_SHORT` are an accumulation, which is refused."""
+
+EVENT_SHORT = 1e-7
+"""[length of the run] Time in which many events are an accumulation."""
+
+EVENT_ROTATION = 1e-9
+"""[1] How far the matrix of a rotation set by an event may be from orthonormal."""
+
+# --- statics --------------------------------------------------------------------------------------
+
+REST_DONE = 1e-15
+"""[all forces] Out-of-balance forces at which a search ends at once."""
+
+REST_CLOSE = 1e-7
+"""[all forces] Out-of-balance forces from which on a search ends where they no longer shrink."""
+
+REST_SMALL = 1e-8
+"""[largest force] Forces that are so much smaller do not count."""
+
+REST_LEAST = 1e-10
+"""[stiffness] Motions without stiffness stay where they are."""
+
+REST_NEARER = 0.5
+"""[full steps] By which a long way must get shorter."""
+
+REST_FAR = 100_000
+"""[full steps] Most of them on a long way."""
+
+REST_REACH = 3.0
+"""[full steps] Longest step on a long way, less than half a turn between two bodies."""
+
+REST_NEWTON = 1e-9
+"""[stiffness] A smaller sigma is none: the step is Newton's."""
+
+REST_TURN = 0.4
+"""[rad] Largest turn of a step."""
+
+REST_MOVE = 0.3
+"""[length of the model] Largest move of a step."""
+
+REST_LIGHT = 1e-3
+"""[force over length] Bodies that turn: their moving costs so much less, it follows from turns."""
+
+REST_DRAG = 1e-6
+"""[largest drag] Least drag of a body."""
+
+ARC_ITERATIONS = 9
+"""[-] Iterations of one step along the arc."""
+
+ARC_DONE = 1e-13
+"""[all forces] Out-of-balance forces at which a step along the arc ends."""
+
+STEADY_ACCELERATION = 1e-7
+"""[stiffness at a displacement of the model's size] Accelerations below are a steady motion's."""
+
+STEADY_MATRIX = 1e-8
+"""[fastest rate] Change of the state matrix below which a motion is steady."""
+
+BUCKLING_BALANCE = 1e-8
+"""[all forces] Out-of-balance forces under the full load, beyond which the pose has moved."""
+
+SADDLES = 4
+"""[-] Unstable equilibria that are left on the way down."""
+
+# --- small motions --------------------------------------------------------------------------------
+
+NULL_RANK = 1e-9
+"""[rows of unit length] Singular values below are zero: freedoms of a model."""
+
+FREQUENCY_ZERO = 1e-12
+"""[largest] Squares of frequencies below are zero."""
+
+FREQUENCY_REAL = 1e-9
+"""[eigenvalue] Imaginary part that counts."""
+
+NEUTRAL = 1e-9
+"""[largest] Eigenvalues of the stiffness below are zero: neither stable nor unstable."""
+
+SYMMETRIC = 1e-7
+"""[largest entry] A stiffness that is less symmetric has no spectrum that can be sliced."""
+
+NEUTRAL_VECTORS = 3
+"""[-] Random motions, in which everything neutral takes part."""
+
+MODE_SAME = 0.8
+"""[MAC] From which on modes at two speeds are taken for the same one."""
+
+MODE_HALVED = 5
+"""[-] A step of the speed is halved so many times at most."""
+
+# --- derivatives checked by differences -----------------------------------------------------------
+
+TANGENT_STEP = 2e-4
+"""[1 rad, length of the model, or speed] Step of the differences of fourth order."""
+
+TANGENT_NOISE = 100 * 2.0**-52
+"""[largest term of an evaluation] Round-off of one evaluation."""
+
+TANGENT_VISIBLE = 1e-7
+"""[entry] Smallest error that is told from round-off."""
+
+TANGENT_COLUMNS = 240
+"""[-] Of larger models so many random columns are compared."""
+
+TANGENT_STATES = 2
+"""[-] Random states at which tangents are compared."""
+
+REACTION_STEP = 1e-3
+"""[size of a coordinate] Step of the differences of fourth order for reactions."""
+
+# --- motions that are prescribed, comparisons -----------------------------------------------------
+
+INVERSE_STRIDE = 0.1
+"""[1 rad, or length of the model] How far the pose goes from guess to guess."""
+
+INVERSE_GUESSES = 100_000
+"""[-] Guesses between two instants."""
+
+COMPARE_ROUND_OFF = 1e-13
+"""[size of the model] Round-off of positions, below which an error is not told from it."""
