@@ -19,22 +19,33 @@ import ctypes
 import hashlib
 import inspect
 import logging
+import pickle
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import llvmlite
 import numba
 import numpy as np
 from llvmlite import ir
-from numba.core import caching, cgutils, types
+from numba.core import cgutils, registry, types
 from numba.core.ccallback import CFunc
+from numba.core.compiler import CompileResult
+from numba.core.dispatcher import Dispatcher
+from numba.core.extending import _Intrinsic
+from numba.core.serialize import dumps
 from numba.extending import intrinsic
+
+from mbd.algebra import kernel_cache
+from mbd.algebra.kernel_cache import FingerprintError, Fingerprints
 
 __all__ = [
     "PYTHON",
     "call",
+    "compile_all",
     "external",
     "is_compiled",
     "jit",
@@ -58,6 +69,13 @@ def jit(function: Callable[..., Any]) -> Any:
     return numba.njit(**_OPTIONS)(_named(function))
 
 
+def _source(value: Any) -> Any:
+    """Return what a compiled function was made from: its Python function and its options."""
+    if isinstance(value, Dispatcher):
+        return value.py_func, {k: str(v) for k, v in value.targetoptions.items()}
+    return value._defn if isinstance(value, _Intrinsic) else None
+
+
 def _named(function: Callable[..., Any]) -> Callable[..., Any]:
     """Give a closure a name of its own, the same in every process.
 
@@ -66,69 +84,51 @@ def _named(function: Callable[..., Any]) -> Callable[..., Any]:
     for each other.
     """
     if function.__closure__ and "<locals>" in function.__qualname__:
-        digest = hashlib.sha256(_identity(function).encode()).hexdigest()
-        function.__qualname__ += f"_{digest[:16]}"
+        function.__qualname__ += f"_{Fingerprints(_source, deep=False)(function)[:16]}"
     return function
 
 
-def _package_stamp() -> str:
-    """Return a digest of all files of the package that can end up in a kernel.
-
-    A kernel is cached with all that it inlines, so its cache is valid while none of them changed.
-    """
-    root = Path(__file__).parents[1]
-    digest = hashlib.sha256()
-    for file in sorted(root.rglob("*.py")):
-        text = file.read_bytes()
-        if file.parent == Path(__file__).parent or b"mbd.algebra.jit" in text:
-            digest.update(text)
-    return digest.hexdigest()
+_fingerprint = Fingerprints(_source)
+_VERSIONS = (
+    sys.version, numba.__version__, llvmlite.__version__, np.__version__,
+    *(getattr(numba.config, name) for name in ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT")),
+)  # fmt: skip
 
 
-_STAMP = _package_stamp()
-
-
-def _identity(value: Any) -> str:
-    """Return a description of a closed-over value that is the same in every process."""
-    function = getattr(value, "py_func", value)
-    code = getattr(function, "__code__", None)
-    if code is None:
-        return repr(value)
-    cells = [c.cell_contents for c in function.__closure__ or ()]
-    text = f"{function.__module__}.{function.__qualname__}:{code.co_code.hex()}:{code.co_consts!r}"
-    return text + "".join(_identity(c) for c in cells)
-
-
-class _Cache(caching.FunctionCache):
-    """Numba's function cache with a key that survives closures and sees the whole package."""
+class _Cache:
+    """Where numba looks for a compiled kernel, and keeps it."""
 
     _told = False
 
-    def __init__(self, function: Callable[..., None]) -> None:
-        super().__init__(function)
-        self._digest = hashlib.sha256(_identity(function).encode()).hexdigest()
-        # closures of one function in one file each: processes that compile two of them at the same
-        # time would give both the same place in a common one, and one would get the other's code
-        self._cache_file = caching.IndexDataCacheFile(
-            cache_path=self._cache_path,
-            filename_base=f"{self._impl.filename_base}-{self._digest[:16]}",
-            source_stamp=(_STAMP, self._impl.locator.get_source_stamp()),
-        )
+    def __init__(self, name: str, file: Path | None) -> None:
+        self.name, self.file = name, file
 
-    def _index_key(self, sig: Any, codegen: Any) -> Any:
-        return sig, codegen.magic_tuple(), self._digest
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        found = super().load_overload(sig, target_context)
-        if found is None and not _Cache._told:
+    def load_overload(self, _sig: Any, target_context: Any) -> Any:
+        """Return the kernel that is kept, or None."""
+        target_context.refresh()
+        if self.file is not None:
+            try:
+                payload = kernel_cache.load(self.file)
+                if payload is not None:
+                    return CompileResult._rebuild(target_context, *pickle.loads(payload))
+            except Exception as error:
+                _tell(f"the kept kernel {self.name} is damaged and is compiled anew ({error!r})")
+                with suppress(OSError):
+                    self.file.unlink()
+        if not _Cache._told:
             _Cache._told = True
             _log.info("compiling kernels")
-            print(
-                "mbd: compiling kernels for this machine, once (up to half a minute) ...",
-                file=sys.stderr,
-                flush=True,
-            )
-        return found
+            _tell("compiling kernels for this machine, once (up to half a minute) ...")
+        return None
+
+    def save_overload(self, _sig: Any, compiled: Any) -> None:
+        """Keep a kernel."""
+        if self.file is not None and not compiled.library.has_dynamic_globals:
+            kernel_cache.save(self.file, dumps(compiled._reduce()))
+
+
+def _tell(what: str) -> None:
+    print(f"mbd: {what}", file=sys.stderr, flush=True)
 
 
 def _place(array: np.ndarray) -> int:
@@ -156,16 +156,40 @@ class _Kernel:
                 _PYTHON_KERNELS.append(self.function)
                 self._address = len(_PYTHON_KERNELS)
             else:
-                args = (self._signature.args, self._signature.return_type)
-                compiled: Any = CFunc(self.function, args, {}, _OPTIONS)
-                try:
-                    compiled._cache = _Cache(self.function)
-                except RuntimeError:  # no source file (a shell): compile, do not cache
-                    _log.debug("%s cannot be cached", self.function)
-                compiled.compile()
-                self._compiled = compiled
-                self._address = compiled.address
+                self._compile(wait=True)
         return self._address
+
+    @cached_property
+    def file(self) -> Path | None:
+        """The file in which the compiled kernel is kept; None if it cannot be."""
+        where = kernel_cache.folder(getattr(numba.config, "CACHE_DIR", ""))
+        if PYTHON or where is None:
+            return None
+        machine = registry.cpu_target.target_context.codegen().magic_tuple()
+        try:
+            made_from = _fingerprint(
+                [self.function, str(self._signature), _VERSIONS, machine, _OPTIONS]
+            )
+        except FingerprintError as reason:
+            _log.debug("%s cannot be kept: %s", self.function, reason)
+            return None
+        digest = hashlib.sha256(made_from.encode()).hexdigest()
+        return where / f"{self.__name__}-{digest[:40]}.kernel"
+
+    def _compile(self, wait: bool) -> bool:
+        """Compile, or load from the cache; false where another process does, and we do not wait."""
+        args = (self._signature.args, self._signature.return_type)
+        compiled: Any = CFunc(self.function, args, {}, _OPTIONS)
+        compiled._cache = _Cache(self.__name__, self.file)
+        file = self.file
+        lock = kernel_cache.locked(file, wait) if file and not file.exists() else nullcontext(True)
+        with lock as free:
+            if not free:
+                return False
+            compiled.compile()
+        self._compiled = compiled
+        self._address = compiled.address
+        return True
 
     def __call__(self, I: np.ndarray, F: np.ndarray, k: int = 0) -> None:
         """Run the kernel on arrays."""
@@ -179,6 +203,16 @@ class _Kernel:
 
 _PYTHON_KERNELS: list[Callable[..., None]] = []
 _C_KERNEL = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+
+
+def compile_all(kernels: Iterable[_Kernel]) -> None:
+    """Load or compile kernels; processes that want the same ones share the work."""
+    left = [k for k in kernels if not k._address]
+    if PYTHON or len(left) < 2:
+        return
+    left = [k for k in left if not k._compile(wait=False)]
+    for k in left:
+        k._compile(wait=True)
 
 
 def kernel(function: Callable[..., None]) -> _Kernel:

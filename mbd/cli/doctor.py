@@ -173,9 +173,10 @@ def _cache(told: str, folder: str | None) -> Check:
         return Check("ok", "kernels", "run in Python (NUMBA_DISABLE_JIT is set), slowly")
     if not os.access(folder, os.W_OK):
         remedy = "set NUMBA_CACHE_DIR to a folder that can be written"
-        return Check("failed", "kernels", f"cannot be kept in {folder}", remedy)
+        where = f"in {folder}" if folder else "in your cache folder"
+        return Check("failed", "kernels", f"cannot be kept {where}", remedy)
     how = "were compiled just now, and are kept" if "compiling" in told else "are compiled"
-    return Check("ok", "kernels", f"{how}, beside the sources such as {folder}")
+    return Check("ok", "kernels", f"{how} in {folder}")
 
 
 def _render() -> list[Check]:

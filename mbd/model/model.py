@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.algebra import memory as m
+from mbd.algebra.jit import compile_all
 from mbd.algebra.tolerances import SOFT_LOOPS, SOFT_TREE
 from mbd.model.before import checked_memory
 from mbd.model.kernels import (
@@ -262,6 +263,7 @@ class Workspace:
         self.I = model.I.copy()
         self.F = np.empty(len(model.F) + extra)
         self.F[: len(model.F)] = model.F
+        compile_all(k for calls in model.kernels.values() for k, _ in calls)
         for stage, calls in model.kernels.items():
             for s, (kernel, _) in enumerate(calls):
                 self.I[self.I[stage] + 2 * s] = kernel.address

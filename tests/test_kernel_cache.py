@@ -1,0 +1,185 @@
+"""The kept kernels: what their names depend on, damage, two processes at once."""
+
+import itertools
+import os
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mbd.algebra import jit, kernel_cache
+from mbd.algebra.kernel_cache import Fingerprints
+
+MODULE = """
+from mbd.algebra.jit import jit, kernel
+SIZE = 3
+
+@jit
+def inner(x):
+    {comment}
+    return {factor} * x + SIZE
+
+@jit
+def other(x):
+    return x + {offset}
+
+@kernel
+def first(I, F, k):
+    F[0] = inner(F[0])
+
+@kernel
+def second(I, F, k):
+    '''{doc}'''
+    F[0] = other(F[0])
+"""
+PLAIN = {"comment": "pass", "factor": "2.0", "offset": "1.0", "doc": "Add."}
+
+
+def keys(tmp_path, monkeypatch, size=3, **changes):
+    """Return the descriptions of the two kernels of a module that is read afresh."""
+    path = tmp_path / "own_kernels.py"
+    path.write_text(MODULE.format(**{**PLAIN, **changes}).replace("SIZE = 3", f"SIZE = {size}"))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    sys.modules.pop("own_kernels", None)
+    import own_kernels
+
+    describe = Fingerprints(jit._source)
+    return describe(own_kernels.first.function), describe(own_kernels.second.function)
+
+
+@pytest.mark.parametrize(
+    ("changes", "first", "second"),
+    [
+        ({}, True, True),
+        ({"comment": "# said\n    # twice\n    pass"}, True, True),
+        ({"doc": "Add one and the same."}, True, True),
+        ({"factor": "3.0"}, False, True),
+        ({"offset": "2.0"}, True, False),
+        ({"size": 4}, False, True),
+    ],
+)
+def test_a_kernel_is_named_by_what_it_reaches(tmp_path, monkeypatch, changes, first, second):
+    before = keys(tmp_path, monkeypatch)
+    after = keys(tmp_path, monkeypatch, **changes)
+    assert [a == b for a, b in zip(before, after, strict=True)] == [first, second]
+
+
+def test_functions_that_reach_each_other_do_not_hide_a_change():
+    def cycle(step):
+        scope = {}
+        text = f"def a(n): return b(n - {step})\ndef b(n): return a(n)\ndef c(n): return b(n)"
+        exec(text, scope)
+        return scope
+
+    for order in itertools.permutations("abc"):
+        describe = [Fingerprints(lambda value: None) for _ in range(2)]
+        one, two = (
+            {n: d(s[n]) for n in order} for d, s in zip(describe, map(cycle, (1, 2)), strict=True)
+        )
+        assert all(one[n] != two[n] for n in "abc")
+
+
+def test_the_package_describes_all_its_kernels():
+    """Two processes, with other seeds of hashes, give every kernel the same name."""
+    code = """
+        import importlib, pkgutil, mbd
+        from mbd.algebra.jit import _Kernel
+        names = set()
+        for info in pkgutil.walk_packages(mbd.__path__, "mbd."):
+            if "__main__" in info.name or ".cli" in info.name: continue
+            module = importlib.import_module(info.name)
+            for value in vars(module).values():
+                if isinstance(value, _Kernel): names.add(value.file.name)
+        print(*sorted(names), sep="\\n")
+    """
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True,
+            check=True, env={**os.environ, "PYTHONHASHSEED": seed, "NUMBA_DISABLE_JIT": "0"},
+        ).stdout
+        for seed in ("1", "2")
+    ]  # fmt: skip
+    assert runs[0] == runs[1]
+    assert len(runs[0].split()) > 30
+
+
+@given(st.binary(max_size=200), st.integers(0, 300), st.integers(1, 255))
+def test_a_file_is_what_was_saved_or_damaged(tmp_path_factory, payload, at, change):
+    file = tmp_path_factory.mktemp("kept") / "k.kernel"
+    assert kernel_cache.load(file) is None
+    kernel_cache.save(file, payload)
+    assert kernel_cache.load(file) == payload
+    content = bytearray(file.read_bytes())
+    content[at % len(content)] ^= change
+    for damaged in (content, file.read_bytes()[: at % len(content)], file.read_bytes() + b"x"):
+        file.write_bytes(damaged)
+        with pytest.raises(kernel_cache.DamagedError):
+            kernel_cache.load(file)
+
+
+PROGRAM = """
+import numpy as np
+from mbd.algebra.jit import compile_all
+import own_kernels
+compile_all([own_kernels.first, own_kernels.second])
+F = np.ones(2)
+own_kernels.first(np.zeros(2, np.int64), F)
+own_kernels.second(np.zeros(2, np.int64), F)
+print(F[0])
+"""
+
+
+@pytest.fixture
+def program(tmp_path):
+    """Return a start of a process that compiles and runs two kernels."""
+    (tmp_path / "own_kernels.py").write_text(MODULE.format(**PLAIN))
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kept"), "PYTHONPATH": path}
+    env["NUMBA_DISABLE_JIT"] = "0"
+
+    def start():
+        return subprocess.Popen(
+            [sys.executable, "-c", PROGRAM], env=env, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+
+    return start
+
+
+def test_damage_is_told_and_mended(program, tmp_path):
+    out, told = program().communicate()
+    assert (float(out), "compiling kernels" in told) == (6.0, True)
+    assert program().communicate() == (out, "")
+    files = sorted((tmp_path / "kept").glob("*.kernel"))
+    assert len(files) == 2
+    content = [f.read_bytes() for f in files]
+    seed = np.random.default_rng(3)
+    sealed = kernel_cache._sealed(files[0], b"not a pickle")
+    for damaged in (b"", content[0][:1000], seed.bytes(5000), content[1], sealed):
+        files[0].write_bytes(damaged)
+        answer, told = program().communicate()
+        assert answer == out
+        assert "is damaged and is compiled anew" in told
+        assert files[0].read_bytes() != damaged
+    assert program().communicate() == (out, "")
+
+
+def test_two_processes_share_the_work(program, tmp_path):
+    both = [program() for _ in range(2)]
+    answers = [p.communicate() for p in both]
+    assert [float(out) for out, _ in answers] == [6.0, 6.0]
+    kept = tmp_path / "kept"
+    assert len(list(kept.glob("*.kernel"))) == 2
+    assert [f.suffix for f in kept.iterdir()] == [".kernel"] * 2
+
+
+def test_a_folder_that_cannot_be_written_is_no_failure(program, tmp_path):
+    (tmp_path / "kept").write_text("a file, not a folder")
+    out, told = program().communicate()
+    assert float(out) == 6.0
+    assert "compiling kernels" in told
