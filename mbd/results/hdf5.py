@@ -10,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from mbd.results.left_open import LeftOpen
 from mbd.results.netcdf import libraries
 
 __all__ = ["end_of_file", "opened"]
@@ -34,9 +35,9 @@ def opened(path: Path) -> Any:
         )
     try:
         if left_open:
-            return h5py.File(path, "r", libver="latest", swmr=True)
+            return h5py.File(LeftOpen(path), "r")
         return h5py.File(path, "r")
-    except OSError as error:
+    except Exception as error:  # noqa: BLE001 - of a damaged file, of any kind
         raise OSError(f"load: {path} cannot be read: {error}") from None
 
 

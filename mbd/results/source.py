@@ -7,17 +7,17 @@ A source is a mapping from names (``rod.position``, ``hinge.force``, ``energy.ki
 from __future__ import annotations
 
 import json
-import zipfile
-import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mbd.results.hdf5 import opened
+from mbd.results.damaged import DamagedFileError, read_or_refuse
+from mbd.results.hdf5 import end_of_file, opened
 
 __all__ = ["ArchiveSource", "FileSource", "OnDisk", "PastEvent", "Source"]
 
@@ -35,13 +35,14 @@ _TOTALS = {
 }
 _ABOUT = ("version", "method", "status", "message", "stats")
 _RAW = ("q", "v", "a", "lam")
+Read = Callable[[Callable[[], Any]], Any]  # how something is read
 
 
 class OnDisk:
     """An array in a file: ``x[100:200, :3]`` reads that part, ``np.asarray(x)`` all of it."""
 
-    def __init__(self, dataset: Any, n: int) -> None:
-        self._dataset = dataset
+    def __init__(self, dataset: Any, n: int, read: Read = lambda parts: parts()) -> None:
+        self._dataset, self._read = dataset, read
         self.shape = (n, *dataset.shape[1:])
         self.ndim, self.dtype = dataset.ndim, dataset.dtype
 
@@ -62,14 +63,14 @@ class OnDisk:
         else:
             return np.asarray(self)[key]
         if all(isinstance(k, int | np.integer | slice) for k in rest):
-            return self._dataset[(rows, *rest)]
+            return self._read(lambda: self._dataset[(rows, *rest)])
         if isinstance(rows, int):
-            return self._dataset[rows][tuple(rest)]
-        return self._dataset[rows][(slice(None), *rest)]
+            return self._read(lambda: self._dataset[rows])[tuple(rest)]
+        return self._read(lambda: self._dataset[rows])[(slice(None), *rest)]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """Read everything."""
-        return np.asarray(self._dataset[: len(self)], dtype)
+        return np.asarray(self._read(lambda: self._dataset[: len(self)]), dtype)
 
     def __repr__(self) -> str:
         return f"OnDisk(shape={self.shape})"
@@ -115,8 +116,14 @@ class FileSource(Source):
 
     def __init__(self, path: Path) -> None:
         self.path, self.h5 = path, opened(path)
-        if "schema" not in self.h5.attrs:
+        growing = end_of_file(path)[1]
+        self._read: Read = partial(read_or_refuse, path, growing=growing)
+        if not self._read(lambda: "schema" in self.h5.attrs):
             raise ValueError(f"load: {path} was not written by mbd: it has no attribute 'schema'")
+        self._read(self._understand)
+
+    def _understand(self) -> None:
+        """Read everything but the histories."""
         n = len(self.h5["time"])
         said = {  # one number is an array of one in netCDF
             name: x[0].item() if isinstance(x, np.ndarray) and x.shape == (1,) else x
@@ -205,8 +212,8 @@ class FileSource(Source):
         """Read a quantity; of the numbers of the model only what is asked of them."""
         variable, index = self._where[name]
         if name in _RAW:
-            return OnDisk(self.h5[variable], self.n)
-        return self.h5[variable][(slice(0, self.n), *index)]
+            return OnDisk(self._read(lambda: self.h5[variable]), self.n, self._read)
+        return self._read(lambda: self.h5[variable][(slice(0, self.n), *index)])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._where)
@@ -228,15 +235,17 @@ class ArchiveSource(Source):
         self.path = path
         if not path.is_file():
             raise FileNotFoundError(f"load: {path}: no such file")
-        try:
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as data:
-                self._arrays = {name: data[name] for name in data.files}
-        except (zipfile.BadZipFile, zlib.error, ValueError, TypeError, EOFError) as error:
-            raise ValueError(
-                f"load: {path} is not an archive of numpy, or not a whole archive: {error}"
-            ) from None
+        read_or_refuse(path, self._understand)
+
+    def _understand(self) -> None:
+        """Read everything."""
+        path = self.path
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as data:
+            if isinstance(data, np.ndarray):
+                raise DamagedFileError(f"load: {path} is not an archive of numpy, but one array")
+            self._arrays = {name: data[name] for name in data.files}
         if "about" not in self._arrays:
-            raise ValueError(f"load: {path} was not written by mbd: it has no array 'about'")
+            raise DamagedFileError(f"load: {path} was not written by mbd: it has no array 'about'")
         said = json.loads(str(self._arrays.pop("about")))
         self.about = {name: said.pop(name) for name in _ABOUT} | {"model": said.pop("model", "")}
         self.about |= {"off": said.pop("off", []), "options": said.pop("run", {})}

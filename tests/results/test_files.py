@@ -136,7 +136,7 @@ def test_files_of_others_are_refused(tmp_path):
     with pytest.raises(ValueError, match="was not written by mbd"):
         mbd.load(tmp_path / "other.npz")
     (tmp_path / "text.npz").write_text("no archive")
-    with pytest.raises(ValueError, match="not an archive of numpy"):
+    with pytest.raises(ValueError, match="not a whole file of results"):
         mbd.load(tmp_path / "text.npz")
     (tmp_path / "text.nc").write_text("no file of HDF5")
     with pytest.raises(ValueError, match="not a file of HDF5"):

@@ -81,11 +81,11 @@ def test_what_is_no_file_of_results_is_named(tmp_path, ending, data):
 def test_half_an_archive_and_a_single_array_are_no_results(solution, tmp_path):
     path = solution.save(tmp_path / "run.npz")
     path.write_bytes(path.read_bytes()[:-2000])
-    with pytest.raises(ValueError, match="not a whole archive"):
+    with pytest.raises(ValueError, match="not a whole file"):
         mbd.load(path)
     with path.open("wb") as file:
         np.save(file, np.arange(3))
-    with pytest.raises(ValueError, match="not a whole archive"):
+    with pytest.raises(ValueError, match="not a whole file"):
         mbd.load(path)
 
 
