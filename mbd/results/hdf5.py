@@ -37,7 +37,7 @@ def opened(path: Path) -> Any:
         if left_open:
             return h5py.File(LeftOpen(path), "r")
         return h5py.File(path, "r")
-    except Exception as error:  # noqa: BLE001 - of a damaged file, of any kind
+    except Exception as error:
         raise OSError(f"load: {path} cannot be read: {error}") from None
 
 

@@ -77,7 +77,7 @@ def seen(path: Path, whole: dict[str, str]) -> tuple[str, str]:
         text = str(error)
         named = path.name in text and not isinstance(error, KeyError)
         return ("refused" if named else "raw"), f"{type(error).__name__}: {text[:300]}"
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
         return "raw", f"{type(error).__name__}: {str(error)[:300]}"
     if now == whole:
         return "same", ""
