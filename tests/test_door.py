@@ -177,7 +177,7 @@ def test_joints():
         mbd.Revolute("j", a, b, **here, axis=(0, NAN, 0))
     with raises(r"j: at must be finite \[m\]"):
         mbd.Spherical("j", a, b, at=(0, 0, NAN))
-    with raises(r"j: a joint must join two bodies, got 'a' twice"):
+    with raises(r"j: must join two bodies, got 'a' twice"):
         mbd.Spherical("j", a, a, **here)
     with raises(r"j: first must be a body, system.ground or a Frame, got 'a'", TypeError):
         mbd.Spherical("j", "a", b, **here)

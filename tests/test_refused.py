@@ -42,7 +42,7 @@ REFUSED = {
     ),
     "augmented_matrix": (lambda: augmented_matrix([1, 0, 0], J), "p must be 4 numbers"),
     "augmented_inverse": (lambda: augmented_inverse([2, 0, 0, 0], J), "got |p| = 2; use p / |p|"),
-    "Scalable": (lambda: mbd.Scalable(velocities=[1]), "must be 'rates' or 'u', got [1]"),
+    "Scalable": (lambda: mbd.Scalable(velocities=[1]), "must be one of rates, u, got [1]"),
     "Scalable rigid": (lambda: mbd.Scalable(rigid="yes"), "rigid must be True or False"),
     "EM words": (lambda: mbd.EnergyMomentum(max_iterations="a"), "must be a whole number"),
     "EM half": (lambda: mbd.EnergyMomentum(max_iterations=2.5), "at least 2, got 2.5"),

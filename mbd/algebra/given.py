@@ -15,6 +15,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from mbd.algebra.checked import meant
+
 __all__ = ["Given", "Part", "given", "remembered", "signature"]
 
 Maker = TypeVar("Maker", bound=Callable[..., Any])
@@ -52,31 +54,70 @@ def _kept(value: Any) -> Any:
 
 
 def _call(maker: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Given:
+    try:
+        return _copied(maker, args, options)
+    except RecursionError:
+        raise ValueError(f"{maker.__name__}: an argument is a list that holds itself") from None
+
+
+def _copied(maker: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Given:
     return Given(maker, tuple(map(_kept, args)), {k: _kept(x) for k, x in options.items()})
 
 
 class Part:
-    """What a user writes by a class and arguments; it keeps them in ``given``."""
+    """What a user writes by a class and arguments; it keeps them in ``given``.
 
-    __slots__ = ("given",)
+    After it is made it does not change: what is set would be lost, or not be what files say.
+    """
+
+    __slots__ = ("complete", "given")
     given: Given
+    complete: bool
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "__init__" in vars(cls):
             cls.__init__ = _recorded(cls.__init__)  # type: ignore[method-assign]
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if getattr(self, "complete", False):
+            kind = type(self).__name__
+            raise AttributeError(
+                f"{getattr(self, 'name', kind)}: a {kind} does not change after it is made, got a "
+                f"new value of {name!r}; make a new one with {name}=..., in a new system"
+            )
+        object.__setattr__(self, name, value)
+
+    def __setstate__(self, state: Any) -> None:
+        for table in state if isinstance(state, tuple) else (state,):
+            for name, value in (table or {}).items():
+                object.__setattr__(self, name, value)
+
 
 def _recorded(init: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(init)
     def made(self: Any, *args: Any, **options: Any) -> None:
-        try:  # an __init__ of the base, called by that of the class, has not been given anything
-            self.given  # noqa: B018
-        except AttributeError:
+        # an __init__ of the base, called by that of the class, has not been given anything
+        outermost = not hasattr(self, "given")
+        if outermost:
+            _check_names(type(self), options)
             object.__setattr__(self, "given", _call(type(self), args, options))
         init(self, *args, **options)
+        if outermost:
+            object.__setattr__(self, "complete", True)
 
     return made
+
+
+def _check_names(maker: Callable[..., Any], options: dict[str, Any]) -> None:
+    """Refuse arguments that a class does not have, and say which one may be meant."""
+    parameters = signature(maker).parameters
+    for name in options:
+        if name not in parameters and not any(x.kind is x.VAR_KEYWORD for x in parameters.values()):
+            raise TypeError(
+                f"{maker.__name__}: there is no argument {name!r}{meant(name, parameters)}; there "
+                f"are {', '.join(parameters)}"
+            )
 
 
 def remembered(make: Maker) -> Maker:

@@ -19,6 +19,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from mbd.algebra.checked import shown
+
 __all__ = ["FUNCTIONS", "Expression"]
 
 
@@ -185,7 +187,7 @@ def _tabulated(node: ast.Call, text: str, names: set[str]) -> ast.Call:
         used: set[str] = set()
         laws = [_compiled(_checked(x, text, used)) for x in column.elts]
         if used:
-            raise ValueError(f"the lists of a table must be of numbers, got {text!r}")
+            raise ValueError(f"the lists of a table must be of numbers, got {shown(text)}")
         columns.append(tuple(float(law(0, 0, 0)) for law in laws))
     if any(a >= b for a, b in zip(columns[0], columns[0][1:], strict=False)):
         raise ValueError(f"the first list of a table must increase, got {list(columns[0])}")

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from mbd.algebra.checked import shown
 from mbd.files.expressions import Expression
 from mbd.files.units import NUMBER, convert
 
@@ -54,7 +55,7 @@ class Place:
 
     def must(self, expected: str, got: Any) -> ValueError:
         """Return the error that something else must be here."""
-        return ValueError(f"{self.path}: must be {expected}, got {got!r}")
+        return ValueError(f"{self.path}: must be {expected}, got {shown(got)}")
 
     def error(self, text: object) -> ValueError:
         """Return an error of this place."""

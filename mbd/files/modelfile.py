@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mbd.algebra.checked import shown
 from mbd.model.system import System
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def to_text(
     from mbd.files import reader, toml, vocabulary, writer
 
     if not isinstance(system, System):
-        raise TypeError(f"to_text: expected an mbd.System, got {system!r}")
+        raise TypeError(f"to_text: expected an mbd.System, got {shown(system)}")
     run = dict(run or {})
     for key in run:
         known = vocabulary.run_settings()

@@ -6,6 +6,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from mbd.algebra.checked import shown
 from mbd.algebra.given import signature
 from mbd.files.kinds import Place, unknown_key
 from mbd.files.references import make
@@ -30,7 +31,7 @@ def tables(text: str) -> dict[str, Any]:
     if version != SCHEMA or isinstance(version, bool):
         newer = isinstance(version, int) and version > SCHEMA
         remedy = "it was written by a newer mbd" if newer else f"write schema = {SCHEMA} at the top"
-        raise ValueError(f"schema: must be {SCHEMA}, got {version!r}; {remedy}")
+        raise ValueError(f"schema: must be {SCHEMA}, got {shown(version)}; {remedy}")
     return found
 
 

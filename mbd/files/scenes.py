@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mbd.algebra.checked import shown
+
 if TYPE_CHECKING:
     from mbd.model.system import System
 
@@ -71,7 +73,9 @@ class Scene:
 
         system = self.make(**parameters)
         if not isinstance(system, System):
-            raise TypeError(f"{self.path.name}: build must return an mbd.System, got {system!r}")
+            raise TypeError(
+                f"{self.path.name}: build must return an mbd.System, got {shown(system)}"
+            )
         return system
 
 
@@ -179,7 +183,7 @@ def parameter(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     name = name.strip()
     if not equals or not name.isidentifier():
-        raise ValueError(f"a parameter must be written name=value, got {text!r}")
+        raise ValueError(f"a parameter must be written name=value, got {shown(text)}")
     try:
         return name, ast.literal_eval(value.strip())
     except (ValueError, SyntaxError):

@@ -11,6 +11,8 @@ import re
 from fractions import Fraction
 from typing import NamedTuple
 
+from mbd.algebra.checked import shown
+
 __all__ = ["NUMBER", "Unit", "convert", "has_unit", "unit"]
 
 NUMBER = r"[+-]?(?>(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
@@ -100,6 +102,6 @@ def convert(text: str, expected: str) -> float | None:
     given, wanted = unit(said), unit(expected)
     angle = given.powers[3] in (0, wanted.powers[3])
     if given.powers[:3] != wanted.powers[:3] or not angle:
-        raise ValueError(f"must have a unit of [{expected}], got {said!r}")
+        raise ValueError(f"must have a unit of [{expected}], got {shown(said)}")
     number = Fraction(match[1].replace("_", "")) * given.scale
     return float(number) * math.pi**given.turns if given.turns else float(number)

@@ -38,6 +38,7 @@ def named(name: str) -> Formulation:
 
 def _with_options(words: str) -> Formulation:
     """Return the formulation that the words of a call make."""
+    from mbd.algebra.checked import shown
     from mbd.formulations.words import made
 
     known = {
@@ -48,7 +49,7 @@ def _with_options(words: str) -> Formulation:
     if not known:
         raise ValueError(
             f"formulation must be one of {', '.join(NAMES)}, or one of {', '.join(_WITH_OPTIONS)} "
-            f"with options, such as EulerParameters('reduced'), got {words!r}"
+            f"with options, such as EulerParameters('reduced'), got {shown(words)}"
         )
     found: Formulation = made(words, known, "formulation", "EulerParameters('reduced')")
     return found

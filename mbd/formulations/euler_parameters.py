@@ -40,7 +40,7 @@ from functools import cache
 
 import numpy as np
 
-from mbd.algebra.checked import numbers
+from mbd.algebra.checked import numbers, one_of
 from mbd.algebra.given import remembered
 from mbd.algebra.quaternions import L
 from mbd.formulations.formulation import Formulation
@@ -78,14 +78,10 @@ def EulerParameters(form: str = "full", force_map: str | None = None) -> Formula
     >>> mbd.EulerParameters("reduced").name
     'euler_parameters (reduced, B1)'
     """
-    if form not in _FORMS:
-        raise ValueError(f"EulerParameters: form must be one of {', '.join(_FORMS)}, got {form!r}")
+    one_of("EulerParameters", "form", form, _FORMS)
     if force_map is None:
         force_map = "B2" if form == "full" else "B1"
-    if force_map not in _MAPS:
-        raise ValueError(
-            f"EulerParameters: force_map must be one of {', '.join(_MAPS)}, got {force_map!r}"
-        )
+    one_of("EulerParameters", "force_map", force_map, _MAPS)
     return _made(form, force_map)
 
 

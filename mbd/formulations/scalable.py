@@ -49,6 +49,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd.algebra.checked import flag, one_of
 from mbd.algebra.given import remembered
 from mbd.algebra.jit import jit
 from mbd.algebra.memory import DIRECTOR, GX, OWN, ROTATION, TRANSLATION, W_G, W_K, W_M
@@ -314,11 +315,8 @@ def Scalable(*, rigid: bool = True, velocities: str = "rates") -> Formulation:
     >>> mbd.RigidBody("b", mass=1.0, inertia=(1, 1, 1), formulation=balloon).formulation.n_own
     0
     """
-    if not (isinstance(velocities, str) and velocities in ("rates", "u")):
-        raise ValueError(f"Scalable: velocities must be 'rates' or 'u', got {velocities!r}")
-    if not isinstance(rigid, bool):
-        raise TypeError(f"Scalable: rigid must be True or False, got {rigid!r}")
-    return _scalable(rigid, velocities)
+    one_of("Scalable", "velocities", velocities, ("rates", "u"))
+    return _scalable(flag("Scalable", "rigid", rigid), velocities)
 
 
 @cache

@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd.algebra.checked import numbers, one_of
 from mbd.algebra.given import remembered
 from mbd.algebra.jit import jit
 from mbd.algebra.memory import TRANSLATION
@@ -280,11 +281,7 @@ def Unified(
     if points is None:
         kind = "hexahedral" if kind is None else kind
         sets = {"hexahedral": hexahedral, "tetrahedral": tetrahedral}
-        if kind not in sets:
-            raise ValueError(
-                f"Unified: kind must be one of {', '.join(sets)}, got {kind!r}; or give points "
-                "and directions"
-            )
+        one_of("Unified", "kind", kind, sets)
         a = _size("alpha", 1 / math.sqrt(2) if alpha is None else alpha, "-", (1,))
         shapes = (1, 3) if kind == "hexahedral" else (1,)
         sizes = _size("length", 1.0 if length is None else length, "m", shapes)
@@ -320,15 +317,9 @@ def _called(kind: str, alpha: float, sizes: list[float]) -> str:
 
 def _size(what: str, value: Any, unit: str, shapes: tuple[int, ...]) -> np.ndarray:
     """Return one or three positive numbers."""
-    try:
-        x = np.atleast_1d(np.array(value, float))
-    except (TypeError, ValueError):
-        raise TypeError(f"Unified: {what} must be a number [{unit}], got {value!r}") from None
-    if x.shape not in {(n,) for n in shapes} or not np.all((x > 0) & (x < np.inf)):
-        many = " or ".join(str(n) for n in shapes)
-        raise ValueError(
-            f"Unified: {what} must be {many} positive numbers [{unit}], got {x.tolist()}"
-        )
+    x = np.atleast_1d(numbers("Unified", what, value, ((), *((n,) for n in shapes)), unit))
+    if not np.all(x > 0):
+        raise ValueError(f"Unified: {what} must be positive [{unit}], got {x.tolist()}")
     return x
 
 

@@ -121,14 +121,7 @@ def inverse(points: Any, directions: Any) -> np.ndarray:
 
 def six(what: str, value: Any, unit: str) -> np.ndarray:
     """Return a finite (6, 3) array."""
-    try:
-        x = np.array(value, float)
-    except (TypeError, ValueError):
-        raise TypeError(f"Unified: {what} must be 6x3 numbers [{unit}], got {value!r}") from None
-    if x.shape != (6, 3) or not np.all(np.isfinite(x)):
-        got = f"shape {x.shape}" if x.shape != (6, 3) else x.tolist()
-        raise ValueError(f"Unified: {what} must be 6x3 finite numbers [{unit}], got {got}")
-    return x
+    return numbers("Unified", what, value, ((6, 3),), unit)
 
 
 def mass_matrix(M: Any, D: Any) -> np.ndarray:

@@ -7,6 +7,8 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from mbd.algebra.checked import shown
+
 __all__ = ["made", "parted"]
 
 
@@ -27,13 +29,13 @@ def made(words: str, known: Mapping[str, Callable[..., Any]], what: str, example
         name = call.func.id  # type: ignore[attr-defined]
         given = [ast.literal_eval(x) for x in call.args]
         options = {str(k.arg): ast.literal_eval(k.value) for k in call.keywords}
-    except (SyntaxError, ValueError, AttributeError):
+    except (SyntaxError, ValueError, AttributeError, TypeError, RecursionError, MemoryError):
         raise ValueError(
             f"{what} must be a name, such as {choice}, or one with options, such as {example}, "
-            f"got {words!r}"
+            f"got {shown(words)}"
         ) from None
     if name not in known:
-        raise ValueError(f"{what} must be one of {choice}, got {words!r}")
+        raise ValueError(f"{what} must be one of {choice}, got {shown(words)}")
     takes = inspect.signature(known[name])
     try:
         takes.bind(*given, **options)

@@ -71,7 +71,13 @@ def _tried(owner: str, function: Callable[..., Any], names: str, *at: float) -> 
         ) from None
     except ValueError:  # built-in functions do not tell
         pass
-    return function(*at)
+    try:
+        return function(*at)
+    except Exception as error:
+        raise ValueError(
+            f"{owner}: its law f({names}) raised {type(error).__name__}: {error} at "
+            f"({', '.join(f'{x:g}' for x in at)}); let it return a value there"
+        ) from error
 
 
 def _alone(owner: str, value: Any, what: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd.algebra.checked import shown
 from mbd.algebra.given import Part
 from mbd.interactions.kinds import Element
 from mbd.interactions.laws import spring_law
@@ -77,7 +78,7 @@ class JointSpring(_OnCoordinate):
         self.damping = number(self.name, "damping", c, f"{u.load_unit} s/{u.unit}")
         self.reference = number(self.name, "reference", reference, u.unit)
         if law is not None and not callable(law):
-            raise TypeError(f"{self.name}: law must be a function f(u, rate, t), got {law!r}")
+            raise TypeError(f"{self.name}: law must be a function f(u, rate, t), got {shown(law)}")
         self.law = None if law is None else spring_law(self.name, law, u.start)
 
     def elements(self) -> list[Element]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd.algebra.checked import shown
 from mbd.algebra.given import Part
 from mbd.algebra.rotations import tilde
 from mbd.formulations import NAMES, named
@@ -34,7 +35,7 @@ class Frame(Part):
 
     def __init__(self, body: Any, position: Any = (0.0, 0.0, 0.0), axes: Any = None) -> None:
         if not isinstance(body, Body):
-            raise TypeError(f"Frame: body must be a body or system.ground, got {body!r}")
+            raise TypeError(f"Frame: body must be a body or system.ground, got {shown(body)}")
         self.body = body
         self.position = vector(f"frame of {body.name!r}", "position", position, "m")
         self.axes = rotation_matrix(f"frame of {body.name!r}", "axes", axes)
@@ -170,7 +171,7 @@ class RigidBody(Body):
         elif not isinstance(formulation, Formulation):
             raise TypeError(
                 f"{owner}: formulation must be a name ({', '.join(NAMES)}) or a Formulation, got "
-                f"{formulation!r}"
+                f"{shown(formulation)}"
             )
         self._set(
             name=name,

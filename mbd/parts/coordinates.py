@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbd.algebra.checked import meant, shown
 from mbd.algebra.memory import FORCE, MOMENT
 from mbd.interactions.kinds import Attachment
 from mbd.interactions.measures import ANGLE, OFFSET, Measure
@@ -99,9 +100,10 @@ def displacement_between(joint: str, name: str, base: Frame, i: int, other: Fram
 def chosen(owner: str, what: Any, name: str | None = None) -> Coordinate:
     """Return the coordinate that a user means: given as such, or a joint and a name."""
     if isinstance(what, Coordinate):
-        if name not in (None, what.name):
+        if not (name is None or (isinstance(name, str) and name == what.name)):
             raise ValueError(
-                f"{owner}: {what!r} says which coordinate is meant; leave out coordinate={name!r}"
+                f"{owner}: {what!r} says which coordinate is meant; leave out coordinate="
+                f"{shown(name)}"
             )
         return what
     from mbd.parts.joint import Joint
@@ -109,7 +111,7 @@ def chosen(owner: str, what: Any, name: str | None = None) -> Coordinate:
     if not isinstance(what, Joint):
         raise TypeError(
             f"{owner}: must act on a joint or one of its coordinates (such as hinge.angle), got "
-            f"{what!r}"
+            f"{shown(what)}"
         )
     found = what.coordinates
     if not found:
@@ -122,9 +124,11 @@ def chosen(owner: str, what: Any, name: str | None = None) -> Coordinate:
             f"{owner}: {what.name!r} has the coordinates {', '.join(found)}; say which one, for "
             f"example coordinate={next(iter(found))!r}"
         )
-    name = next(iter(found)) if name is None else name
-    if name not in found:
+    if name is None:
+        return next(iter(found.values()))
+    if not (isinstance(name, str) and name in found):
         raise ValueError(
-            f"{owner}: {what.name!r} has no coordinate {name!r}; it has {', '.join(found)}"
+            f"{owner}: {what.name!r} has no coordinate {shown(name)}{meant(name, found)}; it has "
+            f"{', '.join(found)}"
         )
     return found[name]

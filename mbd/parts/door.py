@@ -5,28 +5,40 @@ Every error says who, what must be which [unit], got what, what to do.
 
 from __future__ import annotations
 
+import unicodedata
 from typing import Any
 
 import numpy as np
 
+from mbd.algebra.checked import floats, scalar, shown, sized
+
 __all__ = ["array", "inertia_tensor", "label", "number", "rotation_matrix", "unit_vector", "vector"]
+
+_LONGEST = 200  # characters of a name
+_UNUSABLE = ("Cc", "Cs", "Zl", "Zp")  # control characters, halves of pairs, ends of lines
 
 
 def label(value: Any, what: str) -> str:
-    """Return a usable name."""
+    """Return a usable name: text that fits a line of a table, a file and a path in it."""
     if not isinstance(value, str) or not value.strip():
-        raise ValueError(f"{what}: name must be a non-empty string, got {value!r}; name it")
+        raise ValueError(f"{what}: name must be a non-empty string, got {shown(value)}; name it")
+    if len(value) > _LONGEST:
+        raise ValueError(
+            f"{what}: name must not be longer than {_LONGEST} characters, got {len(value)}: "
+            f"{shown(value[:40])} ..."
+        )
+    bad = [x for x in value if x in "/\\" or unicodedata.category(x) in _UNUSABLE]
+    if bad:
+        raise ValueError(
+            f"{what}: name must be without slashes and control characters, which files and tables "
+            f"cannot hold, got {shown(bad[0])} in {value!r}; leave it out"
+        )
     return value
 
 
 def number(owner: str, what: str, value: Any, unit: str, *, positive: bool | None = None) -> float:
     """Return a finite float; positive=True asks for > 0, False for >= 0."""
-    try:
-        x = float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"{owner}: {what} must be a number [{unit}], got {value!r}") from None
-    if not np.isfinite(x):
-        raise ValueError(f"{owner}: {what} must be finite [{unit}], got {x}")
+    x = scalar(owner, what, value, unit)
     if positive is True and x <= 0:
         raise ValueError(f"{owner}: {what} must be positive [{unit}], got {x:g}")
     if positive is False and x < 0:
@@ -37,11 +49,9 @@ def number(owner: str, what: str, value: Any, unit: str, *, positive: bool | Non
 def array(owner: str, what: str, value: Any, expected: str) -> np.ndarray:
     """Return a float array of any shape; what is not made of numbers is a TypeError."""
     try:
-        if value is None:
-            raise TypeError
-        return np.array(value, float)
-    except (TypeError, ValueError):
-        raise TypeError(f"{owner}: {what} must be {expected}, got {value!r}") from None
+        return floats(value)
+    except TypeError:
+        raise TypeError(f"{owner}: {what} must be {expected}, got {shown(value)}") from None
 
 
 def vector(owner: str, what: str, value: Any, unit: str, size: int = 3) -> np.ndarray:
@@ -49,19 +59,21 @@ def vector(owner: str, what: str, value: Any, unit: str, size: int = 3) -> np.nd
     x = array(owner, what, value, f"{size} numbers [{unit}]")
     if x.shape != (size,):
         raise ValueError(f"{owner}: {what} must be {size} numbers [{unit}], got shape {x.shape}")
-    if not np.all(np.isfinite(x)):
-        raise ValueError(f"{owner}: {what} must be finite [{unit}], got {x.tolist()}")
-    return x
+    return sized(owner, what, x, unit)
 
 
 def unit_vector(owner: str, what: str, value: Any) -> np.ndarray:
-    """Return a direction at unit length."""
+    """Return a direction at unit length, given at any length."""
     x = vector(owner, what, value, "-")
-    length = float(np.linalg.norm(x))
-    if length < 1e-12:
+    largest = float(np.abs(x).max())
+    if largest == 0.0:
         raise ValueError(f"{owner}: {what} must have a direction, got {x.tolist()}")
+    length = float(np.linalg.norm(x))
     if abs(length - 1.0) < 1e-15:
         return x  # what was written to a file and read again stays what it was
+    if not 1e-100 < largest:  # squares would vanish
+        x = x / largest
+        length = float(np.linalg.norm(x))
     return x / length
 
 
@@ -69,9 +81,12 @@ def rotation_matrix(owner: str, what: str, value: Any) -> np.ndarray:
     """Return an orthogonal (3, 3) array from a matrix or a scipy Rotation; None is identity."""
     if value is None:
         return np.eye(3)
-    as_matrix = getattr(value, "as_matrix", None)
-    given = as_matrix() if as_matrix is not None else value
-    R = array(owner, what, given, "a scipy Rotation or a 3x3 matrix")
+    expected = "a scipy Rotation or a 3x3 matrix"
+    try:
+        as_matrix = getattr(type(value), "as_matrix", None)
+        R = floats(value if as_matrix is None else as_matrix(value))
+    except Exception:  # also what the value's own methods raise
+        raise TypeError(f"{owner}: {what} must be {expected}, got {shown(value)}") from None
     if R.shape == (4,):
         raise ValueError(
             f"{owner}: {what} must be a scipy Rotation or a 3x3 matrix, got 4 numbers; the order "
@@ -82,11 +97,12 @@ def rotation_matrix(owner: str, what: str, value: Any) -> np.ndarray:
         raise ValueError(
             f"{owner}: {what} must be a scipy Rotation or a finite 3x3 matrix, got {got}"
         )
-    error = float(np.abs(R.T @ R - np.eye(3)).max())
-    if error > 1e-6 or np.linalg.det(R) < 0:
+    with np.errstate(over="ignore", invalid="ignore"):
+        error, det = float(np.abs(R.T @ R - np.eye(3)).max()), float(np.linalg.det(R))
+    if not error <= 1e-6 or det < 0:
         raise ValueError(
             f"{owner}: {what} must be orthogonal with determinant +1, got max|R'R - I| = "
-            f"{error:.2g}, det = {np.linalg.det(R):.6g}; give a scipy Rotation"
+            f"{error:.2g}, det = {det:.6g}; give a scipy Rotation"
         )
     if error > 1e-15:
         U, _, Vt = np.linalg.svd(R)
@@ -100,8 +116,9 @@ def inertia_tensor(owner: str, value: Any) -> np.ndarray:
     if J.shape == (3,):
         J = np.diag(J)
     if J.shape != (3, 3) or not np.all(np.isfinite(J)):
-        got = f"shape {J.shape}" if J.shape != (3, 3) else np.array(value, float).tolist()
+        got = f"shape {J.shape}" if J.shape != (3, 3) else shown(value)
         raise ValueError(f"{owner}: inertia must be 3 or 3x3 finite numbers [kg m^2], got {got}")
+    sized(owner, "inertia", J, "kg m^2")
     if np.abs(J - J.T).max() > 1e-9 * np.abs(J).max():
         raise ValueError(f"{owner}: inertia must be symmetric [kg m^2], got {J.tolist()}")
     J = 0.5 * (J + J.T)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd.algebra.checked import flag, function, shown
 from mbd.algebra.given import Part
 from mbd.interactions.kinds import Attachment, Element, Kind
 from mbd.interactions.laws import spring_law, time_law
@@ -17,20 +18,16 @@ from mbd.interactions.loads import FORCE, MOMENT
 from mbd.interactions.measures import ANGLE, LENGTH, OFFSET, TWIST
 from mbd.interactions.springs import spring
 from mbd.parts.bodies import Body, Ground
-from mbd.parts.door import label, number, vector
-from mbd.parts.joint import Joint, two_frames, two_points
+from mbd.parts.door import label, number, rotation_matrix, vector
+from mbd.parts.joint import Joint, apart, two_frames, two_points
 from mbd.parts.joints import Cylindrical, Planar, Revolute
 
 __all__ = ["Bushing", "Moment", "PointForce", "RotationalSpring", "Spring"]
 
 
 def _spring_law(owner: str, law: Any, u: float) -> Any:
-    if not callable(law):
-        raise TypeError(
-            f"{owner}: law must be a function f(u, rate, t) -> tension, got {law!r}; for a linear "
-            "spring give stiffness= and damping="
-        )
-    return spring_law(owner, law, u)
+    form = "f(u, rate, t) -> tension (for a linear spring give stiffness= and damping=)"
+    return spring_law(owner, function(owner, "law", law, form), u)
 
 
 _DIRECTORS = ((0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0))
@@ -46,9 +43,9 @@ class _Load(Part):
     def __init__(self, name: str, body: Any, value: Any, follow: bool) -> None:
         self.name = label(name, type(self).__name__)
         if not isinstance(body, Body) or isinstance(body, Ground):
-            raise TypeError(f"{self.name}: must act on a body of the system, got {body!r}")
+            raise TypeError(f"{self.name}: must act on a body of the system, got {shown(body)}")
         self.body = body
-        self.follow = follow
+        self.follow = flag(self.name, "follow", follow)
         if follow and not body.formulation.axes:
             raise ValueError(
                 f"{self.name}: a load that follows {body.name!r} needs its axes, but it is a point"
@@ -165,6 +162,7 @@ class Spring(Part):
     ) -> None:
         self.name = label(name, "Spring")
         self.A, self.B = two_points(self.name, first, second, at, to)
+        apart(self.name, self.A, self.B)
         for f in (self.A, self.B):
             if not f.body.formulation.axes and np.abs(f.position).max() > 1e-12:
                 raise ValueError(f"{self.name}: {f.name!r} is a point; hold it at its position")
@@ -222,7 +220,7 @@ class RotationalSpring(Part):
         if not isinstance(joint, Revolute | Cylindrical | Planar):
             raise TypeError(
                 f"{self.name}: joint must be one with an axis to turn about (Revolute, "
-                f"Cylindrical, Planar), got {joint!r}"
+                f"Cylindrical, Planar), got {shown(joint)}"
             )
         self.A, self.B = joint.A, joint.B
         self.stiffness = number(self.name, "stiffness", stiffness, "N m/rad")
@@ -278,10 +276,9 @@ class Bushing(Part):
     ) -> None:
         self.name = label(name, "Bushing")
         if axes is not None:
-            from mbd.parts.door import rotation_matrix
-
             axes = rotation_matrix(self.name, "axes", axes)
         self.A, self.B = two_frames(self.name, first, second, at, axes)
+        apart(self.name, self.A, self.B)
         for f in (self.A, self.B):
             if not f.body.formulation.axes:
                 raise ValueError(f"{self.name}: Bushing needs axes, but {f.name!r} is a point")

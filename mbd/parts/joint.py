@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mbd.algebra.checked import shown
 from mbd.algebra.given import Part
 from mbd.algebra.memory import FORCE, MOMENT
 from mbd.interactions.kinds import Attachment, Element
@@ -25,7 +26,7 @@ from mbd.parts.bodies import Body, Frame
 from mbd.parts.coordinates import Coordinate, angle_between, displacement_between
 from mbd.parts.door import label, unit_vector, vector
 
-__all__ = ["Joint", "perpendicular", "two_frames", "two_points"]
+__all__ = ["Joint", "apart", "perpendicular", "two_frames", "two_points"]
 
 
 def perpendicular(axis: np.ndarray) -> np.ndarray:
@@ -43,7 +44,7 @@ def two_frames(
     for side, part in (("first", first), ("second", second)):
         if not isinstance(part, Frame | Body):
             raise TypeError(
-                f"{owner}: {side} must be a body, system.ground or a Frame, got {part!r}"
+                f"{owner}: {side} must be a body, system.ground or a Frame, got {shown(part)}"
             )
     if isinstance(first, Frame) and isinstance(second, Frame):
         if at is not None or axes is not None:
@@ -62,6 +63,15 @@ def two_frames(
     point = vector(owner, "at", at, "m")
     axes = np.eye(3) if axes is None else axes
     return first.placed_frame(point, axes), second.placed_frame(point, axes)
+
+
+def apart(owner: str, A: Frame, B: Frame) -> None:
+    """Refuse what joins a body to itself."""
+    if A.body is B.body:
+        raise ValueError(
+            f"{owner}: must join two bodies, got {A.name!r} twice; give another body, or "
+            "system.ground"
+        )
 
 
 class Joint(Part):
@@ -96,10 +106,7 @@ class Joint(Part):
         self._check()
 
     def _check(self) -> None:
-        if self.A.body is self.B.body:
-            raise ValueError(
-                f"{self.name}: a joint must join two bodies, got {self.A.name!r} twice"
-            )
+        apart(self.name, self.A, self.B)
         for frame, needed in (
             (self.A, self.needs_axis),
             (self.B, self.needs_axis and self.needs_axes_of_second),
@@ -180,5 +187,7 @@ def two_points(owner: str, first: Any, second: Any, at: Any, to: Any) -> tuple[F
                 where = vector(owner, word, point, "m")
                 frames.append(part.placed_frame(where, part.rotation))
         else:
-            raise TypeError(f"{owner}: expected a body, system.ground or a Frame, got {part!r}")
+            raise TypeError(
+                f"{owner}: expected a body, system.ground or a Frame, got {shown(part)}"
+            )
     return frames[0], frames[1]

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from mbd.algebra.checked import shown
+
 __all__ = ["read_mesh"]
 
 _RECORD = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
@@ -16,7 +18,7 @@ _RECORD = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribut
 def read_mesh(file: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return vertices (n, 3), each once, and triangles (m, 3) of a file, in its units."""
     if not isinstance(file, str | Path):
-        raise TypeError(f"Mesh: file must be a path to an .stl or .obj file, got {file!r}")
+        raise TypeError(f"Mesh: file must be a path to an .stl or .obj file, got {shown(file)}")
     path = Path(file)
     readers = {".stl": _stl, ".obj": _obj}
     if path.suffix.lower() not in readers:

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
+
+from mbd.parts.door import number
 
 __all__ = ["ConstantSpeed", "Harmonic", "SmoothStep"]
+
+
+def _check_numbers(motion: Any, *units: tuple[str, str]) -> None:
+    """Check the numbers of a motion, each with its unit."""
+    for name, unit in units:
+        value = number(type(motion).__name__, name, getattr(motion, name), unit)
+        object.__setattr__(motion, name, value)
 
 
 @dataclass(frozen=True)
@@ -21,6 +31,10 @@ class ConstantSpeed:
 
     speed: float
     start: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        _check_numbers(self, ("speed", "rad/s or m/s"), ("start", "rad or m"))
 
     def __call__(self, t: float) -> tuple[float, float, float]:
         """Return the value at t [s] and its two derivatives."""
@@ -43,6 +57,13 @@ class Harmonic:
     frequency: float
     phase: float = 0.0
     mean: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        _check_numbers(
+            self, ("amplitude", "rad or m"), ("frequency", "rad/s"), ("phase", "rad"),
+            ("mean", "rad or m"),
+        )  # fmt: skip
 
     def __call__(self, t: float) -> tuple[float, float, float]:
         """Return the value at t [s] and its two derivatives."""
@@ -71,11 +92,19 @@ class SmoothStep:
     t_end: float
 
     def __post_init__(self) -> None:
-        """Check the times."""
+        """Check the numbers."""
+        _check_numbers(
+            self, ("start", "rad or m"), ("end", "rad or m"), ("t_start", "s"), ("t_end", "s")
+        )
         if not self.t_end > self.t_start:
             raise ValueError(
                 f"SmoothStep: t_end must lie behind t_start [s], got {self.t_start} and "
                 f"{self.t_end}"
+            )
+        if self.t_end - self.t_start < 1e-100:
+            raise ValueError(
+                f"SmoothStep: t_end must lie at least 1e-100 s behind t_start, got "
+                f"{self.t_end - self.t_start} s"
             )
 
     def __call__(self, t: float) -> tuple[float, float, float]:

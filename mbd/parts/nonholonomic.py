@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mbd.algebra.checked import shown
 from mbd.algebra.given import Part
 from mbd.algebra.memory import VELOCITY_ROW
 from mbd.interactions.kinds import Attachment, Element
@@ -39,7 +40,7 @@ class NonTwisting(Part):
     def __init__(self, name: str, body: Any, a: float = 0.5) -> None:
         self.name = label(name, "NonTwisting")
         if not isinstance(body, Body) or isinstance(body, Ground):
-            raise TypeError(f"{self.name}: must act on a body of the system, got {body!r}")
+            raise TypeError(f"{self.name}: must act on a body of the system, got {shown(body)}")
         if not body.formulation.axes:
             raise ValueError(f"{self.name}: NonTwisting needs axes, but {body.name!r} is a point")
         self.body = body

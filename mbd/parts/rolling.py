@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mbd.algebra.checked import shown
 from mbd.algebra.memory import FORCE, VELOCITY_ROW
 from mbd.interactions.kinds import Attachment, Element
 from mbd.interactions.measures import OFFSET, SINE
@@ -36,7 +37,8 @@ class _OnPlane(Joint):
         for side, part in (("first", first), ("second", second)):
             if not isinstance(part, Frame | Body):
                 raise TypeError(
-                    f"{self.name}: {side} must be a body, system.ground or a Frame, got {part!r}"
+                    f"{self.name}: {side} must be a body, system.ground or a Frame, got "
+                    f"{shown(part)}"
                 )
         n = unit_vector(self.name, "normal", normal)
         if isinstance(first, Body):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from mbd.algebra.checked import shown
 from mbd.algebra.given import Part
 from mbd.interactions.kinds import Attachment, Element
 from mbd.interactions.laws import number_law
@@ -39,7 +40,7 @@ class ScalingForce(Part):
     def __init__(self, name: str, body: Any, force: float | Callable[[float], float]) -> None:
         self.name = label(name, "ScalingForce")
         if not isinstance(body, Body) or isinstance(body, Ground):
-            raise TypeError(f"{self.name}: must act on a body of the system, got {body!r}")
+            raise TypeError(f"{self.name}: must act on a body of the system, got {shown(body)}")
         if not body.formulation.scales:
             raise ValueError(
                 f"{self.name}: ScalingForce needs a body with a scale, but {body.name!r} is "

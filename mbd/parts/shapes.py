@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd.algebra.checked import shown
 from mbd.parts.door import number, rotation_matrix, unit_vector, vector
 from mbd.parts.meshes import read_mesh
 
@@ -28,7 +29,7 @@ def _color(owner: str, value: Any) -> str | None:
         digits = value.removeprefix("#").lower()
         if value[:1] != "#" or len(digits) != 6 or set(digits) - set("0123456789abcdef"):
             raise ValueError(
-                f'{owner}: color must be "#rrggbb" or three numbers in [0, 1], got {value!r}'
+                f'{owner}: color must be "#rrggbb" or three numbers in [0, 1], got {shown(value)}'
             )
         return value.lower()
     rgb = vector(owner, "color", value, "in [0, 1]")
@@ -226,6 +227,6 @@ def checked_shapes(owner: str, value: Any) -> tuple[Shape, ...]:
     if not isinstance(given, Sequence) or not all(isinstance(x, Shape) for x in given):
         raise TypeError(
             f"{owner}: shape must be an mbd.Box, Cylinder, Capsule, Sphere or Mesh, or several in "
-            f"a list, got {value!r}"
+            f"a list, got {shown(value)}"
         )
     return tuple(given)

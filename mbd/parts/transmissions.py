@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mbd.algebra.checked import shown, sized
 from mbd.algebra.given import Part
 from mbd.algebra.memory import FORCE
 from mbd.interactions.kinds import Attachment, Element
@@ -23,7 +24,7 @@ from mbd.interactions.measures import LENGTH
 from mbd.interactions.sums import total
 from mbd.parts.bodies import Body, Frame
 from mbd.parts.coordinates import Coordinate, chosen
-from mbd.parts.door import label, number
+from mbd.parts.door import array, label, number
 from mbd.parts.sums import sum_row
 
 __all__ = ["Coupler", "Gear", "RackPinion", "Rope"]
@@ -57,17 +58,24 @@ class Coupler(Part):
         if isinstance(coordinates, (str, Coordinate)) or not isinstance(coordinates, Sequence):
             raise TypeError(
                 f"{self.name}: coordinates must be a list such as [hinge.angle, "
-                f"slider.displacement], got {coordinates!r}"
+                f"slider.displacement], got {shown(coordinates)}"
             )
         self.terms = tuple(chosen(self.name, x) for x in coordinates)
-        self.factors = tuple(number(self.name, "factor", k, "-") for k in factors)
+        k = np.atleast_1d(array(self.name, "factors", factors, "numbers in a list [-]"))
+        self.factors = tuple(sized(self.name, "factors", k, "-").ravel().tolist())
         if not self.terms or len(self.terms) != len(self.factors):
             raise ValueError(
                 f"{self.name}: there must be a factor for each coordinate, got "
                 f"{len(self.terms)} coordinates and {len(self.factors)} factors"
             )
-        if not any(self.factors):
-            raise ValueError(f"{self.name}: not all factors may be zero")
+        total_of: dict[tuple[str, str], float] = {}
+        for x, k in zip(self.terms, self.factors, strict=True):
+            total_of[x.joint, x.name] = total_of.get((x.joint, x.name), 0.0) + k
+        if not any(total_of.values()):
+            raise ValueError(
+                f"{self.name}: not all factors may be zero, or add up to zero for each coordinate "
+                f"[-], got {self.factors}"
+            )
         self.law = motion_law(self.name, value, 2) if callable(value) else None
         self.constant: float | None = None
         if self.law is not None:
@@ -188,7 +196,7 @@ class Rope(Part):
             raise TypeError(f"{self.name}: points must be two bodies or Frames or more")
         for x in points:
             if not isinstance(x, Body | Frame):
-                raise TypeError(f"{self.name}: points must be bodies or Frames, got {x!r}")
+                raise TypeError(f"{self.name}: points must be bodies or Frames, got {shown(x)}")
         self.frames = tuple(x.frame() if isinstance(x, Body) else x for x in points)
         for f in self.frames:
             if not f.body.formulation.axes and np.abs(f.position).max() > 1e-12:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.algebra import memory as m
-from mbd.algebra.checked import whole
+from mbd.algebra.checked import one_of, whole
 
 if TYPE_CHECKING:
     from mbd.model.model import Model
@@ -49,10 +49,7 @@ class EnergyMomentum:
     def __post_init__(self) -> None:
         """Check the parameters."""
         whole("EnergyMomentum", "max_iterations", self.max_iterations, 2)
-        if self.linear_solver != "fronts":
-            raise ValueError(
-                f"EnergyMomentum: linear_solver must be 'fronts', got {self.linear_solver!r}"
-            )
+        one_of("EnergyMomentum", "linear_solver", self.linear_solver, ("fronts",))
 
     @property
     def kernel(self) -> Any:

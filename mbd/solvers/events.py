@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbd.algebra.checked import flag, function, names
 from mbd.model import switches
 from mbd.model.model import Model, State
-from mbd.parts.door import label
+from mbd.parts.door import label, number
 
 if TYPE_CHECKING:
     from mbd.results.solution import Solution
@@ -74,23 +75,20 @@ class Event:
     def __post_init__(self) -> None:
         """Check what can be checked without a model."""
         label(self.name, "Event")
+        flag(self.name, "terminal", self.terminal)
+        number(self.name, "direction", self.direction, "-")
         for word in ("release", "lock"):
-            names = getattr(self, word)
-            if isinstance(names, str):
-                object.__setattr__(self, word, (names,))
+            object.__setattr__(self, word, names(self.name, word, getattr(self, word)))
         both = sorted(set(self.release) & set(self.lock))
         if both:
             raise ValueError(
                 f"{self.name}: a joint is released or locked, got {both[0]!r} in both; two events "
                 "of one function do one after the other"
             )
-        if not callable(self.function):
-            raise TypeError(
-                f"{self.name}: function must be a function of a solution, such as lambda s: "
-                f's["ball"].position[:, 2], got {self.function!r}'
-            )
-        if self.change is not None and not callable(self.change):
-            raise TypeError(f"{self.name}: change must be callable(model, state) -> state")
+        form = 'of a solution, such as lambda s: s["ball"].position[:, 2]'
+        function(self.name, "function", self.function, form)
+        if self.change is not None:
+            function(self.name, "change", self.change, "change(model, state) -> state")
 
     @property
     def changes(self) -> bool:

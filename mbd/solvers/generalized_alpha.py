@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from mbd.model.model import Model
 
 
-from mbd.algebra.checked import whole
-from mbd.parts.door import number
+from mbd.algebra.checked import one_of, whole
+from mbd.parts.door import number, vector
 
 __all__ = ["GeneralizedAlpha"]
 
@@ -83,14 +83,18 @@ class GeneralizedAlpha:
             raise ValueError(f"{who}: tol must be in (0, 1) [-], got {self.tol}")
         whole(who, "max_iterations", self.max_iterations, 1)
         for name, value, known in (
-            ("constraints", self.level, tuple(_LEVELS)),
+            (
+                "constraints",
+                "position" if self.constraints is None else self.constraints,
+                tuple(_LEVELS),
+            ),
             ("newton", self.newton, ("modified", "full")),
             ("linear_solver", self.linear_solver, ("fronts", "splu")),
         ):
-            if not (isinstance(value, str) and value in known):
-                raise ValueError(
-                    f"GeneralizedAlpha: {name} must be one of {', '.join(known)}, got {value!r}"
-                )
+            one_of(who, name, value, known)
+        if self.weights is not None:
+            weights = vector(who, "weights", self.weights, "-", 4)
+            object.__setattr__(self, "weights", tuple(weights.tolist()))
 
     @classmethod
     def newmark(cls, gamma: float = 0.5, beta: float | None = None, **options: Any) -> Self:

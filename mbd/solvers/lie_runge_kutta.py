@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from mbd.algebra import memory as m
+from mbd.algebra.checked import one_of
 from mbd.formulations.families import family
 
 if TYPE_CHECKING:
@@ -63,10 +64,7 @@ class LieRungeKutta4:
 
     def __post_init__(self) -> None:
         """Check the scheme."""
-        if not (isinstance(self.scheme, str) and self.scheme in _SCHEMES):
-            raise ValueError(
-                f"LieRungeKutta4: scheme must be one of {', '.join(_SCHEMES)}, got {self.scheme!r}"
-            )
+        one_of("LieRungeKutta4", "scheme", self.scheme, _SCHEMES)
 
     @property
     def kernel(self) -> Any:

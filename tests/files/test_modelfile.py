@@ -381,12 +381,6 @@ def test_python_laws_are_refused_by_name():
 
 def test_parts_that_were_changed_are_refused():
     system = free()
-    spring = system.add(mbd.Spring("spring", system.ground, system["body"], stiffness=3))
-    to_text(system)
-    spring.stiffness = 4.0
-    with pytest.raises(ValueError, match="spring: was changed after it was made; make it anew"):
-        to_text(system)
-    system = free()
     system["body"].position[0] = 1
     with pytest.raises(ValueError, match="body: was changed after it was made"):
         to_text(system)
@@ -505,7 +499,7 @@ method = {type="GeneralizedAlpha", rho=0.7}
         ("*t)", "*u)", "forces.push.force[2]: must be an expression in t, got"),
         ("5 kN", "5 km", "forces.push.force[1]: must have a unit of [N], got 'km'"),
         ("*rate", "*speed", "forces.spring.law: there is no name 'speed' in"),
-        ("300*", "300/t*", "forces.spring: float division by zero; its law fails"),
+        ("300*", "300/t*", "forces.spring: its law f(u, rate, t) raised ZeroDivisionError: float"),
     ],
 )
 def test_errors_say_where(old, new, said, tmp_path):

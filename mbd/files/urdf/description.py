@@ -15,6 +15,8 @@ from xml.etree import ElementTree as ET
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from mbd.algebra.checked import shown
+
 __all__ = ["Description", "Joint", "Link", "Mimic", "Origin", "Visual", "parse"]
 
 TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
@@ -115,9 +117,9 @@ class _Element:
         except ValueError as error:
             if value is None:
                 raise
-            raise ValueError(f"{self.who}: {key} must be numbers, got {value!r}") from error
+            raise ValueError(f"{self.who}: {key} must be numbers, got {shown(value)}") from error
         if len(found) != size or not all(map(math.isfinite, found)):
-            raise ValueError(f"{self.who}: {key} must be {size} finite numbers, got {value!r}")
+            raise ValueError(f"{self.who}: {key} must be {size} finite numbers, got {shown(value)}")
         return found
 
     def origin(self) -> Origin:
@@ -235,7 +237,7 @@ def _joint(node: ET.Element, notes: list[str], unknown: list[str]) -> Joint:
     this.known(("origin", "parent", "child", "axis", "limit", "dynamics", "mimic",
                 "calibration", "safety_controller"))  # fmt: skip
     if kind not in TYPES:
-        raise ValueError(f"{this.who}: type must be one of {', '.join(TYPES)}, got {kind!r}")
+        raise ValueError(f"{this.who}: type must be one of {', '.join(TYPES)}, got {shown(kind)}")
     parent, child = (_end(this, tag) for tag in ("parent", "child"))
     at = this.one("axis")
     axis = np.array((1.0, 0.0, 0.0) if at is None else at.numbers("xyz", None, 3))

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from mbd.algebra.checked import shown
 from mbd.files.urdf import description as urdf
 from mbd.files.urdf.description import Description, Origin
 from mbd.files.urdf.shapes import shapes
@@ -65,7 +66,7 @@ def load(
     """
     robot = urdf.parse(path)
     if base not in ("fixed", "floating"):
-        raise ValueError(f"base must be 'fixed' or 'floating', got {base!r}")
+        raise ValueError(f"base must be 'fixed' or 'floating', got {shown(base)}")
     start = Origin(
         vector("base", "position", position, "m"), rotation_matrix("base", "rotation", rotation)
     )

@@ -1,0 +1,348 @@
+"""Hostile arguments of everything public: refused by name, or taken; never raw, never for ever."""
+
+import functools
+import inspect
+import math
+import signal
+import types
+
+import numpy as np
+import pytest
+
+import mbd
+
+
+class Raising:
+    """An object whose every conversion fails."""
+
+    def __array__(self, *args, **options):
+        raise RuntimeError("no array")
+
+    def __float__(self):
+        raise ZeroDivisionError("no number")
+
+    def __repr__(self):
+        raise AttributeError("no text")
+
+
+class Rotated:
+    """An object that looks like a rotation."""
+
+    def as_matrix(self):
+        raise IndexError("no matrix")
+
+
+ROUND = [1.0]
+ROUND.append(ROUND)
+
+HOSTILE = {
+    "nan": math.nan, "inf": math.inf, "-inf": -math.inf, "huge": 1e308, "-huge": -1e308,
+    "large": 1e30, "tiny": 1e-200, "subnormal": 5e-324, "negative": -1.5, "zero": 0, "one": 1,
+    "True": True, "text": "1", "word": "no", "empty text": "", "underscore": "1_0", "None": None,
+    "complex": 1 + 2j, "bytes": b"1", "10**400": 10**400, "-10**5000": -(10**5000), "[]": [],
+    "two": [1.0, 2.0], "three": (1.0, 2.0, 2.0), "ragged": [[1.0], [2.0, 3.0]], "seven": (1.0,) * 7,
+    "matrix": np.ones((3, 3)), "cube": np.ones((3, 3, 3)), "nans": [math.nan] * 3,
+    "huges": [1e308] * 3, "subnormals": [5e-324] * 3, "integers": [10**400] * 3,
+    "texts": ["1", "2", "3"], "complexes": np.array([1j, 1, 1]), "flags": np.array([True] * 3),
+    "Nones": [None] * 3, "objects": [Raising()] * 3, "dict": {}, "set": {1.0}, "object": object(),
+    "raising": Raising(), "rotated": Rotated(), "float32": np.float32(0.7), "0-d": np.array(0.7),
+    "1-d": np.array([0.7]), "integer": np.int8(2), "bool_": np.bool_(True), "longdouble":
+    np.longdouble("1e4000"), "masked": np.ma.masked_all(3), "date": np.datetime64("2020-01-01"),
+    "class": int, "law": lambda *_: 0.3, "bad law": lambda *_: "x", "failing law": lambda *_: 1 / 0,
+    "NUL": "a\0b", "lines": "a\nb", "slash": "a/b", "long": "x" * 100_000, "surrogate": "\ud800",
+    "round": ROUND, "module": math, "generator": (x for x in (1, 2, 3)),
+    "mapping": {"h.angle": math.nan}, "bad names": ["no such part"],
+}  # fmt: skip
+
+
+def world():
+    """Return parts to build others of, in a system of their own."""
+    w = types.SimpleNamespace()
+    w.system = s = mbd.System(gravity=(0, 0, -9.81))
+    w.ground = s.ground
+    w.a = s.add(mbd.RigidBody("a", mass=1.0, inertia=(1, 1, 1.2)))
+    w.b = s.add(mbd.RigidBody("b", mass=2.0, inertia=(1, 1, 1.2), position=(1, 0, 0)))
+    w.p = mbd.PointMass("p", mass=0.5, position=(0, 1, 0))
+    w.swelling = mbd.RigidBody("s", mass=1.0, inertia=(1, 1, 1), formulation="scalable")
+    w.h = s.add(mbd.Revolute("h", s.ground, w.a, at=(0, 0, 0.5), axis=(0, 1, 0)))
+    w.i = s.add(mbd.Revolute("i", w.a, w.b, at=(0.5, 0, 0), axis=(0, 1, 0)))
+    w.slide = mbd.Prismatic("slide", s.ground, w.b, at=(0, 0, 0), axis=(1, 0, 0))
+    return w
+
+
+PLACED = {"at": (0.1, 0, 0), "axis": (0, 1, 0)}
+
+
+def pair(**options):
+    return lambda w: {"name": "x", "first": w.a, "second": w.b, **options}
+
+
+def along(**options):
+    return lambda w: {"name": "x", "joint": w.h, "coordinate": None, **options}
+
+
+# what each class takes; what is not listed has its default
+PARTS = {
+    "Box": lambda w: {"size": (1, 2, 3)},
+    "Bushing": pair(at=(0, 0, 0), axes=np.eye(3), stiffness=(1,) * 6, damping=(1,) * 6),
+    "Capsule": lambda w: {"radius": 1.0, "length": 2.0},
+    "ConstantSpeed": lambda w: {"speed": 1.0},
+    "ConstantVelocity": pair(**PLACED),
+    "Coupler": lambda w: {"name": "x", "coordinates": [w.h, w.i], "factors": [1, 2]},
+    "Cylinder": lambda w: {"radius": 1.0, "length": 2.0},
+    "Cylindrical": pair(**PLACED),
+    "Distance": pair(at=(0, 0, 0), to=(1, 0, 0)),
+    "Drive": along(position=0.2),
+    "EnergyMomentum": lambda w: {},
+    "EulerParameters": lambda w: {},
+    "Event": lambda w: {"name": "x", "function": lambda s: s.t - 1},
+    "Fixed": pair(at=(0, 0, 0)),
+    "Frame": lambda w: {"body": w.a},
+    "Gear": lambda w: {"name": "x", "first": w.h, "second": w.i, "ratio": -2.0},
+    "GeneralizedAlpha": lambda w: {},
+    "Ground": lambda w: {},
+    "Harmonic": lambda w: {"amplitude": 1.0, "frequency": 2.0},
+    "JointSpring": along(stiffness=3.0, damping=0.1),
+    "KnifeEdge": pair(axis=(1, 0, 0)),
+    "LieRungeKutta4": lambda w: {},
+    "Moment": lambda w: {"name": "x", "body": w.a, "moment": (1, 0, 0)},
+    "Motor": along(effort=2.0),
+    "NonTwisting": lambda w: {"name": "x", "body": w.a},
+    "Planar": pair(**PLACED),
+    "PointForce": lambda w: {"name": "x", "body": w.a, "force": (1, 0, 0)},
+    "PointInPlane": pair(**PLACED),
+    "PointMass": lambda w: {"name": "x", "mass": 1.0},
+    "PointOnLine": pair(**PLACED),
+    "Prismatic": pair(**PLACED),
+    "RackPinion": lambda w: {"name": "x", "pinion": w.h, "rack": w.slide, "radius": 0.3},
+    "Revolute": pair(**PLACED),
+    "RigidBody": lambda w: {"name": "x", "mass": 1.0, "inertia": (1, 1, 1)},
+    "RollingBall": pair(radius=0.2),
+    "RollingDisc": pair(radius=0.2, axis=(1, 0, 0)),
+    "Rope": lambda w: {"name": "x", "points": [w.a, w.b]},
+    "RotationalSpring": lambda w: {"name": "x", "joint": w.h, "stiffness": 1.0},
+    "Scalable": lambda w: {},
+    "ScalingForce": lambda w: {"name": "x", "body": w.swelling, "force": 1.0},
+    "Screw": pair(pitch=0.1, **PLACED),
+    "SmoothStep": lambda w: {"start": 0.0, "end": 1.0, "t_start": 0.0, "t_end": 2.0},
+    "Sphere": lambda w: {"radius": 1.0},
+    "Spherical": pair(at=(0, 0, 0)),
+    "Spring": pair(stiffness=3.0),
+    "Stop": along(lower=-1.0, upper=1.0, stiffness=100.0),
+    "System": lambda w: {},
+    "Unified": lambda w: {},
+    "Universal": pair(at=(0, 0, 0), axis=(0, 1, 0), second_axis=(1, 0, 0)),
+}  # fmt: skip
+# what functions take; made by these the rest is, not by users
+MADE = {
+    "Coordinate", "EquilibriumError", "Expression", "Mesh", "Model", "ModelFile", "SimulationError",
+    "Solution", "State",
+}  # fmt: skip
+
+
+@functools.cache
+def driven():
+    """Return a small model with laws and a drive, and its consistent state."""
+    w = world()
+    w.system.add(mbd.PointForce("push", w.b, (0, 0, 1.0)))
+    w.system.add(mbd.JointSpring("soft", w.i, stiffness=30.0, damping=1.0))
+    return w.system.build()
+
+
+@functools.cache
+def actuated():
+    w = world()
+    w.system.add(mbd.Drive("one", w.h, position=mbd.Harmonic(0.1, 2.0)))
+    w.system.add(mbd.Drive("two", w.i, position=mbd.Harmonic(0.1, 3.0)))
+    return w.system.build()
+
+
+FUNCTIONS = {
+    "assemble_pose": lambda: {"system": driven(), "targets": {"h.angle": 0.1}},
+    "buckling": lambda: {"system": driven()},
+    "campbell": lambda: {"system": driven(), "speeds": [0.0], "bodies": "a"},
+    "check_tangents": lambda: {"item": driven()},
+    "compare": lambda: {"build": "chain", "steps": [1e-2], "t_end": 0.02, "turns": 0,
+                        "formulations": "so3"},
+    "consistent": lambda: {"model": driven()},
+    "equilibrium": lambda: {"system": driven()},
+    "inverse_dynamics": lambda: {"system": actuated(), "times": [0.0, 0.01]},
+    "linearize": lambda: {"system": driven()},
+    "load": lambda: {"path": "no such.npz"},
+    "modes": lambda: {"system": driven()},
+    "read": lambda: {"path": "no such.toml"},
+    "simulate": lambda: {"system": driven(), "t_end": 0.01, "step": 1e-3, "progress": False},
+    "target_errors": lambda: {"system": driven(), "state": driven().state,
+                              "targets": {"h.angle": 0.1}},
+    "write": lambda: {"system": driven().system, "path": "no such folder\0/x.toml"},
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _never_for_ever():
+    """Stop a test that hangs."""
+
+    def late(*_):
+        raise TimeoutError("does not come back")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, 240)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def answer(call, owners):
+    """Return what is wrong with the answer to a call, or nothing."""
+    try:
+        call()
+    except (ValueError, TypeError) as error:
+        text = str(error)
+        if not text.startswith(owners) or "\n" in text or len(text) > 1200:
+            return f"{type(error).__name__}: {text[:200]}"
+    except (mbd.SimulationError, mbd.EquilibriumError):
+        return ""
+    except BaseException as error:
+        return f"raw {type(error).__name__}: {str(error)[:200]}"
+    return ""
+
+
+def wrong(make, arguments, owners, values=HOSTILE):
+    """Return what is wrong with the answers when each argument is hostile in its turn."""
+    found = []
+    taken = [
+        name
+        for name, x in inspect.signature(make).parameters.items()
+        if x.kind not in (x.VAR_KEYWORD, x.VAR_POSITIONAL)
+    ]
+    for argument in taken:
+        for word, value in values.items():
+            options = {**arguments(), argument: value}
+            if text := answer(functools.partial(make, **options), owners):
+                found.append(f"{argument} = {word}: {text}")
+    return found
+
+
+def test_everything_public_is_tried():
+    assert {*PARTS, *FUNCTIONS, *MADE} == set(mbd.__all__)
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_hostile_argument_of_a_part_is_refused_by_name(name):
+    owners = ("x: ", f"{name}: ", f"{name}.", "frame of 'a': ")
+    assert not wrong(getattr(mbd, name), lambda: PARTS[name](world()), owners)
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_an_argument_that_is_misspelt_is_named(name):
+    make = getattr(mbd, name)
+    known = inspect.signature(make).parameters
+    arguments = PARTS[name](world())
+    for right in known:
+        options = {k: x for k, x in arguments.items() if k != right}
+        with pytest.raises(TypeError, match=name):
+            make(**options, **{f"{right}er": 1})
+    with pytest.raises(TypeError, match="must be|there is no argument|unexpected keyword"):
+        make(**arguments, strange=1)
+
+
+def test_an_argument_that_may_be_meant_is_said():
+    b = world().b
+    with pytest.raises(TypeError, match=r"PointForce: .* 'follower' \(did you mean 'follow'\?\)"):
+        mbd.PointForce("f", b, (1, 0, 0), follower=True)
+    with pytest.raises(TypeError, match=r"'inertias' \(did you mean 'inertia'\?\); there are name"):
+        mbd.RigidBody("b", mass=1, inertias=(1, 1, 1))
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_what_was_made_does_not_change_in_silence(name):
+    """Neither an attribute that it has, nor one that it has not."""
+    thing = getattr(mbd, name)(**PARTS[name](world()))
+    if isinstance(thing, mbd.System):
+        pytest.skip("a System is what grows")
+    for attribute in ("stiffness", "name", "value", "massiv"):
+        with pytest.raises(AttributeError, match=r"make a new one with|cannot assign to field"):
+            setattr(thing, attribute, 3)
+    assert not hasattr(thing, "massiv")
+
+
+def test_gravity_that_is_set_later_is_that_of_models_built_later():
+    w = world()
+    before = w.system.build()
+    w.system.gravity = [0, 1, -2]
+    after = w.system.build()
+    for model, g in ((before, (0, 0, -9.81)), (after, (0, 1, -2))):
+        v = mbd.consistent(model).a
+        assert np.array_equal(model.system.gravity, g)
+        assert np.all(np.isfinite(v))
+    free = mbd.System()
+    free.add(mbd.PointMass("p", mass=2.0))
+    free.gravity = (0, 0, -1)
+    assert np.array_equal(mbd.consistent(free.build()).a, (0, 0, -1))
+    assert not wrong(lambda gravity: setattr(free, "gravity", gravity), dict, ("System: gravity",))
+    with pytest.raises(AttributeError, match=r"System: there is no 'gravty' \(did you mean 'grav"):
+        free.gravty = (0, 0, -1)
+
+
+# --- names ----------------------------------------------------------------------------------------
+@pytest.mark.parametrize("bad", ["a\0b", "a\nb", "\ta", "a/b", "a\\b", "a\x7f", "\u2028", "\ud800",
+                                 "x" * 201, "", "   "])  # fmt: skip
+def test_names_that_files_and_tables_cannot_hold(bad):
+    w = world()
+    for name, arguments in PARTS.items():
+        make = getattr(mbd, name)
+        if "name" in inspect.signature(make).parameters:
+            with pytest.raises(ValueError, match=f"^{name}: name must ") as error:
+                make(**{**arguments(w), "name": bad})
+            assert "\n" not in str(error.value)
+            assert "\0" not in str(error.value)
+
+
+@pytest.mark.parametrize("good", ["Rad 3", "Kurbel·ä", "b.x", "曲柄", "a,b (left)", "'", "x" * 200])
+def test_names_that_may_be(good):
+    assert mbd.PointMass(good, mass=1).name == good
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("h", "h.angle"), ("h.angle", "h"), ("a.b", "a.b.c"), ("a.b.c", "a")]
+)
+def test_a_name_is_not_read_as_a_quantity_of_another_part(first, second):
+    for one, other in ((first, second), (f"{first} 1", f"{first} 1.x")):
+        system = mbd.System()
+        system.add(mbd.PointMass(one, mass=1))
+        with pytest.raises(ValueError, match=f"{other}: '.*' would be read as a quantity of the"):
+            system.add(mbd.PointMass(other, mass=1))
+        assert list(system.bodies) == [one]
+    system = mbd.System()
+    for name in ("a.b", "a.c", "ab", "a.b c"):  # no part is called a
+        system.add(mbd.PointMass(name, mass=1))
+
+
+# --- parts that make no sense ---------------------------------------------------------------------
+def test_what_joins_a_body_to_itself():
+    w = world()
+    for name, arguments in PARTS.items():
+        taken = inspect.signature(getattr(mbd, name)).parameters
+        if {"first", "second"} <= set(taken) and name != "Gear":
+            for one, other in ((w.a, w.a), (w.a.frame(), w.a.frame((1, 0, 0)))):
+                options = {**arguments(w), "first": one, "second": other}
+                if one is not w.a:
+                    options = {k: x for k, x in options.items() if k not in PLACED}
+                    options = {k: x for k, x in options.items() if k not in ("to", "axes")}
+                with pytest.raises(ValueError, match="^x: must join two bodies, got 'a' twice"):
+                    getattr(mbd, name)(**options)
+
+
+def test_factors_that_cancel():
+    w = world()
+    for terms, factors in (([w.h, w.h], [2, -2]), ([w.h, w.i, w.h.angle], [1, 0, -1])):
+        with pytest.raises(ValueError, match="^x: not all factors may be zero, or add up"):
+            mbd.Coupler("x", terms, factors)
+    assert mbd.Coupler("x", [w.h, w.i, w.h], [2, 1, -2]).factors == (2, 1, -2)
+
+
+def test_a_direction_has_any_length():
+    w = world()
+    for size in (1e-300, 1e-20, 1.0, 1e99):
+        joint = mbd.Revolute("x", w.a, w.b, at=(0, 0, 0), axis=(0.6 * size, 0, -0.8 * size))
+        np.testing.assert_allclose(joint.A.axes[:, 2], (0.6, 0, -0.8), rtol=0, atol=1e-15)
