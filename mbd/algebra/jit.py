@@ -1,4 +1,4 @@
-"""Floor 0. The only file that knows numba: how kernels are compiled, cached and called.
+"""Floor 0. How kernels are compiled, cached and called; ``subnormal.py`` alone knows numba too.
 
 Two kinds of compiled function exist in the package:
 
@@ -56,8 +56,10 @@ __all__ = [
 
 PYTHON = bool(getattr(numba.config, "DISABLE_JIT", 0))
 _SIGNATURE = types.void(types.CPointer(types.int64), types.CPointer(types.float64), types.int64)
-_LAW = types.void(types.CPointer(types.float64), types.CPointer(types.float64))
-_C_LAW = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_double))
+_LAW = types.int64(types.CPointer(types.float64), types.CPointer(types.float64))
+_C_LAW = ctypes.CFUNCTYPE(
+    ctypes.c_int64, ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_double)
+)
 _log = logging.getLogger("mbd")
 
 # fused multiply-add is allowed, reordering of sums is not
@@ -201,7 +203,7 @@ class _Kernel:
         self._callable(_place(I), _place(F), k)
 
 
-_PYTHON_KERNELS: list[Callable[..., None]] = []
+_PYTHON_KERNELS: list[Callable[..., Any]] = []
 _C_KERNEL = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 
 
@@ -220,10 +222,11 @@ def kernel(function: Callable[..., None]) -> _Kernel:
     return _Kernel(_named(function))
 
 
-def external(function: Callable[[Any, Any], None], *, compiled: bool) -> tuple[int, Any]:
+def external(function: Callable[[Any, Any], int], *, compiled: bool) -> tuple[int, Any]:
     """Return address and keeper of a law ``function(inputs, outputs)`` from outside the package.
 
-    A law that is not compiled is called back in Python: slower, same numbers.
+    It returns whether it raised (1) or not (0). A law that is not compiled is called back in
+    Python: slower, same numbers.
     """
     if PYTHON:
         _PYTHON_KERNELS.append(function)
@@ -255,9 +258,9 @@ if PYTHON:
         """Run the kernel at ``address``."""
         _PYTHON_KERNELS[address - 1](I, F, k)
 
-    def law_call(address: int, F: np.ndarray, i: int, o: int) -> None:
+    def law_call(address: int, F: np.ndarray, i: int, o: int) -> int:
         """Run the law at ``address`` on inputs at ``F[i:]`` and outputs at ``F[o:]``."""
-        _PYTHON_KERNELS[address - 1](F[i:], F[o:])
+        return int(_PYTHON_KERNELS[address - 1](F[i:], F[o:]))
 
 else:
 
@@ -275,9 +278,10 @@ else:
             where, base, first, second = args
             inputs = builder.gep(base, [first])
             outputs = builder.gep(base, [second])
-            return _indirect(context, builder, signature, [where, inputs, outputs])
+            kind = ir.FunctionType(ir.IntType(64), [inputs.type, outputs.type])
+            return builder.call(builder.inttoptr(where, kind.as_pointer()), [inputs, outputs])
 
-        return types.void(address, F, types.int64, types.int64), codegen
+        return types.int64(address, F, types.int64, types.int64), codegen
 
 
 class _Vectors:

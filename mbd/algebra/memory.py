@@ -39,6 +39,9 @@ CAPACITY, N_TAKEN = 75, 80  # instants that the record can hold; free steps take
 # stages: pointer to pairs (address, record) and their number
 PLACE, FORCES, RESIDUAL, MAPS, TANGENT, RATES, ACCEPT = 50, 52, 54, 56, 58, 60, 62
 FLOW, CONVECT = 76, 78  # of explicit methods, which write the addresses
+BASE = 81  # steps counted where the grid of times begins
+BAD_LAW, BAD_HOW = 82, 83  # address of the first law whose answer is no number, and how
+NOT_FINITE, RAISED = 1, 2
 I_HEADER = 84
 
 # --- F: numbers of the step ----------------------------------------------------------------------
@@ -60,7 +63,9 @@ POSITION_TURN = 45  # that of rows of positions where they are met by their rate
 ATOL = 48  # absolute tolerance, by kind
 SIZE = 56  # largest velocity so far, by kind
 UNIT = 64  # length of the model or one, by kind: what is large for a change of the pose or a row
-F_HEADER = 72
+T_BASE = 72  # where the grid of times begins: t_n = T_BASE + (N_PREDICTED - BASE) H
+BAD_AT = 73  # what the law was asked for, three numbers
+F_HEADER = 80
 
 # --- kinds of unknowns ---------------------------------------------------------------------------
 TRANSLATION, ROTATION, DIRECTOR, FORCE, MOMENT, OWN, VELOCITY_ROW = 0, 1, 2, 3, 4, 5, 6

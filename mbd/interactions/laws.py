@@ -8,57 +8,175 @@ against differences, those not given are taken by differences of fourth order.
 
 from __future__ import annotations
 
+import ctypes
 import inspect
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from mbd.algebra.jit import external, is_compiled
+from mbd.algebra import memory as m
+from mbd.algebra.jit import external, is_compiled, jit
 
-__all__ = ["Law", "motion_law", "number_law", "spring_law", "time_law"]
+__all__ = [
+    "Law",
+    "LawError",
+    "check",
+    "motion_law",
+    "noted",
+    "number_law",
+    "spring_law",
+    "time_law",
+]
 
+_OF_TIME = ("t",)
 _STEP = 6e-6  # relative, the cube root of round-off
 _TICK = 2e-3  # s, of the differences in time
 _TIMES = (0.0, 0.0137, 0.1071, 0.3319, 0.7129, 1.3871, 2.9173, 7.1931)  # where laws are checked [s]
 _WRONG = 1e-4  # relative difference that is no round-off
 
 
+class LawError(RuntimeError):
+    """A law of a user that raised; its cause is what it raised."""
+
+
+Evaluate = Callable[[Any, Any], None]
+
+
 @dataclass
 class Law:
     """A user's law: its address and what must stay alive while it is used.
 
-    An exception raised by a Python law cannot pass through compiled code: it is kept here, the
-    law returns NaN, the step fails, and the solver raises the kept exception.
+    An exception cannot pass through compiled code: a law that raises says so by what it returns to
+    the kernel, which notes it in its work space. What a Python law raised is kept here, under the
+    place of its outputs, which is that of one run alone; a compiled one is asked once more.
+
+    Parameters
+    ----------
+    name : str
+        Of the part.
+    function : callable
+    arguments : tuple of str
+        ("t",) or ("u", "rate", "t").
+    write : callable
+        ``write(function)``: what evaluates a function at ``inputs`` and writes to ``outputs``.
     """
 
     name: str
-    address: int = 0
-    keeper: Any = None
-    raised: list[BaseException] = field(default_factory=list)
+    function: Callable[..., Any]
+    arguments: tuple[str, ...]
+    write: Callable[[Callable[..., Any]], Evaluate]
+    raised: dict[int, BaseException] = field(default_factory=dict)
+    address: int = field(init=False)
+    keeper: Any = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Get an address."""
+        compiled = is_compiled(self.function)
+        guarded = _compiled(self) if compiled else _python(self)
+        self.address, self.keeper = external(guarded, compiled=compiled)
+
+    def at(self, asked: Any) -> str:
+        """Return what it was asked for, in words."""
+        pairs = zip(self.arguments, asked, strict=False)
+        return ", ".join(f"{name} = {float(x):.9g}" for name, x in pairs) + " s"
+
+    def forget(self, F: np.ndarray) -> list[BaseException]:
+        """Return what was raised for outputs in these floats, and forget it."""
+        first = _place(F)
+        places = [x for x in tuple(self.raised) if first <= x < first + F.nbytes]
+        return [self.raised.pop(x) for x in places]
+
+    def error(self, F: np.ndarray) -> BaseException:
+        """Return the error of the work space whose floats these are, after a law that raised."""
+        asked = F[m.BAD_AT : m.BAD_AT + len(self.arguments)].tolist()
+        kept = self.forget(F)
+        if kept and not isinstance(kept[0], Exception):  # Ctrl-C
+            return kept[0]
+        cause, asked = self._again(asked)
+        cause = kept[0] if kept else cause
+        what = f"{type(cause).__name__}: {cause}" if cause else "an error"
+        error = LawError(
+            f"{self.name}: its law raised {what} (at {self.at(asked)}); let it return finite "
+            "numbers there, or end the run before"
+        )
+        error.__cause__ = cause
+        return error
+
+    def _again(self, asked: list[float]) -> tuple[BaseException | None, list[float]]:
+        """Ask the law again; return what it raises and at which arguments, in differences too."""
+        last = [asked]
+
+        def watched(*at: float) -> Any:
+            last[0] = list(at)
+            return self.function(*at)
+
+        try:
+            self.write(watched)(asked, [0.0, 0.0, 0.0])
+        except Exception as error:
+            return error, last[0]
+        return None, asked
+
+    def not_finite(self, F: np.ndarray) -> str:
+        """Return that the answer is no number, after a law that was noted for it."""
+        asked = F[m.BAD_AT : m.BAD_AT + len(self.arguments)]
+        return (
+            f"{self.name}: its law returned a value or derivative that is not finite at "
+            f"{self.at(asked)}; let it return finite numbers there, or end the run before"
+        )
 
 
-def _python(owner: str, evaluate: Callable[[Any, Any], None], n_out: int) -> Law:
-    law = Law(owner)
+def noted(laws: Sequence[Law], I: np.ndarray) -> Law | None:
+    """Return the law of which a work space notes that its answer is no number."""
+    return next((law for law in laws if I[m.BAD_HOW] and law.address == I[m.BAD_LAW]), None)
 
-    def guarded(inputs: Any, outputs: Any) -> None:
+
+def check(laws: Sequence[Law], I: np.ndarray, F: np.ndarray) -> None:
+    """Raise what a law has raised in a work space."""
+    if I[m.BAD_HOW] != m.RAISED:
+        return
+    law = noted(laws, I)
+    assert law is not None
+    I[m.BAD_HOW] = 0
+    error = law.error(F)
+    for other in laws:
+        other.forget(F)
+    raise error
+
+
+def _place(array: Any) -> int:
+    """Return the address of floats."""
+    if isinstance(array, np.ndarray):
+        return int(array.__array_interface__["data"][0])
+    return ctypes.addressof(array.contents)
+
+
+def _python(law: Law) -> Callable[[Any, Any], int]:
+    evaluate, raised = law.write(law.function), law.raised
+
+    def guarded(inputs: Any, outputs: Any) -> int:
         try:
             evaluate(inputs, outputs)
         except BaseException as error:
-            law.raised.append(error)
-            for i in range(n_out):
-                outputs[i] = math.nan
+            raised.setdefault(_place(outputs), error)
+            return 1
+        return 0
 
-    law.address, law.keeper = external(guarded, compiled=False)
-    return law
+    return guarded
 
 
-def _compiled(owner: str, evaluate: Callable[[Any, Any], None]) -> Law:
-    law = Law(owner)
-    law.address, law.keeper = external(evaluate, compiled=True)
-    return law
+def _compiled(law: Law) -> Callable[[Any, Any], int]:
+    evaluate = jit(law.write(law.function))
+
+    def guarded(inputs: Any, outputs: Any) -> int:
+        try:
+            evaluate(inputs, outputs)
+        except Exception:  # numba knows no other
+            return 1
+        return 0
+
+    return guarded
 
 
 def _tried(owner: str, function: Callable[..., Any], names: str, *at: float) -> Any:
@@ -88,8 +206,8 @@ def _alone(owner: str, value: Any, what: str) -> None:
         raise ValueError(f"{owner}: the law must return {what}, got {value!r}") from None
 
 
-def time_law(owner: str, function: Callable[[float], Any]) -> Law:
-    """Prepare ``function(t) -> (x, y, z)``."""
+def _three(function: Callable[..., Any]) -> Evaluate:
+    """Write three numbers of a time."""
 
     def evaluate(inputs: Any, outputs: Any) -> None:
         value = function(inputs[0])
@@ -97,25 +215,59 @@ def time_law(owner: str, function: Callable[[float], Any]) -> Law:
         outputs[1] = value[1]
         outputs[2] = value[2]
 
+    return evaluate
+
+
+def _two(function: Callable[..., Any]) -> Evaluate:
+    def evaluate(inputs: Any, outputs: Any) -> None:
+        value = function(inputs[0])
+        outputs[0] = value[0]
+        outputs[1] = value[1]
+        outputs[2] = 0.0
+
+    return evaluate
+
+
+def _one(function: Callable[..., Any]) -> Evaluate:
+    def evaluate(inputs: Any, outputs: Any) -> None:
+        outputs[0] = function(inputs[0])
+        outputs[1] = 0.0
+        outputs[2] = 0.0
+
+    return evaluate
+
+
+def _differenced(function: Callable[..., Any]) -> Evaluate:
+    """Write the value at a time and two derivatives by differences of fourth order."""
+
+    def evaluate(inputs: Any, outputs: Any) -> None:
+        t, h = inputs[0], _TICK
+        a, b, c = function(t - 2 * h), function(t - h), function(t)
+        d, e = function(t + h), function(t + 2 * h)
+        outputs[0] = c
+        outputs[1] = (8 * (d - b) - (e - a)) / (12 * h)
+        outputs[2] = (16 * (b + d) - (a + e) - 30 * c) / (12 * h * h)
+
+    return evaluate
+
+
+def time_law(owner: str, function: Callable[[float], Any]) -> Law:
+    """Prepare ``function(t) -> (x, y, z)``."""
     value = _tried(owner, function, "t", 0.0)
     if np.shape(value) != (3,):
         raise ValueError(
             f"{owner}: the law of time must return 3 components, got {value!r} at t = 0; "
             "return a tuple (x, y, z)"
         )
-    return _compiled(owner, evaluate) if is_compiled(function) else _python(owner, evaluate, 3)
+    return Law(owner, function, _OF_TIME, _three)
 
 
 def number_law(owner: str, function: Callable[[float], float]) -> Law:
     """Prepare ``function(t) -> number``."""
-
-    def evaluate(inputs: Any, outputs: Any) -> None:
-        outputs[0] = function(inputs[0])
-
     value = _tried(owner, function, "t", 0.0)
     if not isinstance(value, int | float):
         raise ValueError(f"{owner}: the law of time must return a number, got {value!r} at t = 0")
-    return _compiled(owner, evaluate) if is_compiled(function) else _python(owner, evaluate, 1)
+    return Law(owner, function, _OF_TIME, _one)
 
 
 def _check_motion(owner: str, function: Callable[[float], Any], order: int) -> None:
@@ -155,35 +307,40 @@ def motion_law(owner: str, function: Callable[[float], Any], order: int) -> Law:
         _check_motion(owner, function, order)
     else:
         _alone(owner, trial, "a number or (value, rate, second rate)")
-    n = len(trial) if many else 1
+    write = _differenced if not many else _three if len(trial) == 3 else _two
+    return Law(owner, function, _OF_TIME, write)
 
-    if many and n == 3:
 
+def _stiff(sign: float) -> Callable[[Callable[..., Any]], Evaluate]:
+    """Return what writes a tension and its derivatives."""
+
+    def write(function: Callable[..., Any]) -> Evaluate:
         def evaluate(inputs: Any, outputs: Any) -> None:
-            value = function(inputs[0])
-            outputs[0] = value[0]
-            outputs[1] = value[1]
-            outputs[2] = value[2]
+            value = function(inputs[0], inputs[1], inputs[2])
+            outputs[0] = sign * value[0]
+            outputs[1] = sign * value[1]
+            outputs[2] = sign * value[2]
 
-    elif many:
+        return evaluate
 
+    return write
+
+
+def _stiff_by_differences(sign: float) -> Callable[[Callable[..., Any]], Evaluate]:
+    """Return what writes a tension, and its derivatives by central differences."""
+
+    def write(function: Callable[..., Any]) -> Evaluate:
         def evaluate(inputs: Any, outputs: Any) -> None:
-            value = function(inputs[0])
-            outputs[0] = value[0]
-            outputs[1] = value[1]
-            outputs[2] = 0.0
+            u, rate, t = inputs[0], inputs[1], inputs[2]
+            du, dr = _STEP * (1 + abs(u)), _STEP * (1 + abs(rate))
+            du2, dr2 = 2 * du * sign, 2 * dr * sign  # sign is 1 or -1
+            outputs[0] = sign * function(u, rate, t)
+            outputs[1] = (function(u + du, rate, t) - function(u - du, rate, t)) / du2
+            outputs[2] = (function(u, rate + dr, t) - function(u, rate - dr, t)) / dr2
 
-    else:
+        return evaluate
 
-        def evaluate(inputs: Any, outputs: Any) -> None:
-            t, h = inputs[0], _TICK
-            a, b, c = function(t - 2 * h), function(t - h), function(t)
-            d, e = function(t + h), function(t + 2 * h)
-            outputs[0] = c
-            outputs[1] = (8 * (d - b) - (e - a)) / (12 * h)
-            outputs[2] = (16 * (b + d) - (a + e) - 30 * c) / (12 * h * h)
-
-    return _compiled(owner, evaluate) if is_compiled(function) else _python(owner, evaluate, 3)
+    return write
 
 
 def spring_law(
@@ -198,22 +355,5 @@ def spring_law(
         )
     if not many:
         _alone(owner, trial, "a number, or (number, d/du, d/drate)")
-    if many:
-
-        def evaluate(inputs: Any, outputs: Any) -> None:
-            value = function(inputs[0], inputs[1], inputs[2])
-            outputs[0] = sign * value[0]
-            outputs[1] = sign * value[1]
-            outputs[2] = sign * value[2]
-
-    else:
-
-        def evaluate(inputs: Any, outputs: Any) -> None:
-            u, rate, t = inputs[0], inputs[1], inputs[2]
-            du, dr = _STEP * (1 + abs(u)), _STEP * (1 + abs(rate))
-            du2, dr2 = 2 * du * sign, 2 * dr * sign  # sign is 1 or -1
-            outputs[0] = sign * function(u, rate, t)
-            outputs[1] = (function(u + du, rate, t) - function(u - du, rate, t)) / du2
-            outputs[2] = (function(u, rate + dr, t) - function(u, rate - dr, t)) / dr2
-
-    return _compiled(owner, evaluate) if is_compiled(function) else _python(owner, evaluate, 3)
+    write = _stiff(sign) if many else _stiff_by_differences(sign)
+    return Law(owner, function, ("u", "rate", "t"), write)

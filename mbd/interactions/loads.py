@@ -18,9 +18,10 @@ import math
 from typing import Any
 
 from mbd.algebra import memory as m
-from mbd.algebra.jit import jit, kernel, law_call
+from mbd.algebra.jit import jit, kernel
 from mbd.algebra.memory import ATT_N, ATT_P, ATT_PT, ATT_W
 from mbd.algebra.vec import cross, dot, load3, mat_mat, mat_plus, outer, tilde, times
+from mbd.interactions.answers import answer
 from mbd.interactions.kinds import Kind
 from mbd.interactions.measures import LAW_IN, LAW_OUT
 from mbd.interactions.pullback import add_product, at, push
@@ -39,7 +40,7 @@ def _components(I: Any, F: Any, law: int, direction: int) -> None:
         return
     s, w = I[SCRATCH], I[direction + ATT_W]
     F[s + LAW_IN] = F[T]
-    law_call(law, F, s + LAW_IN, s + LAW_OUT)
+    answer(I, F, law)
     for c in range(3):
         F[w + 1 + c] = F[s + LAW_OUT + c]
 
@@ -125,7 +126,7 @@ def _size(I: Any, F: Any, i: int) -> float:
         return F[I[i + 4]]
     s = I[SCRATCH]
     F[s + LAW_IN] = F[T]
-    law_call(law, F, s + LAW_IN, s + LAW_OUT)
+    answer(I, F, law)
     return F[s + LAW_OUT]
 
 

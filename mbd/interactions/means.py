@@ -22,7 +22,8 @@ import math
 from typing import Any
 
 from mbd.algebra import memory as m
-from mbd.algebra.jit import jit, law_call
+from mbd.algebra.jit import jit
+from mbd.interactions.answers import answer
 from mbd.interactions.measures import LAW_IN, LAW_OUT
 
 __all__ = ["mean_push", "mean_tension"]
@@ -42,7 +43,7 @@ _RULE = tuple(
 
 
 @jit
-def _mean_of_law(F: Any, s: int, law: int, first: float, last: float) -> Any:
+def _mean_of_law(I: Any, F: Any, s: int, law: int, first: float, last: float) -> Any:
     """Return the means of f, of 2 x df/du with x from 0 to 1, and of df/d(rate)."""
     turn = last - first
     mean, stiff, damp, size = 0.0, 0.0, 0.0, 0.0
@@ -52,7 +53,7 @@ def _mean_of_law(F: Any, s: int, law: int, first: float, last: float) -> Any:
         for x, weight, other in _RULE:
             place = at + width * x
             F[s + LAW_IN] = first + place * turn
-            law_call(law, F, s + LAW_IN, s + LAW_OUT)
+            answer(I, F, law)
             now = F[s + LAW_OUT]
             f += weight * now
             rough += (weight - other) * now
@@ -82,7 +83,7 @@ def mean_tension(
         return k * (0.5 * (first + last) - u0) + c * rate, k, c
     F[s + LAW_IN + 1] = rate
     F[s + LAW_IN + 2] = F[m.T]
-    return _mean_of_law(F, s, law, first, last)
+    return _mean_of_law(I, F, s, law, first, last)
 
 
 @jit

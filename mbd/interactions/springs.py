@@ -16,9 +16,10 @@ from functools import cache
 from typing import Any
 
 from mbd.algebra import memory as m
-from mbd.algebra.jit import jit, kernel, law_call
+from mbd.algebra.jit import jit, kernel
 from mbd.algebra.memory import ATT_DP, ATT_N, ATT_P, ATT_PT, ATT_PV
 from mbd.algebra.vec import dot, load3, mat_plus, outer, plus, store3, times
+from mbd.interactions.answers import answer
 from mbd.interactions.conserving import conserving
 from mbd.interactions.kinds import Kind
 from mbd.interactions.means import mean_push, mean_tension
@@ -54,7 +55,7 @@ def _tension(I: Any, F: Any, s: int, number: int, law: int, u: float, ud: float)
     F[s + LAW_IN] = u
     F[s + LAW_IN + 1] = ud
     F[s + LAW_IN + 2] = F[T]
-    law_call(law, F, s + LAW_IN, s + LAW_OUT)
+    answer(I, F, law)
     return F[s + LAW_OUT], F[s + LAW_OUT + 1], F[s + LAW_OUT + 2]
 
 

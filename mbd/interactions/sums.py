@@ -20,9 +20,10 @@ from functools import cache
 from typing import Any
 
 from mbd.algebra import memory as m
-from mbd.algebra.jit import jit, kernel, law_call
+from mbd.algebra.jit import jit, kernel
 from mbd.algebra.memory import ATT_DP, ATT_N, ATT_P, ATT_PT, ATT_PV
 from mbd.algebra.vec import dot, load3, mat_plus, plus, store3, times
+from mbd.interactions.answers import answer
 from mbd.interactions.kinds import Kind
 from mbd.interactions.measures import (
     GRAD,
@@ -57,7 +58,7 @@ def _motion(I: Any, F: Any, fields: int) -> Any:
     f, f1, f2 = F[number + CONSTANT] + F[number + SLOPE] * F[T], F[number + SLOPE], 0.0
     if law != 0:
         F[s + LAW_IN] = F[T]
-        law_call(law, F, s + LAW_IN, s + LAW_OUT)
+        answer(I, F, law)
         f += F[s + LAW_OUT]
         f1 += F[s + LAW_OUT + 1]
         f2 += F[s + LAW_OUT + 2]

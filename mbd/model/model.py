@@ -12,6 +12,7 @@ import numpy as np
 from mbd.algebra import memory as m
 from mbd.algebra.jit import compile_all
 from mbd.algebra.tolerances import SOFT_LOOPS, SOFT_TREE
+from mbd.interactions.laws import check, noted
 from mbd.model.before import checked_memory
 from mbd.model.kernels import (
     evaluate_kernel,
@@ -268,6 +269,9 @@ class Workspace:
             for s, (kernel, _) in enumerate(calls):
                 self.I[self.I[stage] + 2 * s] = kernel.address
         self.laws = model.laws
+        for law in self.laws:  # what nobody asked for of the last one who had this memory
+            if law.raised:
+                law.forget(self.F)
         if state is not None:
             self.load(state)
 
@@ -370,14 +374,10 @@ class Workspace:
         return self.vector(m.AL)[lam], self.vector(m.X)[lam]
 
     def check_laws(self) -> None:
-        """Raise what a user's Python law has raised."""
-        for law in self.laws:
-            if law.raised:
-                error = law.raised[0]
-                law.raised.clear()
-                if not isinstance(error, Exception):  # Ctrl-C
-                    raise error
-                raise RuntimeError(
-                    f"{law.name}: its law raised {type(error).__name__}: {error} "
-                    f"(t = {self.F[m.T]:.6g} s)"
-                ) from error
+        """Raise what a user's law has raised."""
+        check(self.laws, self.I, self.F)
+
+    def bad_law(self) -> str:
+        """Return which law was the first whose answer is not finite, or an empty string."""
+        law = noted(self.laws, self.I)
+        return "" if law is None else law.not_finite(self.F)

@@ -14,7 +14,7 @@ import numpy as np
 
 from mbd.algebra import memory as m
 from mbd.algebra.jit import kernel, law_call
-from mbd.interactions.laws import Law
+from mbd.interactions.laws import Law, check
 from mbd.parts.actuators import Motor
 from mbd.results.freedoms import Coordinates
 from mbd.results.histories import Faces, all_columns, faces_of, per_model
@@ -30,7 +30,11 @@ __all__ = ["Loads", "MotorHistory", "all_loads"]
 def laws_kernel(I: Any, F: Any, k: int) -> None:
     """Evaluate a law n times: I[k:] has n, its address, the places of inputs and outputs."""
     for e in range(I[k]):
-        law_call(I[k + 1], F, I[k + 2] + 3 * e, I[k + 3] + 3 * e)
+        at = I[k + 2] + 3 * e
+        if law_call(I[k + 1], F, at, I[k + 3] + 3 * e) != 0 and I[m.BAD_HOW] == 0:
+            I[m.BAD_HOW], I[m.BAD_LAW] = m.RAISED, I[k + 1]
+            for i in range(3):
+                F[m.BAD_AT + i] = F[at + i]
 
 
 def _effort(law: Law, u: np.ndarray, rate: np.ndarray, t: np.ndarray) -> np.ndarray:
@@ -40,10 +44,7 @@ def _effort(law: Law, u: np.ndarray, rate: np.ndarray, t: np.ndarray) -> np.ndar
     I[k:] = n, law.address, at, at + 3 * n
     F[at : at + 3 * n] = np.column_stack([u, rate, t]).ravel()
     laws_kernel(I, F, k)
-    if law.raised:
-        error = law.raised[0]
-        law.raised.clear()
-        raise RuntimeError(f"{law.name}: its law raised {type(error).__name__}: {error}") from error
+    check((law,), I, F)
     return -F[at + 3 * n :: 3]
 
 

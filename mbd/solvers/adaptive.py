@@ -62,6 +62,7 @@ from mbd.algebra.memory import (
     V,
     X,
 )
+from mbd.algebra.subnormal import flushing
 from mbd.algebra.tolerances import (
     ERROR_CANCELS,
     ERROR_FIRST,
@@ -227,6 +228,7 @@ def resize(I: Any, F: Any, k: int) -> None:
 
 
 @kernel
+@flushing
 def advance_adaptive(I: Any, F: Any, k: int) -> None:
     """Take up to I[N_STEPS] steps, none beyond F[T_END]; F[H] is left for the next one."""
     set_weights(I, F)

@@ -35,6 +35,7 @@ from typing import Any
 
 from mbd.algebra import memory as m
 from mbd.algebra.jit import call, jit, kernel
+from mbd.algebra.subnormal import flushing
 from mbd.algebra.tolerances import (
     NEWTON_CONTRACTION,
     NEWTON_LACK,
@@ -53,8 +54,10 @@ __all__ = [
     "correct",
     "correct_positions",
     "finish",
+    "grid_from_here",
     "iterate",
     "keep_record",
+    "next_time",
     "predict",
     "record",
     "restore",
@@ -302,6 +305,17 @@ def finish(I: Any, F: Any) -> None:
 
 
 @jit
+def next_time(I: Any, F: Any) -> float:
+    """Return the time at the end of the step: that of its number, no sum of steps."""
+    return F[m.T_BASE] + (I[COUNT] + 1 - I[m.BASE]) * F[H]
+
+
+def grid_from_here(I: Any, F: Any) -> None:
+    """Let the times of steps be counted from the present one."""
+    F[m.T_BASE], I[m.BASE] = F[T], I[COUNT]
+
+
+@jit
 def keep_record(I: Any, F: Any) -> None:
     """Count the step; record it if it is its turn."""
     I[COUNT] += 1
@@ -339,16 +353,17 @@ def set_weights(I: Any, F: Any) -> None:
 
 
 @kernel
+@flushing
 def advance(I: Any, F: Any, k: int) -> None:
     """Take I[N_STEPS] steps of F[H]; k = 1 leaves the state of a failed step for inspection."""
     set_weights(I, F)
     I[STATUS] = CONVERGED
     I[STEPS_DONE] = 0
-    start = F[T]
     full = I[FULL_NEWTON]
     for step in range(I[N_STEPS]):
+        start = F[T]
         predict(I, F)
-        F[T] = start + (step + 1) * F[H]
+        F[T] = next_time(I, F)
         status = iterate(I, F)
         if status == FAILED:  # once more, carefully: no extrapolation, a new matrix each time
             I[N_REJECT] += 1
@@ -364,7 +379,7 @@ def advance(I: Any, F: Any, k: int) -> None:
             if k == 0:
                 restore(I, F)
             I[HISTORY] = 0
-            F[T] = start + step * F[H]
+            F[T] = start
             I[STATUS] = status
             return
         if I[PROJECT]:

@@ -18,6 +18,7 @@ from mbd.solvers.advance import (
     correct_positions,
     finish,
     keep_record,
+    next_time,
     predict,
     restore,
     set_weights,
@@ -28,9 +29,14 @@ __all__ = ["careful_step"]
 
 @kernel
 def begin(I: Any, F: Any, k: int) -> None:
-    """Predict one step: for the iteration in Python."""
+    """Predict one step: for the iteration in Python; k = 1 for free steps, on no grid of times."""
     set_weights(I, F)
     predict(I, F)
+    if k == 0:
+        F[m.T] = next_time(I, F)
+    else:
+        left = F[m.T_END] - F[m.T]
+        F[m.T] = F[m.T_END] if left < 1.000001 * F[m.H] else F[m.T] + F[m.H]
 
 
 @kernel
@@ -65,7 +71,7 @@ def undo(I: Any, F: Any, k: int) -> None:
     restore(I, F)
 
 
-def careful_step(work: Workspace, max_iterations: int = 15) -> int:
+def careful_step(work: Workspace, max_iterations: int = 15, free: bool = False) -> int:
     """Take one step by full Newton; return its status.
 
     The matrix is the one the fronts would factor, in the same order of unknowns, with threshold
@@ -76,8 +82,7 @@ def careful_step(work: Workspace, max_iterations: int = 15) -> int:
     from mbd.model.assembly import sparse
 
     start = work.F[m.T]
-    begin(work.I, work.F)
-    work.F[m.T] = start + work.F[m.H]
+    begin(work.I, work.F, int(free))
     status, last = FAILED, np.inf
     try:
         for _ in range(max_iterations):

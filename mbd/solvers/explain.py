@@ -8,6 +8,7 @@ import numpy as np
 
 from mbd.algebra import memory as m
 from mbd.model.model import Workspace
+from mbd.solvers.advance import grid_from_here
 from mbd.solvers.energy_momentum import EnergyMomentum
 from mbd.solvers.generalized_alpha import GeneralizedAlpha
 from mbd.solvers.lie_runge_kutta import LieRungeKutta4
@@ -29,7 +30,12 @@ def explain(work: Workspace, method: Any, advance: Any) -> str:
     t = float(work.F[m.T])
     work.I[m.N_STEPS], work.I[m.RECORD_EVERY] = 1, 0
     keep = work.F[: len(model.F)].copy()
+    grid_from_here(work.I, work.F)
+    work.I[m.BAD_HOW] = 0
     advance(work.I, work.F, 1)
+    if bad_law := work.bad_law():
+        work.F[: len(model.F)] = keep
+        return f"no step from t = {t:.9g} s: {bad_law}"
     h = float(work.F[m.H])
     work.F[m.T] = t + h
     work.evaluate(h if isinstance(method, EnergyMomentum) else 0.0)

@@ -22,6 +22,7 @@ from mbd.algebra.tolerances import (
     OSCILLATION_INSTANTS,
     OSCILLATION_SHARE,
 )
+from mbd.interactions.laws import LawError
 from mbd.model.model import Model, State, Workspace
 from mbd.solvers.initial import consistent
 from mbd.solvers.start import Size
@@ -79,7 +80,7 @@ def departure(model: Model, state: State, step: float, v: Any) -> str:
     """
     try:
         nearest = consistent(model, state, project="velocities")
-    except ValueError:
+    except (ValueError, LawError):
         return ""
     size = Size(model, nearest)
     noise = LOST_NOISE * np.finfo(float).eps / step * model.units  # of velocities: round-off over h

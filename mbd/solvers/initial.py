@@ -106,8 +106,9 @@ class Saddle:
                 self.pivoting = splu(sparse(work.model, work))
             except RuntimeError:
                 raise ValueError(
-                    "the mass matrix is singular on the motions that the constraints allow; check "
-                    "masses and inertias"
+                    work.bad_law()
+                    or "the mass matrix is singular on the motions that the constraints allow; "
+                    "check masses and inertias"
                 ) from None
 
     def solve(self, r: np.ndarray) -> np.ndarray:
@@ -162,8 +163,9 @@ def consistent(
         _check("initial velocities", named, _CORRECT)
     if not np.all(np.isfinite(accelerate(work))):
         raise ValueError(
-            "initial accelerations are not finite: the mass matrix is singular on the motions that "
-            "the constraints allow; check masses, inertias and applied laws"
+            work.bad_law()
+            or "initial accelerations are not finite: the mass matrix is singular on the motions "
+            "that the constraints allow; check masses, inertias and applied laws"
         )
     done = work.store()
     return done.replace(alg=done.a.copy())

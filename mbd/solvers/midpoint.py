@@ -29,6 +29,7 @@ from typing import Any
 
 from mbd.algebra import memory as m
 from mbd.algebra.jit import call, jit, kernel
+from mbd.algebra.subnormal import flushing
 from mbd.algebra.tolerances import (
     MIDPOINT_CLOSE,
     MIDPOINT_LARGE,
@@ -36,7 +37,7 @@ from mbd.algebra.tolerances import (
     MIDPOINT_STAGNATED,
 )
 from mbd.model.kernels import evaluate, linearise, stage
-from mbd.solvers.advance import CONVERGED, FAILED, PIVOTS, keep_record
+from mbd.solvers.advance import CONVERGED, FAILED, PIVOTS, keep_record, next_time
 
 __all__ = ["conserve"]
 
@@ -285,15 +286,15 @@ def _in_parts(I: Any, F: Any, t: float, h: float) -> int:
 
 
 @kernel
+@flushing
 def conserve(I: Any, F: Any, k: int) -> None:
     """Take I[N_STEPS] steps of F[H]; k = 1 leaves the state of a failed step for inspection."""
     h = F[H]
     _set_size(I, F, h)
     I[m.STATUS] = CONVERGED
     I[m.STEPS_DONE] = 0
-    start = F[T]
     for step in range(I[m.N_STEPS]):
-        t = start + step * h
+        t = F[T]
         status = _step(I, F, t, k)
         if status == FAILED and k == 0:
             status = _in_parts(I, F, t, h)
@@ -302,6 +303,6 @@ def conserve(I: Any, F: Any, k: int) -> None:
         if status != CONVERGED:
             I[m.STATUS] = status
             return
-        F[T] = t + h
+        F[T] = next_time(I, F)
         I[m.STEPS_DONE] = step + 1
         keep_record(I, F)

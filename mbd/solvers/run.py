@@ -20,7 +20,7 @@ from mbd.algebra import memory as m
 from mbd.algebra.tolerances import NEWTON_FREE
 from mbd.model.model import Model, State, Workspace
 from mbd.solvers.adaptive import advance_adaptive, resize
-from mbd.solvers.advance import CONVERGED, FAILED, PIVOTS
+from mbd.solvers.advance import CONVERGED, FAILED, PIVOTS, grid_from_here
 from mbd.solvers.careful import careful_step
 from mbd.solvers.energy_momentum import EnergyMomentum
 from mbd.solvers.events import Found, Instants, carried
@@ -73,7 +73,7 @@ class Run:
         left = plan.t_end - first.t
         self.h = h = min(plan.step, left)
         self.n_steps = max(1, int(np.floor(left / h * (1 + 1e-12) + 1e-9)))
-        self.rest = left - self.n_steps * h
+        self.rest = plan.t_end - (first.t + self.n_steps * h)
         if self.rest < 1e-9 * h:
             self.rest = 0.0
         n_u = int(model.I[m.N_U])
@@ -91,14 +91,16 @@ class Run:
         F[m.H_MAX] = min(plan.max_step, h if np.isinf(plan.rtol) else np.inf)
         F[m.H_MIN] = 1e-15 * max(left, abs(plan.t_end))
         F[m.RTOL], F[m.ERROR] = plan.rtol, 1.0
+        grid_from_here(I, F)
         F[m.ATOL : m.ATOL + m.N_KINDS] = plan.atol
         method.prepare(model, I, F)
         if np.isfinite(plan.rtol):  # what Newton leaves must not pass for an error of the step
             F[m.TOL] = min(F[m.TOL], NEWTON_FREE * plan.rtol)
-        self.t0, self.done, self.pivoting = first.t, 0, 0
+        self.done, self.pivoting = 0, 0
         self.advance = advance_adaptive if plan.free else method.kernel
         self.compiled = self.advance.address  # at the latest now: the clock of the steps is theirs
-        self.started = time.perf_counter()
+        self.started = self.seconds = 0.0  # clock, and how long the steps took [s]
+        self.error: Exception | None = None  # what user code raised, behind the last good step
         self.found: list[Found] = []
         self.instant: Instant | None = None  # that ended the stretch
         self.by_position = bool(
@@ -140,17 +142,9 @@ class Run:
 
     def loop(self, progress: bool | None) -> tuple[int, str]:
         """Run to the end; return status and message."""
-        from tqdm import tqdm
-
-        steps = {"total": self.n_steps, "unit": "step"}
-        seconds = {"total": round(self.plan.t_end - self.t0, 9), "unit": "s of the model"}
-        bar = tqdm(
-            **(seconds if self.plan.free else steps),
-            delay=0 if progress else 1.0,
-            disable=None if progress is None else not progress,
-            leave=False,
-        )
-        chunk, status, F = 1, CONVERGED, self.work.F
+        bar, F = self._bar(progress), self.work.F
+        chunk, status = 1, CONVERGED
+        self.started = time.perf_counter()
         with bar, _whole_pieces() as asked:
             try:
                 while self._more() and status == CONVERGED and not asked:
@@ -166,15 +160,34 @@ class Run:
                     _, status = self._chunk(1, last=True)
             except KeyboardInterrupt:
                 asked.append(True)
+            except Exception as error:
+                self.error = error
+        self.seconds = time.perf_counter() - self.started
+        if self.error is not None:
+            self._finish(FAILED)
+            return FAILED, str(self.error)
         self._finish(CONVERGED if asked else status)
         if asked and status == CONVERGED:
             return -1, f"interrupted by the user at t = {F[m.T]:.6g} s"
-        self.seconds = time.perf_counter() - self.started
         if status == EVENT:
             return EVENT, f"stopped by an event at t = {F[m.T]:.9g} s"
         if status == CONVERGED:
             return CONVERGED, f"reached t = {F[m.T]:g} s"
         return FAILED, explain(self.work, self.method, self.method.kernel)
+
+    def _bar(self, progress: bool | None) -> Any:
+        """Return the bar that shows how far the run is."""
+        from tqdm import tqdm
+
+        steps = {"total": self.n_steps, "unit": "step"}
+        length = self.plan.t_end - float(self.work.F[m.T_START])
+        seconds = {"total": round(length, 9), "unit": "s of the model"}
+        return tqdm(
+            **(seconds if self.plan.free else steps),
+            delay=0 if progress else 1.0,
+            disable=None if progress is None else not progress,
+            leave=False,
+        )
 
     def _more(self) -> bool:
         if self.plan.free:
@@ -187,17 +200,19 @@ class Run:
             n = min(n, self.n_steps - self.done)
         first = self.done + 1
         begin = self.work.snapshot() if self.watch else None
-        taken, status = self._steps(n, last)
-        new = self._recorded(first)
+        taken, status = self._steps(n)
+        new = self._recorded()
         if begin is not None and taken:
-            new = self._look(begin, first, new, last)
+            new = self._look(begin, first, new)
             if self.instant is not None:
                 status = EVENT
         self._keep(new)
+        if self.error is not None:
+            raise self.error
         self.work.check_laws()
         return taken, status
 
-    def _steps(self, n: int, last: bool = False, kernel: Any = None) -> tuple[int, int]:
+    def _steps(self, n: int, kernel: Any = None) -> tuple[int, int]:
         """Take up to n steps; return their number and a status."""
         I, F, kernel = self.work.I, self.work.F, kernel or self.advance
         I[m.N_RECORDED] = 0
@@ -212,61 +227,69 @@ class Run:
             self.pivoting += status == PIVOTS
             status = CONVERGED
             while taken < n and status == CONVERGED:
-                status = careful_step(self.work, self.method.max_iterations)
+                status = careful_step(self.work, self.method.max_iterations, self.plan.free)
                 taken += status == CONVERGED
                 if self.method.linear_solver == "fronts":
                     break  # one careful step, then the fronts again
         self.done += taken
-        if not (last or self.plan.free):
-            F[m.T] = self.t0 + self.done * self.h
         return taken, status
 
-    def _recorded(self, first: int) -> Instants:
-        """Return what was recorded since step `first`."""
+    def _rewind(self, begin: Any, first: int, n: int) -> None:
+        """Go back to a snapshot before step `first`, and n steps on from there."""
+        self.work.restore(begin)
+        self.done, taken = first - 1, 1
+        while n and taken:
+            taken, _ = self._steps(n)
+            n -= taken
+
+    def _recorded(self) -> Instants:
+        """Return what was recorded since this was asked last."""
         I, F, model = self.work.I, self.work.F, self.model
         rows = F[len(model.F) :][: int(I[m.N_RECORDED]) * self.size].reshape(-1, self.size)
         v, lam = model.numbering.v, model.numbering.lam
-        t, n_v = rows[:, 0], 1 + model.n_q
+        n_v = 1 + model.n_q
         n_a = n_v + int(I[m.N_U])
-        if not self.plan.free:  # exactly on the grid; the last step may be a shorter one
-            every = int(I[m.RECORD_EVERY])
-            steps = (np.arange(len(rows)) + -(-first // every)) * every
-            t = np.minimum(self.t0 + steps * self.h, F[m.T])
-        return Instants(t.copy(), rows[:, 1:n_v], rows[:, n_v + v], rows[:, n_a + v],
+        return Instants(rows[:, 0].copy(), rows[:, 1:n_v], rows[:, n_v + v], rows[:, n_a + v],
                         rows[:, n_a + lam])  # fmt: skip
 
-    def _look(self, begin: Any, first: int, new: Instants, last: bool) -> Instants:
+    def _look(self, begin: Any, first: int, new: Instants) -> Instants:
         """Find the events among new instants, up to one that ends the run; return what to keep."""
         assert self.watch is not None
         steps, kept = self._sorted(first, new)
         whole = self.last.joined(steps)
-        g = self.watch.look(whole, self.before)
-        hits = self.watch.crossed(g)
+        looked = self.watch.look(whole, self.before)
+        hits = self.watch.crossed(looked.g, looked.size)
         end, done = self.work.snapshot(), self.done
+        good, self.error = len(looked.g) - 1, looked.error
         for index in map(int, np.flatnonzero(hits.any(axis=1))):
-            self.work.restore(begin)
-            self.done = first - 1
-            if index:
-                self._steps(index, last)
+            self._rewind(begin, first, index)
             at = partial(self._after, self.work.snapshot())
             step = float(whole.t[index + 1] - whole.t[index])
             before = carried(self.model, whole.part(0, index + 1), self.before)
-            found, instant = self.watch.within(step, at, g[index], hits[index], before)
+            try:
+                found, instant = self.watch.within(step, at, looked, index, hits[index], before)
+            except Exception as error:
+                good, self.error = index, error
+                break
             self.found += found
             for f in found:
                 self.record.happened(f.name, f.t)
             if instant is not None:
-                self.instant, self.done = instant, first + index
+                self.instant, self.done, self.error = instant, first + index, None
                 self.work.load(instant.state)
                 there = Instants.of(instant.state)
                 self.before = carried(self.model, there, before)
                 kept = kept.rows(kept.t < instant.state.t)
                 wanted = any(self.watch.events[k].terminal for k in instant.events)
                 return kept.joined(there) if wanted or self._asked(instant.state) else kept
+        if self.error is not None:
+            self._rewind(begin, first, good)
+            return kept.rows(kept.t <= whole.t[good])
+        self.watch.accept(looked, good)
         self.work.restore(end)
         self.done = done
         self.before = carried(self.model, whole, self.before)
-        self.last = whole.part(len(whole.t) - 1, len(whole.t))
+        self.last = whole.part(good, good + 1)
         return kept
 
     def _sorted(self, first: int, new: Instants) -> tuple[Instants, Instants]:
@@ -281,14 +304,13 @@ class Run:
         """Return the state a step of size h after a snapshot."""
         self.work.restore(here)
         if h > 0.0:
-            t = float(self.work.F[m.T])
             self._resize(h)
-            self._steps(1, last=True, kernel=self.method.kernel)
-            self.work.F[m.T] = t + h
+            self._steps(1, kernel=self.method.kernel)
         return self.work.store()
 
     def _resize(self, h: float) -> None:
-        """Set the size of the next step."""
+        """Set the size of the next step, and count times from here."""
+        grid_from_here(self.work.I, self.work.F)
         if self.by_position and h != self.work.F[m.H]:
             try:
                 begun, change = resumed(self.model, self.work.store(), self.method, h)
@@ -323,5 +345,5 @@ class Run:
             "evaluations": int(I[m.N_EVALUATE]),
             "rejected": int(I[m.N_REJECT]),
             "pivoting_steps": self.pivoting,
-            "seconds": getattr(self, "seconds", time.perf_counter() - self.started),
+            "seconds": self.seconds,
         }

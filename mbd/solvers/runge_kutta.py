@@ -43,8 +43,9 @@ from typing import Any
 
 from mbd.algebra import memory as m
 from mbd.algebra.jit import call, jit, kernel
+from mbd.algebra.subnormal import flushing
 from mbd.model.kernels import evaluate, linearise, stage
-from mbd.solvers.advance import CONVERGED, FAILED, record
+from mbd.solvers.advance import CONVERGED, FAILED, keep_record, next_time
 
 __all__ = ["commutator_free", "loop", "motion_vector", "solve", "start_from"]
 
@@ -89,6 +90,7 @@ def loop(begin: Callable[..., Any], step: Callable[..., Any], back: Callable[...
     """Return the kernel that takes steps of a scheme; ``back`` undoes one that failed."""
 
     @kernel
+    @flushing
     def explicit(I: Any, F: Any, k: int) -> None:
         """Take I[N_STEPS] steps of F[H]; k = 1 leaves the state of a failed step as it is."""
         F[m.W_M] = 1.0
@@ -98,23 +100,22 @@ def loop(begin: Callable[..., Any], step: Callable[..., Any], back: Callable[...
         I[m.HAVE_FACTOR] = 0
         I[m.STATUS] = CONVERGED
         I[m.STEPS_DONE] = 0
-        start = F[T]
-        begin(I, F)
+        if not I[m.HISTORY]:  # what one piece of a run leaves the next one goes on from
+            begin(I, F)
+            I[m.HISTORY] = 1
         for i in range(I[m.N_STEPS]):
-            t = start + i * F[H]
+            t = F[T]
             if not step(I, F, t):
-                I[m.STATUS] = FAILED
+                I[m.STATUS], I[m.HISTORY] = FAILED, 0
                 if k == 0:
                     back(I, F)
                 F[T] = t
                 return
-            F[T] = start + (i + 1) * F[H]
+            F[T] = next_time(I, F)
             F[m.ELAPSED] = F[H]
             stage(I, F, m.ACCEPT)
             I[m.STEPS_DONE] = i + 1
-            I[m.N_PREDICTED] += 1
-            if I[m.RECORD_EVERY] and I[m.N_PREDICTED] % I[m.RECORD_EVERY] == 0:
-                record(I, F)
+            keep_record(I, F)
 
     return explicit
 

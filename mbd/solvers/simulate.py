@@ -14,9 +14,8 @@ from mbd.model import switches
 from mbd.model.before import before as known
 from mbd.model.model import Model, State
 from mbd.solvers.advance import FAILED
-from mbd.solvers.behind import EventError, behind
 from mbd.solvers.energy_momentum import EnergyMomentum
-from mbd.solvers.events import Event, Found, checked_events
+from mbd.solvers.events import Event, checked_events
 from mbd.solvers.generalized_alpha import GeneralizedAlpha
 from mbd.solvers.health import departure, oscillation
 from mbd.solvers.initial import consistent
@@ -24,9 +23,9 @@ from mbd.solvers.lie_runge_kutta import LieRungeKutta4
 from mbd.solvers.options import asked
 from mbd.solvers.plan import checked_plan
 from mbd.solvers.record import MemoryRecord, Record
-from mbd.solvers.run import EVENT, Run
-from mbd.solvers.start import begin
-from mbd.solvers.watch import Instant, Watch
+from mbd.solvers.run import Run
+from mbd.solvers.stretches import Stretches
+from mbd.solvers.watch import Watch
 
 if TYPE_CHECKING:
     from mbd.model.system import System
@@ -39,6 +38,8 @@ Method = GeneralizedAlpha | EnergyMomentum | LieRungeKutta4
 
 class SimulationError(RuntimeError):
     """A run that stopped early; its message says when [s], where and who.
+
+    Its cause is what the user's law or function raised, if that is why.
 
     Parameters
     ----------
@@ -118,6 +119,12 @@ def simulate(
     -------
     Solution
         Ctrl-C returns what was computed so far, with ``success`` False.
+
+    Raises
+    ------
+    SimulationError
+        If a step fails, or a law, the function of an event or its change raises (which is the
+        cause of the error); ``error.solution`` is what was computed up to the last good step.
     """
     method = _method(method, free=rtol is not None)
     began = time.perf_counter()
@@ -132,42 +139,12 @@ def simulate(
         project=project, off=first.off, events=tuple(x.name for x in happens),
     )  # fmt: skip
     record = _record(stream, model, method, plan.expected, options, first)
-    stats: dict[str, float] = {}
-    found: list[Found] = []
-    start, given = first.t, first is state
-    while True:
-        begun, change = first, None
-        if isinstance(method, GeneralizedAlpha):
-            begun, change = begin(model, first, method, min(plan.step, t_end - first.t), given)
-        run = Run(model, begun, method, plan, watch)
-        if change is not None:
-            run.remember(begun.a - change)
-        stats.setdefault("seconds_preparing", run.started - began)
-        run.record_to(record, first, before)
-        try:
-            status, message = run.loop(progress)
-            found += run.found
-            last, over = run.state(), ""
-            if run.instant is not None:
-                last, set_off = behind(watch, run.instant, run.before, t_end - start)
-                found += set_off
-                for f in set_off:
-                    record.happened(f.name, f.t)
-                over = _over(run.instant, watch, set_off)
-        except EventError as error:
-            status, message, last = FAILED, str(error), run.state()
-        except BaseException as error:
-            record.close(FAILED, f"stopped by {type(error).__name__}: {error}", run.stats())
-            raise
-        for name, value in run.stats().items():
-            stats[name] = stats.get(name, 0) + value
-        if status != EVENT:
-            break
-        if over or last.t >= t_end * (1 - 1e-15):
-            status, message = 0, over or f"reached t = {last.t:g} s"
-            run.keep_end(last, over != "")
-            break
-        first, given, before = last, False, run.before
+    stretches = Stretches(model, method, plan, watch, record, progress)
+    status, message = stretches.go(first, first is state, before)
+    stats, last, run = stretches.stats, stretches.last, stretches.run
+    clock = time.perf_counter()
+    stats["seconds_preparing"] = min(stretches.started, clock) - began
+    stats["seconds_in_all"] = clock - began
     from mbd.results.solution import Solution
 
     record.close(status, message, stats, last)
@@ -175,10 +152,11 @@ def simulate(
         model, *record.histories(), status=status, message=message, stats=stats, last=last,
         method=method, before=past, stored=record.stored, options=options,
     )  # fmt: skip
-    solution.events = found
+    solution.events = stretches.found
     if status == FAILED and raise_on_failure:
-        raise SimulationError(solution)
-    if trouble := _trouble(solution, run, every == 1 and not plan.free and not found):
+        raise SimulationError(solution) from stretches.cause
+    in_a_row = every == 1 and not plan.free and not solution.events
+    if run is not None and (trouble := _trouble(solution, run, in_a_row)):
         warnings.warn(trouble, RuntimeWarning, stacklevel=2)
     return solution
 
@@ -191,13 +169,6 @@ def _trouble(solution: Solution, run: Run, in_a_row: bool) -> str:
     if not found and run.by_position and run.done >= LOST_STEPS:
         found = departure(solution.model, solution.state, run.h, solution.v)
     return found
-
-
-def _over(instant: Instant, watch: Watch, set_off: list[Found]) -> str:
-    """Return that a run is over and why, if one of the events at an instant is terminal."""
-    events = [*(watch.events[k] for k in instant.events), *(found.event for found in set_off)]
-    names = " and ".join(repr(event.name) for event in events if event.terminal)
-    return f"ended by {names} at t = {instant.state.t:.9g} s" if names else ""
 
 
 def _record(

@@ -17,7 +17,7 @@ import numpy as np
 
 from mbd.algebra.tolerances import EVENT_ROUND_OFF, EVENT_TOGETHER
 from mbd.model.model import Model, State
-from mbd.solvers.events import Event, Found, Instants, values_of
+from mbd.solvers.events import Event, Found, Instants, carried, values_of
 
 __all__ = ["Instant", "Watch"]
 
@@ -47,6 +47,27 @@ class Instant:
     step: float
 
 
+@dataclass(frozen=True, eq=False)
+class Looked:
+    """The functions of events at some instants, as far as they have values.
+
+    Parameters
+    ----------
+    g : (n, n_events) array
+    size : (n, n_events) array
+        The largest magnitudes up to each instant.
+    left : (n, n_events) array of bool
+        Whether a function has left the zero at which its event happened.
+    error : Exception, optional
+        What a function raised at the instant behind these.
+    """
+
+    g: np.ndarray
+    size: np.ndarray
+    left: np.ndarray
+    error: Exception | None = None
+
+
 class Watch:
     """The events of a run, and the last values of their functions.
 
@@ -62,49 +83,73 @@ class Watch:
         self.model, self.events = model, tuple(events)
         self.direction = np.array([event.direction for event in events])
         self.ends = np.array([event.ends for event in events], bool)
-        self.size = np.zeros(len(events))
         self.value = self.at(first, before)
+        self.size = np.abs(self.value)
         self.left = np.ones(len(events), bool)
         self.times: list[float] = []  # of the last instants that ended a stretch
 
-    def values(self, instants: Instants, before: Any) -> np.ndarray:
-        """Return the values of all functions at some instants, (n, n_events)."""
-        g = values_of(self.events, self.model, instants, before)
-        self.size = np.maximum(self.size, np.abs(g).max(axis=0, initial=0.0))
-        return g
-
     def at(self, state: State, before: Any) -> np.ndarray:
         """Return the values of all functions at one instant, (n_events,)."""
-        return self.values(Instants.of(state), before)[0]
+        return values_of(self.events, self.model, Instants.of(state), before)[0]
 
-    def sides(self, g: np.ndarray) -> np.ndarray:
-        """Return -1, 0 or 1 for each value."""
-        return np.where(np.abs(g) <= EVENT_ROUND_OFF * self.size, 0.0, np.sign(g))
+    def sides(self, g: np.ndarray, size: np.ndarray | None = None) -> np.ndarray:
+        """Return -1, 0 or 1 for each value, given the largest magnitudes up to each."""
+        return np.where(np.abs(g) <= EVENT_ROUND_OFF * (self.size if size is None else size), 0.0,
+                        np.sign(g))  # fmt: skip
 
-    def crossed(self, g: np.ndarray) -> np.ndarray:
+    def crossed(self, g: np.ndarray, size: np.ndarray | None = None) -> np.ndarray:
         """Return which events happen between instants i and i + 1, (n - 1, n_events)."""
-        side = self.sides(g)
+        side = self.sides(g, size)
         rising = (side[:-1] < 0) & (side[1:] >= 0) & (self.direction >= 0)
         falling = (side[:-1] > 0) & (side[1:] <= 0) & (self.direction <= 0)
         return rising | falling
 
-    def look(self, instants: Instants, before: Any) -> np.ndarray:
+    def look(self, instants: Instants, before: Any) -> Looked:
         """Return the values at instants behind the last one, whose values are known."""
-        g = self.values(instants, before)
+        error = None
+        try:
+            g = values_of(self.events, self.model, instants, before)
+        except Exception as raised:
+            g, error = self._until_it_raises(instants, before, raised)
         g[0] = self.value
-        side = self.sides(g)
+        size = np.maximum.accumulate(np.maximum(np.abs(g), self.size))
+        side = self.sides(g, size)
+        left = np.ones(g.shape, bool)
         for k in np.flatnonzero(~self.left):
             clear = np.flatnonzero(side[1:, k])
-            n = int(clear[0]) if len(clear) else len(g) - 1
-            least = 2 * EVENT_ROUND_OFF * self.size[k]  # that of a side, whatever the size is now
-            g[: n + 1, k] = np.sign(g[0, k]) * max(abs(g[0, k]), least)
-            self.left[k] = bool(len(clear))
-        self.value = g[-1]
-        return g
+            n = 1 + (int(clear[0]) if len(clear) else len(g) - 1)
+            least = 2 * EVENT_ROUND_OFF * size[:n, k]  # that of a side
+            g[:n, k] = np.sign(g[0, k]) * np.maximum(abs(g[0, k]), least)
+            left[:n, k] = False
+        return Looked(g, size, left, error)
+
+    def _until_it_raises(
+        self, instants: Instants, before: Any, error: Exception
+    ) -> tuple[np.ndarray, Exception]:
+        """Return the values before the first instant at which a function raises; what it raised."""
+        good, most = 1, len(instants.t) - 1
+        g = self.value[None].copy()
+        while good < most:
+            n = (good + most + 1) // 2
+            try:
+                g, good = values_of(self.events, self.model, instants.part(0, n), before), n
+            except Exception as raised:
+                error, most = raised, n - 1
+        try:  # there alone, so that it is named with its instant
+            known = carried(self.model, instants.part(0, good), before)
+            values_of(self.events, self.model, instants.part(good, good + 1), known)
+        except Exception as raised:
+            error = raised
+        return g, error
+
+    def accept(self, looked: Looked, i: int) -> None:
+        """Take the i-th of these instants as the last one."""
+        self.value, self.size, self.left = looked.g[i], looked.size[i], looked.left[i].copy()
 
     def within(
-        self, step: float, at: Callable[[float], State], g: np.ndarray, hit: np.ndarray, before: Any
-    ) -> tuple[list[Found], Instant | None]:
+        self, step: float, at: Callable[[float], State], looked: Looked, i: int, hit: np.ndarray,
+        before: Any,
+    ) -> tuple[list[Found], Instant | None]:  # fmt: skip
         """Return the events of a step, in time, up to the first instant that ends a stretch.
 
         Parameters
@@ -112,18 +157,24 @@ class Watch:
         step : float [s]
         at : callable
             ``at(h)``: the state a step of size h later.
-        g : (n_events,) array
-            Values at the start of the step.
+        looked, i : Looked, int
+            Values at the instants; the step begins at the i-th.
         hit : (n_events,) array of bool
             Which events happen within it.
         before : dict
             What came before the step.
         """
+        self.accept(looked, i)
+        self.size = looked.size[i + 1]
+        g = looked.g[i].copy()
 
         @cache
         def values(h: float) -> np.ndarray:
             return self.at(at(h), before)
 
+        here = values(0.0)  # what one instant gives, to the last bit, whoever else was asked
+        same = self.sides(here) == np.sign(g)
+        g[same] = here[same]
         end, hit, sizes = step, hit.copy(), dict[int, float]()
         while True:
             for k in map(int, np.flatnonzero(hit)):

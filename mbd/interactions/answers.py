@@ -1,0 +1,40 @@
+"""Floor 1. The answer of a user's law, and a note in the work space if it is no number."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from mbd.algebra import memory as m
+from mbd.algebra.jit import jit, law_call
+from mbd.interactions.measures import LAW_IN, LAW_OUT
+
+__all__ = ["answer"]
+
+BAD_AT, BAD_HOW, BAD_LAW, NOT_FINITE, RAISED, SCRATCH = (
+    m.BAD_AT, m.BAD_HOW, m.BAD_LAW, m.NOT_FINITE, m.RAISED, m.SCRATCH,
+)  # fmt: skip
+
+
+@jit
+def answer(I: Any, F: Any, law: int) -> None:
+    """Run the law on the inputs at LAW_IN; note the first that raises, or is not finite.
+
+    One that raises is not a number: no step that asks for it converges.
+    """
+    s = I[SCRATCH]
+    how = 0
+    if law_call(law, F, s + LAW_IN, s + LAW_OUT) != 0:
+        how = RAISED
+        for i in range(3):
+            F[s + LAW_OUT + i] = math.nan
+    else:
+        size = 0.0
+        for i in range(3):
+            size += abs(F[s + LAW_OUT + i])
+        if not size < math.inf:
+            how = NOT_FINITE
+    if how > I[BAD_HOW]:
+        I[BAD_LAW], I[BAD_HOW] = law, how
+        for i in range(3):
+            F[BAD_AT + i] = F[s + LAW_IN + i]
