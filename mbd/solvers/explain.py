@@ -35,7 +35,7 @@ def explain(work: Workspace, method: Any, advance: Any) -> str:
     advance(work.I, work.F, 1)
     if bad_law := work.bad_law():
         work.F[: len(model.F)] = keep
-        return f"no step from t = {t:.9g} s: {bad_law}"
+        return f"the step to t = {t + work.F[m.H]:.6g} s (h = {work.F[m.H]:g} s) failed: {bad_law}"
     h = float(work.F[m.H])
     work.F[m.T] = t + h
     work.evaluate(h if isinstance(method, EnergyMomentum) else 0.0)

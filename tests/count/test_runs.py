@@ -188,8 +188,7 @@ def test_a_failed_run_raises_with_its_data():
         mbd.simulate(breaking(), 0.1, 1e-3)
     solution = caught.value.solution
     assert str(caught.value) == solution.message
-    assert "Newton did not converge at t = 0.031 s (h = 0.001 s)" in solution.message
-    assert "'bar 1.x'" in solution.message
+    assert "the step to t = 0.031 s (h = 0.001 s) failed: gust: its law" in solution.message
     assert np.allclose(solution.t, np.arange(31) * 1e-3, rtol=0, atol=1e-15)
 
 
@@ -200,7 +199,7 @@ def test_a_failed_run_is_returned_on_request():
     assert len(solution.t) == 31
     assert np.all(np.isfinite(solution.q))
     assert np.all(np.isfinite(solution["pin 0"].force))
-    assert "Newton did not converge" in repr(solution)
+    assert "gust: its law" in repr(solution)
     # the last state is the last good one: a run can go on from it
     again = chain(2).build()
     assert mbd.simulate(again, 0.05, 1e-3, state=solution.state).success

@@ -197,21 +197,21 @@ def test_a_joint_that_is_off_from_the_start():
             lambda: mbd.simulate(
                 ball(), 1, 0.1, events=mbd.Event("e", lambda s: np.where(s.t > 0.35, np.nan, 1.0))
             ),
-            ValueError,
+            mbd.SimulationError,
             "e: its function must return finite numbers, got nan at t = 0.4 s",
         ),
         (
             lambda: mbd.simulate(
                 ball(), 1, 0.1, events=mbd.Event("e", clock, change=lambda model, state: state.v)
             ),
-            TypeError,
+            mbd.SimulationError,
             "e at t = 0.45 s: change must return a State",
         ),
         (
             lambda: mbd.simulate(
                 ball(), 1, 0.1, events=mbd.Event("e", clock, change=lambda model, state: 1 / 0)
             ),
-            RuntimeError,
+            mbd.SimulationError,
             "e at t = 0.45 s: its change raised ZeroDivisionError",
         ),
     ],
