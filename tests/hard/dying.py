@@ -1,0 +1,166 @@
+"""Runs that are stopped at random instants: ``python dying.py SIGNAL KIND FOLDER N SEED``.
+
+KIND is "stream" (``mbd run -o x.nc --stream``), an ending such as ".npz" (``mbd run -o x.npz``, over
+a file of that name), or "call" (``mbd.simulate``, which must go on). Prints one line of JSON for
+each run: what came of it. Children are made by fork, so that a run costs no start of Python.
+"""
+
+import contextlib
+import hashlib
+import io
+import json
+import os
+import random
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+
+import mbd
+from mbd.cli import main as command
+from mbd.results import stream
+
+SCENE = """
+import mbd
+from tests.results.samples import spinner
+build = spinner
+RUN = {"t_end": 0.4, "step": 1e-4}
+"""
+OLD = {".npz": 0.05, ".nc": 0.05, ".csv": 0.05}
+
+
+def run_of(folder: Path, name: str, kind: str) -> list[str]:
+    """Return the command line of a run."""
+    words = ["run", str(folder / "scene.py"), "-q", "-o", str(folder / name)]
+    return [*words, "--stream"] if kind == "stream" else words
+
+
+def child(arguments: list[str]) -> None:
+    """Run a command to its end, with what it says in files."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    told = io.StringIO()
+    code = 99
+    try:
+        with contextlib.redirect_stderr(told), contextlib.redirect_stdout(io.StringIO()):
+            code = command(arguments)
+    except BaseException as error:
+        told.write(f"raised {error!r}")
+    with contextlib.suppress(BaseException):
+        Path(arguments[4]).with_suffix(".said").write_text(told.getvalue())
+    os._exit(code)
+
+
+def stopped(arguments: list[str], number: signal.Signals, after: float, twice: float) -> int:
+    """Start a run, send a signal, and another one if it is still there; return how it ended."""
+    pid = os.fork()
+    if not pid:
+        child(arguments)
+    time.sleep(after)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)
+        if twice:
+            time.sleep(twice)
+            os.kill(pid, number)
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.001)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    return 1000  # it hung
+
+
+def commands(number: signal.Signals, kind: str, folder: Path, n: int, rng: random.Random) -> None:
+    """Stop runs of the command line."""
+    (folder / "scene.py").write_text(SCENE)
+    ending = ".nc" if kind == "stream" else kind
+    command(run_of(folder, f"whole{ending}", kind))
+    began = time.monotonic()
+    pid = os.fork()
+    if not pid:
+        child(run_of(folder, f"again{ending}", kind))
+    os.waitpid(pid, 0)
+    long = time.monotonic() - began
+    old = b""
+    if kind != "stream":
+        command([*run_of(folder, f"old{ending}", kind), "--t-end", str(OLD[kind])])
+        old = (folder / f"old{ending}").read_bytes()
+    for i in range(n):
+        file = folder / f"run{i}{ending}"
+        if old:
+            file.write_bytes(old)
+        after = rng.uniform(0.0, 1.1 * long)
+        twice = rng.choice([0.0, rng.uniform(0.0, 0.3 * long)])
+        code = stopped(run_of(folder, file.name, kind), number, after, twice)
+        said = file.with_suffix(".said")
+        print(
+            json.dumps(
+                {
+                    "file": file.name, "after": after, "twice": twice, "code": code,
+                    "said": said.read_text() if said.exists() else None,
+                    "old": bool(old) and file.exists() and file.read_bytes() == old,
+                    "others": sorted(p.name for p in folder.glob(f"*{file.name}*") if p != file),
+                }
+            ),
+            flush=True,
+        )  # fmt: skip
+
+
+def digest(solution: mbd.Solution, n: int | None = None) -> str:
+    """Return a digest of the first instants."""
+    raw = [np.asarray(getattr(solution, x))[:n].tobytes() for x in ("t", "q", "v", "a", "lam")]
+    return hashlib.sha256(b"".join(raw)).hexdigest()
+
+
+def calls(folder: Path, n: int, rng: random.Random) -> None:
+    """Interrupt ``mbd.simulate`` in this process, again and again."""
+    from tests.results.samples import spinner
+
+    model = spinner().build()
+    began = time.monotonic()
+    whole = mbd.simulate(model, 0.4, 1e-4, progress=False)
+    long = time.monotonic() - began
+    for i in range(n):
+        where = folder / f"call{i}.nc" if i % 2 else None
+        found: dict[str, object] = {"stream": bool(where)}
+        timer = threading.Timer(
+            rng.uniform(0.0, (4 if where else 1.2) * long), os.kill, (os.getpid(), signal.SIGINT)
+        )
+        try:
+            timer.start()
+            run = mbd.simulate(model, 0.4, 1e-4, progress=False, stream=where)
+            timer.join()
+            found["status"], found["n"] = run.status, len(run.t)
+            found["prefix"] = digest(run) == digest(whole, len(run.t))
+            found["closed"] = run.stats["steps"] == len(run.t) - 1
+        except KeyboardInterrupt:
+            found["status"] = "KeyboardInterrupt"
+        timer.join()
+        found["handler"] = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        if where is not None and where.exists():
+            there = mbd.load(where)
+            found["read"] = digest(there) == digest(whole, len(there.t))
+        again = mbd.simulate(model, 0.01, 1e-4, progress=False)
+        found["again"] = digest(again) == digest(whole, len(again.t))
+        print(json.dumps(found), flush=True)
+
+
+def main() -> None:
+    """Stop runs."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    stream._SECONDS = 0.01  # write often
+    word, kind, folder, n, seed = sys.argv[1:]
+    rng = random.Random(int(seed))
+    if kind == "call":
+        calls(Path(folder), int(n), rng)
+    else:
+        commands(signal.Signals[word], kind, Path(folder), int(n), rng)
+
+
+if __name__ == "__main__":
+    main()
