@@ -18,9 +18,14 @@ SOFT_TREE = 1e-14
 REPORT_RANK = 1e-9
 """[largest singular value] Singular values below are zero: redundant rows of `Model.report`."""
 
-REPORT_SOFT = 1e-10
-"""[rows of unit length] Compliance of the rows where the report looks for pivots; ten times this
-much are zero."""
+REPORT_SOFT = 1e-13
+"""[rows of unit length] Compliance of many rows, where the report looks at pivots instead of
+singular values. A redundant row keeps it times the square of the length of its null vector over its
+part in it, 1 to 1e5 in meshes of a hundred bodies."""
+
+REPORT_PIVOT = 1e-8
+"""[rows of unit length] Pivots of many rows below are zero: the square of the distance of a row from
+those before it."""
 
 REPORT_LOOSE = 1e-7
 """[null vectors of length one] Entries below belong to rows that are not redundant."""

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from mbd.algebra.tolerances import REPORT_LOOSE, REPORT_RANK, REPORT_SOFT
+from mbd.algebra.tolerances import REPORT_LOOSE, REPORT_PIVOT, REPORT_RANK, REPORT_SOFT
 from mbd.model.assembly import assemble
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ def _dependent(B: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _dependent_sparse(B: sp.csr_matrix, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     r"""Do the same for many rows: LU of [[I, B^T], [B, -eps]] in the order of elimination.
 
-    A redundant row keeps eps for its pivot; of random multipliers w the part
+    A redundant row keeps eps |w|^2/w_r^2 for its pivot, with the null vector w; of random multipliers w the part
     :math:`w - (BB^T + \epsilon)^{-1} BB^T w` without effect shows which rows take part.
     """
     from scipy.sparse.linalg import splu
@@ -220,7 +220,7 @@ def _dependent_sparse(B: sp.csr_matrix, order: np.ndarray) -> tuple[np.ndarray, 
     lu = splu(matrix[order][:, order].tocsc(), permc_spec="NATURAL", options=options)
     pivots = np.empty(n_v + n_rows)
     pivots[order] = np.abs(lu.U.diagonal())
-    found = np.flatnonzero(pivots[n_v:] < 10 * REPORT_SOFT)
+    found = np.flatnonzero(pivots[n_v:] < REPORT_PIVOT)
     null = np.random.default_rng(48271).standard_normal((n_rows, 4))
     for _ in range(2):
         right = np.vstack([B.T @ null, np.zeros((n_rows, 4))])

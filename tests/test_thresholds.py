@@ -1,0 +1,102 @@
+"""Tests that fail without a threshold (mbd/algebra/tolerances.py), where no other test does."""
+
+import numpy as np
+import pytest
+from scenes import four_bar, random_system
+
+import mbd
+from mbd.algebra import memory as m
+from mbd.algebra.tolerances import TARGET_IN_VAIN
+from mbd.formulations import NAMES
+from mbd.model import report
+from mbd.model.model import Workspace
+from mbd.solvers import targets
+from mbd.solvers.careful import begin
+from mbd.solvers.fronts import factor_and_solve
+
+
+def filled(model, step):
+    """Return a work space with the matrix of a step of the trapezoidal rule."""
+    from mbd.model.kernels import evaluate_kernel, linearise_kernel
+
+    state = mbd.consistent(model)
+    work, method = Workspace(model, state), mbd.GeneralizedAlpha(rho=1.0)
+    F = work.F
+    F[m.H], F[m.TOL], F[m.THETA] = step, 1e-7, 0.5
+    F[m.ALPHA_M], F[m.ALPHA_F] = method.alpha_m, method.alpha_f
+    F[m.BETA], F[m.GAMMA] = method.beta, method.gamma
+    begin(work.I, work.F)
+    work.load(state)
+    evaluate_kernel(work.I, work.F)
+    linearise_kernel(work.I, work.F)
+    return work
+
+
+# --- models ---------------------------------------------------------------------------------------
+@pytest.mark.parametrize("shape", ["ladder", "grid", "ring", "web"])
+def test_many_rows_are_counted_as_few_are(shape, monkeypatch):
+    """Redundant rows in meshes: by pivots of the sparse matrix as by singular values."""
+    rng = np.random.default_rng(60917)
+    models = [random_system(shape, rng).build() for _ in range(3)]
+    models += [four_bar(NAMES[:3]).build(), four_bar(NAMES[3:6]).build()]
+    few = [model.report() for model in models]
+    monkeypatch.setattr(report, "_DENSE", 0)
+    for model, expected in zip(models, few, strict=True):
+        found = model.report()
+        assert len(found.redundant) == len(expected.redundant)
+        assert set(found.not_unique) == set(expected.not_unique)
+    assert any(x.redundant for x in few)
+
+
+# --- targets --------------------------------------------------------------------------------------
+def test_a_target_out_of_reach_is_given_up(monkeypatch):
+    """The first descent, and the pushes that are allowed to find nothing."""
+    system = mbd.System()
+    arm = system.add(mbd.RigidBody("arm", mass=1.0, inertia=(0.01, 0.1, 0.1), position=(0.5, 0, 0)))
+    system.add(mbd.Revolute("hinge", system.ground, arm, at=(0, 0, 0), axis=(0, 1, 0)))
+    calls, real = [], targets._Search._downhill
+
+    def counted(self, state):
+        calls.append(1)
+        return real(self, state)
+
+    monkeypatch.setattr(targets._Search, "_downhill", counted)
+    tip = "arm(0.5, 0, 0).position"
+    mbd.assemble_pose(system, targets={tip: (3, 0, 0)}, weights={tip: 1.0})
+    assert len(calls) == 1 + TARGET_IN_VAIN == 4
+
+
+# --- pivots ---------------------------------------------------------------------------------------
+@pytest.mark.parametrize(("part", "trusted"), [(2.0**-20, True), (2.0**-44, False)])
+def test_a_pivot_that_is_round_off_is_none(part, trusted):
+    """A spring so negative that of the mass's pivot only a part is left."""
+    step = 2.0**-6  # with rho = 1 the weights are powers of two: w_M = 1, w_K = 2^-14
+    system = mbd.System()
+    far = system.add(mbd.PointMass("far", mass=3.0, position=(3, 0, 0)))
+    two = system.add(mbd.PointMass("two", mass=1.0, position=(2, 0, 0)))
+    one = system.add(mbd.PointMass("one", mass=1.0, position=(1, 0, 0)))
+    system.add(mbd.Spring("t", two, far, stiffness=20.0, length=0.9))
+    system.add(mbd.Spring("s", one, two, stiffness=-(2.0**14) * (1 - part), length=1.0))
+    work = filled(system.build(), step)
+    work.I[m.SMALL_PIVOTS] = 0
+    factor_and_solve(work.I, work.F, 1)
+    assert (work.I[m.SMALL_PIVOTS] == 0) == trusted
+
+
+@pytest.mark.parametrize("thin", [1e-6, 1e-8, 1e-11, 0.0])
+def test_a_plate_is_a_plate_however_thin(thin):
+    """On directors the mass along its normal is a pivot; rows that hold it come to its help."""
+    motion = []
+    for formulation in ("directors", "so3"):
+        system = mbd.System(gravity=(0, 0, -9.81))
+        plate = system.add(
+            mbd.RigidBody(
+                "plate", mass=1.0, inertia=(0.1, 0.2, 0.3 * (1 - thin)), position=(0.3, 0.2, 0),
+                angular_velocity=(0, 0, 0), formulation=formulation,
+            )
+        )  # fmt: skip
+        system.add(mbd.Spherical("pin", system.ground, plate, at=(0, 0, 0)))
+        run = mbd.simulate(system, 0.1, 1e-3)
+        assert run.stats["pivoting_steps"] == 0
+        motion.append(run["plate"].position[-1])
+    assert np.allclose(*motion, rtol=0, atol=1e-6)
