@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     )
     from mbd.parts.motions import ConstantSpeed, Harmonic, SmoothStep
     from mbd.parts.nonholonomic import NonTwisting
+    from mbd.parts.prescribed import PrescribedMotion
     from mbd.parts.rolling import KnifeEdge, RollingBall, RollingDisc
     from mbd.parts.scaling import ScalingForce
     from mbd.parts.shaft_joints import ConstantVelocity, Screw, Universal
@@ -96,6 +97,7 @@ __all__ = [
     "PointInPlane",
     "PointMass",
     "PointOnLine",
+    "PrescribedMotion",
     "Prismatic",
     "RackPinion",
     "Revolute",
@@ -153,6 +155,7 @@ _WHERE = {
         "Harmonic",
         "SmoothStep",
     ),
+    "parts.prescribed": ("PrescribedMotion",),
     "parts.rolling": (
         "KnifeEdge",
         "RollingBall",

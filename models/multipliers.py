@@ -4,10 +4,11 @@ The forms of K. Sherif, K. Nachbagauer, W. Steiner, "On the rotational equations
 body dynamics when using Euler parameters", Nonlinear Dyn. 81 (2015), move alike; each has its own
 multiplier of the norm row. The thrust F acts at a distance l along the axis of a symmetric body and
 turns with it: no moment, so that the kinetic energy T of the rotation is constant, and with it
-every multiplier,
+every multiplier but one,
 
 - 4 T of the inertia: ``form="reduced"``, and ``form="full"`` with ``force_map="B2"``;
-- 2 l F of the force: ``force_map`` "B2" and "H";
+- 2 l F of the force: ``force_map`` "B2", "H" and "Q_p2";
+- 2 l F R_33 of the force, R_33 the cosine between axis and vertical: ``force_map="Q_p2"``;
 - nothing of the inertia: ``form="full"`` with "B1" and "H"; nothing at all: ``form="projected"``.
 
 Source of the numbers: closed form.
@@ -22,19 +23,20 @@ INERTIA = (0.3, 0.3, 0.5)
 RATES = (3.0, -4.0, 5.0)
 THRUST, ARM = 8.0, 0.5
 FORMS = (
-    *((form, f) for form in ("full", "reduced") for f in ("B2", "B1", "H")),
+    *((form, f) for form in ("full", "reduced") for f in ("B2", "B1", "H", "Q_p2")),
     ("projected", None),
 )
 
 
-def multiplier(form: str = "full", force_map: str | None = None) -> float:
-    """Return the multiplier of the norm row [J]."""
+def multiplier(form: str = "full", force_map: str | None = None, upright: float = 1.0) -> float:
+    """Return the multiplier of the norm row [J]; ``upright`` is R_33 [-]."""
     if form == "projected":
         return 0.0
     force_map = force_map or ("B2" if form == "full" else "B1")
     inertia = 2.0 * float(np.dot(INERTIA, np.square(RATES)))  # 4 T
     of_inertia = form == "reduced" or force_map == "B2"
-    return of_inertia * inertia + (force_map != "B1") * 2 * ARM * THRUST
+    of_force = (force_map != "B1") + (force_map == "Q_p2") * upright
+    return of_inertia * inertia + of_force * 2 * ARM * THRUST
 
 
 def rates(t: float) -> tuple[float, float, float]:

@@ -12,10 +12,9 @@ and with the symmetric bilinear :math:`A(p, x)`, :math:`A(p, p) = A(p)`,
 
 First what kernels use (tuples), then the matrices as arrays.
 
-Sources: Sherif, Nachbagauer and Steiner, "On the rotational equations of motion in rigid body
-dynamics when using Euler parameters", Nonlinear Dynamics 81, 2015 (SNS), Eqs. (8), (9), (51), (54),
-(67); Moeller and Glocker, "Rigid body dynamics with a scalable body, quaternions and perfect
-constraints", Multibody System Dynamics 27, 2012 (MG).
+References
+----------
+[Sherif 2015], [Moeller 2012]: see the page *From paper to code* of the documentation.
 """
 
 from __future__ import annotations
@@ -142,17 +141,17 @@ def store_columns(F: Any, i: int, A: Any) -> None:
 
 # --- arrays ---------------------------------------------------------------------------------------
 def L(p: np.ndarray) -> np.ndarray:
-    r"""Return :math:`L = [-e, p_0 I - \tilde e]`, (3, 4), Eq. (9) of SNS."""
+    r"""Return :math:`L = [-e, p_0 I - \tilde e]`, (3, 4), [Sherif 2015, (9)]."""
     return np.column_stack([-p[1:], p[0] * np.eye(3) - tilde(p[1:])])
 
 
 def G(p: np.ndarray) -> np.ndarray:
-    r"""Return :math:`G = [-e, p_0 I + \tilde e]`, (3, 4), Eq. (8) of SNS."""
+    r"""Return :math:`G = [-e, p_0 I + \tilde e]`, (3, 4), [Sherif 2015, (8)]."""
     return np.column_stack([-p[1:], p[0] * np.eye(3) + tilde(p[1:])])
 
 
 def H(u: np.ndarray) -> np.ndarray:
-    r"""Return :math:`H = [[0, -u^T], [u, -\tilde u]]`, (4, 4), Eq. (67) of SNS."""
+    r"""Return :math:`H = [[0, -u^T], [u, -\tilde u]]`, (4, 4), [Sherif 2015, (67)]."""
     made = np.zeros((4, 4))
     made[0, 1:] = -u
     made[1:, 0] = u
@@ -161,17 +160,17 @@ def H(u: np.ndarray) -> np.ndarray:
 
 
 def scaled_rotation(p: np.ndarray) -> np.ndarray:
-    r"""Return :math:`A(p) = |p|^2 R`, (3, 3), homogeneous of degree two; Eq. (7) of SNS."""
+    r"""Return :math:`A(p) = |p|^2 R`, (3, 3), homogeneous of degree two; [Sherif 2015, (7)]."""
     return G(p) @ L(p).T
 
 
 def B1(p: np.ndarray, u: np.ndarray) -> np.ndarray:
-    r"""Return :math:`B_1 = -2 A \tilde u L`, (3, 4), Eq. (51) of SNS."""
+    r"""Return :math:`B_1 = -2 A \tilde u L`, (3, 4), [Sherif 2015, (51)]."""
     return -2 * scaled_rotation(p) @ tilde(u) @ L(p)
 
 
 def B2(p: np.ndarray, u: np.ndarray, *, homogeneous: bool = True) -> np.ndarray:
-    r"""Return :math:`B_2 = \partial(A u)/\partial p`, (3, 4), Eqs. (54), (68) of SNS.
+    r"""Return :math:`B_2 = \partial(A u)/\partial p`, (3, 4), [Sherif 2015, (54), (68)].
 
     Of the homogeneous :math:`A(p)` this is :math:`2GH`; with ``homogeneous=False`` of the printed
     :math:`A = (2p_0^2 - 1) I + 2(ee^T + p_0\tilde e)`: :math:`2 G H + 2 u p^T`. On the unit sphere
@@ -182,7 +181,7 @@ def B2(p: np.ndarray, u: np.ndarray, *, homogeneous: bool = True) -> np.ndarray:
 
 
 def Q(p: np.ndarray) -> np.ndarray:
-    r"""Return the quaternion part of Q, (4, 4): :math:`(\nu, \omega) = Q\dot p`, page 4 of MG.
+    r"""Return the quaternion part of Q, (4, 4): :math:`(\nu, \omega) = Q\dot p`, [Moeller 2012].
 
     :math:`Q^{-1} = Q^T / (4|p|^2)`.
     """

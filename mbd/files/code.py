@@ -106,6 +106,7 @@ class _Coder:
     @code.register(int)
     @code.register(float)
     @code.register(str)
+    @code.register(type(None))
     @code.register(Expression)
     def _literal(self, value: Any) -> str:
         text = repr(value)

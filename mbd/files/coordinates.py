@@ -10,7 +10,7 @@ from mbd.files.references import Reference
 from mbd.files.units import has_unit
 from mbd.parts.coordinates import Coordinate, chosen
 
-__all__ = ["Along", "Chosen", "OrLaw"]
+__all__ = ["Along", "Chosen", "OrLaw", "Three"]
 
 _JOINT = Reference("joints")
 
@@ -54,10 +54,14 @@ class Along:
         return self._number(place).read(value, place)
 
     def _number(self, place: Place) -> Number:
-        found = _coordinate(place)
-        if found is None:
-            return Number("-")  # the part will say what is wrong with its joint
-        units = {"u": found.unit, "F": found.load_unit}
+        at = _about(place)
+        if at is not None and _UNIT in at.beside:
+            units = {"u": str(at.beside[_UNIT])}
+        else:
+            found = None if at is None else _coordinate(at)
+            if found is None:
+                return Number("-")  # the part will say what is wrong with its joint
+            units = {"u": found.unit, "F": found.load_unit}
         return Number(" ".join(_replaced(word, units) for word in self.unit.split()))
 
     def schema(self) -> dict[str, Any]:
@@ -69,13 +73,19 @@ def _replaced(word: str, units: dict[str, str]) -> str:
     return "/".join(units.get(x, x) for x in word.split("/"))
 
 
-def _coordinate(place: Place) -> Coordinate | None:
-    """Return the coordinate that the nearest table with a joint is about."""
+_UNIT = "unit"  # what stands beside components that have a unit without a coordinate
+
+
+def _about(place: Place) -> Place | None:
+    """Return the nearest table above that says what its numbers are along."""
     at = place.above
-    while at is not None and not at.beside.keys() & {"joint", "coordinates"}:
+    while at is not None and not at.beside.keys() & {"joint", "coordinates", _UNIT}:
         at = at.above
-    if at is None:
-        return None
+    return at
+
+
+def _coordinate(at: Place) -> Coordinate | None:
+    """Return the coordinate that a table is about."""
     several = at.beside.get("coordinates")
     what = several[0] if isinstance(several, list) and several else at.beside.get("joint")
     found = Chosen().read(what, at / ("coordinates" if several else "joint"))
@@ -109,3 +119,31 @@ class OrLaw:
         words = f"{number.get('description', '')} or an expression in {', '.join(self.variables)}"
         number = {**number, "description": words.strip()}
         return number if self.laws is None else {"anyOf": [number, self.laws.schema()]}
+
+
+@dataclass(frozen=True)
+class Three:
+    """A list of three components, each a number with its unit or a law of time, or "free"."""
+
+    unit: str
+    component: Kind
+
+    def read(self, value: Any, place: Place) -> Any:
+        """Return three of them; None for "free"."""
+        if not isinstance(value, list) or len(value) != 3:
+            raise place.must(
+                f'a list of three numbers or laws of time [{self.unit}], or "free"', value
+            )
+        inside = place.among({_UNIT: self.unit})
+        return tuple(
+            None if x == _FREE else self.component.read(x, inside / i) for i, x in enumerate(value)
+        )
+
+    def schema(self) -> dict[str, Any]:
+        """Return a list of three."""
+        one = {"anyOf": [{"const": _FREE}, self.component.schema()]}
+        size = {"minItems": 3, "maxItems": 3}
+        return {"type": "array", "items": one, **size, "description": f"[{self.unit}]"}
+
+
+_FREE = "free"

@@ -14,7 +14,7 @@ from typing import Any
 
 import mbd
 from mbd.algebra.given import Part, signature
-from mbd.files.coordinates import Along, Chosen, OrLaw
+from mbd.files.coordinates import Along, Chosen, OrLaw, Three
 from mbd.files.kinds import (
     Array,
     File,
@@ -140,6 +140,10 @@ OF: dict[str, dict[str, Kind]] = {
     "Drive": {
         "position": OrLaw(Along("u"), laws=MOTION),
         "velocity": OrLaw(Along("u/s"), laws=MOTION),
+    },
+    "PrescribedMotion": {
+        "position": Three("m", OrLaw(Along("u"), laws=MOTION)),
+        "rotation": Three("rad", OrLaw(Along("u"), laws=MOTION)),
     },
     "Harmonic": {"frequency": Number("rad/s"), "phase": Number("rad")},
     "SmoothStep": {"t_start": Number("s")},

@@ -121,6 +121,11 @@ class Writer:
         return [self.plain(x) for x in value]
 
     @plain.register
+    def _free(self, value: None) -> str:
+        """Return the word for a component, of three, that no law prescribes."""
+        return "free"
+
+    @plain.register
     def _mapping(self, value: dict) -> Any:
         return {k: self.plain(x) for k, x in value.items()}
 

@@ -8,20 +8,27 @@ form            force_map  rotational equations, and the multiplier at the solut
 ==============  =========  ====================================================================
 ``full``        ``B2``     virtual work, :math:`B_2^T (W\otimes I) \ddot y + p\lambda = B_2^T f`;
                            :math:`\lambda = 4T + 2\sum_k d_k\cdot f_k`
-``full``        ``B1``     (23): :math:`4L^TJL\ddot p + 8L^TL\dot L^TJL\dot p + p\lambda =
-                           2L^T n`; :math:`\lambda = 0`
-``full``        ``H``      (82): the same with :math:`2H^TG^Tf`; :math:`\lambda = 2p^TH^TG^Tf`
+``full``        ``B1``     (23), (79), with :math:`Q_{p,1} = B_1^Tf = 2L^Tn` of (58):
+                           :math:`4L^TJL\ddot p + 8L^TL\dot L^TJL\dot p + p\lambda = Q_{p,1}`;
+                           (24), (37): :math:`\lambda = 0`
+``full``        ``H``      (82): the same with :math:`2H^TG^Tf`; (84): :math:`\lambda =
+                           2p^TH^TG^Tf`
+``full``        ``Q_p2``   the same with :math:`Q_{p,2} = 2H^TG^Tf + 2p\,u^Tf` of (62), (69);
+                           :math:`\lambda = 2p^TH^TG^Tf + 2u^Tf`
 ``reduced``     ``B1``     (29): :math:`4L^TJL\ddot p + 8\dot L^TJL\dot p + p\lambda = 2L^T n`;
                            (30): :math:`\lambda = 8\dot p^TL^TJL\dot p = 4T`
-``reduced``     ``H``      the same with :math:`2H^TG^Tf`; the sum of both multipliers
+``reduced``     ``H``,     the same with :math:`2H^TG^Tf` or :math:`Q_{p,2}`; the sum of both
+                ``Q_p2``   multipliers
 ``projected``              (25): :math:`2JL\ddot p + 4L\dot L^TJL\dot p = n`, and
                            :math:`\lambda = 0`
 ==============  =========  ====================================================================
 
-T is the kinetic energy of the rotation. Of the homogeneous map :math:`B_2 = 2GH`, so the forces
-of B2 and H are the same; they differ in what tests the inertia. With an eccentric centre of mass
-inertia is :math:`Z^T(W\otimes I)(Y\dot v + \dot Y v)` with the Z of the form, and weight is a
-force.
+T is the kinetic energy of the rotation; numbers are those of [Sherif 2015]. Of the homogeneous map
+:math:`B_2 = 2GH`, so the forces of B2 and H are the same; they differ in what tests the inertia.
+:math:`Q_{p,2}` comes from the rotation matrix (5), which is none off the sphere: :math:`u^Tf`
+multiplies components in body axes with components in inertial axes, so that its multiplier, and
+nothing else, depends on the inertial axes. With an eccentric centre of mass inertia is
+:math:`Z^T(W\otimes I)(Y\dot v + \dot Y v)` with the Z of the form, and weight is a force.
 
 The default is ``full`` with ``B2``: its mass matrix is symmetric and positive definite. All others
 have rotational blocks of rank three, whose factorisation exchanges rows with the row of the norm.
@@ -30,8 +37,7 @@ rates.
 
 References
 ----------
-.. [1] Sherif, Nachbagauer, Steiner, On the rotational equations of motion in rigid body dynamics
-   when using Euler parameters, Nonlinear Dynamics 81 (2015) 343-352; numbers of equations.
+[Sherif 2015]: see the page *From paper to code* of the documentation.
 """
 
 from __future__ import annotations
@@ -44,7 +50,7 @@ from mbd.algebra.checked import numbers, one_of
 from mbd.algebra.given import remembered
 from mbd.algebra.quaternions import L
 from mbd.formulations.formulation import Formulation
-from mbd.formulations.homogeneous import BODY, MOMENT, WORK, formulation
+from mbd.formulations.homogeneous import BODY, INHOMOGENEOUS, MOMENT, WORK, formulation
 
 __all__ = [
     "EULER_PARAMETERS",
@@ -56,7 +62,7 @@ __all__ = [
 ]
 
 _FORMS = ("full", "reduced", "projected")
-_MAPS = ("B2", "B1", "H")
+_MAPS = {"B2": WORK, "B1": MOMENT, "H": WORK, "Q_p2": INHOMOGENEOUS}
 
 
 @remembered
@@ -66,11 +72,13 @@ def EulerParameters(form: str = "full", force_map: str | None = None) -> Formula
     Parameters
     ----------
     form : {"full", "reduced", "projected"}
-        Equation (23), (29) or (25) of the paper.
-    force_map : {"B2", "B1", "H"}, optional
-        Virtual displacement that forces are tested with: virtual work, moment about the origin, or
-        the reduced form (82). Default "B2" of the full form (which then tests the inertia with it
-        too), "B1" of the others. "projected" takes the moment in body axes whatever the map.
+        [Sherif 2015, (23), (29) or (25)].
+    force_map : {"B2", "B1", "H", "Q_p2"}, optional
+        What forces are tested with: "B2" virtual work, "B1" moment about the origin, Q_p1 of
+        [Sherif 2015, (58)], "H" the part of both that turns the body, as in (82), "Q_p2" virtual
+        work with the rotation matrix (5), as in (62), (69). Default "B2" of the full form (which
+        then tests the inertia with it too), "B1" of the others. "projected" takes the moment in
+        body axes whatever the map. Motions are the same, multipliers of the norm are not.
 
     Examples
     --------
@@ -93,8 +101,8 @@ def _made(form: str, force_map: str) -> Formulation:
         return formulation("euler_parameters (projected)", inertia=BODY, force=BODY)
     if (form, force_map) == ("full", "B2"):
         return formulation("euler_parameters")
-    force = MOMENT if force_map == "B1" else WORK
-    return formulation(name, inertia=MOMENT, force=force, reduced=form == "reduced")
+    force, reduced = _MAPS[force_map], form == "reduced"
+    return formulation(name, inertia=MOMENT, force=force, reduced=reduced)
 
 
 EULER_PARAMETERS = EulerParameters()
@@ -102,7 +110,7 @@ EULER_PARAMETERS = EulerParameters()
 
 # --- the augmented system of one free rotation ----------------------------------------------------
 def augmented_matrix(p: np.ndarray, J: np.ndarray) -> np.ndarray:
-    """Return [[4 L^T J L, p], [p^T, 0]], (5, 5), Eq. (34)."""
+    """Return [[4 L^T J L, p], [p^T, 0]], (5, 5), [Sherif 2015, (34)]."""
     p = numbers("augmented_matrix", "p", p, ((4,),), "-")
     J = numbers("augmented_matrix", "J", J, ((3, 3),), "kg m^2")
     made = np.zeros((5, 5))
@@ -112,7 +120,7 @@ def augmented_matrix(p: np.ndarray, J: np.ndarray) -> np.ndarray:
 
 
 def augmented_inverse(p: np.ndarray, J: np.ndarray) -> np.ndarray:
-    """Return [[L^T J^-1 L / 4, p], [p^T, 0]], (5, 5), Eq. (35), for unit p."""
+    """Return [[L^T J^-1 L / 4, p], [p^T, 0]], (5, 5), [Sherif 2015, (35)], for unit p."""
     p = numbers("augmented_inverse", "p", p, ((4,),), "-")
     J = numbers("augmented_inverse", "J", J, ((3, 3),), "kg m^2")
     norm = float(np.linalg.norm(p))
@@ -130,7 +138,7 @@ def augmented_inverse(p: np.ndarray, J: np.ndarray) -> np.ndarray:
 def augmented_right_side(
     p: np.ndarray, rate: np.ndarray, J: np.ndarray, moment: np.ndarray, *, form: str = "full"
 ) -> np.ndarray:
-    """Return the right side of Eq. (34), or of Eq. (39) for ``form="reduced"``, (5,).
+    """Return the right side of [Sherif 2015, (34)], or of (39) for ``form="reduced"``, (5,).
 
     Parameters
     ----------
@@ -152,7 +160,7 @@ def augmented_right_side(
 def parameter_acceleration(
     p: np.ndarray, rate: np.ndarray, J: np.ndarray, moment: np.ndarray
 ) -> np.ndarray:
-    """Return the second rates of the Euler parameters, (4,), Eq. (38)."""
+    """Return the second rates of the Euler parameters, (4,), [Sherif 2015, (38)]."""
     inner = L(rate).T @ J @ L(p) @ rate
     turn = np.linalg.solve(J, 0.5 * moment - 2 * L(p) @ inner)
     made: np.ndarray = L(p).T @ turn - p * (rate @ rate)

@@ -13,12 +13,15 @@ The rotational rows may be tested by
 - :math:`z`, virtual work (``WORK``): :math:`Z = Y`;
 - :math:`\Pi z`, :math:`\Pi = p^Tp I - pp^T` (``MOMENT``): the test map
   :math:`B_1 = -2A\tilde u L` of a moment about the origin, orthogonal to p;
+- :math:`z + 2\,\mathrm{tr}(P)\,p` (``INHOMOGENEOUS``), forces only: virtual work with the rotation
+  matrix of [Sherif 2015, (5)], :math:`A(p) + (p^Tp - 1) I`, whose derivative (64) is B_2 + 2 u p^T;
 - :math:`\tfrac12 L z` (``BODY``): three rows, the moment in body axes.
+
+On the sphere the first three differ by multiples of p, which load the row of the norm only.
 
 References
 ----------
-.. [1] Sherif, Nachbagauer, Steiner, Nonlinear Dynamics 81 (2015).
-.. [2] Moeller, Glocker, Multibody System Dynamics 27 (2012).
+[Sherif 2015], [Moeller 2012]: see the page *From paper to code* of the documentation.
 """
 
 from __future__ import annotations
@@ -69,9 +72,9 @@ from mbd.algebra.vec import (
 )
 from mbd.formulations.formulation import Formulation
 
-__all__ = ["BODY", "MOMENT", "WORK", "formulation"]
+__all__ = ["BODY", "INHOMOGENEOUS", "MOMENT", "WORK", "formulation"]
 
-WORK, MOMENT, BODY = 0, 1, 2
+WORK, MOMENT, BODY, INHOMOGENEOUS = 0, 1, 2, 3
 
 
 def constants(mass: float, center: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -170,8 +173,8 @@ def carry(F: Any, q0: int, d: int, w: int, D: int, v: int) -> None:
 
 @jit
 def tested(which: int, p: Any, z: Any) -> Any:
-    """Return the rotational rows (4) of a face force with z = 2 N p."""
-    if which == WORK:
+    """Return the rotational rows (4) of a face force with z = 2 N p, or z = 2 (N + tr P I) p."""
+    if which in (WORK, INHOMOGENEOUS):
         return z
     if which == MOMENT:
         return mix4(dot4(p, p), z, -dot4(p, z), p)
@@ -182,7 +185,7 @@ def tested(which: int, p: Any, z: Any) -> Any:
 @jit
 def tested_slope(which: int, p: Any, z: Any, j: int) -> Any:
     """Return the derivative of `tested` by p_j with z held."""
-    if which == WORK:
+    if which in (WORK, INHOMOGENEOUS):
         return 0.0, 0.0, 0.0, 0.0
     if which == MOMENT:
         d = mix4(2 * p[j], z, -z[j], p)
@@ -220,6 +223,8 @@ def _residual(inertia: int, force: int, reduced: bool, row: bool) -> Any:
             t = tested(inertia, p, mix4(1.0, z, 1.0, z))
         else:
             zi, zf = times_form(Pi, p), times_form(Pf, p)
+            if force == INHOMOGENEOUS:
+                zf = mix4(1.0, zf, Pf[0] + Pf[4] + Pf[8], p)
             zi, zf = mix4(1.0, zi, 1.0, zi), mix4(1.0, zf, 1.0, zf)
             t = mix4(1.0, tested(inertia, p, zi), 1.0, tested(force, p, zf))
         if reduced:
@@ -283,6 +288,8 @@ def _tangent(inertia: int, force: int, reduced: bool, row: bool) -> Any:
             if inertia != force:
                 more = mix4(2.0, tested(force, p, Nf[j]), 1.0, tested_slope(force, p, zf, j))
                 column = mix4(1.0, column, wK, more)
+                if force == INHOMOGENEOUS:
+                    F[pp + j * ld + j] += 2 * wK * (Pf[0] + Pf[4] + Pf[8])
             if reduced:
                 column = mix4(1.0, column, -pull[j], p)
             for i in range(4):
@@ -338,6 +345,8 @@ def _maps(force: int) -> Any:
             for i in range(3):
                 z = (F[PT + 9 + i], F[PT + 12 + i], F[PT + 15 + i], F[PT + 18 + i])
                 t = tested(force, p, z)
+                if force == INHOMOGENEOUS:
+                    t = mix4(1.0, t, 2 * u[i], p)
                 for j in range(4):
                     F[P + 9 + 3 * j + i] = t[j]
         if rate:

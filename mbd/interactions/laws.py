@@ -20,19 +20,23 @@ from mbd.algebra import memory as m
 from mbd.algebra.jit import external, is_compiled, jit
 
 __all__ = [
+    "TICK",
     "Law",
     "LawError",
     "check",
+    "check_motion",
     "motion_law",
     "noted",
     "number_law",
+    "numbers_law",
     "spring_law",
     "time_law",
 ]
 
 _OF_TIME = ("t",)
+_MANY = 15  # numbers that a law may give
 _STEP = 6e-6  # relative, the cube root of round-off
-_TICK = 2e-3  # s, of the differences in time
+TICK = 2e-3  # s, of the differences in time
 _TIMES = (0.0, 0.0137, 0.1071, 0.3319, 0.7129, 1.3871, 2.9173, 7.1931)  # where laws are checked [s]
 _WRONG = 1e-4  # relative difference that is no round-off
 
@@ -113,7 +117,7 @@ class Law:
             return self.function(*at)
 
         try:
-            self.write(watched)(asked, [0.0, 0.0, 0.0])
+            self.write(watched)(asked, [0.0] * _MANY)
         except Exception as error:
             return error, last[0]
         return None, asked
@@ -241,7 +245,7 @@ def _differenced(function: Callable[..., Any]) -> Evaluate:
     """Write the value at a time and two derivatives by differences of fourth order."""
 
     def evaluate(inputs: Any, outputs: Any) -> None:
-        t, h = inputs[0], _TICK
+        t, h = inputs[0], TICK
         a, b, c = function(t - 2 * h), function(t - h), function(t)
         d, e = function(t + h), function(t + 2 * h)
         outputs[0] = c
@@ -270,7 +274,21 @@ def number_law(owner: str, function: Callable[[float], float]) -> Law:
     return Law(owner, function, _OF_TIME, _one)
 
 
-def _check_motion(owner: str, function: Callable[[float], Any], order: int) -> None:
+def numbers_law(owner: str, function: Callable[[float], Any], n: int) -> Law:
+    """Prepare ``function(t) -> n numbers``, which the caller has tried."""
+
+    def write(function: Callable[..., Any]) -> Evaluate:
+        def evaluate(inputs: Any, outputs: Any) -> None:
+            value = function(inputs[0])
+            for i in range(n):
+                outputs[i] = value[i]
+
+        return evaluate
+
+    return Law(owner, function, _OF_TIME, write)
+
+
+def check_motion(owner: str, function: Callable[[float], Any], order: int) -> None:
     """Refuse derivatives that are not those of the law; a kink may lie near some of the times."""
     worst, wrong = "", 0
     for k in range(1, order + 1):
@@ -304,7 +322,7 @@ def motion_law(owner: str, function: Callable[[float], Any], order: int) -> Law:
             f"{owner}: the law of time must return a number or {wanted}, got {trial!r} at t = 0"
         )
     if many:
-        _check_motion(owner, function, order)
+        check_motion(owner, function, order)
     else:
         _alone(owner, trial, "a number or (value, rate, second rate)")
     write = _differenced if not many else _three if len(trial) == 3 else _two

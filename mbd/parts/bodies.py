@@ -10,10 +10,16 @@ import numpy as np
 
 from mbd.algebra.checked import shown
 from mbd.algebra.given import Part
-from mbd.algebra.rotations import tilde
 from mbd.formulations import NAMES, named
 from mbd.formulations.formulation import Formulation
-from mbd.parts.door import array, inertia_tensor, label, number, rotation_matrix, vector
+from mbd.parts.door import (
+    inertia_tensor,
+    label,
+    mass_properties,
+    number,
+    rotation_matrix,
+    vector,
+)
 from mbd.parts.shapes import Shape, checked_shapes
 
 __all__ = ["Body", "Frame", "Ground", "PointMass", "RigidBody"]
@@ -188,27 +194,28 @@ class RigidBody(Body):
 
     @classmethod
     def from_mass_matrix(cls, name: str, matrix: Any, **options: Any) -> RigidBody:
-        """Make a body from its 6x6 material mass matrix about the origin of the body frame.
+        r"""Make a body from its 6x6 material mass matrix about the origin of the body frame.
 
-        ``[[m I, m tilde(c)^T], [m tilde(c), J]]``, units kg, kg m, kg m^2.
+        .. math:: M = \begin{bmatrix} mI & m\tilde c^T\\ m\tilde c & J\end{bmatrix}
+
+        as Kynema states a rigid body: J about the origin, in body axes, c the centre of mass. What
+        counts is :math:`J - m(c^Tc\,I - cc^T)` about the centre of mass, which must be that of a
+        body that can exist. Files say mass, inertia and centre of mass.
+
+        Parameters
+        ----------
+        name : str
+        matrix : (6, 6) array [kg, kg m, kg m^2]
+            Translations before rotations.
+        **options
+            The other arguments of ``RigidBody``.
+
+        Raises
+        ------
+        ValueError
+            If no rigid body has this matrix: which part of it, and by how much.
         """
-        M = array(
-            label(name, cls.__name__), "mass matrix", matrix, "6x6 numbers [kg, kg m, kg m^2]"
-        )
-        if M.shape != (6, 6) or not np.all(np.isfinite(M)):
-            raise ValueError(f"{name}: mass matrix must be 6x6 finite numbers, got shape {M.shape}")
-        m = M[0, 0]
-        if not m > 0:
-            raise ValueError(f"{name}: mass must be positive [kg], got {m:g}")
-        S = M[3:, :3] / m
-        c = np.array([S[2, 1], S[0, 2], S[1, 0]])
-        made = np.block([[m * np.eye(3), m * tilde(c).T], [m * tilde(c), M[3:, 3:]]])
-        if np.abs(M - made).max() > 1e-9 * np.abs(M).max():
-            raise ValueError(
-                f"{name}: mass matrix must have the form [[m I, m c~'], [m c~, J]] of a rigid "
-                f"body, got one that differs from it by {np.abs(M - made).max():.2g}"
-            )
-        J = M[3:, 3:] - m * (np.dot(c, c) * np.eye(3) - np.outer(c, c))
+        m, c, J = mass_properties(label(name, cls.__name__), matrix)
         return cls(name, mass=m, inertia=J, center_of_mass=c, **options)
 
 

@@ -12,7 +12,10 @@ import numpy as np
 
 from mbd.algebra.checked import floats, scalar, shown, sized
 
-__all__ = ["array", "inertia_tensor", "label", "number", "rotation_matrix", "unit_vector", "vector"]
+__all__ = [
+    "array", "inertia_tensor", "label", "mass_properties", "number", "rotation_matrix",
+    "unit_vector", "vector",
+]  # fmt: skip
 
 _LONGEST = 200  # characters of a name
 _UNUSABLE = ("Cc", "Cs", "Zl", "Zp")  # control characters, halves of pairs, ends of lines
@@ -135,3 +138,64 @@ def inertia_tensor(owner: str, value: Any) -> np.ndarray:
             "taken about the centre of mass, in body axes?"
         )
     return J
+
+
+_SAME = 1e-9  # relative to the largest entry of a block
+
+
+def mass_properties(owner: str, matrix: Any) -> tuple[float, np.ndarray, np.ndarray]:
+    """Return mass [kg], centre of mass [m] and inertia about it [kg m^2] of a 6x6 mass matrix."""
+    M = array(owner, "mass matrix", matrix, "6x6 numbers [kg, kg m, kg m^2]")
+    if M.shape != (6, 6) or not np.all(np.isfinite(M)):
+        got = f"shape {M.shape}" if M.shape != (6, 6) else "entries that are not finite"
+        raise ValueError(f"{owner}: mass matrix must be 6x6 finite numbers, got {got}")
+    m = float(np.trace(M[:3, :3]) / 3)
+    if not m > 0:
+        raise ValueError(f"{owner}: mass must be positive [kg], got {m:g} in the mass matrix")
+    sizes = np.sqrt(np.repeat([m, np.abs(M[3:, 3:]).max()], 3))
+    i, j = np.unravel_index(
+        np.argmax(np.abs(M - M.T) / np.outer(sizes, sizes).clip(1e-300)), M.shape
+    )
+    coupling = max(np.abs(M[3:, :3]).max(), np.abs(M[:3, 3:]).max())
+    block = m if max(i, j) < 3 else coupling if min(i, j) < 3 else sizes[5] ** 2
+    if abs(M[i, j] - M[j, i]) > _SAME * block:
+        raise ValueError(
+            f"{owner}: mass matrix must be symmetric, got {M[i, j]:.9g} in row {i + 1}, column "
+            f"{j + 1} and {M[j, i]:.9g} in row {j + 1}, column {i + 1}"
+        )
+    M = 0.5 * (M + M.T)
+    if np.abs(M[:3, :3] - m * np.eye(3)).max() > _SAME * m:
+        raise ValueError(
+            f"{owner}: the mass of a rigid body is the same in all directions: the upper left "
+            f"block of the mass matrix must be m I [kg], got {M[:3, :3].tolist()}"
+        )
+    S = M[3:, :3]
+    if np.abs(S + S.T).max() > _SAME * coupling:
+        raise ValueError(
+            f"{owner}: the lower left block of the mass matrix must be m tilde(c), which is skew "
+            f"[kg m], got one with the symmetric part {(0.5 * (S + S.T)).tolist()}"
+        )
+    c = np.array([S[2, 1], S[0, 2], S[1, 0]]) / m
+    J = M[3:, 3:] - m * (np.dot(c, c) * np.eye(3) - np.outer(c, c))
+    low, middle, high = moments = np.linalg.eigvalsh(J)
+    where = "({:.6g}, {:.6g}, {:.6g})".format(*c)
+    told = "({:.6g}, {:.6g}, {:.6g})".format(*moments)
+    if abs(low) < 1e6 * np.finfo(float).eps * m * (c @ c):
+        raise ValueError(
+            f"{owner}: the moments about the centre of mass {where} [m] are lost in the round-off "
+            f"of the mass matrix, {told} [kg m^2] of {m * (c @ c):.3g}; give mass, inertia and "
+            "center_of_mass, or the matrix about a nearer origin"
+        )
+    if low <= 0:
+        raise ValueError(
+            f"{owner}: principal moments about the centre of mass {where} [m] of the mass matrix "
+            f"must be positive [kg m^2], got {told}; the lower right block is the inertia about "
+            "the origin, which is larger than that by m (c.c I - c c^T)"
+        )
+    if high > (low + middle) * (1 + 1e-6):
+        raise ValueError(
+            f"{owner}: the mass matrix violates the triangle inequality: of the principal moments "
+            f"about the centre of mass {where} [m] the largest must not exceed the sum of the "
+            f"others [kg m^2], got {told}"
+        )
+    return m, c, J

@@ -18,7 +18,17 @@ from mbd.parts.door import label, number
 from mbd.parts.motions import ConstantSpeed
 from mbd.parts.sums import sum_row
 
-__all__ = ["Drive"]
+__all__ = ["Drive", "followed"]
+
+
+def followed(owner: str, what: str, position: Any, unit: str) -> tuple[float, float, Any]:
+    """Return constant, slope and law of c + s t + f(t) for a number, or for a law of time."""
+    if isinstance(position, ConstantSpeed):
+        start = number(owner, "start", position.start, unit)
+        return start, number(owner, "speed", position.speed, f"{unit}/s"), None
+    if callable(position):
+        return 0.0, 0.0, motion_law(owner, position, 2)
+    return number(owner, what, position, unit), 0.0, None
 
 
 class Drive(Part):
@@ -65,17 +75,15 @@ class Drive(Part):
                 f"{self.name}: give position= or velocity= (a number or a law of time), got {got}"
             )
         self.rate = position is None
-        value = velocity if self.rate else position
-        self.law, self.constant, self.slope = None, 0.0, 0.0
-        unit = self.coordinate.unit + ("/s" if self.rate else "")
-        if isinstance(value, ConstantSpeed) and not self.rate:
-            self.constant = number(self.name, "start", value.start, unit)
-            self.slope = number(self.name, "speed", value.speed, f"{unit}/s")
-        elif callable(value):
-            self.law = motion_law(self.name, value, 1 if self.rate else 2)
+        unit = self.coordinate.unit
+        if self.rate:
+            self.law, self.constant, self.slope = None, 0.0, 0.0
+            if callable(velocity):
+                self.law = motion_law(self.name, velocity, 1)
+            else:
+                self.constant = number(self.name, "velocity", velocity, f"{unit}/s")
         else:
-            what = "velocity" if self.rate else "position"
-            self.constant = number(self.name, what, value, unit)
+            self.constant, self.slope, self.law = followed(self.name, "position", position, unit)
 
     @property
     def bodies(self) -> tuple[Any, ...]:

@@ -168,6 +168,11 @@ def machine():
     system.add(mbd.Drive("turn", other, position=mbd.ConstantSpeed(2.0, start=0.1)))
     system.add(mbd.Drive("shake", slide, position=mbd.Harmonic(0.1, 6.0, mean=0.2)))
     system.add(mbd.Drive("law", hinge.angle, position=mbd.Expression("0.1*sin(t)")))
+    path = (mbd.Expression("0.1*sin(t)"), mbd.Harmonic(0.1, 6.0), None)
+    turn = (0.1, mbd.ConstantSpeed(2.0), mbd.Expression("0.1*t"))
+    system.add(
+        mbd.PrescribedMotion("path", ground, three.frame((0, 0.1, 0)), position=path, rotation=turn)
+    )
     system.add(mbd.Motor("motor", hinge, 2.0))
     system.add(mbd.Motor("servo", slide, mbd.Expression("-3*u - rate + sin(t)")))
     system.add(mbd.JointSpring("coil", screw, coordinate="angle", stiffness=3.0, reference=1.0))

@@ -93,7 +93,8 @@ FORMS = {
     **{
         f"euler {form} {force_map}": mbd.EulerParameters(form, force_map)
         for form, force_map in (("full", "B1"), ("full", "H"), ("reduced", "B2"),
-                                ("reduced", "B1"), ("reduced", "H"), ("projected", None))
+                                ("reduced", "B1"), ("reduced", "H"), ("projected", None),
+                                ("full", "Q_p2"), ("reduced", "Q_p2"))
     },
     "scalable u": mbd.Scalable(velocities="u"),
     "breathing rates": mbd.Scalable(rigid=False),
@@ -148,8 +149,25 @@ def _screw(one, two, motion):
     return mbd.Screw("part", one, two, at=motion.point(AT), axis=motion.vector(AXIS), pitch=0.7)
 
 
+def poses(one, two, motion, x=(0.3, -0.2, 0.4), theta=(0.5, -0.8, 0.6)):
+    """Return frames of two bodies, the second at x and turned by theta from the first."""
+    axes = motion.Q @ _AXES
+    first = one.placed_frame(motion.point(AT), axes)
+    turned = axes @ Rotation.from_rotvec(theta).as_matrix()
+    return first, two.placed_frame(motion.point(AT) + axes @ x, turned)
+
+
+def _held(one, two, motion):
+    """Return a prescribed pose that stays: with laws of time see test_prescribed.py."""
+    frames = poses(one, two, motion)
+    return mbd.PrescribedMotion(
+        "part", *frames, position=(0.3, -0.2, 0.4), rotation=(0.5, -0.8, 0.6)
+    )
+
+
 # name of the class: (one, two, motion) -> joint
 JOINT_RECIPES = {
+    "PrescribedMotion": _held,
     "Screw": _screw,
     "RollingDisc": _rolling("RollingDisc", radius=0.4),
     "RollingBall": _rolling("RollingBall", radius=0.4),

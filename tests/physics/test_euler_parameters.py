@@ -1,5 +1,7 @@
 """Euler parameters: all forms give one motion, each form its own multiplier of the norm row."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -18,7 +20,7 @@ from mbd.model.model import Workspace
 
 from .tools import SHARP, converge, published, scene
 
-PAIRS = [(form, f) for form in ("full", "reduced") for f in ("B2", "B1", "H")]
+PAIRS = [(form, f) for form in ("full", "reduced") for f in ("B2", "B1", "H", "Q_p2")]
 FORMS = [*PAIRS, ("projected", None)]
 INERTIA = np.array([[0.7, 0.1, -0.05], [0.1, 0.9, 0.2], [-0.05, 0.2, 1.1]])
 AT, FORCE, GRAVITY = np.array([0.2, -0.4, 0.3]), (3.0, -2.0, 5.0), (1.3, -0.7, -9.81)
@@ -155,6 +157,8 @@ def test_multiplier_is_the_predicted_one(form, force_map, seed, center):
             assert np.isclose(energy, gyro, rtol=1e-12)
     else:
         wanted = (gyro if form == "reduced" else 0.0) + (0.0 if force_map == "B1" else hanging)
+        if force_map == "Q_p2":  # Eq. (69)
+            wanted += sum(2 * u @ f for u, f in forces)
     scale = gyro + np.abs(hanging)
     assert np.isclose(state.lam[0], wanted, rtol=0, atol=3e-13 * scale)
     if form == "projected":
@@ -179,7 +183,7 @@ def test_inertia_is_the_pull_back_with_the_test_map_of_the_form(form, force_map,
     W = np.block([[2.3, 2.3 * c], [2.3 * c[:, None], 0.5 * np.trace(J) * np.eye(3) - J]])
     inertia = W @ ydd
     applied = np.outer(np.append(1, AT), FORCE)
-    virtual = {"B1": B1, "B2": B2, "H": B2}
+    virtual = {"B1": B1, "B2": B2, "H": B2, "Q_p2": partial(B2, homogeneous=False)}
 
     def pulled(which, f):
         if which == "projected":  # L/2 times: the moment in body axes
@@ -263,6 +267,8 @@ def test_multipliers_along_a_run(form, force_map):
         p, rate = q[3:], v[3:]
         gyro = 8 * rate @ L(p).T @ J @ L(p) @ rate
         hanging = 2 * p @ H(pin).T @ G(p).T @ force  # the weight acts at the origin
+        if force_map == "Q_p2":
+            hanging += 2 * pin @ force
         wanted.append([gyro, hanging])
     gyro, hanging = np.array(wanted).T
     assert hanging.min() < -100 or hanging.max() > 100
@@ -287,7 +293,7 @@ def test_multipliers_along_a_run(form, force_map):
 def test_wrong_words_are_refused():
     with pytest.raises(ValueError, match="form must be one of full, reduced, projected, got 'x'"):
         mbd.EulerParameters("x")
-    with pytest.raises(ValueError, match="force_map must be one of B2, B1, H, got 'B3'"):
+    with pytest.raises(ValueError, match="force_map must be one of B2, B1, H, Q_p2, got 'B3'"):
         mbd.EulerParameters("full", "B3")
     p, J = np.eye(4)[0], np.eye(3)
     with pytest.raises(ValueError, match="form must be 'full' or 'reduced'"):

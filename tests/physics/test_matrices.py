@@ -4,7 +4,9 @@ The mass matrix is not that of a body that can exist, so the law of the formulat
 """
 
 import numpy as np
+import pytest
 
+import mbd
 from mbd.algebra import memory as m
 from mbd.algebra.rotations import tilde
 from mbd.formulations import named
@@ -98,3 +100,30 @@ def test_residual_is_mass_times_acceleration_and_gyroscopic_forces():
     W = tilde(OMEGA)
     expected = M @ np.r_[ACCELERATION, ALPHA] + np.r_[2 * W @ W @ eta, W @ J @ OMEGA]
     assert np.abs(F[X_ : X_ + 6] - expected).max() < 1e-16
+
+
+def test_the_body_of_the_table_is_refused_by_name():
+    """Its inertia, [1, 2, 3] times itself, is smaller than that of its mass at the offset."""
+    with pytest.raises(ValueError, match=r"table: .*about the centre of mass \(0.1, 0.2, 0.3\)"):
+        mbd.RigidBody.from_mass_matrix("table", MASS)
+
+
+def test_bodies_from_mass_matrices_have_the_matrices_of_the_table():
+    """The matrices are linear in the mass matrix, and the table is the difference of two bodies."""
+
+    def matrices(mass_matrix):
+        system = mbd.System()
+        system.add(
+            mbd.RigidBody.from_mass_matrix("b", mass_matrix, rotation=R, angular_velocity=OMEGA)
+        )
+        model = system.build()
+        made = model.assemble(model.state.replace(a=np.r_[ACCELERATION, ALPHA]))
+        return [getattr(made, x).toarray() for x in ("M", "G", "K")]
+
+    more = np.kron(np.diag([40.0, 0]), np.eye(3)) + np.diag([0, 0, 0, 50.0, 60, 70])
+    one, two = matrices(MASS + more), matrices(more)
+    turn = np.kron(np.eye(2), R)
+    wanted = (turn @ MASS @ turn.T, np.pad(G, ((0, 0), (3, 0))), np.pad(K, ((0, 0), (3, 0))))
+    for a, b, exact in zip(one, two, wanted, strict=True):
+        assert np.allclose(a - b, exact, rtol=0, atol=1e-13)
+    assert np.abs(one[2][:, 3:] - K).max() > 1e-3  # the other body is not nothing

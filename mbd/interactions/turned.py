@@ -1,0 +1,224 @@
+r"""Floor 1. Rows that let the axes of one frame turn against those of another by a law of time.
+
+With the axes :math:`a_k` of the first frame, :math:`b_k` of the second and the rotation
+:math:`R(t) = \exp(\tilde\theta(t))` that the law asks for,
+
+.. math:: \tau_c = \sum_k R_{kc}\,a_k, \qquad
+   \Phi = (b_2\cdot\tau_3,\; b_3\cdot\tau_1,\; b_1\cdot\tau_2) = 0 .
+
+Where :math:`b_c = \tau_c` the gradients are :math:`\tau_1, \tau_2, \tau_3` by an angular velocity:
+the multipliers are minus the moment on the second body in its own axes [N m].
+
+With the angular velocity and acceleration of R in the axes of the first frame,
+:math:`\dot R = \tilde\omega R`, :math:`\ddot R = (\tilde\alpha + \tilde\omega^2) R`,
+
+.. math:: \omega = T\dot\theta, \qquad \alpha = T\ddot\theta + \dot T\dot\theta, \qquad
+   \dot T\dot\theta = \dot b\,\theta\times\dot\theta + \dot c\,\theta\times(\theta\times\dot\theta)
+       + c\,\dot\theta\times(\theta\times\dot\theta),
+
+b and c the coefficients of the tangent operator T (``algebra/so3.py``). A law gives
+:math:`\theta, \dot\theta, \ddot\theta` (9 numbers, the number of the element is 0), or
+:math:`\theta` at :math:`t, t - 2h, t - h, t + h, t + 2h` (15 numbers, the number of the element is
+the tick h): then :math:`\omega` and :math:`\alpha` are the first and second derivative of the
+rotation vector of :math:`R(t + s)R(t)^T` at s = 0, by differences of fourth order; jumps of
+:math:`\theta` by full turns do not matter.
+
+Where laws are not run, in results, R is what the two frames have.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from mbd.algebra import memory as m
+from mbd.algebra.jit import jit, kernel
+from mbd.algebra.memory import ATT_DP, ATT_N, ATT_P, ATT_PT, ATT_PV
+from mbd.algebra.so3 import (
+    coefficients,
+    quaternion_exp,
+    quaternion_matrix,
+    quaternion_product,
+    tangent,
+)
+from mbd.algebra.vec import (
+    cross,
+    dot,
+    load3,
+    mat_mat,
+    mat_plus,
+    mat_vec,
+    outer,
+    plus,
+    tilde,
+    times,
+)
+from mbd.interactions.answers import answer
+from mbd.interactions.kinds import Kind
+from mbd.interactions.measures import LAW_IN, LAW_OUT
+from mbd.interactions.pullback import add_gradient, add_scaled_product, at, push
+
+__all__ = ["TURNED", "VALUES", "WITH_RATES"]
+
+A, AL, FY, POSITION_TURN, SCRATCH, T, W_K, X, Y, YD, YDD = (
+    m.A, m.AL, m.FY, m.POSITION_TURN, m.SCRATCH, m.T, m.W_K, m.X, m.Y, m.YD, m.YDD,
+)  # fmt: skip
+WITH_RATES, VALUES = 9, 15  # numbers that a law gives
+_ZERO, _EYE = (0.0,) * 9, (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+
+
+@jit
+def _slopes(x: float) -> Any:
+    """Return db/dx, dc/dx of b = (1 - cos f)/f^2, c = (f - sin f)/f^3, x = f^2."""
+    if x < 1e-2:
+        return (
+            -1 / 24 + x * (1 / 360 - x * (1 / 13440 - x / 907200)),
+            -1 / 120 + x * (1 / 2520 - x * (1 / 120960 - x / 9979200)),
+        )
+    a, b, c = coefficients(x)
+    return (a - 2 * b) / (2 * x), (b - 3 * c) / (2 * x)
+
+
+@jit
+def spin(theta: Any, rate: Any, second: Any) -> Any:
+    """Return omega [rad/s] and alpha [rad/s^2] of exp(tilde(theta))."""
+    x, xd = dot(theta, theta), 2 * dot(theta, rate)
+    _, _, c = coefficients(x)
+    db, dc = _slopes(x)
+    T, turned = tangent(theta), cross(theta, rate)
+    alpha = plus(mat_vec(T, second), times(db * xd, turned))
+    alpha = plus(alpha, times(dc * xd, cross(theta, turned)))
+    return mat_vec(T, rate), plus(alpha, times(c, cross(rate, turned)))
+
+
+@jit
+def _vector(p: Any) -> Any:
+    """Return the rotation vector of a unit quaternion, shorter than pi."""
+    sine = math.sqrt(p[1] * p[1] + p[2] * p[2] + p[3] * p[3])
+    sign = -1.0 if p[0] < 0.0 else 1.0
+    k = 2 * sign if sine < 1e-12 else 2 * math.atan2(sign * sine, sign * p[0]) / sine
+    return k * p[1], k * p[2], k * p[3]
+
+
+@jit
+def _turned_by(F: Any, at: int, p: Any) -> Any:
+    """Return the rotation vector from the quaternion p to the rotation vector at F[at]."""
+    return _vector(quaternion_product(quaternion_exp(load3(F, at)), (p[0], -p[1], -p[2], -p[3])))
+
+
+@jit
+def _target(I: Any, F: Any, fields: int, i: int) -> Any:
+    """Return R, R', R'' row by row; ``fields`` is behind the attachments, which are at I[i]."""
+    law, s = I[fields + 3], I[SCRATCH]
+    if law == 0:
+        a1, a2, a3 = at(I, F, Y, I[i]), at(I, F, Y, I[i + 1]), at(I, F, Y, I[i + 2])
+        b1, b2, b3 = at(I, F, Y, I[i + 3]), at(I, F, Y, I[i + 4]), at(I, F, Y, I[i + 5])
+        k = 1 / math.sqrt(dot(a1, a1) * dot(b1, b1))
+        R = (
+            k * dot(a1, b1), k * dot(a1, b2), k * dot(a1, b3),
+            k * dot(a2, b1), k * dot(a2, b2), k * dot(a2, b3),
+            k * dot(a3, b1), k * dot(a3, b2), k * dot(a3, b3),
+        )  # fmt: skip
+        return R, _ZERO, _ZERO
+    F[s + LAW_IN] = F[T]
+    answer(I, F, law)
+    h, o = F[I[fields + 1]], s + LAW_OUT
+    if h == 0.0:
+        p = quaternion_exp(load3(F, o))
+        w, alpha = spin(load3(F, o), load3(F, o + 3), load3(F, o + 6))
+    else:
+        p = quaternion_exp(load3(F, o))
+        a, b = _turned_by(F, o + 3, p), _turned_by(F, o + 6, p)
+        d, e = _turned_by(F, o + 9, p), _turned_by(F, o + 12, p)
+        w = plus(times(8 / (12 * h), plus(d, times(-1.0, b))),
+                 times(-1 / (12 * h), plus(e, times(-1.0, a))))  # fmt: skip
+        alpha = plus(times(16 / (12 * h * h), plus(b, d)), times(-1 / (12 * h * h), plus(a, e)))
+    R, W = quaternion_matrix(p), tilde(w)
+    second = mat_plus(mat_plus(tilde(alpha), 1.0, outer(w, w)), -dot(w, w), _EYE)
+    return R, mat_mat(W, R), mat_mat(second, R)
+
+
+@jit
+def _column(I: Any, F: Any, base: int, i: int, R: Any, c: int) -> Any:
+    """Return sum_k R_kc a_k of the axes, or of their rates."""
+    x = times(R[c], at(I, F, base, I[i]))
+    x = plus(x, times(R[3 + c], at(I, F, base, I[i + 1])))
+    return plus(x, times(R[6 + c], at(I, F, base, I[i + 2])))
+
+
+@kernel
+def forces(I: Any, F: Any, k: int) -> None:
+    """Write b_a . tau_c; add lam tau_c at b_a and lam R_kc b_a at a_k."""
+    for e in range(I[k]):
+        i = I[k + 1] + e * I[k + 2]
+        R, _, _ = _target(I, F, i + 6, i)
+        u = I[i + 6]
+        for r in range(3):
+            a, c = (r + 1) % 3, (r + 2) % 3
+            lam, b, tau = F[I[A] + u + r], at(I, F, Y, I[i + 3 + a]), _column(I, F, Y, i, R, c)
+            F[I[X] + u + r] = dot(b, tau)
+            push(I, F, FY, I[i + 3 + a], lam, tau)
+            for j in range(3):
+                push(I, F, FY, I[i + j], lam * R[3 * j + c], b)
+
+
+@jit
+def _add(I: Any, F: Any, end: int, j: int, r: int, g: Any, rate: Any) -> None:
+    """Add the gradient g of row r on the attachment `end`, whose blocks are at I[j]."""
+    n, turn, to = I[end + ATT_N], F[POSITION_TURN], I[j] + r * I[j + 1]
+    add_gradient(F, I[end + ATT_P], n, 1.0, g, I[j + 2] + r, I[j + 3])
+    if turn == 0.0:
+        add_gradient(F, I[end + ATT_PT], n, 1.0, g, to, 1)
+    else:
+        add_gradient(F, I[end + ATT_PV], n, 1.0, g, to, 1)
+        add_gradient(F, I[end + ATT_DP], n, turn, g, to, 1)
+        add_gradient(F, I[end + ATT_PT], n, turn, rate, to, 1)
+
+
+@kernel
+def tangents(I: Any, F: Any, k: int) -> None:
+    """Add the rows of B, their transposes, and lam R_kc of the pairs (a_k, b_a)."""
+    for e in range(I[k]):
+        i = I[k + 1] + e * I[k + 2]
+        R, Rd, _ = _target(I, F, i + 6, i)
+        u, blocks, pair = I[i + 6], i + 10, i + 34
+        for r in range(3):
+            a, c = (r + 1) % 3, (r + 2) % 3
+            B, lam = I[i + 3 + a], F[W_K] * F[I[A] + u + r]
+            b, bd = at(I, F, Y, B), at(I, F, YD, B)
+            tau = _column(I, F, Y, i, R, c)
+            rate = plus(_column(I, F, Y, i, Rd, c), _column(I, F, YD, i, R, c))
+            _add(I, F, B, blocks + 4 * (3 + a), r, tau, rate)
+            for j in range(3):
+                end, h = I[i + j], R[3 * j + c]
+                rate = plus(times(Rd[3 * j + c], b), times(h, bd))
+                _add(I, F, end, blocks + 4 * j, r, times(h, b), rate)
+                to = pair + 4 * (3 * j + a)
+                if I[to] >= 0:
+                    add_scaled_product(F, I[end + ATT_P], I[end + ATT_N], lam * h, I[B + ATT_PT],
+                                       I[B + ATT_N], I[to], I[to + 1])  # fmt: skip
+                    add_scaled_product(F, I[B + ATT_P], I[B + ATT_N], lam * h, I[end + ATT_PT],
+                                       I[end + ATT_N], I[to + 2], I[to + 3])  # fmt: skip
+
+
+@kernel
+def rates(I: Any, F: Any, k: int) -> None:
+    """Write both derivatives of b_a . tau_c."""
+    for e in range(I[k]):
+        i = I[k + 1] + e * I[k + 2]
+        R, Rd, Rdd = _target(I, F, i + 6, i)
+        u = I[i + 6]
+        for r in range(3):
+            a, c = (r + 1) % 3, (r + 2) % 3
+            B = I[i + 3 + a]
+            b, bd, bdd = at(I, F, Y, B), at(I, F, YD, B), at(I, F, YDD, B)
+            tau = _column(I, F, Y, i, R, c)
+            first = plus(_column(I, F, Y, i, Rd, c), _column(I, F, YD, i, R, c))
+            second = plus(_column(I, F, Y, i, Rdd, c), _column(I, F, YDD, i, R, c))
+            second = plus(second, times(2.0, _column(I, F, YD, i, Rd, c)))
+            F[I[AL] + u + r] = dot(bd, tau) + dot(b, first)
+            F[I[X] + u + r] = dot(bdd, tau) + 2 * dot(bd, first) + dot(b, second)
+
+
+_PAIRS = tuple(p for k in range(3) for a in range(3) for p in ((k, 3 + a), (3 + a, k)))
+TURNED = Kind("turned", 6, 3, _PAIRS, forces, tangents, rates, secant=False)
