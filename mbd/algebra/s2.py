@@ -11,8 +11,8 @@ With unit directors d, tangent vectors :math:`v\cdot d = 0` and :math:`\varphi =
 
 (the last one transports w_0 along the geodesic from d_0 to d). All arrays are (..., 3).
 
-Source: Gebhardt and Romero, "The rotating rigid body model based on a non-twisting frame", Journal
-of Nonlinear Science 30, 2020: Eqs. (4)-(11), (51), (69), (71).
+Source: [Gebhardt 2020, (4)-(11), (51), (69), (71)], see the page *From paper to code* of the
+documentation.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ def _dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def exp(d: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Return the end of the geodesic that leaves d with the tangent vector v, Eq. (6)."""
+    """Return the end of the geodesic from d with the tangent vector v, [Gebhardt 2020, (6)]."""
     angle = np.sqrt(_dot(v, v))
     return np.cos(angle) * d + np.sinc(angle / np.pi) * v
 
 
 def log(d0: np.ndarray, d: np.ndarray) -> np.ndarray:
-    """Return the tangent vector at d0 whose geodesic ends in d, Eq. (7).
+    """Return the tangent vector at d0 whose geodesic ends in d, [Gebhardt 2020, (7)].
 
     Raises
     ------
@@ -51,12 +51,12 @@ def log(d0: np.ndarray, d: np.ndarray) -> np.ndarray:
 
 
 def covariant_derivative(d: np.ndarray, rate: np.ndarray) -> np.ndarray:
-    """Return the covariant derivative of a field along a curve d(t) from its rate, Eq. (5)."""
+    """Return the covariant derivative of a field on d(t), [Gebhardt 2020, (5)], from its rate."""
     return rate - d * _dot(d, rate)
 
 
 def parallel_transport(d0: np.ndarray, d: np.ndarray, w0: np.ndarray) -> np.ndarray:
-    """Return w0, tangent at d0, transported along the geodesic to d, Eq. (10).
+    """Return w0, tangent at d0, transported along the geodesic to d, [Gebhardt 2020, (10)].
 
     The sum of both logarithms over the square of the angle is ``(d0 + d) / (1 + d0 . d)`` times the
     direction's share of w0, a form without 0/0 where d meets d0.
@@ -85,7 +85,7 @@ def split(d3: np.ndarray, pi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def split_balance(
     d3: np.ndarray, d3_rate: np.ndarray, pi: np.ndarray, pi_rate: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""Return both sides of the split equations of a rotating body, Eqs. (51), (69).
+    r"""Return both sides of the split equations of a rotating body, [Gebhardt 2020, (51), (69)].
 
     .. math:: \nabla_{\dot d_3}\pi_\perp + \pi_\parallel \dot d_3 \quad (..., 3), \qquad
               \dot\pi_\parallel + \dot\pi_\perp\cdot d_3 =

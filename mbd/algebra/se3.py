@@ -15,10 +15,9 @@ with :math:`a = (1-\cos\varphi)/\varphi^2`, :math:`b = (\varphi-\sin\varphi)/\va
 derivatives of those on it along u, so that :math:`H^{-1}\delta H = T(\Delta)\,\delta\Delta`.
 Below :math:`\varphi = 1/2` all coefficients are series, exact to round-off.
 
-Source: Holzinger, Schöberl and Gerstmayr, "The equations of motion for a rigid body using
-non-redundant unified local velocity coordinates", Multibody System Dynamics 48, 2020, Eqs.
-(16)-(22). The block off the diagonal of the printed inverse (22) is not used: it is the derivative
-here, checked by differences.
+Source: [Holzinger 2020, (16)-(22)], see the page *From paper to code* of the documentation. The
+block off the diagonal of the printed inverse (22) is not used: it is the derivative here, checked
+by differences.
 """
 
 from __future__ import annotations

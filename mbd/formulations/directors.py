@@ -7,8 +7,8 @@ r"""Floor 1. ``directors``: the face itself is the state, orthonormality by six 
 
 References
 ----------
-.. [1] Gebhardt and Romero, The rotating rigid body model based on a non-twisting frame, 2020 (all
-   six rows are needed).
+[Gebhardt 2020, (56)-(67)], which prints the last three rows; all six are needed: see the page *From
+paper to code* of the documentation.
 """
 
 from __future__ import annotations

@@ -33,12 +33,11 @@ the power m times the angular velocity; what follows the body turns with R and k
 
 The row has the gradient A (in u: one half), so that
 :math:`\lambda = 2(\omega^T\Theta\omega/|A|^2 + c_S) = -2\lambda_{MG}` with the multiplier of the
-row :math:`|A|^2 - 1` of the paper, there on the right-hand side.
+row :math:`|A|^2 - 1` of [Moeller 2012], there on the right-hand side.
 
 References
 ----------
-.. [1] Moeller, Glocker, Rigid body dynamics with a scalable body, quaternions and perfect
-   constraints, Multibody System Dynamics 27 (2012).
+[Moeller 2012]: see the page *From paper to code* of the documentation.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ References
 ----------
 .. [1] Brüls, Cardona and Arnold, "Lie group generalized-alpha time integration of constrained
    flexible multibody systems", 2012.
-.. [2] Holzinger, Schöberl and Gerstmayr, "The equations of motion for a rigid body using
-   non-redundant unified local velocity coordinates", Eqs. (1)-(22).
+
+[Holzinger 2020, (1)-(22)]: see the page *From paper to code* of the documentation.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ less gravity,
 
 References
 ----------
-.. [1] Kynema documentation, "Rigid body", Eqs. (5), (6).
+[Kynema, (5), (6)]: see the page *From paper to code* of the documentation.
 """
 
 from __future__ import annotations

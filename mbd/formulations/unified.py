@@ -13,8 +13,7 @@ and the position :math:`q = (x, p)` moves by :math:`H\exp(D^{-1}\Delta)`: all la
 
 References
 ----------
-.. [1] Holzinger, Schöberl and Gerstmayr, "The equations of motion for a rigid body using
-   non-redundant unified local velocity coordinates", Multibody System Dynamics 48, 2020.
+[Holzinger 2020, (23)-(107)]: see the page *From paper to code* of the documentation.
 """
 
 from __future__ import annotations
@@ -245,13 +244,13 @@ def Unified(
     Parameters
     ----------
     kind : {"hexahedral", "tetrahedral"}, optional
-        A set of the paper; default "hexahedral" if points and directions are not given.
+        A set of [Holzinger 2020]; default "hexahedral" if points and directions are not given.
     points, directions : (6, 3) arrays [m], [-]
         A set of your own, body axes; directions need not have unit length.
     alpha : float [-]
-        Length of the directions of a set of the paper, by default 1/sqrt(2).
+        Length of the directions of a set of [Holzinger 2020], by default 1/sqrt(2).
     length : float or, hexahedral, 3 floats [m]
-        Size of a set of the paper, by default 1.
+        Size of such a set, by default 1.
 
     Returns
     -------
@@ -290,12 +289,12 @@ def Unified(
     else:
         if kind is not None:
             raise ValueError(
-                "Unified: give a kind of the paper, or points and directions of your own; got kind "
+                "Unified: give a kind, or points and directions of your own; got kind "
                 f"{kind!r} and points, leave out one of them"
             )
         if alpha is not None or length is not None:
             raise ValueError(
-                "Unified: alpha and length belong to the sets of the paper; scale your own points "
+                "Unified: alpha and length belong to the named sets; scale your own points "
                 "and directions instead"
             )
         y, b = six("points", points, "m"), six("directions", directions, "-")
@@ -305,7 +304,7 @@ def Unified(
 
 
 def _called(kind: str, alpha: float, sizes: list[float]) -> str:
-    """Return the name of a set of the paper: its options where they are not the default ones."""
+    """Return the name of a published set: its options where they are not the default ones."""
     words = [kind] if kind != "hexahedral" else []
     if alpha != 1 / math.sqrt(2):
         words.append(f"alpha {alpha:.12g}")

@@ -6,7 +6,7 @@ With points :math:`y_i` and directions :math:`b_i` in body axes and :math:`V = (
    \bar M = D^{-T}MD^{-1}, \qquad \bar N(y) = [\,I,\; \tilde y^T\,]\,D^{-1}, \qquad
    \bar\Gamma w = D^{-T}\Psi MD^{-1}w .
 
-Equations are those of Holzinger, Schöberl and Gerstmayr, Multibody System Dynamics 48, 2020.
+Source: [Holzinger 2020], see the page *From paper to code* of the documentation.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _WORST = 1e6  # largest condition number of D that is accepted
 def hexahedral(alpha: float = 1 / math.sqrt(2), length: Any = 1.0) -> tuple[np.ndarray, np.ndarray]:
     r"""Return points [m] and directions, (6, 3) each, of the hexahedral set.
 
-    ``length`` is one or three half edges l1, l2, l3 [m]. Signs are those of Eq. (70): det D =
-    -8 alpha^6 l1 l2 l3, and D is orthogonal for alpha = 1/sqrt(2) and lengths 1 m.
+    ``length`` is one or three half edges l1, l2, l3 [m]. Signs are those of [Holzinger 2020, (70)]:
+    det D = -8 alpha^6 l1 l2 l3, and D is orthogonal for alpha = 1/sqrt(2) and lengths 1 m.
     """
     _positive("hexahedral", "alpha", alpha)
     half = numbers("hexahedral", "length", length, ((), (3,)), "m")
@@ -57,10 +57,10 @@ def hexahedral(alpha: float = 1 / math.sqrt(2), length: Any = 1.0) -> tuple[np.n
 def tetrahedral(
     alpha: float = 1 / math.sqrt(2), length: float = 1.0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return points [m] and directions, (6, 3) each, of the tetrahedral set, Eqs. (74)-(79).
+    """Return points [m] and directions, (6, 3) each, of the tetrahedral set.
 
     Middles and directions of the edges of the tetrahedron of the origin and ``length`` [m] on the
-    three axes: det D = alpha^6 length^3.
+    three axes: det D = alpha^6 length^3, [Holzinger 2020, (74)-(81)].
     """
     _positive("tetrahedral", "alpha", alpha)
     _positive("tetrahedral", "length", length)
@@ -72,7 +72,7 @@ def tetrahedral(
 
 
 def projection(points: Any, directions: Any) -> np.ndarray:
-    """Return D (6, 6), rows [b_i, y_i x b_i], Eq. (68); points [m], directions [-]."""
+    """Return D (6, 6), rows [b_i, y_i x b_i], [Holzinger 2020, (68)]; points [m], directions."""
     y = numbers("projection", "points", points, ((6, 3),), "m")
     b = numbers("projection", "directions", directions, ((6, 3),), "-")
     return np.hstack([b, np.cross(y, b)])
@@ -125,13 +125,13 @@ def six(what: str, value: Any, unit: str) -> np.ndarray:
 
 
 def mass_matrix(M: Any, D: Any) -> np.ndarray:
-    """Return D^-T M D^-1 (6, 6) [kg] of the mass matrix M of ``se3``, Eq. (86)."""
+    """Return D^-T M D^-1 (6, 6) [kg] of the mass matrix M of ``se3``, [Holzinger 2020, (86)]."""
     E = _inverted("mass_matrix", D)
     return E.T @ numbers("mass_matrix", "M", M, ((6, 6),), "kg, kg m, kg m^2") @ E
 
 
 def velocity_interpolation(y: Any, D: Any) -> np.ndarray:
-    """Return N = [I, tilde(y)^T] D^-1 (3, 6), body components, at the body point y [m], Eq. (83).
+    """Return N = [I, tilde(y)^T] D^-1 (3, 6), body components, at y [m], [Holzinger 2020, (83)].
 
     The velocity at y is N w; a force f at y, body components, gives the generalized force N^T f.
     """
@@ -141,7 +141,9 @@ def velocity_interpolation(y: Any, D: Any) -> np.ndarray:
 
 
 def quadratic_velocity_matrix(w: Any, M: Any, D: Any) -> np.ndarray:
-    r"""Return Gamma (6, 6) [kg/s] with :math:`\bar M\dot w + \bar\Gamma w = \bar Q`, Eq. (97).
+    r"""Return Gamma (6, 6) [kg/s] with :math:`\bar M\dot w + \bar\Gamma w = \bar Q`.
+
+    [Holzinger 2020, (97)]; one second J22 of the printed (100) has the wrong sign.
 
     Psi has :math:`\tilde\Omega` in both diagonal blocks; with an eccentric centre of mass
     :math:`\tilde U` stands below the diagonal, which has no effect if M is block diagonal.

@@ -10,7 +10,7 @@ the same as :math:`\omega\cdot d_3 = 0` on orthonormal directors. The residual r
 
 References
 ----------
-.. [1] Gebhardt and Romero, The rotating rigid body model based on a non-twisting frame, 2020.
+[Gebhardt 2020, (72), (80)]: see the page *From paper to code* of the documentation.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class NonTwisting(Part):
 
     References
     ----------
-    .. [1] Gebhardt and Romero, The rotating rigid body model based on a non-twisting frame, 2020.
+    [Gebhardt 2020, (72), (80)]: see the page *From paper to code* of the documentation.
     """
 
     def __init__(self, name: str, body: Any, a: float = 0.5) -> None:

@@ -19,7 +19,8 @@ A step whose equations have no solution near, for bodies turn too far in it, is 
 
 References
 ----------
-.. [1] Gebhardt and Romero, 2020; Gonzalez, J. Nonlinear Sci. 6 (1996); Betsch and Steinmann.
+[Gebhardt 2020, (85)-(110)]: see the page *From paper to code* of the documentation.
+Gonzalez, J. Nonlinear Sci. 6 (1996); Betsch and Steinmann.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@ r"""Floor 4. Compiled loops of explicit Runge-Kutta methods of order four on Lie
 
 Along the manifold the increment d of :math:`q_n \boxplus d` grows with :math:`T(d)^{-1}v`, and
 :math:`\dot v = f(q, v, t)` comes from the equations of motion. `motion_vector` advances both
-together [1]_ [2]_,
+together, after Munthe-Kaas and [Holzinger 2020, (117)-(125)],
 
 .. math::
    K_1 &= h\,v_n, & k_1 &= h f(q_n, v_n, t_n), \\
@@ -15,10 +15,10 @@ together [1]_ [2]_,
    v_{n+1} &= v_n + \tfrac16(k_1 + 2k_2 + 2k_3 + k_4) .
 
 Where velocities have inertial components (``so3``), the sum :math:`v_n + k` is one of components
-that turn with the increment, so that all groups advance what the body itself feels.
-(The print of [2]_ has f at :math:`q_n` in all stages, which is the same for its body without load,
-and forgets h in the K.) `commutator_free` composes exponentials instead [3]_, with
-:math:`K_i = h v_i`,
+that turn with the increment, so that all groups advance what the body itself feels. (The print of
+[Holzinger 2020] has f at :math:`q_n` in all stages, which is the same for its body without load,
+and forgets h in the K.) `commutator_free`, after Celledoni et al., composes exponentials instead,
+with :math:`K_i = h v_i`,
 
 .. math::
    q_2 &= q_n \boxplus \tfrac12 K_1, \quad q_3 = q_n \boxplus \tfrac12 K_2, \quad
@@ -30,9 +30,9 @@ The last acceleration of a step is the first of the next one: four evaluations a
 
 References
 ----------
-.. [1] Munthe-Kaas, "High order Runge-Kutta methods on manifolds", 1999.
-.. [2] Holzinger, Schöberl and Gerstmayr, Multibody System Dynamics 48, 2020, Eqs. (117)-(125).
-.. [3] Celledoni, Marthinsen and Owren, "Commutator-free Lie group methods", 2003.
+[Holzinger 2020]: see the page *From paper to code* of the documentation.
+Munthe-Kaas, "High order Runge-Kutta methods on manifolds", 1999.
+Celledoni, Marthinsen and Owren, "Commutator-free Lie group methods", 2003.
 """
 
 from __future__ import annotations

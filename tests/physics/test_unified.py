@@ -169,7 +169,7 @@ def test_small_bodies_are_not_singular():
     ({"points": np.eye(5, 3), "directions": np.eye(6, 3)}, r"points must be 6x3 finite .*\(5, 3\)"),
     ({"points": np.eye(6, 3), "directions": np.full((6, 3), np.nan)}, "directions must be 6x3"),
     ({**own_set(), "kind": "hexahedral"}, "got kind 'hexahedral' and points, leave out one"),
-    ({**own_set(), "length": 2.0}, "alpha and length belong to the sets of the paper"),
+    ({**own_set(), "length": 2.0}, "alpha and length belong to the named sets"),
     ({"alpha": -1.0}, r"alpha must be 1 positive numbers \[-\], got \[-1.0\]"),
     ({"kind": "tetrahedral", "length": (1, 2, 3)}, r"length must be 1 positive numbers \[m\]"),
     ({"length": np.inf}, r"length must be 1 or 3 positive numbers \[m\]"),
