@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import ast
 import bisect
-import difflib
 import math
+import re
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mbd.algebra.checked import shown
+from mbd.algebra.checked import meant, scalar, shown
 
 __all__ = ["FUNCTIONS", "Expression"]
 
@@ -32,6 +33,8 @@ def _piecewise(*values: float) -> float:
 
 
 def _table(x: float, xs: Sequence[float], ys: Sequence[float]) -> float:
+    if x != x:
+        return x
     if x <= xs[0] or x >= xs[-1]:
         return ys[0] if x <= xs[0] else ys[-1]
     i = bisect.bisect_right(xs, x)
@@ -64,6 +67,9 @@ _ALLOWED = (
     ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq,
 )  # fmt: skip
 _LONGEST = 2000
+_ARGUMENTS = {"atan2": (2, 2), "log": (1, 2), "min": (2, 99), "max": (2, 99), "piecewise": (1, 999)}
+_DIGITS = re.compile(r"(?<!\w)\d[\d_]*")
+_GROUPS = re.compile(r"\d+|\d{1,3}(_\d{3})+")  # 1_000
 
 
 class Expression:
@@ -89,25 +95,32 @@ class Expression:
     def __init__(self, *texts: str | float) -> None:
         if not texts:
             raise ValueError("Expression: give a text such as '5*sin(2*pi*t)'")
-        self.texts = tuple(x if isinstance(x, str) else repr(float(x)) for x in texts)
+        self.texts = tuple(
+            x if isinstance(x, str) else repr(scalar("Expression", "a text or number", x, "-"))
+            for x in texts
+        )
         try:
             trees = [_parsed(x) for x in self.texts]
             self._laws = tuple(_compiled(tree) for tree, _ in trees)
         except RecursionError:
-            raise ValueError(f"expression is nested too deeply: {texts[0]!r:.60}") from None
+            raise ValueError(f"expression is nested too deeply: {shown(texts[0])}") from None
         self.names = frozenset().union(*(names for _, names in trees))
 
     def __call__(self, *values: float) -> Any:
         """Return the value at ``(t)`` or at ``(u, rate, t)``."""
+        if len(values) not in (1, 3):
+            raise TypeError(f"Expression: give t, or u, rate and t, got {len(values)} numbers")
         u, rate, t = values if len(values) == 3 else (math.nan, math.nan, *values)
         if len(values) == 1 and not self.names <= {"t"}:
             raise ValueError(
                 f"Expression: a law of time knows t only, {self!r} uses "
                 f"{', '.join(sorted(self.names - {'t'}))}"
             )
-        if len(self._laws) == 1:
-            return float(self._laws[0](u, rate, t))
-        return tuple(float(law(u, rate, t)) for law in self._laws)
+        try:
+            found = tuple(float(law(u, rate, t)) for law in self._laws)
+        except TypeError:  # a power of a negative number
+            raise ValueError(f"Expression: {self!r} is complex at {values}") from None
+        return found[0] if len(found) == 1 else found
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Expression) and other.texts == self.texts
@@ -122,7 +135,9 @@ class Expression:
 def _compiled(tree: ast.expr) -> Callable[[float, float, float], float]:
     names = [ast.arg(name) for name in ("u", "rate", "t")]
     law = ast.Lambda(ast.arguments([], names, None, [], [], None, []), tree)
-    code = compile(ast.fix_missing_locations(ast.Expression(law)), "<law>", "eval")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)
+        code = compile(ast.fix_missing_locations(ast.Expression(law)), "<law>", "eval")
     return eval(code, {"__builtins__": {}, "pi": math.pi, **FUNCTIONS})  # checked node by node
 
 
@@ -130,11 +145,15 @@ def _parsed(text: str) -> tuple[ast.expr, set[str]]:
     """Return the checked tree of an expression and the variables it uses."""
     if len(text) > _LONGEST:
         raise ValueError(f"expression must be shorter than {_LONGEST} characters, got {len(text)}")
+    if not all(map(_GROUPS.fullmatch, _DIGITS.findall(text))):
+        raise ValueError(f"{shown(text)} has an underscore that does not part thousands, as 1_000")
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the style of Python
+            tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, MemoryError) as error:
         reason = getattr(error, "msg", None) or str(error)
-        raise ValueError(f"expression {text!r} cannot be read: {reason}") from None
+        raise ValueError(f"expression {shown(text)} cannot be read: {reason}") from None
     names: set[str] = set()
     return _checked(tree, text, names), names
 
@@ -143,8 +162,8 @@ def _checked(node: ast.AST, text: str, names: set[str]) -> Any:
     """Return the node with all numbers as floats; anything that is not on the list is an error."""
     if isinstance(node, ast.Constant):
         if isinstance(node.value, bool) or not isinstance(node.value, int | float):
-            raise ValueError(f"{node.value!r} in {text!r} is no number")
-        return ast.Constant(float(node.value))
+            raise ValueError(f"{node.value!r} in {shown(text)} is no number")
+        return ast.Constant(_finite(node.value, text))
     if isinstance(node, ast.Name):
         if node.id not in ("u", "rate", "t", "pi"):
             raise ValueError(_unknown("name", node.id, text, ["u", "rate", "t", "pi"]))
@@ -164,6 +183,17 @@ def _checked(node: ast.AST, text: str, names: set[str]) -> Any:
     return node
 
 
+def _finite(value: float, text: str) -> float:
+    """Return a number that floats can hold."""
+    try:
+        found = float(value)
+    except OverflowError:  # an integer
+        found = math.inf
+    if not math.isfinite(found):
+        raise ValueError(f"{shown(text)} has a number that a float cannot hold")
+    return found
+
+
 def _called(node: ast.Call, text: str, names: set[str]) -> ast.Call:
     if not isinstance(node.func, ast.Name) or node.keywords:
         raise ValueError(f"calls in {text!r} must be of the form f(x), of {', '.join(FUNCTIONS)}")
@@ -172,6 +202,10 @@ def _called(node: ast.Call, text: str, names: set[str]) -> ast.Call:
         raise ValueError(_unknown("function", name, text, list(FUNCTIONS)))
     if name == "table":
         return _tabulated(node, text, names)
+    least, most = _ARGUMENTS.get(name, (1, 1))
+    if not least <= len(node.args) <= most:
+        number = f"{least} argument{'s' * (least > 1)}" + " or more" * (most > least)
+        raise ValueError(f"{name} in {shown(text)} must have {number}, got {len(node.args)}")
     if name == "piecewise" and len(node.args) % 2 == 0:
         raise ValueError(f"piecewise in {text!r} must end with the value that holds otherwise")
     return ast.Call(node.func, [_checked(x, text, names) for x in node.args], [])
@@ -180,7 +214,7 @@ def _called(node: ast.Call, text: str, names: set[str]) -> ast.Call:
 def _tabulated(node: ast.Call, text: str, names: set[str]) -> ast.Call:
     lists = [x for x in node.args[1:] if isinstance(x, ast.List)]
     sizes = {len(x.elts) for x in lists}
-    if len(node.args) != 3 or len(lists) != 2 or len(sizes) != 1 or sizes < {2}:
+    if len(node.args) != 3 or len(lists) != 2 or len(sizes) != 1 or sizes == {0}:
         raise ValueError(f"table in {text!r} must be table(x, [x1, x2, ...], [y1, y2, ...])")
     columns = []
     for column in lists:
@@ -188,7 +222,10 @@ def _tabulated(node: ast.Call, text: str, names: set[str]) -> ast.Call:
         laws = [_compiled(_checked(x, text, used)) for x in column.elts]
         if used:
             raise ValueError(f"the lists of a table must be of numbers, got {shown(text)}")
-        columns.append(tuple(float(law(0, 0, 0)) for law in laws))
+        try:
+            columns.append(tuple(_finite(law(0, 0, 0), text) for law in laws))
+        except (ArithmeticError, TypeError) as error:
+            raise ValueError(f"the lists of a table must be of numbers: {error}") from None
     if any(a >= b for a, b in zip(columns[0], columns[0][1:], strict=False)):
         raise ValueError(f"the first list of a table must increase, got {list(columns[0])}")
     constants = [ast.Constant(x) for x in columns]  # type: ignore[arg-type]
@@ -196,6 +233,5 @@ def _tabulated(node: ast.Call, text: str, names: set[str]) -> ast.Call:
 
 
 def _unknown(what: str, name: str, text: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(name, known, 1)
-    hint = f" (did you mean {close[0]!r}?)" if close else ""
-    return f"there is no {what} {name!r} in {text!r}{hint}; there are {', '.join(known)}"
+    there = f"there are {', '.join(known)}"
+    return f"there is no {what} {name!r} in {shown(text)}{meant(name, known)}; {there}"

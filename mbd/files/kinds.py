@@ -6,7 +6,7 @@ piece of JSON schema. An error names the place inside the file, what must be the
 
 from __future__ import annotations
 
-import difflib
+import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -14,19 +14,25 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
-import numpy as np
-
-from mbd.algebra.checked import shown
+from mbd.algebra.checked import floats, meant, shown
 from mbd.files.expressions import Expression
 from mbd.files.units import NUMBER, convert
 
 __all__ = [
     "Array", "File", "Flag", "Kind", "Law", "Load", "Mapping", "Number", "OneOf", "Place",
-    "Several", "Whole", "Word", "unknown_key",
+    "PlaceError", "Several", "Whole", "Word", "unknown_key",
 ]  # fmt: skip
 
 _FINITE = re.compile(rf"\s*{NUMBER}\s*")
 _NUMBER = {"anyOf": [{"type": "number"}, {"type": "string"}]}
+
+
+class PlaceError(ValueError):
+    """What is wrong at a place of a file; ``keys`` lead to it."""
+
+    def __init__(self, text: str, keys: tuple[str, ...]) -> None:
+        super().__init__(text)
+        self.keys = keys
 
 
 @dataclass(frozen=True)
@@ -43,31 +49,33 @@ class Place:
     part: Callable[[str, str, Place], Any]
     made: dict[str, Any] = field(default_factory=dict)
     above: Place | None = None
+    keys: tuple[str, ...] = ()
     beside: dict[str, Any] = field(default_factory=dict)
 
     def __truediv__(self, key: object) -> Place:
-        inside = f"[{key}]" if isinstance(key, int) else f".{key}" if self.path else str(key)
-        return Place(self.path + inside, self.folder, self.part, self.made, self)
+        word = str(key) if str(key).isprintable() else ascii(key)
+        inside = f"[{key}]" if isinstance(key, int) else f".{word}" if self.path else word
+        keys = self.keys if isinstance(key, int) else (*self.keys, str(key))
+        return Place(self.path + inside, self.folder, self.part, self.made, self, keys)
 
     def among(self, values: dict[str, Any]) -> Place:
         """Return this place, knowing what stands in its table."""
         return replace(self, beside=values)
 
-    def must(self, expected: str, got: Any) -> ValueError:
+    def must(self, expected: str, got: Any) -> PlaceError:
         """Return the error that something else must be here."""
-        return ValueError(f"{self.path}: must be {expected}, got {shown(got)}")
+        return self.error(f"must be {expected}, got {shown(got)}")
 
-    def error(self, text: object) -> ValueError:
+    def error(self, text: object) -> PlaceError:
         """Return an error of this place."""
-        return ValueError(f"{self.path}: {text}" if self.path else str(text))
+        return PlaceError(f"{self.path}: {text}" if self.path else str(text), self.keys)
 
 
-def unknown_key(place: Place, key: str, known: Iterable[str]) -> ValueError:
+def unknown_key(place: Place, key: str, known: Iterable[str]) -> PlaceError:
     """Return the error that there is no such key."""
     known = list(known)
-    close = difflib.get_close_matches(key, known, 1)
-    hint = f" (did you mean {close[0]!r}?)" if close else ""
-    return place.error(f"there is no key {key!r}{hint}; there are {', '.join(known)}")
+    text = f"there is no key {shown(key)}{meant(key, known)}; there are {', '.join(known)}"
+    return PlaceError(str(place.error(text)), (*place.keys, key))
 
 
 class Kind(Protocol):
@@ -98,11 +106,17 @@ def _number(value: Any, unit: str, place: Place, expected: str) -> float:
         return found
     try:
         law = Expression(value)
-        if law.names:
-            raise ValueError(value)
-        return float(value) if _FINITE.fullmatch(value) else law(0.0)
-    except (ValueError, ArithmeticError, TypeError) as error:
-        raise place.must(expected, value) from error
+    except ValueError as error:
+        raise place.error(f"must be {expected}, got {shown(value)}: {error}") from None
+    if law.names:
+        raise place.must(expected, value)
+    try:
+        x = float(value) if _FINITE.fullmatch(value) else law(0.0)
+    except (ValueError, ArithmeticError) as error:
+        raise place.error(f"must be {expected}, got {shown(value)}: {error}") from None
+    if not math.isfinite(x):
+        raise place.error(f"must be finite [{unit}], got {shown(value)}")
+    return x
 
 
 @dataclass(frozen=True)
@@ -147,8 +161,8 @@ class Array:
         if tuple(shape) not in self.shapes:
             raise place.must(self.expected, value)
         try:
-            np.array(found, float)
-        except ValueError:  # rows of different lengths
+            floats(found)
+        except TypeError:  # rows of different lengths
             raise place.must(self.expected, value) from None
         return found
 

@@ -14,12 +14,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mbd.algebra.checked import shown
+from mbd.files.kinds import PlaceError
+from mbd.files.lines import line_of
 from mbd.model.system import System
 
 if TYPE_CHECKING:
     from mbd.results.solution import Solution
 
 __all__ = ["READERS", "ModelFile", "from_text", "read", "reader", "run_text", "to_text", "write"]
+
+_LARGEST = 100_000_000  # bytes of a model file
 
 
 @dataclass(frozen=True)
@@ -97,8 +101,16 @@ def from_text(text: str, *, folder: str | Path = ".", formulation: Any = None) -
     """Return what the text of a model file says; ``formulation`` replaces that of rigid bodies."""
     from mbd.files.reader import Reader, tables
 
-    reader = Reader(tables(text), Path(folder), formulation)
-    return ModelFile(reader.read(), reader.run(), reader.data.get("title", ""))
+    try:
+        reader = Reader(tables(text), Path(folder), formulation)
+        return ModelFile(reader.read(), reader.run(), reader.data.get("title", ""))
+    except PlaceError as error:
+        line = line_of(text, error.keys)
+        if line is None:
+            raise
+        raise PlaceError(f"{error} (line {line})", error.keys) from error
+    except RecursionError:
+        raise ValueError("is nested too deeply for a model file") from None
 
 
 def write(system: System, path: str | Path, **options: Any) -> Path:
@@ -170,9 +182,24 @@ def reader(path: Path) -> Callable[..., ModelFile]:
     return READERS[path.suffix]
 
 
+def _text(path: Path) -> str:
+    """Return the text of a file, with or without a byte order mark."""
+    size = path.stat().st_size
+    if size > _LARGEST:
+        raise ValueError(f"must not be larger than {_LARGEST:.0e} bytes, got {size}")
+    data = path.read_bytes()
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ValueError(
+            f"must be text in UTF-8, got the byte {data[error.start]:#04x} (line {line})"
+        ) from None
+
+
 def _toml(path: Path, *, formulation: Any = None) -> ModelFile:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = _text(path)
         return from_text(text, folder=path.parent, formulation=formulation)
     except (ValueError, TypeError, OSError) as error:
         raise ValueError(f"{path}: {error}") from error

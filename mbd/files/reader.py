@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
 
-from mbd.algebra.checked import shown
+from mbd.algebra.checked import meant, shown
 from mbd.algebra.given import signature
-from mbd.files.kinds import Place, unknown_key
+from mbd.files.kinds import Place, PlaceError, unknown_key
 from mbd.files.references import make
 from mbd.files.vocabulary import SECTIONS, parts, run_settings, section
 from mbd.model.system import System
@@ -27,11 +28,18 @@ def tables(text: str) -> dict[str, Any]:
         found = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"is no TOML: {error}") from None
+    except RecursionError:
+        raise ValueError("is nested too deeply for a model file") from None
+    except ValueError:  # more digits than Python reads
+        digits = re.search(r"\d[\d_]{4000}", text)
+        line = text.count("\n", 0, digits.start()) + 1 if digits else 1
+        raise ValueError(f"has an integer of thousands of digits (line {line})") from None
     version = found.get("schema")
     if version != SCHEMA or isinstance(version, bool):
         newer = isinstance(version, int) and version > SCHEMA
         remedy = "it was written by a newer mbd" if newer else f"write schema = {SCHEMA} at the top"
-        raise ValueError(f"schema: must be {SCHEMA}, got {shown(version)}; {remedy}")
+        text = f"schema: must be {SCHEMA}, got {shown(version)}; {remedy}"
+        raise PlaceError(text, ("schema",))
     return found
 
 
@@ -97,12 +105,12 @@ class Reader:
             return self.system.ground
         known = self._table(table)
         if name not in known:
-            import difflib
-
-            close = difflib.get_close_matches(name, [*known, "ground"], 1)
-            hint = f" (did you mean {close[0]!r}?)" if close else ""
-            there = ", ".join(["ground", *known] if table == "bodies" else known) or "none"
-            raise place.error(f"there is no {name!r} among the {table}{hint}; there are {there}")
+            names = ["ground", *known] if table == "bodies" else list(known)
+            there = ", ".join(names[:20]) + (" ..." if len(names) > 20 else "") or "none"
+            raise place.error(
+                f"there is no {shown(name)} among the {table}{meant(name, names)}; there are "
+                f"{there}"
+            )
         return self._made(table, name)
 
     def _made(self, table: str, name: str) -> Any:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mbd.algebra.checked import floats
 from mbd.algebra.given import signature
 from mbd.files.kinds import Array, Kind, Number, Place, unknown_key
 
@@ -98,7 +99,10 @@ class Turn:
         for key in value:
             if key not in self._KEYS:
                 raise unknown_key(place, key, self._KEYS)
-        got = {k: np.array(self._KEYS[k].read(x, place / k), float) for k, x in value.items()}
+        got = {k: floats(self._KEYS[k].read(x, place / k)) for k, x in value.items()}
+        for k, x in got.items():
+            if not np.all(np.abs(x) < 1e100):
+                raise (place / k).must("finite, below 1e100", value[k])
         length = float(np.linalg.norm(got.get("axis", got.get("quaternion", 1.0))))
         if not length > 0:
             raise place.must("about an axis, or a quaternion, that is not zero", value)

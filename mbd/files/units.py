@@ -15,9 +15,11 @@ from mbd.algebra.checked import shown
 
 __all__ = ["NUMBER", "Unit", "convert", "has_unit", "unit"]
 
-NUMBER = r"[+-]?(?>(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
+NUMBER = r"[+-]?(?>(?:(?:\d{1,3}(?:_\d{3})+(?![\d_])|\d+)\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
 _WORD = r"(?!(?:if|and|or)\b)[A-Za-zµ°%][\wµ°%^*/()·\s-]*?"
 _QUANTITY = re.compile(rf"\s*({NUMBER})(?:\s*({_WORD})|\s+(1/{_WORD}))\s*")
+_LONGEST = 200  # characters of a number with its unit
+_HIGHEST = 9  # power of a unit
 _FACTOR = re.compile(r"([A-Za-zµ°%]+|1|-)(?:(?:\^|\*\*)([+-]?\d+))?")
 
 
@@ -81,13 +83,16 @@ def _product(text: str, whole: str) -> Unit:
                 f"{word!r} in {whole!r} is no known unit; known are {known}, with prefixes n u m "
                 "c k M G"
             )
-        found = found.times(_UNITS[match[1]], int(match[2] or 1))
+        power = int(match[2] or 1)
+        if abs(power) > _HIGHEST:
+            raise ValueError(f"{word!r} in {whole!r} has a power beyond {_HIGHEST}")
+        found = found.times(_UNITS[match[1]], power)
     return found
 
 
 def has_unit(text: str) -> bool:
     """Tell whether a text is a number and something that must be a unit."""
-    return _QUANTITY.fullmatch(text) is not None
+    return len(text) <= _LONGEST and _QUANTITY.fullmatch(text) is not None
 
 
 def convert(text: str, expected: str) -> float | None:
@@ -95,7 +100,7 @@ def convert(text: str, expected: str) -> float | None:
 
     An angle may be left out (``N m`` for ``N m/rad``) where the expected unit has one.
     """
-    match = _QUANTITY.fullmatch(text)
+    match = _QUANTITY.fullmatch(text) if len(text) <= _LONGEST else None
     if match is None:
         return None
     said = match[2] or match[3]
@@ -103,5 +108,14 @@ def convert(text: str, expected: str) -> float | None:
     angle = given.powers[3] in (0, wanted.powers[3])
     if given.powers[:3] != wanted.powers[:3] or not angle:
         raise ValueError(f"must have a unit of [{expected}], got {shown(said)}")
-    number = Fraction(match[1].replace("_", "")) * given.scale
-    return float(number) * math.pi**given.turns if given.turns else float(number)
+    digits = match[1].replace("_", "")
+    _, _, exponent = digits.lower().partition("e")
+    if abs(int(exponent or 0)) > 2 * _LONGEST + 400:  # beyond floats, whatever the digits and unit
+        raise ValueError(f"must be a number that a float can hold [{expected}], got {text!r}")
+    try:
+        number = float(Fraction(digits) * given.scale) * math.pi**given.turns
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise ValueError(f"must be a number that a float can hold [{expected}], got {text!r}")
+    return number
