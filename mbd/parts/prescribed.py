@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd.algebra.checked import shown
 from mbd.algebra.jit import is_compiled, jit
 from mbd.algebra.memory import MOMENT
 from mbd.interactions.kinds import Attachment, Element
@@ -88,7 +89,8 @@ class PrescribedMotion(Joint):
         for side, part in (("first", first), ("second", second)):
             if not isinstance(part, Frame | Body):
                 raise TypeError(
-                    f"{self.name}: {side} must be a body, system.ground or a Frame, got {part!r}"
+                    f"{self.name}: {side} must be a body, system.ground or a Frame, got "
+                    f"{shown(part)}"
                 )
             frames.append(part if isinstance(part, Frame) else part.frame())
         self.A, self.B = frames
@@ -196,14 +198,18 @@ def _tried(owner: str, what: str, law: Callable[[float], Any]) -> Any:
     """Return what a law gives at t = 0."""
     try:
         return law(0.0)
-    except TypeError as error:
-        raise TypeError(f"{owner}: {what} must be {_WANTED[what]}, got {law!r} ({error})") from None
+    except Exception as error:
+        raise ValueError(
+            f"{owner}: {what} must be {_WANTED[what]}, got {shown(law)}, which raised "
+            f"{type(error).__name__} at t = 0: {error}"
+        ) from error
 
 
 def _three(owner: str, what: str, laws: Any) -> None:
     """Refuse what is not three of something."""
-    if isinstance(laws, str) or np.ndim(laws) == 0 or len(laws) != 3:
-        raise ValueError(f"{owner}: {what} must be {_WANTED[what]}, got {laws!r}")
+    several = isinstance(laws, list | tuple) or (isinstance(laws, np.ndarray) and laws.ndim)
+    if not several or len(laws) != 3:
+        raise ValueError(f"{owner}: {what} must be {_WANTED[what]}, got {shown(laws)}")
 
 
 def _either(function: Callable[..., Any], *laws: Any) -> Any:

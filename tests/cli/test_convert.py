@@ -131,7 +131,8 @@ def test_wrong_model_files_are_one_line(tmp_path, capsys):
     for command in ("run", "info"):
         assert main([command, str(path)]) == 2
         error = capsys.readouterr().err
-        assert error == f"mbd: {path}: bodies.crank.mass: must have a unit of [kg], got 'm' (line 10)\n"
+        place = "bodies.crank.mass: must have a unit of [kg], got 'm' (line 10)"
+        assert error == f"mbd: {path}: {place}\n"
 
 
 def test_schema(tmp_path, capsys):

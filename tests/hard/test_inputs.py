@@ -113,6 +113,8 @@ PARTS = {
     "PointInPlane": pair(**PLACED),
     "PointMass": lambda w: {"name": "x", "mass": 1.0},
     "PointOnLine": pair(**PLACED),
+    "PrescribedMotion": lambda w: {"name": "x", "first": w.ground, "second": w.b,
+                                   "position": [0, 0, 0]},
     "Prismatic": pair(**PLACED),
     "RackPinion": lambda w: {"name": "x", "pinion": w.h, "rack": w.slide, "radius": 0.3},
     "Revolute": pair(**PLACED),
