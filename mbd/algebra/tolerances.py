@@ -24,8 +24,8 @@ singular values. A redundant row keeps it times the square of the length of its 
 part in it, 1 to 1e5 in meshes of a hundred bodies."""
 
 REPORT_PIVOT = 1e-8
-"""[rows of unit length] Pivots of many rows below are zero: the square of the distance of a row from
-those before it."""
+"""[rows of unit length] Pivots of many rows below are zero: the square of the distance of a row
+from those before it."""
 
 REPORT_LOOSE = 1e-7
 """[null vectors of length one] Entries below belong to rows that are not redundant."""

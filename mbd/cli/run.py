@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mbd.cli.codes import DONE, FAILED, INTERRUPTED, collected, say, tell
 from mbd.cli.scene import FILE, read, reading, running, stepping
 from mbd.cli.told import facts, summary, text
+
+if TYPE_CHECKING:
+    from mbd.results.solution import Solution
 
 HELP = "simulate a model, report and write results"
 
@@ -42,8 +45,8 @@ def run(options: argparse.Namespace) -> int:
             )
     _check_outputs(options)
 
-    from mbd.results import store
     from mbd.solvers.generalized_alpha import GeneralizedAlpha
+    from mbd.solvers.interrupts import listening
     from mbd.solvers.methods import changed
     from mbd.solvers.methods import method as integrator
     from mbd.solvers.simulate import simulate
@@ -61,16 +64,9 @@ def run(options: argparse.Namespace) -> int:
     with collected() as remarks:
         bar = None if talk else False
         solution = simulate(model, method=method, progress=bar, raise_on_failure=False, **how)
-        written = [Path(options.output)] if options.stream else []
-        if options.output and not options.stream:
-            notes: dict[str, Any] = {
-                "scene": scene.path.name,
-                "parameters": parameters,
-                "step": how.get("step"),
-            }
-            written.append(store.save(solution, options.output, **notes))
-        if options.csv:
-            written.append(store.save_csv(solution, options.csv))
+        notes = {"scene": scene.path.name, "parameters": parameters, "step": how.get("step")}
+        with listening(held=True) as interrupt:
+            written = _written(solution, options, notes)
         did = summary(solution)
     if options.json:
         found = {"model": facts(report), "run": did, "warnings": remarks}
@@ -81,9 +77,23 @@ def run(options: argparse.Namespace) -> int:
             print(f"wrote {path} ({path.stat().st_size / 1e6:.2g} MB)")
     for remark in remarks:
         say(f"warning: {remark}", DONE)
+    if interrupt.asked:
+        return say("interrupted while results were written; they are whole", INTERRUPTED)
     if solution.status == 0:
         return DONE
     return say(solution.message, FAILED if solution.status > 0 else INTERRUPTED)
+
+
+def _written(solution: Solution, options: argparse.Namespace, notes: dict[str, Any]) -> list[Path]:
+    """Write what was asked for; return the files."""
+    from mbd.results import store
+
+    written = [Path(options.output)] if options.stream else []
+    if options.output and not options.stream:
+        written.append(store.save(solution, options.output, **notes))
+    if options.csv:
+        written.append(store.save_csv(solution, options.csv))
+    return written
 
 
 def _check_outputs(options: argparse.Namespace) -> None:

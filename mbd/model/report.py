@@ -208,7 +208,8 @@ def _dependent(B: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _dependent_sparse(B: sp.csr_matrix, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     r"""Do the same for many rows: LU of [[I, B^T], [B, -eps]] in the order of elimination.
 
-    A redundant row keeps eps |w|^2/w_r^2 for its pivot, with the null vector w; of random multipliers w the part
+    A redundant row keeps eps |w|^2/w_r^2 for its pivot, with the null vector w. Of random
+    multipliers w the part
     :math:`w - (BB^T + \epsilon)^{-1} BB^T w` without effect shows which rows take part.
     """
     from scipy.sparse.linalg import splu

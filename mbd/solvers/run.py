@@ -6,11 +6,7 @@ recorded, looks for events, draws the progress bar and listens to Ctrl-C.
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -27,6 +23,7 @@ from mbd.solvers.events import Found, Instants, carried
 from mbd.solvers.explain import explain
 from mbd.solvers.fronts import factor_and_solve
 from mbd.solvers.generalized_alpha import GeneralizedAlpha
+from mbd.solvers.interrupts import Interrupt
 from mbd.solvers.plan import Plan
 from mbd.solvers.record import Record
 from mbd.solvers.start import resumed
@@ -39,36 +36,14 @@ _CHUNK_BYTES = 1 << 23  # recorded steps are taken over in pieces of this size
 _CHUNK_SECONDS = 0.1  # how long compiled code runs before Python looks around
 
 
-@contextmanager
-def _whole_pieces() -> Iterator[list[bool]]:
-    """Let Ctrl-C, which fills the list, wait until a piece is kept; a second one does not wait."""
-    asked: list[bool] = []
-    if (
-        threading.current_thread() is not threading.main_thread()
-        or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
-    ):
-        yield asked  # another one decides what Ctrl-C does
-        return
-
-    def ask(*_: Any) -> None:
-        if asked:
-            raise KeyboardInterrupt
-        asked.append(True)
-
-    signal.signal(signal.SIGINT, ask)
-    try:
-        yield asked
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
 class Run:
     """A stretch of a run from a state: to the end, or to an event that ends it."""
 
     def __init__(
-        self, model: Model, first: State, method: Any, plan: Plan, watch: Watch | None = None
-    ) -> None:
-        self.model, self.method, self.plan = model, method, plan
+        self, model: Model, first: State, method: Any, plan: Plan, interrupt: Interrupt,
+        watch: Watch | None = None,
+    ) -> None:  # fmt: skip
+        self.model, self.method, self.plan, self.interrupt = model, method, plan, interrupt
         self.watch = watch if watch is not None and watch.events else None
         left = plan.t_end - first.t
         self.h = h = min(plan.step, left)
@@ -141,33 +116,32 @@ class Run:
             self.t_kept = float(instants.t[-1])
 
     def loop(self, progress: bool | None) -> tuple[int, str]:
-        """Run to the end; return status and message."""
+        """Run to the end, or until Ctrl-C; return status and message."""
+        interrupt = self.interrupt
         bar, F = self._bar(progress), self.work.F
         chunk, status = 1, CONVERGED
         self.started = time.perf_counter()
-        with bar, _whole_pieces() as asked:
+        with bar, interrupt.steps():
             try:
-                while self._more() and status == CONVERGED and not asked:
+                while self._more() and status == CONVERGED and not interrupt.asked:
                     n = min(chunk, self.capacity * (1 if self.watch else self.plan.every))
                     clock, before = time.perf_counter(), F[m.T]
                     taken, status = self._chunk(n)
                     spent = time.perf_counter() - clock
                     bar.update(round(F[m.T] - before, 9) if self.plan.free else taken)
                     chunk = int(max(1, min(4 * n, taken * _CHUNK_SECONDS / max(spent, 1e-9))))
-                if self.shortened and status == CONVERGED and not asked:
+                if self.shortened and status == CONVERGED and not interrupt.asked:
                     F[m.T_END] = self.plan.t_end
                     self._resize(self.rest)
                     _, status = self._chunk(1, last=True)
-            except KeyboardInterrupt:
-                asked.append(True)
             except Exception as error:
                 self.error = error
         self.seconds = time.perf_counter() - self.started
         if self.error is not None:
             self._finish(FAILED)
             return FAILED, str(self.error)
-        self._finish(CONVERGED if asked else status)
-        if asked and status == CONVERGED:
+        self._finish(CONVERGED if interrupt.asked else status)
+        if interrupt.asked and status == CONVERGED:
             return -1, f"interrupted by the user at t = {F[m.T]:.6g} s"
         if status == EVENT:
             return EVENT, f"stopped by an event at t = {F[m.T]:.9g} s"
@@ -200,7 +174,12 @@ class Run:
             n = min(n, self.n_steps - self.done)
         first = self.done + 1
         begin = self.work.snapshot() if self.watch else None
-        taken, status = self._steps(n)
+        try:
+            with self.interrupt.breaking():
+                taken, status = self._steps(n)
+        except KeyboardInterrupt:
+            self._keep(self._recorded())
+            raise
         new = self._recorded()
         if begin is not None and taken:
             new = self._look(begin, first, new)
@@ -221,6 +200,7 @@ class Run:
             I[m.N_STEPS] = n
             kernel(I, F)
             taken, status = int(I[m.STEPS_DONE]), int(I[m.STATUS])
+            self.done += taken
         if status == PIVOTS and isinstance(self.method, EnergyMomentum):
             status = FAILED
         if status == PIVOTS or (self.method.linear_solver == "splu" and taken < n):
@@ -229,9 +209,9 @@ class Run:
             while taken < n and status == CONVERGED:
                 status = careful_step(self.work, self.method.max_iterations, self.plan.free)
                 taken += status == CONVERGED
+                self.done += status == CONVERGED
                 if self.method.linear_solver == "fronts":
                     break  # one careful step, then the fronts again
-        self.done += taken
         return taken, status
 
     def _rewind(self, begin: Any, first: int, n: int) -> None:

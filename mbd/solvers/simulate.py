@@ -19,6 +19,7 @@ from mbd.solvers.events import Event, checked_events
 from mbd.solvers.generalized_alpha import GeneralizedAlpha
 from mbd.solvers.health import departure, oscillation
 from mbd.solvers.initial import consistent
+from mbd.solvers.interrupts import listening
 from mbd.solvers.lie_runge_kutta import LieRungeKutta4
 from mbd.solvers.options import asked
 from mbd.solvers.plan import checked_plan
@@ -139,20 +140,24 @@ def simulate(
         project=project, off=first.off, events=tuple(x.name for x in happens),
     )  # fmt: skip
     record = _record(stream, model, method, plan.expected, options, first)
-    stretches = Stretches(model, method, plan, watch, record, progress)
-    status, message = stretches.go(first, first is state, before)
-    stats, last, run = stretches.stats, stretches.last, stretches.run
-    clock = time.perf_counter()
-    stats["seconds_preparing"] = min(stretches.started, clock) - began
-    stats["seconds_in_all"] = clock - began
     from mbd.results.solution import Solution
 
-    record.close(status, message, stats, last)
-    solution = Solution(
-        model, *record.histories(), status=status, message=message, stats=stats, last=last,
-        method=method, before=past, stored=record.stored, options=options,
-    )  # fmt: skip
-    solution.events = stretches.found
+    with listening() as interrupt:
+        stretches = Stretches(model, method, plan, watch, record, progress, interrupt)
+        status, message = stretches.go(first, first is state, before)
+        stats, last, run = stretches.stats, stretches.last, stretches.run
+        clock = time.perf_counter()
+        stats["seconds_preparing"] = min(stretches.started, clock) - began
+        stats["seconds_in_all"] = clock - began
+        record.close(status, message, stats, last)
+        solution = Solution(
+            model, *record.histories(), status=status, message=message, stats=stats, last=last,
+            method=method, before=past, stored=record.stored, options=options,
+        )  # fmt: skip
+        solution.events = stretches.found
+    if interrupt.asked and status == 0:  # while it was written
+        text = f"interrupted by the user at t = {last.t:.6g} s, when all steps were taken"
+        solution.status, solution.message = -1, text
     if status == FAILED and raise_on_failure:
         raise SimulationError(solution) from stretches.cause
     in_a_row = every == 1 and not plan.free and not solution.events

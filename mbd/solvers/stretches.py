@@ -15,6 +15,7 @@ from mbd.solvers.advance import FAILED
 from mbd.solvers.behind import behind
 from mbd.solvers.events import Found, Instants
 from mbd.solvers.generalized_alpha import GeneralizedAlpha
+from mbd.solvers.interrupts import Interrupt
 from mbd.solvers.plan import Plan
 from mbd.solvers.record import Record
 from mbd.solvers.run import EVENT, Run
@@ -47,10 +48,10 @@ class Stretches:
 
     def __init__(
         self, model: Model, method: Any, plan: Plan, watch: Watch, record: Record,
-        progress: bool | None,
+        progress: bool | None, interrupt: Interrupt,
     ) -> None:  # fmt: skip
         self.model, self.method, self.plan, self.watch = model, method, plan, watch
-        self.record, self.progress = record, progress
+        self.record, self.progress, self.interrupt = record, progress, interrupt
         self.stats: dict[str, float] = {}
         self.found: list[Found] = []
         self.run: Run | None = None
@@ -66,6 +67,9 @@ class Stretches:
                 status, message = self._stretch(given, before)
                 given, before = False, self.run.before if self.run else None
         except KeyboardInterrupt:
+            if self.run is None:  # nothing was computed
+                self.record.close(-1, "interrupted by the user before the first step", self.stats)
+                raise
             return -1, f"interrupted by the user at t = {self.last.t:.6g} s"
         except Exception as error:
             if self.run is None and not isinstance(error, LawError):
@@ -86,7 +90,7 @@ class Stretches:
         if isinstance(self.method, GeneralizedAlpha):
             h = min(plan.step, plan.t_end - first.t)
             begun, change = begin(self.model, first, self.method, h, given)
-        run = Run(self.model, begun, self.method, plan, self.watch)
+        run = Run(self.model, begun, self.method, plan, self.interrupt, self.watch)
         if change is not None:
             run.remember(begun.a - change)
         run.record_to(self.record, first, before)

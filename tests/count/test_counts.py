@@ -11,6 +11,7 @@ from mbd.algebra import jit
 from mbd.algebra import memory as m
 from mbd.formulations import NAMES
 from mbd.solvers.advance import advance
+from mbd.solvers.interrupts import Interrupt
 from mbd.solvers.plan import Plan
 from mbd.solvers.run import Run
 
@@ -140,7 +141,8 @@ def test_a_new_kind_compiles_its_own_kernels_only(monkeypatch):
 # --- allocations ---------------------------------------------------------------------------------
 def test_the_time_loop_allocates_nothing():
     model = chain(8, NAMES).build()
-    run = Run(model, mbd.consistent(model), mbd.GeneralizedAlpha(), Plan(t_end=1.0, step=1e-3))
+    plan = Plan(t_end=1.0, step=1e-3)
+    run = Run(model, mbd.consistent(model), mbd.GeneralizedAlpha(), plan, Interrupt())
     I, F = run.work.I, run.work.F
     I[m.RECORD_EVERY] = 0
     I[m.N_STEPS] = 5

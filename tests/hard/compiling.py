@@ -15,7 +15,7 @@ from pathlib import Path
 import numba
 import numpy as np
 
-import mbd.algebra.jit as jit
+from mbd.algebra import jit
 
 
 def child(folder: Path) -> None:

@@ -1,8 +1,8 @@
 """Runs that are stopped at random instants: ``python dying.py SIGNAL KIND FOLDER N SEED``.
 
-KIND is "stream" (``mbd run -o x.nc --stream``), an ending such as ".npz" (``mbd run -o x.npz``, over
-a file of that name), or "call" (``mbd.simulate``, which must go on). Prints one line of JSON for
-each run: what came of it. Children are made by fork, so that a run costs no start of Python.
+KIND is "stream" (``mbd run -o x.nc --stream``), an ending such as ".npz" (``mbd run -o x.npz``,
+where there is a file of that name), or "call" (``mbd.simulate`` in this process, which goes on).
+Prints a line of JSON for each run: what came of it. Children are forks, which need no new start.
 """
 
 import contextlib
@@ -117,30 +117,44 @@ def digest(solution: mbd.Solution, n: int | None = None) -> str:
     return hashlib.sha256(b"".join(raw)).hexdigest()
 
 
+def press(after: float, twice: float) -> None:
+    """Send Ctrl-C to this process, perhaps once more."""
+    time.sleep(after)
+    os.kill(os.getpid(), signal.SIGINT)
+    if twice:
+        time.sleep(twice)
+        os.kill(os.getpid(), signal.SIGINT)
+
+
 def calls(folder: Path, n: int, rng: random.Random) -> None:
     """Interrupt ``mbd.simulate`` in this process, again and again."""
     from tests.results.samples import spinner
 
     model = spinner().build()
-    began = time.monotonic()
-    whole = mbd.simulate(model, 0.4, 1e-4, progress=False)
-    long = time.monotonic() - began
+    how = {"t_end": 1.0, "step": 1e-4, "progress": False}
+    long = {}
+    for where in (None, None, folder / "whole.nc"):  # the first loads what the others find loaded
+        began = time.monotonic()
+        whole = mbd.simulate(model, stream=where, **how)
+        long[where is None] = time.monotonic() - began
     for i in range(n):
         where = folder / f"call{i}.nc" if i % 2 else None
-        found: dict[str, object] = {"stream": bool(where)}
-        timer = threading.Timer(
-            rng.uniform(0.0, (4 if where else 1.2) * long), os.kill, (os.getpid(), signal.SIGINT)
-        )
-        try:
-            timer.start()
-            run = mbd.simulate(model, 0.4, 1e-4, progress=False, stream=where)
-            timer.join()
+        found: dict[str, object] = {"stream": bool(where), "status": "KeyboardInterrupt"}
+        after = rng.uniform(0.0, 1.1 * long[where is None])
+        finger = threading.Thread(target=press, args=(after, rng.choice([0.0, 0.1 * after])))
+        run = None
+        with contextlib.suppress(KeyboardInterrupt):
+            finger.start()
+            run = mbd.simulate(model, stream=where, **how)
+        while finger.is_alive():
+            with contextlib.suppress(KeyboardInterrupt):
+                finger.join()
+        with contextlib.suppress(KeyboardInterrupt):
+            time.sleep(0.01)
+        if run is not None:
             found["status"], found["n"] = run.status, len(run.t)
             found["prefix"] = digest(run) == digest(whole, len(run.t))
-            found["closed"] = run.stats["steps"] == len(run.t) - 1
-        except KeyboardInterrupt:
-            found["status"] = "KeyboardInterrupt"
-        timer.join()
+            found["steps"] = run.stats["steps"] == len(run.t) - 1
         found["handler"] = signal.getsignal(signal.SIGINT) is signal.default_int_handler
         if where is not None and where.exists():
             there = mbd.load(where)

@@ -1,4 +1,4 @@
-"""Many processes and threads: one model for all, kernels that are compiled once, kills meanwhile."""
+"""Many processes and threads: one model for all, kernels compiled once, kills meanwhile."""
 
 import json
 import os

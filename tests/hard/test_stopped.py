@@ -1,0 +1,82 @@
+"""Runs that are killed or interrupted at random instants: what was computed or written is there."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mbd
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+
+
+def stopped(signal, kind, folder, n, seed):
+    """Return what came of n runs that were stopped."""
+    done = subprocess.run(
+        [sys.executable, str(HERE / "dying.py"), signal, kind, str(folder), str(n), str(seed)],
+        cwd=ROOT, timeout=120 + 8 * n, capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(found) == n
+    return found
+
+
+def check_prefix(path, whole):
+    """What is read is the beginning of the whole run, to the last bit."""
+    run = mbd.load(path)
+    n = len(run.t)
+    for name in ("t", "q", "v", "a", "lam"):
+        assert np.array_equal(getattr(run, name), np.asarray(getattr(whole, name))[:n]), path
+    assert np.array_equal(run["wheel"].position, whole["wheel"].position[:n])
+    return run
+
+
+def many(few, lots):
+    """Return how many runs are stopped: few as a rule, many on request."""
+    return pytest.mark.parametrize(
+        ("n", "seed"), [(few, 1), pytest.param(lots, 2, marks=pytest.mark.slow)]
+    )
+
+
+# --- Ctrl-C in a program --------------------------------------------------------------------------
+@many(16, 400)
+def test_ctrl_c_in_a_program(tmp_path, n, seed):
+    """Once or twice, at any instant: what was computed comes back, and the next run is right."""
+    found = stopped("SIGINT", "call", tmp_path, n, seed)
+    for run in found:
+        assert run["handler"], run
+        assert run["again"], run
+        assert run.get("read", True), run
+        if run["status"] != "KeyboardInterrupt":  # before the first step, or after the last
+            assert run["prefix"], run
+            assert run["steps"], run
+    assert {run["status"] for run in found} >= {-1}
+
+
+# --- mbd run --stream -----------------------------------------------------------------------------
+@pytest.mark.parametrize("signal", ["SIGKILL", "SIGINT"])
+@many(8, 200)
+def test_a_stream_that_is_stopped(tmp_path, signal, n, seed):
+    """The file is not there yet, or it is read up to the last writing."""
+    found = stopped(signal, "stream", tmp_path, n, seed)
+    whole = mbd.load(tmp_path / "whole.nc")
+    lengths = []
+    for run in found:
+        assert run["code"] in ((0, -9) if signal == "SIGKILL" else (0, 130)), run
+        assert "Traceback" not in (run["said"] or ""), run
+        path = tmp_path / run["file"]
+        if path.exists():
+            read = check_prefix(path, whole)
+            lengths.append(len(read.t))
+            if run["code"] == 0:
+                assert len(read.t) == len(whole.t)
+            elif signal == "SIGKILL" and read.status:
+                assert "was killed or is still going on" in read.message
+    assert lengths
