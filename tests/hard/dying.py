@@ -53,11 +53,19 @@ def child(arguments: list[str]) -> None:
     os._exit(code)
 
 
-def stopped(arguments: list[str], number: signal.Signals, after: float, twice: float) -> int:
-    """Start a run, send a signal, and another one if it is still there; return how it ended."""
+def stopped(
+    arguments: list[str], number: signal.Signals, after: float, twice: float, there: Path | None
+) -> int:
+    """Start a run, send a signal, and another one if it is still there; return how it ended.
+
+    The time runs from the start, or from when a file is there.
+    """
     pid = os.fork()
     if not pid:
         child(arguments)
+    end = time.monotonic() + 60
+    while there is not None and not there.exists() and time.monotonic() < end:
+        time.sleep(0.001)
     time.sleep(after)
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, number)
@@ -96,7 +104,9 @@ def commands(number: signal.Signals, kind: str, folder: Path, n: int, rng: rando
             file.write_bytes(old)
         after = rng.uniform(0.0, 1.1 * long)
         twice = rng.choice([0.0, rng.uniform(0.0, 0.3 * long)])
-        code = stopped(run_of(folder, file.name, kind), number, after, twice)
+        there = file if kind == "stream" and i % 2 else None
+        after *= 1.0 if there is None else 0.5
+        code = stopped(run_of(folder, file.name, kind), number, after, twice, there)
         said = file.with_suffix(".said")
         print(
             json.dumps(
@@ -119,11 +129,11 @@ def digest(solution: mbd.Solution, n: int | None = None) -> str:
 
 def press(after: float, twice: float) -> None:
     """Send Ctrl-C to this process, perhaps once more."""
-    time.sleep(after)
-    os.kill(os.getpid(), signal.SIGINT)
-    if twice:
-        time.sleep(twice)
-        os.kill(os.getpid(), signal.SIGINT)
+    main_thread = threading.main_thread().ident
+    assert main_thread is not None
+    for wait in (after, twice)[: 2 if twice else 1]:
+        time.sleep(wait)
+        signal.pthread_kill(main_thread, signal.SIGINT)
 
 
 def calls(folder: Path, n: int, rng: random.Random) -> None:
@@ -151,17 +161,19 @@ def calls(folder: Path, n: int, rng: random.Random) -> None:
                 finger.join()
         with contextlib.suppress(KeyboardInterrupt):
             time.sleep(0.01)
+        found["handler"] = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         if run is not None:
             found["status"], found["n"] = run.status, len(run.t)
             found["prefix"] = digest(run) == digest(whole, len(run.t))
             found["steps"] = run.stats["steps"] == len(run.t) - 1
-        found["handler"] = signal.getsignal(signal.SIGINT) is signal.default_int_handler
         if where is not None and where.exists():
             there = mbd.load(where)
             found["read"] = digest(there) == digest(whole, len(there.t))
         again = mbd.simulate(model, 0.01, 1e-4, progress=False)
         found["again"] = digest(again) == digest(whole, len(again.t))
         print(json.dumps(found), flush=True)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def main() -> None:
