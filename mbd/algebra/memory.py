@@ -42,7 +42,8 @@ FLOW, CONVECT = 76, 78  # of explicit methods, which write the addresses
 BASE = 81  # steps counted where the grid of times begins
 BAD_LAW, BAD_HOW = 82, 83  # address of the first law whose answer is no number, and how
 NOT_FINITE, RAISED = 1, 2
-I_HEADER = 84
+ENERGY, LOADS = 84, 86  # of results: what elements store, dissipate, are driven by; forces of loads
+I_HEADER = 88
 
 # --- F: numbers of the step ----------------------------------------------------------------------
 T, H = 0, 1
@@ -65,6 +66,7 @@ SIZE = 56  # largest velocity so far, by kind
 UNIT = 64  # length of the model or one, by kind: what is large for a change of the pose or a row
 T_BASE = 72  # where the grid of times begins: t_n = T_BASE + (N_PREDICTED - BASE) H
 BAD_AT = 73  # what the law was asked for, three numbers
+POTENTIAL, DISSIPATED, SUPPLIED = 76, 77, 78  # of elements: energy [J], two powers [W]
 F_HEADER = 80
 
 # --- kinds of unknowns ---------------------------------------------------------------------------

@@ -40,7 +40,7 @@ def summary(solution: Solution) -> dict[str, Any]:
     """Return what a run did as plain values."""
     from dataclasses import asdict
 
-    from mbd.results.energy import conserves
+    from mbd.results.units import of_gap
 
     energy = solution.energy
     change = float(abs(energy.total - energy.total[0]).max())
@@ -52,8 +52,9 @@ def summary(solution: Solution) -> dict[str, Any]:
         "rho": asdict(solution.method).get("rho"),
         "energy_change": change,
         "kinetic_energy_max": float(energy.kinetic.max()),
-        "conservative": conserves(solution.model.system),
+        "conservative": energy.conservative,
         "gap": float(solution.gap.max()),
+        "gap_unit": of_gap(solution.model),
         "stats": {name: float(value) for name, value in solution.stats.items()},
     }
 
@@ -76,7 +77,7 @@ def text(solution: Solution, s: dict[str, Any], step: float | None) -> str:
             f"simulated to t = {s['t_end']:g} s: {n} steps of {size}, {said(solution.method)}",
             f"  Newton          {cost['iterations'] / n:.2f} iterations per step, "
             f"{int(cost['factorizations'])} factorizations, {int(cost['rejected'])} repeated steps",
-            f"  largest gap     {s['gap']:.1e} (of a constraint row) [m or -]",
+            f"  largest gap     {s['gap']:.1e} (of a constraint row) [{s['gap_unit']}]",
             f"  energy change   {change}",
             f"  time            {1e6 * cost['seconds'] / n:.3g} us per step, {cost['seconds']:.3g} "
             f"s in all, {cost['seconds_preparing']:.3g} s before the first step",

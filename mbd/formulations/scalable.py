@@ -27,9 +27,10 @@ row :math:`\tfrac12(|A|^2 - 1)` makes the body rigid, without it the body breath
   (The increment :math:`A_n + Q^{-1}\Delta` has a simpler T, but its length grows with the square
   of the step: first order for the free body.)
 
-Loads on a body that breathes do the work of loads on a rigid one (``interactions/loads.py``): a force
-F at a point that is carried along by the directors has the power :math:`F\cdot\dot x_P`, a moment m
-the power m times the angular velocity; what follows the body turns with R and keeps its size.
+Loads on a body that breathes do the work of loads on a rigid one (``interactions/loads.py``): a
+force F at a point that is carried along by the directors has the power :math:`F\cdot\dot x_P`, a
+moment m the power m times the angular velocity; what follows the body turns with R and keeps its
+size.
 
 The row has the gradient A (in u: one half), so that
 :math:`\lambda = 2(\omega^T\Theta\omega/|A|^2 + c_S) = -2\lambda_{MG}` with the multiplier of the

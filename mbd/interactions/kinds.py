@@ -45,6 +45,14 @@ class Kind:
         conserving scheme needs it.
     conserving : (kernel, kernel) or None
         What stands in the place of forces and tangent in steps of that scheme.
+    energy : kernel or None
+        Adds the potential energy to F[POTENTIAL], the power that is dissipated to F[DISSIPATED] and
+        the power that is put into the system to F[SUPPLIED]; in the phase START it takes the pose
+        as zero of what it integrates. Without one, forces put all of their power into the system,
+        and rows do no work.
+    unit : str
+        Of a row or of a measure: "m", "rad", "m^2", "-" for a pure number; of a row on velocities
+        "m/s" or "rad/s".
     """
 
     name: str
@@ -59,6 +67,13 @@ class Kind:
     room: int = 0
     secant: bool = True
     conserving: tuple[Any, Any] | None = None
+    energy: Any = None
+    unit: str = "-"
+
+    @property
+    def loads(self) -> bool:
+        """Whether all power of its forces goes into the system, as that of a load."""
+        return self.energy is None and not self.n_rows and self.forces is not None
 
     @property
     def size(self) -> int:

@@ -26,7 +26,7 @@ from mbd.algebra.jit import jit
 from mbd.interactions.answers import answer
 from mbd.interactions.measures import LAW_IN, LAW_OUT
 
-__all__ = ["mean_push", "mean_tension"]
+__all__ = ["mean_of_law", "mean_push", "mean_tension"]
 
 _AGREE = 1e-13  # of the largest tension: difference of both rules on a piece, by its share
 _PIECES = 400  # two jumps are closed in upon to round-off
@@ -43,7 +43,7 @@ _RULE = tuple(
 
 
 @jit
-def _mean_of_law(I: Any, F: Any, s: int, law: int, first: float, last: float) -> Any:
+def mean_of_law(I: Any, F: Any, s: int, law: int, first: float, last: float) -> Any:
     """Return the means of f, of 2 x df/du with x from 0 to 1, and of df/d(rate)."""
     turn = last - first
     mean, stiff, damp, size = 0.0, 0.0, 0.0, 0.0
@@ -83,7 +83,7 @@ def mean_tension(
         return k * (0.5 * (first + last) - u0) + c * rate, k, c
     F[s + LAW_IN + 1] = rate
     F[s + LAW_IN + 2] = F[m.T]
-    return _mean_of_law(I, F, s, law, first, last)
+    return mean_of_law(I, F, s, law, first, last)
 
 
 @jit

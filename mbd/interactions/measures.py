@@ -115,6 +115,7 @@ class Measure:
     periodic: bool = False
     bent: bool = False
     secant: Callable[..., Any] = keep_gradient
+    unit: str = "-"
 
     @property
     def conserves(self) -> bool:
@@ -299,13 +300,15 @@ def _both(*pairs: tuple[int, int]) -> tuple[tuple[int, int], ...]:
 
 
 DOT = Measure("dot", 2, _both((0, 1)), dot_law)
-OFFSET = Measure("offset", 3, _both((0, 1), (0, 2)), offset_law)
-SQUARE = Measure("square", 2, _both((0, 0), (1, 1), (0, 1)), square_law)
+OFFSET = Measure("offset", 3, _both((0, 1), (0, 2)), offset_law, unit="m")
+SQUARE = Measure("square", 2, _both((0, 0), (1, 1), (0, 1)), square_law, unit="m^2")
 LENGTH = Measure(
-    "length", 2, _both((0, 0), (1, 1), (0, 1)), length_law, curved=True, secant=length_secant
-)
+    "length", 2, _both((0, 0), (1, 1), (0, 1)), length_law, curved=True, secant=length_secant,
+    unit="m",
+)  # fmt: skip
 ANGLE = Measure(
-    "angle", 3, _both((0, 2), (1, 2)), angle_law, curved=True, periodic=True, secant=angle_secant
-)
+    "angle", 3, _both((0, 2), (1, 2)), angle_law, curved=True, periodic=True, secant=angle_secant,
+    unit="rad",
+)  # fmt: skip
 TWIST = Measure("twist", 4, _both((0, 3), (1, 2)), twist_law)
 SINE = Measure("sine", 2, _both((0, 1)), sine_law, curved=True, bent=True)

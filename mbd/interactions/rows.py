@@ -148,7 +148,9 @@ def dot_rates(I: Any, F: Any, k: int) -> None:
         F[I[X] + u] = dot(a, bdd) + 2 * dot(ad, bd) + dot(add, b)
 
 
-COINCIDE = Kind("coincide", 2, 3, (), coincide_forces, coincide_tangent, coincide_rates)
+COINCIDE = Kind(
+    "coincide", 2, 3, (), coincide_forces, coincide_tangent, coincide_rates, unit="m"
+)  # fmt: skip
 DOT_ROW = Kind("dot", 2, 1, DOT.pairs, dot_forces, dot_tangent, dot_rates)
 
 
@@ -249,5 +251,5 @@ def row(measure: Measure) -> Kind:
 
     return Kind(
         f"{measure.name} row", n, 1, pairs, forces, tangent, rates, accept if periodic else None,
-        secant=not curved,
+        secant=not curved, unit=measure.unit,
     )  # fmt: skip

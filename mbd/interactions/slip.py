@@ -196,7 +196,7 @@ def slip(
                 F[I[X] + u] = dot(d_rate, velocity) + dot(d, change)
 
     pairs = tuple((a, b) for a in range(N) for b in range(N))
-    return Kind(name, N, n_rows, pairs, forces, tangent, rates, damped=True)
+    return Kind(name, N, n_rows, pairs, forces, tangent, rates, damped=True, unit="m/s")
 
 
 ROLL_BALL = slip("rolling ball row", below, back_below, (5, 6))

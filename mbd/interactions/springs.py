@@ -8,10 +8,21 @@ The residual receives :math:`f g_a` (tension pulls u down). With :math:`k = \par
 
 The geometric part :math:`f H_{ab}` has the sign of the tension: a stretched spring stiffens its
 transverse directions, a compressed one softens them.
+
+What the tension holds at rest, :math:`f_0(u) = f(u, 0, 0)`, has the potential
+
+.. math:: V = \int_{u_0}^u f_0(x)\,dx ,
+
+in closed form for linear springs and stops; for a user's law from the measure at the described pose
+on, by the quadrature of ``means.py``. The rest of the power is dissipated,
+:math:`(f(u, \dot u, t) - f(u, 0, t))\,\dot u`, or supplied by what changes with time,
+:math:`(f_0(u) - f(u, 0, t))\,\dot u`. A law that jumps at rate zero (dry friction) holds the mean of
+both sides there.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -22,7 +33,7 @@ from mbd.algebra.vec import dot, load3, mat_plus, outer, plus, store3, times
 from mbd.interactions.answers import answer
 from mbd.interactions.conserving import conserving
 from mbd.interactions.kinds import Kind
-from mbd.interactions.means import mean_push, mean_tension
+from mbd.interactions.means import mean_of_law, mean_push, mean_tension
 from mbd.interactions.measures import (
     GRAD,
     HXD,
@@ -40,10 +51,14 @@ from mbd.interactions.measures import (
 )
 from mbd.interactions.pullback import add_product, at, push
 
-__all__ = ["spring", "stop"]
+__all__ = ["motor", "spring", "stop"]
 
-FY, SCRATCH, T, W_G, W_K, Y, YD = m.FY, m.SCRATCH, m.T, m.W_G, m.W_K, m.Y, m.YD
+DISSIPATED, FY, PHASE, POTENTIAL, SCRATCH, START, SUPPLIED, T, W_G, W_K, Y, YD = (
+    m.DISSIPATED, m.FY, m.PHASE, m.POTENTIAL, m.SCRATCH, m.START, m.SUPPLIED, m.T, m.W_G, m.W_K,
+    m.Y, m.YD,
+)  # fmt: skip
 _ZERO = (0.0,) * 9
+_BARELY = 1e-150  # a rate of either sign that no law feels by its size
 
 
 @jit
@@ -78,22 +93,75 @@ def _pushed_back(I: Any, F: Any, s: int, number: int, law: int, u: float, ud: fl
     return side * k * depth * factor, k * factor, k * depth * e
 
 
+@jit
+def _at_rest(I: Any, F: Any, s: int, law: int, u: float, t: float) -> float:
+    """Return the tension of a law at rest: the mean of what it is just before and behind."""
+    both = 0.0
+    for side in range(2):
+        F[s + LAW_IN] = u
+        F[s + LAW_IN + 1] = _BARELY if side == 0 else -_BARELY
+        F[s + LAW_IN + 2] = t
+        answer(I, F, law)
+        both += F[s + LAW_OUT]
+    return 0.5 * both
+
+
+@jit
+def _potential(
+    I: Any, F: Any, s: int, number: int, law: int, u: float, last: float, V: float
+) -> Any:
+    """Return the potential at u, the tension at rest now, and that which has the potential.
+
+    Of a law the potential V at the measure `last` is known.
+    """
+    if law == 0:
+        x = u - F[number + 2]
+        f = F[number] * x
+        return 0.5 * f * x, f, f
+    if u != last:
+        for side in range(2):
+            F[s + LAW_IN + 1] = _BARELY if side == 0 else -_BARELY
+            F[s + LAW_IN + 2] = 0.0
+            mean, _, _ = mean_of_law(I, F, s, law, last, u)
+            V += 0.5 * mean * (u - last)
+    return V, _at_rest(I, F, s, law, u, F[T]), _at_rest(I, F, s, law, u, 0.0)
+
+
+@jit
+def _pushed_in(
+    I: Any, F: Any, s: int, number: int, law: int, u: float, last: float, V: float
+) -> Any:
+    """Return the potential k d^2/2 of two stops at a depth d, and the tension at rest twice."""
+    depth = max(u - F[number + 3], 0.0) + min(u - F[number + 2], 0.0)
+    f = F[number] * depth
+    return 0.5 * f * depth, f, f
+
+
 @cache
 def spring(measure: Measure) -> Kind:
     """Return the spring-damper on a measure; numbers are (stiffness, damping, reference)."""
-    return _acting("spring", measure, _tension, mean_tension, 3)
+    return _acting("spring", measure, _tension, mean_tension, _potential, 3)
+
+
+@cache
+def motor(measure: Measure) -> Kind:
+    """Return a spring with a law all of whose work is put into the system."""
+    return replace(spring(measure), name=f"motor on {measure.name}", energy=None)
 
 
 @cache
 def stop(measure: Measure) -> Kind:
     """Return the stops of a measure; numbers are (stiffness, dissipation, lower, upper)."""
-    return _acting("stop", measure, _pushed_back, mean_push, 4)
+    return _acting("stop", measure, _pushed_back, mean_push, _pushed_in, 4)
 
 
-def _acting(word: str, measure: Measure, tension: Any, mean: Any, size: int) -> Kind:
-    """Return the force along the gradient of a measure: its tension, and the mean over a step.
+def _acting(
+    word: str, measure: Measure, tension: Any, mean: Any, potential: Any, size: int
+) -> Kind:
+    """Return the force along the gradient of a measure: tension, mean over a step, potential.
 
-    Of its numbers there are `size`; two more hold the measure at the ends of a conserving step.
+    Of its numbers there are `size`; two more hold the measure at the ends of a conserving step, and
+    where energies are asked for the last measure and its potential.
     """
     law, n, periodic = measure.law, measure.n, measure.periodic
     bent = measure.bent
@@ -161,6 +229,23 @@ def _acting(word: str, measure: Measure, tension: Any, mean: Any, size: int) -> 
                                     I[j + 1])  # fmt: skip
 
     @kernel
+    def energy(I: Any, F: Any, k: int) -> None:
+        """Add the potential, the power dissipated and that supplied by what changes with time."""
+        s = I[SCRATCH]
+        for e in range(I[k]):
+            i = I[k + 1] + e * I[k + 2]
+            u, ud = evaluate(I, F, i, s)
+            number, law, V = I[i + n + 1], I[i + n + 3], 0.0
+            if I[PHASE] != START:
+                last, V = F[number + size], F[number + size + 1]
+                V, now, held = potential(I, F, s, number, law, u, last, V)
+                f, _, _ = tension(I, F, s, number, law, u, ud)
+                F[POTENTIAL] += V
+                F[DISSIPATED] += (f - now) * ud
+                F[SUPPLIED] += (held - now) * ud
+            F[number + size], F[number + size + 1] = u, V
+
+    @kernel
     def accept(I: Any, F: Any, k: int) -> None:
         """Remember the angle, so that the next one is the nearest to it."""
         s = I[SCRATCH]
@@ -181,4 +266,6 @@ def _acting(word: str, measure: Measure, tension: Any, mean: Any, size: int) -> 
         room=2,
         secant=measure.conserves,
         conserving=conserving(measure, mean, size) if measure.conserves else None,
+        energy=energy,
+        unit=measure.unit,
     )

@@ -44,9 +44,9 @@ from mbd.interactions.pullback import add_gradient, add_product, at, push
 
 __all__ = ["total"]
 
-A, AL, FY, POSITION_TURN, ROW_RATE, ROW_TURN, SCRATCH, T, W_K, X, Y, YD, YDD = (
-    m.A, m.AL, m.FY, m.POSITION_TURN, m.ROW_RATE, m.ROW_TURN, m.SCRATCH, m.T, m.W_K, m.X, m.Y,
-    m.YD, m.YDD,
+A, AL, FY, POSITION_TURN, ROW_RATE, ROW_TURN, SCRATCH, SUPPLIED, T, W_K, X, Y, YD, YDD = (
+    m.A, m.AL, m.FY, m.POSITION_TURN, m.ROW_RATE, m.ROW_TURN, m.SCRATCH, m.SUPPLIED, m.T, m.W_K,
+    m.X, m.Y, m.YD, m.YDD,
 )  # fmt: skip
 CONSTANT, SLOPE, FACTORS = 0, 1, 2  # places of the numbers
 
@@ -236,13 +236,23 @@ def total(measures: tuple[Measure, ...], rate: bool = False) -> Kind:
             F[I[AL] + row] = ud - (f if rate else f1)
             F[I[X] + row] = second_rate(I, F, i + n, i, 0) - (f1 if rate else f2)
 
+    @kernel
+    def energy(I: Any, F: Any, k: int) -> None:
+        """Add the power -lam df/dt with which the motion drives; of a row on velocities -lam f."""
+        for e in range(I[k]):
+            i = I[k + 1] + e * I[k + 2]
+            f, f1, _ = _motion(I, F, i + n)
+            F[SUPPLIED] -= F[I[A] + I[i + n]] * (f if rate else f1)
+
     some = any(x.periodic for x in measures) and not rate and not alone
     remember = _remember(measures) if some else None
     names = " + ".join(x.name for x in measures)
     name = f"{'rate of ' if rate else ''}sum {names} row"
+    unit = measures[0].unit + ("/s" if rate else "")
     return Kind(
-        name, n, 1, tuple(pairs), forces, tangent, rates, remember, damped=rate, secant=False
-    )
+        name, n, 1, tuple(pairs), forces, tangent, rates, remember, damped=rate, secant=False,
+        energy=energy, unit=unit,
+    )  # fmt: skip
 
 
 @cache

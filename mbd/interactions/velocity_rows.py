@@ -83,4 +83,6 @@ def rates(I: Any, F: Any, k: int) -> None:
         )
 
 
-NON_TWISTING = Kind("non-twisting row", 2, 1, ((0, 1), (1, 0)), forces, tangent, rates, damped=True)
+NON_TWISTING = Kind(
+    "non-twisting row", 2, 1, ((0, 1), (1, 0)), forces, tangent, rates, damped=True, unit="rad/s"
+)

@@ -102,7 +102,7 @@ class Assembly:
     residual : (n_v,) array
         r = inertia + internal - applied + B^T lam.
     gap : (n_lam,) array
-        The rows Phi.
+        The rows: Phi, of rows on velocities g. Each has its unit in ``gap_units``.
     """
 
     model: Model
@@ -125,6 +125,11 @@ class Assembly:
     def constraints(self) -> tuple[str, ...]:
         """Labels of the rows of B."""
         return self.model.numbering.lam_labels
+
+    @property
+    def gap_units(self) -> tuple[str, ...]:
+        """Units of the gap: "m", "rad", "m^2", "-", of rows on velocities "m/s", "rad/s"."""
+        return self.model.numbering.lam_units
 
     def iteration_matrix(
         self, step: float, rho: float = 0.8, *, softened: bool = False
@@ -168,7 +173,7 @@ class Assembly:
             A folder: one Matrix Market file for each matrix, and ``labels.txt``. Or the name of one
             archive of numpy, which ends in ``.npz``: of each matrix ``M.data``, ``M.indices``,
             ``M.indptr`` and ``M.shape`` as scipy.sparse.csr_matrix takes them, ``residual``
-            [N, N m], ``gap`` [m, -], and the labels ``rows`` and ``constraints``.
+            [N, N m], ``gap`` with its ``gap_units``, and the labels ``rows`` and ``constraints``.
         """
         path = Path(path)
         if path.suffix == ".npz":
@@ -186,9 +191,10 @@ class Assembly:
         for name in _BLOCKS:
             A = getattr(self, name).tocsr()
             found |= {f"{name}.{x}": getattr(A, x) for x in ("data", "indices", "indptr", "shape")}
-        found["rows"], found["constraints"] = (
-            np.array(x, str) for x in (self.rows, self.constraints)
-        )
+        texts = {
+            "rows": self.rows, "constraints": self.constraints, "gap_units": self.gap_units
+        }  # fmt: skip
+        found |= {name: np.array(text, str) for name, text in texts.items()}
         path.parent.mkdir(parents=True, exist_ok=True)
         np.savez_compressed(path, **found)  # type: ignore[arg-type]
         return path
@@ -217,7 +223,7 @@ class Assembly:
 def assemble(model: Model, state: State) -> Assembly:
     """Return the matrices of a model at a state."""
     work = Workspace(model, state)
-    work.evaluate()
+    work.evaluate(1.0)
     r = work.vector(m.X).copy()
     v, lam, n = model.numbering.v, model.numbering.lam, model.n_v
     parts = []

@@ -168,8 +168,19 @@ class _Stages:
 
     kernels: dict[int, list[tuple[Any, int]]] = field(
         default_factory=lambda: {
-            s: [] for s in (m.PLACE, m.FORCES, m.RESIDUAL, m.MAPS, m.TANGENT, m.RATES, m.ACCEPT)
-        }
+            s: []
+            for s in (
+                m.PLACE,
+                m.FORCES,
+                m.RESIDUAL,
+                m.MAPS,
+                m.TANGENT,
+                m.RATES,
+                m.ACCEPT,
+                m.ENERGY,
+                m.LOADS,
+            )
+        }  # fmt: skip
     )
 
     def add(self, stage: int, kernel: Any, record: int) -> None:
@@ -237,6 +248,8 @@ def _interactions(
         stages.add(m.TANGENT, kind.tangent, at)
         stages.add(m.RATES, kind.rates, at)
         stages.add(m.ACCEPT, kind.accept, at)
+        stages.add(m.ENERGY, kind.energy, at)
+        stages.add(m.LOADS, kind.forces if kind.loads else None, at)
         if kind.accept is not None:
             labels += [x for o in members for x in _memory_labels(o)]
     return labels

@@ -171,6 +171,7 @@ class Layout:
         v: list[int] = []
         lam: list[int] = []
         v_labels, lam_labels, owners = [], [], []
+        lam_units: list[str] = []
         for b, body in enumerate(bodies):
             law, u = body.formulation, self.start[b]
             v += range(u, u + law.n_v)
@@ -178,6 +179,7 @@ class Layout:
             owners.append((body.name, len(lam), law.n_own))
             lam += range(u + law.n_v, u + law.n_v + law.n_own)
             lam_labels += [f"{body.name}.{n}" for n in law.own_rows]
+            lam_units += ["-"] * law.n_own
         elements: dict[str, list[tuple[Element, int]]] = {}
         counted: dict[str, list[int]] = {}
         for e, o in enumerate(rows):
@@ -186,6 +188,7 @@ class Layout:
             elements.setdefault(o.owner, []).append((o.element, len(lam)))
             lam += range(self.start[~e], self.start[~e] + n)
             lam_labels += [f"{o.owner}.{r}" for r in o.element.rows]
+            lam_units += [o.element.kind.unit] * n
         owners += [(name, at, n) for name, (at, n) in counted.items()]
         kinds = np.array(self.kinds)
         return Numbering(
@@ -198,4 +201,5 @@ class Layout:
             owners={name: slice(at, at + n) for name, at, n in owners},
             elements=elements,
             q=tuple(slice(a, a + b.formulation.n_q) for a, b in zip(self.q, bodies, strict=True)),
+            lam_units=tuple(lam_units),
         )

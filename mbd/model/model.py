@@ -40,7 +40,7 @@ class Numbering:
 
     ``v`` and ``lam`` give the unknown of each velocity and multiplier; ``owners`` the slice of
     ``lam`` of each body and joint; ``elements`` the row elements of a joint with their place in
-    ``lam``; ``q`` the slice of stored coordinates of each body.
+    ``lam``; ``q`` the slice of stored coordinates of each body; ``lam_units`` the unit of each row.
     """
 
     v: np.ndarray
@@ -52,6 +52,7 @@ class Numbering:
     owners: dict[str, slice]
     elements: dict[str, list[tuple[Any, int]]]
     q: tuple[slice, ...]
+    lam_units: tuple[str, ...]
 
     def body_of_v(self, i: int) -> str:
         """Return the body that owns velocity i."""
@@ -264,16 +265,21 @@ class Workspace:
         self.I = model.I.copy()
         self.F = np.empty(len(model.F) + extra)
         self.F[: len(model.F)] = model.F
-        compile_all(k for calls in model.kernels.values() for k, _ in calls)
-        for stage, calls in model.kernels.items():
-            for s, (kernel, _) in enumerate(calls):
-                self.I[self.I[stage] + 2 * s] = kernel.address
+        self.fill(*(stage for stage in model.kernels if stage != m.ENERGY))  # results fill that
         self.laws = model.laws
         for law in self.laws:  # what nobody asked for of the last one who had this memory
             if law.raised:
                 law.forget(self.F)
         if state is not None:
             self.load(state)
+
+    def fill(self, *stages: int) -> None:
+        """Write the addresses of the kernels of some stages."""
+        kernels = self.model.kernels
+        compile_all(k for stage in stages for k, _ in kernels[stage])
+        for stage in stages:
+            for s, (kernel, _) in enumerate(kernels[stage]):
+                self.I[self.I[stage] + 2 * s] = kernel.address
 
     def vector(self, name: int, size: int | None = None) -> np.ndarray:
         """Return a view of a vector over the unknowns (or the first `size` numbers there)."""

@@ -27,6 +27,10 @@ class Report:
 
     Attributes
     ----------
+    n_constraints, n_forces : int
+        Parts with rows that are no joints (drives, transmissions, ...); parts without rows.
+    joints : tuple
+        Of joints, then of other parts with rows: name, class, first body, the others, rows.
     gruebler_freedoms : int
         Velocities less rows: the count of Gruebler.
     freedoms : int
@@ -39,6 +43,7 @@ class Report:
 
     n_bodies: int
     n_joints: int
+    n_constraints: int
     n_forces: int
     n_q: int
     n_v: int
@@ -70,9 +75,15 @@ class Report:
         """Return the report as text; long lists are cut."""
         many = 12
         lines = [
-            f"{self.n_bodies} bodies, {self.n_joints} joints, {self.n_forces} forces",
+            f"{_counted(self.n_bodies, 'body', 'bodies')}, {_counted(self.n_joints, 'joint')}, "
+            + (
+                f"{_counted(self.n_constraints, 'other constraint')}, "
+                if self.n_constraints
+                else ""
+            )
+            + _counted(self.n_forces, "force"),
             f"{self.n_q} coordinates, {self.n_v} velocities, "
-            f"{self.n_rows} rows of rank {self.rank}",
+            f"{_counted(self.n_rows, 'row')} of rank {self.rank}",
             f"degrees of freedom: {self.freedoms} (Gruebler's count: {self.gruebler_freedoms})",
             f"loops: {len(self.loops)}, separate mechanisms: {len(self.islands)}",
         ]
@@ -80,8 +91,10 @@ class Report:
             lines.append(f"  body  {name}: {law}, {mass:g} kg")
         if len(self.bodies) > many:
             lines.append(f"  ... and {len(self.bodies) - many} more bodies")
-        for name, kind, first, second, n in self.joints[:many]:
-            lines.append(f"  joint {name}: {kind} between {first} and {second}, {n} rows")
+        for i, (name, kind, first, second, n) in enumerate(self.joints[:many]):
+            word = "joint" if i < self.n_joints else "rows "
+            who = f"between {first} and {second}" if second else f"of {first}"
+            lines.append(f"  {word} {name}: {kind} {who}, {_counted(n, 'row')}")
         if len(self.joints) > many:
             lines.append(f"  ... and {len(self.joints) - many} more joints")
         for loop in self.loops[:many]:
@@ -93,6 +106,11 @@ class Report:
             )
             lines.append(f"  ones are reported): {_grouped(self.not_unique)}")
         return "\n".join(lines)
+
+
+def _counted(n: int, one: str, many: str = "") -> str:
+    """Return a number of things in words."""
+    return f"{n} {one if n == 1 else many or one + 's'}"
 
 
 def _grouped(labels: tuple[str, ...]) -> str:
@@ -126,7 +144,8 @@ def report(model: Model, state: State | None = None) -> Report:
     return Report(
         n_bodies=len(system.bodies),
         n_joints=len(system.joints),
-        n_forces=len(system.forces),
+        n_constraints=len(around.keys() & system.forces.keys()),
+        n_forces=len(system.forces.keys() - around.keys()),
         n_q=model.n_q,
         n_v=model.n_v,
         n_rows=model.n_lam,

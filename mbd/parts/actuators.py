@@ -11,7 +11,7 @@ from mbd.algebra.checked import shown
 from mbd.algebra.given import Part
 from mbd.interactions.kinds import Element
 from mbd.interactions.laws import spring_law
-from mbd.interactions.springs import spring, stop
+from mbd.interactions.springs import motor, spring, stop
 from mbd.parts.coordinates import chosen
 from mbd.parts.door import label, number
 
@@ -119,7 +119,7 @@ class Motor(_OnCoordinate):
     def elements(self) -> list[Element]:
         """Return the force on the coordinate."""
         u = self.coordinate
-        return [Element(spring(u.measure), u.attachments, (0.0,) * 3, self._memory(), law=self.law)]
+        return [Element(motor(u.measure), u.attachments, (0.0,) * 3, self._memory(), law=self.law)]
 
 
 class Stop(_OnCoordinate):

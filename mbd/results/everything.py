@@ -3,8 +3,8 @@
 `Solution` evaluates the one part that is asked for; what needs all of them, sums, files and
 labelled arrays, takes a solution in pieces and each piece as a whole.
 
-Two quantities look back: quaternions, whose sign does not jump, and angles of joints and rotational
-springs, which count their turns. What they need of the last instant goes from piece to piece.
+Some quantities look back: quaternions, whose sign does not jump, angles, which count their turns,
+and work, which is summed. What they need of the last instant goes from piece to piece.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbd.results.by_name import BodyHistory
-from mbd.results.energy import Springs, all_springs, sums
+from mbd.results.energy import sums
 from mbd.results.freedoms import all_freedoms
-from mbd.results.gaps import MEMORY, gaps, remembers
 from mbd.results.histories import Faces, Group, all_groups, faces_of
+from mbd.results.instants import Instants, instants
 from mbd.results.joints import Reaction, all_reactions
 from mbd.results.loads import all_loads
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Before", "Everything", "in_pieces"]
 
-# by name of the body its quaternion (4,), of the spring its angle [rad], of the joint's angle the
-# time [s], the angle [rad] and its rate [rad/s]; memory of rows
+# by name of the body its quaternion (4,), of the joint's angle the time [s], the angle [rad] and its
+# rate [rad/s]; memory and work of elements
 Before = dict[str, np.ndarray]
 
 _FACES = 1 << 16  # bodies times instants in one piece, some 50 MB
@@ -96,24 +96,29 @@ class Everything:
         return self._loads[0]
 
     @cached_property
-    def _springs(self) -> list[tuple[Springs, np.ndarray]]:
-        """Linear springs and their measures (n, springs)."""
-        springs = all_springs(self.model)
-        return [(x, x.over_time(self.faces, self.solution.before)) for x in springs]
+    def _instants(self) -> Instants:
+        return instants(self.solution)
 
     @cached_property
-    def sums(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Kinetic and potential energy, linear and angular momentum."""
-        return sums(self.model, self.faces, self._springs)
+    def _sums(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        return sums(self.model, self.faces)
 
-    @cached_property
-    def _gaps(self) -> tuple[np.ndarray, np.ndarray | None]:
-        return gaps(self.solution)
+    @property
+    def energies(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Kinetic, potential and dissipated energy, and work, (n,) each."""
+        kinetic, of_gravity, _, _ = self._sums
+        x = self._instants
+        return kinetic, of_gravity + x.potential, x.dissipated, x.work
+
+    @property
+    def momenta(self) -> tuple[np.ndarray, np.ndarray]:
+        """Linear and angular momentum, (n, 3) each."""
+        return self._sums[2:]
 
     @property
     def gap(self) -> np.ndarray:
         """Largest violation of a row at each instant."""
-        return self._gaps[0]
+        return self._instants.gap
 
     def after(self) -> Before:
         """Return what the instants that follow need of the last one."""
@@ -121,11 +126,7 @@ class Everything:
         for g, history in self._bodies:
             if g.law.axes:
                 found |= zip(g.names, history.quaternion[-1], strict=True)
-        for springs, u in self._springs:
-            if springs.start:
-                found |= zip(springs.names, u[-1], strict=True)
-        if remembers(self.model) and self._gaps[1] is not None:
-            found[MEMORY] = self._gaps[1]
+        found |= self._instants.after
         free = all_freedoms(self.model)
         if free.periodic.any():
             found |= free.after(self.solution.t, *self.freedoms)

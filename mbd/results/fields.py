@@ -19,7 +19,7 @@ from mbd.results.everything import Everything
 from mbd.results.freedoms import freedoms
 from mbd.results.histories import per_model
 from mbd.results.loads import all_loads
-from mbd.results.units import MIXED, of_rows, of_speeds, of_stored
+from mbd.results.units import MIXED, of_gap, of_rows, of_speeds, of_stored
 
 if TYPE_CHECKING:
     from mbd.model.model import Model
@@ -139,23 +139,35 @@ def fields(model: Model) -> list[Field]:
             Field("multipliers", ("time", "row"), MIXED, meaning, lambda x: x.solution.lam)
         )
     found += [
-        Field("kinetic_energy", ("time",), "J", "kinetic energy", lambda x: x.sums[0]),
+        Field("kinetic_energy", ("time",), "J", "kinetic energy", lambda x: x.energies[0]),
         Field(
-            "potential_energy", ("time",), "J", "potential energy of gravity and linear springs",
-            lambda x: x.sums[1],
+            "potential_energy", ("time",), "J", "potential energy of gravity and elements",
+            lambda x: x.energies[1],
         ),
         Field(
-            "total_energy", ("time",), "J", "kinetic and potential", lambda x: x.sums[0] + x.sums[1]
+            "total_energy", ("time",), "J", "kinetic and potential",
+            lambda x: x.energies[0] + x.energies[1],
+        ),
+        Field(
+            "dissipated_energy", ("time",), "J", "taken by dampers since the first instant",
+            lambda x: x.energies[2],
+        ),
+        Field(
+            "work", ("time",), "J", "put in by loads, motors, drives since the first instant",
+            lambda x: x.energies[3],
         ),
         Field(
             "linear_momentum", ("time", "component"), "N s", "linear momentum",
-            lambda x: x.sums[2], _INERTIAL,
+            lambda x: x.momenta[0], _INERTIAL,
         ),
         Field(
             "angular_momentum", ("time", "component"), "N m s", "momentum about the origin",
-            lambda x: x.sums[3], _INERTIAL,
+            lambda x: x.momenta[1], _INERTIAL,
         ),
-        Field("gap", ("time",), MIXED, "largest violation of a row, m or 1", lambda x: x.gap),
+        Field(
+            "gap", ("time",), MIXED, f"largest violation of a row [{of_gap(model)}]",
+            lambda x: x.gap,
+        ),
         Field(
             "q", ("time", "coordinate"), MIXED, "stored coordinates, in their coordinate_unit",
             lambda x: x.solution.q,

@@ -12,6 +12,7 @@ from mbd.parts.actuators import Motor
 from mbd.results.freedoms import freedoms
 from mbd.results.loads import all_loads
 from mbd.results.stored import Stored
+from mbd.results.units import of_gap
 
 if TYPE_CHECKING:
     from mbd.results.solution import Solution
@@ -59,8 +60,9 @@ _BODY = _POINT | {
     "scale": ("-", ()),
 }
 _JOINT = {"force": ("N", _XYZ), "moment": ("N m", _XYZ)}
+_ENERGIES = ("kinetic", "potential", "total", "dissipated", "work", "balance")
 _TOTAL: dict[str, dict[str, tuple[str, Any]]] = {
-    "energy": {"kinetic": ("J", ()), "potential": ("J", ()), "total": ("J", ())},
+    "energy": {x: ("J", ()) for x in _ENERGIES},
     "momentum": {"linear": ("N s", _XYZ), "angular": ("N m s", _XYZ)},
 }
 # what is drawn of a part if it is named alone
@@ -108,7 +110,8 @@ def curves(solution: Solution | Stored, name: str) -> list[Curve]:
     "drift" is the change of the total energy and the largest violation of a row.
     """
     if name == "gap":
-        return [Curve("gap", "m or -", (), solution.gap)]
+        unit = "of the row" if isinstance(solution, Stored) else of_gap(solution.model)
+        return [Curve("gap", unit, (), solution.gap)]
     if name == "drift":
         total = solution.energy.total
         change = Curve("change of energy", "J", (), total - total[0])

@@ -10,6 +10,7 @@ import numpy as np
 
 from mbd.algebra import memory as m
 from mbd.algebra.tolerances import COMPARE_ROUND_OFF
+from mbd.interactions.rows import COINCIDE
 from mbd.model.model import Model
 from mbd.results.loads import all_loads
 from mbd.results.solution import Solution
@@ -104,7 +105,7 @@ def determined(model: Model, names: Iterable[str]) -> Values:
         force, moment = np.ones(3, bool), np.ones(3, bool)
         for element, row in model.numbering.elements.get(name, ()):
             hit = [labels[row + i] in free for i in range(element.kind.n_rows)]
-            if element.kind.name == "coincide":  # components at the joint, without a moment
+            if element.kind is COINCIDE:  # components at the joint, without a moment
                 force &= ~np.array(hit)
             elif any(hit):
                 moment[:] = False

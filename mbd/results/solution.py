@@ -148,26 +148,22 @@ class Solution:
         return [np.concatenate(x) for x in zip(*found, strict=True)]
 
     @cached_property
-    def _sums(self) -> list[np.ndarray]:
-        return self._all(lambda x: x.sums)
-
-    @cached_property
     def energy(self) -> Energy:
-        """Kinetic, potential and total energy over time [J]."""
+        """Kinetic and potential energy, what was dissipated, and work, over time [J]."""
         if self.stored is not None:
-            return Energy(self.stored["energy.kinetic"], self.stored["energy.potential"])
-        return Energy(*self._sums[:2])
+            return Energy.stored(self.stored)
+        return Energy(*self._all(lambda x: x.energies))
 
     @cached_property
     def momentum(self) -> Momentum:
         """Linear [N s] and angular momentum about the origin [N m s] over time."""
         if self.stored is not None:
             return Momentum(self.stored["momentum.linear"], self.stored["momentum.angular"])
-        return Momentum(*self._sums[2:])
+        return Momentum(*self._all(lambda x: x.momenta))
 
     @cached_property
     def gap(self) -> np.ndarray:
-        """Largest violation of a constraint row at each instant."""
+        """Largest violation of a row at each instant: m, rad, -, of rows on velocities m/s, rad/s."""
         return self._all(lambda x: (x.gap,))[0] if self.stored is None else self.stored["gap"]
 
     @cached_property

@@ -24,6 +24,8 @@ __all__ = ["ArchiveSource", "FileSource", "OnDisk", "PastEvent", "Source"]
 _TOTALS = {
     "energy.kinetic": "kinetic_energy",
     "energy.potential": "potential_energy",
+    "energy.dissipated": "dissipated_energy",
+    "energy.work": "work",
     "momentum.linear": "linear_momentum",
     "momentum.angular": "angular_momentum",
     "gap": "gap",

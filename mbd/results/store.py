@@ -29,6 +29,7 @@ from mbd.results.labelled import arrays
 from mbd.results.loads import all_loads
 from mbd.results.netcdf import save_netcdf
 from mbd.results.paraview import save_paraview
+from mbd.results.units import of_gap
 from mbd.solvers.options import plain
 
 if TYPE_CHECKING:
@@ -89,9 +90,11 @@ def quantities(solution: Solution) -> Iterator[Quantity]:
             yield Quantity(f"{name}.multipliers", a["multipliers"][:, mine], "as the rows", rows)
     yield Quantity("energy.kinetic", a["kinetic_energy"], "J")
     yield Quantity("energy.potential", a["potential_energy"], "J")
+    yield Quantity("energy.dissipated", a["dissipated_energy"], "J")
+    yield Quantity("energy.work", a["work"], "J")
     yield Quantity("momentum.linear", a["linear_momentum"], "N s", _XYZ)
     yield Quantity("momentum.angular", a["angular_momentum"], "N m s", _XYZ)
-    yield Quantity("gap", a["gap"], "m or -")
+    yield Quantity("gap", a["gap"], of_gap(model))
 
 
 def save_npz(solution: Solution, path: str | Path, **notes: Any) -> Path:

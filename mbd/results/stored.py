@@ -217,8 +217,8 @@ class Stored:
 
     @cached_property
     def energy(self) -> Energy:
-        """Kinetic, potential and total energy over time [J]."""
-        return Energy(self.source["energy.kinetic"], self.source["energy.potential"])
+        """Kinetic and potential energy, what was dissipated, and work, over time [J]."""
+        return Energy.stored(self.source)
 
     @cached_property
     def momentum(self) -> Momentum:
@@ -227,7 +227,7 @@ class Stored:
 
     @property
     def gap(self) -> np.ndarray:
-        """Largest violation of a constraint row at each instant."""
+        """Largest violation of a row at each instant: m, rad, -, of rows on velocities m/s, rad/s."""
         return self.source["gap"]
 
     def to_xarray(self) -> xr.Dataset:

@@ -15,7 +15,6 @@ from mbd.formulations import named
 from mbd.formulations.formulation import Formulation
 from mbd.model.model import Model
 from mbd.results.comparison import COLUMNS
-from mbd.results.energy import conserves
 from mbd.results.quantities import QUANTITIES, Values, difference, last, noise
 from mbd.results.solution import Solution
 from mbd.solvers.simulate import simulate
@@ -103,9 +102,9 @@ class Trial:
         n = max(1.0, solution.stats["steps"])
         row |= {k: solution.stats[k] / n for k in ("iterations", "factorizations")}
         row |= {k: int(solution.stats[k]) for k in ("steps", "rejected")}
-        row |= {"gap": float(solution.gap.max()), "conservative": conserves(solution.model.system)}
-        energy = solution.energy.total
-        row["energy_change"] = float(np.abs(energy - energy[0]).max())
+        energy = solution.energy
+        row |= {"gap": float(solution.gap.max()), "conservative": energy.conservative}
+        row["energy_change"] = float(np.abs(energy.total - energy.total[0]).max())
         numbering = solution.model.numbering
         own = [solution.lam[:, numbering.owners[b]] for b in solution.model.system.bodies]
         row["own_multiplier"] = max((float(np.abs(x).max()) for x in own if x.size), default=0.0)

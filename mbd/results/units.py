@@ -6,20 +6,18 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from mbd.algebra import memory as m
-from mbd.interactions.measures import SQUARE
-from mbd.interactions.rows import row
 
 if TYPE_CHECKING:
     from mbd.model.model import Model
     from mbd.parts.bodies import Body
 
-__all__ = ["MIXED", "of_rows", "of_speeds", "of_stored"]
+__all__ = ["MIXED", "of_gap", "of_rows", "of_speeds", "of_stored"]
 
 MIXED = "mixed"
 _STORED = {m.TRANSLATION: "m", m.ROTATION: "rad", m.DIRECTOR: "1"}
 _SPEED = {m.TRANSLATION: "m/s", m.ROTATION: "rad/s", m.DIRECTOR: "1/s"}
 # of a multiplier: energy per unit of the row, for rows on velocities power per unit
-_ROW = {m.FORCE: "N", m.MOMENT: "N m", m.OWN: "N m", m.VELOCITY_ROW: "N or N m"}
+_MULTIPLIER = {"m": "N", "m/s": "N", "m^2": "N/m", "m^2/s": "N/m"}
 
 
 def of_stored(body: Body) -> list[str]:
@@ -37,9 +35,9 @@ def of_speeds(kinds: Iterable[int]) -> list[str]:
 
 def of_rows(model: Model) -> list[str]:
     """Return the units of multipliers."""
-    found = [_ROW[int(k)] for k in model.numbering.lam_kinds]
-    for elements in model.numbering.elements.values():
-        for element, at in elements:
-            if element.kind is row(SQUARE):  # (|Q - P|^2 - L^2)/2 [m^2]
-                found[at] = "N/m"
-    return found
+    return [_MULTIPLIER.get(unit, "N m") for unit in model.numbering.lam_units]
+
+
+def of_gap(model: Model) -> str:
+    """Return the units that the largest violation of a row may have: "m or -"."""
+    return " or ".join(dict.fromkeys(model.numbering.lam_units)) or "-"

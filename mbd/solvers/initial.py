@@ -42,29 +42,25 @@ def violations(work: Workspace) -> tuple[np.ndarray, np.ndarray]:
     return gap, rate.copy()
 
 
-def _units(model: Model) -> tuple[np.ndarray, list[str]]:
-    """Return the size that a row's violation is compared with, and its unit."""
-    length = float(model.F[m.LENGTH])
-    kinds = model.numbering.lam_kinds
-    units = ["m" if k == m.FORCE else "-" for k in kinds]
-    for elements in model.numbering.elements.values():
-        for element, at in elements:  # drives and transmissions: of angles, or of displacements
-            if "sum " in element.kind.name and kinds[at] != m.FORCE:
-                units[at] = "rad" if "sum angle" in element.kind.name else "m"
-    return np.where(kinds == m.FORCE, length, 1.0), units
+def _sizes(model: Model) -> np.ndarray:
+    """Return the size that the violation of each row is compared with."""
+    return np.where(model.numbering.lam_kinds == m.FORCE, float(model.F[m.LENGTH]), 1.0)
 
 
 def allowed(model: Model) -> np.ndarray:
     """Return the violation of positions that is accepted of each row."""
-    return START_POSITION * _units(model)[0]
+    return START_POSITION * _sizes(model)
 
 
-def violated(model: Model, value: np.ndarray, size: np.ndarray, unit: str = "") -> str:
-    """Return the worst rows of those whose value exceeds a size, in words; none is no words."""
-    worst = np.argsort(-np.abs(value / size))[:3]
-    _, units = _units(model)
+def violated(model: Model, value: np.ndarray, size: np.ndarray, *, rate: bool = False) -> str:
+    """Return the worst rows of those whose value exceeds a size, in words; none is no words.
+
+    Values are those of the rows, or their rates; of a row on velocities always its own.
+    """
+    worst, names = np.argsort(-np.abs(value / size))[:3], model.numbering
+    per_second = ["/s" if rate and k != m.VELOCITY_ROW else "" for k in names.lam_kinds]
     return ", ".join(
-        f"{model.numbering.lam_labels[i]!r} by {value[i]:.3g} {units[i]}{unit}"
+        f"{names.lam_labels[i]!r} by {value[i]:.3g} {names.lam_units[i]}{per_second[i]}"
         for i in worst
         if abs(value[i]) > size[i]
     )
@@ -146,7 +142,7 @@ def consistent(
     """
     state = model.state if state is None else state
     work = Workspace(model, state.replace(a=np.zeros(model.n_v), lam=np.zeros(model.n_lam)))
-    size, _ = _units(model)
+    size = _sizes(model)
     if model.n_lam:
         if project is True:
             _project_positions(model, work, size)
@@ -157,7 +153,7 @@ def consistent(
         checked = gap if rows is None else np.where(rows, gap, 0.0)
         advice = _OPEN if project is True else _CORRECT
         _check("initial positions", violated(model, checked, START_POSITION * size), advice)
-        named = violated(model, rate, START_VELOCITY * size * max(1.0, speed), "/s")
+        named = violated(model, rate, START_VELOCITY * size * max(1.0, speed), rate=True)
         if project:
             _check("velocities", named, _NONE)
         _check("initial velocities", named, _CORRECT)

@@ -131,48 +131,6 @@ def test_power_of_a_joint_is_multipliers_times_rates(name, first, second):
     assert abs(lam @ rate) > 1e-3
 
 
-def stored(part, work):
-    """Return the energy in the springs of a part at the faces of a work space."""
-    size = 12 * (len(work.model.system.bodies) + 1)
-    y = work.vector(m.Y, size).reshape(-1, 4, 3)
-    index = {name: i for i, name in enumerate(["ground", *work.model.system.bodies])}
-    total = 0.0
-    for e in part.elements():
-        x = [np.array(a.weights) @ y[index[a.body]] for a in e.attachments]
-        k, _, u0 = e.numbers
-        word = e.kind.name.removeprefix("spring on ")
-        if word == "length":
-            u = np.linalg.norm(x[1] - x[0])
-        elif word == "offset":
-            u = x[0] @ (x[1] - x[2])
-        elif word == "twist":
-            u = 0.5 * (x[0] @ x[3] - x[1] @ x[2])
-        else:
-            assert word == "angle"
-            u = np.arctan2(x[1] @ x[2], x[0] @ x[2])
-        total += 0.5 * k * (u - u0) ** 2
-    return total
-
-
-@pytest.mark.parametrize(("first", "second"), PAIRS)
-@pytest.mark.parametrize("name", [n for n in PAIR_FORCES if n[1] == "elastic"], ids="-".join)
-def test_power_of_a_spring_is_the_rate_of_its_energy(name, first, second):
-    system, one, two = pair(first, second)
-    part = system.add(PAIR_FORCES[name](one, two, STILL))
-    work = moving(system, 40127)
-    _, yd, f = faces(work)
-    move = curve(work)
-
-    def energy(t):
-        move(t)
-        work.evaluate()
-        return stored(part, work)
-
-    power = np.sum(f * yd)
-    assert np.isclose(power, derivative(energy), rtol=1e-8, atol=1e-9)
-    assert abs(power) > 1e-2
-
-
 @pytest.mark.parametrize(("first", "second"), PAIRS)
 @pytest.mark.parametrize("name", sorted({n for n, variant in PAIR_FORCES if variant == "damped"}))
 def test_damping_takes_energy(name, first, second):
