@@ -2,10 +2,10 @@ r"""Floor 1. Applied loads: a force at a point, a moment on a face, a force on i
 
 The direction is an attachment too: its weights w are the components of the load in the axes of a
 body (a follower load) or of ground. A law of time rewrites those weights at every evaluation. With
-:math:`b = \sum_k w_k d_k` the load is :math:`|w|\,b/|b| = R w`: the axes of a body that breathes turn
-it, the length s of the directors does not change its size.
+:math:`b = \sum_k w_k d_k` the load is :math:`|w|\,b/|b| = R w`: the axes of a body that breathes
+turn it, the length s of the directors does not change its size.
 
-A moment m is the face force :math:`f_{d_i} = \tfrac12\, m \times d_i / (d_i\cdot d_i)`. On directors
+A moment m is the face force :math:`f_{d_i} = \tfrac12\, m\times d_i / (d_i\cdot d_i)`. On directors
 :math:`d_i = s R e_i` with :math:`\dot d_i = \omega\times d_i + (\dot s/s)\, d_i` it has the power
 :math:`m\cdot\omega` and the moment :math:`\sum_i d_i\times f_{d_i} = m`, and does not act on s.
 A scaling force c is :math:`f_{d_i} = \tfrac13 c\, d_i/|d_i|`: no force, no moment, and the power

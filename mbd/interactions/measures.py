@@ -9,6 +9,7 @@ A measure u of n attachments :math:`x_a \in R^3` has
 ======== =============================================== ==============================
 DOT      :math:`a\cdot b`                                a, b
 OFFSET   :math:`a\cdot(P - Q)`                           a, P, Q
+SLIDE    :math:`a\cdot(P - Q)/|a|`                       a, P, Q, of a body that breathes
 SQUARE   :math:`\tfrac12|Q - P|^2`                       P, Q
 LENGTH   :math:`|Q - P|`                                 P, Q
 ANGLE    atan2(a2.b, a1.b), unwrapped                    a1, a2, b
@@ -33,6 +34,7 @@ __all__ = [
     "LENGTH",
     "OFFSET",
     "SINE",
+    "SLIDE",
     "SQUARE",
     "TWIST",
     "Measure",
@@ -211,6 +213,25 @@ def offset_law(F: Any, s: int) -> float:
 
 
 @jit
+def slide_law(F: Any, s: int) -> float:
+    """Return u = n . (P - Q), n = a/|a|; g of a is (P - Q - u n)/|a|, n of a is n/|a|."""
+    _clear(F, s)
+    a, d = load3(F, s), minus(load3(F, s + 3), load3(F, s + 6))
+    back = 1.0 / math.sqrt(dot(a, a))
+    n = times(back, a)
+    u = dot(n, d)
+    store3(F, s + GRAD, times(back, minus(d, times(u, n))))
+    store3(F, s + GRAD + 3, n)
+    store3(F, s + GRAD + 6, times(-1.0, n))
+    store3(F, s + NORMAL, times(back, n))
+    _h(F, s, 0, 0, -u * back * back)
+    _h(F, s, 0, 1, back)
+    _h(F, s, 0, 2, -back)
+    F[s + MU] = u
+    return u
+
+
+@jit
 def square_law(F: Any, s: int) -> float:
     """Return |Q - P|^2 / 2."""
     _clear(F, s)
@@ -301,6 +322,9 @@ def _both(*pairs: tuple[int, int]) -> tuple[tuple[int, int], ...]:
 
 DOT = Measure("dot", 2, _both((0, 1)), dot_law)
 OFFSET = Measure("offset", 3, _both((0, 1), (0, 2)), offset_law, unit="m")
+SLIDE = Measure(
+    "slide", 3, _both((0, 0), (0, 1), (0, 2)), slide_law, curved=True, bent=True, unit="m"
+)
 SQUARE = Measure("square", 2, _both((0, 0), (1, 1), (0, 1)), square_law, unit="m^2")
 LENGTH = Measure(
     "length", 2, _both((0, 0), (1, 1), (0, 1)), length_law, curved=True, secant=length_secant,

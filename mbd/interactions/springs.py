@@ -13,11 +13,11 @@ What the tension holds at rest, :math:`f_0(u) = f(u, 0, 0)`, has the potential
 
 .. math:: V = \int_{u_0}^u f_0(x)\,dx ,
 
-in closed form for linear springs and stops; for a user's law from the measure at the described pose
-on, by the quadrature of ``means.py``. The rest of the power is dissipated,
+in closed form for linear springs and stops; of a user's law from the measure at the described
+pose on, by the quadrature of ``means.py``. The rest of the power is dissipated,
 :math:`(f(u, \dot u, t) - f(u, 0, t))\,\dot u`, or supplied by what changes with time,
-:math:`(f_0(u) - f(u, 0, t))\,\dot u`. A law that jumps at rate zero (dry friction) holds the mean of
-both sides there.
+:math:`(f_0(u) - f(u, 0, t))\,\dot u`. A law that jumps at rate zero (dry friction) holds the mean
+of both sides there.
 """
 
 from __future__ import annotations

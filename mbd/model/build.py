@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["build"]
 
+_STAGES = (m.PLACE, m.FORCES, m.RESIDUAL, m.MAPS, m.TANGENT, m.RATES, m.ACCEPT, m.ENERGY, m.LOADS)
+
 
 def build(system: System) -> Model:
     """Freeze a system.
@@ -167,20 +169,7 @@ class _Stages:
     """Which kernels run when, each with the record it reads."""
 
     kernels: dict[int, list[tuple[Any, int]]] = field(
-        default_factory=lambda: {
-            s: []
-            for s in (
-                m.PLACE,
-                m.FORCES,
-                m.RESIDUAL,
-                m.MAPS,
-                m.TANGENT,
-                m.RATES,
-                m.ACCEPT,
-                m.ENERGY,
-                m.LOADS,
-            )
-        }  # fmt: skip
+        default_factory=lambda: {stage: [] for stage in _STAGES}
     )
 
     def add(self, stage: int, kernel: Any, record: int) -> None:

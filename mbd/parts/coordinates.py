@@ -14,12 +14,12 @@ import numpy as np
 from mbd.algebra.checked import meant, shown
 from mbd.algebra.memory import FORCE, MOMENT
 from mbd.interactions.kinds import Attachment
-from mbd.interactions.measures import ANGLE, OFFSET, Measure
+from mbd.interactions.measures import ANGLE, OFFSET, SLIDE, Measure
 
 if TYPE_CHECKING:
     from mbd.parts.bodies import Frame
 
-__all__ = ["Coordinate", "angle_between", "chosen", "displacement_between"]
+__all__ = ["Coordinate", "angle_between", "chosen", "displacement_between", "offset_along"]
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,12 @@ def displacement_between(joint: str, name: str, base: Frame, i: int, other: Fram
         Attachment(base.name, base.point()),
     )
     start = float(_axis(base, i) @ (_origin(other) - _origin(base)))
-    return Coordinate(joint, name, "m", (base.body, other.body), start, OFFSET, ends)
+    return Coordinate(joint, name, "m", (base.body, other.body), start, offset_along(base), ends)
+
+
+def offset_along(base: Frame) -> Measure:
+    """Return the measure of lengths along an axis of a frame, which breathes where its body does."""
+    return OFFSET if base.body.formulation.rigid else SLIDE
 
 
 def chosen(owner: str, what: Any, name: str | None = None) -> Coordinate:

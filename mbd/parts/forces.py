@@ -15,9 +15,10 @@ from mbd.algebra.given import Part
 from mbd.interactions.kinds import Attachment, Element, Kind
 from mbd.interactions.laws import spring_law, time_law
 from mbd.interactions.loads import FORCE, MOMENT
-from mbd.interactions.measures import ANGLE, LENGTH, OFFSET, TWIST
+from mbd.interactions.measures import ANGLE, LENGTH, TWIST
 from mbd.interactions.springs import spring
 from mbd.parts.bodies import Body, Ground
+from mbd.parts.coordinates import offset_along
 from mbd.parts.door import label, number, rotation_matrix, vector
 from mbd.parts.joint import Joint, apart, two_frames, two_points
 from mbd.parts.joints import Cylindrical, Planar, Revolute
@@ -250,7 +251,8 @@ class Bushing(Part):
     """Six springs and dampers between two frames, along and about the axes of the first.
 
     Displacements are a_i.(Q - P); rotations (a_k.b_j - a_j.b_k)/2, the sine of the angle for a
-    rotation about one axis: meant for small relative rotations.
+    rotation about one axis: meant for small relative rotations. Of bodies that breathe rotations
+    are products of directors, and count as many times as those are long.
 
     Parameters
     ----------
@@ -298,7 +300,7 @@ class Bushing(Part):
         found = []
         for i in range(3):
             numbers = (float(self.stiffness[i]), float(self.damping[i]), 0.0)
-            found.append(Element(spring(OFFSET), (a[i], Q, P), numbers))
+            found.append(Element(spring(offset_along(self.A)), (a[i], Q, P), numbers))
         for i in range(3):
             j, k = (i + 1) % 3, (i + 2) % 3
             numbers = (float(self.stiffness[3 + i]), float(self.damping[3 + i]), 0.0)

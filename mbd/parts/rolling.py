@@ -47,6 +47,12 @@ class _OnPlane(Joint):
             where = second.position if at is None else vector(self.name, "at", at, "m")
             second = second.placed_frame(where, axes)
         self.A, self.B = first, second
+        for frame in (first, second):
+            if not frame.body.formulation.rigid:
+                raise ValueError(
+                    f"{self.name}: bodies that roll or are rolled on must keep their size, but "
+                    f"{frame.body.name!r} breathes; use mbd.Scalable(rigid=True)"
+                )
         self._check()
 
     def _ends(self) -> list[Attachment]:

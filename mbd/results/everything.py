@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Before", "Everything", "in_pieces"]
 
-# by name of the body its quaternion (4,), of the joint's angle the time [s], the angle [rad] and its
-# rate [rad/s]; memory and work of elements
+# by name of the body its quaternion (4,), of the joint's angle the time [s], the angle [rad] and
+# its rate [rad/s]; memory and work of elements
 Before = dict[str, np.ndarray]
 
 _FACES = 1 << 16  # bodies times instants in one piece, some 50 MB

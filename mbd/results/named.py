@@ -62,7 +62,7 @@ _BODY = _POINT | {
 _JOINT = {"force": ("N", _XYZ), "moment": ("N m", _XYZ)}
 _ENERGIES = ("kinetic", "potential", "total", "dissipated", "work", "balance")
 _TOTAL: dict[str, dict[str, tuple[str, Any]]] = {
-    "energy": {x: ("J", ()) for x in _ENERGIES},
+    "energy": dict.fromkeys(_ENERGIES, ("J", ())),
     "momentum": {"linear": ("N s", _XYZ), "angular": ("N m s", _XYZ)},
 }
 # what is drawn of a part if it is named alone

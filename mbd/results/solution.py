@@ -163,7 +163,7 @@ class Solution:
 
     @cached_property
     def gap(self) -> np.ndarray:
-        """Largest violation of a row at each instant: m, rad, -, of rows on velocities m/s, rad/s."""
+        """Largest violation of a row at each instant [m, rad, -; on velocities m/s, rad/s]."""
         return self._all(lambda x: (x.gap,))[0] if self.stored is None else self.stored["gap"]
 
     @cached_property

@@ -227,7 +227,7 @@ class Stored:
 
     @property
     def gap(self) -> np.ndarray:
-        """Largest violation of a row at each instant: m, rad, -, of rows on velocities m/s, rad/s."""
+        """Largest violation of a row at each instant [m, rad, -; on velocities m/s, rad/s]."""
         return self.source["gap"]
 
     def to_xarray(self) -> xr.Dataset:

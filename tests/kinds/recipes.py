@@ -341,7 +341,16 @@ class Raw:
 def raw_part(measure, one, two, *, constraint):
     """Return a row or a damped spring on a measure between random vectors of two bodies."""
     rng = np.random.default_rng(31907)
-    firsts = {"dot": 1, "offset": 2, "square": 1, "length": 1, "angle": 2, "twist": 2, "sine": 1}
+    firsts = {
+        "dot": 1,
+        "offset": 2,
+        "slide": 2,
+        "square": 1,
+        "length": 1,
+        "angle": 2,
+        "twist": 2,
+        "sine": 1,
+    }
     split = firsts.get(measure.name, measure.n // 2 or 1)
     ends = [
         Attachment((one if i < split else two).name, (float(i % 2), *rng.normal(size=3)))

@@ -1,4 +1,4 @@
-"""Violations of rows: on positions and on velocities, each in its unit; what a report calls them."""
+"""Violations of rows on positions and on velocities, in their units; what a report calls them."""
 
 import numpy as np
 import pytest

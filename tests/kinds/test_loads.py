@@ -2,7 +2,18 @@
 
 import numpy as np
 import pytest
-from recipes import FORMS, LOADS, SCALINGS, STILL, elsewhere, pair
+from recipes import (
+    FORMS,
+    JOINT_RECIPES,
+    LOADS,
+    PAIR_FORCES,
+    SCALINGS,
+    STILL,
+    elsewhere,
+    pair,
+)
+from test_balance import faces
+from test_energy import check_told
 
 import mbd
 from mbd.algebra import memory as m
@@ -103,3 +114,51 @@ def test_a_following_force_keeps_its_size_on_a_body_that_breathes():
 def test_tangents_on_long_directors(load, body):
     _, work = loaded(load, BODIES[body])
     assert mbd.check_tangents(work.model, state=work.store(), tolerance=1e-8).ok
+
+
+@pytest.mark.parametrize("first", ["breathing rates", "breathing u"])
+@pytest.mark.parametrize("name", PAIR_FORCES, ids="-".join)
+def test_forces_between_bodies_that_breathe(name, first):
+    """Action is reaction, the power what the element tells, tangents exact, at any scale."""
+    system, one, two = pair(BODIES[first], "so3")
+    system.add(PAIR_FORCES[name](one, two, STILL))
+    model = system.build()
+    rng = np.random.default_rng(61297)
+    q, v = elsewhere(model, rng)
+    q[3:7] *= np.sqrt(SIZE)
+    state = model.state.replace(t=T, q=q, v=v + rng.normal(size=len(v)))
+    assert mbd.check_tangents(model, state=state, tolerance=5e-8).ok
+    work = Workspace(model, state)
+    y, _, f = faces(work)
+    size = np.abs(f).max()
+    assert np.allclose(f[:, 0].sum(0), 0, rtol=0, atol=1e-12 * size)
+    assert np.allclose(np.cross(y, f).sum((0, 1)), 0, rtol=0, atol=1e-12 * size)
+    check_told(work)
+
+
+@pytest.mark.parametrize("velocities", ["rates", "u"])
+def test_a_motor_along_an_axis_that_breathes_gives_its_force(velocities):
+    """A slider on a body that swells: its displacement is a length, its force the one given."""
+    system = mbd.System()
+    base = system.add(
+        mbd.RigidBody("base", mass=2.0, inertia=(1.0, 1.3, 1.6), angular_velocity=(0, 0, 0.0),
+                      formulation=mbd.Scalable(rigid=False, velocities=velocities))
+    )  # fmt: skip
+    cart = system.add(mbd.RigidBody("cart", mass=0.5, inertia=(1.0, 1.0, 1.0)))
+    slider = system.add(mbd.Prismatic("slider", base, cart, at=(0, 0, 0), axis=(1, 0, 0)))
+    system.add(mbd.Motor("motor", slider, 3.0))
+    system.add(mbd.ScalingForce("swell", base, 5.0))
+    run = mbd.simulate(system, 0.5, 1e-3)
+    assert run["base"].scale[-1] > 1.2
+    assert np.allclose(run["cart"].acceleration, (6, 0, 0), rtol=0, atol=1e-8)
+    assert np.allclose(run["base"].acceleration, (-1.5, 0, 0), rtol=0, atol=1e-8)
+    apart = run["cart"].position[:, 0] - run["base"].position[:, 0]
+    assert np.allclose(run["slider"].displacement, apart, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["RollingDisc", "RollingBall", "KnifeEdge"])
+def test_rolling_refuses_bodies_that_breathe(name):
+    for bodies in (("breathing u", "so3"), ("so3", "breathing rates")):
+        _, one, two = pair(*(BODIES[x] for x in bodies))
+        with pytest.raises(ValueError, match="must keep their size, but '(one|two)' breathes"):
+            JOINT_RECIPES[name](one, two, STILL)
