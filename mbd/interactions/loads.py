@@ -8,6 +8,9 @@ turn it, the length s of the directors does not change its size.
 A moment m is the face force :math:`f_{d_i} = \tfrac12\, m\times d_i / (d_i\cdot d_i)`. On directors
 :math:`d_i = s R e_i` with :math:`\dot d_i = \omega\times d_i + (\dot s/s)\, d_i` it has the power
 :math:`m\cdot\omega` and the moment :math:`\sum_i d_i\times f_{d_i} = m`, and does not act on s.
+The number of a load says whether its body breathes (1). On directors that rows hold at length one
+the plain forms stand, :math:`\tfrac12\, m\times d_i` and b, also in the middle of a step of the
+energy-momentum scheme, where these directors are shorter.
 A scaling force c is :math:`f_{d_i} = \tfrac13 c\, d_i/|d_i|`: no force, no moment, and the power
 :math:`c\,\dot s`.
 """
@@ -46,21 +49,34 @@ def _components(I: Any, F: Any, law: int, direction: int) -> None:
 
 
 @jit
-def _load(I: Any, F: Any, b: int) -> Any:
-    """Return the load |w| b/|b|, zero where its components are."""
+def _stretch(I: Any, F: Any, b: int) -> Any:
+    """Return |w|/|b| and b/|b|; where all components are zero, one and zero."""
     x, w = at(I, F, Y, b), load3(F, I[b + ATT_W] + 1)
-    xx = dot(x, x)
-    return times(math.sqrt(dot(w, w) / xx), x) if xx > 0.0 else x
+    large = max(abs(w[0]), abs(w[1]), abs(w[2]))
+    if large == 0.0:
+        return 1.0, x
+    x, w = times(1.0 / large, x), times(1.0 / large, w)  # the square of a load may be no number
+    length = math.sqrt(dot(x, x))
+    return math.sqrt(dot(w, w)) / length, times(1.0 / length, x)
 
 
 @jit
-def _by_direction(I: Any, F: Any, b: int) -> Any:
-    """Return the derivative of the load by b: |w|/|b| (I - b b^T/|b|^2)."""
-    x, w = at(I, F, Y, b), load3(F, I[b + ATT_W] + 1)
-    xx = dot(x, x)
-    size = math.sqrt(dot(w, w) / xx) if xx > 0.0 else 1.0
-    across = mat_plus(_EYE, -1.0 / xx if xx > 0.0 else 0.0, outer(x, x))
-    return mat_plus(_ZERO, size, across)
+def _load(I: Any, F: Any, b: int, breathes: float) -> Any:
+    """Return the load: b, of a body that breathes |w| b/|b|."""
+    x = at(I, F, Y, b)
+    if breathes == 0.0:
+        return x
+    size, _ = _stretch(I, F, b)
+    return times(size, x)
+
+
+@jit
+def _by_direction(I: Any, F: Any, b: int, breathes: float) -> Any:
+    """Return the derivative of the load by b: I, of a body that breathes |w|/|b| (I - n n^T)."""
+    if breathes == 0.0:
+        return _EYE
+    size, n = _stretch(I, F, b)
+    return mat_plus(_ZERO, size, mat_plus(_EYE, -1.0, outer(n, n)))
 
 
 @kernel
@@ -69,7 +85,7 @@ def force_forces(I: Any, F: Any, k: int) -> None:
     for e in range(I[k]):
         i = I[k + 1] + e * I[k + 2]
         _components(I, F, I[i + 5], I[i + 1])
-        push(I, F, FY, I[i], -1.0, _load(I, F, I[i + 1]))
+        push(I, F, FY, I[i], -1.0, _load(I, F, I[i + 1], F[I[i + 3]]))
 
 
 @kernel
@@ -80,8 +96,9 @@ def force_tangent(I: Any, F: Any, k: int) -> None:
         P, b, K = I[i], I[i + 1], I[i + 6]
         if K >= 0:
             _components(I, F, I[i + 5], b)
-            add_product(F, I[P + ATT_P], I[P + ATT_N], -F[W_K], _by_direction(I, F, b),
-                        I[b + ATT_PT], I[b + ATT_N], K, I[i + 7])  # fmt: skip
+            J = _by_direction(I, F, b, F[I[i + 3]])
+            add_product(F, I[P + ATT_P], I[P + ATT_N], -F[W_K], J, I[b + ATT_PT], I[b + ATT_N], K,
+                        I[i + 7])  # fmt: skip
 
 
 @kernel
@@ -90,10 +107,12 @@ def moment_forces(I: Any, F: Any, k: int) -> None:
     for e in range(I[k]):
         i = I[k + 1] + e * I[k + 2]
         _components(I, F, I[i + 7], I[i + 3])
-        moment = _load(I, F, I[i + 3])
+        breathes = F[I[i + 5]]
+        moment = _load(I, F, I[i + 3], breathes)
         for c in range(3):
             d = at(I, F, Y, I[i + c])
-            push(I, F, FY, I[i + c], -0.5 / dot(d, d), cross(moment, d))
+            dd = dot(d, d) if breathes != 0.0 else 1.0
+            push(I, F, FY, I[i + c], -0.5 / dd, cross(moment, d))
 
 
 @kernel
@@ -101,19 +120,21 @@ def moment_tangent(I: Any, F: Any, k: int) -> None:
     """Add (-tilde(m)/2 + (m x d) d^T/d^2)/d^2 on a director, tilde(d)/(2 d^2) dm/db beside it."""
     for e in range(I[k]):
         i = I[k + 1] + e * I[k + 2]
-        b = I[i + 3]
+        b, breathes = I[i + 3], F[I[i + 5]]
         _components(I, F, I[i + 7], b)
-        moment = _load(I, F, b)
+        moment = _load(I, F, b, breathes)
         for c in range(3):
             at_d, own, cross_block = I[i + c], i + 8 + 2 * c, i + 14 + 2 * c
             P, n, d = I[at_d + ATT_P], I[at_d + ATT_N], at(I, F, Y, at_d)
-            dd = dot(d, d)
+            dd = dot(d, d) if breathes != 0.0 else 1.0
             if I[own] >= 0:
-                K = mat_plus(tilde(times(-0.5, moment)), 1.0 / dd, outer(cross(moment, d), d))
+                K = tilde(times(-0.5, moment))
+                if breathes != 0.0:
+                    K = mat_plus(K, 1.0 / dd, outer(cross(moment, d), d))
                 add_product(F, P, n, F[W_K] / dd, K, I[at_d + ATT_PT], n, I[own],
                             I[own + 1])  # fmt: skip
             if I[cross_block] >= 0:
-                K = mat_mat(tilde(d), _by_direction(I, F, b))
+                K = mat_mat(tilde(d), _by_direction(I, F, b, breathes))
                 add_product(F, P, n, 0.5 * F[W_K] / dd, K, I[b + ATT_PT], I[b + ATT_N],
                             I[cross_block], I[cross_block + 1])  # fmt: skip
 

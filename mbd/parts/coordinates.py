@@ -98,7 +98,7 @@ def displacement_between(joint: str, name: str, base: Frame, i: int, other: Fram
 
 
 def offset_along(base: Frame) -> Measure:
-    """Return the measure of lengths along an axis of a frame, which breathes where its body does."""
+    """Return the measure of lengths along an axis of a frame: of a body that breathes, SLIDE."""
     return OFFSET if base.body.formulation.rigid else SLIDE
 
 

@@ -60,6 +60,10 @@ class _Load(Part):
         """The body acted upon."""
         return (self.body,)
 
+    def _numbers(self) -> tuple[float]:
+        """Return whether the body breathes."""
+        return (0.0 if self.body.formulation.rigid else 1.0,)
+
     def _direction(self) -> Attachment:
         x, y, z = self.value.tolist()
         return Attachment(self.body.name if self.follow else "ground", (0.0, x, y, z))
@@ -99,7 +103,7 @@ class PointForce(_Load):
     def elements(self) -> list[Element]:
         """Return the force on its point."""
         ends = (Attachment(self.body.name, self.frame.point()), self._direction())
-        return [Element(FORCE, ends, law=self.law)]
+        return [Element(FORCE, ends, self._numbers(), law=self.law)]
 
 
 class Moment(_Load):
@@ -125,7 +129,7 @@ class Moment(_Load):
     def elements(self) -> list[Element]:
         """Return the moment on the three directors."""
         ends = tuple(Attachment(self.body.name, w) for w in _DIRECTORS)
-        return [Element(MOMENT, (*ends, self._direction()), law=self.law)]
+        return [Element(MOMENT, (*ends, self._direction()), self._numbers(), law=self.law)]
 
 
 class Spring(Part):

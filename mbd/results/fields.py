@@ -164,10 +164,7 @@ def fields(model: Model) -> list[Field]:
             "angular_momentum", ("time", "component"), "N m s", "momentum about the origin",
             lambda x: x.momenta[1], _INERTIAL,
         ),
-        Field(
-            "gap", ("time",), MIXED, f"largest violation of a row [{of_gap(model)}]",
-            lambda x: x.gap,
-        ),
+        Field("gap", ("time",), of_gap(model), "largest violation of a row", lambda x: x.gap),
         Field(
             "q", ("time", "coordinate"), MIXED, "stored coordinates, in their coordinate_unit",
             lambda x: x.solution.q,

@@ -119,7 +119,7 @@ def _work(t: np.ndarray, power: np.ndarray, before: Before) -> np.ndarray:
         last = np.array([t[0], 0.0, 0.0, *power[0]])
     h = np.diff(t, prepend=last[0])[:, None]
     mean = 0.5 * (power + np.concatenate([last[None, 3:], power[:-1]]))
-    return last[1:3] + np.cumsum(h * mean, axis=0)
+    return np.cumsum(np.concatenate([last[None, 1:3], h * mean]), axis=0)[1:]
 
 
 def instants(solution: Solution) -> Instants:

@@ -110,7 +110,8 @@ def curves(solution: Solution | Stored, name: str) -> list[Curve]:
     "drift" is the change of the total energy and the largest violation of a row.
     """
     if name == "gap":
-        unit = "of the row" if isinstance(solution, Stored) else of_gap(solution.model)
+        stored = isinstance(solution, Stored)
+        unit = solution.source.gap_unit if stored else of_gap(solution.model)
         return [Curve("gap", unit, (), solution.gap)]
     if name == "drift":
         total = solution.energy.total

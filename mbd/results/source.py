@@ -101,6 +101,8 @@ class Source(Mapping[str, Any]):
     freedoms, loads : dict
         Unit of each free coordinate of a joint, "hinge.angle", and of each load, "motor.load".
     events : list of PastEvent
+    gap_unit : str
+        Units that the largest violation of a row may have.
     """
 
     path: Path
@@ -109,6 +111,7 @@ class Source(Mapping[str, Any]):
     freedoms: dict[str, str]
     loads: dict[str, str]
     events: list[PastEvent]
+    gap_unit: str
     last_alg: np.ndarray | None = None
     last_memory: np.ndarray | None = None
 
@@ -135,6 +138,7 @@ class FileSource(Source):
             n = min(n, int(self.h5["instants"][()]))
             said |= self._outcome(n)
         self.n = n
+        self.gap_unit = str(self.h5["gap"].attrs["units"]) if "gap" in self.h5 else ""
         head = "statistics_"
         self.about = {
             "version": said["mbd_version"],

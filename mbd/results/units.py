@@ -18,6 +18,7 @@ _STORED = {m.TRANSLATION: "m", m.ROTATION: "rad", m.DIRECTOR: "1"}
 _SPEED = {m.TRANSLATION: "m/s", m.ROTATION: "rad/s", m.DIRECTOR: "1/s"}
 # of a multiplier: energy per unit of the row, for rows on velocities power per unit
 _MULTIPLIER = {"m": "N", "m/s": "N", "m^2": "N/m", "m^2/s": "N/m"}
+_ORDER = ("m", "m^2", "rad", "-", "m/s", "m^2/s", "rad/s", "-/s")
 
 
 def of_stored(body: Body) -> list[str]:
@@ -40,4 +41,4 @@ def of_rows(model: Model) -> list[str]:
 
 def of_gap(model: Model) -> str:
     """Return the units that the largest violation of a row may have: "m or -"."""
-    return " or ".join(dict.fromkeys(model.numbering.lam_units)) or "-"
+    return " or ".join(sorted(set(model.numbering.lam_units), key=_ORDER.index)) or "-"

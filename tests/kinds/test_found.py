@@ -25,7 +25,7 @@ import mbd
 from mbd.formulations import NAMES
 from mbd.formulations.families import family
 from mbd.interactions.rows import row
-from mbd.interactions.springs import spring, stop
+from mbd.interactions.springs import motor, spring, stop
 
 
 def test_every_joint_has_a_recipe():
@@ -78,7 +78,7 @@ def test_every_interaction_kind_is_used_by_a_recipe():
     unused = [k.name for k in KINDS.values() if k not in used]
     assert not unused, f"kinds of interaction that no recipe uses: {unused}"
     # rows and springs on measures are made on demand and tested for every measure
-    made = {act(x) for x in MEASURES.values() for act in (row, spring, stop)}
+    made = {act(x) for x in MEASURES.values() for act in (row, spring, motor, stop)}
     sums = {k for k in used if " row" in k.name and "sum " in k.name}
     assert used <= made | sums | set(KINDS.values())
 
