@@ -51,6 +51,7 @@ def summary(solution: Solution) -> dict[str, Any]:
         "method": repr(solution.method),
         "rho": asdict(solution.method).get("rho"),
         "energy_change": change,
+        "energy_balance": float(abs(energy.balance - energy.balance[0]).max()),
         "kinetic_energy_max": float(energy.kinetic.max()),
         "conservative": energy.conservative,
         "gap": float(solution.gap.max()),
@@ -71,7 +72,7 @@ def text(solution: Solution, s: dict[str, Any], step: float | None) -> str:
     if s["kinetic_energy_max"] > 0:
         change += f", {s['energy_change'] / s['kinetic_energy_max']:.1e} of the largest kinetic one"
     if not s["conservative"]:
-        change += " (loads, dampers or laws do work)"
+        change += f"; less work done and dissipated {s['energy_balance']:.2e} J"
     return "\n".join(
         (
             f"simulated to t = {s['t_end']:g} s: {n} steps of {size}, {said(solution.method)}",

@@ -164,6 +164,7 @@ def instants(solution: Solution) -> Instants:
             work.check_laws()
         except RuntimeError as error:  # results are not lost by what they are asked for
             warnings.warn(f"energies are not known: {error}", stacklevel=2)
+            work.I[m.BAD_HOW] = 0
         told[here] = work.F[out:][: 4 * n].reshape(n, 4)
     dissipated, supplied = _work(t, told[:, 2:], solution.before).T
     after = {

@@ -110,8 +110,9 @@ def curves(solution: Solution | Stored, name: str) -> list[Curve]:
     "drift" is the change of the total energy and the largest violation of a row.
     """
     if name == "gap":
-        stored = isinstance(solution, Stored)
-        unit = solution.source.gap_unit if stored else of_gap(solution.model)
+        if isinstance(solution, Stored):
+            return [Curve("gap", solution.source.gap_unit, (), solution.gap)]
+        unit = of_gap(solution.model)
         return [Curve("gap", unit, (), solution.gap)]
     if name == "drift":
         total = solution.energy.total

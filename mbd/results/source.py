@@ -258,6 +258,7 @@ class ArchiveSource(Source):
         self.about["last_step"] = said.pop("last_step", None)
         self.events = [PastEvent(*x) for x in said.pop("events", [])]
         self.loads = said.pop("loads", {})
+        self.gap_unit = said["units"].get("gap", "")
         self.about["notes"] = {k: x for k, x in said.items() if k not in ("units", "components")}
         for name in ("last_alg", "last_memory"):
             setattr(self, name, self._arrays.pop(name, None))

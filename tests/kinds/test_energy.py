@@ -144,6 +144,29 @@ def test_potential_of_a_law_is_its_integral():
     assert np.ptp(run.energy.balance) < 1e-4
 
 
+def test_a_law_that_cannot_be_asked_loses_no_results(tmp_path):
+    """Between the described pose and the run it raises: the potential is unknown, nothing else."""
+
+    def broken(u, rate, t):
+        if 1.6 < u < 2.0:
+            raise ArithmeticError("no elongation like that")
+        return 3.0 * (u - 2.5)
+
+    system = mbd.System()
+    point = system.add(mbd.PointMass("p", mass=1.0, position=(0.4, 0, 0)))
+    system.add(mbd.Spring("s", system.ground, point, at=(-1, 0, 0), law=broken))
+    model = system.build()
+    state = model.state.replace(q=np.array([1.6, 0.2, 0.0]))
+    run = mbd.simulate(model, 0.3, 1e-2, state=state)
+    with pytest.warns(UserWarning, match="energies are not known.*no elongation like that"):
+        run.save(tmp_path / "run.npz")
+    kept = mbd.load(tmp_path / "run.npz")
+    assert np.isnan(kept.energy.potential).all()
+    assert np.isfinite(kept.energy.kinetic).all()
+    assert np.array_equal(kept["p"].position, run["p"].position)
+    assert (kept.gap == 0.0).all()
+
+
 PARTS = {
     **{name: ("pair", FORCES[name]) for name in [
         *("-".join(x) for x in PAIR_FORCES), *(f"spring on {x}" for x in ("sine", "dot", "square"))

@@ -76,7 +76,7 @@ def test_drift_starts_at_zero_and_is_the_default(solution):
     assert [ax.get_ylabel() for ax in figure.axes] == [
         "energy [J]",
         "change of energy [J]",
-        "gap [m or rad or - or rad/s]",
+        "gap [m or - or rad/s]",
     ]
     assert figure.axes[1].lines[0].get_ydata()[0] == 0.0
     assert figure.axes[2].get_yscale() == "log"
