@@ -224,7 +224,7 @@ def test_failed_run_is_code_1_and_keeps_results(scene, tmp_path, capsys):
 """
     path, output = scene(PENDULUM.replace("    return system\n", law)), tmp_path / "r.npz"
     assert main(["run", path, "-o", str(output)]) == 1
-    assert "did not converge at t = 0.02" in capsys.readouterr().err
+    assert "the step to t = 0.02 s" in capsys.readouterr().err
     with np.load(output) as data:
         assert 0.015 < data["t"][-1] < 0.021
         assert json.loads(str(data["about"]))["status"] == 1
