@@ -6,7 +6,7 @@ Units are those of the format, SI and radians; rpy are turns about the fixed x, 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from mbd.algebra.checked import shown
 
 __all__ = ["Description", "Joint", "Link", "Mimic", "Origin", "Visual", "parse"]
 
+_OF_OTHERS = ("gazebo", "transmission", "sensor", "ros2_control", "mujoco")  # noted
 TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 
 
@@ -92,24 +93,54 @@ class Description:
     root: str = ""
 
 
+class _Reading:
+    """What of the file was read: the attributes of each element; and what is said of others.
+
+    What is neither read nor spoken of is noted in the end, so that nothing vanishes.
+    """
+
+    def __init__(self) -> None:
+        self.unknown: list[str] = []
+        self.attributes: dict[ET.Element, set[str]] = {}
+        self.spoken_of: set[ET.Element] = set()
+
+    def left(self, node: ET.Element, who: str) -> Iterator[str]:
+        """Return notes of all below an element that was not read."""
+        for child in node:
+            if not isinstance(child.tag, str) or child in self.spoken_of:
+                continue  # a comment
+            name = f" {child.get('name')!r}" if child.get("name") else ""
+            if child not in self.attributes:
+                yield f"{who}: <{child.tag}>{name} is not used"
+                continue
+            inside = f"{child.tag}{name}" if who == "robot" else f"{who}, {child.tag}"
+            for key in child.attrib:
+                if key not in self.attributes[child]:
+                    yield f"{inside}: the attribute {key!r} is not used"
+            yield from self.left(child, inside)
+
+
 class _Element:
     """An element of the file and how errors call it."""
 
-    def __init__(self, node: ET.Element, who: str, unknown: list[str]) -> None:
-        self.node, self.who, self.unknown = node, who, unknown
+    def __init__(self, node: ET.Element, who: str, reading: _Reading) -> None:
+        self.node, self.who, self.reading = node, who, reading
+        self.attributes = reading.attributes.setdefault(node, {"name"})
 
     def one(self, tag: str) -> _Element | None:
         found = self.node.find(tag)
-        return None if found is None else _Element(found, f"{self.who}, {tag}", self.unknown)
+        return None if found is None else _Element(found, f"{self.who}, {tag}", self.reading)
 
     def text(self, key: str, default: str | None = None) -> str:
         value = self.node.get(key, default)
+        self.attributes.add(key)
         if value is None:
             raise ValueError(f"{self.who}: the attribute {key!r} is missing")
         return value
 
     def numbers(self, key: str, default: tuple[float, ...] | None, size: int) -> tuple[float, ...]:
         value = self.node.get(key)
+        self.attributes.add(key)
         if value is None and default is not None:
             return default
         try:
@@ -132,8 +163,9 @@ class _Element:
     def known(self, tags: Iterable[str]) -> None:
         """Name the tags that are not among the known ones."""
         for child in self.node:
-            if isinstance(child.tag, str) and child.tag not in tags:
-                self.unknown.append(f"unknown tag <{child.tag}> in {self.who}")
+            if isinstance(child.tag, str) and child.tag not in (*tags, *_OF_OTHERS):
+                self.reading.unknown.append(f"unknown tag <{child.tag}> in {self.who}")
+                self.reading.spoken_of.add(child)
 
 
 def parse(path: Path) -> Description:
@@ -148,16 +180,17 @@ def parse(path: Path) -> Description:
     if robot.tag != "robot":
         raise ValueError(f"must have <robot> at the top, got <{robot.tag}>; is it a URDF file?")
     notes: list[str] = []
-    unknown: list[str] = []
-    top = _Element(robot, "robot", unknown)
+    reading = _Reading()
+    top = _Element(robot, "robot", reading)
     top.known(("link", "joint", "material"))
-    colors = {m.get("name", ""): _color(_Element(m, "material", unknown)) for m in
+    colors = {m.get("name", ""): _color(_Element(m, "material", reading)) for m in
               robot.findall("material")}  # fmt: skip
-    links = _by_name([_link(x, colors, notes, unknown) for x in robot.findall("link")], "link")
+    links = _by_name([_link(x, colors, notes, reading) for x in robot.findall("link")], "link")
     joints = list(
-        _by_name([_joint(x, notes, unknown) for x in robot.findall("joint")], "joint").values()
+        _by_name([_joint(x, notes, reading) for x in robot.findall("joint")], "joint").values()
     )
-    found = Description(robot.get("name", ""), links, joints, notes, unknown)
+    notes.extend(reading.left(robot, "robot"))
+    found = Description(robot.get("name", ""), links, joints, notes, reading.unknown)
     found.root = _root(found)
     return found
 
@@ -171,14 +204,15 @@ def _by_name(items: list[Any], what: str) -> dict[str, Any]:
     return found
 
 
-def _link(node: ET.Element, colors: Any, notes: list[str], unknown: list[str]) -> Link:
-    this = _Element(node, f"link {node.get('name')!r}", unknown)
+def _link(node: ET.Element, colors: Any, notes: list[str], reading: _Reading) -> Link:
+    this = _Element(node, f"link {node.get('name')!r}", reading)
     name = this.text("name")
     this.known(("inertial", "visual", "collision"))
-    visuals = [_visual(_Element(x, f"{this.who}, visual", unknown), colors) for x in
+    visuals = [_visual(_Element(x, f"{this.who}, visual", reading), colors) for x in
                node.findall("visual")]  # fmt: skip
     if node.find("collision") is not None:
         notes.append(f"{this.who}: collision geometry is not used")
+        reading.spoken_of.update(node.findall("collision"))
     inertial = this.one("inertial")
     if inertial is None:
         return Link(name, visuals=tuple(visuals))
@@ -204,7 +238,7 @@ def _link(node: ET.Element, colors: Any, notes: list[str], unknown: list[str]) -
 
 def _color(material: _Element) -> tuple[float, ...] | None:
     color = material.one("color")
-    return None if color is None else color.numbers("rgba", None, 4)[:3]
+    return None if color is None else color.numbers("rgba", None, 4)[:3]  # the fourth: opacity
 
 
 def _visual(this: _Element, colors: dict[str, Any]) -> Visual:
@@ -216,7 +250,7 @@ def _visual(this: _Element, colors: dict[str, Any]) -> Visual:
     shapes = [] if geometry is None else list(geometry.node)
     if geometry is None or len(shapes) != 1:
         raise ValueError(f"{this.who}: must have one shape in <geometry>, got {len(shapes)}")
-    shape = _Element(shapes[0], f"{this.who}, {shapes[0].tag}", this.unknown)
+    shape = _Element(shapes[0], f"{this.who}, {shapes[0].tag}", this.reading)
     at, kind = this.origin(), str(shapes[0].tag)
     if kind == "mesh":
         scale = shape.numbers("scale", (1.0, 1.0, 1.0), 3)
@@ -231,8 +265,8 @@ def _visual(this: _Element, colors: dict[str, Any]) -> Visual:
     return Visual(kind, at, tuple(numbers), color=color)
 
 
-def _joint(node: ET.Element, notes: list[str], unknown: list[str]) -> Joint:
-    this = _Element(node, f"joint {node.get('name')!r}", unknown)
+def _joint(node: ET.Element, notes: list[str], reading: _Reading) -> Joint:
+    this = _Element(node, f"joint {node.get('name')!r}", reading)
     name, kind = this.text("name"), this.text("type")
     this.known(("origin", "parent", "child", "axis", "limit", "dynamics", "mimic",
                 "calibration", "safety_controller"))  # fmt: skip
@@ -255,11 +289,13 @@ def _joint(node: ET.Element, notes: list[str], unknown: list[str]) -> Joint:
             limits = (low, high)
         said = " ".join(f"{key}={value}" for key, value in limit.node.items())
         notes.append(f"{this.who}: its limits are not used ({said})")
+        limit.attributes.update(limit.node.keys())
     notes.extend(
         f"{this.who}: <{tag}> is not used"
         for tag in ("calibration", "safety_controller")
         if node.find(tag) is not None
     )
+    reading.spoken_of.update(x for x in node if x.tag in ("calibration", "safety_controller"))
     source = None
     if mimic is not None:
         (factor,), (offset,) = (
@@ -297,5 +333,21 @@ def _root(robot: Description) -> str:
     roots = [name for name in robot.links if name not in parents]
     if len(roots) != 1:
         found = ", ".join(map(repr, roots)) or "none: the joints form a ring"
-        raise ValueError(f"must have one link that is no child of a joint, got {found}")
+        raise ValueError(
+            f"must have one link that is no child of a joint, got {found}; join the others to it, "
+            "for example by a floating joint"
+        )
+    children: dict[str, list[str]] = {}
+    for child, parent in parents.items():
+        children.setdefault(parent, []).append(child)
+    tree = roots[:]
+    for name in tree:  # which grows meanwhile
+        tree += children.get(name, ())
+    reached = set(tree)
+    detached = [name for name in parents if name not in reached]
+    if detached:
+        raise ValueError(
+            f"the joints of the links {', '.join(map(repr, detached))} form a ring that does not "
+            f"hang on {roots[0]!r}; let one of them be the child of a link of the tree"
+        )
     return roots[0]

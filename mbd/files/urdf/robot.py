@@ -136,6 +136,8 @@ class _Robot:
             root = self.robot.links[self.root]
             if root.mass:
                 self.robot.notes.append(f"link {root.name!r} is the ground: its mass is not used")
+            if root.visuals:
+                self.robot.notes.append(f"link {root.name!r} is the ground: its shape is not used")
             self.carrier[self.root] = (self.system.ground, self.start)
         poses = {self.root: (self.start, *still)}
         waiting = [self.root]
@@ -164,7 +166,11 @@ class _Robot:
                     f"link {name!r}: a floating base needs mass; give it <inertial>, or take "
                     "base='fixed'"
                 )
-            self.robot.notes.append(f"link {name!r} is left out: it has no mass")
+            self.robot.notes.append(
+                f"link {name!r} is left out, with joint {joints[0].name!r}: it has no mass"
+            )
+            if self.robot.links[name].visuals:
+                self.robot.notes.append(f"link {name!r}: its shape is not used (no mass)")
             self.root = joints[0].child
             self.start = self.start @ joints[0].origin
 
@@ -220,6 +226,9 @@ class _Robot:
 
     def _join(self, joint: urdf.Joint, axis: np.ndarray) -> None:
         if joint.type == "floating":
+            self.robot.notes.append(f"joint {joint.name!r} leaves all free: it is no part")
+            if joint.damping:
+                self.robot.notes.append(f"joint {joint.name!r}: its damping is not used")
             return
         (one, frame), (two, own) = self.carrier[joint.parent], self.carrier[joint.child]
         turn = _third(axis)
