@@ -102,9 +102,10 @@ def _check_outputs(options: argparse.Namespace) -> None:
             "--plot; give --plot NAME.png"
         )
     if options.plot:
-        from mbd.results.comparison_plot import checked_path, checked_quantity
+        from mbd.results.comparison_plot import checked_quantity
+        from mbd.results.figures import checked_path
 
-        checked_path(options.plot)
+        checked_path(options.plot, "plot")
         checked_quantity(options.quantity or "position")
 
 

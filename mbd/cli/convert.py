@@ -89,7 +89,9 @@ def _results(options: argparse.Namespace, output: Path) -> tuple[str, ...]:
 def _write(system: System, how: dict[str, Any], title: str, output: Path) -> None:
     from mbd.files import code, modelfile
 
+    from mbd.model.atomic import replaced
+
     write = modelfile.to_text if output.suffix == ".toml" else code.scene_text
     text = write(system, run=how, title=title, folder=output.parent)
-    output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(text, encoding="utf-8")
+    with replaced(output, "convert") as file:
+        file.write(text.encode())

@@ -89,7 +89,8 @@ def _written(options: argparse.Namespace, model: Model, step: float) -> list[str
         written += [str(path) for path in model.assemble().save(options.matrices)]
     if options.spy:
         figure = model.assemble().spy(step=step)
-        Path(options.spy).parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(options.spy, dpi=150)
+        from mbd.results.figures import save_figure
+
+        save_figure(figure, options.spy, "info")
         written.append(options.spy)
     return written

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from pathlib import Path
 
 from mbd.cli.codes import DONE
 
@@ -24,7 +23,9 @@ def run(options: argparse.Namespace) -> int:
     if options.output is None:
         print(text)
         return DONE
-    Path(options.output).parent.mkdir(parents=True, exist_ok=True)
-    Path(options.output).write_text(text + "\n", encoding="utf-8")
+    from mbd.model.atomic import replaced
+
+    with replaced(options.output, "schema") as file:
+        file.write(f"{text}\n".encode())
     print(json.dumps({"written": [options.output]}) if options.json else f"wrote {options.output}")
     return DONE

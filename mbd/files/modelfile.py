@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from mbd.algebra.checked import shown
 from mbd.files.kinds import PlaceError
 from mbd.files.lines import line_of
+from mbd.model.atomic import replaced
 from mbd.model.system import System
 
 if TYPE_CHECKING:
@@ -134,8 +135,8 @@ def write(system: System, path: str | Path, **options: Any) -> Path:
     if path.suffix != ".toml":
         raise ValueError(f"write: a model file must end in .toml, got {str(path)!r}")
     text = to_text(system, folder=path.parent, **options)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    with replaced(path, "write") as file:
+        file.write(text.encode())
     return path
 
 

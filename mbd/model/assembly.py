@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mbd.algebra import memory as m
+from mbd.model.atomic import replaced, replaced_together
 from mbd.model.model import Model, State, Workspace
 
 if TYPE_CHECKING:
@@ -195,23 +196,21 @@ class Assembly:
             "rows": self.rows, "constraints": self.constraints, "gap_units": self.gap_units
         }  # fmt: skip
         found |= {name: np.array(text, str) for name, text in texts.items()}
-        path.parent.mkdir(parents=True, exist_ok=True)
-        np.savez_compressed(path, **found)  # type: ignore[arg-type]
+        with replaced(path, "save") as file:
+            np.savez_compressed(file, **found)  # type: ignore[arg-type]
         return path
 
     def _market(self, folder: Path) -> list[Path]:
         """Write a file for each matrix and one for the labels."""
         from scipy.io import mmwrite
 
-        folder.mkdir(parents=True, exist_ok=True)
-        made = []
-        for name in _BLOCKS:
-            path = folder / f"{name}.mtx"
-            mmwrite(path, getattr(self, name), comment="velocities and rows as in labels.txt")
-            made.append(path)
-        labels = folder / "labels.txt"
-        labels.write_text("\n".join(self.model.labels) + "\n")
-        return [*made, labels]
+        paths = [folder / f"{name}.mtx" for name in _BLOCKS] + [folder / "labels.txt"]
+        with replaced_together(paths, "save") as (*files, labels):
+            for name, file in zip(_BLOCKS, files, strict=True):
+                text = "velocities and rows as in labels.txt"
+                mmwrite(file, getattr(self, name), comment=text)
+            labels.write("".join(f"{x}\n" for x in self.model.labels).encode())
+        return paths
 
     def __repr__(self) -> str:
         return (

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mbd.model.atomic import replaced
 from mbd.results.quantities import QUANTITIES
 
 if TYPE_CHECKING:
@@ -105,11 +107,12 @@ class Comparison:
     def to_csv(self, path: str | Path) -> Path:
         """Write one line per row; heads are ``name [unit]``, all digits, nan where not known."""
         path = Path(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow([f"{k} [{unit}]" if unit else k for k, unit in COLUMNS.items()])
-            writer.writerows([row[k] for k in COLUMNS] for row in self.rows)
+        table = io.StringIO(newline="")
+        writer = csv.writer(table)
+        writer.writerow([f"{k} [{unit}]" if unit else k for k, unit in COLUMNS.items()])
+        writer.writerows([row[k] for k in COLUMNS] for row in self.rows)
+        with replaced(path, "to_csv") as file:
+            file.write(table.getvalue().encode())
         return path
 
     def plain(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mbd.results.figures import new_figure
+from mbd.results.figures import checked_path, new_figure, save_figure
 from mbd.results.quantities import QUANTITIES
 
 if TYPE_CHECKING:
@@ -14,27 +14,10 @@ if TYPE_CHECKING:
 
     from mbd.results.comparison import Comparison
 
-__all__ = ["checked_path", "checked_quantity", "draw"]
+__all__ = ["checked_quantity", "draw"]
 
 _MARKS = "osD^vP*X<>"
 _LINES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)), (0, (1, 2)))
-
-
-def checked_path(path: str | Path) -> Path:
-    """Return where a picture is written, if its ending is one that can be."""
-    try:
-        from matplotlib.backend_bases import FigureCanvasBase
-    except ImportError:
-        raise ImportError(
-            "plot: drawing needs matplotlib, which is an extra; pip install 'mbd[plot]'"
-        ) from None
-    known = FigureCanvasBase.get_supported_filetypes()
-    if Path(path).suffix.lower().lstrip(".") not in known:
-        raise ValueError(
-            f"plot: the name of a picture must end in {', '.join(f'.{x}' for x in known)}, got "
-            f"{str(path)!r}"
-        )
-    return Path(path)
 
 
 def checked_quantity(quantity: str) -> str:
@@ -47,7 +30,7 @@ def checked_quantity(quantity: str) -> str:
 def draw(found: Comparison, path: str | Path | None, quantity: str | None) -> Figure:
     """Draw one error, or say that there is none."""
     what = checked_quantity(quantity or next(iter(found.telling), "position"))
-    where = None if path is None else checked_path(path)
+    where = None if path is None else checked_path(path, "plot")
     figure = new_figure("plot", figsize=(8.0, 4.2))
     left, right = figure.subplots(1, 2, sharey=True)
     unit, key = QUANTITIES[what].unit, f"{what}_error"
@@ -70,8 +53,7 @@ def draw(found: Comparison, path: str | Path | None, quantity: str | None) -> Fi
         figure.legend(loc="outside lower center", ncols=4, frameon=False, handlelength=4)
     figure.suptitle(found.title, fontsize="medium", wrap=True)
     if where is not None:
-        where.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(where, dpi=200)
+        save_figure(figure, where, "plot", 200)
     return figure
 
 

@@ -6,12 +6,13 @@ they read.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mbd.model.atomic import replaced
 from mbd.results.about import of_run
-from mbd.results.netcdf import FORMAT, beside, libraries
+from mbd.results.hdf5 import libraries, named, room, whole
+from mbd.results.netcdf import FORMAT
 from mbd.results.source import FileSource
 
 if TYPE_CHECKING:
@@ -60,28 +61,35 @@ def save(source: Source, path: Path) -> Path:
         )
     source = _file(source, "save")
     h5py, h5netcdf = libraries(f"save {path.name}")
-    new = beside(path, "save")
-    with (
-        h5netcdf.File(source.h5, "r") as old,
-        h5py.File(new, "w", libver=(FORMAT, FORMAT), track_order=True) as h5,
-        h5netcdf.File(h5, "r+") as nc,
-    ):
-        kept = {name: x for name, x in old.variables.items() if name not in _OF_STREAMS}
-        used = {d for x in kept.values() for d in x.dimensions}
-        nc.dimensions = {
-            d: None if x.isunlimited() else x.size for d, x in old.dimensions.items() if d in used
-        }
-        nc.attrs.update({**old.attrs, **_run(source)})
-        for name, x in kept.items():
-            y = nc.create_variable(name, x.dimensions, x.dtype, chunks=x.chunks, fillvalue=None)
-            y.attrs.update(x.attrs)
-        for d in nc.dimensions:
-            if nc.dimensions[d].isunlimited():
-                nc.resize_dimension(d, source.n if d == "time" else len(source.events))
-        for name, x in kept.items():
-            for first in range(0, source.n if x.dimensions[0] == "time" else 1, _PIECE):
-                here = slice(first, min(first + _PIECE, source.n))
-                at = here if x.dimensions[0] == "time" else ...
-                nc[name][at] = x[at]
-    os.replace(new, path)
+    with replaced(path, "save") as file, named("save", path):
+        how = {"libver": (FORMAT, FORMAT), "track_order": True, "locking": False}
+        h5 = h5py.File(file.name, "w", **how)
+        with whole(h5), h5netcdf.File(source.h5, "r") as old, h5netcdf.File(h5, "r+") as nc:
+            _copy(source, old, nc, h5)
     return path
+
+
+def _copy(source: FileSource, old: Any, nc: Any, h5: Any) -> None:
+    """Copy all variables piece by piece, where there is room for them."""
+    kept = {name: x for name, x in old.variables.items() if name not in _OF_STREAMS}
+    over_time = [name for name, x in kept.items() if x.dimensions[:1] == ("time",)]
+    used = {d for x in kept.values() for d in x.dimensions}
+    nc.dimensions = {
+        d: None if x.isunlimited() else x.size for d, x in old.dimensions.items() if d in used
+    }
+    nc.attrs.update({**old.attrs, **_run(source)})
+    for name, x in kept.items():
+        y = nc.create_variable(
+            name, x.dimensions, x.dtype, chunks=x.chunks, fillvalue=None,
+            fletcher32=name in over_time,
+        )  # fmt: skip
+        y.attrs.update(x.attrs)
+    room(h5, (h5[name] for name in over_time), source.n)
+    for d in nc.dimensions:
+        if nc.dimensions[d].isunlimited():
+            nc.resize_dimension(d, source.n if d == "time" else len(source.events))
+    for name, x in kept.items():
+        for first in range(0, source.n if name in over_time else 1, _PIECE):
+            here = slice(first, min(first + _PIECE, source.n))
+            at = here if name in over_time else ...
+            nc[name][at] = x[at]

@@ -1,24 +1,105 @@
-"""Floor 5. Files of HDF5 opened for reading: whole ones, and those that a run left open.
+"""Floor 5. Files of HDF5, opened for reading, and the room and the end of those that are written.
 
-A file that lost its end must be known before HDF5 opens it: taken for one that is still written, it
-would be waited for, for ever. Where a file ends and whether it was left open stand in its first
-bytes, the superblock of the HDF5 file format.
+Reading: a file that lost its end must be known before HDF5 opens it: taken for one that is still
+written, it would be waited for, for ever. Where a file ends and whether it was left open stand in
+its first bytes, the superblock of the HDF5 file format.
+
+Writing: HDF5 cannot recover from a disk that is full in the midst of its work, not even to close the
+file. So room is asked for before it is needed. A file that cannot be written all the same is let go:
+HDF5 closes it into nothing.
 """
 
 from __future__ import annotations
 
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from errno import EINVAL, ENOSYS, ENOTSUP
+from math import prod
 from pathlib import Path
 from typing import Any
 
+from mbd.model.atomic import explained
 from mbd.results.left_open import LeftOpen
-from mbd.results.netcdf import libraries
 
-__all__ = ["end_of_file", "opened"]
+__all__ = ["end_of_file", "let_go", "libraries", "named", "opened", "room", "whole"]
 
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 # by version of the superblock: where the size of an address is, and the first address
 _PLACES = {0: (13, 24), 1: (13, 28), 2: (9, 12), 3: (9, 12)}
 _FLAGS = 11  # of version 3; the lowest bit: open for writing
+_SLACK, _INDEX = 1 << 16, 64  # bytes of metadata, in all and for each chunk
+
+
+def libraries(who: str) -> tuple[Any, Any]:
+    """Return h5py and h5netcdf."""
+    try:
+        import h5netcdf
+        import h5py
+    except ImportError as error:
+        raise ImportError(
+            f"{who}: files of this kind need h5netcdf and h5py, which are an extra "
+            f"({error.name} is missing); pip install 'mbd[results]'"
+        ) from None
+    return h5py, h5netcdf
+
+
+@contextmanager
+def named(who: str, path: Path) -> Iterator[None]:
+    """Say who could not write what; HDF5 has the number of the error in its text."""
+    try:
+        yield
+    except (OSError, RuntimeError) as error:
+        code = re.search(r"errno = (\d+)", str(error))
+        if code is not None:
+            error = OSError(int(code[1]), os.strerror(int(code[1])))
+        if isinstance(error, OSError) and error.strerror:
+            raise explained(error, who, path) from None
+        raise
+
+
+def room(h5: Any, arrays: Iterable[Any], end: int) -> None:
+    """Take the room on the disk that arrays over time need for so many instants, or raise.
+
+    The file becomes longer than what HDF5 has of it; closing cuts it off.
+    """
+    need = _SLACK
+    for x in arrays:
+        rows = -(-end // x.chunks[0]) - -(-x.shape[0] // x.chunks[0])
+        across = prod(-(-n // c) for n, c in zip(x.shape[1:], x.chunks[1:], strict=True))
+        need += rows * across * (x.dtype.itemsize * prod(x.chunks) + _INDEX)
+    reserve = getattr(os, "posix_fallocate", None)  # not everywhere
+    if reserve is not None:
+        try:
+            reserve(h5.id.get_vfd_handle(), h5.id.get_filesize(), need)
+        except OSError as error:
+            if error.errno not in (EINVAL, ENOTSUP, ENOSYS):
+                raise
+
+
+@contextmanager
+def whole(h5: Any) -> Iterator[None]:
+    """Close a file at the end of the block, whatever happens."""
+    try:
+        yield
+        h5.flush()  # what goes wrong in closing cannot be mended
+        h5.close()
+    except BaseException:
+        let_go(h5)
+        raise
+
+
+def let_go(h5: Any) -> None:
+    """Close a file that cannot be written: what HDF5 still has for it goes nowhere."""
+    with suppress(Exception):
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        try:
+            os.dup2(nowhere, h5.id.get_vfd_handle())
+        finally:
+            os.close(nowhere)
+    with suppress(Exception):
+        h5.close()
 
 
 def opened(path: Path) -> Any:

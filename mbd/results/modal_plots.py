@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbd.results.figures import new_figure
+from mbd.results.figures import new_figure, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,8 +21,7 @@ __all__ = ["campbell_figure", "modes_figure", "saved"]
 def saved(figure: Figure, path: str | Path | None) -> Figure:
     """Write a figure if a path is given; return it."""
     if path is not None:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=150)
+        save_figure(figure, path, "plot")
     return figure
 
 

@@ -23,6 +23,8 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
+from mbd.model.atomic import replaced_set
+
 if TYPE_CHECKING:
     from mbd.results.solution import Solution
 
@@ -36,31 +38,29 @@ _ORDER = "LittleEndian" if sys.byteorder == "little" else "BigEndian"
 
 
 def save_paraview(solution: Solution, path: str | Path, every: int = 1) -> Path:
-    """Write ``NAME.pvd`` and the folder ``NAME`` with one file for every so many instants."""
+    """Write ``NAME.pvd`` and, in a folder in ``NAME``, one file for every so many instants."""
     path = Path(path)
-    folder = path.with_suffix("")
-    folder.mkdir(parents=True, exist_ok=True)
     shown = slice(None, None, every)
     t = np.asarray(solution.t[shown])
     places, vectors = _bodies(solution, shown)
-    (folder / "paths.vtp").write_bytes(_paths(solution, t, places))
     entries = []
     frames = zip(t.tolist(), _frames(solution, shown, places, vectors), strict=True)
-    for i, (time, frame) in enumerate(frames):
-        name = f"{i:06d}.vtp"
-        (folder / name).write_bytes(frame)
-        for part, file in enumerate((name, "paths.vtp")):
-            where = quoteattr(f"{folder.name}/{file}")
-            entries.append(f'<DataSet timestep="{time!r}" part="{part}" file={where}/>')
-    text = [
-        '<?xml version="1.0"?>',
-        f'<VTKFile type="Collection" version="1.0" byte_order="{_ORDER}">',
-        "<Collection>",
-        *entries,
-        "</Collection>",
-        "</VTKFile>",
-    ]
-    path.write_text("\n".join(text) + "\n", encoding="utf-8")
+    with replaced_set(path, "save") as (file, members):
+        members.write("paths.vtp", _paths(solution, t, places))
+        for i, (time, frame) in enumerate(frames):
+            members.write(f"{i:06d}.vtp", frame)
+            for part, name in enumerate((f"{i:06d}.vtp", "paths.vtp")):
+                where = quoteattr(f"{members.name}/{name}")
+                entries.append(f'<DataSet timestep="{time!r}" part="{part}" file={where}/>')
+        text = [
+            '<?xml version="1.0"?>',
+            f'<VTKFile type="Collection" version="1.0" byte_order="{_ORDER}">',
+            "<Collection>",
+            *entries,
+            "</Collection>",
+            "</VTKFile>",
+        ]
+        file.write(("\n".join(text) + "\n").encode())
     return path
 
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.algebra.checked import is_whole
+from mbd.model.atomic import replaced
 from mbd.results.about import file_text, method_text
 from mbd.results.freedoms import freedoms
 from mbd.results.labelled import arrays
@@ -130,8 +131,7 @@ def save_npz(solution: Solution, path: str | Path, **notes: Any) -> Path:
         **notes,
     }
     found["about"] = np.array(json.dumps(plain(about)))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("wb") as file:
+    with replaced(path, "save") as file:
         np.savez(file, **found)  # type: ignore[arg-type]
     return path
 
@@ -144,9 +144,12 @@ def save_csv(solution: Solution, path: str | Path, every: int = 1) -> Path:
         names = [f"{x.name}.{c}" for c in x.components] or [x.name]
         heads += [f"{n} [{x.unit}]".replace(",", ";") for n in names]
         columns.append(x.values.reshape(len(solution.t), -1))
-    path.parent.mkdir(parents=True, exist_ok=True)
     table = np.hstack(columns)[::every]
-    np.savetxt(path, table, "%.17g", delimiter=",", header=",".join(heads), comments="")
+    with replaced(path, "save") as file:
+        np.savetxt(
+            file, table, "%.17g", delimiter=",", header=",".join(heads), comments="",
+            encoding="utf-8",
+        )  # fmt: skip
     return path
 
 

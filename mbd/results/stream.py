@@ -15,20 +15,24 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Mapping, Sequence
+from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbd.model.atomic import replaced
 from mbd.model.before import before as known
 from mbd.results.about import of_model, of_run
 from mbd.results.everything import Before, Everything, in_pieces
 from mbd.results.fields import EVENT_TIME, fields
-from mbd.results.netcdf import append, beside, create
+from mbd.results.hdf5 import let_go, libraries, named, room
+from mbd.results.netcdf import append, create, write_last
 from mbd.results.solution import Solution
 from mbd.results.source import FileSource
-from mbd.solvers.record import Histories, MemoryRecord
+from mbd.solvers.advance import FAILED
+from mbd.solvers.record import Histories, MemoryRecord, RecordError
 
 if TYPE_CHECKING:
     from mbd.model.model import Model, State
@@ -40,6 +44,8 @@ _INSTANTS, _MOST = 200, 1 << 26  # of large models more: so many instants, but n
 _SECONDS = 1.0  # they go at the latest after this time, or ten times that which writing takes
 _PIECE = 1 << 12  # instants that are evaluated at once
 _OUTCOME = 1 << 14  # characters
+_FEW = 16  # instants at least in a chunk: a run may take more steps than expected
+_WHO = "simulate: stream"
 _EXTRA = (
     ("instants", (), (), "i8", {"long_name": "number of instants that are complete"}),
     ("outcome", ("character",), (_OUTCOME,), "S1", {"long_name": "how the run ended, as JSON"}),
@@ -58,6 +64,17 @@ def _of_events(names: Sequence[str]) -> list[Any]:
     ]
 
 
+@contextmanager
+def _placed(path: Path) -> Iterator[str]:
+    """Return where a file is made that has its name when it can be read."""
+    if os.name == "nt":  # an open file cannot be moved there
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield str(path)
+        return
+    with replaced(path, _WHO) as file:
+        yield file.name
+
+
 class FileRecord:
     """Write the instants of a run to a netCDF file, with everything by name.
 
@@ -71,39 +88,50 @@ class FileRecord:
         What the run was asked for; its "events" are the names of those that may happen.
     first : State
         Where the run starts; it knows the turns of the angles.
+    expected : int
+        How many instants there will be, about.
     """
 
     def __init__(
-        self, model: Model, path: str | Path, method: Any, options: Mapping[str, Any], first: State
-    ) -> None:
+        self, model: Model, path: str | Path, method: Any, options: Mapping[str, Any], first: State,
+        expected: int = 1 << 14,
+    ) -> None:  # fmt: skip
         self.path = Path(path)
         if self.path.suffix != ".nc":
             raise ValueError(
                 f"simulate: stream must be the path of a file that ends in .nc, got {str(path)!r}"
             )
         self.model, self.method = model, method
-        new = beside(self.path, "simulate: stream")
-        if os.name == "nt":  # an open file cannot be moved there
-            new = self.path
-        which = fields(model)
+        libraries(f"{_WHO} {self.path.name}")
         about = of_model(model, method, {}, self.path.parent, options)
-        self._h5 = create(new, model, about, (*_EXTRA, *_of_events(options.get("events", ()))))
+        extra = (*_EXTRA, *_of_events(options.get("events", ())))
+        with _placed(self.path) as new, named(_WHO, self.path):
+            self._h5 = create(new, model, about, max(expected, _FEW), extra)
+            try:
+                self._begin()
+            except BaseException:
+                let_go(self._h5)
+                raise
         self._events: list[tuple[str, float]] = []
-        self._h5["instants"][()] = 0
-        self._h5["outcome"][:] = b"\0"
-        for x in which:
-            if x.dims[0] != "time":
-                self._h5[x.name][:] = np.nan
-        self._h5.swmr_mode = True
-        os.replace(new, self.path)  # it has its name when it can be read
-        self._last = [x for x in which if x.dims[0] != "time"]
-        self._arrays = {x.name: self._h5[x.name] for x in which if x.dims[0] == "time"}
+        self._lost = False  # whether some instants could not be written
         self._n, self._before = 0, known(model, first)
         self._buffer, self._clock = MemoryRecord(model), time.perf_counter()
         size = 8 * (1 + model.n_q + 2 * model.n_v + model.n_lam)
         self._room = max(1, _BYTES // size, min(_INSTANTS, _MOST // size))
         self._pause = _SECONDS
         self._source: FileSource | None = None
+
+    def _begin(self) -> None:
+        """Write what stands there before the first instant; from now on arrays only grow."""
+        self._h5["instants"][()] = 0
+        self._h5["outcome"][:] = b"\0"
+        self._arrays = {}
+        for x in fields(self.model):
+            if x.dims[0] == "time":
+                self._arrays[x.name] = self._h5[x.name]
+            else:
+                self._h5[x.name][:] = np.nan
+        self._h5.swmr_mode = True
 
     def append(
         self, t: np.ndarray, q: np.ndarray, v: np.ndarray, a: np.ndarray, lam: np.ndarray
@@ -136,21 +164,54 @@ class FileRecord:
 
     def flush(self) -> None:
         """Evaluate what is in memory and write it."""
-        n, began = len(self._buffer), time.perf_counter()
-        if self._events:
-            self._write_events()
-        if n:
-            end = self._n
-            for piece in in_pieces(self._kept(self._before), _PIECE):
-                append(self._arrays, end, piece)
-                end += len(piece.solution.t)
-            before = piece.after()
-            self._h5.flush()
-            self._h5["instants"][()] = self._n + n
-            self._h5["instants"].flush()
-            self._n, self._before, self._buffer = self._n + n, before, MemoryRecord(self.model)
+        began = time.perf_counter()
+        try:
+            with named(_WHO, self.path):
+                self._write()
+        except (OSError, RuntimeError) as error:
+            self._lost = True
+            raise RecordError(
+                f"{error}; {self._n} instants are there, which mbd.load reads"
+            ) from error
         self._clock = time.perf_counter()
         self._pause = max(_SECONDS, 10 * (self._clock - began))
+
+    def _write(self) -> None:
+        if self._events:
+            self._write_events()
+        if not len(self._buffer):
+            return
+        end, full = self._n, None
+        for piece in in_pieces(self._kept(self._before), _PIECE):
+            s = piece.solution
+            fit, full = self._fitting(end, len(s.t))
+            if full is not None:
+                piece = Everything(s.part(slice(fit), s.before))
+            if fit:
+                append(self._h5, end, piece)
+                end += fit
+                before = piece.after()
+            if full is not None:
+                break
+        if end > self._n:
+            self._h5.flush()
+            self._h5["instants"][()] = end
+            self._h5["instants"].flush()
+            self._n, self._before = end, before
+        if full is not None:
+            raise full
+        self._buffer = MemoryRecord(self.model)
+
+    def _fitting(self, first: int, n: int) -> tuple[int, OSError | None]:
+        """Return how many of n instants there is room for, and what is wrong if not for all."""
+        full = None
+        while n:
+            try:
+                room(self._h5, self._arrays.values(), first + n)
+                return n, full
+            except OSError as error:
+                full, n = error, n // 2
+        return 0, full
 
     def _kept(self, before: Before, last: State | None = None) -> Solution:
         """Return what is in memory as a solution."""
@@ -161,17 +222,25 @@ class FileRecord:
 
     def close(
         self, status: int, message: str, stats: dict[str, float], last: State | None = None
-    ) -> None:
+    ) -> tuple[int, str]:
         """Write what is left, and how the run ended."""
-        self.flush()
-        if last is not None:
-            end = Everything(self._kept(self._before, last))
-            for x in self._last:
-                self._h5[x.name][...] = x.values(end)
-        text = json.dumps(of_run(status, message[: _OUTCOME // 8], stats, last)).encode()
-        self._h5["outcome"][: len(text)] = np.frombuffer(text, "S1")
-        self._h5.close()
+        if not self._lost:
+            try:
+                self.flush()
+            except RecordError as error:
+                status, message = FAILED, str(error) if status == 0 else f"{message}; {error}"
+        last = None if self._lost else last  # it is not that of the last instant there
+        try:
+            if last is not None:
+                write_last(self._h5, Everything(self._kept(self._before, last)))
+            text = json.dumps(of_run(status, message[: _OUTCOME // 8], stats, last)).encode()
+            self._h5["outcome"][: len(text)] = np.frombuffer(text, "S1")
+            self._h5.flush()
+            self._h5.close()
+        except (OSError, RuntimeError):
+            let_go(self._h5)
         self._source = FileSource(self.path)
+        return status, message
 
     @property
     def stored(self) -> Mapping[str, Any]:

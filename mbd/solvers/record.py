@@ -9,9 +9,13 @@ import numpy as np
 
 from mbd.model.model import Model, State
 
-__all__ = ["Histories", "MemoryRecord", "Record"]
+__all__ = ["Histories", "MemoryRecord", "Record", "RecordError"]
 
 Histories = tuple[Any, Any, Any, Any, Any]  # t (n,), q (n, n_q), v (n, n_v), a (n, n_v), lam (n, .)
+
+
+class RecordError(RuntimeError):
+    """Instants cannot be kept: the disk is full, say. What was kept before can be had."""
 
 
 class Record(Protocol):
@@ -20,15 +24,23 @@ class Record(Protocol):
     def append(
         self, t: np.ndarray, q: np.ndarray, v: np.ndarray, a: np.ndarray, lam: np.ndarray
     ) -> None:
-        """Keep n instants, time first: (n,), (n, n_q), (n, n_v), (n, n_v), (n, n_lam)."""
+        """Keep n instants, time first: (n,), (n, n_q), (n, n_v), (n, n_v), (n, n_lam).
+
+        Raises
+        ------
+        RecordError
+        """
 
     def happened(self, name: str, t: float) -> None:
         """Keep an event: its name and time."""
 
     def close(
         self, status: int, message: str, stats: dict[str, float], last: State | None = None
-    ) -> None:
-        """Take leave of the run: how it ended, what it cost, its last state."""
+    ) -> tuple[int, str]:
+        """Take leave of the run: how it ended, what it cost, its last state.
+
+        Return status and message, which say more if the last instants cannot be kept.
+        """
 
     def histories(self) -> Histories:
         """Return t, q, v, a, lam of all instants kept so far."""
@@ -77,8 +89,9 @@ class MemoryRecord:
 
     def close(
         self, status: int, message: str, stats: dict[str, float], last: State | None = None
-    ) -> None:
+    ) -> tuple[int, str]:
         """Do nothing: what is in memory needs no end."""
+        return status, message
 
     @property
     def stored(self) -> None:

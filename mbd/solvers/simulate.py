@@ -22,7 +22,7 @@ from mbd.solvers.initial import consistent
 from mbd.solvers.interrupts import listening
 from mbd.solvers.lie_runge_kutta import LieRungeKutta4
 from mbd.solvers.options import asked
-from mbd.solvers.plan import checked_plan
+from mbd.solvers.plan import Plan, checked_plan
 from mbd.solvers.record import MemoryRecord, Record
 from mbd.solvers.run import Run
 from mbd.solvers.stretches import Stretches
@@ -139,7 +139,7 @@ def simulate(
         t_end=t_end, step=step, rtol=rtol, atol=atol, max_step=max_step, every=every,
         project=project, off=first.off, events=tuple(x.name for x in happens),
     )  # fmt: skip
-    record = _record(stream, model, method, plan.expected, options, first)
+    record = _record(stream, model, method, plan, options, first)
     from mbd.results.solution import Solution
 
     with listening() as interrupt:
@@ -149,7 +149,7 @@ def simulate(
         clock = time.perf_counter()
         stats["seconds_preparing"] = min(stretches.started, clock) - began
         stats["seconds_in_all"] = clock - began
-        record.close(status, message, stats, last)
+        status, message = record.close(status, message, stats, last)
         solution = Solution(
             model, *record.histories(), status=status, message=message, stats=stats, last=last,
             method=method, before=past, stored=record.stored, options=options,
@@ -177,15 +177,16 @@ def _trouble(solution: Solution, run: Run, in_a_row: bool) -> str:
 
 
 def _record(
-    stream: str | Path | None, model: Model, method: Any, expected: int, options: dict[str, Any],
+    stream: str | Path | None, model: Model, method: Any, plan: Plan, options: dict[str, Any],
     first: State,
 ) -> Record:  # fmt: skip
     """Return where the instants go."""
     if stream is None:
-        return MemoryRecord(model, expected)
+        return MemoryRecord(model, plan.expected)
     from mbd.results.stream import FileRecord
 
-    return FileRecord(model, stream, method, options, first)
+    expected = () if plan.free else (plan.expected,)  # who knows how many free steps there are
+    return FileRecord(model, stream, method, options, first, *expected)
 
 
 def _built(system: Any) -> Model:

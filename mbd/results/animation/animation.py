@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mbd.model.atomic import replaced
 from mbd.parts.door import number
 from mbd.results.animation.draw import Options, draw
 from mbd.results.animation.drawing import Drawing
@@ -43,8 +44,8 @@ class Animation:
         if path.suffix.lower() in (".html", ".htm"):
             if options:
                 raise TypeError(f"animate: a page takes no options, got {', '.join(options)}")
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(self.html, encoding="utf-8")
+            with replaced(path, "animate") as file:
+                file.write(self.html.encode())
             return path
         if path.suffix.lower() == ".gif":
             from mbd.results.animation.painter import film

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbd.model.atomic import replaced
 from mbd.parts.door import number, vector
 from mbd.parts.shapes import Mesh
 from mbd.results.animation.camera import Camera
@@ -281,8 +282,7 @@ def picture(d: Drawing, path: str | Path, t: float, size: Any) -> Path:
     i = int(np.argmin(np.abs(d.t - t)))
     canvas = _Canvas(d, size, "snapshot")
     canvas.show(i)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    canvas.figure.savefig(path, dpi=_DPI)
+    save_figure(canvas.figure, path, "snapshot", _DPI)
     return path
 
 
@@ -300,8 +300,9 @@ def film(d: Drawing, path: Path, fps: float = 20.0, size: Any = (640, 480)) -> P
         canvas.show(int(i))
         agg.draw()
         frames.append(Image.fromarray(np.asarray(agg.buffer_rgba())[..., :3]).quantize(128))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    frames[0].save(
-        path, save_all=True, append_images=frames[1:], duration=round(1000 / rate), loop=0
-    )
+    with replaced(path, "animate") as file:
+        frames[0].save(
+            file, "GIF", save_all=True, append_images=frames[1:], duration=round(1000 / rate),
+            loop=0,
+        )  # fmt: skip
     return path
