@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,7 @@ def run(options: argparse.Namespace) -> int:
     endings = (*_MODELS, *_RESULTS) if stored else _MODELS
     if output.suffix not in endings:
         raise ValueError(f"convert: OUT must end in {', '.join(endings)}, got {options.output!r}")
-    if output.exists() and not options.force:
+    if os.path.exists(output) and not options.force:
         raise FileExistsError(f"{output}: there is a file already; --force writes over it")
     notes = (_results if stored else _model)(options, output)
     for note in notes:
@@ -88,7 +89,6 @@ def _results(options: argparse.Namespace, output: Path) -> tuple[str, ...]:
 
 def _write(system: System, how: dict[str, Any], title: str, output: Path) -> None:
     from mbd.files import code, modelfile
-
     from mbd.model.atomic import replaced
 
     write = modelfile.to_text if output.suffix == ".toml" else code.scene_text

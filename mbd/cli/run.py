@@ -105,6 +105,6 @@ def _check_outputs(options: argparse.Namespace) -> None:
     if options.stream and Path(options.output or "").suffix != ".nc":
         raise ValueError("--stream writes a .nc file while it runs; give -o NAME.nc")
     if options.output and Path(options.output).suffix == ".nc":
-        from mbd.results.netcdf import libraries
+        from mbd.results.hdf5 import libraries
 
         libraries("run")

@@ -1,9 +1,9 @@
 """Floor 3. Atomic replacement of files: a name is the old file, whole, or the new one, whole.
 
 The new file is made beside its place, brought to the disk and renamed over it: ``rename`` of POSIX
-leaves no instant at which the name is missing or the file is torn. Who is killed meanwhile leaves a
-hidden file ``.NAME.xxxxxxxx.new``; the next one who writes NAME removes it. That its writer lives is
-seen by a lock (``flock``), which ends with the process.
+leaves no instant at which the name is missing or the file is torn. A process that is killed leaves
+a hidden file ``.NAME.xxxxxxxx.new``; the next one that writes NAME removes it. Whether its writer
+lives is seen by a lock (``flock``), which ends with the process.
 """
 
 from __future__ import annotations
@@ -19,7 +19,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-__all__ = ["Members", "check_writable", "explained", "replaced", "replaced_set", "replaced_together"]
+__all__ = [
+    "Members",
+    "check_writable",
+    "explained",
+    "replaced",
+    "replaced_set",
+    "replaced_together",
+]
 
 _HEAD = 60  # characters of the name that a new file shares: no name is longer than 255 bytes
 _BLOCK = 1 << 12  # bytes that a trial writes
@@ -57,7 +64,8 @@ def explained(error: OSError, who: str, path: str | Path) -> OSError:
 def replaced(path: str | Path, who: str) -> Iterator[BinaryIO]:
     """Open a new file that takes the place of `path` at the end of the block.
 
-    Folders that are missing are made. A link stays, what it points to is replaced; permissions stay.
+    Folders that are missing are made. A link stays, what it points to is replaced, with its
+    permissions.
     If the block ends by an exception, what was there before is there.
 
     Parameters
@@ -116,35 +124,36 @@ class Members:
 
 @contextmanager
 def replaced_set(path: str | Path, who: str) -> Iterator[tuple[BinaryIO, Members]]:
-    """`replaced`, for a file ``NAME.xyz`` that names others: those of a save are ``NAME/xxxxxxxx/``.
+    """Do as `replaced` for a file NAME.xyz that names others, which are in ``NAME/xxxxxxxx/``.
 
     The old file keeps its old members until the new file, which names new ones, takes its place;
     then the old members are removed.
     """
-    with replaced(path, who) as file:
-        place = Path(os.path.realpath(path))
-        token = file.name.split(".")[-2]
-        home = place.with_suffix("")
-        mine = home / token
-        old = home.exists()
-        try:
+    place = Path(os.path.realpath(path))
+    home = place.with_suffix("")
+    try:
+        with replaced(path, who) as file:
+            token = file.name.split(".")[-2]
             try:
-                mine.mkdir(parents=True)
+                (home / token).mkdir(parents=True)
             except OSError as error:
                 raise explained(error, who, home / token) from None
-            yield file, Members(mine, f"{home.name}/{token}")
-        except BaseException:
-            _remove_members(mine)
-            if not old:
-                with suppress(OSError):
-                    home.rmdir()
-            raise
-    text = place.read_bytes()
-    for folder in home.iterdir():
-        named = f"/{folder.name}/".encode() in text
-        if re.fullmatch(_TOKEN, folder.name) and not named:
-            if not list(place.parent.glob(f".*.{folder.name}.new")):  # of one who is writing
+            yield file, Members(home / token, f"{home.name}/{token}")
+    finally:
+        _remove_others(place, home)
+
+
+def _remove_others(place: Path, home: Path) -> None:
+    """Remove the members that a file does not name, but for those of one who is writing."""
+    with suppress(OSError):
+        text = place.read_bytes() if place.exists() else b""
+        for folder in home.iterdir():
+            if not re.fullmatch(_TOKEN, folder.name) or f"/{folder.name}/".encode() in text:
+                continue
+            if not list(place.parent.glob(f".*.{folder.name}.new")):
                 _remove_members(folder)
+        if not text:
+            home.rmdir()
 
 
 def _remove_members(folder: Path) -> None:
@@ -188,11 +197,11 @@ class _New:
         self.folders: list[Path] = []  # that were made for it
         self.renamed = False
         try:
-            self.mode = self._mode()
-            self.special = self.mode is not None and not stat.S_ISREG(self.mode.st_mode)
+            self.special = os.path.exists(path) and not (path.is_dir() or self.place.is_file())
             if self.special:  # a terminal, a pipe: there is nothing to be replaced
-                self.file: BinaryIO = self.place.open("wb")
+                self.file: BinaryIO = path.open("wb")
                 return
+            self.mode = self._mode()
             self._make_folders()
             _clean(self.place)
             self.file = _opened(self.place)

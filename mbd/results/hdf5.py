@@ -4,9 +4,9 @@ Reading: a file that lost its end must be known before HDF5 opens it: taken for 
 written, it would be waited for, for ever. Where a file ends and whether it was left open stand in
 its first bytes, the superblock of the HDF5 file format.
 
-Writing: HDF5 cannot recover from a disk that is full in the midst of its work, not even to close the
-file. So room is asked for before it is needed. A file that cannot be written all the same is let go:
-HDF5 closes it into nothing.
+Writing: HDF5 cannot recover from a disk that is full in the midst of its work, not even to close
+the file. So room is asked for before it is needed. A file that cannot be written all the same is
+let go: HDF5 closes it into nothing.
 """
 
 from __future__ import annotations

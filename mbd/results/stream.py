@@ -15,8 +15,8 @@ from __future__ import annotations
 import json
 import os
 import time
-from contextlib import contextmanager
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -185,12 +185,11 @@ class FileRecord:
         for piece in in_pieces(self._kept(self._before), _PIECE):
             s = piece.solution
             fit, full = self._fitting(end, len(s.t))
-            if full is not None:
-                piece = Everything(s.part(slice(fit), s.before))
+            part = piece if full is None else Everything(s.part(slice(fit), s.before))
             if fit:
-                append(self._h5, end, piece)
+                append(self._h5, end, part)
                 end += fit
-                before = piece.after()
+                before = part.after()
             if full is not None:
                 break
         if end > self._n:

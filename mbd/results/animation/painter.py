@@ -15,6 +15,7 @@ from mbd.results.animation.camera import Camera
 from mbd.results.animation.drawing import Arrow, Drawing, Label, Link
 from mbd.results.animation.labels import settled
 from mbd.results.animation.surfaces import surface
+from mbd.results.figures import save_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

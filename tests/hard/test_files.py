@@ -1,0 +1,279 @@
+"""A file is the old one, whole, or the new one, whole: killed, interrupted, on a full disk."""
+
+import ast
+import os
+import random
+import signal
+import stat
+import time
+from pathlib import Path
+
+import pytest
+
+import mbd
+from mbd.model import atomic
+from tests.hard.files import WRITERS, Things, content, debris, full_disk
+
+ROOT = Path(mbd.__file__).parent
+KINDS = list(WRITERS)
+
+
+@pytest.fixture(scope="module")
+def things(tmp_path_factory):
+    return Things(tmp_path_factory.mktemp("things"))
+
+
+@pytest.fixture(scope="module")
+def contents(things, tmp_path_factory):
+    """The two contents of a kind of file, each written alone."""
+    made = {}
+
+    def both(kind):
+        if kind not in made:
+            made[kind] = []
+            for n in (0, 1):
+                path = tmp_path_factory.mktemp("one") / kind
+                WRITERS[kind](things, n, path)
+                made[kind].append(content(path))
+            assert made[kind][0] != made[kind][1]
+        return made[kind]
+
+    return both
+
+
+def is_whole(path, contents):
+    """Whether all there is of a file is of one save."""
+    return content(path) in contents
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_written_again_is_as_if_written_alone(things, contents, kind, tmp_path):
+    path = tmp_path / "a" / "b" / kind
+    for n in (0, 1, 0):
+        WRITERS[kind](things, n, path)
+        assert content(path) == contents(kind)[n]
+        assert not debris(tmp_path)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_full_disk_breaks_nothing(things, contents, kind, tmp_path):
+    path = tmp_path / kind
+    WRITERS[kind](things, 0, path)
+    largest = max(map(len, contents(kind)[1].values()))
+    for part in (0.0, 0.37, 0.96):
+        with full_disk(int(part * largest)), pytest.raises(OSError, match="cannot be written") as e:
+            WRITERS[kind](things, 1, path)
+        assert kind.split(".")[0] in str(e.value)
+        assert "ulimit" in str(e.value)
+        assert content(path) == contents(kind)[0]
+        assert not debris(tmp_path)
+    WRITERS[kind](things, 1, path)
+    assert content(path) == contents(kind)[1]
+
+
+def killed(things, kind, path, seconds):
+    """Write in a child, again and again, and kill it."""
+    child = os.fork()
+    if not child:
+        try:
+            while True:
+                for n in (1, 0):
+                    WRITERS[kind](things, n, path)
+        finally:
+            os._exit(1)
+    time.sleep(seconds)
+    os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status), "the child ended by itself"
+
+
+def kills(things, contents, kind, folder, times):
+    rng = random.Random(kind)
+    path = folder / kind
+    WRITERS[kind](things, 0, path)
+    for _ in range(times):
+        killed(things, kind, path, rng.uniform(0.002, 0.06))
+        if kind == "matrices":  # renamed one by one: each of them is whole
+            for name, text in content(path).items():
+                if not name.endswith(".new"):
+                    assert text in [x[name] for x in contents(kind)]
+        else:
+            assert is_whole(path, contents(kind))
+    WRITERS[kind](things, 1, path)
+    assert content(path) == contents(kind)[1]
+    assert not debris(folder)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_who_is_killed_breaks_nothing(things, contents, kind, tmp_path):
+    kills(things, contents, kind, tmp_path, 3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_who_is_killed_often_breaks_nothing(things, contents, kind, tmp_path):
+    kills(things, contents, kind, tmp_path, 200)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_ctrl_c_breaks_nothing(things, contents, kind, tmp_path, monkeypatch):
+    """Before and after the first and the second time a file is brought to the disk, or renamed."""
+    path = tmp_path / kind
+    WRITERS[kind](things, 0, path)
+    for name in ("fsync", "replace"):
+        original = getattr(os, name)
+        for when in range(4):
+            calls = [0]
+
+            def pressed(*x, calls=calls, when=when, original=original, **y):
+                calls[0] += 1
+                if calls[0] == 1 + when // 2:
+                    if when % 2:
+                        original(*x, **y)
+                    raise KeyboardInterrupt
+                return original(*x, **y)
+
+            with monkeypatch.context() as patch:
+                patch.setattr(atomic.os, name, pressed)
+                try:
+                    WRITERS[kind](things, 1, path)
+                except KeyboardInterrupt:
+                    pass
+                else:
+                    continue
+            assert is_whole(path, contents(kind))
+            assert not debris(tmp_path)
+
+
+@pytest.mark.parametrize("kind", [x for x in KINDS if x != "matrices"])
+def test_a_link_stays_and_so_do_permissions(things, contents, kind, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    place = tmp_path / "elsewhere" / kind
+    WRITERS[kind](things, 0, place)
+    place.chmod(0o640)
+    path = tmp_path / kind
+    path.symlink_to(Path("elsewhere") / kind)
+    WRITERS[kind](things, 1, path)
+    assert path.is_symlink()
+    assert content(place) == contents(kind)[1]
+    assert stat.S_IMODE(place.stat().st_mode) == 0o640
+
+
+@pytest.mark.parametrize("kind", [x for x in KINDS if x != "matrices"])
+def test_places_that_cannot_be_written_are_named(things, contents, kind, tmp_path):
+    (tmp_path / "file").write_text("x")
+    for path, why in (
+        (tmp_path / "file" / kind, "is not a folder"),
+        (tmp_path / ("n" * 260 + kind), "too long"),
+    ):
+        with pytest.raises(OSError, match=f"cannot be written: .*{why}"):
+            WRITERS[kind](things, 0, path)
+    folder = tmp_path / kind
+    folder.mkdir()
+    with pytest.raises(IsADirectoryError, match="it is a folder"):
+        WRITERS[kind](things, 0, folder)
+    folder.rmdir()
+    folder.symlink_to(folder)
+    with pytest.raises(OSError, match="circle"):
+        WRITERS[kind](things, 0, folder)
+    folder.unlink()
+    WRITERS[kind](things, 0, folder)
+    folder.chmod(0o444)
+    with pytest.raises(PermissionError, match="cannot be written: .*chmod"):
+        WRITERS[kind](things, 1, folder)
+    assert content(folder) == contents(kind)[0]
+    assert not debris(tmp_path)
+
+
+def test_the_new_file_of_one_who_lives_is_not_removed(tmp_path):
+    path = tmp_path / "x.csv"
+    with atomic.replaced(path, "one") as first:
+        first.write(b"first")
+        with atomic.replaced(path, "two") as second:
+            second.write(b"second")
+        assert path.read_bytes() == b"second"
+    assert path.read_bytes() == b"first"
+    (tmp_path / ".x.csv.01234567.new").write_text("of one who was killed")
+    (tmp_path / ".x.csv.new").write_text("of another program")
+    with atomic.replaced(path, "one"):
+        pass
+    assert sorted(x.name for x in tmp_path.iterdir()) == [".x.csv.new", "x.csv"]
+
+
+def test_folders_that_were_made_for_nothing_are_removed(tmp_path):
+    with pytest.raises(ZeroDivisionError), atomic.replaced(tmp_path / "a" / "b" / "x", "one"):
+        raise ZeroDivisionError
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_pipe_is_written_to():
+    """What is no file, /dev/stdout say, cannot be replaced."""
+    out, into = os.pipe()
+    with atomic.replaced(f"/dev/fd/{into}", "one") as file:
+        file.write(b"hello")
+    assert os.read(out, 10) == b"hello"
+    os.close(out)
+    os.close(into)
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+    with atomic.replaced("/dev/null", "one") as file:
+        file.write(b"hello")
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+
+
+_WRITE = {"write_text", "write_bytes", "touch", "tofile", "symlink_to", "rename", "mkdir"}
+_INTO = {"savez", "savez_compressed", "savetxt", "savefig", "mmwrite", "dump", "imsave"}
+_PRIVATE = {  # files of nobody else's, with the reason
+    "model/atomic.py": "the one place",
+    "algebra/kernel_cache.py": "kernels, which are named by what they were compiled from",
+    "results/stream.py": "grows under its name",
+    "results/netcdf.py": "makes what its callers replace",
+    "cli/checks/render.py": "writes into memory",
+}
+
+
+def writing(tree):
+    """Yield lines of calls that write a file which no `with replaced(...) as` has opened."""
+    own = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.With):
+            for item in node.items:
+                call = item.context_expr
+                if isinstance(call, ast.Call) and "replaced" in ast.unparse(call.func):
+                    names = ast.walk(item.optional_vars)
+                    own |= {x.id for x in names if isinstance(x, ast.Name)}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        of = ast.unparse(node.func)
+        words = [x.value for x in ast.walk(node) if isinstance(x, ast.Constant)]
+        modes = [x for x in words if isinstance(x, str) and set(x) <= set("rwaxbt+") and x]
+        first = (
+            {x.id for x in ast.walk(node.args[0]) if isinstance(x, ast.Name)}
+            if node.args
+            else set()
+        )
+        if name in _WRITE or (name == "open" and any(set("wax+") & set(x) for x in modes)):
+            yield node.lineno, of
+        elif (name in _INTO or (name == "File" and "w" in modes)) and not first & own:
+            yield node.lineno, of
+
+
+def test_there_is_one_place_that_writes():
+    found = {}
+    for path in sorted(ROOT.rglob("*.py")):
+        lines = list(writing(ast.parse(path.read_text())))
+        if lines:
+            found[path.relative_to(ROOT).as_posix()] = lines
+    assert found.keys() == _PRIVATE.keys(), found
+
+
+def test_the_walk_finds_who_writes():
+    code = """
+with open("x", "w") as file: pass
+Path("x").write_text("")
+np.savez(path, a=1)
+with replaced(path, "me") as new: np.savez(new, a=1)
+figure.savefig("x.png")
+"""
+    assert sorted(line for line, _ in writing(ast.parse(code))) == [2, 3, 4, 6]
