@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mbd.cli.codes import DONE, FAILED, tell
-from mbd.cli.scene import FILE, parameters, reading, running
+from mbd.cli.scene import FILE, parameters, reading, running, writable
 
 if TYPE_CHECKING:
     from mbd.results.solution import Solution
@@ -107,6 +107,7 @@ def _check_outputs(options: argparse.Namespace) -> None:
 
         checked_path(options.plot, "plot")
         checked_quantity(options.quantity or "position")
+    writable("compare", options.csv, options.plot)
 
 
 def _names(text: str | None) -> list[str] | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from mbd.cli.codes import DONE, tell
-from mbd.cli.scene import FILE, STORED, read, reading
+from mbd.cli.scene import FILE, STORED, read, reading, writable
 from mbd.cli.told import ended, facts
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Report a model."""
+    writable("info", options.spy)
     stored = Path(options.file).suffix in STORED
     model, notes, step, how = (_of_results if stored else _of_scene)(options)
     written = [] if model is None else _written(options, model, step)

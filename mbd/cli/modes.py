@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from mbd.cli.codes import DONE, tell
-from mbd.cli.scene import FILE, read, reading
+from mbd.cli.scene import FILE, read, reading, writable
 
 HELP = "frequencies, damping and shapes of small motions"
 
@@ -29,6 +29,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the modes of a model."""
+    writable("modes", options.plot, options.animate)
     scene, parameters = read(options)
     system = scene.build(parameters)
     from mbd.results.equilibrium import equilibrium

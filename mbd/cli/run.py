@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mbd.cli.codes import DONE, FAILED, INTERRUPTED, collected, say, tell
-from mbd.cli.scene import FILE, read, reading, running, stepping
+from mbd.cli.scene import FILE, read, reading, running, stepping, writable
 from mbd.cli.told import facts, summary, text
 
 if TYPE_CHECKING:
@@ -108,3 +108,4 @@ def _check_outputs(options: argparse.Namespace) -> None:
         from mbd.results.hdf5 import libraries
 
         libraries("run")
+    writable("run", options.output, options.csv)

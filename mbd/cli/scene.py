@@ -10,7 +10,7 @@ from mbd.cli.codes import DONE, say
 if TYPE_CHECKING:
     from mbd.files.scenes import Scene
 
-__all__ = ["FILE", "STORED", "parameters", "read", "reading", "running", "stepping"]
+__all__ = ["FILE", "STORED", "parameters", "read", "reading", "running", "stepping", "writable"]
 
 FILE = "Python scene (.py), model file (.toml), robot (.urdf), or the name of a demo"
 STORED = (".nc", ".npz")  # results that mbd.load reads
@@ -59,6 +59,15 @@ def stepping(command: argparse.ArgumentParser) -> None:
         "--stream", action="store_true", help="write the .nc file while it runs, in constant memory"
     )
     command.add_argument("-q", "--quiet", action="store_true", help="print errors only")
+
+
+def writable(command: str, *paths: str | None) -> None:
+    """Refuse, by trying, what could not be written after the work."""
+    from mbd.model.atomic import check_writable
+
+    for path in paths:
+        if path:
+            check_writable(path, command)
 
 
 def parameters(options: argparse.Namespace) -> dict[str, Any]:

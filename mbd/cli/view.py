@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mbd.cli.codes import DONE, FAILED, INTERRUPTED, collected, say, tell
-from mbd.cli.scene import STORED, parameters, reading
+from mbd.cli.scene import STORED, parameters, reading, writable
 
 if TYPE_CHECKING:
     from mbd.results.solution import Solution
@@ -48,6 +48,7 @@ def run(options: argparse.Namespace) -> int:
     """Simulate or load, write the page, open it."""
     if options.output and Path(options.output).suffix.lower() not in (".html", ".htm", ".gif"):
         raise ValueError(f"the name of the page must end in .html or .gif, got {options.output!r}")
+    writable("view", options.output)
     stored = Path(options.file).suffix in STORED
     with collected() as remarks:
         name, solution = (_loaded if stored else _simulated)(options)

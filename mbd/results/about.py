@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from mbd.results.source import Source
 
 __all__ = [
+    "OWN",
+    "checked_notes",
     "file_text",
     "method_text",
     "model_from_text",
@@ -27,6 +29,31 @@ __all__ = [
     "of_run",
     "plain",
 ]
+
+
+#: What files say of a run, under these names: notes have others.
+OWN = (
+    "about", "components", "events", "gravity", "last_step", "loads", "mbd_version", "message",
+    "method", "model", "notes", "off", "options", "outcome", "run", "schema", "stats", "status",
+    "units", "version",
+)  # fmt: skip
+
+
+def checked_notes(notes: Mapping[str, Any]) -> None:
+    """Refuse notes that no file can hold, or that would say what the file itself says."""
+    for name, note in notes.items():
+        if name in OWN:
+            raise ValueError(
+                f"save: {name!r} is what the file itself says of the run, not a note; choose "
+                f"another name than {', '.join(OWN)}"
+            )
+        try:
+            json.dumps(plain(note))
+        except (TypeError, ValueError):
+            raise TypeError(
+                "save: notes must be text, numbers, or lists and dicts of them, got "
+                f"{name}={note!r}"
+            ) from None
 
 
 def of_model(

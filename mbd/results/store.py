@@ -24,7 +24,7 @@ import numpy as np
 
 from mbd.algebra.checked import is_whole
 from mbd.model.atomic import replaced
-from mbd.results.about import file_text, method_text
+from mbd.results.about import checked_notes, file_text, method_text
 from mbd.results.freedoms import freedoms
 from mbd.results.labelled import arrays
 from mbd.results.loads import all_loads
@@ -156,14 +156,7 @@ def save_csv(solution: Solution, path: str | Path, every: int = 1) -> Path:
 def save(solution: Solution, path: str | Path, every: int = 1, **notes: Any) -> Path:
     """Write ``.nc``, ``.npz``, ``.csv`` or ``.pvd``, by the ending of the path."""
     ending = Path(path).suffix
-    for name, note in notes.items():
-        try:
-            json.dumps(plain(note))
-        except (TypeError, ValueError):
-            raise TypeError(
-                "save: notes must be text, numbers, or lists and dicts of them, got "
-                f"{name}={note!r}"
-            ) from None
+    checked_notes(notes)
     if not is_whole(every, 1):
         raise ValueError(f"save: every must be a whole number from 1, got {every!r}")
     if ending in (".csv", ".pvd"):
