@@ -29,6 +29,7 @@ _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 # by version of the superblock: where the size of an address is, and the first address
 _PLACES = {0: (13, 24), 1: (13, 28), 2: (9, 12), 3: (9, 12)}
 _FLAGS = 11  # of version 3; the lowest bit: open for writing
+_HEAP, _HEAD = b"GCOL\1\0\0\0", 1 << 26  # of texts, which stand before the numbers; bytes read
 _SLACK, _INDEX = 1 << 16, 64  # bytes of metadata, in all and for each chunk
 
 
@@ -114,12 +115,30 @@ def opened(path: Path) -> Any:
             f"load: {path} is incomplete: {there} of {end} bytes are there; copy it again, or run "
             "the model again"
         )
+    _require_heaps(path)
     try:
         if left_open:
             return h5py.File(LeftOpen(path), "r")
         return h5py.File(path, "r")
     except Exception as error:
         raise OSError(f"load: {path} cannot be read: {error}") from None
+
+
+def _require_heaps(path: Path) -> None:
+    """Refuse tables of texts (global heaps) with steps of zero, which HDF5 follows for ever."""
+    with path.open("rb") as file:
+        data = file.read(_HEAD)
+    at = data.find(_HEAP)
+    while at >= 0:
+        place, end = at + 16, min(at + int.from_bytes(data[at + 8 : at + 16], "little"), len(data))
+        while place + 16 <= end:
+            index = int.from_bytes(data[place : place + 2], "little")
+            size = int.from_bytes(data[place + 8 : place + 16], "little")
+            step = 16 + (size + 7) // 8 * 8 if index else size
+            if not step:
+                raise ValueError(f"load: {path} is damaged at byte {place}; copy it again")
+            place += step
+        at = data.find(_HEAP, at + 8)
 
 
 def end_of_file(path: Path) -> tuple[int, bool]:
