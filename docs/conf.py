@@ -11,10 +11,12 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 import mbd
+import mbd.algebra.tolerances
 from mbd.files import scenes
 
 sys.path.insert(0, str(Path(__file__).parent))
 import pictures
+import tolerances
 
 project = "mbd"
 author = "The mbd developers"
@@ -91,6 +93,17 @@ def _text(path: Path) -> str:
     return " ".join(comment[1].split()) if comment else scenes.summary(path) + "."
 
 
+class Tolerances(SphinxDirective):
+    """List the tolerances of the package with their reasons and tests."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a section for each part of the solvers."""
+        for module in (tolerances, mbd.algebra.tolerances):
+            self.env.note_dependency(module.__file__)
+        return self.parse_text_to_nodes(tolerances.page(), allow_section_headings=True)
+
+
 def setup(app: Sphinx) -> None:
-    """Add the directive."""
+    """Add the directives."""
     app.add_directive("scenes", Scenes)
+    app.add_directive("tolerances", Tolerances)

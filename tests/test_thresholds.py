@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from scenes import four_bar, random_system
 
 import mbd
@@ -13,6 +14,7 @@ from mbd.model.model import Workspace
 from mbd.solvers import targets
 from mbd.solvers.careful import begin
 from mbd.solvers.fronts import factor_and_solve
+from mbd.solvers.slices import slices
 
 
 def filled(model, step):
@@ -100,3 +102,21 @@ def test_a_plate_is_a_plate_however_thin(thin):
         assert run.stats["pivoting_steps"] == 0
         motion.append(run["plate"].position[-1])
     assert np.allclose(*motion, rtol=0, atol=1e-6)
+
+
+# --- small motions --------------------------------------------------------------------------------
+@pytest.mark.parametrize(("lopsided", "sliced"), [(1e-10, True), (1e-3, False)])
+def test_a_stiffness_without_potential_is_not_sliced(lopsided, sliced):
+    """Eigenvalues are counted by the inertia of a symmetric matrix; what is not has none."""
+    system = mbd.System()
+    for i in range(2):
+        system.add(mbd.PointMass(f"p{i}", mass=1.0 + i, position=(i, 0, 0)))
+    model = system.build()
+    K = np.diag([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+    K[0, 4] = lopsided
+    M = sp.csr_matrix(np.diag([1.0, 1, 1, 2, 2, 2]))
+    found = slices(model, sp.csr_matrix(K), M, sp.csr_matrix((0, 6)), np.ones(6))
+    assert (found is not None) == sliced
+    if found is not None:
+        assert found.unstable == 0
+        assert found.lowest == pytest.approx(1.0)

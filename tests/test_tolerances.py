@@ -1,27 +1,33 @@
 """Every number that decides what is zero, met or lost stands in one place, with its reason."""
 
 import ast
+import importlib.util
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import mbd
-from mbd.algebra import tolerances
 
 ROOT = Path(mbd.__file__).parent
+
+
+def of_docs():
+    """Return the module of the documentation that reads the table."""
+    path = ROOT.parent / "docs" / "tolerances.py"
+    spec = importlib.util.spec_from_file_location("tolerances_of_docs", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+TABLE = of_docs().entries()
 SOLVERS = sorted(p for floor in ("model", "solvers") for p in (ROOT / floor).rglob("*.py"))
 # sizes of pieces of memory and of work: they change no number of a result
 SIZES = {"_CHUNK_BYTES", "_CHUNK_SECONDS", "_DENSE"}
-
-
-def table():
-    """Return the entries as {name: docstring}."""
-    body = ast.parse(Path(tolerances.__file__).read_text(encoding="utf-8")).body
-    return {
-        a.targets[0].id: b.value.value.strip() if isinstance(b, ast.Expr) else ""
-        for a, b in zip(body, [*body[1:], None], strict=True)
-        if isinstance(a, ast.Assign)
-    }
 
 
 def private_numbers(path):
@@ -59,11 +65,36 @@ def test_no_module_has_a_threshold_of_its_own(path):
     assert not private_numbers(path), f"{path}: to mbd/algebra/tolerances.py, with a reason"
 
 
-@pytest.mark.parametrize("name", sorted(table()))
-def test_each_has_a_unit_and_a_reason_and_is_used(name):
-    text = table()[name]
-    assert text.startswith("[")
-    assert "] " in text
-    assert len(text.split("] ", 1)[1].split()) >= 4
-    used = [p for p in ROOT.rglob("*.py") if name in p.read_text(encoding="utf-8")]
-    assert len(used) >= 2, f"{name} is not used"
+@pytest.mark.parametrize("entry", TABLE, ids=lambda x: x.name)
+def test_each_has_a_unit_and_a_reason_and_is_used(entry):
+    assert entry.unit
+    assert len(entry.reason.split()) >= 4
+    used = [p for p in ROOT.rglob("*.py") if entry.name in p.read_text(encoding="utf-8")]
+    assert len(used) >= 2, f"{entry.name} is not used"
+
+
+def test_guards_are_tests():
+    """A guard is a test that fails when the number is what the table says."""
+    guarded = [x for x in TABLE if x.guard]
+    for x in guarded:
+        path, _, name = x.guard.partition("::")
+        names = re.findall(r"^def (test_\w+)", (ROOT.parent / path).read_text(), re.M)
+        assert name in names, f"{x.name}: {x.guard} is no test"
+        ast.literal_eval(x.without)
+    assert len(guarded) > 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("entry", [x for x in TABLE if x.guard], ids=lambda x: x.name)
+def test_its_guard_fails_without_it(entry):
+    """In a process of its own, where the number is another one."""
+    code = (
+        "import sys, pytest\nfrom mbd.algebra import tolerances\n"
+        f"tolerances.{entry.name} = {entry.without}\n"
+        f"sys.exit(pytest.main([{entry.guard!r}, '-x', '-q', '-n0', '-p', 'no:cacheprovider']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT.parent, capture_output=True, text=True,
+        timeout=900, check=False, env={**os.environ, "PYTHONPATH": str(ROOT.parent)},
+    )  # fmt: skip
+    assert done.returncode == pytest.ExitCode.TESTS_FAILED, done.stdout[-2000:] + done.stderr
