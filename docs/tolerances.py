@@ -2,10 +2,14 @@
 
 import ast
 import re
+import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
 from mbd.algebra import tolerances
+
+
+GUARDS = Path(__file__).parents[1] / "tests" / "guards.toml"
 
 
 class Entry(NamedTuple):
@@ -26,6 +30,7 @@ def entries() -> list[Entry]:
     headings = {
         i: x[6:].rstrip("- ") for i, x in enumerate(source.splitlines()) if x[:6] == "# --- "
     }
+    guards = tomllib.loads(GUARDS.read_text(encoding="utf-8"))
     body = ast.parse(source).body
     found = []
     for number, text in zip(body, [*body[1:], None], strict=True):
@@ -35,13 +40,13 @@ def entries() -> list[Entry]:
         name = number.targets[0].id
         assert isinstance(text, ast.Expr), f"{name} has no reason"
         assert isinstance(text.value, ast.Constant), name
-        head, _, guard = str(text.value.value).strip().partition("\n\nGuard: ")
-        unit = re.match(r"\[(.*?)\] (.*)", " ".join(head.split()))
+        unit = re.match(r"\[(.*?)\] (.*)", " ".join(str(text.value.value).split()))
         assert unit, f"{name}: [unit, or relative to what] reason"
-        without, _, test = guard.strip().partition("\n")
+        without, test = guards.pop(name, ("", ""))
         section = headings[max(i for i in headings if i < number.lineno)]
         value = ast.unparse(number.value)
-        found.append(Entry(section, name, value, unit[1], unit[2], without, test.strip()))
+        found.append(Entry(section, name, value, unit[1], unit[2], without, test))
+    assert not guards, f"{GUARDS}: there are no tolerances {sorted(guards)}"
     return found
 
 

@@ -16,35 +16,19 @@ SOFT_TREE = 1e-14
 """[flexibility of a row] The same in a tree, where no row is redundant."""
 
 REPORT_RANK = 1e-9
-"""[largest singular value] Singular values below are zero: redundant rows of `Model.report`.
-
-Guard: 1e-17
-tests/physics/test_loops.py::test_freedoms_and_redundant_rows_are_counted_right
-"""
+"""[largest singular value] Singular values below are zero: redundant rows of `Model.report`."""
 
 REPORT_SOFT = 1e-13
 """[rows of unit length] Compliance of many rows, where the report looks at pivots instead of
 singular values. A redundant row keeps it times the square of the length of its null vector over its
-part in it, 1 to 1e5 in meshes of a hundred bodies.
-
-Guard: 1e-17
-tests/test_thresholds.py::test_many_rows_are_counted_as_few_are
-"""
+part in it, 1 to 1e5 in meshes of a hundred bodies."""
 
 REPORT_PIVOT = 1e-8
 """[rows of unit length] Pivots of many rows below are zero: the square of the distance of a row
-from those before it.
-
-Guard: 1e-12
-tests/test_thresholds.py::test_many_rows_are_counted_as_few_are
-"""
+from those before it."""
 
 REPORT_LOOSE = 1e-7
-"""[null vectors of length one] Entries below belong to rows that are not redundant.
-
-Guard: 0.9
-tests/physics/test_loops.py::test_freedoms_and_redundant_rows_are_counted_right
-"""
+"""[null vectors of length one] Entries below belong to rows that are not redundant."""
 
 # --- initial states -------------------------------------------------------------------------------
 
@@ -63,53 +47,25 @@ START_SMOOTH = 0.5
 # --- targets of a pose ----------------------------------------------------------------------------
 
 TARGET_MET = 1e-8
-"""[1 rad, or length of the model] A target is met when it is missed by less.
-
-Guard: 1e-15
-tests/physics/test_drives.py::test_pose_by_targets
-"""
+"""[1 rad, or length of the model] A target is met when it is missed by less."""
 
 TARGET_STEP = 0.3
-"""[1 rad, or length of the model] Largest step of an iteration.
-
-Guard: 1e-2
-tests/physics/test_drives.py::test_pose_by_targets
-"""
+"""[1 rad, or length of the model] Largest step of an iteration."""
 
 TARGET_RANK = 1e-9
-"""[largest singular value, at least one] Directions below are not moved by a target.
-
-Guard: 1e-17
-tests/physics/test_drives.py::test_what_is_missed_is_named_with_numbers
-"""
+"""[largest singular value, at least one] Directions below are not moved by a target."""
 
 TARGET_STALLED = 1e-11
-"""[miss] Part by which a step must lower it; else the steps end.
-
-Guard: 0.1
-tests/physics/test_drives.py::test_a_straight_arm_reaches_what_it_can
-"""
+"""[miss] Part by which a step must lower it; else the steps end."""
 
 TARGET_PUSHES = (0.1, 0.5, 1.5, 0.3, 1.0, 2.0)
-"""[1 rad, or length of the model] Pushes away from a saddle, or a bad minimum, where steps end.
-
-Guard: ()
-tests/physics/test_drives.py::test_a_straight_arm_reaches_what_it_can
-"""
+"""[1 rad, or length of the model] Pushes away from a saddle, or a bad minimum, where steps end."""
 
 TARGET_IN_VAIN = 3
-"""[-] Pushes that found nothing better, after which there is nothing better.
-
-Guard: 1
-tests/test_thresholds.py::test_a_target_out_of_reach_is_given_up
-"""
+"""[-] Pushes that found nothing better, after which there is nothing better."""
 
 TARGET_BETTER = 1e-6
-"""[miss] Part that counts as better.
-
-Guard: 0.5
-tests/physics/test_drives.py::test_a_straight_arm_reaches_what_it_can
-"""
+"""[miss] Part that counts as better."""
 
 # --- factorisation --------------------------------------------------------------------------------
 
@@ -117,11 +73,7 @@ PIVOT_SMALL = 1e-4
 """[diagonal it came from] A smaller pivot is not trusted: rows are exchanged."""
 
 PIVOT_ZERO = 1e-12
-"""[diagonal it came from] A pivot this small after the exchange is none.
-
-Guard: 0.0
-tests/test_thresholds.py::test_a_pivot_that_is_round_off_is_none
-"""
+"""[diagonal it came from] A pivot this small after the exchange is none."""
 
 # --- steps in time: generalized-alpha -------------------------------------------------------------
 
@@ -203,42 +155,22 @@ LOST_NOISE = 1e4
 # --- events ---------------------------------------------------------------------------------------
 
 EVENT_ROUND_OFF = 1e-12
-"""[largest value of the function so far] Values below have no sign.
-
-Guard: 0.0
-tests/physics/test_instants.py::test_a_brake_that_stops_at_zero_is_locked_once
-"""
+"""[largest value of the function so far] Values below have no sign."""
 
 EVENT_TOGETHER = 1e-9
-"""[step] Events that are nearer to each other happen at one instant.
-
-Guard: 0.1
-tests/physics/test_instants.py::test_a_release_and_a_watch_at_one_instant
-"""
+"""[step] Events that are nearer to each other happen at one instant."""
 
 EVENT_AHEAD = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
-"""[step] Where one looks ahead for the side on which a function goes on.
-
-Guard: ()
-tests/physics/test_instants.py::test_rebounds_that_accumulate_stop_with_a_message
-"""
+"""[step] Where one looks ahead for the side on which a function goes on."""
 
 EVENT_MANY = 100
-"""[-] So many events within `EVENT_SHORT` are an accumulation, which is refused.
-
-Guard: 5
-tests/physics/test_instants.py::test_two_events_that_undo_each_other_for_ever_are_stopped
-"""
+"""[-] So many events within `EVENT_SHORT` are an accumulation, which is refused."""
 
 EVENT_SHORT = 1e-7
 """[length of the run] Time in which many events are an accumulation."""
 
 EVENT_ROTATION = 1e-9
-"""[1] How far the matrix of a rotation set by an event may be from orthonormal.
-
-Guard: 1e-17
-tests/physics/test_instants.py::test_a_change_of_positions_must_meet_the_rows
-"""
+"""[1] How far the matrix of a rotation set by an event may be from orthonormal."""
 
 # --- statics --------------------------------------------------------------------------------------
 
@@ -299,18 +231,10 @@ SADDLES = 4
 # --- small motions --------------------------------------------------------------------------------
 
 NULL_RANK = 1e-9
-"""[rows of unit length] Singular values below are zero: freedoms of a model.
-
-Guard: 1e-17
-tests/physics/test_modes.py::test_redundant_rows_change_nothing
-"""
+"""[rows of unit length] Singular values below are zero: freedoms of a model."""
 
 FREQUENCY_ZERO = 1e-12
-"""[largest] Squares of frequencies below are zero.
-
-Guard: 0.0
-tests/physics/test_modes.py::test_chain_of_masses
-"""
+"""[largest] Squares of frequencies below are zero."""
 
 FREQUENCY_REAL = 1e-9
 """[eigenvalue] Imaginary part that counts."""
@@ -319,68 +243,36 @@ NEUTRAL = 1e-9
 """[largest] Eigenvalues of the stiffness below are zero: neither stable nor unstable."""
 
 SYMMETRIC = 1e-7
-"""[largest entry] A stiffness that is less symmetric has no spectrum that can be sliced.
-
-Guard: 1e9
-tests/test_thresholds.py::test_a_stiffness_without_potential_is_not_sliced
-"""
+"""[largest entry] A stiffness that is less symmetric has no spectrum that can be sliced."""
 
 NEUTRAL_VECTORS = 3
 """[-] Random motions, in which everything neutral takes part."""
 
 MODE_SAME = 0.8
-"""[MAC] From which on modes at two speeds are taken for the same one.
-
-Guard: 0.0
-tests/physics/test_campbell.py::test_signed_whirl_speeds
-"""
+"""[MAC] From which on modes at two speeds are taken for the same one."""
 
 MODE_HALVED = 5
-"""[-] A step of the speed is halved so many times at most.
-
-Guard: 0
-tests/physics/test_campbell.py::test_signed_whirl_speeds
-"""
+"""[-] A step of the speed is halved so many times at most."""
 
 # --- derivatives checked by differences -----------------------------------------------------------
 
 TANGENT_STEP = 2e-4
-"""[1 rad, length of the model, or speed] Step of the differences of fourth order.
-
-Guard: 3e-2
-tests/kinds/test_tangents.py::test_formulation
-"""
+"""[1 rad, length of the model, or speed] Step of the differences of fourth order."""
 
 TANGENT_NOISE = 100 * 2.0**-52
-"""[largest term of an evaluation] Round-off of one evaluation.
-
-Guard: 0.0
-tests/kinds/test_tangents.py::test_joint
-"""
+"""[largest term of an evaluation] Round-off of one evaluation."""
 
 TANGENT_VISIBLE = 1e-7
-"""[entry] Smallest error that is told from round-off.
-
-Guard: 1e9
-tests/kinds/test_tangents.py::test_joint
-"""
+"""[entry] Smallest error that is told from round-off."""
 
 TANGENT_COLUMNS = 240
-"""[-] Of larger models so many random columns are compared.
-
-Guard: 1
-tests/kinds/test_tangents.py::test_a_wrong_derivative_is_named
-"""
+"""[-] Of larger models so many random columns are compared."""
 
 TANGENT_STATES = 2
 """[-] Random states at which tangents are compared."""
 
 REACTION_STEP = 1e-3
-"""[size of a coordinate] Step of the differences of fourth order for reactions.
-
-Guard: 1e-9
-tests/physics/test_linearize.py::test_descriptor_and_minimal_form_agree_in_every_formulation
-"""
+"""[size of a coordinate] Step of the differences of fourth order for reactions."""
 
 # --- motions that are prescribed, comparisons -----------------------------------------------------
 
