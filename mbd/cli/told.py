@@ -81,6 +81,6 @@ def text(solution: Solution, s: dict[str, Any], step: float | None) -> str:
             f"  largest gap     {s['gap']:.1e} (of a constraint row) [{s['gap_unit']}]",
             f"  energy change   {change}",
             f"  time            {1e6 * cost['seconds'] / n:.3g} us per step, {cost['seconds']:.3g} "
-            f"s in all, {cost['seconds_preparing']:.3g} s before the first step",
+            f"s for all steps; {cost['seconds_in_all']:.3g} s with all around them",
         )
     )

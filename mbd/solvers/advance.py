@@ -317,8 +317,10 @@ def grid_from_here(I: Any, F: Any) -> None:
 
 @jit
 def keep_record(I: Any, F: Any) -> None:
-    """Count the step; record it if it is its turn."""
+    """Count the step; record it if it is its turn. What was no number on the way is forgotten."""
     I[COUNT] += 1
+    if I[m.BAD_HOW] == m.NOT_FINITE:
+        I[m.BAD_HOW] = 0
     if I[RECORD_EVERY] and I[COUNT] % I[RECORD_EVERY] == 0:
         record(I, F)
 

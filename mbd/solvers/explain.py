@@ -28,14 +28,13 @@ def explain(work: Workspace, method: Any, advance: Any) -> str:
     """
     model, numbering = work.model, work.model.numbering
     t = float(work.F[m.T])
+    if bad_law := work.bad_law():
+        h = work.F[m.H]
+        return f"the step to t = {t + h:.6g} s (h = {h:g} s) failed: {bad_law}"
     work.I[m.N_STEPS], work.I[m.RECORD_EVERY] = 1, 0
     keep = work.F[: len(model.F)].copy()
     grid_from_here(work.I, work.F)
-    work.I[m.BAD_HOW] = 0
     advance(work.I, work.F, 1)
-    if bad_law := work.bad_law():
-        work.F[: len(model.F)] = keep
-        return f"the step to t = {t + work.F[m.H]:.6g} s (h = {work.F[m.H]:g} s) failed: {bad_law}"
     h = float(work.F[m.H])
     work.F[m.T] = t + h
     work.evaluate(h if isinstance(method, EnergyMomentum) else 0.0)

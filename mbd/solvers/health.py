@@ -85,7 +85,8 @@ def departure(model: Model, state: State, step: float, v: Any) -> str:
     size = Size(model, nearest)
     noise = LOST_NOISE * np.finfo(float).eps / step * model.units  # of velocities: round-off over h
     largest = max(size(v[i]) for i in range(0, len(v), max(1, len(v) // LOST_INSTANTS)))
-    lack = size(state.v - nearest.v) / (largest + step * size(nearest.a) + size(noise))
+    gained = min(largest, step * size(nearest.a))  # where all explodes, accelerations do most
+    lack = size(state.v - nearest.v) / (largest + gained + size(noise))
     if not lack > LOST_VELOCITY:
         return ""
     work = Workspace(model, state)

@@ -149,6 +149,8 @@ def consistent(
         if project:
             _project_velocities(model, work)
         gap, rate = violations(work)
+        if bad_law := work.bad_law():
+            raise ValueError(bad_law)
         speed = float(np.abs(work.vector(m.V)).max()) if model.n_v else 0.0
         checked = gap if rows is None else np.where(rows, gap, 0.0)
         advice = _OPEN if project is True else _CORRECT

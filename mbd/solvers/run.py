@@ -24,6 +24,7 @@ from mbd.solvers.explain import explain
 from mbd.solvers.fronts import factor_and_solve
 from mbd.solvers.generalized_alpha import GeneralizedAlpha
 from mbd.solvers.interrupts import Interrupt
+from mbd.solvers.jumps import JumpError, Jumps
 from mbd.solvers.plan import Plan
 from mbd.solvers.record import Record
 from mbd.solvers.start import resumed
@@ -81,6 +82,8 @@ class Run:
         self.by_position = bool(
             isinstance(method, GeneralizedAlpha) and I[m.LEVEL] == m.POSITION and model.n_lam
         )
+        level = method.level if isinstance(method, GeneralizedAlpha) else "position"
+        self.jumps = Jumps(model, level, first.off)
         self.shortened = self.rest > 0.0 and (self.by_position or not plan.free)
         if self.shortened:  # the last step comes by itself
             F[m.T_END] = first.t + self.n_steps * h
@@ -173,7 +176,7 @@ class Run:
         if not self.plan.free and not last:
             n = min(n, self.n_steps - self.done)
         first = self.done + 1
-        begin = self.work.snapshot() if self.watch else None
+        begin = self.work.snapshot() if self.watch or self.jumps.driven else None
         try:
             with self.interrupt.breaking():
                 taken, status = self._steps(n)
@@ -181,11 +184,22 @@ class Run:
             self._keep(self._recorded())
             raise
         new = self._recorded()
-        if begin is not None and taken:
-            new = self._look(begin, first, new)
+        jump = self.jumps.first(self._times(begin, taken, status)) if begin is not None else None
+        if jump is not None:
+            taken, status = jump[0], FAILED
+            new = new.rows(new.t <= self._times(begin, taken, CONVERGED)[-1])
+            self._rewind(begin, first, taken)
+        if self.watch and taken:
+            try:
+                new = self._look(begin, first, new)
+            except BaseException:  # Ctrl-C within a function: as if the steps had not been taken
+                self._rewind(begin, first, 0)
+                raise
             if self.instant is not None:
                 status = EVENT
         self._keep(new)
+        if jump is not None and self.instant is None and self.error is None:
+            self.error = JumpError(jump[1])
         if self.error is not None:
             raise self.error
         self.work.check_laws()
@@ -213,6 +227,13 @@ class Run:
                 if self.method.linear_solver == "fronts":
                     break  # one careful step, then the fronts again
         return taken, status
+
+    def _times(self, begin: Any, taken: int, status: int) -> np.ndarray:
+        """Return the times of the steps since a snapshot, and that of one that failed."""
+        (I, F), n = begin, taken + 1 + (status == FAILED)
+        if self.plan.free:
+            return np.asarray(F[m.T] + F[m.H] * np.arange(n))
+        return np.asarray(F[m.T_BASE] + (I[m.N_PREDICTED] - I[m.BASE] + np.arange(n)) * F[m.H])
 
     def _rewind(self, begin: Any, first: int, n: int) -> None:
         """Go back to a snapshot before step `first`, and n steps on from there."""

@@ -1,0 +1,159 @@
+"""A drive whose law jumps is followed, or the run stops there and names it."""
+
+import math
+
+import numba
+import numpy as np
+import pytest
+
+import mbd
+from mbd.formulations import NAMES
+from mbd.solvers import run as module
+
+AT = 0.05
+RIGID = [name for name in NAMES if name not in ("point",)]
+
+
+def step(size, at=AT):
+    return lambda t: 0.0 if t < at else size
+
+
+def step_with_derivatives(size, at=AT):
+    return lambda t: (0.0 if t < at else size, 0.0, 0.0)
+
+
+def arm(law, formulation="so3", drive="angle"):
+    """Two bars; the first one is driven at its hinge, along a slide, or by a rope over both."""
+    system = mbd.System(gravity=(0, 0, -9.81))
+    first, second = (
+        mbd.RigidBody(
+            name, mass=1.3, inertia=(0.01, 0.11, 0.1), position=(0.5 + i, 0, 0),
+            formulation=formulation,
+        )
+        for i, name in enumerate(("first", "second"))
+    )  # fmt: skip
+    system.add(first)
+    system.add(second)
+    if drive == "displacement":
+        joint = mbd.Prismatic("slide", system.ground, first, at=(0, 0, 0), axis=(0, 0, 1))
+    else:
+        joint = mbd.Revolute("hinge", system.ground, first, at=(0, 0, 0), axis=(0, 1, 0))
+    system.add(joint)
+    knee = mbd.Revolute("knee", first, second, at=(1, 0, 0), axis=(0, 1, 0))
+    system.add(knee)
+    if drive == "sum":
+        system.add(mbd.Coupler("motor", [joint.angle, knee.angle], [1.0, 0.5], law))
+    else:
+        of = joint.displacement if drive == "displacement" else joint.angle
+        system.add(mbd.Drive("motor", of, position=law))
+    return system
+
+
+def energy(solution):
+    return np.asarray(solution.energy.total)
+
+
+def stopped(solution, size, unit="rad", at=AT):
+    """The run stops in front of the jump, and says who, where and how far."""
+    assert solution.status == 1
+    said = solution.message
+    assert said.startswith(f"motor: its law jumps from 0 to {size:g} {unit} at t = ")
+    assert float(said.split("t = ")[1].split(" s")[0]) == pytest.approx(at, abs=1e-8)
+    assert "constraints='stabilized'" in said
+    assert solution.t[-1] <= at + 1e-12
+    assert np.abs(energy(solution)).max() < 1e-3
+
+
+@pytest.mark.parametrize("formulation", ["so3", "directors"])
+@pytest.mark.parametrize(
+    ("drive", "unit"), [("angle", "rad"), ("displacement", "m"), ("sum", "rad")]
+)
+@pytest.mark.parametrize("make", [step, step_with_derivatives])
+def test_a_law_that_jumps_is_named_at_position_level(make, drive, unit, formulation):
+    for size in (0.5, -0.1):
+        for h in (1e-3, 7e-3):
+            solution = mbd.simulate(
+                arm(make(size), formulation, drive), 0.3, h, raise_on_failure=False
+            )
+            stopped(solution, size, unit)
+
+
+def test_a_jump_of_a_jitted_law_is_named_and_the_pieces_do_not_matter(monkeypatch):
+    at, size = 0.0521, 0.3
+    law = numba.njit(lambda t: 0.0 if t < at else size)
+    model = arm(law).build()
+    steps, found = module.Run._chunk, []
+    for length in (1, 7, 10**6):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, "_CHUNK_SECONDS", math.inf)
+            patch.setattr(
+                module.Run,
+                "_chunk",
+                lambda run, n, last=False, m=length: steps(run, min(n, m), last),
+            )
+            found.append(mbd.simulate(model, 0.3, 1e-3, raise_on_failure=False))
+    for solution in found:
+        stopped(solution, size, at=at)
+        assert len(solution.t) == 53
+        assert np.array_equal(solution.q, found[0].q)
+
+
+def test_an_event_before_the_jump_ends_the_run():
+    end = mbd.Event("end", lambda s: s.t - 0.03, terminal=True)
+    assert mbd.simulate(arm(step(0.5)), 0.3, 1e-3, events=end).message.startswith("ended by 'end'")
+
+
+def test_velocities_do_not_see_a_jump_between_derivatives():
+    method = mbd.GeneralizedAlpha(constraints="velocity")
+    law = step_with_derivatives(0.5)
+    stopped(mbd.simulate(arm(law), 0.3, 1e-3, method=method, raise_on_failure=False), 0.5)
+
+
+def test_the_stabilised_form_follows_a_jump():
+    """Positions move, velocities do not: the energy changes by that of the place."""
+    method = mbd.GeneralizedAlpha(constraints="stabilized")
+    solution = mbd.simulate(arm(step_with_derivatives(0.5)), 0.3, 1e-3, method=method)
+    assert solution["hinge"].angle[-1] == pytest.approx(0.5, abs=1e-9)
+    assert np.abs(energy(solution)).max() < 40.0  # two bars of 13 N, moved by a metre at most
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        step(2e-3),
+        lambda t: 5.0 * max(0.0, t - AT),  # a jump of the rate
+        lambda t: 0.5 * (1 + math.tanh((t - AT) / 0.01)),
+        lambda t: 0.2 * math.sin(60.0 * t),
+        lambda t: 200.0 * t**2,
+        mbd.SmoothStep(0.0, 0.5, 0.02, 0.08),
+    ],
+)
+def test_fast_laws_are_no_jumps(law):
+    method = mbd.GeneralizedAlpha(rho=0.6)
+    state = mbd.assemble_pose(arm(law))
+    solution = mbd.simulate(arm(law), 0.15, 1e-3, method=method, state=state)
+    assert solution.success
+    assert solution["hinge"].angle[-1] == pytest.approx(np.atleast_1d(law(0.15))[0], abs=1e-9)
+
+
+@pytest.mark.parametrize("size", [0.4, 9.0])
+def test_a_jump_of_a_rate_is_an_impulse(size):
+    """A drive of velocities: the energy is that of the new speed, in every level."""
+    for level in ("position", "velocity", "stabilized"):
+        system = mbd.System()
+        bar = mbd.RigidBody("bar", mass=1.0, inertia=(0.02, 0.1, 0.1))
+        system.add(bar)
+        hinge = mbd.Revolute("hinge", system.ground, bar, at=(0, 0, 0), axis=(0, 1, 0))
+        system.add(hinge)
+        system.add(mbd.Drive("motor", hinge.angle, velocity=step(size)))
+        method = mbd.GeneralizedAlpha(constraints=level)
+        solution = mbd.simulate(system, 0.3, 1e-3, method=method)
+        assert energy(solution)[-1] == pytest.approx(0.05 * size**2, rel=1e-9)
+        assert energy(solution).max() < 0.1 * size**2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("formulation", RIGID)
+def test_jumps_in_every_formulation(formulation):
+    for make in (step, step_with_derivatives):
+        stopped(mbd.simulate(arm(make(0.5), formulation), 0.3, 1e-3, raise_on_failure=False), 0.5)
