@@ -23,7 +23,7 @@ __all__ = ["JumpError", "Jumps"]
 
 @dataclass(frozen=True, eq=False)
 class _Driven:
-    """A row on positions that follows a law: how much is a jump, its unit, whether it turns axes."""
+    """A row on positions that follows a law: what is a jump, its unit, whether axes turn."""
 
     law: Law
     large: float

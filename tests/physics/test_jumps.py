@@ -57,7 +57,7 @@ def stopped(solution, size, unit="rad", at=AT):
     """The run stops in front of the jump, and says who, where and how far."""
     assert solution.status == 1
     said = solution.message
-    assert said.startswith(f"motor: its law jumps from 0 to {size:g} {unit} at t = ")
+    assert said.startswith(f"motor: its law jumps by {size:g} {unit} at t = ")
     assert float(said.split("t = ")[1].split(" s")[0]) == pytest.approx(at, abs=1e-8)
     assert "constraints='stabilized'" in said
     assert solution.t[-1] <= at + 1e-12
@@ -96,6 +96,35 @@ def test_a_jump_of_a_jitted_law_is_named_and_the_pieces_do_not_matter(monkeypatc
         stopped(solution, size, at=at)
         assert len(solution.t) == 53
         assert np.array_equal(solution.q, found[0].q)
+
+
+@pytest.mark.parametrize("jump", [(0.0, 0.3, 0.0), (0.2, -0.1, 0.3)])
+def test_a_prescribed_rotation_that_jumps_is_named(jump):
+    """One that only goes round, by a full turn of its rotation vector, is no jump."""
+    system = mbd.System()
+    body = mbd.RigidBody("body", mass=1.0, inertia=(0.1, 0.2, 0.3))
+    system.add(body)
+
+    def law(t):
+        return jump if t >= AT else (0.0, 0.0, 0.0)
+
+    system.add(mbd.PrescribedMotion("motor", system.ground, body, rotation=law))
+    solution = mbd.simulate(system, 0.1, 1e-3, raise_on_failure=False)
+    size = np.linalg.norm(jump)
+    assert solution.message.startswith(
+        f"motor.rotation: its law jumps by {size:.6g} rad at t = 0.0"
+    )
+    assert solution.t[-1] <= AT
+
+    system = mbd.System()
+    body = mbd.RigidBody("body", mass=1.0, inertia=(0.1, 0.2, 0.3), angular_velocity=(0, 0, 30))
+    system.add(body)
+
+    def around(t):
+        return 0.0, 0.0, (30.0 * t + np.pi) % (2 * np.pi) - np.pi
+
+    system.add(mbd.PrescribedMotion("motor", system.ground, body, rotation=around))
+    assert mbd.simulate(system, 0.3, 1e-3).success
 
 
 def test_an_event_before_the_jump_ends_the_run():
