@@ -184,17 +184,30 @@ EVENT_ROTATION = 1e-9
 
 # --- statics --------------------------------------------------------------------------------------
 
-REST_DONE = 1e-15
-"""[all forces] Out-of-balance forces at which a search ends at once."""
+REST_BALANCE = 1e-6
+"""[loads] What may be out of balance at an equilibrium; more is refused unless it is round-off."""
 
-REST_CLOSE = 1e-7
-"""[all forces] Out-of-balance forces from which on a search ends where they no longer shrink."""
+REST_ROUND_OFF = 16.0
+"""[estimate of round-off] What sums of many terms may leave out of balance."""
 
-REST_SMALL = 1e-8
-"""[largest force] Forces that are so much smaller do not count."""
+REST_SHORT = 1e-6
+"""[longest step] Newton's steps below are taken untested, and end where they get no shorter."""
 
-REST_LEAST = 1e-10
-"""[stiffness] Motions without stiffness stay where they are."""
+REST_SLOW = 0.1
+"""[short step before] Newton's next one is shorter, unless something soft is held."""
+
+REST_NEAR = 0.1
+"""[longest step] After a step below, Newton's own is tried first."""
+
+HELD = 1e-12
+"""[stiffness of a body] Motions without stiffness are held by it and stay where they are: far below
+what is soft, far above what round-off leaves of no stiffness."""
+
+HELD_LEAST = 1e-15
+"""[stiffness of a body] The same where something so soft is out of balance: just above round-off."""
+
+HELD_BODY = 1e-6
+"""[stiffest body] By which bodies count that have no stiffness of their own."""
 
 REST_NEARER = 0.5
 """[full steps] By which a long way must get shorter."""
@@ -220,20 +233,24 @@ REST_LIGHT = 1e-3
 REST_DRAG = 1e-6
 """[largest drag] Least drag of a body."""
 
-ARC_ITERATIONS = 9
+ARC_ITERATIONS = 10
 """[-] Iterations of one step along the arc."""
 
-ARC_DONE = 1e-13
-"""[all forces] Out-of-balance forces at which a step along the arc ends."""
+ARC_QUICK = 5
+"""[-] After so many iterations the next step may be longer."""
 
-STEADY_ACCELERATION = 1e-7
-"""[stiffness at a displacement of the model's size] Accelerations below are a steady motion's."""
+ARC_RESOLVED = 1e-15
+"""[length of the model, 1 rad, load factor] Corrections below are not resolved: the step ends."""
+
+ARC_SHORT = 1e-6
+"""[step] Corrections below end the step when they get no shorter."""
+
+STEADY_STAYS = 1e-9
+"""[length of the model, or 1 rad] A displacement below changes no matrix: where round-off is more
+than the loads."""
 
 STEADY_MATRIX = 1e-8
 """[fastest rate] Change of the state matrix below which a motion is steady."""
-
-BUCKLING_BALANCE = 1e-8
-"""[all forces] Out-of-balance forces under the full load, beyond which the pose has moved."""
 
 SADDLES = 4
 """[-] Unstable equilibria that are left on the way down."""
@@ -249,8 +266,12 @@ FREQUENCY_ZERO = 1e-12
 FREQUENCY_REAL = 1e-9
 """[eigenvalue] Imaginary part that counts."""
 
-NEUTRAL = 1e-9
-"""[largest] Eigenvalues of the stiffness below are zero: neither stable nor unstable."""
+NEUTRAL = 1e-14
+"""[stiffness of a body] Stiffness below is round-off: the motion is free, neither stable nor
+unstable."""
+
+LOWEST_FIRST = 1e-16
+"""[largest eigenvalue] Where the search for the lowest begins."""
 
 SYMMETRIC = 1e-7
 """[largest entry] A stiffness that is less symmetric has no spectrum that can be sliced."""

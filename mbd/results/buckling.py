@@ -10,20 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.linalg
 
-from mbd.algebra.tolerances import BUCKLING_BALANCE
+from mbd.algebra import memory as m
 from mbd.model.model import Model, State
 from mbd.model.system import System
 from mbd.parts.door import number
 from mbd.results.base import model_of
-from mbd.solvers.descent import nearest, seen
+from mbd.solvers.descent import nearest
 from mbd.solvers.nullspace import null_space
 from mbd.solvers.poses import displaced
-from mbd.solvers.statics import Statics, least_multipliers, scaled_loads
+from mbd.solvers.statics import Balance, Statics, least_multipliers, scaled_loads
 
 __all__ = ["Buckling", "buckling"]
 
@@ -97,7 +96,7 @@ def buckling(
     first = nearest(problem, start, base, 100).balance
     loaded = least_multipliers(problem.at(first.state, base + 1.0), problem.scale)
     loaded = problem.at(loaded.state, base + 1.0)
-    _require_still(model, problem, loaded)
+    _require_still(problem, loaded, base + 1.0)
     N, L = null_space(first.B, problem.scale), null_space(first.Bt.T, problem.scale)
     K0 = L.T @ (first.K @ N)
     change = L.T @ (loaded.K @ N) - K0
@@ -105,17 +104,15 @@ def buckling(
     return Buckling(model, first.state, base + factors, N @ vectors)
 
 
-def _require_still(model: Model, problem: Statics, loaded: Any) -> None:
+def _require_still(problem: Statics, loaded: Balance, factor: float) -> None:
     """Refuse loads that move the pose."""
-    extent = model.units
-    g = np.abs(loaded.residual) * problem.scale
-    every = float((seen(loaded, extent) * problem.scale).max(initial=0.0))
-    load = float((np.abs(problem.load(loaded.state)) * problem.scale).max(initial=0.0))
-    if g.max(initial=0.0) > BUCKLING_BALANCE * min(every, max(load, 1e-300)):
-        worst = int(np.argmax(g))
+    if not problem.imbalance(loaded, factor).balanced:
+        names = problem.model.numbering
+        worst = int(np.argmax(np.abs(loaded.residual) * problem.model.units))
+        unit = "N" if names.v_kinds[worst] == m.TRANSLATION else "N m"
         raise ValueError(
-            f"buckling: the loads move the pose ({model.numbering.v_labels[worst]!r} is out of "
-            f"balance by {loaded.residual[worst]:.3g} under one more load factor), so that the "
+            f"buckling: the loads move the pose ({names.v_labels[worst]!r} is out of balance by "
+            f"{loaded.residual[worst]:.3g} {unit} under one more load factor), so that the "
             "critical load is no eigenvalue of this pose; follow it with mbd.equilibrium(system, "
             "load_steps=..., or arc_length=...) and look where .path is no longer stable"
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +19,7 @@ from mbd.results.base import model_of
 from mbd.results.solution import Solution
 from mbd.results.stability import Stability, stability
 from mbd.solvers.descent import Found, descend, nearest
+from mbd.solvers.imbalance import Effort
 from mbd.solvers.statics import Statics, scaled_loads
 
 __all__ = ["Equilibrium", "equilibrium"]
@@ -44,6 +45,14 @@ class Equilibrium:
         are left out.
     free : tuple of str
         Bodies with a motion that nothing resists.
+    out_of_balance : Effort
+        The largest ``.force`` [N] and ``.moment`` [N m] about its origin out of balance on a body.
+        Above 1e-6 of the loads there is no equilibrium, unless it is what round-off of the
+        positions and of the forces that act makes of it.
+    loads : Effort
+        Beside which these are seen: the largest on a body of weight, applied loads and forces of
+        steady rotation together, a force times the model's length being a moment; of the forces of
+        springs and joints where there are no loads.
     message : str
     path : tuple of Equilibrium
         The equilibria passed on the way, this one last.
@@ -56,6 +65,8 @@ class Equilibrium:
     stable: bool
     stiffness: float
     free: tuple[str, ...]
+    out_of_balance: Effort
+    loads: Effort
     message: str
     rotating: np.ndarray = field(default_factory=lambda: np.zeros(3))
     path: tuple[Equilibrium, ...] = ()
@@ -244,7 +255,7 @@ def _settled(
         size = float(np.abs(away).max())
         start = displaced(problem.model, result.balance.state, 0.02 * (1 + attempt) * away / size)
         lower = descend(problem, start, factor, most)
-        result = Found(lower.balance, result.iterations + lower.iterations)
+        result = replace(lower, iterations=result.iterations + lower.iterations)
         held = stability(problem, result.balance)
     return result, held
 
@@ -261,12 +272,14 @@ def _made(
     kind = "stable" if found.stable else "unstable"
     free = f"; free motion of {', '.join(map(repr, found.free))}" if found.free else ""
     where = f" in a frame turning at {np.linalg.norm(omega):g} rad/s" if omega.any() else ""
+    rest = result.imbalance
     message = (
         f"{kind} equilibrium at load factor {factor:g}{where}, {result.iterations} iterations{free}"
+        f"; out of balance are {rest.largest}, beside loads of {rest.loads}"
     )
     made = Equilibrium(
         problem.model, result.balance.state, factor, result.iterations, found.stable,
-        found.stiffness, found.free, message, omega,
+        found.stiffness, found.free, rest.largest, rest.loads, message, omega,
     )  # fmt: skip
     object.__setattr__(made, "path", (*passed, made))
     return made

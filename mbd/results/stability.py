@@ -10,6 +10,7 @@ import scipy.linalg
 from mbd.algebra.tolerances import NEUTRAL
 from mbd.solvers.eigen import dense, sparse
 from mbd.solvers.face_maps import test_map
+from mbd.solvers.metric import Metric
 from mbd.solvers.minimal import minimal
 from mbd.solvers.nullspace import null_space
 from mbd.solvers.slices import slices
@@ -39,23 +40,22 @@ def stability(problem: Statics, balance: Balance) -> Stability:
         found = _counted(problem, balance)
         if found is not None:
             return found
-    values, shapes, largest = _spectrum(problem, balance)
+    values, shapes, freely = _spectrum(problem, balance)
+    free = _movers(problem, freely)
     if not len(values):
-        return Stability(True, np.inf, (), None)
-    neutral = np.abs(values) <= NEUTRAL * largest
-    free = _movers(problem, shapes[:, neutral])
+        return Stability(True, np.inf, free, None)
+    largest = float(np.abs(values).max())
     real = values.real
-    lowest = int(np.argmin(np.where(neutral, np.inf, real)))
-    stiffness = np.inf if neutral.all() else float(real[lowest])
-    growing = (real < 0.0) & ~neutral
+    lowest = int(np.argmin(real))
+    growing = real[lowest] < 0.0
     flutter = np.abs(values.imag) > 1e-7 * largest
-    stable = not (growing.any() or flutter.any())
-    downhill = shapes[:, lowest].real if growing.any() else None
+    stable = not (growing or flutter.any())
+    downhill = shapes[:, lowest].real if growing else None
     if problem.turning and not stable and model.n_v <= _MANY:
         s, _ = dense(minimal(small_motion(model, balance.state, problem.omega)))
         stable = bool(np.all(s.real <= 1e-7 * np.abs(s).max(initial=0.0)))
         downhill = None if stable else downhill
-    return Stability(stable, stiffness, free, downhill)
+    return Stability(stable, float(real[lowest]), free, downhill)
 
 
 def _counted(problem: Statics, balance: Balance) -> Stability | None:
@@ -63,7 +63,8 @@ def _counted(problem: Statics, balance: Balance) -> Stability | None:
     model = problem.model
     test = test_map(model, balance.state).T
     M = test @ model.assemble(balance.state).M
-    found = slices(model, test @ balance.K, M, balance.B, problem.scale)
+    W = Metric(model, balance.state).stiff(balance.K)
+    found = slices(model, test @ balance.K, M, W, balance.B, problem.scale)
     if found is None:
         return None
     stable = found.unstable == 0
@@ -71,21 +72,27 @@ def _counted(problem: Statics, balance: Balance) -> Stability | None:
     return Stability(stable, found.lowest, free, None if stable else found.shape)
 
 
-def _spectrum(problem: Statics, balance: Balance) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return eigenvalues of K against M, their shapes (n_v, k), and the size of the largest."""
-    scale = problem.scale
-    if problem.model.n_v > _MANY:
-        motion = small_motion(problem.model, balance.state, problem.omega)
+def _spectrum(problem: Statics, balance: Balance) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return eigenvalues of K against M, their shapes (n_v, k), and free motions (n_v, n)."""
+    model = problem.model
+    if model.n_v > _MANY:
+        motion = small_motion(model, balance.state, problem.omega)
         s, shapes = sparse(motion, 6)
-        diagonal = np.abs(balance.K).diagonal() * scale**2
-        return -(s**2), shapes, float(diagonal.max())
-    N = null_space(balance.B, scale)
-    L = null_space(balance.Bt.T, scale)
+        free = s == 0.0
+        return -(s[~free] ** 2), shapes[:, ~free], shapes[:, free].real
+    size = Metric(model, balance.state).stiff(balance.K).diagonal() ** -0.5
+    N, L = null_space(balance.B, size), null_space(balance.Bt.T, size)
     if not N.shape[1]:
-        return np.zeros(0), N, 0.0
-    M = problem.model.assemble(balance.state).M
-    values, vectors = scipy.linalg.eig(L.T @ (balance.K @ N), L.T @ (M @ N))
-    return values, N @ vectors.real, float(np.abs(values).max())
+        return np.zeros(0), N, N
+    K = L.T @ (balance.K @ N)
+    M = L.T @ (model.assemble(balance.state).M @ N)
+    left, sizes, right = np.linalg.svd(K)
+    rank = int(np.count_nonzero(sizes > NEUTRAL * max(1.0, sizes[0])))
+    # against what is free the others have no momentum: x^T M y = 0
+    P = scipy.linalg.null_space(right[rank:] @ M.T)
+    Q = scipy.linalg.null_space(left[:, rank:].T @ M)
+    inverse, vectors = scipy.linalg.eig(P.T @ M @ Q, P.T @ K @ Q)
+    return 1.0 / inverse, N @ (Q @ vectors.real), N @ right[rank:].T
 
 
 def _movers(problem: Statics, shapes: np.ndarray) -> tuple[str, ...]:

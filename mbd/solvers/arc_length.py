@@ -18,9 +18,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from mbd.algebra import memory as m
-from mbd.algebra.tolerances import ARC_DONE, ARC_ITERATIONS
+from mbd.algebra.tolerances import ARC_ITERATIONS, ARC_QUICK, ARC_RESOLVED, ARC_SHORT, HELD
 from mbd.model.model import State
-from mbd.solvers.descent import EquilibriumError, Found, nearest, seen
+from mbd.solvers.descent import EquilibriumError, Found, nearest
+from mbd.solvers.metric import Metric
 from mbd.solvers.poses import displaced
 from mbd.solvers.statics import Balance, SaddlePoint, Statics, accepted
 
@@ -30,11 +31,11 @@ __all__ = ["follow"]
 class _Path:
     """The bordered equations of one problem."""
 
-    def __init__(self, problem: Statics) -> None:
+    def __init__(self, problem: Statics, start: State) -> None:
         self.problem = problem
         kinds = problem.model.numbering.v_kinds
         length = float(problem.model.F[m.LENGTH])
-        self.length = length
+        self.metric = Metric(problem.model, start)
         self.W = np.where(kinds == m.TRANSLATION, length**-2, 1.0)
 
     def solve(
@@ -43,11 +44,10 @@ class _Path:
     ) -> tuple[np.ndarray, np.ndarray, float]:  # fmt: skip
         """Return increments of q, lambda and f."""
         t, tf = tangent
-        weight = sp.diags(1.0 / self.problem.scale**2)
-        soft = 1e-12 * float(np.abs(at.K).max() or 1.0)
+        held = sp.csr_matrix(at.K + HELD * self.metric.stiff(at.K))
         B = sp.vstack([at.B, sp.csr_matrix(self.W * t)])
         Bt = sp.hstack([at.Bt, sp.csr_matrix(load[:, None])])
-        solver = SaddlePoint(at.K + soft * weight, sp.csr_matrix(B), sp.csr_matrix(Bt), tf)
+        solver = SaddlePoint(held, sp.csr_matrix(B), sp.csr_matrix(Bt), tf)
         x, y = solver.solve(right[0], np.append(right[1], right[2]))
         return x, y[:-1], float(y[-1])
 
@@ -65,17 +65,17 @@ class _Path:
         t, tf = tangent
         model = self.problem.model
         state = displaced(model, at.state, ds * t)
-        f = factor + ds * tf
+        f, last = factor + ds * tf, np.inf
         for i in range(ARC_ITERATIONS):
             now = self.problem.at(state, f)
             g, gap = now.residual, now.gap
-            size = seen(now, self.W**-0.5).max(initial=0.0)
-            closed = np.abs(gap).max(initial=0.0) <= 1e-12 * max(1.0, self.length)
-            if i and np.abs(g).max(initial=0.0) <= ARC_DONE * size and closed:
-                return now, f, i
             x, mu, df = self.solve(now, self.problem.load(now.state), tangent, (-g, -gap, 0.0))
-            if not np.isfinite(x).all() or np.sqrt(x @ (self.W * x)) > 5 * ds:
+            ahead = float(np.sqrt(x @ (self.W * x) + df * df))
+            if not np.isfinite(ahead) or ahead > 5 * ds:
                 return None
+            if ahead <= max(ARC_RESOLVED, 0.0 if ahead < 0.5 * last else ARC_SHORT * ds):
+                return (now, f, i) if self.problem.imbalance(now, f).balanced else None
+            last = ahead
             state = displaced(model, state, x).replace(lam=state.lam + mu)
             f += df
         return None
@@ -85,8 +85,8 @@ def follow(
     problem: Statics, start: State, target: float, ds: float, most: int
 ) -> list[tuple[float, Found]]:
     """Return the points (load factor, equilibrium) from factor 0 to the target."""
-    path = _Path(problem)
     first = nearest(problem, start, 0.0, 100)
+    path = _Path(problem, first.balance.state)
     found = [(0.0, first)]
     at, factor, step = first.balance, 0.0, ds
     tangent = path.tangent(at, (np.zeros(problem.model.n_v), np.sign(target) or 1.0))
@@ -108,10 +108,10 @@ def follow(
             found.append((target, last))
             return found
         balance = problem.at(accepted(problem.model, balance.state), f)
-        found.append((f, Found(balance, iterations)))
+        found.append((f, Found(balance, iterations, problem.imbalance(balance, f))))
         tangent = path.tangent(balance, tangent)
         at, factor = balance, f
-        if iterations <= 4:
+        if iterations <= ARC_QUICK:
             step = min(ds, 1.5 * step)
     raise EquilibriumError(
         f"the path of equilibria did not reach load factor {target:g} in {most} points; it ended "

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mbd.algebra import memory as m
-from mbd.algebra.tolerances import REST_DRAG, REST_LIGHT, REST_MOVE, REST_TURN
+from mbd.algebra.tolerances import HELD_BODY, REST_DRAG, REST_LIGHT, REST_MOVE, REST_TURN
 from mbd.model.model import Model, State
 from mbd.solvers.face_maps import face_maps
 
@@ -30,7 +30,9 @@ class Metric:
         self.first = np.cumsum(sizes) - sizes
         self.body = np.repeat(np.arange(len(sizes)), sizes)
         self.length = float(model.F[m.LENGTH])
-        corners = [x.Y.reshape(4, 3, -1) for x in face_maps(model, state)]
+        maps = face_maps(model, state)
+        self.far = max(float(np.linalg.norm(x.y[0])) for x in maps) / self.length
+        corners = [x.Y.reshape(4, 3, -1) for x in maps]
         moves = [Y[0].T @ Y[0] for Y in corners]
         turns = [0.5 * np.einsum("kci,kcj->ij", Y[1:], Y[1:]) for Y in corners]
         self.Px = sp.block_diag(moves, format="csr")
@@ -58,13 +60,30 @@ class Metric:
         Where tension holds a link, its stiffness is the tension times its length: D is of that
         size link by link, so that all of a long chain turns at once.
         """
-        turns = self.turn * self.length > 1e-6 * self.move
-        moves = self.move > 1e-12 * self.turn * self.length
+        moves, turns = self._parts()
         force = self._most(np.where(moves, acting / np.where(moves, self.move, 1.0), 0.0))
         moment = self._most(np.where(turns, acting / np.where(turns, self.turn, 1.0), 0.0))
         force *= np.where(self._most(turns) > 0.0, REST_LIGHT, 1.0) / self.length
         force, moment = (np.maximum(x, REST_DRAG * x.max()) for x in (force, moment))
         return self._weighted(force, moment)
+
+    def stiff(self, K: sp.csr_matrix) -> sp.csr_matrix:
+        """Return W, of the size of a stiffness body by body; of none it is that of the others.
+
+        In W a soft body is as stiff as it is, however stiff the next one may be.
+        """
+        size = np.abs(K.diagonal())
+        moves, turns = self._parts()
+        move = self._most(np.where(moves, size / np.where(moves, self.move, 1.0) ** 2, 0.0))
+        turn = self._most(np.where(turns, size / np.where(turns, self.turn, 1.0) ** 2, 0.0))
+        common = max(float(move.max()) * self.length**2, float(turn.max())) or 1.0
+        least = HELD_BODY * common
+        return self._weighted(np.maximum(move, least / self.length**2), np.maximum(turn, least))
+
+    def _parts(self) -> tuple[np.ndarray, np.ndarray]:
+        """Tell of each coordinate whether it moves and whether it turns its body."""
+        turns = self.turn * self.length > 1e-6 * self.move
+        return self.move > 1e-12 * self.turn * self.length, turns
 
     def _most(self, values: np.ndarray) -> np.ndarray:
         """Return the largest value of each body."""

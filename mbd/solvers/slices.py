@@ -1,8 +1,11 @@
 r"""Floor 4. The slowest motion of a large model, by slices of its spectrum.
 
 The eigenvalues x of :math:`K\delta + B^T\mu = x M\delta,\; B\delta = 0` below any number are
-counted by the inertia of :math:`K - xM` [1]_. A few counts tell what is unstable and what is
-neutral, and bracket the lowest of the others; inverse iteration between brackets finds it.
+counted by the inertia of :math:`K - xM` [1]_. A few counts bracket the lowest one that is not
+neutral; inverse iteration between brackets finds it. What is unstable and what is neutral is
+counted without M, by the inertia of :math:`K \pm \tau W`, where W has the size of the stiffness
+body by body and :math:`\tau` is round-off: a neutral motion meets no stiffness beside that of the
+springs which it does not stretch, however heavy or light, stiff or soft the others are.
 
 References
 ----------
@@ -17,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from mbd.algebra.tolerances import NEUTRAL, NEUTRAL_VECTORS, SYMMETRIC
+from mbd.algebra.tolerances import LOWEST_FIRST, NEUTRAL, NEUTRAL_VECTORS, SYMMETRIC
 from mbd.model.model import Model
 from mbd.solvers.inertia import Inertia
 from mbd.solvers.statics import SaddlePoint
@@ -42,14 +45,27 @@ class _UnclearError(ArithmeticError):
 class _Spectrum:
     """K against M on the motions that the rows allow."""
 
-    def __init__(self, model: Model, K: sp.csr_matrix, M: sp.csr_matrix, B: sp.csr_matrix) -> None:
-        self.K, self.M, self.B = K, M, B
+    def __init__(
+        self, model: Model, K: sp.csr_matrix, M: sp.csr_matrix, W: sp.csr_matrix, B: sp.csr_matrix
+    ) -> None:
+        self.K, self.M, self.B, self.W = K, M, B, NEUTRAL * W
         self.inertia = Inertia(model)
 
     def below(self, x: float) -> int:
         """Return the number of eigenvalues below x."""
+        return self._count(self.M, x)
+
+    def unstable(self) -> int:
+        """Return the number of motions with a negative stiffness."""
+        return self._count(self.W, -1.0)
+
+    def neutral(self) -> int:
+        """Return the number of motions that meet no stiffness."""
+        return self._count(self.W, 1.0) - self.unstable()
+
+    def _count(self, of: sp.csr_matrix, x: float) -> int:
         for shifted in (x, 1.01 * x, 0.99 * x):
-            count = self.inertia.negative(self.K - shifted * self.M, self.B)
+            count = self.inertia.negative(self.K - shifted * of, self.B)
             if count is not None:
                 return count
         raise _UnclearError
@@ -60,8 +76,8 @@ class _Spectrum:
 
         n = self.K.shape[0]
         rng = np.random.default_rng(40961)
-        start = self.solved(x, rng.normal(size=(n, 1)), 2)[:, 0]
-        inverse = self._inverse(x)
+        inverse = self._inverse(self.M, x)
+        start = inverse(inverse(rng.normal(size=n)))
         operator = LinearOperator((n, n), matvec=inverse, dtype=float)
         _, X = eigs(operator, k=2, v0=start, ncv=min(20, n))  # of one alone ARPACK may miss a twin
         shapes = np.column_stack([X.real, X.imag])
@@ -71,30 +87,34 @@ class _Spectrum:
         best = int(np.argmin(np.abs(values - x)))
         return float(values[best]), shapes[:, best]
 
-    def solved(self, x: float, vectors: np.ndarray, times: int) -> np.ndarray:
-        """Return vectors after inverse iteration with the shift x."""
-        inverse = self._inverse(x)
-        for _ in range(times):
+    def free(self) -> np.ndarray:
+        """Return random neutral motions."""
+        vectors = np.random.default_rng(48271).normal(size=(self.K.shape[0], NEUTRAL_VECTORS))
+        inverse = self._inverse(self.W, -1.0)
+        for _ in range(8):
             vectors = np.column_stack([inverse(v) for v in vectors.T])
             vectors = vectors / np.abs(vectors).max(0)
         return vectors
 
-    def _inverse(self, x: float) -> Callable[[np.ndarray], np.ndarray]:
-        """Return v -> the delta that M v makes against K - x M."""
+    def _inverse(self, of: sp.csr_matrix, x: float) -> Callable[[np.ndarray], np.ndarray]:
+        """Return v -> the delta that M v makes against K - x M; M may be W."""
         rows = np.zeros(self.B.shape[0])
-        solver = SaddlePoint(sp.csr_matrix(self.K - x * self.M), self.B, sp.csr_matrix(self.B.T))
-        return lambda v: solver.solve(self.M @ v, rows)[0]
+        solver = SaddlePoint(sp.csr_matrix(self.K - x * of), self.B, sp.csr_matrix(self.B.T))
+        return lambda v: solver.solve(of @ v, rows)[0]
 
 
 def slices(
-    model: Model, K: sp.csr_matrix, M: sp.csr_matrix, B: sp.csr_matrix, scale: np.ndarray
-) -> Slices | None:
+    model: Model, K: sp.csr_matrix, M: sp.csr_matrix, W: sp.csr_matrix, B: sp.csr_matrix,
+    scale: np.ndarray,
+) -> Slices | None:  # fmt: skip
     """Return what the counts say; None where K is not symmetric, or they say nothing.
 
     Parameters
     ----------
     K, M : (n_v, n_v)
         Stiffness and mass, rows tested as increments are.
+    W : (n_v, n_v)
+        The size of the stiffness, body by body.
     scale : (n_v,) array
         Size of a small change of each velocity.
     """
@@ -103,7 +123,7 @@ def slices(
     size = float(np.abs(weighted).max()) if K.nnz else 0.0
     if size == 0.0 or np.abs(weighted - weighted.T).max() > SYMMETRIC * size:
         return None
-    spectrum = _Spectrum(model, 0.5 * (K + K.T), 0.5 * (M + M.T), B)
+    spectrum = _Spectrum(model, 0.5 * (K + K.T), 0.5 * (M + M.T), W, B)
     try:
         return _counted(spectrum, size / mass)
     except _UnclearError:
@@ -118,27 +138,22 @@ def _counted(spectrum: _Spectrum, size: float) -> Slices:
         largest *= 10.0
     while freedoms and largest > 1e-12 * size and below(0.3 * largest) == freedoms:
         largest *= 0.3
-    least = NEUTRAL * largest
-    unstable = below(-least)
-    neutral = below(least) - unstable
+    unstable, neutral = spectrum.unstable(), spectrum.neutral()
     n = spectrum.K.shape[0]
-    free = np.zeros((n, 0))
-    if neutral:
-        random = np.random.default_rng(48271).normal(size=(n, NEUTRAL_VECTORS))
-        free = spectrum.solved(-0.5 * least, random, 8)
+    free = spectrum.free() if neutral else np.zeros((n, 0))
+    step = LOWEST_FIRST * largest
     if unstable:
-        far = -least
-        while below(far):
-            far *= 2.0
-        return Slices(unstable, *spectrum.near(far), free)
+        while below(-step):
+            step *= 4.0
+        return Slices(unstable, *spectrum.near(-step), free)
     if neutral == freedoms:
         return Slices(0, np.inf, np.zeros(n), free)
-    low, high = least, 8.0 * least
-    while below(high) == neutral:
+    low, high = step, 8.0 * step
+    while below(high) <= neutral:
         low, high = high, 8.0 * high
     while high > 1.5 * low:
         middle = np.sqrt(low * high)
-        if below(middle) == neutral:
+        if below(middle) <= neutral:
             low = middle
         else:
             high = middle

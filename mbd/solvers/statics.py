@@ -26,11 +26,10 @@ from mbd.algebra.rotations import tilde
 from mbd.model.model import Model, State, Workspace
 from mbd.parts.forces import Moment, PointForce
 from mbd.solvers.face_maps import face_maps
+from mbd.solvers.imbalance import GRAVITY, Imbalance, imbalance
 from mbd.solvers.small_motion import small_motion
 
 __all__ = ["Balance", "SaddlePoint", "Statics"]
-
-GRAVITY = "gravity"
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +119,11 @@ class Statics:
         K = factor * now.K + (1 - factor) * bare.K
         forces = factor * now.forces + (1 - factor) * bare.forces
         return replace(now, K=K.tocsr(), forces=forces)
+
+    def imbalance(self, balance: Balance, factor: float) -> Imbalance:
+        """Return what is out of balance beside the loads at a load factor."""
+        factors = dict.fromkeys(self.scaled, factor)
+        return imbalance(self.model, balance.state, balance.residual, balance.K, factors=factors)
 
     def gap(self, state: State) -> np.ndarray:
         """Return the rows Phi at a pose."""
