@@ -276,6 +276,15 @@ LOWEST_FIRST = 1e-16
 SYMMETRIC = 1e-7
 """[largest entry] A stiffness that is less symmetric has no spectrum that can be sliced."""
 
+NEUTRAL_LARGE = 1e-10
+"""[stiffness of a body] The same in large models, where pivots do not tell less from nothing."""
+
+NEUTRAL_MANY = 900
+"""[-] Velocities above which a model is large: its spectrum is not looked at in full."""
+
+NEUTRAL_SHIFT = 30.0
+"""[neutral stiffness] Shift by which free motions are found: their own round-off is small beside."""
+
 NEUTRAL_VECTORS = 3
 """[-] Random motions, in which everything neutral takes part."""
 

@@ -43,7 +43,8 @@ def run(options: argparse.Namespace) -> int:
         told = {
             "message": found.message, "stable": found.stable,
             "stiffness": found.stiffness if math.isfinite(found.stiffness) else None,
-            "free": list(found.free), "positions": bodies, "forces": forces,
+            "free": list(found.free), "out_of_balance": vars(found.out_of_balance),
+            "loads": vars(found.loads), "positions": bodies, "forces": forces,
         }  # fmt: skip
         tell(told)
         return DONE

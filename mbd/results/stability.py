@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from mbd.algebra.tolerances import NEUTRAL
+from mbd.algebra.tolerances import NEUTRAL, NEUTRAL_MANY
 from mbd.solvers.eigen import dense, sparse
 from mbd.solvers.face_maps import test_map
 from mbd.solvers.metric import Metric
@@ -20,7 +20,6 @@ from mbd.solvers.statics import Balance, Statics
 __all__ = ["Stability", "stability"]
 
 _FEW = 150  # velocities, up to which all motions are looked at
-_MANY = 900  # above which, where forces have no potential, only the slowest motions are
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +50,7 @@ def stability(problem: Statics, balance: Balance) -> Stability:
     flutter = np.abs(values.imag) > 1e-7 * largest
     stable = not (growing or flutter.any())
     downhill = shapes[:, lowest].real if growing else None
-    if problem.turning and not stable and model.n_v <= _MANY:
+    if problem.turning and not stable and model.n_v <= NEUTRAL_MANY:
         s, _ = dense(minimal(small_motion(model, balance.state, problem.omega)))
         stable = bool(np.all(s.real <= 1e-7 * np.abs(s).max(initial=0.0)))
         downhill = None if stable else downhill
@@ -75,7 +74,7 @@ def _counted(problem: Statics, balance: Balance) -> Stability | None:
 def _spectrum(problem: Statics, balance: Balance) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return eigenvalues of K against M, their shapes (n_v, k), and free motions (n_v, n)."""
     model = problem.model
-    if model.n_v > _MANY:
+    if model.n_v > NEUTRAL_MANY:
         motion = small_motion(model, balance.state, problem.omega)
         s, shapes = sparse(motion, 6)
         free = s == 0.0

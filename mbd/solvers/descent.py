@@ -73,7 +73,8 @@ class _Ending:
     """
 
     def __init__(self, search: Search) -> None:
-        self.search, self.last, self.before = search, np.inf, None
+        self.search, self.last = search, np.inf
+        self.before: Place | None = None
 
     def at(self, now: Place, way: Way, iterations: int) -> tuple[Found | None, Way | None]:
         """Return what was found if the steps end here, else the step to take, if there is one."""

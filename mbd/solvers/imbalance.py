@@ -55,11 +55,14 @@ class Imbalance:
     loads : Effort
         The largest on one body of weights, applied loads and forces of steady motion, a force
         over the length of the model being a moment; of all forces that act where there are none.
+    loaded : bool
+        Whether there are such loads.
     """
 
     on_bodies: np.ndarray
     round_off: np.ndarray
     loads: Effort
+    loaded: bool
 
     @property
     def largest(self) -> Effort:
@@ -89,7 +92,7 @@ class Imbalance:
         More than the loads hides whether they are in balance.
         """
         noise = REST_ROUND_OFF * self.round_off
-        hidden = (noise > self._loads) & (self.on_bodies > REST_BALANCE * self._loads)
+        hidden = self.loaded & (noise > self._loads) & (self.on_bodies > REST_BALANCE * self._loads)
         return self.round and not bool(np.any(hidden))
 
     @property
@@ -117,7 +120,8 @@ def imbalance(
         Of loads by name, "gravity" for the weight; default 1.
     """
     maps = face_maps(model, state) if maps is None else maps
-    faces = _Faces(maps)
+    wound = 0.0 if state.memory is None else float(np.abs(state.memory).max(initial=0.0))
+    faces = _Faces(maps, max(1.0, wound))
     applied, internal = _acting(model, state, factors or {})
     if state.v.any() or state.a.any():
         applied += faces.turning(_motion(model, state))
@@ -128,6 +132,7 @@ def imbalance(
         faces.sizes(g),
         eps * every + faces.bounds(resolved),
         _size(model, applied) if applied.any() else _size(model, every),
+        bool(applied.any()),
     )
 
 
@@ -141,7 +146,7 @@ def _size(model: Model, on_bodies: np.ndarray) -> Effort:
 class _Faces:
     """From generalized forces to those on faces; how finely positions and turns are resolved."""
 
-    def __init__(self, maps: list[FaceMaps]) -> None:
+    def __init__(self, maps: list[FaceMaps], turned: float) -> None:
         self.first = np.array([body.v.start for body in maps])
         back: list[np.ndarray] = [np.zeros(0)] * len(maps)
         extent = []
@@ -157,7 +162,7 @@ class _Faces:
             moves, turns = move > 1e-12 * move.max(), turn > 1e-12 * turn.max(initial=0.0)
             sizes = np.zeros(len(move))
             sizes[moves] = far / move[moves]
-            sizes[turns & (turn > 0.0)] = 1.0 / turn[turns & (turn > 0.0)]
+            sizes[turns & (turn > 0.0)] = turned / turn[turns & (turn > 0.0)]
             extent.append(sizes)
         self.extent = np.concatenate(extent)
         self.y = np.array([body.y for body in maps])

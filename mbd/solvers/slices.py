@@ -20,7 +20,15 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from mbd.algebra.tolerances import LOWEST_FIRST, NEUTRAL, NEUTRAL_VECTORS, SYMMETRIC
+from mbd.algebra.tolerances import (
+    LOWEST_FIRST,
+    NEUTRAL,
+    NEUTRAL_LARGE,
+    NEUTRAL_MANY,
+    NEUTRAL_SHIFT,
+    NEUTRAL_VECTORS,
+    SYMMETRIC,
+)
 from mbd.model.model import Model
 from mbd.solvers.inertia import Inertia
 from mbd.solvers.statics import SaddlePoint
@@ -50,6 +58,8 @@ class _Spectrum:
     ) -> None:
         self.K, self.M, self.B, self.W = K, M, B, NEUTRAL * W
         self.inertia = Inertia(model)
+        if model.n_v > NEUTRAL_MANY and self._told(self.W, 1.0) is None:
+            self.W = NEUTRAL_LARGE * W
 
     def below(self, x: float) -> int:
         """Return the number of eigenvalues below x."""
@@ -63,12 +73,20 @@ class _Spectrum:
         """Return the number of motions that meet no stiffness."""
         return self._count(self.W, 1.0) - self.unstable()
 
+    def at_most(self, x: float, n: int) -> bool:
+        """Tell whether at most n eigenvalues are below x; so few too where pivots are too small."""
+        count = self._told(self.M, x)
+        return count is None or count <= n
+
     def _count(self, of: sp.csr_matrix, x: float) -> int:
-        for shifted in (x, 1.01 * x, 0.99 * x):
-            count = self.inertia.negative(self.K - shifted * of, self.B)
-            if count is not None:
-                return count
-        raise _UnclearError
+        count = self._told(of, x)
+        if count is None:
+            raise _UnclearError
+        return count
+
+    def _told(self, of: sp.csr_matrix, x: float) -> int | None:
+        counts = (self.inertia.negative(self.K - y * of, self.B) for y in (x, 1.01 * x, 0.99 * x))
+        return next((count for count in counts if count is not None), None)
 
     def near(self, x: float) -> tuple[float, np.ndarray]:
         """Return the eigenvalue nearest to x and its vector."""
@@ -90,7 +108,7 @@ class _Spectrum:
     def free(self) -> np.ndarray:
         """Return random neutral motions."""
         vectors = np.random.default_rng(48271).normal(size=(self.K.shape[0], NEUTRAL_VECTORS))
-        inverse = self._inverse(self.W, -1.0)
+        inverse = self._inverse(self.W, -NEUTRAL_SHIFT)
         for _ in range(8):
             vectors = np.column_stack([inverse(v) for v in vectors.T])
             vectors = vectors / np.abs(vectors).max(0)
@@ -143,17 +161,17 @@ def _counted(spectrum: _Spectrum, size: float) -> Slices:
     free = spectrum.free() if neutral else np.zeros((n, 0))
     step = LOWEST_FIRST * largest
     if unstable:
-        while below(-step):
+        while not spectrum.at_most(-step, 0):
             step *= 4.0
         return Slices(unstable, *spectrum.near(-step), free)
     if neutral == freedoms:
         return Slices(0, np.inf, np.zeros(n), free)
     low, high = step, 8.0 * step
-    while below(high) <= neutral:
+    while spectrum.at_most(high, neutral):
         low, high = high, 8.0 * high
     while high > 1.5 * low:
         middle = np.sqrt(low * high)
-        if below(middle) <= neutral:
+        if spectrum.at_most(middle, neutral):
             low = middle
         else:
             high = middle

@@ -32,3 +32,12 @@ def test_modes_of_a_chain_and_a_page(capsys, tmp_path):
 def test_what_is_no_equilibrium_is_said(capsys):
     assert main(["modes", "pendulum"]) == 2
     assert "mbd.equilibrium(system)" in capsys.readouterr().err
+
+
+def test_equilibrium_states_what_is_out_of_balance(capsys):
+    assert main(["equilibrium", "chain", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert 0.0 <= told["out_of_balance"]["force"] < 1e-6 * told["loads"]["force"]
+    assert 0.0 <= told["out_of_balance"]["moment"] < 1e-6 * told["loads"]["moment"]
+    assert main(["equilibrium", "chain"]) == 0
+    assert "out of balance are" in capsys.readouterr().out
