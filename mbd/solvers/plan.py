@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mbd.algebra import memory as m
-from mbd.algebra.checked import is_whole
+from mbd.algebra.checked import floats, is_whole, shown
 from mbd.model.model import Model, State
 from mbd.parts.door import number
 from mbd.solvers.generalized_alpha import GeneralizedAlpha
@@ -17,6 +17,7 @@ from mbd.solvers.start import first_step
 
 __all__ = ["Plan", "checked_plan"]
 
+MOST_STEPS = 1e15
 _KINDS = {"translation": m.TRANSLATION, "rotation": m.ROTATION, "director": m.DIRECTOR}
 
 
@@ -75,7 +76,7 @@ def checked_plan(
     if t_end <= first.t:
         raise ValueError(f"{who}: t_end must lie behind the start {first.t:g} s, got {t_end:g}")
     if not is_whole(every, 1):
-        raise ValueError(f"{who}: every must be a whole number from 1, got {every!r}")
+        raise ValueError(f"{who}: every must be a whole number from 1, got {shown(every)}")
     if step is None and rtol is None:
         raise TypeError(
             f"{who}: step [s] must be given, or rtol [-] to let the steps be chosen; e.g. "
@@ -101,7 +102,13 @@ def checked_plan(
         if value is not None and rtol is None:
             raise ValueError(f"{who}: {word} belongs to free steps; give rtol too, got none")
     if rtol is None:
-        expected = int(min((t_end - first.t) / step / every + 3, 1e7))
+        steps = (t_end - first.t) / step
+        if not steps < MOST_STEPS:
+            raise ValueError(
+                f"{who}: t_end / step must be less than {MOST_STEPS:.0e} steps, beyond which time "
+                f"cannot be counted, got {steps:.3g}; give a larger step [s]"
+            )
+        expected = int(steps / every) + 3 if times is None else len(times) + 2
         return Plan(t_end, step, int(every), times=times, expected=expected)
     if not 1e-13 <= number(who, "rtol", rtol, "-", positive=True) < 1.0:
         raise ValueError(f"{who}: rtol must be in [1e-13, 1) [-], got {rtol}")
@@ -118,9 +125,12 @@ def checked_plan(
 
 def _times(t_eval: Any, start: float, t_end: float) -> np.ndarray:
     """Check the times that are asked for."""
-    times = np.atleast_1d(np.asarray(t_eval, float))
+    try:
+        times = np.atleast_1d(floats(t_eval))
+    except TypeError:
+        raise TypeError(f"simulate: t_eval must be times [s], (n,), got {shown(t_eval)}") from None
     if times.ndim != 1 or not len(times) or not np.isfinite(times).all():
-        raise ValueError(f"simulate: t_eval must be finite times [s], (n,), got {t_eval!r}")
+        raise ValueError(f"simulate: t_eval must be finite times [s], (n,), got {shown(t_eval)}")
     if np.any(np.diff(times) <= 0) or times[0] < start or times[-1] > t_end:
         raise ValueError(
             f"simulate: t_eval must rise within [{start:g}, {t_end:g}] s, got values from "

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
 
+from mbd.algebra.free_memory import free_memory
 from mbd.model.model import Model, State
 
 __all__ = ["Histories", "MemoryRecord", "Record", "RecordError"]
@@ -63,7 +65,16 @@ class MemoryRecord:
 
     def __init__(self, model: Model, expected: int = 64) -> None:
         widths = ((), (model.n_q,), (model.n_v,), (model.n_v,), (model.n_lam,))
-        self._arrays = [np.empty((max(1, expected), *width)) for width in widths]
+        self._bytes = 8 * (1 + model.n_q + 2 * model.n_v + model.n_lam)  # of an instant
+        if (need := expected * self._bytes) > (free := free_memory()):
+            raise ValueError(
+                f"simulate: {expected:.3g} instants of {len(model.bodies)} bodies need "
+                f"{need / 1e9:.3g} GB of memory, but {free / 1e9:.3g} GB are free; keep every so "
+                f"many steps only, such as every={math.ceil(2 * need / max(free, 1.0))}, or write "
+                "them to a file while the run goes on, stream='run.nc'"
+            )
+        self._arrays = [np.empty((max(1, expected) + 1, *width)) for width in widths]
+        self._spare = 1  # rows kept for the last state, should memory be full
         self._n = 0
 
     def append(
@@ -71,14 +82,27 @@ class MemoryRecord:
     ) -> None:
         """Keep n instants."""
         n, end = self._n, self._n + len(t)
-        if end > len(self._arrays[0]):
-            room = max(end, 2 * len(self._arrays[0]))
+        if end > len(self._arrays[0]) - self._spare:
+            room = max(end + 1, 2 * len(self._arrays[0]))
+            if room * self._bytes > free_memory():
+                rest = len(self._arrays[0]) - self._spare - n
+                self._spare = 0
+                self._put(*(x[:rest] for x in (t, q, v, a, lam)))
+                raise MemoryError(
+                    f"simulate: memory is full after {self._n} instants; keep fewer with every=, "
+                    "or write them to a file while the run goes on, stream='run.nc'"
+                )
             grown = [np.empty((room, *old.shape[1:])) for old in self._arrays]
             for new, old in zip(grown, self._arrays, strict=True):
                 new[:n] = old[:n]
             self._arrays = grown  # all at once: Ctrl-C may come at any line
-        for array, new in zip(self._arrays, (t, q, v, a, lam), strict=True):
-            array[n:end] = new
+        self._put(t, q, v, a, lam)
+
+    def _put(self, *instants: np.ndarray) -> None:
+        """Keep instants for which there is room."""
+        end = self._n + len(instants[0])
+        for array, new in zip(self._arrays, instants, strict=True):
+            array[self._n : end] = new
         self._n = end
 
     def __len__(self) -> int:

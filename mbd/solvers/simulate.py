@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mbd.algebra.checked import flag, names, shown
 from mbd.algebra.tolerances import LOST_STEPS
 from mbd.model import switches
 from mbd.model.before import before as known
@@ -128,6 +129,10 @@ def simulate(
         cause of the error); ``error.solution`` is what was computed up to the last good step.
     """
     method = _method(method, free=rtol is not None)
+    for what, value in (("project", project), ("raise_on_failure", raise_on_failure)):
+        flag("simulate", what, value)
+    if progress is not None:
+        flag("simulate", "progress", progress)
     began = time.perf_counter()
     model = system if isinstance(system, Model) else _built(system)
     first = _first(model, state, off, project)
@@ -191,8 +196,8 @@ def _record(
 
 def _built(system: Any) -> Model:
     """Return the model of a system."""
-    if not hasattr(system, "build"):
-        raise TypeError(f"simulate: expected a System or a Model, got {system!r}")
+    if not hasattr(type(system), "build") or isinstance(system, type):
+        raise TypeError(f"simulate: expected a System or a Model, got {shown(system)}")
     return system.build()
 
 
@@ -205,7 +210,7 @@ def _method(method: Any, free: bool) -> Method:
 
         raise TypeError(
             f"simulate: method must be an integrator as an object, mbd.{example(method)}, got "
-            f"{method!r}"
+            f"{shown(method)}"
         )
     if isinstance(method, GeneralizedAlpha) and method.constraints is None:
         return replace(method, constraints="stabilized" if free else "position")
@@ -216,12 +221,11 @@ def _first(model: Model, state: State | None, off: Any, project: bool) -> State:
     """Return the consistent state at which a run starts."""
     if not (state is None or isinstance(state, State)):
         raise TypeError(
-            f"simulate: state must be a State (model.state, solution.state), got {state!r}"
+            f"simulate: state must be a State (model.state, solution.state), got {shown(state)}"
         )
-    names = (off,) if isinstance(off, str) else tuple(off)
-    if names:
-        names = switches.checked(model, names, "simulate: off")
-        state = (model.state if state is None else state).replace(off=names, alg=None)
+    if joints := names("simulate", "off", off):
+        joints = switches.checked(model, joints, "simulate: off")
+        state = (model.state if state is None else state).replace(off=joints, alg=None)
     if state is not None and state.alg is not None and not project:
         return state  # of a run, which meets the rates of the rows to its accuracy only
     return consistent(model, state, project=project)
