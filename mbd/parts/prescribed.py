@@ -66,7 +66,8 @@ class PrescribedMotion(Joint):
     Given derivatives are checked. Those that are not given are taken by differences over 4 ms
     around t, as a drive does; of the rotation they are those of R, so that a rotation vector may
     jump by full turns. The motion at the start must agree with the laws, or let ``project=True``
-    make it agree. The reaction ``solution[name].force`` and ``.moment`` is what moves the body.
+    make it agree, from a pose within a right angle of the wanted one: one that is turned over is
+    refused. The reaction ``solution[name].force`` and ``.moment`` is what moves the body.
 
     Examples
     --------

@@ -199,6 +199,34 @@ def test_every_way_of_saying_it_runs_alike():
         assert np.allclose(x, ends[0], rtol=0, atol=1e-5 * np.abs(ends[0]).max())
 
 
+@pytest.mark.parametrize("formulation", ["so3", "directors"])
+@pytest.mark.parametrize("theta", [(0, 0, 2.0), (0.1, 2.9, -0.2), (np.pi, 0, 0), (0, -np.pi, 1e-9),
+                                   (1.2, 1.2, 1.2), (-2, 1, 2)], ids=str)  # fmt: skip
+def test_a_pose_that_is_turned_over_is_refused(formulation, theta):
+    """By half a turn, or a third about a diagonal, all products of axes vanish as well."""
+    system = mbd.System()
+    body = system.add(
+        mbd.RigidBody("body", mass=1, inertia=(0.3, 0.4, 0.5), formulation=formulation)
+    )
+    system.add(mbd.PrescribedMotion("turn", system.ground, body, rotation=theta))
+    model = system.build()
+    for find in (mbd.consistent, mbd.assemble_pose):
+        with pytest.raises(ValueError, match="'turn.turn [xyz]' by"):
+            find(model)
+
+
+def test_a_law_that_jumps_by_half_a_turn_is_followed_or_stopped():
+    def law(t):
+        return (0.0, 0.0, np.pi if t > 0.0052 else 0.0)
+
+    system = mbd.System()
+    body = system.add(mbd.RigidBody("body", mass=1, inertia=(0.3, 0.4, 0.5)))
+    system.add(mbd.PrescribedMotion("turn", system.ground, body, rotation=law))
+    run = mbd.simulate(system, 0.01, 1e-3, raise_on_failure=False)
+    if run.success:
+        assert np.allclose(run["body"].rotation[-1], np.diag((-1, -1, 1)), rtol=0, atol=1e-9)
+
+
 def test_redundant_and_contradicting_rows_are_named():
     system = carried("so3", place, turn)
     hinge = mbd.Spherical("ball", system.ground, system.bodies["body"], at=(0.1, 0.2, 0.3))
