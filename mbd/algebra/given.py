@@ -15,9 +15,10 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from mbd.algebra.carried import again, placed, portable
 from mbd.algebra.checked import meant
 
-__all__ = ["Given", "Part", "given", "remembered", "signature"]
+__all__ = ["Given", "Part", "carried", "given", "remembered", "signature"]
 
 Maker = TypeVar("Maker", bound=Callable[..., Any])
 _PLAIN = (float, int, str, bool, type(None))
@@ -88,6 +89,14 @@ class Part:
             )
         object.__setattr__(self, name, value)
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Return class and arguments: whoever unpickles it makes it anew."""
+        if not hasattr(self, "given"):
+            return super().__reduce_ex__(protocol)
+        maker, args, options = self.given
+        owner = getattr(self, "name", type(self).__name__)
+        return again, (maker, portable(owner, args), portable(owner, options))
+
     def __setstate__(self, state: Any) -> None:
         for table in state if isinstance(state, tuple) else (state,):
             for name, value in (table or {}).items():
@@ -130,6 +139,13 @@ def remembered(make: Maker) -> Maker:
         return found
 
     return made  # type: ignore[return-value]
+
+
+def carried(thing: Any) -> Any:
+    """Return what ``__reduce__`` does of an object that is one of a kind."""
+    if thing in _MADE:
+        return again, tuple(_MADE[thing])
+    return placed(thing) or object.__reduce_ex__(thing, 2)
 
 
 def given(thing: Any) -> Given | None:

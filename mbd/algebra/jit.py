@@ -45,6 +45,7 @@ from mbd.algebra.kernel_cache import FingerprintError, Fingerprints
 __all__ = [
     "PYTHON",
     "call",
+    "carried_code",
     "compile_all",
     "external",
     "is_compiled",
@@ -371,3 +372,10 @@ def vector_intrinsic(emit: Callable[..., Any], arguments: str, result: str) -> A
     scope: dict[str, Any] = {"typed": typed}
     exec(f"def made(_typing, {names}): return typed({names})", scope)
     return intrinsic(scope["made"])
+
+
+def carried_code(function: Callable[..., Any]) -> bytes:
+    """Return a function that cannot be imported as bytes, which ``pickle.loads`` reads."""
+    from numba import cloudpickle
+
+    return bytes(cloudpickle.dumps(function))

@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from mbd.algebra.given import carried
+
 __all__ = ["Formulation", "Law"]
 
 Law = Callable[..., Any]
@@ -107,6 +109,9 @@ class Formulation:
     rigid: bool = True
     scales: bool = False
     linear: bool = False
+
+    def __reduce__(self) -> Any:
+        return carried(self)
 
     def __repr__(self) -> str:
         return f"Formulation({self.name!r})"

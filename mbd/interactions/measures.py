@@ -25,6 +25,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from mbd.algebra.given import carried
 from mbd.algebra.jit import jit
 from mbd.algebra.vec import add3, dot, load3, mat_plus, minus, outer, plus, store3, times
 
@@ -128,6 +129,9 @@ class Measure:
     def all_pairs(self) -> tuple[tuple[int, int], ...]:
         """All pairs of attachments, as a spring couples them."""
         return tuple((a, b) for a in range(self.n) for b in range(self.n))
+
+    def __reduce__(self) -> Any:
+        return carried(self)
 
 
 @jit

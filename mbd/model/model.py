@@ -98,6 +98,10 @@ class Model:
     remembered: tuple[str, ...] = ()
     redundant: bool = False
 
+    def __reduce__(self) -> Any:
+        """Return the description: addresses of kernels and laws are those of one process."""
+        return build_again, (self.system,)
+
     @property
     def n_q(self) -> int:
         """Number of stored coordinates."""
@@ -254,6 +258,11 @@ class Model:
             f"Model({len(self.system.bodies)} bodies, {len(self.system.joints)} joints, "
             f"{self.n_v} velocities, {self.n_lam} rows)"
         )
+
+
+def build_again(system: System) -> Model:
+    """Return the model of a description that was carried into this process."""
+    return system.build()
 
 
 class Workspace:

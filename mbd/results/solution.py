@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Solution"]
 
+_RAW = ("q", "v", "a", "lam")
 _BODIES_FROM_DISK = 2  # kept in memory where the numbers are in a file
 
 
@@ -91,6 +92,20 @@ class Solution:
         self.before: Before = before or {}  # what came before the first instant, if anything did
         self.stored = stored  # quantities by name that are in a file already
         self._bodies: dict[str, BodyHistory] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what another process needs; numbers that are in a file stay there."""
+        state = vars(self) | {"_bodies": {}}
+        if self.stored is not None:
+            for name in _RAW:
+                state.pop(name)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        if self.stored is not None:
+            self.q, self.v, self.a = (self.stored[x] for x in _RAW[:3])
+            self.lam = self.stored.get("lam", np.zeros((len(self.t), 0)))
 
     @property
     def success(self) -> bool:

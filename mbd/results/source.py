@@ -175,6 +175,10 @@ class FileSource(Source):
                 self.h5["last_memory"][:] if "last_memory" in self.h5 else np.zeros(0)
             )
 
+    def __reduce__(self) -> Any:
+        """Return the file, which another process reads again."""
+        return FileSource, (self.path.resolve(),)
+
     def _outcome(self, n: int) -> dict[str, Any]:
         """Return how a streamed run ended."""
         text = self.h5["outcome"][:].tobytes().rstrip(b"\0")

@@ -195,6 +195,9 @@ class Stored:
         self.options: dict[str, Any] = about["options"]
         self.events = list(source.events)
 
+    def __reduce__(self) -> Any:
+        return Stored, (self.source,)
+
     @property
     def success(self) -> bool:
         """Whether the end was reached."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.algebra.checked import flag, function, names
+from mbd.algebra.carried import again, portable
 from mbd.model import switches
 from mbd.model.model import Model, State
 from mbd.parts.door import label, number
@@ -99,6 +100,10 @@ class Event:
     def ends(self) -> bool:
         """Whether a stretch of the run ends there."""
         return self.terminal or self.changes
+
+    def __reduce__(self) -> Any:
+        fields = (getattr(self, x) for x in self.__dataclass_fields__)
+        return again, (Event, portable(self.name, tuple(fields)), {})
 
     def __repr__(self) -> str:
         return f"Event({self.name!r})"
