@@ -238,16 +238,22 @@ class FileRecord:
             self._h5.close()
         except (OSError, RuntimeError):
             let_go(self._h5)
-        self._source = FileSource(self.path)
+        try:
+            self._source = FileSource(self.path)
+        except (OSError, ValueError):
+            if not self._lost:
+                raise
         return status, message
 
     @property
-    def stored(self) -> Mapping[str, Any]:
-        """What the file has by name."""
-        assert self._source is not None, "a stream is read after it was closed"
+    def stored(self) -> Mapping[str, Any] | None:
+        """What the file has by name, after it was closed; None of a file that cannot be read."""
         return self._source
 
     def histories(self) -> Histories:
         """Return t, q, v, a, lam of the file."""
-        t, q, v, a = (self.stored[x] for x in ("t", "q", "v", "a"))
-        return t, q, v, a, self.stored.get("lam", np.zeros((len(t), 0)))  # a model without rows
+        stored = self.stored
+        if stored is None:
+            return self._buffer.histories()
+        t, q, v, a = (stored[x] for x in ("t", "q", "v", "a"))
+        return t, q, v, a, stored.get("lam", np.zeros((len(t), 0)))  # a model without rows

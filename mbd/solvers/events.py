@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd.algebra.checked import flag, function, names
 from mbd.algebra.carried import again, portable
+from mbd.algebra.checked import flag, function, names
 from mbd.model import switches
 from mbd.model.model import Model, State
 from mbd.parts.door import label, number
