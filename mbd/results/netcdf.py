@@ -1,7 +1,8 @@
 """Floor 5. Files of results in netCDF-4, which are plain HDF5: written by h5netcdf and h5py.
 
 The layout is that of ``fields.py``: `xarray.open_dataset` and `h5py.File` read it without mbd. Each
-chunk of an array over time has a checksum (Fletcher's), which HDF5 compares when it is read.
+chunk of an array over time has a checksum (Fletcher's), which HDF5 compares when it is read; not in
+streams, where HDF5 would write a chunk with a checksum to a new place whenever it grows.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ def _describe(
             how: dict[str, Any] = {"fillvalue": np.nan}
             if x.dims[0] == "time":
                 widths = [length[d] for d in x.dims[1:]]
-                how |= {"chunks": _chunks(widths, instants), "fletcher32": True}
+                how |= {"chunks": _chunks(widths, instants), "fletcher32": not extra}
             nc.create_variable(x.name, x.dims, float, **how).attrs.update(x.attributes)
         for name, dims, shape, kind, about in extra:
             new = dict(zip(dims, shape, strict=True))

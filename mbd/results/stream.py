@@ -137,6 +137,8 @@ class FileRecord:
         self, t: np.ndarray, q: np.ndarray, v: np.ndarray, a: np.ndarray, lam: np.ndarray
     ) -> None:
         """Keep n instants."""
+        if self._lost:
+            return  # what follows a hole cannot be read
         self._buffer.append(t, q, v, a, lam)
         late = time.perf_counter() > self._clock + self._pause
         if not self._n or len(self._buffer) >= self._room or late:
