@@ -342,5 +342,5 @@ def test_rigid_chain_is_that_of_so3(velocities):
 
 
 def test_wrong_words_are_refused():
-    with pytest.raises(ValueError, match="velocities must be 'rates' or 'u', got 'w'"):
+    with pytest.raises(ValueError, match="velocities must be one of rates, u, got 'w'"):
         mbd.Scalable(velocities="w")
