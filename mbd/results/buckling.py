@@ -15,11 +15,13 @@ import numpy as np
 import scipy.linalg
 
 from mbd.algebra import memory as m
+from mbd.algebra.tolerances import NEUTRAL
 from mbd.model.model import Model, State
 from mbd.model.system import System
 from mbd.parts.door import number
 from mbd.results.base import model_of
 from mbd.solvers.descent import nearest
+from mbd.solvers.metric import Metric
 from mbd.solvers.nullspace import null_space
 from mbd.solvers.poses import displaced
 from mbd.solvers.statics import Balance, Statics, least_multipliers, scaled_loads
@@ -97,7 +99,8 @@ def buckling(
     loaded = least_multipliers(problem.at(first.state, base + 1.0), problem.scale)
     loaded = problem.at(loaded.state, base + 1.0)
     _require_still(problem, loaded, base + 1.0)
-    N, L = null_space(first.B, problem.scale), null_space(first.Bt.T, problem.scale)
+    size = Metric(model, first.state).stiff(first.K).diagonal() ** -0.5
+    N, L = null_space(first.B, size), null_space(first.Bt.T, size)
     K0 = L.T @ (first.K @ N)
     change = L.T @ (loaded.K @ N) - K0
     factors, vectors = _critical(K0, change)
@@ -123,8 +126,9 @@ def _critical(K0: np.ndarray, change: np.ndarray) -> tuple[np.ndarray, np.ndarra
     if not change.size or not change.any():
         return np.zeros(0), np.zeros((K0.shape[1], 0))
     # motions that neither resists nor is loaded do not count
-    _, sizes, Vt = np.linalg.svd(np.vstack([K0, change]))
-    kept = Vt[: int(np.count_nonzero(sizes > 1e-10 * sizes[0]))].T
+    both = [A / np.abs(A).max() for A in (K0, change) if A.any()]
+    _, sizes, Vt = np.linalg.svd(np.vstack(both))
+    kept = Vt[: int(np.count_nonzero(sizes > NEUTRAL * max(1.0, sizes[0])))].T
     inverse, vectors = scipy.linalg.eig(kept.T @ change @ kept, kept.T @ K0 @ kept)
     usable = np.isfinite(inverse)
     size = np.abs(inverse[usable]).max(initial=0.0)

@@ -154,6 +154,22 @@ def test_a_column_of_bushings_loses_its_stability_at_its_exact_load(n, ratio):
         assert found.free == ()
 
 
+def test_soft_and_stiff_columns_side_by_side_buckle_under_their_own_loads():
+    """A bar on a hinge with the stiffness c buckles under c over its length."""
+    system, stiffness = mbd.System(), (2.0, 5.0, 3e11)
+    for i, c in enumerate(stiffness):
+        bar = mbd.RigidBody(f"bar {i}", mass=1.0, inertia=(1, 1, 0.1), position=(i, 0, 0.5))
+        system.add(bar)
+        hinge = system.add(
+            mbd.Revolute(f"hinge {i}", system.ground, bar, at=(i, 0, 0), axis=(0, 1, 0))
+        )
+        system.add(mbd.RotationalSpring(f"spring {i}", hinge, stiffness=c))
+        system.add(mbd.PointForce(f"push {i}", bar, (0, 0, -1.0), at=(i, 0, 1.0)))
+    factors = mbd.buckling(system).factors
+    assert factors[:2] == pytest.approx(stiffness[:2], rel=1e-9)  # what gives way first is exact
+    assert factors[2:] == pytest.approx(stiffness[2:], rel=1e-3)
+
+
 def test_springs_side_by_side_with_any_stiffness():
     system = mbd.System(gravity=(0, 0, -9.81))
     stiffness = 10.0 ** np.arange(-3, 10)
