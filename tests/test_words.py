@@ -60,7 +60,8 @@ def test_names_of_sets_say_their_options():
     rng = np.random.default_rng(8)
     own = {"points": rng.uniform(-1, 1, (6, 3)), "directions": rng.normal(size=(6, 3))}
     names = {
-        "unified": [mbd.Unified(), mbd.Unified("hexahedral", length=(1, 1, 1))],
+        "unified": [mbd.Unified(), mbd.Unified("hexahedral")],
+        "unified (length 1)": [mbd.Unified("hexahedral", length=(1, 1, 1))],
         "unified (tetrahedral)": [mbd.Unified("tetrahedral")],
         "unified (length 0.3)": [mbd.Unified(length=0.3), mbd.Unified(length=(0.3, 0.3, 0.3))],
         "unified (length 0.3 x 2 x 0.5)": [mbd.Unified(length=(0.3, 2.0, 0.5))],

@@ -43,7 +43,8 @@ BASE = 81  # steps counted where the grid of times begins
 BAD_LAW, BAD_HOW = 82, 83  # address of the first law whose answer is no number, and how
 NOT_FINITE, RAISED = 1, 2
 ENERGY, LOADS = 84, 86  # of results: what elements store, dissipate, are driven by; forces of loads
-I_HEADER = 88
+LOOPS = 88  # whether rows close loops: then they may be redundant
+I_HEADER = 92
 
 # --- F: numbers of the step ----------------------------------------------------------------------
 T, H = 0, 1
@@ -67,7 +68,9 @@ UNIT = 64  # length of the model or one, by kind: what is large for a change of 
 T_BASE = 72  # where the grid of times begins: t_n = T_BASE + (N_PREDICTED - BASE) H
 BAD_AT = 73  # what the law was asked for, three numbers
 POTENTIAL, DISSIPATED, SUPPLIED = 76, 77, 78  # of elements: energy [J], two powers [W]
-F_HEADER = 80
+FAR = 79  # largest position now over the length of the model, a power of two: FLOOR has it
+OPEN = 80  # largest row of the last evaluation, in units of what is allowed
+F_HEADER = 84
 
 # --- kinds of unknowns ---------------------------------------------------------------------------
 TRANSLATION, ROTATION, DIRECTOR, FORCE, MOMENT, OWN, VELOCITY_ROW = 0, 1, 2, 3, 4, 5, 6

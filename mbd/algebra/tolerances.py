@@ -15,6 +15,10 @@ below round-off / eps the multipliers of redundant rows are noise."""
 SOFT_TREE = 1e-14
 """[flexibility of a row] The same in a tree, where no row is redundant."""
 
+MODEL_FAR = 32.0
+"""[extent of the model] Nearer to the inertial origin positions are stored as they are described;
+others from a point near the model, so that their round-off is that of the model."""
+
 REPORT_RANK = 1e-9
 """[largest singular value] Singular values below are zero: redundant rows of `Model.report`."""
 
@@ -83,6 +87,10 @@ NEWTON_CONTRACTION = 5e-3
 NEWTON_ROUND_OFF = 1e3
 """[tolerance of Newton] An iteration that stagnates this close to round-off has converged."""
 
+NEWTON_PATIENCE = 5
+"""[iterations] So many times as many are made of a step that failed, while they shrink: at a pose
+where rows lose rank they do so slowly."""
+
 NEWTON_LACK = 10.0
 """[tolerance of Newton] Last correction of positions alone: rates of rows see it undiminished."""
 
@@ -91,6 +99,18 @@ SETTLED_FORCE = 1e-7
 
 SETTLED_GAP = 1e-13
 """[length of the model, or one] Gaps below are round-off."""
+
+OPEN_RATE = 1e-12
+"""[size of a row] Part of a step by which rates leave rows that counts: less is round-off."""
+
+OPEN_LEAST = 1e-9
+"""[size of a row] Violations that no motion mends, from which on a failed step is laid to them."""
+
+OPEN_STEP = 1e-3
+"""[largest free step] Where rows contradict each other a smaller step does not go nearer to it."""
+
+OPEN_SHARE = 0.3
+"""[violation] Part that no motion mends, from which on it is a contradiction of rows."""
 
 NEWTON_FREE = 1e-6
 """[rtol] Newton's tolerance of free steps: what it leaves is no error of the step."""

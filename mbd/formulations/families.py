@@ -125,8 +125,9 @@ def _flow(law: Callable[..., Any]) -> Any:
     def flow(I: Any, F: Any, k: int) -> None:
         """Write the rates of the increments in D at the velocities in V to X."""
         for e in range(I[k]):
-            u = I[I[k + 1] + e * NODE_SIZE + NODE_U]
-            law(F, I[D] + u, I[V] + u, I[X] + u)
+            i = I[k + 1] + e * NODE_SIZE
+            u = I[i + NODE_U]
+            law(F, I[QN] + I[i + NODE_Q], I[D] + u, I[V] + u, I[X] + u)
 
     return flow
 

@@ -66,8 +66,8 @@ class Formulation:
     own_rates : law
         ``(F, q, y, yd, ydd, rate, second)``: first and second time derivative of the own rows.
     flow : law, optional
-        ``(F, d, v, k)``: k = T(d)^{-1} v, the rate of the increment d while q0 [+] d moves with v;
-        for explicit steps of bodies without own rows.
+        ``(F, q, d, v, k)``: k = T(d)^{-1} v, the rate of the increment d while q [+] d moves with
+        v; for explicit steps of bodies without own rows.
     convect : law, optional
         ``(F, s, d, w)``: turn the components of the velocity w with the increment s d, s = 1 or -1,
         so that those of a body that keeps spinning stay what they are; None: they do anyway.
@@ -83,6 +83,8 @@ class Formulation:
         Whether the length of the directors is a coordinate, held by a row or free.
     rigid : bool
         False if the body may change its scale: its directors are orthogonal, of one length.
+    sized : bool
+        Whether ``initial`` takes the radius of gyration about the origin [m] too.
     """
 
     name: str
@@ -109,6 +111,7 @@ class Formulation:
     rigid: bool = True
     scales: bool = False
     linear: bool = False
+    sized: bool = False
 
     def __reduce__(self) -> Any:
         return carried(self)

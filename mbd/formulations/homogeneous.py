@@ -151,7 +151,7 @@ def no_rates(F: Any, q: int, y: int, yd: int, ydd: int, rate: int, second: int) 
 
 
 @jit
-def flow(F: Any, d: int, v: int, k: int) -> None:
+def flow(F: Any, q: int, d: int, v: int, k: int) -> None:
     """Write the rates: coordinates of a vector space."""
     for i in range(7):
         F[k + i] = F[v + i]

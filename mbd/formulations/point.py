@@ -88,7 +88,7 @@ def own_rates(F: Any, q: int, y: int, yd: int, ydd: int, rate: int, second: int)
 
 
 @jit
-def flow(F: Any, d: int, v: int, k: int) -> None:
+def flow(F: Any, q: int, d: int, v: int, k: int) -> None:
     """Write the velocity."""
     store3(F, k, load3(F, v))
 

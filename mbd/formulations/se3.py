@@ -274,7 +274,7 @@ def body_motion(F: Any, q0: int, d: int, w: int) -> Any:
 
 
 @jit
-def flow(F: Any, d: int, v: int, k: int) -> None:
+def flow(F: Any, q: int, d: int, v: int, k: int) -> None:
     """Write T^-1 (U, Omega)."""
     u, theta = body_rates(load3(F, d), load3(F, d + 3), load3(F, v), load3(F, v + 3))
     store3(F, k, u)

@@ -225,7 +225,7 @@ def maps(
 
 
 @jit
-def flow(F: Any, d: int, v: int, k: int) -> None:
+def flow(F: Any, q: int, d: int, v: int, k: int) -> None:
     """Write the velocity and T^-1 omega."""
     theta = load3(F, d + 3)
     back = inverse_tangent((-theta[0], -theta[1], -theta[2]))

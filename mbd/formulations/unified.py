@@ -28,6 +28,7 @@ from mbd.algebra.checked import numbers, one_of
 from mbd.algebra.given import remembered
 from mbd.algebra.jit import jit
 from mbd.algebra.memory import TRANSLATION
+from mbd.algebra.vec import times
 from mbd.formulations import se3
 from mbd.formulations.formulation import Formulation
 from mbd.formulations.so3 import constants as rigid_constants
@@ -127,85 +128,127 @@ def _add_between(F: Any, E: int, A: int, S: int, ld: int) -> None:
 
 
 @cache
-def _formulation(numbers: tuple[float, ...], name: str) -> Formulation:
-    """Return the formulation of a set, points before directions; its D^-1 is compiled in."""
+def _formulation(numbers: tuple[float, ...], name: str, sized: bool) -> Formulation:
+    r"""Return the formulation of a set, points before directions; its D^-1 is compiled in.
+
+    A set that is sized has for each body a length l of its own, :math:`D = D_1\,diag(I, l I)`,
+    which is kept behind the pose, q = (x, p, l).
+    """
     set_ = np.reshape(numbers, (2, 6, 3))
     D, E_matrix = projection(*set_), inverse(*set_)
     E = tuple(float(x) for x in E_matrix.ravel())
-    D6 = tuple(float(x) for x in D.ravel())
+    D1 = tuple(float(x) for x in D.ravel())
 
     def constants(mass: float, center: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Return the numbers of se3, D^-1 and room for a 6x6 matrix."""
+        """Return the numbers of se3, D_1^-1 and room for a 6x6 matrix."""
         return np.concatenate([rigid_constants(mass, center, second), E, np.zeros(36)])
 
     def initial(
-        position: np.ndarray, rotation: np.ndarray, velocity: np.ndarray, omega: np.ndarray
+        position: np.ndarray,
+        rotation: np.ndarray,
+        velocity: np.ndarray,
+        omega: np.ndarray,
+        radius: float = 1.0,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return q = (x, p) and w = D V."""
+        """Return q = (x, p) or (x, p, l), and w = D V."""
         q, V = se3.initial(position, rotation, velocity, omega)
+        if sized:
+            q = np.append(q, length_of(radius))
+            V[3:] *= q[7]
         return q, D @ V
 
     @jit
+    def length(F: Any, q: int) -> float:
+        return F[q + 7] if sized else 1.0
+
+    @jit
+    def halves(F: Any, q: int, v: int) -> Any:
+        """Return D^-1 F[v:v+6]."""
+        U, Omega = _through(E, F, v)
+        return U, times(1.0 / length(F, q), Omega)
+
+    @jit
+    def write(F: Any, q: int, x: int, U: Any, Omega: Any) -> None:
+        """Write D (U, Omega)."""
+        _write(D1, F, x, U, times(length(F, q), Omega))
+
+    @jit
+    def map_back(F: Any, q: int, P: int) -> None:
+        """Write D^-T P in place of the (6, 3) matrix P."""
+        for i in range(P + 9, P + 18):
+            F[i] /= length(F, q)
+        _map_back(E, F, P)
+
+    @jit
     def retract(F: Any, q0: int, d: int, q: int) -> None:
-        u, theta = _through(E, F, d)
+        u, theta = halves(F, q0, d)
         se3.move(F, q0, u, theta, q)
+        if sized:
+            F[q + 7] = F[q0 + 7]
 
     @jit
     def face_velocity(F: Any, q: int, y: int, v: int, yd: int) -> None:
-        U, Omega = _through(E, F, v)
+        U, Omega = halves(F, q, v)
         se3.write_velocity(F, y, U, Omega, yd)
 
     @jit
     def face_acceleration(F: Any, q: int, y: int, v: int, a: int, ydd: int) -> None:
-        U, Omega = _through(E, F, v)
-        dU, dOmega = _through(E, F, a)
+        U, Omega = halves(F, q, v)
+        dU, dOmega = halves(F, q, a)
         se3.write_acceleration(F, y, U, Omega, dU, dOmega, ydd)
 
     @jit
     def residual(
         F: Any, par: int, q: int, y: int, v: int, a: int, f: int, x: int, s: float
     ) -> None:
-        U, Omega = _through(E, F, v)
-        dU, dOmega = _through(E, F, a)
+        U, Omega = halves(F, q, v)
+        dU, dOmega = halves(F, q, a)
         force, moment = se3.body_forces(F, par, y, U, Omega, dU, dOmega, f)
-        _back(E, F, x, 1, s, force, moment)
+        _back(E, F, x, 1, s, force, times(1.0 / length(F, q), moment))
 
     @jit
     def tangent(
         F: Any, par: int, q: int, y: int, v: int, a: int, f: int, d: int, S: int, ld: int
     ) -> None:
-        U, Omega = _through(E, F, v)
-        _, theta = _through(E, F, d)
+        U, Omega = halves(F, q, v)
+        _, theta = halves(F, q, d)
         work = par + _CONSTANTS + 36
         for i in range(work, work + 36):
             F[i] = 0.0
         se3.add_blocks(F, par, y, U, Omega, f, theta, work, 6)
+        if sized:
+            s = 1.0 / F[q + 7]
+            for i in range(3):
+                for j in range(3, 6):
+                    F[work + 6 * i + j] *= s
+                    F[work + 6 * j + i] *= s
+                    F[work + 6 * (i + 3) + j] *= s * s
         _add_between(F, par + _CONSTANTS, work, S, ld)
 
     @jit
     def maps(
         F: Any, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int, rate: int, PV: int
     ) -> None:
-        U, Omega = _through(E, F, v)
-        u, theta = _through(E, F, d)
+        U, Omega = halves(F, q, v)
+        u, theta = halves(F, q, d)
         se3.write_maps(F, y, U, Omega, u, theta, w, P, PT, DP, rate)
-        _map_back(E, F, P)
-        _map_back(E, F, PT)
+        map_back(F, q, P)
+        map_back(F, q, PT)
         if rate:
-            _map_back(E, F, DP)
+            map_back(F, q, DP)
 
     @jit
-    def flow(F: Any, d: int, v: int, k: int) -> None:
-        u, theta = _through(E, F, d)
-        U, Omega = _through(E, F, v)
+    def flow(F: Any, q: int, d: int, v: int, k: int) -> None:
+        u, theta = halves(F, q, d)
+        U, Omega = halves(F, q, v)
         u, theta = se3.body_rates(u, theta, U, Omega)
-        _write(D6, F, k, u, theta)
+        write(F, q, k, u, theta)
 
     @jit
     def carry(F: Any, q0: int, d: int, w: int, D: int, v: int) -> None:
         u, theta, U, Omega = se3.body_motion(F, q0, d, w)
-        _write(D6, F, D, u, theta)
-        _write(D6, F, v, U, Omega)
+        write(F, q0, D, u, theta)
+        write(F, q0, v, U, Omega)
 
     return Formulation(
         name=name,
@@ -213,7 +256,7 @@ def _formulation(numbers: tuple[float, ...], name: str) -> Formulation:
         velocity_kinds=(TRANSLATION,) * 6,
         own_rows=(),
         own_kinds=(),
-        n_q=7,
+        n_q=8 if sized else 7,
         axes=True,
         constants=constants,
         initial=initial,
@@ -227,6 +270,7 @@ def _formulation(numbers: tuple[float, ...], name: str) -> Formulation:
         own_rates=own_rates,
         flow=flow,
         carry=carry,
+        sized=sized,
     )
 
 
@@ -250,7 +294,8 @@ def Unified(
     alpha : float [-]
         Length of the directions of a set of [Holzinger 2020], by default 1/sqrt(2).
     length : float or, hexahedral, 3 floats [m]
-        Size of such a set, by default 1.
+        Size of such a set. By default each body has its own: the power of 64 m that is
+        next to its radius of gyration about its origin, which is 1 m from 1/8 m to 8 m.
 
     Returns
     -------
@@ -264,7 +309,7 @@ def Unified(
     The larger the length l over the radius of gyration k, the closer the six velocities come to
     dependence: the mass matrix of the hexahedral set has the condition number (l/k)^2, and the
     self-stress of redundant joints is found to that many digits less. A length near the size of
-    the body is best.
+    the body is best. One that is not given stands behind the pose in the stored coordinates.
 
     Examples
     --------
@@ -285,7 +330,7 @@ def Unified(
         shapes = (1, 3) if kind == "hexahedral" else (1,)
         sizes = _size("length", 1.0 if length is None else length, "m", shapes)
         y, b = sets[kind](float(a[0]), sizes if len(sizes) == 3 else float(sizes[0]))
-        name = _called(kind, float(a[0]), sizes.tolist())
+        name = _called(kind, float(a[0]), None if length is None else sizes.tolist())
     else:
         if kind is not None:
             raise ValueError(
@@ -300,15 +345,21 @@ def Unified(
         y, b = six("points", points, "m"), six("directions", directions, "-")
         name = "unified (own set)"
     inverse(y, b)
-    return _formulation((*y.ravel().tolist(), *b.ravel().tolist()), name)
+    sized = points is None and length is None
+    return _formulation((*y.ravel().tolist(), *b.ravel().tolist()), name, sized)
 
 
-def _called(kind: str, alpha: float, sizes: list[float]) -> str:
+def length_of(radius: float) -> float:
+    """Return the length of a set for a body of a radius of gyration [m]: the next power of 64."""
+    return float(64.0 ** round(math.log(radius, 64.0))) if radius > 0.0 else 1.0
+
+
+def _called(kind: str, alpha: float, sizes: list[float] | None) -> str:
     """Return the name of a published set: its options where they are not the default ones."""
     words = [kind] if kind != "hexahedral" else []
     if alpha != 1 / math.sqrt(2):
         words.append(f"alpha {alpha:.12g}")
-    if set(sizes) != {1.0}:
+    if sizes is not None:
         some = sizes if len(set(sizes)) > 1 else sizes[:1]
         words.append("length " + " x ".join(f"{x:.12g}" for x in some))
     return "unified" + (f" ({', '.join(words)})" if words else "")

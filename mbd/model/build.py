@@ -14,6 +14,7 @@ from mbd.formulations.families import family
 from mbd.formulations.formulation import Formulation
 from mbd.interactions.kinds import Attachment, Element, Kind
 from mbd.interactions.turns import turns
+from mbd.model.extent import origin
 from mbd.model.layout import Layout, Memory, Owned
 from mbd.model.model import Model
 from mbd.model.topology import eliminate, eliminate_order
@@ -118,14 +119,15 @@ def _nodes(memory: Memory, system: System, bodies: list[Any], layout: Layout) ->
     where: dict[int, int] = {}
     header = memory.I
     ground = header[m.Y]
-    memory.chunks.append((ground, [0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1]))
+    here = origin(system)
+    memory.chunks.append((ground, [*-here, 1, 0, 0, 0, 1, 0, 0, 0, 1]))
     memory.chunks.append((m.GX, system.gravity))
     for members in _by_formulation(bodies).values():
         for i in members:
             body, law = bodies[i], bodies[i].formulation
             par = memory.put(law.constants(body.mass, body.center_of_mass, body.second_moments))
             place, ld = layout.block(i, i)
-            q, v = law.initial(body.position, body.rotation, body.velocity, body.angular_velocity)
+            q, v = body.coordinates(body.position - here)
             memory.chunks.append((header[m.Q] + layout.q[i], q))
             memory.chunks.append((header[m.QN] + layout.q[i], q))
             memory.chunks.append((header[m.V] + layout.start[i], v))

@@ -136,10 +136,11 @@ def rates_kernel(I: Any, F: Any, k: int) -> None:
 def measure_kernel(I: Any, F: Any, k: int) -> None:
     r"""From the matrix with weights (1, 0, 0): DIAG = diag M, EPS = diag (B diag(M)^-1 B^T).
 
+    DIAG of a row is its largest change where no velocity's increment is above its UNIT.
     Of velocities of one kind the body's largest entry counts for all: no mass along one director
     does not make that row unimportant.
     """
-    diag, eps = I[DIAG], I[EPS]
+    diag, eps, unit = I[DIAG], I[EPS], m.UNIT
     for f in range(I[N_FRONTS]):
         j = I[FRONTS] + f * FR_SIZE
         for i in range(I[j + FR_NP]):
@@ -157,6 +158,7 @@ def measure_kernel(I: Any, F: Any, k: int) -> None:
         for r in range(n_v, n_p):
             for c in range(n_v):
                 F[eps + u + r] += F[A + r * ld + c] ** 2 / F[diag + u + c]
+                F[diag + u + r] += abs(F[A + r * ld + c]) * F[unit + I[I[KIND] + u + c]]
         for g in range(I[j + FR_NG]):
             group = I[j + FR_GROUPS] + g * UG_SIZE
             w = I[group + UG_U]
@@ -165,7 +167,9 @@ def measure_kernel(I: Any, F: Any, k: int) -> None:
                     for r in range(n_v, n_p):
                         entry = F[A + r * ld + I[group + UG_COL] + i]
                         F[eps + u + r] += entry**2 / F[diag + w + i]
+                        F[diag + u + r] += abs(entry) * F[unit + I[I[KIND] + w + i]]
                 else:
                     row = L + (I[group + UG_POS] + i) * ldl
                     for c in range(n_v):
                         F[eps + w + i] += F[row + c] ** 2 / F[diag + u + c]
+                        F[diag + w + i] += abs(F[row + c]) * F[unit + I[I[KIND] + u + c]]

@@ -14,6 +14,7 @@ from mbd.algebra.jit import compile_all
 from mbd.algebra.tolerances import SOFT_LOOPS, SOFT_TREE
 from mbd.interactions.laws import check, noted
 from mbd.model.before import checked_memory
+from mbd.model.extent import lengths, origin
 from mbd.model.kernels import (
     evaluate_kernel,
     linearise_kernel,
@@ -102,6 +103,11 @@ class Model:
         """Return the description: addresses of kernels and laws are those of one process."""
         return build_again, (self.system,)
 
+    @cached_property
+    def origin(self) -> np.ndarray:
+        """Point from which positions are stored, (3,) [m]; zero unless the system is far off."""
+        return origin(self.system)
+
     @property
     def n_q(self) -> int:
         """Number of stored coordinates."""
@@ -168,6 +174,10 @@ class Model:
     def prepare(self) -> None:
         """Measure sizes once: diagonal of M, softness of the rows, round-off of the unknowns."""
         loops = self._loops()
+        length, arm = lengths(self.system)
+        self.I[m.LOOPS], self.F[m.LENGTH], self.F[m.FAR] = loops, length, 1.0
+        self.F[m.UNIT : m.UNIT + m.N_KINDS] = 1.0
+        self.F[[m.UNIT + m.TRANSLATION, m.UNIT + m.FORCE]] = length
         work = Workspace(self)
         work.evaluate()
         work.linearise(1.0, 0.0, 0.0)
@@ -178,12 +188,11 @@ class Model:
             self.F[at : at + u] = work.F[at : at + u]
         eps = self.F[self.I[m.EPS] : self.I[m.EPS] + u]
         eps *= SOFT_LOOPS if loops else SOFT_TREE
-        length, arm = self._lengths()
+        rows = self.F[self.I[m.DIAG] + self.numbering.lam]  # one without a gradient here: its unit
+        sizes = np.where(rows > 0.0, rows, self.F[m.UNIT + self.numbering.lam_kinds])
+        self.F[self.I[m.DIAG] + self.numbering.lam] = sizes
         mass = max(b.mass for b in self.system.bodies.values())
         tiny = np.finfo(float).eps
-        self.F[m.LENGTH] = length
-        self.F[m.UNIT : m.UNIT + m.N_KINDS] = 1.0
-        self.F[[m.UNIT + m.TRANSLATION, m.UNIT + m.FORCE]] = length
         # the round-off of a position turns a body of size `arm` by length/arm
         turn = length / arm
         force = mass * length * np.sqrt(len(self.system.bodies))  # it adds up along a chain
@@ -191,22 +200,8 @@ class Model:
         for kind, size in enumerate(floors):
             self.F[m.FLOOR + kind] = tiny * size
         if loops:  # a pose may be singular: what lam does is then seen in v', lam itself is loose
-            self.F[m.FLOOR + m.FORCE : m.FLOOR + m.OWN + 1] = np.inf
+            self.F[m.FLOOR + m.FORCE : m.FLOOR + m.VELOCITY_ROW + 1] = np.inf
         self.redundant = self.n_lam > 0 and loops and self.report().n_redundant > 0
-
-    def _lengths(self) -> tuple[float, float]:
-        """Return the extent of the model at the initial pose and the size of its bodies [m]."""
-        places = np.array([b.position for b in self.system.bodies.values()])
-        extent = float(np.ptp(places, axis=0).max())
-        arms = [
-            max(map(abs, f.position.tolist()))
-            for j in self.system.joints.values()
-            for f in (j.A, j.B)
-            if f.body is not self.system.ground
-        ]
-        arms = sorted(a for a in arms if a > 0.0)
-        length = max([extent, *arms[-1:]]) or 1.0
-        return length, arms[len(arms) // 2] if arms else length
 
     def _loops(self) -> bool:
         """Tell whether rows close loops (only then rows can be redundant)."""

@@ -92,6 +92,25 @@ class Body(Part):
         """Return the frame that has the given inertial origin and axes at the initial pose."""
         return Frame(self, self.rotation.T @ (point - self.position), self.rotation.T @ axes)
 
+    def coordinates(
+        self,
+        position: np.ndarray,
+        rotation: np.ndarray | None = None,
+        velocity: np.ndarray | None = None,
+        omega: np.ndarray | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return q and v of the body at a position; what else is not given is as described."""
+        law = self.formulation
+        motion = (
+            position,
+            self.rotation if rotation is None else rotation,
+            self.velocity if velocity is None else velocity,
+            self.angular_velocity if omega is None else omega,
+        )
+        if not law.sized:
+            return law.initial(*motion)
+        return law.initial(*motion, float(np.sqrt(np.trace(self.second_moments) / self.mass)))
+
     def _set(self, **values: Any) -> None:
         for key, value in values.items():
             object.__setattr__(self, key, value)

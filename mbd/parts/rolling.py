@@ -251,7 +251,7 @@ class KnifeEdge(_OnPlane):
                     f"{blade @ n:.3g} between axis and normal"
                 )
             axes = np.column_stack([blade, np.cross(n, blade), n])
-        self._place(first, second, at, axes, normal, (0.0, 0.0, 0.0))
+        self._place(first, second, at, axes, normal, (0.0, 0.0, 0.0) if at is None else at)
 
     def elements(self) -> list[Element]:
         """b2.(v_B - v_A)."""

@@ -37,9 +37,10 @@ class BodyHistory:
         body: Body,
         numbers: tuple[np.ndarray, np.ndarray, np.ndarray],
         faces: tuple[np.ndarray, np.ndarray, np.ndarray],
+        origin: np.ndarray,
         before: np.ndarray | None = None,
     ) -> None:
-        self.body = body
+        self.body, self._origin = body, origin
         self.q, self.v, self.a = numbers
         self.y, self.yd, self.ydd = faces
         self._before = before  # quaternion at the instant before the first one
@@ -47,7 +48,7 @@ class BodyHistory:
     @property
     def position(self) -> np.ndarray:
         """Origin of the body frame [m]."""
-        return self.y[..., 0, :]
+        return np.asarray(self.y[..., 0, :] + self._origin)
 
     @property
     def velocity(self) -> np.ndarray:
@@ -120,4 +121,5 @@ class BodyHistory:
         """Return the history of a point given in body axes [m]."""
         where = vector(f"solution[{self.body.name!r}].at", "point", point, "m")
         w = np.concatenate([[1.0], where])
-        return PointHistory(*(np.einsum("k,nkc->nc", w, x) for x in (self.y, self.yd, self.ydd)))
+        x, xd, xdd = (np.einsum("k,nkc->nc", w, x) for x in (self.y, self.yd, self.ydd))
+        return PointHistory(x + self._origin, xd, xdd)

@@ -197,8 +197,8 @@ def spinning(model: Model, names: list[str], omega: np.ndarray) -> State:
         n_v = body.formulation.n_v
         if name in names:
             velocity = np.cross(omega, body.position - center)
-            _, v[first : first + n_v] = body.formulation.initial(
-                body.position, body.rotation, velocity, omega
+            _, v[first : first + n_v] = body.coordinates(
+                body.position, velocity=velocity, omega=omega
             )
         first += n_v
     return state.replace(v=v)

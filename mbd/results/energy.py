@@ -147,4 +147,7 @@ def sums(model: Model, faces: Faces) -> tuple[np.ndarray, np.ndarray, np.ndarray
             F[place:][: x.size] = x.ravel()
         sums_kernel(I, F, k)
         found[here] = F[out:][: 8 * I[k]].reshape(-1, 8)
+    if (c := model.origin).any():  # faces are seen from there
+        found[:, 1] -= W[:, 0, 0].sum() * (model.system.gravity @ c)
+        found[:, 5:] += np.cross(c, found[:, 2:5])
     return found[:, 0], found[:, 1], found[:, 2:5], found[:, 5:]

@@ -226,7 +226,7 @@ def _problem(
                 f"{', '.join(known)}"
             )
         own[name] = vector("equilibrium", f"spins[{name!r}]", spin, "rad/s")
-    return Statics(model, names, omega, point, own), omega
+    return Statics(model, names, omega, point - model.origin, own), omega
 
 
 def _start(model: Model, state: State | None, t: float | None) -> State:

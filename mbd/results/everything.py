@@ -62,7 +62,7 @@ class Everything:
             before = [s.before[name] for name in g.names if name in s.before]
             faces = (f.y[:, g.at], f.yd[:, g.at], f.ydd[:, g.at])
             past = np.array(before) if before else None
-            found.append((g, BodyHistory(body, (s.q, s.v, s.a), faces, past)))
+            found.append((g, BodyHistory(body, (s.q, s.v, s.a), faces, s.model.origin, past)))
         return found
 
     def of_bodies(self, what: str, width: tuple[int, ...], turning: bool) -> np.ndarray:

@@ -79,7 +79,7 @@ class Faces:
     column : dict
         Place of each body and of "ground".
     y, yd, ydd : (n, bodies + 1, 4, 3) arrays
-        Faces, their rates and second rates.
+        Faces, as seen from the origin of the model, their rates and second rates.
     """
 
     column: dict[str, int]
@@ -153,7 +153,7 @@ def faces_of(solution: Any, names: Iterable[str] | None = None) -> Faces:
         names = [name for name in dict.fromkeys(names) if name != "ground"]
         column, groups = _numbered(names), _groups(model, names)
     y, yd, ydd = (np.zeros((n, len(column), 4, 3)) for _ in range(3))
-    y[:, -1, 1:] = np.eye(3)
+    y[:, -1, 0], y[:, -1, 1:] = -model.origin, np.eye(3)
     for g in groups:
         numbers = (_taken(solution.q, g.q), _taken(solution.v, g.v), _taken(solution.a, g.v))
         y[:, g.at], yd[:, g.at], ydd[:, g.at] = faces(g.law, *numbers)

@@ -156,8 +156,9 @@ class Modes:
             total = float(np.einsum("kc,kl,lc->", dy.conj(), W, dy).real)
             carry = part.mass * float(np.vdot(move, move).real)
             rotation = max(0.0, 1.0 - carry / total) if total > 0.0 else 0.0
+            place = w @ body.y + self.model.origin
             found.append(
-                BodyMotion(body.name, float(share), move, turn, rotation, w @ body.y, body.axes)
+                BodyMotion(body.name, float(share), move, turn, rotation, place, body.axes)
             )
         return found
 

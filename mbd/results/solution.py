@@ -138,6 +138,7 @@ class Solution:
                 self.model.system.bodies[name],
                 numbers_of(self, name),
                 (faces.y[:, 0], faces.yd[:, 0], faces.ydd[:, 0]),
+                self.model.origin,
                 self.before.get(name),
             )
         return self._bodies[name]
@@ -147,7 +148,7 @@ class Solution:
         w = np.asarray(weights)
         if body == "ground":
             return np.broadcast_to(w[1:], (len(self.t), 3)).copy()
-        return np.einsum("k,nkc->nc", w, self.body(body).y)
+        return np.einsum("k,nkc->nc", w, self.body(body).y) + w[0] * self.model.origin
 
     def part(self, instants: slice, before: Before | None = None) -> Solution:
         """Return some instants, in memory; `before` is what came before them."""

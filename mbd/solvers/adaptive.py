@@ -67,6 +67,7 @@ from mbd.algebra.tolerances import (
     ERROR_CANCELS,
     ERROR_FIRST,
     ERROR_SLOW,
+    OPEN_STEP,
     STEP_GROWS,
     STEP_SAFE,
     STEP_SHRINKS,
@@ -80,11 +81,11 @@ from mbd.solvers.advance import (
     finish,
     iterate,
     keep_record,
-    measure_speed,
     predict,
     restore,
     set_weights,
 )
+from mbd.solvers.round_off import measure_speed
 from mbd.solvers.smallest import smallest_multipliers
 
 __all__ = ["advance_adaptive", "resize"]
@@ -272,7 +273,7 @@ def advance_adaptive(I: Any, F: Any, k: int) -> None:
                 smaller = h * max(STEP_SHRINKS, STEP_SAFE * error ** (-1 / 3))
             set_step(I, F, smaller)
             F[ERROR] = 1.0
-            if smaller < F[H_MIN]:
+            if smaller < (F[H_MIN] if F[m.OPEN] < math.inf else OPEN_STEP * F[H_MAX]):
                 I[STATUS] = FAILED
                 return
             refresh(I, F)

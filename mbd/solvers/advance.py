@@ -39,11 +39,13 @@ from mbd.algebra.subnormal import flushing
 from mbd.algebra.tolerances import (
     NEWTON_CONTRACTION,
     NEWTON_LACK,
+    NEWTON_PATIENCE,
     NEWTON_ROUND_OFF,
     SETTLED_FORCE,
     SETTLED_GAP,
 )
 from mbd.model.kernels import evaluate_level, linearise, stage
+from mbd.solvers.round_off import measure_place, measure_rows, measure_speed, still_open
 from mbd.solvers.smallest import smallest_multipliers
 
 __all__ = [
@@ -87,23 +89,6 @@ MAX_ITER, N_ITER, N_EVALUATE, N_REJECT, SMALL_PIVOTS, FULL_NEWTON = (
 RECORD, RECORD_EVERY, N_RECORDED, RECORD_SIZE, COUNT = (
     m.RECORD, m.RECORD_EVERY, m.N_RECORDED, m.RECORD_SIZE, m.N_PREDICTED,
 )  # fmt: skip
-
-
-@jit
-def measure_speed(I: Any, F: Any) -> None:
-    """Note the largest velocities, and by them the round-off of a step that meets rates."""
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        for i in range(I[j + FR_U], I[j + FR_U] + I[j + FR_NV]):
-            kind = m.SIZE + I[I[KIND] + i]
-            F[kind] = max(F[kind], abs(F[I[V] + i]))
-    if I[m.LEVEL] == m.POSITION:
-        F[m.ROUND] = 1.0
-        return
-    moved = 0.0  # in a step, relative to the extent of the model
-    for kind in range(m.FORCE):
-        moved = max(moved, F[H] * (F[m.SIZE + kind] + F[H] * F[SCALE + kind]) / F[m.UNIT + kind])
-    F[m.ROUND] = min(1.0, 4.0 * moved + 1e-4)
 
 
 @jit
@@ -219,7 +204,7 @@ def correct_positions(I: Any, F: Any) -> float:
 @jit
 def settled(I: Any, F: Any) -> bool:
     """Tell whether the residual in X is round-off: where a pose is singular, increments are not."""
-    x, force = I[X], 0.0
+    x, force, round_off = I[X], 0.0, F[m.ROUND] * F[m.FAR]
     for k in range(m.FORCE):
         force = max(force, F[SCALE + k])
     for f in range(I[N_FRONTS]):
@@ -229,19 +214,33 @@ def settled(I: Any, F: Any) -> bool:
             if not abs(F[x + i]) <= SETTLED_FORCE * F[SCALE_R] * F[I[m.DIAG] + i] * force:
                 return False
         for i in range(u + n_v, u + n_p):
-            if not abs(F[x + i]) <= SETTLED_GAP * F[m.UNIT + I[I[KIND] + i]] * F[m.ROUND]:
+            if not abs(F[x + i]) <= SETTLED_GAP * F[m.UNIT + I[I[KIND] + i]] * round_off:
                 return False
     return True
 
 
 @jit
 def iterate(I: Any, F: Any) -> int:
-    """Run Newton's iteration; return its status."""
+    """Run Newton's iteration; return its status. Where rows stay open, F[OPEN] is infinite."""
+    status = newton(I, F)
+    if status == CONVERGED and I[m.LOOPS] and still_open(I, F, F[m.OPEN]):
+        F[m.OPEN] = math.inf
+        return FAILED
+    return status
+
+
+@jit
+def newton(I: Any, F: Any) -> int:
+    """Run Newton's iteration until increments are small; return its status."""
     last, lack, rough = 0.0, 0.0, False
     theta = max(F[THETA], 0.05) ** 0.8
     fresh = False  # whether the matrix belongs to this step
     for iteration in range(I[MAX_ITER]):
         evaluate_level(I, F)
+        if iteration == 0:
+            measure_place(I, F)
+        if I[m.LOOPS]:
+            F[m.OPEN] = measure_rows(I, F, I[X])
         if rough and iteration > 2 and settled(I, F):
             return CONVERGED
         if I[FULL_NEWTON] or not I[HAVE_FACTOR]:
@@ -274,7 +273,7 @@ def iterate(I: Any, F: Any) -> int:
                 if fresh and size * F[m.ROUND] < NEWTON_ROUND_OFF:
                     return CONVERGED  # stagnated at round-off
                 I[HAVE_FACTOR] = 0
-            if theta > 1e3 and iteration > 4 and fresh:
+            if fresh and ((theta > 1e3 and iteration > 4) or (theta > 1.0 and iteration > 20)):
                 return FAILED
         if theta < 1.0 and size * theta / (1 - theta) <= 1.0 and lack <= NEWTON_LACK:
             # the matrix ages: a new one for the next step when this step needed work
@@ -361,7 +360,7 @@ def advance(I: Any, F: Any, k: int) -> None:
     set_weights(I, F)
     I[STATUS] = CONVERGED
     I[STEPS_DONE] = 0
-    full = I[FULL_NEWTON]
+    full, most = I[FULL_NEWTON], I[MAX_ITER]
     for step in range(I[N_STEPS]):
         start = F[T]
         predict(I, F)
@@ -372,10 +371,10 @@ def advance(I: Any, F: Any, k: int) -> None:
             restore(I, F)
             I[HISTORY] = 0
             predict(I, F)
-            I[FULL_NEWTON] = 1
+            I[FULL_NEWTON], I[MAX_ITER] = 1, NEWTON_PATIENCE * most
             F[THETA] = 0.5
             status = iterate(I, F)
-            I[FULL_NEWTON] = full
+            I[FULL_NEWTON], I[MAX_ITER] = full, most
             I[HAVE_FACTOR] = 0
         if status != CONVERGED:
             if k == 0:

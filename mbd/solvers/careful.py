@@ -23,6 +23,7 @@ from mbd.solvers.advance import (
     restore,
     set_weights,
 )
+from mbd.solvers.round_off import measure_place, measure_rows
 
 __all__ = ["careful_step"]
 
@@ -43,6 +44,8 @@ def begin(I: Any, F: Any, k: int) -> None:
 def look(I: Any, F: Any, k: int) -> None:
     """Evaluate the iterate."""
     evaluate_level(I, F)
+    measure_place(I, F)
+    F[m.OPEN] = measure_rows(I, F, I[m.X]) if I[m.LOOPS] else 0.0
 
 
 @kernel
@@ -107,7 +110,8 @@ def careful_step(work: Workspace, max_iterations: int = 15, free: bool = False) 
             if not np.isfinite(size):
                 break
             if size <= 1.0 or (size < 1e3 and size > 0.5 * last):
-                status = CONVERGED
+                look(work.I, work.F)
+                status = CONVERGED if work.F[m.OPEN] <= 1.0 else FAILED
                 break
             last = size
     finally:  # Ctrl-C too leaves no unfinished step

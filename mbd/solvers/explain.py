@@ -9,6 +9,7 @@ import numpy as np
 from mbd.algebra import memory as m
 from mbd.model.model import Workspace
 from mbd.solvers.advance import grid_from_here
+from mbd.solvers.contradiction import contradiction
 from mbd.solvers.energy_momentum import EnergyMomentum
 from mbd.solvers.generalized_alpha import GeneralizedAlpha
 from mbd.solvers.lie_runge_kutta import LieRungeKutta4
@@ -39,6 +40,7 @@ def explain(work: Workspace, method: Any, advance: Any) -> str:
     work.F[m.T] = t + h
     work.evaluate(h if isinstance(method, EnergyMomentum) else 0.0)
     r = work.vector(m.X).copy()
+    against = contradiction(model, work, bool(work.I[m.LEVEL] != m.POSITION))
     work.F[: len(model.F)] = keep
     rows = np.concatenate([r[numbering.v], r[numbering.lam]])
     kinds = np.concatenate([numbering.v_kinds, numbering.lam_kinds])
@@ -49,6 +51,8 @@ def explain(work: Workspace, method: Any, advance: Any) -> str:
         who = "largest residuals " + ", ".join(
             f"{model.labels[i]!r} ({rows[i]:.2g} {_UNITS[int(kinds[i])]})" for i in worst
         )
+    if against:
+        return f"no step at t = {t + h:.6g} s (h = {h:g} s): {against}"
     where = f"at t = {t + h:.6g} s (h = {h:g} s): {who}; try a smaller step"
     if isinstance(method, LieRungeKutta4):
         return f"the explicit step failed {where}"

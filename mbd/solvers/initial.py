@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.algebra import memory as m
-from mbd.algebra.tolerances import START_POSITION, START_VELOCITY
+from mbd.algebra.tolerances import OPEN_SHARE, START_POSITION, START_VELOCITY
 from mbd.model.model import Model, State, Workspace
+from mbd.solvers.contradiction import contradiction
 from mbd.solvers.fronts import factor_and_solve
 
 if TYPE_CHECKING:
@@ -77,9 +78,12 @@ _OPEN = (
 _NONE = "none meet all of them: two drives or joints ask for different velocities"
 
 
-def _check(what: str, named: str, advice: str) -> None:
+def _check(what: str, named: str, advice: str, work: Workspace, share: float) -> None:
     if named:
-        raise ValueError(f"{what} violate constraints: {named}; {advice}")
+        found = f"{named}; {advice}"
+        if advice == _CORRECT:  # nothing was tried; is there anything to try?
+            found = contradiction(work.model, work, True, share) or found
+        raise ValueError(f"{what} violate constraints: {found}")
 
 
 class Saddle:
@@ -154,11 +158,12 @@ def consistent(
         speed = float(np.abs(work.vector(m.V)).max()) if model.n_v else 0.0
         checked = gap if rows is None else np.where(rows, gap, 0.0)
         advice = _OPEN if project is True else _CORRECT
-        _check("initial positions", violated(model, checked, START_POSITION * size), advice)
+        open_rows = violated(model, checked, START_POSITION * size)
+        _check("initial positions", open_rows, advice, work, OPEN_SHARE)
         named = violated(model, rate, START_VELOCITY * size * max(1.0, speed), rate=True)
         if project:
-            _check("velocities", named, _NONE)
-        _check("initial velocities", named, _CORRECT)
+            _check("velocities", named, _NONE, work, 0.0)
+        _check("initial velocities", named, _CORRECT, work, 0.0)
     if not np.all(np.isfinite(accelerate(work))):
         raise ValueError(
             work.bad_law()

@@ -39,6 +39,7 @@ from mbd.algebra.tolerances import (
 )
 from mbd.model.kernels import evaluate, linearise, stage
 from mbd.solvers.advance import CONVERGED, FAILED, PIVOTS, keep_record, next_time
+from mbd.solvers.round_off import measure_place, measure_rows
 
 __all__ = ["conserve"]
 
@@ -158,7 +159,10 @@ def _iterate(I: Any, F: Any, t: float, careful: bool) -> int:
     last = math.inf
     for iteration in range(I[m.MAX_ITER]):
         _evaluate_end(I, F)
+        if iteration == 0:
+            measure_place(I, F)
         _evaluate_middle(I, F, t)
+        rows_open = measure_rows(I, F, I[X]) if I[m.LOOPS] else 0.0
         if careful or not I[m.HAVE_FACTOR]:
             I[m.SMALL_PIVOTS] = 0
             linearise(I, F)
@@ -174,7 +178,7 @@ def _iterate(I: Any, F: Any, t: float, careful: bool) -> int:
         if not size < 1e300:
             return FAILED
         if size <= MIDPOINT_CLOSE or (size > 0.5 * last and size < MIDPOINT_STAGNATED):
-            return CONVERGED
+            return CONVERGED if rows_open <= 1.0 else FAILED
         if size > 0.05 * last or iteration == 3:
             I[m.HAVE_FACTOR] = 0
         last = size

@@ -64,7 +64,7 @@ def _weights(motion: SmallMotion, name: str, weights: Any) -> np.ndarray:
     """Return the 3-vector of an attachment."""
     body = _body(motion, name)
     w = np.asarray(weights, float)
-    return w[1:] if body is None else w @ body.y
+    return w[1:] - w[0] * motion.model.origin if body is None else w @ body.y
 
 
 def _force(motion: SmallMotion, name: str, weights: Any, force: np.ndarray) -> np.ndarray:

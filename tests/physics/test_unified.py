@@ -106,6 +106,24 @@ def test_mass_matrix_of_a_body_is_the_printed_one():
 
 
 # --- sets ----------------------------------------------------------------------------------------
+@pytest.mark.parametrize(("radius", "length"), [
+    (1.0, 1.0), (0.2, 1.0), (7.0, 1.0), (0.05, 1 / 64), (30.0, 64.0), (3e-7, 64.0**-4),
+    (5e8, 64.0**5),
+])  # fmt: skip
+def test_the_length_of_a_set_is_that_of_the_body(radius, length):
+    assert unified.length_of(radius) == length
+    J = radius**2 * np.array([0.5, 0.7, 0.8])
+    system = mbd.System()
+    system.add(mbd.RigidBody("body", mass=2.0, inertia=2.0 * J, formulation="unified"))
+    model = system.build()
+    assert model.state.q[7] == length
+    M = model.assemble().M.toarray()
+    D = unified.projection(*unified.hexahedral(length=length))
+    whole = 2.0 * np.diag([1, 1, 1, *J])
+    assert np.allclose(M, unified.mass_matrix(whole, D), rtol=0, atol=1e-13 * np.abs(M).max())
+    assert np.linalg.cond(M) < 200
+
+
 def own_set():
     rng = np.random.default_rng(55021)
     return {"points": rng.uniform(-1, 1, (6, 3)), "directions": rng.normal(size=(6, 3))}
@@ -113,8 +131,9 @@ def own_set():
 
 def test_sets_are_made_once():
     assert mbd.Unified() is named("unified")
-    assert mbd.Unified("hexahedral", alpha=S, length=1.0) is mbd.Unified()
-    assert mbd.Unified("hexahedral", length=(1, 1, 1)) is mbd.Unified()
+    assert mbd.Unified("hexahedral", alpha=S) is mbd.Unified()
+    assert mbd.Unified("hexahedral", length=(1, 1, 1)) is mbd.Unified(length=1.0)
+    assert mbd.Unified(length=1.0) is not mbd.Unified()
     assert mbd.Unified(**own_set()) is mbd.Unified(**own_set())
     assert mbd.Unified("tetrahedral") is not mbd.Unified()
 
