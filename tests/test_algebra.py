@@ -200,8 +200,10 @@ def test_no_two_places_of_the_buffers_are_one():
         "STABILIZED",
         "N_KINDS",
         "SCRATCH_SIZE",
+        "NOT_FINITE",
+        "RAISED",
     }
-    wide = {"SCALE": 8, "FLOOR": 8, "ATOL": 8, "SIZE": 8, "UNIT": 8}
+    wide = {"SCALE": 8, "FLOOR": 8, "ATOL": 8, "SIZE": 8, "UNIT": 8, "BAD_AT": 3}
     pairs = {"PLACE", "FORCES", "RESIDUAL", "MAPS", "TANGENT", "RATES", "ACCEPT", "FLOW", "CONVECT"}
     for block, header in ((lines[first:second], "I_HEADER"), (lines[second:end], "F_HEADER")):
         taken = {}

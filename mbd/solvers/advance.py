@@ -223,7 +223,7 @@ def settled(I: Any, F: Any) -> bool:
 def iterate(I: Any, F: Any) -> int:
     """Run Newton's iteration; return its status. Where rows stay open, F[OPEN] is infinite."""
     status = newton(I, F)
-    if status == CONVERGED and I[m.LOOPS] and still_open(I, F, F[m.OPEN]):
+    if status == CONVERGED and still_open(I, F, F[m.OPEN]):
         F[m.OPEN] = math.inf
         return FAILED
     return status
@@ -233,6 +233,7 @@ def iterate(I: Any, F: Any) -> int:
 def newton(I: Any, F: Any) -> int:
     """Run Newton's iteration until increments are small; return its status."""
     last, lack, rough = 0.0, 0.0, False
+    F[m.OPEN] = 0.0
     theta = max(F[THETA], 0.05) ** 0.8
     fresh = False  # whether the matrix belongs to this step
     for iteration in range(I[MAX_ITER]):
@@ -271,7 +272,8 @@ def newton(I: Any, F: Any) -> int:
             rough = theta > 0.3
             if theta > 0.5:
                 if fresh and size * F[m.ROUND] < NEWTON_ROUND_OFF:
-                    return CONVERGED  # stagnated at round-off
+                    F[m.OPEN] = max(F[m.OPEN], 2.0)  # stagnated: are rows met?
+                    return CONVERGED
                 I[HAVE_FACTOR] = 0
             if fresh and ((theta > 1e3 and iteration > 4) or (theta > 1.0 and iteration > 20)):
                 return FAILED
@@ -281,6 +283,7 @@ def newton(I: Any, F: Any) -> int:
                 I[HAVE_FACTOR] = 0
             return CONVERGED
         last = size
+    F[m.OPEN] = max(F[m.OPEN], 2.0)
     return CONVERGED if F[NORM] * F[m.ROUND] < NEWTON_ROUND_OFF else FAILED
 
 

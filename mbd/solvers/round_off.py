@@ -92,4 +92,4 @@ def still_open(I: Any, F: Any, before: float) -> bool:
     if before <= 1.0:
         return False
     evaluate_level(I, F)
-    return measure_rows(I, F, I[m.X]) > max(1.0, 0.5 * before)
+    return measure_rows(I, F, I[m.X]) > 1.0
