@@ -91,6 +91,10 @@ NEWTON_PATIENCE = 5
 """[iterations] So many times as many are made of a step that failed, while they shrink: at a pose
 where rows lose rank they do so slowly."""
 
+NEWTON_REACH = 1e-6
+"""[length of the model, or one] Largest increment of positions that may count as small, however
+large accelerations are."""
+
 NEWTON_LACK = 10.0
 """[tolerance of Newton] Last correction of positions alone: rates of rows see it undiminished."""
 

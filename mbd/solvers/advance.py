@@ -40,6 +40,7 @@ from mbd.algebra.tolerances import (
     NEWTON_CONTRACTION,
     NEWTON_LACK,
     NEWTON_PATIENCE,
+    NEWTON_REACH,
     NEWTON_ROUND_OFF,
     SETTLED_FORCE,
     SETTLED_GAP,
@@ -122,6 +123,9 @@ def predict(I: Any, F: Any) -> None:
             F[vn + i] = F[v + i]
             F[d + i] = h * F[v + i] + h * h * ((0.5 - beta) * old + beta * new)
             F[v + i] += h * ((1 - gamma) * old + gamma * new)
+    b = (1 - am) / (h * h * beta * (1 - af))
+    for k in range(m.FORCE):  # what accelerations allow of an increment is bounded by the model
+        F[SCALE + k] = min(F[SCALE + k], NEWTON_REACH * F[m.UNIT + k] * b / F[TOL])
     if I[m.LEVEL] != m.POSITION:
         measure_speed(I, F)
 

@@ -213,7 +213,8 @@ def test_a_failure_names_a_joint():
     system.add(mbd.Distance("right", system.ground.frame((1, 0, 0)), p))
     system.add(mbd.PointForce("pull", p, lambda t: (0, 0, 1e9 * t)))
     system.add(mbd.PointForce("kick", p, lambda t: (0, 1e7, 0)))
-    solution = mbd.simulate(system, 1.0, 0.2, raise_on_failure=False)
+    method = mbd.GeneralizedAlpha(max_iterations=3)
+    solution = mbd.simulate(system, 1.0, 0.2, method=method, raise_on_failure=False)
     if solution.success:
         pytest.fail("the step was expected to be too large")
     assert any(name in solution.message for name in ("'left", "'right", "'p."))
