@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from mbd.algebra import tolerances
 
-
 GUARDS = Path(__file__).parents[1] / "tests" / "guards.toml"
 
 

@@ -85,3 +85,34 @@ def test_a_stream_that_is_stopped(tmp_path, signal, n, seed):
             elif signal == "SIGKILL" and read.status:
                 assert "was killed or is still going on" in read.message
     assert lengths
+    command = [sys.executable, "-m", "mbd", "run", "scene.py", "-q", "--t-end", "0.01"]
+    for name in (found[0]["file"], found[-1]["file"]):  # what was left is tidied up
+        subprocess.run([*command, "-o", name, "--stream"], cwd=tmp_path, check=True, timeout=120,
+                       env={**os.environ, "PYTHONPATH": str(ROOT)})  # fmt: skip
+        assert [p.name for p in tmp_path.glob(f"*{name}*")] == [name]
+
+
+# --- mbd run -o -----------------------------------------------------------------------------------
+@pytest.mark.parametrize("signal", ["SIGKILL", "SIGINT"])
+@pytest.mark.parametrize("ending", [".npz", ".nc", ".csv"])
+@many(6, 200)
+def test_a_file_that_is_being_replaced(tmp_path, signal, ending, n, seed):
+    """It is the old one, whole, or the new one, whole."""
+    found = stopped(signal, ending, tmp_path, n, seed)
+    if ending == ".csv":
+        whole = (tmp_path / "whole.csv").read_bytes()
+    else:
+        whole = mbd.load(tmp_path / f"whole{ending}")
+    for run in found:
+        assert run["code"] in ((0, -9) if signal == "SIGKILL" else (0, 130)), run
+        assert no_trace(run["said"] or ""), run
+        path = tmp_path / run["file"]
+        assert run["old"] or run["code"] or path.exists(), run
+        if run["old"]:
+            continue
+        if ending == ".csv":
+            content = path.read_bytes()
+            assert content.endswith(b"\n")
+            assert whole.startswith(content) if signal == "SIGINT" else whole == content, run
+        else:
+            check_prefix(path, whole)
