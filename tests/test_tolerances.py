@@ -27,7 +27,7 @@ def of_docs():
 TABLE = of_docs().entries()
 SOLVERS = sorted(p for floor in ("model", "solvers") for p in (ROOT / floor).rglob("*.py"))
 # sizes of pieces of memory and of work: they change no number of a result
-SIZES = {"_CHUNK_BYTES", "_CHUNK_SECONDS", "_DENSE"}
+SIZES = {"_CHUNK_BYTES", "_CHUNK_SECONDS", "_DENSE", "_HEAD", "_BLOCK"}
 
 
 def private_numbers(path):

@@ -228,7 +228,7 @@ HELD = 1e-12
 what is soft, far above what round-off leaves of no stiffness."""
 
 HELD_LEAST = 1e-15
-"""[stiffness of a body] The same where something so soft is out of balance: just above round-off."""
+"""[stiffness of a body] The same where something so soft is out of balance: above round-off."""
 
 HELD_BODY = 1e-6
 """[stiffest body] By which bodies count that have no stiffness of their own."""
@@ -307,7 +307,7 @@ NEUTRAL_MANY = 900
 """[-] Velocities above which a model is large: its spectrum is not looked at in full."""
 
 NEUTRAL_SHIFT = 30.0
-"""[neutral stiffness] Shift by which free motions are found: their own round-off is small beside."""
+"""[neutral stiffness] Shift by which free motions are found: their round-off is small beside."""
 
 NEUTRAL_VECTORS = 3
 """[-] Random motions, in which everything neutral takes part."""

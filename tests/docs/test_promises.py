@@ -19,3 +19,8 @@ def test_every_test_that_is_named_exists():
     for path, name in named:
         text = (ROOT / path).read_text(encoding="utf-8")
         assert re.search(rf"^def {name}\(", text, re.M), f"{path}::{name}"
+
+
+def test_every_file_of_hard_tests_is_named():
+    for path in (ROOT / "tests" / "hard").glob("test_*.py"):
+        assert f"tests/hard/{path.name}::" in PAGE, path.name

@@ -49,6 +49,8 @@ def damages(data: bytes, n: int, rng: np.random.Generator) -> Iterator[tuple[str
 def said(path: Path) -> dict[str, str]:
     """Return digests of all that a file of results says."""
     found = mbd.load(path)
+    if not isinstance(found, mbd.Solution):
+        return {"model": "not there"}
     stored = found.stored
     words = {k: found_about(stored.about[k]) for k in sorted(stored.about)}
     words |= {
