@@ -36,6 +36,9 @@ REPORT_LOOSE = 1e-7
 
 # --- initial states -------------------------------------------------------------------------------
 
+POSE_DUST = 2.0**-52
+"""[largest rate, 1/s] Velocities of a pose that was searched for below are round-off, and zero."""
+
 START_POSITION = 1e-7
 """[length of the model, or one] Accepted violation of rows of positions at the start."""
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.algebra import memory as m
-from mbd.algebra.tolerances import OPEN_SHARE, START_POSITION, START_VELOCITY
+from mbd.algebra.tolerances import OPEN_SHARE, POSE_DUST, START_POSITION, START_VELOCITY
 from mbd.model.model import Model, State, Workspace
 from mbd.solvers.contradiction import contradiction
 from mbd.solvers.fronts import factor_and_solve
@@ -261,4 +261,7 @@ def assemble_pose(
         from mbd.solvers.targets import reach
 
         state = reach(model, state, dict(targets or {}), dict(weights or {}))
-    return consistent(model, state, project=True)
+    found = consistent(model, state, project=True)
+    rates = np.abs(found.v) / model.units
+    dust = rates <= POSE_DUST * rates.max(initial=0.0)
+    return found.replace(v=np.where(dust, 0.0, found.v))

@@ -214,3 +214,63 @@ def test_an_unknown_option_of_read_is_named_with_those_there_are(tmp_path):
         mbd.read(path, foo=1)
     with pytest.raises(TypeError, match="takes base, position"):
         mbd.read(ROOT / "models" / "arm.urdf", foo=1)
+
+
+RAISING = """
+import mbd
+
+RUN = {"t_end": 1.0, "step": 1e-3}
+
+
+def law(t):
+    if t > 0.0305:
+        raise ArithmeticError("off the drum")
+    return 0.0, 0.0, 1.0
+
+
+def build():
+    system = mbd.System()
+    body = system.add(mbd.RigidBody("b", mass=1.0, inertia=(0.1, 0.1, 0.1)))
+    system.add(mbd.PointForce("f", body, law))
+    return system
+"""
+
+
+@pytest.mark.parametrize("ending", ["npz", "nc"])
+def test_a_run_whose_law_raises_is_written_with_its_outcome(ending, tmp_path, capsys):
+    scene, out = tmp_path / "raising.py", tmp_path / f"out.{ending}"
+    scene.write_text(RAISING)
+    assert main(["run", str(scene), "-q", "-o", str(out)]) == 1
+    assert "f: its law raised ArithmeticError: off the drum" in capsys.readouterr().err
+    written = mbd.load(out)
+    assert not written.success
+    assert "f: its law raised ArithmeticError: off the drum (at t = 0.031 s)" in written.message
+    assert np.allclose(written.t, np.arange(31) * 1e-3, rtol=0, atol=1e-15)
+
+
+def test_the_clock_of_the_steps_is_theirs(monkeypatch, tmp_path, capsys):
+    """What is imported on the way is no step: a clock that only the bar of progress moves."""
+    from mbd.solvers import run as module
+
+    clock = [0.0]
+    monkeypatch.setattr(module.time, "perf_counter", lambda: clock[0])
+    make, steps = module.Run._bar, module.Run._steps
+
+    def bar(run, progress):
+        clock[0] += 100.0
+        return make(run, progress)
+
+    def taken(run, n, kernel=None):
+        done, status = steps(run, n, kernel)
+        clock[0] += 1e-3 * done
+        return done, status
+
+    monkeypatch.setattr(module.Run, "_bar", bar)
+    monkeypatch.setattr(module.Run, "_steps", taken)
+    stats = mbd.simulate(spinner(), 0.05, 1e-3, progress=False).stats
+    assert math.isclose(stats["seconds"], 0.05)
+    assert math.isclose(stats["seconds_in_all"], 100.05)
+    assert main(["run", FOURBAR, "--t-end", "0.05", "--step", "1e-3"]) == 0
+    assert "time            1e+03 us per step, 0.05 s for all steps; 100 s with" in (
+        capsys.readouterr().out
+    )
