@@ -101,9 +101,11 @@ def answer(read, text):
         return (str(error), "geometry") if "robot.urdf: " in str(error) else ()
 
 
-@pytest.mark.parametrize("tag", ["gazebo", "transmission", "sensor", "strange", "{x.org}y",
-                                 "origin", "inertial", "axis", "mass", "limit", "visual", "safety_controller",
-                                 "collision", "texture", "mimic", "dynamics"])  # fmt: skip
+@pytest.mark.parametrize(
+    "tag",
+    "gazebo transmission sensor strange {x.org}y origin inertial axis mass limit visual "
+    "safety_controller collision texture mimic dynamics".split(),
+)
 def test_one_more_element_anywhere(read, tag):
     """It is noted, refused by name, or changes the system."""
     plain = read(RICH)
