@@ -81,11 +81,6 @@ class Law:
         guarded = _compiled(self) if compiled else _python(self)
         self.address, self.keeper = external(guarded, compiled=compiled)
 
-    @property
-    def differenced(self) -> bool:
-        """Whether its derivatives in time are differences of its values."""
-        return self.write is _differenced
-
     def at(self, asked: Any) -> str:
         """Return what it was asked for, in words."""
         pairs = zip(self.arguments, asked, strict=False)

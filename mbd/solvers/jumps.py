@@ -49,22 +49,21 @@ class JumpError(RuntimeError):
 class Jumps:
     """The laws of a model's rows on positions that steps of a level do not follow over a jump.
 
-    At the level of positions that is every law; at that of velocities one with derivatives, which
-    do not see the jump; the stabilised form moves positions without velocities. ``off`` are parts
-    that are switched off.
+    That is every law at the level of positions, which jumps throw, and at that of velocities, which
+    do not see them. The stabilised form moves positions without velocities. ``off`` are parts that
+    are switched off.
     """
 
     def __init__(self, model: Model, level: str, off: tuple[str, ...] = ()) -> None:
         numbering, self.driven = model.numbering, list[_Driven]()
+        if level == "stabilized":
+            return
         for name, elements in numbering.elements.items():
             for element, at in elements:
                 kind = numbering.lam_kinds[at]
                 if element.law is None or kind == m.VELOCITY_ROW or name in off:
                     continue
                 turns = element.kind is TURNED
-                differenced = element.numbers[0] > 0.0 if turns else element.law.differenced
-                if level == "stabilized" or (level == "velocity" and differenced):
-                    continue
                 # of a sum the numbers are c, s, k_1, k_2, ...
                 factor = 1.0 if turns else float(np.abs(element.numbers[2:]).max())
                 large = JUMP * factor * float(model.F[m.UNIT + kind])
