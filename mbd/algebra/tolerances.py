@@ -45,6 +45,15 @@ START_POSITION = 1e-7
 START_VELOCITY = 1e-7
 """[length and speed of the model] Accepted violation of rows of velocities at the start."""
 
+MEETING_STEPS = 30
+"""Directions in which rows may be nearly dependent while velocities are sought that meet them."""
+
+MEETING_DUST = 2.0**-46
+"""[largest velocity or acceleration] What rows lack of zero below is round-off."""
+
+MEETING_SHARE = 0.5
+"""[what rows lack] A step that leaves more of it is lost in round-off, or the rows contradict."""
+
 START_DIFFERENCE = 1e-3
 """[step] Part of it over which accelerations are differenced for the first jerk."""
 

@@ -40,7 +40,9 @@ def explain(work: Workspace, method: Any, advance: Any) -> str:
     work.F[m.T] = t + h
     work.evaluate(h if isinstance(method, EnergyMomentum) else 0.0)
     r = work.vector(m.X).copy()
-    against = contradiction(model, work, bool(work.I[m.LEVEL] != m.POSITION))
+    against = ""
+    if np.all(np.isfinite(r)) and np.all(np.isfinite(work.store().q)):
+        against = contradiction(model, work, bool(work.I[m.LEVEL] != m.POSITION))
     work.F[: len(model.F)] = keep
     rows = np.concatenate([r[numbering.v], r[numbering.lam]])
     kinds = np.concatenate([numbering.v_kinds, numbering.lam_kinds])

@@ -10,13 +10,21 @@ the metric of M) that satisfy the rows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mbd.algebra import memory as m
-from mbd.algebra.tolerances import OPEN_SHARE, POSE_DUST, START_POSITION, START_VELOCITY
+from mbd.algebra.tolerances import (
+    MEETING_DUST,
+    MEETING_SHARE,
+    MEETING_STEPS,
+    OPEN_SHARE,
+    POSE_DUST,
+    START_POSITION,
+    START_VELOCITY,
+)
 from mbd.model.model import Model, State, Workspace
 from mbd.solvers.contradiction import contradiction
 from mbd.solvers.fronts import factor_and_solve
@@ -187,7 +195,54 @@ def accelerate(work: Workspace) -> np.ndarray:
         r = work.vector(m.X).copy()
         r[lam] = work.rates()[1]
         A -= saddle.solve(r)
+
+    def second() -> np.ndarray:
+        work.evaluate()
+        return work.rates()[1].copy()
+
+    _meet_rows(saddle, A, second)
     return A
+
+
+def _meet_rows(saddle: Saddle, x: np.ndarray, rates: Callable[[], np.ndarray]) -> None:
+    r"""Move x by :math:`M^{-1}B^T\mu` until its rates, which are affine, are zero or stay.
+
+    One solve shrinks what a row lacks by :math:`\epsilon/(\epsilon + \sigma^2)`, which is little
+    where the rows are nearly dependent (:math:`\sigma` small). Generalised conjugate residuals with
+    this solve as preconditioner (Eisenstat, Elman, Schultz, SIAM J. Numer. Anal. 20, 1983) need one
+    step for each such direction.
+    """
+    lam, v = saddle.work.model.numbering.lam, saddle.work.model.numbering.v
+    if not len(lam):
+        return
+    steps: list[np.ndarray] = []
+    images: list[np.ndarray] = []
+    lack = rates()
+    for _ in range(MEETING_STEPS):
+        size = float(np.linalg.norm(lack))
+        if not size > MEETING_DUST * float(np.abs(x[v]).max(initial=0.0)):
+            return
+        r = np.zeros(int(saddle.work.I[m.N_U]))
+        r[lam] = lack
+        step, start = saddle.solve(r), x.copy()
+        x -= step
+        image = lack - rates()
+        for s, y in zip(steps, images, strict=True):
+            part = float(y @ image)
+            step, image = step - part * s, image - part * y
+        norm = float(np.linalg.norm(image))
+        x[:] = start
+        if not 0.0 < norm < np.inf:
+            return
+        steps.append(step / norm)
+        images.append(image / norm)
+        x -= float(images[-1] @ lack) * steps[-1]
+        left = rates()
+        if not np.linalg.norm(left) < MEETING_SHARE * size:  # round-off, or rows that contradict
+            x[:] = start
+            rates()
+            return
+        lack = left
 
 
 def _project_positions(model: Model, work: Workspace, size: np.ndarray) -> None:
@@ -220,6 +275,13 @@ def _project_velocities(model: Model, work: Workspace) -> None:
         r = np.zeros(int(work.I[m.N_U]))
         r[lam] = rate
         work.vector(m.V)[v] -= saddle.solve(r)[v]
+
+    def first() -> np.ndarray:
+        return violations(work)[1]
+
+    V = work.vector(m.V)
+    _meet_rows(saddle, V, first)
+    V[lam] = 0.0  # impulses, which nobody asks for
 
 
 def assemble_pose(

@@ -1,0 +1,78 @@
+"""Random linkages: none is silently wrong, nearly all finish, and what is refused is named."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from scenes import GRAVITY
+
+import mbd
+from mbd.formulations import NAMES
+
+from .linkages import judged, linkage
+
+CHUNK = 100
+
+
+def seen(seeds):
+    """Judge linkages; return how many of each outcome, and what must not be."""
+    outcomes = [judged(seed) for seed in seeds]
+    bad = [x for x in outcomes if x.what in ("wrong", "unnamed")]
+    return Counter(x.what for x in outcomes), "\n".join(f"{x.seed}: {x.why}" for x in bad)
+
+
+def test_linkages_span_what_they_shall():
+    systems = [linkage(seed) for seed in range(60)]
+    assert {len(s.bodies) for s in systems} == {1, 2, 3, 4, 5, 6}
+    assert {b.formulation.name.split(" ")[0] for s in systems for b in s.bodies.values()} >= {
+        *NAMES
+    }
+    assert len({type(j) for s in systems for j in s.joints.values()}) >= 12
+    ratios = [
+        max(b.mass for b in s.bodies.values()) / min(b.mass for b in s.bodies.values())
+        for s in systems
+    ]
+    assert max(ratios) > 1e6
+    assert sum(s.build().report().n_redundant > 0 for s in systems[:20]) >= 4
+
+
+def test_no_linkage_is_silently_wrong():
+    count, bad = seen(range(60))
+    assert not bad, bad
+    assert count["finished"] + count["undecided"] >= 59, count
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, 10_000, CHUNK))
+def test_no_linkage_of_many_is_silently_wrong(first):
+    count, bad = seen(range(first, first + CHUNK))
+    assert not bad, bad
+    assert count["finished"] + count["undecided"] + count["smaller step"] >= CHUNK - 1, count
+
+
+def test_a_step_that_ends_in_no_number_is_refused_by_name():
+    """Bodies of 1 to 1e8 whose steps overflow: the failure is told, not that of its explanation."""
+    with pytest.raises(mbd.SimulationError, match=r"did not converge at t = .*body \d"):
+        mbd.simulate(linkage(465), 0.2, 1e-3, project=True)
+
+
+@pytest.mark.parametrize("lever", [1e-1, 1e-3, 1e-5])
+@pytest.mark.parametrize("formulation", NAMES)
+def test_rows_that_are_nearly_dependent_are_met_at_the_start(formulation, lever):
+    """A rod that passes the hinge of an arm by a short lever holds the arm all the same."""
+    system = mbd.System(gravity=GRAVITY)
+    arm = system.add(
+        mbd.RigidBody(
+            "arm", mass=3.0, inertia=(0.01, 0.2, 0.2), position=(0.4, 0, 0),
+            angular_velocity=(0, 2.0, 0), velocity=(0, 0, -0.8), formulation=formulation,
+        )
+    )  # fmt: skip
+    system.add(mbd.Revolute("hinge", system.ground, arm, at=(0, 0, 0), axis=(0, 1, 0)))
+    system.add(mbd.Distance("rod", system.ground, arm, at=(-1, 0, lever), to=(1, 0, lever)))
+    model = system.build()
+    start = mbd.consistent(model, project="velocities")
+    assert np.abs(start.v / model.units).max() < 1e-9
+    assert np.abs(start.a / model.units).max() < 1e-6
+    run = mbd.simulate(model, 0.01, 1e-3, state=start)
+    tension = run["rod"].force[0] @ (1, 0, 0)
+    assert abs(tension) == pytest.approx(3.0 * 9.81 * 0.4 / lever, rel=1e-6)
