@@ -46,7 +46,7 @@ START_VELOCITY = 1e-7
 """[length and speed of the model] Accepted violation of rows of velocities at the start."""
 
 MEETING_STEPS = 30
-"""Directions in which rows may be nearly dependent while velocities are sought that meet them."""
+"""[steps] Directions in which rows may be nearly dependent while velocities meet them."""
 
 MEETING_DUST = 2.0**-46
 """[largest velocity or acceleration] What rows lack of zero below is round-off."""
