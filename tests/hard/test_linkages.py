@@ -37,9 +37,9 @@ def test_linkages_span_what_they_shall():
 
 
 def test_no_linkage_is_silently_wrong():
-    count, bad = seen(range(60))
+    count, bad = seen(range(50))
     assert not bad, bad
-    assert count["finished"] + count["undecided"] >= 59, count
+    assert count["finished"] + count["undecided"] >= 49, count
 
 
 @pytest.mark.slow
