@@ -381,11 +381,11 @@ def test_run_of_the_wrong_type():
 
 def test_state_of_another_model():
     one, two = chain(1).build(), chain(2).build()
-    with raises(r"state.q must have shape \(14,\) for this model, got \(7,\).*another model"):
+    with raises(r"q of the state must be 14 numbers, got shape \(7,\).*another model"):
         mbd.simulate(two, 1.0, 1e-3, state=one.state)
-    with raises(r"state.q must have shape"):
+    with raises(r"Model.assemble: q of the state must be"):
         two.assemble(one.state)
-    with raises(r"state.v must be finite"):
+    with raises(r"v of the state must be finite"):
         mbd.simulate(one, 1.0, 1e-3, state=one.state.replace(v=np.full(6, NAN)))
     late = one.state.replace(t=2.0)
     with raises(r"simulate: t_end must lie behind the start 2 s, got 1"):

@@ -6,19 +6,22 @@ Every error says who, what must be which [unit], got what, what to do.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Collection
+import os
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 __all__ = [
-    "flag", "floats", "function", "is_whole", "meant", "names", "numbers", "one_of", "scalar",
-    "shown", "sized", "whole",
+    "file_path", "flag", "floats", "function", "is_whole", "listed", "mapping", "meant",
+    "names", "numbers", "one_of", "place", "scalar", "shown", "sized", "whole",
 ]  # fmt: skip
 
 _WIDTH = 200  # characters of a value in an error
 _LARGEST = 1e100  # products of three numbers of the door are finite
 _LARGEST_WHOLE = 1 << 62  # of a table of integers
+_LONGEST_PATH, _LONGEST_NAME = 4095, 255  # bytes that file systems take
 
 
 def shown(value: Any) -> str:
@@ -121,6 +124,16 @@ def whole(owner: str, what: str, value: Any, least: int) -> int:
     return int(value)
 
 
+def place(owner: str, what: str, value: Any, n: int) -> int:
+    """Return which of n things, counted from 0, or from the end if negative."""
+    if not is_whole(value, -n) or value >= n:
+        raise ValueError(
+            f"{owner}: {what} must be a whole number, there are {n} counted from 0, got "
+            f"{shown(value)}"
+        )
+    return int(value)
+
+
 def flag(owner: str, what: str, value: Any) -> bool:
     """Return True or False; "no" and 1 are neither."""
     if not isinstance(value, bool | np.bool_):
@@ -147,6 +160,43 @@ def names(owner: str, what: str, value: Any) -> tuple[str, ...]:
     if not all(isinstance(x, str) for x in several):
         raise TypeError(f"{owner}: {what} must be a name or names in a list, got {shown(value)}")
     return several
+
+
+def listed(expected: str, value: Any) -> tuple[Any, ...]:
+    """Return what is in a list; `expected` begins the error, text is no list."""
+    if not isinstance(value, str | bytes | type):
+        try:
+            return tuple(value)
+        except Exception:  # also what the value's own methods raise
+            pass
+    raise TypeError(f"{expected}, got {shown(value)}")
+
+
+def mapping(owner: str, what: str, value: Any, example: str) -> dict[Any, Any]:
+    """Return a dict of what is given by name; None is an empty one."""
+    if not (value is None or isinstance(value, Mapping)):
+        raise TypeError(f"{owner}: {what} must be a dict such as {example}, got {shown(value)}")
+    return dict(value or {})
+
+
+def file_path(owner: str, value: Any) -> Path:
+    """Return a path that a file system can have."""
+    if not isinstance(value, str | Path):
+        raise TypeError(f"{owner}: path must be a str or a Path, got {shown(value)}")
+    text = str(value)
+    try:
+        data = os.fsencode(text)
+    except UnicodeEncodeError:
+        data = b"\0"
+    if not text or b"\0" in data:
+        raise ValueError(f"{owner}: path must be the name of a file, got {shown(text)}")
+    longest = max(len(os.fsencode(part)) for part in Path(text).parts or (text,))
+    if len(data) > _LONGEST_PATH or longest > _LONGEST_NAME:
+        raise ValueError(
+            f"{owner}: path must have at most {_LONGEST_PATH} bytes, and {_LONGEST_NAME} between "
+            f"slashes, got {len(data)} bytes, {longest} between slashes: {shown(text[:40])} ..."
+        )
+    return Path(value)
 
 
 def function(owner: str, what: str, value: Any, form: str) -> Callable[..., Any]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mbd.algebra.checked import shown
+from mbd.algebra.checked import file_path, shown
 from mbd.files.kinds import PlaceError
 from mbd.files.lines import line_of
 from mbd.model.atomic import replaced
@@ -131,9 +131,11 @@ def write(system: System, path: str | Path, **options: Any) -> Path:
     ValueError
         If a part cannot be said in a file, such as a law in Python; it is named.
     """
-    path = Path(path)
+    path = file_path("write", path)
+    if not isinstance(system, System):
+        raise TypeError(f"write: expected an mbd.System, got {shown(system)}")
     if path.suffix != ".toml":
-        raise ValueError(f"write: a model file must end in .toml, got {str(path)!r}")
+        raise ValueError(f"write: a model file must end in .toml, got {shown(str(path))}")
     text = to_text(system, folder=path.parent, **options)
     with replaced(path, "write") as file:
         file.write(text.encode())
@@ -158,7 +160,7 @@ def read(path: str | Path, **options: Any) -> ModelFile:
         ``system``, ``run``, ``title`` and ``notes``: what a URDF file says and is not used. Tags of
         URDF that are not known are named in a warning.
     """
-    path = Path(path)
+    path = file_path("read", path)
     make = reader(path)
     _, *known = inspect.signature(make).parameters  # without the path
     for name in options:
@@ -174,12 +176,17 @@ def read(path: str | Path, **options: Any) -> ModelFile:
     return found
 
 
+def _printable(path: Path) -> str:
+    """Return a path for an error, on one line."""
+    return str(path) if str(path).isprintable() else shown(str(path))
+
+
 def reader(path: Path) -> Callable[..., ModelFile]:
     """Return the function that reads files of this kind."""
     if not path.is_file():
-        raise FileNotFoundError(f"{path}: no such file")
+        raise FileNotFoundError(f"{_printable(path)}: no such file")
     if path.suffix not in READERS:
-        raise ValueError(f"{path}: a model file must end in {' or '.join(READERS)}")
+        raise ValueError(f"{_printable(path)}: a model file must end in {' or '.join(READERS)}")
     return READERS[path.suffix]
 
 

@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mbd.algebra import memory as m
+from mbd.algebra.checked import file_path, flag, scalar, shown
 from mbd.model.atomic import replaced, replaced_together
 from mbd.model.model import Model, State, Workspace
 
@@ -148,6 +149,14 @@ class Assembly:
         softened : bool
             Whether to show the -epsilon that keeps redundant rows regular.
         """
+        step = scalar("iteration_matrix", "step", step, "s")
+        rho = scalar("iteration_matrix", "rho", rho, "-")
+        if step <= 0.0 or not 0.0 <= rho <= 1.0:
+            raise ValueError(
+                "iteration_matrix: step must be positive [s] and rho in [0, 1] [-], got "
+                f"{step:g} and {rho:g}"
+            )
+        softened = flag("iteration_matrix", "softened", softened)
         am, af = (2 * rho - 1) / (rho + 1), rho / (rho + 1)
         gamma = 0.5 + af - am
         beta = 0.25 * (gamma + 0.5) ** 2
@@ -176,13 +185,13 @@ class Assembly:
             ``M.indptr`` and ``M.shape`` as scipy.sparse.csr_matrix takes them, ``residual``
             [N, N m], ``gap`` with its ``gap_units``, and the labels ``rows`` and ``constraints``.
         """
-        path = Path(path)
+        path = file_path("save", path)
         if path.suffix == ".npz":
             return [self._archive(path)]
         if path.suffix in _FILES:
             raise ValueError(
                 "save: matrices are written to a folder, as Matrix Market files, or to an archive "
-                f"that ends in .npz, got {str(path)!r}"
+                f"that ends in .npz, got {shown(str(path))}"
             )
         return self._market(path)
 

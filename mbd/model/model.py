@@ -229,9 +229,10 @@ class Model:
 
     def report(self, state: State | None = None) -> Report:
         """Return bodies, joints, freedoms (counted and actual), loops, redundant rows by name."""
+        from mbd.model.arguments import state_of
         from mbd.model.report import report
 
-        return report(self, state)
+        return report(self, state_of("Model.report", self, state))
 
     def plot_topology(self, ax: Any = None) -> Figure:
         """Draw bodies, joints and forces between them as a graph; redundant rows are marked.
@@ -244,9 +245,10 @@ class Model:
 
     def assemble(self, state: State | None = None) -> Assembly:
         """Return the labelled global matrices M, G, K, B and the residual at a state."""
+        from mbd.model.arguments import state_of
         from mbd.model.assembly import assemble
 
-        return assemble(self, self.state if state is None else state)
+        return assemble(self, state_of("Model.assemble", self, state))
 
     def __repr__(self) -> str:
         return (

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mbd.algebra.checked import shown
+
 if TYPE_CHECKING:
     from mbd.model.model import Model
 
@@ -22,7 +24,7 @@ def checked(model: Model, names: tuple[str, ...], who: str) -> tuple[str, ...]:
     for name in names:
         if name not in known:
             raise ValueError(
-                f"{who}: {name!r} has no rows that could be switched; there are "
+                f"{who}: {shown(name)} has no rows that could be switched; there are "
                 f"{', '.join(known) or 'no joints'}"
             )
     return tuple(sorted(set(names)))

@@ -125,6 +125,8 @@ class System:
         return build(self)
 
     def __getitem__(self, name: str) -> Any:
+        if not isinstance(name, str):
+            raise TypeError(f"System: a part is asked for by its name, got {shown(name)}")
         for table in (self.bodies, self.joints, self.forces):
             if name in table:
                 return table[name]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbd.model.arguments import model_of, state_of
 from mbd.model.model import Model, State
 from mbd.model.system import System
 from mbd.parts.door import vector
@@ -17,18 +18,7 @@ from mbd.solvers.steady import require_steady
 if TYPE_CHECKING:
     from mbd.results.equilibrium import Equilibrium
 
-__all__ = ["base_motion", "model_of", "steady_minimal"]
-
-
-def model_of(owner: str, system: Any) -> Model:
-    """Return the model of a System or a Model."""
-    if isinstance(system, Model):
-        return system
-    if isinstance(system, System):
-        return system.build()
-    raise TypeError(
-        f"{owner}: expected a System, a Model or what mbd.equilibrium returned, got {system!r}"
-    )
+__all__ = ["base_motion", "steady_minimal"]
 
 
 def base_motion(
@@ -43,11 +33,9 @@ def base_motion(
         model, state = system.model, system.state
         rotating = system.rotating if rotating is None else rotating
     else:
-        model = model_of(owner, system)
-    if not (state is None or isinstance(state, State)):
-        raise TypeError(
-            f"{owner}: state must be a State (model.state, solution.state), got {state!r}"
-        )
+        expected = "a System, a Model or what mbd.equilibrium returned"
+        model = model_of(owner, system, expected=expected)
+        state = state_of(owner, model, state)
     omega = np.zeros(3) if rotating is None else vector(owner, "rotating", rotating, "rad/s")
     return small_motion(model, consistent(model, state), omega)
 

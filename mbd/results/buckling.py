@@ -15,11 +15,12 @@ import numpy as np
 import scipy.linalg
 
 from mbd.algebra import memory as m
+from mbd.algebra.checked import place
 from mbd.algebra.tolerances import NEUTRAL
+from mbd.model.arguments import model_of, state_of
 from mbd.model.model import Model, State
 from mbd.model.system import System
 from mbd.parts.door import number
-from mbd.results.base import model_of
 from mbd.solvers.descent import nearest
 from mbd.solvers.metric import Metric
 from mbd.solvers.nullspace import null_space
@@ -47,11 +48,11 @@ class Buckling:
 
     def state(self, i: int = 0, amplitude: float = 0.1) -> State:
         """Return the pose displaced by a shape: largest turn [rad] or displacement over length."""
+        i = place("Buckling.state", "i", i, self.shapes.shape[1])
+        size = number("Buckling.state", "amplitude", amplitude, "-")
         extent = self.model.units
         shape = self.shapes[:, i]
-        return displaced(
-            self.model, self.base, amplitude * shape / float(np.abs(shape / extent).max())
-        )
+        return displaced(self.model, self.base, size * shape / float(np.abs(shape / extent).max()))
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{f:.6g}" for f in self.factors[:4])
@@ -88,11 +89,11 @@ def buckling(
         ``stable`` on its ``path``.
     """
     model = model_of("buckling", system)
-    names = scaled_loads(model, None if scaled is None else tuple(scaled))
+    names = scaled_loads("buckling", model, scaled)
     zero = np.zeros(3)
     problem = Statics(model, names, zero, zero, {})
     base = number("buckling", "load_factor", load_factor, "-")
-    start = model.state if state is None else state
+    start = state_of("buckling", model, state)
     still = np.zeros(model.n_v)
     start = start.replace(v=still, a=still, lam=np.zeros(model.n_lam), alg=None)
     first = nearest(problem, start, base, 100).balance

@@ -23,11 +23,12 @@ import numpy as np
 import scipy.linalg
 from scipy.optimize import linear_sum_assignment
 
+from mbd.algebra.checked import names, shown, sized, whole
 from mbd.algebra.tolerances import MODE_HALVED, MODE_SAME
+from mbd.model.arguments import model_of
 from mbd.model.model import Model, State
 from mbd.model.system import System
-from mbd.parts.door import array, unit_vector
-from mbd.results.base import model_of
+from mbd.parts.door import array, number, unit_vector
 from mbd.results.modes import Modes, modes
 from mbd.solvers.eigen import alike
 
@@ -70,6 +71,7 @@ class Campbell:
 
     def critical_speeds(self, order: float = 1.0) -> np.ndarray:
         """Return speeds [rad/s] at which a mode has `order` times the speed, interpolated."""
+        order = number("critical_speeds", "order", order, "-")
         found = []
         for column in self.eigenvalues.imag.T:
             apart = column - order * self.speeds
@@ -125,10 +127,11 @@ def campbell(
         coefficients that change with time.
     """
     at = array("campbell", "speeds", speeds, "numbers [rad/s]")
-    if at.ndim != 1 or len(at) < 1 or not np.all(np.isfinite(at)):
-        raise ValueError(
-            f"campbell: speeds must be a list of finite numbers [rad/s], got {speeds!r}"
-        )
+    if at.ndim != 1 or len(at) < 1:
+        raise ValueError(f"campbell: speeds must be a list of numbers [rad/s], got {shown(speeds)}")
+    at = sized("campbell", "speeds", at, "rad/s")
+    if n is not None:
+        n = whole("campbell", "n", n, 1)
     direction = unit_vector("campbell", "axis", axis)
     found_at = _maker(system, bodies, direction)
 
@@ -170,20 +173,33 @@ class _Point:
 def _maker(system: Any, bodies: Any, axis: np.ndarray) -> Callable[[float], Modes]:
     """Return the modes as a function of the speed."""
     if not isinstance(system, System | Model):
-        if not callable(system):
+        if not callable(system) or isinstance(system, type):
             raise TypeError(
                 "campbell: system must be a System, a Model, or a function of the speed that "
-                f"returns one, got {system!r}"
+                f"returns one, got {shown(system)}"
             )
-        return lambda speed: modes(system(speed))
+        return lambda speed: modes(_at_speed(system, speed))
     model = model_of("campbell", system)
-    names = [bodies] if isinstance(bodies, str) else list(bodies or ())
-    if not names or any(name not in model.bodies for name in names):
+    spin = [] if bodies is None else list(names("campbell", "bodies", bodies))
+    if not spin or any(name not in model.bodies for name in spin):
         raise ValueError(
-            f"campbell: bodies must name what spins, got {bodies!r}; there are "
+            f"campbell: bodies must name what spins, got {shown(bodies)}; there are "
             f"{', '.join(model.bodies)}"
         )
-    return lambda speed: modes(model, spinning(model, names, speed * axis))
+    return lambda speed: modes(model, spinning(model, spin, speed * axis))
+
+
+def _at_speed(system: Callable[[float], Any], speed: float) -> Any:
+    """Return what the function of the speed returns, if it has modes."""
+    from mbd.results.equilibrium import Equilibrium
+
+    answer = system(speed)
+    if not isinstance(answer, System | Model | Equilibrium):
+        raise TypeError(
+            "campbell: the function of the speed must return a System, a Model or an Equilibrium, "
+            f"got {shown(answer)} at {speed:g} rad/s"
+        )
+    return answer
 
 
 def spinning(model: Model, names: list[str], omega: np.ndarray) -> State:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mbd.algebra.checked import whole
 from mbd.formulations.formulation import Formulation
 from mbd.parts.door import number
 from mbd.results.compare_input import chosen, integrator, maker, sizes, watched
@@ -15,6 +16,7 @@ from mbd.results.solution import Solution
 from mbd.results.trials import tabulate, telling
 from mbd.results.truth import reference as true
 from mbd.solvers.methods import orders, said
+from mbd.solvers.plan import MOST_STEPS
 
 if TYPE_CHECKING:
     from mbd.model.system import System
@@ -106,12 +108,16 @@ def compare(
     steps = sizes(steps, run)
     end = number("compare", "t_end", run.get("t_end") if t_end is None else t_end, "s",
                  positive=True)  # fmt: skip
+    if not end < MOST_STEPS * steps[-1]:
+        raise ValueError(
+            f"compare: t_end / step must be less than {MOST_STEPS:.0e} steps, got steps of "
+            f"{steps[-1]:g} s"
+        )
     if steps[0] > end:
         raise ValueError(
             f"compare: steps must not be longer than t_end = {end:g} s, got {steps[0]:g}"
         )
-    if isinstance(turns, bool) or not (isinstance(turns, int) and turns >= 0):
-        raise ValueError(f"compare: turns must be a whole number from 0, got {turns!r}")
+    turns = whole("compare", "turns", turns, 0)
     how = integrator(run, method, rho, newton)
     options = {"t_end": end, "project": run.get("project", False), "progress": False}
     found = chosen(formulations)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mbd.algebra.checked import file_path, listed, shown
 from mbd.formulations import NAMES, named
 from mbd.formulations.formulation import Formulation
 from mbd.formulations.words import parted
@@ -30,18 +31,25 @@ def maker(
     if isinstance(build, str | Path):
         from mbd.files.scenes import found
 
-        scene = found(build)
+        place = file_path("compare", build)
+        try:
+            scene = found(place)
+        except FileNotFoundError as error:
+            raise FileNotFoundError(f"compare: {error}") from None
+        except ValueError as error:
+            raise ValueError(f"compare: {error}") from error
 
         def make(**given: Any) -> System:
             return scene.build(given)
 
         known, name, run = scene.make, scene.path.stem, scene.run
-    elif callable(build):
+    elif callable(build) and not isinstance(build, type):
         make, known, run = build, build, {}
         name = getattr(build, "__name__", "build")
     else:
         raise TypeError(
-            f"compare: build must be a function build(formulation=...) or a scene, got {build!r}"
+            f"compare: build must be a function build(formulation=...) or a scene, got "
+            f"{shown(build)}"
         )
     has = inspect.signature(known).parameters
     if not any(p.kind is p.VAR_KEYWORD for p in has.values()):
@@ -63,7 +71,7 @@ def integrator(run: dict[str, Any], given: Any, rho: Any, newton: Any) -> Any:
     meant = run.get("method") if given is None else given
     if meant is None:
         return GeneralizedAlpha(**{"rho": run.get("rho", GeneralizedAlpha.rho), **options})
-    return changed(integrator_of(meant), **options)
+    return changed(integrator_of(meant, "compare: "), **options)
 
 
 def sizes(steps: Any, run: dict[str, Any]) -> list[float]:
@@ -81,9 +89,7 @@ def sizes(steps: Any, run: dict[str, Any]) -> list[float]:
 
 def _listed(given: Any, expected: str) -> list[Any]:
     """Return a list of what can be listed and is no text."""
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise TypeError(f"compare: {expected}, got {given!r}")
-    return list(given)
+    return list(listed(f"compare: {expected}", given))
 
 
 def chosen(formulations: Any) -> list[Trial]:
@@ -108,14 +114,16 @@ def chosen(formulations: Any) -> list[Trial]:
 def _law(given: Any) -> str | Formulation:
     """Return a name as it is, for the scene, and of words with options the formulation."""
     if not isinstance(given, str | Formulation):
-        raise TypeError(f"compare: a formulation must be a name or a Formulation, got {given!r}")
+        raise TypeError(
+            f"compare: a formulation must be a name or a Formulation, got {shown(given)}"
+        )
     if isinstance(given, Formulation) or given in NAMES:
         return given
     if "(" in given:
         return named(given)
     raise ValueError(
-        f"compare: formulations must be all or of {', '.join(NAMES)}, got {given!r}; options are "
-        "written EulerParameters('reduced')"
+        f"compare: formulations must be all or of {', '.join(NAMES)}, got {shown(given)}; options "
+        "are written EulerParameters('reduced')"
     )
 
 
@@ -129,9 +137,9 @@ def watched(model: Any, watch: Any) -> list[str]:
     if not names:
         raise ValueError("compare: watch must name something, got none; leave it out for all")
     for name in names:
-        if name not in known:
+        if not isinstance(name, str) or name not in known:
             raise ValueError(
-                f"compare: there is no body or joint {name!r} to watch; there are "
+                f"compare: there is no body or joint {shown(name)} to watch; there are "
                 f"{', '.join(known[:20])}"
             )
     return names

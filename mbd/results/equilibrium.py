@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from mbd.algebra.checked import is_whole
+from mbd.algebra.checked import mapping, one_of, shown, whole
 from mbd.algebra.tolerances import SADDLES
+from mbd.model.arguments import model_of, state_of
 from mbd.model.before import before
 from mbd.model.model import Model, State
 from mbd.model.system import System
 from mbd.parts.door import number, vector
-from mbd.results.base import model_of
 from mbd.results.solution import Solution
 from mbd.results.stability import Stability, stability
 from mbd.solvers.descent import Found, descend, nearest
@@ -24,6 +24,7 @@ from mbd.solvers.statics import Statics, scaled_loads
 
 __all__ = ["Equilibrium", "equilibrium"]
 
+_MOST_STEPS = 1_000_000
 _SEEK = {"minimum": descend, "nearest": nearest}
 
 
@@ -172,11 +173,14 @@ def equilibrium(
         A RuntimeError that names what is out of balance; ``.state`` is where the search ended.
 
     """
-    if seek not in _SEEK:
-        raise ValueError(f"equilibrium: seek must be 'minimum' or 'nearest', got {seek!r}")
-    for what, value in (("load_steps", load_steps), ("max_iterations", max_iterations)):
-        if not is_whole(value, 1):
-            raise ValueError(f"equilibrium: {what} must be a whole number from 1, got {value!r}")
+    seek = one_of("equilibrium", "seek", seek, _SEEK)
+    load_steps = whole("equilibrium", "load_steps", load_steps, 1)
+    max_iterations = whole("equilibrium", "max_iterations", max_iterations, 1)
+    if load_steps > _MOST_STEPS:
+        raise ValueError(
+            f"equilibrium: load_steps must not exceed {_MOST_STEPS}, got {load_steps}; each is an "
+            "equilibrium that is kept"
+        )
     target = number("equilibrium", "load_factor", load_factor, "-")
     model = model_of("equilibrium", system)
     problem, omega = _problem(model, scaled, rotating, about, spins)
@@ -185,7 +189,7 @@ def equilibrium(
         if load_steps != 1:
             raise ValueError(
                 f"equilibrium: give load_steps or arc_length, got both ({load_steps} and "
-                f"{arc_length!r}); the path chooses its load factors itself"
+                f"{shown(arc_length)}); the path chooses its load factors itself"
             )
         from mbd.solvers.arc_length import follow
 
@@ -210,32 +214,26 @@ def _problem(
     model: Model, scaled: Any, rotating: Any, about: Any, spins: Any
 ) -> tuple[Statics, np.ndarray]:
     """Check what is scaled and the frame."""
-    if isinstance(scaled, str):
-        scaled = (scaled,)
-    names = scaled_loads(model, None if scaled is None else tuple(scaled))
+    names = scaled_loads("equilibrium", model, scaled)
     omega = (
         np.zeros(3) if rotating is None else vector("equilibrium", "rotating", rotating, "rad/s")
     )
     point = vector("equilibrium", "about", about, "m")
     own: dict[str, np.ndarray] = {}
-    for name, spin in dict(spins or {}).items():
+    for name, spin in mapping("equilibrium", "spins", spins, "{'wheel': (0, 0, 9)}").items():
         if name not in model.bodies or not model.system.bodies[name].formulation.axes:
             known = [n for n, b in model.system.bodies.items() if b.formulation.axes]
             raise ValueError(
-                f"equilibrium: spins must name rigid bodies, got {name!r}; there are "
+                f"equilibrium: spins must name rigid bodies, got {shown(name)}; there are "
                 f"{', '.join(known)}"
             )
-        own[name] = vector("equilibrium", f"spins[{name!r}]", spin, "rad/s")
+        own[name] = vector("equilibrium", f"spins[{shown(name)}]", spin, "rad/s")
     return Statics(model, names, omega, point - model.origin, own), omega
 
 
 def _start(model: Model, state: State | None, t: float | None) -> State:
     """Return where the search begins."""
-    if not (state is None or isinstance(state, State)):
-        raise TypeError(
-            f"equilibrium: state must be a State (model.state, solution.state), got {state!r}"
-        )
-    start = model.state if state is None else state
+    start = state_of("equilibrium", model, state)
     zero = np.zeros(model.n_v)
     time = start.t if t is None else number("equilibrium", "t", t, "s")
     return start.replace(t=time, v=zero, a=zero, lam=np.zeros(model.n_lam), alg=None)

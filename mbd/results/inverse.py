@@ -15,9 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.algebra import memory as m
+from mbd.algebra.checked import shown, sized
 from mbd.algebra.tolerances import INVERSE_GUESSES, INVERSE_STRIDE
+from mbd.model.arguments import model_of, state_of
 from mbd.model.before import before
 from mbd.model.model import Model, State, Workspace
+from mbd.parts.door import array
 from mbd.results.solution import Solution
 from mbd.solvers.initial import consistent
 
@@ -63,16 +66,13 @@ def inverse_dynamics(system: System | Model, times: Any, *, state: State | None 
     >>> round(float(mbd.inverse_dynamics(system, [0.0])["motor"].load[0]), 12)  # holds the arm
     -9.81
     """
-    model = system if isinstance(system, Model) else system.build()
-    try:
-        t = np.atleast_1d(np.asarray(times, float))
-    except (TypeError, ValueError):
-        raise TypeError(
-            f"inverse_dynamics: times must be increasing numbers [s], got {times!r}"
-        ) from None
-    if t.ndim != 1 or not len(t) or not np.all(np.isfinite(t)) or np.any(np.diff(t) <= 0):
-        raise ValueError(f"inverse_dynamics: times must be increasing numbers [s], got {times!r}")
-    now = (model.state if state is None else state).replace(t=float(t[0]))
+    model = model_of("inverse_dynamics", system)
+    expected = "increasing numbers [s]"
+    t = np.atleast_1d(array("inverse_dynamics", "times", times, expected))
+    if t.ndim != 1 or not len(t) or np.any(np.diff(t) <= 0):
+        raise ValueError(f"inverse_dynamics: times must be {expected}, got {shown(times)}")
+    t = sized("inverse_dynamics", "times", t, "s")
+    now = state_of("inverse_dynamics", model, state).replace(t=float(t[0]))
     now = _posed(model, now)
     _refuse_freedoms(model, now)
     found = [now]

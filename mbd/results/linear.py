@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mbd.algebra import memory as m
+from mbd.algebra.checked import listed, shown
 from mbd.model.model import Model, State
 from mbd.model.system import System
 from mbd.parts.door import array
@@ -169,7 +170,7 @@ class Linearized:
         if f.ndim != 1 or not np.all(np.isfinite(f)) or np.any(f < 0):
             raise ValueError(
                 "frequency_response: frequencies must be finite and not negative [Hz], got "
-                f"{frequencies!r}"
+                f"{shown(frequencies)}"
             )
         n = len(self.A)
         H = np.array(
@@ -225,12 +226,16 @@ def linearize(
     """
     motion = base_motion("linearize", system, state, rotating)
     made = steady_minimal(motion)
-    single = (str,)
-    inputs = [inputs] if isinstance(inputs, single) else list(inputs)
-    outputs = [outputs] if isinstance(outputs, single) else list(outputs)
-    columns = [input_column(motion, what) for what in inputs]
-    rows = [_rows(motion, what) for what in outputs]
+    columns = [input_column(motion, what) for what in _several("inputs", inputs)]
+    rows = [_rows(motion, what) for what in _several("outputs", outputs)]
     return Linearized(made, columns, rows)
+
+
+def _several(what: str, value: Any) -> list[Any]:
+    """Return a list, also of one name."""
+    if isinstance(value, str):
+        return [value]
+    return list(listed(f"linearize: {what} must be names or tuples in a list", value))
 
 
 def _rows(motion: SmallMotion, what: Output) -> Rows:

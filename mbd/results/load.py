@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mbd.algebra.checked import file_path, shown
 from mbd.model.before import Before
 from mbd.model.model import State
 from mbd.results.about import model_from_text
@@ -41,9 +42,9 @@ def load(path: str | Path) -> Solution | Stored:
         its ``state``. Otherwise, for models that a model file cannot say (laws in Python), a
         ``Stored``, which has everything in the file by the same names.
     """
-    path = Path(path)
+    path = file_path("load", path)
     if path.suffix not in _SOURCES:
-        raise ValueError(f"load: results are read from .nc or .npz, got {str(path)!r}")
+        raise ValueError(f"load: results are read from .nc or .npz, got {shown(str(path))}")
     source = _SOURCES[path.suffix](path)
     model = model_from_text(source)
     return Stored(source) if model is None else _solution(source, model)

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.linalg
 
 from mbd.algebra import memory as m
-from mbd.algebra.checked import is_whole
+from mbd.algebra.checked import is_whole, one_of, shown, whole
 from mbd.model.before import before
 from mbd.model.model import Model, State
 from mbd.model.system import System
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Mode", "Modes", "modes"]
 
+_MOST = 100_000  # instants of a period
 _MANY = 900  # velocities, above which a few modes are found without dense matrices
 
 
@@ -72,10 +73,9 @@ def modes(
     """
     motion = base_motion("modes", system, state, rotating)
     model = motion.model
-    if n is not None and not is_whole(n, 1):
-        raise ValueError(f"modes: n must be a whole number from 1, got {n!r}")
-    if solver not in (None, "dense", "sparse"):
-        raise ValueError(f"modes: solver must be 'dense' or 'sparse', got {solver!r}")
+    n = None if n is None else whole("modes", "n", n, 1)
+    if solver is not None:
+        solver = one_of("modes", "solver", solver, ("dense", "sparse"))
     if solver is None:
         solver = "sparse" if near is not None or (n and model.n_v > _MANY) else "dense"
     if solver == "sparse":
@@ -235,8 +235,8 @@ class Modes:
         return len(self.eigenvalues)
 
     def __getitem__(self, i: int) -> Mode:
-        if not -len(self) <= i < len(self):
-            raise IndexError(f"there are {len(self)} modes, numbered from 0; got {i}")
+        if not is_whole(i, -len(self)) or i >= len(self):
+            raise IndexError(f"there are {len(self)} modes, numbered from 0; got {shown(i)}")
         return Mode(self, range(len(self))[i])
 
     def __iter__(self) -> Iterator[Mode]:
@@ -354,7 +354,8 @@ class Mode:
         """
         base = self.modes.state
         a = number("Mode.state", "amplitude", amplitude, "-")
-        increment = (a * self.shape * np.exp(1j * phase)).real
+        angle = number("Mode.state", "phase", phase, "rad")
+        increment = (a * self.shape * np.exp(1j * angle)).real
         return consistent(
             self.modes.model, displaced(self.modes.model, base, increment), project=True
         )
@@ -364,6 +365,9 @@ class Mode:
 
         A mode that does not oscillate is shown as if it did, once a second.
         """
+        instants = whole("Mode.history", "instants", instants, 1)
+        if instants > _MOST:
+            raise ValueError(f"Mode.history: instants must not exceed {_MOST}, got {instants}")
         period = 1.0 / self.frequency if self.frequency > 0.0 else 1.0
         t = np.linspace(0.0, period, instants)
         states = [self.state(amplitude, 2 * np.pi * x / period) for x in t]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbd.algebra.checked import shown
 from mbd.parts.actuators import Motor
 from mbd.results.freedoms import freedoms
 from mbd.results.loads import all_loads
@@ -170,4 +171,4 @@ def _unknown(name: str, word: str, known: list[str], part: str = "") -> KeyError
     close = difflib.get_close_matches(word, known, 1)
     hint = f"; did you mean {close[0]!r}?" if close else ";"
     whose = f"{part!r} has" if part else "there are"
-    return KeyError(f"plot: nothing is called {name!r}{hint} {whose}: {', '.join(known[:30])}")
+    return KeyError(f"plot: nothing is called {shown(name)}{hint} {whose}: {', '.join(known[:30])}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbd.algebra import checked
 from mbd.results.figures import new_figure
 from mbd.results.named import Curve, curves
 
@@ -36,7 +37,8 @@ def plot(solution: Solution | Stored, names: tuple[str, ...], ax: Any = None) ->
     for name in names:
         if not isinstance(name, str):
             raise TypeError(
-                f"plot: names must be text such as 'rod', 'hinge.force' or 'energy', got {name!r}"
+                f"plot: names must be text such as 'rod', 'hinge.force' or 'energy', got "
+                f"{checked.shown(name)}"
             )
     shown = [curves(solution, name) for name in (names or ("energy", "drift"))]
     panels = [panel for group in shown for panel in _panels(group)]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbd.algebra.checked import shown, whole
 from mbd.model.model import Model, State
 from mbd.parts.actuators import Motor
 from mbd.results.by_name import BodyHistory
@@ -114,6 +115,8 @@ class Solution:
 
     def __getitem__(self, name: str) -> Any:
         system = self.model.system
+        if not isinstance(name, str):
+            raise TypeError(f"Solution: a part is asked for by its name, got {shown(name)}")
         if name in system.bodies:
             return self.body(name)
         if name in system.joints:
@@ -126,7 +129,9 @@ class Solution:
         known = [*system.bodies, *system.joints]
         close = difflib.get_close_matches(name, known, 1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise KeyError(f"no body or joint named {name!r}{hint}. There are: {', '.join(known[:20])}")
+        raise KeyError(
+            f"no body or joint named {shown(name)}{hint}. There are: {', '.join(known[:20])}"
+        )
 
     def body(self, name: str) -> BodyHistory:
         """Return the history of a body."""
@@ -212,7 +217,7 @@ class Solution:
         """Yield this solution in pieces of so many instants, one after the other in memory."""
         from mbd.results.blocks import blocks
 
-        return blocks(self, instants)
+        return blocks(self, whole("Solution.blocks", "instants", instants, 1))
 
     def to_xarray(self) -> xr.Dataset:
         """Return everything by name as one labelled data set (needs the extra "results").

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd.algebra.checked import is_whole
+from mbd.algebra.checked import file_path, shown, whole
 from mbd.model.atomic import replaced
 from mbd.results.about import checked_notes, file_text, method_text
 from mbd.results.freedoms import freedoms
@@ -155,14 +155,15 @@ def save_csv(solution: Solution, path: str | Path, every: int = 1) -> Path:
 
 def save(solution: Solution, path: str | Path, every: int = 1, **notes: Any) -> Path:
     """Write ``.nc``, ``.npz``, ``.csv`` or ``.pvd``, by the ending of the path."""
-    ending = Path(path).suffix
+    ending = file_path("save", path).suffix
     checked_notes(notes)
-    if not is_whole(every, 1):
-        raise ValueError(f"save: every must be a whole number from 1, got {every!r}")
+    every = whole("save", "every", every, 1)
     if ending in (".csv", ".pvd"):
         return (save_csv if ending == ".csv" else save_paraview)(solution, path, every)
     if ending not in (".nc", ".npz"):
-        raise ValueError(f"save: results are written as .nc, .npz, .csv or .pvd, got {str(path)!r}")
+        raise ValueError(
+            f"save: results are written as .nc, .npz, .csv or .pvd, got {shown(str(path))}"
+        )
     if every != 1:
         raise ValueError(
             f"save: a {ending} file has all instants, got every={every}; keep fewer of them by "

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbd.algebra.checked import file_path, shown
 from mbd.parts.door import vector
 from mbd.results.by_name import PointHistory
 from mbd.results.energy import Energy, Momentum
@@ -206,11 +207,14 @@ class Stored:
     def __getitem__(self, name: str) -> Any:
         """Return a body, a joint or rows by name."""
         owners = self.source.owners
+        if not isinstance(name, str):
+            raise TypeError(f"Stored: a part is asked for by its name, got {shown(name)}")
         if name not in owners:
             close = difflib.get_close_matches(name, owners, 1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
             raise KeyError(
-                f"no body or joint named {name!r}{hint}. There are: {', '.join(list(owners)[:20])}"
+                f"no body or joint named {shown(name)}{hint}. There are: "
+                f"{', '.join(list(owners)[:20])}"
             )
         if owners[name] == "joint":
             return StoredJoint(name, self.source)
@@ -246,7 +250,7 @@ class Stored:
         """
         from mbd.results.copied import save
 
-        return save(self.source, Path(path))
+        return save(self.source, file_path("save", path))
 
     def plot(self, *names: str, ax: Any = None) -> Figure:
         """Draw quantities by name over time, as ``Solution.plot`` does."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd.algebra.checked import shown
 from mbd.formulations import NAMES, named
 from mbd.formulations.formulation import Formulation
 from mbd.parts.door import rotation_matrix, vector
@@ -64,7 +65,7 @@ def _values(given: Mapping[str, Any], found: list[Trial], names: list[str]) -> V
     for key, value in given.items():
         if key not in can:
             raise ValueError(
-                f"compare: the reference may have {', '.join(list(can)[:20])}, got {key!r}"
+                f"compare: the reference may have {', '.join(list(can)[:20])}, got {shown(key)}"
             )
         what = f"reference {key!r}"
         if can[key] == "rotation":
@@ -94,7 +95,7 @@ def _meant(given: Any, found: list[Trial]) -> Trial:
     if not isinstance(law, Formulation):
         raise ValueError(
             "compare: reference must be a solution, values by name or one of the formulations "
-            f"({known}; of {', '.join(NAMES)}), got {given!r}"
+            f"({known}; of {', '.join(NAMES)}), got {shown(given)}"
         )
     for one in found:
         if one.formulation is law:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.algebra.carried import again, portable
-from mbd.algebra.checked import flag, function, names
+from mbd.algebra.checked import flag, function, listed, names, shown
 from mbd.model import switches
 from mbd.model.model import Model, State
 from mbd.parts.door import label, number
@@ -229,10 +229,11 @@ def checked_events(model: Model, events: Any, first: State, described: bool) -> 
     Where the run starts from the description, and no event has a change that could switch, it is
     known which joints can be on and off.
     """
-    many = (events,) if isinstance(events, Event) else tuple(events)
+    expected = "simulate: events must be an mbd.Event or several in a list"
+    many = (events,) if isinstance(events, Event) else listed(expected, events)
     for event in many:
         if not isinstance(event, Event):
-            raise TypeError(f"simulate: events must be mbd.Event objects, got {event!r}")
+            raise TypeError(f"simulate: events must be mbd.Event objects, got {shown(event)}")
         switches.checked(model, (*event.release, *event.lock), event.name)
     names = [event.name for event in many]
     for name in names:

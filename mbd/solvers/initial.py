@@ -10,12 +10,13 @@ the metric of M) that satisfy the rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mbd.algebra import memory as m
+from mbd.algebra.checked import flag, mapping, shown
 from mbd.algebra.tolerances import (
     MEETING_DUST,
     MEETING_SHARE,
@@ -25,6 +26,7 @@ from mbd.algebra.tolerances import (
     START_POSITION,
     START_VELOCITY,
 )
+from mbd.model.arguments import model_of, state_of
 from mbd.model.model import Model, State, Workspace
 from mbd.solvers.contradiction import contradiction
 from mbd.solvers.fronts import factor_and_solve
@@ -152,7 +154,13 @@ def consistent(
         Which rows of positions are checked; default all. A row is violated from 1e-7 on, of the
         length of the model [m] or of one [-].
     """
-    state = model.state if state is None else state
+    if not isinstance(model, Model):
+        raise TypeError(f"consistent: model must be a Model, system.build(), got {shown(model)}")
+    if not (isinstance(project, str) and project == "velocities"):
+        project = flag("consistent", "project", project)
+    if rows is not None:
+        rows = _checked(model, rows)
+    state = state_of("consistent", model, state)
     work = Workspace(model, state.replace(a=np.zeros(model.n_v), lam=np.zeros(model.n_lam)))
     size = _sizes(model)
     if model.n_lam:
@@ -180,6 +188,19 @@ def consistent(
         )
     done = work.store()
     return done.replace(alg=done.a.copy())
+
+
+def _checked(model: Model, rows: Any) -> np.ndarray:
+    """Return which rows are checked."""
+    try:
+        which = np.asarray(rows)
+    except Exception:  # also what the value's own methods raise
+        which = np.zeros(())
+    if which.dtype != bool or which.shape != (model.n_lam,):
+        raise TypeError(
+            f"consistent: rows must be {model.n_lam} times True or False, got {shown(rows)}"
+        )
+    return which
 
 
 def accelerate(work: Workspace) -> np.ndarray:
@@ -312,17 +333,14 @@ def assemble_pose(
         If the mechanism cannot be closed; the worst row is named with its size and unit. If a
         target without a weight is missed: which one, and by how much.
     """
-    for word, value in (("targets", targets), ("weights", weights)):
-        if not (value is None or isinstance(value, Mapping)):
-            raise TypeError(
-                f"assemble_pose: {word} must be a dict such as {{'hinge.angle': 0.3}}, got "
-                f"{value!r}"
-            )
-    model = system if isinstance(system, Model) else system.build()
-    if targets or weights:
+    aims = mapping("assemble_pose", "targets", targets, "{'hinge.angle': 0.3}")
+    soft = mapping("assemble_pose", "weights", weights, "{'hinge.angle': 0.3}")
+    model = model_of("assemble_pose", system)
+    state = state_of("assemble_pose", model, state)
+    if aims or soft:
         from mbd.solvers.targets import reach
 
-        state = reach(model, state, dict(targets or {}), dict(weights or {}))
+        state = reach(model, state, aims, soft)
     found = consistent(model, state, project=True)
     rates = np.abs(found.v) / model.units
     dust = rates <= POSE_DUST * rates.max(initial=0.0)

@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 from functools import singledispatch
 from typing import Any
 
+from mbd.algebra.checked import shown
 from mbd.formulations.words import made
 from mbd.solvers.energy_momentum import EnergyMomentum
 from mbd.solvers.generalized_alpha import GeneralizedAlpha
@@ -17,21 +18,22 @@ METHODS = {x.__name__: x for x in (GeneralizedAlpha, EnergyMomentum, LieRungeKut
 Method = GeneralizedAlpha | EnergyMomentum | LieRungeKutta4
 
 
-def method(value: Any) -> Method:
+def method(value: Any, who: str = "") -> Method:
     """Return an integrator, given itself or as words, ``LieRungeKutta4(scheme="quaternion")``."""
     if isinstance(value, Method):
         return value
     if not isinstance(value, str):
         raise TypeError(
-            f"method must be one of {', '.join(METHODS)}, an object or its name, got {value!r}"
+            f"{who}method must be one of {', '.join(METHODS)}, an object or its name, got "
+            f"{shown(value)}"
         )
-    found: Method = made(value, METHODS, "method", "LieRungeKutta4(scheme='quaternion')")
+    found: Method = made(value, METHODS, f"{who}method", "LieRungeKutta4(scheme='quaternion')")
     return found
 
 
 def example(value: Any) -> str:
     """Return how to write the integrator that was meant, or any one."""
-    if value in tuple(METHODS.values()):  # the class in place of an object
+    if any(value is x for x in METHODS.values()):  # the class in place of an object
         return f"{value.__name__}()"
     try:
         method(value)

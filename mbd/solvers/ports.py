@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd.algebra.checked import shown
 from mbd.interactions.loads import FORCE
 from mbd.parts.door import unit_vector, vector
 from mbd.parts.drives import Drive
@@ -111,7 +112,7 @@ def input_column(motion: SmallMotion, what: Any) -> tuple[str, str, np.ndarray]:
     if not isinstance(what, str):
         raise TypeError(
             "linearize: an input must be a load or joint (object or name), or (body, point, "
-            f"direction), got {what!r}"
+            f"direction), got {shown(what)}"
         )
     name, dot, axis = what.rpartition(".")
     if not (dot and axis in _AXES and name in system.forces):
@@ -125,7 +126,7 @@ def input_column(motion: SmallMotion, what: Any) -> tuple[str, str, np.ndarray]:
     known = [n for n, p in system.forces.items() if isinstance(p, PointForce | Moment)]
     known += [n for n, j in system.joints.items() if isinstance(j, Revolute | Prismatic)]
     raise ValueError(
-        f"linearize: there is no input {what!r}; loads and joints with one freedom are "
+        f"linearize: there is no input {shown(what)}; loads and joints with one freedom are "
         f"{', '.join(known) or 'none'}; or give (body, point, direction)"
     )
 
@@ -161,7 +162,7 @@ def _at_point(motion: SmallMotion, what: tuple[Any, ...]) -> tuple[str, str, np.
     if len(what) not in (2, 3):
         raise ValueError(
             "linearize: an input must be (body, direction) or (body, point, direction), got "
-            f"{what!r}"
+            f"{shown(what)}"
         )
     name = _name(motion, what[0])
     point = vector("linearize", "the point of an input", what[1], "m") if len(what) == 3 else None
@@ -200,9 +201,9 @@ def _in_frame(motion: SmallMotion, name: str, other: str, weights: Any) -> np.nd
 def _name(motion: SmallMotion, body: Any) -> str:
     """Return the name of a body given as object or name."""
     name = body if isinstance(body, str) else getattr(body, "name", None)
-    if name not in motion.model.bodies:
+    if not isinstance(name, str) or name not in motion.model.bodies:
         raise ValueError(
-            f"linearize: there is no body {name!r}; there are {', '.join(motion.model.bodies)}"
+            f"linearize: there is no body {shown(name)}; there are {', '.join(motion.model.bodies)}"
         )
     return str(name)
 
@@ -219,13 +220,13 @@ def output_rows(motion: SmallMotion, what: Output) -> Rows:
         if len(what) not in (2, 3):
             raise ValueError(
                 "linearize: an output must be (body, point) or (body, point, 'velocity'), got "
-                f"{what!r}"
+                f"{shown(what)}"
             )
         point = vector("linearize", "the point of an output", what[1], "m")
         kind = what[2] if len(what) == 3 else "position"
         return _of_body(motion, _name(motion, what[0]), kind, point)
     if not isinstance(what, str):
-        raise TypeError(f"linearize: an output must be a name or (body, point), got {what!r}")
+        raise TypeError(f"linearize: an output must be a name or (body, point), got {shown(what)}")
     if what in model.numbering.lam_labels:
         return _of_row(motion, what)
     stem, _, axis = what.rpartition(".")
@@ -241,9 +242,9 @@ def output_rows(motion: SmallMotion, what: Output) -> Rows:
         i = model.numbering.v_labels.index(what)
         return _rows(motion, (what,), "-", np.eye(model.n_v)[i : i + 1])
     raise ValueError(
-        f"linearize: there is no output {what!r}; a body has {', '.join(_BODY)}, a joint force, "
-        "moment, and angle or displacement, each with '.x', '.y', '.z' for one component (as "
-        "'cart.position.x'); coordinates and rows have the labels of the model"
+        f"linearize: there is no output {shown(what)}; a body has {', '.join(_BODY)}, a joint "
+        "force, moment, and angle or displacement, each with '.x', '.y', '.z' for one component "
+        "(as 'cart.position.x'); coordinates and rows have the labels of the model"
     )
 
 
@@ -264,9 +265,9 @@ def _rows(
 
 def _of_body(motion: SmallMotion, name: str, kind: Any, point: np.ndarray) -> Rows:
     """Return position, velocity, small rotation or angular velocity of a body."""
-    if kind not in _BODY:
+    if not isinstance(kind, str) or kind not in _BODY:
         raise ValueError(
-            f"linearize: a body has the outputs {', '.join(_BODY)}, got {kind!r} of {name!r}"
+            f"linearize: a body has the outputs {', '.join(_BODY)}, got {shown(kind)} of {name!r}"
         )
     body = motion.maps[motion.model.bodies[name]]
     if not body.axes and (kind in ("rotation", "angular_velocity") or point.any()):

@@ -9,9 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mbd.algebra.checked import flag, names, shown
+from mbd.algebra.checked import file_path, flag, names, shown
 from mbd.algebra.tolerances import LOST_STEPS
 from mbd.model import switches
+from mbd.model.arguments import model_of, state_of
 from mbd.model.before import before as known
 from mbd.model.model import Model, State
 from mbd.solvers.advance import FAILED
@@ -134,7 +135,7 @@ def simulate(
     if progress is not None:
         flag("simulate", "progress", progress)
     began = time.perf_counter()
-    model = system if isinstance(system, Model) else _built(system)
+    model = model_of("simulate", system)
     first = _first(model, state, off, project)
     plan = checked_plan(model, first, t_end, step, rtol, atol, max_step, t_eval, every, method)
     happens = checked_events(model, events, first, described=state is None)
@@ -188,17 +189,11 @@ def _record(
     """Return where the instants go."""
     if stream is None:
         return MemoryRecord(model, plan.expected)
+    file_path("simulate", stream)
     from mbd.results.stream import FileRecord
 
     expected = () if plan.free else (plan.expected,)  # who knows how many free steps there are
     return FileRecord(model, stream, method, options, first, *expected)
-
-
-def _built(system: Any) -> Model:
-    """Return the model of a system."""
-    if not hasattr(type(system), "build") or isinstance(system, type):
-        raise TypeError(f"simulate: expected a System or a Model, got {shown(system)}")
-    return system.build()
 
 
 def _method(method: Any, free: bool) -> Method:
@@ -219,10 +214,8 @@ def _method(method: Any, free: bool) -> Method:
 
 def _first(model: Model, state: State | None, off: Any, project: bool) -> State:
     """Return the consistent state at which a run starts."""
-    if not (state is None or isinstance(state, State)):
-        raise TypeError(
-            f"simulate: state must be a State (model.state, solution.state), got {shown(state)}"
-        )
+    if state is not None:
+        state = state_of("simulate", model, state)
     if joints := names("simulate", "off", off):
         joints = switches.checked(model, joints, "simulate: off")
         state = (model.state if state is None else state).replace(off=joints, alg=None)

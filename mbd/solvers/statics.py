@@ -17,11 +17,13 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from mbd.algebra import memory as m
+from mbd.algebra.checked import names, shown
 from mbd.algebra.rotations import tilde
 from mbd.model.model import Model, State, Workspace
 from mbd.parts.forces import Moment, PointForce
@@ -207,19 +209,20 @@ def accepted(model: Model, state: State) -> State:
     return state.replace(memory=work.store().memory)
 
 
-def scaled_loads(model: Model, wanted: tuple[str, ...] | None) -> tuple[str, ...]:
+def scaled_loads(owner: str, model: Model, wanted: Any) -> tuple[str, ...]:
     """Return the names of the loads to scale; default all, gravity among them."""
     loads = [n for n, p in model.system.forces.items() if isinstance(p, PointForce | Moment)]
     known = [GRAVITY, *loads]
     if wanted is None:
         return tuple(known)
-    for name in wanted:
+    scaled = names(owner, "scaled", wanted)
+    for name in scaled:
         if name not in known:
             raise ValueError(
-                f"equilibrium: scaled must name loads of the system or 'gravity', got {name!r}; "
+                f"{owner}: scaled must name loads of the system or 'gravity', got {shown(name)}; "
                 f"there are {', '.join(known)}"
             )
-    return tuple(wanted)
+    return scaled
 
 
 def least_multipliers(balance: Balance, scale: np.ndarray) -> Balance:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from mbd.algebra import memory as m
+from mbd.algebra.checked import shown, whole
 from mbd.algebra.tolerances import (
     TANGENT_COLUMNS,
     TANGENT_NOISE,
@@ -27,10 +28,12 @@ from mbd.algebra.tolerances import (
     TANGENT_VISIBLE,
 )
 from mbd.formulations.formulation import Formulation
+from mbd.model.arguments import state_of
 from mbd.model.assembly import sparse
 from mbd.model.model import Model, State, Workspace
 from mbd.model.system import System
 from mbd.parts.bodies import Body, Ground, PointMass, RigidBody
+from mbd.parts.door import number
 from mbd.parts.forces import Bushing, Moment, PointForce, Spring
 from mbd.parts.joints import Revolute, Spherical
 
@@ -142,6 +145,10 @@ def check_tangents(
     True
     """
     model, who = _model(item)
+    tolerance = number("check_tangents", "tolerance", tolerance, "-", positive=True)
+    seed = whole("check_tangents", "seed", seed, 0)
+    if state is not None:
+        state = state_of("check_tangents", model, state)
     rng = np.random.default_rng(seed)
     worst: dict[str, BlockError] = {}
     for _ in range(TANGENT_STATES if state is None else 1):
@@ -286,7 +293,7 @@ def _model(item: Any) -> tuple[Model, str]:
     if isinstance(item, type) or not (hasattr(item, "elements") and hasattr(item, "bodies")):
         raise TypeError(
             "check_tangents: item must be a System, a Model, a body, a joint, a force or a "
-            f"Formulation, got {item!r}"
+            f"Formulation, got {shown(item)}"
         )
     system = System(gravity=(1.3, -0.7, -9.81))
     for body in item.bodies:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.algebra import memory as m
+from mbd.algebra.checked import mapping, shown
 from mbd.algebra.tolerances import (
     TARGET_BETTER,
     TARGET_IN_VAIN,
@@ -34,7 +35,9 @@ from mbd.algebra.tolerances import (
 from mbd.interactions.kinds import Attachment, Element
 from mbd.interactions.rows import COINCIDE
 from mbd.interactions.sums import total
+from mbd.model.arguments import model_of, state_of
 from mbd.model.model import Model, State, Workspace
+from mbd.parts.door import number, vector
 from mbd.solvers.statics import accepted
 
 if TYPE_CHECKING:
@@ -46,9 +49,15 @@ __all__ = ["reach", "target_errors"]
 class _Target:
     """One target: its row, what is wanted, whether it is one on velocities."""
 
-    def __init__(self, key: str, value: Any, weight: float | None, model: Model) -> None:
+    def __init__(
+        self, owner: str, key: str, value: Any, weight: float | None, model: Model
+    ) -> None:
+        if not isinstance(key, str):
+            raise TypeError(
+                f"{owner}: a target must be named by text, 'joint.coordinate', got {shown(key)}"
+            )
         self.key, self.weight = key, weight
-        name, point, what = _split(key)
+        name, point, what = _split(owner, key)
         system = model.system
         if name in system.joints:
             free = system.joints[name].coordinates
@@ -57,11 +66,13 @@ class _Target:
             if point or word not in free:
                 known = ", ".join(f"{name}.{x}" for x in free) or "none"
                 raise ValueError(
-                    f"assemble_pose: no target {key!r}; coordinates of the joint are: {known}"
+                    f"{owner}: no target {shown(key)}; coordinates of the joint are: {known}"
                 )
             u = free[word]
             self.unit = u.unit
-            self.wanted = np.array([_number(key, value)])
+            self.wanted = np.array(
+                [number(owner, f"target {key!r}", value, u.unit + ("/s" if self.rate else ""))]
+            )
             aim = 0.0 if self.rate else float(self.wanted[0])
             self.element = Element(
                 total((u.measure,)), u.attachments, (aim, 0.0, 1.0), (u.start,), (key,),
@@ -69,9 +80,7 @@ class _Target:
             )  # fmt: skip
         elif name in system.bodies and what in ("position", "velocity"):
             self.rate, self.unit = what == "velocity", "m"
-            self.wanted = np.asarray(value, float)
-            if self.wanted.shape != (3,) or not np.isfinite(self.wanted).all():
-                raise ValueError(f"assemble_pose: target {key!r} must be 3 numbers, got {value!r}")
+            self.wanted = vector(owner, f"target {key!r}", value, "m/s" if self.rate else "m")
             x, y, z = point
             X, Y, Z = (0.0, 0.0, 0.0) if self.rate else self.wanted.tolist()
             ends = (Attachment(name, (1.0, x, y, z)), Attachment("ground", (1.0, X, Y, Z)))
@@ -79,14 +88,14 @@ class _Target:
             self.element = Element(COINCIDE, ends, (), (), labels, (m.FORCE,) * 3)
         else:
             raise ValueError(
-                f"assemble_pose: no target {key!r}; a target is written 'joint.coordinate', "
+                f"{owner}: no target {shown(key)}; a target is written 'joint.coordinate', "
                 "'joint.coordinate_rate', 'body(x, y, z).position' or 'body(x, y, z).velocity'; "
                 f"joints are {', '.join(system.joints) or 'none'}, bodies "
                 f"{', '.join(system.bodies)}"
             )
 
 
-def _split(key: str) -> tuple[str, tuple[float, ...], str]:
+def _split(owner: str, key: str) -> tuple[str, tuple[float, ...], str]:
     """Return name, point and attribute of "name(x, y, z).attribute"."""
     found = re.fullmatch(r"([^(]+?)(\(([^()]*)\))?\.(\w+)", key)
     if found is None:
@@ -99,18 +108,8 @@ def _split(key: str) -> tuple[str, tuple[float, ...], str]:
     except ValueError:
         point = ()
     if len(point) != 3:
-        raise ValueError(f"assemble_pose: the point of target {key!r} must be three numbers")
+        raise ValueError(f"{owner}: the point of target {shown(key)} must be three numbers")
     return name, point, what
-
-
-def _number(key: str, value: Any) -> float:
-    try:
-        x = float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"assemble_pose: target {key!r} must be a number, got {value!r}") from None
-    if not np.isfinite(x):
-        raise ValueError(f"assemble_pose: target {key!r} must be finite, got {x}")
-    return x
 
 
 class _Rows:
@@ -276,15 +275,17 @@ def reach(
     state = model.state if state is None else state
     for key, weight in weights.items():
         if key not in targets:
-            raise ValueError(f"assemble_pose: there is a weight but no target {key!r}")
-        if not _number(key, weight) > 0:
-            raise ValueError(f"assemble_pose: the weight of {key!r} must be positive, got {weight}")
-    search = _Search(model, [_Target(k, v, weights.get(k), model) for k, v in targets.items()])
+            raise ValueError(f"assemble_pose: there is a weight but no target {shown(key)}")
+        number("assemble_pose", f"the weight of {key!r}", weight, "-", positive=True)
+    who = "assemble_pose"
+    wanted = [_Target(who, k, v, weights.get(k), model) for k, v in targets.items()]
+    search = _Search(model, wanted)
     n_lam = search.model.n_lam
     state = state.replace(a=np.zeros(model.n_v), lam=np.zeros(n_lam))
     state = search.moving(search.posed(state))
+    state = state.replace(lam=np.zeros(model.n_lam))
     _refuse_missed(model, state, targets, weights)
-    return state.replace(lam=np.zeros(model.n_lam))
+    return state
 
 
 def _moved(model: Model, state: State, step: np.ndarray) -> np.ndarray:
@@ -312,8 +313,12 @@ def target_errors(
     dict of arrays
         By target: [m] of lengths, [rad] of angles, per [s] of rates.
     """
-    model = system if isinstance(system, Model) else system.build()
-    wanted = [_Target(k, v, None, model) for k, v in targets.items()]
+    model = model_of("target_errors", system)
+    if state is None:
+        raise TypeError("target_errors: state must be a State (model.state), got None")
+    state = state_of("target_errors", model, state)
+    aims = mapping("target_errors", "targets", targets, "{'hinge.angle': 0.3}")
+    wanted = [_Target("target_errors", k, v, None, model) for k, v in aims.items()]
     if not wanted:
         return {}
     both = _extended(model, wanted)
@@ -339,7 +344,7 @@ def _refuse_missed(
     speed = max(1.0, float(np.abs(state.v).max())) if len(state.v) else 1.0
     missed = []
     for key, error in target_errors(model, state, targets).items():
-        t = _Target(key, targets[key], None, model)
+        t = _Target("assemble_pose", key, targets[key], None, model)
         size = (length if t.unit == "m" else 1.0) * (speed if t.rate else 1.0)
         if key not in weights and np.abs(error).max() > TARGET_MET * size:
             unit = t.unit + ("/s" if t.rate else "")

@@ -226,7 +226,7 @@ def test_a_follower_load_that_turns_for_ever_has_no_equilibrium():
 def test_arguments_are_checked():
     system = chain(1)
     for bad, match in (
-        ({"seek": "best"}, "seek must be 'minimum' or 'nearest'"),
+        ({"seek": "best"}, "seek must be one of minimum, nearest"),
         ({"load_steps": 0}, "load_steps must be a whole number"),
         ({"scaled": ["wind"]}, "got 'wind'; there are gravity"),
         ({"spins": {"bar": (0, 0, 1)}}, "spins must name rigid bodies, got 'bar'"),

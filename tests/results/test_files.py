@@ -185,5 +185,5 @@ def test_only_tables_are_thinned(tmp_path):
     assert np.array_equal(table[:, 0], solution.t[::4])
     with pytest.raises(ValueError, match=r"a \.nc file has all instants, got every=2"):
         solution.save(tmp_path / "x.nc", every=2)
-    with pytest.raises(ValueError, match="every must be a whole number from 1, got 0"):
+    with pytest.raises(ValueError, match="every must be a whole number, at least 1, got 0"):
         solution.save(tmp_path / "x.csv", every=0)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import html
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mbd.algebra.checked import file_path, meant, shown
 from mbd.model.atomic import replaced
 from mbd.parts.door import number
 from mbd.results.animation.draw import Options, draw
@@ -40,7 +41,7 @@ class Animation:
 
     def save(self, path: str | Path, **options: Any) -> Path:
         """Write ``.html``, or by matplotlib ``.gif`` (options ``fps``, ``size`` in pixels)."""
-        path = Path(path)
+        path = file_path("animate", path)
         if path.suffix.lower() in (".html", ".htm"):
             if options:
                 raise TypeError(f"animate: a page takes no options, got {', '.join(options)}")
@@ -52,8 +53,8 @@ class Animation:
 
             return film(self.drawing, path, **options)
         raise ValueError(
-            f"animate: a moving picture is written as .html or .gif, got {str(path)!r}; for one "
-            "instant as .png use solution.snapshot(path, t=...)"
+            f"animate: a moving picture is written as .html or .gif, got {shown(str(path))}; "
+            "for one instant as .png use solution.snapshot(path, t=...)"
         )
 
     def _repr_html_(self) -> str:
@@ -67,8 +68,20 @@ class Animation:
         return f"Animation({len(d.t)} instants, {len(d.tracks)} bodies)"
 
 
+def _known(owner: str, options: dict[str, Any]) -> None:
+    """Refuse options that there are not."""
+    there = [x.name for x in fields(Options)]
+    for name in options:
+        if name not in there:
+            raise TypeError(
+                f"{owner}: there is no option {name!r}{meant(name, there)}; there are "
+                f"{', '.join(there)}"
+            )
+
+
 def animate(solution: Solution, path: str | Path | None, **options: Any) -> Animation:
     """Return the moving picture of a solution, and write it if a path is given."""
+    _known("animate", options)
     made = Animation(draw(solution, Options(**options)))
     if path is not None:
         made.save(path)
@@ -81,6 +94,7 @@ def snapshot(
     """Write a picture of one instant."""
     from mbd.results.animation.painter import picture
 
+    _known("snapshot", options)
     when = float(solution.t[-1]) if t is None else number("snapshot", "t", t, "s")
     drawing = draw(solution, Options(**options), also=when)
     return picture(drawing, path, when, size)

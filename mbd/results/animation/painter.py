@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbd.algebra.checked import file_path, shown
 from mbd.model.atomic import replaced
 from mbd.parts.door import number, vector
 from mbd.parts.shapes import Mesh
@@ -272,9 +273,11 @@ def _middle(d: Drawing, label: Label, i: int) -> np.ndarray:
 
 def picture(d: Drawing, path: str | Path, t: float, size: Any) -> Path:
     """Write the instant nearest to t [s] as ``.png``, ``.pdf`` or ``.svg``."""
-    path = Path(path)
+    path = file_path("snapshot", path)
     if path.suffix.lower() not in (".png", ".pdf", ".svg"):
-        raise ValueError(f"snapshot: the path must end in .png, .pdf or .svg, got {str(path)!r}")
+        raise ValueError(
+            f"snapshot: the path must end in .png, .pdf or .svg, got {shown(str(path))}"
+        )
     slack = 1e-9 * (d.t[-1] - d.t[0])
     if not d.t[0] - slack <= t <= d.t[-1] + slack:
         raise ValueError(
