@@ -147,7 +147,11 @@ def test_a_joint_that_is_off_from_the_start():
     ("make", "error", "said"),
     [
         (lambda: mbd.Event("e", 3), TypeError, "function must be a function of a solution"),
-        (lambda: mbd.simulate(ball(), 1, 0.1, events=3), TypeError, "events must be an mbd.Event or several"),
+        (
+            lambda: mbd.simulate(ball(), 1, 0.1, events=3),
+            TypeError,
+            "events must be an mbd.Event or several",
+        ),
         (lambda: mbd.simulate(ball(), 1, 0.1, events=[3]), TypeError, "must be mbd.Event"),
         (
             lambda: mbd.simulate(ball(), 1, 0.1, events=mbd.Event("e", height, release="pin")),
