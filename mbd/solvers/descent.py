@@ -80,7 +80,8 @@ class _Ending:
         """Return what was found if the steps end here, else the step to take, if there is one."""
         search, last, before = self.search, self.last, self.before
         self.last, self.before = (way.whole if way.short else np.inf), now
-        over = way.whole <= search.resolved or (way.short and way.whole > 0.5 * last)
+        # after a short step a longer one, even a long one, is round-off over no stiffness
+        over = way.whole <= search.resolved or way.whole > 0.5 * last
         if not over and way.whole < REST_SLOW * last:
             return None, way
         found = search.found(now, iterations)
