@@ -115,7 +115,7 @@ def test_a_stiffness_without_potential_is_not_sliced(lopsided, sliced):
     K = np.diag([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
     K[0, 4] = lopsided
     M = sp.csr_matrix(np.diag([1.0, 1, 1, 2, 2, 2]))
-    found = slices(model, sp.csr_matrix(K), M, sp.csr_matrix((0, 6)), np.ones(6))
+    found = slices(model, sp.csr_matrix(K), M, 5.0 * sp.eye(6), sp.csr_matrix((0, 6)), np.ones(6))
     assert (found is not None) == sliced
     if found is not None:
         assert found.unstable == 0

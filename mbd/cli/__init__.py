@@ -37,22 +37,23 @@ _INPUT = (OSError, ValueError, TypeError, KeyError, ImportError, SyntaxError)
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; return the exit code."""
     given = sys.argv[1:] if arguments is None else arguments
-    options = _parser("--json" in given).parse_args(given)
+    json = "--json" in given
     try:
+        options = _parser(json).parse_args(given)
         with warnings.catch_warnings():
             warnings.showwarning = _once()
             return int(options.command(options))
     except KeyboardInterrupt:
-        return _ended("interrupted", INTERRUPTED, options.json)
+        return _ended("interrupted", INTERRUPTED, json)
     except BrokenPipeError:  # `mbd info ... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except Exception as error:
-        if options.traceback:
+        if "--traceback" in given:
             raise
         text, of_scene = explain(error)
         code = WRONG if of_scene or isinstance(error, _INPUT) else FAILED
-        return _ended(text, code, options.json)
+        return _ended(text, code, json)
 
 
 def _ended(text: str, code: int, json: bool) -> int:
