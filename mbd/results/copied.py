@@ -84,7 +84,7 @@ def _copy(source: FileSource, old: Any, nc: Any, h5: Any) -> None:
             fletcher32=name in over_time,
         )  # fmt: skip
         y.attrs.update(x.attrs)
-    room(h5, (h5[name] for name in over_time), source.n)
+    room(h5, (h5[name] for name in over_time), 0, source.n)
     for d in nc.dimensions:
         if nc.dimensions[d].isunlimited():
             nc.resize_dimension(d, source.n if d == "time" else len(source.events))

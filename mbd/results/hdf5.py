@@ -23,12 +23,12 @@ from typing import Any
 from mbd.model.atomic import explained
 from mbd.results.left_open import LeftOpen
 
-__all__ = ["end_of_file", "let_go", "libraries", "named", "opened", "room", "whole"]
+__all__ = ["end_of_file", "finish", "let_go", "libraries", "named", "opened", "room", "whole"]
 
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 # by version of the superblock: where the size of an address is, and the first address
 _PLACES = {0: (13, 24), 1: (13, 28), 2: (9, 12), 3: (9, 12)}
-_FLAGS = 11  # of version 3; the lowest bit: open for writing
+_VERSION, _FLAGS = 8, 11  # places; of the flags of version 3 the lowest: open for writing
 _HEAP, _HEAD = b"GCOL\1\0\0\0", 1 << 26  # of texts, which stand before the numbers; bytes read
 _SLACK, _INDEX = 1 << 16, 64  # bytes of metadata, in all and for each chunk
 
@@ -60,23 +60,28 @@ def named(who: str, path: Path) -> Iterator[None]:
         raise
 
 
-def room(h5: Any, arrays: Iterable[Any], end: int) -> None:
+def room(h5: Any, arrays: Iterable[Any], first: int, end: int) -> bool:
     """Take the room on the disk that arrays over time need for so many instants, or raise.
 
-    The file becomes longer than what HDF5 has of it; closing cuts it off.
+    The file becomes longer than what HDF5 has of it, until `finish` cuts it off. The `first`
+    instants have been flushed: what HDF5 still keeps in memory has no place in the file yet.
+    False where files cannot take room.
     """
     need = _SLACK
     for x in arrays:
-        rows = -(-end // x.chunks[0]) - -(-x.shape[0] // x.chunks[0])
+        rows = -(-end // x.chunks[0]) - -(-first // x.chunks[0])
         across = prod(-(-n // c) for n, c in zip(x.shape[1:], x.chunks[1:], strict=True))
         need += rows * across * (x.dtype.itemsize * prod(x.chunks) + _INDEX)
     reserve = getattr(os, "posix_fallocate", None)  # not everywhere
-    if reserve is not None:
-        try:
-            reserve(h5.id.get_vfd_handle(), h5.id.get_filesize(), need)
-        except OSError as error:
-            if error.errno not in (EINVAL, ENOTSUP, ENOSYS):
-                raise
+    if reserve is None:
+        return False
+    try:
+        reserve(h5.id.get_vfd_handle(), h5.id.get_filesize(), need)
+    except OSError as error:
+        if error.errno not in (EINVAL, ENOTSUP, ENOSYS):
+            raise
+        return False
+    return True
 
 
 @contextmanager
@@ -84,11 +89,17 @@ def whole(h5: Any) -> Iterator[None]:
     """Close a file at the end of the block, whatever happens."""
     try:
         yield
-        h5.flush()  # what goes wrong in closing cannot be mended
-        h5.close()
+        finish(h5)
     except BaseException:
         let_go(h5)
         raise
+
+
+def finish(h5: Any) -> None:
+    """Close a file; room that was not needed is given back."""
+    h5.flush()  # what goes wrong in closing cannot be mended
+    os.ftruncate(h5.id.get_vfd_handle(), h5.id.get_filesize())
+    h5.close()
 
 
 def let_go(h5: Any) -> None:
@@ -110,18 +121,29 @@ def opened(path: Path) -> Any:
         raise FileNotFoundError(f"load: {path}: no such file")
     end, left_open = end_of_file(path)
     there = path.stat().st_size  # after its end was read: a file that is written grows
-    if there < end:
-        raise ValueError(
-            f"load: {path} is incomplete: {there} of {end} bytes are there; copy it again, or run "
-            "the model again"
-        )
+    incomplete = ValueError(
+        f"load: {path} is incomplete: {there} of {end} bytes are there; copy it again, or run "
+        "the model again"
+    )
+    if there < end and not _has_version_3(path):
+        raise incomplete
     _require_heaps(path)
     try:
-        if left_open:
-            return h5py.File(LeftOpen(path), "r")
-        return h5py.File(path, "r")
+        h5 = h5py.File(LeftOpen(path) if left_open or there < end else path, "r")
+        if there >= end or "instants" in h5:  # a stream, which counts what is complete
+            return h5
     except Exception as error:
-        raise OSError(f"load: {path} cannot be read: {error}") from None
+        raise (
+            OSError(f"load: {path} cannot be read: {error}") if there >= end else incomplete
+        ) from None
+    raise incomplete
+
+
+def _has_version_3(path: Path) -> bool:
+    """Whether the superblock is one that can be read with another end."""
+    with path.open("rb") as file:
+        head = file.read(_VERSION + 2)
+    return head[_VERSION:] == bytes((3, 8))  # and the size of an address
 
 
 def _require_heaps(path: Path) -> None:
@@ -145,9 +167,9 @@ def end_of_file(path: Path) -> tuple[int, bool]:
     """Return where a file ends [bytes], by its own account, and whether it was left open."""
     with path.open("rb") as file:
         head = file.read(96)
-    if len(head) < 60 or not head.startswith(_SIGNATURE) or head[8] not in _PLACES:
+    if len(head) < 60 or not head.startswith(_SIGNATURE) or head[_VERSION] not in _PLACES:
         raise ValueError(f"load: {path} is not a file of HDF5")
-    version = head[8]
+    version = head[_VERSION]
     size_at, first = _PLACES[version]
     size = head[size_at]
     base, end = (int.from_bytes(head[first + i * size :][:size], "little") for i in (0, 2))

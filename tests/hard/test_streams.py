@@ -1,14 +1,15 @@
 """Streams onto a full disk; checksums and size of files; what is refused first."""
 
+import json
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
-import xarray as xr
 
 import mbd
 from mbd.cli import main
@@ -17,48 +18,122 @@ from tests.hard.files import content, full_disk
 from tests.results.samples import everything, spinner
 
 ROOT = Path(__file__).parents[2]
-STREAM = """
-import sys, resource, mbd
-from mbd.results import stream
+
+
+def filled(folder, asks, chunk, sizes):
+    """Return what runs saw whose stream could not grow beyond these sizes."""
+    program = [sys.executable, str(Path(__file__).with_name("filling.py")), str(folder), asks]
+    done = subprocess.run(
+        [*program, str(chunk), *map(str, sizes)], cwd=ROOT, check=False, capture_output=True,
+        text=True, timeout=900, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.stderr == ""
+    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    assert [x["size"] for x in lines] == list(sizes)
+    return lines
+
+
+def check_filled(folder, lines, expected):
+    """Each run ended with path, remedy and solution, and as programs do; its file is read."""
+    for line in lines:
+        path = folder / f"{line['size']}.nc"
+        assert line["status"] == 0  # no signal, also at the exit
+        assert line["second"] == 21
+        assert f"{path} cannot be written: files may not be as large (ulimit" in line["text"]
+        if not path.exists():  # no room for what stands before the first instant
+            assert line["n"] == 0
+            continue
+        assert path.stat().st_size <= line["size"]
+        data = path.read_bytes()
+        stored = mbd.load(path)
+        n = len(stored.t)
+        assert line["n"] == max(n, 1)
+        assert path.read_bytes() == data
+        assert stored.status != 0
+        assert "cannot be written" in stored.message or "was cut off" in stored.message
+        if n:
+            assert line["t"] == stored.t[-1]
+            assert line["q"] == stored.q[-1].tolist()
+        for name in ("wheel.position", "hinge.moment", "energy.kinetic", "gap"):
+            assert np.array_equal(stored.stored[name], expected.stored[name][:n]), name
+        for name in ("t", "q", "v", "a", "lam"):
+            assert np.array_equal(getattr(stored, name), getattr(expected, name)[:n]), name
+
+
+@pytest.fixture(scope="module")
+def unlimited(tmp_path_factory):
+    """The run without a limit, as a file."""
+    run = mbd.simulate(spinner(), 13.0, 1e-3)
+    return mbd.load(run.save(tmp_path_factory.mktemp("whole") / "run.nc"))
+
+
+@pytest.mark.parametrize("asks", ["room", "no room"])
+def test_a_stream_onto_a_full_disk(asks, unlimited, tmp_path):
+    """Limits at places of all kinds, many chunks; with and without ``posix_fallocate``."""
+    rng = np.random.default_rng(914)
+    sizes = [60_001, *map(int, rng.integers(110_000, 600_000, 2))]
+    lines = filled(tmp_path, asks, 256, sizes)
+    check_filled(tmp_path, lines, unlimited)
+    for line in lines:
+        if line["size"] > 250_000:
+            assert line["n"] > (line["size"] - 240_000) / 1000
+
+
+@pytest.mark.parametrize("asks", ["room", "no room"])
+def test_a_long_stream_onto_a_full_disk(asks, unlimited, tmp_path):
+    """Pieces that are in memory when room for the next one is asked for need room as well."""
+    lines = filled(tmp_path, asks, 0, [6_543_210])
+    check_filled(tmp_path, lines, unlimited)
+    assert lines[0]["n"] > 5000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("asks", ["room", "no room"])
+def test_many_streams_onto_full_disks(asks, unlimited, tmp_path):
+    sizes = np.random.default_rng(915).integers(5_000, 900_000, 150)
+    check_filled(tmp_path, filled(tmp_path, asks, 256, sorted({*map(int, sizes)})), unlimited)
+
+
+KILLED = """
+import os, mbd
+from mbd.results import netcdf, stream
 from tests.results.samples import spinner
-stream._SECONDS = 0.0
-mbd.simulate(spinner(), 0.01, 1e-3)
-resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, resource.RLIM_INFINITY))
-try:
-    mbd.simulate(spinner(), 1e3, 1e-3, stream={path!r}, progress=False)
-except mbd.SimulationError as error:
-    print(len(error.solution.t), error.solution.t[-1])
-    print(error)
+netcdf._CHUNK, stream._SECONDS, stream._BYTES, stream._INSTANTS = 256, 0.0, 1 << 14, 1
+stream.FileRecord.close = lambda *_: os._exit(9)
+mbd.simulate(spinner(), 1.0, 1e-3, stream={path!r}, progress=False)
 """
 
 
-@pytest.mark.parametrize("size", [3_456_789])
-def test_a_stream_onto_a_full_disk(size, tmp_path):
-    """The error has path, remedy and solution; all that was written is read."""
+def test_a_stream_that_lost_its_end(unlimited, tmp_path):
+    """Cut at any byte: instants that are whole are read, with a warning; else it is refused."""
     path = tmp_path / "run.nc"
-    done = subprocess.run(
-        [sys.executable, "-c", STREAM.format(size=size, path=str(path))], cwd=ROOT, check=False,
-        capture_output=True, text=True, timeout=300,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, "")
-    first, text = done.stdout.splitlines()
-    n, t = int(first.split()[0]), float(first.split()[1])
-    assert str(path) in text
-    assert "ulimit" in text
-    found = mbd.load(path)
-    assert found.status == 1
-    assert "cannot be written" in found.message
-    assert len(found.t) == n > 20
-    assert found.t[-1] == t
-    expected = mbd.simulate(spinner(), t, 1e-3)
-    assert np.array_equal(found.q, expected.q)
-    assert np.array_equal(found["hinge"].moment, expected["hinge"].moment)
-    assert size / 2 < path.stat().st_size <= size
-    with xr.open_dataset(path) as data:
-        assert data.sizes["time"] == n
-    rest = mbd.simulate(found.model, t + 0.01, 1e-3, state=found.state, project=True)
-    assert rest.success
+    code = KILLED.format(path=str(path))
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False, timeout=300)
+    assert done.returncode == 9
+    data, whole = path.read_bytes(), len(mbd.load(path).t)
+    assert whole > 500
+    read, refused = [], []
+    for kept in map(int, np.linspace(len(data) - 1, 20_000, 24)):
+        path.write_bytes(data[:kept])
+        try:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                part = mbd.load(path)
+        except (OSError, ValueError) as error:
+            refused.append(str(error))
+            continue
+        n = len(part.t)
+        read.append(n)
+        assert bool(caught) == (n < whole)
+        if caught:
+            assert f"{kept} of " in str(caught[0].message)
+            assert f"{n} of {whole} instants are whole" in str(caught[0].message)
+        for name in ("t", "q", "v", "a", "lam"):
+            assert np.array_equal(getattr(part, name), getattr(unlimited, name)[:n]), name
+        for name in ("wheel.position", "hinge.moment", "gap"):
+            assert np.array_equal(part.stored[name], unlimited.stored[name][:n]), name
+    assert len({*read}) > 1
+    assert all(str(path) in text for text in refused)
 
 
 def test_a_changed_number_is_seen(tmp_path):
@@ -100,8 +175,6 @@ def run():
 
 
 def test_all_names_of_an_archive_are_its_own(run, tmp_path):
-    import json
-
     with np.load(run.save(tmp_path / "x.npz", mine=1)) as data:
         assert json.loads(str(data["about"])).keys() - {"mine"} <= set(OWN)
 

@@ -26,7 +26,9 @@ def solution():
 # --- files that lost their end --------------------------------------------------------------------
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    return mbd.simulate(spinner(), 0.3, 1e-3).save(tmp_path_factory.mktemp("whole") / "run.nc")
+    path = mbd.simulate(spinner(), 0.3, 1e-3).save(tmp_path_factory.mktemp("whole") / "run.nc")
+    assert end_of_file(path) == (path.stat().st_size, False)  # no room is left behind
+    return path
 
 
 @pytest.mark.parametrize("kept", [0.999, 0.5, 0.1])
