@@ -78,6 +78,8 @@ def explain(work: Workspace, method: Any, advance: Any) -> str:
             "positions drift, and closed loops with redundant rows lock when they do"
         )
     damped = ", a smaller rho" if isinstance(method, GeneralizedAlpha) else ""
+    if damped and work.I[m.LEVEL] == m.POSITION and len(rows) > len(numbering.v):
+        damped += ", constraints='stabilized'"
     return (
         f"Newton did not converge {where}{damped}, or look at model.report(state) for a singular "
         "pose"
