@@ -104,6 +104,26 @@ def test_a_plate_is_a_plate_however_thin(thin):
     assert np.allclose(*motion, rtol=0, atol=1e-6)
 
 
+@pytest.mark.parametrize("thin", [1e-4, 1e-8, 1e-14, 0.0])
+def test_fronts_solve_plates_to_round_off(thin):
+    """A pivot that is nothing beside its diagonal changes place with a row."""
+    from mbd.model.assembly import sparse
+
+    system = mbd.System()
+    plate = system.add(
+        mbd.RigidBody("plate", mass=1.0, inertia=(0.1, 0.2, 0.3 * (1 - thin)),
+                      position=(0.3, 0.2, 0), formulation="directors")
+    )  # fmt: skip
+    system.add(mbd.Spherical("pin", system.ground, plate, at=(0, 0, 0)))
+    work = filled(system.build(), 1e-3)
+    A = sparse(work.model, work).toarray()
+    x = np.random.default_rng(7321).normal(size=len(A))
+    work.vector(m.X)[:] = A @ x
+    factor_and_solve(work.I, work.F, 1)
+    assert np.linalg.cond(A) < 1e2
+    assert np.allclose(work.vector(m.X), x, rtol=0, atol=1e-13)
+
+
 # --- small motions --------------------------------------------------------------------------------
 @pytest.mark.parametrize(("lopsided", "sliced"), [(1e-10, True), (1e-3, False)])
 def test_a_stiffness_without_potential_is_not_sliced(lopsided, sliced):

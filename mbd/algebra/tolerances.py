@@ -165,9 +165,6 @@ MIDPOINT_STAGNATED = 1e4
 MIDPOINT_SMALLEST = 1 / 64
 """[step] Smallest part that is tried where a whole step fails."""
 
-MIDPOINT_LARGE = 0.5
-"""[length of the model, or one] Largest correction of a careful iteration."""
-
 # --- runs that are lost ---------------------------------------------------------------------------
 
 OSCILLATION_INSTANTS = 40
@@ -321,9 +318,6 @@ NEUTRAL_MANY = 900
 NEUTRAL_SHIFT = 30.0
 """[neutral stiffness] Shift by which free motions are found: their round-off is small beside."""
 
-NEUTRAL_VECTORS = 3
-"""[-] Random motions, in which everything neutral takes part."""
-
 MODE_SAME = 0.8
 """[MAC] From which on modes at two speeds are taken for the same one."""
 
@@ -343,9 +337,6 @@ TANGENT_VISIBLE = 1e-7
 
 TANGENT_COLUMNS = 240
 """[-] Of larger models so many random columns are compared."""
-
-TANGENT_STATES = 2
-"""[-] Random states at which tangents are compared."""
 
 REACTION_STEP = 1e-3
 """[size of a coordinate] Step of the differences of fourth order for reactions."""

@@ -33,7 +33,6 @@ from mbd.algebra.jit import call, jit, kernel
 from mbd.algebra.subnormal import flushing
 from mbd.algebra.tolerances import (
     MIDPOINT_CLOSE,
-    MIDPOINT_LARGE,
     MIDPOINT_SMALLEST,
     MIDPOINT_STAGNATED,
 )
@@ -91,31 +90,20 @@ def _evaluate_middle(I: Any, F: Any, t: float) -> None:
 
 
 @jit
-def _share(I: Any, F: Any) -> float:
-    """Return how much of the correction in X is taken: no more than moves the model by its half."""
-    moved = 0.0
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        for i in range(I[j + FR_U], I[j + FR_U] + I[j + FR_NV]):
-            moved = max(moved, abs(F[I[X] + i]) / F[m.UNIT + I[I[KIND] + i]])
-    return min(1.0, MIDPOINT_LARGE / moved) if moved > 0.0 else 1.0
-
-
-@jit
-def _correct(I: Any, F: Any, share: float) -> float:
-    """Subtract a share of the solution from Delta and lam; return its size in round-off."""
+def _correct(I: Any, F: Any) -> float:
+    """Subtract the solution from Delta and lam; return its size in round-off."""
     size = 0.0
     for f in range(I[N_FRONTS]):
         j = I[FRONTS] + f * FR_SIZE
         u = I[j + FR_U]
         for i in range(u, u + I[j + FR_NV]):
             x = F[I[X] + i]
-            F[I[AL] + i] -= share * x
+            F[I[AL] + i] -= x
             size = max(size, abs(x) / F[FLOOR + I[I[KIND] + i]])
             if x != x:
                 size = math.inf
         for i in range(u + I[j + FR_NV], u + I[j + FR_NP]):
-            F[I[A] + i] -= share * F[I[X] + i] / F[m.SCALE_R]
+            F[I[A] + i] -= F[I[X] + i] / F[m.SCALE_R]
     return size
 
 
@@ -155,7 +143,7 @@ def _guess(I: Any, F: Any, steps: int) -> None:
 
 @jit
 def _iterate(I: Any, F: Any, t: float, careful: bool) -> int:
-    """Find Delta and lam, carefully by damped steps with a new matrix each; return the status."""
+    """Find Delta and lam, carefully by a new matrix each time; return the status."""
     last = math.inf
     for iteration in range(I[m.MAX_ITER]):
         _evaluate_end(I, F)
@@ -172,8 +160,7 @@ def _iterate(I: Any, F: Any, t: float, careful: bool) -> int:
                 return PIVOTS
         else:
             call(I[m.LINEAR], I, F, 0)
-        share = _share(I, F) if careful else 1.0
-        size = _correct(I, F, share)
+        size = _correct(I, F)
         I[m.N_ITER] += 1
         if not size < 1e300:
             return FAILED

@@ -26,7 +26,6 @@ from mbd.algebra.tolerances import (
     NEUTRAL_LARGE,
     NEUTRAL_MANY,
     NEUTRAL_SHIFT,
-    NEUTRAL_VECTORS,
     SYMMETRIC,
 )
 from mbd.model.model import Model
@@ -106,13 +105,13 @@ class _Spectrum:
         return float(values[best]), shapes[:, best]
 
     def free(self) -> np.ndarray:
-        """Return random neutral motions."""
-        vectors = np.random.default_rng(48271).normal(size=(self.K.shape[0], NEUTRAL_VECTORS))
+        """Return a random neutral motion, in which everything neutral takes part."""
+        vector = np.random.default_rng(48271).normal(size=self.K.shape[0])
         inverse = self._inverse(self.W, -NEUTRAL_SHIFT)
         for _ in range(8):
-            vectors = np.column_stack([inverse(v) for v in vectors.T])
-            vectors = vectors / np.abs(vectors).max(0)
-        return vectors
+            vector = inverse(vector)
+            vector = vector / np.abs(vector).max()
+        return vector[:, None]
 
     def _inverse(self, of: sp.csr_matrix, x: float) -> Callable[[np.ndarray], np.ndarray]:
         """Return v -> the delta that M v makes against K - x M; M may be W."""

@@ -1,0 +1,111 @@
+"""Tests of the sizes and iterations of steps that fail without a threshold, by counts."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import mbd
+
+
+# --- free steps -----------------------------------------------------------------------------------
+def on_a_spring(**options):
+    """Return a run of a point that circles and swings on a spring; 0.1 s and 0.5 m set its pace."""
+    system = mbd.System()
+    point = system.add(mbd.PointMass("point", mass=1.0, position=(1.5, 0, 0), velocity=(0, 1, 0)))
+    system.add(mbd.Spring("spring", system.ground, point, stiffness=20.0, length=1.0))
+    return mbd.simulate(system, 2.0, rtol=1e-4, **options)
+
+
+def test_free_steps_use_what_they_are_allowed():
+    def rates(_, y):
+        length = np.linalg.norm(y[:2])
+        return [*y[2:], *(-20.0 * (length - 1.0) * y[:2] / length)]
+
+    exact = solve_ivp(rates, (0, 2), [1.5, 0, 0, 1], rtol=1e-11, atol=1e-12).y[:2, -1]
+    run = on_a_spring()
+    error = np.abs(run["point"].position[-1, :2] - exact).max()
+    assert 2e-5 < error < 1e-4
+    steps = np.diff(run.t)
+    assert run.stats["rejected"] < len(steps) / 50
+    assert np.isclose(steps[1:], steps[:-1], rtol=1e-9).mean() > 0.5  # the matrix is kept
+
+
+def test_free_steps_do_not_see_a_coarse_tolerance_of_newton():
+    fine, coarse = on_a_spring(), on_a_spring(method=mbd.GeneralizedAlpha(tol=1e-2))
+    assert len(coarse.t) == len(fine.t)
+    assert np.allclose(coarse.q[-1], fine.q[-1], rtol=0, atol=1e-8)
+
+
+def test_free_steps_change_by_bounded_factors():
+    """A force from an instant on: steps shrink by few trials, and grow again one by one."""
+    system = mbd.System()
+    mass = system.add(mbd.PointMass("m", mass=1.0))
+    system.add(mbd.PointForce("f", mass, force=lambda t: (float(t > 0.3), 0, 0)))
+    run = mbd.simulate(system, 1.0, rtol=1e-6)
+    steps = np.diff(run.t)
+    growth = (steps[1:] / steps[:-1])[:-1].max()
+    assert 1.5 < growth <= 2.0 + 1e-6
+    assert run.stats["rejected"] < 40
+
+
+# --- Newton ---------------------------------------------------------------------------------------
+def two_links(step, rate, last=1.0, **options):
+    """Return a run of 20 steps of two links of 1 m that fall from the horizontal."""
+    system = mbd.System(gravity=(0, 0, -9.81))
+    rod = system.add(
+        mbd.RigidBody("rod", mass=1.0, inertia=(0.1, 0.1, 0.1), position=(1, 0, 0),
+                      angular_velocity=(0, rate, 0), velocity=(0, 0, -rate), formulation="so3")
+    )  # fmt: skip
+    end = system.add(
+        mbd.PointMass("end", mass=last, position=(2, 0, 0), velocity=(0, 0, -2 * rate))
+    )
+    system.add(mbd.Spherical("pin", system.ground, rod, at=(0, 0, 0)))
+    system.add(mbd.Spherical("tip", rod, end, at=(2, 0, 0)))
+    return mbd.simulate(system, 20 * step, step, method=mbd.GeneralizedAlpha(**options))
+
+
+def test_steps_that_need_more_iterations_than_allowed_get_them():
+    few, many = two_links(0.02, 2.0, max_iterations=2), two_links(0.02, 2.0)
+    assert few.stats["rejected"] > 0
+    assert np.allclose(few.q, many.q, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize(("last", "level"), [(1.0, "stabilized"), (1e-9, "position")])
+def test_three_iterations_are_enough(last, level):
+    run = two_links(0.01, 0.0, last, constraints=level)
+    assert run.stats["iterations"] < 3.3 * run.stats["steps"]
+
+
+# --- runs -----------------------------------------------------------------------------------------
+def test_a_fall_from_rest_is_no_alarm():
+    """The velocities of the first instant are none: the size of a run is that of its fastest."""
+    system = mbd.System(gravity=(0, 0, -9.81))
+    rod = system.add(mbd.RigidBody("rod", mass=1.0, inertia=(0.1, 0.1, 0.1), position=(0.5, 0, 0)))
+    system.add(mbd.Spherical("pin", system.ground, rod, at=(0, 0, 0)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert mbd.simulate(system, 1.5, 1e-2).success
+
+
+def test_many_events_in_a_long_run_are_no_accumulation():
+    system = mbd.System()
+    system.add(mbd.PointMass("m", mass=1.0, velocity=(1, 0, 0)))
+    tick = mbd.Event(
+        "tick", lambda s: np.sin(150 * np.pi * s.t + 0.1), change=lambda _, s: s.replace(v=-s.v)
+    )
+    assert len(mbd.simulate(system, 1.0, 2e-3, events=tick).events) == 150
+
+
+@pytest.mark.parametrize("speed", [40.0, -50.0])
+def test_drives_turn_a_crank_far_between_two_instants(speed):
+    """More than half a turn from instant to instant, by poses on the way."""
+    system = mbd.System()
+    crank = system.add(
+        mbd.RigidBody("crank", mass=1.0, inertia=(0.1, 0.1, 0.1), position=(0.5, 0, 0))
+    )
+    hinge = system.add(mbd.Revolute("hinge", system.ground, crank, at=(0, 0, 0), axis=(0, 1, 0)))
+    system.add(mbd.Drive("motor", hinge.angle, position=lambda t: speed * t**3))
+    loads = mbd.inverse_dynamics(system, np.array([0.0, 0.5, 1.0]))
+    assert loads["hinge"].angle[-1] == pytest.approx(speed, abs=1e-6)
