@@ -51,7 +51,7 @@ MEETING_STEPS = 30
 MEETING_DUST = 2.0**-46
 """[largest velocity or acceleration] What rows lack of zero below is round-off."""
 
-MEETING_SHARE = 0.5
+MEETING_SHARE = 0.99
 """[what rows lack] A step that leaves more of it is lost in round-off, or the rows contradict."""
 
 START_DIFFERENCE = 1e-3

@@ -8,6 +8,7 @@ from scenes import GRAVITY
 
 import mbd
 from mbd.formulations import NAMES
+from mbd.model.model import Workspace
 
 from .linkages import judged, linkage
 
@@ -76,3 +77,13 @@ def test_rows_that_are_nearly_dependent_are_met_at_the_start(formulation, lever)
     run = mbd.simulate(model, 0.01, 1e-3, state=start)
     tension = run["rod"].force[0] @ (1, 0, 0)
     assert abs(tension) == pytest.approx(3.0 * 9.81 * 0.4 / lever, rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", [734, 1232, 2030])
+def test_several_directions_are_met_together(seed):
+    """Each of these has two or more directions in which one solve does next to nothing."""
+    model = linkage(seed).build()
+    start = mbd.consistent(model, project=True)
+    work = Workspace(model, start)
+    work.evaluate()
+    assert np.abs(work.rates()[0]).max() < 1e-9 * max(1.0, np.abs(start.v).max())
