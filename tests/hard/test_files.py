@@ -165,12 +165,12 @@ def test_a_link_stays_and_so_do_permissions(things, contents, kind, tmp_path):
 @pytest.mark.parametrize("kind", [x for x in KINDS if x != "matrices"])
 def test_places_that_cannot_be_written_are_named(things, contents, kind, tmp_path):
     (tmp_path / "file").write_text("x")
-    for path, why in (
-        (tmp_path / "file" / kind, "is not a folder"),
-        (tmp_path / ("n" * 260 + kind), "too long"),
+    with pytest.raises(OSError, match="cannot be written: .*is not a folder"):
+        WRITERS[kind](things, 0, tmp_path / "file" / kind)
+    with pytest.raises(
+        (ValueError, OSError), match=r"255 between slashes|cannot be written: .*too long"
     ):
-        with pytest.raises(OSError, match=f"cannot be written: .*{why}"):
-            WRITERS[kind](things, 0, path)
+        WRITERS[kind](things, 0, tmp_path / ("n" * 260 + kind))
     folder = tmp_path / kind
     folder.mkdir()
     with pytest.raises(IsADirectoryError, match="it is a folder"):
