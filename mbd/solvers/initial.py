@@ -203,10 +203,11 @@ def _checked(model: Model, rows: Any) -> np.ndarray:
     return which
 
 
-def accelerate(work: Workspace) -> np.ndarray:
+def accelerate(work: Workspace, dependent: bool = True) -> np.ndarray:
     """Find the accelerations and multipliers of the state in a work space; return a view of them.
 
-    Positions and velocities need not meet the rows: their second derivative is made zero.
+    Positions and velocities need not meet the rows: their second derivative is made zero, of rows
+    that are nearly `dependent` too. Off the rows those are only redundant, and are left alone.
     """
     lam = work.model.numbering.lam
     saddle = Saddle(work)
@@ -221,7 +222,8 @@ def accelerate(work: Workspace) -> np.ndarray:
         work.evaluate()
         return work.rates()[1].copy()
 
-    _meet_rows(saddle, A, second)
+    if dependent:
+        _meet_rows(saddle, A, second)
     return A
 
 

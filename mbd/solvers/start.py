@@ -69,7 +69,8 @@ class Size:
 
 def _later(model: Model, state: State, s: float) -> np.ndarray:
     """Return consistent accelerations a time s later, q and v by their Taylor series."""
-    return accelerate(ahead(model, state, s, state.a))[model.numbering.v].copy()
+    there = ahead(model, state, s, state.a)
+    return accelerate(there, dependent=False)[model.numbering.v].copy()
 
 
 def started(
