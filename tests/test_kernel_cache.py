@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numba.core.ccallback import CFunc
 
 from mbd.algebra import jit, kernel_cache
 from mbd.algebra.kernel_cache import Fingerprints
+from mbd.interactions import rows
 
 MODULE = """
 from mbd.algebra.jit import jit, kernel
@@ -106,6 +108,20 @@ def test_the_package_describes_all_its_kernels():
     ]  # fmt: skip
     assert runs[0] == runs[1]
     assert len(runs[0].split()) > 30
+
+
+def test_a_kernel_calls_its_own_copies_only():
+    """Else its last bits depend on the kernels that were compiled or loaded before it."""
+
+    def exported(prepare):
+        args = (jit._SIGNATURE.args, jit._SIGNATURE.return_type)
+        compiled = prepare(CFunc(rows.dot_tangent.function, args, {}, jit._OPTIONS))
+        compiled.compile()
+        functions = compiled._library.get_defined_functions()
+        return {f.name for f in functions if f.linkage.name != "internal"} - {compiled.native_name}
+
+    assert exported(lambda compiled: compiled)  # functions that LLVM leaves outside
+    assert not exported(jit._self_contained)
 
 
 @given(st.binary(max_size=200), st.integers(0, 300), st.integers(1, 255))

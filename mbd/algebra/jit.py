@@ -139,6 +139,33 @@ def _place(array: np.ndarray) -> int:
     return int(array.__array_interface__["data"][0])
 
 
+def _self_contained(compiled: Any) -> Any:
+    """Give a kernel copies of its own of all functions that it calls.
+
+    Symbols of shared functions are the same in all kernels, and the linker takes the copy that it
+    met first: one of another kernel, in which fused multiply-adds may stand in other places. Then
+    the last bits of results would depend on what was compiled or loaded before.
+    """
+    compile_uncached = compiled._compile_uncached
+
+    def compile_apart() -> Any:
+        result = compile_uncached()
+        library, entry = result.library, result.fndesc.llvm_cfunc_wrapper_name
+        optimize = library._optimize_final_module
+
+        def apart() -> None:
+            for function in library._final_module.functions:
+                if not function.is_declaration and function.name != entry:
+                    function.linkage = "internal"
+            optimize()
+
+        library._optimize_final_module = apart
+        return result
+
+    compiled._compile_uncached = compile_apart
+    return compiled
+
+
 class _Kernel:
     """A compiled loop; compiled (or loaded from the cache) when its address is first asked for."""
 
@@ -182,7 +209,7 @@ class _Kernel:
     def _compile(self, wait: bool) -> bool:
         """Compile, or load from the cache; false where another process does, and we do not wait."""
         args = (self._signature.args, self._signature.return_type)
-        compiled: Any = CFunc(self.function, args, {}, _OPTIONS)
+        compiled = _self_contained(CFunc(self.function, args, {}, _OPTIONS))
         compiled._cache = _Cache(self.__name__, self.file)
         file = self.file
         lock = kernel_cache.locked(file, wait) if file and not file.exists() else nullcontext(True)
@@ -233,9 +260,9 @@ def external(function: Callable[[Any, Any], int], *, compiled: bool) -> tuple[in
         _PYTHON_KERNELS.append(function)
         return len(_PYTHON_KERNELS), function
     if compiled:
-        made: Any = CFunc(function, (_LAW.args, _LAW.return_type), {}, _OPTIONS)
-        made.compile()
-        return int(made.address), made
+        law = _self_contained(CFunc(function, (_LAW.args, _LAW.return_type), {}, _OPTIONS))
+        law.compile()
+        return int(law.address), law
     back = _C_LAW(function)
     return int(ctypes.cast(back, ctypes.c_void_p).value or 0), back
 
