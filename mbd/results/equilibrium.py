@@ -82,8 +82,8 @@ class Equilibrium:
         """The pose as a Solution of one instant."""
         s = self.state
         return Solution(
-            self.model, np.array([s.t]), s.q[None], s.v[None], s.a[None], s.lam[None], status=0,
-            message=self.message, stats={}, last=s, method=None, before=before(self.model, s),
+            self.model, np.array([s.t]), s.q[None], s.v[None], s.a[None], s.lam[None],
+            message=self.message, last=s, before=before(self.model, s),
         )  # fmt: skip
 
     def __getitem__(self, name: str) -> Instant:

@@ -11,26 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mbd.model.before import Before
 from mbd.results.by_name import BodyHistory
 from mbd.results.energy import sums
 from mbd.results.freedoms import all_freedoms
-from mbd.results.histories import Faces, Group, all_groups, faces_of
+from mbd.results.histories import Faces, Group, all_groups
 from mbd.results.instants import Instants, instants
 from mbd.results.joints import Reaction, all_reactions
 from mbd.results.loads import all_loads
+from mbd.results.trajectory import Trajectory
 
-if TYPE_CHECKING:
-    from mbd.results.solution import Solution
-
-__all__ = ["Before", "Everything", "in_pieces"]
-
-# by name of the body its quaternion (4,), of the joint's angle the time [s], the angle [rad] and
-# its rate [rad/s]; memory and work of elements
-Before = dict[str, np.ndarray]
+__all__ = ["Everything", "in_pieces", "past_of"]
 
 _FACES = 1 << 16  # bodies times instants in one piece, some 50 MB
 _PIECE = 1 << 12  # instants in one piece
@@ -41,22 +35,22 @@ class Everything:
 
     Attributes
     ----------
-    solution : Solution
+    trajectory : Trajectory
         In memory.
     """
 
-    def __init__(self, solution: Solution) -> None:
-        self.solution, self.model = solution, solution.model
+    def __init__(self, trajectory: Trajectory) -> None:
+        self.trajectory, self.model = trajectory, trajectory.model
 
     @cached_property
     def faces(self) -> Faces:
         """The faces of all bodies."""
-        return faces_of(self.solution)
+        return self.trajectory.faces()
 
     @cached_property
     def _bodies(self) -> list[tuple[Group, BodyHistory]]:
         """The bodies of each formulation."""
-        s, f, found = self.solution, self.faces, []
+        s, f, found = self.trajectory, self.faces, []
         for g in all_groups(self.model):
             body = self.model.system.bodies[g.names[0]]
             before = [s.before[name] for name in g.names if name in s.before]
@@ -67,7 +61,7 @@ class Everything:
 
     def of_bodies(self, what: str, width: tuple[int, ...], turning: bool) -> np.ndarray:
         """Return a property of all bodies, (n, bodies, ...); NaN for points if it is a turning."""
-        found = np.full((len(self.solution.t), len(self.model.bodies), *width), np.nan)
+        found = np.full((len(self.trajectory.t), len(self.model.bodies), *width), np.nan)
         for g, history in self._bodies:
             if g.law.axes or not turning:
                 found[:, g.at] = getattr(history, what)
@@ -76,18 +70,18 @@ class Everything:
     @cached_property
     def reactions(self) -> Reaction:
         """Reactions of all joints on their second bodies, at the joint, (n, joints, 3)."""
-        return all_reactions(self.model).over_time(self.faces, self.solution.lam)
+        return all_reactions(self.model).over_time(self.faces, self.trajectory.lam)
 
     @cached_property
     def freedoms(self) -> tuple[np.ndarray, np.ndarray]:
         """What joints leave free, and its rate, (n, freedoms)."""
-        s = self.solution
+        s = self.trajectory
         u, rate, _ = all_freedoms(self.model).over_time(self.faces, s.t, s.before)
         return u, rate
 
     @cached_property
     def _loads(self) -> tuple[np.ndarray, Before]:
-        s = self.solution
+        s = self.trajectory
         return all_loads(self.model).over_time(self.faces, s.lam, s.t, s.before)
 
     @property
@@ -97,7 +91,7 @@ class Everything:
 
     @cached_property
     def _instants(self) -> Instants:
-        return instants(self.solution)
+        return instants(self.trajectory)
 
     @cached_property
     def _sums(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -129,19 +123,27 @@ class Everything:
         found |= self._instants.after
         free = all_freedoms(self.model)
         if free.periodic.any():
-            found |= free.after(self.solution.t, *self.freedoms)
+            found |= free.after(self.trajectory.t, *self.freedoms)
         if all_loads(self.model).laws:
             found |= self._loads[1]
         return found
 
 
-def in_pieces(solution: Solution, most: int = _PIECE) -> Iterator[Everything]:
+def in_pieces(trajectory: Trajectory, most: int = _PIECE) -> Iterator[Everything]:
     """Yield everything of some instants after the other, not too many for memory."""
-    n, before = len(solution.t), solution.before
-    step = max(1, min(most, _FACES // len(solution.model.bodies)))
+    n, before = len(trajectory.t), trajectory.before
+    step = max(1, min(most, _FACES // len(trajectory.model.bodies)))
     for first in range(0, n or 1, step):
-        piece = solution if step >= n and isinstance(solution.q, np.ndarray) else None
-        found = Everything(piece or solution.part(slice(first, first + step), before))
-        yield found
+        whole = step >= n and isinstance(trajectory.q, np.ndarray)
+        here = slice(first, first + step)
+        piece = Everything(trajectory if whole else trajectory.part(here, before))
+        yield piece
         if first + step < n:
-            before = found.after()
+            before = piece.after()
+
+
+def past_of(trajectory: Trajectory) -> Before:
+    """Return what the instants that follow a trajectory need of its last one."""
+    for piece in in_pieces(trajectory):
+        last = piece
+    return last.after()

@@ -76,12 +76,12 @@ class Field:
 
 
 def _memory(x: Everything) -> np.ndarray:
-    memory = x.solution.state.memory
+    memory = x.trajectory.state.memory
     return np.zeros(0) if memory is None else memory
 
 
 def _alg(x: Everything) -> np.ndarray:
-    alg = x.solution.state.alg
+    alg = x.trajectory.state.alg
     return np.full(x.model.n_v, np.nan) if alg is None else alg
 
 
@@ -95,7 +95,7 @@ def _bodies(what: str, unit: str, meaning: str, turning: bool = False) -> Field:
 def fields(model: Model) -> list[Field]:
     """Return all labelled arrays of the results of a model, time first of all."""
     system = model.system
-    found = [Field("time", ("time",), "s", "time", lambda x: x.solution.t)]
+    found = [Field("time", ("time",), "s", "time", lambda x: x.trajectory.t)]
     found += [_bodies(*row) for row in _BODY]
     if any(body.formulation.axes for body in system.bodies.values()):
         turn = "rotation from body to inertial axes, scalar first; NaN for a point mass"
@@ -136,7 +136,7 @@ def fields(model: Model) -> list[Field]:
     if model.n_lam:
         meaning = "multiplier of each row, in its row_unit"
         found.append(
-            Field("multipliers", ("time", "row"), MIXED, meaning, lambda x: x.solution.lam)
+            Field("multipliers", ("time", "row"), MIXED, meaning, lambda x: x.trajectory.lam)
         )
     found += [
         Field("kinetic_energy", ("time",), "J", "kinetic energy", lambda x: x.energies[0]),
@@ -167,15 +167,15 @@ def fields(model: Model) -> list[Field]:
         Field("gap", ("time",), of_gap(model), "largest violation of a row", lambda x: x.gap),
         Field(
             "q", ("time", "coordinate"), MIXED, "stored coordinates, in their coordinate_unit",
-            lambda x: x.solution.q,
+            lambda x: x.trajectory.q,
         ),
         Field(
             "v", ("time", "speed"), MIXED, "velocities of the formulations, in their speed_unit",
-            lambda x: x.solution.v,
+            lambda x: x.trajectory.v,
         ),
         Field(
             "a", ("time", "speed"), MIXED, "rates of v, in its speed_unit per second",
-            lambda x: x.solution.a,
+            lambda x: x.trajectory.a,
         ),
         Field(
             "last_alg", ("speed",), MIXED, "algorithmic acceleration at the last instant, as a",
@@ -190,7 +190,7 @@ def fields(model: Model) -> list[Field]:
 
 def write(arrays: Any, first: int, x: Everything) -> None:
     """Write everything into arrays by name, in memory or in a file, from an instant on."""
-    end = first + len(x.solution.t)
+    end = first + len(x.trajectory.t)
     for field in fields(x.model):
         if field.name in arrays:
             at = slice(first, end) if field.dims[0] == "time" else ...

@@ -27,9 +27,9 @@ __all__ = [
     "Group",
     "all_columns",
     "all_groups",
+    "columns_of",
     "faces",
-    "faces_of",
-    "numbers_of",
+    "faces_over_time",
     "per_model",
 ]
 
@@ -93,7 +93,7 @@ class Faces:
 
 
 @per_model
-def _columns(model: Model) -> dict[str, tuple[slice, slice]]:
+def columns_of(model: Model) -> dict[str, tuple[slice, slice]]:
     """Return the columns of each body in arrays over coordinates and velocities."""
     bodies = model.system.bodies
     ends = np.cumsum([body.formulation.n_v for body in bodies.values()]).tolist()
@@ -116,7 +116,7 @@ def _groups(model: Model, names: Iterable[str]) -> list[Group]:
     by_law: dict[Formulation, list[tuple[int, str]]] = {}
     for i, name in enumerate(names):
         by_law.setdefault(model.system.bodies[name].formulation, []).append((i, name))
-    columns, found = _columns(model), []
+    columns, found = columns_of(model), []
     for law, members in by_law.items():
         numbers, mine = zip(*members, strict=True)
         at: Any = np.array(numbers)
@@ -144,26 +144,24 @@ def _numbered(names: Iterable[str]) -> dict[str, int]:
     return found | {"ground": len(found)}
 
 
-def faces_of(solution: Any, names: Iterable[str] | None = None) -> Faces:
-    """Return the faces of some bodies (default: all), and of ground, at all instants."""
-    model, n = solution.model, len(solution.t)
+def faces_over_time(
+    model: Model, q: Any, v: Any, a: Any, names: Iterable[str] | None = None
+) -> Faces:
+    """Return the faces of some bodies (default: all), and of ground, at all instants.
+
+    The numbers of the model (n, ...) are in memory or on disk.
+    """
     if names is None:
         column, groups = all_columns(model), all_groups(model)
     else:
         names = [name for name in dict.fromkeys(names) if name != "ground"]
         column, groups = _numbered(names), _groups(model, names)
-    y, yd, ydd = (np.zeros((n, len(column), 4, 3)) for _ in range(3))
+    y, yd, ydd = (np.zeros((len(q), len(column), 4, 3)) for _ in range(3))
     y[:, -1, 0], y[:, -1, 1:] = -model.origin, np.eye(3)
     for g in groups:
-        numbers = (_taken(solution.q, g.q), _taken(solution.v, g.v), _taken(solution.a, g.v))
+        numbers = (_taken(q, g.q), _taken(v, g.v), _taken(a, g.v))
         y[:, g.at], yd[:, g.at], ydd[:, g.at] = faces(g.law, *numbers)
     return Faces(column, y, yd, ydd)
-
-
-def numbers_of(solution: Any, body: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return coordinates, velocities and accelerations of a body."""
-    q, v = _columns(solution.model)[body]
-    return solution.q[:, q], solution.v[:, v], solution.a[:, v]
 
 
 def _taken(x: Any, columns: list[slice]) -> np.ndarray:

@@ -19,15 +19,14 @@ import numpy as np
 
 from mbd.algebra import memory as m
 from mbd.algebra.jit import kernel
-from mbd.model.before import MEMORY
+from mbd.model.before import MEMORY, Before
 from mbd.model.kernels import evaluate, stage
 from mbd.model.model import Workspace
 from mbd.results.histories import per_model
 
 if TYPE_CHECKING:
     from mbd.model.model import Model
-    from mbd.results.everything import Before
-    from mbd.results.solution import Solution
+    from mbd.results.trajectory import Trajectory
 
 __all__ = ["Instants", "instants"]
 
@@ -122,13 +121,13 @@ def _work(t: np.ndarray, power: np.ndarray, before: Before) -> np.ndarray:
     return np.cumsum(np.concatenate([last[None, 1:3], h * mean]), axis=0)[1:]
 
 
-def instants(solution: Solution) -> Instants:
+def instants(trajectory: Trajectory) -> Instants:
     """Return what the model tells of all instants of a solution in memory.
 
     A joint's rows count while it acts: not where all its multipliers are exactly zero. Rows and
     springs on angles need instants between which no angle turns by more than pi.
     """
-    model, t = solution.model, solution.t
+    model, t = trajectory.model, trajectory.t
     rows = model.numbering.lam
     told = np.zeros((len(t), 4))
     if not len(t) or not (len(rows) or model.kernels[m.ENERGY] or model.kernels[m.LOADS]):
@@ -145,7 +144,7 @@ def instants(solution: Solution) -> Instants:
         for kernel_, record in calls:
             kernel_(work.I, work.F, record)
     work.I[m.PHASE] = m.ORDINARY
-    work.remember(solution.before.get(MEMORY))
+    work.remember(trajectory.before.get(MEMORY))
     at, k = len(model.F), len(work.I)
     out = at + many * size
     work.I = np.concatenate([work.I, [0, at, size, out, len(rows)], rows]).astype(np.int64)
@@ -155,9 +154,9 @@ def instants(solution: Solution) -> Instants:
     for first in range(0, len(t), many):
         n = min(many, len(t) - first)
         here = slice(first, first + n)
-        table[:n, 0], table[:n, 1 : 1 + n_q] = t[here], solution.q[here]
-        table[:n, v], table[:n, lam] = solution.v[here], solution.lam[here]
-        table[:n, acts:] = _acting(model, np.asarray(solution.lam[here]))
+        table[:n, 0], table[:n, 1 : 1 + n_q] = t[here], trajectory.q[here]
+        table[:n, v], table[:n, lam] = trajectory.v[here], trajectory.lam[here]
+        table[:n, acts:] = _acting(model, np.asarray(trajectory.lam[here]))
         work.I[k] = n
         instants_kernel(work.I, work.F, k)
         try:
@@ -166,7 +165,7 @@ def instants(solution: Solution) -> Instants:
             warnings.warn(f"energies are not known: {error}", stacklevel=2)
             work.I[m.BAD_HOW] = 0
         told[here] = work.F[out:][: 4 * n].reshape(n, 4)
-    dissipated, supplied = _work(t, told[:, 2:], solution.before).T
+    dissipated, supplied = _work(t, told[:, 2:], trajectory.before).T
     after = {
         MEMORY: work.F[model.memory],
         _WORK: np.array([t[-1], dissipated[-1], supplied[-1], *told[-1, 2:]]),

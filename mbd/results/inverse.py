@@ -81,8 +81,8 @@ def inverse_dynamics(system: System | Model, times: Any, *, state: State | None 
         found.append(now)
     history = (np.array([getattr(s, x) for s in found]) for x in ("q", "v", "a", "lam"))
     return Solution(
-        model, t, *history, status=0, message=f"inverse dynamics at {len(t)} instants",
-        stats={"steps": len(t)}, last=found[-1], method=None, before=before(model, found[0]),
+        model, t, *history, message=f"inverse dynamics at {len(t)} instants",
+        stats={"steps": len(t)}, last=found[-1], before=before(model, found[0]),
     )  # fmt: skip
 
 

@@ -14,12 +14,12 @@ from mbd.algebra.jit import kernel
 from mbd.algebra.vec import cross, load3, minus, plus, store3, times
 from mbd.results.elements import Table, tables
 from mbd.results.freedoms import Coordinates
-from mbd.results.histories import Faces, all_columns, faces_of, per_model
+from mbd.results.histories import Faces, all_columns, per_model
 
 if TYPE_CHECKING:
     from mbd.model.model import Model
     from mbd.parts.joint import Joint
-    from mbd.results.solution import Solution
+    from mbd.results.trajectory import Trajectory
 
 __all__ = ["JointHistory", "Reaction", "RowHistory", "all_reactions"]
 
@@ -153,13 +153,13 @@ def all_reactions(model: Model) -> Reactions:
     return Reactions.of(model, asked, all_columns(model))
 
 
-def _reaction(solution: Solution, asked: Asked) -> Reaction:
+def _reaction(trajectory: Trajectory, asked: Asked) -> Reaction:
     """Return one reaction, for which the bodies of its part are evaluated."""
-    model, mine = solution.model, solution.model.numbering.owners[asked.part]
+    model, mine = trajectory.model, trajectory.model.numbering.owners[asked.part]
     ends = (a.body for e, _ in model.numbering.elements[asked.part] for a in e.attachments)
-    faces = faces_of(solution, (*ends, asked.on, asked.at))
+    faces = trajectory.faces((*ends, asked.on, asked.at))
     reactions = Reactions.of(model, [asked], faces.column, mine.start)
-    found = reactions.over_time(faces, np.asarray(solution.lam[:, mine]))
+    found = reactions.over_time(faces, np.asarray(trajectory.lam[:, mine]))
     return Reaction(found.force[:, 0], found.moment[:, 0])
 
 
@@ -176,9 +176,9 @@ class JointHistory:
         On the second body, at the joint (origin of its frame there), inertial axes.
     """
 
-    def __init__(self, joint: Joint, solution: Solution) -> None:
-        self.joint, self._solution = joint, solution
-        self.multipliers = solution.lam[:, solution.model.numbering.owners[joint.name]]
+    def __init__(self, joint: Joint, trajectory: Trajectory) -> None:
+        self.joint, self._trajectory = joint, trajectory
+        self.multipliers = trajectory.lam[:, trajectory.model.numbering.owners[joint.name]]
 
     def reaction(self, on: str = "second", at: str = "second") -> Reaction:
         """Return the reaction on "first" or "second" body, about the origin of either frame."""
@@ -187,7 +187,7 @@ class JointHistory:
                 raise ValueError(f"reaction: {word} must be 'first' or 'second', got {value!r}")
         frame = self.joint.A if on == "first" else self.joint.B
         about = self.joint.A if at == "first" else self.joint.B
-        return _reaction(self._solution, _asked(self.joint, frame, about))
+        return _reaction(self._trajectory, _asked(self.joint, frame, about))
 
     @cached_property
     def _default(self) -> Reaction:
@@ -205,10 +205,10 @@ class JointHistory:
 
     def _coordinate(self, name: str) -> tuple[np.ndarray, ...]:
         """Return a free coordinate, its rate and second rate."""
-        free, solution = self.joint.coordinates[name], self._solution
-        faces = faces_of(solution, (end.body for end in free.attachments))
+        free, trajectory = self.joint.coordinates[name], self._trajectory
+        faces = trajectory.faces(end.body for end in free.attachments)
         one = Coordinates.of({f"{self.joint.name}.{name}": free}, faces.column)
-        return tuple(x[:, 0] for x in one.over_time(faces, solution.t, solution.before))
+        return tuple(x[:, 0] for x in one.over_time(faces, trajectory.t, trajectory.before))
 
     def __getattr__(self, name: str) -> np.ndarray:
         if name.startswith("_"):
@@ -227,7 +227,7 @@ class JointHistory:
     def __repr__(self) -> str:
         free = "".join(f", {x}, {x}_rate" for x in self.joint.coordinates)
         return (
-            f"JointHistory({self.joint.name!r}, {len(self._solution.t)} instants: force, moment, "
+            f"JointHistory({self.joint.name!r}, {len(self._trajectory.t)} instants: force, moment, "
             f"multipliers{free}, reaction())"
         )
 
@@ -242,16 +242,16 @@ class RowHistory:
         Where the part has them: of a drive the motor's load [N m or N], of a rope its tension [N].
     """
 
-    def __init__(self, part: Any, solution: Solution) -> None:
-        self.part, self._solution = part, solution
-        self.multipliers = solution.lam[:, solution.model.numbering.owners[part.name]]
+    def __init__(self, part: Any, trajectory: Trajectory) -> None:
+        self.part, self._trajectory = part, trajectory
+        self.multipliers = trajectory.lam[:, trajectory.model.numbering.owners[part.name]]
 
     def reaction(self, on: str) -> Reaction:
         """Return force and moment (about its origin) on a body, by the name of the body."""
         known = [b.name for b in self.part.bodies]
         if on not in known:
             raise ValueError(f"reaction: on must be one of {', '.join(known)}, got {on!r}")
-        return _reaction(self._solution, Asked(self.part.name, on, on))
+        return _reaction(self._trajectory, Asked(self.part.name, on, on))
 
     def __getattr__(self, name: str) -> np.ndarray:
         if name.startswith("_") or name == "part":
@@ -264,4 +264,4 @@ class RowHistory:
 
     def __repr__(self) -> str:
         known = ", ".join([*getattr(type(self.part), "reads", {}), "multipliers", "reaction()"])
-        return f"RowHistory({self.part.name!r}, {len(self._solution.t)} instants: {known})"
+        return f"RowHistory({self.part.name!r}, {len(self._trajectory.t)} instants: {known})"

@@ -13,12 +13,12 @@ from mbd.results.fields import coordinates, fields, happened, sizes, write
 if TYPE_CHECKING:
     import xarray as xr
 
-    from mbd.results.solution import Solution
+    from mbd.results.trajectory import Trajectory
 
 __all__ = ["arrays", "to_xarray"]
 
 
-def arrays(solution: Solution) -> dict[str, np.ndarray]:
+def arrays(solution: Trajectory) -> dict[str, np.ndarray]:
     """Return all labelled arrays in memory, filled piece by piece."""
     model, n = solution.model, len(solution.t)
     length = sizes(model) | {"time": n}
@@ -26,11 +26,11 @@ def arrays(solution: Solution) -> dict[str, np.ndarray]:
     first = 0
     for piece in in_pieces(solution):
         write(found, first, piece)
-        first += len(piece.solution.t)
+        first += len(piece.trajectory.t)
     return found
 
 
-def to_xarray(solution: Solution, notes: dict[str, Any] | None = None) -> xr.Dataset:
+def to_xarray(solution: Trajectory, notes: dict[str, Any] | None = None) -> xr.Dataset:
     """Return everything a solution knows by name as one data set."""
     try:
         import xarray as xr

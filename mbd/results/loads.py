@@ -17,11 +17,11 @@ from mbd.algebra.jit import kernel, law_call
 from mbd.interactions.laws import Law, check
 from mbd.parts.actuators import Motor
 from mbd.results.freedoms import Coordinates
-from mbd.results.histories import Faces, all_columns, faces_of, per_model
+from mbd.results.histories import Faces, all_columns, per_model
 
 if TYPE_CHECKING:
     from mbd.model.model import Model
-    from mbd.results.solution import Solution
+    from mbd.results.trajectory import Trajectory
 
 __all__ = ["Loads", "MotorHistory", "all_loads"]
 
@@ -107,13 +107,13 @@ class MotorHistory:
         Torque [N m] or force [N] along its coordinate: positive drives the second body forward.
     """
 
-    def __init__(self, motor: Motor, solution: Solution) -> None:
+    def __init__(self, motor: Motor, trajectory: Trajectory) -> None:
         name, along = f"{motor.name}.load", motor.coordinate
-        faces = faces_of(solution, (end.body for end in along.attachments))
+        faces = trajectory.faces(end.body for end in along.attachments)
         one = Coordinates.of({name: along}, faces.column)
-        u, rate, _ = one.over_time(faces, solution.t, solution.before)
+        u, rate, _ = one.over_time(faces, trajectory.t, trajectory.before)
         self.motor = motor
-        self.load = _effort(motor.law, u[:, 0], rate[:, 0], solution.t)
+        self.load = _effort(motor.law, u[:, 0], rate[:, 0], trajectory.t)
 
     def __repr__(self) -> str:
         return f"MotorHistory({self.motor.name!r}, {len(self.load)} instants: load)"

@@ -373,8 +373,8 @@ class Mode:
         states = [self.state(amplitude, 2 * np.pi * x / period) for x in t]
         q, v, a, lam = (np.array([getattr(s, x) for s in states]) for x in ("q", "v", "a", "lam"))
         return Solution(
-            self.modes.model, t, q, v, a, lam, status=0, message=f"mode {self.index}: {self.label}",
-            stats={}, last=states[-1], method=None, before=before(self.modes.model, states[0]),
+            self.modes.model, t, q, v, a, lam, message=f"mode {self.index}: {self.label}",
+            last=states[-1], before=before(self.modes.model, states[0]),
         )  # fmt: skip
 
     def animate(

@@ -16,7 +16,7 @@ from mbd.results.stored import Stored
 from mbd.results.units import of_gap
 
 if TYPE_CHECKING:
-    from mbd.results.solution import Solution
+    from mbd.results.history import History
 
 __all__ = ["Curve", "curves"]
 
@@ -70,7 +70,7 @@ _TOTAL: dict[str, dict[str, tuple[str, Any]]] = {
 _MAIN = {"point": ("position", "velocity"), "body": ("position", "velocity", "angular_velocity")}
 
 
-def _parts(solution: Solution | Stored) -> dict[str, str]:
+def _parts(solution: History | Stored) -> dict[str, str]:
     """Return the kind of every part with results: body, point, joint, rows or motor."""
     if isinstance(solution, Stored):
         return solution.source.owners
@@ -82,7 +82,7 @@ def _parts(solution: Solution | Stored) -> dict[str, str]:
     return found | {n: "motor" for n, x in system.forces.items() if isinstance(x, Motor)}
 
 
-def _known(solution: Solution | Stored, name: str, kind: str) -> dict[str, tuple[str, Any]]:
+def _known(solution: History | Stored, name: str, kind: str) -> dict[str, tuple[str, Any]]:
     """Return the quantities of a part: unit and components (None: as many as there are)."""
     if kind in ("body", "point"):
         return dict(_BODY if kind == "body" else _POINT)
@@ -93,7 +93,7 @@ def _known(solution: Solution | Stored, name: str, kind: str) -> dict[str, tuple
     return found if kind == "motor" else found | {"multipliers": ("as the row", None)}
 
 
-def _units(solution: Solution | Stored, part: str, what: str) -> dict[str, str]:
+def _units(solution: History | Stored, part: str, what: str) -> dict[str, str]:
     """Return units of the free coordinates of a joint, or of what a drive or rope reports."""
     if isinstance(solution, Stored):
         units = getattr(solution.source, what)
@@ -105,7 +105,7 @@ def _units(solution: Solution | Stored, part: str, what: str) -> dict[str, str]:
     return {word: unit for owner, _, word, unit in split if owner == part}
 
 
-def curves(solution: Solution | Stored, name: str) -> list[Curve]:
+def curves(solution: History | Stored, name: str) -> list[Curve]:
     """Return what a name stands for: of a part its main quantities, or one of them.
 
     "drift" is the change of the total energy and the largest violation of a row.
@@ -150,7 +150,7 @@ def curves(solution: Solution | Stored, name: str) -> list[Curve]:
     return found
 
 
-def _rows(solution: Solution | Stored, part: str, n: int) -> tuple[str, ...]:
+def _rows(solution: History | Stored, part: str, n: int) -> tuple[str, ...]:
     """Return the names of the rows of a part."""
     if isinstance(solution, Stored):
         return tuple(str(i) for i in range(n))

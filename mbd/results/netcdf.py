@@ -24,7 +24,7 @@ from mbd.results.hdf5 import libraries, named, room, whole
 
 if TYPE_CHECKING:
     from mbd.model.model import Model
-    from mbd.results.solution import Solution
+    from mbd.results.trajectory import Trajectory
 
 __all__ = ["append", "create", "save_netcdf", "write_last"]
 
@@ -110,7 +110,7 @@ def _chunks(widths: list[int], instants: int) -> tuple[int, ...]:
 
 def append(h5: Any, first: int, x: Everything) -> None:
     """Write everything behind the first instants of a file, which has room for it."""
-    end = first + len(x.solution.t)
+    end = first + len(x.trajectory.t)
     arrays = {f.name: h5[f.name] for f in fields(x.model) if f.dims[0] == "time"}
     for array in arrays.values():
         array.resize(end, axis=0)
@@ -124,7 +124,7 @@ def write_last(h5: Any, x: Everything) -> None:
             h5[field.name][...] = field.values(x)
 
 
-def save_netcdf(solution: Solution, path: str | Path, **notes: Any) -> Path:
+def save_netcdf(solution: Trajectory, path: str | Path, **notes: Any) -> Path:
     """Write a solution, piece by piece."""
     path, model = Path(path), solution.model
     libraries(f"save {path.name}")
@@ -139,6 +139,6 @@ def save_netcdf(solution: Solution, path: str | Path, **notes: Any) -> Path:
             room(h5, [h5[x.name] for x in fields(model) if x.dims[0] == "time"], 0, n)
             for piece in in_pieces(solution):
                 append(h5, first, piece)
-                first += len(piece.solution.t)
+                first += len(piece.trajectory.t)
             write_last(h5, piece)
     return path

@@ -26,7 +26,7 @@ import numpy as np
 from mbd.model.atomic import replaced_set
 
 if TYPE_CHECKING:
-    from mbd.results.solution import Solution
+    from mbd.results.history import History
 
 __all__ = ["BODY", "JOINT", "polydata", "save_paraview"]
 
@@ -37,7 +37,7 @@ _OF_JOINTS = ("force", "moment")
 _ORDER = "LittleEndian" if sys.byteorder == "little" else "BigEndian"
 
 
-def save_paraview(solution: Solution, path: str | Path, every: int = 1) -> Path:
+def save_paraview(solution: History, path: str | Path, every: int = 1) -> Path:
     """Write ``NAME.pvd`` and, in a folder in ``NAME``, one file for every so many instants."""
     path = Path(path)
     shown = slice(None, None, every)
@@ -64,7 +64,7 @@ def save_paraview(solution: Solution, path: str | Path, every: int = 1) -> Path:
     return path
 
 
-def _bodies(solution: Solution, shown: slice) -> tuple[np.ndarray, np.ndarray]:
+def _bodies(solution: History, shown: slice) -> tuple[np.ndarray, np.ndarray]:
     """Return places (n, bodies, 3) and vectors (n, bodies, 5, 3): velocities, then the axes."""
     bodies = solution.model.system.bodies
     n = len(solution.t[shown])
@@ -78,7 +78,7 @@ def _bodies(solution: Solution, shown: slice) -> tuple[np.ndarray, np.ndarray]:
     return places, vectors
 
 
-def _joints(solution: Solution, shown: slice) -> tuple[np.ndarray, np.ndarray]:
+def _joints(solution: History, shown: slice) -> tuple[np.ndarray, np.ndarray]:
     """Return places (n, joints, 3) and loads (n, joints, 2, 3): force, moment."""
     joints = solution.model.system.joints
     n = len(solution.t[shown])
@@ -91,7 +91,7 @@ def _joints(solution: Solution, shown: slice) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _frames(
-    solution: Solution, shown: slice, places: np.ndarray, vectors: np.ndarray
+    solution: History, shown: slice, places: np.ndarray, vectors: np.ndarray
 ) -> Iterator[bytes]:
     """Yield the files of the instants."""
     system = solution.model.system
@@ -114,7 +114,7 @@ def _frames(
         yield polydata(np.concatenate([places[i], held[i]]), data, names, verts=verts)
 
 
-def _paths(solution: Solution, t: np.ndarray, places: np.ndarray) -> bytes:
+def _paths(solution: History, t: np.ndarray, places: np.ndarray) -> bytes:
     """Return the file of the paths of all bodies."""
     n, bodies, _ = places.shape
     data = {"time": np.tile(t, bodies), "number": np.repeat(np.arange(bodies), n)}

@@ -16,7 +16,7 @@ from mbd.results.named import Curve, curves
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from mbd.results.solution import Solution
+    from mbd.results.history import History
     from mbd.results.stored import Stored
 
 __all__ = ["plot"]
@@ -32,7 +32,7 @@ _DASHES = (
 _HEIGHT = 2.1  # of one panel [inch]
 
 
-def plot(solution: Solution | Stored, names: tuple[str, ...], ax: Any = None) -> Figure:
+def plot(solution: History | Stored, names: tuple[str, ...], ax: Any = None) -> Figure:
     """Draw quantities by name, one panel for each; see ``Solution.plot``."""
     for name in names:
         if not isinstance(name, str):

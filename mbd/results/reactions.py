@@ -6,7 +6,8 @@ import numpy as np
 
 from mbd.algebra.tolerances import REACTION_STEP
 from mbd.parts.joints import Joint
-from mbd.results.solution import Solution
+from mbd.results.joints import JointHistory
+from mbd.results.trajectory import Trajectory
 from mbd.solvers.ports import Rows
 from mbd.solvers.poses import displaced
 from mbd.solvers.small_motion import SmallMotion
@@ -40,11 +41,8 @@ def reaction_rows(motion: SmallMotion, joint: Joint, kind: str) -> Rows:
         lam.append(one)
     n = len(q)
     zero = np.zeros((n, model.n_v))
-    shown = Solution(
-        model, np.zeros(n), np.array(q), zero, zero, np.array(lam), status=0, message="",
-        stats={}, last=state, method=None,
-    )  # fmt: skip
-    values = getattr(shown[joint.name], kind)
+    poses = Trajectory(model, np.zeros(n), np.array(q), zero, zero, np.array(lam), last=state)
+    values = getattr(JointHistory(joint, poses), kind)
     moved = values[: 4 * len(columns)].reshape(-1, 4, 3)
     slope = np.einsum("i,nic->nc", [1.0, -8.0, 8.0, -1.0], moved) / (12 * steps[:, None])
     P = np.zeros((3, model.n_v))

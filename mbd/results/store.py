@@ -34,7 +34,7 @@ from mbd.results.units import of_gap
 from mbd.solvers.options import plain
 
 if TYPE_CHECKING:
-    from mbd.results.solution import Solution
+    from mbd.results.history import History
 
 __all__ = ["Quantity", "quantities", "save", "save_csv", "save_npz"]
 
@@ -63,7 +63,7 @@ class Quantity:
     components: tuple[str, ...] = ()
 
 
-def quantities(solution: Solution) -> Iterator[Quantity]:
+def quantities(solution: History) -> Iterator[Quantity]:
     """Yield everything a solution knows by name, in inertial axes."""
     model, a = solution.model, arrays(solution)
     system, numbering = model.system, model.numbering
@@ -98,7 +98,7 @@ def quantities(solution: Solution) -> Iterator[Quantity]:
     yield Quantity("gap", a["gap"], of_gap(model))
 
 
-def save_npz(solution: Solution, path: str | Path, **notes: Any) -> Path:
+def save_npz(solution: History, path: str | Path, **notes: Any) -> Path:
     """Write the archive described at the top of this file; notes go to ``about``."""
     from mbd import __version__
 
@@ -136,7 +136,7 @@ def save_npz(solution: Solution, path: str | Path, **notes: Any) -> Path:
     return path
 
 
-def save_csv(solution: Solution, path: str | Path, every: int = 1) -> Path:
+def save_csv(solution: History, path: str | Path, every: int = 1) -> Path:
     """Write one row for every so many instants, columns ``name.component [unit]``, all digits."""
     path = Path(path)
     heads, columns = [], []
@@ -153,7 +153,7 @@ def save_csv(solution: Solution, path: str | Path, every: int = 1) -> Path:
     return path
 
 
-def save(solution: Solution, path: str | Path, every: int = 1, **notes: Any) -> Path:
+def save(solution: History, path: str | Path, every: int = 1, **notes: Any) -> Path:
     """Write ``.nc``, ``.npz``, ``.csv`` or ``.pvd``, by the ending of the path."""
     ending = file_path("save", path).suffix
     checked_notes(notes)

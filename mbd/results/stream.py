@@ -23,14 +23,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.model.atomic import replaced
+from mbd.model.before import Before
 from mbd.model.before import before as known
 from mbd.results.about import of_model, of_run
-from mbd.results.everything import Before, Everything, in_pieces
+from mbd.results.everything import Everything, in_pieces
 from mbd.results.fields import EVENT_TIME, fields
 from mbd.results.hdf5 import finish, let_go, libraries, named, room
 from mbd.results.netcdf import append, create, write_last
-from mbd.results.solution import Solution
 from mbd.results.source import FileSource
+from mbd.results.trajectory import Trajectory
 from mbd.solvers.advance import FAILED
 from mbd.solvers.record import Histories, MemoryRecord, RecordError
 
@@ -180,7 +181,7 @@ class FileRecord:
             return
         end, full = self._n, None
         for piece in in_pieces(self._kept(self._before), _PIECE):
-            s = piece.solution
+            s = piece.trajectory
             fit, full = self._fitting(end, len(s.t))
             part = piece if full is None else Everything(s.part(slice(fit), s.before))
             if fit:
@@ -215,10 +216,10 @@ class FileRecord:
                 full, n = error, n // 2
         return 0, full
 
-    def _kept(self, before: Before, last: State | None = None) -> Solution:
-        """Return what is in memory as a solution."""
-        return Solution(
-            self.model, *self._buffer.histories(), status=0, message="", stats={},
+    def _kept(self, before: Before, last: State | None = None) -> Trajectory:
+        """Return what is in memory."""
+        return Trajectory(
+            self.model, *self._buffer.histories(),
             last=self.model.state if last is None else last, method=self.method, before=before,
         )  # fmt: skip
 

@@ -20,7 +20,7 @@ from mbd.model.model import Model, State
 from mbd.parts.door import label, number
 
 if TYPE_CHECKING:
-    from mbd.results.solution import Solution
+    from mbd.results.history import History
 
 __all__ = [
     "Event",
@@ -66,7 +66,7 @@ class Event:
     """
 
     name: str
-    function: Callable[[Solution], Any]
+    function: Callable[[History], Any]
     terminal: bool = False
     direction: float = 0.0
     release: Sequence[str] = ()
@@ -162,27 +162,23 @@ class Instants:
         return self.rows(slice(first, last))
 
 
-def _solution(model: Model, instants: Instants, before: Any) -> Solution:
-    """Return some instants as a solution; ``before`` is what came before them (turns counted)."""
-    from mbd.results.solution import Solution
+def _history(model: Model, instants: Instants, before: Any) -> History:
+    """Return some instants by name; ``before`` is what came before them (turns counted)."""
+    from mbd.results.history import History
 
-    last = State(*(x[-1] for x in instants._all()))
-    return Solution(
-        model, *instants._all(), status=0, message="", stats={}, last=last, method=None,
-        before=before,
-    )  # fmt: skip
+    return History(model, *instants._all(), before=before)
 
 
 def carried(model: Model, instants: Instants, before: Any) -> Any:
     """Return what is to be known, behind these instants, of all that came before."""
-    from mbd.results.blocks import after
+    from mbd.results.everything import past_of
 
-    return after(_solution(model, instants, before))
+    return past_of(_history(model, instants, before))
 
 
 def rotations(model: Model, state: State) -> dict[str, np.ndarray]:
     """Return the rotations of bodies whose coordinates no row of their own holds to be one."""
-    solution = _solution(model, Instants.of(state), None)
+    solution = _history(model, Instants.of(state), None)
     return {
         name: solution[name].rotation[0]
         for name, body in model.system.bodies.items()
@@ -192,14 +188,14 @@ def rotations(model: Model, state: State) -> dict[str, np.ndarray]:
 
 def values_of(events: Sequence[Event], model: Model, instants: Instants, before: Any) -> np.ndarray:
     """Return the values of the functions of events at some instants, (n, n_events)."""
-    solution = _solution(model, instants, before)
+    solution = _history(model, instants, before)
     found = np.empty((len(instants.t), len(events)))
     for k, event in enumerate(events):
         found[:, k] = _values(event, solution)
     return found
 
 
-def _values(event: Event, solution: Solution) -> np.ndarray:
+def _values(event: Event, solution: History) -> np.ndarray:
     """Return the values of an event's function at all instants of a solution."""
     n = len(solution.t)
     try:

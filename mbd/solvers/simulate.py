@@ -158,9 +158,8 @@ def simulate(
         status, message = record.close(status, message, stats, last)
         solution = Solution(
             model, *record.histories(), status=status, message=message, stats=stats, last=last,
-            method=method, before=past, stored=record.stored, options=options,
+            method=method, before=past, stored=record.stored, options=options, events=stretches.found,
         )  # fmt: skip
-        solution.events = stretches.found
     if interrupt.asked and status == 0:  # while it was written
         text = f"interrupted by the user at t = {last.t:.6g} s, when all steps were taken"
         solution.status, solution.message = -1, text

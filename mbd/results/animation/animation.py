@@ -15,7 +15,7 @@ from mbd.results.animation.draw import Options, draw
 from mbd.results.animation.drawing import Drawing
 
 if TYPE_CHECKING:
-    from mbd.results.solution import Solution
+    from mbd.results.history import History
 
 __all__ = ["Animation", "animate", "snapshot"]
 
@@ -79,7 +79,7 @@ def _known(owner: str, options: dict[str, Any]) -> None:
             )
 
 
-def animate(solution: Solution, path: str | Path | None, **options: Any) -> Animation:
+def animate(solution: History, path: str | Path | None, **options: Any) -> Animation:
     """Return the moving picture of a solution, and write it if a path is given."""
     _known("animate", options)
     made = Animation(draw(solution, Options(**options)))
@@ -89,7 +89,7 @@ def animate(solution: Solution, path: str | Path | None, **options: Any) -> Anim
 
 
 def snapshot(
-    solution: Solution, path: str | Path, t: float | None, size: Any, **options: Any
+    solution: History, path: str | Path, t: float | None, size: Any, **options: Any
 ) -> Path:
     """Write a picture of one instant."""
     from mbd.results.animation.painter import picture

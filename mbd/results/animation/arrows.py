@@ -13,7 +13,7 @@ from mbd.results.animation.drawing import Arrow, End
 from mbd.results.animation.instants import nice
 
 if TYPE_CHECKING:
-    from mbd.results.solution import Solution
+    from mbd.results.history import History
 
 __all__ = ["loads", "reactions", "scales", "seen"]
 
@@ -43,7 +43,7 @@ def _values(load: Any, t: np.ndarray) -> np.ndarray:
     return np.nan_to_num(values)
 
 
-def loads(solution: Solution) -> list[Arrow]:
+def loads(solution: History) -> list[Arrow]:
     """Return the applied forces and moments."""
     found = []
     for load in solution.model.system.forces.values():
@@ -61,7 +61,7 @@ def loads(solution: Solution) -> list[Arrow]:
     return found
 
 
-def reactions(solution: Solution) -> list[Arrow]:
+def reactions(solution: History) -> list[Arrow]:
     """Return forces and moments of the joints on their second bodies."""
     found = []
     for name, joint in solution.model.system.joints.items():

@@ -29,7 +29,7 @@ from mbd.results.animation.points import lines, trails
 from mbd.results.animation.view import corners, direction, upwards
 
 if TYPE_CHECKING:
-    from mbd.results.solution import Solution
+    from mbd.results.history import History
 
 __all__ = ["SHOWN", "Options", "draw"]
 
@@ -55,7 +55,7 @@ class Options:
     title: str | None = None
 
 
-def draw(solution: Solution, options: Options, also: float | None = None) -> Drawing:
+def draw(solution: History, options: Options, also: float | None = None) -> Drawing:
     """Return the drawing of a solution; the instant nearest to `also` [s] is among those shown."""
     system = solution.model.system
     if not system.bodies:
@@ -124,7 +124,7 @@ def draw(solution: Solution, options: Options, also: float | None = None) -> Dra
     )
 
 
-def _fastest(solution: Solution) -> float:
+def _fastest(solution: History) -> float:
     """Return the largest angular velocity of a body [rad/s], of up to 2000 instants."""
     turning = [n for n, b in solution.model.system.bodies.items() if b.formulation.axes]
     some = thinned(solution, np.unique(np.linspace(0, len(solution.t) - 1, 2000).astype(int)))
@@ -132,7 +132,7 @@ def _fastest(solution: Solution) -> float:
     return float(max(rates, default=0.0))
 
 
-def _track(shown: Solution, body: Body) -> Track:
+def _track(shown: History, body: Body) -> Track:
     history, law = shown.body(body.name), body.formulation
     quaternion = history.quaternion if law.axes else None
     scale = history.scale if law.axes and not law.rigid else None
@@ -156,7 +156,7 @@ def _view(view: Any, extent: np.ndarray, up: np.ndarray) -> np.ndarray:
 
 
 def _followed(
-    seen: np.ndarray, solution: Solution, asked: Any
+    seen: np.ndarray, solution: History, asked: Any
 ) -> tuple[str, np.ndarray, np.ndarray]:
     """Return the body to follow and the box that is seen: all of it, if nothing runs away."""
     system = solution.model.system

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from mbd.results.solution import Solution
+    from mbd.results.history import History
 
 __all__ = ["chosen", "nice", "pace", "thinned"]
 
@@ -46,7 +46,7 @@ def chosen(t: np.ndarray, speed: float, fastest: float) -> np.ndarray:
     return np.unique(nearest)
 
 
-def thinned(solution: Solution, k: np.ndarray) -> Solution:
+def thinned(solution: History, k: np.ndarray) -> History:
     """Return a solution of the instants k only: a long run on disk stays there."""
 
     def rows(x: Any) -> np.ndarray:
