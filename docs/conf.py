@@ -11,7 +11,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 import mbd
-import mbd.algebra.tolerances
+import mbd.base.tolerances
 from mbd.files import scenes
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -98,7 +98,7 @@ class Tolerances(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return a section for each part of the solvers."""
-        for module in (tolerances, mbd.algebra.tolerances):
+        for module in (tolerances, mbd.base.tolerances):
             self.env.note_dependency(module.__file__)
         return self.parse_text_to_nodes(tolerances.page(), allow_section_headings=True)
 

@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
-from mbd.algebra import tolerances
+from mbd.base import tolerances
 
 GUARDS = Path(__file__).parents[1] / "tests" / "guards.toml"
 

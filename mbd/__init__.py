@@ -9,11 +9,26 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mbd.analyses.buckling import buckling
+    from mbd.analyses.campbell import campbell
+    from mbd.analyses.conformance import check_tangents
+    from mbd.analyses.equilibrium import equilibrium
+    from mbd.analyses.inverse_dynamics import inverse_dynamics
+    from mbd.analyses.linearize import linearize
+    from mbd.analyses.modes import modes
+    from mbd.comparison.compare import compare
     from mbd.files.expressions import Expression
     from mbd.files.modelfile import ModelFile, read, write
     from mbd.formulations.euler_parameters import EulerParameters
     from mbd.formulations.scalable import Scalable
     from mbd.formulations.unified import Unified
+    from mbd.front.load import load
+    from mbd.front.simulate import SimulationError, simulate
+    from mbd.front.solution import Solution
+    from mbd.integration.consistent import assemble_pose, consistent
+    from mbd.integration.energy_momentum import EnergyMomentum
+    from mbd.integration.generalized_alpha import GeneralizedAlpha
+    from mbd.integration.lie_runge_kutta import LieRungeKutta4
     from mbd.model.model import Model, State
     from mbd.model.system import System
     from mbd.parts.actuators import JointSpring, Motor, Stop
@@ -40,24 +55,9 @@ if TYPE_CHECKING:
     from mbd.parts.shaft_joints import ConstantVelocity, Screw, Universal
     from mbd.parts.shapes import Box, Capsule, Cylinder, Mesh, Sphere
     from mbd.parts.transmissions import Coupler, Gear, RackPinion, Rope
-    from mbd.results.buckling import buckling
-    from mbd.results.campbell import campbell
-    from mbd.results.compare import compare
-    from mbd.results.equilibrium import equilibrium
-    from mbd.results.inverse import inverse_dynamics
-    from mbd.results.linear import linearize
-    from mbd.results.load import load
-    from mbd.results.modes import modes
-    from mbd.results.solution import Solution
-    from mbd.solvers.descent import EquilibriumError
-    from mbd.solvers.energy_momentum import EnergyMomentum
-    from mbd.solvers.events import Event
-    from mbd.solvers.generalized_alpha import GeneralizedAlpha
-    from mbd.solvers.initial import assemble_pose, consistent
-    from mbd.solvers.lie_runge_kutta import LieRungeKutta4
-    from mbd.solvers.simulate import SimulationError, simulate
-    from mbd.solvers.tangents import check_tangents
-    from mbd.solvers.targets import target_errors
+    from mbd.runs.events import Event
+    from mbd.statics.descent import EquilibriumError
+    from mbd.statics.inverse_kinematics import target_errors
 
 __version__ = "0.1.0"
 __all__ = [
@@ -184,26 +184,26 @@ _WHERE = {
     ),
     "parts.shaft_joints": ("ConstantVelocity", "Screw", "Universal"),
     "parts.shapes": ("Box", "Capsule", "Cylinder", "Mesh", "Sphere"),
-    "results.compare": ("compare",),
+    "comparison.compare": ("compare",),
     "parts.nonholonomic": ("NonTwisting",),
-    "results.buckling": ("buckling",),
-    "results.campbell": ("campbell",),
-    "results.equilibrium": ("equilibrium",),
-    "results.linear": ("linearize",),
-    "results.load": ("load",),
-    "results.modes": ("modes",),
+    "analyses.buckling": ("buckling",),
+    "analyses.campbell": ("campbell",),
+    "analyses.equilibrium": ("equilibrium",),
+    "analyses.linearize": ("linearize",),
+    "front.load": ("load",),
+    "analyses.modes": ("modes",),
     "parts.scaling": ("ScalingForce",),
-    "results.solution": ("Solution",),
-    "solvers.descent": ("EquilibriumError",),
-    "solvers.energy_momentum": ("EnergyMomentum",),
-    "solvers.events": ("Event",),
-    "solvers.generalized_alpha": ("GeneralizedAlpha",),
-    "results.inverse": ("inverse_dynamics",),
-    "solvers.targets": ("target_errors",),
-    "solvers.initial": ("assemble_pose", "consistent"),
-    "solvers.lie_runge_kutta": ("LieRungeKutta4",),
-    "solvers.simulate": ("SimulationError", "simulate"),
-    "solvers.tangents": ("check_tangents",),
+    "front.solution": ("Solution",),
+    "statics.descent": ("EquilibriumError",),
+    "integration.energy_momentum": ("EnergyMomentum",),
+    "runs.events": ("Event",),
+    "integration.generalized_alpha": ("GeneralizedAlpha",),
+    "analyses.inverse_dynamics": ("inverse_dynamics",),
+    "statics.inverse_kinematics": ("target_errors",),
+    "integration.consistent": ("assemble_pose", "consistent"),
+    "integration.lie_runge_kutta": ("LieRungeKutta4",),
+    "front.simulate": ("SimulationError", "simulate"),
+    "analyses.conformance": ("check_tangents",),
 }
 _MODULES = {name: module for module, names in _WHERE.items() for name in names}
 

@@ -1,4 +1,4 @@
-"""Floor 7. ``python -m mbd`` is ``mbd``."""
+"""``python -m mbd`` is ``mbd``."""
 
 import sys
 

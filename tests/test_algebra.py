@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.spatial.transform import Rotation
 
-from mbd.algebra import memory, so3, vec
+from mbd.algebra import so3, vec
 from mbd.algebra.rotations import angular_velocity, quaternion_from_matrix, tilde
+from mbd.machine import buffer as memory
 
 numbers = st.floats(-10, 10, allow_subnormal=False)
 vectors = arrays(float, 3, elements=numbers)

@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba.core.ccallback import CFunc
 
-from mbd.algebra import jit, kernel_cache
-from mbd.algebra.kernel_cache import Fingerprints
 from mbd.interactions import rows
+from mbd.machine import jit, kernel_cache
+from mbd.machine.kernel_cache import Fingerprints
 
 MODULE = """
-from mbd.algebra.jit import jit, kernel
+from mbd.machine.jit import jit, kernel
 SIZE = 3
 
 @jit
@@ -90,7 +90,7 @@ def test_the_package_describes_all_its_kernels():
     """Two processes, with other seeds of hashes, give every kernel the same name."""
     code = """
         import importlib, pkgutil, mbd
-        from mbd.algebra.jit import _Kernel
+        from mbd.machine.jit import _Kernel
         names = set()
         for info in pkgutil.walk_packages(mbd.__path__, "mbd."):
             if "__main__" in info.name or ".cli" in info.name: continue
@@ -140,7 +140,7 @@ def test_a_file_is_what_was_saved_or_damaged(tmp_path_factory, payload, at, chan
 
 PROGRAM = """
 import numpy as np
-from mbd.algebra.jit import compile_all
+from mbd.machine.jit import compile_all
 import own_kernels
 compile_all([own_kernels.first, own_kernels.second])
 F = np.ones(2)

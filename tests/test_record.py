@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mbd
-from mbd.solvers.record import MemoryRecord
+from mbd.runs.record import MemoryRecord
 from tests.scenes import chain
 
 

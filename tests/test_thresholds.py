@@ -1,4 +1,4 @@
-"""Tests that fail without a threshold (mbd/algebra/tolerances.py), where no other test does."""
+"""Tests that fail without a threshold (mbd/base/tolerances.py), where no other test does."""
 
 import numpy as np
 import pytest
@@ -6,20 +6,20 @@ import scipy.sparse as sp
 from scenes import four_bar, random_system
 
 import mbd
-from mbd.algebra import memory as m
-from mbd.algebra.tolerances import TARGET_IN_VAIN
+from mbd.base.tolerances import TARGET_IN_VAIN
 from mbd.formulations import NAMES
+from mbd.integration.pivoting_step import begin
+from mbd.linear.fronts import factor_and_solve
+from mbd.machine import buffer as m
 from mbd.model import report
 from mbd.model.model import Workspace
-from mbd.solvers import targets
-from mbd.solvers.careful import begin
-from mbd.solvers.fronts import factor_and_solve
-from mbd.solvers.slices import slices
+from mbd.statics import inverse_kinematics as targets
+from mbd.statics.spectrum_slices import slices
 
 
 def filled(model, step):
     """Return a work space with the matrix of a step of the trapezoidal rule."""
-    from mbd.model.kernels import evaluate_kernel, linearise_kernel
+    from mbd.model.evaluation import evaluate_kernel, linearise_kernel
 
     state = mbd.consistent(model)
     work, method = Workspace(model, state), mbd.GeneralizedAlpha(rho=1.0)

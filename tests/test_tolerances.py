@@ -63,7 +63,7 @@ def test_no_module_has_a_threshold_of_its_own(path):
     if path.name == "topology.py":
         assert private_numbers(path) == {"_GROUND"}  # the index of the ground
         return
-    assert not private_numbers(path), f"{path}: to mbd/algebra/tolerances.py, with a reason"
+    assert not private_numbers(path), f"{path}: to mbd/base/tolerances.py, with a reason"
 
 
 @pytest.mark.parametrize("entry", TABLE, ids=lambda x: x.name)

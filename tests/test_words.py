@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import mbd
+from mbd.base.spoken_options import parted
 from mbd.files import scenes
 from mbd.formulations import NAMES, named
-from mbd.formulations.words import parted
-from mbd.solvers.methods import changed, method
+from mbd.integration.methods import changed, method
 
 WORDS = {
     "EulerParameters('reduced')": mbd.EulerParameters("reduced"),

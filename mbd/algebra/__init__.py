@@ -1,1 +1,1 @@
-"""Floor 0. Numbers: vectors, rotations, memory, compilation."""
+"""Vectors, quaternions and Lie groups: pure mathematics."""

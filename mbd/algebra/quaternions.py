@@ -1,4 +1,4 @@
-r"""Floor 0. Quaternions p = (p0, e), scalar first, of any length; e = (p1, p2, p3).
+r"""Quaternions p = (p0, e), scalar first, of any length; e = (p1, p2, p3).
 
 .. math:: L(p) = [-e,\; p_0 I - \tilde e], \quad G(p) = [-e,\; p_0 I + \tilde e], \quad
           A(p) = G L^T = (p_0^2 - e^Te) I + 2(ee^T + p_0\tilde e),
@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from mbd.algebra.jit import jit
 from mbd.algebra.rotations import tilde
+from mbd.machine.jit import jit
 
 __all__ = ["B1", "B2", "G", "H", "L", "Q", "scaled_rotation"]
 

@@ -1,4 +1,4 @@
-"""Floor 0. Rotations outside the kernels: matrices, quaternions, checks (numpy, vectorised)."""
+"""Rotations outside the kernels: matrices, quaternions, checks (numpy, vectorised)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""Floor 0. The unit sphere S^2 and the split equations of a body that turns (numpy, vectorised).
+r"""The unit sphere S^2 and the split equations of a body that turns (numpy, vectorised).
 
 With unit directors d, tangent vectors :math:`v\cdot d = 0` and :math:`\varphi = |v|`,
 

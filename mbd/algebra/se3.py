@@ -1,4 +1,4 @@
-r"""Floor 0. Rigid motions: exponential, logarithm and tangent operators, body-fixed components.
+r"""Rigid motions: exponential, logarithm and tangent operators, body-fixed components.
 
 With :math:`\Delta = (u, \theta)`, :math:`\varphi = |\theta|` and increments on the right,
 
@@ -27,9 +27,9 @@ from typing import Any
 
 import numpy as np
 
-from mbd.algebra.jit import jit
 from mbd.algebra.so3 import quaternion_exp
 from mbd.algebra.vec import dot, mat_mat, mat_plus, outer, tilde, vec_mat
+from mbd.machine.jit import jit
 
 __all__ = [
     "coefficients",

@@ -1,4 +1,4 @@
-r"""Floor 0. Rotations: exponential, quaternion, tangent operator.
+r"""Rotations: exponential, quaternion, tangent operator.
 
 With :math:`\varphi = |\theta|`, increments in inertial components:
 
@@ -14,8 +14,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mbd.algebra.jit import jit
 from mbd.algebra.vec import tilde
+from mbd.machine.jit import jit
 
 _SMALL = 1e-2  # below it the series of five terms is exact to round-off
 

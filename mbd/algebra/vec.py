@@ -1,10 +1,10 @@
-"""Floor 0. Small vectors and matrices as tuples: 3-vectors, 3x3 matrices row by row (9 numbers)."""
+"""Small vectors and matrices as tuples: 3-vectors, 3x3 matrices row by row (9 numbers)."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from mbd.algebra.jit import jit
+from mbd.machine.jit import jit
 
 # ruff: noqa: E501
 

@@ -1,4 +1,4 @@
-"""Floor 7. Command line: one file per command, each with ``HELP``, ``arguments`` and ``run``.
+"""Command line: one file per command, each with ``HELP``, ``arguments`` and ``run``.
 
 Nothing heavy is imported before a command needs it. Exit codes: 0 done, 1 the run failed, 2 the
 input was wrong, 130 interrupted.

@@ -1,4 +1,4 @@
-"""Floor 7. Exit codes; errors and warnings as one line; what is said to machines."""
+"""Exit codes; errors and warnings as one line; what is said to machines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Floor 7. ``mbd compare``: a model in several formulations."""
+"""``mbd compare``: a model in several formulations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mbd.cli.codes import DONE, FAILED, tell
 from mbd.cli.scene import FILE, parameters, reading, running, writable
 
 if TYPE_CHECKING:
-    from mbd.results.solution import Solution
+    from mbd.front.solution import Solution
 
 HELP = "run a model in several formulations"
 
@@ -51,8 +51,8 @@ def run(options: argparse.Namespace) -> int:
     """Compare formulations."""
     import inspect
 
+    from mbd.comparison.compare import compare
     from mbd.files import scenes
-    from mbd.results.compare import compare
 
     _check_outputs(options)
     given = parameters(options)
@@ -102,8 +102,8 @@ def _check_outputs(options: argparse.Namespace) -> None:
             "--plot; give --plot NAME.png"
         )
     if options.plot:
-        from mbd.results.comparison_plot import checked_quantity
-        from mbd.results.figures import checked_path
+        from mbd.figures.comparison import checked_quantity
+        from mbd.figures.figure import checked_path
 
         checked_path(options.plot, "plot")
         checked_quantity(options.quantity or "position")
@@ -119,8 +119,8 @@ def _reference(text: str | None) -> str | Solution | None:
     """Return a formulation by its name, or the solution of a file."""
     if text is None or Path(text).suffix not in (".nc", ".npz"):
         return text
-    from mbd.results.load import load
-    from mbd.results.solution import Solution
+    from mbd.front.load import load
+    from mbd.front.solution import Solution
 
     solution = load(text)
     if not isinstance(solution, Solution):

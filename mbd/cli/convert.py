@@ -1,4 +1,4 @@
-"""Floor 7. ``mbd convert``: a model, or a file of results, from one form into another."""
+"""``mbd convert``: a model, or a file of results, from one form into another."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _model(options: argparse.Namespace, output: Path) -> tuple[str, ...]:
     """Write the model of a scene; return what of an imported file is not used."""
     from mbd.files import scenes
     from mbd.files.vocabulary import run_settings
-    from mbd.solvers.generalized_alpha import GeneralizedAlpha
+    from mbd.integration.generalized_alpha import GeneralizedAlpha
 
     scene, parameters = read(options)
     how = dict(scene.run)
@@ -69,9 +69,9 @@ def _model(options: argparse.Namespace, output: Path) -> tuple[str, ...]:
 def _results(options: argparse.Namespace, output: Path) -> tuple[str, ...]:
     """Write results in another form, or the model that they hold."""
     from mbd.files.vocabulary import run_settings
-    from mbd.results.load import load
-    from mbd.results.solution import Solution
-    from mbd.solvers.methods import method as integrator
+    from mbd.front.load import load
+    from mbd.front.solution import Solution
+    from mbd.integration.methods import method as integrator
 
     found = load(options.file)
     if not isinstance(found, Solution):
@@ -88,8 +88,8 @@ def _results(options: argparse.Namespace, output: Path) -> tuple[str, ...]:
 
 
 def _write(system: System, how: dict[str, Any], title: str, output: Path) -> None:
+    from mbd.base.atomic import replaced
     from mbd.files import code, modelfile
-    from mbd.model.atomic import replaced
 
     write = modelfile.to_text if output.suffix == ".toml" else code.scene_text
     text = write(system, run=how, title=title, folder=output.parent)

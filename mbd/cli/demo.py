@@ -1,4 +1,4 @@
-"""Floor 7. ``mbd demo``: the scenes that come along."""
+"""``mbd demo``: the scenes that come along."""
 
 from __future__ import annotations
 

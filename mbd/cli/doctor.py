@@ -1,4 +1,4 @@
-"""Floor 7. ``mbd doctor``: is everything there, does it run, does it draw, how fast it starts."""
+"""``mbd doctor``: is everything there, does it run, does it draw, how fast it starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Floor 7. ``mbd equilibrium``: a pose in which all forces are in balance."""
+"""``mbd equilibrium``: a pose in which all forces are in balance."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def run(options: argparse.Namespace) -> int:
     """Print an equilibrium."""
     scene, parameters = read(options)
     system = scene.build(parameters)
-    from mbd.results.equilibrium import equilibrium
+    from mbd.analyses.equilibrium import equilibrium
 
     found = equilibrium(
         system, seek=options.seek, load_factor=options.load_factor, load_steps=options.load_steps,

@@ -1,4 +1,4 @@
-"""Floor 7. ``mbd info``: what a model is; of a file of results also how its run ended."""
+"""``mbd info``: what a model is; of a file of results also how its run ended."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mbd.cli.told import ended, facts
 
 if TYPE_CHECKING:
     from mbd.model.model import Model
-    from mbd.results.source import Source
+    from mbd.store.source import Source
 
 HELP = "report bodies, freedoms, loops, redundant rows"
 
@@ -67,8 +67,8 @@ def _of_results(
     options: argparse.Namespace,
 ) -> tuple[Model | None, list[str], float, dict[str, Any]]:
     """Return the model in a file of results, if it is there, and how the run ended."""
-    from mbd.results.load import load
-    from mbd.results.stored import Stored
+    from mbd.front.load import load
+    from mbd.store.stored import Stored
 
     if options.parameters:
         raise ValueError(f"{options.file} is a run that was done; -p is for a model")
@@ -90,7 +90,7 @@ def _written(options: argparse.Namespace, model: Model, step: float) -> list[str
         written += [str(path) for path in model.assemble().save(options.matrices)]
     if options.spy:
         figure = model.assemble().spy(step=step)
-        from mbd.results.figures import save_figure
+        from mbd.figures.figure import save_figure
 
         save_figure(figure, options.spy, "info")
         written.append(options.spy)

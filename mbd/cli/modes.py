@@ -1,4 +1,4 @@
-"""Floor 7. ``mbd modes``: small motions of a model."""
+"""``mbd modes``: small motions of a model."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def run(options: argparse.Namespace) -> int:
     writable("modes", options.plot, options.animate)
     scene, parameters = read(options)
     system = scene.build(parameters)
-    from mbd.results.equilibrium import equilibrium
-    from mbd.results.modes import modes
+    from mbd.analyses.equilibrium import equilibrium
+    from mbd.analyses.modes import modes
 
     base = equilibrium(system, rotating=options.rotating) if options.equilibrium else system
     found = modes(base, n=options.n, rotating=options.rotating)

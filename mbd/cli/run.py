@@ -1,4 +1,4 @@
-"""Floor 7. ``mbd run``: simulate, report, write results."""
+"""``mbd run``: simulate, report, write results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mbd.cli.scene import FILE, read, reading, running, stepping, writable
 from mbd.cli.told import facts, summary, text
 
 if TYPE_CHECKING:
-    from mbd.results.solution import Solution
+    from mbd.front.solution import Solution
 
 HELP = "simulate a model, report and write results"
 
@@ -45,11 +45,11 @@ def run(options: argparse.Namespace) -> int:
             )
     _check_outputs(options)
 
-    from mbd.solvers.generalized_alpha import GeneralizedAlpha
-    from mbd.solvers.interrupts import listening
-    from mbd.solvers.methods import changed
-    from mbd.solvers.methods import method as integrator
-    from mbd.solvers.simulate import simulate
+    from mbd.front.simulate import simulate
+    from mbd.integration.generalized_alpha import GeneralizedAlpha
+    from mbd.integration.methods import changed
+    from mbd.integration.methods import method as integrator
+    from mbd.runs.interrupts import listening
 
     talk = not options.quiet and not options.json
     method = integrator(how.pop("method", GeneralizedAlpha()))
@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _written(solution: Solution, options: argparse.Namespace, notes: dict[str, Any]) -> list[Path]:
     """Write what was asked for; return the files."""
-    from mbd.results import store
+    from mbd.store import archive as store
 
     written = [Path(options.output)] if options.stream else []
     if options.output and not options.stream:
@@ -105,7 +105,7 @@ def _check_outputs(options: argparse.Namespace) -> None:
     if options.stream and Path(options.output or "").suffix != ".nc":
         raise ValueError("--stream writes a .nc file while it runs; give -o NAME.nc")
     if options.output and Path(options.output).suffix == ".nc":
-        from mbd.results.hdf5 import libraries
+        from mbd.store.hdf5 import libraries
 
         libraries("run")
     writable("run", options.output, options.csv)

@@ -1,4 +1,4 @@
-"""Floor 7. Options of the commands that read or run a scene."""
+"""Options of the commands that read or run a scene."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def stepping(command: argparse.ArgumentParser) -> None:
 
 def writable(command: str, *paths: str | None) -> None:
     """Refuse, by trying, what could not be written after the work."""
-    from mbd.model.atomic import check_writable
+    from mbd.base.atomic import check_writable
 
     for path in paths:
         if path:

@@ -1,4 +1,4 @@
-"""Floor 7. ``mbd schema``: the JSON schema of model files, for editors."""
+"""``mbd schema``: the JSON schema of model files, for editors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def run(options: argparse.Namespace) -> int:
     if options.output is None:
         print(text)
         return DONE
-    from mbd.model.atomic import replaced
+    from mbd.base.atomic import replaced
 
     with replaced(options.output, "schema") as file:
         file.write(f"{text}\n".encode())

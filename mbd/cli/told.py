@@ -1,13 +1,13 @@
-"""Floor 7. What a model is and what a run did, as plain values and as lines."""
+"""What a model is and what a run did, as plain values and as lines."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mbd.front.solution import Solution
     from mbd.model.report import Report
-    from mbd.results.solution import Solution
-    from mbd.results.source import Source
+    from mbd.store.source import Source
 
 __all__ = ["ended", "facts", "summary", "text"]
 
@@ -40,7 +40,7 @@ def summary(solution: Solution) -> dict[str, Any]:
     """Return what a run did as plain values."""
     from dataclasses import asdict
 
-    from mbd.results.units import of_gap
+    from mbd.history.units import of_gap
 
     energy = solution.energy
     change = float(abs(energy.total - energy.total[0]).max())
@@ -62,7 +62,7 @@ def summary(solution: Solution) -> dict[str, Any]:
 
 def text(solution: Solution, s: dict[str, Any], step: float | None) -> str:
     """Return the summary of a run as a few lines; without a step, the steps were chosen."""
-    from mbd.solvers.methods import said
+    from mbd.integration.methods import said
 
     cost = solution.stats
     n = max(1, int(cost["steps"]))

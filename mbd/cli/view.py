@@ -1,4 +1,4 @@
-"""Floor 7. ``mbd view``: show a model or a saved run moving in the browser."""
+"""``mbd view``: show a model or a saved run moving in the browser."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mbd.cli.codes import DONE, FAILED, INTERRUPTED, collected, say, tell
 from mbd.cli.scene import STORED, parameters, reading, writable
 
 if TYPE_CHECKING:
-    from mbd.results.solution import Solution
+    from mbd.front.solution import Solution
 
 HELP = "show a model or a saved run moving in the browser"
 
@@ -100,8 +100,8 @@ def _simulated(options: argparse.Namespace) -> tuple[str, Solution]:
 
     from dataclasses import replace
 
-    from mbd.solvers.generalized_alpha import GeneralizedAlpha
-    from mbd.solvers.simulate import simulate
+    from mbd.front.simulate import simulate
+    from mbd.integration.generalized_alpha import GeneralizedAlpha
 
     method = how.pop("method", None) or GeneralizedAlpha()
     if "rho" in how:
@@ -114,8 +114,8 @@ def _simulated(options: argparse.Namespace) -> tuple[str, Solution]:
 
 def _loaded(options: argparse.Namespace) -> tuple[str, Solution]:
     """Return the name of a file of results and the run in it."""
-    from mbd.results.load import load
-    from mbd.results.solution import Solution
+    from mbd.front.load import load
+    from mbd.front.solution import Solution
 
     for key in ("t_end", "step", "project", "parameters"):
         if getattr(options, key):

@@ -1,1 +1,1 @@
-"""Floor 6. Model files."""
+"""Model files."""

@@ -1,4 +1,4 @@
-"""Floor 6. From a system to a Python scene that builds it: readable, one call per part."""
+"""From a system to a Python scene that builds it: readable, one call per part."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from mbd.algebra.given import Part, signature
+from mbd.base.given import Part, signature
 from mbd.files.expressions import Expression
 from mbd.files.writer import Writer, said
 from mbd.formulations.formulation import Formulation

@@ -1,4 +1,4 @@
-"""Floor 6. Joint coordinates in a model file, and numbers whose unit is that of a coordinate."""
+"""Joint coordinates in a model file, and numbers whose unit is that of a coordinate."""
 
 from __future__ import annotations
 

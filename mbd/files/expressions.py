@@ -1,4 +1,4 @@
-"""Floor 6. Laws as expressions in a small language: what a model file can say of a function.
+"""Laws as expressions in a small language: what a model file can say of a function.
 
 Numbers, names of variables, ``pi``, ``+ - * / ** %``, comparisons, ``and or not``,
 ``a if c else b`` and the functions below. The text is parsed, every node is checked against this
@@ -20,7 +20,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mbd.algebra.checked import meant, scalar, shown
+from mbd.base.checked import meant, scalar, shown
 
 __all__ = ["FUNCTIONS", "Expression"]
 

@@ -1,4 +1,4 @@
-"""Floor 6. Kinds of values in a model file: how each is read, and what an editor is told of it.
+"""Kinds of values in a model file: how each is read, and what an editor is told of it.
 
 Every kind has ``read(value, place)``, which returns what the constructor takes, and ``schema()``, a
 piece of JSON schema. An error names the place inside the file, what must be there and what was.
@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
-from mbd.algebra.checked import floats, meant, shown
+from mbd.base.checked import floats, meant, shown
 from mbd.files.expressions import Expression
 from mbd.files.units import NUMBER, convert
 

@@ -1,4 +1,4 @@
-"""Floor 6. Lines of a TOML text: where a key stands, for errors."""
+"""Lines of a TOML text: where a key stands, for errors."""
 
 from __future__ import annotations
 

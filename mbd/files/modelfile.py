@@ -1,4 +1,4 @@
-"""Floor 6. Model files: a system and how it is run, as TOML.
+"""Model files: a system and how it is run, as TOML.
 
 The arguments of the parts are the keys of the file (see ``vocabulary.py``); a number may be a
 string with a unit. A system that is written and read builds the same model to the last bit.
@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mbd.algebra.checked import file_path, shown
+from mbd.base.atomic import replaced
+from mbd.base.checked import file_path, shown
 from mbd.files.kinds import PlaceError
 from mbd.files.lines import line_of
-from mbd.model.atomic import replaced
 from mbd.model.system import System
 
 if TYPE_CHECKING:
-    from mbd.results.solution import Solution
+    from mbd.front.solution import Solution
 
 __all__ = ["READERS", "ModelFile", "from_text", "read", "reader", "run_text", "to_text", "write"]
 
@@ -49,7 +49,7 @@ class ModelFile:
 
     def simulate(self, **options: Any) -> Solution:
         """Run it; options of ``mbd.simulate`` take the place of those of the file."""
-        from mbd.solvers.simulate import simulate
+        from mbd.front.simulate import simulate
 
         how = self.run | options
         for key in ("t_end", "step"):

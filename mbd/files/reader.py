@@ -1,4 +1,4 @@
-"""Floor 6. From the tables of a model file to a system and how it is run."""
+"""From the tables of a model file to a system and how it is run."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from mbd.algebra.checked import meant, shown
-from mbd.algebra.given import signature
+from mbd.base.checked import meant, shown
+from mbd.base.given import signature
 from mbd.files.kinds import Place, PlaceError, unknown_key
 from mbd.files.references import make
 from mbd.files.vocabulary import SECTIONS, parts, run_settings, section

@@ -1,4 +1,4 @@
-"""Floor 6. Values of a model file that are objects: parts, frames, formulations, rotations."""
+"""Values of a model file that are objects: parts, frames, formulations, rotations."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mbd.algebra.checked import floats
-from mbd.algebra.given import signature
+from mbd.base.checked import floats
+from mbd.base.given import signature
 from mbd.files.kinds import Array, Kind, Number, Place, unknown_key
 
 __all__ = ["Made", "Reference", "Turn", "make", "table"]

@@ -1,4 +1,4 @@
-"""Floor 6. Scenes: Python files with ``build(**parameters) -> mbd.System``, and model files.
+"""Scenes: Python files with ``build(**parameters) -> mbd.System``, and model files.
 
 Besides ``build`` a scene may have ``RUN``, a dictionary with any of ``t_end`` [s], ``step`` [s],
 ``rtol``, ``atol``, ``max_step`` [s], ``method``, ``rho``, ``every`` and ``project``: how it is run
@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mbd.algebra.checked import shown
+from mbd.base.checked import shown
 
 if TYPE_CHECKING:
     from mbd.model.system import System
@@ -169,7 +169,7 @@ def _python(path: Path) -> Scene:
         if key not in _RUN:
             raise ValueError(f"{path}: RUN has no entry {key!r}; it may have {', '.join(_RUN)}")
     if "method" in run:
-        from mbd.solvers.methods import method
+        from mbd.integration.methods import method
 
         try:
             run["method"] = method(run["method"])

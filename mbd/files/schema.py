@@ -1,4 +1,4 @@
-"""Floor 6. The JSON schema of model files, for editors: from the tables that read them."""
+"""The JSON schema of model files, for editors: from the tables that read them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Floor 6. TOML as text: plain values in, one canonical and readable text out."""
+"""TOML as text: plain values in, one canonical and readable text out."""
 
 from __future__ import annotations
 

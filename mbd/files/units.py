@@ -1,4 +1,4 @@
-"""Floor 6. Numbers with units, ``"25 mm"``, ``"1.2 kN/m"``, ``"60 rpm"``: to SI, checked.
+"""Numbers with units, ``"25 mm"``, ``"1.2 kN/m"``, ``"60 rpm"``: to SI, checked.
 
 A unit is a product of names with whole powers: ``kg m^2``, ``N/(m s)``, ``m/s^2``. A decimal number
 in a decimal unit gives the nearest double, so ``"25 mm"`` is exactly ``0.025``.
@@ -11,7 +11,7 @@ import re
 from fractions import Fraction
 from typing import NamedTuple
 
-from mbd.algebra.checked import shown
+from mbd.base.checked import shown
 
 __all__ = ["NUMBER", "Unit", "convert", "has_unit", "unit"]
 

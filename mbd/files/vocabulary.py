@@ -1,4 +1,4 @@
-"""Floor 6. What each argument of each part is in a model file.
+"""What each argument of each part is in a model file.
 
 The keys of a table of a file are the arguments of the constructor, read from its signature; this
 file says of which kind they are, by their name (``ARGUMENTS``) or for one class only (``OF``). A
@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 import mbd
-from mbd.algebra.given import Part, signature
+from mbd.base.given import Part, signature
 from mbd.files.coordinates import Along, Chosen, OrLaw, Three
 from mbd.files.kinds import (
     Array,

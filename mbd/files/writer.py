@@ -1,4 +1,4 @@
-"""Floor 6. From a system to the plain values of a file: the arguments its parts were made with.
+"""From a system to the plain values of a file: the arguments its parts were made with.
 
 Every part is made anew from its arguments and compared, so that what was changed after it was made
 is refused, not lost.
@@ -18,7 +18,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 import mbd
-from mbd.algebra.given import Part, given, signature
+from mbd.base.given import Part, given, signature
 from mbd.files.expressions import Expression
 from mbd.files.vocabulary import SECTIONS, arguments, parts
 from mbd.formulations import NAMES, named

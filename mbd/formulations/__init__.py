@@ -1,4 +1,4 @@
-"""Floor 1. One file per choice of coordinates; looked up here by name, imported when needed."""
+"""One file per choice of coordinates; looked up here by name, imported when needed."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def named(name: str) -> Formulation:
 
 def _with_options(words: str) -> Formulation:
     """Return the formulation that the words of a call make."""
-    from mbd.algebra.checked import shown
-    from mbd.formulations.words import made
+    from mbd.base.checked import shown
+    from mbd.base.spoken_options import made
 
     known = {
         name: getattr(importlib.import_module(f"mbd.formulations.{module}"), name)

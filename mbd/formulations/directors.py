@@ -1,4 +1,4 @@
-r"""Floor 1. ``directors``: the face itself is the state, orthonormality by six Lagrange rows.
+r"""``directors``: the face itself is the state, orthonormality by six Lagrange rows.
 
 :math:`q = y = (r, d_1, d_2, d_3)`, :math:`v = \dot y`: no curvature, a constant mass matrix
 :math:`W \otimes I_3` with :math:`W = [[m, m\rho_c^T], [m\rho_c, E]]`, and the rows
@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from mbd.algebra.jit import jit
-from mbd.algebra.memory import DIRECTOR, GX, OWN, POSITION_TURN, TRANSLATION, W_K, W_M
 from mbd.algebra.so3 import quaternion_exp, quaternion_matrix
 from mbd.algebra.vec import add_identity, cross, dot, load3, minus, plus, store3, times
 from mbd.formulations.formulation import Formulation
+from mbd.machine.buffer import DIRECTOR, GX, OWN, POSITION_TURN, TRANSLATION, W_K, W_M
+from mbd.machine.jit import jit
 
 __all__ = ["DIRECTORS"]
 

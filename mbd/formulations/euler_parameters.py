@@ -1,4 +1,4 @@
-r"""Floor 1. ``euler_parameters``: four Euler parameters p and the row :math:`\tfrac12(p^Tp - 1)`.
+r"""``euler_parameters``: four Euler parameters p and the row :math:`\tfrac12(p^Tp - 1)`.
 
 :math:`q = (r, p)`, :math:`v = \dot q`, faces by the homogeneous map (`homogeneous.py`). On the
 unit sphere, about the centre of mass, J the inertia, n the moment in body axes:
@@ -46,9 +46,9 @@ from functools import cache
 
 import numpy as np
 
-from mbd.algebra.checked import numbers, one_of
-from mbd.algebra.given import remembered
 from mbd.algebra.quaternions import L
+from mbd.base.checked import numbers, one_of
+from mbd.base.given import remembered
 from mbd.formulations.formulation import Formulation
 from mbd.formulations.homogeneous import BODY, INHOMOGENEOUS, MOMENT, WORK, formulation
 

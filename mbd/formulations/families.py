@@ -1,4 +1,4 @@
-"""Floor 1. Loops over all bodies of one formulation, made from the laws for one body.
+"""Loops over all bodies of one formulation, made from the laws for one body.
 
 The record of a family at ``I[k]``: number of nodes, where their records begin, number of
 attachments, where the pairs (attachment, node) begin.
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from mbd.algebra import memory as m
-from mbd.algebra.jit import kernel
-from mbd.algebra.memory import (
+from mbd.formulations.formulation import Formulation
+from mbd.machine import buffer as m
+from mbd.machine.buffer import (
     ATT_DP,
     ATT_P,
     ATT_PT,
@@ -28,7 +28,7 @@ from mbd.algebra.memory import (
     NODE_U,
     NODE_Y,
 )
-from mbd.formulations.formulation import Formulation
+from mbd.machine.jit import kernel
 
 __all__ = ["Family", "family"]
 

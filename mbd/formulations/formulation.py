@@ -1,4 +1,4 @@
-r"""Floor 1. What a choice of coordinates is: declared facts and a few laws for one body.
+r"""What a choice of coordinates is: declared facts and a few laws for one body.
 
 Every body shows the rest of the system the same *face*, an origin and three directors,
 :math:`y = (r, d_1, d_2, d_3) \in R^{12}`. A formulation says how its coordinates make the face and
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.algebra.given import carried
+from mbd.base.given import carried
 
 __all__ = ["Formulation", "Law"]
 
@@ -33,7 +33,7 @@ class Formulation:
     velocities, own_rows : tuple of str
         Names of the entries of v and of the formulation's own constraint rows.
     velocity_kinds, own_kinds : tuple of int
-        Kind of each (see ``algebra/memory.py``), for scaling and convergence.
+        Kind of each (see ``machine/buffer.py``), for scaling and convergence.
     n_q : int
         Number of stored coordinates.
     axes : bool

@@ -1,4 +1,4 @@
-r"""Floor 1. What all bodies on a quaternion of any length share: faces, inertia, test maps.
+r"""What all bodies on a quaternion of any length share: faces, inertia, test maps.
 
 :math:`q = (r, p)`, :math:`v = \dot q`, directors :math:`d_k = A(p) e_k` of length
 :math:`|p|^2`. With :math:`P_{ck}` the component c of the force on director k and N(P) the symmetric
@@ -30,17 +30,6 @@ from typing import Any
 
 import numpy as np
 
-from mbd.algebra.jit import jit
-from mbd.algebra.memory import (
-    DIRECTOR,
-    GX,
-    OWN,
-    POSITION_TURN,
-    TRANSLATION,
-    W_G,
-    W_K,
-    W_M,
-)
 from mbd.algebra.quaternions import (
     H,
     bilinear,
@@ -71,6 +60,17 @@ from mbd.algebra.vec import (
     times,
 )
 from mbd.formulations.formulation import Formulation
+from mbd.machine.buffer import (
+    DIRECTOR,
+    GX,
+    OWN,
+    POSITION_TURN,
+    TRANSLATION,
+    W_G,
+    W_K,
+    W_M,
+)
+from mbd.machine.jit import jit
 
 __all__ = ["BODY", "INHOMOGENEOUS", "MOMENT", "WORK", "formulation"]
 

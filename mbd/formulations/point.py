@@ -1,4 +1,4 @@
-r"""Floor 1. ``point``: a mass point. Its face has an origin and no axes: q = x, M = m I.
+r"""``point``: a mass point. Its face has an origin and no axes: q = x, M = m I.
 
 Joints and springs may hold it by its origin; whatever needs axes refuses it by name.
 """
@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from mbd.algebra.jit import jit
-from mbd.algebra.memory import GX, TRANSLATION, W_M
 from mbd.algebra.vec import add_identity, load3, minus, plus, store3, times
 from mbd.formulations.formulation import Formulation
+from mbd.machine.buffer import GX, TRANSLATION, W_M
+from mbd.machine.jit import jit
 
 __all__ = ["POINT"]
 

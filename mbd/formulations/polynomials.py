@@ -1,4 +1,4 @@
-r"""Floor 1. Maps of degree two, :math:`z = c + Lx + \tfrac12 H[x, x]`, with laws on flat memory.
+r"""Maps of degree two, :math:`z = c + Lx + \tfrac12 H[x, x]`, with laws on flat memory.
 
 The constants are read off a function once, by its values at unit vectors, and compiled into the
 laws as lists of their nonzeros.
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.algebra.jit import jit
+from mbd.machine.jit import jit
 
 __all__ = ["Polynomial", "entries", "polynomial"]
 

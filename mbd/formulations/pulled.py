@@ -1,4 +1,4 @@
-r"""Floor 1. ``pulled``: a complete formulation from its face, everything else by pull-back.
+r"""``pulled``: a complete formulation from its face, everything else by pull-back.
 
 For coordinates in a vector space, :math:`v = \dot q`, with a face at most quadratic in q and own
 rows at most quadratic in the face,
@@ -26,11 +26,11 @@ from typing import Any
 
 import numpy as np
 
-from mbd.algebra.jit import jit
-from mbd.algebra.memory import GX, OWN, W_G, W_K, W_M
 from mbd.formulations.directors import constants as mass_matrix
 from mbd.formulations.formulation import Formulation
 from mbd.formulations.polynomials import Polynomial, entries, polynomial
+from mbd.machine.buffer import GX, OWN, W_G, W_K, W_M
+from mbd.machine.jit import jit
 
 __all__ = ["pulled"]
 
@@ -162,7 +162,7 @@ def pulled(
         Of the formulation.
     velocities : mapping of str to int
         Names of the n coordinates and their kinds, ``TRANSLATION`` [m] or ``DIRECTOR`` [-] of
-        ``mbd.algebra.memory``.
+        ``mbd.machine.buffer``.
     face : callable
         ``q (n,) -> y``, 12 numbers or (4, 3): origin and three directors, at most quadratic in q.
     coordinates : callable
@@ -184,7 +184,7 @@ def pulled(
     The face as coordinates, as in ``directors``:
 
     >>> import mbd, numpy as np
-    >>> from mbd.algebra.memory import DIRECTOR, TRANSLATION
+    >>> from mbd.machine.buffer import DIRECTOR, TRANSLATION
     >>> from mbd.formulations.pulled import pulled
     >>> def gram(y):
     ...     d = y.reshape(4, 3)[1:]

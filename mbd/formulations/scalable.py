@@ -1,4 +1,4 @@
-r"""Floor 1. ``scalable``: a quaternion of any length turns and scales the body.
+r"""``scalable``: a quaternion of any length turns and scales the body.
 
 :math:`\xi = r + sR\varrho`, :math:`s = |A|^2`: directors of length s. Seven degrees of freedom; the
 row :math:`\tfrac12(|A|^2 - 1)` makes the body rigid, without it the body breathes.
@@ -49,10 +49,6 @@ from typing import Any
 
 import numpy as np
 
-from mbd.algebra.checked import flag, one_of
-from mbd.algebra.given import remembered
-from mbd.algebra.jit import jit
-from mbd.algebra.memory import DIRECTOR, GX, OWN, ROTATION, TRANSLATION, W_G, W_K, W_M
 from mbd.algebra.quaternions import bilinear, columns, dot4, load4, store_columns
 from mbd.algebra.rotations import quaternion_from_matrix
 from mbd.algebra.so3 import quaternion_exp, quaternion_product, tangent
@@ -73,6 +69,8 @@ from mbd.algebra.vec import (
     times,
     vec_mat,
 )
+from mbd.base.checked import flag, one_of
+from mbd.base.given import remembered
 from mbd.formulations.formulation import Formulation
 from mbd.formulations.homogeneous import (
     constants,
@@ -81,6 +79,8 @@ from mbd.formulations.homogeneous import (
     no_rates,
     own_rates,
 )
+from mbd.machine.buffer import DIRECTOR, GX, OWN, ROTATION, TRANSLATION, W_G, W_K, W_M
+from mbd.machine.jit import jit
 
 __all__ = ["SCALABLE", "Scalable"]
 

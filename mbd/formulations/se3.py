@@ -1,4 +1,4 @@
-r"""Floor 1. ``se3``: the rigid body on SE(3), body-fixed components, a constant mass matrix.
+r"""``se3``: the rigid body on SE(3), body-fixed components, a constant mass matrix.
 
 :math:`q = (x, p)` with the unit quaternion p of R, :math:`v = (U, \Omega)` with
 :math:`\dot x = RU`, :math:`\dot R = R\tilde\Omega`, and :math:`q \boxplus \Delta = H\exp(\Delta)`.
@@ -30,8 +30,6 @@ from typing import Any
 
 import numpy as np
 
-from mbd.algebra.jit import jit
-from mbd.algebra.memory import GX, ROTATION, TRANSLATION, W_G, W_K, W_M
 from mbd.algebra.rotations import quaternion_from_matrix
 from mbd.algebra.se3 import (
     exp,
@@ -61,6 +59,8 @@ from mbd.algebra.vec import (
 )
 from mbd.formulations.formulation import Formulation
 from mbd.formulations.so3 import constants, face, own_rates, rotation
+from mbd.machine.buffer import GX, ROTATION, TRANSLATION, W_G, W_K, W_M
+from mbd.machine.jit import jit
 
 __all__ = [
     "SE3",

@@ -1,4 +1,4 @@
-r"""Floor 1. ``so3``: the rigid body on R^3 x SO(3), inertial components (Kynema's rigid body).
+r"""``so3``: the rigid body on R^3 x SO(3), inertial components (Kynema's rigid body).
 
 :math:`q = (x, p)` with the unit quaternion p of R, :math:`v = (\dot x, \omega)`,
 :math:`q \boxplus \Delta = (x + \Delta_x, \exp(\tilde\Delta_\theta) R)`. With
@@ -26,8 +26,6 @@ from typing import Any
 
 import numpy as np
 
-from mbd.algebra.jit import jit
-from mbd.algebra.memory import GX, ROTATION, TRANSLATION, W_G, W_K, W_M
 from mbd.algebra.rotations import quaternion_from_matrix
 from mbd.algebra.se3 import inverse_tangent
 from mbd.algebra.so3 import (
@@ -59,6 +57,8 @@ from mbd.algebra.vec import (
     weighted,
 )
 from mbd.formulations.formulation import Formulation
+from mbd.machine.buffer import GX, ROTATION, TRANSLATION, W_G, W_K, W_M
+from mbd.machine.jit import jit
 
 __all__ = ["SO3"]
 

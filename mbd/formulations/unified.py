@@ -1,4 +1,4 @@
-r"""Floor 1. ``unified``: six translational velocities of points of the body, and no others.
+r"""``unified``: six translational velocities of points of the body, and no others.
 
 :math:`w_i = b_i\cdot\bar v(y_i)`, the velocity of the body point :math:`y_i` along the direction
 :math:`b_i`, both in body axes. With :math:`V = (U, \Omega)` of ``se3``
@@ -24,11 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from mbd.algebra.checked import numbers, one_of
-from mbd.algebra.given import remembered
-from mbd.algebra.jit import jit
-from mbd.algebra.memory import TRANSLATION
 from mbd.algebra.vec import times
+from mbd.base.checked import numbers, one_of
+from mbd.base.given import remembered
 from mbd.formulations import se3
 from mbd.formulations.formulation import Formulation
 from mbd.formulations.so3 import constants as rigid_constants
@@ -43,6 +41,8 @@ from mbd.formulations.velocity_sets import (
     tetrahedral,
     velocity_interpolation,
 )
+from mbd.machine.buffer import TRANSLATION
+from mbd.machine.jit import jit
 
 __all__ = [
     "UNIFIED",

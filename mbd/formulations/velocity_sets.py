@@ -1,4 +1,4 @@
-r"""Floor 1. Six velocities of body points along six directions: the sets and their matrices.
+r"""Six velocities of body points along six directions: the sets and their matrices.
 
 With points :math:`y_i` and directions :math:`b_i` in body axes and :math:`V = (U, \Omega)`,
 
@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from mbd.algebra.checked import numbers
 from mbd.algebra.rotations import tilde
+from mbd.base.checked import numbers
 
 __all__ = [
     "hexahedral",

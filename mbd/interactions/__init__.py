@@ -1,1 +1,1 @@
-"""Floor 1. Laws between faces; no formulation is named here."""
+"""Laws between faces; no formulation is named here."""

@@ -1,13 +1,13 @@
-"""Floor 1. The answer of a user's law, and a note in the work space if it is no number."""
+"""The answer of a user's law, and a note in the work space if it is no number."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from mbd.algebra import memory as m
-from mbd.algebra.jit import jit, law_call
 from mbd.interactions.measures import LAW_IN, LAW_OUT
+from mbd.machine import buffer as m
+from mbd.machine.jit import jit, law_call
 
 __all__ = ["answer"]
 

@@ -1,4 +1,4 @@
-r"""Floor 1. A spring in a step that conserves energy: mean tension times secant gradient.
+r"""A spring in a step that conserves energy: mean tension times secant gradient.
 
 With the means :math:`\bar f` of ``means.py`` and the secant gradient g of ``measures.py``,
 :math:`g\cdot(x_1 - x_0) = u_1 - u_0`, the force :math:`\bar f g_a` does the work
@@ -18,12 +18,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from mbd.algebra import memory as m
-from mbd.algebra.jit import jit, kernel
-from mbd.algebra.memory import ATT_N, ATT_P, ATT_PT
 from mbd.algebra.vec import load3, mat_plus, outer, plus, store3, times
 from mbd.interactions.measures import GRAD, HESS, HXD, NORMAL, XA, Measure, unwrap
 from mbd.interactions.pullback import add_product, at, push
+from mbd.machine import buffer as m
+from mbd.machine.buffer import ATT_N, ATT_P, ATT_PT
+from mbd.machine.jit import jit, kernel
 
 __all__ = ["conserving"]
 

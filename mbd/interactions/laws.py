@@ -1,4 +1,4 @@
-"""Floor 1. Laws from a user: a Python or a numba function becomes an address in a table.
+"""Laws from a user: a Python or a numba function becomes an address in a table.
 
 Law of time: ``f(t) -> 3 numbers``, or one. Law of a spring: ``f(u, rate, t) -> tension`` or
 ``(tension, d/du, d/drate)``; with a tension alone the derivatives are taken by central differences.
@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from mbd.algebra import memory as m
-from mbd.algebra.jit import external, is_compiled, jit
+from mbd.machine import buffer as m
+from mbd.machine.jit import external, is_compiled, jit
 
 __all__ = [
     "TICK",

@@ -1,4 +1,4 @@
-r"""Floor 1. Applied loads: a force at a point, a moment on a face, a force on its scale.
+r"""Applied loads: a force at a point, a moment on a face, a force on its scale.
 
 The direction is an attachment too: its weights w are the components of the load in the axes of a
 body (a follower load) or of ground. A law of time rewrites those weights at every evaluation. With
@@ -20,14 +20,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mbd.algebra import memory as m
-from mbd.algebra.jit import jit, kernel
-from mbd.algebra.memory import ATT_N, ATT_P, ATT_PT, ATT_W
 from mbd.algebra.vec import cross, dot, load3, mat_mat, mat_plus, outer, tilde, times
 from mbd.interactions.answers import answer
-from mbd.interactions.kinds import Kind
+from mbd.interactions.kind import Kind
 from mbd.interactions.measures import LAW_IN, LAW_OUT
 from mbd.interactions.pullback import add_product, at, push
+from mbd.machine import buffer as m
+from mbd.machine.buffer import ATT_N, ATT_P, ATT_PT, ATT_W
+from mbd.machine.jit import jit, kernel
 
 __all__ = ["FORCE", "MOMENT", "SCALING"]
 

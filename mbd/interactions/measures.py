@@ -1,4 +1,4 @@
-r"""Floor 1. Scalars of faces, with gradient and Hessian: what scalar rows and springs are made of.
+r"""Scalars of faces, with gradient and Hessian: what scalar rows and springs are made of.
 
 A measure u of n attachments :math:`x_a \in R^3` has
 
@@ -25,9 +25,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from mbd.algebra.given import carried
-from mbd.algebra.jit import jit
 from mbd.algebra.vec import add3, dot, load3, mat_plus, minus, outer, plus, store3, times
+from mbd.base.given import carried
+from mbd.machine.jit import jit
 
 __all__ = [
     "ANGLE",

@@ -1,4 +1,4 @@
-r"""Floor 1. The only operations that couple faces to coordinates.
+r"""The only operations that couple faces to coordinates.
 
 An interaction sees *attachments*: points and vectors :math:`x_a = \sum_k w_k y_k` fixed to a face.
 It returns forces :math:`f_a` and stiffness :math:`K_{ab}` on them; the formulation gave for each
@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from mbd.algebra.jit import jit
-from mbd.algebra.memory import ATT_W, ATT_Y
 from mbd.algebra.vec import spread, weighted
+from mbd.machine.buffer import ATT_W, ATT_Y
+from mbd.machine.jit import jit
 
 __all__ = ["add_gradient", "add_product", "add_scaled_product", "at", "push"]
 

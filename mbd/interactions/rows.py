@@ -1,4 +1,4 @@
-r"""Floor 1. Constraint rows on faces, the primitives from which every joint is made.
+r"""Constraint rows on faces, the primitives from which every joint is made.
 
 ======== ============================== ==============================================
 COINCIDE :math:`P - Q = 0` (3 rows)     P on the first face, Q on the second
@@ -18,11 +18,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from mbd.algebra import memory as m
-from mbd.algebra.jit import jit, kernel
-from mbd.algebra.memory import ATT_DP, ATT_N, ATT_P, ATT_PT, ATT_PV
 from mbd.algebra.vec import dot, load3, mat_plus, minus, plus, store3, times
-from mbd.interactions.kinds import Kind
+from mbd.interactions.kind import Kind
 from mbd.interactions.measures import (
     DOT,
     GRAD,
@@ -39,6 +36,9 @@ from mbd.interactions.measures import (
     unwrap,
 )
 from mbd.interactions.pullback import add_gradient, add_product, add_scaled_product, at, push
+from mbd.machine import buffer as m
+from mbd.machine.buffer import ATT_DP, ATT_N, ATT_P, ATT_PT, ATT_PV
+from mbd.machine.jit import jit, kernel
 
 __all__ = ["COINCIDE", "DOT_ROW", "row"]
 

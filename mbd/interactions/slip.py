@@ -1,4 +1,4 @@
-r"""Floor 1. No slip at a contact point that moves over both bodies (nonholonomic).
+r"""No slip at a contact point that moves over both bodies (nonholonomic).
 
 A body with the frame :math:`Q, b_1, b_2, b_3` touches one with the frame :math:`P, a_1, a_2, a_3`
 at :math:`x = Q - \rho\,e`. The material points that meet there have the velocities
@@ -31,12 +31,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from mbd.algebra import memory as m
-from mbd.algebra.jit import jit, kernel
-from mbd.algebra.memory import ATT_DP, ATT_N, ATT_P, ATT_PT, ATT_PV
 from mbd.algebra.vec import add3, dot, load3, mat_plus, minus, outer, plus, store3, times
-from mbd.interactions.kinds import Kind
+from mbd.interactions.kind import Kind
 from mbd.interactions.pullback import add_gradient, add_product, at, push
+from mbd.machine import buffer as m
+from mbd.machine.buffer import ATT_DP, ATT_N, ATT_P, ATT_PT, ATT_PV
+from mbd.machine.jit import jit, kernel
 
 __all__ = ["KNIFE", "ROLL_BALL", "ROLL_DISC"]
 

@@ -1,4 +1,4 @@
-r"""Floor 1. Springs and dampers on a measure: a tension f(u, du/dt, t) along the gradient.
+r"""Springs and dampers on a measure: a tension f(u, du/dt, t) along the gradient.
 
 The residual receives :math:`f g_a` (tension pulls u down). With :math:`k = \partial f/\partial u`,
 :math:`c = \partial f/\partial\dot u` and the Hessian of ``measures.py``,
@@ -26,14 +26,11 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from mbd.algebra import memory as m
-from mbd.algebra.jit import jit, kernel
-from mbd.algebra.memory import ATT_DP, ATT_N, ATT_P, ATT_PT, ATT_PV
 from mbd.algebra.vec import dot, load3, mat_plus, outer, plus, store3, times
 from mbd.interactions.answers import answer
 from mbd.interactions.conserving import conserving
-from mbd.interactions.kinds import Kind
-from mbd.interactions.means import mean_of_law, mean_push, mean_tension
+from mbd.interactions.kind import Kind
+from mbd.interactions.mean_tension import mean_of_law, mean_push, mean_tension
 from mbd.interactions.measures import (
     GRAD,
     HXD,
@@ -50,6 +47,9 @@ from mbd.interactions.measures import (
     unwrap,
 )
 from mbd.interactions.pullback import add_product, at, push
+from mbd.machine import buffer as m
+from mbd.machine.buffer import ATT_DP, ATT_N, ATT_P, ATT_PT, ATT_PV
+from mbd.machine.jit import jit, kernel
 
 __all__ = ["motor", "spring", "stop"]
 

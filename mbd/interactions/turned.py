@@ -1,4 +1,4 @@
-r"""Floor 1. Rows that let the axes of one frame turn against those of another by a law of time.
+r"""Rows that let the axes of one frame turn against those of another by a law of time.
 
 With the axes :math:`a_k` of the first frame, :math:`b_k` of the second and the rotation
 :math:`R(t) = \exp(\tilde\theta(t))` that the law asks for,
@@ -35,9 +35,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mbd.algebra import memory as m
-from mbd.algebra.jit import jit, kernel
-from mbd.algebra.memory import ATT_DP, ATT_N, ATT_P, ATT_PT, ATT_PV
 from mbd.algebra.so3 import (
     coefficients,
     quaternion_exp,
@@ -58,9 +55,12 @@ from mbd.algebra.vec import (
     times,
 )
 from mbd.interactions.answers import answer
-from mbd.interactions.kinds import Kind
+from mbd.interactions.kind import Kind
 from mbd.interactions.measures import LAW_IN, LAW_OUT
 from mbd.interactions.pullback import add_gradient, add_scaled_product, at, push
+from mbd.machine import buffer as m
+from mbd.machine.buffer import ATT_DP, ATT_N, ATT_P, ATT_PT, ATT_PV
+from mbd.machine.jit import jit, kernel
 
 __all__ = ["TURNED", "VALUES", "WITH_RATES"]
 

@@ -1,4 +1,4 @@
-r"""Floor 1. Angles that are watched: their full turns are counted while a run goes on.
+r"""Angles that are watched: their full turns are counted while a run goes on.
 
 From one accepted pose to the next an angle goes where its rate points, :math:`u_n + h\,\dot u`; of
 the values :math:`u + 2\pi k` the nearest to that one is remembered. Where no step was made
@@ -11,12 +11,12 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from mbd.algebra import memory as m
-from mbd.algebra.jit import kernel
 from mbd.algebra.vec import dot, load3, store3
-from mbd.interactions.kinds import Kind
+from mbd.interactions.kind import Kind
 from mbd.interactions.measures import GRAD, XA, Measure, unwrap
 from mbd.interactions.pullback import at
+from mbd.machine import buffer as m
+from mbd.machine.jit import kernel
 
 __all__ = ["turns"]
 

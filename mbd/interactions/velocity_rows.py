@@ -1,4 +1,4 @@
-r"""Floor 1. Rows on velocities: A(q) v = 0 that no position row can say (nonholonomic).
+r"""Rows on velocities: A(q) v = 0 that no position row can say (nonholonomic).
 
 NON_TWISTING of a face with directors d1, d2 and a parameter a in [0, 1] is
 
@@ -17,12 +17,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from mbd.algebra import memory as m
-from mbd.algebra.jit import kernel
-from mbd.algebra.memory import ATT_DP, ATT_N, ATT_P, ATT_PT, ATT_PV
 from mbd.algebra.vec import dot, times
-from mbd.interactions.kinds import Kind
+from mbd.interactions.kind import Kind
 from mbd.interactions.pullback import add_gradient, add_scaled_product, at, push
+from mbd.machine import buffer as m
+from mbd.machine.buffer import ATT_DP, ATT_N, ATT_P, ATT_PT, ATT_PV
+from mbd.machine.jit import kernel
 
 __all__ = ["NON_TWISTING"]
 

@@ -1,1 +1,1 @@
-"""Floor 3. From the description to the frozen model."""
+"""From the description to the frozen model."""

@@ -1,4 +1,4 @@
-"""Floor 3. What functions take, checked: a model, and a state of it."""
+"""What functions take, checked: a model, and a state of it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.algebra.checked import floats, scalar, shown
+from mbd.base.checked import floats, scalar, shown
 from mbd.model.model import Model, State
 from mbd.model.system import System
 

@@ -1,4 +1,4 @@
-r"""Floor 3. The global matrices, open and labelled.
+r"""The global matrices, open and labelled.
 
 .. math:: M = \partial r/\partial\dot v, \quad G = \partial r/\partial v, \quad
           K = \partial r/\partial q, \quad B = \partial\Phi/\partial q
@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from mbd.algebra import memory as m
-from mbd.algebra.checked import file_path, flag, scalar, shown
-from mbd.model.atomic import replaced, replaced_together
+from mbd.base.atomic import replaced, replaced_together
+from mbd.base.checked import file_path, flag, scalar, shown
+from mbd.machine import buffer as m
 from mbd.model.model import Model, State, Workspace
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ class Assembly:
 
     def spy(self, which: str = "S", *, step: float = 1e-3, ax: Any = None) -> Figure:
         """Draw the pattern of "M", "G", "K", "B" or of the iteration matrix "S" with labels."""
-        from mbd.results.spy import spy
+        from mbd.figures.matrix_pattern import spy
 
         return spy(self, which, step, ax)
 

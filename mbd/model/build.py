@@ -1,4 +1,4 @@
-"""Floor 3. ``System.build()``: number the unknowns, lay out the memory, write the tables."""
+"""``System.build()``: number the unknowns, lay out the memory, write the tables."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd.algebra import memory as m
 from mbd.formulations.families import family
 from mbd.formulations.formulation import Formulation
-from mbd.interactions.kinds import Attachment, Element, Kind
+from mbd.interactions.kind import Attachment, Element, Kind
 from mbd.interactions.turns import turns
+from mbd.machine import buffer as m
 from mbd.model.extent import origin
 from mbd.model.layout import Layout, Memory, Owned
 from mbd.model.model import Model

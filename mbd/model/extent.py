@@ -1,4 +1,4 @@
-"""Floor 3. How large a model is, and the point from which it stores positions."""
+"""How large a model is, and the point from which it stores positions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbd.algebra.tolerances import MODEL_FAR
+from mbd.base.tolerances import MODEL_FAR
 
 if TYPE_CHECKING:
     from mbd.model.system import System

@@ -1,4 +1,4 @@
-"""Floor 3. The layout of a model: unknowns in elimination order, the two buffers, the fronts."""
+"""The layout of a model: unknowns in elimination order, the two buffers, the fronts."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mbd.algebra import memory as m
-from mbd.interactions.kinds import Element
+from mbd.interactions.kind import Element
+from mbd.machine import buffer as m
 from mbd.model.model import Numbering
 from mbd.model.topology import Front
 

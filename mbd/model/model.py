@@ -1,4 +1,4 @@
-"""Floor 3. The frozen model, its state, and the work space a solver computes in."""
+"""The frozen model, its state, and the work space a solver computes in."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd.algebra import memory as m
-from mbd.algebra.jit import compile_all
-from mbd.algebra.tolerances import SOFT_LOOPS, SOFT_TREE
+from mbd.base.tolerances import SOFT_LOOPS, SOFT_TREE
 from mbd.interactions.laws import check, noted
-from mbd.model.before import checked_memory
-from mbd.model.extent import lengths, origin
-from mbd.model.kernels import (
+from mbd.machine import buffer as m
+from mbd.machine.jit import compile_all
+from mbd.model.evaluation import (
     evaluate_kernel,
     linearise_kernel,
     measure_kernel,
     rates_kernel,
 )
+from mbd.model.extent import lengths, origin
+from mbd.model.released_rows import checked, tables
 from mbd.model.state import State
-from mbd.model.switches import checked, tables
 from mbd.model.topology import Front
+from mbd.model.turns_so_far import checked_memory
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -72,7 +72,7 @@ class Model:
     system : System
         The description.
     I, F : (n,) arrays of int and of float
-        All tables and all numbers, as the kernels see them (``mbd/algebra/memory.py``).
+        All tables and all numbers, as the kernels see them (``mbd/machine/buffer.py``).
     numbering : Numbering
         Where each body and each row is among the unknowns, and their labels.
     fronts : list of Front
@@ -239,7 +239,7 @@ class Model:
 
         Needs the extra "plot"; ``ax`` are matplotlib Axes to draw in.
         """
-        from mbd.results.topology_plot import plot_topology
+        from mbd.figures.topology import plot_topology
 
         return plot_topology(self, ax)
 

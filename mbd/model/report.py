@@ -1,4 +1,4 @@
-"""Floor 3. What a model is: bodies, joints, freedoms, loops, and which rows are redundant."""
+"""What a model is: bodies, joints, freedoms, loops, and which rows are redundant."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from mbd.algebra.tolerances import REPORT_LOOSE, REPORT_PIVOT, REPORT_RANK, REPORT_SOFT
+from mbd.base.tolerances import REPORT_LOOSE, REPORT_PIVOT, REPORT_RANK, REPORT_SOFT
 from mbd.model.assembly import assemble
 
 if TYPE_CHECKING:

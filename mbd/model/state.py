@@ -1,4 +1,4 @@
-"""Floor 3. The numbers of one instant."""
+"""The numbers of one instant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Floor 3. The description of a system: bodies, joints and forces by name."""
+"""The description of a system: bodies, joints and forces by name."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from mbd.algebra.checked import meant, shown
+from mbd.base.checked import meant, shown
+from mbd.base.door import vector
 from mbd.parts.bodies import Body, Ground
-from mbd.parts.door import vector
 from mbd.parts.joints import Joint
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Floor 3. The elimination order: from the graph of bodies to fronts.
+"""The elimination order: from the graph of bodies to fronts.
 
 Bodies are eliminated by minimum degree, deepest first, ground being a neighbour that never goes:
 leaf to root. A joint's rows go with the first of its two bodies to be eliminated; where a body has

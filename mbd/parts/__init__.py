@@ -1,1 +1,1 @@
-"""Floor 2. What a user writes: bodies, frames, joints, forces."""
+"""What a user writes: bodies, frames, joints, forces."""

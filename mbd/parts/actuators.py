@@ -1,4 +1,4 @@
-r"""Floor 2. What acts along a coordinate of a joint: springs and dampers, motors, stops."""
+r"""What acts along a coordinate of a joint: springs and dampers, motors, stops."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from mbd.algebra.checked import shown
-from mbd.algebra.given import Part
-from mbd.interactions.kinds import Element
+from mbd.base.checked import shown
+from mbd.base.door import label, number
+from mbd.base.given import Part
+from mbd.interactions.kind import Element
 from mbd.interactions.laws import spring_law
 from mbd.interactions.springs import motor, spring, stop
 from mbd.parts.coordinates import chosen
-from mbd.parts.door import label, number
 
 __all__ = ["JointSpring", "Motor", "Stop"]
 

@@ -1,4 +1,4 @@
-"""Floor 2. Bodies: rigid body, mass point, ground; and frames fixed to them."""
+"""Bodies: rigid body, mass point, ground; and frames fixed to them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mbd.algebra.checked import shown
-from mbd.algebra.given import Part
-from mbd.formulations import NAMES, named
-from mbd.formulations.formulation import Formulation
-from mbd.parts.door import (
+from mbd.base.checked import shown
+from mbd.base.door import (
     inertia_tensor,
     label,
     mass_properties,
@@ -20,6 +17,9 @@ from mbd.parts.door import (
     rotation_matrix,
     vector,
 )
+from mbd.base.given import Part
+from mbd.formulations import NAMES, named
+from mbd.formulations.formulation import Formulation
 from mbd.parts.shapes import Shape, checked_shapes
 
 __all__ = ["Body", "Frame", "Ground", "PointMass", "RigidBody"]

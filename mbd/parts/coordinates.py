@@ -1,4 +1,4 @@
-r"""Floor 2. Coordinates of joints: what a joint leaves free, as a measure on attachments.
+r"""Coordinates of joints: what a joint leaves free, as a measure on attachments.
 
 An angle turns the second body against the first, is zero where the frames agree and counts full
 turns; a displacement is :math:`a\cdot(Q - P)` along an axis of the first frame.
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd.algebra.checked import meant, shown
-from mbd.algebra.memory import FORCE, MOMENT
-from mbd.interactions.kinds import Attachment
+from mbd.base.checked import meant, shown
+from mbd.interactions.kind import Attachment
 from mbd.interactions.measures import ANGLE, OFFSET, SLIDE, Measure
+from mbd.machine.buffer import FORCE, MOMENT
 
 if TYPE_CHECKING:
     from mbd.parts.bodies import Frame

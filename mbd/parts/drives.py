@@ -1,4 +1,4 @@
-r"""Floor 2. Drives: a coordinate of a joint follows a law of time; a motor does what it takes.
+r"""Drives: a coordinate of a joint follows a law of time; a motor does what it takes.
 
 .. math:: \Phi = u - f(t) = 0 \qquad\text{or}\qquad g = \dot u - f(t) = 0
 
@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from mbd.algebra.given import Part
-from mbd.interactions.kinds import Element
+from mbd.base.door import label, number
+from mbd.base.given import Part
+from mbd.interactions.kind import Element
 from mbd.interactions.laws import motion_law
 from mbd.parts.coordinates import chosen
-from mbd.parts.door import label, number
 from mbd.parts.motions import ConstantSpeed
 from mbd.parts.sums import sum_row
 

@@ -1,4 +1,4 @@
-"""Floor 2. Forces: loads at points, moments, springs and dampers, bushings.
+"""Forces: loads at points, moments, springs and dampers, bushings.
 
 ``law=`` takes a Python function (called back, slower) or a numba-jitted one (same numbers).
 """
@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from mbd.algebra.checked import flag, function, shown
-from mbd.algebra.given import Part
-from mbd.interactions.kinds import Attachment, Element, Kind
+from mbd.base.checked import flag, function, shown
+from mbd.base.door import label, number, rotation_matrix, vector
+from mbd.base.given import Part
+from mbd.interactions.kind import Attachment, Element, Kind
 from mbd.interactions.laws import spring_law, time_law
 from mbd.interactions.loads import FORCE, MOMENT
 from mbd.interactions.measures import ANGLE, LENGTH, TWIST
 from mbd.interactions.springs import spring
 from mbd.parts.bodies import Body, Ground
 from mbd.parts.coordinates import offset_along
-from mbd.parts.door import label, number, rotation_matrix, vector
 from mbd.parts.joint import Joint, apart, two_frames, two_points
 from mbd.parts.joints import Cylindrical, Planar, Revolute
 

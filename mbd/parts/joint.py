@@ -1,4 +1,4 @@
-r"""Floor 2. What all joints have: two frames, rows between them, the coordinates they leave free.
+r"""What all joints have: two frames, rows between them, the coordinates they leave free.
 
 A joint joins two frames, A on the first body and B on the second; the third axis is the joint's.
 It is placed by ``at=`` and ``axis=`` in inertial axes at the initial pose, or by two ``Frame``.
@@ -16,15 +16,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mbd.algebra.checked import shown
-from mbd.algebra.given import Part
-from mbd.algebra.memory import FORCE, MOMENT
-from mbd.interactions.kinds import Attachment, Element
+from mbd.base.checked import shown
+from mbd.base.door import label, unit_vector, vector
+from mbd.base.given import Part
+from mbd.interactions.kind import Attachment, Element
 from mbd.interactions.measures import OFFSET
 from mbd.interactions.rows import COINCIDE, DOT_ROW, row
+from mbd.machine.buffer import FORCE, MOMENT
 from mbd.parts.bodies import Body, Frame
 from mbd.parts.coordinates import Coordinate, angle_between, displacement_between
-from mbd.parts.door import label, unit_vector, vector
 
 __all__ = ["Joint", "apart", "perpendicular", "two_frames", "two_points"]
 

@@ -1,4 +1,4 @@
-r"""Floor 2. Lower pairs and other joints: each is a short list of rows of ``interactions/rows.py``.
+r"""Lower pairs and other joints: each is a short list of rows of ``interactions/rows.py``.
 
 Each row is an equation between a frame A of the first body, with the origin P and the axes a1, a2,
 a3, and a frame B of the second, with Q and b1, b2, b3. ``at`` and ``axis`` make A and B the same at
@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from mbd.algebra.memory import FORCE
-from mbd.interactions.kinds import Attachment, Element
+from mbd.base.door import label, number
+from mbd.interactions.kind import Attachment, Element
 from mbd.interactions.measures import SQUARE
 from mbd.interactions.rows import row
+from mbd.machine.buffer import FORCE
 from mbd.parts.coordinates import Coordinate
-from mbd.parts.door import label, number
 from mbd.parts.joint import Joint, two_points
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Floor 2. Triangles from files: STL (text and binary) and OBJ."""
+"""Triangles from files: STL (text and binary) and OBJ."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.algebra.checked import shown
+from mbd.base.checked import shown
 
 __all__ = ["read_mesh"]
 

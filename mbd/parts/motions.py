@@ -1,4 +1,4 @@
-r"""Floor 2. Laws of time for drives, with exact derivatives: (f, f', f'') at t."""
+r"""Laws of time for drives, with exact derivatives: (f, f', f'') at t."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from mbd.parts.door import number
+from mbd.base.door import number
 
 __all__ = ["ConstantSpeed", "Harmonic", "SmoothStep"]
 

@@ -1,16 +1,16 @@
-r"""Floor 2. Constraints on velocities that a body wears."""
+r"""Constraints on velocities that a body wears."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from mbd.algebra.checked import shown
-from mbd.algebra.given import Part
-from mbd.algebra.memory import VELOCITY_ROW
-from mbd.interactions.kinds import Attachment, Element
+from mbd.base.checked import shown
+from mbd.base.door import label, number
+from mbd.base.given import Part
+from mbd.interactions.kind import Attachment, Element
 from mbd.interactions.velocity_rows import NON_TWISTING
+from mbd.machine.buffer import VELOCITY_ROW
 from mbd.parts.bodies import Body, Ground
-from mbd.parts.door import label, number
 
 __all__ = ["NonTwisting"]
 

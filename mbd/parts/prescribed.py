@@ -1,4 +1,4 @@
-r"""Floor 2. Prescribed motion: the pose of one frame in another follows laws of time.
+r"""Prescribed motion: the pose of one frame in another follows laws of time.
 
 .. math:: a_i\cdot(Q - P) - x_i(t) = 0,\qquad
    b_2\cdot\tau_3 = b_3\cdot\tau_1 = b_1\cdot\tau_2 = 0,\quad \tau_c = \sum_k R_{kc}(t)\,a_k
@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from mbd.algebra.checked import shown
-from mbd.algebra.jit import is_compiled, jit
-from mbd.algebra.memory import MOMENT
-from mbd.interactions.kinds import Attachment, Element
+from mbd.base.checked import shown
+from mbd.base.door import label, number
+from mbd.interactions.kind import Attachment, Element
 from mbd.interactions.laws import TICK, Law, check_motion, numbers_law
 from mbd.interactions.turned import TURNED, VALUES, WITH_RATES
+from mbd.machine.buffer import MOMENT
+from mbd.machine.jit import is_compiled, jit
 from mbd.parts.bodies import Body, Frame
 from mbd.parts.coordinates import displacement_between
-from mbd.parts.door import label, number
 from mbd.parts.drives import followed
 from mbd.parts.joint import Joint
 from mbd.parts.sums import sum_row

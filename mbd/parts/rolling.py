@@ -1,4 +1,4 @@
-r"""Floor 2. Rolling without slip, and the skate: rows on velocities beside a contact in position.
+r"""Rolling without slip, and the skate: rows on velocities beside a contact in position.
 
 A body B touches a plane of a body A, which may move: a table that turns, a cart, ground. The normal
 row is one on positions; along the plane the material points of both bodies that meet have the same
@@ -12,15 +12,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mbd.algebra.checked import shown
-from mbd.algebra.memory import FORCE, VELOCITY_ROW
-from mbd.interactions.kinds import Attachment, Element
+from mbd.base.checked import shown
+from mbd.base.door import label, number, unit_vector, vector
+from mbd.interactions.driven_rows import total
+from mbd.interactions.kind import Attachment, Element
 from mbd.interactions.measures import OFFSET, SINE
 from mbd.interactions.rows import row
 from mbd.interactions.slip import KNIFE, ROLL_BALL, ROLL_DISC
-from mbd.interactions.sums import total
+from mbd.machine.buffer import FORCE, VELOCITY_ROW
 from mbd.parts.bodies import Body, Frame
-from mbd.parts.door import label, number, unit_vector, vector
 from mbd.parts.joint import Joint, perpendicular
 
 __all__ = ["KnifeEdge", "RollingBall", "RollingDisc"]

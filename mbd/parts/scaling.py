@@ -1,17 +1,17 @@
-r"""Floor 2. The force on the scale of a body."""
+r"""The force on the scale of a body."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from mbd.algebra.checked import shown
-from mbd.algebra.given import Part
-from mbd.interactions.kinds import Attachment, Element
+from mbd.base.checked import shown
+from mbd.base.door import label, number
+from mbd.base.given import Part
+from mbd.interactions.kind import Attachment, Element
 from mbd.interactions.laws import number_law
 from mbd.interactions.loads import SCALING
 from mbd.parts.bodies import Body, Ground
-from mbd.parts.door import label, number
 
 __all__ = ["ScalingForce"]
 

@@ -1,4 +1,4 @@
-r"""Floor 2. Joints of shafts: cardan joint, homokinetic joint, screw.
+r"""Joints of shafts: cardan joint, homokinetic joint, screw.
 
 Frames, points and axes as in ``joints.py``: A, P and a1, a2, a3 of the first body, B, Q and b1, b2,
 b3 of the second.
@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from mbd.algebra.memory import MOMENT
-from mbd.interactions.kinds import Attachment, Element
+from mbd.base.door import label, number, unit_vector
+from mbd.interactions.kind import Attachment, Element
 from mbd.interactions.measures import TWIST
 from mbd.interactions.rows import row
+from mbd.machine.buffer import MOMENT
 from mbd.parts.bodies import Frame
 from mbd.parts.coordinates import Coordinate, angle_between
-from mbd.parts.door import label, number, unit_vector
 from mbd.parts.joint import Joint, two_frames
 from mbd.parts.sums import sum_row
 

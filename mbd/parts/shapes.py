@@ -1,4 +1,4 @@
-"""Floor 2. Shapes of bodies: how they look. Nothing is computed from them.
+"""Shapes of bodies: how they look. Nothing is computed from them.
 
 All are placed by ``at`` (their centre, in body axes [m]); several of them may be one body.
 """
@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from mbd.algebra.checked import shown
-from mbd.parts.door import number, rotation_matrix, unit_vector, vector
+from mbd.base.checked import shown
+from mbd.base.door import number, rotation_matrix, unit_vector, vector
 from mbd.parts.meshes import read_mesh
 
 __all__ = ["Box", "Capsule", "Cylinder", "Mesh", "Shape", "Sphere", "checked_shapes"]

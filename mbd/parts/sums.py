@@ -1,13 +1,13 @@
-"""Floor 2. The row on a sum of joint coordinates, as parts write it."""
+"""The row on a sum of joint coordinates, as parts write it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from mbd.algebra.memory import VELOCITY_ROW
-from mbd.interactions.kinds import Element
-from mbd.interactions.sums import total
+from mbd.interactions.driven_rows import total
+from mbd.interactions.kind import Element
+from mbd.machine.buffer import VELOCITY_ROW
 from mbd.parts.coordinates import Coordinate
 
 __all__ = ["sum_row"]

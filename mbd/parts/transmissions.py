@@ -1,4 +1,4 @@
-r"""Floor 2. Transmissions: a linear combination of joint coordinates is constant or follows a law.
+r"""Transmissions: a linear combination of joint coordinates is constant or follows a law.
 
 .. math:: \Phi = \sum_j k_j u_j - c - f(t) = 0
 
@@ -15,16 +15,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mbd.algebra.checked import shown, sized
-from mbd.algebra.given import Part
-from mbd.algebra.memory import FORCE
-from mbd.interactions.kinds import Attachment, Element
+from mbd.base.checked import shown, sized
+from mbd.base.door import array, label, number
+from mbd.base.given import Part
+from mbd.interactions.driven_rows import total
+from mbd.interactions.kind import Attachment, Element
 from mbd.interactions.laws import motion_law
 from mbd.interactions.measures import LENGTH
-from mbd.interactions.sums import total
+from mbd.machine.buffer import FORCE
 from mbd.parts.bodies import Body, Frame
 from mbd.parts.coordinates import Coordinate, chosen
-from mbd.parts.door import array, label, number
 from mbd.parts.sums import sum_row
 
 __all__ = ["Coupler", "Gear", "RackPinion", "Rope"]

@@ -9,14 +9,14 @@ from animation.models import pendulum, run
 from scenes import chain
 
 import mbd
+from mbd.animation.arrows import scales, seen
+from mbd.animation.drawing import Arrow, End, Link
+from mbd.animation.glyphs import draw_joint
+from mbd.animation.instants import chosen, nice, pace
+from mbd.animation.labels import settled
+from mbd.animation.looks import Sizes, inertia_box, looks
+from mbd.animation.surfaces import surface
 from mbd.parts.joint import Joint
-from mbd.results.animation.arrows import scales, seen
-from mbd.results.animation.drawing import Arrow, End, Link
-from mbd.results.animation.glyphs import draw_joint
-from mbd.results.animation.instants import chosen, nice, pace
-from mbd.results.animation.labels import settled
-from mbd.results.animation.looks import Sizes, inertia_box, looks
-from mbd.results.animation.surfaces import surface
 
 
 def simulated(system, t_end=0.2, step=1e-2, **options):

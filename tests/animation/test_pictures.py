@@ -8,7 +8,7 @@ from animation.browser import patch
 from animation.models import BLUE, GREEN, RED, pendulum, run
 from PIL import Image
 
-from mbd.results.animation.camera import Camera
+from mbd.animation.camera import Camera
 
 _NAMED = (("joints",), ("joints", "labels"))
 

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import mbd
-from mbd.results.stream import FileRecord
+from mbd.store.stream import FileRecord
 
 
 def resident() -> float:

@@ -12,9 +12,9 @@ import pytest
 
 import mbd
 from mbd.cli import main
+from mbd.comparison.comparison import COLUMNS, Comparison
 from mbd.files import scenes
 from mbd.formulations import NAMES
-from mbd.results.comparison import COLUMNS, Comparison
 
 mpl.use("Agg")
 

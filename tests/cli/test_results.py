@@ -50,7 +50,7 @@ def killed(tmp_path_factory):
     code = (
         "import os, mbd\n"
         "from tests.results.samples import spinner\n"
-        "from mbd.results import stream\n"
+        "from mbd.store import stream\n"
         "stream.FileRecord.close = lambda *_: os._exit(9)\n"
         f"mbd.simulate(spinner(), 0.05, 1e-3, stream={str(path)!r}, progress=False)\n"
     )
@@ -250,7 +250,7 @@ def test_a_run_whose_law_raises_is_written_with_its_outcome(ending, tmp_path, ca
 
 def test_the_clock_of_the_steps_is_theirs(monkeypatch, tmp_path, capsys):
     """What is imported on the way is no step: a clock that only the bar of progress moves."""
-    from mbd.solvers import run as module
+    from mbd.runs import stretch as module
 
     clock = [0.0]
     monkeypatch.setattr(module.time, "perf_counter", lambda: clock[0])

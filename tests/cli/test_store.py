@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mbd
-from mbd.results.store import quantities
+from mbd.store.archive import quantities
 
 
 @pytest.fixture(scope="module")

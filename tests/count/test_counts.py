@@ -7,13 +7,13 @@ import pytest
 from scenes import chain, four_bar
 
 import mbd
-from mbd.algebra import jit
-from mbd.algebra import memory as m
 from mbd.formulations import NAMES
-from mbd.solvers.advance import advance
-from mbd.solvers.interrupts import Interrupt
-from mbd.solvers.plan import Plan
-from mbd.solvers.run import Run
+from mbd.integration.newton_loop import advance
+from mbd.machine import buffer as m
+from mbd.machine import jit
+from mbd.runs.interrupts import Interrupt
+from mbd.runs.plan import Plan
+from mbd.runs.stretch import Run
 
 
 @pytest.mark.parametrize("joint", ["Spherical", "Revolute"])
@@ -105,7 +105,7 @@ def test_a_second_model_compiles_nothing(monkeypatch):
 def test_a_new_kind_compiles_its_own_kernels_only(monkeypatch):
     """A measure from outside brings three kernels; the time loop is not compiled again."""
     from mbd.algebra.vec import load3, store3
-    from mbd.interactions.kinds import Attachment, Element
+    from mbd.interactions.kind import Attachment, Element
     from mbd.interactions.measures import GRAD, HESS, HXD, KAPPA, Measure
     from mbd.interactions.springs import spring
 

@@ -6,8 +6,8 @@ from scenes import chain, four_bar
 
 import mbd
 from mbd.formulations import NAMES
-from mbd.solvers import careful
-from mbd.solvers import run as module
+from mbd.integration import pivoting_step as careful
+from mbd.runs import stretch as module
 
 TIGHT = mbd.GeneralizedAlpha(tol=1e-11)
 

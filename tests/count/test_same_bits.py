@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mbd
-from mbd.solvers import run as module
+from mbd.runs import stretch as module
 
 STABILIZED = mbd.GeneralizedAlpha(constraints="stabilized")
 WHOLE = 10**9  # a piece that ends with the run

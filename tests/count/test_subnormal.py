@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import mbd
-from mbd.algebra import jit, subnormal
-from mbd.solvers import run as module
+from mbd.machine import jit, subnormal
+from mbd.runs import stretch as module
 
 TINY = np.finfo(float).tiny
 compiled = pytest.mark.skipif(

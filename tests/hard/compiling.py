@@ -15,7 +15,7 @@ from pathlib import Path
 import numba
 import numpy as np
 
-from mbd.algebra import jit
+from mbd.machine import jit
 
 
 def child(folder: Path) -> None:

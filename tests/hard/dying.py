@@ -21,7 +21,7 @@ import numpy as np
 
 import mbd
 from mbd.cli import main as command
-from mbd.results import stream
+from mbd.store import stream
 
 SCENE = """
 import mbd

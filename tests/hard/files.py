@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import mbd
 from mbd.cli import main
-from mbd.results.comparison import COLUMNS, Comparison
+from mbd.comparison.comparison import COLUMNS, Comparison
 from tests.results.samples import spinner
 
 

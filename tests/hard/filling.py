@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import mbd
-from mbd.results import netcdf, stream
+from mbd.store import netcdf, stream
 from tests.results.samples import spinner
 
 FREE = resource.RLIM_INFINITY

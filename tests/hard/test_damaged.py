@@ -17,7 +17,7 @@ from tests.results.samples import everything, spinner
 ROOT = Path(__file__).parents[2]
 KILLED = """
 import os, mbd
-from mbd.results import stream
+from mbd.store import stream
 from tests.results.samples import spinner
 stream.FileRecord.close = lambda *_: os._exit(9)
 mbd.simulate(spinner(), 0.05, 1e-3, stream={path!r}, progress=False)

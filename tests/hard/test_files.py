@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import mbd
-from mbd.model import atomic
+from mbd.base import atomic
 from tests.hard.files import WRITERS, Things, content, debris, full_disk
 
 ROOT = Path(mbd.__file__).parent
@@ -226,10 +226,10 @@ def test_a_pipe_is_written_to():
 _WRITE = {"write_text", "write_bytes", "touch", "tofile", "symlink_to", "rename", "mkdir"}
 _INTO = {"savez", "savez_compressed", "savetxt", "savefig", "mmwrite", "dump", "imsave"}
 _PRIVATE = {  # files of nobody else's, with the reason
-    "model/atomic.py": "the one place",
-    "algebra/kernel_cache.py": "kernels, which are named by what they were compiled from",
-    "results/stream.py": "grows under its name",
-    "results/netcdf.py": "makes what its callers replace",
+    "base/atomic.py": "the one place",
+    "machine/kernel_cache.py": "kernels, which are named by what they were compiled from",
+    "store/stream.py": "grows under its name",
+    "store/netcdf.py": "makes what its callers replace",
     "cli/checks/render.py": "writes into memory",
 }
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import mbd
-from mbd.solvers.tangents import TangentError
+from mbd.analyses.conformance import TangentError
 
 
 class Raising:

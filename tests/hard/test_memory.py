@@ -5,7 +5,7 @@ import pytest
 from scenes import chain
 
 import mbd
-from mbd.solvers import record
+from mbd.runs import record
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def test_what_there_is_when_memory_is_full(model, monkeypatch, pieces):
     whole = mbd.simulate(model, 0.3, rtol=1e-7)
     assert len(whole.t) > 80
     monkeypatch.setattr(record, "free_memory", lambda: 100.0 * record_size(model))
-    monkeypatch.setattr("mbd.solvers.run._CHUNK_BYTES", pieces * 1000)
+    monkeypatch.setattr("mbd.runs.stretch._CHUNK_BYTES", pieces * 1000)
     with pytest.raises(
         mbd.SimulationError, match="memory is full after .* every=, .* stream="
     ) as error:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mbd.algebra import kernel_cache
+from mbd.machine import kernel_cache
 from tests.test_kernel_cache import MODULE, PLAIN
 
 HERE = Path(__file__).parent

@@ -13,7 +13,7 @@ import pytest
 
 import mbd
 from mbd.cli import main
-from mbd.results.about import OWN
+from mbd.store.run_record import OWN
 from tests.hard.files import content, full_disk
 from tests.results.samples import everything, spinner
 
@@ -96,7 +96,8 @@ def test_many_streams_onto_full_disks(asks, unlimited, tmp_path):
 
 KILLED = """
 import os, mbd
-from mbd.results import netcdf, stream
+from mbd.store import netcdf
+from mbd.store import stream
 from tests.results.samples import spinner
 netcdf._CHUNK, stream._SECONDS, stream._BYTES, stream._INSTANTS = 256, 0.0, 1 << 14, 1
 stream.FileRecord.close = lambda *_: os._exit(9)
@@ -212,7 +213,7 @@ def test_a_run_is_refused_before_it_begins(how, tmp_path, capsys, monkeypatch):
     command = ["run", str(model), word, str(path), *more, "-q"]
     assert main(command) == 0
     before = content(path)
-    monkeypatch.setattr("mbd.solvers.simulate.simulate", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("mbd.front.simulate.simulate", lambda *_, **__: 1 / 0)
     with full_disk(1000):
         assert main(command) == 2
     path.chmod(0o444)

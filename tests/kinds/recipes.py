@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 import mbd
 from mbd.formulations import NAMES
 from mbd.formulations.formulation import Formulation
-from mbd.interactions.kinds import Attachment, Element, Kind
+from mbd.interactions.kind import Attachment, Element, Kind
 from mbd.interactions.measures import Measure
 from mbd.interactions.rows import row
 from mbd.interactions.springs import spring

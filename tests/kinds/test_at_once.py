@@ -8,13 +8,13 @@ from scipy.spatial.transform import Rotation
 
 import mbd
 from mbd.formulations import NAMES
-from mbd.interactions.kinds import Element
-from mbd.interactions.sums import total
-from mbd.results import everything
-from mbd.results.elements import Table, tables
-from mbd.results.energy import weights
-from mbd.results.everything import Everything, in_pieces
-from mbd.results.histories import Faces
+from mbd.history import all_parts as everything
+from mbd.history.all_parts import Everything, in_pieces
+from mbd.history.elements import Table, tables
+from mbd.history.energy import weights
+from mbd.history.faces import Faces
+from mbd.interactions.driven_rows import total
+from mbd.interactions.kind import Element
 from tests.results.samples import everything as sample
 
 
@@ -154,7 +154,7 @@ def test_one_body_of_many_is_evaluated_alone(monkeypatch):
     run = moving(sample().build())
     seen = []
     monkeypatch.setattr(
-        "mbd.results.histories.faces",
+        "mbd.history.faces.faces",
         lambda law, q, v, a: seen.append(q.shape[1] // law.n_q) or [np.zeros((7, 1, 4, 3))] * 3,
     )
     run["flier"].position  # noqa: B018

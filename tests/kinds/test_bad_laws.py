@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mbd
-from mbd.solvers import run as module
+from mbd.runs import stretch as module
 
 H, LAST = 1e-3, 0.0305  # step; until then laws are all right
 

@@ -15,8 +15,8 @@ from recipes import (
 )
 
 import mbd
-from mbd.algebra import memory as m
 from mbd.formulations import NAMES
+from mbd.machine import buffer as m
 from mbd.model.model import State, Workspace
 
 ON_POINTS = [(name, other) for name in POINT_PARTS for other in (*NAMES, "ground")]

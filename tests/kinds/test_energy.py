@@ -21,9 +21,9 @@ from scipy.integrate import quad
 from test_balance import curve, derivative, faces, moving
 
 import mbd
-from mbd.algebra import memory as m
-from mbd.interactions.kinds import Element
+from mbd.interactions.kind import Element
 from mbd.interactions.springs import stop
+from mbd.machine import buffer as m
 
 BETWEEN = [("so3", "so3"), ("ground", "directors")]
 

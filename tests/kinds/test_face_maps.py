@@ -5,12 +5,12 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import mbd
-from mbd.algebra import memory as m
 from mbd.algebra.rotations import tilde
 from mbd.formulations import NAMES
+from mbd.machine import buffer as m
 from mbd.model.model import Workspace
-from mbd.solvers.face_maps import face_maps
-from mbd.solvers.small_motion import small_motion
+from mbd.small_motions.face_maps import face_maps
+from mbd.small_motions.small_motion import small_motion
 
 FORMS = [
     *NAMES,

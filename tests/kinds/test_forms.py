@@ -25,8 +25,8 @@ from test_inertia import face, loaded, test_map, trial_map
 from test_invariance import check_batch, check_moved
 
 import mbd
-from mbd.algebra import memory as m
-from mbd.results.energy import weights
+from mbd.history.energy import weights
+from mbd.machine import buffer as m
 
 RANK_DEFICIENT = [name for name, f in FORMS.items() if not f.galerkin]
 EVERY = pytest.mark.parametrize("name", FORMS)

@@ -5,7 +5,7 @@ import pytest
 from recipes import JOINT_RECIPES, ROW_PARTS, STILL, WORN, elsewhere, pair
 
 import mbd
-from mbd.algebra import memory as m
+from mbd.machine import buffer as m
 from mbd.model.model import Workspace
 
 ROWS = {

@@ -5,9 +5,9 @@ import pytest
 from recipes import FORMULATIONS, GRAVITY, pair
 from scenes import increment
 
-from mbd.algebra import memory as m
+from mbd.history.energy import weights
+from mbd.machine import buffer as m
 from mbd.model.model import Workspace
-from mbd.results.energy import weights
 
 ALL = list(FORMULATIONS)
 

@@ -19,9 +19,9 @@ from scenes import by_label, chain, four_bar, random_system
 from scipy.spatial.transform import Rotation
 
 import mbd
-from mbd.algebra import memory as m
 from mbd.formulations import NAMES
-from mbd.interactions.kinds import Attachment, Element
+from mbd.interactions.kind import Attachment, Element
+from mbd.machine import buffer as m
 from mbd.model.model import State, Workspace
 
 MOTION = Motion(Rotation.from_rotvec((0.9, -1.7, 0.6)).as_matrix(), (3.0, -5.0, 2.0))

@@ -16,11 +16,11 @@ from test_balance import faces
 from test_energy import check_told
 
 import mbd
-from mbd.algebra import memory as m
 from mbd.formulations import NAMES
+from mbd.history.energy import weights
+from mbd.integration.consistent import accelerate
+from mbd.machine import buffer as m
 from mbd.model.model import State, Workspace
-from mbd.results.energy import weights
-from mbd.solvers.initial import accelerate
 
 T = 0.3
 LAW = np.array([np.cos(T), np.sin(T), 1 + T])  # of the recipes, at that time

@@ -8,10 +8,10 @@ from scipy.spatial.transform import Rotation
 from test_balance import check_rates, faces, moving
 
 import mbd
-from mbd.algebra import memory as m
 from mbd.files.code import scene_text
 from mbd.formulations import NAMES
 from mbd.interactions.turned import spin
+from mbd.machine import buffer as m
 
 FEW = [("so3", "directors"), ("ground", "euler_parameters"), ("se3", "ground"),
        ("scalable", "unified")]  # fmt: skip

@@ -5,13 +5,13 @@ import pytest
 from scenes import GRAVITY, body
 
 import mbd
-from mbd.algebra import memory as m
-from mbd.algebra.memory import DIRECTOR, TRANSLATION
 from mbd.algebra.quaternions import scaled_rotation
 from mbd.algebra.rotations import quaternion_from_matrix
 from mbd.formulations.pulled import pulled
+from mbd.history.energy import weights
+from mbd.machine import buffer as m
+from mbd.machine.buffer import DIRECTOR, TRANSLATION
 from mbd.model.model import Workspace
-from mbd.results.energy import weights
 
 UPPER = (np.array([0, 1, 2, 1, 0, 0]), np.array([0, 1, 2, 2, 2, 1]))
 SIX = ("|d1|", "|d2|", "|d3|", "d2.d3", "d1.d3", "d1.d2")

@@ -7,8 +7,8 @@ from test_balance import derivative, faces, moving
 from test_invariance import check_moved
 
 import mbd
-from mbd.algebra import memory as m
 from mbd.formulations import NAMES
+from mbd.machine import buffer as m
 
 pytestmark = [
     pytest.mark.parametrize("formulation", SCALING, ids=lambda f: f.name),

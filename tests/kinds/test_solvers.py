@@ -11,14 +11,14 @@ from scenes import chain, four_bar, random_system
 from scipy.sparse.linalg import splu
 
 import mbd
-from mbd.algebra import memory as m
+from mbd.analyses.conformance import random_state
 from mbd.formulations import NAMES
+from mbd.integration.pivoting_step import apply, begin
+from mbd.linear.fronts import factor_and_solve
+from mbd.machine import buffer as m
 from mbd.model.assembly import sparse
-from mbd.model.kernels import evaluate_kernel, linearise_kernel
+from mbd.model.evaluation import evaluate_kernel, linearise_kernel
 from mbd.model.model import Workspace
-from mbd.solvers.careful import apply, begin
-from mbd.solvers.fronts import factor_and_solve
-from mbd.solvers.tangents import random_state
 
 SHAPES = ["chain", "tree", "star", "ladder", "grid", "ring", "floating", "web"]
 
@@ -297,7 +297,7 @@ def test_a_plate_without_thickness():
 _SCRIPT = """
 import numpy as np
 import mbd
-from mbd.algebra.jit import PYTHON
+from mbd.machine.jit import PYTHON
 
 def run():
     system = mbd.System(gravity=(0, 0, -9.81))

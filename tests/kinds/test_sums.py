@@ -7,7 +7,7 @@ from test_balance import check_rates, curve, derivative, faces, moving
 from test_invariance import check_moved
 
 import mbd
-from mbd.algebra import memory as m
+from mbd.machine import buffer as m
 
 FEW = [("so3", "directors"), ("se3", "ground"), ("ground", "euler_parameters"),
        ("scalable", "unified")]  # fmt: skip

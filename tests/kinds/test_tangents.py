@@ -19,12 +19,12 @@ from recipes import (
 from scenes import chain, four_bar
 
 import mbd
-from mbd.algebra.jit import kernel
+from mbd.analyses.conformance import TangentError
 from mbd.formulations import NAMES
-from mbd.interactions.kinds import Attachment, Element, Kind
+from mbd.interactions.kind import Attachment, Element, Kind
 from mbd.interactions.measures import ANGLE
 from mbd.interactions.rows import coincide_forces, row
-from mbd.solvers.tangents import TangentError
+from mbd.machine.jit import kernel
 
 TIGHT = 5e-8  # what is reached is about 1e-10 (2e-8 beside a corner); what is promised is 1e-6
 

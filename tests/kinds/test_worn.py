@@ -6,8 +6,8 @@ from recipes import STILL, WORN, pair
 from test_balance import curve, derivative, faces, moving
 
 import mbd
-from mbd.algebra import memory as m
 from mbd.formulations import NAMES
+from mbd.machine import buffer as m
 
 pytestmark = [
     pytest.mark.parametrize("formulation", NAMES),

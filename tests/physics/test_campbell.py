@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mbd
-from mbd.results.campbell import whirl
+from mbd.analyses.campbell import whirl
 
 from .test_frequencies import WHIRL
 from .tools import RIGID, scene

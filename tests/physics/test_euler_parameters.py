@@ -7,7 +7,6 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import mbd
-from mbd.algebra import memory as m
 from mbd.algebra.quaternions import B1, B2, G, H, L, scaled_rotation
 from mbd.algebra.rotations import tilde
 from mbd.formulations.euler_parameters import (
@@ -16,6 +15,7 @@ from mbd.formulations.euler_parameters import (
     augmented_right_side,
     parameter_acceleration,
 )
+from mbd.machine import buffer as m
 from mbd.model.model import Workspace
 
 from .tools import SHARP, converge, published, scene

@@ -8,7 +8,7 @@ import pytest
 
 import mbd
 from mbd.formulations import NAMES
-from mbd.solvers import run as module
+from mbd.runs import stretch as module
 
 AT = 0.05
 RIGID = [name for name in NAMES if name not in ("point",)]

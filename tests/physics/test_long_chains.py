@@ -7,10 +7,10 @@ from scipy.optimize import root
 from scipy.spatial.transform import Rotation
 
 import mbd
-from mbd.results import stability as in_full
-from mbd.solvers import statics
-from mbd.solvers.inertia import Inertia
-from mbd.solvers.nullspace import null_space
+from mbd.analyses import stability as in_full
+from mbd.linear.inertia import Inertia
+from mbd.linear.null_space import null_space
+from mbd.statics import balance as statics
 
 WEIGHT = 9.81
 

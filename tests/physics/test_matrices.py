@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import mbd
-from mbd.algebra import memory as m
 from mbd.algebra.rotations import tilde
 from mbd.formulations import named
+from mbd.machine import buffer as m
 
 MASS = np.array(
     [

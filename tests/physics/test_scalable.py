@@ -6,8 +6,8 @@ from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 import mbd
-from mbd.algebra import memory as m
 from mbd.algebra.quaternions import H, Q, scaled_rotation
+from mbd.machine import buffer as m
 from mbd.model.model import Workspace
 
 from .tools import SHARP, converge, published, scene

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mbd
-from mbd.results import stability as in_full
+from mbd.analyses import stability as in_full
 
 from .tools import RIGID
 

@@ -7,7 +7,7 @@ from scipy.spatial.transform import Rotation
 import mbd
 from mbd.algebra.rotations import tilde
 from mbd.formulations import named, unified
-from mbd.results.energy import weights
+from mbd.history.energy import weights
 
 from .tools import SHARP, converge, published
 

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import mbd
-from mbd.results import stream
+from mbd.store import stream
 from tests.results.samples import spinner
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import mbd
-from mbd.results.compare_input import chosen
-from mbd.results.quantities import comparable, determined
+from mbd.comparison.arguments import chosen
+from mbd.comparison.judged import comparable, determined
 
 mpl.use("Agg")
 

@@ -175,7 +175,7 @@ def test_figures_do_not_pile_up():
 
 
 def test_windows_are_shown_by_pyplot(monkeypatch):
-    from mbd.results.figures import new_figure
+    from mbd.figures.figure import new_figure
 
     monkeypatch.setattr(plt, "get_backend", lambda: "QtAgg")
     figure = new_figure("plot", figsize=(3, 2))

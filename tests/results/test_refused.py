@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mbd
-from mbd.results.hdf5 import end_of_file
+from mbd.store.hdf5 import end_of_file
 from tests.results.samples import spinner
 
 

@@ -14,8 +14,8 @@ import pytest
 import xarray as xr
 
 import mbd
-from mbd.results import stream
-from mbd.solvers import run as loop
+from mbd.runs import stretch as loop
+from mbd.store import stream
 from tests.results.samples import everything, spinner
 
 ROOT = Path(__file__).parents[2]

@@ -1,1 +1,1 @@
-"""Floor 7. What ``mbd doctor`` runs in processes of their own, so that a crash is a finding."""
+"""What ``mbd doctor`` runs in processes of their own, so that a crash is a finding."""

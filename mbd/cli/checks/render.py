@@ -1,4 +1,4 @@
-"""Floor 7. A picture without a display: ``python -m mbd.cli.checks.render`` prints JSON."""
+"""A picture without a display: ``python -m mbd.cli.checks.render`` prints JSON."""
 
 from __future__ import annotations
 

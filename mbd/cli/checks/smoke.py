@@ -1,4 +1,4 @@
-"""Floor 7. A short run whose result is known: ``python -m mbd.cli.checks.smoke`` prints JSON."""
+"""A short run whose result is known: ``python -m mbd.cli.checks.smoke`` prints JSON."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def main() -> None:
     solution = mbd.simulate(model, 0.5, 1e-3)
     tip = solution["rod"].at((0.5, 0, 0)).position[-1].tolist()
     stats = solution.stats
-    from mbd.algebra.jit import PYTHON
-    from mbd.solvers.advance import advance
+    from mbd.integration.newton_loop import advance
+    from mbd.machine.jit import PYTHON
 
     found = {
         "tip": tip,

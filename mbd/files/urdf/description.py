@@ -1,4 +1,4 @@
-"""Floor 6. What a URDF file says, as plain data; what it says besides is named in ``notes``.
+"""What a URDF file says, as plain data; what it says besides is named in ``notes``.
 
 Units are those of the format, SI and radians; rpy are turns about the fixed x, y, z axes.
 """
@@ -15,7 +15,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from mbd.algebra.checked import shown
+from mbd.base.checked import shown
 
 __all__ = ["Description", "Joint", "Link", "Mimic", "Origin", "Visual", "parse"]
 

@@ -1,4 +1,4 @@
-"""Floor 6. From the description of a robot to a system.
+"""From the description of a robot to a system.
 
 Every link with mass is a rigid body whose frame is the frame of the link; a link without mass at a
 fixed joint is a frame of its parent. Joints are frames that coincide where the coordinate is zero,
@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from mbd.algebra.checked import shown
+from mbd.base.checked import shown
+from mbd.base.door import number, rotation_matrix, vector
 from mbd.files.urdf import description as urdf
 from mbd.files.urdf.description import Description, Origin
 from mbd.files.urdf.shapes import shapes
 from mbd.model.system import System
 from mbd.parts.actuators import JointSpring
 from mbd.parts.bodies import Frame, RigidBody
-from mbd.parts.door import number, rotation_matrix, vector
 from mbd.parts.joints import Fixed, Planar, Prismatic, Revolute
 from mbd.parts.transmissions import Coupler
 

@@ -1,4 +1,4 @@
-"""Floor 6. Visuals of URDF as shapes of bodies; meshes are looked for where the file says."""
+"""Visuals of URDF as shapes of bodies; meshes are looked for where the file says."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""Equilibrium, modes, buckling, Campbell diagram, linearization, inverse dynamics."""

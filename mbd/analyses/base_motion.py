@@ -1,0 +1,47 @@
+"""The base of small motions: what a user means by a system and a state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbd.base.door import vector
+from mbd.integration.consistent import consistent
+from mbd.model.arguments import model_of, state_of
+from mbd.model.model import Model, State
+from mbd.model.system import System
+from mbd.small_motions.minimal import Minimal, minimal
+from mbd.small_motions.small_motion import SmallMotion, small_motion
+from mbd.statics.steady_motion import require_steady
+
+if TYPE_CHECKING:
+    from mbd.analyses.equilibrium import Equilibrium
+
+__all__ = ["base_motion", "steady_minimal"]
+
+
+def base_motion(
+    owner: str, system: System | Model | Equilibrium, state: State | None, rotating: Any
+) -> SmallMotion:
+    """Return the small motions about a state, with consistent accelerations and multipliers."""
+    from mbd.analyses.equilibrium import Equilibrium
+
+    if isinstance(system, Equilibrium):
+        if state is not None:
+            raise TypeError(f"{owner}: an equilibrium has its state; leave out state=")
+        model, state = system.model, system.state
+        rotating = system.rotating if rotating is None else rotating
+    else:
+        expected = "a System, a Model or what mbd.equilibrium returned"
+        model = model_of(owner, system, expected=expected)
+        state = state_of(owner, model, state)
+    omega = np.zeros(3) if rotating is None else vector(owner, "rotating", rotating, "rad/s")
+    return small_motion(model, consistent(model, state), omega)
+
+
+def steady_minimal(motion: SmallMotion) -> Minimal:
+    """Return the state matrix in independent coordinates; refuse what is not steady."""
+    made = minimal(motion)
+    require_steady(made)
+    return made

@@ -1,0 +1,140 @@
+r"""``mbd.buckling``: load factors at which a loaded pose loses its stiffness.
+
+At a pose that the loads do not move the multipliers, and with them the stiffness, are linear in the
+load factor f, so that the critical factors are the eigenvalues of
+
+.. math:: L^T \left(K_0 + f\,(K_1 - K_0)\right) N\,\phi = 0 .
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+
+from mbd.base.checked import place
+from mbd.base.door import number
+from mbd.base.tolerances import NEUTRAL
+from mbd.linear.null_space import null_space
+from mbd.machine import buffer as m
+from mbd.model.arguments import model_of, state_of
+from mbd.model.displacement import displaced
+from mbd.model.model import Model, State
+from mbd.model.system import System
+from mbd.small_motions.metric import Metric
+from mbd.statics.balance import Balance, Statics, least_multipliers, scaled_loads
+from mbd.statics.descent import nearest
+
+__all__ = ["Buckling", "buckling"]
+
+
+@dataclass(frozen=True, eq=False)
+class Buckling:
+    """Critical load factors, those nearest to the base first, and what gives way.
+
+    Attributes
+    ----------
+    factors : (k,) array [-]
+    shapes : (n_v, k) array
+        Increments of the coordinates.
+    """
+
+    model: Model
+    base: State
+    factors: np.ndarray
+    shapes: np.ndarray
+
+    def state(self, i: int = 0, amplitude: float = 0.1) -> State:
+        """Return the pose displaced by a shape: largest turn [rad] or displacement over length."""
+        i = place("Buckling.state", "i", i, self.shapes.shape[1])
+        size = number("Buckling.state", "amplitude", amplitude, "-")
+        extent = self.model.units
+        shape = self.shapes[:, i]
+        return displaced(self.model, self.base, size * shape / float(np.abs(shape / extent).max()))
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{f:.6g}" for f in self.factors[:4])
+        return f"Buckling(load factors {shown}{', ...' if len(self.factors) > 4 else ''})"
+
+
+def buckling(
+    system: System | Model,
+    state: State | None = None,
+    *,
+    scaled: Iterable[str] | None = None,
+    load_factor: float = 0.0,
+) -> Buckling:
+    """Return the load factors at which a pose becomes unstable.
+
+    Parameters
+    ----------
+    system : System or Model
+    state : State, optional
+        The pose; default the described one.
+    scaled : iterable of str, optional
+        Loads that the factor scales, by name, "gravity" for the weight; default all.
+    load_factor : float [-]
+        At which the pose is brought into balance first.
+
+    Returns
+    -------
+    Buckling
+
+    Raises
+    ------
+    ValueError
+        If the loads move the pose; then follow it with ``mbd.equilibrium`` and look at
+        ``stable`` on its ``path``.
+    """
+    model = model_of("buckling", system)
+    names = scaled_loads("buckling", model, scaled)
+    zero = np.zeros(3)
+    problem = Statics(model, names, zero, zero, {})
+    base = number("buckling", "load_factor", load_factor, "-")
+    start = state_of("buckling", model, state)
+    still = np.zeros(model.n_v)
+    start = start.replace(v=still, a=still, lam=np.zeros(model.n_lam), alg=None)
+    first = nearest(problem, start, base, 100).balance
+    loaded = least_multipliers(problem.at(first.state, base + 1.0), problem.scale)
+    loaded = problem.at(loaded.state, base + 1.0)
+    _require_still(problem, loaded, base + 1.0)
+    size = Metric(model, first.state).stiff(first.K).diagonal() ** -0.5
+    N, L = null_space(first.B, size), null_space(first.Bt.T, size)
+    K0 = L.T @ (first.K @ N)
+    change = L.T @ (loaded.K @ N) - K0
+    factors, vectors = _critical(K0, change)
+    return Buckling(model, first.state, base + factors, N @ vectors)
+
+
+def _require_still(problem: Statics, loaded: Balance, factor: float) -> None:
+    """Refuse loads that move the pose."""
+    if not problem.imbalance(loaded, factor).balanced:
+        names = problem.model.numbering
+        worst = int(np.argmax(np.abs(loaded.residual) * problem.model.units))
+        unit = "N" if names.v_kinds[worst] == m.TRANSLATION else "N m"
+        raise ValueError(
+            f"buckling: the loads move the pose ({names.v_labels[worst]!r} is out of balance by "
+            f"{loaded.residual[worst]:.3g} {unit} under one more load factor), so that the "
+            "critical load is no eigenvalue of this pose; follow it with mbd.equilibrium(system, "
+            "load_steps=..., or arc_length=...) and look where .path is no longer stable"
+        )
+
+
+def _critical(K0: np.ndarray, change: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return real roots f of det(K0 + f change) and their vectors, the smallest first."""
+    if not change.size or not change.any():
+        return np.zeros(0), np.zeros((K0.shape[1], 0))
+    # motions that neither resists nor is loaded do not count
+    both = [A / np.abs(A).max() for A in (K0, change) if A.any()]
+    _, sizes, Vt = np.linalg.svd(np.vstack(both))
+    kept = Vt[: int(np.count_nonzero(sizes > NEUTRAL * max(1.0, sizes[0])))].T
+    inverse, vectors = scipy.linalg.eig(kept.T @ change @ kept, kept.T @ K0 @ kept)
+    usable = np.isfinite(inverse)
+    size = np.abs(inverse[usable]).max(initial=0.0)
+    usable &= np.abs(inverse) > 1e-12 * size
+    usable &= np.abs(inverse.imag) <= 1e-9 * np.abs(inverse)
+    factors = -1.0 / inverse[usable].real
+    order = np.argsort(np.abs(factors))
+    return factors[order], kept @ vectors[:, usable].real[:, order]

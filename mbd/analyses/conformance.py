@@ -1,0 +1,325 @@
+r"""The conformance kit: tangents against differences of the residual along the manifold.
+
+At random states, and once more at the end of a random finite increment D,
+
+.. math:: M = \partial r/\partial\dot v, \quad G = \partial r/\partial v, \quad
+   K T(D) = \partial r/\partial D, \quad B T(D) = \partial\Phi/\partial D, \quad
+   B^T = \partial r/\partial\lambda,
+
+with :math:`q = q_n \boxplus D` and :math:`T(0) = I`. The left sides come from the very fronts that
+the time loop factors, the right sides from central differences of fourth order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mbd.base.checked import shown, whole
+from mbd.base.door import number
+from mbd.base.tolerances import (
+    TANGENT_COLUMNS,
+    TANGENT_NOISE,
+    TANGENT_STEP,
+    TANGENT_VISIBLE,
+)
+from mbd.formulations.formulation import Formulation
+from mbd.machine import buffer as m
+from mbd.model.arguments import state_of
+from mbd.model.assembly import sparse
+from mbd.model.model import Model, State, Workspace
+from mbd.model.system import System
+from mbd.parts.bodies import Body, Ground, PointMass, RigidBody
+from mbd.parts.forces import Bushing, Moment, PointForce, Spring
+from mbd.parts.joints import Revolute, Spherical
+
+__all__ = ["BlockError", "TangentError", "TangentReport", "check_tangents", "random_state"]
+
+
+@dataclass(frozen=True)
+class BlockError:
+    """Largest error in one block, relative to the smaller of its row's and column's maximum."""
+
+    block: str
+    error: float
+    row: str
+    column: str
+    matrix: float
+    differences: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.block:4s} {self.error:.1e} at ({self.row!r}, {self.column!r}): matrix "
+            f"{self.matrix:.9g}, differences {self.differences:.9g}"
+        )
+
+
+@dataclass(frozen=True)
+class TangentReport:
+    """What `check_tangents` found; prints as text.
+
+    Attributes
+    ----------
+    who : str
+        What was checked.
+    blocks : tuple of BlockError
+        The worst entry of M, G, K, B, B^T, and of K T and B T at a finite increment.
+    tolerance : float
+    """
+
+    who: str
+    blocks: tuple[BlockError, ...]
+    tolerance: float
+
+    @property
+    def error(self) -> float:
+        """The largest of all errors."""
+        return max((b.error for b in self.blocks), default=0.0)
+
+    @property
+    def ok(self) -> bool:
+        """Whether all errors are within the tolerance."""
+        return self.error <= self.tolerance
+
+    def __getitem__(self, block: str) -> BlockError:
+        for found in self.blocks:
+            if found.block == block:
+                return found
+        raise KeyError(f"no block {block!r}; there are {', '.join(b.block for b in self.blocks)}")
+
+    def __str__(self) -> str:
+        verdict = "agree with" if self.ok else "differ from"
+        head = f"tangents of {self.who} {verdict} differences (tolerance {self.tolerance:g})"
+        return "\n  ".join([head, *(str(b) for b in self.blocks)])
+
+
+class TangentError(ValueError):
+    """Tangents that are not the derivatives of the residual; ``.report`` holds all blocks."""
+
+    def __init__(self, report: TangentReport) -> None:
+        bad = [str(b) for b in report.blocks if not b.error <= report.tolerance]
+        super().__init__(
+            f"tangents of {report.who} differ from differences of the residual by more than "
+            f"{report.tolerance:g} in {len(bad)} of {len(report.blocks)} blocks:\n  "
+            + "\n  ".join(bad)
+            + "\ncorrect the law of the tangent (or of the residual) that fills these entries"
+        )
+        self.report = report
+
+
+def check_tangents(
+    item: Any, *, state: State | None = None, tolerance: float = 1e-6, seed: int = 60427
+) -> TangentReport:
+    """Compare M, G, K, B and B^T with differences of the residual, tangent operator included.
+
+    Parameters
+    ----------
+    item : System, Model, body, joint, force or Formulation
+        A single part is put into a small system: a body gets a partner, a joint and loads that
+        use all its maps, a joint or force brings its bodies.
+    state : State, optional
+        Where to compare; default at a random pose, velocities, accelerations and multipliers.
+    tolerance : float
+        Accepted error [-], relative to the smaller of the maxima of an entry's row and column.
+    seed : int
+        Of the random numbers.
+
+    Returns
+    -------
+    TangentReport
+
+    Raises
+    ------
+    TangentError
+        If a block is beyond the tolerance; it names block, row and column.
+
+    Examples
+    --------
+    >>> import mbd
+    >>> bar = mbd.RigidBody("bar", mass=2.0, inertia=(0.1, 0.2, 0.2), formulation="directors")
+    >>> mbd.check_tangents(bar).ok
+    True
+    """
+    model, who = _model(item)
+    tolerance = number("check_tangents", "tolerance", tolerance, "-", positive=True)
+    seed = whole("check_tangents", "seed", seed, 0)
+    if state is not None:
+        state = state_of("check_tangents", model, state)
+    rng = np.random.default_rng(seed)
+    worst: dict[str, BlockError] = {}
+    at = random_state(model, rng) if state is None else state
+    for found in _compare(model, at, rng):
+        if found.block not in worst or not found.error <= worst[found.block].error:
+            worst[found.block] = found
+    report = TangentReport(who, tuple(worst.values()), tolerance)
+    if not report.ok:
+        raise TangentError(report)
+    return report
+
+
+def random_state(model: Model, rng: np.random.Generator) -> State:
+    """Return a state with random pose (rows violated), velocities, accelerations, multipliers."""
+    work = Workspace(model, model.state)
+    work.vector(m.D)[model.numbering.v] = _increment(model, rng)
+    work.evaluate()
+    q = work.vector(m.Q, model.n_q).copy()
+    v, a, lam = (rng.normal(size=n) for n in (model.n_v, model.n_v, model.n_lam))
+    return State(rng.uniform(0.1, 0.9), q, v, a, lam)
+
+
+def _increment(model: Model, rng: np.random.Generator) -> np.ndarray:
+    # a body that may scale must stay far from scale zero, where differences are inexact
+    far = {m.ROTATION: 0.7, m.DIRECTOR: 0.1}
+    sizes = np.array([far.get(int(kind), 0.2) for kind in model.numbering.v_kinds])
+    return sizes * model.units * rng.normal(size=model.n_v)
+
+
+def _compare(model: Model, state: State, rng: np.random.Generator) -> Iterator[BlockError]:
+    """Yield the errors of all blocks at a state, and at the end of an increment from it."""
+    n = model.numbering
+    columns = np.arange(model.n_v)
+    if len(columns) > TANGENT_COLUMNS:
+        columns = np.sort(rng.choice(columns, TANGENT_COLUMNS, replace=False))
+    rows = np.arange(model.n_lam)
+    if len(rows) > TANGENT_COLUMNS:
+        rows = np.sort(rng.choice(rows, TANGENT_COLUMNS, replace=False))
+    names = np.array(n.v_labels), np.array(n.lam_labels)
+    work = Workspace(model, state)
+    small = TANGENT_STEP * model.units[columns]
+    for moved in (False, True):
+        if moved:
+            work.vector(m.D)[n.v] = _increment(model, rng)
+            K, B = "K T", "B T"
+        else:
+            K, B = "K", "B"
+        M_, G_, K_, B_, Bt_, turn = _blocks(model, state, work, moved)
+        by_q, noise_q = _differences(work, m.D, n.v[columns], small)
+        by_v, noise_v = _differences(work, m.V, n.v[columns], np.full(len(columns), TANGENT_STEP))
+        by_a, noise_a = _differences(work, m.A, n.v[columns], np.ones(len(columns)))
+        by_l, noise_l = _differences(work, m.A, n.lam[rows], np.ones(len(rows)))
+        of_v, of_lam = names[0][columns], names[1][rows]
+        yield _error("M", M_[:, columns], by_a[n.v], noise_a, names[0], of_v)
+        yield _error("G", G_[:, columns], by_v[n.v], noise_v, names[0], of_v)
+        yield _error(K, K_[:, columns], by_q[n.v], noise_q, names[0], of_v)
+        if model.n_lam:
+            rate = n.lam_kinds == m.VELOCITY_ROW  # B is by velocities, and by positions turns
+            gradient = np.where(rate[:, None], by_v[n.lam], by_q[n.lam])
+            noise = noise_q + noise_v * rate.any()
+            yield _error(B, B_[:, columns], gradient, noise, names[1], of_v)
+            turned = np.where(rate[:, None], by_q[n.lam], 0.0)
+            if rate.any():
+                yield _error("turn", turn[:, columns], turned, noise_q, names[1], of_v)
+            yield _error("B^T", Bt_[:, rows], by_l[n.v], noise_l, names[0], of_lam)
+
+
+def _blocks(model: Model, state: State, work: Workspace, moved: bool) -> tuple[Any, ...]:
+    """Return M, G, K, B, B^T as the fronts hold them."""
+    if not moved:
+        A = model.assemble(state)
+        return tuple(x.tocsc() for x in (A.M, A.G, A.K, A.B, A.Bt, A.turn))
+    v, lam = model.numbering.v, model.numbering.lam
+    work.evaluate()
+    filled = []
+    for weights in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)):
+        work.linearise(*weights)
+        filled.append(sparse(model, work))
+    blocks = [S[v][:, v] for S in filled]
+    B = filled[0][lam][:, v]
+    work.linearise(0.0, 0.0, 0.0, 1.0)
+    return (*blocks, B, filled[0][v][:, lam], sparse(model, work)[lam][:, v] - B)
+
+
+def _differences(
+    work: Workspace, vector: int, unknowns: np.ndarray, steps: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the derivatives of X by some entries of a vector, and the round-off of each column."""
+    x, r = work.vector(vector), work.vector(m.X)
+    found = np.empty((len(r), len(unknowns)))
+    noise = np.empty(len(unknowns))
+    for c, (i, h) in enumerate(zip(unknowns, steps, strict=True)):
+        start, size = x[i], 0.0
+        total = np.zeros(len(r))
+        for at, weight in ((-2, 1.0), (-1, -8.0), (1, 8.0), (2, -1.0)):
+            x[i] = start + at * h
+            work.evaluate(row_rate=1.0)
+            total += weight * r
+            size = max(size, float(np.abs(r).max()), float(np.abs(work.vector(m.FY)).max()))
+        x[i] = start
+        found[:, c] = total / (12 * h)
+        noise[c] = TANGENT_NOISE * size / h
+    work.evaluate()
+    return found, noise
+
+
+def _error(
+    block: str, matrix: Any, expected: np.ndarray, noise: np.ndarray, rows: Any, columns: Any
+) -> BlockError:
+    """Return the worst entry of a block; round-off of the differences counts as a tiny entry."""
+    A = matrix.toarray()
+    size = np.maximum(np.abs(A), np.abs(expected))
+    scale = np.minimum(size.max(1)[:, None], size.max(0)[None, :]) + noise / TANGENT_VISIBLE
+    error = np.abs(A - expected) / np.maximum(scale, np.finfo(float).tiny)
+    error[~np.isfinite(error)] = np.inf
+    i, j = np.unravel_index(int(np.argmax(error)), error.shape)
+    return BlockError(
+        block,
+        float(error[i, j]),
+        str(rows[i]),
+        str(columns[j]),
+        float(A[i, j]),
+        float(expected[i, j]),
+    )
+
+
+def _model(item: Any) -> tuple[Model, str]:
+    """Return a model that contains the item, and what to call it."""
+    if isinstance(item, Model):
+        return item, repr(item)
+    if isinstance(item, System):
+        return item.build(), repr(item)
+    if isinstance(item, Formulation):
+        body = RigidBody(
+            "body", mass=2.3, inertia=(0.7, 0.9, 1.1), center_of_mass=(0.11, -0.23, 0.17),
+            formulation=item,
+        )  # fmt: skip
+        return _with_partner(body).build(), f"formulation {item.name!r}"
+    if isinstance(item, Body) and not isinstance(item, Ground):
+        return _with_partner(item).build(), repr(item)
+    if isinstance(item, type) or not (hasattr(item, "elements") and hasattr(item, "bodies")):
+        raise TypeError(
+            "check_tangents: item must be a System, a Model, a body, a joint, a force or a "
+            f"Formulation, got {shown(item)}"
+        )
+    system = System(gravity=(1.3, -0.7, -9.81))
+    for body in item.bodies:
+        if isinstance(body, Ground):
+            system.ground = body
+        elif body.name not in system.bodies:
+            system.add(body)
+    system.add(item)
+    return system.build(), repr(item)
+
+
+def _with_partner(body: Body) -> System:
+    """Return a system in which all maps of a body are used."""
+    system = System(gravity=(1.3, -0.7, -9.81))
+    system.add(body)
+    at = body.position + np.array([0.31, 0.17, -0.23])
+    other = system.add(
+        RigidBody("partner of " + body.name, mass=1.7, inertia=(0.5, 0.6, 0.7), position=at)
+    )
+    if isinstance(body, PointMass) or not body.formulation.axes:
+        system.add(Spherical("check joint", body, other, at=body.position))
+        system.add(Spring("check spring", body, other, stiffness=3.1, damping=1.9, length=0.1))
+        system.add(PointForce("check force", body, (0.7, -1.1, 1.3)))
+        return system
+    where = body.position + np.array([0.13, -0.29, 0.37])
+    system.add(Revolute("check joint", body, other, at=where, axis=(0.6, 0.0, 0.8)))
+    six = np.array([3.1, 2.3, 1.7, 1.1, 0.7, 1.3])
+    system.add(Bushing("check bushing", other, body, at=where, stiffness=six, damping=six[::-1]))
+    system.add(PointForce("check force", body, (0.7, -1.1, 1.3), at=at))
+    system.add(Moment("check moment", body, (-0.9, 0.5, 1.7), follow=True))
+    return system

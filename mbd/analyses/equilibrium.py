@@ -1,0 +1,283 @@
+"""``mbd.equilibrium``: poses in balance, at rest or in a turning frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mbd.analyses.stability import Stability, stability
+from mbd.base.checked import mapping, one_of, shown, whole
+from mbd.base.door import number, vector
+from mbd.base.tolerances import SADDLES
+from mbd.front.solution import Solution
+from mbd.model.arguments import model_of, state_of
+from mbd.model.model import Model, State
+from mbd.model.system import System
+from mbd.model.turns_so_far import before
+from mbd.statics.balance import Statics, scaled_loads
+from mbd.statics.descent import Found, descend, nearest
+from mbd.statics.imbalance import Effort
+
+__all__ = ["Equilibrium", "equilibrium"]
+
+_MOST_STEPS = 1_000_000
+_SEEK = {"minimum": descend, "nearest": nearest}
+
+
+@dataclass(frozen=True, eq=False)
+class Equilibrium:
+    """A pose in balance. ``eq["hinge"].force`` and the like read it as a Solution is read.
+
+    Attributes
+    ----------
+    model : Model
+    state : State
+        With the multipliers; velocities and accelerations are those of the frame.
+    load_factor : float
+    iterations : int
+    stable : bool
+    stiffness : float [1/s^2]
+        Smallest eigenvalue of the stiffness on the motions that the rows allow, against the mass:
+        the square of the slowest frequency where nothing turns. Negative: unstable. Free motions
+        are left out.
+    free : tuple of str
+        Bodies with a motion that nothing resists.
+    out_of_balance : Effort
+        The largest ``.force`` [N] and ``.moment`` [N m] about its origin out of balance on a body.
+        Above 1e-6 of the loads there is no equilibrium, unless it is what round-off of the
+        positions and of the forces that act makes of it.
+    loads : Effort
+        Beside which these are seen: the largest on a body of weight, applied loads and forces of
+        steady rotation together, a force times the model's length being a moment; of the forces of
+        springs and joints where there are no loads.
+    message : str
+    path : tuple of Equilibrium
+        The equilibria passed on the way, this one last.
+    """
+
+    model: Model
+    state: State
+    load_factor: float
+    iterations: int
+    stable: bool
+    stiffness: float
+    free: tuple[str, ...]
+    out_of_balance: Effort
+    loads: Effort
+    message: str
+    rotating: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    path: tuple[Equilibrium, ...] = ()
+
+    @property
+    def lam(self) -> np.ndarray:
+        """Multipliers, (n_lam,)."""
+        return self.state.lam
+
+    @cached_property
+    def solution(self) -> Solution:
+        """The pose as a Solution of one instant."""
+        s = self.state
+        return Solution(
+            self.model, np.array([s.t]), s.q[None], s.v[None], s.a[None], s.lam[None],
+            message=self.message, last=s, before=before(self.model, s),
+        )  # fmt: skip
+
+    def __getitem__(self, name: str) -> Instant:
+        return Instant(self.solution[name])
+
+    def __repr__(self) -> str:
+        return f"Equilibrium({self.message})"
+
+
+class Instant:
+    """What a Solution has of a body or joint, at the one instant: the axis of time is left out."""
+
+    def __init__(self, history: Any) -> None:
+        self._history = history
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _first(getattr(self._history, name))
+
+    def __dir__(self) -> list[str]:
+        return [n for n in dir(self._history) if not n.startswith("_")]
+
+
+def _first(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value[0] if value.ndim else value
+    if callable(value):
+        return lambda *args, **options: _first(value(*args, **options))
+    return value if isinstance(value, str | float | int | bool) else Instant(value)
+
+
+def equilibrium(
+    system: System | Model,
+    state: State | None = None,
+    *,
+    seek: str = "minimum",
+    load_factor: float = 1.0,
+    load_steps: int = 1,
+    arc_length: float | None = None,
+    scaled: Iterable[str] | None = None,
+    t: float | None = None,
+    rotating: Any = None,
+    about: Any = (0.0, 0.0, 0.0),
+    spins: Mapping[str, Any] | None = None,
+    max_iterations: int = 200,
+) -> Equilibrium:
+    """Return a pose in which all forces are in balance.
+
+    Equations :eq:`statics`, :eq:`descent` and :eq:`arc` of the theory page.
+
+    Parameters
+    ----------
+    system : System or Model
+    state : State, optional
+        Where to start; default the described pose. Its velocities are not used.
+    seek : {"minimum", "nearest"}
+        Go downhill to a stable equilibrium, or take the one that Newton's method finds nearby,
+        stable or not.
+    load_factor : float [-]
+        Of gravity and of all point forces and moments; 1 for the loads as described.
+    load_steps : int
+        Reach the load factor in so many equal steps from 0; ``.path`` has the steps.
+    arc_length : float [-], optional
+        Follow the path of equilibria from load factor 0, also backwards past limit points, in
+        steps of this length: displacements over the model's length, turns in radians and the load
+        factor count alike. Ends where the path first meets ``load_factor``.
+    scaled : iterable of str, optional
+        Which loads the factor scales, by name, "gravity" for the weight; default all.
+    t : float [s], optional
+        Time at which laws of time are taken; default that of the state.
+    rotating : (3,) array [rad/s], optional
+        Rate of a frame in which the pose shall be at rest: steady rotation.
+    about : (3,) array [m]
+        A point on its axis.
+    spins : dict of (3,) arrays [rad/s], optional
+        Spin of bodies inside the frame, by name, in body axes: about an axis of symmetry.
+    max_iterations : int
+
+    Returns
+    -------
+    Equilibrium
+
+    Raises
+    ------
+    EquilibriumError
+        A RuntimeError that names what is out of balance; ``.state`` is where the search ended.
+
+    """
+    seek = one_of("equilibrium", "seek", seek, _SEEK)
+    load_steps = whole("equilibrium", "load_steps", load_steps, 1)
+    max_iterations = whole("equilibrium", "max_iterations", max_iterations, 1)
+    if load_steps > _MOST_STEPS:
+        raise ValueError(
+            f"equilibrium: load_steps must not exceed {_MOST_STEPS}, got {load_steps}; each is an "
+            "equilibrium that is kept"
+        )
+    target = number("equilibrium", "load_factor", load_factor, "-")
+    model = model_of("equilibrium", system)
+    problem, omega = _problem(model, scaled, rotating, about, spins)
+    start = _start(model, state, t)
+    if arc_length is not None:
+        if load_steps != 1:
+            raise ValueError(
+                f"equilibrium: give load_steps or arc_length, got both ({load_steps} and "
+                f"{shown(arc_length)}); the path chooses its load factors itself"
+            )
+        from mbd.statics.arc_length import follow
+
+        ds = number("equilibrium", "arc_length", arc_length, "-", positive=True)
+        points = follow(problem, start, target, ds, int(max_iterations))
+        found = [(f, x, stability(problem, x.balance)) for f, x in points]
+    else:
+        found = []
+        for factor in np.linspace(0.0, target, int(load_steps) + 1)[1:]:
+            result = _SEEK[seek](problem, start, float(factor), int(max_iterations))
+            leave = SADDLES if seek == "minimum" else 0
+            result, held = _settled(problem, result, float(factor), int(max_iterations), leave)
+            found.append((float(factor), result, held))
+            start = result.balance.state
+    path: list[Equilibrium] = []
+    for factor, result, held in found:
+        path.append(_made(problem, omega, result, held, factor, tuple(path)))
+    return path[-1]
+
+
+def _problem(
+    model: Model, scaled: Any, rotating: Any, about: Any, spins: Any
+) -> tuple[Statics, np.ndarray]:
+    """Check what is scaled and the frame."""
+    names = scaled_loads("equilibrium", model, scaled)
+    omega = (
+        np.zeros(3) if rotating is None else vector("equilibrium", "rotating", rotating, "rad/s")
+    )
+    point = vector("equilibrium", "about", about, "m")
+    own: dict[str, np.ndarray] = {}
+    for name, spin in mapping("equilibrium", "spins", spins, "{'wheel': (0, 0, 9)}").items():
+        if name not in model.bodies or not model.system.bodies[name].formulation.axes:
+            known = [n for n, b in model.system.bodies.items() if b.formulation.axes]
+            raise ValueError(
+                f"equilibrium: spins must name rigid bodies, got {shown(name)}; there are "
+                f"{', '.join(known)}"
+            )
+        own[name] = vector("equilibrium", f"spins[{shown(name)}]", spin, "rad/s")
+    return Statics(model, names, omega, point - model.origin, own), omega
+
+
+def _start(model: Model, state: State | None, t: float | None) -> State:
+    """Return where the search begins."""
+    start = state_of("equilibrium", model, state)
+    zero = np.zeros(model.n_v)
+    time = start.t if t is None else number("equilibrium", "t", t, "s")
+    return start.replace(t=time, v=zero, a=zero, lam=np.zeros(model.n_lam), alg=None)
+
+
+def _settled(
+    problem: Statics, result: Found, factor: float, most: int, attempts: int
+) -> tuple[Found, Stability]:
+    """Go on downhill from an equilibrium that is unstable, along what is unstable there."""
+    held = stability(problem, result.balance)
+    for attempt in range(attempts):
+        away = held.downhill
+        if away is None:
+            break
+        from mbd.model.displacement import displaced
+
+        size = float(np.abs(away).max())
+        start = displaced(problem.model, result.balance.state, 0.02 * (1 + attempt) * away / size)
+        lower = descend(problem, start, factor, most)
+        result = replace(lower, iterations=result.iterations + lower.iterations)
+        held = stability(problem, result.balance)
+    return result, held
+
+
+def _made(
+    problem: Statics,
+    omega: np.ndarray,
+    result: Found,
+    found: Stability,
+    factor: float,
+    passed: tuple[Any, ...],
+) -> Equilibrium:
+    """Return what was found with its stability."""
+    kind = "stable" if found.stable else "unstable"
+    free = f"; free motion of {', '.join(map(repr, found.free))}" if found.free else ""
+    where = f" in a frame turning at {np.linalg.norm(omega):g} rad/s" if omega.any() else ""
+    rest = result.imbalance
+    message = (
+        f"{kind} equilibrium at load factor {factor:g}{where}, {result.iterations} iterations{free}"
+        f"; out of balance are {rest.largest}, beside loads of {rest.loads}"
+    )
+    made = Equilibrium(
+        problem.model, result.balance.state, factor, result.iterations, found.stable,
+        found.stiffness, found.free, rest.largest, rest.loads, message, omega,
+    )  # fmt: skip
+    object.__setattr__(made, "path", (*passed, made))
+    return made

@@ -1,0 +1,251 @@
+"""``mbd.linearize``: a model as a linear system, in descriptor form and minimal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from mbd.analyses.base_motion import base_motion, steady_minimal
+from mbd.analyses.frequency_response import FrequencyResponse
+from mbd.analyses.ports import Output, Rows, input_column, output_rows
+from mbd.analyses.reaction_rows import reaction_rows
+from mbd.base.checked import listed, shown
+from mbd.base.door import array
+from mbd.machine import buffer as m
+from mbd.model.model import Model, State
+from mbd.model.system import System
+from mbd.small_motions.minimal import Minimal
+from mbd.small_motions.small_motion import SmallMotion
+
+if TYPE_CHECKING:
+    from scipy.signal import StateSpace
+
+    from mbd.analyses.equilibrium import Equilibrium
+
+__all__ = ["Descriptor", "Linearized", "linearize"]
+
+
+@dataclass(frozen=True, eq=False)
+class Descriptor:
+    r"""Sparse matrices of :math:`E\dot x = A x + B u`, :math:`y = C x + D u`.
+
+    x holds the increments of all coordinates, those of all velocities, and those of all
+    multipliers; ``labels`` names them. The rows are kinematics, balance of forces, constraints.
+    """
+
+    E: sp.csr_matrix
+    A: sp.csr_matrix
+    B: sp.csr_matrix
+    C: sp.csr_matrix
+    D: sp.csr_matrix
+    labels: tuple[str, ...]
+
+
+class Linearized:
+    r"""Small motions :math:`\dot x = A x + B u`, :math:`y = C x + D u` about a base motion.
+
+    Attributes
+    ----------
+    A, B, C, D : arrays
+        In independent coordinates and rates.
+    states, inputs, outputs : tuple of str
+        Labels. States are increments of coordinates of the model and their rates.
+    units : dict
+        Unit of each input and output.
+    state : State
+        The base.
+    """
+
+    def __init__(self, made: Minimal, inputs: list[Any], outputs: list[Rows]) -> None:
+        self.minimal, self.motion = made, made.motion
+        self.model, self.state = made.motion.model, made.motion.state
+        self._rows = outputs
+        self.inputs = tuple(label for label, _, _ in inputs)
+        self.outputs = tuple(label for rows in outputs for label in rows.labels)
+        self.units = {label: unit for label, unit, _ in inputs}
+        self.units |= {label: rows.unit for rows in outputs for label in rows.labels}
+        n_v = self.model.n_v
+        self.loads = np.array([f for _, _, f in inputs]).reshape(-1, n_v).T
+        self.states = made.labels
+        self.A, self.B = made.S, made.driven(self.loads)
+        self.C, self.D = self._outputs()
+
+    def _stacked(self, which: str, width: int) -> np.ndarray:
+        parts = [getattr(rows, which) for rows in self._rows]
+        return np.concatenate([np.zeros((0, width)), *parts])
+
+    def _outputs(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return C and D."""
+        unit = np.eye(len(self.A))
+        n_v = self.model.n_v
+        C = self._stacked("position", n_v) @ self.minimal.positions(unit)
+        C += self._stacked("velocity", n_v) @ self.minimal.velocities(unit)
+        D = np.zeros((len(self.outputs), len(self.inputs)))
+        by_force = self._stacked("multiplier", self.model.n_lam)
+        if by_force.any():
+            R, Q = self.minimal.multipliers(self.loads)
+            C += by_force @ R
+            D += by_force @ Q
+        return C, D
+
+    @cached_property
+    def descriptor(self) -> Descriptor:
+        """The same in all coordinates and multipliers, sparse, nothing eliminated."""
+        motion, n_lam = self.motion, self.model.n_lam
+        n = self.model.n_v
+        I = sp.eye_array(n)
+        rates = self.model.numbering.lam_kinds == m.VELOCITY_ROW
+        pick = sp.eye_array(n_lam, format="csr")
+        rows_q = pick[:, ~rates] @ motion.Bp + pick[:, rates] @ motion.H
+        rows_w = pick[:, rates] @ motion.Bv
+        E = sp.block_diag([I, motion.M, sp.csr_matrix((n_lam, n_lam))])
+        A = sp.block_array(
+            [
+                [motion.A, I, None],
+                [-motion.K, -motion.G, -motion.Bt],
+                [rows_q, rows_w, sp.csr_matrix((n_lam, n_lam))],
+            ]
+        )
+        k = self.loads.shape[1]
+        B = sp.vstack([sp.csr_matrix((n, k)), self.loads, sp.csr_matrix((n_lam, k))])
+        C = np.hstack(
+            [
+                self._stacked("position", n),
+                self._stacked("velocity", n),
+                self._stacked("multiplier", n_lam),
+            ]
+        )
+        names = self.model.numbering.v_labels
+        labels = (*names, *(f"{x} rate" for x in names), *self.model.numbering.lam_labels)
+        E, A, B, C = (sp.csr_matrix(x) for x in (E, A, B, C))
+        return Descriptor(E, A, B, C, sp.csr_matrix((C.shape[0], k)), labels)
+
+    @cached_property
+    def poles(self) -> np.ndarray:
+        """Eigenvalues of A [1/s]."""
+        return np.linalg.eigvals(self.A)
+
+    def _need_ports(self, what: str) -> None:
+        if not (self.inputs and self.outputs):
+            raise ValueError(
+                f"{what}: needs inputs and outputs; name them in mbd.linearize(system, "
+                "inputs=[...], outputs=[...])"
+            )
+
+    @property
+    def state_space(self) -> StateSpace:
+        """The system as ``scipy.signal.StateSpace``."""
+        from scipy.signal import StateSpace
+
+        self._need_ports("state_space")
+        return StateSpace(self.A, self.B, self.C, self.D)
+
+    def to_control(self) -> Any:
+        """Return the system as a ``control.StateSpace`` with named states, inputs and outputs."""
+        try:
+            import control  # type: ignore[import-not-found]
+        except ImportError:
+            raise ImportError(
+                "to_control: needs python-control, which is an extra; pip install 'mbd[control]'"
+            ) from None
+        self._need_ports("to_control")
+
+        def plain(labels: tuple[str, ...]) -> list[str]:
+            return [x.replace(".", "_").replace(" ", "_") for x in labels]
+
+        return control.ss(
+            self.A, self.B, self.C, self.D, states=plain(self.states), inputs=plain(self.inputs),
+            outputs=plain(self.outputs),
+        )  # fmt: skip
+
+    def frequency_response(self, frequencies: Any) -> FrequencyResponse:
+        r"""Return :math:`H(i\omega) = C(i\omega - A)^{-1}B + D` at some frequencies [Hz]."""
+        self._need_ports("frequency_response")
+        f = np.atleast_1d(array("frequency_response", "frequencies", frequencies, "numbers [Hz]"))
+        if f.ndim != 1 or not np.all(np.isfinite(f)) or np.any(f < 0):
+            raise ValueError(
+                "frequency_response: frequencies must be finite and not negative [Hz], got "
+                f"{shown(frequencies)}"
+            )
+        n = len(self.A)
+        H = np.array(
+            [
+                self.C @ np.linalg.solve(2j * np.pi * x * np.eye(n) - self.A, self.B) + self.D
+                for x in f
+            ]
+        )
+        return FrequencyResponse(f, H, self.inputs, self.outputs, self.units)
+
+    def __repr__(self) -> str:
+        return (
+            f"Linearized({len(self.states)} states, {len(self.inputs)} inputs, "
+            f"{len(self.outputs)} outputs)"
+        )
+
+
+def linearize(
+    system: System | Model | Equilibrium,
+    state: State | None = None,
+    *,
+    inputs: Iterable[Any] = (),
+    outputs: Iterable[Output] = (),
+    rotating: Any = None,
+) -> Linearized:
+    """Return the linear system of small motions about an equilibrium or a steady motion.
+
+    Equations :eq:`small` and :eq:`minimal` of the theory page.
+
+    Parameters
+    ----------
+    system : System, Model or Equilibrium
+    state : State, optional
+        Where; default the initial state.
+    inputs : iterable
+        Each one of: a load of the system by name, or a ``PointForce`` or ``Moment`` that was not
+        added (one newton or newton metre more along its direction); ``"load.x"`` for one axis; a
+        ``Revolute`` or ``Prismatic`` joint by name (a motor about or along its axis, on the second
+        body, its opposite on the first); ``(body, direction)`` or ``(body, point, direction)``, a
+        force at a point given in body axes.
+    outputs : iterable
+        Each one of: ``"body.position"``, ``"body.velocity"``, ``"body.rotation"`` (small, rad),
+        ``"body.angular_velocity"``; ``(body, point)`` or ``(body, point, "velocity")``;
+        ``"joint.angle"``, ``"joint.displacement"``, with ``_rate``; ``"joint.force"``,
+        ``"joint.moment"`` on the second body. Those with three components may end in ``.x``,
+        ``.y``, ``.z``. Labels of coordinates and of constraint rows are outputs too.
+    rotating : (3,) array [rad/s], optional
+        Rate of the frame in which the base motion is steady; vectors are then in its axes.
+
+    Returns
+    -------
+    Linearized
+    """
+    motion = base_motion("linearize", system, state, rotating)
+    made = steady_minimal(motion)
+    columns = [input_column(motion, what) for what in _several("inputs", inputs)]
+    rows = [_rows(motion, what) for what in _several("outputs", outputs)]
+    return Linearized(made, columns, rows)
+
+
+def _several(what: str, value: Any) -> list[Any]:
+    """Return a list, also of one name."""
+    if isinstance(value, str):
+        return [value]
+    return list(listed(f"linearize: {what} must be names or tuples in a list", value))
+
+
+def _rows(motion: SmallMotion, what: Output) -> Rows:
+    """Return the rows of an output; reactions need results."""
+    if isinstance(what, str):
+        stem, _, axis = what.rpartition(".")
+        whole, pick = (stem, "xyz".index(axis)) if axis in ("x", "y", "z") else (what, None)
+        owner, _, kind = whole.rpartition(".")
+        joint = motion.model.system.joints.get(owner)
+        if joint is not None and kind in ("force", "moment"):
+            rows = reaction_rows(motion, joint, kind)
+            return rows if pick is None else rows.component(pick)
+    return output_rows(motion, what)

@@ -1,0 +1,388 @@
+r"""``mbd.modes``: small motions :math:`\delta(t) = \mathrm{Re}\,\hat\delta\,e^{st}`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.linalg
+
+from mbd.analyses.base_motion import base_motion, steady_minimal
+from mbd.analyses.mode_labels import BodyMotion, label
+from mbd.base.checked import is_whole, one_of, shown, whole
+from mbd.base.door import number
+from mbd.front.solution import Solution
+from mbd.history.energy import weights
+from mbd.integration.consistent import consistent
+from mbd.machine import buffer as m
+from mbd.model.displacement import displaced
+from mbd.model.model import Model, State
+from mbd.model.system import System
+from mbd.model.turns_so_far import before
+from mbd.small_motions.eigenvalues import alike, dense, sparse
+from mbd.small_motions.small_motion import SmallMotion
+from mbd.statics.steady_motion import require_balance
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from mbd.analyses.equilibrium import Equilibrium
+
+__all__ = ["Mode", "Modes", "modes"]
+
+_MOST = 100_000  # instants of a period
+_MANY = 900  # velocities, above which a few modes are found without dense matrices
+
+
+def modes(
+    system: System | Model | Equilibrium,
+    state: State | None = None,
+    n: int | None = None,
+    *,
+    rotating: Any = None,
+    near: float | None = None,
+    solver: str | None = None,
+) -> Modes:
+    """Return the modes of small motions about an equilibrium or a steady motion.
+
+    Equations :eq:`small` and :eq:`minimal` of the theory page.
+
+    Parameters
+    ----------
+    system : System, Model or Equilibrium
+    state : State, optional
+        Where; default the initial state. It must be an equilibrium or move steadily.
+    n : int, optional
+        How many, slowest first; default all.
+    rotating : (3,) array [rad/s], optional
+        Rate of the frame in which the motion is steady; shapes are given in it. Bodies may spin
+        about their axes of symmetry inside it.
+    near : float [Hz], optional
+        Of "sparse": return the modes nearest to this frequency instead of the slowest.
+    solver : {"dense", "sparse"}, optional
+        Dense matrices in independent coordinates, or Arnoldi's method on the sparse equations.
+        Default dense up to 900 velocities.
+
+    Returns
+    -------
+    Modes
+    """
+    motion = base_motion("modes", system, state, rotating)
+    model = motion.model
+    n = None if n is None else whole("modes", "n", n, 1)
+    if solver is not None:
+        solver = one_of("modes", "solver", solver, ("dense", "sparse"))
+    if solver is None:
+        solver = "sparse" if near is not None or (n and model.n_v > _MANY) else "dense"
+    if solver == "sparse":
+        if n is None:
+            raise ValueError("modes: the sparse solver finds some modes only; say how many, n=")
+        shift = None if near is None else 2j * np.pi * number("modes", "near", near, "Hz")
+        if motion.at_rest:
+            require_balance(motion)
+        else:
+            steady_minimal(motion)
+        s, shapes = sparse(motion, int(n), shift)
+    else:
+        if near is not None:
+            raise ValueError("modes: near= needs solver='sparse'; 'dense' finds all modes")
+        s, shapes = dense(steady_minimal(motion))
+    return Modes(motion, s[:n], shapes[:, :n])
+
+
+class Modes:
+    """Modes about a state, slowest first; one of each pair of complex conjugates.
+
+    Attributes
+    ----------
+    eigenvalues : (n,) complex array [1/s]
+    frequency : (n,) array [Hz]
+        Of the oscillation, Im(s) / 2 pi; zero where a mode does not oscillate.
+    damping : (n,) array [-]
+        Damping ratio, -Re(s) / abs(s); 1 for a decaying, -1 for a growing mode that does not
+        oscillate, 0 for a free motion.
+    shapes : (n_v, n) complex array
+        Increments of the coordinates.
+    kinetic, potential : (n, bodies) arrays [-]
+        Part of each body in the energy of the mode; rows of ``kinetic`` sum to 1, those of
+        ``potential`` to 1 where there is any. Geometric stiffness may make parts negative.
+    """
+
+    def __init__(self, motion: SmallMotion, s: np.ndarray, shapes: np.ndarray) -> None:
+        self.motion, self.eigenvalues = motion, s
+        self.model, self.state = motion.model, motion.state
+        self.bodies = tuple(self.model.bodies)
+        shapes = self._sorted_out(shapes)
+        self.shapes = shapes / self._size(shapes)
+        self.kinetic = self._kinetic()
+        self.potential = self._potential()
+
+    @property
+    def frequency(self) -> np.ndarray:
+        """Frequency of oscillation [Hz]."""
+        return self.eigenvalues.imag / (2 * np.pi)
+
+    @property
+    def damping(self) -> np.ndarray:
+        """Damping ratio [-]."""
+        size = np.abs(self.eigenvalues)
+        return -self.eigenvalues.real / np.where(size > 0.0, size, 1.0) + 0.0
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """A suggested name of each mode."""
+        return tuple(mode.label for mode in self)
+
+    @property
+    def stable(self) -> bool:
+        """Whether no mode grows (free motions are not counted as growing)."""
+        size = float(np.abs(self.eigenvalues).max(initial=0.0))
+        return bool(np.all(self.eigenvalues.real <= 1e-8 * size))
+
+    def body_motions(self, i: int) -> list[BodyMotion]:
+        """Return displacement of the centre of mass and small rotation of each body in a mode."""
+        found = []
+        for body, share in zip(self.motion.maps, self.kinetic[i], strict=True):
+            part = self.model.system.bodies[body.name]
+            delta = self.shapes[body.v, i]
+            w = np.concatenate([[1.0], part.center_of_mass])
+            move, turn = body.at(w, body.Y) @ delta, body.turn() @ delta
+            W = weights(part)
+            dy = (body.Y @ delta).reshape(4, 3)
+            total = float(np.einsum("kc,kl,lc->", dy.conj(), W, dy).real)
+            carry = part.mass * float(np.vdot(move, move).real)
+            rotation = max(0.0, 1.0 - carry / total) if total > 0.0 else 0.0
+            place = w @ body.y + self.model.origin
+            found.append(
+                BodyMotion(body.name, float(share), move, turn, rotation, place, body.axes)
+            )
+        return found
+
+    def _sorted_out(self, shapes: np.ndarray) -> np.ndarray:
+        """Return shapes that are apart by body and axis where several share an eigenvalue.
+
+        Any mixture of them would do; this one makes two quadratic forms diagonal, the kinetic
+        energy and the same with weights that differ from body to body and from axis to axis.
+        """
+        shapes = shapes.astype(complex)
+        for group in alike(self.eigenvalues):
+            X = _real_span(shapes[:, group])
+            if X is None:
+                continue  # they go round: the mixture has a meaning
+            even, uneven = self._forms(X)
+            _, mix = scipy.linalg.eigh(uneven, even)
+            shapes[:, group] = X @ mix
+        return shapes
+
+    def _forms(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the kinetic energy of real shapes as a form, and one with uneven weights."""
+        n = X.shape[1]
+        even, uneven = np.zeros((n, n)), np.zeros((n, n))
+        for k, body in enumerate(self.motion.maps):
+            part = self.model.system.bodies[body.name]
+            w = np.concatenate([[1.0], part.center_of_mass])
+            move, turn = body.at(w, body.Y) @ X[body.v], body.turn() @ X[body.v]
+            R = body.y[1:].T if body.axes else np.eye(3)
+            E = part.second_moments - part.mass * np.outer(w[1:], w[1:])
+            J = R @ (np.trace(E) * np.eye(3) - E) @ R.T
+            axes = np.array([1.0, 1.3, 1.7])
+            even += part.mass * move.T @ move + turn.T @ J @ turn
+            form = part.mass * move.T @ (axes[:, None] * move) + 3.0 * turn.T @ J @ (
+                axes[:, None] * turn
+            )
+            uneven += (1.0 + 0.37 * k) * form
+        return even, 0.5 * (uneven + uneven.T)
+
+    def _size(self, shapes: np.ndarray) -> np.ndarray:
+        """Return factors that scale the largest displacement, or turn times length, to the length.
+
+        They turn the phase so that this largest one is real.
+        """
+        length = float(self.model.F[m.LENGTH])
+        parts = [np.zeros((1, shapes.shape[1]), complex)]
+        for body in self.motion.maps:
+            center = self.model.system.bodies[body.name].center_of_mass
+            w = np.concatenate([[1.0], center])
+            parts += [body.at(w, body.Y) @ shapes[body.v] / length, body.turn() @ shapes[body.v]]
+        all_parts = np.concatenate(parts)
+        biggest = all_parts[np.argmax(np.abs(all_parts), axis=0), np.arange(shapes.shape[1])]
+        return np.where(biggest == 0.0, 1.0, biggest)
+
+    def _kinetic(self) -> np.ndarray:
+        made = np.zeros((len(self.bodies), len(self)))
+        for row, body in zip(made, self.motion.maps, strict=True):
+            dy = (body.Y @ self.shapes[body.v]).reshape(4, 3, -1)
+            W = weights(self.model.system.bodies[body.name])
+            row[:] = np.einsum("kcn,kl,lcn->n", dy.conj(), W, dy).real
+        total = made.sum(0)
+        return (made / np.where(total > 0.0, total, 1.0)).T
+
+    def _potential(self) -> np.ndarray:
+        force = self.motion.K @ self.shapes
+        made = np.zeros((len(self.bodies), len(self)))
+        for row, body in zip(made, self.motion.maps, strict=True):
+            tested = np.linalg.lstsq(body.Z, body.Y, rcond=None)[0] @ self.shapes[body.v]
+            row[:] = np.einsum("in,in->n", tested.conj(), force[body.v]).real
+        total, size = made.sum(0), np.abs(made).sum(0)
+        some = (np.abs(total) > 1e-9 * size) & (self.eigenvalues != 0.0)
+        return np.where(some, made / np.where(some, total, 1.0), 0.0).T
+
+    def __len__(self) -> int:
+        return len(self.eigenvalues)
+
+    def __getitem__(self, i: int) -> Mode:
+        if not is_whole(i, -len(self)) or i >= len(self):
+            raise IndexError(f"there are {len(self)} modes, numbered from 0; got {shown(i)}")
+        return Mode(self, range(len(self))[i])
+
+    def __iter__(self) -> Iterator[Mode]:
+        return (Mode(self, i) for i in range(len(self)))
+
+    def __str__(self) -> str:
+        """Return the modes as a table."""
+        head = f"{'':>3} {'frequency':>11} {'damping':>9} {'eigenvalue':>24}  mode"
+        unit = f"{'':>3} {'Hz':>11} {'-':>9} {'1/s':>24}"
+        lines = [head, unit]
+        for mode in self:
+            s = mode.eigenvalue
+            value = f"{s.real:.5g}{s.imag:+.7g}i" if s.imag else f"{s.real:.7g}"
+            lines.append(
+                f"{mode.index:>3} {mode.frequency:>11.6g} {mode.damping:>9.4f} {value:>24}  "
+                f"{mode.label}"
+            )
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"Modes({len(self)} modes of {self.model!r})"
+
+    def to_xarray(self) -> Any:
+        """Return an xarray Dataset with the dimensions mode, body and velocity."""
+        try:
+            import xarray as xr
+        except ImportError:
+            raise ImportError(
+                "to_xarray: labelled arrays need xarray, an extra; pip install 'mbd[results]'"
+            ) from None
+        names = {"units": "-"}
+        return xr.Dataset(
+            {
+                "eigenvalue": ("mode", self.eigenvalues, {"units": "1/s"}),
+                "frequency": ("mode", self.frequency, {"units": "Hz"}),
+                "damping": ("mode", self.damping, names),
+                "kinetic": (("mode", "body"), self.kinetic, names),
+                "potential": (("mode", "body"), self.potential, names),
+                "shape": (("velocity", "mode"), self.shapes),
+            },
+            coords={
+                "mode": np.arange(len(self)),
+                "label": ("mode", list(self.labels)),
+                "body": list(self.bodies),
+                "velocity": list(self.model.numbering.v_labels),
+            },
+        )
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Draw eigenvalues and the parts of the bodies in the kinetic energy."""
+        from mbd.figures.modal import modes_figure
+
+        return modes_figure(self, path)
+
+
+def _real_span(X: np.ndarray) -> np.ndarray | None:
+    """Return real shapes that span the same as complex ones, or None."""
+    X = X / np.linalg.norm(X, axis=0)
+    U, values, _ = np.linalg.svd(np.hstack([X.real, X.imag]), full_matrices=False)
+    n = X.shape[1]
+    return U[:, :n] if values[n:].max(initial=0.0) < 1e-6 * values[0] else None
+
+
+@dataclass(frozen=True)
+class Mode:
+    """One mode: ``eigenvalue`` [1/s], ``frequency`` [Hz], ``damping`` [-], energies, a label."""
+
+    modes: Modes
+    index: int
+
+    @property
+    def eigenvalue(self) -> complex:
+        """The eigenvalue s [1/s]."""
+        return complex(self.modes.eigenvalues[self.index])
+
+    @property
+    def frequency(self) -> float:
+        """Frequency of oscillation [Hz]."""
+        return float(self.modes.frequency[self.index])
+
+    @property
+    def damping(self) -> float:
+        """Damping ratio [-]."""
+        return float(self.modes.damping[self.index])
+
+    @property
+    def shape(self) -> np.ndarray:
+        """Complex increments of the coordinates, (n_v,)."""
+        return self.modes.shapes[:, self.index]
+
+    @property
+    def kinetic(self) -> dict[str, float]:
+        """Part of each body in the kinetic energy."""
+        return dict(zip(self.modes.bodies, self.modes.kinetic[self.index].tolist(), strict=True))
+
+    @property
+    def potential(self) -> dict[str, float]:
+        """Part of each body in the potential energy."""
+        return dict(zip(self.modes.bodies, self.modes.potential[self.index].tolist(), strict=True))
+
+    @property
+    def label(self) -> str:
+        """A suggested name, from the bodies that move most and how."""
+        return label(self.eigenvalue, self.modes.body_motions(self.index))
+
+    def state(self, amplitude: float = 0.2, phase: float = 0.0) -> State:
+        """Return the model displaced by the mode, rows satisfied.
+
+        Parameters
+        ----------
+        amplitude : float [-]
+            Of the largest turn [rad], or of the largest displacement over the model's length.
+        phase : float [rad]
+            Where in the period.
+        """
+        base = self.modes.state
+        a = number("Mode.state", "amplitude", amplitude, "-")
+        angle = number("Mode.state", "phase", phase, "rad")
+        increment = (a * self.shape * np.exp(1j * angle)).real
+        return consistent(
+            self.modes.model, displaced(self.modes.model, base, increment), project=True
+        )
+
+    def history(self, amplitude: float = 0.2, instants: int = 41) -> Solution:
+        """Return one period of the mode, without its decay, as a Solution.
+
+        A mode that does not oscillate is shown as if it did, once a second.
+        """
+        instants = whole("Mode.history", "instants", instants, 1)
+        if instants > _MOST:
+            raise ValueError(f"Mode.history: instants must not exceed {_MOST}, got {instants}")
+        period = 1.0 / self.frequency if self.frequency > 0.0 else 1.0
+        t = np.linspace(0.0, period, instants)
+        states = [self.state(amplitude, 2 * np.pi * x / period) for x in t]
+        q, v, a, lam = (np.array([getattr(s, x) for s in states]) for x in ("q", "v", "a", "lam"))
+        return Solution(
+            self.modes.model, t, q, v, a, lam, message=f"mode {self.index}: {self.label}",
+            last=states[-1], before=before(self.modes.model, states[0]),
+        )  # fmt: skip
+
+    def animate(
+        self, path: str | Path | None = None, *, amplitude: float = 0.2, **options: Any
+    ) -> Any:
+        """Animate one period; arguments as for ``Solution.animate``."""
+        shown = self.history(amplitude)
+        return shown.animate(path, **options) if path is not None else shown.animate(**options)
+
+    def __repr__(self) -> str:
+        return f"Mode({self.index}: {self.frequency:.6g} Hz, {self.label})"

@@ -1,0 +1,328 @@
+r"""Inputs and outputs of small motions: columns and rows in the coordinates of the model.
+
+An input is a load f on the rows of the residual, the test map of the face times a force or moment
+of one newton or newton metre. An output is
+
+.. math:: y = C_\delta\,\delta + C_w\,w + C_\mu\,\mu ,
+
+in inertial axes, or in those of the frame where the base motion turns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mbd.base.checked import shown
+from mbd.base.door import unit_vector, vector
+from mbd.interactions.loads import FORCE
+from mbd.parts.drives import Drive
+from mbd.parts.forces import Moment, PointForce
+from mbd.parts.joints import Cylindrical, Joint, Planar, Prismatic, Revolute
+from mbd.small_motions.face_maps import FaceMaps
+from mbd.small_motions.small_motion import SmallMotion
+
+__all__ = ["Output", "Rows", "input_column", "output_rows"]
+
+_AXES = {"x": 0, "y": 1, "z": 2}
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of outputs: labels, units and the three matrices."""
+
+    labels: tuple[str, ...]
+    unit: str
+    position: np.ndarray
+    velocity: np.ndarray
+    multiplier: np.ndarray
+
+    def component(self, i: int) -> Rows:
+        """Return one row."""
+        pick = slice(i, i + 1)
+        return Rows(
+            self.labels[pick],
+            self.unit,
+            self.position[pick],
+            self.velocity[pick],
+            self.multiplier[pick],
+        )
+
+
+Output = str | tuple[Any, ...]
+
+
+def _body(motion: SmallMotion, name: str) -> FaceMaps | None:
+    """Return the maps of a body, None for the ground."""
+    if name == "ground":
+        return None
+    return motion.maps[motion.model.bodies[name]]
+
+
+def _weights(motion: SmallMotion, name: str, weights: Any) -> np.ndarray:
+    """Return the 3-vector of an attachment."""
+    body = _body(motion, name)
+    w = np.asarray(weights, float)
+    return w[1:] - w[0] * motion.model.origin if body is None else w @ body.y
+
+
+def _force(motion: SmallMotion, name: str, weights: Any, force: np.ndarray) -> np.ndarray:
+    """Return the load of a force at a point, (n_v,)."""
+    made = np.zeros(motion.model.n_v)
+    body = _body(motion, name)
+    if body is not None:
+        made[body.v] = body.at(np.asarray(weights, float), body.Z).T @ force
+    return made
+
+
+def _moment(motion: SmallMotion, name: str, moment: np.ndarray) -> np.ndarray:
+    """Return the load of a moment, half of it times each director on that director."""
+    made = np.zeros(motion.model.n_v)
+    body = _body(motion, name)
+    if body is not None:
+        d = body.y[1:]
+        scale = np.einsum("kc,kc->", d, d) / 3
+        for k in range(3):
+            w = np.zeros(4)
+            w[k + 1] = 1.0
+            made[body.v] += body.at(w, body.Z).T @ (0.5 * np.cross(moment, d[k]) / scale)
+    return made
+
+
+# --- inputs ---------------------------------------------------------------------------------------
+def input_column(motion: SmallMotion, what: Any) -> tuple[str, str, np.ndarray]:
+    """Return label, unit and load (n_v,) of one input, as a user names it."""
+    system = motion.model.system
+    if isinstance(what, PointForce | Moment):
+        return _of_load(motion, what, None)
+    if isinstance(what, tuple):
+        return _at_point(motion, what)
+    if isinstance(what, Joint):
+        what = what.name
+    drive = system.forces.get(what) if isinstance(what, str) else what
+    if isinstance(drive, Drive):
+        of = drive.coordinate.joint
+        raise ValueError(
+            f"linearize: the Drive {drive.name!r} is no input: it prescribes {of!r}, which then "
+            f"has no motion of its own; leave the drive out and take {of!r} as the input, a "
+            "motor in the joint whose load is given"
+        )
+    if not isinstance(what, str):
+        raise TypeError(
+            "linearize: an input must be a load or joint (object or name), or (body, point, "
+            f"direction), got {shown(what)}"
+        )
+    name, dot, axis = what.rpartition(".")
+    if not (dot and axis in _AXES and name in system.forces):
+        name, axis = what, ""
+    load = system.forces.get(name)
+    if isinstance(load, PointForce | Moment):
+        return _of_load(motion, load, _AXES.get(axis))
+    joint = system.joints.get(what)
+    if joint is not None:
+        return _of_joint(motion, joint)
+    known = [n for n, p in system.forces.items() if isinstance(p, PointForce | Moment)]
+    known += [n for n, j in system.joints.items() if isinstance(j, Revolute | Prismatic)]
+    raise ValueError(
+        f"linearize: there is no input {shown(what)}; loads and joints with one freedom are "
+        f"{', '.join(known) or 'none'}; or give (body, point, direction)"
+    )
+
+
+def _of_load(
+    motion: SmallMotion, load: PointForce | Moment, axis: int | None
+) -> tuple[str, str, np.ndarray]:
+    """Return a load of one unit along its direction, or along one of its axes."""
+    element = load.elements()[0]
+    if axis is None:
+        if not load.value.any():
+            raise ValueError(
+                f"linearize: the load {load.name!r} has no direction of its own (it is zero, or a "
+                f"law of time); say which, {load.name + '.x'!r}"
+            )
+        direction = load.value / np.linalg.norm(load.value)
+        label = load.name
+    else:
+        direction, label = np.eye(3)[axis], f"{load.name}.{'xyz'[axis]}"
+    where = element.attachments[-1].body
+    u = _weights(motion, where, (0.0, *direction))
+    u /= np.linalg.norm(u)  # of the size given, also in the axes of a body with a scale
+    if element.kind is FORCE:
+        point = element.attachments[0]
+        column = _force(motion, point.body, point.weights, u)
+    else:
+        column = _moment(motion, load.body.name, u)
+    return label, load.unit, column
+
+
+def _at_point(motion: SmallMotion, what: tuple[Any, ...]) -> tuple[str, str, np.ndarray]:
+    """Return a force of one newton on a point of a body along a direction."""
+    if len(what) not in (2, 3):
+        raise ValueError(
+            "linearize: an input must be (body, direction) or (body, point, direction), got "
+            f"{shown(what)}"
+        )
+    name = _name(motion, what[0])
+    point = vector("linearize", "the point of an input", what[1], "m") if len(what) == 3 else None
+    u = unit_vector("linearize", "the direction of an input", what[-1])
+    where = (1.0, *(np.zeros(3) if point is None else point))
+    return f"force on {name}", "N", _force(motion, name, where, u)
+
+
+def _of_joint(motion: SmallMotion, joint: Joint) -> tuple[str, str, np.ndarray]:
+    """Return a motor in a joint: on the second body, its opposite on the first."""
+    axis = _weights(motion, joint.A.name, joint.A.direction(2))
+    if isinstance(joint, Revolute):
+        column = _moment(motion, joint.B.name, axis) - _moment(motion, joint.A.name, axis)
+        return joint.name, "N m", column
+    if isinstance(joint, Prismatic):
+        column = _force(motion, joint.B.name, joint.B.point(), axis)
+        # the opposite force acts on the first body at the same place
+        frame = _in_frame(motion, joint.A.name, joint.B.name, joint.B.point())
+        column -= _force(motion, joint.A.name, frame, axis)
+        return joint.name, "N", column
+    raise ValueError(
+        f"linearize: the joint {joint.name!r} ({type(joint).__name__}) cannot be an input; only "
+        "Revolute and Prismatic have one freedom a motor could drive"
+    )
+
+
+def _in_frame(motion: SmallMotion, name: str, other: str, weights: Any) -> np.ndarray:
+    """Return the weights on a body of a point fixed to another one."""
+    x = _weights(motion, other, weights)
+    body = _body(motion, name)
+    if body is None:
+        return np.array([1.0, *x])
+    return np.array([1.0, *np.linalg.solve(body.y[1:].T, x - body.y[0])])
+
+
+def _name(motion: SmallMotion, body: Any) -> str:
+    """Return the name of a body given as object or name."""
+    name = body if isinstance(body, str) else getattr(body, "name", None)
+    if not isinstance(name, str) or name not in motion.model.bodies:
+        raise ValueError(
+            f"linearize: there is no body {shown(name)}; there are {', '.join(motion.model.bodies)}"
+        )
+    return str(name)
+
+
+# --- outputs --------------------------------------------------------------------------------------
+_BODY = ("position", "velocity", "rotation", "angular_velocity")
+_UNITS = {"position": "m", "velocity": "m/s", "rotation": "rad", "angular_velocity": "rad/s"}
+
+
+def output_rows(motion: SmallMotion, what: Output) -> Rows:
+    """Return the rows of one output, as a user names it."""
+    model = motion.model
+    if isinstance(what, tuple):
+        if len(what) not in (2, 3):
+            raise ValueError(
+                "linearize: an output must be (body, point) or (body, point, 'velocity'), got "
+                f"{shown(what)}"
+            )
+        point = vector("linearize", "the point of an output", what[1], "m")
+        kind = what[2] if len(what) == 3 else "position"
+        return _of_body(motion, _name(motion, what[0]), kind, point)
+    if not isinstance(what, str):
+        raise TypeError(f"linearize: an output must be a name or (body, point), got {shown(what)}")
+    if what in model.numbering.lam_labels:
+        return _of_row(motion, what)
+    stem, _, axis = what.rpartition(".")
+    if axis in _AXES and stem.rpartition(".")[2] in (*_BODY, "force", "moment"):
+        return output_rows(motion, stem).component(_AXES[axis])
+    owner, _, kind = what.rpartition(".")
+    if owner in model.bodies and kind in _BODY:
+        return _of_body(motion, owner, kind, np.zeros(3))
+    joint = model.system.joints.get(owner)
+    if joint is not None and kind in ("angle", "angle_rate", "displacement", "displacement_rate"):
+        return _of_coordinate(motion, joint, kind)
+    if what in model.numbering.v_labels:
+        i = model.numbering.v_labels.index(what)
+        return _rows(motion, (what,), "-", np.eye(model.n_v)[i : i + 1])
+    raise ValueError(
+        f"linearize: there is no output {shown(what)}; a body has {', '.join(_BODY)}, a joint "
+        "force, moment, and angle or displacement, each with '.x', '.y', '.z' for one component "
+        "(as 'cart.position.x'); coordinates and rows have the labels of the model"
+    )
+
+
+def _rows(
+    motion: SmallMotion, labels: tuple[str, ...], unit: str, position: Any = None,
+    velocity: Any = None, multiplier: Any = None,
+) -> Rows:  # fmt: skip
+    """Return rows; what is not given is zero."""
+    n, k = motion.model.n_v, len(labels)
+
+    def full(x: Any, width: int) -> np.ndarray:
+        return np.zeros((k, width)) if x is None else x
+
+    return Rows(
+        labels, unit, full(position, n), full(velocity, n), full(multiplier, motion.model.n_lam)
+    )
+
+
+def _of_body(motion: SmallMotion, name: str, kind: Any, point: np.ndarray) -> Rows:
+    """Return position, velocity, small rotation or angular velocity of a body."""
+    if not isinstance(kind, str) or kind not in _BODY:
+        raise ValueError(
+            f"linearize: a body has the outputs {', '.join(_BODY)}, got {shown(kind)} of {name!r}"
+        )
+    body = motion.maps[motion.model.bodies[name]]
+    if not body.axes and (kind in ("rotation", "angular_velocity") or point.any()):
+        raise ValueError(f"linearize: {name!r} is a point, it has a position and velocity only")
+    n = motion.model.n_v
+    P, V = np.zeros((3, n)), np.zeros((3, n))
+    w = np.array([1.0, *point])
+    if kind == "position":
+        P[:, body.v] = body.at(w, body.Y)
+    elif kind == "velocity":
+        P[:, body.v], V[:, body.v] = body.at(w, body.D), body.at(w, body.Y)
+    elif kind == "rotation":
+        P[:, body.v] = body.turn()
+    else:
+        # omega = sum d x d' / 2: the directors turn with the body, their rates with omega
+        V[:, body.v] = body.turn()
+        moved = np.cross(body.Y.reshape(4, 3, -1)[1:], body.yd[1:, :, None], axis=1).sum(0)
+        scale = np.einsum("kc,kc->", body.y[1:], body.y[1:]) / 3
+        P[:, body.v] = body.turn_of(body.D) + 0.5 * moved / scale
+    labels = tuple(f"{name}.{kind}.{c}" for c in "xyz")
+    return _rows(motion, labels, _UNITS[kind], P, V)
+
+
+def _of_coordinate(motion: SmallMotion, joint: Joint, kind: str) -> Rows:
+    """Return angle or displacement of a joint, or its rate."""
+    angle = kind.startswith("angle")
+    allowed = (Revolute, Cylindrical, Planar) if angle else (Prismatic, Cylindrical)
+    if not isinstance(joint, allowed):
+        coordinate = "angle" if angle else "displacement"
+        raise ValueError(f"linearize: the joint {joint.name!r} has no {coordinate}")
+    axis = _weights(motion, joint.A.name, joint.A.direction(2))
+    row = np.zeros(motion.model.n_v)
+    for frame, sign in ((joint.B, 1.0), (joint.A, -1.0)):
+        body = _body(motion, frame.name)
+        if body is None:
+            continue
+        if angle:
+            row[body.v] += sign * axis @ body.turn()
+        else:
+            row[body.v] += sign * axis @ body.at(np.asarray(frame.point()), body.Y)
+    if not angle:
+        apart = _weights(motion, joint.B.name, joint.B.point()) - _weights(
+            motion, joint.A.name, joint.A.point()
+        )
+        body = _body(motion, joint.A.name)
+        if body is not None:
+            row[body.v] += apart @ body.at(np.asarray(joint.A.direction(2)), body.Y)
+    unit = "rad" if angle else "m"
+    if kind.endswith("rate"):
+        rate = (motion.A.T @ row)[None]
+        return _rows(motion, (f"{joint.name}.{kind}",), f"{unit}/s", rate, row[None])
+    return _rows(motion, (f"{joint.name}.{kind}",), unit, row[None])
+
+
+def _of_row(motion: SmallMotion, label: str) -> Rows:
+    """Return the multiplier of a row."""
+    i = motion.model.numbering.lam_labels.index(label)
+    return _rows(motion, (label,), "-", multiplier=np.eye(motion.model.n_lam)[i : i + 1])

@@ -1,0 +1,100 @@
+"""The front door of moving pictures: what ``solution.animate`` returns."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mbd.animation.draw import Options, draw
+from mbd.animation.drawing import Drawing
+from mbd.base.atomic import replaced
+from mbd.base.checked import file_path, meant, shown
+from mbd.base.door import number
+
+if TYPE_CHECKING:
+    from mbd.history.history import History
+
+__all__ = ["Animation", "animate", "snapshot"]
+
+
+@dataclass(frozen=True)
+class Animation:
+    """A moving picture of a solution; Jupyter shows it where it is returned.
+
+    Attributes
+    ----------
+    drawing : Drawing
+        What is shown, as data.
+    """
+
+    drawing: Drawing
+
+    @cached_property
+    def html(self) -> str:
+        """The page: one file that needs no network and nothing beside it."""
+        from mbd.animation.page import page
+
+        return page(self.drawing)
+
+    def save(self, path: str | Path, **options: Any) -> Path:
+        """Write ``.html``, or by matplotlib ``.gif`` (options ``fps``, ``size`` in pixels)."""
+        path = file_path("animate", path)
+        if path.suffix.lower() in (".html", ".htm"):
+            if options:
+                raise TypeError(f"animate: a page takes no options, got {', '.join(options)}")
+            with replaced(path, "animate") as file:
+                file.write(self.html.encode())
+            return path
+        if path.suffix.lower() == ".gif":
+            from mbd.animation.painter import film
+
+            return film(self.drawing, path, **options)
+        raise ValueError(
+            f"animate: a moving picture is written as .html or .gif, got {shown(str(path))}; "
+            "for one instant as .png use solution.snapshot(path, t=...)"
+        )
+
+    def _repr_html_(self) -> str:
+        return (
+            f'<iframe srcdoc="{html.escape(self.html)}" title="{html.escape(self.drawing.title)}" '
+            'style="width: 100%; height: 480px; border: 1px solid #d5dae0"></iframe>'
+        )
+
+    def __repr__(self) -> str:
+        d = self.drawing
+        return f"Animation({len(d.t)} instants, {len(d.tracks)} bodies)"
+
+
+def _known(owner: str, options: dict[str, Any]) -> None:
+    """Refuse options that there are not."""
+    there = [x.name for x in fields(Options)]
+    for name in options:
+        if name not in there:
+            raise TypeError(
+                f"{owner}: there is no option {name!r}{meant(name, there)}; there are "
+                f"{', '.join(there)}"
+            )
+
+
+def animate(solution: History, path: str | Path | None, **options: Any) -> Animation:
+    """Return the moving picture of a solution, and write it if a path is given."""
+    _known("animate", options)
+    made = Animation(draw(solution, Options(**options)))
+    if path is not None:
+        made.save(path)
+    return made
+
+
+def snapshot(
+    solution: History, path: str | Path, t: float | None, size: Any, **options: Any
+) -> Path:
+    """Write a picture of one instant."""
+    from mbd.animation.painter import picture
+
+    _known("snapshot", options)
+    when = float(solution.t[-1]) if t is None else number("snapshot", "t", t, "s")
+    drawing = draw(solution, Options(**options), also=when)
+    return picture(drawing, path, when, size)

@@ -1,0 +1,102 @@
+"""Loads and reactions over time, as arrows at the points where they act."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbd.animation.drawing import Arrow, End
+from mbd.animation.instants import nice
+from mbd.machine.jit import PYTHON
+from mbd.parts.forces import Moment, PointForce
+
+if TYPE_CHECKING:
+    from mbd.history.history import History
+
+__all__ = ["loads", "reactions", "scales", "seen"]
+
+FORCE, MOMENT, REACTION, REACTION_MOMENT = "#c62828", "#7b1fa2", "#1565c0", "#00838f"
+# below these parts of the largest, an arrow is round-off: loads are exact, reactions are solved for
+_ROUND_OFF = {"loads": 1e-9, "reactions": 1e-6}
+_NUMBERS = ctypes.POINTER(ctypes.c_double)
+_LAW = ctypes.CFUNCTYPE(None, _NUMBERS, _NUMBERS)
+
+
+def _values(load: Any, t: np.ndarray) -> np.ndarray:
+    """Return the components of a load over time (n, 3)."""
+    if load.law is None:
+        return np.broadcast_to(load.value, (len(t), 3))
+    law = load.law.keeper if PYTHON else _LAW(load.law.address)
+    values, now = np.zeros((len(t), 3)), np.zeros(1)
+    for i, time in enumerate(t):
+        now[0] = time
+        row = values[i]
+        law(
+            *(
+                (now, row)
+                if PYTHON
+                else (now.ctypes.data_as(_NUMBERS), row.ctypes.data_as(_NUMBERS))
+            )
+        )
+    return np.nan_to_num(values)
+
+
+def loads(solution: History) -> list[Arrow]:
+    """Return the applied forces and moments."""
+    found = []
+    for load in solution.model.system.forces.values():
+        if not isinstance(load, PointForce | Moment):
+            continue
+        body = solution.body(load.body.name)
+        values = _values(load, solution.t)
+        if load.follow:
+            values = np.einsum("nij,nj->ni", body.rotation, values)
+        if isinstance(load, PointForce):
+            end, unit, color = End(load.body.name, load.frame.position), "N", FORCE
+        else:
+            end, unit, color = End(load.body.name, load.body.center_of_mass), "N m", MOMENT
+        found.append(Arrow(end, values, unit, color, "loads", load.name))
+    return found
+
+
+def reactions(solution: History) -> list[Arrow]:
+    """Return forces and moments of the joints on their second bodies."""
+    found = []
+    for name, joint in solution.model.system.joints.items():
+        history = solution[name]
+        end = End(joint.B.name, joint.B.position)
+        for unit, values, color in (
+            ("N", history.force, REACTION),
+            ("N m", history.moment, REACTION_MOMENT),
+        ):
+            label = f"{name} on {joint.B.name}"
+            found.append(Arrow(end, np.nan_to_num(values), unit, color, "reactions", label))
+    return found
+
+
+def _size(arrow: Arrow) -> np.ndarray:
+    return np.linalg.norm(arrow.vectors, axis=1)
+
+
+def seen(arrows: list[Arrow], length: float) -> list[Arrow]:
+    """Return the arrows that are more than round-off, beside forces at levers of a length [m]."""
+    arms = {"N": 1.0, "N m": length}
+    largest = max((float(_size(a).max()) / arms[a.unit] for a in arrows), default=0.0)
+    return [a for a in arrows if _size(a).max() > _ROUND_OFF[a.layer] * largest * arms[a.unit]]
+
+
+def scales(arrows: list[Arrow], reach: float) -> dict[str, tuple[float, float]]:
+    """Return, by unit, a round value and the round length [m] of the arrow that shows it.
+
+    The longest arrows are about as long as `reach`, rare peaks left out.
+    """
+    found = {}
+    for unit in ("N", "N m"):
+        sizes = [float(np.quantile(_size(a), 0.98)) for a in arrows if a.unit == unit]
+        largest = max(sizes, default=0.0)
+        if largest > 0:
+            value = nice(largest / 2)
+            found[unit] = (value, nice(reach * value / largest))
+    return found

@@ -1,0 +1,181 @@
+"""From a solution to a drawing: poses at chosen instants, shapes, symbols, arrows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbd.animation import arrows as loads_and_reactions
+from mbd.animation.drawing import (
+    LAYERS,
+    Arrow,
+    Drawing,
+    Link,
+    Solid,
+    Track,
+    Wire,
+)
+from mbd.animation.glyphs import Drawn, draw_joint, draw_spring
+from mbd.animation.instants import chosen, pace, thinned
+from mbd.animation.labels import labels
+from mbd.animation.looks import Sizes, looks
+from mbd.animation.motors import draw_motors
+from mbd.animation.points import lines, trails
+from mbd.animation.view import corners, direction, upwards
+from mbd.base.door import number, unit_vector
+from mbd.parts.bodies import Body
+
+if TYPE_CHECKING:
+    from mbd.history.history import History
+
+__all__ = ["SHOWN", "Options", "draw"]
+
+PALETTE = ("#3b78b4", "#e08a2e", "#4f9d5d", "#b5524e", "#7f6bb0", "#8a6a52", "#c678a8", "#2f9ea0")
+SHOWN = ("bodies", "joints", "springs", "trails", "loads", "grid")
+_SYMBOL = 0.045  # size of a symbol, of the smallest body it joins
+_LINE = 0.03  # radius of a line, of a typical body
+_AWAY = 8.0  # the eye follows a body that leaves by so many extents of the model
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is to be shown; see ``mbd.Solution.animate``."""
+
+    trails: Any = ()
+    lines: Any = ()
+    show: Sequence[str] = SHOWN
+    arrows: bool = True
+    speed: float | None = None
+    up: Any = None
+    view: Any = None
+    follow: Any = None
+    title: str | None = None
+
+
+def draw(solution: History, options: Options, also: float | None = None) -> Drawing:
+    """Return the drawing of a solution; the instant nearest to `also` [s] is among those shown."""
+    system = solution.model.system
+    if not system.bodies:
+        raise ValueError("animate: there is nothing to show, the system has no bodies")
+    t = np.asarray(solution.t)
+    if not len(t):
+        raise ValueError("animate: there is nothing to show, the run has no instants")
+    speed = pace(float(t[-1] - t[0]))
+    if options.speed is not None:
+        speed = number("animate", "speed", options.speed, "s of the model per s", positive=True)
+    k = chosen(t, speed, _fastest(solution))
+    if also is not None:
+        k = np.union1d(k, np.argmin(np.abs(t - also)))
+    shown = thinned(solution, k)
+    tracks = {name: _track(shown, body) for name, body in system.bodies.items()}
+    sizes = Sizes(system)
+    colors = {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(system.bodies)}
+
+    solids = [
+        Solid(name, shape, shape.color or colors[name], "bodies", name)
+        for name, body in system.bodies.items()
+        for shape in looks(body, sizes)
+    ]
+    drawn: list[Drawn] = []
+    for joint in system.joints.values():
+        drawn += draw_joint(joint, _SYMBOL * sizes.of(*(b.name for b in joint.bodies)), tracks)
+    for force in system.forces.values():
+        drawn += draw_spring(force, _SYMBOL * sizes.of(*(b.name for b in force.bodies)), tracks)
+    drawn += draw_motors(system, lambda *names: _SYMBOL * sizes.of(*names))
+    solids += [x for x in drawn if isinstance(x, Solid)]
+    drawn += lines(system, options.lines, colors, _LINE * sizes.typical)
+
+    up = upwards(system.gravity) if options.up is None else _axis(options.up)
+    show = _layers(options.show)
+    visible = {*show, "bodies"}  # plates and rails of joints may be far larger than all bodies
+    seen = corners(
+        tracks,
+        [x for x in solids if x.layer in visible],
+        [x for x in drawn if isinstance(x, Link) and x.layer in visible],
+    )
+    follow, low, high = _followed(seen, solution, options.follow)
+    vectors: list[Arrow] = []
+    if options.arrows:
+        vectors = loads_and_reactions.loads(shown)
+        vectors += loads_and_reactions.reactions(shown)
+        vectors = loads_and_reactions.seen(vectors, sizes.typical)
+    return Drawing(
+        title=options.title or "",
+        t=shown.t,
+        speed=speed,
+        tracks=tracks,
+        solids=tuple(solids),
+        wires=tuple(x for x in drawn if isinstance(x, Wire)),
+        links=tuple(x for x in drawn if isinstance(x, Link)),
+        arrows=tuple(vectors),
+        trails=trails(system, options.trails, colors),
+        labels=labels((*solids, *(x for x in drawn if not isinstance(x, Solid)))),
+        length=sizes.typical,
+        low=low,
+        high=high,
+        up=up,
+        view=_view(options.view, high - low, up),
+        follow=follow,
+        scales=loads_and_reactions.scales(vectors, 0.2 * float(np.linalg.norm(high - low))),
+        show=show,
+    )
+
+
+def _fastest(solution: History) -> float:
+    """Return the largest angular velocity of a body [rad/s], of up to 2000 instants."""
+    turning = [n for n, b in solution.model.system.bodies.items() if b.formulation.axes]
+    some = thinned(solution, np.unique(np.linspace(0, len(solution.t) - 1, 2000).astype(int)))
+    rates = (np.linalg.norm(some.body(n).angular_velocity, axis=1).max() for n in turning)
+    return float(max(rates, default=0.0))
+
+
+def _track(shown: History, body: Body) -> Track:
+    history, law = shown.body(body.name), body.formulation
+    quaternion = history.quaternion if law.axes else None
+    scale = history.scale if law.axes and not law.rigid else None
+    return Track(body.name, history.position, quaternion, scale)
+
+
+def _axis(up: Any) -> np.ndarray:
+    given = unit_vector("animate", "up", up)
+    if np.abs(given).max() < 1 - 1e-9:
+        raise ValueError(f"animate: up must be along x, y or z, got {given.tolist()}")
+    return np.round(given)
+
+
+def _view(view: Any, extent: np.ndarray, up: np.ndarray) -> np.ndarray:
+    if view is None:
+        return direction(extent, up)
+    given = unit_vector("animate", "view", view)
+    if abs(given @ up) > 1 - 1e-6:  # straight from above or below: which side is up is chosen
+        given = given - 1e-3 * direction(np.ones(3), up)
+    return given / np.linalg.norm(given)
+
+
+def _followed(
+    seen: np.ndarray, solution: History, asked: Any
+) -> tuple[str, np.ndarray, np.ndarray]:
+    """Return the body to follow and the box that is seen: all of it, if nothing runs away."""
+    system = solution.model.system
+    if asked is not None and asked != "" and asked not in system.bodies:
+        raise ValueError(
+            f"animate: follow must name a body, got {asked!r}; there are {', '.join(system.bodies)}"
+        )
+    low, high = seen.min((0, 1)), seen.max((0, 1))
+    at_start = seen[0].min(0), seen[0].max(0)
+    away = np.linalg.norm(high - low) > _AWAY * np.linalg.norm(at_start[1] - at_start[0])
+    if asked or (asked is None and away):
+        heaviest = max(system.bodies.values(), key=lambda b: b.mass).name
+        return asked or heaviest, *at_start
+    return "", low, high
+
+
+def _layers(show: Any) -> tuple[str, ...]:
+    layers = (show,) if isinstance(show, str) else tuple(show)
+    for name in layers:
+        if name not in LAYERS:
+            raise ValueError(f"animate: show must be some of {', '.join(LAYERS)}, got {name!r}")
+    return layers

@@ -1,0 +1,186 @@
+"""What a picture shows, without saying how: frames that move and what is fixed to them.
+
+``draw.py`` makes a ``Drawing`` of a solution, ``page.py`` an HTML page of it, ``painter.py`` a
+picture. A frame is "ground" or the name of a body; points are in its axes [m].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from mbd.animation.instants import nice
+from mbd.parts.shapes import Shape
+
+__all__ = ["LAYERS", "Arrow", "Drawing", "End", "Label", "Link", "Solid", "Track", "Trail", "Wire"]
+
+LAYERS = ("bodies", "joints", "springs", "trails", "loads", "reactions", "labels", "grid")
+
+
+@dataclass(frozen=True)
+class Track:
+    """Poses of a body: position (n, 3) [m], unit quaternion (n, 4), scalar first, scale (n,)."""
+
+    name: str
+    position: np.ndarray
+    quaternion: np.ndarray | None
+    scale: np.ndarray | None
+
+    @cached_property
+    def matrix(self) -> np.ndarray:
+        """Rotation times scale (n, 3, 3), body to inertial."""
+        if self.quaternion is None:
+            return np.broadcast_to(np.eye(3), (len(self.position), 3, 3))
+        w, x, y, z = self.quaternion.T
+        rows = (
+            (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
+            (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
+            (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
+        )
+        R = np.moveaxis(np.array(rows), 2, 0)
+        return R if self.scale is None else R * self.scale[:, None, None]
+
+
+@dataclass(frozen=True)
+class End:
+    """A point of a frame."""
+
+    frame: str
+    point: np.ndarray
+
+
+@dataclass(frozen=True)
+class Solid:
+    """A shape fixed to a frame."""
+
+    frame: str
+    shape: Shape
+    color: str
+    layer: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Wire:
+    """A line through points (k, 3) fixed to a frame."""
+
+    frame: str
+    points: np.ndarray
+    color: str
+    layer: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Link:
+    """A rod or a coil between points of two frames, with a radius [m]."""
+
+    ends: tuple[End, End]
+    form: str
+    radius: float
+    color: str
+    layer: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """A vector (n, 3) at a point, inertial axes, of unit "N" or "N m"."""
+
+    end: End
+    vectors: np.ndarray
+    unit: str
+    color: str
+    layer: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Trail:
+    """The path of a point."""
+
+    end: End
+    color: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Label:
+    """A name, in the middle of some points, that is seen with a layer."""
+
+    text: str
+    layer: str
+    ends: tuple[End, ...]
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Everything that is shown.
+
+    Attributes
+    ----------
+    title : str
+        May be empty.
+    t : (n,) array [s]
+    speed : float
+        Seconds of the model per second of the viewer.
+    tracks : dict
+        By name of the body.
+    length : float [m]
+        Size of a typical body.
+    low, high : (3,) arrays [m]
+        Corners of what is seen over the whole time, or at the start if `follow` is set.
+    up, view : (3,) arrays [-]
+        Upwards, and from the middle to the eye.
+    follow : str
+        Body that the eye goes along with, or "".
+    scales : dict
+        By unit of an arrow: (value, its length [m]).
+    show : tuple of str
+        Layers that are visible at first.
+    """
+
+    title: str
+    t: np.ndarray
+    speed: float
+    tracks: dict[str, Track]
+    solids: tuple[Solid, ...]
+    wires: tuple[Wire, ...]
+    links: tuple[Link, ...]
+    arrows: tuple[Arrow, ...]
+    trails: tuple[Trail, ...]
+    labels: tuple[Label, ...]
+    length: float
+    low: np.ndarray
+    high: np.ndarray
+    up: np.ndarray
+    view: np.ndarray
+    follow: str
+    scales: dict[str, tuple[float, float]]
+    show: tuple[str, ...]
+
+    @property
+    def spacing(self) -> float:
+        """Distance of the lines of the grid [m]."""
+        return nice(float(np.linalg.norm(self.high - self.low)) / 8)
+
+    def at(self, end: End) -> np.ndarray:
+        """Return a point over time (n, 3) [m], inertial."""
+        return over_time(self.tracks, end, len(self.t))
+
+    def placed(self, frame: str, points: np.ndarray, i: int) -> np.ndarray:
+        """Return points (k, 3) of a frame at instant i, inertial."""
+        if frame == "ground":
+            return points
+        track = self.tracks[frame]
+        return track.position[i] + points @ track.matrix[i].T
+
+
+def over_time(tracks: dict[str, Track], end: End, n: int) -> np.ndarray:
+    """Return a point over n instants (n, 3) [m], inertial."""
+    if end.frame == "ground":
+        return np.broadcast_to(end.point, (n, 3))
+    track = tracks[end.frame]
+    return track.position + track.matrix @ end.point

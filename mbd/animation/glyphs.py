@@ -1,0 +1,189 @@
+"""How joints and springs look: a symbol for each class, made of shapes on both bodies.
+
+A class that is not in the tables is drawn as the nearest one it descends from; a joint of any other
+class as a ball, a force of any other class not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from mbd.animation.drawing import End, Link, Solid, Track, Wire, over_time
+from mbd.parts import forces, joints, rolling, shaft_joints, transmissions
+from mbd.parts.bodies import Frame
+from mbd.parts.joint import Joint
+from mbd.parts.shapes import Box, Cylinder, Shape, Sphere
+
+__all__ = ["Drawn", "draw_joint", "draw_spring"]
+
+STEEL, DARK, SPRING = "#8a929c", "#525b66", "#b0632b"
+
+Drawn = Solid | Link | Wire
+# class of the part: (part, size g [m], tracks, label) -> what is drawn
+Rule = Callable[[Any, float, dict[str, Track], str], Iterator[Drawn]]
+
+
+def _end(frame: Frame) -> End:
+    return End(frame.name, frame.position)
+
+
+def _steel(frame: Frame, shape: Shape, label: str, color: str = STEEL) -> Solid:
+    return Solid(frame.name, shape, color, "joints", label)
+
+
+def _travel(joint: Any, tracks: dict[str, Track]) -> np.ndarray:
+    """Return where B goes in the frame A: the corners (2, 3) of a box, in the axes of A."""
+    n = len(next(iter(tracks.values())).position)
+    d = over_time(tracks, _end(joint.B), n) - over_time(tracks, _end(joint.A), n)
+    axes = joint.A.axes if joint.A.name == "ground" else tracks[joint.A.name].matrix @ joint.A.axes
+    d = np.einsum("...cj,...c->...j", axes, d)
+    return np.array([d.min(0), d.max(0)])
+
+
+def _rail(joint: Any, g: float, tracks: dict[str, Track]) -> tuple[np.ndarray, float]:
+    """Return middle and length of the line along which B goes in A."""
+    low, high = _travel(joint, tracks)[:, 2]
+    return joint.A.position + joint.A.axes[:, 2] * (low + high) / 2, high - low + 6 * g
+
+
+def _plate(joint: Any, g: float, tracks: dict[str, Track]) -> Box:
+    low, high = _travel(joint, tracks)
+    middle = joint.A.position + joint.A.axes[:, :2] @ (low + high)[:2] / 2
+    size = (*(high - low + 8 * g)[:2], 0.1 * g)
+    return Box(size, at=middle, rotation=joint.A.axes)
+
+
+def _revolute(joint: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
+    A = joint.A
+    yield _steel(A, Cylinder(0.6 * g, 3.4 * g, A.position, A.axes[:, 2]), label, DARK)
+
+
+def _ball(joint: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
+    yield _steel(joint.B, Sphere(1.1 * g, joint.B.position), label, DARK)
+
+
+def _universal(joint: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
+    for frame, i in ((joint.A, 0), (joint.B, 1)):
+        axis = frame.axes[:, i]
+        yield _steel(frame, Cylinder(0.45 * g, 3.4 * g, frame.position, axis), label, DARK)
+
+
+def _fixed(joint: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
+    A = joint.A
+    yield _steel(A, Box((1.9 * g,) * 3, A.position, A.axes), label, DARK)
+
+
+def _prismatic(joint: Any, g: float, tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
+    middle, length = _rail(joint, g, tracks)
+    yield _steel(joint.A, Box((0.7 * g, 0.7 * g, length), middle, joint.A.axes), label)
+    B = joint.B
+    yield _steel(B, Box((1.5 * g, 1.5 * g, 2.6 * g), B.position, B.axes), label, DARK)
+
+
+def _cylindrical(joint: Any, g: float, tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
+    middle, length = _rail(joint, g, tracks)
+    yield _steel(joint.A, Cylinder(0.4 * g, length, middle, joint.A.axes[:, 2]), label)
+    B = joint.B
+    yield _steel(B, Cylinder(0.9 * g, 2.6 * g, B.position, B.axes[:, 2]), label, DARK)
+
+
+def _on_line(joint: Any, g: float, tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
+    middle, length = _rail(joint, g, tracks)
+    yield _steel(joint.A, Cylinder(0.3 * g, length, middle, joint.A.axes[:, 2]), label)
+    yield _steel(joint.B, Sphere(0.8 * g, joint.B.position), label, DARK)
+
+
+def _in_plane(joint: Any, g: float, tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
+    yield _steel(joint.A, _plate(joint, g, tracks), label, "#c9ced6")
+    yield _steel(joint.B, Sphere(0.8 * g, joint.B.position), label, DARK)
+
+
+def _distance(joint: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
+    yield Link((_end(joint.A), _end(joint.B)), "rod", 0.4 * g, STEEL, "joints", label)
+
+
+def _disc(joint: Any, g: float, tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
+    # a little smaller than the wheel: a shape of the body itself lies over it
+    yield _steel(joint.A, _plate(joint, g, tracks), label, "#c9ced6")
+    B, r = joint.B, 0.97 * joint.radius
+    yield _steel(B, Cylinder(r, 0.08 * r, B.position, B.axes[:, 2]), label)
+
+
+def _rolling(joint: Any, g: float, tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
+    yield _steel(joint.A, _plate(joint, g, tracks), label, "#c9ced6")
+    yield _steel(joint.B, Sphere(0.97 * joint.radius, joint.B.position), label)
+
+
+def _blade(joint: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
+    B = joint.B
+    yield _steel(B, Box((4 * g, 0.3 * g, 1.2 * g), B.position, B.axes), label, DARK)
+
+
+def _rope(rope: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
+    for first, second in pairwise(rope.frames):
+        yield Link((_end(first), _end(second)), "rod", 0.2 * g, STEEL, "joints", label)
+
+
+def _coil(spring: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
+    yield Link((_end(spring.A), _end(spring.B)), "coil", 1.1 * g, SPRING, "springs", label)
+
+
+def _spiral(spring: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
+    A = spring.A
+    u = np.linspace(0, 1, 73)
+    r, turn = (1 + 2 * u) * g, 6 * np.pi * u
+    flat = np.column_stack([r * np.cos(turn), r * np.sin(turn), np.zeros_like(u)])
+    yield Wire(A.name, A.position + flat @ A.axes.T, SPRING, "springs", label)
+
+
+def _block(bushing: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
+    A = bushing.A
+    yield Solid(A.name, Box((2.2 * g,) * 3, A.position, A.axes), SPRING, "springs", label)
+
+
+_JOINTS: dict[type, Rule] = {
+    Joint: _ball,
+    joints.Revolute: _revolute,
+    shaft_joints.Universal: _universal,
+    joints.Fixed: _fixed,
+    joints.Prismatic: _prismatic,
+    joints.Cylindrical: _cylindrical,
+    shaft_joints.Screw: _cylindrical,
+    joints.Planar: _in_plane,
+    joints.PointOnLine: _on_line,
+    joints.PointInPlane: _in_plane,
+    joints.Distance: _distance,
+    rolling.RollingDisc: _disc,
+    rolling.RollingBall: _rolling,
+    rolling.KnifeEdge: _blade,
+}
+_SPRINGS: dict[type, Rule] = {
+    forces.Spring: _coil,
+    forces.RotationalSpring: _spiral,
+    forces.Bushing: _block,
+    transmissions.Rope: _rope,
+}
+
+
+def _rule(table: dict[type, Rule], part: Any) -> Rule | None:
+    return next((table[c] for c in type(part).__mro__ if c in table), None)
+
+
+def _label(part: Any) -> str:
+    return f"{part.name} ({type(part).__name__})"
+
+
+def draw_joint(joint: Joint, g: float, tracks: dict[str, Track]) -> list[Drawn]:
+    """Return the symbol of a joint, of size g [m]."""
+    rule = _rule(_JOINTS, joint) or _ball
+    return list(rule(joint, g, tracks, _label(joint)))
+
+
+def draw_spring(force: Any, g: float, tracks: dict[str, Track]) -> list[Drawn]:
+    """Return the symbol of a spring, of size g [m]; nothing for what is none."""
+    rule = _rule(_SPRINGS, force)
+    return [] if rule is None else list(rule(force, g, tracks, _label(force)))

@@ -1,0 +1,60 @@
+"""Which instants are shown, and how fast."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from mbd.history.history import History
+
+__all__ = ["chosen", "nice", "pace", "thinned"]
+
+_FPS = 60
+_MOST = 12_000
+_SHORTEST, _LONGEST = 4.0, 60.0  # seconds at the viewer, when the speed is chosen here
+
+
+def nice(x: float) -> float:
+    """Return the nearest of 1, 2, 5 times a power of ten."""
+    ten = 10.0 ** np.floor(np.log10(x))
+    return float(ten * min((1.0, 2.0, 5.0, 10.0), key=lambda k: abs(np.log(x / ten / k))))
+
+
+def pace(duration: float) -> float:
+    """Return the speed at which a run is shown: 1, unless it is over too soon or too late."""
+    if duration <= 0 or 1.0 <= duration <= _LONGEST:
+        return 1.0
+    return nice(duration / (_SHORTEST if duration < 1.0 else _LONGEST))
+
+
+def chosen(t: np.ndarray, speed: float, fastest: float) -> np.ndarray:
+    """Return indices of the instants shown: 60 per second of the viewer, or as many as there are.
+
+    Bodies that turn at the rate `fastest` [rad/s] turn by a radian at most from one to the next.
+    """
+    step = speed / _FPS
+    if fastest > 0:
+        step = min(step, 1.0 / fastest)
+    n = int(np.clip(np.ceil((t[-1] - t[0]) / step), 1, _MOST))
+    if len(t) <= n + 1:
+        return np.arange(len(t))
+    wanted = np.linspace(t[0], t[-1], n + 1)
+    after = np.clip(np.searchsorted(t, wanted), 1, len(t) - 1)
+    nearest = after - (wanted - t[after - 1] < t[after] - wanted)
+    return np.unique(nearest)
+
+
+def thinned(solution: History, k: np.ndarray) -> History:
+    """Return a solution of the instants k only: a long run on disk stays there."""
+
+    def rows(x: Any) -> np.ndarray:
+        return x[k] if isinstance(x, np.ndarray) else np.array([x[int(i)] for i in k])
+
+    parts = (rows(x) for x in (solution.q, solution.v, solution.a, solution.lam))
+    return type(solution)(
+        solution.model, np.asarray(solution.t)[k], *parts, status=solution.status,
+        message=solution.message, stats=solution.stats, last=solution.state,
+        method=solution.method, before=solution.before,
+    )  # fmt: skip

@@ -1,0 +1,136 @@
+"""One HTML page that needs nothing else: data, viewer and three.js in one file."""
+
+from __future__ import annotations
+
+import html
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mbd.algebra.rotations import quaternion_from_matrix
+from mbd.animation.drawing import Drawing, End, Track
+from mbd.animation.pack import Pack, squeezed
+from mbd.parts.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
+
+__all__ = ["page"]
+
+_HERE = Path(__file__).parent
+_SCRIPTS = ("unpack.js", "world.js", "camera.js", "panel.js", "viewer.js")
+_FINE = 2e-5  # step of positions, of the length of a body, and of quaternions
+
+_FORMS: dict[type, tuple[str, tuple[str, ...]]] = {
+    Box: ("box", ("size",)),
+    Sphere: ("sphere", ("radius",)),
+    Cylinder: ("cylinder", ("radius", "length")),
+    Capsule: ("capsule", ("radius", "length")),
+    Mesh: ("mesh", ()),
+}
+
+
+def page(drawing: Drawing) -> str:
+    """Return the text of the page."""
+    pack = Pack()
+    data = _data(drawing, pack)
+    text = (_HERE / "viewer.html").read_text(encoding="utf-8")
+    scripts = "\n".join(
+        f"<script>\n{(_HERE / name).read_text(encoding='utf-8')}</script>" for name in _SCRIPTS
+    )
+    # "<" is written so that no text of the user's can end the script it stands in
+    holes = {
+        "TITLE": html.escape(drawing.title or "mbd"),  # of the window
+        "HEADING": html.escape(drawing.title),
+        "STYLE": (_HERE / "viewer.css").read_text(encoding="utf-8"),
+        "LICENCE": (_HERE / "three.LICENSE").read_text(encoding="utf-8"),
+        "THREE": _three(),
+        "DATA": json.dumps(data, separators=(",", ":")).replace("<", "\\u003c"),
+        "NUMBERS": pack.text(),
+        "SCRIPTS": scripts,
+    }
+    first, *rest = text.split("{{")
+    pieces = [first]
+    for piece in rest:
+        name, behind = piece.split("}}", 1)
+        pieces += [holes[name], behind]
+    return "".join(pieces)
+
+
+@cache
+def _three() -> str:
+    return squeezed((_HERE / "three.bundle.js").read_bytes())
+
+
+def _data(d: Drawing, pack: Pack) -> dict[str, Any]:
+    fine = _FINE * d.length
+    common = ("frame", "color", "layer", "label")
+    duration = float(d.t[-1] - d.t[0])
+    return {
+        "title": d.title,
+        "speed": d.speed,
+        "t": pack.table(d.t - d.t[0], max(duration, 1e-9) * 2.0**-29),
+        "start": float(d.t[0]),
+        "frames": [_frame(track, pack, fine) for track in d.tracks.values()],
+        "solids": [{**_some(s, common), **_shape(s.shape, pack, fine)} for s in d.solids],
+        "wires": [{**_some(w, common), "points": _plain(w.points)} for w in d.wires],
+        "links": [
+            {**_some(x, ("form", "color", "layer", "label")), "radius": _plain(x.radius),
+             "ends": [_end(e) for e in x.ends]}
+            for x in d.links
+        ],
+        "arrows": [
+            {**_some(a, ("unit", "color", "layer", "label")), **_end(a.end),
+             "vectors": pack.table(a.vectors, d.scales[a.unit][0] * 1e-3)}
+            for a in d.arrows if a.unit in d.scales
+        ],
+        "trails": [{**_some(x, ("color", "label")), **_end(x.end)} for x in d.trails],
+        "labels": [
+            {**_some(x, ("text", "layer")), "ends": [_end(e) for e in x.ends]} for x in d.labels
+        ],
+        "scales": {unit: _plain(np.array(x)) for unit, x in d.scales.items()},
+        "spacing": _plain(d.spacing),
+        "low": _plain(d.low),
+        "high": _plain(d.high),
+        "up": _plain(d.up),
+        "view": _plain(d.view),
+        "follow": d.follow,
+        "show": list(d.show),
+    }  # fmt: skip
+
+
+def _some(x: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: getattr(x, name) for name in names}
+
+
+def _plain(x: Any) -> Any:
+    """Return numbers with seven digits, as lists."""
+    if isinstance(x, np.ndarray):
+        return [_plain(y) for y in x]
+    return float(f"{float(x):.7g}")
+
+
+def _end(end: End) -> dict[str, Any]:
+    return {"frame": end.frame, "point": _plain(end.point)}
+
+
+def _frame(track: Track, pack: Pack, fine: float) -> dict[str, Any]:
+    found: dict[str, Any] = {"name": track.name, "position": pack.table(track.position, fine)}
+    if track.quaternion is not None:
+        found["quaternion"] = pack.table(track.quaternion, _FINE)
+    if track.scale is not None:
+        found["scale"] = pack.table(track.scale, _FINE)
+    return found
+
+
+def _shape(shape: Shape, pack: Pack, fine: float) -> dict[str, Any]:
+    form, names = _FORMS[type(shape)]
+    found: dict[str, Any] = {"form": form} | {n: _plain(getattr(shape, n)) for n in names}
+    if isinstance(shape, Mesh):
+        found["vertices"] = pack.table(shape.vertices, fine)
+        found["triangles"] = pack.table(shape.triangles, 1.0)
+    if shape.at.any():
+        found["at"] = _plain(shape.at)
+    if not np.array_equal(shape.rotation, np.eye(3)):
+        found["quaternion"] = _plain(quaternion_from_matrix(shape.rotation))
+    return found

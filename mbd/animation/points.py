@@ -1,0 +1,63 @@
+"""Points that are asked for: their paths, and lines through several of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from mbd.animation.drawing import End, Link, Trail
+from mbd.base.door import vector
+from mbd.model.system import System
+from mbd.parts.bodies import Body, Frame
+
+__all__ = ["lines", "trails"]
+
+_POINT = "the name of a body, or (name, point in body axes [m])"
+
+
+def trails(system: System, given: Any, colors: dict[str, str]) -> tuple[Trail, ...]:
+    """Return the trails of bodies (their origins), frames, or pairs of a name and a point."""
+    found = []
+    for item in [given] if isinstance(given, str | Frame | Body) else given:
+        end = _end(system, item, "trail")
+        found.append(Trail(end, colors[end.frame], f"path of {end.frame}"))
+    return tuple(found)
+
+
+def lines(system: System, given: Any, colors: dict[str, str], radius: float) -> list[Link]:
+    """Return bars between neighbours of each sequence of points; a radius [m]."""
+    found = []
+    for line in given:
+        if isinstance(line, str) or not isinstance(line, Sequence) or len(line) < 2:
+            raise TypeError(
+                f"animate: a line must be two or more points, each of them {_POINT}, got {line!r}"
+            )
+        ends = [_end(system, item, "line") for item in line]
+        label = f"{ends[0].frame} to {ends[-1].frame}"
+        color = colors[ends[0].frame]
+        found += [Link(pair, "rod", radius, color, "bodies", label) for pair in pairwise(ends)]
+    return found
+
+
+def _end(system: System, item: Any, what: str) -> End:
+    """Return a point of a body."""
+    name: Any = item
+    point: Any = np.zeros(3)
+    if isinstance(item, Frame):
+        name, point = item.name, item.position
+    elif isinstance(item, Body):
+        name = item.name
+    elif not isinstance(item, str):
+        try:
+            name, point = item
+        except (TypeError, ValueError):
+            raise TypeError(f"animate: a {what} must be {_POINT}, got {item!r}") from None
+    if name not in system.bodies:
+        raise ValueError(
+            f"animate: {what}s must be of bodies, got {name!r}; there are "
+            f"{', '.join(system.bodies)}"
+        )
+    return End(name, vector("animate", f"{what} of {name!r}", point, "m"))

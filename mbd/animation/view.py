@@ -1,0 +1,58 @@
+"""What is in the picture and from where it is seen."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mbd.animation.drawing import Link, Solid, Track
+from mbd.animation.surfaces import surface
+
+__all__ = ["corners", "direction", "upwards"]
+
+_INSTANTS = 100
+_FLAT = 0.2  # a motion is seen as planar whose third extent is below this part of the largest
+_SIGNS = np.array([(i, j, k) for i in (0, 1) for j in (0, 1) for k in (0, 1)], float)
+
+
+def upwards(gravity: np.ndarray) -> np.ndarray:
+    """Return the axis against gravity, z without gravity."""
+    if not gravity.any():
+        return np.array([0.0, 0.0, 1.0])
+    i = int(np.argmax(np.abs(gravity)))
+    return -np.sign(gravity[i]) * np.eye(3)[i]
+
+
+def corners(tracks: dict[str, Track], solids: list[Solid], links: list[Link]) -> np.ndarray:
+    """Return corners of boxes around all bodies at up to 100 instants, (n, k, 3).
+
+    Where rods and coils are held by the ground belongs to them.
+    """
+    n = len(next(iter(tracks.values())).position)
+    k = np.unique(np.linspace(0, n - 1, _INSTANTS).astype(int))
+    found = []
+    for name in {s.frame for s in solids}:
+        points = np.vstack([surface(s.shape)[0] for s in solids if s.frame == name])
+        low, high = points.min(0), points.max(0)
+        box = low + _SIGNS * (high - low)
+        if name == "ground":
+            found.append(np.broadcast_to(box, (len(k), 8, 3)))
+        else:
+            track = tracks[name]
+            found.append(
+                track.position[k][:, None] + np.einsum("nij,kj->nki", track.matrix[k], box)
+            )
+    held = [end.point for link in links for end in link.ends if end.frame == "ground"]
+    if held:
+        found.append(np.broadcast_to(held, (len(k), len(held), 3)))
+    return np.concatenate(found, axis=1)
+
+
+def direction(extent: np.ndarray, up: np.ndarray) -> np.ndarray:
+    """Return the direction to the eye: a planar motion is seen in its plane, the rest obliquely."""
+    level = [e for e in np.eye(3) if not abs(e @ up)]
+    right = max(level, key=lambda e: abs(e @ extent))
+    normal = np.cross(right, up)
+    planar = abs(normal @ extent) < _FLAT * extent.max()
+    weights = (0.25, 1.0, 0.25) if planar else (0.6, 1.0, 0.5)
+    view = weights[0] * right + weights[1] * normal + weights[2] * up
+    return view / np.linalg.norm(view)

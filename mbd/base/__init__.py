@@ -1,0 +1,1 @@
+"""What is said and checked: arguments, messages, tolerances, files written whole."""

@@ -1,0 +1,79 @@
+"""Objects carried into other processes: by what they were made from, or where they stand.
+
+Compiled code has addresses, which mean nothing elsewhere. So a part is carried as its class and the
+arguments it was given, a formulation or measure as the place where it is defined, a function that
+no other process can import as its code.
+"""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["Function", "again", "placed", "portable"]
+
+
+class Function:
+    """A user's function on its way into another process."""
+
+    def __init__(self, owner: str, function: Callable[..., Any]) -> None:
+        self.owner, self.function = owner, function
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return self.function
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return it by its name, or else its code."""
+        from mbd.machine.jit import carried_code
+
+        try:
+            pickle.dumps(self.function)
+            return _itself, (self.function,)
+        except Exception:
+            pass
+        try:
+            return pickle.loads, (carried_code(self.function),)
+        except Exception as error:
+            raise TypeError(
+                f"{self.owner}: its function {self.function!r} cannot be carried into another "
+                f"process ({error}); let it use numbers and arrays only, or define it at the top "
+                "of a module"
+            ) from None
+
+
+def _itself(function: Any) -> Any:
+    return function
+
+
+def portable(owner: str, value: Any) -> Any:
+    """Return arguments in which functions name their owner when they are carried."""
+    if type(value) is tuple:
+        return tuple(portable(owner, x) for x in value)
+    if type(value) is dict:
+        return {key: portable(owner, x) for key, x in value.items()}
+    if callable(value) and not isinstance(value, type):
+        return Function(owner, value)
+    return value
+
+
+def again(maker: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Make an object anew."""
+    return maker(*args, **options)
+
+
+def placed(thing: Any) -> tuple[Any, ...] | None:
+    """Return the place of an object among the modules of the package, as ``__reduce__`` does."""
+    for name, module in tuple(sys.modules.items()):
+        if name.startswith("mbd."):
+            for attribute, value in vars(module).items():
+                if value is thing:
+                    return _at, (name, attribute)
+    return None
+
+
+def _at(module: str, attribute: str) -> Any:
+    import importlib
+
+    return getattr(importlib.import_module(module), attribute)

@@ -1,0 +1,206 @@
+"""Checks of plain values: numbers, whole numbers, switches, words of a short list.
+
+Every error says who, what must be which [unit], got what, what to do.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "file_path", "flag", "floats", "function", "is_whole", "listed", "mapping", "meant",
+    "names", "numbers", "one_of", "place", "scalar", "shown", "sized", "whole",
+]  # fmt: skip
+
+_WIDTH = 200  # characters of a value in an error
+_LARGEST = 1e100  # products of three numbers of the door are finite
+_LARGEST_WHOLE = 1 << 62  # of a table of integers
+_LONGEST_PATH, _LONGEST_NAME = 4095, 255  # bytes that file systems take
+
+
+def shown(value: Any) -> str:
+    """Return a value as an error shows it: one line, not too long, whatever the value does."""
+    if isinstance(value, int) and abs(value) > 10**60:
+        return f"an integer of about {int(value.bit_length() * 0.30103) + 1} digits"
+    try:
+        text = repr(value)
+    except Exception:  # of any class of the user, of lists that hold themselves many times
+        return f"an object of {type(value).__name__} that cannot be shown"
+    text = " ".join(text.split()) if "\n" in text else text
+    return text if len(text) <= _WIDTH else f"{text[:_WIDTH]} ..."
+
+
+def meant(name: Any, known: Collection[str]) -> str:
+    """Return the question whether a similar name was meant, or nothing."""
+    close = difflib.get_close_matches(name, known, 1) if isinstance(name, str) else []
+    return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+def _float(value: Any) -> float:
+    """Return one number; text, True and complex numbers are none."""
+    if isinstance(value, str | bytes | bool | np.bool_ | complex | np.complexfloating):
+        raise TypeError("no number")
+    try:
+        return float(value)
+    except OverflowError:  # an integer that is too large
+        return np.inf
+
+
+def floats(value: Any) -> np.ndarray:
+    """Return a new float array of any shape; a TypeError for what is not made of numbers."""
+    try:
+        if isinstance(value, np.ma.MaskedArray):
+            value = value.filled(np.nan)
+        raw = np.asarray(value)
+        kind = raw.dtype.kind
+        if kind == "O":
+            return np.array([_float(x) for x in raw.ravel()], float).reshape(raw.shape)
+        if kind not in "iuf":
+            raise TypeError
+        with np.errstate(over="ignore"):  # long double
+            return raw.astype(float)
+    except Exception as error:  # also what the value's own methods raise
+        raise TypeError(f"cannot be read as numbers ({type(error).__name__})") from None
+
+
+def scalar(owner: str, what: str, value: Any, unit: str) -> float:
+    """Return a finite float."""
+    try:
+        x = _float(value) if np.shape(value) == () else None
+    except Exception:  # also what the value's own methods raise
+        x = None
+    if x is None:
+        raise TypeError(f"{owner}: {what} must be a number [{unit}], got {shown(value)}")
+    if not np.isfinite(x):
+        raise ValueError(f"{owner}: {what} must be finite [{unit}], got {x}")
+    if abs(x) > _LARGEST:
+        raise ValueError(f"{owner}: {what} must not exceed {_LARGEST:g} [{unit}], got {x:g}")
+    return x
+
+
+def sized(owner: str, what: str, x: np.ndarray, unit: str) -> np.ndarray:
+    """Return an array that is finite and not too large to compute with."""
+    if not np.all(np.isfinite(x)):
+        raise ValueError(f"{owner}: {what} must be finite [{unit}], got {shown(x.tolist())}")
+    if x.size and np.abs(x).max() > _LARGEST:
+        raise ValueError(
+            f"{owner}: {what} must not exceed {_LARGEST:g} [{unit}], got {shown(x.tolist())}"
+        )
+    return x
+
+
+def numbers(
+    owner: str, what: str, value: Any, shapes: tuple[tuple[int, ...], ...], unit: str
+) -> np.ndarray:
+    """Return a finite array of one of the shapes."""
+    words = " or ".join("x".join(map(str, s)) + " numbers" if s else "a number" for s in shapes)
+    try:
+        x = floats(value)
+    except TypeError:
+        raise TypeError(f"{owner}: {what} must be {words} [{unit}], got {shown(value)}") from None
+    if x.shape not in shapes:
+        raise ValueError(f"{owner}: {what} must be {words} [{unit}], got shape {x.shape}")
+    return sized(owner, what, x, unit)
+
+
+def is_whole(value: Any, least: int) -> bool:
+    """Tell whether a value is a whole number not below the least; True and 2.0 are none."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return whole and bool(least <= value <= _LARGEST_WHOLE)
+
+
+def whole(owner: str, what: str, value: Any, least: int) -> int:
+    """Return a whole number that is not below the least."""
+    if not is_whole(value, least):
+        raise ValueError(
+            f"{owner}: {what} must be a whole number, at least {least}, got {shown(value)}"
+        )
+    return int(value)
+
+
+def place(owner: str, what: str, value: Any, n: int) -> int:
+    """Return which of n things, counted from 0, or from the end if negative."""
+    if not is_whole(value, -n) or value >= n:
+        raise ValueError(
+            f"{owner}: {what} must be a whole number, there are {n} counted from 0, got "
+            f"{shown(value)}"
+        )
+    return int(value)
+
+
+def flag(owner: str, what: str, value: Any) -> bool:
+    """Return True or False; "no" and 1 are neither."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{owner}: {what} must be True or False, got {shown(value)}")
+    return bool(value)
+
+
+def one_of(owner: str, what: str, value: Any, words: Collection[str]) -> str:
+    """Return one of some words."""
+    if not (isinstance(value, str) and value in words):
+        raise ValueError(
+            f"{owner}: {what} must be one of {', '.join(words)}, got {shown(value)}"
+            f"{meant(value, words)}"
+        )
+    return value
+
+
+def names(owner: str, what: str, value: Any) -> tuple[str, ...]:
+    """Return names, given in a list, or one alone."""
+    try:
+        several = (value,) if isinstance(value, str) else tuple(value)
+    except Exception:  # also what the value's own methods raise
+        several = (None,)
+    if not all(isinstance(x, str) for x in several):
+        raise TypeError(f"{owner}: {what} must be a name or names in a list, got {shown(value)}")
+    return several
+
+
+def listed(expected: str, value: Any) -> tuple[Any, ...]:
+    """Return what is in a list; `expected` begins the error, text is no list."""
+    if not isinstance(value, str | bytes | type):
+        try:
+            return tuple(value)
+        except Exception:  # also what the value's own methods raise
+            pass
+    raise TypeError(f"{expected}, got {shown(value)}")
+
+
+def mapping(owner: str, what: str, value: Any, example: str) -> dict[Any, Any]:
+    """Return a dict of what is given by name; None is an empty one."""
+    if not (value is None or isinstance(value, Mapping)):
+        raise TypeError(f"{owner}: {what} must be a dict such as {example}, got {shown(value)}")
+    return dict(value or {})
+
+
+def file_path(owner: str, value: Any) -> Path:
+    """Return a path that a file system can have."""
+    if not isinstance(value, str | Path):
+        raise TypeError(f"{owner}: path must be a str or a Path, got {shown(value)}")
+    text = str(value)
+    try:
+        data = os.fsencode(text)
+    except UnicodeEncodeError:
+        data = b"\0"
+    if not text or b"\0" in data:
+        raise ValueError(f"{owner}: path must be the name of a file, got {shown(text)}")
+    longest = max(len(os.fsencode(part)) for part in Path(text).parts or (text,))
+    if len(data) > _LONGEST_PATH or longest > _LONGEST_NAME:
+        raise ValueError(
+            f"{owner}: path must have at most {_LONGEST_PATH} bytes, and {_LONGEST_NAME} between "
+            f"slashes, got {len(data)} bytes, {longest} between slashes: {shown(text[:40])} ..."
+        )
+    return Path(value)
+
+
+def function(owner: str, what: str, value: Any, form: str) -> Callable[..., Any]:
+    """Return what can be called; a class is no law."""
+    if not callable(value) or isinstance(value, type):
+        raise TypeError(f"{owner}: {what} must be a function {form}, got {shown(value)}")
+    return value

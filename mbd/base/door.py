@@ -1,0 +1,201 @@
+"""Checks at the door.
+
+Every error says who, what must be which [unit], got what, what to do.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Any
+
+import numpy as np
+
+from mbd.base.checked import floats, scalar, shown, sized
+
+__all__ = [
+    "array", "inertia_tensor", "label", "mass_properties", "number", "rotation_matrix",
+    "unit_vector", "vector",
+]  # fmt: skip
+
+_LONGEST = 200  # characters of a name
+_UNUSABLE = ("Cc", "Cs", "Zl", "Zp")  # control characters, halves of pairs, ends of lines
+
+
+def label(value: Any, what: str) -> str:
+    """Return a usable name: text that fits a line of a table, a file and a path in it."""
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError(f"{what}: name must be a non-empty string, got {shown(value)}; name it")
+    if len(value) > _LONGEST:
+        raise ValueError(
+            f"{what}: name must not be longer than {_LONGEST} characters, got {len(value)}: "
+            f"{shown(value[:40])} ..."
+        )
+    bad = [x for x in value if x in "/\\" or unicodedata.category(x) in _UNUSABLE]
+    if bad:
+        raise ValueError(
+            f"{what}: name must be without slashes and control characters, which files and tables "
+            f"cannot hold, got {shown(bad[0])} in {value!r}; leave it out"
+        )
+    return value
+
+
+def number(owner: str, what: str, value: Any, unit: str, *, positive: bool | None = None) -> float:
+    """Return a finite float; positive=True asks for > 0, False for >= 0."""
+    x = scalar(owner, what, value, unit)
+    if positive is True and x <= 0:
+        raise ValueError(f"{owner}: {what} must be positive [{unit}], got {x:g}")
+    if positive is False and x < 0:
+        raise ValueError(f"{owner}: {what} must not be negative [{unit}], got {x:g}")
+    return x
+
+
+def array(owner: str, what: str, value: Any, expected: str) -> np.ndarray:
+    """Return a float array of any shape; what is not made of numbers is a TypeError."""
+    try:
+        return floats(value)
+    except TypeError:
+        raise TypeError(f"{owner}: {what} must be {expected}, got {shown(value)}") from None
+
+
+def vector(owner: str, what: str, value: Any, unit: str, size: int = 3) -> np.ndarray:
+    """Return a finite (size,) array."""
+    x = array(owner, what, value, f"{size} numbers [{unit}]")
+    if x.shape != (size,):
+        raise ValueError(f"{owner}: {what} must be {size} numbers [{unit}], got shape {x.shape}")
+    return sized(owner, what, x, unit)
+
+
+def unit_vector(owner: str, what: str, value: Any) -> np.ndarray:
+    """Return a direction at unit length, given at any length."""
+    x = vector(owner, what, value, "-")
+    largest = float(np.abs(x).max())
+    if largest == 0.0:
+        raise ValueError(f"{owner}: {what} must have a direction, got {x.tolist()}")
+    length = float(np.linalg.norm(x))
+    if abs(length - 1.0) < 1e-15:
+        return x  # what was written to a file and read again stays what it was
+    if not 1e-100 < largest:  # squares would vanish
+        x = x / largest
+        length = float(np.linalg.norm(x))
+    return x / length
+
+
+def rotation_matrix(owner: str, what: str, value: Any) -> np.ndarray:
+    """Return an orthogonal (3, 3) array from a matrix or a scipy Rotation; None is identity."""
+    if value is None:
+        return np.eye(3)
+    expected = "a scipy Rotation or a 3x3 matrix"
+    try:
+        as_matrix = getattr(type(value), "as_matrix", None)
+        R = floats(value if as_matrix is None else as_matrix(value))
+    except Exception:  # also what the value's own methods raise
+        raise TypeError(f"{owner}: {what} must be {expected}, got {shown(value)}") from None
+    if R.shape == (4,):
+        raise ValueError(
+            f"{owner}: {what} must be a scipy Rotation or a 3x3 matrix, got 4 numbers; the order "
+            "of a quaternion is ambiguous, use Rotation.from_quat(q, scalar_first=True)"
+        )
+    if R.shape != (3, 3) or not np.all(np.isfinite(R)):
+        got = f"shape {R.shape}" if R.shape != (3, 3) else R.tolist()
+        raise ValueError(
+            f"{owner}: {what} must be a scipy Rotation or a finite 3x3 matrix, got {got}"
+        )
+    with np.errstate(over="ignore", invalid="ignore"):
+        error, det = float(np.abs(R.T @ R - np.eye(3)).max()), float(np.linalg.det(R))
+    if not error <= 1e-6 or det < 0:
+        raise ValueError(
+            f"{owner}: {what} must be orthogonal with determinant +1, got max|R'R - I| = "
+            f"{error:.2g}, det = {det:.6g}; give a scipy Rotation"
+        )
+    if error > 1e-15:
+        U, _, Vt = np.linalg.svd(R)
+        R = U @ Vt
+    return R
+
+
+def inertia_tensor(owner: str, value: Any) -> np.ndarray:
+    """Return the (3, 3) inertia about the centre of mass of a body that can exist [kg m^2]."""
+    J = array(owner, "inertia", value, "3 or 3x3 numbers [kg m^2]")
+    if J.shape == (3,):
+        J = np.diag(J)
+    if J.shape != (3, 3) or not np.all(np.isfinite(J)):
+        got = f"shape {J.shape}" if J.shape != (3, 3) else shown(value)
+        raise ValueError(f"{owner}: inertia must be 3 or 3x3 finite numbers [kg m^2], got {got}")
+    sized(owner, "inertia", J, "kg m^2")
+    if np.abs(J - J.T).max() > 1e-9 * np.abs(J).max():
+        raise ValueError(f"{owner}: inertia must be symmetric [kg m^2], got {J.tolist()}")
+    J = 0.5 * (J + J.T)
+    a, b, c = np.linalg.eigvalsh(J)
+    if a <= 0:
+        raise ValueError(
+            f"{owner}: principal moments of inertia must be positive [kg m^2], got "
+            f"({a:.6g}, {b:.6g}, {c:.6g}); for a mass without extent use PointMass"
+        )
+    if c > (a + b) * (1 + 1e-6):
+        raise ValueError(
+            f"{owner}: inertia violates the triangle inequality, the largest principal moment must "
+            f"not exceed the sum of the others [kg m^2], got ({a:.6g}, {b:.6g}, {c:.6g}); is it "
+            "taken about the centre of mass, in body axes?"
+        )
+    return J
+
+
+_SAME = 1e-9  # relative to the largest entry of a block
+
+
+def mass_properties(owner: str, matrix: Any) -> tuple[float, np.ndarray, np.ndarray]:
+    """Return mass [kg], centre of mass [m] and inertia about it [kg m^2] of a 6x6 mass matrix."""
+    M = array(owner, "mass matrix", matrix, "6x6 numbers [kg, kg m, kg m^2]")
+    if M.shape != (6, 6) or not np.all(np.isfinite(M)):
+        got = f"shape {M.shape}" if M.shape != (6, 6) else "entries that are not finite"
+        raise ValueError(f"{owner}: mass matrix must be 6x6 finite numbers, got {got}")
+    m = float(np.trace(M[:3, :3]) / 3)
+    if not m > 0:
+        raise ValueError(f"{owner}: mass must be positive [kg], got {m:g} in the mass matrix")
+    sizes = np.sqrt(np.repeat([m, np.abs(M[3:, 3:]).max()], 3))
+    i, j = np.unravel_index(
+        np.argmax(np.abs(M - M.T) / np.outer(sizes, sizes).clip(1e-300)), M.shape
+    )
+    coupling = max(np.abs(M[3:, :3]).max(), np.abs(M[:3, 3:]).max())
+    block = m if max(i, j) < 3 else coupling if min(i, j) < 3 else sizes[5] ** 2
+    if abs(M[i, j] - M[j, i]) > _SAME * block:
+        raise ValueError(
+            f"{owner}: mass matrix must be symmetric, got {M[i, j]:.9g} in row {i + 1}, column "
+            f"{j + 1} and {M[j, i]:.9g} in row {j + 1}, column {i + 1}"
+        )
+    M = 0.5 * (M + M.T)
+    if np.abs(M[:3, :3] - m * np.eye(3)).max() > _SAME * m:
+        raise ValueError(
+            f"{owner}: the mass of a rigid body is the same in all directions: the upper left "
+            f"block of the mass matrix must be m I [kg], got {M[:3, :3].tolist()}"
+        )
+    S = M[3:, :3]
+    if np.abs(S + S.T).max() > _SAME * coupling:
+        raise ValueError(
+            f"{owner}: the lower left block of the mass matrix must be m tilde(c), which is skew "
+            f"[kg m], got one with the symmetric part {(0.5 * (S + S.T)).tolist()}"
+        )
+    c = np.array([S[2, 1], S[0, 2], S[1, 0]]) / m
+    J = M[3:, 3:] - m * (np.dot(c, c) * np.eye(3) - np.outer(c, c))
+    low, middle, high = moments = np.linalg.eigvalsh(J)
+    where = "({:.6g}, {:.6g}, {:.6g})".format(*c)
+    told = "({:.6g}, {:.6g}, {:.6g})".format(*moments)
+    if abs(low) < 1e6 * np.finfo(float).eps * m * (c @ c):
+        raise ValueError(
+            f"{owner}: the moments about the centre of mass {where} [m] are lost in the round-off "
+            f"of the mass matrix, {told} [kg m^2] of {m * (c @ c):.3g}; give mass, inertia and "
+            "center_of_mass, or the matrix about a nearer origin"
+        )
+    if low <= 0:
+        raise ValueError(
+            f"{owner}: principal moments about the centre of mass {where} [m] of the mass matrix "
+            f"must be positive [kg m^2], got {told}; the lower right block is the inertia about "
+            "the origin, which is larger than that by m (c.c I - c c^T)"
+        )
+    if high > (low + middle) * (1 + 1e-6):
+        raise ValueError(
+            f"{owner}: the mass matrix violates the triangle inequality: of the principal moments "
+            f"about the centre of mass {where} [m] the largest must not exceed the sum of the "
+            f"others [kg m^2], got {told}"
+        )
+    return m, c, J

@@ -1,0 +1,353 @@
+"""Tolerances: every number that decides what is zero, met, small enough or lost.
+
+Each has what it is relative to in brackets, and its reason. They are part of no interface: they may
+change from version to version. What a user may choose (``rtol``, ``tol``, ``max_iterations``) is an
+argument and is not here.
+"""
+
+# --- models ---------------------------------------------------------------------------------------
+
+SOFT_LOOPS = 1e-9
+"""[flexibility of a row] The compliance that keeps redundant rows of closed loops regular. It acts
+on the constraints by eps / (eps + s) with the smallest singular value s, ~ 1/N^2 on a chain of N;
+below round-off / eps the multipliers of redundant rows are noise."""
+
+SOFT_TREE = 1e-14
+"""[flexibility of a row] The same in a tree, where no row is redundant."""
+
+MODEL_FAR = 32.0
+"""[extent of the model] Nearer to the inertial origin positions are stored as they are described;
+others from a point near the model, so that their round-off is that of the model."""
+
+REPORT_RANK = 1e-9
+"""[largest singular value] Singular values below are zero: redundant rows of `Model.report`."""
+
+REPORT_SOFT = 1e-13
+"""[rows of unit length] Compliance of many rows, where the report looks at pivots instead of
+singular values. A redundant row keeps it times the square of the length of its null vector over its
+part in it, 1 to 1e5 in meshes of a hundred bodies."""
+
+REPORT_PIVOT = 1e-8
+"""[rows of unit length] Pivots of many rows below are zero: the square of the distance of a row
+from those before it."""
+
+REPORT_LOOSE = 1e-7
+"""[null vectors of length one] Entries below belong to rows that are not redundant."""
+
+# --- initial states -------------------------------------------------------------------------------
+
+POSE_DUST = 2.0**-52
+"""[largest rate, 1/s] Velocities of a pose that was searched for below are round-off, and zero."""
+
+START_POSITION = 1e-7
+"""[length of the model, or one] Accepted violation of rows of positions at the start."""
+
+START_VELOCITY = 1e-7
+"""[length and speed of the model] Accepted violation of rows of velocities at the start."""
+
+MEETING_STEPS = 30
+"""[steps] Directions in which rows may be nearly dependent while velocities meet them."""
+
+MEETING_DUST = 2.0**-46
+"""[largest velocity or acceleration] What rows lack of zero below is round-off."""
+
+MEETING_SHARE = 0.99
+"""[what rows lack] A step that leaves more of it is lost in round-off, or the rows contradict."""
+
+START_DIFFERENCE = 1e-3
+"""[step] Part of it over which accelerations are differenced for the first jerk."""
+
+START_SMOOTH = 0.5
+"""[acceleration] Part by which its derivative may fail to foretell a step; else it is not used."""
+
+# --- targets of a pose ----------------------------------------------------------------------------
+
+TARGET_MET = 1e-8
+"""[1 rad, or length of the model] A target is met when it is missed by less."""
+
+TARGET_STEP = 0.3
+"""[1 rad, or length of the model] Largest step of an iteration."""
+
+TARGET_RANK = 1e-9
+"""[largest singular value, at least one] Directions below are not moved by a target."""
+
+TARGET_STALLED = 1e-11
+"""[miss] Part by which a step must lower it; else the steps end."""
+
+TARGET_PUSHES = (0.1, 0.5, 1.5, 0.3, 1.0, 2.0)
+"""[1 rad, or length of the model] Pushes away from a saddle, or a bad minimum, where steps end."""
+
+TARGET_IN_VAIN = 3
+"""[-] Pushes that found nothing better, after which there is nothing better."""
+
+TARGET_BETTER = 1e-6
+"""[miss] Part that counts as better."""
+
+# --- factorisation --------------------------------------------------------------------------------
+
+PIVOT_SMALL = 1e-4
+"""[diagonal it came from] A smaller pivot is not trusted: rows are exchanged."""
+
+PIVOT_ZERO = 1e-12
+"""[diagonal it came from] A pivot this small after the exchange is none."""
+
+# --- steps in time: generalized-alpha -------------------------------------------------------------
+
+NEWTON_CONTRACTION = 5e-3
+"""[1] Contraction that one ratio of increments is trusted to show; the first ratio may flatter."""
+
+NEWTON_ROUND_OFF = 1e3
+"""[tolerance of Newton] An iteration that stagnates this close to round-off has converged."""
+
+NEWTON_PATIENCE = 5
+"""[iterations] So many times as many are made of a step that failed, while they shrink: at a pose
+where rows lose rank they do so slowly."""
+
+NEWTON_REACH = 1e-6
+"""[length of the model, or one] Largest increment of positions that may count as small, however
+large accelerations are."""
+
+NEWTON_LACK = 10.0
+"""[tolerance of Newton] Last correction of positions alone: rates of rows see it undiminished."""
+
+SETTLED_FORCE = 1e-7
+"""[inertia forces] Residuals below are round-off."""
+
+SETTLED_GAP = 1e-13
+"""[length of the model, or one] Gaps below are round-off."""
+
+OPEN_RATE = 1e-12
+"""[size of a row] Part of a step by which rates leave rows that counts: less is round-off."""
+
+OPEN_LEAST = 1e-9
+"""[size of a row] Violations that no motion mends, from which on a failed step is laid to them."""
+
+OPEN_STEP = 1e-3
+"""[largest free step] Where rows contradict each other a smaller step does not go nearer to it."""
+
+OPEN_SHARE = 0.3
+"""[violation] Part that no motion mends, from which on it is a contradiction of rows."""
+
+NEWTON_FREE = 1e-6
+"""[rtol] Newton's tolerance of free steps: what it leaves is no error of the step."""
+
+# --- steps in time: sizes of free steps -----------------------------------------------------------
+
+ERROR_CANCELS = 4.0
+"""[-] Errors of steps do not all add up: measured on the scenes."""
+
+ERROR_FIRST = 10
+"""[-] So many steps like the present one are assumed before the first."""
+
+ERROR_SLOW = 1e-3
+"""[fastest kind] A kind of velocities so much slower than the others is of no interest."""
+
+STEP_SAFE = 0.9
+"""[-] Factor of prudence of a new step."""
+
+STEP_GROWS = 2.0
+"""[-] Largest factor of a new step."""
+
+STEP_SHRINKS = 0.2
+"""[-] Smallest factor of a new step."""
+
+STEP_STAYS = 1.2
+"""[-] A step that could grow by less stays, and with it the matrix."""
+
+# --- steps in time: conserving --------------------------------------------------------------------
+
+MIDPOINT_CLOSE = 10.0
+"""[round-off of positions] Increments below have converged."""
+
+MIDPOINT_STAGNATED = 1e4
+"""[round-off of positions] Increments below have converged when they no longer shrink."""
+
+MIDPOINT_SMALLEST = 1 / 64
+"""[step] Smallest part that is tried where a whole step fails."""
+
+# --- runs that are lost ---------------------------------------------------------------------------
+
+OSCILLATION_INSTANTS = 40
+"""[-] Instants from whose multipliers an oscillation from step to step is told."""
+
+OSCILLATION_SHARE = 0.3
+"""[largest multiplier] Part that oscillates, from which the user is warned."""
+
+JUMP = 1e-2
+"""[length of the model, rad] Change of a law of motion in no time that a run does not take.
+
+Smaller ones are met: measured with 1e-3 and 0.03 rad on two bars, one driven, energies return to
+those of the stabilised form; with 0.1 rad the run is lost in every formulation.
+"""
+
+JUMP_PARTS = 16
+"""[-] Parts of a step: a law that moves in one of them alone jumps."""
+
+LOST_STEPS = 100
+"""[-] Steps after which a run that is lost shows it."""
+
+LOST_INSTANTS = 20
+"""[-] Instants from which the size of velocities is taken."""
+
+LOST_VELOCITY = 0.2
+"""[size of velocities] Velocities that leave the rows by more are not theirs: the run is lost."""
+
+LOST_NOISE = 1e4
+"""[round-off of the largest position] Round-off of multipliers and velocities."""
+
+# --- events ---------------------------------------------------------------------------------------
+
+EVENT_ROUND_OFF = 1e-12
+"""[largest value of the function so far] Values below have no sign."""
+
+EVENT_TOGETHER = 1e-9
+"""[step] Events that are nearer to each other happen at one instant."""
+
+EVENT_AHEAD = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
+"""[step] Where one looks ahead for the side on which a function goes on."""
+
+EVENT_MANY = 100
+"""[-] So many events within `EVENT_SHORT` are an accumulation, which is refused."""
+
+EVENT_SHORT = 1e-7
+"""[length of the run] Time in which many events are an accumulation."""
+
+EVENT_ROTATION = 1e-9
+"""[1] How far the matrix of a rotation set by an event may be from orthonormal."""
+
+# --- statics --------------------------------------------------------------------------------------
+
+REST_BALANCE = 1e-6
+"""[loads] What may be out of balance at an equilibrium; more is refused unless it is round-off."""
+
+REST_ROUND_OFF = 16.0
+"""[estimate of round-off] What sums of many terms may leave out of balance."""
+
+REST_SHORT = 1e-6
+"""[longest step] Newton's steps below are taken untested, and end where they get no shorter."""
+
+REST_SLOW = 0.1
+"""[short step before] Newton's next one is shorter, unless something soft is held."""
+
+REST_NEAR = 0.1
+"""[longest step] After a step below, Newton's own is tried first."""
+
+HELD = 1e-12
+"""[stiffness of a body] Motions without stiffness are held by it and stay where they are: far below
+what is soft, far above what round-off leaves of no stiffness."""
+
+HELD_LEAST = 1e-15
+"""[stiffness of a body] The same where something so soft is out of balance: above round-off."""
+
+HELD_BODY = 1e-6
+"""[stiffest body] By which bodies count that have no stiffness of their own."""
+
+REST_NEARER = 0.5
+"""[full steps] By which a long way must get shorter."""
+
+REST_FAR = 100_000
+"""[full steps] Most of them on a long way."""
+
+REST_REACH = 3.0
+"""[full steps] Longest step on a long way, less than half a turn between two bodies."""
+
+REST_NEWTON = 1e-9
+"""[stiffness] A smaller sigma is none: the step is Newton's."""
+
+REST_TURN = 0.4
+"""[rad] Largest turn of a step."""
+
+REST_MOVE = 0.3
+"""[length of the model] Largest move of a step."""
+
+REST_LIGHT = 1e-3
+"""[force over length] Bodies that turn: their moving costs so much less, it follows from turns."""
+
+REST_DRAG = 1e-6
+"""[largest drag] Least drag of a body."""
+
+ARC_ITERATIONS = 10
+"""[-] Iterations of one step along the arc."""
+
+ARC_QUICK = 5
+"""[-] After so many iterations the next step may be longer."""
+
+ARC_RESOLVED = 1e-15
+"""[length of the model, 1 rad, load factor] Corrections below are not resolved: the step ends."""
+
+ARC_SHORT = 1e-6
+"""[step] Corrections below end the step when they get no shorter."""
+
+STEADY_STAYS = 1e-9
+"""[length of the model, or 1 rad] A displacement below changes no matrix: where round-off is more
+than the loads."""
+
+STEADY_MATRIX = 1e-8
+"""[fastest rate] Change of the state matrix below which a motion is steady."""
+
+SADDLES = 4
+"""[-] Unstable equilibria that are left on the way down."""
+
+# --- small motions --------------------------------------------------------------------------------
+
+NULL_RANK = 1e-9
+"""[rows of unit length] Singular values below are zero: freedoms of a model."""
+
+FREQUENCY_ZERO = 1e-12
+"""[largest] Squares of frequencies below are zero."""
+
+FREQUENCY_REAL = 1e-9
+"""[eigenvalue] Imaginary part that counts."""
+
+NEUTRAL = 1e-14
+"""[stiffness of a body] Stiffness below is round-off: the motion is free, neither stable nor
+unstable."""
+
+LOWEST_FIRST = 1e-16
+"""[largest eigenvalue] Where the search for the lowest begins."""
+
+SYMMETRIC = 1e-7
+"""[largest entry] A stiffness that is less symmetric has no spectrum that can be sliced."""
+
+NEUTRAL_LARGE = 1e-10
+"""[stiffness of a body] The same in large models, where pivots do not tell less from nothing."""
+
+NEUTRAL_MANY = 900
+"""[-] Velocities above which a model is large: its spectrum is not looked at in full."""
+
+NEUTRAL_SHIFT = 30.0
+"""[neutral stiffness] Shift by which free motions are found: their round-off is small beside."""
+
+MODE_SAME = 0.8
+"""[MAC] From which on modes at two speeds are taken for the same one."""
+
+MODE_HALVED = 5
+"""[-] A step of the speed is halved so many times at most."""
+
+# --- derivatives checked by differences -----------------------------------------------------------
+
+TANGENT_STEP = 2e-4
+"""[1 rad, length of the model, or speed] Step of the differences of fourth order."""
+
+TANGENT_NOISE = 100 * 2.0**-52
+"""[largest term of an evaluation] Round-off of one evaluation."""
+
+TANGENT_VISIBLE = 1e-7
+"""[entry] Smallest error that is told from round-off."""
+
+TANGENT_COLUMNS = 240
+"""[-] Of larger models so many random columns are compared."""
+
+REACTION_STEP = 1e-3
+"""[size of a coordinate] Step of the differences of fourth order for reactions."""
+
+# --- motions that are prescribed, comparisons -----------------------------------------------------
+
+INVERSE_STRIDE = 0.1
+"""[1 rad, or length of the model] How far the pose goes from guess to guess."""
+
+INVERSE_GUESSES = 100_000
+"""[-] Guesses between two instants."""
+
+COMPARE_ROUND_OFF = 1e-13
+"""[size of the model] Round-off of positions, below which an error is not told from it."""

@@ -1,0 +1,1 @@
+"""One system in several formulations, side by side."""

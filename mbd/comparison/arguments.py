@@ -1,0 +1,145 @@
+"""What is to be compared, checked at the door of ``mbd.compare``."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mbd.base.checked import file_path, listed, shown
+from mbd.base.door import number
+from mbd.base.spoken_options import parted
+from mbd.comparison.judged import comparable
+from mbd.comparison.trials import Trial
+from mbd.formulations import NAMES, named
+from mbd.formulations.formulation import Formulation
+from mbd.integration.generalized_alpha import GeneralizedAlpha
+from mbd.integration.methods import changed
+from mbd.integration.methods import method as integrator_of
+
+if TYPE_CHECKING:
+    from mbd.model.system import System
+
+__all__ = ["chosen", "integrator", "maker", "sizes", "watched"]
+
+
+def maker(
+    build: Any, parameters: dict[str, Any]
+) -> tuple[Callable[..., System], str, dict[str, Any]]:
+    """Return the function, its name and how the scene is run."""
+    if isinstance(build, str | Path):
+        from mbd.files.scenes import found
+
+        place = file_path("compare", build)
+        try:
+            scene = found(place)
+        except FileNotFoundError as error:
+            raise FileNotFoundError(f"compare: {error}") from None
+        except ValueError as error:
+            raise ValueError(f"compare: {error}") from error
+
+        def make(**given: Any) -> System:
+            return scene.build(given)
+
+        known, name, run = scene.make, scene.path.stem, scene.run
+    elif callable(build) and not isinstance(build, type):
+        make, known, run = build, build, {}
+        name = getattr(build, "__name__", "build")
+    else:
+        raise TypeError(
+            f"compare: build must be a function build(formulation=...) or a scene, got "
+            f"{shown(build)}"
+        )
+    has = inspect.signature(known).parameters
+    if not any(p.kind is p.VAR_KEYWORD for p in has.values()):
+        there = f"it has {', '.join(has) or 'none'}"
+        if "formulation" not in has:
+            raise ValueError(
+                f"compare: {name} has no parameter 'formulation' to compare; {there}; give its "
+                "bodies formulation=formulation"
+            )
+        for word in parameters:
+            if word not in has:
+                raise ValueError(f"compare: {name} has no parameter {word!r}; {there}")
+    return make, name, run
+
+
+def integrator(run: dict[str, Any], given: Any, rho: Any, newton: Any) -> Any:
+    """Return the integrator: what is given, else what the scene says."""
+    options = {k: x for k, x in (("rho", rho), ("newton", newton)) if x is not None}
+    meant = run.get("method") if given is None else given
+    if meant is None:
+        return GeneralizedAlpha(**{"rho": run.get("rho", GeneralizedAlpha.rho), **options})
+    return changed(integrator_of(meant, "compare: "), **options)
+
+
+def sizes(steps: Any, run: dict[str, Any]) -> list[float]:
+    """Return the step sizes, coarse ones first."""
+    if steps is None:
+        if "step" not in run:
+            raise ValueError("compare: steps must be given [s], such as steps=[1e-3, 5e-4]")
+        steps = [4 * run["step"], 2 * run["step"], run["step"]]
+    expected = "steps must be a number or a list of numbers [s], such as [1e-3, 5e-4]"
+    given = [steps] if isinstance(steps, int | float) else _listed(steps, expected)
+    if not given:
+        raise ValueError("compare: steps must have at least one step [s], got none")
+    return sorted({number("compare", "step", h, "s", positive=True) for h in given}, reverse=True)
+
+
+def _listed(given: Any, expected: str) -> list[Any]:
+    """Return a list of what can be listed and is no text."""
+    return list(listed(f"compare: {expected}", given))
+
+
+def chosen(formulations: Any) -> list[Trial]:
+    """Return the formulations, each once, each with a name of its own."""
+    if isinstance(formulations, Formulation):
+        formulations = [formulations]
+    elif isinstance(formulations, str):
+        formulations = parted(formulations)
+    expected = "formulations must be names or Formulations in a list, or names with commas"
+    found: list[Trial] = []
+    for x in _listed(formulations, expected):
+        for law in NAMES if isinstance(x, str) and x == "all" else [x]:
+            one = Trial(_law(law))
+            if not any(one.formulation is other.formulation for other in found):
+                same = sum(one.formulation.name == other.formulation.name for other in found)
+                found.append(Trial(one.law, f"{one.name} {same + 1}") if same else one)
+    if not found:
+        raise ValueError(f"compare: name formulations, of {', '.join(NAMES)}")
+    return found
+
+
+def _law(given: Any) -> str | Formulation:
+    """Return a name as it is, for the scene, and of words with options the formulation."""
+    if not isinstance(given, str | Formulation):
+        raise TypeError(
+            f"compare: a formulation must be a name or a Formulation, got {shown(given)}"
+        )
+    if isinstance(given, Formulation) or given in NAMES:
+        return given
+    if "(" in given:
+        return named(given)
+    raise ValueError(
+        f"compare: formulations must be all or of {', '.join(NAMES)}, got {shown(given)}; options "
+        "are written EulerParameters('reduced')"
+    )
+
+
+def watched(model: Any, watch: Any) -> list[str]:
+    """Return the names of the parts that count."""
+    known = list(dict.fromkeys(key.rpartition(".")[0] for key in comparable(model)))
+    if watch is None:
+        return known
+    expected = "watch must be names of bodies, joints and drives in a list"
+    names = [watch] if isinstance(watch, str) else _listed(watch, expected)
+    if not names:
+        raise ValueError("compare: watch must name something, got none; leave it out for all")
+    for name in names:
+        if not isinstance(name, str) or name not in known:
+            raise ValueError(
+                f"compare: there is no body or joint {shown(name)} to watch; there are "
+                f"{', '.join(known[:20])}"
+            )
+    return names

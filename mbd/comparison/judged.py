@@ -1,0 +1,127 @@
+"""What a comparison judges: quantities of bodies, joints and drives at the end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbd.base.tolerances import COMPARE_ROUND_OFF
+from mbd.front.solution import Solution
+from mbd.history.loads import all_loads
+from mbd.interactions.rows import COINCIDE
+from mbd.machine import buffer as m
+from mbd.model.model import Model
+
+__all__ = ["QUANTITIES", "Values", "comparable", "determined", "difference", "last", "noise"]
+
+#: "bar 1.position": (3,), "bar 1.rotation": (3, 3), "drive.load": (1,), ...
+Values = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """One quantity.
+
+    Attributes
+    ----------
+    unit : str
+    head : str
+        Of its column.
+    power : int
+        Round-off of positions is divided by that power of the step.
+    reaction : bool
+        Whether it comes with the multipliers, and has their order.
+    """
+
+    unit: str
+    head: str
+    power: int
+    reaction: bool = False
+
+
+QUANTITIES = {
+    "position": Quantity("m", "position", 0),
+    "rotation": Quantity("rad", "rotation", 0),
+    "velocity": Quantity("m/s", "velocity", 1),
+    "angular_velocity": Quantity("rad/s", "ang. vel.", 1),
+    "force": Quantity("N", "force", 2, reaction=True),
+    "moment": Quantity("N m", "moment", 2, reaction=True),
+    "load": Quantity("N m or N", "load", 2, reaction=True),
+}
+_OF_POINTS, _OF_AXES = ("position", "velocity"), ("rotation", "angular_velocity")
+
+
+def comparable(model: Model) -> dict[str, str]:
+    """Return the quantity of everything that can be compared, such as "bar 1.position"."""
+    found = {}
+    for name, body in model.system.bodies.items():
+        for what in _OF_POINTS + (_OF_AXES if body.formulation.axes else ()):
+            found[f"{name}.{what}"] = what
+    for name in model.system.joints:
+        found |= {f"{name}.{what}": what for what in ("force", "moment")}
+    return found | dict.fromkeys(all_loads(model).units, "load")
+
+
+def last(solution: Solution, names: Iterable[str]) -> Values:
+    """Return what is compared of parts, at the last instant."""
+    chosen, values = set(names), {}
+    for key in comparable(solution.model):
+        owner, _, what = key.rpartition(".")
+        if owner in chosen:
+            values[key] = np.atleast_1d(np.array(getattr(solution[owner], what)[-1]))
+    return values
+
+
+def quantity(key: str) -> str:
+    """Return the quantity of a name; a tension is a load."""
+    what = key.rpartition(".")[2]
+    return what if what in QUANTITIES else "load"
+
+
+def difference(a: Values, b: Values, what: str, masks: Values) -> float:
+    """Return the largest distance of the two of one quantity; nan if there is none.
+
+    Masks (k,) say which components count, by name; all, where there is none.
+    """
+    found = [math.nan]
+    for key in a.keys() & b.keys():
+        mask = masks.get(key, np.ones(len(a[key]), bool))
+        if quantity(key) == what and mask.any():
+            gap = a[key] - b[key]  # of rotations: twice the sine of half the angle, times root 2
+            found.append(float(np.linalg.norm(gap[mask]) / (math.sqrt(2) if gap.ndim > 1 else 1)))
+    return max(found[1:], default=math.nan)
+
+
+def determined(model: Model, names: Iterable[str]) -> Values:
+    """Return which components of forces, moments and loads redundant rows leave unique."""
+    free = set(model.report().not_unique)
+    labels, system = model.numbering.lam_labels, model.system
+    keys = [k for k in comparable(model) if QUANTITIES[quantity(k)].reaction]
+    masks: Values = {}
+    for name in names:
+        force, moment = np.ones(3, bool), np.ones(3, bool)
+        for element, row in model.numbering.elements.get(name, ()):
+            hit = [labels[row + i] in free for i in range(element.kind.n_rows)]
+            if element.kind is COINCIDE:  # components at the joint, without a moment
+                force &= ~np.array(hit)
+            elif any(hit):
+                moment[:] = False
+                if any(a.weights[0] for a in element.attachments):
+                    force[:] = False
+        if name in system.joints:
+            masks |= {f"{name}.force": force, f"{name}.moment": moment}
+        else:
+            masks |= {k: moment[:1] for k in keys if k.rpartition(".")[0] == name}
+    return masks
+
+
+def noise(model: Model, what: str, h: float) -> float:
+    """Return what round-off of positions may do to a quantity with steps h."""
+    length = float(model.F[m.LENGTH])
+    mass = max(b.mass for b in model.system.bodies.values())
+    size = {"rotation": 1.0, "angular_velocity": 1.0, "force": mass * length,
+            "moment": mass * length**2, "load": mass * length * max(1.0, length)}  # fmt: skip
+    return COMPARE_ROUND_OFF * size.get(what, length) / h ** QUANTITIES[what].power

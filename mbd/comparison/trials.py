@@ -1,0 +1,193 @@
+"""The runs of a comparison: one formulation at a time, rows of numbers."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbd.comparison.comparison import COLUMNS
+from mbd.comparison.judged import QUANTITIES, Values, difference, last, noise
+from mbd.formulations import named
+from mbd.formulations.formulation import Formulation
+from mbd.front.simulate import simulate
+from mbd.front.solution import Solution
+from mbd.model.model import Model
+
+if TYPE_CHECKING:
+    from mbd.model.system import System
+
+__all__ = ["Trial", "tabulate", "telling"]
+
+_LAST = 1 << 60  # keep the first and the last instant only
+_FAILURES = (ArithmeticError, RuntimeError, np.linalg.LinAlgError)
+_TURN = 0.02  # a timed turn has as many runs as begin within this time [s]
+_RELATIVE = [what for what, x in QUANTITIES.items() if x.reaction]
+
+
+class Trial:
+    """One formulation: its model, its runs, its rows.
+
+    Parameters
+    ----------
+    law : str or Formulation
+        As it is given to the scene.
+    name : str, optional
+        Where several have one name.
+    """
+
+    def __init__(self, law: str | Formulation, name: str = "") -> None:
+        self.law, self.formulation = law, named(law) if isinstance(law, str) else law
+        self.name = name or self.formulation.name
+        self.model: Model | None = None
+        self.refusal = ""
+        self.error: ValueError | None = None
+        self.found: dict[float, dict[str, Any]] = {}
+        self.seconds: dict[float, list[float]] = {}
+
+    def build(self, make: Callable[..., System], parameters: dict[str, Any]) -> None:
+        """Build the model, or note why the scene refuses."""
+        from mbd.model.system import System
+
+        try:
+            system = make(formulation=self.law, **parameters)
+            if not isinstance(system, System):
+                raise TypeError(f"compare: build must return an mbd.System, got {system!r}")
+            self.model = system.build()
+        except ValueError as error:
+            self.error, self.refusal = error, str(error) or "ValueError"
+
+    def run(
+        self, h: float, method: Any, options: dict[str, Any], every: int = _LAST
+    ) -> tuple[Solution | None, str]:
+        """Return the solution, or None, and what went wrong or was warned of."""
+        model: Any = self.model
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                solution = simulate(
+                    model, step=h, method=method, every=every, raise_on_failure=False, **options
+                )
+            except ValueError as error:
+                self.refusal = str(error)
+                return None, self.refusal
+            except _FAILURES as error:
+                return None, f"{type(error).__name__}: {error}"
+        if solution.status < 0:
+            raise KeyboardInterrupt
+        said = [str(w.message) for w in caught]
+        return solution, "; ".join(said if solution.success else [solution.message, *said])
+
+    def measure(
+        self,
+        h: float,
+        method: Any,
+        options: dict[str, Any],
+        truth: Values,
+        masks: Values,
+    ) -> None:
+        """Run once, with everything kept; what is refused with one step is so with all."""
+        if self.refusal:
+            return
+        solution, message = self.run(h, method, options, every=1)
+        row = self.found[h] = {"message": message}
+        row["status"] = "refused" if self.refusal else "failed"
+        if solution is None:
+            return
+        n = max(1.0, solution.stats["steps"])
+        row |= {k: solution.stats[k] / n for k in ("iterations", "factorizations")}
+        row |= {k: int(solution.stats[k]) for k in ("steps", "rejected")}
+        energy = solution.energy
+        row |= {"gap": float(solution.gap.max()), "conservative": energy.conservative}
+        row["energy_change"] = float(np.abs(energy.total - energy.total[0]).max())
+        numbering = solution.model.numbering
+        own = [solution.lam[:, numbering.owners[b]] for b in solution.model.system.bodies]
+        row["own_multiplier"] = max((float(np.abs(x).max()) for x in own if x.size), default=0.0)
+        if not solution.success:
+            return
+        row["status"] = "done"
+        end = last(solution, {k.rpartition(".")[0] for k in truth})
+        for what in QUANTITIES:
+            row[f"{what}_error"] = difference(end, truth, what, masks)
+        zero = {k: np.zeros_like(x) for k, x in truth.items()}
+        for what in _RELATIVE:
+            size = difference(truth, zero, what, masks)
+            if size > 0:
+                row[f"{what}_error_relative"] = row[f"{what}_error"] / size
+
+    def clock(self, h: float, method: Any, options: dict[str, Any]) -> None:
+        """Take the fastest of the runs of one turn, if the measured run was good."""
+        if self.found.get(h, {}).get("status") != "done":
+            return
+        began, best = time.perf_counter(), math.inf
+        while True:
+            solution, _ = self.run(h, method, options)
+            if solution is None or not solution.success:
+                return
+            best = min(best, solution.stats["seconds"])
+            if time.perf_counter() - began > _TURN:
+                break
+        self.seconds.setdefault(h, []).append(best)
+
+
+def tabulate(found: list[Trial], steps: list[float], unsure: dict[str, float]) -> list[dict]:
+    """Return the rows of the comparison, each with all columns."""
+    done = [one for one in found if any(r["status"] == "done" for r in one.found.values())]
+    rows = []
+    for one in found:
+        mine = []
+        for h in steps[:1] if one.refusal else steps:
+            row: dict[str, Any] = dict.fromkeys(COLUMNS, math.nan)
+            row |= {"formulation": one.name, "step": h, "status": "refused", "steps": 0,
+                    "rejected": 0, "conservative": False, "message": one.refusal}  # fmt: skip
+            sizes = (("n_q", "n_q"), ("n_v", "n_v"), ("n_rows", "n_lam"))
+            row |= {key: getattr(one.model, name, 0) for key, name in sizes}
+            row |= one.found.get(h, {})
+            if one.seconds.get(h):
+                row["run_time"] = statistics.median(one.seconds[h])
+                row["step_time"] = 1e6 * row["run_time"] / max(1, row["steps"])
+                if done[0].seconds.get(h):
+                    base = statistics.median(done[0].seconds[h])
+                    row["time_ratio"] = row["run_time"] / base
+            mine.append(row)
+        for what in QUANTITIES:
+            least = 2 * unsure[what] if math.isfinite(unsure[what]) else 0.0
+            order = _order(
+                [
+                    (row["step"], row[f"{what}_error"])
+                    for row in mine
+                    if row[f"{what}_error"] > max(least, _round_off(one, what, row))
+                ]
+            )
+            for row in mine:
+                row[f"{what}_order"] = order
+        rows += mine
+    return rows
+
+
+def telling(found: list[Trial], rows: list[dict[str, Any]]) -> tuple[str, ...]:
+    """Return the quantities that have an error above round-off in some row."""
+    of = {one.name: one for one in found}
+    return tuple(
+        what
+        for what in QUANTITIES
+        if any(row[f"{what}_error"] > _round_off(of[row["formulation"]], what, row) for row in rows)
+    )
+
+
+def _round_off(one: Trial, what: str, row: dict[str, Any]) -> float:
+    """Return the size of errors of a row that are round-off."""
+    return 0.0 if one.model is None else noise(one.model, what, row["step"])
+
+
+def _order(points: list[tuple[float, float]]) -> float:
+    """Return the slope of errors over steps."""
+    if len(points) < 2:
+        return math.nan
+    x, y = np.log(points).T
+    return float(np.polyfit(x, y, 1)[0])

@@ -1,0 +1,1 @@
+"""Figures of plain numbers and names (matplotlib)."""

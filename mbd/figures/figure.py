@@ -1,0 +1,65 @@
+"""New figures of matplotlib.
+
+Where figures are shown in windows, ``plt.show()`` shows them, so pyplot knows them. Everywhere else
+(scripts that write files, servers, notebooks, which show what a cell returns) it does not: it would
+keep each one in memory until ``plt.close``, and a notebook would show it twice.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mbd.base.atomic import replaced
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["checked_path", "new_figure", "save_figure"]
+
+# backends without windows; all others, of whatever package, have some
+_WITHOUT_WINDOWS = {
+    "agg", "cairo", "pdf", "pgf", "ps", "svg", "template", "inline",
+    "module://matplotlib_inline.backend_inline",
+}  # fmt: skip
+
+
+def new_figure(who: str, **options: Any) -> Figure:
+    """Return an empty figure; `options` are those of ``matplotlib.figure.Figure``."""
+    try:
+        import matplotlib.pyplot as plt
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ImportError(
+            f"{who}: drawing needs matplotlib, which is an extra; pip install 'mbd[plot]'"
+        ) from None
+    options = {"layout": "constrained"} | options
+    # pyplot is there in either case: importing it is how notebooks learn to show figures
+    if plt.get_backend().lower() in _WITHOUT_WINDOWS:
+        return Figure(**options)
+    return plt.figure(**options)
+
+
+def checked_path(path: str | Path, who: str) -> Path:
+    """Return where a picture is written, if its ending is one that can be."""
+    try:
+        from matplotlib.backend_bases import FigureCanvasBase
+    except ImportError:
+        raise ImportError(
+            f"{who}: drawing needs matplotlib, which is an extra; pip install 'mbd[plot]'"
+        ) from None
+    kinds = FigureCanvasBase.get_supported_filetypes()
+    if Path(path).suffix.lower().lstrip(".") not in kinds:
+        raise ValueError(
+            f"{who}: the name of a picture must end in {', '.join(f'.{x}' for x in kinds)}, got "
+            f"{str(path)!r}"
+        )
+    return Path(path)
+
+
+def save_figure(figure: Figure, path: str | Path, who: str, dpi: int = 150) -> Path:
+    """Write a picture; the ending says how."""
+    path = checked_path(path, who)
+    with replaced(path, who) as file:
+        figure.savefig(file, format=path.suffix.lower().lstrip("."), dpi=dpi)
+    return path

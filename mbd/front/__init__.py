@@ -1,0 +1,1 @@
+"""What a user calls first: ``simulate``, ``load`` and the ``Solution`` they return."""

@@ -1,0 +1,224 @@
+"""``mbd.simulate``: from a system to a solution."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mbd.base.checked import file_path, flag, names, shown
+from mbd.base.tolerances import LOST_STEPS
+from mbd.integration.consistent import consistent
+from mbd.integration.energy_momentum import EnergyMomentum
+from mbd.integration.generalized_alpha import GeneralizedAlpha
+from mbd.integration.lie_runge_kutta import LieRungeKutta4
+from mbd.integration.newton_loop import FAILED
+from mbd.model import released_rows as switches
+from mbd.model.arguments import model_of, state_of
+from mbd.model.model import Model, State
+from mbd.model.turns_so_far import before as known
+from mbd.runs.crossings import Watch
+from mbd.runs.events import Event, checked_events
+from mbd.runs.interrupts import listening
+from mbd.runs.lost_run import departure, oscillation
+from mbd.runs.options import asked
+from mbd.runs.plan import Plan, checked_plan
+from mbd.runs.record import MemoryRecord, Record
+from mbd.runs.run import Stretches
+from mbd.runs.stretch import Run
+
+if TYPE_CHECKING:
+    from mbd.front.solution import Solution
+    from mbd.model.system import System
+
+__all__ = ["SimulationError", "simulate"]
+
+Method = GeneralizedAlpha | EnergyMomentum | LieRungeKutta4
+
+
+class SimulationError(RuntimeError):
+    """A run that stopped early; its message says when [s], where and who.
+
+    Its cause is what the user's law or function raised, if that is why.
+
+    Parameters
+    ----------
+    solution : Solution
+        What was computed; the attribute ``solution`` of the error.
+    """
+
+    def __init__(self, solution: Solution) -> None:
+        super().__init__(solution.message)
+        self.solution = solution
+
+
+def simulate(
+    system: System | Model,
+    t_end: float,
+    step: float | None = None,
+    *,
+    method: Method | None = None,
+    rtol: float | None = None,
+    atol: float | Mapping[str, float] | None = None,
+    max_step: float | None = None,
+    t_eval: Any = None,
+    events: Event | Sequence[Event] = (),
+    off: str | Sequence[str] = (),
+    state: State | None = None,
+    project: bool = False,
+    every: int = 1,
+    progress: bool | None = None,
+    stream: str | Path | None = None,
+    raise_on_failure: bool = True,
+) -> Solution:
+    """Integrate in time, by steps of one size, or by steps that meet a tolerance.
+
+    Equation :eq:`residual` of the theory page, its steps chosen by :eq:`error`.
+
+    Parameters
+    ----------
+    system : System or Model
+    t_end : float [s]
+    step : float [s]
+        Step size; the last step is shortened where it does not divide the time. With ``rtol`` the
+        size of the first step (default: estimated).
+    method : GeneralizedAlpha, EnergyMomentum or LieRungeKutta4, optional
+        Default ``GeneralizedAlpha(rho=0.8)``; with ``rtol`` in its stabilised form, whose
+        multipliers do not feel a change of the step.
+    rtol : float [-]
+        Let the steps be chosen: relative tolerance of positions (to the extent of the model, or to
+        one radian) and velocities (to the largest so far) over the whole run.
+    atol : float or dict, optional [m, rad, -]
+        Absolute tolerance, also by kind of unknown: ``{"translation": 1e-9, "rotation": 1e-9,
+        "director": 1e-9}``. Default 0.
+    max_step : float [s]
+        Largest step of free steps; default a hundredth of the run.
+    t_eval : (n,) array [s]
+        Keep the states at these times, interpolated within steps, and no others.
+    events : Event or sequence of Event
+        Zero crossings to locate; ``solution.events`` has those that happened.
+    off : str or sequence of str
+        Joints that are switched off at the start, until an event locks them.
+    state : State, optional
+        Where to start; default the initial state of the description. The last state of a run,
+        ``solution.state``, goes on as it is.
+    project : bool
+        Move inconsistent initial positions and velocities to the nearest consistent ones.
+    every : int
+        Keep every so many steps (the first and the last are always kept).
+    progress : bool, optional
+        Show a progress bar; default on a terminal, when the run is long.
+    stream : str or Path, optional
+        Write the results to this file (``.nc``) while the run goes on, instead of keeping them in
+        memory: for long runs. If the process is killed, ``mbd.load`` reads what was written; so it
+        does while the run goes on. Needs the extra "results".
+    raise_on_failure : bool
+        If false, a failed run is returned with ``success`` False and a ``message``.
+
+    Returns
+    -------
+    Solution
+        Ctrl-C returns what was computed so far, with ``success`` False.
+
+    Raises
+    ------
+    SimulationError
+        If a step fails, or a law, the function of an event or its change raises (which is the
+        cause of the error); ``error.solution`` is what was computed up to the last good step.
+    """
+    method = _method(method, free=rtol is not None)
+    for what, value in (("project", project), ("raise_on_failure", raise_on_failure)):
+        flag("simulate", what, value)
+    if progress is not None:
+        flag("simulate", "progress", progress)
+    began = time.perf_counter()
+    model = model_of("simulate", system)
+    first = _first(model, state, off, project)
+    plan = checked_plan(model, first, t_end, step, rtol, atol, max_step, t_eval, every, method)
+    happens = checked_events(model, events, first, described=state is None)
+    past = before = known(model, first)
+    watch = Watch(model, happens, first, before)
+    options = asked(
+        t_end=t_end, step=step, rtol=rtol, atol=atol, max_step=max_step, every=every,
+        project=project, off=first.off, events=tuple(x.name for x in happens),
+    )  # fmt: skip
+    record = _record(stream, model, method, plan, options, first)
+    from mbd.front.solution import Solution
+
+    with listening() as interrupt:
+        stretches = Stretches(model, method, plan, watch, record, progress, interrupt)
+        status, message = stretches.go(first, first is state, before)
+        stats, last, run = stretches.stats, stretches.last, stretches.run
+        clock = time.perf_counter()
+        stats["seconds_preparing"] = min(stretches.started, clock) - began
+        stats["seconds_in_all"] = clock - began
+        status, message = record.close(status, message, stats, last)
+        solution = Solution(
+            model, *record.histories(), status=status, message=message, stats=stats, last=last,
+            method=method, before=past, stored=record.stored, options=options,
+            events=stretches.found,
+        )  # fmt: skip
+    if interrupt.asked and status == 0:  # while it was written
+        text = f"interrupted by the user at t = {last.t:.6g} s, when all steps were taken"
+        solution.status, solution.message = -1, text
+    if status == FAILED and raise_on_failure:
+        raise SimulationError(solution) from stretches.cause
+    in_a_row = every == 1 and not plan.free and not solution.events
+    if run is not None and (trouble := _trouble(solution, run, in_a_row)):
+        warnings.warn(trouble, RuntimeWarning, stacklevel=2)
+    return solution
+
+
+def _trouble(solution: Solution, run: Run, in_a_row: bool) -> str:
+    """Return what is wrong with a run that looks all right, or an empty string."""
+    found = ""
+    if in_a_row and isinstance(run.method, GeneralizedAlpha):
+        found = oscillation(solution.model, solution.lam, run.method.beta * run.h**2)
+    if not found and run.by_position and run.done >= LOST_STEPS:
+        found = departure(solution.model, solution.state, run.h, solution.v)
+    return found
+
+
+def _record(
+    stream: str | Path | None, model: Model, method: Any, plan: Plan, options: dict[str, Any],
+    first: State,
+) -> Record:  # fmt: skip
+    """Return where the instants go."""
+    if stream is None:
+        return MemoryRecord(model, plan.expected)
+    file_path("simulate", stream)
+    from mbd.store.stream import FileRecord
+
+    expected = () if plan.free else (plan.expected,)  # who knows how many free steps there are
+    return FileRecord(model, stream, method, options, first, *expected)
+
+
+def _method(method: Any, free: bool) -> Method:
+    """Return the method, or the default one."""
+    if method is None:
+        method = GeneralizedAlpha()
+    if not isinstance(method, GeneralizedAlpha | EnergyMomentum | LieRungeKutta4):
+        from mbd.integration.methods import example
+
+        raise TypeError(
+            f"simulate: method must be an integrator as an object, mbd.{example(method)}, got "
+            f"{shown(method)}"
+        )
+    if isinstance(method, GeneralizedAlpha) and method.constraints is None:
+        return replace(method, constraints="stabilized" if free else "position")
+    return method
+
+
+def _first(model: Model, state: State | None, off: Any, project: bool) -> State:
+    """Return the consistent state at which a run starts."""
+    if state is not None:
+        state = state_of("simulate", model, state)
+    if joints := names("simulate", "off", off):
+        joints = switches.checked(model, joints, "simulate: off")
+        state = (model.state if state is None else state).replace(off=joints, alg=None)
+    if state is not None and state.alg is not None and not project:
+        return state  # of a run, which meets the rates of the rows to its accuracy only
+    return consistent(model, state, project=project)

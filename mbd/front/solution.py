@@ -1,0 +1,148 @@
+"""The solution of a run: histories by name, written to files and drawn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mbd.history.history import History
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.figure import Figure
+
+    from mbd.animation.animation import Animation
+
+__all__ = ["Solution"]
+
+
+class Solution(History):
+    """What a run computed; time is the first axis everywhere.
+
+    ``mbd.simulate`` and ``mbd.load`` make it.
+
+    Parameters
+    ----------
+    model : Model
+    t : (n,) array [s]
+    q, v, a, lam : (n, ...) arrays [m, -; m/s, rad/s, 1/s; their rates; N, N m]
+        Stored coordinates, velocities, accelerations, multipliers, in the order of the model. Of a
+        streamed or loaded run they are on disk: slices of them are numpy arrays.
+    status : int
+        0: reached the end; 1: failed; -1: interrupted. ``success`` tells whether it is 0.
+    message : str
+        How the run ended.
+    stats : dict
+        Steps, iterations, factorizations, evaluations, rejected, seconds, ...
+    last : State
+        The last state, from which a run can go on: ``solution.state``.
+    method : GeneralizedAlpha, EnergyMomentum or LieRungeKutta4
+        Of a loaded run its text.
+    before : mapping, optional
+        What came before the first instant: of pieces of a long run.
+    stored : mapping, optional
+        Quantities by name that are in a file already.
+    options : mapping, optional
+        What ``mbd.simulate`` was asked for: ``t_end`` [s], ``step`` [s], ``rtol``, ``atol``,
+        ``max_step`` [s], ``every``, ``project``, ``off`` and the names of ``events``, as given.
+    events : list
+        Events that happened, each with ``name`` and ``t`` [s], and those of a run that was not
+        loaded with ``state``.
+    """
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return everything by name as one labelled data set (needs the extra "results").
+
+        Dimensions time, body, joint, row, component (x, y, z) ...; units
+        and frames are attributes of each variable, statistics and method those of the data set.
+        """
+        from mbd.store.data_set import to_xarray
+
+        return to_xarray(self)
+
+    def save(self, path: str | Path, *, every: int = 1, **notes: Any) -> Path:
+        """Write the results; the ending of the path says how.
+
+        ==========  ============================================================================
+        ``.nc``     netCDF-4, which is HDF5: all of ``to_xarray()``; ``mbd.load`` reads it
+        ``.npz``    one numpy array per name; ``mbd.load`` reads it
+        ``.csv``    a table of text, one row per instant
+        ``.pvd``    for ParaView: bodies and joints with their vectors at each instant, paths
+        ==========  ============================================================================
+
+        Parameters
+        ----------
+        path : str or Path
+        every : int
+            Write every so many of the instants; of ``.csv`` and ``.pvd`` only.
+        notes
+            Stored with the results (``.nc`` and ``.npz``): text, numbers, lists of them.
+        """
+        from mbd.store.archive import save
+
+        return save(self, path, every=every, **notes)
+
+    def animate(self, path: str | Path | None = None, **options: Any) -> Animation:
+        """Return the moving picture of the run; write it to ``.html`` or ``.gif`` if asked.
+
+        Jupyter shows what is returned. The page is one file that needs no network.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+        trails : names of bodies, or pairs (name, point in body axes [m])
+            Points whose paths are drawn.
+        show : tuple of str
+            What is visible at first, of "bodies", "joints", "springs", "trails", "loads",
+            "reactions", "labels", "grid"; default all but "reactions" and "labels".
+        arrows : bool
+            False leaves loads and reactions out of the file.
+        lines : sequence of sequences of names of bodies, or pairs (name, point in body axes [m])
+            Each is a line that is drawn through its points: a rope, a flexible rod.
+        speed : float
+            Seconds of the model per second; default 1, slower for short runs, faster for long ones.
+        up, view : (3,) array
+            Upwards (an axis; default against gravity), and from the middle to the eye.
+        follow : str
+            Body that the eye goes along with; "" for none. Default none, unless all run away.
+        title : str
+        """
+        from mbd.animation.animation import animate
+
+        return animate(self, path, **options)
+
+    def snapshot(
+        self, path: str | Path, t: float | None = None, *, size: Any = (800, 600), **options: Any
+    ) -> Path:
+        """Write a picture (``.png``, ``.pdf``, ``.svg``) of the instant nearest to t [s].
+
+        Drawn by matplotlib, without a graphics card; default the last instant. ``size`` is in
+        pixels, the other options are those of ``animate``.
+        """
+        from mbd.animation.animation import snapshot
+
+        return snapshot(self, path, t, size, **options)
+
+    def plot(self, *names: str, ax: Any = None) -> Figure:
+        """Draw quantities by name over time (needs the extra "plot").
+
+        Parameters
+        ----------
+        names : str
+            A part ("rod", "hinge"), a quantity of it ("rod.position", "hinge.force") or one
+            component ("rod.position.x"); "energy", "momentum", "gap"; "drift" is the change of
+            energy and the violation of rows. Default: "energy" and "drift". Each has its own panel.
+        ax : matplotlib Axes, optional
+            Where to draw; then all quantities must have the same unit.
+
+        Returns
+        -------
+        Figure
+        """
+        from mbd.pictures.plots import plot
+
+        return plot(self, names, ax)
+
+    def __repr__(self) -> str:
+        n = int(self.stats.get("steps", 0))
+        return f"Solution({len(self.t)} instants, {n} steps, {self.message})"

@@ -1,0 +1,149 @@
+"""Everything at once: all parts at so many instants as memory holds easily.
+
+`Solution` evaluates the one part that is asked for; what needs all of them, sums, files and
+labelled arrays, takes a solution in pieces and each piece as a whole.
+
+Some quantities look back: quaternions, whose sign does not jump, angles, which count their turns,
+and work, which is summed. What they need of the last instant goes from piece to piece.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+
+from mbd.history.bodies import BodyHistory
+from mbd.history.energy import sums
+from mbd.history.faces import Faces, Group, all_groups
+from mbd.history.instants import Instants, instants
+from mbd.history.joint_coordinates import all_freedoms
+from mbd.history.joints import Reaction, all_reactions
+from mbd.history.loads import all_loads
+from mbd.history.trajectory import Trajectory
+from mbd.model.turns_so_far import Before
+
+__all__ = ["Everything", "in_pieces", "past_of"]
+
+_FACES = 1 << 16  # bodies times instants in one piece, some 50 MB
+_PIECE = 1 << 12  # instants in one piece
+
+
+class Everything:
+    """All parts of a solution at all its instants, each kind in one array.
+
+    Attributes
+    ----------
+    trajectory : Trajectory
+        In memory.
+    """
+
+    def __init__(self, trajectory: Trajectory) -> None:
+        self.trajectory, self.model = trajectory, trajectory.model
+
+    @cached_property
+    def faces(self) -> Faces:
+        """The faces of all bodies."""
+        return self.trajectory.faces()
+
+    @cached_property
+    def _bodies(self) -> list[tuple[Group, BodyHistory]]:
+        """The bodies of each formulation."""
+        s, f, found = self.trajectory, self.faces, []
+        for g in all_groups(self.model):
+            body = self.model.system.bodies[g.names[0]]
+            before = [s.before[name] for name in g.names if name in s.before]
+            faces = (f.y[:, g.at], f.yd[:, g.at], f.ydd[:, g.at])
+            past = np.array(before) if before else None
+            found.append((g, BodyHistory(body, (s.q, s.v, s.a), faces, s.model.origin, past)))
+        return found
+
+    def of_bodies(self, what: str, width: tuple[int, ...], turning: bool) -> np.ndarray:
+        """Return a property of all bodies, (n, bodies, ...); NaN for points if it is a turning."""
+        found = np.full((len(self.trajectory.t), len(self.model.bodies), *width), np.nan)
+        for g, history in self._bodies:
+            if g.law.axes or not turning:
+                found[:, g.at] = getattr(history, what)
+        return found
+
+    @cached_property
+    def reactions(self) -> Reaction:
+        """Reactions of all joints on their second bodies, at the joint, (n, joints, 3)."""
+        return all_reactions(self.model).over_time(self.faces, self.trajectory.lam)
+
+    @cached_property
+    def freedoms(self) -> tuple[np.ndarray, np.ndarray]:
+        """What joints leave free, and its rate, (n, freedoms)."""
+        s = self.trajectory
+        u, rate, _ = all_freedoms(self.model).over_time(self.faces, s.t, s.before)
+        return u, rate
+
+    @cached_property
+    def _loads(self) -> tuple[np.ndarray, Before]:
+        s = self.trajectory
+        return all_loads(self.model).over_time(self.faces, s.lam, s.t, s.before)
+
+    @property
+    def loads(self) -> np.ndarray:
+        """What motors, drives and transmissions report, (n, loads)."""
+        return self._loads[0]
+
+    @cached_property
+    def _instants(self) -> Instants:
+        return instants(self.trajectory)
+
+    @cached_property
+    def _sums(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        return sums(self.model, self.faces)
+
+    @property
+    def energies(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Kinetic, potential and dissipated energy, and work, (n,) each."""
+        kinetic, of_gravity, _, _ = self._sums
+        x = self._instants
+        return kinetic, of_gravity + x.potential, x.dissipated, x.work
+
+    @property
+    def momenta(self) -> tuple[np.ndarray, np.ndarray]:
+        """Linear and angular momentum, (n, 3) each."""
+        return self._sums[2:]
+
+    @property
+    def gap(self) -> np.ndarray:
+        """Largest violation of a row at each instant."""
+        return self._instants.gap
+
+    def after(self) -> Before:
+        """Return what the instants that follow need of the last one."""
+        found: Before = {}
+        for g, history in self._bodies:
+            if g.law.axes:
+                found |= zip(g.names, history.quaternion[-1], strict=True)
+        found |= self._instants.after
+        free = all_freedoms(self.model)
+        if free.periodic.any():
+            found |= free.after(self.trajectory.t, *self.freedoms)
+        if all_loads(self.model).laws:
+            found |= self._loads[1]
+        return found
+
+
+def in_pieces(trajectory: Trajectory, most: int = _PIECE) -> Iterator[Everything]:
+    """Yield everything of some instants after the other, not too many for memory."""
+    n, before = len(trajectory.t), trajectory.before
+    step = max(1, min(most, _FACES // len(trajectory.model.bodies)))
+    for first in range(0, n or 1, step):
+        whole = step >= n and isinstance(trajectory.q, np.ndarray)
+        here = slice(first, first + step)
+        piece = Everything(trajectory if whole else trajectory.part(here, before))
+        yield piece
+        if first + step < n:
+            before = piece.after()
+
+
+def past_of(trajectory: Trajectory) -> Before:
+    """Return what the instants that follow a trajectory need of its last one."""
+    for piece in in_pieces(trajectory):
+        last = piece
+    return last.after()

@@ -1,0 +1,134 @@
+"""Row elements over time: their kernels run for all instants of all elements of a kind.
+
+What a row does to faces, and what it measures on them, is said in its kernels only; here they get a
+table in which every instant of every element is an element, each with faces of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mbd.history.faces import Faces
+from mbd.interactions.kind import Element, Kind
+from mbd.machine import buffer as m
+
+__all__ = ["Table", "tables"]
+
+_AT_ONCE = 1024  # elements whose numbers stay in the cache of the processor
+
+
+@dataclass(frozen=True)
+class Table:
+    """Row elements of one kind, without their laws of time.
+
+    Attributes
+    ----------
+    members : (k,) array
+        Which ones of the elements that were given.
+    ends : (k, n_attachments) array
+        Columns of their bodies among the faces.
+    weights : (k, n_attachments, 4) array
+    numbers, memory : (k, ...) arrays
+    """
+
+    kind: Kind
+    members: np.ndarray
+    ends: np.ndarray
+    weights: np.ndarray
+    numbers: np.ndarray
+    memory: np.ndarray
+
+    def forces(self, faces: Faces, lam: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield instants, and what the rows put into the residual there.
+
+        Conjugate to the faces of all attachments, one element behind the other,
+        (n, k n_attachments, 4, 3); multipliers are (n, k, n_rows).
+        """
+        for here, I, F, k in self._blocks(faces):
+            mine = lam[here]
+            F[I[m.A] :][: mine.size] = mine.ravel()
+            out = F[I[m.FY] :][: 12 * self.ends.size * len(mine)]
+            out[:] = 0.0
+            self.kind.forces(I, F, k)
+            yield here, out.reshape(len(mine), -1, 4, 3)
+
+    def motion(self, faces: Faces) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the values of the rows, their rates and second rates, (n, k, n_rows) each."""
+        found = np.empty((3, len(faces.y), len(self.ends), self.kind.n_rows))
+        for here, I, F, k in self._blocks(faces):
+            size, shape = found[0, here].size, found[0, here].shape
+            self.kind.forces(I, F, k)
+            found[0, here] = F[I[m.X] :][:size].reshape(shape)
+            self.kind.rates(I, F, k)
+            for i, place in ((1, m.AL), (2, m.X)):
+                found[i, here] = F[I[place] :][:size].reshape(shape)
+        value, rate, second = found
+        return value, rate, second
+
+    def _blocks(self, faces: Faces) -> Iterator[tuple[slice, np.ndarray, np.ndarray, int]]:
+        """Yield instants, and the buffers with their faces and a record of these elements."""
+        kind, (n_e, n_a), total = self.kind, self.ends.shape, len(faces.y)
+        many = max(1, min(total, _AT_ONCE // n_e))  # instants
+        n, n_r = many * n_e, kind.n_rows
+        k = m.I_HEADER
+        first = k + 4 + n * n_a * m.ATT_SIZE
+        I = np.zeros(first + n * kind.size, np.int64)
+        sizes = {m.X: n * n_r, m.A: n * n_r, m.AL: n * n_r, m.SCRATCH: m.SCRATCH_SIZE}
+        sizes |= dict.fromkeys((m.Y, m.YD, m.YDD, m.FY), 12 * n * n_a)
+        at = m.F_HEADER
+        for name, size in sizes.items():
+            I[name] = at
+            at += size
+        constants = (self.weights, self.numbers, self.memory)
+        F = np.concatenate([np.zeros(at), *(x.ravel() for x in constants)])
+        F[m.ROW_RATE] = 1.0
+        weights, numbers, memory = at + np.cumsum([0, self.weights.size, self.numbers.size])
+        I[k + 1 : k + 3] = first, kind.size
+        e, a = np.arange(n), np.arange(n_a)
+        own = e % n_e
+        ends = I[k + 4 : first].reshape(n, n_a, m.ATT_SIZE)
+        ends[..., m.ATT_Y] = 12 * (n_a * e[:, None] + a)
+        ends[..., m.ATT_W] = weights + 4 * (n_a * own[:, None] + a)
+        records = I[first:].reshape(n, kind.size)
+        records[:] = -1
+        records[:, :n_a] = k + 4 + m.ATT_SIZE * (n_a * e[:, None] + a)
+        records[:, n_a], records[:, n_a + 1] = e * n_r, numbers + own * self.numbers.shape[1]
+        records[:, n_a + 2], records[:, n_a + 3] = memory + own * self.memory.shape[1], 0
+        for begin in range(0, total, many):
+            here = slice(begin, min(begin + many, total))
+            shape = (here.stop - begin, n_e, n_a, 4, 3)
+            I[k] = shape[0] * n_e
+            for place, x in ((m.Y, faces.y), (m.YD, faces.yd), (m.YDD, faces.ydd)):
+                to = F[I[place] :][: 12 * n_a * I[k]].reshape(shape)
+                np.take(x[here], self.ends, axis=1, out=to, mode="clip")  # without a buffer
+            yield here, I, F, k
+
+
+def tables(elements: Sequence[Element], column: dict[str, int]) -> list[Table]:
+    """Return elements kind by kind; `column` has the places of bodies among the faces."""
+    by_kind: dict[Kind, list[int]] = {}
+    for i, element in enumerate(elements):
+        by_kind.setdefault(element.kind, []).append(i)
+
+    def of(kind: Kind, members: list[int]) -> Table:
+        mine = [elements[i] for i in members]
+
+        def stacked(rows: Iterable[Any]) -> np.ndarray:
+            return np.array([list(row) for row in rows], float).reshape(len(mine), -1)
+
+        return Table(
+            kind,
+            np.array(members),
+            np.array([[column[a.body] for a in e.attachments] for e in mine]),
+            stacked(np.ravel([a.weights for a in e.attachments]) for e in mine).reshape(
+                len(mine), kind.n_attachments, 4
+            ),
+            stacked([*e.numbers, *[0.0] * kind.room] for e in mine),
+            stacked(e.memory for e in mine),
+        )
+
+    return [of(kind, members) for kind, members in by_kind.items()]

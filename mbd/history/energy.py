@@ -1,0 +1,153 @@
+r"""Energies and momenta: of the faces of all bodies, and what elements tell of theirs.
+
+With :math:`W = [[m, m\rho_c^T],[m\rho_c, E]]`,
+
+.. math:: T = \tfrac12\,\dot y^T (W\otimes I_3)\,\dot y, \qquad
+          p = \sum_k (W\dot y)_k \text{ at } r, \qquad L = \sum_k y_k \times (W\dot y)_k .
+
+Potential energy is that of gravity and of the elements (``instants.py``). What dampers take and
+loads, motors and drives put in is summed over time, so that
+
+.. math:: T + V + D - W
+
+stays what it was, up to the error of the method and of the sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbd.algebra.vec import cross, dot, load3, plus, store3, times
+from mbd.history.faces import Faces, per_model
+from mbd.machine import buffer as m
+from mbd.machine.jit import kernel
+
+if TYPE_CHECKING:
+    from mbd.model.model import Model
+
+_AT_ONCE = 1024  # faces whose numbers stay in the cache of the processor
+
+__all__ = ["Energy", "Momentum", "sums", "weights"]
+
+
+@dataclass(frozen=True)
+class Energy:
+    """Energies over time [J].
+
+    Attributes
+    ----------
+    kinetic : (n,) array
+    potential : (n,) array
+        Of gravity, springs, bushings and stops; of a law f(u, rate, t) the integral of f(u, 0, 0)
+        from the described pose on.
+    dissipated : (n,) array
+        Taken since the first instant by dampers, and by what laws do beyond f(u, 0, t).
+    work : (n,) array
+        Put in since the first instant by loads, motors, drives, and laws that change with time.
+    """
+
+    kinetic: np.ndarray
+    potential: np.ndarray
+    dissipated: np.ndarray
+    work: np.ndarray
+
+    @staticmethod
+    def stored(source: Mapping[str, Any]) -> Energy:
+        """Return what a file has; a file of an earlier version does not tell of work."""
+        kinetic, potential = source["energy.kinetic"], source["energy.potential"]
+        unknown = np.full(len(kinetic), np.nan)
+        both = (source.get(f"energy.{what}", unknown) for what in ("dissipated", "work"))
+        return Energy(kinetic, potential, *both)
+
+    @property
+    def total(self) -> np.ndarray:
+        """Kinetic and potential energy."""
+        return self.kinetic + self.potential
+
+    @property
+    def balance(self) -> np.ndarray:
+        """Kinetic, potential and dissipated energy less work: constant but for errors."""
+        return self.total + self.dissipated - self.work
+
+    @property
+    def conservative(self) -> bool:
+        """Whether nothing was dissipated and nothing put in."""
+        return not (self.dissipated.any() or self.work.any())
+
+
+@dataclass(frozen=True)
+class Momentum:
+    """Momenta over time, (n, 3): linear [N s], angular about the origin [N m s]."""
+
+    linear: np.ndarray
+    angular: np.ndarray
+
+
+def weights(body: Any) -> np.ndarray:
+    """Return the 4x4 matrix W of a body."""
+    W = np.empty((4, 4))
+    W[0, 0] = body.mass
+    W[0, 1:] = W[1:, 0] = body.mass * body.center_of_mass
+    W[1:, 1:] = body.second_moments
+    return W
+
+
+@kernel
+def sums_kernel(I: Any, F: Any, k: int) -> None:
+    """Write kinetic energy and that of gravity, linear and angular momentum at n instants.
+
+    I[k:] has n, the number of bodies, the places of the matrices W, of faces and their rates (with
+    ground behind the bodies), and of the results, eight for each instant.
+    """
+    n, bodies, W, y, yd, out = I[k], I[k + 1], I[k + 2], I[k + 3], I[k + 4], I[k + 5]
+    g, zero = load3(F, m.GX), (0.0, 0.0, 0.0)
+    for e in range(n):
+        kinetic, potential, linear, angular = 0.0, 0.0, zero, zero
+        for b in range(bodies):
+            at = 12 * (e * (bodies + 1) + b)
+            for i in range(4):
+                w, p, yi = W + 16 * b + 4 * i, zero, load3(F, y + at + 3 * i)
+                for j in range(4):
+                    p = plus(p, times(F[w + j], load3(F, yd + at + 3 * j)))
+                kinetic += 0.5 * dot(load3(F, yd + at + 3 * i), p)
+                potential -= F[W + 16 * b + i] * dot(g, yi)
+                angular = plus(angular, cross(yi, p))
+                if i == 0:
+                    linear = plus(linear, p)
+        F[out + 8 * e] = kinetic
+        F[out + 8 * e + 1] = potential
+        store3(F, out + 8 * e + 2, linear)
+        store3(F, out + 8 * e + 5, angular)
+
+
+@per_model
+def _masses(model: Model) -> np.ndarray:
+    """Return the matrices W of all bodies, (bodies, 4, 4)."""
+    return np.array([weights(body) for body in model.system.bodies.values()])
+
+
+def sums(model: Model, faces: Faces) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return kinetic energy and that of gravity (n,), linear and angular momentum (n, 3)."""
+    W, k, n, n_b = _masses(model), m.I_HEADER, len(faces.y), len(faces.column)
+    many = max(1, _AT_ONCE // n_b)
+    masses, y, yd, out, end = np.cumsum(
+        [m.F_HEADER, W.size, 12 * n_b * many, 12 * n_b * many, 8 * many]
+    ).tolist()
+    I = np.array([*[0] * k, many, n_b - 1, masses, y, yd, out], np.int64)
+    F, found = np.zeros(end), np.empty((n, 8))
+    F[m.GX : m.GX + 3], F[masses:y] = model.system.gravity, W.ravel()
+    for first in range(0, n, many):
+        here = slice(first, min(first + many, n))
+        I[k] = here.stop - first
+        for place, x in ((y, faces.y[here]), (yd, faces.yd[here])):
+            F[place:][: x.size] = x.ravel()
+        sums_kernel(I, F, k)
+        found[here] = F[out:][: 8 * I[k]].reshape(-1, 8)
+    if (c := model.origin).any():  # faces are seen from there
+        found[:, 1] -= W[:, 0, 0].sum() * (model.system.gravity @ c)
+        found[:, 5:] += np.cross(c, found[:, 2:5])
+    return found[:, 0], found[:, 1], found[:, 2:5], found[:, 5:]

@@ -1,0 +1,212 @@
+"""Faces over time: the kernels that run for all bodies run here for all instants.
+
+Bodies of one formulation are evaluated together: every instant of every body is an element of one
+table, taken in blocks that stay in the cache of the processor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import wraps
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from mbd.formulations.families import family
+from mbd.formulations.formulation import Formulation
+from mbd.machine import buffer as m
+
+if TYPE_CHECKING:
+    from mbd.model.model import Model
+
+__all__ = [
+    "Faces",
+    "Group",
+    "all_columns",
+    "all_groups",
+    "columns_of",
+    "faces",
+    "faces_over_time",
+    "per_model",
+]
+
+_AT_ONCE = 1024  # faces whose numbers stay in the cache of the processor
+Found = TypeVar("Found")
+
+
+def per_model(make: Callable[[Model], Found]) -> Callable[[Model], Found]:
+    """Let a function of a model, whose result does not refer to it, be evaluated once for each."""
+    kept: WeakKeyDictionary[Model, Found] = WeakKeyDictionary()
+
+    @wraps(make)
+    def found(model: Model) -> Found:
+        if model not in kept:
+            kept[model] = make(model)
+        return kept[model]
+
+    return found
+
+
+@dataclass(frozen=True)
+class Group:
+    """Bodies of one formulation.
+
+    Attributes
+    ----------
+    names : tuple of str
+    at : slice or (k,) array
+        Their columns in arrays over the bodies that are evaluated.
+    q, v : list of slices
+        Their columns in arrays over coordinates and velocities.
+    """
+
+    law: Formulation
+    names: tuple[str, ...]
+    at: Any
+    q: list[slice]
+    v: list[slice]
+
+
+@dataclass(frozen=True)
+class Faces:
+    """Faces of some bodies, and behind them that of ground, over time.
+
+    Attributes
+    ----------
+    column : dict
+        Place of each body and of "ground".
+    y, yd, ydd : (n, bodies + 1, 4, 3) arrays
+        Faces, as seen from the origin of the model, their rates and second rates.
+    """
+
+    column: dict[str, int]
+    y: np.ndarray
+    yd: np.ndarray
+    ydd: np.ndarray
+
+    def vectors(self, bodies: Any, weights: np.ndarray) -> np.ndarray:
+        """Return sum w_k y_k (n, ..., 3) of bodies, by column, with weights (..., 4)."""
+        return np.asarray((weights[..., None] * self.y[:, bodies]).sum(-2))
+
+
+@per_model
+def columns_of(model: Model) -> dict[str, tuple[slice, slice]]:
+    """Return the columns of each body in arrays over coordinates and velocities."""
+    bodies = model.system.bodies
+    ends = np.cumsum([body.formulation.n_v for body in bodies.values()]).tolist()
+    starts = [0, *ends[:-1]]
+    v = (slice(a, b) for a, b in zip(starts, ends, strict=True))
+    return dict(zip(bodies, zip(model.numbering.q, v, strict=True), strict=True))
+
+
+def _merged(slices: Iterable[slice]) -> list[slice]:
+    """Return slices with those that touch each other joined."""
+    found: list[slice] = []
+    for s in slices:
+        touches = found and found[-1].stop == s.start
+        found.append(slice(found.pop().start, s.stop) if touches else s)
+    return found
+
+
+def _groups(model: Model, names: Iterable[str]) -> list[Group]:
+    """Return some bodies, which are numbered as they come, by formulation."""
+    by_law: dict[Formulation, list[tuple[int, str]]] = {}
+    for i, name in enumerate(names):
+        by_law.setdefault(model.system.bodies[name].formulation, []).append((i, name))
+    columns, found = columns_of(model), []
+    for law, members in by_law.items():
+        numbers, mine = zip(*members, strict=True)
+        at: Any = np.array(numbers)
+        if all(b == a + 1 for a, b in pairwise(numbers)):
+            at = slice(numbers[0], numbers[-1] + 1)
+        q, v = (_merged(columns[name][i] for name in mine) for i in (0, 1))
+        found.append(Group(law, mine, at, q, v))
+    return found
+
+
+@per_model
+def all_groups(model: Model) -> list[Group]:
+    """Return all bodies by formulation."""
+    return _groups(model, model.system.bodies)
+
+
+@per_model
+def all_columns(model: Model) -> dict[str, int]:
+    """Return the places of all bodies, and of ground, among the faces of all."""
+    return _numbered(model.system.bodies)
+
+
+def _numbered(names: Iterable[str]) -> dict[str, int]:
+    found = {name: i for i, name in enumerate(names)}
+    return found | {"ground": len(found)}
+
+
+def faces_over_time(
+    model: Model, q: Any, v: Any, a: Any, names: Iterable[str] | None = None
+) -> Faces:
+    """Return the faces of some bodies (default: all), and of ground, at all instants.
+
+    The numbers of the model (n, ...) are in memory or on disk.
+    """
+    if names is None:
+        column, groups = all_columns(model), all_groups(model)
+    else:
+        names = [name for name in dict.fromkeys(names) if name != "ground"]
+        column, groups = _numbered(names), _groups(model, names)
+    y, yd, ydd = (np.zeros((len(q), len(column), 4, 3)) for _ in range(3))
+    y[:, -1, 0], y[:, -1, 1:] = -model.origin, np.eye(3)
+    for g in groups:
+        numbers = (_taken(q, g.q), _taken(v, g.v), _taken(a, g.v))
+        y[:, g.at], yd[:, g.at], ydd[:, g.at] = faces(g.law, *numbers)
+    return Faces(column, y, yd, ydd)
+
+
+def _taken(x: Any, columns: list[slice]) -> np.ndarray:
+    """Return columns of an array in memory or on disk."""
+    parts = [x[:, s] for s in columns]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+
+
+def faces(
+    law: Formulation, q: np.ndarray, v: np.ndarray, a: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return faces (n, k, 4, 3), their rates and second rates, of k bodies over n instants.
+
+    The numbers of the bodies, (n, k n_q) and (n, k n_v), stand side by side.
+    """
+    k = q.shape[1] // law.n_q
+    q, v, a = q.reshape(-1, law.n_q), v.reshape(-1, law.n_v), a.reshape(-1, law.n_v)
+    total = len(q)
+    n = min(total, _AT_ONCE)
+    stride = law.n_v + law.n_own
+    I = np.zeros(m.I_HEADER + 4 + n * m.NODE_SIZE, np.int64)
+    sizes = {
+        m.Q: n * law.n_q, m.QN: n * law.n_q, m.V: n * stride, m.A: n * stride, m.D: n * stride,
+        m.AL: n * stride, m.X: n * stride, m.Y: 12 * n, m.YD: 12 * n, m.YDD: 12 * n, m.FY: 12 * n,
+    }  # fmt: skip
+    at = m.F_HEADER
+    for name, size in sizes.items():
+        I[name] = at
+        at += size
+    F = np.zeros(at)
+    record = m.I_HEADER
+    I[record + 1] = record + 4
+    e = np.arange(n)
+    nodes = I[record + 4 :].reshape(n, m.NODE_SIZE)
+    nodes[:, m.NODE_Q], nodes[:, m.NODE_U], nodes[:, m.NODE_Y] = e * law.n_q, e * stride, 12 * e
+    kernels, found = family(law), np.empty((3, total, 12))
+    for first in range(0, total, n or 1):
+        here = slice(first, min(first + n, total))
+        I[record] = many = here.stop - first
+        F[I[m.QN] :][: many * law.n_q] = q[here].ravel()
+        for place, x in ((m.V, v), (m.A, a)):
+            F[I[place] :][: many * stride].reshape(many, stride)[:, : law.n_v] = x[here]
+        kernels.place(I, F, record)
+        kernels.rates(I, F, record)
+        for i, place in enumerate((m.Y, m.YD, m.YDD)):
+            found[i, here] = F[I[place] :][: 12 * many].reshape(many, 12)
+    y, yd, ydd = found.reshape(3, -1, k, 4, 3)
+    return y, yd, ydd

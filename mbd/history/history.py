@@ -1,0 +1,104 @@
+"""Histories by name: bodies, points, joints, energies, momenta."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from mbd.base.checked import shown, whole
+from mbd.history.all_parts import Everything, in_pieces, past_of
+from mbd.history.energy import Energy, Momentum
+from mbd.history.joint_coordinates import freedoms
+from mbd.history.joints import JointHistory, Reaction, RowHistory
+from mbd.history.loads import MotorHistory, all_loads
+from mbd.history.trajectory import Trajectory
+from mbd.parts.actuators import Motor
+
+__all__ = ["History"]
+
+
+class History(Trajectory):
+    """A trajectory whose parts and sums are read by name."""
+
+    def __getitem__(self, name: str) -> Any:
+        system = self.model.system
+        if not isinstance(name, str):
+            raise TypeError(f"Solution: a part is asked for by its name, got {shown(name)}")
+        if name in system.bodies:
+            return self.body(name)
+        if name in system.joints:
+            return JointHistory(system.joints[name], self)
+        if name in self.model.numbering.elements:
+            return RowHistory(system[name], self)
+        part = system.forces.get(name)
+        if isinstance(part, Motor):
+            return MotorHistory(part, self)
+        parts = [*system.bodies, *system.joints]
+        close = difflib.get_close_matches(name, parts, 1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise KeyError(
+            f"no body or joint named {shown(name)}{hint}. There are: {', '.join(parts[:20])}"
+        )
+
+    def _all(self, take: Callable[[Everything], tuple[np.ndarray, ...]]) -> list[np.ndarray]:
+        """Return what is taken of everything, piece by piece."""
+        pieces = [take(piece) for piece in in_pieces(self)]
+        return [np.concatenate(x) for x in zip(*pieces, strict=True)]
+
+    @cached_property
+    def energy(self) -> Energy:
+        """Kinetic and potential energy, what was dissipated, and work, over time [J]."""
+        if self.stored is not None:
+            return Energy.stored(self.stored)
+        return Energy(*self._all(lambda x: x.energies))
+
+    @cached_property
+    def momentum(self) -> Momentum:
+        """Linear [N s] and angular momentum about the origin [N m s] over time."""
+        if self.stored is not None:
+            return Momentum(self.stored["momentum.linear"], self.stored["momentum.angular"])
+        return Momentum(*self._all(lambda x: x.momenta))
+
+    @cached_property
+    def gap(self) -> np.ndarray:
+        """Largest violation of a row at each instant [m, rad, -; on velocities m/s, rad/s]."""
+        return self._all(lambda x: (x.gap,))[0] if self.stored is None else self.stored["gap"]
+
+    @cached_property
+    def reactions(self) -> dict[str, Reaction]:
+        """Force [N] and moment [N m] of each joint on its second body, at the joint."""
+        joints, stored = self.model.system.joints, self.stored
+        if stored is not None:
+            return {x: Reaction(stored[f"{x}.force"], stored[f"{x}.moment"]) for x in joints}
+        force, moment = self._all(lambda x: (x.reactions.force, x.reactions.moment))
+        return {name: Reaction(force[:, i], moment[:, i]) for i, name in enumerate(joints)}
+
+    @cached_property
+    def freedoms(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        """What joints leave free, ``hinge.angle``, and its rate, (n,) each [rad, rad/s; m, m/s]."""
+        names = freedoms(self.model)
+        if self.stored is not None:
+            return {name: (self.stored[name], self.stored[f"{name}_rate"]) for name in names}
+        u, rate = self._all(lambda x: x.freedoms)
+        return {name: (u[:, i], rate[:, i]) for i, name in enumerate(names)}
+
+    @cached_property
+    def loads(self) -> dict[str, np.ndarray]:
+        """What motors, drives, transmissions and ropes report, ``motor.load``, (n,) each."""
+        names = all_loads(self.model).units
+        if self.stored is not None:
+            return {name: self.stored[name] for name in names}
+        return dict(zip(names, self._all(lambda x: (x.loads,))[0].T, strict=True))
+
+    def blocks(self, instants: int = 4096) -> Iterator[Self]:
+        """Yield this solution in pieces of so many instants, one after the other in memory."""
+        instants, before = whole("Solution.blocks", "instants", instants, 1), self.before
+        for first in range(0, len(self.t), instants):
+            piece = self.part(slice(first, first + instants), before)
+            yield piece
+            if first + instants < len(self.t):
+                before = past_of(piece)

@@ -1,0 +1,98 @@
+"""The coordinates that joints leave free, over time, also piece by piece."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mbd.history.elements import Table, tables
+from mbd.history.faces import Faces, all_columns, per_model
+from mbd.interactions.driven_rows import total
+from mbd.interactions.kind import Element
+
+if TYPE_CHECKING:
+    from mbd.model.model import Model
+    from mbd.parts.coordinates import Coordinate
+
+__all__ = ["Coordinates", "all_freedoms", "freedoms"]
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """Coordinates of joints, evaluated measure by measure.
+
+    Attributes
+    ----------
+    names : tuple of str
+    periodic : (k,) array of bool
+        Which ones are angles.
+    """
+
+    names: tuple[str, ...]
+    periodic: np.ndarray
+    tables: list[Table]
+
+    @classmethod
+    def of(cls, found: Mapping[str, Coordinate], column: dict[str, int]) -> Coordinates:
+        """Take coordinates by name; `column` has the places of bodies among the faces."""
+        elements = [
+            Element(total((x.measure,)), x.attachments, (0.0, 0.0, 1.0), (0.0,))
+            for x in found.values()
+        ]
+        periodic = np.array([x.measure.periodic for x in found.values()], bool)
+        return cls(tuple(found), periodic, tables(elements, column))
+
+    def over_time(
+        self, faces: Faces, t: np.ndarray, before: Mapping[str, np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return values, rates and second rates, (n, k) each; angles count full turns.
+
+        From one instant to the next an angle goes where its rate points. The first one is in
+        (-pi, pi], or follows what came before: by name its time, angle and rate.
+        """
+        u, rate, second = found = np.empty((3, len(t), len(self.names)))
+        for table in self.tables:
+            for to, x in zip(found, table.motion(faces), strict=True):
+                to[:, table.members] = x[..., 0]
+        if len(t) and self.periodic.any():
+            unknown = np.full(3, np.nan)
+            turning = np.flatnonzero(self.periodic)
+            past = np.array([before.get(self.names[i], unknown) for i in turning])
+            u[:, turning] = _counted(u[:, turning], rate[:, turning], t, *past.T)
+        return u, rate, second
+
+    def after(self, t: np.ndarray, u: np.ndarray, rate: np.ndarray) -> dict[str, np.ndarray]:
+        """Return time, angle and rate at the last instant of each angle."""
+        turning = np.flatnonzero(self.periodic)
+        return {self.names[i]: np.array([t[-1], u[-1, i], rate[-1, i]]) for i in turning}
+
+
+def _counted(
+    u: np.ndarray, rate: np.ndarray, t: np.ndarray,
+    t_last: np.ndarray, last: np.ndarray, speed: np.ndarray,
+) -> np.ndarray:  # fmt: skip
+    """Return angles (n, k) with their turns; what came before (k,) is NaN if nothing did."""
+    steps = 0.5 * (rate[1:] + rate[:-1]) * np.diff(t)[:, None]
+    turns = np.round((steps - np.diff(u, axis=0)) / (2 * np.pi))
+    u = u + 2 * np.pi * np.concatenate([np.zeros((1, u.shape[1])), np.cumsum(turns, axis=0)])
+    expected = last + 0.5 * (speed + rate[0]) * (t[0] - t_last)
+    return u + 2 * np.pi * np.nan_to_num(np.round((expected - u[0]) / (2 * np.pi)))
+
+
+@per_model
+def freedoms(model: Model) -> dict[str, Coordinate]:
+    """Return the coordinates of all joints by name, ``hinge.angle``."""
+    return {
+        f"{joint.name}.{name}": free
+        for joint in model.system.joints.values()
+        for name, free in joint.coordinates.items()
+    }
+
+
+@per_model
+def all_freedoms(model: Model) -> Coordinates:
+    """Return the coordinates of all joints, with the places of all bodies."""
+    return Coordinates.of(freedoms(model), all_columns(model))

@@ -1,0 +1,133 @@
+"""The trajectory of a run: numbers of the model over time, and how the run ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Self
+
+import numpy as np
+
+from mbd.history.bodies import BodyHistory
+from mbd.history.faces import Faces, columns_of, faces_over_time
+from mbd.model.model import Model, State
+from mbd.model.turns_so_far import Before
+
+__all__ = ["Trajectory"]
+
+_RAW = ("q", "v", "a", "lam")
+_BODIES_FROM_DISK = 2  # kept in memory where the numbers are in a file
+
+
+class Trajectory:
+    """What a run computed; time is the first axis everywhere.
+
+    Parameters
+    ----------
+    model : Model
+    t : (n,) array [s]
+    q, v, a, lam : (n, ...) arrays [m, -; m/s, rad/s, 1/s; their rates; N, N m]
+        Stored coordinates, velocities, accelerations, multipliers, in the order of the model. Of a
+        streamed or loaded run they are on disk: slices of them are numpy arrays.
+    status : int
+        0: reached the end; 1: failed; -1: interrupted. ``success`` tells whether it is 0.
+    message : str
+        How the run ended.
+    stats : dict
+        Steps, iterations, factorizations, evaluations, rejected, seconds, ...
+    last : State, optional
+        The last state, from which a run can go on, ``solution.state``; default that of the arrays.
+    method : GeneralizedAlpha, EnergyMomentum or LieRungeKutta4
+        Of a loaded run its text.
+    before : mapping, optional
+        What came before the first instant: of pieces of a long run.
+    stored : mapping, optional
+        Quantities by name that are in a file already.
+    options : mapping, optional
+        What ``mbd.simulate`` was asked for: ``t_end`` [s], ``step`` [s], ``rtol``, ``atol``,
+        ``max_step`` [s], ``every``, ``project``, ``off`` and the names of ``events``, as given.
+    events : sequence, optional
+        Events that happened, each with ``name`` and ``t`` [s], and those of a run that was not
+        loaded with ``state``.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        t: np.ndarray,
+        q: Any,
+        v: Any,
+        a: Any,
+        lam: Any,
+        *,
+        status: int = 0,
+        message: str = "",
+        stats: Mapping[str, float] | None = None,
+        last: State | None = None,
+        method: Any = None,
+        before: Before | None = None,
+        stored: Mapping[str, Any] | None = None,
+        options: Mapping[str, Any] | None = None,
+        events: Iterable[Any] = (),
+    ) -> None:
+        self.model, self.t, self.q, self.v, self.a, self.lam = model, t, q, v, a, lam
+        self.status, self.message, self.stats = status, message, dict(stats or {})
+        self.state = State(*(x[-1] for x in (t, q, v, a, lam))) if last is None else last
+        self.method, self.options = method, dict(options or {})
+        self.events: list[Any] = list(events)
+        self.before: Before = before or {}  # what came before the first instant, if anything did
+        self.stored = stored  # quantities by name that are in a file already
+        self._bodies: dict[str, BodyHistory] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what another process needs; numbers that are in a file stay there."""
+        state = vars(self) | {"_bodies": {}}
+        if self.stored is not None:
+            for name in _RAW:
+                state.pop(name)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        if self.stored is not None:
+            self.q, self.v, self.a = (self.stored[x] for x in _RAW[:3])
+            self.lam = self.stored.get("lam", np.zeros((len(self.t), 0)))
+
+    @property
+    def success(self) -> bool:
+        """Whether the end was reached."""
+        return self.status == 0
+
+    def faces(self, names: Iterable[str] | None = None) -> Faces:
+        """Return the faces of some bodies (default: all), and of ground, at all instants."""
+        return faces_over_time(self.model, self.q, self.v, self.a, names)
+
+    def body(self, name: str) -> BodyHistory:
+        """Return the history of a body."""
+        if name not in self._bodies:
+            if not isinstance(self.q, np.ndarray) and len(self._bodies) >= _BODIES_FROM_DISK:
+                del self._bodies[next(iter(self._bodies))]
+            faces = self.faces([name])
+            q, v = columns_of(self.model)[name]
+            self._bodies[name] = BodyHistory(
+                self.model.system.bodies[name],
+                (self.q[:, q], self.v[:, v], self.a[:, v]),
+                (faces.y[:, 0], faces.yd[:, 0], faces.ydd[:, 0]),
+                self.model.origin,
+                self.before.get(name),
+            )
+        return self._bodies[name]
+
+    def vector_of(self, body: str, weights: tuple[float, ...]) -> np.ndarray:
+        """Return sum w_k y_k of a body (or "ground") over time, (n, 3)."""
+        w = np.asarray(weights)
+        if body == "ground":
+            return np.broadcast_to(w[1:], (len(self.t), 3)).copy()
+        return np.einsum("k,nkc->nc", w, self.body(body).y) + w[0] * self.model.origin
+
+    def part(self, instants: slice, before: Before | None = None) -> Self:
+        """Return some instants, in memory; `before` is what came before them."""
+        arrays = (np.asarray(x[instants]) for x in (self.q, self.v, self.a, self.lam))
+        return type(self)(
+            self.model, self.t[instants], *arrays, status=self.status, message=self.message,
+            stats=self.stats, last=self.state, method=self.method, before=before,
+        )  # fmt: skip

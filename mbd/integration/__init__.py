@@ -1,0 +1,1 @@
+"""Integration in time: methods, Newton's loop, consistent starting values."""

@@ -1,0 +1,298 @@
+r"""Generalized-alpha with steps of its own choice, and states at requested times.
+
+The error of one step of size h, along the manifold, is that of the Taylor series,
+
+.. math:: e_q = (\tfrac16 - \beta - \tfrac12\Delta_\alpha)\, h^3 \ddot v, \qquad
+          e_v = c_v\, h^3 \dddot v, \qquad \Delta_\alpha = \alpha_m - \alpha_f,
+
+with the differences of the accelerations, :math:`h\ddot v \approx \dot v_{n+1} - \dot v_n`. It is
+allowed a share of the tolerance, one over the number of steps that the whole run takes if it goes
+on as so far, so that the sum over the run stays within it; the next step follows from a PI
+controller. Where the step changes, the algorithmic
+acceleration, which belongs to the time :math:`t_n + \Delta_\alpha h`, is moved along.
+
+States at requested times are those of Hermite's cubics through both ends of a step, positions along
+the manifold; multipliers and accelerations in between are linear.
+
+References
+----------
+.. [1] Gustafsson, Lundh and Soederlind, A PI stepsize control for the numerical solution of
+   ordinary differential equations, BIT 28 (1988). Bruels and Arnold, The generalized-alpha scheme
+   as a linear multistep integrator, J. Comput. Nonlinear Dyn. 3 (2008).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from mbd.base.tolerances import (
+    ERROR_CANCELS,
+    ERROR_FIRST,
+    ERROR_SLOW,
+    OPEN_STEP,
+    STEP_GROWS,
+    STEP_SAFE,
+    STEP_SHRINKS,
+    STEP_STAYS,
+)
+from mbd.integration.newton_loop import (
+    CONVERGED,
+    FAILED,
+    PIVOTS,
+    finish,
+    iterate,
+    keep_record,
+    predict,
+    restore,
+    set_weights,
+)
+from mbd.integration.round_off import measure_speed
+from mbd.linear.least_multipliers import smallest_multipliers
+from mbd.machine import buffer as m
+from mbd.machine.buffer import (
+    AB,
+    AL,
+    ALPHA_F,
+    ALPHA_M,
+    AN,
+    BETA,
+    ERROR,
+    FR_NV,
+    FR_SIZE,
+    FR_U,
+    FRONTS,
+    GAMMA,
+    H_LAST,
+    H_MAX,
+    H_MIN,
+    HAVE_FACTOR,
+    HISTORY,
+    KIND,
+    N_FRONTS,
+    N_REJECT,
+    RTOL,
+    STATUS,
+    STEPS_DONE,
+    T_END,
+    VN,
+    A,
+    D,
+    H,
+    Q,
+    T,
+    V,
+    X,
+)
+from mbd.machine.jit import call, jit, kernel
+from mbd.machine.subnormal import flushing
+from mbd.model.evaluation import evaluate, linearise, stage, switch_off
+
+__all__ = ["advance_adaptive", "resize"]
+
+
+@jit
+def local_error(I: Any, F: Any) -> float:
+    """Return the largest error of the step, in units of what a step of this size is allowed."""
+    h, before = F[H], F[H_LAST]
+    am, af, beta, gamma = F[ALPHA_M], F[ALPHA_F], F[BETA], F[GAMMA]
+    shift = am - af
+    c_q = 1 / 6 - beta - 0.5 * shift
+    second = 0.5 * ((1 - af) - (1 - am) * (1 + shift) ** 2 - am * shift * shift)
+    c_v = 1 / 6 - 0.5 * ((1 - gamma) * shift**2 + gamma * (1 + shift) ** 2) - second
+    a, ab, an = I[A], I[AB], I[AN]
+    measure_speed(I, F)
+    fastest = 0.0  # rate of all kinds, 1/s
+    for kind in range(m.FORCE):
+        fastest = max(fastest, F[m.SIZE + kind] / F[m.UNIT + kind])
+    worst = 0.0
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        for i in range(I[j + FR_U], I[j + FR_U] + I[j + FR_NV]):
+            kind = I[I[KIND] + i]
+            change = F[a + i] - F[an + i]
+            length = F[m.UNIT + kind]
+            allowed = F[RTOL] * length + F[m.ATOL + kind]
+            worst = max(worst, abs(c_q * h * h * change) / allowed)
+            if before > 0.0:
+                bend = 2 * h / (h + before) * (change - (F[an + i] - F[ab + i]) * h / before)
+                speed = max(F[m.SIZE + kind], math.sqrt(length * F[m.SCALE + kind]))
+                speed = max(speed, ERROR_SLOW * length * fastest)
+                allowed = F[RTOL] * speed + F[m.ATOL + kind] + 1e-300
+                worst = max(worst, abs(c_v * h * bend) / allowed)
+    steps = ERROR_FIRST + I[m.N_TAKEN]
+    share = (ERROR_FIRST * h + F[T] - F[m.T_START]) / (steps * (F[T_END] - F[m.T_START]))
+    return worst / (ERROR_CANCELS * share)
+
+
+@jit
+def set_step(I: Any, F: Any, h: float) -> None:
+    """Set the size of the next step; the algorithmic acceleration moves with it."""
+    old = F[H]
+    if h == old:
+        return
+    before = F[H_LAST]
+    if before > 0.0:
+        move = (F[ALPHA_M] - F[ALPHA_F]) * (h - old) / before
+        for f in range(I[N_FRONTS]):
+            j = I[FRONTS] + f * FR_SIZE
+            for i in range(I[j + FR_U], I[j + FR_U] + I[j + FR_NV]):
+                F[I[AL] + i] += move * (F[I[A] + i] - F[I[AB] + i])
+    F[H] = h
+    I[HISTORY] = 0  # what was extrapolated belonged to the old step
+    if not 0.5 < h / old < 2.0:
+        I[HAVE_FACTOR] = 0
+    set_weights(I, F)
+
+
+@jit
+def refresh(I: Any, F: Any) -> None:
+    r"""Find accelerations and multipliers anew at the start of the step, with \ddot\Phi = 0.
+
+    Those of a step that was too large carry its error, of the order :math:`h^2 \dddot v`: beside a
+    much smaller step it would pass for a change of the motion.
+    """
+    F[m.SCALE_R], F[m.W_M], F[m.W_G], F[m.W_K] = 1.0, 1.0, 0.0, 0.0
+    F[m.ROW_RATE] = F[m.ROW_TURN] = F[m.POSITION_TURN] = 0.0
+    n_u = I[m.N_U]
+    for i in range(n_u):
+        F[I[D] + i] = 0.0
+    for again in range(2):  # the second time removes the softness of the rows
+        stage(I, F, m.PLACE)
+        stage(I, F, m.RATES)
+        for i in range(n_u):
+            F[I[m.GAP] + i] = F[I[X] + i]
+        evaluate(I, F)
+        for f in range(I[N_FRONTS]):
+            j = I[FRONTS] + f * FR_SIZE
+            for i in range(I[j + FR_U] + I[j + FR_NV], I[j + FR_U] + I[j + m.FR_NP]):
+                F[I[X] + i] = F[I[m.GAP] + i]
+        switch_off(I, F)
+        if again == 0:
+            linearise(I, F)
+        call(I[m.LINEAR], I, F, 1 - again)
+        for i in range(n_u):
+            F[I[A] + i] -= F[I[X] + i]
+    move = (F[ALPHA_M] - F[ALPHA_F]) * F[H] / F[H_LAST] if F[H_LAST] > 0.0 else 0.0
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        for i in range(I[j + FR_U], I[j + FR_U] + I[j + FR_NV]):
+            F[I[AL] + i] = F[I[A] + i] + move * (F[I[A] + i] - F[I[AB] + i])
+    I[HAVE_FACTOR] = 0
+    set_weights(I, F)
+
+
+@jit
+def give(I: Any, F: Any, start: float) -> None:
+    """Record the states at requested times within the step from `start` to F[T]."""
+    h, end = F[T] - start, F[T]
+    a, an, d, v, vn, x = I[A], I[AN], I[D], I[V], I[VN], I[X]
+    n_u, n_q = I[m.N_U], I[m.N_Q]
+    while I[m.N_GIVEN] < I[m.N_OUTPUT] and F[I[m.OUTPUT] + I[m.N_GIVEN]] <= end:
+        time = F[I[m.OUTPUT] + I[m.N_GIVEN]]
+        s = (time - start) / h
+        h01 = s * s * (3 - 2 * s)
+        h10, h11 = s * (1 - s) ** 2, s * s * (s - 1)
+        for i in range(n_u):
+            F[x + i] = F[d + i]
+            F[d + i] = h01 * F[d + i] + h * (h10 * F[vn + i] + h11 * F[v + i])
+        stage(I, F, m.PLACE)
+        to = I[m.RECORD] + I[m.N_RECORDED] * I[m.RECORD_SIZE]
+        F[to] = time
+        for i in range(n_q):
+            F[to + 1 + i] = F[I[Q] + i]
+        to += 1 + n_q
+        for i in range(n_u):
+            F[to + i] = (
+                (1 - h01) * F[vn + i] + h01 * F[v + i] + h * (h10 * F[an + i] + h11 * F[a + i])
+            )
+            F[to + n_u + i] = (1 - s) * F[an + i] + s * F[a + i]
+            F[d + i] = F[x + i]
+        stage(I, F, m.PLACE)
+        I[m.N_RECORDED] += 1
+        I[m.N_GIVEN] += 1
+
+
+@jit
+def add_time(F: Any, h: float) -> None:
+    """Advance the time; what a sum of very many small steps would lose is carried along."""
+    y = h - F[m.CARRY]
+    t = F[T] + y
+    F[m.CARRY] = (t - F[T]) - y
+    F[T] = t
+
+
+@kernel
+def resize(I: Any, F: Any, k: int) -> None:
+    """Set the size of the next step to F[H_NEW]."""
+    set_step(I, F, F[m.H_NEW])
+
+
+@kernel
+@flushing
+def advance_adaptive(I: Any, F: Any, k: int) -> None:
+    """Take up to I[N_STEPS] steps, none beyond F[T_END]; F[H] is left for the next one."""
+    set_weights(I, F)
+    I[STATUS], I[STEPS_DONE] = CONVERGED, 0
+    while I[STEPS_DONE] < I[m.N_STEPS] and F[T] < F[T_END]:
+        if I[m.N_RECORDED] + 2 > I[m.CAPACITY]:
+            return
+        wanted = F[H]
+        left = F[T_END] - F[T]
+        h = wanted
+        if left < 1.000001 * wanted:
+            h = left
+        elif left < 2 * wanted and F[RTOL] < 1e300:
+            h = 0.5 * left
+        room = I[m.CAPACITY] - I[m.N_RECORDED] - 1  # one is for the step itself
+        if I[m.N_OUTPUT] - I[m.N_GIVEN] > room:  # the record must hold what is asked for in a step
+            limit = F[I[m.OUTPUT] + I[m.N_GIVEN] + room] - F[T]
+            if limit <= h:
+                if I[m.N_RECORDED] > 0:
+                    return
+                h = 0.999 * limit
+        set_step(I, F, h)
+        start = F[T]
+        predict(I, F)
+        F[T] = start + h
+        status = iterate(I, F)
+        F[T] = start
+        if status == PIVOTS:
+            restore(I, F)
+            I[HISTORY] = 0
+            I[STATUS] = PIVOTS
+            return
+        error = local_error(I, F) if status == CONVERGED else math.inf
+        if not error <= 1.0:
+            restore(I, F)
+            I[N_REJECT] += 1
+            I[HISTORY] = 0
+            I[HAVE_FACTOR] = 0
+            smaller = 0.25 * h
+            if error < 1e300:
+                smaller = h * max(STEP_SHRINKS, STEP_SAFE * error ** (-1 / 3))
+            set_step(I, F, smaller)
+            F[ERROR] = 1.0
+            if smaller < (F[H_MIN] if F[m.OPEN] < math.inf else OPEN_STEP * F[H_MAX]):
+                I[STATUS] = FAILED
+                return
+            refresh(I, F)
+            continue
+        if I[m.PROJECT]:
+            smallest_multipliers(I, F)
+        add_time(F, h)
+        if left == h:
+            F[T] = F[T_END]
+        give(I, F, start)
+        finish(I, F)
+        I[STEPS_DONE] += 1
+        I[m.N_TAKEN] += 1
+        keep_record(I, F)
+        error = max(error, 1e-8)
+        factor = STEP_SAFE * error**-0.25 * F[ERROR] ** 0.15
+        F[ERROR] = error
+        new = min(F[H_MAX], h * min(STEP_GROWS, max(STEP_SHRINKS, factor)))
+        if h < wanted:
+            new = max(new, min(wanted, F[H_MAX])) if factor >= 1.0 else new
+        if not (h <= new < STEP_STAYS * h):
+            set_step(I, F, new)

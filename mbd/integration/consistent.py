@@ -1,0 +1,349 @@
+r"""Initial conditions: rows satisfied, consistent accelerations and multipliers.
+
+.. math:: \begin{bmatrix} M & B^T \\ B & 0 \end{bmatrix}
+          \begin{bmatrix} \dot v \\ \lambda \end{bmatrix} =
+          \begin{bmatrix} f - g \\ -\ddot\Phi|_{\dot v=0} \end{bmatrix}
+
+The same matrix with other right-hand sides moves positions and velocities to the nearest ones (in
+the metric of M) that satisfy the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbd.base.checked import flag, mapping, shown
+from mbd.base.tolerances import (
+    MEETING_DUST,
+    MEETING_SHARE,
+    MEETING_STEPS,
+    OPEN_SHARE,
+    POSE_DUST,
+    START_POSITION,
+    START_VELOCITY,
+)
+from mbd.integration.contradiction import contradiction
+from mbd.linear.fronts import factor_and_solve
+from mbd.machine import buffer as m
+from mbd.model.arguments import model_of, state_of
+from mbd.model.model import Model, State, Workspace
+
+if TYPE_CHECKING:
+    from mbd.model.system import System
+
+__all__ = [
+    "Saddle",
+    "accelerate",
+    "allowed",
+    "assemble_pose",
+    "consistent",
+    "violated",
+    "violations",
+]
+
+
+def violations(work: Workspace) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows Phi and their time derivative at the state in a work space."""
+    work.evaluate()
+    gap = work.vector(m.X)[work.model.numbering.lam].copy()
+    rate, _ = work.rates()
+    return gap, rate.copy()
+
+
+def _sizes(model: Model) -> np.ndarray:
+    """Return the size that the violation of each row is compared with."""
+    return np.where(model.numbering.lam_kinds == m.FORCE, float(model.F[m.LENGTH]), 1.0)
+
+
+def allowed(model: Model) -> np.ndarray:
+    """Return the violation of positions that is accepted of each row."""
+    return START_POSITION * _sizes(model)
+
+
+def violated(model: Model, value: np.ndarray, size: np.ndarray, *, rate: bool = False) -> str:
+    """Return the worst rows of those whose value exceeds a size, in words; none is no words.
+
+    Values are those of the rows, or their rates; of a row on velocities always its own.
+    """
+    worst, names = np.argsort(-np.abs(value / size))[:3], model.numbering
+    per_second = ["/s" if rate and k != m.VELOCITY_ROW else "" for k in names.lam_kinds]
+    return ", ".join(
+        f"{names.lam_labels[i]!r} by {value[i]:.3g} {names.lam_units[i]}{per_second[i]}"
+        for i in worst
+        if abs(value[i]) > size[i]
+    )
+
+
+_CORRECT = (
+    "correct them, or let the nearest consistent ones be found: simulate(..., project=True) or "
+    "mbd.assemble_pose(system)"
+)
+_OPEN = (
+    "no pose nearby meets all of them: parts do not reach each other, or two drives or joints ask "
+    "for different positions; start from another pose (state=)"
+)
+_NONE = "none meet all of them: two drives or joints ask for different velocities"
+
+
+def _check(what: str, named: str, advice: str, work: Workspace, share: float) -> None:
+    if named:
+        found = f"{named}; {advice}"
+        if advice == _CORRECT:  # nothing was tried; is there anything to try?
+            found = contradiction(work.model, work, True, share) or found
+        raise ValueError(f"{what} violate constraints: {found}")
+
+
+class Saddle:
+    """The matrix [[M, B^T], [B, -eps]] at the state of a work space, factored."""
+
+    def __init__(self, work: Workspace) -> None:
+        self.work = work
+        self.pivoting: Any = None
+        work.evaluate()
+        work.linearise(1.0, 0.0, 0.0)
+        work.I[m.SMALL_PIVOTS] = 0
+        factor_and_solve(work.I, work.F, 1)
+        if work.I[m.SMALL_PIVOTS]:
+            from scipy.sparse.linalg import splu
+
+            from mbd.model.assembly import sparse
+
+            work.linearise(1.0, 0.0, 0.0)
+            try:
+                self.pivoting = splu(sparse(work.model, work))
+            except RuntimeError:
+                raise ValueError(
+                    work.bad_law()
+                    or "the mass matrix is singular on the motions that the constraints allow; "
+                    "check masses and inertias"
+                ) from None
+
+    def solve(self, r: np.ndarray) -> np.ndarray:
+        """Return S^-1 r, unknowns in solver order."""
+        if self.pivoting is not None:
+            return np.asarray(self.pivoting.solve(r))
+        x = self.work.vector(m.X)
+        x[:] = r
+        factor_and_solve(self.work.I, self.work.F, 0)
+        return x.copy()
+
+
+def consistent(
+    model: Model,
+    state: State | None = None,
+    *,
+    project: bool | str = False,
+    rows: np.ndarray | None = None,
+) -> State:
+    """Return a state with consistent accelerations and multipliers.
+
+    Equation :eq:`consistent` of the theory page.
+
+    Parameters
+    ----------
+    model : Model
+    state : State, optional
+        Default: the initial state of the description.
+    project : bool or "velocities"
+        Move positions and velocities (or velocities alone: an impact) to the nearest consistent
+        ones; otherwise a violation is an error that names the row.
+    rows : (n_lam,) array of bool, optional
+        Which rows of positions are checked; default all. A row is violated from 1e-7 on, of the
+        length of the model [m] or of one [-].
+    """
+    if not isinstance(model, Model):
+        raise TypeError(f"consistent: model must be a Model, system.build(), got {shown(model)}")
+    if not (isinstance(project, str) and project == "velocities"):
+        project = flag("consistent", "project", project)
+    if rows is not None:
+        rows = _checked(model, rows)
+    state = state_of("consistent", model, state)
+    work = Workspace(model, state.replace(a=np.zeros(model.n_v), lam=np.zeros(model.n_lam)))
+    size = _sizes(model)
+    if model.n_lam:
+        if project is True:
+            _project_positions(model, work, size)
+        if project:
+            _project_velocities(model, work)
+        gap, rate = violations(work)
+        if bad_law := work.bad_law():
+            raise ValueError(bad_law)
+        speed = float(np.abs(work.vector(m.V)).max()) if model.n_v else 0.0
+        checked = gap if rows is None else np.where(rows, gap, 0.0)
+        advice = _OPEN if project is True else _CORRECT
+        open_rows = violated(model, checked, START_POSITION * size)
+        _check("initial positions", open_rows, advice, work, OPEN_SHARE)
+        named = violated(model, rate, START_VELOCITY * size * max(1.0, speed), rate=True)
+        if project:
+            _check("velocities", named, _NONE, work, 0.0)
+        _check("initial velocities", named, _CORRECT, work, 0.0)
+    if not np.all(np.isfinite(accelerate(work))):
+        raise ValueError(
+            work.bad_law()
+            or "initial accelerations are not finite: the mass matrix is singular on the motions "
+            "that the constraints allow; check masses, inertias and applied laws"
+        )
+    done = work.store()
+    return done.replace(alg=done.a.copy())
+
+
+def _checked(model: Model, rows: Any) -> np.ndarray:
+    """Return which rows are checked."""
+    try:
+        which = np.asarray(rows)
+    except Exception:  # also what the value's own methods raise
+        which = np.zeros(())
+    if which.dtype != bool or which.shape != (model.n_lam,):
+        raise TypeError(
+            f"consistent: rows must be {model.n_lam} times True or False, got {shown(rows)}"
+        )
+    return which
+
+
+def accelerate(work: Workspace, dependent: bool = True) -> np.ndarray:
+    """Find the accelerations and multipliers of the state in a work space; return a view of them.
+
+    Positions and velocities need not meet the rows: their second derivative is made zero, of rows
+    that are nearly `dependent` too. Off the rows those are only redundant, and are left alone.
+    """
+    lam = work.model.numbering.lam
+    saddle = Saddle(work)
+    A = work.vector(m.A)
+    for _ in range(3):  # linear: the second and third pass remove the effect of eps and round-off
+        work.evaluate()
+        r = work.vector(m.X).copy()
+        r[lam] = work.rates()[1]
+        A -= saddle.solve(r)
+
+    def second() -> np.ndarray:
+        work.evaluate()
+        return work.rates()[1].copy()
+
+    if dependent:
+        _meet_rows(saddle, A, second)
+    return A
+
+
+def _meet_rows(saddle: Saddle, x: np.ndarray, rates: Callable[[], np.ndarray]) -> None:
+    r"""Move x by :math:`M^{-1}B^T\mu` until its rates, which are affine, are zero or stay.
+
+    One solve shrinks what a row lacks by :math:`\epsilon/(\epsilon + \sigma^2)`, which is little
+    where the rows are nearly dependent (:math:`\sigma` small). Generalised conjugate residuals with
+    this solve as preconditioner (Eisenstat, Elman, Schultz, SIAM J. Numer. Anal. 20, 1983) need one
+    step for each such direction.
+    """
+    lam, v = saddle.work.model.numbering.lam, saddle.work.model.numbering.v
+    if not len(lam):
+        return
+    steps: list[np.ndarray] = []
+    images: list[np.ndarray] = []
+    lack = rates()
+    for _ in range(MEETING_STEPS):
+        size = float(np.linalg.norm(lack))
+        if not size > MEETING_DUST * float(np.abs(x[v]).max(initial=0.0)):
+            return
+        r = np.zeros(int(saddle.work.I[m.N_U]))
+        r[lam] = lack
+        step, start = saddle.solve(r), x.copy()
+        x -= step
+        image = lack - rates()
+        for s, y in zip(steps, images, strict=True):
+            part = float(y @ image)
+            step, image = step - part * s, image - part * y
+        norm = float(np.linalg.norm(image))
+        x[:] = start
+        if not 0.0 < norm < np.inf:
+            return
+        steps.append(step / norm)
+        images.append(image / norm)
+        x -= float(images[-1] @ lack) * steps[-1]
+        left = rates()
+        if not np.linalg.norm(left) < MEETING_SHARE * size:  # round-off, or rows that contradict
+            x[:] = start
+            rates()
+            return
+        lack = left
+
+
+def _project_positions(model: Model, work: Workspace, size: np.ndarray) -> None:
+    """Satisfy the rows."""
+    lam, v = model.numbering.lam, model.numbering.v
+    for _ in range(25):
+        saddle = Saddle(work)
+        gap, _ = violations(work)
+        if np.abs(gap / size).max() < 1e-14:
+            break
+        r = np.zeros(int(work.I[m.N_U]))
+        r[lam] = gap
+        step = saddle.solve(r)[v]
+        # a turn of more than a radian would leave the range of Newton's method
+        step *= min(1.0, 0.5 / max(1e-30, float(np.abs(step).max() / max(1.0, model.F[m.LENGTH]))))
+        work.vector(m.D)[v] = -step
+        work.evaluate()
+        work.vector(m.QN, model.n_q)[:] = work.vector(m.Q, model.n_q)
+        work.vector(m.D)[:] = 0.0
+        if np.abs(step).max() < 1e-15 * float(model.F[m.LENGTH]):
+            break
+
+
+def _project_velocities(model: Model, work: Workspace) -> None:
+    """Satisfy the time derivative of the rows: what an impulse B^T Lambda does."""
+    lam, v = model.numbering.lam, model.numbering.v
+    saddle = Saddle(work)
+    for _ in range(2):
+        _, rate = violations(work)
+        r = np.zeros(int(work.I[m.N_U]))
+        r[lam] = rate
+        work.vector(m.V)[v] -= saddle.solve(r)[v]
+
+    def first() -> np.ndarray:
+        return violations(work)[1]
+
+    V = work.vector(m.V)
+    _meet_rows(saddle, V, first)
+    V[lam] = 0.0  # impulses, which nobody asks for
+
+
+def assemble_pose(
+    system: System | Model,
+    state: State | None = None,
+    *,
+    targets: dict[str, Any] | None = None,
+    weights: dict[str, float] | None = None,
+) -> State:
+    """Return the consistent state nearest to the described one: positions, then velocities.
+
+    Parameters
+    ----------
+    system : System or Model
+    state : State, optional
+        Where to start; default the described one.
+    targets : dict, optional
+        What joint coordinates and points shall be: ``{"hinge.angle": 0.3, "hinge.angle_rate": 2.0,
+        "rod(0.5, 0, 0).position": (1, 0, 2), "rod.velocity": (0, 0, 1)}``, points in body axes.
+        Angles are met up to full turns. Lengths in [m], angles in [rad], rates per [s].
+    weights : dict, optional
+        Of targets that need not be met: they are met as well as joints and the others allow, in
+        the sense of weighted least squares. ``mbd.target_errors`` tells what is left.
+
+    Raises
+    ------
+    ValueError
+        If the mechanism cannot be closed; the worst row is named with its size and unit. If a
+        target without a weight is missed: which one, and by how much.
+    """
+    aims = mapping("assemble_pose", "targets", targets, "{'hinge.angle': 0.3}")
+    soft = mapping("assemble_pose", "weights", weights, "{'hinge.angle': 0.3}")
+    model = model_of("assemble_pose", system)
+    state = state_of("assemble_pose", model, state)
+    if aims or soft:
+        from mbd.statics.inverse_kinematics import reach
+
+        state = reach(model, state, aims, soft)
+    found = consistent(model, state, project=True)
+    rates = np.abs(found.v) / model.units
+    dust = rates <= POSE_DUST * rates.max(initial=0.0)
+    return found.replace(v=np.where(dust, 0.0, found.v))

@@ -1,0 +1,78 @@
+r"""Rows that contradict each other: what of a violation no motion can mend.
+
+With rows and velocities in their units, :math:`\hat B = D_r^{-1} B D_v`, and what is left of the
+rows, :math:`\hat g`, that part is
+
+.. math:: c = \hat g - \hat B \hat B^+ \hat g .
+
+It is zero where rows are independent, and where they are redundant and agree.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mbd.base.tolerances import OPEN_LEAST, OPEN_SHARE
+from mbd.machine import buffer as m
+from mbd.model.model import Model, Workspace
+
+__all__ = ["contradiction"]
+
+
+def contradiction(model: Model, work: Workspace, by_rates: bool, share: float = OPEN_SHARE) -> str:
+    """Return which rows contradict each other at the pose in a work space, in words, or none.
+
+    They do if more than this share of the largest violation is of that part: far from the rows
+    some of it is curvature. At a pose that meets the rows velocities need no such care. Rates are
+    those of all rows where they are met ``by_rates``, else of rows on velocities alone.
+    """
+    if not model.I[m.LOOPS]:
+        return ""
+    work.evaluate()
+    place = work.vector(m.X)[model.numbering.lam].copy()
+    rate = work.rates()[0].copy()
+    rate[~np.isfinite(rate)] = place[~np.isfinite(place)] = np.inf
+    on_velocities = model.numbering.lam_kinds == m.VELOCITY_ROW
+    place[on_velocities] = 0.0
+    if not by_rates:
+        rate[~on_velocities] = 0.0
+    B = model.assemble(work.store()).B
+    sizes = model.F[model.I[m.DIAG] + model.numbering.lam]
+    for value, per in ((place, ""), (rate, "/s")):
+        left = value / sizes
+        if not np.all(np.isfinite(left)):
+            continue
+        open_part = _unmended(B, sizes, model.units, left)
+        worst = float(np.abs(open_part).max(initial=0.0))
+        if worst > OPEN_LEAST and worst > share * np.abs(left).max():
+            return _words(model, open_part * sizes, np.abs(open_part) > 0.1 * worst, per)
+    return ""
+
+
+def _unmended(B: Any, sizes: np.ndarray, units: np.ndarray, left: np.ndarray) -> np.ndarray:
+    """Return c."""
+    import scipy.sparse as sp
+    from scipy.sparse.linalg import lsmr
+
+    scaled = sp.diags(1.0 / sizes) @ B @ sp.diags(units)
+    if B.shape[0] * B.shape[1] <= 1_000_000:
+        dense = scaled.toarray()
+        return np.asarray(left - dense @ np.linalg.lstsq(dense, left, rcond=1e-9)[0])
+    return np.asarray(left - scaled @ lsmr(scaled, left, atol=1e-12, btol=1e-12)[0])
+
+
+def _words(model: Model, value: np.ndarray, which: np.ndarray, per: str) -> str:
+    most, rows, names = 6, np.flatnonzero(which), model.numbering
+    rows = rows[np.argsort(-np.abs(value[rows]))]
+    named = ", ".join(
+        f"{names.lam_labels[i]!r} by {value[i]:.3g} {names.lam_units[i]}"
+        + per * bool(names.lam_kinds[i] != m.VELOCITY_ROW)
+        for i in rows[:most]
+    )
+    more = f" and {len(rows) - most} more" if len(rows) > most else ""
+    return (
+        f"rows contradict each other, no motion meets all of them: {named}{more}; two drives or "
+        "joints ask for different things: leave one of them out, or make them agree"
+    )

@@ -1,0 +1,178 @@
+r"""Generalized-alpha and its family: the parameters of the method."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from mbd.machine import buffer as m
+
+if TYPE_CHECKING:
+    from mbd.model.model import Model
+
+
+from mbd.base.checked import one_of, whole
+from mbd.base.door import number, vector
+
+__all__ = ["GeneralizedAlpha"]
+
+_LEVELS = {"position": m.POSITION, "velocity": m.VELOCITY, "stabilized": m.STABILIZED}
+
+
+@dataclass(frozen=True)
+class GeneralizedAlpha:
+    r"""Generalized-alpha on manifolds.
+
+    .. math:: (1-\alpha_m)\,a_{n+1} + \alpha_m a_n = (1-\alpha_f)\,\dot v_{n+1} + \alpha_f \dot v_n,
+       \qquad \alpha_m = \frac{2\rho-1}{\rho+1},\quad \alpha_f = \frac{\rho}{\rho+1},\quad
+       \gamma = \tfrac12 + \alpha_f - \alpha_m,\quad \beta = \tfrac14(\gamma + \tfrac12)^2
+
+    Second order in positions, velocities and multipliers. Newmark, HHT and Bossak are members of
+    the family: ``GeneralizedAlpha.newmark()``, ``.hht()``, ``.bossak()``.
+
+    Equations :eq:`parameters`, :eq:`step` and :eq:`S` of the theory page; constraint levels in
+    :eq:`levels`, the first step in :eq:`starting`.
+
+    Parameters
+    ----------
+    rho : float [-]
+        Spectral radius at infinite frequency, 0 (annihilates what the step cannot resolve) to 1
+        (conserves). At position level redundant coordinates with fast spin want it well below 1.
+    constraints : str, optional
+        Which rows a step meets. "position" (index 3): :math:`\Phi = 0`. "velocity" (index 2):
+        :math:`\dot\Phi = 0`; positions drift slowly. "stabilized": both, by a further set of
+        multipliers eta that moves positions, :math:`q_{n+1} = q_n \boxplus (h\Delta + \delta)` with
+        :math:`S\delta + B^T\eta = 0`, at the cost of a second solve an iteration. Default
+        "position", and "stabilized" where the steps are chosen (``rtol``): at position level
+        multipliers would feel every change of the step.
+    tol : float [-]
+        Accepted error of accelerations and multipliers in one step, relative to the largest of
+        their kind.
+    max_iterations : int
+        Newton iterations of one step.
+    newton : str
+        "modified" keeps a factorisation while it converges well, "full" makes a new one each time.
+    linear_solver : str
+        "fronts" (block LU, static order) or "splu" (SuperLU with pivoting: slow, to compare).
+    weights : tuple, optional
+        (alpha_m, alpha_f, beta, gamma) of another member of the family, in place of those of rho.
+
+    References
+    ----------
+    .. [1] Chung and Hulbert, J. Appl. Mech. 60 (1993). Arnold and Bruels, Multibody Syst. Dyn. 18
+       (2007). Bruels, Cardona and Arnold, Mech. Mach. Theory 48 (2012). Arnold, Bruels and
+       Cardona, Numer. Math. 129 (2015): starting values and the stabilised form.
+    """
+
+    rho: float = 0.8
+    constraints: str | None = None
+    tol: float = 1e-9
+    max_iterations: int = 20
+    newton: str = "modified"
+    linear_solver: str = "fronts"
+    weights: tuple[float, float, float, float] | None = None
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        who = "GeneralizedAlpha"
+        if not 0.0 <= number(who, "rho", self.rho, "-") <= 1.0:
+            raise ValueError(f"{who}: rho must be in [0, 1] [-], got {self.rho}")
+        if not 0.0 < number(who, "tol", self.tol, "-") < 1.0:
+            raise ValueError(f"{who}: tol must be in (0, 1) [-], got {self.tol}")
+        whole(who, "max_iterations", self.max_iterations, 1)
+        for name, value, known in (
+            (
+                "constraints",
+                "position" if self.constraints is None else self.constraints,
+                tuple(_LEVELS),
+            ),
+            ("newton", self.newton, ("modified", "full")),
+            ("linear_solver", self.linear_solver, ("fronts", "splu")),
+        ):
+            one_of(who, name, value, known)
+        if self.weights is not None:
+            weights = vector(who, "weights", self.weights, "-", 4)
+            object.__setattr__(self, "weights", tuple(weights.tolist()))
+
+    @classmethod
+    def newmark(cls, gamma: float = 0.5, beta: float | None = None, **options: Any) -> Self:
+        """Return Newmark's method; beta (gamma + 1/2)^2/4; second order at gamma = 1/2 only.
+
+        The undamped one (gamma = 1/2) lets multipliers at position level oscillate; take the
+        velocity level or the stabilised form.
+        """
+        gamma = number("GeneralizedAlpha.newmark", "gamma", gamma, "-")
+        return cls(weights=(0.0, 0.0, _beta(gamma) if beta is None else beta, gamma), **options)
+
+    @classmethod
+    def hht(cls, alpha: float = 0.1, **options: Any) -> Self:
+        """Return the method of Hilber, Hughes and Taylor, alpha in [0, 1/3] (damping)."""
+        alpha = _damping("hht", alpha)
+        return cls(weights=(0.0, alpha, _beta(0.5 + alpha), 0.5 + alpha), **options)
+
+    @classmethod
+    def bossak(cls, alpha: float = 0.1, **options: Any) -> Self:
+        """Return the method of Wood, Bossak and Zienkiewicz, alpha in [0, 1/3] (damping)."""
+        alpha = _damping("bossak", alpha)
+        return cls(weights=(-alpha, 0.0, _beta(0.5 + alpha), 0.5 + alpha), **options)
+
+    @property
+    def level(self) -> str:
+        """Which rows steps of one size meet."""
+        return self.constraints or "position"
+
+    @property
+    def alpha_m(self) -> float:
+        """Weight of the old algorithmic acceleration."""
+        return self.weights[0] if self.weights else (2 * self.rho - 1) / (self.rho + 1)
+
+    @property
+    def alpha_f(self) -> float:
+        """Weight of the old acceleration."""
+        return self.weights[1] if self.weights else self.rho / (self.rho + 1)
+
+    @property
+    def gamma(self) -> float:
+        """Newmark's gamma."""
+        return self.weights[3] if self.weights else 0.5 + self.alpha_f - self.alpha_m
+
+    @property
+    def beta(self) -> float:
+        """Newmark's beta."""
+        return self.weights[2] if self.weights else _beta(self.gamma)
+
+    @property
+    def kernel(self) -> Any:
+        """The compiled loop over steps."""
+        from mbd.integration.newton_loop import advance
+
+        return advance
+
+    def prepare(self, model: Model, I: np.ndarray, F: np.ndarray) -> None:
+        """Write the parameters of the method where the loop finds them."""
+        I[m.MAX_ITER] = self.max_iterations
+        I[m.FULL_NEWTON] = int(self.newton == "full")
+        I[m.PROJECT] = int(model.redundant)
+        F[m.TOL], F[m.THETA] = self.tol, 0.5
+        F[m.ALPHA_M], F[m.ALPHA_F] = self.alpha_m, self.alpha_f
+        F[m.BETA], F[m.GAMMA] = self.beta, self.gamma
+        F[m.H_LAST] = 0.0
+        I[m.LEVEL] = _LEVELS[self.level]
+        if I[m.LEVEL] != m.POSITION:  # the rates of rows turn with the derivatives of velocities
+            for _, family in model.kernels[m.MAPS]:
+                n, pairs = I[family + 2 : family + 4]
+                I[I[pairs : pairs + 2 * n : 2] + m.ATT_RATE] = 1
+
+
+def _beta(gamma: float) -> float:
+    """Return the beta of largest damping at high frequency."""
+    return 0.25 * (gamma + 0.5) ** 2
+
+
+def _damping(who: str, alpha: float) -> float:
+    """Check the parameter of HHT and Bossak."""
+    if not 0.0 <= number(f"GeneralizedAlpha.{who}", "alpha", alpha, "-") <= 1 / 3:
+        raise ValueError(f"GeneralizedAlpha.{who}: alpha must be in [0, 1/3] [-], got {alpha}")
+    return float(alpha)

@@ -1,0 +1,300 @@
+r"""The compiled loop of the energy-momentum scheme (average vector field).
+
+.. math:: \frac{2}{h^2} M (q_1 - q_0 - h v_0) - Q_{1/2} + H_d^T \lambda = 0, \qquad h(q_1) = 0,
+          \qquad v_1 = \frac{2}{h}(q_1 - q_0) - v_0
+
+Rows are quadratic in linear coordinates, so that :math:`H_d`, the mean of their gradient along the
+step, is the gradient at the midpoint and :math:`h(q_1) - h(q_0) = H_d (q_1 - q_0)` exactly:
+constraints do no work. Springs act by the secant of their energy (``interactions/springs.py``).
+
+A step is found in :math:`\Delta = q_1 - q_0` and :math:`\lambda`. Every iteration evaluates the
+end, for the rows, and the middle, for the forces; the matrix is exact, with rows of the gradient at
+the end, :math:`H(q_1) = H_d + \tfrac12 h\dot H_d`.
+
+The velocities v_1 meet the rates of the rows in the mean of a step only. What is left of them at
+its end changes sign from step to step, and along a director without inertia nothing limits it:
+where there are earlier steps, a new one begins with their increments, extrapolated, not with
+:math:`h v_0`.
+A step whose equations have no solution near, for bodies turn too far in it, is taken in parts.
+
+References
+----------
+[Gebhardt 2020, (85)-(110)]: see the page *From paper to code* of the documentation.
+Gonzalez, J. Nonlinear Sci. 6 (1996); Betsch and Steinmann.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from mbd.base.tolerances import (
+    MIDPOINT_CLOSE,
+    MIDPOINT_SMALLEST,
+    MIDPOINT_STAGNATED,
+)
+from mbd.integration.newton_loop import CONVERGED, FAILED, PIVOTS, keep_record, next_time
+from mbd.integration.round_off import measure_place, measure_rows
+from mbd.machine import buffer as m
+from mbd.machine.jit import call, jit, kernel
+from mbd.machine.subnormal import flushing
+from mbd.model.evaluation import evaluate, linearise, stage
+
+__all__ = ["conserve"]
+
+
+A, AB, AL, AN, AP, D, FLOOR, H, KIND, Q, QN, T, V, VN, X = (
+    m.A, m.AB, m.AL, m.AN, m.AP, m.D, m.FLOOR, m.H, m.KIND, m.Q, m.QN, m.T, m.V, m.VN, m.X,
+)  # fmt: skip
+FR_NP, FR_NV, FR_SIZE, FR_U, FRONTS, N_FRONTS = (
+    m.FR_NP, m.FR_NV, m.FR_SIZE, m.FR_U, m.FRONTS, m.N_FRONTS,
+)  # fmt: skip
+
+
+@jit
+def _evaluate_end(I: Any, F: Any) -> None:
+    """Evaluate at q_0 + Delta; keep the rows in AN, behind the velocities."""
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        for i in range(I[j + FR_U], I[j + FR_U] + I[j + FR_NV]):
+            F[I[D] + i] = F[I[AL] + i]
+    I[m.PHASE] = m.END
+    evaluate(I, F)
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        u = I[j + FR_U]
+        for i in range(u + I[j + FR_NV], u + I[j + FR_NP]):
+            F[I[AN] + i] = F[I[X] + i]
+
+
+@jit
+def _evaluate_middle(I: Any, F: Any, t: float) -> None:
+    """Evaluate at q_0 + Delta/2, v = Delta/h, v' = 2 (Delta/h - v_0)/h; rows from the end."""
+    h = F[H]
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        for i in range(I[j + FR_U], I[j + FR_U] + I[j + FR_NV]):
+            delta = F[I[AL] + i]
+            F[I[D] + i] = 0.5 * delta
+            F[I[V] + i] = delta / h
+            F[I[A] + i] = 2 / h * (delta / h - F[I[VN] + i])
+    I[m.PHASE] = m.MIDDLE
+    F[T] = t + 0.5 * h
+    evaluate(I, F)
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        u = I[j + FR_U]
+        for i in range(u + I[j + FR_NV], u + I[j + FR_NP]):
+            if I[I[KIND] + i] != m.VELOCITY_ROW:  # these hold in the middle
+                F[I[X] + i] = F[I[AN] + i]
+
+
+@jit
+def _correct(I: Any, F: Any) -> float:
+    """Subtract the solution from Delta and lam; return its size in round-off."""
+    size = 0.0
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        u = I[j + FR_U]
+        for i in range(u, u + I[j + FR_NV]):
+            x = F[I[X] + i]
+            F[I[AL] + i] -= x
+            size = max(size, abs(x) / F[FLOOR + I[I[KIND] + i]])
+            if x != x:
+                size = math.inf
+        for i in range(u + I[j + FR_NV], u + I[j + FR_NP]):
+            F[I[A] + i] -= F[I[X] + i] / F[m.SCALE_R]
+    return size
+
+
+@jit
+def _begin(I: Any, F: Any) -> None:
+    """Keep the state, with lam behind the increments; measure the springs at the start."""
+    for i in range(I[m.N_Q]):
+        F[I[QN] + i] = F[I[Q] + i]
+    for i in range(I[m.N_U]):
+        F[I[VN] + i] = F[I[V] + i]
+        F[I[D] + i] = 0.0
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        for i in range(I[j + FR_U] + I[j + FR_NV], I[j + FR_U] + I[j + FR_NP]):
+            F[I[AP] + i] = F[I[A] + i]
+    I[m.PHASE] = m.START
+    stage(I, F, m.PLACE)
+    stage(I, F, m.FORCES)
+
+
+@jit
+def _guess(I: Any, F: Any, steps: int) -> None:
+    """Guess Delta by so many steps before this one, and lam by the last; see the head."""
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        u = I[j + FR_U]
+        for i in range(u, u + I[j + FR_NV]):
+            if steps == 0:
+                F[I[AL] + i] = F[H] * F[I[VN] + i]
+            elif steps == 1:
+                F[I[AL] + i] = F[I[AP] + i]
+            else:
+                F[I[AL] + i] = 2 * F[I[AP] + i] - F[I[AB] + i]
+        for i in range(u + I[j + FR_NV], u + I[j + FR_NP]):
+            F[I[A] + i] = F[I[AP] + i]
+
+
+@jit
+def _iterate(I: Any, F: Any, t: float, careful: bool) -> int:
+    """Find Delta and lam, carefully by a new matrix each time; return the status."""
+    last = math.inf
+    for iteration in range(I[m.MAX_ITER]):
+        _evaluate_end(I, F)
+        if iteration == 0:
+            measure_place(I, F)
+        _evaluate_middle(I, F, t)
+        rows_open = measure_rows(I, F, I[X]) if I[m.LOOPS] else 0.0
+        if careful or not I[m.HAVE_FACTOR]:
+            I[m.SMALL_PIVOTS] = 0
+            linearise(I, F)
+            call(I[m.LINEAR], I, F, 1)
+            I[m.HAVE_FACTOR] = 1
+            if I[m.SMALL_PIVOTS]:
+                return PIVOTS
+        else:
+            call(I[m.LINEAR], I, F, 0)
+        size = _correct(I, F)
+        I[m.N_ITER] += 1
+        if not size < 1e300:
+            return FAILED
+        if size <= MIDPOINT_CLOSE or (size > 0.5 * last and size < MIDPOINT_STAGNATED):
+            return CONVERGED if rows_open <= 1.0 else FAILED
+        if size > 0.05 * last or iteration == 3:
+            I[m.HAVE_FACTOR] = 0
+        last = size
+    return FAILED
+
+
+@jit
+def _solve(I: Any, F: Any, t: float) -> int:
+    """Find the step, if need be from other guesses; return the status."""
+    history = I[m.HISTORY]
+    _guess(I, F, history)
+    status = _iterate(I, F, t, False)
+    for steps in range(history, -1, -1):
+        if status == CONVERGED:
+            break
+        I[m.N_REJECT] += 1
+        _guess(I, F, steps)
+        status = _iterate(I, F, t, True)
+    return status
+
+
+@jit
+def _finish(I: Any, F: Any) -> None:
+    """Accept the step."""
+    h = F[H]
+    _evaluate_end(I, F)
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        for i in range(I[j + FR_U], I[j + FR_U] + I[j + FR_NV]):
+            F[I[V] + i] = 2 / h * F[I[AL] + i] - F[I[VN] + i]
+            F[I[A] + i] = (F[I[V] + i] - F[I[VN] + i]) / h
+            F[I[AB] + i] = F[I[AP] + i]
+            F[I[AP] + i] = F[I[AL] + i]
+    F[m.ELAPSED] = h
+    stage(I, F, m.ACCEPT)
+    I[m.HISTORY] = min(I[m.HISTORY] + 1, 2)
+
+
+@jit
+def _step(I: Any, F: Any, t: float, k: int) -> int:
+    """Take one step of F[H]; return the status. After a failure k = 1 leaves its last iterate."""
+    _begin(I, F)
+    status = _solve(I, F, t)
+    if status == CONVERGED:
+        _finish(I, F)
+    else:
+        I[m.HAVE_FACTOR] = 0
+        if k == 0:
+            for i in range(I[m.N_Q]):
+                F[I[Q] + i] = F[I[QN] + i]
+            for i in range(I[m.N_U]):
+                F[I[V] + i] = F[I[VN] + i]
+                F[I[A] + i] = F[I[AP] + i]
+    return status
+
+
+@jit
+def _set_size(I: Any, F: Any, h: float) -> None:
+    """Set the size of the step and what depends on it; increments of steps before are scaled."""
+    F[m.SCALE_R] = 0.5 * h * h
+    F[m.W_M], F[m.W_G], F[m.W_K] = 1.0, 0.5 * h, 0.25 * h * h
+    F[m.ROW_RATE], F[m.ROW_TURN], F[m.POSITION_TURN] = h, 0.5 * h, 0.5 * h
+    if F[H] != h:
+        for f in range(I[N_FRONTS]):
+            j = I[FRONTS] + f * FR_SIZE
+            for i in range(I[j + FR_U], I[j + FR_U] + I[j + FR_NV]):
+                F[I[AP] + i] *= h / F[H]
+        F[H] = h
+        I[m.HISTORY] = min(I[m.HISTORY], 1)
+        I[m.HAVE_FACTOR] = 0
+
+
+@jit
+def _add_velocities(I: Any, F: Any, one: int, to: int) -> None:
+    """Add the velocities of a vector to another."""
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        for i in range(I[j + FR_U], I[j + FR_U] + I[j + FR_NV]):
+            F[I[to] + i] += F[I[one] + i]
+
+
+@jit
+def _in_parts(I: Any, F: Any, t: float, h: float) -> int:
+    """Take a step of h in parts, halved where they fail; return the status.
+
+    Every part conserves what the whole conserves. The way made is kept in AN, before the rows.
+    """
+    for i in range(I[m.N_U]):
+        F[I[m.GAP] + i] = F[I[V] + i]
+        F[I[AN] + i] = 0.0
+    at, part = 0.0, 0.5
+    while at < 1.0 and part >= MIDPOINT_SMALLEST:
+        _set_size(I, F, part * h)
+        if _step(I, F, t + at * h, 0) == CONVERGED:
+            at += part
+            _add_velocities(I, F, AL, AN)
+        else:
+            part *= 0.5
+    _set_size(I, F, h)
+    if at >= 1.0:
+        return CONVERGED
+    for i in range(I[m.N_Q]):
+        F[I[QN] + i] = F[I[Q] + i]
+    for i in range(I[m.N_U]):
+        F[I[V] + i] = F[I[m.GAP] + i]
+        F[I[D] + i] = -F[I[AN] + i]
+    stage(I, F, m.PLACE)
+    I[m.HISTORY] = 0
+    return FAILED
+
+
+@kernel
+@flushing
+def conserve(I: Any, F: Any, k: int) -> None:
+    """Take I[N_STEPS] steps of F[H]; k = 1 leaves the state of a failed step for inspection."""
+    h = F[H]
+    _set_size(I, F, h)
+    I[m.STATUS] = CONVERGED
+    I[m.STEPS_DONE] = 0
+    for step in range(I[m.N_STEPS]):
+        t = F[T]
+        status = _step(I, F, t, k)
+        if status == FAILED and k == 0:
+            status = _in_parts(I, F, t, h)
+        I[m.PHASE] = m.ORDINARY
+        F[T] = t
+        if status != CONVERGED:
+            I[m.STATUS] = status
+            return
+        F[T] = next_time(I, F)
+        I[m.STEPS_DONE] = step + 1
+        keep_record(I, F)

@@ -1,0 +1,397 @@
+r"""The compiled time loop: generalized-alpha on manifolds.
+
+With :math:`\gamma' = \gamma/(h\beta)`, :math:`\beta' = (1-\alpha_m)/(h^2\beta(1-\alpha_f))`:
+
+* predict :math:`a, v, \Delta` from an extrapolated :math:`\dot v`, :math:`\lambda`;
+* iterate :math:`\begin{bmatrix}\beta h^2(\beta' M + \gamma' G + K T) & B^T\\ B T & -\epsilon
+  \end{bmatrix} \begin{bmatrix}\Delta x\\ \beta h^2\Delta\lambda\end{bmatrix} =
+  -\begin{bmatrix}\beta h^2 r\\ \Phi\end{bmatrix}`, then
+  :math:`h\Delta \mathrel{+}= \Delta x`, :math:`v \mathrel{+}= \gamma'\Delta x`,
+  :math:`\dot v \mathrel{+}= \beta'\Delta x`;
+* finish
+  :math:`a_{n+1} = ((1-\alpha_f)\dot v_{n+1} + \alpha_f\dot v_n - \alpha_m a_n)/(1-\alpha_m)`.
+
+The residual is never softened: :math:`\epsilon` stands in the iteration matrix only.
+
+Where rows are met by their rates, :math:`\dot\Phi/\gamma'` stands in the place of :math:`\Phi`; the
+stabilised form moves positions alone by a second solution with the same factors, of which the
+right-hand side is what positions lack beyond that, :math:`\Phi - \dot\Phi/\gamma'`.
+
+The iteration ends when the estimated remaining error, increment times
+:math:`\theta/(1-\theta)` with the observed contraction :math:`\theta`, is below
+``tol`` of the accelerations and multipliers, or at the round-off of the positions.
+
+References
+----------
+.. [1] Arnold and Bruels, Convergence of the generalized-alpha scheme for constrained mechanical
+   systems, Multibody System Dynamics 18 (2007); Bruels and Cardona, J. Comput. Nonlinear Dyn. 5
+   (2010); Bottasso et al. on the scaling by h^2.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from mbd.base.tolerances import (
+    NEWTON_CONTRACTION,
+    NEWTON_LACK,
+    NEWTON_PATIENCE,
+    NEWTON_REACH,
+    NEWTON_ROUND_OFF,
+    SETTLED_FORCE,
+    SETTLED_GAP,
+)
+from mbd.integration.round_off import measure_place, measure_rows, measure_speed, still_open
+from mbd.linear.least_multipliers import smallest_multipliers
+from mbd.machine import buffer as m
+from mbd.machine.jit import call, jit, kernel
+from mbd.machine.subnormal import flushing
+from mbd.model.evaluation import evaluate_level, linearise, stage
+
+__all__ = [
+    "CONVERGED",
+    "FAILED",
+    "PIVOTS",
+    "advance",
+    "correct",
+    "correct_positions",
+    "finish",
+    "grid_from_here",
+    "iterate",
+    "keep_record",
+    "next_time",
+    "predict",
+    "record",
+    "restore",
+    "set_weights",
+]
+
+CONVERGED, FAILED, PIVOTS = 0, 1, 2
+
+A, AL, AN, AP, D, KIND, Q, QN, V, VN, X = (
+    m.A, m.AL, m.AN, m.AP, m.D, m.KIND, m.Q, m.QN, m.V, m.VN, m.X,
+)  # fmt: skip
+FR_NP, FR_NV, FR_SIZE, FR_U, FRONTS, N_FRONTS = (
+    m.FR_NP, m.FR_NV, m.FR_SIZE, m.FR_U, m.FRONTS, m.N_FRONTS,
+)  # fmt: skip
+ALPHA_F, ALPHA_M, BETA, GAMMA, H, T, THETA, TOL = (
+    m.ALPHA_F, m.ALPHA_M, m.BETA, m.GAMMA, m.H, m.T, m.THETA, m.TOL,
+)  # fmt: skip
+FLOOR, N_KINDS, NORM, SCALE, SCALE_R, W_G, W_K, W_M = (
+    m.FLOOR, m.N_KINDS, m.NORM, m.SCALE, m.SCALE_R, m.W_G, m.W_K, m.W_M,
+)  # fmt: skip
+N_Q, N_U, N_STEPS, STATUS, STEPS_DONE, PROJECT, HISTORY, HAVE_FACTOR = (
+    m.N_Q, m.N_U, m.N_STEPS, m.STATUS, m.STEPS_DONE, m.PROJECT, m.HISTORY, m.HAVE_FACTOR,
+)  # fmt: skip
+MAX_ITER, N_ITER, N_EVALUATE, N_REJECT, SMALL_PIVOTS, FULL_NEWTON = (
+    m.MAX_ITER, m.N_ITER, m.N_EVALUATE, m.N_REJECT, m.SMALL_PIVOTS, m.FULL_NEWTON,
+)  # fmt: skip
+RECORD, RECORD_EVERY, N_RECORDED, RECORD_SIZE, COUNT = (
+    m.RECORD, m.RECORD_EVERY, m.N_RECORDED, m.RECORD_SIZE, m.N_PREDICTED,
+)  # fmt: skip
+
+
+@jit
+def predict(I: Any, F: Any) -> None:
+    """Start the step: keep the old state, extrapolate v' and lam, predict v and the increment."""
+    h, am, af = F[H], F[ALPHA_M], F[ALPHA_F]
+    beta, gamma = F[BETA], F[GAMMA]
+    for i in range(I[N_Q]):
+        F[I[QN] + i] = F[I[Q] + i]
+    for k in range(N_KINDS):
+        F[SCALE + k] = 0.0
+    history = I[HISTORY]
+    a, al, an, ap, d, v, vn = I[A], I[AL], I[AN], I[AP], I[D], I[V], I[VN]
+    c0, c1, c2 = (1 - af) / (1 - am), af / (1 - am), -am / (1 - am)
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        u, n_v, n_p = I[j + FR_U], I[j + FR_NV], I[j + FR_NP]
+        for i in range(u, u + n_p):
+            now = F[a + i]
+            guess = now
+            if history:
+                guess += now - F[ap + i]
+            F[ap + i] = now
+            F[an + i] = now
+            F[a + i] = guess
+            kind = SCALE + I[I[KIND] + i]
+            F[kind] = max(F[kind], abs(now))
+        for i in range(u, u + n_v):
+            new = c0 * F[a + i] + c1 * F[an + i] + c2 * F[al + i]
+            old = F[al + i]
+            F[vn + i] = F[v + i]
+            F[d + i] = h * F[v + i] + h * h * ((0.5 - beta) * old + beta * new)
+            F[v + i] += h * ((1 - gamma) * old + gamma * new)
+    b = (1 - am) / (h * h * beta * (1 - af))
+    for k in range(m.FORCE):  # what accelerations allow of an increment is bounded by the model
+        F[SCALE + k] = min(F[SCALE + k], NEWTON_REACH * F[m.UNIT + k] * b / F[TOL])
+    if I[m.LEVEL] != m.POSITION:
+        measure_speed(I, F)
+
+
+@jit
+def restore(I: Any, F: Any) -> None:
+    """Go back to the start of the step, and forget the history."""
+    for i in range(I[N_Q]):
+        F[I[Q] + i] = F[I[QN] + i]
+    for i in range(I[N_U]):
+        F[I[V] + i] = F[I[VN] + i]
+        F[I[A] + i] = F[I[AN] + i]
+        F[I[AP] + i] = F[I[AN] + i]
+
+
+@jit
+def correct(I: Any, F: Any) -> float:
+    """Subtract the solution in X from the iterate; return its size in units of the tolerance."""
+    h, beta = F[H], F[BETA]
+    g = F[GAMMA] / (h * beta)
+    b = (1 - F[ALPHA_M]) / (h * h * beta * (1 - F[ALPHA_F]))
+    c, r = 1.0 / (h * h * beta), F[m.ROUND]
+    a, d, v, x = I[A], I[D], I[V], I[X]
+    size = 0.0
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        u, n_v, n_p = I[j + FR_U], I[j + FR_NV], I[j + FR_NP]
+        for i in range(u, u + n_v):
+            y = F[x + i]
+            F[d + i] -= y
+            F[v + i] -= g * y
+            F[a + i] -= b * y
+            kind = I[I[KIND] + i]
+            size = max(size, abs(y) / (F[TOL] * F[SCALE + kind] / b + r * F[FLOOR + kind]))
+            if y != y:
+                size = math.inf
+        for i in range(u + n_v, u + n_p):
+            y = F[x + i]
+            F[a + i] -= c * y
+            kind = I[I[KIND] + i]
+            size = max(size, abs(y) / (F[TOL] * F[SCALE + kind] / c + r * F[FLOOR + kind]))
+            if y != y:
+                size = math.inf
+    return size
+
+
+@jit
+def ask_positions(I: Any, F: Any) -> None:
+    """Put to X what positions lack of their rows: the right-hand side of their correction."""
+    x, gap = I[X], I[m.GAP]
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        u, n_v, n_p = I[j + FR_U], I[j + FR_NV], I[j + FR_NP]
+        for i in range(u, u + n_v):
+            F[x + i] = 0.0
+        for i in range(u + n_v, u + n_p):
+            F[x + i] = F[gap + i]
+
+
+@jit
+def correct_positions(I: Any, F: Any) -> float:
+    """Move positions alone, by the solution in X; return its size in units of the tolerance."""
+    h, beta = F[H], F[BETA]
+    b = (1 - F[ALPHA_M]) / (h * h * beta * (1 - F[ALPHA_F]))
+    d, x = I[D], I[X]
+    size = 0.0
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        u = I[j + FR_U]
+        for i in range(u, u + I[j + FR_NV]):
+            y = F[x + i]
+            F[d + i] -= y
+            kind = I[I[KIND] + i]
+            size = max(size, abs(y) / (F[TOL] * F[SCALE + kind] / b + F[FLOOR + kind]))
+            if y != y:
+                size = math.inf
+    return size
+
+
+@jit
+def settled(I: Any, F: Any) -> bool:
+    """Tell whether the residual in X is round-off: where a pose is singular, increments are not."""
+    x, force, round_off = I[X], 0.0, F[m.ROUND] * F[m.FAR]
+    for k in range(m.FORCE):
+        force = max(force, F[SCALE + k])
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        u, n_v, n_p = I[j + FR_U], I[j + FR_NV], I[j + FR_NP]
+        for i in range(u, u + n_v):
+            if not abs(F[x + i]) <= SETTLED_FORCE * F[SCALE_R] * F[I[m.DIAG] + i] * force:
+                return False
+        for i in range(u + n_v, u + n_p):
+            if not abs(F[x + i]) <= SETTLED_GAP * F[m.UNIT + I[I[KIND] + i]] * round_off:
+                return False
+    return True
+
+
+@jit
+def iterate(I: Any, F: Any) -> int:
+    """Run Newton's iteration; return its status. Where rows stay open, F[OPEN] is infinite."""
+    status = newton(I, F)
+    if status == CONVERGED and still_open(I, F, F[m.OPEN]):
+        F[m.OPEN] = math.inf
+        return FAILED
+    return status
+
+
+@jit
+def newton(I: Any, F: Any) -> int:
+    """Run Newton's iteration until increments are small; return its status."""
+    last, lack, rough = 0.0, 0.0, False
+    F[m.OPEN] = 0.0
+    theta = max(F[THETA], 0.05) ** 0.8
+    fresh = False  # whether the matrix belongs to this step
+    for iteration in range(I[MAX_ITER]):
+        evaluate_level(I, F)
+        if iteration == 0:
+            measure_place(I, F)
+        if I[m.LOOPS]:
+            F[m.OPEN] = measure_rows(I, F, I[X])
+        if rough and iteration > 2 and settled(I, F):
+            return CONVERGED
+        if I[FULL_NEWTON] or not I[HAVE_FACTOR]:
+            I[SMALL_PIVOTS] = 0
+            linearise(I, F)
+            call(I[m.LINEAR], I, F, 1)
+            I[HAVE_FACTOR] = 1
+            fresh = True
+            if I[SMALL_PIVOTS]:
+                I[HAVE_FACTOR] = 0
+                return PIVOTS
+        else:
+            call(I[m.LINEAR], I, F, 0)
+        size = correct(I, F)
+        if I[m.LEVEL] == m.STABILIZED:
+            ask_positions(I, F)
+            call(I[m.LINEAR], I, F, 0)
+            lack = correct_positions(I, F)
+            size = max(size, lack)
+        I[N_ITER] += 1
+        F[NORM] = size
+        if not size < 1e300:
+            return FAILED
+        if iteration > 0:
+            # kinds of unknowns converge at their own pace, the first ratio may flatter: a bound
+            theta = max(size / last, NEWTON_CONTRACTION) if last > 0.0 else NEWTON_CONTRACTION
+            F[THETA] = theta
+            rough = theta > 0.3
+            if theta > 0.5:
+                if fresh and size * F[m.ROUND] < NEWTON_ROUND_OFF:
+                    F[m.OPEN] = max(F[m.OPEN], 2.0)  # stagnated: are rows met?
+                    return CONVERGED
+                I[HAVE_FACTOR] = 0
+            if fresh and ((theta > 1e3 and iteration > 4) or (theta > 1.0 and iteration > 20)):
+                return FAILED
+        if theta < 1.0 and size * theta / (1 - theta) <= 1.0 and lack <= NEWTON_LACK:
+            # the matrix ages: a new one for the next step when this step needed work
+            if iteration > 1 or (iteration > 0 and theta > 0.1):
+                I[HAVE_FACTOR] = 0
+            return CONVERGED
+        last = size
+    F[m.OPEN] = max(F[m.OPEN], 2.0)
+    return CONVERGED if F[NORM] * F[m.ROUND] < NEWTON_ROUND_OFF else FAILED
+
+
+@jit
+def finish(I: Any, F: Any) -> None:
+    """Accept the step."""
+    if F[NORM] > 1.0:  # the last correction counts: positions take it too
+        stage(I, F, m.PLACE)
+    am, af = F[ALPHA_M], F[ALPHA_F]
+    c0, c1, c2 = (1 - af) / (1 - am), af / (1 - am), -am / (1 - am)
+    a, ab, al, an = I[A], I[m.AB], I[AL], I[AN]
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        u = I[j + FR_U]
+        for i in range(u, u + I[j + FR_NV]):
+            F[ab + i] = F[an + i]
+            F[al + i] = c0 * F[a + i] + c1 * F[an + i] + c2 * F[al + i]
+    F[m.H_LAST] = F[m.ELAPSED] = F[H]
+    stage(I, F, m.ACCEPT)
+    I[HISTORY] = 1
+
+
+@jit
+def next_time(I: Any, F: Any) -> float:
+    """Return the time at the end of the step: that of its number, no sum of steps."""
+    return F[m.T_BASE] + (I[COUNT] + 1 - I[m.BASE]) * F[H]
+
+
+def grid_from_here(I: Any, F: Any) -> None:
+    """Let the times of steps be counted from the present one."""
+    F[m.T_BASE], I[m.BASE] = F[T], I[COUNT]
+
+
+@jit
+def keep_record(I: Any, F: Any) -> None:
+    """Count the step; record it if it is its turn. What was no number on the way is forgotten."""
+    I[COUNT] += 1
+    if I[m.BAD_HOW] == m.NOT_FINITE:
+        I[m.BAD_HOW] = 0
+    if I[RECORD_EVERY] and I[COUNT] % I[RECORD_EVERY] == 0:
+        record(I, F)
+
+
+@jit
+def record(I: Any, F: Any) -> None:
+    """Append t, q, v and (v', lam) to the record."""
+    to = I[RECORD] + I[N_RECORDED] * I[RECORD_SIZE]
+    F[to] = F[T]
+    to += 1
+    for i in range(I[N_Q]):
+        F[to + i] = F[I[Q] + i]
+    to += I[N_Q]
+    n = I[N_U]
+    for i in range(n):
+        F[to + i] = F[I[V] + i]
+        F[to + n + i] = F[I[A] + i]
+    I[N_RECORDED] += 1
+
+
+@jit
+def set_weights(I: Any, F: Any) -> None:
+    """Set the weights of the iteration matrix from step size and method."""
+    h = F[H]
+    F[W_M] = (1 - F[ALPHA_M]) / (1 - F[ALPHA_F])
+    F[W_G] = h * F[GAMMA]
+    F[W_K] = h * h * F[BETA]
+    F[SCALE_R] = h * h * F[BETA]
+    F[m.ROW_RATE] = F[m.ROW_TURN] = h * F[BETA] / F[GAMMA]
+    F[m.POSITION_TURN] = 0.0 if I[m.LEVEL] == m.POSITION else F[m.ROW_TURN]
+    F[m.ROUND] = 1.0
+
+
+@kernel
+@flushing
+def advance(I: Any, F: Any, k: int) -> None:
+    """Take I[N_STEPS] steps of F[H]; k = 1 leaves the state of a failed step for inspection."""
+    set_weights(I, F)
+    I[STATUS] = CONVERGED
+    I[STEPS_DONE] = 0
+    full, most = I[FULL_NEWTON], I[MAX_ITER]
+    for step in range(I[N_STEPS]):
+        start = F[T]
+        predict(I, F)
+        F[T] = next_time(I, F)
+        status = iterate(I, F)
+        if status == FAILED:  # once more, carefully: no extrapolation, a new matrix each time
+            I[N_REJECT] += 1
+            restore(I, F)
+            I[HISTORY] = 0
+            predict(I, F)
+            I[FULL_NEWTON], I[MAX_ITER] = 1, NEWTON_PATIENCE * most
+            F[THETA] = 0.5
+            status = iterate(I, F)
+            I[FULL_NEWTON], I[MAX_ITER] = full, most
+            I[HAVE_FACTOR] = 0
+        if status != CONVERGED:
+            if k == 0:
+                restore(I, F)
+            I[HISTORY] = 0
+            F[T] = start
+            I[STATUS] = status
+            return
+        if I[PROJECT]:
+            smallest_multipliers(I, F)
+        finish(I, F)
+        I[STEPS_DONE] = step + 1
+        keep_record(I, F)

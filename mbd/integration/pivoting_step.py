@@ -1,0 +1,124 @@
+"""The same step by a pivoting sparse LU: slower, where the fronts are not trusted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mbd.integration.adaptive import give
+from mbd.integration.newton_loop import (
+    CONVERGED,
+    FAILED,
+    correct,
+    correct_positions,
+    finish,
+    keep_record,
+    next_time,
+    predict,
+    restore,
+    set_weights,
+)
+from mbd.integration.round_off import measure_place, measure_rows
+from mbd.machine import buffer as m
+from mbd.machine.jit import kernel
+from mbd.model.evaluation import evaluate_level, linearise_kernel
+from mbd.model.model import Workspace
+
+__all__ = ["careful_step"]
+
+
+@kernel
+def begin(I: Any, F: Any, k: int) -> None:
+    """Predict one step: for the iteration in Python; k = 1 for free steps, on no grid of times."""
+    set_weights(I, F)
+    predict(I, F)
+    if k == 0:
+        F[m.T] = next_time(I, F)
+    else:
+        left = F[m.T_END] - F[m.T]
+        F[m.T] = F[m.T_END] if left < 1.000001 * F[m.H] else F[m.T] + F[m.H]
+
+
+@kernel
+def look(I: Any, F: Any, k: int) -> None:
+    """Evaluate the iterate."""
+    evaluate_level(I, F)
+    measure_place(I, F)
+    F[m.OPEN] = measure_rows(I, F, I[m.X]) if I[m.LOOPS] else 0.0
+
+
+@kernel
+def apply(I: Any, F: Any, k: int) -> None:
+    """Correct the iterate with the solution in X; its size goes to F[m.NORM]."""
+    F[m.NORM] = correct(I, F)
+
+
+@kernel
+def apply_positions(I: Any, F: Any, k: int) -> None:
+    """Correct positions with the solution in X; its size goes to F[m.NORM]."""
+    F[m.NORM] = correct_positions(I, F)
+
+
+@kernel
+def end(I: Any, F: Any, k: int) -> None:
+    """Accept the step and record it."""
+    give(I, F, F[m.T] - F[m.H])
+    finish(I, F)
+    keep_record(I, F)
+
+
+@kernel
+def undo(I: Any, F: Any, k: int) -> None:
+    """Go back to the start of the step."""
+    restore(I, F)
+
+
+def careful_step(work: Workspace, max_iterations: int = 15, free: bool = False) -> int:
+    """Take one step by full Newton; return its status.
+
+    The matrix is the one the fronts would factor, in the same order of unknowns, with threshold
+    pivoting in SuperLU.
+    """
+    from scipy.sparse.linalg import splu  # a tenth of a second that other runs need not spend
+
+    from mbd.model.assembly import sparse
+
+    start = work.F[m.T]
+    begin(work.I, work.F, int(free))
+    status, last = FAILED, np.inf
+    try:
+        for _ in range(max_iterations):
+            look(work.I, work.F)
+            linearise_kernel(work.I, work.F)
+            x = work.vector(m.X)
+            try:
+                matrix = splu(sparse(work.model, work), permc_spec="COLAMD")
+                x[:] = matrix.solve(x)
+            except RuntimeError:  # exactly singular
+                break
+            work.I[m.N_FACTOR] += 1
+            work.I[m.N_ITER] += 1
+            apply(work.I, work.F)
+            size = float(work.F[m.NORM])
+            if work.I[m.LEVEL] == m.STABILIZED:
+                x[:] = 0.0
+                x[work.model.numbering.lam] = work.vector(m.GAP)[work.model.numbering.lam]
+                x[:] = matrix.solve(x)
+                apply_positions(work.I, work.F)
+                size = max(size, float(work.F[m.NORM]))
+            if not np.isfinite(size):
+                break
+            if size <= 1.0 or (size < 1e3 and size > 0.5 * last):
+                look(work.I, work.F)
+                status = CONVERGED if work.F[m.OPEN] <= 1.0 else FAILED
+                break
+            last = size
+    finally:  # Ctrl-C too leaves no unfinished step
+        if status == CONVERGED:
+            end(work.I, work.F)
+        else:
+            undo(work.I, work.F)
+            work.I[m.HISTORY] = 0
+            work.F[m.T] = start
+    return status

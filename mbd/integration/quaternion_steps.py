@@ -1,0 +1,169 @@
+r"""The explicit method of order four on unit quaternions.
+
+Whatever its formulation, a body is moved by its origin, its unit quaternion p and the velocities
+:math:`\dot x` and :math:`\bar\Omega` in body axes; the formulation gives the accelerations. With a
+rotation vector :math:`\theta` of the step, body axes,
+
+.. math:: p = p_n \exp(\tfrac12\theta), \qquad \dot\theta = T^{-1}(\theta)\,\bar\Omega, \qquad
+          T^{-1}(\theta) = I + \tfrac12\tilde\theta + c\,\tilde\theta^2,
+
+the classical Runge-Kutta method goes along :math:`(x, \theta, \dot x, \bar\Omega)`, and the product
+of unit quaternions keeps the norm, and so the own rows of a formulation, by construction. Own rows
+enter the accelerations by their second derivatives (index 1).
+
+References
+----------
+.. [1] Terze, Müller and Zlatar, "Singularity-free time integration of rotational quaternions using
+   non-redundant ordinary differential equations", Multibody System Dynamics 38, 2016.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mbd.algebra.se3 import inverse_tangent
+from mbd.algebra.vec import cross, dot, load3, mat_vec, plus, store3
+from mbd.integration.runge_kutta import loop, solve, start_from
+from mbd.machine import buffer as m
+from mbd.machine.buffer import NODE_SIZE, NODE_U, NODE_Y
+from mbd.machine.jit import jit
+from mbd.model.evaluation import evaluate, stage
+
+__all__ = ["quaternion"]
+
+A, AL, AN, AP, FLOW, H, N_Q, N_U, Q, QN, T, VN, X, Y, YD, YDD = (
+    m.A, m.AL, m.AN, m.AP, m.FLOW, m.H, m.N_Q, m.N_U, m.Q, m.QN, m.T, m.VN, m.X, m.Y, m.YD, m.YDD,
+)  # fmt: skip
+
+
+@jit
+def _turn(F: Any, y: int, rate: int) -> Any:
+    """Return half the sum of d_k x rate_k in components along the directors d."""
+    w = (0.0, 0.0, 0.0)
+    for k in range(3, 12, 3):
+        w = plus(w, cross(load3(F, y + k), load3(F, rate + k)))
+    return (
+        0.5 * dot(load3(F, y + 3), w),
+        0.5 * dot(load3(F, y + 6), w),
+        0.5 * dot(load3(F, y + 9), w),
+    )
+
+
+@jit
+def _is_point(F: Any, y: int) -> bool:
+    """Tell whether a face has no directors."""
+    d = load3(F, y + 3)
+    return d[0] == 0.0 and d[1] == 0.0 and d[2] == 0.0
+
+
+@jit
+def _accelerate(I: Any, F: Any) -> bool:
+    """Write the accelerations at q = q_n [+] d, v and those of the faces."""
+    for i in range(I[N_U]):
+        F[I[A] + i] = 0.0
+    evaluate(I, F)
+    stage(I, F, m.RATES)  # own rows in X become their second derivatives
+    good = solve(I, F)
+    stage(I, F, m.RATES)
+    return good
+
+
+@jit
+def _begin_step(I: Any, F: Any) -> None:
+    """Note the velocities of all faces; clear the sums."""
+    start_from(I, F, I[Q])
+    for s in range(I[FLOW + 1]):
+        k = I[I[FLOW] + 2 * s + 1]
+        for e in range(I[k]):
+            i = I[k + 1] + e * NODE_SIZE
+            u, y, yd = I[i + NODE_U], I[Y] + I[i + NODE_Y], I[YD] + I[i + NODE_Y]
+            n = 3 if _is_point(F, y) else 6
+            for j in range(n):
+                F[I[AL] + u + j] = 0.0
+                F[I[AN] + u + j] = 0.0
+                F[I[AP] + u + j] = 0.0
+            store3(F, I[VN] + u, load3(F, yd))
+            if n == 6:
+                store3(F, I[VN] + u + 3, _turn(F, y, yd))
+
+
+@jit
+def _slope(I: Any, F: Any, weight: float, ahead: float) -> None:
+    """Add weight times the slopes to the sums in AN, AP; write how far they go `ahead` to AL, X."""
+    h = F[H]
+    for s in range(I[FLOW + 1]):
+        k = I[I[FLOW] + 2 * s + 1]
+        for e in range(I[k]):
+            i = I[k + 1] + e * NODE_SIZE
+            u, y = I[i + NODE_U], I[Y] + I[i + NODE_Y]
+            yd, ydd = I[YD] + I[i + NODE_Y], I[YDD] + I[i + NODE_Y]
+            n = 3
+            K, a = load3(F, yd), load3(F, ydd)
+            T_Omega, alpha = K, a
+            if not _is_point(F, y):
+                n = 6
+                back = inverse_tangent(load3(F, I[AL] + u + 3))
+                T_Omega, alpha = mat_vec(back, _turn(F, y, yd)), _turn(F, y, ydd)
+            for j in range(n):
+                x = h * (K[j] if j < 3 else T_Omega[j - 3])
+                v = h * (a[j] if j < 3 else alpha[j - 3])
+                F[I[AN] + u + j] += weight * x
+                F[I[AP] + u + j] += weight * v
+                F[I[AL] + u + j] = ahead * x
+                F[I[X] + u + j] = F[I[VN] + u + j] + ahead * v
+
+
+@jit
+def _sums(I: Any, F: Any, s: float) -> None:
+    """Write s times the sums to AL, X."""
+    for i in range(I[N_U]):
+        F[I[AL] + i] = s * F[I[AN] + i]
+        F[I[X] + i] = F[I[VN] + i] + s * F[I[AP] + i]
+
+
+@jit
+def _begin(I: Any, F: Any) -> None:
+    """Show the faces of the first instant, with the accelerations given."""
+    start_from(I, F, I[Q])
+    stage(I, F, m.PLACE)
+    stage(I, F, m.RATES)
+
+
+@jit
+def _back(I: Any, F: Any) -> None:
+    """Return to the start of the step."""
+    _sums(I, F, 0.0)
+    stage(I, F, FLOW)
+    for i in range(I[N_Q]):
+        F[I[Q] + i] = F[I[QN] + i]
+
+
+@jit
+def _step(I: Any, F: Any, t: float) -> bool:
+    """Take one step from t; the faces hold the accelerations at its start, and then at its end."""
+    h = F[H]
+    _begin_step(I, F)
+    _slope(I, F, 1 / 6, 0.5)
+    stage(I, F, FLOW)
+    F[T] = t + 0.5 * h
+    if not _accelerate(I, F):
+        return False
+    _slope(I, F, 2 / 6, 0.5)
+    stage(I, F, FLOW)
+    if not _accelerate(I, F):
+        return False
+    _slope(I, F, 2 / 6, 1.0)
+    stage(I, F, FLOW)
+    F[T] = t + h
+    if not _accelerate(I, F):
+        return False
+    _slope(I, F, 1 / 6, 0.0)
+    _sums(I, F, 1.0)
+    stage(I, F, FLOW)
+    good = _accelerate(I, F)
+    for i in range(I[N_U]):
+        F[I[AL] + i] = F[I[A] + i]
+    return good
+
+
+quaternion = loop(_begin, _step, _back)

@@ -1,0 +1,95 @@
+r"""What round-off is at an iterate, and rows that no iteration can meet.
+
+Round-off of a position is that of its size: the floors of the iteration follow the bodies.
+
+Rows that close loops may contradict each other: equal in gradient, different in value. The softness
+of redundant rows then lets increments vanish while the gap stays. A step is accepted if, after
+its last correction, every row is met to what is allowed of it at the start; else its rows are open,
+in units of
+
+.. math:: \max_\delta |B_i \delta| = \sum_j |B_{ij}|\,\delta_j, \qquad |\delta_j| \le
+   \text{the length of the model, or one}.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mbd.base.tolerances import OPEN_RATE, START_POSITION, START_VELOCITY
+from mbd.machine import buffer as m
+from mbd.machine.jit import jit
+from mbd.model.evaluation import evaluate_level
+
+__all__ = ["measure_place", "measure_rows", "measure_speed", "still_open"]
+
+FR_NP, FR_NV, FR_SIZE, FR_U, FRONTS, N_FRONTS = (
+    m.FR_NP, m.FR_NV, m.FR_SIZE, m.FR_U, m.FRONTS, m.N_FRONTS,
+)  # fmt: skip
+
+
+@jit
+def measure_speed(I: Any, F: Any) -> None:
+    """Note the largest velocities, and by them the round-off of a step that meets rates."""
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        for i in range(I[j + FR_U], I[j + FR_U] + I[j + FR_NV]):
+            kind = m.SIZE + I[I[m.KIND] + i]
+            F[kind] = max(F[kind], abs(F[I[m.V] + i]))
+    if I[m.LEVEL] == m.POSITION:
+        F[m.ROUND] = 1.0
+        return
+    moved = 0.0  # in a step, relative to the extent of the model
+    for kind in range(m.FORCE):
+        moved = max(
+            moved, F[m.H] * (F[m.SIZE + kind] + F[m.H] * F[m.SCALE + kind]) / F[m.UNIT + kind]
+        )
+    F[m.ROUND] = min(1.0, 4.0 * moved + 1e-4)
+
+
+@jit
+def measure_place(I: Any, F: Any) -> None:
+    """Let floors follow where bodies are, by a power of two: exactly there and back."""
+    far, scale, length = 0.0, F[m.FAR], F[m.LENGTH]
+    for y in range(I[m.Y] + 12, I[m.Y] + 12 * I[m.N_NODES] + 12, 12):
+        far = max(far, abs(F[y]), abs(F[y + 1]), abs(F[y + 2]))
+    if not far < 1e300:
+        return
+    while far >= 2 * scale * length:
+        scale *= 2
+    while scale > 1.0 and far < scale * length:
+        scale *= 0.5
+    if scale != F[m.FAR]:
+        for k in range(m.N_KINDS):
+            F[m.FLOOR + k] *= scale / F[m.FAR]
+        F[m.FAR] = scale
+
+
+@jit
+def measure_rows(I: Any, F: Any, rows: int) -> float:
+    """Return the largest row of the vector at F[rows], and of GAP, in units of what is allowed."""
+    by_rates = I[m.LEVEL] != m.POSITION
+    speed = 1.0
+    for k in range(m.FORCE):
+        speed = max(speed, F[m.SIZE + k] / F[m.UNIT + k])
+    place = START_POSITION * F[m.FAR]
+    rate = max(START_VELOCITY * speed * F[m.ROW_RATE], OPEN_RATE) * F[m.FAR]
+    largest = 0.0
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        u = I[j + FR_U]
+        for i in range(u + I[j + FR_NV], u + I[j + FR_NP]):
+            size = F[I[m.DIAG] + i]
+            of_rate = by_rates or I[I[m.KIND] + i] == m.VELOCITY_ROW
+            largest = max(largest, abs(F[rows + i]) / ((rate if of_rate else place) * size))
+            if I[m.LEVEL] == m.STABILIZED:
+                largest = max(largest, abs(F[I[m.GAP] + i]) / (place * size))
+    return largest
+
+
+@jit
+def still_open(I: Any, F: Any, before: float) -> bool:
+    """Tell whether rows that were open before the last correction are so behind it."""
+    if before <= 1.0:
+        return False
+    evaluate_level(I, F)
+    return measure_rows(I, F, I[m.X]) > 1.0

@@ -1,0 +1,265 @@
+r"""Compiled loops of explicit Runge-Kutta methods of order four on Lie groups.
+
+Along the manifold the increment d of :math:`q_n \boxplus d` grows with :math:`T(d)^{-1}v`, and
+:math:`\dot v = f(q, v, t)` comes from the equations of motion. `motion_vector` advances both
+together, after Munthe-Kaas and [Holzinger 2020, (117)-(125)],
+
+.. math::
+   K_1 &= h\,v_n, & k_1 &= h f(q_n, v_n, t_n), \\
+   K_2 &= h\,T^{-1}(\tfrac12K_1)(v_n + \tfrac12k_1), &
+   k_2 &= h f(q_n\boxplus\tfrac12K_1, v_n + \tfrac12k_1, t_n + \tfrac12h), \\
+   K_3 &= h\,T^{-1}(\tfrac12K_2)(v_n + \tfrac12k_2), &
+   k_3 &= h f(q_n\boxplus\tfrac12K_2, v_n + \tfrac12k_2, t_n + \tfrac12h), \\
+   K_4 &= h\,T^{-1}(K_3)(v_n + k_3), & k_4 &= h f(q_n\boxplus K_3, v_n + k_3, t_n + h), \\
+   q_{n+1} &= q_n \boxplus \tfrac16(K_1 + 2K_2 + 2K_3 + K_4), &
+   v_{n+1} &= v_n + \tfrac16(k_1 + 2k_2 + 2k_3 + k_4) .
+
+Where velocities have inertial components (``so3``), the sum :math:`v_n + k` is one of components
+that turn with the increment, so that all groups advance what the body itself feels. (The print of
+[Holzinger 2020] has f at :math:`q_n` in all stages, which is the same for its body without load,
+and forgets h in the K.) `commutator_free`, after Celledoni et al., composes exponentials instead,
+with :math:`K_i = h v_i`,
+
+.. math::
+   q_2 &= q_n \boxplus \tfrac12 K_1, \quad q_3 = q_n \boxplus \tfrac12 K_2, \quad
+   q_4 = q_2 \boxplus (K_3 - \tfrac12 K_1), \\
+   q_{n+1} &= q_n \boxplus \tfrac1{12}(3K_1 + 2K_2 + 2K_3 - K_4)
+              \boxplus \tfrac1{12}(-K_1 + 2K_2 + 2K_3 + 3K_4) .
+
+The last acceleration of a step is the first of the next one: four evaluations a step.
+
+References
+----------
+[Holzinger 2020]: see the page *From paper to code* of the documentation.
+Munthe-Kaas, "High order Runge-Kutta methods on manifolds", 1999.
+Celledoni, Marthinsen and Owren, "Commutator-free Lie group methods", 2003.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from mbd.integration.newton_loop import CONVERGED, FAILED, keep_record, next_time
+from mbd.machine import buffer as m
+from mbd.machine.jit import call, jit, kernel
+from mbd.machine.subnormal import flushing
+from mbd.model.evaluation import evaluate, linearise, stage
+
+__all__ = ["commutator_free", "loop", "motion_vector", "solve", "start_from"]
+
+A, AL, AN, AP, D, H, N_Q, N_U, Q, QN, T, V, VN, X, YDD = (
+    m.A, m.AL, m.AN, m.AP, m.D, m.H, m.N_Q, m.N_U, m.Q, m.QN, m.T, m.V, m.VN, m.X, m.YDD,
+)  # fmt: skip
+
+
+# --- what all schemes share -----------------------------------------------------------------------
+@jit
+def solve(I: Any, F: Any) -> bool:
+    """Write accelerations and multipliers from the residual in X; return whether they are good."""
+    linearise(I, F)
+    I[m.SMALL_PIVOTS] = 0
+    call(I[m.LINEAR], I, F, 1)
+    good = True
+    for i in range(I[N_U]):
+        F[I[A] + i] = -F[I[X] + i]
+        good = good and abs(F[I[X] + i]) < math.inf
+    return good and I[m.SMALL_PIVOTS] == 0
+
+
+@jit
+def _accelerate(I: Any, F: Any) -> bool:
+    """Write the accelerations at q = q_0 [+] d, v; return whether they are numbers."""
+    for i in range(I[N_U]):
+        F[I[A] + i] = 0.0
+    evaluate(I, F)
+    return solve(I, F)
+
+
+@jit
+def start_from(I: Any, F: Any, q: int) -> None:
+    """Count increments from the coordinates at F[q] on."""
+    for i in range(I[N_Q]):
+        F[I[QN] + i] = F[q + i]
+    for i in range(I[N_U]):
+        F[I[D] + i] = 0.0
+
+
+def loop(begin: Callable[..., Any], step: Callable[..., Any], back: Callable[..., Any]) -> Any:
+    """Return the kernel that takes steps of a scheme; ``back`` undoes one that failed."""
+
+    @kernel
+    @flushing
+    def explicit(I: Any, F: Any, k: int) -> None:
+        """Take I[N_STEPS] steps of F[H]; k = 1 leaves the state of a failed step as it is."""
+        F[m.W_M] = 1.0
+        F[m.W_G] = 0.0
+        F[m.W_K] = 0.0
+        F[m.SCALE_R] = 1.0
+        I[m.HAVE_FACTOR] = 0
+        I[m.STATUS] = CONVERGED
+        I[m.STEPS_DONE] = 0
+        if not I[m.HISTORY]:  # what one piece of a run leaves the next one goes on from
+            begin(I, F)
+            I[m.HISTORY] = 1
+        for i in range(I[m.N_STEPS]):
+            t = F[T]
+            if not step(I, F, t):
+                I[m.STATUS], I[m.HISTORY] = FAILED, 0
+                if k == 0:
+                    back(I, F)
+                F[T] = t
+                return
+            F[T] = next_time(I, F)
+            F[m.ELAPSED] = F[H]
+            stage(I, F, m.ACCEPT)
+            I[m.STEPS_DONE] = i + 1
+            keep_record(I, F)
+
+    return explicit
+
+
+# --- motion vector --------------------------------------------------------------------------------
+@jit
+def _begin(I: Any, F: Any) -> None:
+    """Nothing is carried from step to step but q, v and the acceleration."""
+
+
+@jit
+def _back(I: Any, F: Any) -> None:
+    """Return to the start of the step."""
+    for i in range(I[N_Q]):
+        F[I[Q] + i] = F[I[QN] + i]
+    for i in range(I[N_U]):
+        F[I[V] + i] = F[I[VN] + i]
+
+
+@jit
+def _slope(I: Any, F: Any, weight: float, ahead: float) -> None:
+    """Add weight times K_i, k_i to the sums, and go `ahead` along them from q_n, v_n."""
+    stage(I, F, m.FLOW)
+    F[m.WAY] = -1.0
+    stage(I, F, m.CONVECT)
+    h = F[H]
+    for i in range(I[N_U]):
+        K, k = h * F[I[X] + i], h * F[I[A] + i]
+        F[I[AN] + i] += weight * K
+        F[I[AL] + i] += weight * k
+        F[I[D] + i] = ahead * K
+        F[I[V] + i] = F[I[VN] + i] + ahead * k
+    F[m.WAY] = 1.0
+    stage(I, F, m.CONVECT)
+
+
+@jit
+def _motion_step(I: Any, F: Any, t: float) -> bool:
+    """Take one step from t; A holds the acceleration at its start, and then at its end."""
+    h = F[H]
+    start_from(I, F, I[Q])
+    for i in range(I[N_U]):
+        F[I[VN] + i] = F[I[V] + i]
+        F[I[AN] + i] = 0.0
+        F[I[AL] + i] = 0.0
+    _slope(I, F, 1 / 6, 0.5)
+    F[T] = t + 0.5 * h
+    if not _accelerate(I, F):
+        return False
+    _slope(I, F, 2 / 6, 0.5)
+    if not _accelerate(I, F):
+        return False
+    _slope(I, F, 2 / 6, 1.0)
+    F[T] = t + h
+    if not _accelerate(I, F):
+        return False
+    _slope(I, F, 1 / 6, 0.0)
+    for i in range(I[N_U]):
+        F[I[D] + i] = F[I[AN] + i]
+        F[I[V] + i] = F[I[VN] + i] + F[I[AL] + i]
+    stage(I, F, m.CONVECT)
+    good = _accelerate(I, F)
+    for i in range(I[N_U]):
+        F[I[AL] + i] = F[I[A] + i]
+    return good
+
+
+# --- commutator free ------------------------------------------------------------------------------
+@jit
+def _back_home(I: Any, F: Any) -> None:
+    """Return to the start of the step."""
+    for i in range(I[N_Q]):
+        F[I[Q] + i] = F[I[YDD] + i]
+    for i in range(I[N_U]):
+        F[I[V] + i] = F[I[VN] + i]
+
+
+@jit
+def _go_on(I: Any, F: Any) -> None:
+    """Begin the next increment where this one ends."""
+    stage(I, F, m.PLACE)
+    for i in range(I[N_Q]):
+        F[I[QN] + i] = F[I[Q] + i]
+
+
+@jit
+def _velocity(I: Any, F: Any, weight: float, first: float, last: float) -> None:
+    """Add K_i, k_i of the present V, A to both increments and to the change of velocity."""
+    h = F[H]
+    for i in range(I[N_U]):
+        F[I[AN] + i] += first * h * F[I[V] + i]
+        F[I[AP] + i] += last * h * F[I[V] + i]
+        F[I[AL] + i] += weight * h * F[I[A] + i]
+
+
+@jit
+def _composed_step(I: Any, F: Any, t: float) -> bool:
+    """Take one step from t; A holds the acceleration at its start, and then at its end."""
+    h = F[H]
+    start_from(I, F, I[Q])
+    for i in range(I[N_Q]):
+        F[I[YDD] + i] = F[I[Q] + i]  # faces need no accelerations here: room for q_n
+    for i in range(I[N_U]):
+        F[I[VN] + i] = F[I[V] + i]
+        F[I[AN] + i] = 0.0
+        F[I[AP] + i] = 0.0
+        F[I[AL] + i] = 0.0
+    _velocity(I, F, 1 / 6, 3 / 12, -1 / 12)
+    for i in range(I[N_U]):
+        F[I[D] + i] = 0.5 * h * F[I[VN] + i]
+        F[I[V] + i] = F[I[VN] + i] + 0.5 * h * F[I[A] + i]
+    F[T] = t + 0.5 * h
+    if not _accelerate(I, F):
+        return False
+    _velocity(I, F, 2 / 6, 2 / 12, 2 / 12)
+    for i in range(I[N_U]):
+        F[I[D] + i] = 0.5 * h * F[I[V] + i]
+        F[I[V] + i] = F[I[VN] + i] + 0.5 * h * F[I[A] + i]
+    if not _accelerate(I, F):
+        return False
+    _velocity(I, F, 2 / 6, 2 / 12, 2 / 12)
+    for i in range(I[N_U]):
+        F[I[D] + i] = 0.5 * h * F[I[VN] + i]
+    _go_on(I, F)
+    for i in range(I[N_U]):
+        F[I[D] + i] = h * F[I[V] + i] - 0.5 * h * F[I[VN] + i]
+        F[I[V] + i] = F[I[VN] + i] + h * F[I[A] + i]
+    F[T] = t + h
+    if not _accelerate(I, F):
+        return False
+    _velocity(I, F, 1 / 6, -1 / 12, 3 / 12)
+    for i in range(I[N_Q]):
+        F[I[QN] + i] = F[I[YDD] + i]
+    for i in range(I[N_U]):
+        F[I[D] + i] = F[I[AN] + i]
+    _go_on(I, F)
+    for i in range(I[N_U]):
+        F[I[D] + i] = F[I[AP] + i]
+        F[I[V] + i] = F[I[VN] + i] + F[I[AL] + i]
+    good = _accelerate(I, F)
+    for i in range(I[N_U]):
+        F[I[AL] + i] = F[I[A] + i]
+    return good
+
+
+motion_vector = loop(_begin, _motion_step, _back)
+commutator_free = loop(_begin, _composed_step, _back_home)

@@ -1,0 +1,129 @@
+"""What an interaction is to the model: attachments, own rows, numbers, kernels.
+
+A table holds all elements of one kind. The record of an element is laid out as
+
+    attachments | first row | numbers | memory | law | B, ld, Bt, ld per attachment | K, ld per pair
+
+where B is the block (rows of the element) x (velocities of the attachment's node), Bt its
+transpose's place, K the block (node of a) x (node of b); -1 where there is none (ground).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Attachment", "Element", "Kind"]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of interaction: declared facts and the kernels that run for all of it.
+
+    Parameters
+    ----------
+    name : str
+    n_attachments, n_rows : int
+    pairs : tuple of (int, int)
+        Which pairs of attachments are coupled by the element's stiffness.
+    forces : kernel
+        Adds face forces; writes the rows Phi.
+    tangent : kernel
+        Adds blocks of the matrix.
+    rates : kernel or None
+        Writes both time derivatives of the rows.
+    accept : kernel or None
+        Runs once after every accepted step, for elements with a memory.
+    damped : bool
+        Whether forces depend on velocities (then the maps of the velocity are formed).
+    room : int
+        Numbers behind the element's own that its kernels may write.
+    secant : bool
+        Whether the gradient of the rows at the midpoint of a step is their secant: they are at most
+        quadratic in the face and know no time. Of springs, whether there is such a secant. The
+        conserving scheme needs it.
+    conserving : (kernel, kernel) or None
+        What stands in the place of forces and tangent in steps of that scheme.
+    energy : kernel or None
+        Adds the potential energy to F[POTENTIAL], the power that is dissipated to F[DISSIPATED] and
+        the power that is put into the system to F[SUPPLIED]; in the phase START it takes the pose
+        as zero of what it integrates. Without one, forces put all of their power into the system,
+        and rows do no work.
+    unit : str
+        Of a row or of a measure: "m", "rad", "m^2", "-" for a pure number; of a row on velocities
+        "m/s" or "rad/s".
+    """
+
+    name: str
+    n_attachments: int
+    n_rows: int
+    pairs: tuple[tuple[int, int], ...]
+    forces: Any
+    tangent: Any
+    rates: Any = None
+    accept: Any = None
+    damped: bool = False
+    room: int = 0
+    secant: bool = True
+    conserving: tuple[Any, Any] | None = None
+    energy: Any = None
+    unit: str = "-"
+
+    @property
+    def loads(self) -> bool:
+        """Whether all power of its forces goes into the system, as that of a load."""
+        return self.energy is None and not self.n_rows and self.forces is not None
+
+    @property
+    def size(self) -> int:
+        """Length of one record."""
+        return self.fields + 4 * self.n_attachments * bool(self.n_rows) + 2 * len(self.pairs)
+
+    @property
+    def fields(self) -> int:
+        """Length of the part of a record before the blocks."""
+        return self.n_attachments + 4
+
+
+@dataclass(frozen=True)
+class Attachment:
+    """A point (weights with w0 = 1) or a vector (w0 = 0) fixed to the face of a body."""
+
+    body: str
+    weights: tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
+class Element:
+    """One element of a kind, as a part of the model describes it.
+
+    Parameters
+    ----------
+    kind : Kind
+    attachments : sequence of Attachment
+    numbers : sequence of float
+        Constants, laid out as the kernels of the kind expect.
+    memory : sequence of float
+        Initial values of the numbers that change at accepted steps.
+    rows, row_kinds : sequence
+        Names and kinds (force or moment) of the constraint rows.
+    law : object or None
+        A user's law, as prepared by ``laws.py``.
+    """
+
+    kind: Kind
+    attachments: Sequence[Attachment]
+    numbers: Sequence[float] = ()
+    memory: Sequence[float] = ()
+    rows: Sequence[str] = ()
+    row_kinds: Sequence[int] = ()
+    law: Any = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        """Refuse an element without the memory that its kernels write."""
+        if self.kind.accept is not None and not len(self.memory):
+            raise ValueError(
+                f"{self.kind.name}: the element must have a memory, its values at the start; got "
+                "none; angles remember the last accepted one"
+            )

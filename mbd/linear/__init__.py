@@ -1,0 +1,1 @@
+"""Linear equations of the model: block fronts, inertia, null space, least multipliers."""

@@ -1,0 +1,107 @@
+r"""How many motions a stiffness pushes away: inertia of the saddle-point matrix.
+
+Eliminated block by block in the order of the fronts, the symmetric matrix
+
+.. math:: \begin{bmatrix} K & B^T \\ B & -\epsilon \end{bmatrix}
+
+leaves the Schur complement of the pivots of each front. Inertias add up [1]_, and every row of B
+adds one negative eigenvalue: the rest is the number of directions with :math:`B\delta = 0` in
+which :math:`\delta^T K\delta < 0`. Redundant rows do no harm.
+
+References
+----------
+.. [1] E. V. Haynsworth, Determination of the inertia of a partitioned Hermitian matrix, Linear
+   Algebra Appl. 1 (1968).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from mbd.linear.fronts import factor
+from mbd.machine import buffer as m
+from mbd.machine.buffer import FR_A, FR_LDA, FR_NP, FR_SIZE, FRONTS, N_FRONTS
+from mbd.machine.jit import kernel
+from mbd.model.model import Model, Workspace
+
+__all__ = ["Inertia"]
+
+
+@kernel
+def factor_and_keep(I: Any, F: Any, k: int) -> None:
+    """Factor front by front, and keep the Schur complements of the pivots from F[k] on."""
+    first, n = I[FRONTS], I[N_FRONTS]
+    I[N_FRONTS] = 1
+    for f in range(n):
+        j = first + f * FR_SIZE
+        A, ld, n_p = I[j + FR_A], I[j + FR_LDA], I[j + FR_NP]
+        for r in range(n_p):
+            for c in range(n_p):
+                F[k + c] = F[A + r * ld + c]
+            k += n_p
+        I[FRONTS] = j
+        factor(I, F)
+    I[FRONTS], I[N_FRONTS] = first, n
+
+
+class Inertia:
+    """The fronts of a model, to count negative directions of any stiffness of its pattern."""
+
+    def __init__(self, model: Model) -> None:
+        I = model.I
+        fronts = I[I[m.FRONTS] :][: I[m.N_FRONTS] * m.FR_SIZE].reshape(-1, m.FR_SIZE)
+        self.pivots = fronts[:, m.FR_NP]
+        self.ends = np.cumsum(self.pivots**2)
+        self.model, self.work = model, Workspace(model, extra=int(self.ends[-1]))
+        at = model.pattern
+        self.n = len(at.starts) - 1
+        rows = np.repeat(np.arange(self.n, dtype=np.int64), np.diff(at.starts))
+        self.keys = rows * self.n + at.columns
+        diagonal = np.ones(model.n_v)
+        diagonal[:] = model.F[model.I[m.DIAG] + model.numbering.v]
+        self.size = sp.diags(1.0 / np.sqrt(diagonal))
+        self.soft = sp.diags(-model.F[model.I[m.EPS] + model.numbering.lam])
+
+    def negative(self, K: sp.csr_matrix, B: sp.csr_matrix) -> int | None:
+        """Return the number of negative directions; None if the pivots do not tell it.
+
+        Parameters
+        ----------
+        K : (n_v, n_v)
+            Its symmetric part counts.
+        B : (n_lam, n_v)
+        """
+        K = 0.5 * (K + K.T)
+        size = float(np.abs(self.size @ K @ self.size).max()) or 1.0  # of K against M
+        corner = self.soft if B.shape[0] else None
+        S = sp.coo_array(sp.block_array([[K / size, B.T], [B, corner]]) if B.shape[0] else K / size)
+        I, F = self.work.I, self.work.F
+        F[I[m.MATRIX] : I[m.MATRIX] + I[m.MATRIX_SIZE]] = 0.0
+        places = np.searchsorted(self.keys, S.row.astype(np.int64) * self.n + S.col)
+        F[self.model.pattern.places[places]] = S.data
+        I[m.SMALL_PIVOTS] = 0
+        factor_and_keep(I, F, len(self.model.F))
+        blocks = self._complements()
+        if I[m.SMALL_PIVOTS] or not all(np.isfinite(b).all() for b in blocks):
+            return None
+        return sum(int((_values(b) < 0.0).sum()) for b in blocks) - B.shape[0]
+
+    def _complements(self) -> list[np.ndarray]:
+        """Return what was kept, (fronts, n, n) for every number of pivots n."""
+        kept = self.work.F[len(self.model.F) :]
+        found = []
+        for n in np.unique(self.pivots):
+            starts = (self.ends - self.pivots**2)[self.pivots == n]
+            found.append(kept[starts[:, None] + np.arange(n * n)].reshape(-1, n, n))
+        return found
+
+
+def _values(blocks: np.ndarray) -> np.ndarray:
+    """Return numbers with the signs of the eigenvalues of symmetric matrices."""
+    largest = np.abs(blocks).max(axis=2)
+    size = np.sqrt(np.maximum(largest, 1e-300 + 1e-20 * largest.max(axis=1, keepdims=True)))
+    even = blocks / size[:, :, None] / size[:, None, :]
+    return np.linalg.eigvalsh(0.5 * (even + even.swapaxes(1, 2)))

@@ -1,0 +1,1 @@
+"""Kernels: compiled, cached, called; the flat buffers that they work on."""

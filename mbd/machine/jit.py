@@ -1,0 +1,318 @@
+"""How kernels are compiled, cached and called; numba is known to this room only.
+
+Two kinds of compiled function exist in the package:
+
+``@jit``
+    a small law on numbers and tuples, compiled into whoever calls it;
+``@kernel``
+    a loop over all elements of a kind. Every kernel has the one C signature
+    ``void (int64 *I, double *F, int64 k)``: the integers of the model, its floats, and where
+    in ``I`` the kernel finds its own record. One signature means that kernels are called through
+    their addresses, so a new formulation or force never recompiles the time loop.
+
+With ``NUMBA_DISABLE_JIT=1`` everything runs as plain Python on numpy arrays: slow, same numbers.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import inspect
+import logging
+import pickle
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext, suppress
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import numba
+import numpy as np
+from llvmlite import ir
+from numba.core import registry, types
+from numba.core.ccallback import CFunc
+from numba.core.compiler import CompileResult
+from numba.core.dispatcher import Dispatcher
+from numba.core.extending import _Intrinsic
+from numba.core.serialize import dumps
+from numba.extending import intrinsic
+
+from mbd.machine import kernel_cache
+from mbd.machine.kernel_cache import FingerprintError, Fingerprints
+
+__all__ = [
+    "PYTHON",
+    "call",
+    "carried_code",
+    "compile_all",
+    "external",
+    "is_compiled",
+    "jit",
+    "kernel",
+    "law_call",
+]
+
+PYTHON = bool(getattr(numba.config, "DISABLE_JIT", 0))
+_SIGNATURE = types.void(types.CPointer(types.int64), types.CPointer(types.float64), types.int64)
+_LAW = types.int64(types.CPointer(types.float64), types.CPointer(types.float64))
+_C_LAW = ctypes.CFUNCTYPE(
+    ctypes.c_int64, ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_double)
+)
+_log = logging.getLogger("mbd")
+
+# fused multiply-add is allowed, reordering of sums is not
+_OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}}
+
+
+def jit(function: Callable[..., Any]) -> Any:
+    """Compile a small law into whoever calls it."""
+    return numba.njit(**_OPTIONS)(_named(function))
+
+
+def _source(value: Any) -> Any:
+    """Return what a compiled function was made from: its Python function and its options."""
+    if isinstance(value, Dispatcher):
+        return value.py_func, {k: str(v) for k, v in value.targetoptions.items()}
+    return value._defn if isinstance(value, _Intrinsic) else None
+
+
+def _named(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a closure a name of its own, the same in every process.
+
+    The linker knows compiled functions by name. Closures of one function have one name and a number
+    that counts in each process: two of them, one from the cache and one made here, could be taken
+    for each other.
+    """
+    if function.__closure__ and "<locals>" in function.__qualname__:
+        function.__qualname__ += f"_{Fingerprints(_source, deep=False)(function)[:16]}"
+    return function
+
+
+_fingerprint = Fingerprints(_source)
+_VERSIONS = (
+    sys.version, numba.__version__, llvmlite.__version__, np.__version__,
+    *(getattr(numba.config, name) for name in ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT")),
+)  # fmt: skip
+
+
+class _Cache:
+    """Where numba looks for a compiled kernel, and keeps it."""
+
+    _told = False
+
+    def __init__(self, name: str, file: Path | None) -> None:
+        self.name, self.file = name, file
+
+    def load_overload(self, _sig: Any, target_context: Any) -> Any:
+        """Return the kernel that is kept, or None."""
+        target_context.refresh()
+        if self.file is not None:
+            try:
+                payload = kernel_cache.load(self.file)
+                if payload is not None:
+                    return CompileResult._rebuild(target_context, *pickle.loads(payload))
+            except Exception as error:
+                _tell(f"the kept kernel {self.name} is damaged and is compiled anew ({error!r})")
+                with suppress(OSError):
+                    self.file.unlink()
+        if not _Cache._told:
+            _Cache._told = True
+            _log.info("compiling kernels")
+            _tell("compiling kernels for this machine, once (up to half a minute) ...")
+        return None
+
+    def save_overload(self, _sig: Any, compiled: Any) -> None:
+        """Keep a kernel."""
+        if self.file is not None and not compiled.library.has_dynamic_globals:
+            kernel_cache.save(self.file, dumps(compiled._reduce()))
+
+
+def _tell(what: str) -> None:
+    print(f"mbd: {what}", file=sys.stderr, flush=True)
+
+
+def _place(array: np.ndarray) -> int:
+    """Return the address of an array's data (``array.ctypes`` leaves objects behind)."""
+    return int(array.__array_interface__["data"][0])
+
+
+def _self_contained(compiled: Any) -> Any:
+    """Give a kernel copies of its own of all functions that it calls.
+
+    Symbols of shared functions are the same in all kernels, and the linker takes the copy that it
+    met first: one of another kernel, in which fused multiply-adds may stand in other places. Then
+    the last bits of results would depend on what was compiled or loaded before.
+    """
+    compile_uncached = compiled._compile_uncached
+
+    def compile_apart() -> Any:
+        result = compile_uncached()
+        library, entry = result.library, result.fndesc.llvm_cfunc_wrapper_name
+        optimize = library._optimize_final_module
+
+        def apart() -> None:
+            for function in library._final_module.functions:
+                if not function.is_declaration and function.name != entry:
+                    function.linkage = "internal"
+            optimize()
+
+        library._optimize_final_module = apart
+        return result
+
+    compiled._compile_uncached = compile_apart
+    return compiled
+
+
+class _Kernel:
+    """A compiled loop; compiled (or loaded from the cache) when its address is first asked for."""
+
+    def __init__(self, function: Callable[..., None], signature: Any = _SIGNATURE) -> None:
+        self.function = function
+        self.__name__ = function.__name__
+        self.__doc__ = function.__doc__
+        self._signature = signature
+        self._address = 0
+        self._compiled: Any = None
+        self._callable: Any = None
+
+    @property
+    def address(self) -> int:
+        """Number under which ``call`` finds this kernel."""
+        if not self._address:
+            if PYTHON:
+                _PYTHON_KERNELS.append(self.function)
+                self._address = len(_PYTHON_KERNELS)
+            else:
+                self._compile(wait=True)
+        return self._address
+
+    @cached_property
+    def file(self) -> Path | None:
+        """The file in which the compiled kernel is kept; None if it cannot be."""
+        where = kernel_cache.folder(getattr(numba.config, "CACHE_DIR", ""))
+        if PYTHON or where is None:
+            return None
+        machine = registry.cpu_target.target_context.codegen().magic_tuple()
+        try:
+            made_from = _fingerprint(
+                [self.function, str(self._signature), _VERSIONS, machine, _OPTIONS]
+            )
+        except FingerprintError as reason:
+            _log.debug("%s cannot be kept: %s", self.function, reason)
+            return None
+        digest = hashlib.sha256(made_from.encode()).hexdigest()
+        return where / f"{self.__name__}-{digest[:40]}.kernel"
+
+    def _compile(self, wait: bool) -> bool:
+        """Compile, or load from the cache; false where another process does, and we do not wait."""
+        args = (self._signature.args, self._signature.return_type)
+        compiled = _self_contained(CFunc(self.function, args, {}, _OPTIONS))
+        compiled._cache = _Cache(self.__name__, self.file)
+        file = self.file
+        lock = kernel_cache.locked(file, wait) if file and not file.exists() else nullcontext(True)
+        with lock as free:
+            if not free:
+                return False
+            compiled.compile()
+        self._compiled = compiled
+        self._address = compiled.address
+        return True
+
+    def __call__(self, I: np.ndarray, F: np.ndarray, k: int = 0) -> None:
+        """Run the kernel on arrays."""
+        if PYTHON:
+            self.function(I, F, k)
+            return
+        if self._callable is None:
+            self._callable = _C_KERNEL(self.address)
+        self._callable(_place(I), _place(F), k)
+
+
+_PYTHON_KERNELS: list[Callable[..., Any]] = []
+_C_KERNEL = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+
+
+def compile_all(kernels: Iterable[_Kernel]) -> None:
+    """Load or compile kernels; processes that want the same ones share the work."""
+    left = [k for k in kernels if not k._address]
+    if PYTHON or len(left) < 2:
+        return
+    left = [k for k in left if not k._compile(wait=False)]
+    for k in left:
+        k._compile(wait=True)
+
+
+def kernel(function: Callable[..., None]) -> _Kernel:
+    """Make a kernel of ``function(I, F, k)``."""
+    return _Kernel(_named(function))
+
+
+def external(function: Callable[[Any, Any], int], *, compiled: bool) -> tuple[int, Any]:
+    """Return address and keeper of a law ``function(inputs, outputs)`` from outside the package.
+
+    It returns whether it raised (1) or not (0). A law that is not compiled is called back in
+    Python: slower, same numbers.
+    """
+    if PYTHON:
+        _PYTHON_KERNELS.append(function)
+        return len(_PYTHON_KERNELS), function
+    if compiled:
+        law = _self_contained(CFunc(function, (_LAW.args, _LAW.return_type), {}, _OPTIONS))
+        law.compile()
+        return int(law.address), law
+    back = _C_LAW(function)
+    return int(ctypes.cast(back, ctypes.c_void_p).value or 0), back
+
+
+def is_compiled(function: object) -> bool:
+    """Tell whether a user's function is a numba one."""
+    return hasattr(function, "py_func") and not inspect.isfunction(function)
+
+
+def _indirect(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+    """Emit a call of the C function whose address is the first argument."""
+    address, *rest = args
+    kind = ir.FunctionType(ir.VoidType(), [a.type for a in rest])
+    builder.call(builder.inttoptr(address, kind.as_pointer()), rest)
+    return ir.Constant(ir.IntType(8).as_pointer(), None)
+
+
+if PYTHON:
+
+    def call(address: int, I: np.ndarray, F: np.ndarray, k: int) -> None:
+        """Run the kernel at ``address``."""
+        _PYTHON_KERNELS[address - 1](I, F, k)
+
+    def law_call(address: int, F: np.ndarray, i: int, o: int) -> int:
+        """Run the law at ``address`` on inputs at ``F[i:]`` and outputs at ``F[o:]``."""
+        return int(_PYTHON_KERNELS[address - 1](F[i:], F[o:]))
+
+else:
+
+    @intrinsic
+    def call(_typing: Any, address: Any, I: Any, F: Any, k: Any) -> Any:
+        """Run the kernel at ``address``."""
+        signature = types.void(address, I, F, types.int64)
+        return signature, _indirect
+
+    @intrinsic
+    def law_call(_typing: Any, address: Any, F: Any, i: Any, o: Any) -> Any:
+        """Run the law at ``address`` on inputs at ``F[i:]`` and outputs at ``F[o:]``."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            where, base, first, second = args
+            inputs = builder.gep(base, [first])
+            outputs = builder.gep(base, [second])
+            kind = ir.FunctionType(ir.IntType(64), [inputs.type, outputs.type])
+            return builder.call(builder.inttoptr(where, kind.as_pointer()), [inputs, outputs])
+
+        return types.int64(address, F, types.int64, types.int64), codegen
+
+
+def carried_code(function: Callable[..., Any]) -> bytes:
+    """Return a function that cannot be imported as bytes, which ``pickle.loads`` reads."""
+    from numba import cloudpickle
+
+    return bytes(cloudpickle.dumps(function))

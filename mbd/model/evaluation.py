@@ -1,0 +1,175 @@
+"""One evaluation of the whole model: faces, forces and rows, pull-back, matrix.
+
+Data flows one way: q, v -> faces -> face forces and rows -> pull-back -> residual in X and, on
+request, the blocks of one fixed-pattern matrix, straight into the fronts that will factor it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mbd.machine import buffer as m
+from mbd.machine.buffer import FORCE as FIRST_ROW_KIND
+from mbd.machine.jit import call, jit, kernel
+
+__all__ = [
+    "evaluate",
+    "evaluate_kernel",
+    "evaluate_rates",
+    "linearise",
+    "linearise_kernel",
+    "rates_kernel",
+    "stage",
+]
+
+EPS, DIAG, KIND, MATRIX, MATRIX_SIZE, N_FRONTS, FRONTS = (
+    m.EPS, m.DIAG, m.KIND, m.MATRIX, m.MATRIX_SIZE, m.N_FRONTS, m.FRONTS,
+)  # fmt: skip
+FR_A, FR_GROUPS, FR_L, FR_LDA, FR_LDL, FR_NG, FR_NP, FR_NV, FR_SIZE, FR_U = (
+    m.FR_A, m.FR_GROUPS, m.FR_L, m.FR_LDA, m.FR_LDL, m.FR_NG, m.FR_NP, m.FR_NV, m.FR_SIZE, m.FR_U,
+)  # fmt: skip
+UG_COL, UG_N, UG_POS, UG_SIZE, UG_U = m.UG_COL, m.UG_N, m.UG_POS, m.UG_SIZE, m.UG_U
+N_EVALUATE = m.N_EVALUATE
+
+
+@jit
+def stage(I: Any, F: Any, which: int) -> None:
+    """Call all kernels of a stage."""
+    first = I[which]
+    for s in range(I[which + 1]):
+        call(I[first + 2 * s], I, F, I[first + 2 * s + 1])
+
+
+@jit
+def evaluate(I: Any, F: Any) -> None:
+    """Write the residual of the present iterate to X."""
+    I[N_EVALUATE] += 1
+    stage(I, F, m.PLACE)
+    stage(I, F, m.FORCES)
+    stage(I, F, m.RESIDUAL)
+    switch_off(I, F)
+
+
+@jit
+def switch_off(I: Any, F: Any) -> None:
+    """Put lam = 0 in the place of rows that are switched off."""
+    for e in range(I[m.N_OFF]):
+        u = I[I[m.OFF] + 2 * e]
+        F[I[m.X] + u] = -F[m.SCALE_R] * F[I[m.A] + u]
+        F[I[m.GAP] + u] = 0.0
+
+
+@jit
+def evaluate_rates(I: Any, F: Any) -> None:
+    r"""`evaluate` with the rates of the rows, scaled by ROW_RATE, in the place of the rows.
+
+    What positions lack beyond that goes to GAP, :math:`\Phi - \dot\Phi/\gamma'`; of a row on
+    velocities there is none.
+    """
+    I[N_EVALUATE] += 1
+    stage(I, F, m.PLACE)
+    stage(I, F, m.RATES)
+    stage(I, F, m.FORCES)
+    stage(I, F, m.RESIDUAL)
+    x, gap, al = I[m.X], I[m.GAP], I[m.AL]
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        u = I[j + FR_U]
+        for i in range(u + I[j + FR_NV], u + I[j + FR_NP]):
+            rate = F[m.ROW_RATE] * F[al + i]
+            F[gap + i] = F[x + i] - rate
+            F[x + i] = rate
+    switch_off(I, F)
+
+
+@jit
+def evaluate_level(I: Any, F: Any) -> None:
+    """Evaluate the iterate with its rows at the level at which they are met."""
+    if I[m.LEVEL] == m.POSITION:
+        evaluate(I, F)
+    else:
+        evaluate_rates(I, F)
+
+
+@jit
+def linearise(I: Any, F: Any) -> None:
+    """Fill the matrix at the present iterate (after `evaluate`).
+
+    Its zero block carries -EPS on the diagonal: rows that are redundant, or become so in some
+    pose, then leave the iteration regular, and the residual as it is.
+    """
+    first = I[MATRIX]
+    for i in range(I[MATRIX_SIZE]):
+        F[first + i] = 0.0
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        u, A, ld = I[j + FR_U], I[j + FR_A], I[j + FR_LDA]
+        for k in range(I[j + FR_NV], I[j + FR_NP]):
+            F[A + k * ld + k] = -F[I[EPS] + u + k]
+    stage(I, F, m.MAPS)
+    stage(I, F, m.TANGENT)
+    for e in range(I[m.N_CLEARED]):
+        F[I[I[m.CLEARED] + e]] = 0.0
+    for e in range(I[m.N_OFF]):
+        F[I[I[m.OFF] + 2 * e + 1]] = -1.0
+
+
+@kernel
+def evaluate_kernel(I: Any, F: Any, k: int) -> None:
+    """`evaluate`, for use from Python."""
+    evaluate(I, F)
+
+
+@kernel
+def linearise_kernel(I: Any, F: Any, k: int) -> None:
+    """`linearise`, for use from Python."""
+    linearise(I, F)
+
+
+@kernel
+def rates_kernel(I: Any, F: Any, k: int) -> None:
+    """Write both time derivatives of all rows, to AL and X, for the accelerations in A."""
+    stage(I, F, m.RATES)
+
+
+@kernel
+def measure_kernel(I: Any, F: Any, k: int) -> None:
+    r"""From the matrix with weights (1, 0, 0): DIAG = diag M, EPS = diag (B diag(M)^-1 B^T).
+
+    DIAG of a row is its largest change where no velocity's increment is above its UNIT.
+    Of velocities of one kind the body's largest entry counts for all: no mass along one director
+    does not make that row unimportant.
+    """
+    diag, eps, unit = I[DIAG], I[EPS], m.UNIT
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        for i in range(I[j + FR_NP]):
+            u = I[j + FR_U] + i
+            F[eps + u] = 0.0
+            F[diag + u] = 0.0
+            for c in range(I[j + FR_NV]):
+                if I[I[KIND] + u] == I[I[KIND] + I[j + FR_U] + c]:
+                    entry = abs(F[I[j + FR_A] + c * (I[j + FR_LDA] + 1)])
+                    F[diag + u] = max(F[diag + u], entry)
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        A, ld, L, ldl = I[j + FR_A], I[j + FR_LDA], I[j + FR_L], I[j + FR_LDL]
+        u, n_v, n_p = I[j + FR_U], I[j + FR_NV], I[j + FR_NP]
+        for r in range(n_v, n_p):
+            for c in range(n_v):
+                F[eps + u + r] += F[A + r * ld + c] ** 2 / F[diag + u + c]
+                F[diag + u + r] += abs(F[A + r * ld + c]) * F[unit + I[I[KIND] + u + c]]
+        for g in range(I[j + FR_NG]):
+            group = I[j + FR_GROUPS] + g * UG_SIZE
+            w = I[group + UG_U]
+            for i in range(I[group + UG_N]):
+                if I[I[KIND] + w] < FIRST_ROW_KIND:
+                    for r in range(n_v, n_p):
+                        entry = F[A + r * ld + I[group + UG_COL] + i]
+                        F[eps + u + r] += entry**2 / F[diag + w + i]
+                        F[diag + u + r] += abs(entry) * F[unit + I[I[KIND] + w + i]]
+                else:
+                    row = L + (I[group + UG_POS] + i) * ldl
+                    for c in range(n_v):
+                        F[eps + w + i] += F[row + c] ** 2 / F[diag + u + c]
+                        F[diag + w + i] += abs(F[row + c]) * F[unit + I[I[KIND] + u + c]]

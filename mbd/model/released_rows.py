@@ -1,0 +1,45 @@
+"""Rows that are switched off: a joint released, a brake that is open.
+
+The rows stay in the model, with their numbers and their place in the matrix. In place of each
+stands lam = 0, and no other row or column knows of it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mbd.base.checked import shown
+
+if TYPE_CHECKING:
+    from mbd.model.model import Model
+
+__all__ = ["checked", "tables"]
+
+
+def checked(model: Model, names: tuple[str, ...], who: str) -> tuple[str, ...]:
+    """Return the names, sorted, each once, if they are those of parts with rows."""
+    known = [name for name in model.numbering.owners if name not in model.system.bodies]
+    for name in names:
+        if name not in known:
+            raise ValueError(
+                f"{who}: {shown(name)} has no rows that could be switched; there are "
+                f"{', '.join(known) or 'no joints'}"
+            )
+    return tuple(sorted(set(names)))
+
+
+def tables(model: Model, names: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Return (unknown, place of its diagonal) of each row, flat, and all places to be cleared."""
+    owned = [np.arange(model.n_lam)[model.numbering.owners[name]] for name in names]
+    rows = np.concatenate(owned)
+    off = np.zeros(model.n_v + model.n_lam, bool)
+    off[model.n_v + rows] = True
+    at = model.pattern
+    row = np.repeat(np.arange(len(off)), np.diff(at.starts))
+    touched = off[row] | off[at.columns]
+    diagonal = (row == at.columns) & off[row]  # row by row
+    unknowns = model.numbering.lam[np.sort(rows)]
+    pairs = np.column_stack([unknowns, at.places[diagonal]])
+    return pairs.ravel().astype(np.int64), at.places[touched].astype(np.int64)

@@ -1,0 +1,59 @@
+"""What came before a state, as far as it is known: all angles with their full turns.
+
+A state carries them in its memory, so that runs, files and equilibria go on where another one
+ended. Results unwrap the angles of their first instant from here, and hand on the same to the
+instants that follow.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mbd.parts.actuators import Motor
+
+if TYPE_CHECKING:
+    from mbd.model.model import Model
+    from mbd.model.state import State
+
+__all__ = ["MEMORY", "Before", "before", "checked_memory"]
+
+# by name of the body its quaternion (4,), of the spring its angle [rad], of the joint's angle the
+# time [s], the angle [rad] and its rate [rad/s]; memory of rows
+Before = dict[str, np.ndarray]
+MEMORY = ""  # the key of the last one; no part has this name
+
+
+def before(model: Model, state: State) -> Before:
+    """Return what results that begin with a state need of all that came before it."""
+    if state.memory is None or not model.remembered:
+        return {}
+    memory = checked_memory(model, state.memory)
+    found: Before = dict(zip(model.remembered, memory, strict=True))
+    angles = {
+        f"{joint.name}.{name}": f"{joint.name}.{name}"
+        for joint in model.system.joints.values()
+        for name in joint.coordinates
+    }
+    for name, part in model.system.forces.items():
+        if isinstance(part, Motor):
+            angles[f"{name}.load"] = f"{part.coordinate.joint}.{part.coordinate.name}"
+    # here and now: no time goes by in which a rate would count
+    found |= {
+        name: np.array([state.t, found[angle], 0.0])
+        for name, angle in angles.items()
+        if angle in model.remembered
+    }
+    return found | {MEMORY: memory}
+
+
+def checked_memory(model: Model, memory: np.ndarray) -> np.ndarray:
+    """Return the memory of a state, if it fits the model."""
+    size = len(model.remembered)
+    if np.shape(memory) != (size,) or not np.isfinite(memory).all():
+        raise ValueError(
+            f"state.memory must be {size} finite numbers for this model, the angles of "
+            f"model.remembered, or None, got {memory!r}; was it made by another model?"
+        )
+    return memory

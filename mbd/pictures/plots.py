@@ -1,0 +1,107 @@
+"""Quantities over time as pictures (matplotlib).
+
+Lines differ by colour and by dashes, so that they can be told apart in print.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbd.base import checked
+from mbd.figures.figure import new_figure
+from mbd.pictures.curves import Curve, curves
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from mbd.history.history import History
+    from mbd.store.stored import Stored
+
+__all__ = ["plot"]
+
+_DASHES = (
+    "-",
+    (0, (6, 2)),
+    (0, (1, 1.2)),
+    (0, (7, 2, 1, 2)),
+    (0, (3, 1.5)),
+    (0, (5, 1, 1, 1, 1, 1)),
+)
+_HEIGHT = 2.1  # of one panel [inch]
+
+
+def plot(solution: History | Stored, names: tuple[str, ...], ax: Any = None) -> Figure:
+    """Draw quantities by name, one panel for each; see ``Solution.plot``."""
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(
+                f"plot: names must be text such as 'rod', 'hinge.force' or 'energy', got "
+                f"{checked.shown(name)}"
+            )
+    shown = [curves(solution, name) for name in (names or ("energy", "drift"))]
+    panels = [panel for group in shown for panel in _panels(group)]
+    if ax is not None:
+        panels = [[curve for panel in panels for curve in panel]]
+        units = sorted({curve.unit for curve in panels[0]})
+        if len(units) > 1:
+            raise ValueError(
+                f"plot: with ax= all quantities must have one unit, got {', '.join(units)}; name "
+                "fewer of them, such as 'rod.position'"
+            )
+        axes = [ax]
+    else:
+        size = (7.0, 0.6 + _HEIGHT * len(panels))
+        grid = new_figure("plot", figsize=size).subplots(len(panels), 1, sharex=True, squeeze=False)
+        axes = list(grid[:, 0])
+    t = np.asarray(solution.t)
+    for where, panel in zip(axes, panels, strict=True):
+        _draw(where, t, panel)
+    axes[-1].set_xlabel("time [s]")
+    return axes[0].figure  # type: ignore[no-any-return]
+
+
+def _panels(group: list[Curve]) -> list[list[Curve]]:
+    """Return which curves share a panel: scalars of one unit."""
+    if (
+        len(group) > 1
+        and len({c.unit for c in group}) == 1
+        and all(c.values.ndim == 1 for c in group)
+    ):
+        return [group]
+    return [[curve] for curve in group]
+
+
+def _draw(ax: Any, t: np.ndarray, panel: list[Curve]) -> None:
+    """Draw the curves of one panel, with their unit and who they are."""
+    alone = len(panel) == 1
+    first = len(ax.lines)
+    for curve in panel:
+        columns = curve.values if curve.values.ndim > 1 else curve.values[:, None]
+        for i, values in enumerate(columns.T):
+            component = curve.components[i] if curve.components else ""
+            label = component if alone and component else f"{curve.name} {component}".strip()
+            k = first
+            ax.plot(t, values, label=label, color=f"C{k % 10}", linestyle=_DASHES[k % len(_DASHES)],
+                    linewidth=1.4)  # fmt: skip
+            first += 1
+    curve = panel[0]
+    if alone:
+        ax.set_ylabel(f"{curve.word} [{curve.unit}]")
+        ax.set_title(curve.name, fontsize="medium")
+    else:
+        words = (
+            {c.name.split(".")[0] for c in panel}
+            if len({c.word for c in panel}) > 1
+            else {curve.word}
+        )
+        ax.set_ylabel(f"{' and '.join(sorted(words)[:2])} [{curve.unit}]")
+    if curve.name == "gap" and alone and np.any(curve.values > 0):
+        ax.set_yscale("log")
+    if len(ax.lines) > 1:
+        ax.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False,
+                  handlelength=3.5)  # fmt: skip
+    ax.grid(color="0.9", linewidth=0.7)
+    ax.set_axisbelow(True)
+    ax.margins(x=0.01)

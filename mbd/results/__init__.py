@@ -1,1 +1,0 @@
-"""Floor 5. What people see: results by name."""

@@ -1,1 +1,0 @@
-"""Floor 5. Moving pictures of a solution: one HTML page, or drawn by matplotlib."""

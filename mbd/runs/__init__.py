@@ -1,0 +1,1 @@
+"""One run: its plan, its stretches between events, what is recorded, why it ends."""

@@ -1,0 +1,86 @@
+"""Why a step failed: when, where and who."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mbd.integration.contradiction import contradiction
+from mbd.integration.energy_momentum import EnergyMomentum
+from mbd.integration.generalized_alpha import GeneralizedAlpha
+from mbd.integration.lie_runge_kutta import LieRungeKutta4
+from mbd.integration.newton_loop import grid_from_here
+from mbd.machine import buffer as m
+from mbd.model.model import Workspace
+
+__all__ = ["explain"]
+
+_UNITS = {
+    m.TRANSLATION: "N", m.ROTATION: "N m", m.DIRECTOR: "N m", m.FORCE: "m", m.MOMENT: "-",
+    m.OWN: "-", m.VELOCITY_ROW: "1/s",
+}  # fmt: skip
+
+
+def explain(work: Workspace, method: Any, advance: Any) -> str:
+    """Return a message with the largest residuals of the failed step by name.
+
+    The step is tried again by the kernel `advance`, which leaves it as it is when told so.
+    """
+    model, numbering = work.model, work.model.numbering
+    t = float(work.F[m.T])
+    if bad_law := work.bad_law():
+        h = work.F[m.H]
+        return f"the step to t = {t + h:.6g} s (h = {h:g} s) failed: {bad_law}"
+    work.I[m.N_STEPS], work.I[m.RECORD_EVERY] = 1, 0
+    keep = work.F[: len(model.F)].copy()
+    grid_from_here(work.I, work.F)
+    advance(work.I, work.F, 1)
+    h = float(work.F[m.H])
+    work.F[m.T] = t + h
+    work.evaluate(h if isinstance(method, EnergyMomentum) else 0.0)
+    r = work.vector(m.X).copy()
+    against = ""
+    if np.all(np.isfinite(r)) and np.all(np.isfinite(work.store().q)):
+        against = contradiction(model, work, bool(work.I[m.LEVEL] != m.POSITION))
+    work.F[: len(model.F)] = keep
+    rows = np.concatenate([r[numbering.v], r[numbering.lam]])
+    kinds = np.concatenate([numbering.v_kinds, numbering.lam_kinds])
+    if not np.all(np.isfinite(rows)):
+        who = f"not a number at {model.labels[int(np.argmin(np.isfinite(rows)))]!r}"
+    else:
+        worst = np.argsort(-np.abs(rows))[:3]
+        who = "largest residuals " + ", ".join(
+            f"{model.labels[i]!r} ({rows[i]:.2g} {_UNITS[int(kinds[i])]})" for i in worst
+        )
+    if against:
+        return f"no step at t = {t + h:.6g} s (h = {h:g} s): {against}"
+    where = f"at t = {t + h:.6g} s (h = {h:g} s): {who}; try a smaller step"
+    if isinstance(method, LieRungeKutta4):
+        return f"the explicit step failed {where}"
+    if np.isfinite(work.F[m.RTOL]):
+        where = where.removesuffix("; try a smaller step")
+        whole = float(work.F[m.T_END] - work.F[m.T_START])
+        rate = float(work.F[m.RTOL]) / whole  # of the error that is allowed
+        if rate**1.5 < np.finfo(float).eps:  # times a step whose error is that rate
+            return (
+                f"the step size became too small {where}; rtol is that of the whole run, and "
+                f"spread over {whole:g} s leaves less than round-off for a step: allow a larger "
+                "rtol, or take steps of one size"
+            )
+        return (
+            f"the step size became too small {where}; look for a law that jumps, allow a larger "
+            "rtol, or look at model.report(state) for a singular pose"
+        )
+    if work.I[m.LEVEL] == m.VELOCITY and work.model.redundant:
+        return (
+            f"Newton did not converge {where}, or constraints='stabilized': at velocity level "
+            "positions drift, and closed loops with redundant rows lock when they do"
+        )
+    damped = ", a smaller rho" if isinstance(method, GeneralizedAlpha) else ""
+    if damped and work.I[m.LEVEL] == m.POSITION and len(rows) > len(numbering.v):
+        damped += ", constraints='stabilized'"
+    return (
+        f"Newton did not converge {where}{damped}, or look at model.report(state) for a singular "
+        "pose"
+    )

@@ -1,0 +1,116 @@
+"""Jumps in the laws of drives, before they throw what they move.
+
+A step of size h that meets a row on positions goes where its law f is, however far: a jump J gives
+velocities J/h that nothing damps but the method. Within a step that resolves the law the second
+difference, f(t) - 2 f(t + h/2) + f(t + h), is h^2/4 of its acceleration; a jump gives J. What is
+left of it in a small part of the step is no fast motion but a jump.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbd.base.tolerances import JUMP, JUMP_PARTS
+from mbd.interactions.laws import Law
+from mbd.interactions.turned import TURNED
+from mbd.machine import buffer as m
+from mbd.model.model import Model
+
+__all__ = ["JumpError", "Jumps"]
+
+
+@dataclass(frozen=True, eq=False)
+class _Driven:
+    """A row on positions that follows a law: what is a jump, its unit, whether axes turn."""
+
+    law: Law
+    large: float
+    unit: str
+    turns: bool = False
+
+    def changes(self, t: np.ndarray) -> np.ndarray:
+        """Return the changes of the law between times, (n - 1, 1), or (n - 1, 3) of a rotation."""
+        width = 3 if self.turns else 1
+        f = np.array([np.ravel(self.law.function(float(x)))[:width] for x in t], float)
+        if not self.turns:
+            return np.diff(f, axis=0)
+        from scipy.spatial.transform import Rotation
+
+        R = Rotation.from_rotvec(f)
+        return np.asarray((R[1:] * R[:-1].inv()).as_rotvec())
+
+
+class JumpError(RuntimeError):
+    """A law of motion that jumps."""
+
+
+class Jumps:
+    """The laws of a model's rows on positions that steps of a level do not follow over a jump.
+
+    That is every law at the level of positions, which jumps throw, and at that of velocities, which
+    do not see them. The stabilised form moves positions without velocities. ``off`` are parts that
+    are switched off.
+    """
+
+    def __init__(self, model: Model, level: str, off: tuple[str, ...] = ()) -> None:
+        numbering, self.driven = model.numbering, list[_Driven]()
+        if level == "stabilized":
+            return
+        for name, elements in numbering.elements.items():
+            for element, at in elements:
+                kind = numbering.lam_kinds[at]
+                if element.law is None or kind == m.VELOCITY_ROW or name in off:
+                    continue
+                turns = element.kind is TURNED
+                # of a sum the numbers are c, s, k_1, k_2, ...
+                factor = 1.0 if turns else float(np.abs(element.numbers[2:]).max())
+                large = JUMP * factor * float(model.F[m.UNIT + kind])
+                unit = "m" if kind == m.FORCE else "rad"
+                self.driven.append(_Driven(element.law, large, unit, turns))
+
+    def first(self, t: np.ndarray) -> tuple[int, str] | None:
+        """Return the first step between times (n + 1,) in which a law jumps; its number and words.
+
+        A law that raises has other words.
+        """
+        found: tuple[int, str] | None = None
+        for driven in self.driven:
+            try:
+                step = _first(driven, t)
+            except Exception:
+                continue
+            if step is not None and (found is None or step[0] < found[0]):
+                found = step
+        return found
+
+
+def _first(driven: _Driven, t: np.ndarray) -> tuple[int, str] | None:
+    """Return the first step in which one law jumps."""
+    halves = np.empty(2 * len(t) - 1)
+    halves[::2], halves[1::2] = t, 0.5 * (t[:-1] + t[1:])
+    change = driven.changes(halves)
+    second = np.linalg.norm(change[1::2] - change[::2], axis=1)
+    for k in map(int, np.flatnonzero(second > 0.5 * driven.large)):
+        parts = np.linspace(t[k], t[k + 1], JUMP_PARTS + 1)
+        size = np.linalg.norm(driven.changes(parts), axis=1)
+        worst = int(np.argmax(size))
+        if size[worst] - np.median(size) > 0.5 * driven.large:
+            return k, _words(driven, parts[worst], parts[worst + 1])
+    return None
+
+
+def _words(driven: _Driven, a: float, b: float) -> str:
+    """Return where the law jumps between two times."""
+    for _ in range(40):
+        middle = 0.5 * (a + b)
+        left, right = np.linalg.norm(driven.changes(np.array([a, middle, b])), axis=1)
+        a, b = (a, middle) if left > right else (middle, b)
+    jump = driven.changes(np.array([a, b]))[0]
+    size = jump[0] if len(jump) == 1 else np.linalg.norm(jump)
+    return (
+        f"{driven.law.name}: its law jumps by {size:.6g} {driven.unit} at t = {b:.9g} s, which no "
+        "step can follow without throwing what it moves; let it take its time (mbd.SmoothStep), "
+        "take smaller steps where it does, or constraints='stabilized'"
+    )

@@ -1,0 +1,152 @@
+"""How far a run goes, by which steps, and what of it is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mbd.base.checked import floats, is_whole, shown
+from mbd.base.door import number
+from mbd.integration.generalized_alpha import GeneralizedAlpha
+from mbd.integration.starting_values import first_step
+from mbd.machine import buffer as m
+from mbd.model.model import Model, State
+
+__all__ = ["Plan", "checked_plan"]
+
+MOST_STEPS = 1e15
+_KINDS = {"translation": m.TRANSLATION, "rotation": m.ROTATION, "director": m.DIRECTOR}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How far, by which steps, and what is kept.
+
+    Parameters
+    ----------
+    t_end : float [s]
+    step : float [s]
+        Of every step, or of the first one where steps are free.
+    every : int
+        Keep every so many steps.
+    rtol : float
+        Relative tolerance of free steps; infinite where they are fixed.
+    atol : (n_kinds,) tuple
+        Absolute tolerances by kind of unknown.
+    max_step : float [s]
+    times : (n,) array, optional
+        Times to be kept instead of steps.
+    expected : int
+        About how many instants will be kept.
+    """
+
+    t_end: float
+    step: float
+    every: int = 1
+    rtol: float = np.inf
+    atol: tuple[float, ...] = (0.0,) * m.N_KINDS
+    max_step: float = np.inf
+    times: np.ndarray | None = None
+    expected: int = 64
+
+    @property
+    def free(self) -> bool:
+        """Whether the loop chooses its steps, or must look inside of them."""
+        return bool(np.isfinite(self.rtol) or self.times is not None)
+
+
+def checked_plan(
+    model: Model,
+    first: State,
+    t_end: Any,
+    step: Any,
+    rtol: Any,
+    atol: Any,
+    max_step: Any,
+    t_eval: Any,
+    every: Any,
+    method: Any,
+) -> Plan:
+    """Return the plan of a run from the arguments of ``simulate``."""
+    who = "simulate"
+    t_end = number(who, "t_end", t_end, "s", positive=True)
+    if t_end <= first.t:
+        raise ValueError(f"{who}: t_end must lie behind the start {first.t:g} s, got {t_end:g}")
+    if not is_whole(every, 1):
+        raise ValueError(f"{who}: every must be a whole number from 1, got {shown(every)}")
+    if step is None and rtol is None:
+        raise TypeError(
+            f"{who}: step [s] must be given, or rtol [-] to let the steps be chosen; e.g. "
+            "step=1e-3 or rtol=1e-6"
+        )
+    if step is not None:
+        step = number(who, "step", step, "s", positive=True)
+    times = None if t_eval is None else _times(t_eval, first.t, t_end)
+    free = rtol is not None or times is not None
+    if free and not isinstance(method, GeneralizedAlpha):
+        raise ValueError(
+            f"{who}: rtol and t_eval need GeneralizedAlpha, got {type(method).__name__}, which has "
+            "steps of one size; give step alone"
+        )
+    if free and method.linear_solver != "fronts":
+        raise ValueError(f"{who}: rtol and t_eval need linear_solver='fronts'")
+    if rtol is not None and method.constraints == "position" and model.n_lam:
+        raise ValueError(
+            f"{who}: rtol needs constraints='stabilized' (its default) or 'velocity', got "
+            "'position', where multipliers feel every change of the step"
+        )
+    for word, value in (("atol", atol), ("max_step", max_step)):
+        if value is not None and rtol is None:
+            raise ValueError(f"{who}: {word} belongs to free steps; give rtol too, got none")
+    if rtol is None:
+        steps = (t_end - first.t) / step
+        if not steps < MOST_STEPS:
+            raise ValueError(
+                f"{who}: t_end / step must be less than {MOST_STEPS:.0e} steps, beyond which time "
+                f"cannot be counted, got {steps:.3g}; give a larger step [s]"
+            )
+        expected = int(steps / every) + 3 if times is None else len(times) + 2
+        return Plan(t_end, step, int(every), times=times, expected=expected)
+    if not 1e-13 <= number(who, "rtol", rtol, "-", positive=True) < 1.0:
+        raise ValueError(f"{who}: rtol must be in [1e-13, 1) [-], got {rtol}")
+    absolute = _absolute(atol)
+    left = t_end - first.t
+    largest = (
+        left / 100 if max_step is None else number(who, "max_step", max_step, "s", positive=True)
+    )
+    if step is None:
+        allowed = rtol * model.units + np.array(absolute)[model.numbering.v_kinds]
+        step = first_step(model, first, method, allowed / left, largest)
+    return Plan(t_end, min(step, largest), int(every), float(rtol), absolute, largest, times)
+
+
+def _times(t_eval: Any, start: float, t_end: float) -> np.ndarray:
+    """Check the times that are asked for."""
+    try:
+        times = np.atleast_1d(floats(t_eval))
+    except TypeError:
+        raise TypeError(f"simulate: t_eval must be times [s], (n,), got {shown(t_eval)}") from None
+    if times.ndim != 1 or not len(times) or not np.isfinite(times).all():
+        raise ValueError(f"simulate: t_eval must be finite times [s], (n,), got {shown(t_eval)}")
+    if np.any(np.diff(times) <= 0) or times[0] < start or times[-1] > t_end:
+        raise ValueError(
+            f"simulate: t_eval must rise within [{start:g}, {t_end:g}] s, got values from "
+            f"{times.min():g} to {times.max():g}"
+        )
+    return times
+
+
+def _absolute(atol: Any) -> tuple[float, ...]:
+    """Return the absolute tolerance of each kind of unknown."""
+    values = [0.0] * m.N_KINDS
+    if atol is None:
+        return tuple(values)
+    given = atol if isinstance(atol, Mapping) else dict.fromkeys(_KINDS, atol)
+    for name, value in given.items():
+        if name not in _KINDS:
+            raise ValueError(f"simulate: atol has no kind {name!r}; there are {', '.join(_KINDS)}")
+        values[_KINDS[name]] = number("simulate", f"atol[{name}]", value, "-", positive=False)
+    return tuple(values)

@@ -1,0 +1,127 @@
+"""Where the recorded instants of a run go."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from mbd.base.free_memory import free_memory
+from mbd.model.model import Model, State
+
+__all__ = ["Histories", "MemoryRecord", "Record", "RecordError"]
+
+Histories = tuple[Any, Any, Any, Any, Any]  # t (n,), q (n, n_q), v (n, n_v), a (n, n_v), lam (n, .)
+
+
+class RecordError(RuntimeError):
+    """Instants cannot be kept: the disk is full, say. What was kept before can be had."""
+
+
+class Record(Protocol):
+    """What a run needs of the place its instants go to; their number need not be known."""
+
+    def append(
+        self, t: np.ndarray, q: np.ndarray, v: np.ndarray, a: np.ndarray, lam: np.ndarray
+    ) -> None:
+        """Keep n instants, time first: (n,), (n, n_q), (n, n_v), (n, n_v), (n, n_lam).
+
+        Raises
+        ------
+        RecordError
+        """
+
+    def happened(self, name: str, t: float) -> None:
+        """Keep an event: its name and time."""
+
+    def close(
+        self, status: int, message: str, stats: dict[str, float], last: State | None = None
+    ) -> tuple[int, str]:
+        """Take leave of the run: how it ended, what it cost, its last state.
+
+        Return status and message, which say more if the last instants cannot be kept.
+        """
+
+    def histories(self) -> Histories:
+        """Return t, q, v, a, lam of all instants kept so far."""
+
+    @property
+    def stored(self) -> Mapping[str, Any] | None:
+        """Quantities by name that were evaluated already, if any were."""
+
+
+class MemoryRecord:
+    """Keep the instants in memory, in arrays that grow.
+
+    Parameters
+    ----------
+    model : Model
+    expected : int
+        Room made at once; beyond it the room doubles, so that an instant costs the same however
+        many there are.
+    """
+
+    def __init__(self, model: Model, expected: int = 64) -> None:
+        widths = ((), (model.n_q,), (model.n_v,), (model.n_v,), (model.n_lam,))
+        self._bytes = 8 * (1 + model.n_q + 2 * model.n_v + model.n_lam)  # of an instant
+        if (need := expected * self._bytes) > (free := free_memory()):
+            raise ValueError(
+                f"simulate: {expected:.3g} instants of {len(model.bodies)} bodies need "
+                f"{need / 1e9:.3g} GB of memory, but {free / 1e9:.3g} GB are free; keep every so "
+                f"many steps only, such as every={math.ceil(2 * need / max(free, 1.0))}, or write "
+                "them to a file while the run goes on, stream='run.nc'"
+            )
+        self._arrays = [np.empty((max(1, expected) + 1, *width)) for width in widths]
+        self._spare = 1  # rows kept for the last state, should memory be full
+        self._n = 0
+
+    def append(
+        self, t: np.ndarray, q: np.ndarray, v: np.ndarray, a: np.ndarray, lam: np.ndarray
+    ) -> None:
+        """Keep n instants."""
+        n, end = self._n, self._n + len(t)
+        if end > len(self._arrays[0]) - self._spare:
+            room = max(end + 1, 2 * len(self._arrays[0]))
+            if room * self._bytes > free_memory():
+                rest = len(self._arrays[0]) - self._spare - n
+                self._spare = 0
+                self._put(*(x[:rest] for x in (t, q, v, a, lam)))
+                raise MemoryError(
+                    f"simulate: memory is full after {self._n} instants; keep fewer with every=, "
+                    "or write them to a file while the run goes on, stream='run.nc'"
+                )
+            grown = [np.empty((room, *old.shape[1:])) for old in self._arrays]
+            for new, old in zip(grown, self._arrays, strict=True):
+                new[:n] = old[:n]
+            self._arrays = grown  # all at once: Ctrl-C may come at any line
+        self._put(t, q, v, a, lam)
+
+    def _put(self, *instants: np.ndarray) -> None:
+        """Keep instants for which there is room."""
+        end = self._n + len(instants[0])
+        for array, new in zip(self._arrays, instants, strict=True):
+            array[self._n : end] = new
+        self._n = end
+
+    def __len__(self) -> int:
+        return self._n
+
+    def happened(self, name: str, t: float) -> None:
+        """Do nothing: the run knows its events."""
+
+    def close(
+        self, status: int, message: str, stats: dict[str, float], last: State | None = None
+    ) -> tuple[int, str]:
+        """Do nothing: what is in memory needs no end."""
+        return status, message
+
+    @property
+    def stored(self) -> None:
+        """Nothing is evaluated before it is asked for."""
+
+    def histories(self) -> Histories:
+        """Return t, q, v, a, lam of all instants kept so far."""
+        t, q, v, a, lam = (array[: self._n] for array in self._arrays)
+        return t, q, v, a, lam

@@ -1,0 +1,131 @@
+"""The stretches of a run, from event to event, and what ends the last one.
+
+Whatever is raised on the way, by a law, the function of an event or its change, ends the run as a
+failed step does: with all that was computed up to the last good step.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from mbd.integration.generalized_alpha import GeneralizedAlpha
+from mbd.integration.newton_loop import FAILED
+from mbd.integration.starting_values import begin
+from mbd.interactions.laws import LawError
+from mbd.model.model import Model, State
+from mbd.runs.after_event import behind
+from mbd.runs.crossings import Instant, Watch
+from mbd.runs.events import Found, Instants
+from mbd.runs.interrupts import Interrupt
+from mbd.runs.plan import Plan
+from mbd.runs.record import Record, RecordError
+from mbd.runs.stretch import EVENT, Run
+
+__all__ = ["Stretches"]
+
+_WORDED = (RuntimeError, ValueError, TypeError)  # of this package: they say who and when
+
+
+class Stretches:
+    """A run, stretch by stretch.
+
+    Attributes
+    ----------
+    last : State
+        Behind the last good step.
+    found : list of Found
+        The events that happened.
+    run : Run, optional
+        The last stretch.
+    stats : dict
+        What all stretches cost.
+    started : float
+        Clock at the first step [s].
+    cause : BaseException, optional
+        What was raised and ended the run.
+    """
+
+    def __init__(
+        self, model: Model, method: Any, plan: Plan, watch: Watch, record: Record,
+        progress: bool | None, interrupt: Interrupt,
+    ) -> None:  # fmt: skip
+        self.model, self.method, self.plan, self.watch = model, method, plan, watch
+        self.record, self.progress, self.interrupt = record, progress, interrupt
+        self.stats: dict[str, float] = {}
+        self.found: list[Found] = []
+        self.run: Run | None = None
+        self.started = math.inf
+        self.cause: BaseException | None = None
+
+    def go(self, first: State, given: bool, before: Any) -> tuple[int, str]:
+        """Run to the end; return status and message."""
+        self.last, self.start = first, first.t
+        try:
+            status = EVENT
+            while status == EVENT:
+                status, message = self._stretch(given, before)
+                given, before = False, self.run.before if self.run else None
+        except KeyboardInterrupt:
+            if self.run is None:  # nothing was computed
+                self.record.close(-1, "interrupted by the user before the first step", self.stats)
+                raise
+            return -1, f"interrupted by the user at t = {self.last.t:.6g} s"
+        except Exception as error:
+            if self.run is None and not isinstance(error, LawError | RecordError):
+                self.record.close(FAILED, str(error), self.stats)
+                raise  # nothing was computed: the method refuses the model
+            return FAILED, self._failed(error)
+        except BaseException as error:
+            self.record.close(FAILED, f"stopped by {type(error).__name__}: {error}", self.stats)
+            raise
+        if self.run is not None and self.run.error is not None:
+            message = self._failed(self.run.error)
+        return status, message
+
+    def _stretch(self, given: bool, before: Any) -> tuple[int, str]:
+        """Run to the next event that changes something; ``last`` is then behind it."""
+        plan, first = self.plan, self.last
+        begun, change = first, None
+        if isinstance(self.method, GeneralizedAlpha):
+            h = min(plan.step, plan.t_end - first.t)
+            begun, change = begin(self.model, first, self.method, h, given)
+        run = Run(self.model, begun, self.method, plan, self.interrupt, self.watch)
+        if change is not None:
+            run.remember(begun.a - change)
+        run.record_to(self.record, first, before)
+        self.run = run
+        try:
+            status, message = run.loop(self.progress)
+        finally:
+            self.last = run.state()
+            self.found += run.found
+            self.started = min(self.started, run.started)
+            for name, value in run.stats().items():
+                self.stats[name] = self.stats.get(name, 0) + value
+        if run.instant is None:
+            return status, message
+        self.last, set_off = behind(self.watch, run.instant, run.before, plan.t_end - self.start)
+        self.found += set_off
+        for found in set_off:
+            self.record.happened(found.name, found.t)
+        over = _over(run.instant, self.watch, set_off)
+        if over or self.last.t >= plan.t_end * (1 - 1e-15):
+            run.keep_end(self.last, over != "")
+            return 0, over or f"reached t = {self.last.t:g} s"
+        return EVENT, ""
+
+    def _failed(self, error: Exception) -> str:
+        """Note the cause; return the message."""
+        if self.run is None:
+            first = Instants.of(self.last)
+            self.record.append(first.t, first.q, first.v, first.a, first.lam)
+        self.cause = error.__cause__ or error
+        return str(error) if isinstance(error, _WORDED) else f"{type(error).__name__}: {error}"
+
+
+def _over(instant: Instant, watch: Watch, set_off: list[Found]) -> str:
+    """Return that a run is over and why, if one of the events at an instant is terminal."""
+    events = [*(watch.events[k] for k in instant.events), *(found.event for found in set_off)]
+    names = " and ".join(repr(event.name) for event in events if event.terminal)
+    return f"ended by {names} at t = {instant.state.t:.9g} s" if names else ""

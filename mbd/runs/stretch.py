@@ -1,0 +1,350 @@
+"""One stretch of a run: the work space, the record, the outer loop in Python.
+
+Compiled code takes some tenth of a second of steps at a time; in between Python takes over what was
+recorded, looks for events, draws the progress bar and listens to Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from mbd.base.tolerances import NEWTON_FREE
+from mbd.integration.adaptive import advance_adaptive, resize
+from mbd.integration.energy_momentum import EnergyMomentum
+from mbd.integration.generalized_alpha import GeneralizedAlpha
+from mbd.integration.newton_loop import CONVERGED, FAILED, PIVOTS, grid_from_here
+from mbd.integration.pivoting_step import careful_step
+from mbd.integration.starting_values import resumed
+from mbd.linear.fronts import factor_and_solve
+from mbd.machine import buffer as m
+from mbd.model.model import Model, State, Workspace
+from mbd.runs.crossings import Instant, Watch
+from mbd.runs.events import Found, Instants, carried
+from mbd.runs.failed_step import explain
+from mbd.runs.interrupts import Interrupt
+from mbd.runs.law_jumps import JumpError, Jumps
+from mbd.runs.plan import Plan
+from mbd.runs.record import Record
+
+__all__ = ["EVENT", "Run"]
+
+EVENT = 3  # beside CONVERGED, FAILED, PIVOTS: an event ended the stretch
+_CHUNK_BYTES = 1 << 23  # recorded steps are taken over in pieces of this size
+_CHUNK_SECONDS = 0.1  # how long compiled code runs before Python looks around
+
+
+class Run:
+    """A stretch of a run from a state: to the end, or to an event that ends it."""
+
+    def __init__(
+        self, model: Model, first: State, method: Any, plan: Plan, interrupt: Interrupt,
+        watch: Watch | None = None,
+    ) -> None:  # fmt: skip
+        self.model, self.method, self.plan, self.interrupt = model, method, plan, interrupt
+        self.watch = watch if watch is not None and watch.events else None
+        left = plan.t_end - first.t
+        self.h = h = min(plan.step, left)
+        self.n_steps = max(1, int(np.floor(left / h * (1 + 1e-12) + 1e-9)))
+        self.rest = plan.t_end - (first.t + self.n_steps * h)
+        if self.rest < 1e-9 * h:
+            self.rest = 0.0
+        n_u = int(model.I[m.N_U])
+        self.size = 1 + model.n_q + 2 * n_u
+        self.capacity = int(np.clip(_CHUNK_BYTES // (8 * self.size), 2, 100_000))
+        times = np.empty(0) if plan.times is None else plan.times[plan.times > first.t]
+        self.work = work = Workspace(model, first, extra=self.capacity * self.size + len(times))
+        I, F = work.I, work.F
+        I[m.RECORD], I[m.RECORD_SIZE], I[m.CAPACITY] = len(model.F), self.size, self.capacity
+        I[m.RECORD_EVERY] = 1 if self.watch else 0 if plan.times is not None else plan.every
+        I[m.OUTPUT], I[m.N_OUTPUT] = len(model.F) + self.capacity * self.size, len(times)
+        F[I[m.OUTPUT] : I[m.OUTPUT] + len(times)] = times
+        I[m.LINEAR] = factor_and_solve.address
+        F[m.H], F[m.T_END], F[m.T_START] = h, plan.t_end, first.t
+        F[m.H_MAX] = min(plan.max_step, h if np.isinf(plan.rtol) else np.inf)
+        F[m.H_MIN] = 1e-15 * max(left, abs(plan.t_end))
+        F[m.RTOL], F[m.ERROR] = plan.rtol, 1.0
+        grid_from_here(I, F)
+        F[m.ATOL : m.ATOL + m.N_KINDS] = plan.atol
+        method.prepare(model, I, F)
+        if np.isfinite(plan.rtol):  # what Newton leaves must not pass for an error of the step
+            F[m.TOL] = min(F[m.TOL], NEWTON_FREE * plan.rtol)
+        self.done, self.pivoting = 0, 0
+        self.advance = advance_adaptive if plan.free else method.kernel
+        self.compiled = self.advance.address  # at the latest now: the clock of the steps is theirs
+        self.started = self.seconds = 0.0  # clock, and how long the steps took [s]
+        self.error: Exception | None = None  # what user code raised, behind the last good step
+        self.found: list[Found] = []
+        self.instant: Instant | None = None  # that ended the stretch
+        self.by_position = bool(
+            isinstance(method, GeneralizedAlpha) and I[m.LEVEL] == m.POSITION and model.n_lam
+        )
+        level = method.level if isinstance(method, GeneralizedAlpha) else "position"
+        self.jumps = Jumps(model, level, first.off)
+        self.shortened = self.rest > 0.0 and (self.by_position or not plan.free)
+        if self.shortened:  # the last step comes by itself
+            F[m.T_END] = first.t + self.n_steps * h
+
+    def remember(self, before: np.ndarray) -> None:
+        """Take these as the accelerations one step before the first: what a new step size needs."""
+        self.work.vector(m.AB)[self.model.numbering.v] = before
+        self.work.F[m.H_LAST] = self.work.F[m.H]
+
+    def record_to(self, record: Record, first: State, before: Any = None) -> None:
+        """Keep the first instant, and all that come, in this record.
+
+        `before` is what events know of the stretches before this one.
+        """
+        self.record, self.before = record, before
+        self.last = Instants.of(first)
+        if self._asked(first):
+            self._keep(self.last)
+
+    def keep_end(self, last: State, wanted: bool) -> None:
+        """Keep the state behind the event at which the run ends, if something changed there."""
+        if self.instant is not None and last is not self.instant.state:
+            if wanted or self._asked(last):
+                self._keep(Instants.of(last))
+
+    def _asked(self, state: State) -> bool:
+        """Whether the state of a given instant is to be kept."""
+        return self.plan.times is None or state.t in self.plan.times
+
+    def _keep(self, instants: Instants) -> None:
+        self.record.append(instants.t, instants.q, instants.v, instants.a, instants.lam)
+        if len(instants.t):
+            self.t_kept = float(instants.t[-1])
+
+    def loop(self, progress: bool | None) -> tuple[int, str]:
+        """Run to the end, or until Ctrl-C; return status and message."""
+        interrupt = self.interrupt
+        bar, F = self._bar(progress), self.work.F
+        chunk, status = 1, CONVERGED
+        self.started = time.perf_counter()
+        with bar, interrupt.steps():
+            try:
+                while self._more() and status == CONVERGED and not interrupt.asked:
+                    n = min(chunk, self.capacity * (1 if self.watch else self.plan.every))
+                    clock, before = time.perf_counter(), F[m.T]
+                    taken, status = self._chunk(n)
+                    spent = time.perf_counter() - clock
+                    bar.update(round(F[m.T] - before, 9) if self.plan.free else taken)
+                    chunk = int(max(1, min(4 * n, taken * _CHUNK_SECONDS / max(spent, 1e-9))))
+                if self.shortened and status == CONVERGED and not interrupt.asked:
+                    F[m.T_END] = self.plan.t_end
+                    self._resize(self.rest)
+                    _, status = self._chunk(1, last=True)
+            except Exception as error:
+                self.error = error
+        self.seconds = time.perf_counter() - self.started
+        if self.error is not None:
+            self._finish(FAILED)
+            return FAILED, str(self.error)
+        self._finish(CONVERGED if interrupt.asked else status)
+        if interrupt.asked and status == CONVERGED:
+            return -1, f"interrupted by the user at t = {F[m.T]:.6g} s"
+        if status == EVENT:
+            return EVENT, f"stopped by an event at t = {F[m.T]:.9g} s"
+        if status == CONVERGED:
+            return CONVERGED, f"reached t = {F[m.T]:g} s"
+        return FAILED, explain(self.work, self.method, self.method.kernel)
+
+    def _bar(self, progress: bool | None) -> Any:
+        """Return the bar that shows how far the run is."""
+        from tqdm import tqdm
+
+        steps = {"total": self.n_steps, "unit": "step"}
+        length = self.plan.t_end - float(self.work.F[m.T_START])
+        seconds = {"total": round(length, 9), "unit": "s of the model"}
+        return tqdm(
+            **(seconds if self.plan.free else steps),
+            delay=0 if progress else 1.0,
+            disable=None if progress is None else not progress,
+            leave=False,
+        )
+
+    def _more(self) -> bool:
+        if self.plan.free:
+            return bool(self.work.F[m.T] < self.work.F[m.T_END])
+        return self.done < self.n_steps
+
+    def _chunk(self, n: int, last: bool = False) -> tuple[int, int]:
+        """Take up to n steps, look for events, keep what was recorded."""
+        if not self.plan.free and not last:
+            n = min(n, self.n_steps - self.done)
+        first = self.done + 1
+        begin = self.work.snapshot() if self.watch or self.jumps.driven else None
+        try:
+            with self.interrupt.breaking():
+                taken, status = self._steps(n)
+        except KeyboardInterrupt:
+            self._keep(self._recorded())
+            raise
+        new = self._recorded()
+        jump = self.jumps.first(self._times(begin, taken, status)) if begin is not None else None
+        if jump is not None:
+            taken, status = jump[0], FAILED
+            new = new.rows(new.t <= self._times(begin, taken, CONVERGED)[-1])
+            self._rewind(begin, first, taken)
+        if self.watch and taken:
+            try:
+                new = self._look(begin, first, new)
+            except BaseException:  # Ctrl-C within a function: as if the steps had not been taken
+                self._rewind(begin, first, 0)
+                raise
+            if self.instant is not None:
+                status = EVENT
+        self._keep(new)
+        if jump is not None and self.instant is None and self.error is None:
+            self.error = JumpError(jump[1])
+        if self.error is not None:
+            raise self.error
+        self.work.check_laws()
+        return taken, status
+
+    def _steps(self, n: int, kernel: Any = None) -> tuple[int, int]:
+        """Take up to n steps; return their number and a status."""
+        I, F, kernel = self.work.I, self.work.F, kernel or self.advance
+        I[m.N_RECORDED] = 0
+        taken, status = 0, CONVERGED
+        if self.method.linear_solver == "fronts":
+            I[m.N_STEPS] = n
+            kernel(I, F)
+            taken, status = int(I[m.STEPS_DONE]), int(I[m.STATUS])
+            self.done += taken
+        if status == PIVOTS and isinstance(self.method, EnergyMomentum):
+            status = FAILED
+        if status == PIVOTS or (self.method.linear_solver == "splu" and taken < n):
+            self.pivoting += status == PIVOTS
+            status = CONVERGED
+            while taken < n and status == CONVERGED:
+                status = careful_step(self.work, self.method.max_iterations, self.plan.free)
+                taken += status == CONVERGED
+                self.done += status == CONVERGED
+                if self.method.linear_solver == "fronts":
+                    break  # one careful step, then the fronts again
+        return taken, status
+
+    def _times(self, begin: Any, taken: int, status: int) -> np.ndarray:
+        """Return the times of the steps since a snapshot, and that of one that failed."""
+        (I, F), n = begin, taken + 1 + (status == FAILED)
+        if self.plan.free:
+            return np.asarray(F[m.T] + F[m.H] * np.arange(n))
+        return np.asarray(F[m.T_BASE] + (I[m.N_PREDICTED] - I[m.BASE] + np.arange(n)) * F[m.H])
+
+    def _rewind(self, begin: Any, first: int, n: int) -> None:
+        """Go back to a snapshot before step `first`, and n steps on from there."""
+        self.work.restore(begin)
+        self.done, taken = first - 1, 1
+        while n and taken:
+            taken, _ = self._steps(n)
+            n -= taken
+
+    def _recorded(self) -> Instants:
+        """Return what was recorded since this was asked last."""
+        I, F, model = self.work.I, self.work.F, self.model
+        rows = F[len(model.F) :][: int(I[m.N_RECORDED]) * self.size].reshape(-1, self.size)
+        v, lam = model.numbering.v, model.numbering.lam
+        n_v = 1 + model.n_q
+        n_a = n_v + int(I[m.N_U])
+        return Instants(rows[:, 0].copy(), rows[:, 1:n_v], rows[:, n_v + v], rows[:, n_a + v],
+                        rows[:, n_a + lam])  # fmt: skip
+
+    def _look(self, begin: Any, first: int, new: Instants) -> Instants:
+        """Find the events among new instants, up to one that ends the run; return what to keep."""
+        assert self.watch is not None
+        steps, kept = self._sorted(first, new)
+        whole = self.last.joined(steps)
+        looked = self.watch.look(whole, self.before)
+        hits = self.watch.crossed(looked.g, looked.size)
+        end, done = self.work.snapshot(), self.done
+        good, self.error = len(looked.g) - 1, looked.error
+        for index in map(int, np.flatnonzero(hits.any(axis=1))):
+            self._rewind(begin, first, index)
+            at = partial(self._after, self.work.snapshot())
+            step = float(whole.t[index + 1] - whole.t[index])
+            before = carried(self.model, whole.part(0, index + 1), self.before)
+            try:
+                found, instant = self.watch.within(step, at, looked, index, hits[index], before)
+            except Exception as error:
+                good, self.error = index, error
+                break
+            self.found += found
+            for f in found:
+                self.record.happened(f.name, f.t)
+            if instant is not None:
+                self.instant, self.done, self.error = instant, first + index, None
+                self.work.load(instant.state)
+                there = Instants.of(instant.state)
+                self.before = carried(self.model, there, before)
+                kept = kept.rows(kept.t < instant.state.t)
+                wanted = any(self.watch.events[k].terminal for k in instant.events)
+                return kept.joined(there) if wanted or self._asked(instant.state) else kept
+        if self.error is not None:
+            self._rewind(begin, first, good)
+            return kept.rows(kept.t <= whole.t[good])
+        self.watch.accept(looked, good)
+        self.work.restore(end)
+        self.done = done
+        self.before = carried(self.model, whole, self.before)
+        self.last = whole.part(good, good + 1)
+        return kept
+
+    def _sorted(self, first: int, new: Instants) -> tuple[Instants, Instants]:
+        """Return the instants of steps, and those to be kept: every so many, or at given times."""
+        if self.plan.times is None:
+            return new, new.rows(np.arange(first, first + len(new.t)) % self.plan.every == 0)
+        given = np.isin(new.t, self.plan.times)
+        given[1:] &= new.t[1:] != new.t[:-1]  # a step that ends there follows
+        return new.rows(~given), new.rows(given)
+
+    def _after(self, here: Any, h: float) -> State:
+        """Return the state a step of size h after a snapshot."""
+        self.work.restore(here)
+        if h > 0.0:
+            self._resize(h)
+            self._steps(1, kernel=self.method.kernel)
+        return self.work.store()
+
+    def _resize(self, h: float) -> None:
+        """Set the size of the next step, and count times from here."""
+        grid_from_here(self.work.I, self.work.F)
+        if self.by_position and h != self.work.F[m.H]:
+            try:
+                begun, change = resumed(self.model, self.work.store(), self.method, h)
+            except ValueError:  # a run that is lost goes on as it can
+                pass
+            else:
+                self.work.load(begun)
+                self.work.F[m.H] = h
+                self.remember(begun.a - change)
+                return
+        self.work.F[m.H_NEW] = h
+        self.work.I[m.HAVE_FACTOR] = self.work.I[m.HISTORY] = 0
+        resize(self.work.I, self.work.F)
+
+    def _finish(self, status: int) -> None:
+        """Keep the last state if the record does not end with it."""
+        late = self.work.F[m.T] > getattr(self, "t_kept", -np.inf) + 1e-9 * self.h
+        if late and status != EVENT and self.plan.times is None:
+            self._keep(Instants.of(self.work.store()))
+
+    def state(self) -> State:
+        """Return the last state."""
+        return self.work.store().replace(step=float(self.work.F[m.H]))
+
+    def stats(self) -> dict[str, float]:
+        """Return what the run cost."""
+        I = self.work.I
+        return {
+            "steps": self.done,
+            "iterations": int(I[m.N_ITER]),
+            "factorizations": int(I[m.N_FACTOR]),
+            "evaluations": int(I[m.N_EVALUATE]),
+            "rejected": int(I[m.N_REJECT]),
+            "pivoting_steps": self.pivoting,
+            "seconds": self.seconds,
+        }

@@ -1,0 +1,1 @@
+"""Small motions about a state: tangents of all bodies, independent coordinates, eigenvalues."""

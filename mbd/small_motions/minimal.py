@@ -1,0 +1,167 @@
+r"""Small motions in independent coordinates.
+
+.. math:: \delta = N_p\,\eta, \qquad w = N\,\zeta + W\,\eta, \qquad
+          B_p N_p = 0, \quad \begin{bmatrix} B_p \\ B_v \end{bmatrix} N = 0, \quad
+          \begin{bmatrix} B_p \\ B_v \end{bmatrix} W
+          = -\begin{bmatrix} B_p A \\ H \end{bmatrix} N_p
+
+and the equations of motion tested with the left null space :math:`L^T B^T = 0`. The independent
+coordinates :math:`\eta` and rates :math:`\zeta` are entries of :math:`\delta` and w themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+
+from mbd.linear.null_space import independent, null_space
+from mbd.small_motions.small_motion import SmallMotion
+
+__all__ = ["Bases", "Minimal", "bases", "minimal"]
+
+
+@dataclass(frozen=True, eq=False)
+class Bases:
+    """Independent coordinates: where they are, and what depends on them."""
+
+    positions: np.ndarray
+    velocities: np.ndarray
+    Np: np.ndarray
+    N: np.ndarray
+    W: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Minimal:
+    r"""The state matrix S of :math:`x = (\eta, \zeta)` and what is needed to read x.
+
+    Attributes
+    ----------
+    S : (n, n)
+    L : (n_v, f)
+        Left null space; loads f on the rows enter as :math:`(L^TMN)^{-1}L^Tf`.
+    mass : (f, f)
+        :math:`L^T M N`.
+    """
+
+    motion: SmallMotion
+    bases: Bases
+    S: np.ndarray
+    L: np.ndarray
+    mass: np.ndarray
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the states: coordinates, then rates."""
+        names = self.motion.model.numbering.v_labels
+        b = self.bases
+        return (*(names[i] for i in b.positions), *(f"{names[i]} rate" for i in b.velocities))
+
+    @property
+    def n_positions(self) -> int:
+        """Number of independent coordinates."""
+        return len(self.bases.positions)
+
+    def positions(self, x: np.ndarray) -> np.ndarray:
+        """Return delta (n_v, ...) of states (n, ...)."""
+        return self.bases.Np @ x[: self.n_positions]
+
+    def velocities(self, x: np.ndarray) -> np.ndarray:
+        """Return w (n_v, ...) of states (n, ...)."""
+        k = self.n_positions
+        return self.bases.N @ x[k:] + self.bases.W @ x[:k]
+
+    def rates(self, x: np.ndarray) -> np.ndarray:
+        """Return the time derivative of delta (n_v, ...) of states (n, ...)."""
+        return self.velocities(x) + self.motion.A @ self.positions(x)
+
+    def sizes(self) -> tuple[np.ndarray, float]:
+        """Return the size of a small change of each state, and the fastest rate in S [1/s].
+
+        Rates are compared with coordinates over the time of the fastest motion.
+        """
+        scale, b, k = self.motion.scale, self.bases, self.n_positions
+        size = np.concatenate([scale[b.positions], scale[b.velocities]])
+        balanced = np.abs(self.S * size / size[:, None])
+        stiff = balanced[k:, :k].max(initial=0.0) ** 0.5
+        rest = max(balanced[k:, k:].max(initial=0.0), balanced[:k, :k].max(initial=0.0))
+        fastest = float(max(stiff, rest))
+        size[k:] *= fastest or 1.0
+        return size, fastest
+
+    def driven(self, loads: np.ndarray) -> np.ndarray:
+        """Return what loads (n_v, k) on the rows of the residual do to the states, (n, k)."""
+        zeta = np.linalg.solve(self.mass, self.L.T @ loads)
+        return np.concatenate([np.zeros((self.n_positions, zeta.shape[1])), zeta])
+
+    def multipliers(self, loads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the smallest mu = R x + Q u for states x and loads u, as R and Q."""
+        motion, b, k = self.motion, self.bases, self.n_positions
+        unit = np.eye(len(self.S))
+        accelerate = b.N @ self.S[k:] + b.W @ self.S[:k]
+        used = (
+            motion.M @ accelerate
+            + motion.G @ self.velocities(unit)
+            + motion.K @ self.positions(unit)
+        )
+        direct = motion.M @ (b.N @ self.driven(loads)[k:]) - loads
+        back = np.linalg.pinv(motion.Bt.toarray(), rcond=1e-10)
+        return -back @ used, -back @ direct
+
+
+def bases(motion: SmallMotion) -> Bases:
+    """Choose independent coordinates and rates."""
+    scale = motion.scale
+    Np = null_space(motion.Bp, scale)
+    positions, Np = independent(Np, scale)
+    if motion.Bv.shape[0]:
+        rows = sp.vstack([motion.Bp, motion.Bv]).toarray()
+        N = null_space(rows, scale)
+        velocities, N = independent(N, scale)
+    else:
+        rows, N, velocities = motion.Bp.toarray(), Np, positions
+    W = np.zeros_like(Np)
+    right = sp.vstack([motion.Bp @ motion.A, motion.H]) @ Np
+    if right.any():
+        W = -scale[:, None] * scipy.linalg.lstsq(rows * scale, right, cond=1e-11)[0]
+        W -= N @ W[velocities]
+    return Bases(positions, velocities, Np, N, W)
+
+
+def minimal(motion: SmallMotion, given: Bases | None = None) -> Minimal:
+    """Return the state matrix in independent coordinates."""
+    b = bases(motion) if given is None else given
+    M, G, K = motion.M, motion.G, motion.K
+    L = null_space(motion.Bt.T, motion.scale)
+    slope = (b.W + motion.A @ b.Np)[b.positions]
+    straight = b.N[b.positions]
+    mass = L.T @ (M @ b.N)
+    _check(motion, mass)
+    by_position = L.T @ (G @ b.W + K @ b.Np + M @ (b.W @ slope))
+    by_rate = L.T @ (G @ b.N + M @ (b.W @ straight))
+    lower = -np.linalg.solve(mass, np.hstack([by_position, by_rate]))
+    S = np.vstack([np.hstack([slope, straight]), lower])
+    return Minimal(motion, b, S, L, mass)
+
+
+def _check(motion: SmallMotion, mass: np.ndarray) -> None:
+    """Refuse a mass matrix that is singular on the allowed motions."""
+    if mass.shape[0] != mass.shape[1] or (
+        mass.size and not np.linalg.cond(mass) < 1.0 / np.finfo(float).eps
+    ):
+        raise ValueError(
+            f"{motion.model!r}: the mass matrix is singular on the motions that the constraints "
+            "allow; check masses and inertias"
+        )
+
+
+def changed(motion: SmallMotion, P: sp.csr_matrix) -> SmallMotion:
+    """Return the same motion in other coordinates, delta = P delta', w = P w'."""
+    back = sp.csr_matrix(np.linalg.pinv(P.toarray()))
+    return replace(
+        motion, M=motion.M @ P, G=motion.G @ P, K=motion.K @ P, A=back @ motion.A @ P,
+        Bp=motion.Bp @ P, Bv=motion.Bv @ P, H=motion.H @ P,
+    )  # fmt: skip

@@ -1,0 +1,105 @@
+r"""Small motions about a motion: the equations, before anything is solved.
+
+With :math:`q = q_0 \boxplus \delta`, :math:`v = v_0 + w`, multipliers :math:`\lambda_0 + \mu` and
+a load f on the rows of the residual,
+
+.. math::
+   \dot\delta = w + A\,\delta, \qquad M\dot w + G w + K\delta + B^T\mu = f, \qquad
+   B_p\,\delta = 0, \qquad B_v\,w + H\delta = 0 .
+
+A is not zero where the base motion moves. Its faces :math:`y_0(t)` turn with the frame, at the
+rate :math:`\Omega`, and about an axis of their own inside it, :math:`\dot y_0 = \tilde\Omega y_0
++ y_0 s`. Small motions are written in coordinates that are carried along by both, so that steady
+motions (a spinning rotor, a precessing top, a bicycle going straight) have constant matrices:
+
+.. math:: A = Y^+ (D - \tilde\Omega Y - Y s), \qquad
+          C = Y^+ (\tilde\Omega Y + Y s - \dot Y), \qquad \dot w \to \dot w + C w,
+
+with the maps of ``face_maps.py``; G contains M C already. `steady` checks that they are constant.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from mbd.algebra.rotations import tilde
+from mbd.machine import buffer as m
+from mbd.model.model import Model, State
+from mbd.small_motions.face_maps import FaceMaps, face_maps
+
+__all__ = ["SmallMotion", "carried", "small_motion"]
+
+
+@dataclass(frozen=True, eq=False)
+class SmallMotion:
+    """The matrices of small motions about a state, sparse, in the order of the model.
+
+    Attributes
+    ----------
+    M, G, K, A, C : (n_v, n_v)
+    Bp, Bv, H : (rows, n_v)
+        Rows on positions; rows on velocities and their derivative by positions.
+    Bt : (n_v, n_lam)
+    omega : (3,) array [rad/s]
+        Rate of the frame.
+    scale : (n_v,) array
+        Size of a small change of each coordinate.
+    """
+
+    model: Model
+    state: State
+    maps: list[FaceMaps]
+    omega: np.ndarray
+    M: sp.csr_matrix
+    G: sp.csr_matrix
+    K: sp.csr_matrix
+    A: sp.csr_matrix
+    C: sp.csr_matrix
+    Bp: sp.csr_matrix
+    Bv: sp.csr_matrix
+    H: sp.csr_matrix
+    Bt: sp.csr_matrix
+    scale: np.ndarray
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether nothing moves."""
+        return not self.state.v.any()
+
+
+def carried(body: FaceMaps, omega: np.ndarray, center: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    r"""Return :math:`\tilde\Omega Y + Y s` (12, n) and the own spin s (4, 4) of a body.
+
+    The spin is what is left of its angular velocity in the frame, about its centre of mass.
+    """
+    corners = body.Y.reshape(4, 3, -1)
+    made = np.einsum("ij,kjn->kin", tilde(omega), corners)
+    s = np.zeros((4, 4))
+    if body.axes:
+        spin = tilde(body.y[1:] @ (body.omega - omega) / np.linalg.norm(body.y[1:], axis=1))
+        s[1:, 1:] = spin
+        s[1:, 0] = -spin @ center
+        made += np.einsum("jk,jcn->kcn", s, corners)
+    return made.reshape(12, -1), s
+
+
+def small_motion(model: Model, state: State, omega: np.ndarray) -> SmallMotion:
+    """Return the matrices about a consistent state, in a frame that turns at the rate omega."""
+    S = model.assemble(state)
+    maps = face_maps(model, state)
+    A, C = [], []
+    for body in maps:
+        moving, _ = carried(body, omega, model.system.bodies[body.name].center_of_mass)
+        back = np.linalg.pinv(body.Y)
+        A.append(back @ (body.D - moving))
+        C.append(back @ (moving - body.Yd))
+    rates = model.numbering.lam_kinds == m.VELOCITY_ROW
+    A, C = (sp.block_diag(x, format="csr") for x in (A, C))
+    diagonal = model.F[model.I[m.DIAG] + model.numbering.v]
+    return SmallMotion(
+        model, state, maps, omega, S.M, (S.G + S.M @ C).tocsr(), S.K, A, C, S.B[~rates],
+        S.B[rates], S.turn[rates], S.Bt, 1.0 / np.sqrt(diagonal / diagonal.max()),
+    )  # fmt: skip

@@ -1,1 +1,0 @@
-"""Floor 4. Linear solvers, initial conditions, time stepping."""

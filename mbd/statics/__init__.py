@@ -1,0 +1,1 @@
+"""Static balance: search, descent, arc length, steady motion, inverse kinematics."""

@@ -1,0 +1,236 @@
+r"""The balance of forces at a pose, with loads scaled and in a frame that may turn.
+
+.. math:: g(q, \lambda) = r(q, v(q), \dot v(q), \lambda) = 0, \qquad \Phi(q) = 0 .
+
+At rest v and v' are zero. In a frame that turns at the rate :math:`\Omega` the faces move as
+:math:`\dot y = \tilde\Omega y + y s` with given own spins s, hence :math:`v(q) = Y^+\dot y`,
+:math:`\dot v = C v`, and with A and C of ``small_motion.py``
+
+.. math:: \frac{\partial g}{\partial q} = K - (G + M C)\,A .
+
+Loads are scaled by a factor between two models, one with and one without them: r and K are linear
+in the loads.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from mbd.algebra.rotations import tilde
+from mbd.base.checked import names, shown
+from mbd.machine import buffer as m
+from mbd.model.model import Model, State, Workspace
+from mbd.parts.forces import Moment, PointForce
+from mbd.small_motions.face_maps import face_maps
+from mbd.small_motions.small_motion import small_motion
+from mbd.statics.imbalance import GRAVITY, Imbalance, imbalance
+
+__all__ = ["Balance", "SaddlePoint", "Statics"]
+
+
+@dataclass(frozen=True, eq=False)
+class Balance:
+    """Forces and tangents at a pose; ``forces`` is g without the part of the rows."""
+
+    state: State
+    forces: np.ndarray
+    gap: np.ndarray
+    K: sp.csr_matrix
+    B: sp.csr_matrix
+    Bt: sp.csr_matrix
+
+    @property
+    def residual(self) -> np.ndarray:
+        """Out-of-balance forces g."""
+        return self.forces + self.Bt @ self.state.lam
+
+
+class Statics:
+    """The problem: a model, which loads are scaled, the frame.
+
+    Parameters
+    ----------
+    model : Model
+    scaled : tuple of str
+        Names of the loads that the load factor scales, "gravity" among them or not.
+    omega, about : (3,) arrays
+        Rate of the frame [rad/s] and a point of its axis [m].
+    spins : dict
+        Own spin of bodies in the frame, in body axes [rad/s].
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        scaled: tuple[str, ...],
+        omega: np.ndarray,
+        about: np.ndarray,
+        spins: dict[str, np.ndarray],
+    ) -> None:
+        self.model, self.omega, self.about, self.spins = model, omega, about, spins
+        self.scaled = scaled
+        self.turning = bool(omega.any()) or any(s.any() for s in spins.values())
+        diagonal = model.F[model.I[m.DIAG] + model.numbering.v]
+        self.scale = 1.0 / np.sqrt(diagonal / diagonal.max())
+
+    @cached_property
+    def bare(self) -> Model:
+        """The model without the loads that are scaled."""
+        if not self.scaled:
+            return self.model
+        bare = copy(self.model.system)
+        bare.forces = {n: p for n, p in bare.forces.items() if n not in self.scaled}
+        if GRAVITY in self.scaled:
+            bare.gravity = np.zeros(3)
+        return bare.build()
+
+    def moving(self, state: State) -> State:
+        """Return the state with the velocities and accelerations that the frame gives the pose."""
+        zero = np.zeros(self.model.n_v)
+        state = state.replace(v=zero, a=zero, alg=None)
+        if not self.turning:
+            return state
+        v = np.empty(self.model.n_v)
+        for body in face_maps(self.model, state):
+            rate = body.y @ tilde(self.omega).T
+            rate[0] = np.cross(self.omega, body.y[0] - self.about)
+            spin = self.spins.get(body.name)
+            if spin is not None:
+                center = self.model.system.bodies[body.name].center_of_mass
+                s = np.zeros((4, 4))
+                s[1:, 1:] = tilde(spin)
+                s[1:, 0] = -s[1:, 1:] @ center
+                rate = rate + s.T @ body.y
+            v[body.v] = np.linalg.lstsq(body.Y, rate.ravel(), rcond=None)[0]
+        state = state.replace(v=v)
+        return state.replace(a=small_motion(self.model, state, self.omega).C @ v)
+
+    def at(self, state: State, factor: float) -> Balance:
+        """Return the balance at a pose with its multipliers."""
+        state = self.moving(state)
+        now = self._of(self.model, state)
+        if factor == 1.0 or self.bare is self.model:
+            return now
+        bare = self._of(self.bare, state)
+        K = factor * now.K + (1 - factor) * bare.K
+        forces = factor * now.forces + (1 - factor) * bare.forces
+        return replace(now, K=K.tocsr(), forces=forces)
+
+    def imbalance(self, balance: Balance, factor: float) -> Imbalance:
+        """Return what is out of balance beside the loads at a load factor."""
+        factors = dict.fromkeys(self.scaled, factor)
+        return imbalance(self.model, balance.state, balance.residual, balance.K, factors=factors)
+
+    def gap(self, state: State) -> np.ndarray:
+        """Return the rows Phi at a pose."""
+        work = Workspace(self.model, state)
+        work.evaluate()
+        return work.vector(m.X)[self.model.numbering.lam].copy()
+
+    def load(self, state: State) -> np.ndarray:
+        """Return the derivative of g by the load factor."""
+        state = self.moving(state)
+        parts = (_forces(model, state) for model in (self.model, self.bare))
+        return next(parts) - next(parts)
+
+    def _of(self, model: Model, state: State) -> Balance:
+        """Return the balance of one model, with dg/dq for K."""
+        work, n = Workspace(model, state), model.n_v
+        work.evaluate()
+        r = work.vector(m.X).copy()
+        work.linearise(0.0, 0.0, 1.0)
+        S = model.pattern.read(work)
+        K, B, Bt = S[:n, :n], S[n:, :n], S[:n, n:]
+        forces = r[model.numbering.v] - Bt @ state.lam
+        if self.turning:
+            motion = small_motion(model, state, self.omega)
+            K = K - motion.G @ motion.A
+        return Balance(state, forces, r[model.numbering.lam], sp.csr_matrix(K), B, Bt)
+
+
+def _forces(model: Model, state: State) -> np.ndarray:
+    """Return the residual."""
+    work = Workspace(model, state)
+    work.evaluate()
+    return work.vector(m.X)[model.numbering.v].copy()
+
+
+class SaddlePoint:
+    """The matrix [[K, B^T], [B, -eps]], factored; redundant rows are refined away.
+
+    ``last`` is the last entry of the diagonal, where a load factor is the last multiplier.
+    """
+
+    def __init__(
+        self, K: sp.csr_matrix, B: sp.csr_matrix, Bt: sp.csr_matrix, last: float = 0.0
+    ) -> None:
+        from scipy.sparse.linalg import splu
+
+        n, k = K.shape[0], B.shape[0]
+        self.n = n
+        K = sp.csr_matrix(K)
+        self.full = sp.csc_matrix(sp.block_array([[K, Bt], [B, None]]) if k else K)
+        if last:
+            self.full = sp.csc_matrix(self.full + sp.diags(np.r_[np.zeros(n + k - 1), last]))
+        size = float(np.abs(K).max() or 1.0)
+        reach = float(np.abs(B).max() or 1.0) if k else 1.0
+        corner = np.concatenate([np.zeros(n), np.full(k, -1e-11 * reach**2 / size)])
+        try:
+            self.factors = splu(sp.csc_matrix(self.full + sp.diags(corner)))
+        except RuntimeError:
+            self.factors = None
+
+    def solve(self, top: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return x and multipliers; not finite where the matrix is singular."""
+        right = np.concatenate([top, rows])
+        if self.factors is None:
+            return np.full(self.n, np.nan), np.full(len(rows), np.nan)
+        y = self.factors.solve(right)
+        for _ in range(3):
+            y = y + self.factors.solve(right - self.full @ y)
+        return y[: self.n], y[self.n :]
+
+
+def accepted(model: Model, state: State) -> State:
+    """Return the state after a step was taken to it: elements with a memory take it in."""
+    calls = model.kernels[m.ACCEPT]
+    if not calls:
+        return state
+    work = Workspace(model, state)
+    work.evaluate()
+    for kernel, k in calls:
+        kernel(work.I, work.F, k)
+    return state.replace(memory=work.store().memory)
+
+
+def scaled_loads(owner: str, model: Model, wanted: Any) -> tuple[str, ...]:
+    """Return the names of the loads to scale; default all, gravity among them."""
+    loads = [n for n, p in model.system.forces.items() if isinstance(p, PointForce | Moment)]
+    known = [GRAVITY, *loads]
+    if wanted is None:
+        return tuple(known)
+    scaled = names(owner, "scaled", wanted)
+    for name in scaled:
+        if name not in known:
+            raise ValueError(
+                f"{owner}: scaled must name loads of the system or 'gravity', got {shown(name)}; "
+                f"there are {', '.join(known)}"
+            )
+    return scaled
+
+
+def least_multipliers(balance: Balance, scale: np.ndarray) -> Balance:
+    """Return the balance with the multipliers that leave the least out of balance."""
+    if not balance.B.shape[0]:
+        return balance
+    weight = sp.diags(1.0 / scale**2)
+    _, lam = SaddlePoint(weight, balance.B, balance.Bt).solve(
+        -balance.forces, np.zeros(balance.B.shape[0])
+    )
+    return replace(balance, state=balance.state.replace(lam=lam))

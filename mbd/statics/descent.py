@@ -1,0 +1,153 @@
+r"""From a pose to an equilibrium.
+
+A step solves, with the out-of-balance forces g,
+
+.. math:: \begin{bmatrix} K + \sigma D & B^T \\ B & 0 \end{bmatrix}
+          \begin{bmatrix} \delta \\ \mu \end{bmatrix} = -\begin{bmatrix} g \\ \Phi \end{bmatrix} .
+
+It is Newton's step for :math:`\sigma = 0` and goes straight down for large ones [1]_. "minimum"
+takes a :math:`\sigma` with which the matrix is positive on the motions that the rows allow, as its
+inertia says, and a step if the forces have done work on the way. "nearest" takes Newton's steps,
+shortened until the step that the same matrix makes from their end is shorter (the natural test of
+monotony [2]_), and finds unstable equilibria as well.
+
+The search ends where Newton's steps stop getting shorter, or are shorter than positions are
+resolved. Steps know stiff directions from soft ones; forces do not: beside what a stiff direction
+makes of the round-off of positions, or of a displacement, a real load may be small.
+
+The multipliers are those that balance forces rather than moments (``metric.py``), so that K holds
+the stiffness of tensions, and D is the size of these forces: bodies of a long chain turn side by
+side, and the number of steps hardly depends on how many there are.
+
+References
+----------
+.. [1] J. Nocedal and S. J. Wright, Numerical optimization, 2006, section 10.3.
+.. [2] P. Deuflhard, Newton methods for nonlinear problems, 2004, section 3.3.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mbd.base.tolerances import (
+    HELD,
+    HELD_LEAST,
+    REST_FAR,
+    REST_NEAR,
+    REST_NEARER,
+    REST_NEWTON,
+    REST_REACH,
+    REST_SLOW,
+)
+from mbd.model.model import State
+from mbd.statics.balance import Statics
+from mbd.statics.search import EquilibriumError, Found, Place, Search, Way
+
+__all__ = ["EquilibriumError", "Found", "descend", "nearest"]
+
+
+class _Iterations:
+    """Iterations, of which so many are given; those that come steadily nearer do not count.
+
+    A spring that is wound up by many turns unwinds by steps of limited size, each of which leaves
+    less ahead; they may become longer.
+    """
+
+    def __init__(self, search: Search, most: int) -> None:
+        self.search, self.done, self.left, self.ahead = search, 0, most, np.inf
+
+    def took(self, ahead: float) -> None:
+        """Count a step that had so many full steps ahead, itself among them."""
+        steady = 1.0 < ahead <= self.ahead - REST_NEARER and self.done < REST_FAR
+        self.search.reach = min(REST_REACH, 1.3 * self.search.reach) if steady else 1.0
+        self.ahead = ahead
+        self.done += 1
+        self.left -= not steady
+
+
+class _Ending:
+    """Where Newton's steps end: they are not resolved any more, or do not get shorter.
+
+    If more is out of balance there than may be, the motions that meet hardly any stiffness are held
+    less: they may be soft and not free.
+    """
+
+    def __init__(self, search: Search) -> None:
+        self.search, self.last = search, np.inf
+        self.before: Place | None = None
+
+    def at(self, now: Place, way: Way, iterations: int) -> tuple[Found | None, Way | None]:
+        """Return what was found if the steps end here, else the step to take, if there is one."""
+        search, last, before = self.search, self.last, self.before
+        self.last, self.before = (way.whole if way.short else np.inf), now
+        # after a short step a longer one, even a long one, is round-off over no stiffness
+        over = way.whole <= search.resolved or way.whole > 0.5 * last
+        if not over and way.whole < REST_SLOW * last:
+            return None, way
+        found = search.found(now, iterations)
+        if before is not None and last < way.whole:
+            found = min(search.found(before, iterations), found, key=lambda x: x.imbalance.share)
+        if over and found.imbalance.small:
+            return found, None
+        if not found.imbalance.small:
+            while search.held > HELD_LEAST:
+                search.held *= 0.1
+                whole, way = way.whole, search.way(now, 0.0)
+                if way.whole > max(2.0 * whole, search.resolved):
+                    self.last = np.inf
+                    return None, way
+        if not over:
+            return None, way
+        if found.imbalance.balanced or (found.imbalance.round and search.none_left(now, way)):
+            return found, None
+        if found.imbalance.round:
+            raise search.failure(now, iterations)
+        search.held = HELD
+        return None, None
+
+
+def nearest(problem: Statics, state: State, factor: float, most: int) -> Found:
+    """Return the equilibrium that Newton's method finds from a pose."""
+    search = Search(problem, factor, state)
+    now, count, ending = search.start(state), _Iterations(search, most), _Ending(search)
+    while count.left:
+        found, way = ending.at(now, search.way(now, 0.0), count.done)
+        if found is not None:
+            return found
+        better = None if way is None else search.nearer(now, way)
+        if way is None or better is None:
+            return search.stopped(now, count.done)
+        now = better
+        count.took(way.ahead)
+    return search.stopped(now, count.done)
+
+
+def descend(problem: Statics, state: State, factor: float, most: int) -> Found:
+    """Return an equilibrium that lies downhill of a pose."""
+    search = Search(problem, factor, state)
+    now, count, ending = search.start(state), _Iterations(search, most), _Ending(search)
+    sigma, near = 1.0, search.calm(now)
+    while count.left:
+        taken: Place | None = None
+        way: Way | None = None
+        if near:  # to a balance, which may be unstable
+            way = search.way(now, 0.0)
+            if way.short or search.positive(now, 0.0):
+                found, way = ending.at(now, way, count.done)
+                if found is not None:
+                    return found
+                taken = None if way is None else search.downhill(now, way)
+        for _ in range(0 if taken else 40):
+            if search.positive(now, sigma):
+                way = search.way(now, sigma)
+                taken = search.downhill(now, way)
+                if taken is not None:
+                    break
+            sigma = max(8 * sigma, 1e3 * REST_NEWTON)
+        if taken is None or way is None:
+            return search.stopped(now, count.done)
+        now = taken
+        sigma = sigma / 30 if sigma > 30 * REST_NEWTON else REST_NEWTON
+        near = sigma <= REST_NEWTON or way.whole <= REST_NEAR or search.calm(now)
+        count.took(way.ahead)
+    return search.stopped(now, count.done)

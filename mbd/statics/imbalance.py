@@ -1,0 +1,264 @@
+r"""Forces and moments out of balance on bodies, beside the loads and beside round-off.
+
+Generalized forces g of a body are what forces f on its face :math:`y = (x, d_1, d_2, d_3)` do,
+:math:`g = Z^T f`. With the smallest such f, and in the sizes of ``metric.py``,
+
+.. math:: F = |f_0|, \qquad
+          M = \sqrt2\,\textstyle\left(\sum_k |f_k|^2\right)^{1/2}, \quad k = 1, 2, 3
+
+are the force [N] and the moment [N m] about the body's origin, the same in all formulations.
+
+Round-off of a body is that of the forces that were added, :math:`\epsilon\sum_e |f_e|` over all
+elements e, and what the stiffness makes of the round-off of positions and turns,
+:math:`|K|\,\epsilon\,|x|`. The two are parts of what the computer did, not of the model: a soft
+direction has none of the stiff one's unless they share an unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from mbd.base.tolerances import REST_BALANCE, REST_ROUND_OFF
+from mbd.interactions.loads import FORCE, MOMENT, SCALING
+from mbd.machine import buffer as m
+from mbd.model.model import Model, State, Workspace
+from mbd.small_motions.face_maps import FaceMaps, face_maps
+
+__all__ = ["GRAVITY", "Effort", "Imbalance", "imbalance"]
+
+GRAVITY = "gravity"
+
+
+@dataclass(frozen=True)
+class Effort:
+    """The size of forces [N] and of moments [N m]."""
+
+    force: float
+    moment: float
+
+    def __str__(self) -> str:
+        return f"{self.force:.3g} N and {self.moment:.3g} N m"
+
+
+@dataclass(frozen=True, eq=False)
+class Imbalance:
+    """What is out of balance at a pose.
+
+    Attributes
+    ----------
+    on_bodies, round_off : (2, bodies) arrays [N, N m]
+        Forces and moments out of balance, and what round-off can make of them.
+    loads : Effort
+        The largest on one body of weights, applied loads and forces of steady motion, a force
+        over the length of the model being a moment; of all forces that act where there are none.
+    loaded : bool
+        Whether there are such loads.
+    """
+
+    on_bodies: np.ndarray
+    round_off: np.ndarray
+    loads: Effort
+    loaded: bool
+
+    @property
+    def largest(self) -> Effort:
+        """The largest force and the largest moment out of balance on a body."""
+        return Effort(*(float(x.max(initial=0.0)) for x in self.on_bodies))
+
+    @property
+    def share(self) -> float:
+        """The largest beside the loads [-]."""
+        return float((self.on_bodies / np.maximum(self._loads, np.finfo(float).tiny)).max())
+
+    @property
+    def small(self) -> bool:
+        """Whether all is small beside the loads."""
+        return bool(np.all(self.on_bodies <= REST_BALANCE * self._loads))
+
+    @property
+    def round(self) -> bool:
+        """Whether all is small beside the loads, or is round-off."""
+        allowed = np.maximum(REST_BALANCE * self._loads, REST_ROUND_OFF * self.round_off)
+        return bool(np.all(self.on_bodies <= allowed))
+
+    @property
+    def balanced(self) -> bool:
+        """Whether all is small beside the loads, or is round-off that is less than they are.
+
+        More than the loads hides whether they are in balance.
+        """
+        noise = REST_ROUND_OFF * self.round_off
+        hidden = self.loaded & (noise > self._loads) & (self.on_bodies > REST_BALANCE * self._loads)
+        return self.round and not bool(np.any(hidden))
+
+    @property
+    def _loads(self) -> np.ndarray:
+        return np.array([[self.loads.force], [self.loads.moment]])
+
+
+def imbalance(
+    model: Model, state: State, g: np.ndarray, K: sp.csr_matrix, maps: list[FaceMaps] | None = None,
+    factors: dict[str, float] | None = None,
+) -> Imbalance:  # fmt: skip
+    """Return what the generalized forces g (n_v,) put out of balance on the bodies at a state.
+
+    Parameters
+    ----------
+    model : Model
+    state : State
+        Its velocities and accelerations are those of the steady motion, or zero.
+    g : (n_v,) array
+    K : (n_v, n_v) array
+        Their derivative by the pose.
+    maps : list of FaceMaps, optional
+        Those at the state.
+    factors : dict
+        Of loads by name, "gravity" for the weight; default 1.
+    """
+    maps = face_maps(model, state) if maps is None else maps
+    wound = 0.0 if state.memory is None else float(np.abs(state.memory).max(initial=0.0))
+    faces = _Faces(maps, max(1.0, wound))
+    applied, internal = _acting(model, state, factors or {})
+    if state.v.any() or state.a.any():
+        applied += faces.turning(_motion(model, state))
+    every = applied + internal
+    eps = np.finfo(float).eps
+    resolved = eps * np.abs(K) @ faces.extent
+    return Imbalance(
+        faces.sizes(g),
+        eps * every + faces.bounds(resolved),
+        _size(model, applied) if applied.any() else _size(model, every),
+        bool(applied.any()),
+    )
+
+
+def _size(model: Model, on_bodies: np.ndarray) -> Effort:
+    """Return the largest force and moment; each is the other with the length of the model."""
+    length = float(model.F[m.LENGTH])
+    force, moment = (float(x.max(initial=0.0)) for x in on_bodies)
+    return Effort(max(force, moment / length), max(moment, force * length))
+
+
+class _Faces:
+    """From generalized forces to those on faces; how finely positions and turns are resolved."""
+
+    def __init__(self, maps: list[FaceMaps], turned: float) -> None:
+        self.first = np.array([body.v.start for body in maps])
+        back: list[np.ndarray] = [np.zeros(0)] * len(maps)
+        extent = []
+        for n in {body.Z.shape[1] for body in maps}:
+            group = [i for i, body in enumerate(maps) if body.Z.shape[1] == n]
+            inverse = np.linalg.pinv(np.array([maps[i].Z.T for i in group]))
+            for i, f in zip(group, inverse, strict=True):
+                back[i] = f
+        for body in maps:
+            move = np.linalg.norm(body.Y[:3], axis=0)
+            turn = np.sqrt(0.5) * np.linalg.norm(body.Y[3:], axis=0)
+            far = float(np.linalg.norm(body.y[0]))
+            moves, turns = move > 1e-12 * move.max(), turn > 1e-12 * turn.max(initial=0.0)
+            sizes = np.zeros(len(move))
+            sizes[moves] = far / move[moves]
+            sizes[turns & (turn > 0.0)] = turned / turn[turns & (turn > 0.0)]
+            extent.append(sizes)
+        self.extent = np.concatenate(extent)
+        self.y = np.array([body.y for body in maps])
+        self.back = sp.block_diag(back, format="csr")
+
+    def sizes(self, g: np.ndarray) -> np.ndarray:
+        """Return force and moment on each body, (2, bodies)."""
+        return _norms((self.back @ g).reshape(-1, 4, 3))
+
+    def bounds(self, g: np.ndarray) -> np.ndarray:
+        """Return `sizes` of the worst signs that generalized forces of these sizes may have."""
+        return _norms((abs(self.back) @ g).reshape(-1, 4, 3))
+
+    def turning(self, g: np.ndarray) -> np.ndarray:
+        """Return force and moment without what stretches bodies."""
+        return _turning(self.y, (self.back @ g).reshape(-1, 4, 3))
+
+
+def _turning(y: np.ndarray, f: np.ndarray) -> np.ndarray:
+    """Return the resultant force and moment of forces on faces y, f (n, 4, 3)."""
+    moment = np.cross(y[:, 1:], f[:, 1:]).sum(1)
+    return np.array([np.linalg.norm(f[:, 0], axis=1), np.linalg.norm(moment, axis=1)])
+
+
+def _norms(f: np.ndarray) -> np.ndarray:
+    """Return F and M of forces on faces (n, 4, 3)."""
+    force = np.linalg.norm(f[:, 0], axis=1)
+    return np.array([force, np.sqrt(2.0) * np.linalg.norm(f[:, 1:], axis=(1, 2))])
+
+
+def _motion(model: Model, state: State) -> np.ndarray:
+    """Return the generalized forces of a motion, those of its dampers among them."""
+    zero = np.zeros(model.n_v)
+    moving, resting = (
+        _residual(model, x) for x in (state, state.replace(v=zero, a=zero, alg=None))
+    )
+    return np.asarray(moving - resting)
+
+
+def _residual(model: Model, state: State) -> np.ndarray:
+    work = Workspace(model, state)
+    work.evaluate()
+    return work.vector(m.X)[model.numbering.v].copy()
+
+
+def _acting(model: Model, state: State, factors: dict[str, float]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sums of the sizes of weights and loads, and of all else, (2, bodies) each."""
+    bodies = model.system.bodies.values()
+    n = len(bodies)
+    gravity = abs(factors.get(GRAVITY, 1.0)) * float(np.linalg.norm(model.system.gravity))
+    loads = np.array(
+        [[gravity * b.mass, gravity * b.mass * np.linalg.norm(b.center_of_mass)] for b in bodies]
+    ).T
+    internal = np.zeros((2, n))
+    work = Workspace(model, state)
+    work.evaluate()
+    owners = _owners(model)
+    for kernel, at in model.kernels[m.FORCES]:
+        names = owners.get(id(kernel))
+        for e, (where, y, f) in enumerate(_each(work, kernel, at)):
+            if names is None:
+                internal[:, where] += _norms(f)
+            else:
+                resultant = _turning(y, f)
+                size = resultant if resultant.any() else _norms(f)  # a force that stretches
+                loads[:, where] += abs(factors.get(names[e], 1.0)) * size
+    return loads, internal
+
+
+def _owners(model: Model) -> dict[int, list[str]]:
+    """Return the names of the parts of all applied loads, by their kernels."""
+    found: dict[int, list[str]] = {id(kind.forces): [] for kind in (FORCE, MOMENT, SCALING)}
+    for name, part in model.system.forces.items():
+        for element in part.elements():
+            names = found.get(id(element.kind.forces))
+            if names is not None:
+                names.append(name)
+    return found
+
+
+def _each(
+    work: Workspace, kernel: object, at: int
+) -> Iterator[tuple[list[int], np.ndarray, np.ndarray]]:
+    """Run a kernel element by element; yield bodies, their faces and the forces on these."""
+    I, F = work.I, work.F
+    n, first, size, fields = (int(x) for x in I[at : at + 4])
+    y, faces = (
+        work.vector(x, 12 * (len(work.model.bodies) + 1)).reshape(-1, 4, 3) for x in (m.Y, m.FY)
+    )
+    I[at] = 1
+    for e in range(n):
+        record = first + e * size
+        ends = {int(I[int(a) + m.ATT_Y]) // 12 for a in I[record : record + fields - 2]}
+        where = sorted(ends - {0})
+        faces[where] = 0.0
+        I[at + 1] = record
+        kernel(I, F, at)  # type: ignore[operator]
+        yield [i - 1 for i in where], y[where], faces[where]
+    I[at], I[at + 1] = n, first

@@ -1,0 +1,271 @@
+"""Poses of a search for equilibrium, steps between them, and what is found at its end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from mbd.base.tolerances import HELD, REST_BALANCE, REST_SHORT
+from mbd.linear.inertia import Inertia
+from mbd.machine import buffer as m
+from mbd.model.displacement import displaced
+from mbd.model.model import State
+from mbd.small_motions.face_maps import test_map
+from mbd.small_motions.metric import Metric
+from mbd.statics.balance import Balance, SaddlePoint, Statics, accepted, least_multipliers
+from mbd.statics.held_motions import HeldTangent
+from mbd.statics.imbalance import Imbalance
+
+__all__ = ["EquilibriumError", "Found", "Place", "Search", "Way"]
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A pose in balance, how it was found, and what is out of balance."""
+
+    balance: Balance
+    iterations: int
+    imbalance: Imbalance
+
+
+class EquilibriumError(RuntimeError):
+    """No equilibrium was found; the search says why and keeps where it ended.
+
+    Parameters
+    ----------
+    message : str
+        Why, with the largest residuals by name [N, N m].
+    state : State
+        Where the search ended.
+    """
+
+    def __init__(self, message: str, state: State) -> None:
+        super().__init__(message)
+        self.state = state
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """A pose of the search: its balance, its rows in heavy weights, D, W, the test map."""
+
+    balance: Balance
+    rows: SaddlePoint
+    drag: sp.csr_matrix
+    stiff: sp.csr_matrix
+    test: sp.csr_matrix
+
+    @property
+    def residual(self) -> np.ndarray:
+        """Out-of-balance forces g."""
+        return self.balance.residual
+
+    def dragged(self, sigma: float) -> sp.csr_matrix:
+        """Return K + sigma D."""
+        return sp.csr_matrix(self.balance.K + sigma * self.drag)
+
+    def work(self, delta: np.ndarray) -> float:
+        """Return g times an increment."""
+        return float(self.residual @ (self.test @ delta))
+
+
+@dataclass(frozen=True, eq=False)
+class Way:
+    """A step from a pose and the matrix that made it.
+
+    ``delta`` is not longer than its limits, ``part`` of the whole step; ``whole`` is the largest
+    share of its limit that a body would take, ``ahead`` how many steps of that size there are.
+    """
+
+    tangent: HeldTangent
+    metric: Metric
+    delta: np.ndarray
+    part: float
+    whole: float
+    ahead: float
+
+    @property
+    def short(self) -> bool:
+        """Whether the search is about to end."""
+        return self.whole <= REST_SHORT
+
+    def left(self, place: Place) -> float:
+        """Return the length of the step that the same matrix makes elsewhere."""
+        delta = self.tangent.step(place.residual, place.balance.gap)
+        return float(self.metric.steps(delta).max())
+
+
+class Search:
+    """What both ways share: sizes, steps along the manifold, rows restored."""
+
+    def __init__(self, problem: Statics, factor: float, state: State) -> None:
+        self.problem, self.factor, self.model = problem, factor, problem.model
+        self.scale = problem.scale
+        self.weight = sp.diags(1.0 / self.scale**2)
+        self.metric = Metric(self.model, state)
+        self.heavy = self.metric.heavy()
+        self.inertia = Inertia(self.model)
+        self.own = np.flatnonzero(self.model.numbering.lam_kinds == m.OWN)
+        self.reach, self.held = 1.0, HELD
+        self.resolved = 4.0 * float(np.finfo(float).eps) * max(1.0, self.metric.far)
+        self.near = 1e-13 * max(1.0, self.metric.length)
+
+    def place(self, state: State) -> Place:
+        """Return a pose that satisfies the rows, with the multipliers of least forces."""
+        balance = self.problem.at(state, self.factor)
+        rows = SaddlePoint(self.heavy, balance.B, balance.Bt)
+        if self.model.n_lam:
+            _, lam = rows.solve(-balance.forces, np.zeros(self.model.n_lam))
+            lam[self.own] -= self._carried(balance, balance.forces + balance.Bt @ lam)
+            balance = self.problem.at(state.replace(lam=lam), self.factor)
+        acting = np.abs(balance.forces) + np.abs(balance.Bt) @ np.abs(balance.state.lam)
+        test = test_map(self.model, balance.state)
+        stiff = self.metric.stiff(balance.K)
+        return Place(balance, rows, self.metric.drag(acting), stiff, test)
+
+    def _carried(self, balance: Balance, g: np.ndarray) -> np.ndarray:
+        """Return what the bodies' own rows can carry of forces.
+
+        The heavy weights belong to the start; at a pose far from there they would leave a force
+        across a body's own rows, which no motion can see.
+        """
+        if not len(self.own):
+            return np.zeros(0)
+        rows = SaddlePoint(self.weight, balance.B[self.own], balance.Bt[:, self.own])
+        return rows.solve(g, np.zeros(len(self.own)))[1]
+
+    def calm(self, place: Place) -> bool:
+        """Tell whether little is out of balance beside the forces that act, so that one may ask."""
+        units = self.model.units
+        balance = place.balance
+        acting = np.abs(balance.forces) + np.abs(balance.Bt) @ np.abs(balance.state.lam)
+        return bool((np.abs(place.residual) * units).max() <= 1e-3 * (acting * units).max())
+
+    def way(self, place: Place, sigma: float) -> Way:
+        """Return the step of a sigma."""
+        at = place.balance
+        tangent = HeldTangent(place.dragged(sigma), self.held * place.stiff, at.B, at.Bt)
+        delta = tangent.step(at.residual, at.gap)
+        if not np.all(np.isfinite(delta)):
+            return Way(tangent, self.metric, delta, 1.0, np.inf, np.inf)
+        steps = self.metric.steps(delta)
+        whole = float(steps.max())
+        part = 1.0 / max(1.0, whole / self.reach)
+        return Way(tangent, self.metric, part * delta, part, whole, float(np.linalg.norm(steps)))
+
+    def none_left(self, place: Place, way: Way) -> bool:
+        """Tell whether a step is small beside the one that the loads make."""
+        made = way.tangent.step(self.problem.load(place.balance.state), 0.0 * place.balance.gap)
+        return way.whole <= REST_BALANCE * float(self.metric.steps(made).max())
+
+    def positive(self, place: Place, sigma: float) -> bool:
+        """Tell whether K + sigma D is positive on the motions that the rows allow.
+
+        In a turning frame forces have no potential, and nothing is asked of K.
+        """
+        if self.problem.turning:
+            return True
+        K = place.test.T @ (place.dragged(sigma) + self.held * place.stiff)
+        return self.inertia.negative(K, place.balance.B) in (0, None)
+
+    def moved(self, place: Place, delta: np.ndarray) -> Place | None:
+        """Return where a step leads, rows restored, or None if they could not be."""
+        if not np.all(np.isfinite(delta)):
+            return None
+        restored = self.restored(displaced(self.model, place.balance.state, delta))
+        return None if restored is None else self.place(accepted(self.model, restored))
+
+    def restored(self, state: State) -> State | None:
+        """Return a pose nearby that satisfies the rows."""
+        if not self.model.n_lam:
+            return state
+        last = np.inf
+        for i in range(24):
+            at = self.problem.at(state, self.factor)
+            worst = float(np.abs(at.gap).max())
+            if worst <= self.near:
+                return state
+            if i > 3 and worst > 0.5 * last:
+                break
+            last = worst
+            rows = SaddlePoint(self.heavy, at.B, at.Bt)
+            delta, _ = rows.solve(np.zeros(self.model.n_v), -at.gap)
+            if not np.all(np.isfinite(delta)) or self.metric.steps(delta).max() > 4.0:
+                return None
+            state = displaced(self.model, state, delta)
+        return state if worst <= 1e4 * self.near else None
+
+    def nearer(self, now: Place, way: Way) -> Place | None:
+        """Return where a step leads, shortened until what is left to go has become less."""
+        for cut in 0.5 ** np.arange(12):
+            trial = self.moved(now, cut * way.delta)
+            if trial is None:
+                continue
+            if way.short or way.left(trial) <= (1.0 - 0.25 * cut * way.part) * way.whole:
+                return trial
+        return None
+
+    def downhill(self, now: Place, way: Way) -> Place | None:
+        """Return where a step leads if the forces have done work on the way."""
+        if not way.short and now.work(way.delta) > 0.0:
+            return None
+        trial = self.moved(now, way.delta)
+        if trial is None or way.short or self._work(now, trial, way.delta) < 0.0:
+            return trial
+        return trial if way.left(trial) < 0.1 * way.whole else None
+
+    def _work(self, now: Place, then: Place, delta: np.ndarray) -> float:
+        """Return minus the work of all forces on the way, by the trapezoidal rule.
+
+        At the end the step is turned into the motions that the rows allow there.
+        """
+        end, _ = then.rows.solve(self.heavy @ delta, np.zeros(self.model.n_lam))
+        return 0.5 * (now.work(delta) + then.work(end))
+
+    def found(self, place: Place, iterations: int) -> Found:
+        """Return where the search ended; of multipliers that are not unique the smallest."""
+        even = least_multipliers(place.balance, self.scale)
+        balance = self.problem.at(even.state, self.factor)
+        return Found(balance, iterations, self.problem.imbalance(balance, self.factor))
+
+    def stopped(self, place: Place, iterations: int) -> Found:
+        """Return where the search could not go on, if that is a balance; else raise."""
+        found = self.found(place, iterations)
+        if found.imbalance.balanced:
+            return found
+        raise self.failure(place, iterations)
+
+    def failure(self, place: Place, iterations: int) -> EquilibriumError:
+        """Name the largest forces that are out of balance."""
+        balance, g = place.balance, place.residual
+        names = self.model.numbering
+        worst = np.argsort(-np.abs(g) * self.model.units)[:3]
+        units = ["N" if names.v_kinds[i] == m.TRANSLATION else "N m" for i in worst]
+        who = ", ".join(
+            f"{names.v_labels[i]!r} ({g[i]:.3g} {u})" for i, u in zip(worst, units, strict=True)
+        )
+        gap = ""
+        if self.model.n_lam and np.abs(balance.gap).max() > 1e4 * self.near:
+            row = int(np.argmax(np.abs(balance.gap)))
+            gap = f"; the row {names.lam_labels[row]!r} is open by {balance.gap[row]:.2g}"
+        return EquilibriumError(
+            f"no equilibrium found in {iterations} iterations at load factor {self.factor:g}: out "
+            f"of balance are {who}{gap}; does anything hold these bodies? try load_steps=, "
+            "another start (state=) or seek='nearest'",
+            balance.state,
+        )
+
+    def start(self, state: State) -> Place:
+        """Return the start, rows satisfied."""
+        restored = self.restored(state)
+        if restored is None:
+            balance = self.problem.at(state, self.factor)
+            row = int(np.argmax(np.abs(balance.gap)))
+            raise EquilibriumError(
+                "the start violates constraints that could not be satisfied nearby: "
+                f"{self.model.numbering.lam_labels[row]!r} by {balance.gap[row]:.3g}; give a pose "
+                "closer to the joints",
+                state,
+            )
+        return self.place(restored)

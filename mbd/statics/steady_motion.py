@@ -1,0 +1,156 @@
+r"""Is a motion steady? Only then do small motions about it have constant matrices.
+
+The base motion is followed for a while, its faces carried by the frame and by the spins of the
+bodies, :math:`y(\tau) = e^{\tilde\Omega\tau} y\,e^{s\tau}`. There the accelerations must still be
+those of this motion, the rows be satisfied, and the state matrix be what it was.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+
+from mbd.algebra.rotations import tilde
+from mbd.base.tolerances import HELD, STEADY_MATRIX, STEADY_STAYS
+from mbd.integration.consistent import consistent
+from mbd.machine import buffer as m
+from mbd.model.model import State
+from mbd.small_motions.metric import Metric
+from mbd.small_motions.minimal import Minimal, changed, minimal
+from mbd.small_motions.small_motion import SmallMotion, carried, small_motion
+from mbd.statics.held_motions import HeldTangent
+from mbd.statics.imbalance import imbalance
+
+__all__ = ["require_balance", "require_steady"]
+
+
+def require_steady(made: Minimal) -> None:
+    """Refuse a base motion whose small motions have matrices that change with time."""
+    motion = made.motion
+    require_balance(motion)
+    if motion.at_rest:
+        return
+    tau = _while(motion)
+    try:
+        state = consistent(motion.model, _followed(motion, tau))
+    except ValueError as error:
+        raise ValueError(
+            f"the base motion is not steady: followed for {tau:.3g} s as it moves now, it violates "
+            f"constraints ({error}); give the rate of its frame, rotating=(x, y, z) [rad/s], or a "
+            "state of steady motion"
+        ) from None
+    later = small_motion(motion.model, state, motion.omega)
+    later = changed(later, _transport(motion, later, tau))
+    moved = minimal(later, made.bases)
+    rows = _row_errors(later, made)
+    size, fastest = made.sizes()
+    change = np.abs(moved.S - made.S) * size / size[:, None]
+    if change.size and change.max() > STEADY_MATRIX * fastest:
+        where = made.labels[int(np.argmax(change.max(1)))]
+    elif rows is not None:
+        where = rows
+    else:
+        return
+    raise ValueError(
+        "the base motion is not steady: its small motions have coefficients that change with time, "
+        f"first at {where!r}; time-periodic systems (an unsymmetric rotor in an unsymmetric "
+        "bearing, a load that turns against the frame) cannot be linearised to constant matrices. "
+        "If the motion is steady in a turning frame, give its rate, rotating=(x, y, z) [rad/s]"
+    )
+
+
+def require_balance(motion: SmallMotion) -> None:
+    """Check that the accelerations are those of a steady motion.
+
+    What they should not be times the mass is out of balance, and is seen beside the loads as that
+    of an equilibrium is.
+    """
+    model, state = motion.model, motion.state
+    wanted = motion.C @ state.v
+    g = motion.M @ (state.a - wanted)
+    rest = imbalance(model, state.replace(a=wanted), g, motion.K, motion.maps)
+    if rest.balanced or (rest.round and _stays(motion, g)):
+        return
+    worst = int(np.argmax(np.abs(g) * model.units))
+    who = model.numbering.body_of_v(worst)
+    raise ValueError(
+        f"the state is neither an equilibrium nor a steady motion: {who!r} accelerates "
+        f"({model.numbering.v_labels[worst]}: {state.a[worst]:.3g} instead of "
+        f"{wanted[worst]:.3g} per s^2); out of balance are {rest.largest}, beside loads of "
+        f"{rest.loads}; find one with mbd.equilibrium(system), or give the rate of the frame, "
+        "rotating=(x, y, z) [rad/s]"
+    )
+
+
+def _stays(motion: SmallMotion, g: np.ndarray) -> bool:
+    """Tell whether forces that round-off hides would move the pose by next to nothing."""
+    metric = Metric(motion.model, motion.state)
+    tangent = HeldTangent(motion.K, HELD * metric.stiff(motion.K), motion.Bp, motion.Bp.T.tocsr())
+    delta = tangent.step(g, np.zeros(motion.Bp.shape[0]))
+    return bool(np.isfinite(delta).all() and metric.steps(delta).max() <= STEADY_STAYS)
+
+
+def _while(motion: SmallMotion) -> float:
+    """Return a time in which something turns by about a radian, or a length is passed."""
+    rates = [float(np.linalg.norm(motion.omega))]
+    for body in motion.maps:
+        rates.append(float(np.linalg.norm(body.omega - motion.omega)))
+    fastest = max(rates)
+    if fastest > 0.0:
+        return 0.7 / fastest
+    speed = max(float(np.linalg.norm(body.yd[0])) for body in motion.maps)
+    return float(motion.model.F[m.LENGTH]) / max(speed, np.finfo(float).tiny)
+
+
+def _followed(motion: SmallMotion, tau: float) -> State:
+    """Return the state after tau, every body carried on as it moves now."""
+    q, v = [], []
+    frame = np.zeros((4, 4))
+    frame[:3, :3] = tilde(motion.omega)
+    for body in motion.maps:
+        part = motion.model.system.bodies[body.name]
+        center = part.center_of_mass
+        R0 = body.y[1:].T / np.linalg.norm(body.y[1:], axis=1) if body.axes else np.eye(3)
+        frame[:3, 3] = body.yd[0] + np.cross(body.omega, R0 @ center)
+        turned = scipy.linalg.expm(frame * tau)
+        turn = turned[:3, :3]
+        spin = tilde(R0.T @ (body.omega - motion.omega)) if body.axes else np.zeros((3, 3))
+        R = turn @ R0 @ scipy.linalg.expm(spin * tau)
+        omega = turn @ body.omega
+        position = body.y[0] + R0 @ center + turned[:3, 3] - R @ center
+        velocity = turn @ frame[:3, 3] - np.cross(omega, R @ center)
+        new = part.coordinates(position, R, velocity, omega)
+        q.append(new[0])
+        v.append(new[1])
+    state = motion.state
+    return state.replace(t=state.t + tau, q=np.concatenate(q), v=np.concatenate(v))
+
+
+def _transport(motion: SmallMotion, later: SmallMotion, tau: float) -> sp.csr_matrix:
+    """Return P, later coordinates = P carried coordinates."""
+    turn = scipy.linalg.expm(tilde(motion.omega) * tau)
+    blocks = []
+    for body, new in zip(motion.maps, later.maps, strict=True):
+        part = motion.model.system.bodies[body.name]
+        _, s = carried(body, motion.omega, part.center_of_mass)
+        spun = scipy.linalg.expm(s * tau)
+        moved = np.einsum("ab,jbn,jk->kan", turn, body.Y.reshape(4, 3, -1), spun)
+        blocks.append(np.linalg.pinv(new.Y) @ moved.reshape(12, -1))
+    return sp.block_diag(blocks, format="csr")
+
+
+def _row_errors(later: SmallMotion, made: Minimal) -> str | None:
+    """Return the label of a body whose rows the carried bases violate."""
+    b = made.bases
+    rows = sp.vstack([later.Bp, later.Bv]).tocsr()
+    checks = (
+        later.Bp @ b.Np,
+        rows @ b.N,
+        rows @ b.W + sp.vstack([later.Bp @ later.A, later.H]) @ b.Np,
+    )
+    speed = 1.0 + np.abs(made.S).max(initial=0.0)
+    for found, size in zip(checks, (1.0, 1.0, speed), strict=True):
+        if found.size and np.abs(found).max() > STEADY_MATRIX * size * max(1.0, np.abs(b.N).max()):
+            return made.labels[int(np.argmax(np.abs(found).max(0)))]
+    return None

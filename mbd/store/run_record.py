@@ -1,0 +1,159 @@
+"""What a file of results says of the run: plain values that JSON can hold."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbd.history.faces import per_model
+from mbd.runs.options import plain
+from mbd.store.fields import SCHEMA
+
+if TYPE_CHECKING:
+    from mbd.model.model import Model, State
+    from mbd.store.source import Source
+
+__all__ = [
+    "OWN",
+    "checked_notes",
+    "file_text",
+    "method_text",
+    "model_from_text",
+    "model_text",
+    "of_model",
+    "of_run",
+    "plain",
+]
+
+
+#: What files say of a run, under these names: notes have others.
+OWN = (
+    "about", "components", "events", "gravity", "last_step", "loads", "mbd_version", "message",
+    "method", "model", "notes", "off", "options", "outcome", "run", "schema", "stats", "status",
+    "units", "version",
+)  # fmt: skip
+
+
+def checked_notes(notes: Mapping[str, Any]) -> None:
+    """Refuse notes that no file can hold, or that would say what the file itself says."""
+    for name, note in notes.items():
+        if name in OWN:
+            raise ValueError(
+                f"save: {name!r} is what the file itself says of the run, not a note; choose "
+                f"another name than {', '.join(OWN)}"
+            )
+        try:
+            json.dumps(plain(note))
+        except (TypeError, ValueError):
+            raise TypeError(
+                "save: notes must be text, numbers, or lists and dicts of them, got "
+                f"{name}={note!r}"
+            ) from None
+
+
+def of_model(
+    model: Model,
+    method: Any,
+    notes: dict[str, Any],
+    folder: Path = Path(),
+    options: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Return what is known before a run: version, method, options, the model as text, notes.
+
+    Meshes of the model are named from the folder of the file.
+    """
+    from mbd import __version__
+
+    found = {
+        "mbd_version": __version__,
+        "schema": SCHEMA,
+        "method": method_text(method),
+        "gravity": np.asarray(model.system.gravity),
+    }
+    if options:
+        found["run"] = json.dumps(options)
+    text = file_text(model, folder, method, options)
+    if text:
+        found["model"] = text
+    if notes:
+        found["notes"] = json.dumps(plain(notes))
+    return found
+
+
+def of_run(
+    status: int, message: str, stats: dict[str, float], last: State | None = None
+) -> dict[str, Any]:
+    """Return what is known after it: how it ended, what it cost, which joints are off."""
+    found = {"status": status, "message": message}
+    found |= plain({f"statistics_{name}": value for name, value in stats.items()})
+    if last is not None and last.off:
+        found["off"] = json.dumps(last.off)
+    if last is not None and last.step is not None:
+        found["last_step"] = last.step
+    return found
+
+
+def method_text(method: Any) -> str:
+    """Return how a method is written; of a loaded run it is text already."""
+    return method if isinstance(method, str) else repr(method)
+
+
+@per_model
+def _texts(model: Model) -> dict[Path, str]:
+    """Return the texts of a model that were made so far, by the folder meshes are named from."""
+    return {}
+
+
+def model_text(model: Model, folder: Path = Path()) -> str:
+    """Return the model as the text of a model file; empty if it cannot be said in one."""
+    from mbd.files.modelfile import to_text
+
+    made, here = _texts(model), folder.resolve()
+    if here not in made:
+        try:
+            made[here] = to_text(model.system, folder=folder)
+        except ValueError:  # a law in Python, a part of the user's own
+            made[here] = ""
+    return made[here]
+
+
+def file_text(model: Model, folder: Path, method: Any, options: Mapping[str, Any] | None) -> str:
+    """Return the model and, if there are options, how it was run; empty if no file can say it."""
+    from mbd.files.modelfile import run_text
+    from mbd.integration.methods import method as integrator
+
+    text = model_text(model, folder)
+    if not text or not options:
+        return text
+    return f"{text}\n{run_text({**options, 'method': integrator(method)})}"
+
+
+def model_from_text(source: Source) -> Model | None:
+    """Return the model of a file of results, or None where the file does not have it."""
+    from mbd.files.modelfile import from_text
+
+    if not source.about["model"]:
+        return None
+    path = source.path
+    try:
+        model = from_text(source.about["model"], folder=path.parent).system.build()
+    except (ValueError, OSError) as error:
+        warnings.warn(
+            f"load: the model in {path} cannot be rebuilt ({error}); what was stored by name is "
+            "there",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+        return None
+    expected = (source["q"].shape[1], source["v"].shape[1])
+    if (model.n_q, model.n_v) != expected:
+        raise ValueError(
+            f"load: {path}: the model in the file has {model.n_q} coordinates and {model.n_v} "
+            f"velocities, its results {expected[0]} and {expected[1]}; was the file changed?"
+        )
+    return model

@@ -1,0 +1,319 @@
+"""Files of results, read: quantities by name, numbers of the model, what is said of them.
+
+A source is a mapping from names (``rod.position``, ``hinge.force``, ``energy.kinetic``, ``gap``,
+``t``, ``q``, ``v``, ``a``, ``lam``) to arrays, time first, read when they are asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mbd.store.cut_files import cut_of, whole_rows
+from mbd.store.damaged_files import DamagedFileError, read_or_refuse
+from mbd.store.hdf5 import end_of_file, opened
+
+__all__ = ["ArchiveSource", "FileSource", "OnDisk", "PastEvent", "Source"]
+
+_TOTALS = {
+    "energy.kinetic": "kinetic_energy",
+    "energy.potential": "potential_energy",
+    "energy.dissipated": "dissipated_energy",
+    "energy.work": "work",
+    "momentum.linear": "linear_momentum",
+    "momentum.angular": "angular_momentum",
+    "gap": "gap",
+    "t": "time",
+    "q": "q",
+    "v": "v",
+    "a": "a",
+    "lam": "multipliers",
+}
+_ABOUT = ("version", "method", "status", "message", "stats")
+_RAW = ("q", "v", "a", "lam")
+Read = Callable[[Callable[[], Any]], Any]  # how something is read
+
+
+class OnDisk:
+    """An array in a file: ``x[100:200, :3]`` reads that part, ``np.asarray(x)`` all of it."""
+
+    def __init__(self, dataset: Any, n: int, read: Read = lambda parts: parts()) -> None:
+        self._dataset, self._read = dataset, read
+        self.shape = (n, *dataset.shape[1:])
+        self.ndim, self.dtype = dataset.ndim, dataset.dtype
+
+    def __len__(self) -> int:
+        return int(self.shape[0])
+
+    def __getitem__(self, key: Any) -> Any:
+        """Read instants, and of them columns."""
+        first, *rest = key if isinstance(key, tuple) else (key,)
+        if isinstance(first, slice):
+            chosen = range(len(self))[first]
+            if chosen.step < 0:
+                return self[(slice(chosen[-1], chosen[0] + 1, -chosen.step) if chosen else slice(0),
+                             *rest)][::-1]  # fmt: skip
+            rows: Any = slice(chosen.start, max(chosen.start, chosen.stop), chosen.step)
+        elif isinstance(first, int | np.integer):
+            rows = range(len(self))[int(first)]
+        else:
+            return np.asarray(self)[key]
+        if all(isinstance(k, int | np.integer | slice) for k in rest):
+            return self._read(lambda: self._dataset[(rows, *rest)])
+        if isinstance(rows, int):
+            return self._read(lambda: self._dataset[rows])[tuple(rest)]
+        return self._read(lambda: self._dataset[rows])[(slice(None), *rest)]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """Read everything."""
+        return np.asarray(self._read(lambda: self._dataset[: len(self)]), dtype)
+
+    def __repr__(self) -> str:
+        return f"OnDisk(shape={self.shape})"
+
+
+@dataclass(frozen=True)
+class PastEvent:
+    """An event of a run that was stored: name and time [s]; the state there is not."""
+
+    name: str
+    t: float
+
+
+class Source(Mapping[str, Any]):
+    """What is common to all files of results.
+
+    Attributes
+    ----------
+    path : Path
+    about : dict
+        version, method, options of the run, status, message, stats, notes; model, its text, empty
+        if there is none;
+        off, the names of joints that are off at the end.
+    owners : dict
+        Kind of each named part: "body", "point", "joint", "rows" or "motor".
+    freedoms, loads : dict
+        Unit of each free coordinate of a joint, "hinge.angle", and of each load, "motor.load".
+    events : list of PastEvent
+    gap_unit : str
+        Units that the largest violation of a row may have.
+    """
+
+    path: Path
+    about: dict[str, Any]
+    owners: dict[str, str]
+    freedoms: dict[str, str]
+    loads: dict[str, str]
+    events: list[PastEvent]
+    gap_unit: str
+    last_alg: np.ndarray | None = None
+    last_memory: np.ndarray | None = None
+
+
+class FileSource(Source):
+    """A netCDF file, also of a run that was killed or is still going on."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self._cut = path, cut_of(path) if path.is_file() else None
+        self.h5 = opened(path)
+        growing = end_of_file(path)[1]
+        self._read: Read = partial(read_or_refuse, path, growing=growing)
+        if not self._read(lambda: "schema" in self.h5.attrs):
+            raise ValueError(f"load: {path} was not written by mbd: it has no attribute 'schema'")
+        try:
+            self._read(self._understand)
+        except DamagedFileError:
+            if self._cut is None:
+                raise
+            raise DamagedFileError(
+                f"load: {path} is incomplete: {str(self._cut).replace(' of the file', '')}; copy "
+                "it again, or run the model again"
+            ) from None
+
+    def _understand(self) -> None:
+        """Read everything but the histories."""
+        n = counted = len(self.h5["time"])
+        said = {  # one number is an array of one in netCDF
+            name: x[0].item() if isinstance(x, np.ndarray) and x.shape == (1,) else x
+            for name, x in self.h5.attrs.items()
+        }
+        if "outcome" in self.h5:
+            counted = min(n, int(self.h5["instants"][()]))
+            n = self._whole(counted)
+            said |= self._outcome(n, counted)
+        self.n = n
+        self.gap_unit = str(self.h5["gap"].attrs["units"]) if "gap" in self.h5 else ""
+        head = "statistics_"
+        self.about = {
+            "version": said["mbd_version"],
+            "model": said.get("model", ""),
+            "method": said["method"],
+            "status": said["status"],
+            "message": said["message"],
+            "stats": {k.removeprefix(head): x for k, x in said.items() if k.startswith(head)},
+            "options": json.loads(said.get("run", "{}")),
+            "notes": json.loads(said.get("notes", "{}")),
+            "off": json.loads(said.get("off", "[]")),
+            "last_step": said.get("last_step"),
+        }
+        names, rows = self._labels("body"), self._labels("owner")
+        pointlike = np.array([f == "point" for f in self._labels("formulation")])
+        self.owners = {
+            **{name: "point" if p else "body" for name, p in zip(names, pointlike, strict=True)},
+            **dict.fromkeys(self._labels("joint"), "joint"),
+        }
+        self.owners |= {name: "rows" for name in rows if name not in self.owners}
+        self.freedoms, self.loads = (
+            dict(zip(self._labels(x), self._labels(f"{x}_unit"), strict=True))
+            for x in ("freedom", "reading")
+        )
+        self.owners |= _motors(self.loads, self.owners)
+        times = self._rows("event_time").tolist() if "event_time" in self.h5 else []
+        happened = zip(self._labels("event_name"), times, strict=False)  # the last may be written
+        self.events = [PastEvent(name, t) for name, t in happened]
+        self._where = self._table(names, rows)
+        alg = self.h5["last_alg"][:]
+        if np.all(np.isfinite(alg)) and n == counted:
+            self.last_alg = alg
+            self.last_memory = (
+                self.h5["last_memory"][:] if "last_memory" in self.h5 else np.zeros(0)
+            )
+
+    def __reduce__(self) -> Any:
+        """Return the file, which another process reads again."""
+        return FileSource, (self.path.resolve(),)
+
+    def _whole(self, n: int) -> int:
+        """Return how many of n instants are there, of a file that may have lost its end."""
+        for name, array in self.h5.items():
+            if not name.startswith("event_") and self._cut:
+                n = whole_rows(self.path, array, n, self._cut)
+        return n
+
+    def _outcome(self, n: int, counted: int) -> dict[str, Any]:
+        """Return how a streamed run ended, of which n instants are read."""
+        text = self.h5["outcome"][:].tobytes().rstrip(b"\0")
+        if text and n == counted:
+            return dict(json.loads(text))
+        end = f"read up to t = {float(self.h5['time'][n - 1]) if n else 0.0:.6g} s"
+        if self._cut is None:
+            return {"status": -1, "message": f"the run was killed or is still going on: {end}"}
+        how_many = (
+            f"{n} instants that were written" if n == counted else f"{n} of {counted} instants"
+        )
+        message = f"the run was cut off, {self._cut}: {how_many} are whole, {end}"
+        if n < counted:
+            warnings.warn(f"load: {self.path}: {message}", RuntimeWarning, stacklevel=2)
+        return {"status": -1, "message": message}
+
+    def _rows(self, name: str) -> Any:
+        """Return all rows that are there."""
+        array = self.h5[name]
+        return array[: whole_rows(self.path, array, len(array), self._cut)]
+
+    def _labels(self, name: str) -> list[str]:
+        """Return texts; those of a stream are rows of characters."""
+        if name not in self.h5:
+            return []
+        found = self._rows(name)
+        return [(x if found.ndim == 1 else x.tobytes().rstrip(b"\0")).decode() for x in found]
+
+    def _table(self, bodies: list[str], rows: list[str]) -> dict[str, tuple[str, Any]]:
+        """Return where each quantity is: name of the variable, index behind time."""
+        found: dict[str, tuple[str, Any]] = {
+            name: (variable, ()) for name, variable in _TOTALS.items() if variable in self.h5
+        }
+        point = ("position", "velocity", "acceleration")
+        turn = ("quaternion", "angular_velocity", "angular_acceleration", "scale")
+        both = [x for x in point + turn if x in self.h5]
+        for i, name in enumerate(bodies):
+            mine = both if self.owners[name] == "body" else point
+            found |= {f"{name}.{what}": (what, (i,)) for what in mine}
+        for i, name in enumerate(self._labels("joint")):
+            found |= {f"{name}.{what}": (what, (i,)) for what in ("force", "moment")}
+        for i, name in enumerate(self.freedoms):
+            found |= {name: ("joint_coordinate", (i,)), f"{name}_rate": ("joint_rate", (i,))}
+        found |= {name: ("effort", (i,)) for i, name in enumerate(self.loads)}
+        for name, numbers in groupby(range(len(rows)), rows.__getitem__):
+            first, *others = numbers
+            found[f"{name}.multipliers"] = ("multipliers", (slice(first, first + 1 + len(others)),))
+        return found
+
+    def __getitem__(self, name: str) -> Any:
+        """Read a quantity; of the numbers of the model only what is asked of them."""
+        variable, index = self._where[name]
+        if name in _RAW:
+            return OnDisk(self._read(lambda: self.h5[variable]), self.n, self._read)
+        return self._read(lambda: self.h5[variable][(slice(0, self.n), *index)])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._where)
+
+    def __len__(self) -> int:
+        return len(self._where)
+
+
+def _motors(loads: dict[str, str], owners: dict[str, str]) -> dict[str, str]:
+    """Return the kind of the parts that report a load and have no rows."""
+    named = (name.rpartition(".")[0] for name in loads)
+    return {name: "motor" for name in named if name not in owners}
+
+
+class ArchiveSource(Source):
+    """A numpy archive, read at once."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        if not path.is_file():
+            raise FileNotFoundError(f"load: {path}: no such file")
+        read_or_refuse(path, self._understand)
+
+    def _understand(self) -> None:
+        """Read everything."""
+        path = self.path
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as data:
+            if isinstance(data, np.ndarray):
+                raise DamagedFileError(f"load: {path} is not an archive of numpy, but one array")
+            self._arrays = {name: data[name] for name in data.files}
+        if "about" not in self._arrays:
+            raise DamagedFileError(f"load: {path} was not written by mbd: it has no array 'about'")
+        said = json.loads(str(self._arrays.pop("about")))
+        self.about = {name: said.pop(name) for name in _ABOUT} | {"model": said.pop("model", "")}
+        self.about |= {"off": said.pop("off", []), "options": said.pop("run", {})}
+        self.about["last_step"] = said.pop("last_step", None)
+        self.events = [PastEvent(*x) for x in said.pop("events", [])]
+        self.loads = said.pop("loads", {})
+        self.gap_unit = said["units"].get("gap", "")
+        self.about["notes"] = {k: x for k, x in said.items() if k not in ("units", "components")}
+        for name in ("last_alg", "last_memory"):
+            setattr(self, name, self._arrays.pop(name, None))
+        self.freedoms = {
+            name: unit for name, unit in said["units"].items() if f"{name}_rate" in said["units"]
+        }
+        self.owners = {}
+        for name in self._arrays:
+            owner, _, what = name.rpartition(".")
+            if what == "multipliers":
+                self.owners.setdefault(owner, "rows")
+            elif what == "force":
+                self.owners[owner] = "joint"
+            elif what == "position":
+                self.owners[owner] = "body" if f"{owner}.quaternion" in self._arrays else "point"
+        self.owners |= _motors(self.loads, self.owners)
+
+    def __getitem__(self, name: str) -> Any:
+        return self._arrays[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        return len(self._arrays)
