@@ -85,13 +85,13 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser(json: bool = False) -> argparse.ArgumentParser:
-    from mbd import __version__
+    from mbd.base.public import VERSION
 
     parser = (_Parser if json else argparse.ArgumentParser)(
         prog="mbd",
         description="Multibody dynamics: run, inspect and convert models.",
     )
-    parser.add_argument("--version", action="version", version=f"mbd {__version__}")
+    parser.add_argument("--version", action="version", version=f"mbd {VERSION}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name in COMMANDS:
         module = importlib.import_module(f"mbd.cli.{name}")

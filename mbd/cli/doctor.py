@@ -43,10 +43,10 @@ def run(options: argparse.Namespace) -> int:
     """Check and report; the exit code is 1 if something that is needed failed."""
     import platform
 
-    from mbd import __version__
+    from mbd.base.public import VERSION
 
     about = {
-        "mbd": __version__,
+        "mbd": VERSION,
         "folder": str(Path(__file__).parents[1]),
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",

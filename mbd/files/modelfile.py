@@ -76,7 +76,7 @@ def to_text(
     folder : path
         Where the file will be; meshes are named from there.
     """
-    from mbd import __version__
+    from mbd.base.public import VERSION
     from mbd.files import reader, toml, vocabulary, writer
 
     if not isinstance(system, System):
@@ -86,7 +86,7 @@ def to_text(
         known = vocabulary.run_settings()
         if key not in known:
             raise ValueError(f"to_text: run has no {key!r}; it may have {', '.join(known)}")
-    found = writer.document(system, run, title, Path(folder), __version__, reader.SCHEMA)
+    found = writer.document(system, run, title, Path(folder), VERSION, reader.SCHEMA)
     return toml.text(found)
 
 

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-import mbd
 from mbd.base.given import Part, signature
+from mbd.base.public import PLACES, public
 from mbd.files.coordinates import Along, Chosen, OrLaw, Three
 from mbd.files.kinds import (
     Array,
@@ -44,8 +44,8 @@ SECTIONS = ("bodies", "joints", "forces")
 
 def makers(module: str) -> dict[str, Callable[..., Any]]:
     """Return the public classes and functions of ``mbd`` from modules that begin so, by name."""
-    found = {n: getattr(mbd, n) for n, where in mbd._MODULES.items() if where.startswith(module)}
-    return {n: x for n, x in sorted(found.items()) if callable(x)}
+    named = {n: public(n) for n, place in PLACES.items() if place.startswith(f"mbd.{module}")}
+    return {n: x for n, x in named.items() if callable(x)}
 
 
 @cache
@@ -70,7 +70,7 @@ def shapes() -> dict[str, Callable[..., Any]]:
 
 def methods() -> dict[str, Callable[..., Any]]:
     """Return the classes of integrators, by name."""
-    known = makers("solvers.").items()
+    known = makers("integration.").items()
     return {n: x for n, x in known if isinstance(x, type) and dataclasses.is_dataclass(x)
             and "prepare" in vars(x)}  # fmt: skip
 
@@ -167,7 +167,7 @@ OF_A_CALL = {"system", "state", "progress", "raise_on_failure", "events", "strea
 @cache
 def run_settings() -> dict[str, Kind]:
     """Return the kinds of the arguments of ``mbd.simulate`` that a file may have."""
-    names = signature(mbd.simulate).parameters
+    names = signature(public("simulate")).parameters
     return {n: ARGUMENTS[n] for n in names if n in ARGUMENTS and n not in OF_A_CALL}
 
 

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-import mbd
 from mbd.base.given import Part, given, signature
+from mbd.base.public import PLACES, public
 from mbd.files.expressions import Expression
 from mbd.files.vocabulary import SECTIONS, arguments, parts
 from mbd.formulations import NAMES, named
@@ -33,14 +33,19 @@ __all__ = ["Writer", "document", "said"]
 def said(part: Any) -> tuple[Callable[..., Any], dict[str, Any]]:
     """Return class or function and the arguments that say something: neither None nor default."""
     known = given(part)
-    public = getattr(mbd, known.maker.__name__, print) if known else print
-    if known is None or inspect.unwrap(public) is not inspect.unwrap(known.maker):
+    name = known.maker.__name__ if known else ""
+    if known is None or name not in PLACES or _plain(public(name)) is not _plain(known.maker):
         kind = type(part).__name__
         raise ValueError(f"{kind} is not a part of mbd; a file cannot say what it is")
     default = {k: x.default for k, x in signature(known.maker).parameters.items()}
     got = known.arguments()
     left = {k: x for k, x in got.items() if x is not None and not _same(x, default[k])}
     return known.maker, left
+
+
+def _plain(maker: Callable[..., Any]) -> Any:
+    """Return what was decorated."""
+    return inspect.unwrap(maker)
 
 
 def _same(x: Any, y: Any) -> bool:

@@ -100,7 +100,7 @@ def quantities(solution: History) -> Iterator[Quantity]:
 
 def save_npz(solution: History, path: str | Path, **notes: Any) -> Path:
     """Write the archive described at the top of this file; notes go to ``about``."""
-    from mbd import __version__
+    from mbd.base.public import VERSION
 
     path = Path(path)
     found: dict[str, np.ndarray] = {}
@@ -115,7 +115,7 @@ def save_npz(solution: History, path: str | Path, **notes: Any) -> Path:
         if values is not None:
             found[name] = values
     about = {
-        "version": __version__,
+        "version": VERSION,
         "method": method_text(solution.method),
         "run": solution.options,
         "model": file_text(solution.model, path.parent, solution.method, solution.options),

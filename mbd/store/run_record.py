@@ -67,10 +67,10 @@ def of_model(
 
     Meshes of the model are named from the folder of the file.
     """
-    from mbd import __version__
+    from mbd.base.public import VERSION
 
     found = {
-        "mbd_version": __version__,
+        "mbd_version": VERSION,
         "schema": SCHEMA,
         "method": method_text(method),
         "gravity": np.asarray(model.system.gravity),

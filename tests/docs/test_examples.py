@@ -83,7 +83,6 @@ def test_links_of_the_readme_exist():
 
 def test_all_public_names_are_in_the_reference():
     text = (ROOT / "docs" / "reference.rst").read_text(encoding="utf-8")
-    assert set(mbd.__all__) == set(mbd._MODULES)
     missing = [n for n in mbd.__all__ if not re.search(rf":: (mbd\.)?{n}$", text, re.M)]
     assert not missing
 
