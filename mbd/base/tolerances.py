@@ -128,6 +128,9 @@ OPEN_STEP = 1e-3
 OPEN_SHARE = 0.3
 """[violation] Part that no motion mends, from which on it is a contradiction of rows."""
 
+OPEN_FAR = 1.0
+"""[size of a row] Larger violations are of an iteration that went astray, no contradiction."""
+
 NEWTON_FREE = 1e-6
 """[rtol] Newton's tolerance of free steps: what it leaves is no error of the step."""
 
@@ -153,6 +156,18 @@ STEP_SHRINKS = 0.2
 
 STEP_STAYS = 1.2
 """[-] A step that could grow by less stays, and with it the matrix."""
+
+# --- steps in time: one that fails, in smaller ones -----------------------------------------------
+
+SUBSTEP_RTOL = 1e-4
+"""[length of the model, 1 rad, largest velocity] Error of all smaller steps in the time of one that
+failed."""
+
+SUBSTEP_MOST = 2_000
+"""[-] So many smaller steps are taken in the time of one; what needs more fails."""
+
+SUBSTEP_LEAST = 1e-12
+"""[step] A smaller step fails."""
 
 # --- steps in time: conserving --------------------------------------------------------------------
 

@@ -73,11 +73,14 @@ def text(solution: Solution, s: dict[str, Any], step: float | None) -> str:
         change += f", {s['energy_change'] / s['kinetic_energy_max']:.1e} of the largest kinetic one"
     if not s["conservative"]:
         change += f"; less work done and dissipated {s['energy_balance']:.2e} J"
+    again = f"{int(cost['rejected'])} repeated steps"
+    if cost["divided_steps"]:
+        again += f", {int(cost['divided_steps'])} taken in {int(cost['substeps'])} smaller ones"
     return "\n".join(
         (
             f"simulated to t = {s['t_end']:g} s: {n} steps of {size}, {said(solution.method)}",
             f"  Newton          {cost['iterations'] / n:.2f} iterations per step, "
-            f"{int(cost['factorizations'])} factorizations, {int(cost['rejected'])} repeated steps",
+            f"{int(cost['factorizations'])} factorizations, {again}",
             f"  largest gap     {s['gap']:.1e} (of a constraint row) [{s['gap_unit']}]",
             f"  energy change   {change}",
             f"  time            {1e6 * cost['seconds'] / n:.3g} us per step, {cost['seconds']:.3g} "

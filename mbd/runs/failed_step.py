@@ -14,7 +14,7 @@ from mbd.integration.newton_loop import grid_from_here
 from mbd.machine import buffer as m
 from mbd.model.model import Workspace
 
-__all__ = ["explain"]
+__all__ = ["explain", "failed_step"]
 
 _UNITS = {
     m.TRANSLATION: "N", m.ROTATION: "N m", m.DIRECTOR: "N m", m.FORCE: "m", m.MOMENT: "-",
@@ -22,28 +22,33 @@ _UNITS = {
 }  # fmt: skip
 
 
-def explain(work: Workspace, method: Any, advance: Any) -> str:
-    """Return a message with the largest residuals of the failed step by name.
+def failed_step(work: Workspace, method: Any, advance: Any) -> tuple[np.ndarray, str]:
+    """Return the residual of a step that failed, and which rows contradict each other there.
 
     The step is tried again by the kernel `advance`, which leaves it as it is when told so.
     """
+    begin, t = work.snapshot(), float(work.F[m.T])
+    work.I[m.N_STEPS], work.I[m.RECORD_EVERY] = 1, 0
+    grid_from_here(work.I, work.F)
+    advance(work.I, work.F, 1)
+    work.F[m.T] = t + work.F[m.H]
+    work.evaluate(float(work.F[m.H]) if isinstance(method, EnergyMomentum) else 0.0)
+    r, against = work.vector(m.X).copy(), ""
+    if np.all(np.isfinite(r)) and np.all(np.isfinite(work.store().q)):
+        against = contradiction(work.model, work, bool(work.I[m.LEVEL] != m.POSITION))
+    work.restore(begin)
+    return r, against
+
+
+def explain(work: Workspace, method: Any, advance: Any) -> str:
+    """Return a message with the largest residuals of the failed step by name."""
     model, numbering = work.model, work.model.numbering
     t = float(work.F[m.T])
     if bad_law := work.bad_law():
         h = work.F[m.H]
         return f"the step to t = {t + h:.6g} s (h = {h:g} s) failed: {bad_law}"
-    work.I[m.N_STEPS], work.I[m.RECORD_EVERY] = 1, 0
-    keep = work.F[: len(model.F)].copy()
-    grid_from_here(work.I, work.F)
-    advance(work.I, work.F, 1)
     h = float(work.F[m.H])
-    work.F[m.T] = t + h
-    work.evaluate(h if isinstance(method, EnergyMomentum) else 0.0)
-    r = work.vector(m.X).copy()
-    against = ""
-    if np.all(np.isfinite(r)) and np.all(np.isfinite(work.store().q)):
-        against = contradiction(model, work, bool(work.I[m.LEVEL] != m.POSITION))
-    work.F[: len(model.F)] = keep
+    r, against = failed_step(work, method, advance)
     rows = np.concatenate([r[numbering.v], r[numbering.lam]])
     kinds = np.concatenate([numbering.v_kinds, numbering.lam_kinds])
     if not np.all(np.isfinite(rows)):

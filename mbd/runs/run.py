@@ -40,6 +40,8 @@ class Stretches:
         The last stretch.
     stats : dict
         What all stretches cost.
+    divided : dict
+        Steps that were taken in smaller ones, their number by the time [s] at the end.
     started : float
         Clock at the first step [s].
     cause : BaseException, optional
@@ -53,6 +55,7 @@ class Stretches:
         self.model, self.method, self.plan, self.watch = model, method, plan, watch
         self.record, self.progress, self.interrupt = record, progress, interrupt
         self.stats: dict[str, float] = {}
+        self.divided: dict[float, int] = {}
         self.found: list[Found] = []
         self.run: Run | None = None
         self.started = math.inf
@@ -81,7 +84,7 @@ class Stretches:
             raise
         if self.run is not None and self.run.error is not None:
             message = self._failed(self.run.error)
-        return status, message
+        return status, message + self._divided()
 
     def _stretch(self, given: bool, before: Any) -> tuple[int, str]:
         """Run to the next event that changes something; ``last`` is then behind it."""
@@ -101,6 +104,7 @@ class Stretches:
             self.last = run.state()
             self.found += run.found
             self.started = min(self.started, run.started)
+            self.divided |= run.divided
             for name, value in run.stats().items():
                 self.stats[name] = self.stats.get(name, 0) + value
         if run.instant is None:
@@ -114,6 +118,16 @@ class Stretches:
             run.keep_end(self.last, over != "")
             return 0, over or f"reached t = {self.last.t:g} s"
         return EVENT, ""
+
+    def _divided(self) -> str:
+        """Return what is said of steps that were taken in smaller ones."""
+        if not (n := len(self.divided)):
+            return ""
+        return (
+            f"; {n} of {self.stats['steps']:.0f} steps failed and {'was' if n == 1 else 'were'} "
+            f"taken in {sum(self.divided.values())} smaller ones, the first to "
+            f"t = {min(self.divided):.6g} s"
+        )
 
     def _failed(self, error: Exception) -> str:
         """Note the cause; return the message."""

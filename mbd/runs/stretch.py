@@ -19,12 +19,13 @@ from mbd.integration.generalized_alpha import GeneralizedAlpha
 from mbd.integration.newton_loop import CONVERGED, FAILED, PIVOTS, grid_from_here
 from mbd.integration.pivoting_step import careful_step
 from mbd.integration.starting_values import resumed
+from mbd.integration.substeps import in_substeps
 from mbd.linear.fronts import factor_and_solve
 from mbd.machine import buffer as m
 from mbd.model.model import Model, State, Workspace
 from mbd.runs.crossings import Instant, Watch
 from mbd.runs.events import Found, Instants, carried
-from mbd.runs.failed_step import explain
+from mbd.runs.failed_step import explain, failed_step
 from mbd.runs.interrupts import Interrupt
 from mbd.runs.law_jumps import JumpError, Jumps
 from mbd.runs.plan import Plan
@@ -73,6 +74,7 @@ class Run:
         if np.isfinite(plan.rtol):  # what Newton leaves must not pass for an error of the step
             F[m.TOL] = min(F[m.TOL], NEWTON_FREE * plan.rtol)
         self.done, self.pivoting = 0, 0
+        self.divided: dict[float, int] = {}  # smaller ones, by the time of the step
         self.advance = advance_adaptive if plan.free else method.kernel
         self.compiled = self.advance.address  # at the latest now: the clock of the steps is theirs
         self.started = self.seconds = 0.0  # clock, and how long the steps took [s]
@@ -226,7 +228,26 @@ class Run:
                 self.done += status == CONVERGED
                 if self.method.linear_solver == "fronts":
                     break  # one careful step, then the fronts again
+        if status == FAILED and self._may_divide():
+            if steps := in_substeps(self.work, self.method):
+                self.divided[float(F[m.T])] = steps
+                self.done += 1
+                return taken + 1, CONVERGED
         return taken, status
+
+    def _may_divide(self) -> bool:
+        """Whether a step that failed may be taken in smaller ones: they would mend the cause.
+
+        It is no law, no contradiction of rows, no drift of loops at velocity level.
+        """
+        I, work = self.work.I, self.work
+        if self.plan.free or not isinstance(self.method, GeneralizedAlpha):
+            return False
+        if I[m.LEVEL] == m.VELOCITY and self.model.redundant:
+            return False
+        if any(law.raised for law in work.laws) or work.bad_law():
+            return False
+        return not failed_step(work, self.method, self.method.kernel)[1]
 
     def _times(self, begin: Any, taken: int, status: int) -> np.ndarray:
         """Return the times of the steps since a snapshot, and that of one that failed."""
@@ -346,5 +367,7 @@ class Run:
             "evaluations": int(I[m.N_EVALUATE]),
             "rejected": int(I[m.N_REJECT]),
             "pivoting_steps": self.pivoting,
+            "divided_steps": len(self.divided),
+            "substeps": sum(self.divided.values()),
             "seconds": self.seconds,
         }

@@ -212,18 +212,16 @@ STEP = 2.0**-6  # with rho = 1 and this step the weights are powers of two: w_M 
 EXACT = mbd.GeneralizedAlpha(rho=1.0)
 
 
-def buckling(*, grounded=False):
+def buckling():
     """Return masses on a line with a spring so negative that one pivot is exactly zero.
 
     The stiffness times its weight is minus the mass: the block of the mass that is eliminated
     first vanishes along the spring, while the matrix of all masses is regular.
     """
-    system = mbd.System()
-    other = system.ground
-    if not grounded:  # the last in the chain is eliminated first
-        far = system.add(mbd.PointMass("far", mass=3.0, position=(3, 0, 0)))
-        other = system.add(mbd.PointMass("two", mass=1.0, position=(2, 0, 0)))
-        system.add(mbd.Spring("t", other, far, stiffness=20.0, length=0.9))
+    system = mbd.System()  # the last in the chain is eliminated first
+    far = system.add(mbd.PointMass("far", mass=3.0, position=(3, 0, 0)))
+    other = system.add(mbd.PointMass("two", mass=1.0, position=(2, 0, 0)))
+    system.add(mbd.Spring("t", other, far, stiffness=20.0, length=0.9))
     one = system.add(mbd.PointMass("one", mass=1.0, position=(1, 0, 0)))
     system.add(mbd.Spring("s", one, other, stiffness=-(2.0**14), length=1.0))
     return system
@@ -262,16 +260,6 @@ def test_records_are_complete_when_steps_change_solver():
     assert some.stats["pivoting_steps"] >= 1
     assert np.array_equal(some.t, STEP * np.array([0, 3, 6, 7]))
     assert np.array_equal(some.q, whole.q[[0, 3, 6, 7]])
-
-
-def test_an_exactly_singular_matrix_ends_the_run():
-    """Both solvers refuse it: a failure with names, not a number."""
-    system = buckling(grounded=True)
-    system.add(mbd.PointForce("f", system["one"], (1.0, 0, 0)))
-    with pytest.raises(mbd.SimulationError, match=r"Newton did not converge at t = 0\.015625") as e:
-        mbd.simulate(system, 0.1, STEP, method=EXACT)
-    assert "one.x" in str(e.value)
-    assert len(e.value.solution.t) == 1
 
 
 def test_a_plate_without_thickness():

@@ -1,0 +1,97 @@
+"""Steps that fail are taken in smaller ones; order, grid, records, events and bits stay."""
+
+import numpy as np
+import pytest
+from models.test_scenes import load
+
+import mbd
+from mbd.integration.substeps import in_substeps
+from mbd.runs.stretch import Run
+
+
+def squeezer(t_end=0.03, **options):
+    """Return a run of Andrews' mechanism with steps in which its crank makes most of a turn."""
+    return mbd.simulate(load("andrews").build(), t_end, 3e-3, **options)
+
+
+def test_a_step_that_fails_is_taken_in_smaller_ones_and_the_run_says_so():
+    run = squeezer()
+    assert run.success
+    assert run.stats["divided_steps"] >= 1
+    assert run.stats["substeps"] > 10
+    assert f"{run.stats['divided_steps']:.0f} of 10 steps failed and w" in run.message
+    assert f"in {run.stats['substeps']:.0f} smaller ones, the first to t = 0.0" in run.message
+    assert np.allclose(run.t, 3e-3 * np.arange(11), rtol=0, atol=1e-16)
+    assert run.gap.max() < 1e-8
+
+
+def test_records_events_and_bits_do_not_feel_smaller_steps():
+    """Events go back to the start of a piece of the run and take its steps anew."""
+    plain = squeezer()
+    late = mbd.Event("late", lambda state: state.t - 0.0291)
+    watched, every = squeezer(events=late, progress=False), squeezer(every=3)
+    assert len(watched.events) == 1
+    assert np.array_equal(plain.q, watched.q)
+    assert np.array_equal(plain.lam, watched.lam)
+    assert plain.message == watched.message
+    assert np.array_equal(every.q, plain.q[[0, 3, 6, 9, 10]])
+
+
+def test_an_iteration_that_went_astray_is_no_contradiction_of_rows(monkeypatch):
+    """Where no smaller steps are left the message is that of the step, not of its last iterate."""
+    monkeypatch.setattr("mbd.runs.stretch.in_substeps", lambda *_: 0)
+    system = load("flexible_rod").build(formulation="euler_parameters")
+    run = mbd.simulate(system, 0.1, 1e-2, raise_on_failure=False)
+    assert not run.success
+    assert "Newton did not converge" in run.message
+    assert "contradict" not in run.message
+
+
+@pytest.mark.parametrize("level", ["position", "velocity", "stabilized"])
+def test_order_two_of_all_unknowns_stays(monkeypatch, level):
+    """Every eighth step of a swinging rod with a turning disc is taken in smaller ones."""
+
+    def rod():
+        system = mbd.System(gravity=(0, 0, -9.81))
+        spin = np.array([0.5, 3.0, 4.0])
+        body = mbd.RigidBody(
+            "rod", mass=2.0, inertia=(0.02, 0.3, 0.31), position=(0.7, 0, 0),
+            angular_velocity=spin, velocity=np.cross(spin, (0.7, 0, 0)),
+        )  # fmt: skip
+        system.add(body)
+        system.add(mbd.Spherical("pin", system.ground, body, at=(0, 0, 0)))
+        return system
+
+    method = mbd.GeneralizedAlpha(constraints=level)
+    exact = mbd.simulate(rod(), 0.8, 1e-4)
+    steps = Run._steps
+
+    def every_eighth(self, n, kernel=None):
+        if self.done % 8 == 7:
+            assert in_substeps(self.work, self.method) >= 2
+            self.done += 1
+            return 1, 0
+        return steps(self, min(n, 7 - self.done % 8), kernel)
+
+    monkeypatch.setattr(Run, "_steps", every_eighth)
+    for what in ("q", "v", "lam"):
+        errors = [
+            np.abs(
+                getattr(mbd.simulate(rod(), 0.8, h, method=method), what)[-1]
+                - getattr(exact, what)[-1]
+            ).max()
+            for h in (1e-2, 5e-3)
+        ]
+        assert 3.2 < errors[0] / errors[1] < 5.2, (what, errors)
+
+
+def test_a_step_with_a_singular_matrix_is_passed():
+    """A spring so negative that the matrix of the first step vanishes: u'' = 128^2 u + f."""
+    system, step = mbd.System(), 2.0**-6  # weights are powers of two at rho = 1
+    one = system.add(mbd.PointMass("one", mass=1.0, position=(1, 0, 0)))
+    system.add(mbd.Spring("s", system.ground, one, stiffness=-(2.0**14), length=1.0))
+    system.add(mbd.PointForce("f", one, (1.0, 0, 0)))
+    run = mbd.simulate(system, step, step, method=mbd.GeneralizedAlpha(rho=1.0))
+    assert run.stats["divided_steps"] == 1
+    exact = (np.cosh(2.0) - 1) / 2**14
+    assert abs(run["one"].position[-1, 0] - 1.0 - exact) < 0.1 * exact
