@@ -52,10 +52,11 @@ def test_no_linkage_of_many_is_silently_wrong(first):
     assert count["finished"] + count["undecided"] + count["smaller step"] >= CHUNK - 1, count
 
 
-def test_a_step_that_ends_in_no_number_is_refused_by_name():
+def test_a_step_that_ends_in_no_number_is_refused_by_name(monkeypatch):
     """Bodies of 1 to 1e8 whose steps overflow: the failure is told, not that of its explanation."""
+    monkeypatch.setattr("mbd.runs.stretch.in_substeps", lambda *_: 0)
     with pytest.raises(mbd.SimulationError, match=r"did not converge at t = .*body \d"):
-        mbd.simulate(linkage(465), 0.2, 1e-5, project=True, every=100)
+        mbd.simulate(linkage(465), 0.2, 1e-3, project=True)
 
 
 @pytest.mark.parametrize("lever", [1e-1, 1e-3, 1e-5])
