@@ -10,7 +10,9 @@ import numpy as np
 
 from mbd.base.tolerances import COMPARE_ROUND_OFF
 from mbd.front.solution import Solution
-from mbd.history.loads import all_loads
+from mbd.history.columns import model_items
+from mbd.history.quantities import PartHistory
+from mbd.history.quantity import Owner, Quantity
 from mbd.interactions.rows import COINCIDE
 from mbd.machine import buffer as m
 from mbd.model.model import Model
@@ -22,47 +24,55 @@ Values = dict[str, np.ndarray]
 
 
 @dataclass(frozen=True)
-class Quantity:
-    """One quantity.
+class Judged:
+    """A quantity that is compared.
 
     Attributes
     ----------
+    of : Owner
     unit : str
     head : str
         Of its column.
     power : int
         Round-off of positions is divided by that power of the step.
-    reaction : bool
-        Whether it comes with the multipliers, and has their order.
     """
 
+    of: Owner
     unit: str
     head: str
     power: int
-    reaction: bool = False
+
+    @property
+    def reaction(self) -> bool:
+        """Whether it comes with the multipliers, and has their order."""
+        return self.of in (Owner.JOINT, Owner.LOAD)
+
+
+def _judged(quantity: Quantity, head: str, power: int, unit: str = "") -> Judged:
+    return Judged(quantity.of, unit or quantity.unit, head, power)
 
 
 QUANTITIES = {
-    "position": Quantity("m", "position", 0),
-    "rotation": Quantity("rad", "rotation", 0),
-    "velocity": Quantity("m/s", "velocity", 1),
-    "angular_velocity": Quantity("rad/s", "ang. vel.", 1),
-    "force": Quantity("N", "force", 2, reaction=True),
-    "moment": Quantity("N m", "moment", 2, reaction=True),
-    "load": Quantity("N m or N", "load", 2, reaction=True),
+    "position": _judged(PartHistory.position, "position", 0),
+    "rotation": _judged(PartHistory.rotation, "rotation", 0, "rad"),
+    "velocity": _judged(PartHistory.velocity, "velocity", 1),
+    "angular_velocity": _judged(PartHistory.angular_velocity, "ang. vel.", 1),
+    "force": _judged(PartHistory.force, "force", 2),
+    "moment": _judged(PartHistory.moment, "moment", 2),
+    "load": Judged(Owner.LOAD, "N m or N", "load", 2),
 }
-_OF_POINTS, _OF_AXES = ("position", "velocity"), ("rotation", "angular_velocity")
 
 
 def comparable(model: Model) -> dict[str, str]:
     """Return the quantity of everything that can be compared, such as "bar 1.position"."""
-    found = {}
-    for name, body in model.system.bodies.items():
-        for what in _OF_POINTS + (_OF_AXES if body.formulation.axes else ()):
-            found[f"{name}.{what}"] = what
-    for name in model.system.joints:
-        found |= {f"{name}.{what}": what for what in ("force", "moment")}
-    return found | dict.fromkeys(all_loads(model).units, "load")
+    items = model_items(model)
+    parts = {
+        f"{part.name}.{what}": what
+        for part in (*items["body"], *items["joint"])
+        for what, x in QUANTITIES.items()
+        if x.of in part.owners
+    }
+    return parts | {load.name: "load" for load in items["reading"]}
 
 
 def last(solution: Solution, names: Iterable[str]) -> Values:

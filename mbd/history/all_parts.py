@@ -19,8 +19,10 @@ from mbd.history.energy import sums
 from mbd.history.faces import Faces, Group, all_groups
 from mbd.history.instants import Instants, instants
 from mbd.history.joint_coordinates import all_freedoms
-from mbd.history.joints import Reaction, all_reactions
+from mbd.history.joints import all_reactions
 from mbd.history.loads import all_loads
+from mbd.history.quantities import Reaction
+from mbd.history.quantity import Owner, Quantity
 from mbd.history.trajectory import Trajectory
 from mbd.model.turns_so_far import Before
 
@@ -66,6 +68,18 @@ class Everything:
             if g.law.axes or not turning:
                 found[:, g.at] = getattr(history, what)
         return found
+
+    def values(self, quantity: Quantity) -> np.ndarray:
+        """Return a quantity of all that have it, (n, owners, ...)."""
+        if quantity.of not in (Owner.BODY, Owner.TURNING, Owner.BREATHING):
+            return quantity.of_history(self)
+        n = len(quantity.axes.components)
+        return self.of_bodies(quantity.name, (n,) * bool(n), quantity.of is not Owner.BODY)
+
+    @property
+    def lam(self) -> np.ndarray:
+        """Multipliers of all rows, (n, n_lam)."""
+        return np.asarray(self.trajectory.lam)
 
     @cached_property
     def reactions(self) -> Reaction:

@@ -15,8 +15,6 @@ stays what it was, up to the error of the method and of the sums.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,60 +29,7 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 1024  # faces whose numbers stay in the cache of the processor
 
-__all__ = ["Energy", "Momentum", "sums", "weights"]
-
-
-@dataclass(frozen=True)
-class Energy:
-    """Energies over time [J].
-
-    Attributes
-    ----------
-    kinetic : (n,) array
-    potential : (n,) array
-        Of gravity, springs, bushings and stops; of a law f(u, rate, t) the integral of f(u, 0, 0)
-        from the described pose on.
-    dissipated : (n,) array
-        Taken since the first instant by dampers, and by what laws do beyond f(u, 0, t).
-    work : (n,) array
-        Put in since the first instant by loads, motors, drives, and laws that change with time.
-    """
-
-    kinetic: np.ndarray
-    potential: np.ndarray
-    dissipated: np.ndarray
-    work: np.ndarray
-
-    @staticmethod
-    def stored(source: Mapping[str, Any]) -> Energy:
-        """Return what a file has; a file of an earlier version does not tell of work."""
-        kinetic, potential = source["energy.kinetic"], source["energy.potential"]
-        unknown = np.full(len(kinetic), np.nan)
-        both = (source.get(f"energy.{what}", unknown) for what in ("dissipated", "work"))
-        return Energy(kinetic, potential, *both)
-
-    @property
-    def total(self) -> np.ndarray:
-        """Kinetic and potential energy."""
-        return self.kinetic + self.potential
-
-    @property
-    def balance(self) -> np.ndarray:
-        """Kinetic, potential and dissipated energy less work: constant but for errors."""
-        return self.total + self.dissipated - self.work
-
-    @property
-    def conservative(self) -> bool:
-        """Whether nothing was dissipated and nothing put in."""
-        return not (self.dissipated.any() or self.work.any())
-
-
-@dataclass(frozen=True)
-class Momentum:
-    """Momenta over time, (n, 3): linear [N s], angular about the origin [N m s]."""
-
-    linear: np.ndarray
-    angular: np.ndarray
+__all__ = ["sums", "weights"]
 
 
 def weights(body: Any) -> np.ndarray:

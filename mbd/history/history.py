@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from mbd.base.checked import shown, whole
 from mbd.history.all_parts import Everything, in_pieces, past_of
-from mbd.history.energy import Energy, Momentum
 from mbd.history.joint_coordinates import freedoms
-from mbd.history.joints import JointHistory, Reaction, RowHistory
+from mbd.history.joints import JointHistory, RowHistory
 from mbd.history.loads import MotorHistory, all_loads
+from mbd.history.quantities import Energy, Momentum, PartHistory, Reaction, table
 from mbd.history.trajectory import Trajectory
 from mbd.parts.actuators import Motor
 
@@ -24,14 +24,14 @@ __all__ = ["History"]
 class History(Trajectory):
     """A trajectory whose parts and sums are read by name."""
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> PartHistory:
         system = self.model.system
         if not isinstance(name, str):
             raise TypeError(f"Solution: a part is asked for by its name, got {shown(name)}")
         if name in system.bodies:
             return self.body(name)
         if name in system.joints:
-            return JointHistory(system.joints[name], self)
+            return self.joint(name)
         if name in self.model.numbering.elements:
             return RowHistory(system[name], self)
         part = system.forces.get(name)
@@ -44,24 +44,32 @@ class History(Trajectory):
             f"no body or joint named {shown(name)}{hint}. There are: {', '.join(parts[:20])}"
         )
 
+    def joint(self, name: str) -> JointHistory:
+        """Return the history of a joint."""
+        return JointHistory(self.model.system.joints[name], self)
+
     def _all(self, take: Callable[[Everything], tuple[np.ndarray, ...]]) -> list[np.ndarray]:
         """Return what is taken of everything, piece by piece."""
         pieces = [take(piece) for piece in in_pieces(self)]
         return [np.concatenate(x) for x in zip(*pieces, strict=True)]
 
+    def _totals(self, of: type) -> Mapping[str, np.ndarray]:
+        """Return quantities of the whole model by their flat names."""
+        if self.stored is not None:
+            return self.stored
+        entries = [x for x in table(of) if x.take]
+        values = self._all(lambda piece: tuple(piece.values(x) for x in entries))
+        return {x.flat: y for x, y in zip(entries, values, strict=True)}
+
     @cached_property
     def energy(self) -> Energy:
         """Kinetic and potential energy, what was dissipated, and work, over time [J]."""
-        if self.stored is not None:
-            return Energy.stored(self.stored)
-        return Energy(*self._all(lambda x: x.energies))
+        return Energy(self._totals(Energy))
 
     @cached_property
     def momentum(self) -> Momentum:
         """Linear [N s] and angular momentum about the origin [N m s] over time."""
-        if self.stored is not None:
-            return Momentum(self.stored["momentum.linear"], self.stored["momentum.angular"])
-        return Momentum(*self._all(lambda x: x.momenta))
+        return Momentum(self._totals(Momentum))
 
     @cached_property
     def gap(self) -> np.ndarray:

@@ -13,6 +13,8 @@ from mbd.algebra.vec import cross, load3, minus, plus, store3, times
 from mbd.history.elements import Table, tables
 from mbd.history.faces import Faces, all_columns, per_model
 from mbd.history.joint_coordinates import Coordinates
+from mbd.history.quantities import PartHistory, Reaction
+from mbd.history.quantity import Owner
 from mbd.machine import buffer as m
 from mbd.machine.jit import kernel
 
@@ -25,14 +27,6 @@ __all__ = ["JointHistory", "Reaction", "RowHistory", "all_reactions"]
 
 _ORIGIN = (1.0, 0.0, 0.0, 0.0)
 _AT_ONCE = 1024  # faces whose numbers stay in the cache of the processor
-
-
-@dataclass(frozen=True)
-class Reaction:
-    """Force [N] and moment [N m] over time, inertial axes."""
-
-    force: np.ndarray
-    moment: np.ndarray
 
 
 @kernel
@@ -163,22 +157,23 @@ def _reaction(trajectory: Trajectory, asked: Asked) -> Reaction:
     return Reaction(found.force[:, 0], found.moment[:, 0])
 
 
-class JointHistory:
-    """A joint over time.
+class JointHistory(PartHistory):
+    """A joint over time: force and moment on the second body, at the joint (its frame there).
 
     The coordinates that the joint leaves free are attributes, with their rates:
     ``solution["hinge"].angle`` [rad], ``.angle_rate`` [rad/s], ``.angle_second_rate``.
-
-    Attributes
-    ----------
-    multipliers : (n, n_rows) array
-    force, moment : (n, 3) arrays [N], [N m]
-        On the second body, at the joint (origin of its frame there), inertial axes.
     """
 
+    owners, methods = (Owner.JOINT, Owner.ROWS), ("reaction()",)
+
     def __init__(self, joint: Joint, trajectory: Trajectory) -> None:
-        self.joint, self._trajectory = joint, trajectory
-        self.multipliers = trajectory.lam[:, trajectory.model.numbering.owners[joint.name]]
+        self.joint, self.name, self._trajectory = joint, joint.name, trajectory
+        self.instants = len(trajectory.t)
+
+    @property
+    def lam(self) -> np.ndarray:
+        """Multipliers (n, n_rows)."""
+        return _multipliers(self._trajectory, self.name)
 
     def reaction(self, on: str = "second", at: str = "second") -> Reaction:
         """Return the reaction on "first" or "second" body, about the origin of either frame."""
@@ -190,78 +185,65 @@ class JointHistory:
         return _reaction(self._trajectory, _asked(self.joint, frame, about))
 
     @cached_property
-    def _default(self) -> Reaction:
+    def reactions(self) -> Reaction:
+        """Force [N] and moment [N m] on the second body, at the joint."""
         return self.reaction()
 
-    @property
-    def force(self) -> np.ndarray:
-        """Force on the second body [N]."""
-        return self._default.force
+    def _columns(self) -> list[str]:
+        return [f"{x}{ending}" for x in self.joint.coordinates for ending in ("", "_rate")]
 
-    @property
-    def moment(self) -> np.ndarray:
-        """Moment on the second body about the joint [N m]."""
-        return self._default.moment
-
-    def _coordinate(self, name: str) -> tuple[np.ndarray, ...]:
-        """Return a free coordinate, its rate and second rate."""
-        free, trajectory = self.joint.coordinates[name], self._trajectory
-        faces = trajectory.faces(end.body for end in free.attachments)
-        one = Coordinates.of({f"{self.joint.name}.{name}": free}, faces.column)
-        return tuple(x[:, 0] for x in one.over_time(faces, trajectory.t, trajectory.before))
-
-    def __getattr__(self, name: str) -> np.ndarray:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        free = self.joint.coordinates
+    def _column(self, name: str) -> np.ndarray:
+        """Return a free coordinate, its rate or second rate."""
+        free, trajectory = self.joint.coordinates, self._trajectory
         for order, ending in ((2, "_second_rate"), (1, "_rate"), (0, "")):
-            if name.endswith(ending) and name.removesuffix(ending) in free:
-                name = name.removesuffix(ending)
-                return self._coordinate(name)[order]
-        known = ", ".join(f"{x}, {x}_rate" for x in free) or "none"
-        raise AttributeError(
-            f"joint {self.joint.name!r} has no {name!r}; its coordinates are {known}; besides "
-            "there are force, moment, multipliers, reaction()"
-        )
+            what = name.removesuffix(ending)
+            if name.endswith(ending) and what in free:
+                faces = trajectory.faces(end.body for end in free[what].attachments)
+                one = Coordinates.of({f"{self.name}.{what}": free[what]}, faces.column)
+                return one.over_time(faces, trajectory.t, trajectory.before)[order][:, 0]
+        raise AttributeError(f"joint {self._lacks(name)}")
 
-    def __repr__(self) -> str:
-        free = "".join(f", {x}, {x}_rate" for x in self.joint.coordinates)
-        return (
-            f"JointHistory({self.joint.name!r}, {len(self._trajectory.t)} instants: force, moment, "
-            f"multipliers{free}, reaction())"
-        )
+    def _there(self) -> str:
+        own = ", ".join(self._columns()) or "none"
+        besides = [x for x in self._names() if x not in self._columns()]
+        return f"its coordinates are {own}; besides there are {', '.join(besides)}"
 
 
-class RowHistory:
+class RowHistory(PartHistory):
     """A part with rows that is no joint, over time: drive, transmission, rows that a body wears.
 
-    Attributes
-    ----------
-    multipliers : (n, n_rows) array
-    load, tension : (n,) arrays
-        Where the part has them: of a drive the motor's load [N m or N], of a rope its tension [N].
+    Where the part has them ``load`` and ``tension``: of a drive the motor's load [N m or N], of a
+    rope its tension [N].
     """
 
+    owners, methods = (Owner.ROWS,), ("reaction()",)
+
     def __init__(self, part: Any, trajectory: Trajectory) -> None:
-        self.part, self._trajectory = part, trajectory
-        self.multipliers = trajectory.lam[:, trajectory.model.numbering.owners[part.name]]
+        self.part, self.name, self._trajectory = part, part.name, trajectory
+        self.instants = len(trajectory.t)
+        self._reads: dict[str, float] = getattr(type(part), "reads", {})
 
-    def reaction(self, on: str) -> Reaction:
+    @property
+    def lam(self) -> np.ndarray:
+        """Multipliers (n, n_rows)."""
+        return _multipliers(self._trajectory, self.name)
+
+    def reaction(self, on: str) -> Reaction:  # type: ignore[override]
         """Return force and moment (about its origin) on a body, by the name of the body."""
-        known = [b.name for b in self.part.bodies]
-        if on not in known:
-            raise ValueError(f"reaction: on must be one of {', '.join(known)}, got {on!r}")
-        return _reaction(self._trajectory, Asked(self.part.name, on, on))
+        names = [b.name for b in self.part.bodies]
+        if on not in names:
+            raise ValueError(f"reaction: on must be one of {', '.join(names)}, got {on!r}")
+        return _reaction(self._trajectory, Asked(self.name, on, on))
 
-    def __getattr__(self, name: str) -> np.ndarray:
-        if name.startswith("_") or name == "part":
-            raise AttributeError(name)
-        reads = getattr(type(self.part), "reads", {})
-        if name in reads:
-            return reads[name] * self.multipliers[:, 0]
-        known = ", ".join([*reads, "multipliers", "reaction()"])
-        raise AttributeError(f"{self.part.name!r} has no {name!r}; there are {known}")
+    def _columns(self) -> list[str]:
+        return list(self._reads)
 
-    def __repr__(self) -> str:
-        known = ", ".join([*getattr(type(self.part), "reads", {}), "multipliers", "reaction()"])
-        return f"RowHistory({self.part.name!r}, {len(self._trajectory.t)} instants: {known})"
+    def _column(self, name: str) -> np.ndarray:
+        if name not in self._reads:
+            raise AttributeError(self._lacks(name))
+        return np.asarray(self._reads[name] * self.lam[:, 0])
+
+
+def _multipliers(trajectory: Trajectory, owner: str) -> np.ndarray:
+    """Return the multipliers of the rows of a part."""
+    return np.asarray(trajectory.lam[:, trajectory.model.numbering.owners[owner]])

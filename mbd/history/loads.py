@@ -14,6 +14,7 @@ import numpy as np
 
 from mbd.history.faces import Faces, all_columns, per_model
 from mbd.history.joint_coordinates import Coordinates
+from mbd.history.quantities import PartHistory
 from mbd.interactions.laws import Law, check
 from mbd.machine import buffer as m
 from mbd.machine.jit import kernel, law_call
@@ -98,22 +99,20 @@ def all_loads(model: Model) -> Loads:
     )  # fmt: skip
 
 
-class MotorHistory:
-    """A motor over time.
+class MotorHistory(PartHistory):
+    """A motor over time: ``load``, torque [N m] or force [N] along its coordinate.
 
-    Attributes
-    ----------
-    load : (n,) array
-        Torque [N m] or force [N] along its coordinate: positive drives the second body forward.
+    Positive drives the second body forward.
     """
 
-    def __init__(self, motor: Motor, trajectory: Trajectory) -> None:
-        name, along = f"{motor.name}.load", motor.coordinate
-        faces = trajectory.faces(end.body for end in along.attachments)
-        one = Coordinates.of({name: along}, faces.column)
-        u, rate, _ = one.over_time(faces, trajectory.t, trajectory.before)
-        self.motor = motor
-        self.load = _effort(motor.law, u[:, 0], rate[:, 0], trajectory.t)
+    owners = ()
 
-    def __repr__(self) -> str:
-        return f"MotorHistory({self.motor.name!r}, {len(self.load)} instants: load)"
+    def __init__(self, motor: Motor, trajectory: Trajectory) -> None:
+        self.motor, self.name, along = motor, motor.name, motor.coordinate
+        faces = trajectory.faces(end.body for end in along.attachments)
+        one = Coordinates.of({f"{motor.name}.load": along}, faces.column)
+        u, rate, _ = one.over_time(faces, trajectory.t, trajectory.before)
+        self.load, self.instants = _effort(motor.law, u[:, 0], rate[:, 0], trajectory.t), len(u)
+
+    def _columns(self) -> list[str]:
+        return ["load"]

@@ -11,9 +11,7 @@ import numpy as np
 
 from mbd.base.checked import file_path, shown
 from mbd.base.door import vector
-from mbd.history.bodies import PointHistory
-from mbd.history.energy import Energy, Momentum
-from mbd.history.joints import Reaction
+from mbd.history.quantities import Energy, Momentum, PointHistory, Reaction
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -225,12 +223,12 @@ class Stored:
     @cached_property
     def energy(self) -> Energy:
         """Kinetic and potential energy, what was dissipated, and work, over time [J]."""
-        return Energy.stored(self.source)
+        return Energy(self.source)
 
     @cached_property
     def momentum(self) -> Momentum:
         """Linear [N s] and angular momentum about the origin [N m s] over time."""
-        return Momentum(self.source["momentum.linear"], self.source["momentum.angular"])
+        return Momentum(self.source)
 
     @property
     def gap(self) -> np.ndarray:

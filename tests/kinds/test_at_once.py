@@ -113,7 +113,7 @@ def test_pieces_are_the_whole(monkeypatch):
     run = mbd.simulate(sample(), 0.02, 1e-3)
     whole = run.to_xarray()
     monkeypatch.setattr(everything, "_FACES", 3 * len(run.model.bodies))
-    assert [len(x.solution.t) for x in in_pieces(run)] == [3] * 7
+    assert [len(x.trajectory.t) for x in in_pieces(run)] == [3] * 7
     pieces = mbd.simulate(sample(), 0.02, 1e-3).to_xarray()
     for name in whole.variables:
         if whole[name].dtype.kind == "f":

@@ -1,0 +1,338 @@
+"""The table of quantities: name, unit, axes, of what, what it is, how it is taken.
+
+An entry of :class:`PartHistory` is a quantity of bodies, joints or rows, one of :class:`Energy` or
+:class:`Momentum` belongs to the whole model. Attributes of results, data sets, files, pictures and
+comparisons all read this table: a new quantity is one entry here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbd.algebra.rotations import angular_velocity, quaternion_from_matrix
+from mbd.base.checked import meant
+from mbd.history.quantity import (
+    BODY_AXES,
+    INERTIAL,
+    MATRIX,
+    QUATERNION,
+    SCALAR,
+    Owner,
+    Quantity,
+)
+
+__all__ = ["Energy", "Momentum", "PartHistory", "PointHistory", "Reaction", "table"]
+
+
+@dataclass(frozen=True)
+class PointHistory:
+    """A body-fixed point over time, inertial: position, velocity, acceleration [m, m/s, m/s^2]."""
+
+    position: np.ndarray
+    velocity: np.ndarray
+    acceleration: np.ndarray
+
+
+@dataclass(frozen=True)
+class Reaction:
+    """Force [N] and moment [N m] over time, inertial axes."""
+
+    force: np.ndarray
+    moment: np.ndarray
+
+
+# --- kinematics of faces y = (origin, d1, d2, d3), for any number of bodies -----------------------
+def _scale(h: Any) -> np.ndarray:
+    if h.body.formulation.rigid:
+        return np.ones(h.y.shape[:-2])
+    return np.asarray(np.linalg.norm(h.y[..., 1:, :], axis=-1).mean(-1))
+
+
+def _rotation(h: Any) -> np.ndarray:
+    directors = np.swapaxes(h.y[..., 1:, :], -1, -2)
+    return directors if h.body.formulation.rigid else directors / h.scale[..., None, None]
+
+
+def _matrix(part: Any) -> np.ndarray:
+    """Return rotation matrices (n, 3, 3) of quaternions."""
+    from scipy.spatial.transform import Rotation
+
+    p = np.reshape(part.quaternion, (-1, 4))
+    return Rotation.from_quat(np.roll(p, -1, axis=1)).as_matrix() if len(p) else np.empty((0, 3, 3))
+
+
+def _quaternion(h: Any) -> np.ndarray:
+    p = quaternion_from_matrix(h.rotation)
+    last = p[:1] if h.before is None else h.before[None]
+    back = (p * np.concatenate([last, p[:-1]])[: len(p)]).sum(-1) < 0
+    p *= np.cumprod(np.where(back, -1.0, 1.0), axis=0)[..., None]
+    return p
+
+
+def _angular_velocity(h: Any) -> np.ndarray:
+    omega = angular_velocity(h.y[..., 1:, :], h.yd[..., 1:, :])
+    return omega if h.body.formulation.rigid else omega / h.scale[..., None] ** 2
+
+
+def _angular_acceleration(h: Any) -> np.ndarray:
+    alpha = angular_velocity(h.y[..., 1:, :], h.ydd[..., 1:, :])
+    if h.body.formulation.rigid:
+        return alpha
+    # d = s R e: the sum is s^2 alpha + 2 s s' omega, and d . d' is s s'
+    grow = (h.y[..., 1:, :] * h.yd[..., 1:, :]).sum((-1, -2)) / 3
+    alpha -= 2 * grow[..., None] * h.angular_velocity
+    return alpha / h.scale[..., None] ** 2
+
+
+class PartHistory:
+    """A part over time, by name: ``solution["rod"].position``; time is the first axis.
+
+    The quantities of bodies, joints and parts with rows are all declared here, those that joints
+    leave free too, so that editors and type checkers know them. A part has some of them; what it
+    does not have is an ``AttributeError`` that names those it has.
+    """
+
+    position = Quantity(
+        Owner.BODY, "m", INERTIAL, "origin of the body frame",
+        lambda h: np.asarray(h.y[..., 0, :] + h.origin), main=True,
+    )  # fmt: skip
+    velocity = Quantity(
+        Owner.BODY, "m/s", INERTIAL, "velocity of the origin", lambda h: h.yd[..., 0, :], main=True
+    )
+    acceleration = Quantity(
+        Owner.BODY, "m/s^2", INERTIAL, "acceleration of the origin", lambda h: h.ydd[..., 0, :]
+    )
+    quaternion = Quantity(
+        Owner.TURNING, "-", QUATERNION,
+        "rotation from body to inertial axes, scalar first, without jumps of sign; "
+        "NaN for a point mass", _quaternion, keep=True,
+    )  # fmt: skip
+    rotation = Quantity(
+        Owner.TURNING, "-", MATRIX, "rotation matrices (n, 3, 3), from body to inertial axes",
+        _rotation, derive=_matrix, array="",
+    )  # fmt: skip
+    angular_velocity = Quantity(
+        Owner.TURNING, "rad/s", INERTIAL, "angular velocity; NaN for a point mass",
+        _angular_velocity, main=True,
+    )  # fmt: skip
+    angular_velocity_body = Quantity(
+        Owner.TURNING, "rad/s", BODY_AXES, "angular velocity", array="",
+        derive=lambda h: np.einsum("...ij,...i->...j", h.rotation, h.angular_velocity),
+    )  # fmt: skip
+    angular_acceleration = Quantity(
+        Owner.TURNING, "rad/s^2", INERTIAL, "angular acceleration; NaN for a point mass",
+        _angular_acceleration,
+    )  # fmt: skip
+    scale = Quantity(Owner.BREATHING, "-", SCALAR, "length of the directors", _scale)
+    force = Quantity(
+        Owner.JOINT, "N", INERTIAL, "reaction on the second body, at the joint",
+        lambda h: h.reactions.force, main=True,
+    )  # fmt: skip
+    moment = Quantity(
+        Owner.JOINT, "N m", INERTIAL, "reaction on the second body, about the joint",
+        lambda h: h.reactions.moment, main=True,
+    )  # fmt: skip
+    multipliers = Quantity(
+        Owner.ROWS, "{}", SCALAR, "multiplier of each row, in its row_unit", lambda h: h.lam
+    )
+
+    # what joints of the library leave free [rad, m], motors and drives report [N m, N]
+    angle: np.ndarray
+    angle_rate: np.ndarray
+    angle_second_rate: np.ndarray
+    angle_1: np.ndarray
+    angle_1_rate: np.ndarray
+    angle_1_second_rate: np.ndarray
+    angle_2: np.ndarray
+    angle_2_rate: np.ndarray
+    angle_2_second_rate: np.ndarray
+    displacement: np.ndarray
+    displacement_rate: np.ndarray
+    displacement_second_rate: np.ndarray
+    x: np.ndarray
+    x_rate: np.ndarray
+    x_second_rate: np.ndarray
+    y: np.ndarray
+    y_rate: np.ndarray
+    y_second_rate: np.ndarray
+    load: np.ndarray
+    tension: np.ndarray
+
+    name: str
+    instants: int
+    owners: tuple[Owner, ...]  # whose quantities the part has
+    methods: tuple[str, ...] = ()
+
+    def _value(self, quantity: Quantity) -> np.ndarray:
+        """Return a quantity of the table."""
+        if quantity.of not in self.owners:
+            raise AttributeError(self._lacks(quantity.name))
+        return quantity.of_history(self)
+
+    def _columns(self) -> list[str]:
+        """Return names that are not of the table: coordinates and their rates, loads."""
+        return []
+
+    def _column(self, name: str) -> np.ndarray:
+        """Return what has a name that is not of the table."""
+        raise AttributeError(self._lacks(name))
+
+    def _names(self) -> list[str]:
+        """Return everything that the part has."""
+        mine = [x.name for x in table(PartHistory) if x.of in self.owners]
+        return [*mine, *self._columns(), *self.methods]
+
+    def _there(self) -> str:
+        return f"there are {', '.join(self._names())}"
+
+    def _lacks(self, name: str) -> str:
+        """Return who does not have what, and what there is."""
+        return f"{self.name!r} has no {name!r}{meant(name, self._names())}; {self._there()}"
+
+    if TYPE_CHECKING:
+
+        def at(self, point: Any) -> PointHistory:
+            """Return the history of a point of a body, given in body axes [m]."""
+
+        def reaction(self, on: str = ..., at: str = ...) -> Reaction:
+            """Return force and moment of a joint, or of rows, on a body."""
+
+    else:
+
+        def __getattr__(self, name: str) -> np.ndarray:
+            if name.startswith("_") or name in _OWN:
+                raise AttributeError(name)
+            entry = getattr(type(self), name, None)
+            if isinstance(entry, Quantity):  # it was tried, and lacked something: say what
+                return self._value(entry)
+            return self._column(name)
+
+    def __repr__(self) -> str:
+        names = ", ".join(self._names())
+        return f"{type(self).__name__}({self.name!r}, {self.instants} instants: {names})"
+
+
+_OWN = ("name", "instants", "owners", "methods")
+
+
+class _Totals:
+    """Quantities of the whole model over time: what was computed or stored, by its flat name."""
+
+    def __init__(self, source: Mapping[str, np.ndarray]) -> None:
+        self._values = {x.flat: source[x.flat] for x in table(type(self)) if x.flat in source}
+
+    def _value(self, quantity: Quantity) -> np.ndarray:
+        if quantity.flat in self._values:
+            return self._values[quantity.flat]
+        assert quantity.derive is not None, quantity.flat
+        return quantity.derive(self)
+
+
+def _untold(energy: Any) -> np.ndarray:
+    """Return NaN: files of an earlier version do not tell of work."""
+    return np.full(len(energy.kinetic), np.nan)
+
+
+class Energy(_Totals):
+    """Energies over time [J], (n,) arrays."""
+
+    kinetic = Quantity(
+        Owner.TOTAL, "J", SCALAR, "kinetic energy", lambda x: x.energies[0],
+        array="kinetic_energy",
+    )  # fmt: skip
+    potential = Quantity(
+        Owner.TOTAL, "J", SCALAR,
+        "potential energy of gravity and elements; of a law f(u, rate, t) the integral of "
+        "f(u, 0, 0) from the described pose on",
+        lambda x: x.energies[1], array="potential_energy",
+    )  # fmt: skip
+    total = Quantity(
+        Owner.TOTAL, "J", SCALAR, "kinetic and potential energy", lambda x: sum(x.energies[:2]),
+        derive=lambda e: e.kinetic + e.potential, array="total_energy",
+    )  # fmt: skip
+    dissipated = Quantity(
+        Owner.TOTAL, "J", SCALAR,
+        "taken since the first instant by dampers, and by what laws do beyond f(u, 0, t)",
+        lambda x: x.energies[2], derive=_untold, array="dissipated_energy",
+    )  # fmt: skip
+    work = Quantity(
+        Owner.TOTAL, "J", SCALAR,
+        "put in since the first instant by loads, motors, drives, and laws that change with time",
+        lambda x: x.energies[3], derive=_untold,
+    )  # fmt: skip
+    balance = Quantity(
+        Owner.TOTAL, "J", SCALAR,
+        "kinetic, potential and dissipated energy less work: constant but for errors",
+        derive=lambda e: e.total + e.dissipated - e.work, array="",
+    )  # fmt: skip
+
+    @property
+    def conservative(self) -> bool:
+        """Whether nothing was dissipated and nothing put in."""
+        return not (self.dissipated.any() or self.work.any())
+
+
+class Momentum(_Totals):
+    """Momenta over time, (n, 3) arrays: linear [N s], angular about the origin [N m s]."""
+
+    linear = Quantity(
+        Owner.TOTAL, "N s", INERTIAL, "linear momentum", lambda x: x.momenta[0],
+        array="linear_momentum",
+    )  # fmt: skip
+    angular = Quantity(
+        Owner.TOTAL, "N m s", INERTIAL, "momentum about the origin", lambda x: x.momenta[1],
+        array="angular_momentum",
+    )  # fmt: skip
+
+
+#: What is no attribute of a part under its own name, and the numbers of the model.
+COLUMNS = (
+    Quantity(Owner.TIME, "s", SCALAR, "time", lambda x: x.trajectory.t, array="time"),
+    Quantity(
+        Owner.COORDINATE, "{}", SCALAR,
+        "what a joint leaves free, in its freedom_unit; angles count turns",
+        lambda x: x.freedoms[0], array="joint_coordinate",
+    ),
+    Quantity(
+        Owner.COORDINATE, "{}/s", SCALAR,
+        "rate of a joint coordinate, in its freedom_unit per second",
+        lambda x: x.freedoms[1], array="joint_rate", flat="_rate",
+    ),
+    Quantity(
+        Owner.LOAD, "{}", SCALAR,
+        "load of a motor, drive, transmission or rope, in its reading_unit",
+        lambda x: x.loads, array="effort",
+    ),
+    Quantity(
+        Owner.TOTAL, "{}", SCALAR, "largest violation of a row", lambda x: x.gap, array="gap",
+        flat="gap",
+    ),
+    Quantity(
+        Owner.POSITIONS, "{}", SCALAR, "stored coordinates, in their coordinate_unit",
+        lambda x: x.trajectory.q, array="q",
+    ),
+    Quantity(
+        Owner.SPEEDS, "{}", SCALAR, "velocities of the formulations, in their speed_unit",
+        lambda x: x.trajectory.v, array="v",
+    ),
+    Quantity(
+        Owner.SPEEDS, "{}", SCALAR, "rates of v, in its speed_unit per second",
+        lambda x: x.trajectory.a, array="a",
+    ),
+)  # fmt: skip
+
+
+def table(*classes: type) -> list[Quantity]:
+    """Return the entries of some classes; without any, the whole table, owner by owner."""
+    entries = [
+        x
+        for each in classes or (PartHistory, Energy, Momentum)
+        for x in vars(each).values()
+        if isinstance(x, Quantity)
+    ]
+    owners = list(Owner)
+    return entries if classes else sorted([*entries, *COLUMNS], key=lambda x: owners.index(x.of))

@@ -1,0 +1,123 @@
+"""An entry of the table of quantities: owner, unit, axes, meaning, how it is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Any, NamedTuple, Self, overload
+
+import numpy as np
+
+__all__ = ["BODY_AXES", "INERTIAL", "MATRIX", "QUATERNION", "SCALAR", "Axes", "Owner", "Quantity"]
+
+Take = Callable[[Any], np.ndarray]
+
+
+class Axes(NamedTuple):
+    """Components of a quantity: their dimension in labelled data, names, axes of a vector."""
+
+    dimension: str = ""
+    components: tuple[str, ...] = ()
+    frame: str = ""
+
+
+SCALAR = Axes()
+INERTIAL = Axes("component", ("x", "y", "z"), "inertial axes")
+BODY_AXES = INERTIAL._replace(frame="body axes")
+QUATERNION = Axes("quaternion_component", ("w", "x", "y", "z"))
+MATRIX = Axes("matrix")  # (n, 3, 3), of attributes only
+
+
+class Owner(Enum):
+    """What has a quantity; its dimension in labelled data; the last word of the name in files.
+
+    In the last word, ``{}`` is the name of the quantity.
+    """
+
+    TIME = ("", "t", "time itself")
+    BODY = ("body", ".{}", "every body")
+    TURNING = ("body", ".{}", "a body with axes")
+    BREATHING = ("body", ".{}", "a body whose directors may change their length")
+    JOINT = ("joint", ".{}", "a joint")
+    COORDINATE = ("freedom", "", "a coordinate that a joint leaves free")
+    LOAD = ("reading", "", "a motor, drive, transmission or rope")
+    ROWS = ("row", ".{}", "a part with constraint rows")
+    TOTAL = ("", "{}", "the whole model")
+    POSITIONS = ("coordinate", "{}", "the stored coordinates of the model")
+    SPEEDS = ("speed", "{}", "the velocities of the model")
+
+    @property
+    def dimension(self) -> str:
+        """Dimension that counts the owners; none for the whole model."""
+        return self.value[0]
+
+
+class Quantity:
+    """An entry of the table; of an instance that has it the values over time, (n, ...).
+
+    Parameters
+    ----------
+    of : Owner
+    unit : str
+        SI; "-" for a pure number; "{}" stands for the unit of the owner where they differ.
+    axes : Axes
+    meaning : str
+    take : callable, optional
+        ``(history) -> array``, time first. Of bodies the argument is a ``BodyHistory`` of one or,
+        with arrays (n, k, ...), of k bodies; of joints it has ``reactions``, of rows ``lam``; else
+        it is ``Everything``.
+    derive : callable, optional
+        ``(part) -> array``: how it follows from other quantities, where a file does not have it.
+    array : str, optional
+        Its name in labelled data, default its own; "" for what no file has.
+    flat : str, optional
+        Its last word in archives and tables, default as its owner says.
+    main : bool
+        Whether it is drawn where a part is named alone.
+    keep : bool
+        Whether the attribute is evaluated once only.
+    """
+
+    def __init__(
+        self, of: Owner, unit: str, axes: Axes, meaning: str, take: Take | None = None, *,
+        derive: Take | None = None, array: str | None = None, flat: str = "", main: bool = False,
+        keep: bool = False,
+    ) -> None:  # fmt: skip
+        self.of, self.unit, self.axes, self.meaning = of, unit, axes, meaning
+        self.take, self.derive, self.main, self.keep = take, derive, main, keep
+        self.name, self._array, self.flat = array or "", array, flat or of.value[1]
+        frame = f", {axes.frame}" if axes.frame else ""
+        self.__doc__ = f"{meaning[0].upper()}{meaning[1:]} [{unit}]{frame}."
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+        full = name if self.of is not Owner.TOTAL else f"{owner.__name__.lower()}.{name}"
+        self.flat = self.flat.format(full)
+
+    @property
+    def array(self) -> str:
+        """Name in labelled data; empty for what no file has."""
+        return self.name if self._array is None else self._array
+
+    @property
+    def words(self) -> str:
+        """Name as text."""
+        return self.name.replace("_", " ")
+
+    def of_history(self, history: Any) -> np.ndarray:
+        """Return its values, taken from what was computed."""
+        take = self.take or self.derive
+        assert take is not None
+        return take(history)
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> np.ndarray: ...
+    def __get__(self, instance: Any, owner: type) -> Self | np.ndarray:
+        if instance is None:
+            return self
+        values = instance._value(self)
+        if self.keep:
+            vars(instance)[self.name] = values
+        return values
