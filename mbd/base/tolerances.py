@@ -241,12 +241,6 @@ REST_ROUND_OFF = 16.0
 REST_SHORT = 1e-6
 """[longest step] Newton's steps below are taken untested, and end where they get no shorter."""
 
-REST_SLOW = 0.1
-"""[short step before] Newton's next one is shorter, unless something soft is held."""
-
-REST_NEAR = 0.1
-"""[longest step] After a step below, Newton's own is tried first."""
-
 HELD = 1e-12
 """[stiffness of a body] Motions without stiffness are held by it and stay where they are: far below
 what is soft, far above what round-off leaves of no stiffness."""
@@ -254,8 +248,14 @@ what is soft, far above what round-off leaves of no stiffness."""
 HELD_LEAST = 1e-15
 """[stiffness of a body] The same where something so soft is out of balance: above round-off."""
 
+REST_HELD = 0.1
+"""[step] Part of Newton's step that is held back, from which on less is held if that is soft."""
+
 HELD_BODY = 1e-6
 """[stiffest body] By which bodies count that have no stiffness of their own."""
+
+REST_TWO = 0.8
+"""[steps ahead] What is ahead of Newton's steps must be less after two of them."""
 
 REST_NEARER = 0.5
 """[full steps] By which a long way must get shorter."""
@@ -278,14 +278,8 @@ REST_MOVE = 0.3
 REST_LIGHT = 1e-3
 """[force over length] Bodies that turn: their moving costs so much less, it follows from turns."""
 
-REST_DRAG = 1e-6
-"""[largest drag] Least drag of a body."""
-
 ARC_ITERATIONS = 10
 """[-] Iterations of one step along the arc."""
-
-ARC_QUICK = 5
-"""[-] After so many iterations the next step may be longer."""
 
 ARC_RESOLVED = 1e-15
 """[length of the model, 1 rad, load factor] Corrections below are not resolved: the step ends."""
@@ -324,8 +318,9 @@ LOWEST_FIRST = 1e-16
 SYMMETRIC = 1e-7
 """[largest entry] A stiffness that is less symmetric has no spectrum that can be sliced."""
 
-NEUTRAL_LARGE = 1e-10
-"""[stiffness of a body] The same in large models, where pivots do not tell less from nothing."""
+NEUTRAL_LARGE = 1e-7
+"""[stiffness of a body] The same in large models at most, where pivots tell nothing smaller: the
+smallest power of ten that they tell is taken."""
 
 NEUTRAL_MANY = 900
 """[-] Velocities above which a model is large: its spectrum is not looked at in full."""

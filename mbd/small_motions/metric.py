@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from mbd.base.tolerances import HELD_BODY, REST_DRAG, REST_LIGHT, REST_MOVE, REST_TURN
+from mbd.base.tolerances import HELD_BODY, REST_LIGHT, REST_MOVE, REST_TURN
 from mbd.machine import buffer as m
 from mbd.model.model import Model, State
 from mbd.small_motions.face_maps import face_maps
@@ -64,7 +64,6 @@ class Metric:
         force = self._most(np.where(moves, acting / np.where(moves, self.move, 1.0), 0.0))
         moment = self._most(np.where(turns, acting / np.where(turns, self.turn, 1.0), 0.0))
         force *= np.where(self._most(turns) > 0.0, REST_LIGHT, 1.0) / self.length
-        force, moment = (np.maximum(x, REST_DRAG * x.max()) for x in (force, moment))
         return self._weighted(force, moment)
 
     def stiff(self, K: sp.csr_matrix) -> sp.csr_matrix:

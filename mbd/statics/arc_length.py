@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from mbd.base.tolerances import ARC_ITERATIONS, ARC_QUICK, ARC_RESOLVED, ARC_SHORT, HELD
+from mbd.base.tolerances import ARC_ITERATIONS, ARC_RESOLVED, ARC_SHORT, HELD
 from mbd.machine import buffer as m
 from mbd.model.displacement import displaced
 from mbd.model.model import State
@@ -111,8 +111,7 @@ def follow(
         found.append((f, Found(balance, iterations, problem.imbalance(balance, f))))
         tangent = path.tangent(balance, tangent)
         at, factor = balance, f
-        if iterations <= ARC_QUICK:
-            step = min(ds, 1.5 * step)
+        step = min(ds, 2.0 * step)
     raise EquilibriumError(
         f"the path of equilibria did not reach load factor {target:g} in {most} points; it ended "
         f"at {factor:g}; try a larger arc_length= or max_iterations=",

@@ -11,6 +11,10 @@ inertia says, and a step if the forces have done work on the way. "nearest" take
 shortened until the step that the same matrix makes from their end is shorter (the natural test of
 monotony [2]_), and finds unstable equilibria as well.
 
+Of two steps none but the last is judged where that leads nearer: a step along what is soft
+stretches what is stiff by the square of its length, and the next one takes that back. Beams whose
+stiffness along is 1e12 times that across bend far in some twenty steps.
+
 The search ends where Newton's steps stop getting shorter, or are shorter than positions are
 resolved. Steps know stiff directions from soft ones; forces do not: beside what a stiff direction
 makes of the round-off of positions, or of a displacement, a real load may be small.
@@ -33,11 +37,9 @@ from mbd.base.tolerances import (
     HELD,
     HELD_LEAST,
     REST_FAR,
-    REST_NEAR,
     REST_NEARER,
     REST_NEWTON,
     REST_REACH,
-    REST_SLOW,
 )
 from mbd.model.model import State
 from mbd.statics.balance import Statics
@@ -56,13 +58,35 @@ class _Iterations:
     def __init__(self, search: Search, most: int) -> None:
         self.search, self.done, self.left, self.ahead = search, 0, most, np.inf
 
-    def took(self, ahead: float) -> None:
-        """Count a step that had so many full steps ahead, itself among them."""
+    def took(self, ahead: float, steps: int) -> None:
+        """Count steps, the first of which had so many full steps ahead, itself among them."""
         steady = 1.0 < ahead <= self.ahead - REST_NEARER and self.done < REST_FAR
         self.search.reach = min(REST_REACH, 1.3 * self.search.reach) if steady else 1.0
         self.ahead = ahead
-        self.done += 1
-        self.left -= not steady
+        self.done += steps
+        self.left -= 0 if steady else steps
+
+
+class _Pairs:
+    """Two steps at once, after one that was refused; where they fail they are tried less often."""
+
+    def __init__(self, search: Search, count: _Iterations) -> None:
+        self.search, self.count, self.wait, self.next = search, count, 1, 0
+
+    @property
+    def due(self) -> bool:
+        """Whether to try; where there is no potential, never."""
+        ready = self.count.left >= 2 and self.count.done >= self.next
+        return ready and not self.search.problem.turning
+
+    def taken(self, now: Place, way: Way, sigma: float) -> Place | None:
+        """Return where two steps of a sigma lead, or None: not due, uphill, or not nearer."""
+        if not self.due or now.work(way.delta) > 0.0:
+            return None
+        place = self.search.two_steps(now, way, sigma)
+        self.wait = 1 if place else 2 * self.wait
+        self.next = self.count.done + (0 if place else self.wait)
+        return place
 
 
 class _Ending:
@@ -82,22 +106,19 @@ class _Ending:
         self.last, self.before = (way.whole if way.short else np.inf), now
         # after a short step a longer one, even a long one, is round-off over no stiffness
         over = way.whole <= search.resolved or way.whole > 0.5 * last
-        if not over and way.whole < REST_SLOW * last:
+        if not over:
             return None, way
         found = search.found(now, iterations)
         if before is not None and last < way.whole:
             found = min(search.found(before, iterations), found, key=lambda x: x.imbalance.share)
-        if over and found.imbalance.small:
+        if found.imbalance.small:
             return found, None
-        if not found.imbalance.small:
-            while search.held > HELD_LEAST:
-                search.held *= 0.1
-                whole, way = way.whole, search.way(now, 0.0)
-                if way.whole > max(2.0 * whole, search.resolved):
-                    self.last = np.inf
-                    return None, way
-        if not over:
-            return None, way
+        while search.held > HELD_LEAST:
+            search.held *= 0.1
+            whole, way = way.whole, search.way(now, 0.0)
+            if way.whole > max(2.0 * whole, search.resolved):
+                self.last = np.inf
+                return None, way
         if found.imbalance.balanced or (found.imbalance.round and search.none_left(now, way)):
             return found, None
         if found.imbalance.round:
@@ -110,15 +131,19 @@ def nearest(problem: Statics, state: State, factor: float, most: int) -> Found:
     """Return the equilibrium that Newton's method finds from a pose."""
     search = Search(problem, factor, state)
     now, count, ending = search.start(state), _Iterations(search, most), _Ending(search)
-    while count.left:
+    while count.left > 0:
         found, way = ending.at(now, search.way(now, 0.0), count.done)
         if found is not None:
             return found
-        better = None if way is None else search.nearer(now, way)
-        if way is None or better is None:
-            return search.stopped(now, count.done)
+        if way is None:
+            break
+        pair = not way.short and count.left >= 2
+        better = search.two_steps(now, way, 0.0) if pair else None
+        count.took(way.ahead, 2 if better else 1)
+        better = better or search.nearer(now, way)
+        if better is None:
+            break
         now = better
-        count.took(way.ahead)
     return search.stopped(now, count.done)
 
 
@@ -126,28 +151,34 @@ def descend(problem: Statics, state: State, factor: float, most: int) -> Found:
     """Return an equilibrium that lies downhill of a pose."""
     search = Search(problem, factor, state)
     now, count, ending = search.start(state), _Iterations(search, most), _Ending(search)
-    sigma, near = 1.0, search.calm(now)
-    while count.left:
+    pairs, sigma, near = _Pairs(search, count), 1.0, search.calm(now)
+    while count.left > 0:
         taken: Place | None = None
-        way: Way | None = None
-        if near:  # to a balance, which may be unstable
-            way = search.way(now, 0.0)
-            if way.short or search.positive(now, 0.0):
-                found, way = ending.at(now, way, count.done)
-                if found is not None:
-                    return found
-                taken = None if way is None else search.downhill(now, way)
+        way = search.way(now, 0.0) if near or pairs.due else None
+        if way is not None and near and (way.short or search.positive(now, 0.0)):
+            # to a balance, which may be unstable
+            found, way = ending.at(now, way, count.done)
+            if found is not None:
+                return found
+            taken = None if way is None else search.downhill(now, way)
+        pair = False
+        if taken is None and way is not None and not way.short and search.positive(now, 0.0):
+            taken = pairs.taken(now, way, 0.0)
+            pair = taken is not None
         for _ in range(0 if taken else 40):
             if search.positive(now, sigma):
                 way = search.way(now, sigma)
                 taken = search.downhill(now, way)
+                if taken is None:
+                    taken = pairs.taken(now, way, sigma)
+                    pair = taken is not None
                 if taken is not None:
                     break
             sigma = max(8 * sigma, 1e3 * REST_NEWTON)
         if taken is None or way is None:
-            return search.stopped(now, count.done)
+            break
         now = taken
         sigma = sigma / 30 if sigma > 30 * REST_NEWTON else REST_NEWTON
-        near = sigma <= REST_NEWTON or way.whole <= REST_NEAR or search.calm(now)
-        count.took(way.ahead)
+        near = sigma <= REST_NEWTON or search.calm(now)
+        count.took(way.ahead, 2 if pair else 1)
     return search.stopped(now, count.done)

@@ -30,5 +30,10 @@ class HeldTangent:
 
     def step(self, g: np.ndarray, gap: np.ndarray) -> np.ndarray:
         """Return delta for out-of-balance forces and open rows; not finite where singular."""
+        delta, back = self.parts(g, gap)
+        return delta - back
+
+    def parts(self, g: np.ndarray, gap: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the step with W added and what of it is taken back."""
         delta, _ = self.point.solve(-g, -gap)
-        return np.asarray(delta - self.point.solve(self.W @ delta, self.none)[0])
+        return delta, self.point.solve(self.W @ delta, self.none)[0]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
 
-from mbd.base.tolerances import HELD, REST_BALANCE, REST_SHORT
+from mbd.base.tolerances import HELD, HELD_LEAST, REST_BALANCE, REST_HELD, REST_SHORT, REST_TWO
 from mbd.linear.inertia import Inertia
 from mbd.machine import buffer as m
 from mbd.model.displacement import displaced
@@ -107,7 +107,7 @@ class Search:
         self.heavy = self.metric.heavy()
         self.inertia = Inertia(self.model)
         self.own = np.flatnonzero(self.model.numbering.lam_kinds == m.OWN)
-        self.reach, self.held = 1.0, HELD
+        self.reach, self.held, self.curious = 1.0, HELD, True
         self.resolved = 4.0 * float(np.finfo(float).eps) * max(1.0, self.metric.far)
         self.near = 1e-13 * max(1.0, self.metric.length)
 
@@ -147,12 +147,24 @@ class Search:
         at = place.balance
         tangent = HeldTangent(place.dragged(sigma), self.held * place.stiff, at.B, at.Bt)
         delta = tangent.step(at.residual, at.gap)
+        if sigma == 0.0 and self.held > HELD_LEAST and self.curious and self._holds(tangent, at):
+            less = HeldTangent(at.K, HELD_LEAST * place.stiff, at.B, at.Bt)
+            if self._holds(less, at):
+                self.curious = False  # something is free
+            else:
+                self.held, tangent = HELD_LEAST, less
+                delta = tangent.step(at.residual, at.gap)
         if not np.all(np.isfinite(delta)):
             return Way(tangent, self.metric, delta, 1.0, np.inf, np.inf)
         steps = self.metric.steps(delta)
         whole = float(steps.max())
         part = 1.0 / max(1.0, whole / self.reach)
         return Way(tangent, self.metric, part * delta, part, whole, float(np.linalg.norm(steps)))
+
+    def _holds(self, tangent: HeldTangent, at: Balance) -> bool:
+        """Tell whether much of a step is held back."""
+        delta, back = tangent.parts(at.residual, at.gap)
+        return not self.metric.steps(back).max() <= REST_HELD * self.metric.steps(delta).max()
 
     def none_left(self, place: Place, way: Way) -> bool:
         """Tell whether a step is small beside the one that the loads make."""
@@ -205,6 +217,22 @@ class Search:
             if way.short or way.left(trial) <= (1.0 - 0.25 * cut * way.part) * way.whole:
                 return trial
         return None
+
+    def two_steps(self, now: Place, way: Way, sigma: float) -> Place | None:
+        """Return where two steps of a sigma lead if less is ahead of a third.
+
+        A step along what is soft stretches what is stiff by the square of its length, and forces
+        grow; the second takes that back.
+        """
+        first = self.moved(now, way.delta)
+        if first is None:
+            return None
+        again = self.way(replace(first, drag=now.drag), sigma)
+        second = self.moved(first, again.delta)
+        if second is None:
+            return None
+        ahead = self.way(replace(second, drag=now.drag), sigma).ahead
+        return second if ahead <= REST_TWO * way.ahead else None
 
     def downhill(self, now: Place, way: Way) -> Place | None:
         """Return where a step leads if the forces have done work on the way."""

@@ -57,8 +57,11 @@ class _Spectrum:
     ) -> None:
         self.K, self.M, self.B, self.W = K, M, B, NEUTRAL * W
         self.inertia = Inertia(model)
-        if model.n_v > NEUTRAL_MANY and self._told(self.W, 1.0) is None:
-            self.W = NEUTRAL_LARGE * W
+        if model.n_v > NEUTRAL_MANY:  # else one looks at all of the spectrum
+            size = NEUTRAL
+            while size <= NEUTRAL_LARGE and None in (self._told(size * W, x) for x in (-1.0, 1.0)):
+                size *= 10.0
+            self.W = size * W
 
     def below(self, x: float) -> int:
         """Return the number of eigenvalues below x."""

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import root
 
 import mbd
 from mbd.analyses import stability as in_full
@@ -135,6 +136,52 @@ def test_a_beam_that_bends_far_is_where_another_program_finds_it():
         assert np.allclose(at, np.column_stack([x, 0 * x, z]), rtol=0, atol=1e-9)
 
 
+def inextensible(n, length, bending, load):
+    """Return where the end of the beam is if its bars keep their lengths, by their angles alone."""
+    a = length / n
+    stiff = np.where(np.arange(n), 1.0, 2.0) * bending / a
+
+    def slope(part):
+        def gradient(turn):
+            moment = 0.5 * stiff * np.sin(2 * np.diff(turn, prepend=0.0))
+            return moment - np.append(moment[1:], 0.0) + part * load * a * np.cos(turn)
+
+        return gradient
+
+    turn = np.zeros(n)
+    for part in np.linspace(0.0, 1.0, 11)[1:]:
+        turn = root(slope(part), turn, tol=1e-13).x
+    assert np.abs(slope(1.0)(turn)).max() < 1e-10
+    return a * np.array([np.cos(turn).sum(), 0.0, np.sin(turn).sum()])
+
+
+@pytest.mark.parametrize("seek", ["minimum", "nearest"])
+@pytest.mark.parametrize("ratio", [1e6, 1e8, 1e10, 1e12])
+@pytest.mark.parametrize(("n", "load"), [(4, 0.3), (16, 0.3), (16, 1.5), (9, 10.0)])
+def test_slender_beams_bend_far_in_few_iterations(n, load, ratio, seek):
+    """What a long step stretches, the next one takes back: the ratio EA L^2 / EI hardly counts."""
+    bending, length = 2.0, 1.7
+    found = mbd.equilibrium(
+        beam(n, axial=ratio * bending / length**2, bending=bending, length=length,
+             load=load * bending / length**2),
+        seek=seek,
+    )  # fmt: skip
+    at = inextensible(n, length, bending, load * bending / length**2)
+    assert at[2] < -0.09 * length
+    assert found.iterations <= 24
+    assert np.allclose(tip(found, n, length), at, rtol=0, atol=10 * length / min(ratio, 1e8))
+    assert found.stable
+    if ratio * n**2 < 1e14:  # softer ones are round-off of their springs
+        assert found.free == ()
+
+
+def test_of_a_soft_beam_and_a_point_that_nothing_holds_the_point_is_free():
+    for n in (5, 160):
+        system = beam(n, axial=2e4, bending=2.0, load=1e-3)
+        system.add(mbd.PointMass("lonely", mass=0.1, position=(0, 3, 0)))
+        assert mbd.equilibrium(system).free == ("lonely",)
+
+
 @pytest.mark.parametrize(("n", "ratio"), [(4, 1e8), (30, 1e7)])
 def test_a_column_of_bushings_loses_its_stability_at_its_exact_load(n, ratio):
     """Hinges of stiffness c_i under a load P: det(c + P g) = 0, with bars that do not shorten."""
@@ -250,6 +297,15 @@ def test_what_is_out_of_balance_is_refused_and_named():
         with pytest.raises(mbd.EquilibriumError, match=r"'bar \d+\.\w+' \(.* N\)") as caught:
             mbd.equilibrium(beam(n, load=40.0), max_iterations=1)
         assert caught.value.state.q.shape == (7 * n,)
+
+
+@pytest.mark.parametrize("formulation", ["so3", "directors"])
+def test_small_motions_where_round_off_is_more_than_the_loads(formulation):
+    """They are those of the straight beam."""
+    straight = mbd.modes(beam(7, axial=2e10, bending=2.0, load=0.0), n=2).frequency
+    for load in (2e-6, 4e-7):
+        found = mbd.equilibrium(beam(7, formulation, axial=2e10, bending=2.0, load=load))
+        assert mbd.modes(found, n=2).frequency == pytest.approx(straight, rel=1e-5)
 
 
 @pytest.mark.parametrize("axial", [2.84e6, 5e9])

@@ -104,7 +104,20 @@ def test_equilibria_of_wound_springs(formulation, reference):
 def test_many_turns_are_reached(formulation):
     s = disc(formulation, stiffness=0.2, reference=-100.0)
     for seek in ("minimum", "nearest"):
-        assert mbd.equilibrium(s, seek=seek)["hinge"].angle == pytest.approx(-100.0, abs=1e-8)
+        found = mbd.equilibrium(s, seek=seek)
+        assert found["hinge"].angle == pytest.approx(-100.0, abs=1e-8)
+        assert found.iterations < 180  # of more than 0.4 rad
+
+
+@pytest.mark.parametrize("seek", ["minimum", "nearest"])
+def test_a_long_way_is_taken_by_bounded_moves(seek):
+    """A point on a soft spring falls by 40 lengths of it."""
+    s = mbd.System(gravity=(0, 0, -9.81))
+    point = s.add(mbd.PointMass("point", mass=1.0, position=(0, 0, -1)))
+    s.add(mbd.Spring("spring", s.ground, point, stiffness=9.81 / 40, length=1.0))
+    found = mbd.equilibrium(s, seek=seek)
+    assert found["point"].position == pytest.approx([0, 0, -41], abs=1e-9)
+    assert 40 < found.iterations < 80
 
 
 def test_a_memory_of_another_model_is_refused():
