@@ -104,7 +104,7 @@ def test_the_number_of_steps_hardly_grows_with_the_chain(monkeypatch):
 
 @pytest.mark.parametrize(("n", "formulation"), [(160, "so3"), (300, "directors")])
 def test_the_slowest_motion_of_a_chain_of_balls_is_that_of_a_heavy_string(n, formulation):
-    """Links on balls spin freely about themselves; that does not hide the slowest swing, j_0^2 g/(4 L)."""
+    """Links on balls spin freely; that does not hide the slowest swing, j_0^2 g/(4 L)."""
     system = mbd.System(gravity=(0, 0, -WEIGHT))
     last = system.ground
     for i in range(n):
