@@ -9,23 +9,22 @@ from mbd.analyses.linearize import linearize as linearize
 from mbd.analyses.modes import modes as modes
 from mbd.comparison.compare import compare as compare
 from mbd.files.expressions import Expression as Expression
-from mbd.files.modelfile import ModelFile as ModelFile
-from mbd.files.modelfile import read as read
 from mbd.files.modelfile import write as write
 from mbd.formulations.euler_parameters import EulerParameters as EulerParameters
 from mbd.formulations.scalable import Scalable as Scalable
 from mbd.formulations.unified import Unified as Unified
 from mbd.front.load import load as load
+from mbd.front.model_file import ModelFile as ModelFile
+from mbd.front.model_file import read as read
 from mbd.front.simulate import SimulationError as SimulationError
 from mbd.front.simulate import simulate as simulate
 from mbd.front.solution import Solution as Solution
-from mbd.integration.consistent import assemble_pose as assemble_pose
 from mbd.integration.consistent import consistent as consistent
 from mbd.integration.energy_momentum import EnergyMomentum as EnergyMomentum
 from mbd.integration.generalized_alpha import GeneralizedAlpha as GeneralizedAlpha
 from mbd.integration.lie_runge_kutta import LieRungeKutta4 as LieRungeKutta4
 from mbd.model.model import Model as Model
-from mbd.model.model import State as State
+from mbd.model.state import State as State
 from mbd.model.system import System as System
 from mbd.parts.actuators import JointSpring as JointSpring
 from mbd.parts.actuators import Motor as Motor
@@ -73,6 +72,7 @@ from mbd.parts.transmissions import RackPinion as RackPinion
 from mbd.parts.transmissions import Rope as Rope
 from mbd.runs.events import Event as Event
 from mbd.statics.descent import EquilibriumError as EquilibriumError
+from mbd.statics.inverse_kinematics import assemble_pose as assemble_pose
 from mbd.statics.inverse_kinematics import target_errors as target_errors
 
 __version__: str

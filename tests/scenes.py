@@ -7,7 +7,8 @@ from scipy.spatial.transform import Rotation
 
 import mbd
 from mbd.formulations import NAMES
-from mbd.model.model import Model, State
+from mbd.model.model import Model
+from mbd.model.state import State
 
 GRAVITY = (0.0, 0.0, -9.81)
 

@@ -12,7 +12,7 @@ from mbd.integration.pivoting_step import begin
 from mbd.linear.fronts import factor_and_solve
 from mbd.machine import buffer as m
 from mbd.model import report
-from mbd.model.model import Workspace
+from mbd.model.workspace import Workspace
 from mbd.statics import inverse_kinematics as targets
 from mbd.statics.spectrum_slices import slices
 
@@ -107,7 +107,7 @@ def test_a_plate_is_a_plate_however_thin(thin):
 @pytest.mark.parametrize("thin", [1e-4, 1e-8, 1e-14, 0.0])
 def test_fronts_solve_plates_to_round_off(thin):
     """A pivot that is nothing beside its diagonal changes place with a row."""
-    from mbd.model.assembly import sparse
+    from mbd.model.pattern import sparse
 
     system = mbd.System()
     plate = system.add(

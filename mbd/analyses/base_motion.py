@@ -8,9 +8,10 @@ import numpy as np
 
 from mbd.base.door import vector
 from mbd.integration.consistent import consistent
-from mbd.model.arguments import model_of, state_of
-from mbd.model.model import Model, State
-from mbd.model.system import System
+from mbd.model.arguments import state_of
+from mbd.model.model import Model
+from mbd.model.state import State
+from mbd.model.system import System, model_of
 from mbd.small_motions.minimal import Minimal, minimal
 from mbd.small_motions.small_motion import SmallMotion, small_motion
 from mbd.statics.steady_motion import require_steady

@@ -27,9 +27,9 @@ from mbd.analyses.modes import Modes, modes
 from mbd.base.checked import names, shown, sized, whole
 from mbd.base.door import array, number, unit_vector
 from mbd.base.tolerances import MODE_HALVED, MODE_SAME
-from mbd.model.arguments import model_of
-from mbd.model.model import Model, State
-from mbd.model.system import System
+from mbd.model.model import Model
+from mbd.model.state import State
+from mbd.model.system import System, model_of
 from mbd.small_motions.eigenvalues import alike
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Campbell:
         """Draw frequencies over speed; dashed lines are multiples of the speed."""
         from mbd.figures.modal import campbell_figure
 
-        return campbell_figure(self, path, tuple(orders))
+        return campbell_figure(self.speeds, self.frequency, self.whirl, path, tuple(orders))
 
     def __repr__(self) -> str:
         n, k = self.eigenvalues.shape

@@ -29,9 +29,11 @@ from mbd.base.tolerances import (
 from mbd.formulations.formulation import Formulation
 from mbd.machine import buffer as m
 from mbd.model.arguments import state_of
-from mbd.model.assembly import sparse
-from mbd.model.model import Model, State, Workspace
+from mbd.model.model import Model
+from mbd.model.pattern import sparse
+from mbd.model.state import State
 from mbd.model.system import System
+from mbd.model.workspace import Workspace
 from mbd.parts.bodies import Body, Ground, PointMass, RigidBody
 from mbd.parts.forces import Bushing, Moment, PointForce, Spring
 from mbd.parts.joints import Revolute, Spherical
@@ -225,11 +227,11 @@ def _blocks(model: Model, state: State, work: Workspace, moved: bool) -> tuple[A
     filled = []
     for weights in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)):
         work.linearise(*weights)
-        filled.append(sparse(model, work))
+        filled.append(sparse(model, work.F))
     blocks = [S[v][:, v] for S in filled]
     B = filled[0][lam][:, v]
     work.linearise(0.0, 0.0, 0.0, 1.0)
-    return (*blocks, B, filled[0][v][:, lam], sparse(model, work)[lam][:, v] - B)
+    return (*blocks, B, filled[0][v][:, lam], sparse(model, work.F)[lam][:, v] - B)
 
 
 def _differences(

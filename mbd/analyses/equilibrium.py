@@ -14,9 +14,10 @@ from mbd.base.checked import mapping, one_of, shown, whole
 from mbd.base.door import number, vector
 from mbd.base.tolerances import SADDLES
 from mbd.front.solution import Solution
-from mbd.model.arguments import model_of, state_of
-from mbd.model.model import Model, State
-from mbd.model.system import System
+from mbd.model.arguments import state_of
+from mbd.model.model import Model
+from mbd.model.state import State
+from mbd.model.system import System, model_of
 from mbd.model.turns_so_far import before
 from mbd.statics.balance import Statics, scaled_loads
 from mbd.statics.descent import Found, descend, nearest

@@ -20,9 +20,12 @@ from mbd.base.tolerances import INVERSE_GUESSES, INVERSE_STRIDE
 from mbd.front.solution import Solution
 from mbd.integration.consistent import consistent
 from mbd.machine import buffer as m
-from mbd.model.arguments import model_of, state_of
-from mbd.model.model import Model, State, Workspace
+from mbd.model.arguments import state_of
+from mbd.model.model import Model
+from mbd.model.state import State
+from mbd.model.system import model_of
 from mbd.model.turns_so_far import before
+from mbd.model.workspace import Workspace
 
 if TYPE_CHECKING:
     from mbd.model.system import System

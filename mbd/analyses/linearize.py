@@ -17,7 +17,8 @@ from mbd.analyses.reaction_rows import reaction_rows
 from mbd.base.checked import listed, shown
 from mbd.base.door import array
 from mbd.machine import buffer as m
-from mbd.model.model import Model, State
+from mbd.model.model import Model
+from mbd.model.state import State
 from mbd.model.system import System
 from mbd.small_motions.minimal import Minimal
 from mbd.small_motions.small_motion import SmallMotion

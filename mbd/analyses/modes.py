@@ -20,7 +20,8 @@ from mbd.history.energy import weights
 from mbd.integration.consistent import consistent
 from mbd.machine import buffer as m
 from mbd.model.displacement import displaced
-from mbd.model.model import Model, State
+from mbd.model.model import Model
+from mbd.model.state import State
 from mbd.model.system import System
 from mbd.model.turns_so_far import before
 from mbd.small_motions.eigenvalues import alike, dense, sparse
@@ -289,7 +290,7 @@ class Modes:
         """Draw eigenvalues and the parts of the bodies in the kinetic energy."""
         from mbd.figures.modal import modes_figure
 
-        return modes_figure(self, path)
+        return modes_figure(self.eigenvalues, self.bodies, self.kinetic, path)
 
 
 def _real_span(X: np.ndarray) -> np.ndarray | None:

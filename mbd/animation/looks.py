@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbd.model.system import System
+from mbd.model.description import Description
 from mbd.parts.bodies import Body
 from mbd.parts.shapes import Box, Capsule, Shape, Sphere
 
@@ -17,7 +17,7 @@ __all__ = ["Sizes", "held_points", "looks"]
 _THIN = 0.03  # least edge of a box, of its largest
 
 
-def held_points(system: System) -> dict[str, np.ndarray]:
+def held_points(system: Description) -> dict[str, np.ndarray]:
     """Return the points of each body where joints and forces hold it, in its axes, each once."""
     found: dict[str, list[np.ndarray]] = {name: [] for name in system.bodies}
     for part in (*system.joints.values(), *system.forces.values()):
@@ -55,7 +55,7 @@ class Sizes:
         Radius below which a bar would hardly be seen beside the whole system.
     """
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: Description) -> None:
         self.system = system
         self.points = held_points(system)
         self._of: dict[str, float] = {}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mbd.animation.drawing import Wire
-from mbd.model.system import System
+from mbd.model.description import Description
 from mbd.parts.actuators import Motor
 from mbd.parts.drives import Drive
 
@@ -41,7 +41,7 @@ def _head(tip: np.ndarray, along: np.ndarray, out: np.ndarray) -> np.ndarray:
 _SYMBOLS: dict[str, Callable[[], np.ndarray]] = {"angle": _around, "displacement": _along}
 
 
-def draw_motors(system: System, size: Callable[..., float]) -> list[Wire]:
+def draw_motors(system: Description, size: Callable[..., float]) -> list[Wire]:
     """Return the symbols of drives and motors; `size` gives that [m] of a symbol on some bodies."""
     found = []
     for part in (*system.joints.values(), *system.forces.values()):

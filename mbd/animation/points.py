@@ -10,7 +10,7 @@ import numpy as np
 
 from mbd.animation.drawing import End, Link, Trail
 from mbd.base.door import vector
-from mbd.model.system import System
+from mbd.model.description import Description
 from mbd.parts.bodies import Body, Frame
 
 __all__ = ["lines", "trails"]
@@ -18,7 +18,7 @@ __all__ = ["lines", "trails"]
 _POINT = "the name of a body, or (name, point in body axes [m])"
 
 
-def trails(system: System, given: Any, colors: dict[str, str]) -> tuple[Trail, ...]:
+def trails(system: Description, given: Any, colors: dict[str, str]) -> tuple[Trail, ...]:
     """Return the trails of bodies (their origins), frames, or pairs of a name and a point."""
     found = []
     for item in [given] if isinstance(given, str | Frame | Body) else given:
@@ -27,7 +27,7 @@ def trails(system: System, given: Any, colors: dict[str, str]) -> tuple[Trail, .
     return tuple(found)
 
 
-def lines(system: System, given: Any, colors: dict[str, str], radius: float) -> list[Link]:
+def lines(system: Description, given: Any, colors: dict[str, str], radius: float) -> list[Link]:
     """Return bars between neighbours of each sequence of points; a radius [m]."""
     found = []
     for line in given:
@@ -42,7 +42,7 @@ def lines(system: System, given: Any, colors: dict[str, str], radius: float) -> 
     return found
 
 
-def _end(system: System, item: Any, what: str) -> End:
+def _end(system: Description, item: Any, what: str) -> End:
     """Return a point of a body."""
     name: Any = item
     point: Any = np.zeros(3)

@@ -102,7 +102,7 @@ def _check_outputs(options: argparse.Namespace) -> None:
             "--plot; give --plot NAME.png"
         )
     if options.plot:
-        from mbd.figures.comparison import checked_quantity
+        from mbd.comparison.picture import checked_quantity
         from mbd.figures.figure import checked_path
 
         checked_path(options.plot, "plot")

@@ -11,7 +11,7 @@ from mbd.cli.codes import DONE, say, tell
 from mbd.cli.scene import FILE, STORED, read, reading
 
 if TYPE_CHECKING:
-    from mbd.model.system import System
+    from mbd.model.description import Description
 
 HELP = "write a model as .toml or .py, or results as .csv, .pvd, .nc or .npz"
 _MODELS, _RESULTS = (".toml", ".py"), (".csv", ".pvd", ".nc", ".npz")
@@ -87,7 +87,7 @@ def _results(options: argparse.Namespace, output: Path) -> tuple[str, ...]:
     return ()
 
 
-def _write(system: System, how: dict[str, Any], title: str, output: Path) -> None:
+def _write(system: Description, how: dict[str, Any], title: str, output: Path) -> None:
     from mbd.base.atomic import replaced
     from mbd.files import code, modelfile
 

@@ -68,7 +68,7 @@ def _of_results(
 ) -> tuple[Model | None, list[str], float, dict[str, Any]]:
     """Return the model in a file of results, if it is there, and how the run ended."""
     from mbd.front.load import load
-    from mbd.store.stored import Stored
+    from mbd.front.stored import Stored
 
     if options.parameters:
         raise ValueError(f"{options.file} is a run that was done; -p is for a model")

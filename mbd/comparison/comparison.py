@@ -1,51 +1,23 @@
-"""What a comparison of formulations found: rows, a table of text, a file, a picture."""
+"""A comparison of formulations: its rows as a table of text and as a picture."""
 
 from __future__ import annotations
 
-import csv
-import io
-import math
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from mbd.base.atomic import replaced
-from mbd.comparison.judged import QUANTITIES
+from mbd.comparison.outcome import Outcome
+from mbd.comparison.picture import draw
+from mbd.comparison.table import text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["COLUMNS", "Comparison"]
-
-#: Columns of the rows with their units; "" for text.
-COLUMNS = {
-    "formulation": "",
-    "step": "s",
-    "status": "",
-    **{f"{what}_error": x.unit for what, x in QUANTITIES.items()},
-    **{f"{what}_error_relative": "-" for what, x in QUANTITIES.items() if x.reaction},
-    **{f"{what}_order": "-" for what in QUANTITIES},
-    "gap": "m or -",
-    "energy_change": "J",
-    "conservative": "-",
-    "own_multiplier": "N m",
-    "steps": "-",
-    "iterations": "per step",
-    "factorizations": "per step",
-    "rejected": "-",
-    "step_time": "us",
-    "time_ratio": "-",
-    "run_time": "s",
-    "n_q": "-",
-    "n_v": "-",
-    "n_rows": "-",
-    "message": "",
-}
+__all__ = ["Comparison"]
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(Outcome):
     """The same model in several formulations; prints as a table.
 
     Attributes
@@ -54,7 +26,7 @@ class Comparison:
         What was run, with which method.
     rows : list of dict
         One for each formulation and step, with the keys of
-        ``mbd.comparison.comparison.COLUMNS``; numbers that are not known are nan. ``status`` is
+        ``mbd.comparison.outcome.COLUMNS``; numbers that are not known are nan. ``status`` is
         "done", "failed" (the run stopped early) or "refused" (the scene, the method or the initial
         state does not go with the formulation), and ``message`` says why.
 
@@ -81,58 +53,9 @@ class Comparison:
         Order of the method in the motion, and in forces at recorded instants.
     """
 
-    title: str
-    rows: list[dict[str, Any]]
-    reference: str
-    reference_error: dict[str, float]
-    telling: tuple[str, ...]
-    notes: tuple[str, ...] = ()
-    orders: tuple[int, int] = (2, 2)
-
     def __str__(self) -> str:
         """Return title, accuracy, cost and remarks as text."""
-        from mbd.comparison.table import text
-
         return text(self)
-
-    def __repr__(self) -> str:
-        done = sum(row["status"] == "done" for row in self.rows)
-        return f"Comparison({done} of {len(self.rows)} runs done)"
-
-    def groups(self) -> list[tuple[str, list[dict[str, Any]]]]:
-        """Return the rows of each formulation that are done."""
-        done = (row for row in self.rows if row["status"] == "done")
-        return [(name, list(rows)) for name, rows in groupby(done, lambda r: r["formulation"])]
-
-    def to_csv(self, path: str | Path) -> Path:
-        """Write one line per row; heads are ``name [unit]``, all digits, nan where not known."""
-        path = Path(path)
-        table = io.StringIO(newline="")
-        writer = csv.writer(table)
-        writer.writerow([f"{k} [{unit}]" if unit else k for k, unit in COLUMNS.items()])
-        writer.writerows([row[k] for k in COLUMNS] for row in self.rows)
-        with replaced(path, "to_csv") as file:
-            file.write(table.getvalue().encode())
-        return path
-
-    def plain(self) -> dict[str, Any]:
-        """Return everything as plain values, None where a number is not known."""
-
-        def known(values: dict[str, Any]) -> dict[str, Any]:
-            return {
-                k: None if isinstance(v, float) and not math.isfinite(v) else v
-                for k, v in values.items()
-            }
-
-        return {
-            "title": self.title,
-            "reference": self.reference,
-            "reference_error": known(self.reference_error),
-            "telling": list(self.telling),
-            "units": COLUMNS,
-            "rows": [known(row) for row in self.rows],
-            "notes": list(self.notes),
-        }
 
     def plot(self, path: str | Path | None = None, quantity: str | None = None) -> Figure:
         """Draw an error against the step and against the time of the run, both logarithmic.
@@ -152,6 +75,4 @@ class Comparison:
             Without times (``turns=0``) the second picture is against Newton iterations, or against
             steps where the method has none.
         """
-        from mbd.figures.comparison import draw
-
         return draw(self, path, quantity)

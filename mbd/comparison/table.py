@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mbd.comparison.judged import QUANTITIES
-
-if TYPE_CHECKING:
-    from mbd.comparison.comparison import Comparison
+from mbd.comparison.outcome import Outcome
 
 __all__ = ["text"]
 
@@ -19,7 +17,7 @@ _REACTIONS = [what for what, x in QUANTITIES.items() if x.reaction]
 Column = tuple[str, str, str, str]  # head, unit, key of the value, key of the order or none
 
 
-def text(found: Comparison) -> str:
+def text(found: Outcome) -> str:
     """Return all of a comparison."""
     lines = [found.title, f"errors against {found.reference}"]
     lines += _filled(_doubt(found), "  ")
@@ -35,7 +33,7 @@ def _filled(remark: str, first: str = "") -> list[str]:
     return textwrap.wrap(remark, _WIDTH, initial_indent=first, subsequent_indent=first + "  ")
 
 
-def _doubt(found: Comparison) -> str:
+def _doubt(found: Outcome) -> str:
     """Return what the reference may itself be wrong by."""
     unsure = [
         f"{found.reference_error[what]:.1e} {QUANTITIES[what].unit}"
@@ -45,12 +43,12 @@ def _doubt(found: Comparison) -> str:
     return f"which may itself be wrong by {', '.join(unsure)}" if unsure else ""
 
 
-def _shown(found: Comparison) -> list[str]:
+def _shown(found: Outcome) -> list[str]:
     """Return the quantities of the table."""
     return [what for what in QUANTITIES if what in found.telling]
 
 
-def _remarks(found: Comparison) -> list[str]:
+def _remarks(found: Outcome) -> list[str]:
     """Return what is to be said below the tables."""
     remarks = [
         f"{row['formulation']}, step {row['step']:g} s: {row['status']}: {row['message']}"
@@ -70,7 +68,7 @@ def _remarks(found: Comparison) -> list[str]:
     return [*remarks, *found.notes]
 
 
-def _accuracy(found: Comparison) -> list[list[str]]:
+def _accuracy(found: Outcome) -> list[list[str]]:
     """Return errors of the motion and of reactions, side by side where there is room."""
     kept = all(row["conservative"] for row in found.rows if row["status"] == "done")
     ends: list[Column] = [
@@ -95,7 +93,7 @@ def _share(what: str) -> Column:
     return ("relative", "-", f"{what}_error_relative", "")
 
 
-def _errors(found: Comparison, columns: list[Column]) -> list[str]:
+def _errors(found: Outcome, columns: list[Column]) -> list[str]:
     """Return a table with a line for each row and the orders below those of a formulation."""
     heads, units, keys, orders = zip(*columns, strict=True)
     table = [["formulation", "step", *heads], ["", "s", *units]]
@@ -109,7 +107,7 @@ def _errors(found: Comparison, columns: list[Column]) -> list[str]:
     return _aligned(table)
 
 
-def _cost(found: Comparison) -> list[str]:
+def _cost(found: Outcome) -> list[str]:
     """Return the table of sizes, iterations and times."""
     table = [
         ["formulation", "q", "v", "rows", "own mult.", "step", "Newton", "factor.", "time",

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd.comparison.comparison import COLUMNS
 from mbd.comparison.judged import QUANTITIES, Values, difference, last, noise
+from mbd.comparison.outcome import COLUMNS
 from mbd.formulations import named
 from mbd.formulations.formulation import Formulation
 from mbd.front.simulate import simulate

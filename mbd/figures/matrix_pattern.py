@@ -11,10 +11,7 @@ from mbd.figures.figure import new_figure
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from mbd.model.assembly import Assembly
-    from mbd.model.model import Model
-
-__all__ = ["spy"]
+__all__ = ["Group", "spy"]
 
 _PIXELS = 900  # larger matrices are drawn with several entries per pixel
 _NAMES = 36  # at most so many block labels along an axis
@@ -24,16 +21,23 @@ _UNKNOWNS = 40  # up to so many unknowns each one is labelled
 Group = tuple[int, int, str, tuple[str, ...]]
 
 
-def spy(assembly: Assembly, which: str = "S", step: float = 1e-3, ax: Any = None) -> Figure:
-    """Draw a matrix of an assembly, coloured by the magnitude of its entries.
+def spy(
+    which: str,
+    matrix: Any,
+    velocities: list[Group],
+    rows: list[Group],
+    ax: Any = None,
+) -> Figure:
+    """Draw a sparse matrix, coloured by the magnitude of its entries.
 
     Parameters
     ----------
-    assembly : Assembly
     which : str
-        "M", "G", "K", "B", or "S" for the iteration matrix of generalized-alpha.
-    step : float [s]
-        Step size of the iteration matrix.
+        What it is called: "B" has velocities to the right and rows down; a matrix that is larger
+        than the velocities has the rows behind them, both ways.
+    matrix : sparse
+    velocities, rows : lists
+        Blocks: first unknown, length, label of the block, label of each unknown.
     ax : matplotlib Axes, optional
         Where to draw; default a new figure.
 
@@ -42,8 +46,6 @@ def spy(assembly: Assembly, which: str = "S", step: float = 1e-3, ax: Any = None
     Figure
         Block separators are thin, the border between velocities and rows is thick.
     """
-    if which not in ("M", "G", "K", "B", "S"):
-        raise ValueError(f"spy: which must be one of 'M', 'G', 'K', 'B', 'S', got {which!r}")
     try:
         from matplotlib.colors import LogNorm
     except ImportError:
@@ -51,16 +53,15 @@ def spy(assembly: Assembly, which: str = "S", step: float = 1e-3, ax: Any = None
             "spy: drawing needs matplotlib, which is an extra; pip install 'mbd[plot]'"
         ) from None
 
-    matrix = assembly.iteration_matrix(step) if which == "S" else getattr(assembly, which)
     coo = matrix.tocoo()
     n_rows, n_columns = coo.shape
     if 0 in coo.shape:
         raise ValueError(f"spy: {which} is empty, the model has no rows")
-    velocities, rows = _groups(assembly.model)
-    n_v = assembly.model.n_v
-    below = [(at + n_v, n, name, labels) for at, n, name, labels in rows]
-    down = {"B": rows, "S": velocities + below}.get(which, velocities)
-    right = {"S": velocities + below}.get(which, velocities)
+    n_v = sum(n for _, n, _, _ in velocities)
+    right = velocities
+    if n_columns > n_v:
+        right = velocities + [(at + n_v, n, name, labels) for at, n, name, labels in rows]
+    down = rows if which == "B" else right
 
     if ax is None:
         size = float(np.clip(3.2 + 0.17 * max(coo.shape), 5.0, 10.0))
@@ -82,36 +83,12 @@ def spy(assembly: Assembly, which: str = "S", step: float = 1e-3, ax: Any = None
     _axis(ax.xaxis, right, ax.axvline)
     ax.xaxis.tick_top()
     ax.tick_params(axis="x", which="both", rotation=90)
-    if which == "S" and n_rows > n_v:
+    if n_columns > n_v:
         ax.axhline(n_v - 0.5, color="black", linewidth=1.2)
         ax.axvline(n_v - 0.5, color="black", linewidth=1.2)
     ax.figure.colorbar(image, ax=ax, shrink=0.6, label="magnitude of the entry")
-    title = f"{which}, {n_rows} x {n_columns}, {shown.sum()} entries"
-    if which == "S":
-        title += f", h = {step:g} s"
-    ax.set_xlabel(title)
-    return ax.figure  # type: ignore[return-value]
-
-
-def _groups(model: Model) -> tuple[list[Group], list[Group]]:
-    """Return the blocks of the velocities and of the rows."""
-    numbering = model.numbering
-    velocities: list[Group] = []
-    at = 0
-    for name, body in model.system.bodies.items():
-        labels = tuple(body.formulation.velocities)
-        velocities.append((at, len(labels), name, labels))
-        at += len(labels)
-    rows = [
-        (s.start, s.stop - s.start, name, _short(name, numbering.lam_labels[s]))
-        for name, s in numbering.owners.items()
-        if s.stop > s.start
-    ]
-    return velocities, rows
-
-
-def _short(owner: str, labels: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(label.removeprefix(f"{owner}.") for label in labels)
+    ax.set_xlabel(f"{which}, {n_rows} x {n_columns}, {shown.sum()} entries")
+    return ax.figure  # type: ignore[no-any-return]
 
 
 def _pixels(

@@ -10,10 +10,9 @@ import numpy as np
 from mbd.figures.figure import new_figure, save_figure
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from collections.abc import Sequence
 
-    from mbd.analyses.campbell import Campbell
-    from mbd.analyses.modes import Modes
+    from matplotlib.figure import Figure
 
 __all__ = ["campbell_figure", "modes_figure", "saved"]
 
@@ -25,11 +24,12 @@ def saved(figure: Figure, path: str | Path | None) -> Figure:
     return figure
 
 
-def modes_figure(modes: Modes, path: str | Path | None = None) -> Figure:
-    """Draw eigenvalues in the complex plane and kinetic energy by body."""
+def modes_figure(
+    s: np.ndarray, bodies: Sequence[str], kinetic: np.ndarray, path: str | Path | None = None
+) -> Figure:
+    """Draw eigenvalues s in the complex plane and kinetic energy (modes, bodies)."""
     figure = new_figure("plot", figsize=(10, 4.2))
     left, right = figure.subplots(1, 2)
-    s = modes.eigenvalues
     left.axvline(0.0, color="0.8", linewidth=0.8)
     left.plot(s.real, s.imag / (2 * np.pi), "o", color="C0", markersize=5)
     for i, value in enumerate(s):
@@ -39,11 +39,11 @@ def modes_figure(modes: Modes, path: str | Path | None = None) -> Figure:
         )  # fmt: skip
     left.set_xlabel("growth, Re s [1/s]")
     left.set_ylabel("frequency [Hz]")
-    index = np.arange(len(modes))
-    base = np.zeros(len(modes))
-    for k, body in enumerate(modes.bodies[:20]):
-        right.bar(index, modes.kinetic[:, k], bottom=base, label=body, width=0.8)
-        base += modes.kinetic[:, k]
+    index = np.arange(len(s))
+    base = np.zeros(len(s))
+    for k, body in enumerate(bodies[:20]):
+        right.bar(index, kinetic[:, k], bottom=base, label=body, width=0.8)
+        base += kinetic[:, k]
     right.set_xlabel("mode")
     right.xaxis.get_major_locator().set_params(integer=True)
     right.set_ylabel("part in the kinetic energy [-]")
@@ -53,19 +53,22 @@ def modes_figure(modes: Modes, path: str | Path | None = None) -> Figure:
 
 
 def campbell_figure(
-    diagram: Campbell, path: str | Path | None = None, orders: tuple[float, ...] = (1.0,)
+    speed: np.ndarray,
+    frequency: np.ndarray,
+    whirl: np.ndarray,
+    path: str | Path | None = None,
+    orders: Sequence[float] = (1.0,),
 ) -> Figure:
-    """Draw frequencies over speed: forward whirl red, backward blue, along a line grey."""
+    """Draw frequencies [Hz] over speed: forward whirl red, backward blue, along a line grey."""
     figure = new_figure("plot", figsize=(7.5, 5))
     ax = figure.subplots()
-    speed = diagram.speeds
     rpm = speed * 30 / np.pi
     order_of = np.argsort(rpm)
-    for k in range(diagram.eigenvalues.shape[1]):
-        turn = np.nanmean(diagram.whirl[:, k])
+    for k in range(frequency.shape[1]):
+        turn = np.nanmean(whirl[:, k])
         colour, dash = ("C3", "-") if turn > 0.1 else ("C0", "-.") if turn < -0.1 else ("0.5", ":")
-        ax.plot(rpm[order_of], diagram.frequency[order_of, k], dash, color=colour, linewidth=1.6)
-    top = float(np.nanmax(diagram.frequency)) * 1.05
+        ax.plot(rpm[order_of], frequency[order_of, k], dash, color=colour, linewidth=1.6)
+    top = float(np.nanmax(frequency)) * 1.05
     for order in orders:
         name = f"{order:g} x speed"
         ax.plot(rpm[order_of], order * speed[order_of] / (2 * np.pi), "--", color="0.3", label=name)

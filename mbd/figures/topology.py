@@ -14,9 +14,7 @@ from mbd.figures.figure import new_figure
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from mbd.model.model import Model
-
-__all__ = ["plot_topology"]
+__all__ = ["Edge", "draw_topology"]
 
 _TRIES, _LARGER = 6, 1.2  # a figure grows until its names do not cover each other
 _STYLES = {  # colour and dashes: they differ in print too
@@ -26,17 +24,20 @@ _STYLES = {  # colour and dashes: they differ in print too
 }
 
 
-def plot_topology(model: Model, ax: Any = None) -> Figure:
+# names of both ends, text, style
+Edge = tuple[str, str, str, str]
+
+
+def draw_topology(bodies: list[str], edges: list[Edge], title: str, ax: Any = None) -> Figure:
     """Draw bodies as nodes and joints as edges; see ``Model.plot_topology``."""
-    edges = _edges(model)
-    places = _places(model, edges)
+    places = _places(bodies, edges)
     if ax is not None:
-        _draw(ax, model, edges, places)(True)
+        _draw(ax, title, edges, places)(True)
         return ax.figure  # type: ignore[no-any-return]
-    n = len(model.system.bodies)
+    n = len(bodies)
     size = float(np.clip(3.5 + 0.35 * n, 5.0, 14.0))
     figure = new_figure("plot_topology", figsize=(size, 0.8 * size))
-    place = _draw(figure.subplots(), model, edges, places)
+    place = _draw(figure.subplots(), title, edges, places)
     for _ in range(_TRIES):
         if place(False):
             return figure
@@ -45,9 +46,7 @@ def plot_topology(model: Model, ax: Any = None) -> Figure:
     return figure
 
 
-def _draw(
-    ax: Any, model: Model, edges: list[tuple[str, str, str, str]], places: dict[str, Any]
-) -> Callable[[bool], bool]:
+def _draw(ax: Any, title: str, edges: list[Edge], places: dict[str, Any]) -> Callable[[bool], bool]:
     """Draw the graph; return the function that places the names, `beside` their edges or not."""
     pairs = Counter(frozenset(edge[:2]) for edge in edges)
     drawn: Counter[frozenset[str]] = Counter()
@@ -69,8 +68,7 @@ def _draw(
     if used:
         ax.legend(loc="upper left", bbox_to_anchor=(0.0, 0.0), frameon=False, ncols=3,
                   fontsize="small", handlelength=3.5)  # fmt: skip
-    n, m = len(model.system.bodies), len(model.system.joints)
-    ax.set_title(f"{n} bodies, {m} joints", fontsize="medium", loc="left")
+    ax.set_title(title, fontsize="medium", loc="left")
     ax.margins(0.15)
     ax.axis("off")
 
@@ -87,34 +85,12 @@ def _node(ax: Any, name: str, x: float, y: float) -> Any:
     return ax.text(x, y, name, ha="center", va="center", fontsize="small", bbox=box, zorder=3)
 
 
-def _edges(model: Model) -> list[tuple[str, str, str, str]]:
-    """Return first and second body, text, and style of every joint and force between bodies."""
-    report = model.report()
-    numbering = model.numbering
-    redundant = set(report.redundant)
-    found = []
-    for name, joint in model.system.joints.items():
-        labels = numbering.lam_labels[numbering.owners[name]]
-        count = sum(label in redundant for label in labels)
-        text = f"{name}\n{type(joint).__name__}"
-        style = "joint"
-        if count:
-            text += f", {count} of {len(labels)} rows redundant"
-            style = "joint with redundant rows"
-        found.append((joint.A.name, joint.B.name, text, style))
-    for name, part in model.system.forces.items():
-        bodies = dict.fromkeys(a.body for e in part.elements() for a in e.attachments)
-        if len(bodies) == 2:
-            found.append((*bodies, f"{name}\n{type(part).__name__}", "force between bodies"))
-    return found
-
-
-def _places(model: Model, edges: list[tuple[str, str, str, str]]) -> dict[str, Any]:
+def _places(bodies: list[str], edges: list[Edge]) -> dict[str, Any]:
     """Return where the nodes are: distances in the picture are those in the graph."""
     import networkx as nx
 
     graph = nx.Graph()
-    graph.add_nodes_from(model.system.bodies)
+    graph.add_nodes_from(bodies)
     graph.add_edges_from((a, b) for a, b, _, _ in edges)
     if len(graph) == 1:
         return dict.fromkeys(graph, np.zeros(2))

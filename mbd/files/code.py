@@ -15,7 +15,7 @@ from mbd.base.given import Part, signature
 from mbd.files.expressions import Expression
 from mbd.files.writer import Writer, said
 from mbd.formulations.formulation import Formulation
-from mbd.model.system import System
+from mbd.model.description import Description
 from mbd.parts.bodies import Frame
 from mbd.parts.coordinates import Coordinate
 
@@ -24,7 +24,7 @@ __all__ = ["scene_text"]
 _WIDTH = 98
 
 
-def scene_text(system: System, *, run: dict[str, Any], title: str, folder: Path) -> str:
+def scene_text(system: Description, *, run: dict[str, Any], title: str, folder: Path) -> str:
     """Return the text of a scene with ``RUN`` and ``build``."""
     return _Coder(system, folder).scene(run, title or "A model.")
 
@@ -32,7 +32,7 @@ def scene_text(system: System, *, run: dict[str, Any], title: str, folder: Path)
 class _Coder:
     """Python expressions for the parts of a system."""
 
-    def __init__(self, system: System, folder: Path) -> None:
+    def __init__(self, system: Description, folder: Path) -> None:
         self.system, self.writer = system, Writer(system, folder)
         parts = [*system.bodies.values(), *system.joints.values(), *system.forces.values()]
         self.parts = parts

@@ -8,7 +8,8 @@ from typing import Any
 from mbd.files.kinds import Kind, Law, Number, Place, unknown_key
 from mbd.files.references import Reference
 from mbd.files.units import has_unit
-from mbd.parts.coordinates import Coordinate, chosen
+from mbd.parts.coordinates import Coordinate
+from mbd.parts.joint import chosen
 
 __all__ = ["Along", "Chosen", "OrLaw", "Three"]
 

@@ -39,7 +39,8 @@ class PlaceError(ValueError):
 class Place:
     """Where in a file: the path that errors name, the folder of the file, and what was made of it.
 
-    ``part(table, name, place)`` returns the body or joint that a name refers to; ``made`` holds
+    ``part(table, name, place)`` returns the body or joint that a name refers to,
+    ``arguments(maker)`` the kinds of the arguments of a class or function; ``made`` holds
     objects that several parts may share; ``above`` and ``beside`` are the place that this one is in
     and all that stands there.
     """
@@ -47,6 +48,7 @@ class Place:
     path: str
     folder: Path
     part: Callable[[str, str, Place], Any]
+    arguments: Callable[[Callable[..., Any]], dict[str, Kind]]
     made: dict[str, Any] = field(default_factory=dict)
     above: Place | None = None
     keys: tuple[str, ...] = ()
@@ -56,7 +58,9 @@ class Place:
         word = str(key) if str(key).isprintable() else ascii(key)
         inside = f"[{key}]" if isinstance(key, int) else f".{word}" if self.path else word
         keys = self.keys if isinstance(key, int) else (*self.keys, str(key))
-        return Place(self.path + inside, self.folder, self.part, self.made, self, keys)
+        return Place(
+            self.path + inside, self.folder, self.part, self.arguments, self.made, self, keys
+        )  # fmt: skip
 
     def among(self, values: dict[str, Any]) -> Place:
         """Return this place, knowing what stands in its table."""

@@ -6,29 +6,25 @@ string with a unit. A system that is written and read builds the same model to t
 
 from __future__ import annotations
 
-import inspect
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mbd.base.atomic import replaced
 from mbd.base.checked import file_path, shown
 from mbd.files.kinds import PlaceError
 from mbd.files.lines import line_of
+from mbd.model.description import Description
 from mbd.model.system import System
 
-if TYPE_CHECKING:
-    from mbd.front.solution import Solution
-
-__all__ = ["READERS", "ModelFile", "from_text", "read", "reader", "run_text", "to_text", "write"]
+__all__ = ["READERS", "Document", "from_text", "reader", "run_text", "to_text", "write"]
 
 _LARGEST = 100_000_000  # bytes of a model file
 
 
 @dataclass(frozen=True)
-class ModelFile:
+class Document:
     """What a model file says.
 
     Attributes
@@ -47,19 +43,9 @@ class ModelFile:
     title: str = ""
     notes: tuple[str, ...] = ()
 
-    def simulate(self, **options: Any) -> Solution:
-        """Run it; options of ``mbd.simulate`` take the place of those of the file."""
-        from mbd.front.simulate import simulate
-
-        how = self.run | options
-        for key in ("t_end", "step"):
-            if key not in how:
-                raise ValueError(f"ModelFile: {key} is not in the file [s]; give {key}=")
-        return simulate(self.system, **how)
-
 
 def to_text(
-    system: System,
+    system: Description,
     *,
     run: dict[str, Any] | None = None,
     title: str = "",
@@ -98,13 +84,13 @@ def run_text(run: dict[str, Any]) -> str:
     return toml.text({"run": {key: plain(x) for key, x in run.items() if key in known}})
 
 
-def from_text(text: str, *, folder: str | Path = ".", formulation: Any = None) -> ModelFile:
+def from_text(text: str, *, folder: str | Path = ".", formulation: Any = None) -> Document:
     """Return what the text of a model file says; ``formulation`` replaces that of rigid bodies."""
     from mbd.files.reader import Reader, tables
 
     try:
         reader = Reader(tables(text), Path(folder), formulation)
-        return ModelFile(reader.read(), reader.run(), reader.data.get("title", ""))
+        return Document(reader.read(), reader.run(), reader.data.get("title", ""))
     except PlaceError as error:
         line = line_of(text, error.keys)
         if line is None:
@@ -114,7 +100,7 @@ def from_text(text: str, *, folder: str | Path = ".", formulation: Any = None) -
         raise ValueError("is nested too deeply for a model file") from None
 
 
-def write(system: System, path: str | Path, **options: Any) -> Path:
+def write(system: Description, path: str | Path, **options: Any) -> Path:
     """Write a model file, in SI units; ``mbd.read`` makes the same model of it to the last bit.
 
     Parameters
@@ -142,46 +128,12 @@ def write(system: System, path: str | Path, **options: Any) -> Path:
     return path
 
 
-def read(path: str | Path, **options: Any) -> ModelFile:
-    """Read a model file (``.toml``) or a robot (``.urdf``); errors name file and place.
-
-    Parameters
-    ----------
-    path : str or Path
-    **options
-        ``formulation``, a str or Formulation in place of that of all rigid bodies. Of ``.urdf``
-        also ``base`` ("fixed" or "floating"), its ``position`` (3,) [m] and ``rotation``,
-        ``positions`` and ``rates`` of joints by name [rad, m; rad/s, m/s], ``gravity`` (3,)
-        [m/s^2] and ``packages``: see :func:`mbd.files.urdf.robot.load`.
-
-    Returns
-    -------
-    ModelFile
-        ``system``, ``run``, ``title`` and ``notes``: what a URDF file says and is not used. Tags of
-        URDF that are not known are named in a warning.
-    """
-    path = file_path("read", path)
-    make = reader(path)
-    _, *known = inspect.signature(make).parameters  # without the path
-    for name in options:
-        if name not in known:
-            raise TypeError(
-                f"read: there is no option {name!r} for {path.name}; a {path.suffix} file takes "
-                f"{', '.join(known)}"
-            )
-    found = make(path, **options)
-    unknown = [note for note in found.notes if note.startswith("unknown")]
-    if unknown:
-        warnings.warn(f"{path}: {'; '.join(unknown)}", UserWarning, stacklevel=2)
-    return found
-
-
 def _printable(path: Path) -> str:
     """Return a path for an error, on one line."""
     return str(path) if str(path).isprintable() else shown(str(path))
 
 
-def reader(path: Path) -> Callable[..., ModelFile]:
+def reader(path: Path) -> Callable[..., Document]:
     """Return the function that reads files of this kind."""
     if not path.is_file():
         raise FileNotFoundError(f"{_printable(path)}: no such file")
@@ -205,7 +157,7 @@ def _text(path: Path) -> str:
         ) from None
 
 
-def _toml(path: Path, *, formulation: Any = None) -> ModelFile:
+def _toml(path: Path, *, formulation: Any = None) -> Document:
     try:
         text = _text(path)
         return from_text(text, folder=path.parent, formulation=formulation)
@@ -224,7 +176,7 @@ def _urdf(
     gravity: Any = (0.0, 0.0, -9.81),
     formulation: Any = None,
     packages: Any = None,
-) -> ModelFile:
+) -> Document:
     from mbd.files.urdf.robot import load
 
     try:
@@ -234,7 +186,7 @@ def _urdf(
         )  # fmt: skip
     except (ValueError, TypeError, OSError) as error:
         raise ValueError(f"{path}: {error}") from error
-    return ModelFile(system, title=name, notes=(*unknown, *notes))
+    return Document(system, title=name, notes=(*unknown, *notes))
 
 
-READERS: dict[str, Callable[..., ModelFile]] = {".toml": _toml, ".urdf": _urdf}
+READERS: dict[str, Callable[..., Document]] = {".toml": _toml, ".urdf": _urdf}

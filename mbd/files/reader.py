@@ -11,7 +11,7 @@ from mbd.base.checked import meant, shown
 from mbd.base.given import signature
 from mbd.files.kinds import Place, PlaceError, unknown_key
 from mbd.files.references import make
-from mbd.files.vocabulary import SECTIONS, parts, run_settings, section
+from mbd.files.vocabulary import SECTIONS, arguments, parts, run_settings, section
 from mbd.model.system import System
 
 __all__ = ["SCHEMA", "Reader", "tables"]
@@ -58,7 +58,7 @@ class Reader:
 
     def __init__(self, data: dict[str, Any], folder: Path, formulation: Any = None) -> None:
         self.data, self.formulation = data, formulation
-        self.place = Place("", folder, self._part)
+        self.place = Place("", folder, self._part, arguments)
         for key in data:
             if key not in _TOP:
                 raise unknown_key(self.place, key, _TOP)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -13,7 +12,7 @@ from mbd.base.checked import floats
 from mbd.base.given import signature
 from mbd.files.kinds import Array, Kind, Number, Place, unknown_key
 
-__all__ = ["Made", "Reference", "Turn", "make", "table"]
+__all__ = ["Made", "Reference", "Turn", "make"]
 
 
 @dataclass(frozen=True)
@@ -72,12 +71,6 @@ class Made:
         """Return a reference to ``definition``."""
         return {"$ref": f"#/$defs/{self.title}"}
 
-    def definition(self) -> dict[str, Any]:
-        """Return a choice of tables."""
-        tables = [table(x, n, optional=n == self.default) for n, x in self.among().items()]
-        plain = [] if self.default else [{"enum": [*self.names, *self.among()]}]
-        return {"anyOf": [*plain, *tables]}
-
 
 class Turn:
     """A rotation: a matrix, or a table with axis and angle, quaternion, rotvec or rpy."""
@@ -128,9 +121,7 @@ def make(
     maker: Callable[..., Any], values: dict[str, Any], place: Place, *args: Any, **fixed: Any
 ) -> Any:
     """Call a class or function with the arguments of a table; those in `fixed` are no text."""
-    from mbd.files.vocabulary import arguments
-
-    known = arguments(maker)
+    known = place.arguments(maker)
     for key in values:
         if key not in known:
             raise unknown_key(place, key, known)
@@ -148,17 +139,3 @@ def make(
         word, _, rest = text.partition(" ")
         here = word in known and word not in fixed
         raise ((place / word).error(rest) if here else place.error(text)) from error
-
-
-def table(maker: Callable[..., Any], name: str | None, *, optional: bool = False) -> dict[str, Any]:
-    """Return the JSON schema of a table of arguments; with a name, it has the key ``type``."""
-    from mbd.files.vocabulary import arguments
-
-    keys = {k: x.schema() for k, x in arguments(maker).items()}
-    takes = signature(maker).parameters
-    needed = [k for k in keys if takes[k].default is inspect.Parameter.empty]
-    if name is not None:
-        keys, needed = {"type": {"const": name}, **keys}, ["type"] * (not optional) + needed
-    summary = (inspect.getdoc(maker) or "").split("\n", 1)[0]
-    found = {"type": "object", "title": maker.__name__, "description": summary}
-    return {**found, "properties": keys, "required": needed, "additionalProperties": False}

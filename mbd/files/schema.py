@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from typing import Any
 
+from mbd.base.given import signature
 from mbd.files.reader import SCHEMA
-from mbd.files.references import table
-from mbd.files.vocabulary import MADE, SECTIONS, parts, run_settings, section
+from mbd.files.references import Made
+from mbd.files.vocabulary import MADE, SECTIONS, arguments, parts, run_settings, section
 from mbd.model.system import System
 
 __all__ = ["json_schema"]
@@ -16,7 +19,7 @@ def json_schema() -> dict[str, Any]:
     """Return the schema (draft 2020-12)."""
     known = parts()
     definitions = {n: table(x, n, optional=n == "RigidBody") for n, x in known.items()}
-    definitions |= {x.title: x.definition() for x in MADE}
+    definitions |= {x.title: _definition(x) for x in MADE}
     sections = {}
     for name in SECTIONS:
         names = [n for n, x in known.items() if section(x) == name]
@@ -40,3 +43,22 @@ def json_schema() -> dict[str, Any]:
         "additionalProperties": False,
         "$defs": definitions,
     }
+
+
+def _definition(made: Made) -> dict[str, Any]:
+    """Return a choice of tables."""
+    tables = [table(x, n, optional=n == made.default) for n, x in made.among().items()]
+    plain = [] if made.default else [{"enum": [*made.names, *made.among()]}]
+    return {"anyOf": [*plain, *tables]}
+
+
+def table(maker: Callable[..., Any], name: str | None, *, optional: bool = False) -> dict[str, Any]:
+    """Return the JSON schema of a table of arguments; with a name, it has the key ``type``."""
+    keys = {k: x.schema() for k, x in arguments(maker).items()}
+    takes = signature(maker).parameters
+    needed = [k for k in keys if takes[k].default is inspect.Parameter.empty]
+    if name is not None:
+        keys, needed = {"type": {"const": name}, **keys}, ["type"] * (not optional) + needed
+    summary = (inspect.getdoc(maker) or "").split("\n", 1)[0]
+    found = {"type": "object", "title": maker.__name__, "description": summary}
+    return {**found, "properties": keys, "required": needed, "additionalProperties": False}

@@ -23,6 +23,7 @@ from mbd.files.expressions import Expression
 from mbd.files.vocabulary import SECTIONS, arguments, parts
 from mbd.formulations import NAMES, named
 from mbd.formulations.formulation import Formulation
+from mbd.model.description import Description
 from mbd.model.system import System
 from mbd.parts.bodies import Body, Frame
 from mbd.parts.coordinates import Coordinate
@@ -73,7 +74,7 @@ class Writer:
         Of the file, from which it names others.
     """
 
-    def __init__(self, system: System, folder: Path) -> None:
+    def __init__(self, system: Description, folder: Path) -> None:
         self.system, self.folder = system, folder
 
     def part(self, part: Any) -> dict[str, Any]:
@@ -228,7 +229,7 @@ def _inside(body: Body, key: str) -> Any:
 
 
 def document(
-    system: System, run: dict[str, Any], title: str, folder: Path, version: str, schema: int
+    system: Description, run: dict[str, Any], title: str, folder: Path, version: str, schema: int
 ) -> dict[str, Any]:
     """Return a whole file as plain values."""
     writer = Writer(system, folder)

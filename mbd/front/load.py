@@ -9,12 +9,12 @@ import numpy as np
 
 from mbd.base.checked import file_path, shown
 from mbd.front.solution import Solution
+from mbd.front.stored import Stored
 from mbd.history.joint_coordinates import freedoms
-from mbd.model.model import State
+from mbd.model.state import State
 from mbd.model.turns_so_far import Before
 from mbd.store.run_record import model_from_text
 from mbd.store.source import ArchiveSource, FileSource
-from mbd.store.stored import Stored
 
 if TYPE_CHECKING:
     from mbd.model.model import Model

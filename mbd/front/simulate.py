@@ -17,8 +17,10 @@ from mbd.integration.generalized_alpha import GeneralizedAlpha
 from mbd.integration.lie_runge_kutta import LieRungeKutta4
 from mbd.integration.newton_loop import FAILED
 from mbd.model import released_rows as switches
-from mbd.model.arguments import model_of, state_of
-from mbd.model.model import Model, State
+from mbd.model.arguments import state_of
+from mbd.model.model import Model
+from mbd.model.state import State
+from mbd.model.system import model_of
 from mbd.model.turns_so_far import before as known
 from mbd.runs.crossings import Watch
 from mbd.runs.events import Event, checked_events

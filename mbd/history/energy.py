@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.algebra.vec import cross, dot, load3, plus, store3, times
-from mbd.history.faces import Faces, per_model
+from mbd.history.faces import Faces
 from mbd.machine import buffer as m
 from mbd.machine.jit import kernel
+from mbd.model.frozen import per_model
 
 if TYPE_CHECKING:
     from mbd.model.model import Model

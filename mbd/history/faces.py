@@ -6,21 +6,17 @@ table, taken in blocks that stay in the cache of the processor.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import wraps
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeVar
-from weakref import WeakKeyDictionary
+from typing import Any
 
 import numpy as np
 
 from mbd.formulations.families import family
 from mbd.formulations.formulation import Formulation
 from mbd.machine import buffer as m
-
-if TYPE_CHECKING:
-    from mbd.model.model import Model
+from mbd.model.frozen import FrozenModel, per_model
 
 __all__ = [
     "Faces",
@@ -30,24 +26,9 @@ __all__ = [
     "columns_of",
     "faces",
     "faces_over_time",
-    "per_model",
 ]
 
 _AT_ONCE = 1024  # faces whose numbers stay in the cache of the processor
-Found = TypeVar("Found")
-
-
-def per_model(make: Callable[[Model], Found]) -> Callable[[Model], Found]:
-    """Let a function of a model, whose result does not refer to it, be evaluated once for each."""
-    kept: WeakKeyDictionary[Model, Found] = WeakKeyDictionary()
-
-    @wraps(make)
-    def found(model: Model) -> Found:
-        if model not in kept:
-            kept[model] = make(model)
-        return kept[model]
-
-    return found
 
 
 @dataclass(frozen=True)
@@ -93,7 +74,7 @@ class Faces:
 
 
 @per_model
-def columns_of(model: Model) -> dict[str, tuple[slice, slice]]:
+def columns_of(model: FrozenModel) -> dict[str, tuple[slice, slice]]:
     """Return the columns of each body in arrays over coordinates and velocities."""
     bodies = model.system.bodies
     ends = np.cumsum([body.formulation.n_v for body in bodies.values()]).tolist()
@@ -111,7 +92,7 @@ def _merged(slices: Iterable[slice]) -> list[slice]:
     return found
 
 
-def _groups(model: Model, names: Iterable[str]) -> list[Group]:
+def _groups(model: FrozenModel, names: Iterable[str]) -> list[Group]:
     """Return some bodies, which are numbered as they come, by formulation."""
     by_law: dict[Formulation, list[tuple[int, str]]] = {}
     for i, name in enumerate(names):
@@ -128,13 +109,13 @@ def _groups(model: Model, names: Iterable[str]) -> list[Group]:
 
 
 @per_model
-def all_groups(model: Model) -> list[Group]:
+def all_groups(model: FrozenModel) -> list[Group]:
     """Return all bodies by formulation."""
     return _groups(model, model.system.bodies)
 
 
 @per_model
-def all_columns(model: Model) -> dict[str, int]:
+def all_columns(model: FrozenModel) -> dict[str, int]:
     """Return the places of all bodies, and of ground, among the faces of all."""
     return _numbered(model.system.bodies)
 
@@ -145,7 +126,7 @@ def _numbered(names: Iterable[str]) -> dict[str, int]:
 
 
 def faces_over_time(
-    model: Model, q: Any, v: Any, a: Any, names: Iterable[str] | None = None
+    model: FrozenModel, q: Any, v: Any, a: Any, names: Iterable[str] | None = None
 ) -> Faces:
     """Return the faces of some bodies (default: all), and of ground, at all instants.
 

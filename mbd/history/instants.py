@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd.history.faces import per_model
 from mbd.machine import buffer as m
 from mbd.machine.jit import kernel
 from mbd.model.evaluation import evaluate, stage
-from mbd.model.model import Workspace
+from mbd.model.frozen import per_model
 from mbd.model.turns_so_far import MEMORY, Before
+from mbd.model.workspace import Workspace
 
 if TYPE_CHECKING:
     from mbd.history.trajectory import Trajectory

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbd.history.elements import Table, tables
-from mbd.history.faces import Faces, all_columns, per_model
+from mbd.history.faces import Faces, all_columns
 from mbd.interactions.driven_rows import total
 from mbd.interactions.kind import Element
+from mbd.model.frozen import per_model
 
 if TYPE_CHECKING:
     from mbd.model.model import Model

@@ -11,12 +11,13 @@ import numpy as np
 
 from mbd.algebra.vec import cross, load3, minus, plus, store3, times
 from mbd.history.elements import Table, tables
-from mbd.history.faces import Faces, all_columns, per_model
+from mbd.history.faces import Faces, all_columns
 from mbd.history.joint_coordinates import Coordinates
 from mbd.history.quantities import PartHistory, Reaction
 from mbd.history.quantity import Owner
 from mbd.machine import buffer as m
 from mbd.machine.jit import kernel
+from mbd.model.frozen import per_model
 
 if TYPE_CHECKING:
     from mbd.history.trajectory import Trajectory

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd.history.faces import Faces, all_columns, per_model
+from mbd.history.faces import Faces, all_columns
 from mbd.history.joint_coordinates import Coordinates
 from mbd.history.quantities import PartHistory
 from mbd.interactions.laws import Law, check
 from mbd.machine import buffer as m
 from mbd.machine.jit import kernel, law_call
+from mbd.model.frozen import per_model
 from mbd.parts.actuators import Motor
 
 if TYPE_CHECKING:

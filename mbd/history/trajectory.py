@@ -9,7 +9,8 @@ import numpy as np
 
 from mbd.history.bodies import BodyHistory
 from mbd.history.faces import Faces, columns_of, faces_over_time
-from mbd.model.model import Model, State
+from mbd.model.model import Model
+from mbd.model.state import State
 from mbd.model.turns_so_far import Before
 
 __all__ = ["Trajectory"]

@@ -15,30 +15,30 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd.base.checked import flag, mapping, shown
+from mbd.base.checked import flag, shown
 from mbd.base.tolerances import (
     MEETING_DUST,
     MEETING_SHARE,
     MEETING_STEPS,
     OPEN_SHARE,
-    POSE_DUST,
     START_POSITION,
     START_VELOCITY,
 )
 from mbd.integration.contradiction import contradiction
 from mbd.linear.fronts import factor_and_solve
 from mbd.machine import buffer as m
-from mbd.model.arguments import model_of, state_of
-from mbd.model.model import Model, State, Workspace
+from mbd.model.arguments import state_of
+from mbd.model.model import Model
+from mbd.model.state import State
+from mbd.model.workspace import Workspace
 
 if TYPE_CHECKING:
-    from mbd.model.system import System
+    pass
 
 __all__ = [
     "Saddle",
     "accelerate",
     "allowed",
-    "assemble_pose",
     "consistent",
     "violated",
     "violations",
@@ -109,11 +109,11 @@ class Saddle:
         if work.I[m.SMALL_PIVOTS]:
             from scipy.sparse.linalg import splu
 
-            from mbd.model.assembly import sparse
+            from mbd.model.pattern import sparse
 
             work.linearise(1.0, 0.0, 0.0)
             try:
-                self.pivoting = splu(sparse(work.model, work))
+                self.pivoting = splu(sparse(work.model, work.F))
             except RuntimeError:
                 raise ValueError(
                     work.bad_law()
@@ -305,45 +305,3 @@ def _project_velocities(model: Model, work: Workspace) -> None:
     V = work.vector(m.V)
     _meet_rows(saddle, V, first)
     V[lam] = 0.0  # impulses, which nobody asks for
-
-
-def assemble_pose(
-    system: System | Model,
-    state: State | None = None,
-    *,
-    targets: dict[str, Any] | None = None,
-    weights: dict[str, float] | None = None,
-) -> State:
-    """Return the consistent state nearest to the described one: positions, then velocities.
-
-    Parameters
-    ----------
-    system : System or Model
-    state : State, optional
-        Where to start; default the described one.
-    targets : dict, optional
-        What joint coordinates and points shall be: ``{"hinge.angle": 0.3, "hinge.angle_rate": 2.0,
-        "rod(0.5, 0, 0).position": (1, 0, 2), "rod.velocity": (0, 0, 1)}``, points in body axes.
-        Angles are met up to full turns. Lengths in [m], angles in [rad], rates per [s].
-    weights : dict, optional
-        Of targets that need not be met: they are met as well as joints and the others allow, in
-        the sense of weighted least squares. ``mbd.target_errors`` tells what is left.
-
-    Raises
-    ------
-    ValueError
-        If the mechanism cannot be closed; the worst row is named with its size and unit. If a
-        target without a weight is missed: which one, and by how much.
-    """
-    aims = mapping("assemble_pose", "targets", targets, "{'hinge.angle': 0.3}")
-    soft = mapping("assemble_pose", "weights", weights, "{'hinge.angle': 0.3}")
-    model = model_of("assemble_pose", system)
-    state = state_of("assemble_pose", model, state)
-    if aims or soft:
-        from mbd.statics.inverse_kinematics import reach
-
-        state = reach(model, state, aims, soft)
-    found = consistent(model, state, project=True)
-    rates = np.abs(found.v) / model.units
-    dust = rates <= POSE_DUST * rates.max(initial=0.0)
-    return found.replace(v=np.where(dust, 0.0, found.v))

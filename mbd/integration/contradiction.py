@@ -16,12 +16,16 @@ import numpy as np
 
 from mbd.base.tolerances import OPEN_FAR, OPEN_LEAST, OPEN_SHARE
 from mbd.machine import buffer as m
-from mbd.model.model import Model, Workspace
+from mbd.model.assembly import assemble
+from mbd.model.frozen import FrozenModel
+from mbd.model.workspace import Workspace
 
 __all__ = ["contradiction"]
 
 
-def contradiction(model: Model, work: Workspace, by_rates: bool, share: float = OPEN_SHARE) -> str:
+def contradiction(
+    model: FrozenModel, work: Workspace, by_rates: bool, share: float = OPEN_SHARE
+) -> str:
     """Return which rows contradict each other at the pose in a work space, in words, or none.
 
     They do if more than this share of the largest violation is of that part: off the rows some of
@@ -39,7 +43,7 @@ def contradiction(model: Model, work: Workspace, by_rates: bool, share: float = 
     place[on_velocities] = 0.0
     if not by_rates:
         rate[~on_velocities] = 0.0
-    B = model.assemble(work.store()).B
+    B = assemble(model, work.store()).B
     sizes = model.F[model.I[m.DIAG] + model.numbering.lam]
     for value, per in ((place, ""), (rate, "/s")):
         left = value / sizes
@@ -64,7 +68,7 @@ def _unmended(B: Any, sizes: np.ndarray, units: np.ndarray, left: np.ndarray) ->
     return np.asarray(left - scaled @ lsmr(scaled, left, atol=1e-12, btol=1e-12)[0])
 
 
-def _words(model: Model, value: np.ndarray, which: np.ndarray, per: str) -> str:
+def _words(model: FrozenModel, value: np.ndarray, which: np.ndarray, per: str) -> str:
     most, rows, names = 6, np.flatnonzero(which), model.numbering
     rows = rows[np.argsort(-np.abs(value[rows]))]
     named = ", ".join(

@@ -23,7 +23,7 @@ from mbd.integration.round_off import measure_place, measure_rows
 from mbd.machine import buffer as m
 from mbd.machine.jit import kernel
 from mbd.model.evaluation import evaluate_level, linearise_kernel
-from mbd.model.model import Workspace
+from mbd.model.workspace import Workspace
 
 __all__ = ["careful_step"]
 
@@ -82,7 +82,7 @@ def careful_step(work: Workspace, max_iterations: int = 15, free: bool = False) 
     """
     from scipy.sparse.linalg import splu  # a tenth of a second that other runs need not spend
 
-    from mbd.model.assembly import sparse
+    from mbd.model.pattern import sparse
 
     start = work.F[m.T]
     begin(work.I, work.F, int(free))
@@ -93,7 +93,7 @@ def careful_step(work: Workspace, max_iterations: int = 15, free: bool = False) 
             linearise_kernel(work.I, work.F)
             x = work.vector(m.X)
             try:
-                matrix = splu(sparse(work.model, work), permc_spec="COLAMD")
+                matrix = splu(sparse(work.model, work.F), permc_spec="COLAMD")
                 x[:] = matrix.solve(x)
             except RuntimeError:  # exactly singular
                 break

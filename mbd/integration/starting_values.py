@@ -31,7 +31,9 @@ from mbd.integration.consistent import Saddle, accelerate, consistent, violation
 from mbd.integration.generalized_alpha import GeneralizedAlpha
 from mbd.machine import buffer as m
 from mbd.model.displacement import ahead
-from mbd.model.model import Model, State, Workspace
+from mbd.model.model import Model
+from mbd.model.state import State
+from mbd.model.workspace import Workspace
 
 __all__ = ["Size", "begin", "first_step", "jerk", "resumed", "started"]
 

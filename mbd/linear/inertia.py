@@ -25,7 +25,9 @@ from mbd.linear.fronts import factor
 from mbd.machine import buffer as m
 from mbd.machine.buffer import FR_A, FR_LDA, FR_NP, FR_SIZE, FRONTS, N_FRONTS
 from mbd.machine.jit import kernel
-from mbd.model.model import Model, Workspace
+from mbd.model.model import Model
+from mbd.model.pattern import pattern
+from mbd.model.workspace import Workspace
 
 __all__ = ["Inertia"]
 
@@ -56,7 +58,7 @@ class Inertia:
         self.pivots = fronts[:, m.FR_NP]
         self.ends = np.cumsum(self.pivots**2)
         self.model, self.work = model, Workspace(model, extra=int(self.ends[-1]))
-        at = model.pattern
+        at = pattern(model)
         self.n = len(at.starts) - 1
         rows = np.repeat(np.arange(self.n, dtype=np.int64), np.diff(at.starts))
         self.keys = rows * self.n + at.columns
@@ -81,7 +83,7 @@ class Inertia:
         I, F = self.work.I, self.work.F
         F[I[m.MATRIX] : I[m.MATRIX] + I[m.MATRIX_SIZE]] = 0.0
         places = np.searchsorted(self.keys, S.row.astype(np.int64) * self.n + S.col)
-        F[self.model.pattern.places[places]] = S.data
+        F[pattern(self.model).places[places]] = S.data
         I[m.SMALL_PIVOTS] = 0
         factor_and_keep(I, F, len(self.model.F))
         blocks = self._complements()

@@ -7,22 +7,13 @@ from typing import Any
 import numpy as np
 
 from mbd.base.checked import floats, scalar, shown
-from mbd.model.model import Model, State
-from mbd.model.system import System
+from mbd.model.frozen import FrozenModel
+from mbd.model.state import State
 
-__all__ = ["model_of", "state_of"]
-
-
-def model_of(owner: str, system: Any, *, expected: str = "a System or a Model") -> Model:
-    """Return the model of a System or a Model."""
-    if isinstance(system, Model):
-        return system
-    if isinstance(system, System):
-        return system.build()
-    raise TypeError(f"{owner}: expected {expected}, got {shown(system)}")
+__all__ = ["state_of"]
 
 
-def state_of(owner: str, model: Model, state: Any) -> State:
+def state_of(owner: str, model: FrozenModel, state: Any) -> State:
     """Return a state of a model; None is the described one."""
     if state is None:
         return model.state

@@ -19,72 +19,20 @@ import scipy.sparse as sp
 from mbd.base.atomic import replaced, replaced_together
 from mbd.base.checked import file_path, flag, scalar, shown
 from mbd.machine import buffer as m
-from mbd.model.model import Model, State, Workspace
+from mbd.model.frozen import FrozenModel
+from mbd.model.pattern import pattern
+from mbd.model.state import State
+from mbd.model.workspace import Workspace
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Assembly", "Pattern", "assemble", "pattern", "sparse"]
+    from mbd.figures.matrix_pattern import Group
+
+__all__ = ["Assembly", "assemble"]
 
 _BLOCKS = ("M", "G", "K", "B")
 _FILES = (".mtx", ".mat", ".npy", ".csv", ".txt", ".h5", ".nc")  # what a folder is not called
-
-
-@dataclass(frozen=True, eq=False)
-class Pattern:
-    """Where in F each entry of the matrix is, row by row, in the order of the model.
-
-    Attributes
-    ----------
-    places, columns, starts : arrays
-        Of the entries of row i those from ``starts[i]`` to ``starts[i + 1]``.
-    """
-
-    places: np.ndarray
-    columns: np.ndarray
-    starts: np.ndarray
-
-    def read(self, work: Workspace) -> sp.csr_matrix:
-        """Return the filled (not yet factored) fronts: velocities first, then rows."""
-        n = len(self.starts) - 1
-        S = sp.csr_matrix((work.F[self.places], self.columns, self.starts), (n, n), copy=True)
-        S.eliminate_zeros()
-        return S
-
-
-def pattern(model: Model) -> Pattern:
-    """Return where the entries of a model are (``model.pattern`` remembers it)."""
-    I = model.I
-    places, rows, columns = [], [], []
-    order = np.empty(int(I[m.N_U]), np.int64)  # of unknowns among velocities and rows
-    order[np.concatenate([model.numbering.v, model.numbering.lam])] = np.arange(len(order))
-
-    def add(start: int, ld: int, r: np.ndarray, c: np.ndarray) -> None:
-        places.append((start + ld * np.arange(len(r))[:, None] + np.arange(len(c))).ravel())
-        rows.append(np.repeat(order[r], len(c)))
-        columns.append(np.tile(order[c], len(r)))
-
-    for f in range(I[m.N_FRONTS]):
-        at = I[m.FRONTS] + f * m.FR_SIZE
-        record = I[at : at + m.FR_SIZE]
-        A, L, lda, ldl = (record[x] for x in (m.FR_A, m.FR_L, m.FR_LDA, m.FR_LDL))
-        u = record[m.FR_U] + np.arange(record[m.FR_NP])
-        add(A, lda, u, u)
-        groups = I[record[m.FR_GROUPS] :][: record[m.FR_NG] * m.UG_SIZE].reshape(-1, m.UG_SIZE)
-        for g in groups:
-            later = g[m.UG_U] + np.arange(g[m.UG_N])
-            add(A + g[m.UG_COL], lda, u, later)
-            add(L + g[m.UG_POS] * ldl, ldl, later, u)
-    where, i, j = (np.concatenate(x) for x in (places, rows, columns))
-    sort = np.lexsort((j, i))
-    starts = np.searchsorted(i[sort], np.arange(len(order) + 1))
-    return Pattern(where[sort], j[sort].astype(np.int32), starts.astype(np.int32))
-
-
-def sparse(model: Model, work: Workspace) -> sp.csc_matrix:
-    """Return the filled (not yet factored) fronts as one matrix in the order of the unknowns."""
-    back = np.argsort(np.concatenate([model.numbering.v, model.numbering.lam]))
-    return model.pattern.read(work)[back][:, back].tocsc()
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +55,7 @@ class Assembly:
         The rows: Phi, of rows on velocities g. Each has its unit in ``gap_units``.
     """
 
-    model: Model
+    model: FrozenModel
     state: State
     M: sp.csr_matrix
     G: sp.csr_matrix
@@ -172,7 +120,31 @@ class Assembly:
         """Draw the pattern of "M", "G", "K", "B" or of the iteration matrix "S" with labels."""
         from mbd.figures.matrix_pattern import spy
 
-        return spy(self, which, step, ax)
+        if which not in (*_BLOCKS, "S"):
+            raise ValueError(f"spy: which must be one of 'M', 'G', 'K', 'B', 'S', got {which!r}")
+        matrix = self.iteration_matrix(step) if which == "S" else getattr(self, which)
+        figure = spy(which, matrix, *self._blocks(), ax)
+        if which == "S":
+            axis = (figure.axes[0] if ax is None else ax).xaxis
+            axis.set_label_text(f"{axis.get_label_text()}, h = {step:g} s")
+        return figure
+
+    def _blocks(self) -> tuple[list[Group], list[Group]]:
+        """Return the blocks of velocities by body, and of rows by joint, with their labels."""
+        velocities: list[Group] = []
+        at = 0
+        for name, body in self.model.system.bodies.items():
+            labels = tuple(body.formulation.velocities)
+            velocities.append((at, len(labels), name, labels))
+            at += len(labels)
+        numbering = self.model.numbering
+        rows = [
+            (s.start, s.stop - s.start, name,
+             tuple(x.removeprefix(f"{name}.") for x in numbering.lam_labels[s]))
+            for name, s in numbering.owners.items()
+            if s.stop > s.start
+        ]  # fmt: skip
+        return velocities, rows
 
     def save(self, path: str | Path) -> list[Path]:
         """Write M, G, K, B with their labels; return the paths of the files.
@@ -228,7 +200,7 @@ class Assembly:
         )
 
 
-def assemble(model: Model, state: State) -> Assembly:
+def assemble(model: FrozenModel, state: State) -> Assembly:
     """Return the matrices of a model at a state."""
     work = Workspace(model, state)
     work.evaluate(1.0)
@@ -237,11 +209,11 @@ def assemble(model: Model, state: State) -> Assembly:
     parts = []
     for weights in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)):
         work.linearise(*weights)
-        parts.append(model.pattern.read(work))
+        parts.append(pattern(model).read(work.F))
     M, G, K = (p[:n, :n] for p in parts)
     B, Bt = parts[0][n:, :n], parts[0][:n, n:]
     turn = sp.csr_matrix(B.shape)
     if np.any(model.numbering.lam_kinds == m.VELOCITY_ROW):
         work.linearise(0.0, 0.0, 0.0, 1.0)
-        turn = (model.pattern.read(work)[n:, :n] - B).tocsr()
+        turn = (pattern(model).read(work.F)[n:, :n] - B).tocsr()
     return Assembly(model, state, M, G, K, B, Bt, turn, r[v], r[lam])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from copy import copy
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,20 +14,18 @@ from mbd.formulations.formulation import Formulation
 from mbd.interactions.kind import Attachment, Element, Kind
 from mbd.interactions.turns import turns
 from mbd.machine import buffer as m
+from mbd.model.description import Description
 from mbd.model.extent import origin
 from mbd.model.layout import Layout, Memory, Owned
 from mbd.model.model import Model
 from mbd.model.topology import eliminate, eliminate_order
-
-if TYPE_CHECKING:
-    from mbd.model.system import System
 
 __all__ = ["build"]
 
 _STAGES = (m.PLACE, m.FORCES, m.RESIDUAL, m.MAPS, m.TANGENT, m.RATES, m.ACCEPT, m.ENERGY, m.LOADS)
 
 
-def build(system: System) -> Model:
+def build(system: Description) -> Model:
     """Freeze a system.
 
     Everything made here stays, so that looking for garbage meanwhile is half the time for nothing.
@@ -41,7 +39,7 @@ def build(system: System) -> Model:
             gc.enable()
 
 
-def _built(system: System) -> Model:
+def _built(system: Description) -> Model:
     if not system.bodies:
         raise ValueError(
             "System.build: there is no body; call system.add(mbd.RigidBody(...)) first"
@@ -97,7 +95,7 @@ def _bodies_of(element: Element, index: dict[str, int]) -> list[int]:
     return sorted({index[a.body] for a in element.attachments} - {-1})
 
 
-def _frozen(system: System) -> System:
+def _frozen(system: Description) -> Description:
     """Return a copy that parts added to the original later do not reach."""
     mine = copy(system)
     mine.gravity = system.gravity.copy()
@@ -114,7 +112,7 @@ def _by_formulation(bodies: list[Any]) -> dict[Formulation, list[int]]:
     return found
 
 
-def _nodes(memory: Memory, system: System, bodies: list[Any], layout: Layout) -> list[int]:
+def _nodes(memory: Memory, system: Description, bodies: list[Any], layout: Layout) -> list[int]:
     """Write constants and initial state; return where the record of each node is."""
     where: dict[int, int] = {}
     header = memory.I
@@ -252,7 +250,9 @@ def _memory_labels(o: Owned) -> list[str]:
     return [o.label] if n == 1 else [f"{o.label}.{j}" for j in range(n)]
 
 
-def _turns(memory: Memory, system: System, index: dict[str, int], stages: _Stages) -> list[str]:
+def _turns(
+    memory: Memory, system: Description, index: dict[str, int], stages: _Stages
+) -> list[str]:
     """Write the tables that count the turns of the joints' angles; return the labels of these."""
     by_measure: dict[Any, dict[str, Any]] = {}
     for joint in system.joints.values():

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from mbd.machine import buffer as m
-from mbd.model.model import Model, State, Workspace
+from mbd.model.model import Model
+from mbd.model.state import State
+from mbd.model.workspace import Workspace
 
 __all__ = ["ahead", "displaced"]
 

@@ -9,12 +9,12 @@ import numpy as np
 from mbd.base.tolerances import MODEL_FAR
 
 if TYPE_CHECKING:
-    from mbd.model.system import System
+    from mbd.model.description import Description
 
 __all__ = ["lengths", "origin"]
 
 
-def lengths(system: System) -> tuple[float, float]:
+def lengths(system: Description) -> tuple[float, float]:
     """Return the extent of a system at the initial pose and the size of its bodies [m]."""
     places = np.array([b.position for b in system.bodies.values()])
     extent = float(np.ptp(places, axis=0).max())
@@ -28,7 +28,7 @@ def lengths(system: System) -> tuple[float, float]:
     return length, arms[len(arms) // 2] if arms else length
 
 
-def origin(system: System) -> np.ndarray:
+def origin(system: Description) -> np.ndarray:
     r"""Return the point near the system from which its model stores positions, (3,) [m].
 
     Round-off of a position is that of its distance from there; on rows met by positions it is a

@@ -9,7 +9,7 @@ import numpy as np
 
 from mbd.interactions.kind import Element
 from mbd.machine import buffer as m
-from mbd.model.model import Numbering
+from mbd.model.frozen import Numbering
 from mbd.model.topology import Front
 
 __all__ = ["Layout", "Memory", "Owned"]

@@ -6,19 +6,16 @@ stands lam = 0, and no other row or column knows of it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from mbd.base.checked import shown
-
-if TYPE_CHECKING:
-    from mbd.model.model import Model
+from mbd.model.frozen import FrozenModel
+from mbd.model.pattern import pattern
 
 __all__ = ["checked", "tables"]
 
 
-def checked(model: Model, names: tuple[str, ...], who: str) -> tuple[str, ...]:
+def checked(model: FrozenModel, names: tuple[str, ...], who: str) -> tuple[str, ...]:
     """Return the names, sorted, each once, if they are those of parts with rows."""
     known = [name for name in model.numbering.owners if name not in model.system.bodies]
     for name in names:
@@ -30,13 +27,13 @@ def checked(model: Model, names: tuple[str, ...], who: str) -> tuple[str, ...]:
     return tuple(sorted(set(names)))
 
 
-def tables(model: Model, names: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
+def tables(model: FrozenModel, names: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
     """Return (unknown, place of its diagonal) of each row, flat, and all places to be cleared."""
     owned = [np.arange(model.n_lam)[model.numbering.owners[name]] for name in names]
     rows = np.concatenate(owned)
     off = np.zeros(model.n_v + model.n_lam, bool)
     off[model.n_v + rows] = True
-    at = model.pattern
+    at = pattern(model)
     row = np.repeat(np.arange(len(off)), np.diff(at.starts))
     touched = off[row] | off[at.columns]
     diagonal = (row == at.columns) & off[row]  # row by row

@@ -14,9 +14,11 @@ from mbd.base.tolerances import REPORT_LOOSE, REPORT_PIVOT, REPORT_RANK, REPORT_
 from mbd.model.assembly import assemble
 
 if TYPE_CHECKING:
-    from mbd.model.model import Model, State
+    from mbd.figures.topology import Edge
+    from mbd.model.frozen import FrozenModel
+    from mbd.model.state import State
 
-__all__ = ["Report", "report"]
+__all__ = ["Report", "edges", "report"]
 
 _DENSE = 800  # rows up to which the singular values are computed
 
@@ -122,7 +124,7 @@ def _grouped(labels: tuple[str, ...]) -> str:
     return ", ".join(f"{owner} ({', '.join(names)})" for owner, names in rows.items())
 
 
-def report(model: Model, state: State | None = None) -> Report:
+def report(model: FrozenModel, state: State | None = None) -> Report:
     """Return the facts of a model at a state (default: the initial one)."""
     import networkx as nx
 
@@ -169,7 +171,7 @@ def report(model: Model, state: State | None = None) -> Report:
 
 
 def _rank(
-    model: Model, state: State | None, simple: Any, graph: Any, around: dict[str, list[str]]
+    model: FrozenModel, state: State | None, simple: Any, graph: Any, around: dict[str, list[str]]
 ) -> tuple[list[int], list[int]]:
     """Return the redundant rows and the rows whose multipliers are not unique.
 
@@ -249,3 +251,24 @@ def _dependent_sparse(B: sp.csr_matrix, order: np.ndarray) -> tuple[np.ndarray, 
         null = null - x[n_v:]
     loose = np.abs(null).max(axis=1) > 1e-3 if len(found) else np.zeros(n_rows, bool)
     return found, np.flatnonzero(loose)
+
+
+def edges(model: FrozenModel, redundant: tuple[str, ...]) -> list[Edge]:
+    """Return first and second body, text, and style of every joint and force between bodies."""
+    numbering = model.numbering
+    lines: list[Edge] = []
+    for name, joint in model.system.joints.items():
+        labels = numbering.lam_labels[numbering.owners[name]]
+        count = sum(label in redundant for label in labels)
+        text = f"{name}\n{type(joint).__name__}"
+        style = "joint"
+        if count:
+            text += f", {count} of {len(labels)} rows redundant"
+            style = "joint with redundant rows"
+        lines.append((joint.A.name, joint.B.name, text, style))
+    for name, part in model.system.forces.items():
+        bodies = dict.fromkeys(a.body for e in part.elements() for a in e.attachments)
+        if len(bodies) == 2:
+            first, second = bodies
+            lines.append((first, second, f"{name}\n{type(part).__name__}", "force between bodies"))
+    return lines

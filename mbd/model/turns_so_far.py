@@ -14,7 +14,7 @@ import numpy as np
 from mbd.parts.actuators import Motor
 
 if TYPE_CHECKING:
-    from mbd.model.model import Model
+    from mbd.model.frozen import FrozenModel
     from mbd.model.state import State
 
 __all__ = ["MEMORY", "Before", "before", "checked_memory"]
@@ -25,7 +25,7 @@ Before = dict[str, np.ndarray]
 MEMORY = ""  # the key of the last one; no part has this name
 
 
-def before(model: Model, state: State) -> Before:
+def before(model: FrozenModel, state: State) -> Before:
     """Return what results that begin with a state need of all that came before it."""
     if state.memory is None or not model.remembered:
         return {}
@@ -48,7 +48,7 @@ def before(model: Model, state: State) -> Before:
     return found | {MEMORY: memory}
 
 
-def checked_memory(model: Model, memory: np.ndarray) -> np.ndarray:
+def checked_memory(model: FrozenModel, memory: np.ndarray) -> np.ndarray:
     """Return the memory of a state, if it fits the model."""
     size = len(model.remembered)
     if np.shape(memory) != (size,) or not np.isfinite(memory).all():

@@ -13,7 +13,7 @@ from mbd.base.given import Part
 from mbd.interactions.kind import Element
 from mbd.interactions.laws import spring_law
 from mbd.interactions.springs import motor, spring, stop
-from mbd.parts.coordinates import chosen
+from mbd.parts.joint import chosen
 
 __all__ = ["JointSpring", "Motor", "Stop"]
 

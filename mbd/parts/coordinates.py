@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd.base.checked import meant, shown
 from mbd.interactions.kind import Attachment
 from mbd.interactions.measures import ANGLE, OFFSET, SLIDE, Measure
 from mbd.machine.buffer import FORCE, MOMENT
@@ -19,7 +18,7 @@ from mbd.machine.buffer import FORCE, MOMENT
 if TYPE_CHECKING:
     from mbd.parts.bodies import Frame
 
-__all__ = ["Coordinate", "angle_between", "chosen", "displacement_between", "offset_along"]
+__all__ = ["Coordinate", "angle_between", "displacement_between", "offset_along"]
 
 
 @dataclass(frozen=True)
@@ -100,40 +99,3 @@ def displacement_between(joint: str, name: str, base: Frame, i: int, other: Fram
 def offset_along(base: Frame) -> Measure:
     """Return the measure of lengths along an axis of a frame: of a body that breathes, SLIDE."""
     return OFFSET if base.body.formulation.rigid else SLIDE
-
-
-def chosen(owner: str, what: Any, name: str | None = None) -> Coordinate:
-    """Return the coordinate that a user means: given as such, or a joint and a name."""
-    if isinstance(what, Coordinate):
-        if not (name is None or (isinstance(name, str) and name == what.name)):
-            raise ValueError(
-                f"{owner}: {what!r} says which coordinate is meant; leave out coordinate="
-                f"{shown(name)}"
-            )
-        return what
-    from mbd.parts.joint import Joint
-
-    if not isinstance(what, Joint):
-        raise TypeError(
-            f"{owner}: must act on a joint or one of its coordinates (such as hinge.angle), got "
-            f"{shown(what)}"
-        )
-    found = what.coordinates
-    if not found:
-        raise TypeError(
-            f"{owner}: {type(what).__name__} {what.name!r} has no coordinate of its own; use a "
-            "joint that has (Revolute, Prismatic, Cylindrical, Planar, Universal, Screw, ...)"
-        )
-    if name is None and len(found) > 1:
-        raise ValueError(
-            f"{owner}: {what.name!r} has the coordinates {', '.join(found)}; say which one, for "
-            f"example coordinate={next(iter(found))!r}"
-        )
-    if name is None:
-        return next(iter(found.values()))
-    if not (isinstance(name, str) and name in found):
-        raise ValueError(
-            f"{owner}: {what.name!r} has no coordinate {shown(name)}{meant(name, found)}; it has "
-            f"{', '.join(found)}"
-        )
-    return found[name]

@@ -14,7 +14,7 @@ from mbd.base.door import label, number
 from mbd.base.given import Part
 from mbd.interactions.kind import Element
 from mbd.interactions.laws import motion_law
-from mbd.parts.coordinates import chosen
+from mbd.parts.joint import chosen
 from mbd.parts.motions import ConstantSpeed
 from mbd.parts.sums import sum_row
 

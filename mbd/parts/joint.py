@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mbd.base.checked import shown
+from mbd.base.checked import meant, shown
 from mbd.base.door import label, unit_vector, vector
 from mbd.base.given import Part
 from mbd.interactions.kind import Attachment, Element
@@ -26,7 +26,7 @@ from mbd.machine.buffer import FORCE, MOMENT
 from mbd.parts.bodies import Body, Frame
 from mbd.parts.coordinates import Coordinate, angle_between, displacement_between
 
-__all__ = ["Joint", "apart", "perpendicular", "two_frames", "two_points"]
+__all__ = ["Joint", "apart", "chosen", "perpendicular", "two_frames", "two_points"]
 
 
 def perpendicular(axis: np.ndarray) -> np.ndarray:
@@ -191,3 +191,38 @@ def two_points(owner: str, first: Any, second: Any, at: Any, to: Any) -> tuple[F
                 f"{owner}: expected a body, system.ground or a Frame, got {shown(part)}"
             )
     return frames[0], frames[1]
+
+
+def chosen(owner: str, what: Any, name: str | None = None) -> Coordinate:
+    """Return the coordinate that a user means: given as such, or a joint and a name."""
+    if isinstance(what, Coordinate):
+        if not (name is None or (isinstance(name, str) and name == what.name)):
+            raise ValueError(
+                f"{owner}: {what!r} says which coordinate is meant; leave out coordinate="
+                f"{shown(name)}"
+            )
+        return what
+    if not isinstance(what, Joint):
+        raise TypeError(
+            f"{owner}: must act on a joint or one of its coordinates (such as hinge.angle), got "
+            f"{shown(what)}"
+        )
+    found = what.coordinates
+    if not found:
+        raise TypeError(
+            f"{owner}: {type(what).__name__} {what.name!r} has no coordinate of its own; use a "
+            "joint that has (Revolute, Prismatic, Cylindrical, Planar, Universal, Screw, ...)"
+        )
+    if name is None and len(found) > 1:
+        raise ValueError(
+            f"{owner}: {what.name!r} has the coordinates {', '.join(found)}; say which one, for "
+            f"example coordinate={next(iter(found))!r}"
+        )
+    if name is None:
+        return next(iter(found.values()))
+    if not (isinstance(name, str) and name in found):
+        raise ValueError(
+            f"{owner}: {what.name!r} has no coordinate {shown(name)}{meant(name, found)}; it has "
+            f"{', '.join(found)}"
+        )
+    return found[name]

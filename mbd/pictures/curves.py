@@ -13,7 +13,7 @@ from mbd.history.joint_coordinates import freedoms
 from mbd.history.loads import all_loads
 from mbd.history.units import of_gap
 from mbd.parts.actuators import Motor
-from mbd.store.stored import Stored
+from mbd.store.stored import StoredHistory
 
 if TYPE_CHECKING:
     from mbd.history.history import History
@@ -70,9 +70,9 @@ _TOTAL: dict[str, dict[str, tuple[str, Any]]] = {
 _MAIN = {"point": ("position", "velocity"), "body": ("position", "velocity", "angular_velocity")}
 
 
-def _parts(solution: History | Stored) -> dict[str, str]:
+def _parts(solution: History | StoredHistory) -> dict[str, str]:
     """Return the kind of every part with results: body, point, joint, rows or motor."""
-    if isinstance(solution, Stored):
+    if isinstance(solution, StoredHistory):
         return solution.source.owners
     system = solution.model.system
     found = {n: "body" if b.formulation.axes else "point" for n, b in system.bodies.items()}
@@ -82,7 +82,7 @@ def _parts(solution: History | Stored) -> dict[str, str]:
     return found | {n: "motor" for n, x in system.forces.items() if isinstance(x, Motor)}
 
 
-def _known(solution: History | Stored, name: str, kind: str) -> dict[str, tuple[str, Any]]:
+def _known(solution: History | StoredHistory, name: str, kind: str) -> dict[str, tuple[str, Any]]:
     """Return the quantities of a part: unit and components (None: as many as there are)."""
     if kind in ("body", "point"):
         return dict(_BODY if kind == "body" else _POINT)
@@ -93,9 +93,9 @@ def _known(solution: History | Stored, name: str, kind: str) -> dict[str, tuple[
     return found if kind == "motor" else found | {"multipliers": ("as the row", None)}
 
 
-def _units(solution: History | Stored, part: str, what: str) -> dict[str, str]:
+def _units(solution: History | StoredHistory, part: str, what: str) -> dict[str, str]:
     """Return units of the free coordinates of a joint, or of what a drive or rope reports."""
-    if isinstance(solution, Stored):
+    if isinstance(solution, StoredHistory):
         units = getattr(solution.source, what)
     elif what == "loads":
         units = all_loads(solution.model).units
@@ -105,13 +105,13 @@ def _units(solution: History | Stored, part: str, what: str) -> dict[str, str]:
     return {word: unit for owner, _, word, unit in split if owner == part}
 
 
-def curves(solution: History | Stored, name: str) -> list[Curve]:
+def curves(solution: History | StoredHistory, name: str) -> list[Curve]:
     """Return what a name stands for: of a part its main quantities, or one of them.
 
     "drift" is the change of the total energy and the largest violation of a row.
     """
     if name == "gap":
-        if isinstance(solution, Stored):
+        if isinstance(solution, StoredHistory):
             return [Curve("gap", solution.source.gap_unit, (), solution.gap)]
         unit = of_gap(solution.model)
         return [Curve("gap", unit, (), solution.gap)]
@@ -150,9 +150,9 @@ def curves(solution: History | Stored, name: str) -> list[Curve]:
     return found
 
 
-def _rows(solution: History | Stored, part: str, n: int) -> tuple[str, ...]:
+def _rows(solution: History | StoredHistory, part: str, n: int) -> tuple[str, ...]:
     """Return the names of the rows of a part."""
-    if isinstance(solution, Stored):
+    if isinstance(solution, StoredHistory):
         return tuple(str(i) for i in range(n))
     numbering = solution.model.numbering
     labels = numbering.lam_labels[numbering.owners[part]]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from mbd.history.history import History
-    from mbd.store.stored import Stored
+    from mbd.store.stored import StoredHistory
 
 __all__ = ["plot"]
 
@@ -32,7 +32,7 @@ _DASHES = (
 _HEIGHT = 2.1  # of one panel [inch]
 
 
-def plot(solution: History | Stored, names: tuple[str, ...], ax: Any = None) -> Figure:
+def plot(solution: History | StoredHistory, names: tuple[str, ...], ax: Any = None) -> Figure:
     """Draw quantities by name, one panel for each; see ``Solution.plot``."""
     for name in names:
         if not isinstance(name, str):

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from mbd.base.tolerances import EVENT_ROUND_OFF, EVENT_TOGETHER
-from mbd.model.model import Model, State
+from mbd.model.model import Model
+from mbd.model.state import State
 from mbd.runs.events import Event, Found, Instants, carried, values_of
 
 __all__ = ["Instant", "Watch"]

@@ -17,7 +17,8 @@ from mbd.base.carried import again, portable
 from mbd.base.checked import flag, function, listed, names, shown
 from mbd.base.door import label, number
 from mbd.model import released_rows as switches
-from mbd.model.model import Model, State
+from mbd.model.model import Model
+from mbd.model.state import State
 
 if TYPE_CHECKING:
     from mbd.history.history import History

@@ -12,7 +12,7 @@ from mbd.integration.generalized_alpha import GeneralizedAlpha
 from mbd.integration.lie_runge_kutta import LieRungeKutta4
 from mbd.integration.newton_loop import grid_from_here
 from mbd.machine import buffer as m
-from mbd.model.model import Workspace
+from mbd.model.workspace import Workspace
 
 __all__ = ["explain", "failed_step"]
 

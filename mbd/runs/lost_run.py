@@ -25,7 +25,9 @@ from mbd.integration.consistent import consistent
 from mbd.integration.starting_values import Size
 from mbd.interactions.laws import LawError
 from mbd.machine import buffer as m
-from mbd.model.model import Model, State, Workspace
+from mbd.model.model import Model
+from mbd.model.state import State
+from mbd.model.workspace import Workspace
 
 __all__ = ["departure", "oscillation"]
 

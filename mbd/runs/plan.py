@@ -13,7 +13,8 @@ from mbd.base.door import number
 from mbd.integration.generalized_alpha import GeneralizedAlpha
 from mbd.integration.starting_values import first_step
 from mbd.machine import buffer as m
-from mbd.model.model import Model, State
+from mbd.model.model import Model
+from mbd.model.state import State
 
 __all__ = ["Plan", "checked_plan"]
 

@@ -9,7 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from mbd.base.free_memory import free_memory
-from mbd.model.model import Model, State
+from mbd.model.model import Model
+from mbd.model.state import State
 
 __all__ = ["Histories", "MemoryRecord", "Record", "RecordError"]
 

@@ -13,7 +13,8 @@ from mbd.integration.generalized_alpha import GeneralizedAlpha
 from mbd.integration.newton_loop import FAILED
 from mbd.integration.starting_values import begin
 from mbd.interactions.laws import LawError
-from mbd.model.model import Model, State
+from mbd.model.model import Model
+from mbd.model.state import State
 from mbd.runs.after_event import behind
 from mbd.runs.crossings import Instant, Watch
 from mbd.runs.events import Found, Instants

@@ -22,7 +22,9 @@ from mbd.integration.starting_values import resumed
 from mbd.integration.substeps import in_substeps
 from mbd.linear.fronts import factor_and_solve
 from mbd.machine import buffer as m
-from mbd.model.model import Model, State, Workspace
+from mbd.model.model import Model
+from mbd.model.state import State
+from mbd.model.workspace import Workspace
 from mbd.runs.crossings import Instant, Watch
 from mbd.runs.events import Found, Instants, carried
 from mbd.runs.failed_step import explain, failed_step

@@ -18,7 +18,9 @@ import scipy.sparse as sp
 from mbd.formulations.families import family
 from mbd.formulations.formulation import Formulation
 from mbd.machine import buffer as m
-from mbd.model.model import Model, State, Workspace
+from mbd.model.model import Model
+from mbd.model.state import State
+from mbd.model.workspace import Workspace
 
 __all__ = ["FaceMaps", "face_maps", "test_map"]
 

@@ -15,7 +15,8 @@ import scipy.sparse as sp
 
 from mbd.base.tolerances import HELD_BODY, REST_LIGHT, REST_MOVE, REST_TURN
 from mbd.machine import buffer as m
-from mbd.model.model import Model, State
+from mbd.model.model import Model
+from mbd.model.state import State
 from mbd.small_motions.face_maps import face_maps
 
 __all__ = ["Metric"]

@@ -27,7 +27,8 @@ import scipy.sparse as sp
 
 from mbd.algebra.rotations import tilde
 from mbd.machine import buffer as m
-from mbd.model.model import Model, State
+from mbd.model.model import Model
+from mbd.model.state import State
 from mbd.small_motions.face_maps import FaceMaps, face_maps
 
 __all__ = ["SmallMotion", "carried", "small_motion"]

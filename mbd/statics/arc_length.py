@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from mbd.base.tolerances import ARC_ITERATIONS, ARC_RESOLVED, ARC_SHORT, HELD
 from mbd.machine import buffer as m
 from mbd.model.displacement import displaced
-from mbd.model.model import State
+from mbd.model.state import State
 from mbd.small_motions.metric import Metric
 from mbd.statics.balance import Balance, SaddlePoint, Statics, accepted
 from mbd.statics.descent import EquilibriumError, Found, nearest

@@ -25,7 +25,11 @@ import scipy.sparse as sp
 from mbd.algebra.rotations import tilde
 from mbd.base.checked import names, shown
 from mbd.machine import buffer as m
-from mbd.model.model import Model, State, Workspace
+from mbd.model.build import build
+from mbd.model.model import Model
+from mbd.model.pattern import pattern
+from mbd.model.state import State
+from mbd.model.workspace import Workspace
 from mbd.parts.forces import Moment, PointForce
 from mbd.small_motions.face_maps import face_maps
 from mbd.small_motions.small_motion import small_motion
@@ -88,7 +92,7 @@ class Statics:
         bare.forces = {n: p for n, p in bare.forces.items() if n not in self.scaled}
         if GRAVITY in self.scaled:
             bare.gravity = np.zeros(3)
-        return bare.build()
+        return build(bare)
 
     def moving(self, state: State) -> State:
         """Return the state with the velocities and accelerations that the frame gives the pose."""
@@ -145,7 +149,7 @@ class Statics:
         work.evaluate()
         r = work.vector(m.X).copy()
         work.linearise(0.0, 0.0, 1.0)
-        S = model.pattern.read(work)
+        S = pattern(model).read(work.F)
         K, B, Bt = S[:n, :n], S[n:, :n], S[:n, n:]
         forces = r[model.numbering.v] - Bt @ state.lam
         if self.turning:

@@ -41,7 +41,7 @@ from mbd.base.tolerances import (
     REST_NEWTON,
     REST_REACH,
 )
-from mbd.model.model import State
+from mbd.model.state import State
 from mbd.statics.balance import Statics
 from mbd.statics.search import EquilibriumError, Found, Place, Search, Way
 

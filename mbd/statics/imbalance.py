@@ -25,7 +25,9 @@ import scipy.sparse as sp
 from mbd.base.tolerances import REST_BALANCE, REST_ROUND_OFF
 from mbd.interactions.loads import FORCE, MOMENT, SCALING
 from mbd.machine import buffer as m
-from mbd.model.model import Model, State, Workspace
+from mbd.model.model import Model
+from mbd.model.state import State
+from mbd.model.workspace import Workspace
 from mbd.small_motions.face_maps import FaceMaps, face_maps
 
 __all__ = ["GRAVITY", "Effort", "Imbalance", "imbalance"]

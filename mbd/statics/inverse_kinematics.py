@@ -24,6 +24,7 @@ import numpy as np
 from mbd.base.checked import mapping, shown
 from mbd.base.door import number, vector
 from mbd.base.tolerances import (
+    POSE_DUST,
     TARGET_BETTER,
     TARGET_IN_VAIN,
     TARGET_MET,
@@ -32,18 +33,23 @@ from mbd.base.tolerances import (
     TARGET_STALLED,
     TARGET_STEP,
 )
+from mbd.integration.consistent import consistent
 from mbd.interactions.driven_rows import total
 from mbd.interactions.kind import Attachment, Element
 from mbd.interactions.rows import COINCIDE
 from mbd.machine import buffer as m
-from mbd.model.arguments import model_of, state_of
-from mbd.model.model import Model, State, Workspace
+from mbd.model.arguments import state_of
+from mbd.model.build import build
+from mbd.model.model import Model
+from mbd.model.state import State
+from mbd.model.system import model_of
+from mbd.model.workspace import Workspace
 from mbd.statics.balance import accepted
 
 if TYPE_CHECKING:
     from mbd.model.system import System
 
-__all__ = ["reach", "target_errors"]
+__all__ = ["assemble_pose", "reach", "target_errors"]
 
 
 class _Target:
@@ -130,7 +136,7 @@ def _extended(model: Model, targets: list[_Target]) -> Model:
     """Return a model with the rows of the targets behind all others."""
     system = copy(model.system)
     system.forces = {**system.forces, _Rows.name: _Rows(targets, model)}
-    return system.build()
+    return build(system)
 
 
 Level = tuple[np.ndarray, np.ndarray]  # gradient and what is missed
@@ -354,3 +360,43 @@ def _refuse_missed(
             f"assemble_pose: targets are missed: {', '.join(missed)}; ask for what the joints "
             "allow, or give such a target a weight to come as near as possible"
         )
+
+
+def assemble_pose(
+    system: System | Model,
+    state: State | None = None,
+    *,
+    targets: dict[str, Any] | None = None,
+    weights: dict[str, float] | None = None,
+) -> State:
+    """Return the consistent state nearest to the described one: positions, then velocities.
+
+    Parameters
+    ----------
+    system : System or Model
+    state : State, optional
+        Where to start; default the described one.
+    targets : dict, optional
+        What joint coordinates and points shall be: ``{"hinge.angle": 0.3, "hinge.angle_rate": 2.0,
+        "rod(0.5, 0, 0).position": (1, 0, 2), "rod.velocity": (0, 0, 1)}``, points in body axes.
+        Angles are met up to full turns. Lengths in [m], angles in [rad], rates per [s].
+    weights : dict, optional
+        Of targets that need not be met: they are met as well as joints and the others allow, in
+        the sense of weighted least squares. ``mbd.target_errors`` tells what is left.
+
+    Raises
+    ------
+    ValueError
+        If the mechanism cannot be closed; the worst row is named with its size and unit. If a
+        target without a weight is missed: which one, and by how much.
+    """
+    aims = mapping("assemble_pose", "targets", targets, "{'hinge.angle': 0.3}")
+    soft = mapping("assemble_pose", "weights", weights, "{'hinge.angle': 0.3}")
+    model = model_of("assemble_pose", system)
+    state = state_of("assemble_pose", model, state)
+    if aims or soft:
+        state = reach(model, state, aims, soft)
+    found = consistent(model, state, project=True)
+    rates = np.abs(found.v) / model.units
+    dust = rates <= POSE_DUST * rates.max(initial=0.0)
+    return found.replace(v=np.where(dust, 0.0, found.v))

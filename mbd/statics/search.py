@@ -11,7 +11,7 @@ from mbd.base.tolerances import HELD, HELD_LEAST, REST_BALANCE, REST_HELD, REST_
 from mbd.linear.inertia import Inertia
 from mbd.machine import buffer as m
 from mbd.model.displacement import displaced
-from mbd.model.model import State
+from mbd.model.state import State
 from mbd.small_motions.face_maps import test_map
 from mbd.small_motions.metric import Metric
 from mbd.statics.balance import Balance, SaddlePoint, Statics, accepted, least_multipliers

@@ -15,7 +15,7 @@ from mbd.algebra.rotations import tilde
 from mbd.base.tolerances import HELD, STEADY_MATRIX, STEADY_STAYS
 from mbd.integration.consistent import consistent
 from mbd.machine import buffer as m
-from mbd.model.model import State
+from mbd.model.state import State
 from mbd.small_motions.metric import Metric
 from mbd.small_motions.minimal import Minimal, changed, minimal
 from mbd.small_motions.small_motion import SmallMotion, carried, small_motion

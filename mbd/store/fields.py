@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.history.all_parts import Everything
-from mbd.history.faces import per_model
 from mbd.history.joint_coordinates import freedoms
 from mbd.history.loads import all_loads
 from mbd.history.units import MIXED, of_gap, of_rows, of_speeds, of_stored
-from mbd.model.model import Workspace
+from mbd.model.frozen import per_model
+from mbd.model.workspace import Workspace
 
 if TYPE_CHECKING:
     from mbd.model.model import Model

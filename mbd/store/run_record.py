@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd.history.faces import per_model
+from mbd.model.frozen import per_model
 from mbd.runs.options import plain
 from mbd.store.fields import SCHEMA
 
 if TYPE_CHECKING:
-    from mbd.model.model import Model, State
+    from mbd.model.model import Model
+    from mbd.model.state import State
     from mbd.store.source import Source
 
 __all__ = [

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import difflib
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd.base.checked import file_path, shown
+from mbd.base.checked import shown
 from mbd.base.door import vector
 from mbd.history.quantities import Energy, Momentum, PointHistory, Reaction
 
 if TYPE_CHECKING:
-    import xarray as xr
-    from matplotlib.figure import Figure
-
     from mbd.store.source import Source
 
-__all__ = ["Stored", "StoredBody", "StoredJoint", "StoredRows"]
+__all__ = ["StoredBody", "StoredHistory", "StoredJoint", "StoredRows"]
 
 
 def _said(part: Any, name: str, source: Source) -> str:
@@ -168,7 +164,7 @@ class StoredRows:
         return _said(self, self.name, self._source)
 
 
-class Stored:
+class StoredHistory:
     """What a file of results holds, with the names of a ``Solution``.
 
     Attributes
@@ -195,7 +191,7 @@ class Stored:
         self.events = list(source.events)
 
     def __reduce__(self) -> Any:
-        return Stored, (self.source,)
+        return type(self), (self.source,)
 
     @property
     def success(self) -> bool:
@@ -235,26 +231,6 @@ class Stored:
         """Largest violation of a row at each instant [m, rad, -; on velocities m/s, rad/s]."""
         return self.source["gap"]
 
-    def to_xarray(self) -> xr.Dataset:
-        """Return everything that a ``.nc`` file holds as one labelled data set."""
-        from mbd.store.copy import to_xarray
-
-        return to_xarray(self.source)
-
-    def save(self, path: str | Path) -> Path:
-        """Write what a ``.nc`` file holds to another one, which every program reads.
-
-        Of a run that was killed, everything up to its last writing.
-        """
-        from mbd.store.copy import save
-
-        return save(self.source, file_path("save", path))
-
-    def plot(self, *names: str, ax: Any = None) -> Figure:
-        """Draw quantities by name over time, as ``Solution.plot`` does."""
-        from mbd.pictures.plots import plot
-
-        return plot(self, names, ax)
-
     def __repr__(self) -> str:
-        return f"Stored({self.source.path.name!r}, {len(self.t)} instants, {self.message})"
+        file = self.source.path.name
+        return f"{type(self).__name__}({file!r}, {len(self.t)} instants, {self.message})"

@@ -36,7 +36,8 @@ from mbd.store.run_record import of_model, of_run
 from mbd.store.source import FileSource
 
 if TYPE_CHECKING:
-    from mbd.model.model import Model, State
+    from mbd.model.model import Model
+    from mbd.model.state import State
 
 __all__ = ["FileRecord"]
 

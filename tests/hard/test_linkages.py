@@ -8,7 +8,7 @@ from scenes import GRAVITY
 
 import mbd
 from mbd.formulations import NAMES
-from mbd.model.model import Workspace
+from mbd.model.workspace import Workspace
 
 from .linkages import judged, linkage
 

@@ -17,7 +17,8 @@ from recipes import (
 import mbd
 from mbd.formulations import NAMES
 from mbd.machine import buffer as m
-from mbd.model.model import State, Workspace
+from mbd.model.state import State
+from mbd.model.workspace import Workspace
 
 ON_POINTS = [(name, other) for name in POINT_PARTS for other in (*NAMES, "ground")]
 

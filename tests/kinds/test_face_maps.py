@@ -8,7 +8,7 @@ import mbd
 from mbd.algebra.rotations import tilde
 from mbd.formulations import NAMES
 from mbd.machine import buffer as m
-from mbd.model.model import Workspace
+from mbd.model.workspace import Workspace
 from mbd.small_motions.face_maps import face_maps
 from mbd.small_motions.small_motion import small_motion
 

@@ -6,7 +6,7 @@ from recipes import JOINT_RECIPES, ROW_PARTS, STILL, WORN, elsewhere, pair
 
 import mbd
 from mbd.machine import buffer as m
-from mbd.model.model import Workspace
+from mbd.model.workspace import Workspace
 
 ROWS = {
     **JOINT_RECIPES,

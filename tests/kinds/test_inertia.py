@@ -7,7 +7,7 @@ from scenes import increment
 
 from mbd.history.energy import weights
 from mbd.machine import buffer as m
-from mbd.model.model import Workspace
+from mbd.model.workspace import Workspace
 
 ALL = list(FORMULATIONS)
 

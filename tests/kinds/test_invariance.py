@@ -22,7 +22,8 @@ import mbd
 from mbd.formulations import NAMES
 from mbd.interactions.kind import Attachment, Element
 from mbd.machine import buffer as m
-from mbd.model.model import State, Workspace
+from mbd.model.state import State
+from mbd.model.workspace import Workspace
 
 MOTION = Motion(Rotation.from_rotvec((0.9, -1.7, 0.6)).as_matrix(), (3.0, -5.0, 2.0))
 

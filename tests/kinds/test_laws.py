@@ -9,7 +9,7 @@ from recipes import Raw
 from scenes import GRAVITY
 
 import mbd
-from mbd.model.model import Workspace
+from mbd.model.workspace import Workspace
 
 
 def tension(u, rate, t):

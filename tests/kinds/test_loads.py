@@ -20,7 +20,8 @@ from mbd.formulations import NAMES
 from mbd.history.energy import weights
 from mbd.integration.consistent import accelerate
 from mbd.machine import buffer as m
-from mbd.model.model import State, Workspace
+from mbd.model.state import State
+from mbd.model.workspace import Workspace
 
 T = 0.3
 LAW = np.array([np.cos(T), np.sin(T), 1 + T])  # of the recipes, at that time

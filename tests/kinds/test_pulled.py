@@ -11,7 +11,7 @@ from mbd.formulations.pulled import pulled
 from mbd.history.energy import weights
 from mbd.machine import buffer as m
 from mbd.machine.buffer import DIRECTOR, TRANSLATION
-from mbd.model.model import Workspace
+from mbd.model.workspace import Workspace
 
 UPPER = (np.array([0, 1, 2, 1, 0, 0]), np.array([0, 1, 2, 2, 2, 1]))
 SIX = ("|d1|", "|d2|", "|d3|", "d2.d3", "d1.d3", "d1.d2")

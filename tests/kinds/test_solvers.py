@@ -16,9 +16,9 @@ from mbd.formulations import NAMES
 from mbd.integration.pivoting_step import apply, begin
 from mbd.linear.fronts import factor_and_solve
 from mbd.machine import buffer as m
-from mbd.model.assembly import sparse
 from mbd.model.evaluation import evaluate_kernel, linearise_kernel
-from mbd.model.model import Workspace
+from mbd.model.pattern import sparse
+from mbd.model.workspace import Workspace
 
 SHAPES = ["chain", "tree", "star", "ladder", "grid", "ring", "floating", "web"]
 

@@ -16,7 +16,7 @@ from mbd.formulations.euler_parameters import (
     parameter_acceleration,
 )
 from mbd.machine import buffer as m
-from mbd.model.model import Workspace
+from mbd.model.workspace import Workspace
 
 from .tools import SHARP, converge, published, scene
 

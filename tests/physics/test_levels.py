@@ -6,7 +6,8 @@ from scenes import chain
 from scipy.integrate import solve_ivp
 
 import mbd
-from mbd.model.model import State, Workspace
+from mbd.model.state import State
+from mbd.model.workspace import Workspace
 
 from .tools import RIGID, converge, published, scene
 

@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 import mbd
 from mbd.algebra.quaternions import H, Q, scaled_rotation
 from mbd.machine import buffer as m
-from mbd.model.model import Workspace
+from mbd.model.workspace import Workspace
 
 from .tools import SHARP, converge, published, scene
 

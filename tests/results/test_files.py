@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import mbd
+from mbd.front.stored import Stored
 from mbd.store.source import OnDisk
-from mbd.store.stored import Stored
 from tests.results.samples import everything, spinner
 
 

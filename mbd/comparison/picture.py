@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mbd.comparison.judged import QUANTITIES
+from mbd.comparison.outcome import Outcome
 from mbd.figures.figure import checked_path, new_figure, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from mbd.comparison.comparison import Comparison
 
 __all__ = ["checked_quantity", "draw"]
 
@@ -27,7 +26,7 @@ def checked_quantity(quantity: str) -> str:
     return quantity
 
 
-def draw(found: Comparison, path: str | Path | None, quantity: str | None) -> Figure:
+def draw(found: Outcome, path: str | Path | None, quantity: str | None) -> Figure:
     """Draw one error, or say that there is none."""
     what = checked_quantity(quantity or next(iter(found.telling), "position"))
     where = None if path is None else checked_path(path, "plot")
@@ -57,7 +56,7 @@ def draw(found: Comparison, path: str | Path | None, quantity: str | None) -> Fi
     return figure
 
 
-def _cost(found: Comparison) -> tuple[Any, str]:
+def _cost(found: Outcome) -> tuple[Any, str]:
     """Return what a row costs, and what that is called: times, or else iterations, or steps."""
     rows = [row for row in found.rows if row["status"] == "done"]
     if any(row["run_time"] > 0 for row in rows):
@@ -67,7 +66,7 @@ def _cost(found: Comparison) -> tuple[Any, str]:
     return lambda row: row["steps"], "steps of the run [-]"
 
 
-def _lines(found: Comparison, left: Any, right: Any, key: str, cost: Any) -> None:
+def _lines(found: Outcome, left: Any, right: Any, key: str, cost: Any) -> None:
     """Draw the errors of each formulation over its steps and over what they cost."""
     from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
 

@@ -1,0 +1,93 @@
+"""The rows of a comparison of formulations: one for each run."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from mbd.base.atomic import replaced
+from mbd.comparison.judged import QUANTITIES
+
+__all__ = ["COLUMNS", "Outcome"]
+
+#: Columns of the rows with their units; "" for text.
+COLUMNS = {
+    "formulation": "",
+    "step": "s",
+    "status": "",
+    **{f"{what}_error": x.unit for what, x in QUANTITIES.items()},
+    **{f"{what}_error_relative": "-" for what, x in QUANTITIES.items() if x.reaction},
+    **{f"{what}_order": "-" for what in QUANTITIES},
+    "gap": "m or -",
+    "energy_change": "J",
+    "conservative": "-",
+    "own_multiplier": "N m",
+    "steps": "-",
+    "iterations": "per step",
+    "factorizations": "per step",
+    "rejected": "-",
+    "step_time": "us",
+    "time_ratio": "-",
+    "run_time": "s",
+    "n_q": "-",
+    "n_v": "-",
+    "n_rows": "-",
+    "message": "",
+}
+
+
+@dataclass(frozen=True, repr=False)
+class Outcome:
+    """The runs of a comparison; see ``Comparison``."""
+
+    title: str
+    rows: list[dict[str, Any]]
+    reference: str
+    reference_error: dict[str, float]
+    telling: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    orders: tuple[int, int] = (2, 2)
+
+    def __repr__(self) -> str:
+        done = sum(row["status"] == "done" for row in self.rows)
+        return f"{type(self).__name__}({done} of {len(self.rows)} runs done)"
+
+    def groups(self) -> list[tuple[str, list[dict[str, Any]]]]:
+        """Return the rows of each formulation that are done."""
+        done = (row for row in self.rows if row["status"] == "done")
+        return [(name, list(rows)) for name, rows in groupby(done, lambda r: r["formulation"])]
+
+    def to_csv(self, path: str | Path) -> Path:
+        """Write one line per row; heads are ``name [unit]``, all digits, nan where not known."""
+        path = Path(path)
+        table = io.StringIO(newline="")
+        writer = csv.writer(table)
+        writer.writerow([f"{k} [{unit}]" if unit else k for k, unit in COLUMNS.items()])
+        writer.writerows([row[k] for k in COLUMNS] for row in self.rows)
+        with replaced(path, "to_csv") as file:
+            file.write(table.getvalue().encode())
+        return path
+
+    def plain(self) -> dict[str, Any]:
+        """Return everything as plain values, None where a number is not known."""
+
+        def known(values: dict[str, Any]) -> dict[str, Any]:
+            return {
+                k: None if isinstance(v, float) and not math.isfinite(v) else v
+                for k, v in values.items()
+            }
+
+        return {
+            "title": self.title,
+            "reference": self.reference,
+            "reference_error": known(self.reference_error),
+            "telling": list(self.telling),
+            "units": COLUMNS,
+            "rows": [known(row) for row in self.rows],
+            "notes": list(self.notes),
+        }

@@ -1,0 +1,74 @@
+"""``mbd.read``: a model file, and the run that it describes."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mbd.base.checked import file_path
+from mbd.files.modelfile import Document, reader
+from mbd.front.simulate import simulate
+from mbd.front.solution import Solution
+
+__all__ = ["ModelFile", "read"]
+
+
+@dataclass(frozen=True)
+class ModelFile(Document):
+    """What a model file says.
+
+    Attributes
+    ----------
+    system : System
+    run : dict
+        Arguments of ``mbd.simulate``: any of ``t_end`` [s], ``step`` [s], ``every``, ``project``,
+        ``method``.
+    title : str
+    notes : tuple of str
+        What an imported file says and the model does not use.
+    """
+
+    def simulate(self, **options: Any) -> Solution:
+        """Run it; options of ``mbd.simulate`` take the place of those of the file."""
+        how = self.run | options
+        for key in ("t_end", "step"):
+            if key not in how:
+                raise ValueError(f"ModelFile: {key} is not in the file [s]; give {key}=")
+        return simulate(self.system, **how)
+
+
+def read(path: str | Path, **options: Any) -> ModelFile:
+    """Read a model file (``.toml``) or a robot (``.urdf``); errors name file and place.
+
+    Parameters
+    ----------
+    path : str or Path
+    **options
+        ``formulation``, a str or Formulation in place of that of all rigid bodies. Of ``.urdf``
+        also ``base`` ("fixed" or "floating"), its ``position`` (3,) [m] and ``rotation``,
+        ``positions`` and ``rates`` of joints by name [rad, m; rad/s, m/s], ``gravity`` (3,)
+        [m/s^2] and ``packages``: see :func:`mbd.files.urdf.robot.load`.
+
+    Returns
+    -------
+    ModelFile
+        ``system``, ``run``, ``title`` and ``notes``: what a URDF file says and is not used. Tags of
+        URDF that are not known are named in a warning.
+    """
+    path = file_path("read", path)
+    make = reader(path)
+    _, *known = inspect.signature(make).parameters  # without the path
+    for name in options:
+        if name not in known:
+            raise TypeError(
+                f"read: there is no option {name!r} for {path.name}; a {path.suffix} file takes "
+                f"{', '.join(known)}"
+            )
+    document = make(path, **options)
+    unknown = [note for note in document.notes if note.startswith("unknown")]
+    if unknown:
+        warnings.warn(f"{path}: {'; '.join(unknown)}", UserWarning, stacklevel=2)
+    return ModelFile(**vars(document))

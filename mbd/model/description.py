@@ -1,0 +1,114 @@
+"""The description of a system: bodies, joints and forces by name."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+
+from mbd.base.checked import meant, shown
+from mbd.base.door import vector
+from mbd.parts.bodies import Body, Ground
+from mbd.parts.joints import Joint
+
+__all__ = ["Description"]
+
+Part = TypeVar("Part")
+
+
+class Description:
+    """Bodies, joints and forces by name, and gravity; see ``System``."""
+
+    __slots__ = ("__weakref__", "_dotted", "_gravity", "bodies", "forces", "ground", "joints")
+
+    def __init__(self, gravity: Any = (0.0, 0.0, 0.0)) -> None:
+        self.gravity = gravity
+        self.ground = Ground()
+        self.bodies: dict[str, Body] = {}
+        self.joints: dict[str, Joint] = {}
+        self.forces: dict[str, Any] = {}
+        self._dotted: dict[str, str] = {}  # what stands before a dot of a name, and the name
+
+    @property
+    def gravity(self) -> np.ndarray:
+        """Acceleration of free fall [m/s^2]."""
+        return self._gravity
+
+    @gravity.setter
+    def gravity(self, value: Any) -> None:
+        self._gravity = vector("System", "gravity", value, "m/s^2")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        try:
+            object.__setattr__(self, name, value)
+        except AttributeError:
+            known = ("gravity", *(x for x in Description.__slots__ if x[0] != "_"))
+            raise AttributeError(
+                f"System: there is no {name!r}{meant(name, known)}; there are {', '.join(known)}"
+            ) from None
+
+    def add(self, part: Part) -> Part:
+        """Add a body, joint or force and return it."""
+        name = getattr(part, "name", None)
+        if isinstance(part, type) or not isinstance(name, str):
+            raise TypeError(
+                f"System.add: expected a body, joint or force, got {shown(part)}; for example "
+                "system.add(mbd.RigidBody(...))"
+            )
+        if self._named(name):
+            taken = ["ground", *self.bodies, *self.joints, *self.forces]
+            raise ValueError(
+                f"{name}: names must differ, there is already a part called {name!r}; names in "
+                f"use: {', '.join(taken[:12])}"
+            )
+        dots = [i for i, x in enumerate(name) if x == "."]
+        above = next((name[:i] for i in dots if self._named(name[:i])), None)
+        below = self._dotted.get(name)
+        if above is not None or below is not None:
+            raise ValueError(
+                f"{name}: {below or name!r} would be read as a quantity of the part "
+                f"{above or name!r}; take a name that does not begin with that of another part "
+                "and a dot"
+            )
+        if isinstance(part, Body):
+            self._dotted |= {name[:i]: name for i in dots}
+            self.bodies[name] = part
+            return part
+        if not hasattr(part, "elements"):
+            raise TypeError(f"System.add: expected a body, joint or force, got {shown(part)}")
+        for body in part.bodies:  # type: ignore[attr-defined]
+            if isinstance(body, Ground):
+                if body is not self.ground:
+                    raise ValueError(
+                        f"{name}: is attached to the ground of another system; use system.ground"
+                    )
+            elif self.bodies.get(body.name) is not body:
+                raise ValueError(
+                    f"{name}: is attached to {body.name!r}, which was not added to this system"
+                    f"{meant(body.name, self.bodies)}; call system.add(body) first"
+                )
+        self._dotted |= {name[:i]: name for i in dots}
+        if isinstance(part, Joint):
+            self.joints[name] = part
+        else:
+            self.forces[name] = part
+        return part
+
+    def _named(self, name: str) -> bool:
+        """Tell whether a part has this name."""
+        return name in self.bodies or name in self.joints or name in self.forces or name == "ground"
+
+    def __getitem__(self, name: str) -> Any:
+        if not isinstance(name, str):
+            raise TypeError(f"System: a part is asked for by its name, got {shown(name)}")
+        for table in (self.bodies, self.joints, self.forces):
+            if name in table:
+                return table[name]
+        known = [*self.bodies, *self.joints, *self.forces]
+        raise KeyError(f"no part named {shown(name)}; there are {', '.join(known)}")
+
+    def __repr__(self) -> str:
+        return (
+            f"System({len(self.bodies)} bodies, {len(self.joints)} joints, "
+            f"{len(self.forces)} forces)"
+        )

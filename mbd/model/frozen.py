@@ -1,0 +1,147 @@
+"""The tables and labels of a built system."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property, wraps
+from operator import methodcaller
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from mbd.machine import buffer as m
+from mbd.model.description import Description
+from mbd.model.extent import origin
+from mbd.model.state import State
+from mbd.model.topology import Front
+
+__all__ = ["FrozenModel", "Numbering", "per_model"]
+
+Value = TypeVar("Value")
+SomeModel = TypeVar("SomeModel", bound="FrozenModel")
+
+
+@dataclass(frozen=True)
+class Numbering:
+    """Between the user's order (bodies as added, then rows as added) and the solver's unknowns.
+
+    ``v`` and ``lam`` give the unknown of each velocity and multiplier; ``owners`` the slice of
+    ``lam`` of each body and joint; ``elements`` the row elements of a joint with their place in
+    ``lam``; ``q`` the slice of stored coordinates of each body; ``lam_units`` the unit of each row.
+    """
+
+    v: np.ndarray
+    lam: np.ndarray
+    v_labels: tuple[str, ...]
+    lam_labels: tuple[str, ...]
+    v_kinds: np.ndarray
+    lam_kinds: np.ndarray
+    owners: dict[str, slice]
+    elements: dict[str, list[tuple[Any, int]]]
+    q: tuple[slice, ...]
+    lam_units: tuple[str, ...]
+
+    def body_of_v(self, i: int) -> str:
+        """Return the body that owns velocity i."""
+        return self.v_labels[i].rsplit(".", 1)[0]
+
+
+@dataclass(eq=False)
+class FrozenModel:
+    """The tables and labels of a built system; see ``Model``."""
+
+    system: Description
+    I: np.ndarray
+    F: np.ndarray
+    numbering: Numbering
+    fronts: list[Front]
+    kernels: dict[int, list[tuple[Any, int]]] = field(repr=False)
+    remembered: tuple[str, ...] = ()
+    redundant: bool = False
+
+    def __reduce__(self) -> Any:
+        """Return the description: addresses of kernels and laws are those of one process."""
+        return methodcaller("build"), (self.system,)
+
+    @cached_property
+    def origin(self) -> np.ndarray:
+        """Point from which positions are stored, (3,) [m]; zero unless the system is far off."""
+        return origin(self.system)
+
+    @property
+    def n_q(self) -> int:
+        """Number of stored coordinates."""
+        return int(self.I[m.N_Q])
+
+    @property
+    def n_v(self) -> int:
+        """Number of velocities."""
+        return len(self.numbering.v)
+
+    @property
+    def n_lam(self) -> int:
+        """Number of constraint rows."""
+        return len(self.numbering.lam)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of all unknowns."""
+        return self.numbering.v_labels + self.numbering.lam_labels
+
+    @cached_property
+    def bodies(self) -> dict[str, int]:
+        """Index of each body."""
+        return {name: i for i, name in enumerate(self.system.bodies)}
+
+    @cached_property
+    def laws(self) -> list[Any]:
+        """Laws of all elements, which may have raised."""
+        tables = (self.system.joints, self.system.forces)
+        elements = [e for table in tables for part in table.values() for e in part.elements()]
+        return [e.law for e in elements if e.law is not None]
+
+    @property
+    def state(self) -> State:
+        """The initial state as described; accelerations and multipliers zero."""
+        q = self.F[self.I[m.Q] : self.I[m.Q] + self.n_q].copy()
+        v = self.F[self.I[m.V] + self.numbering.v]
+        zero = np.zeros(self.n_v)
+        return State(0.0, q, v, zero, np.zeros(self.n_lam))
+
+    @cached_property
+    def memory(self) -> np.ndarray:
+        """Where the numbers of ``state.memory`` are."""
+        where: list[int] = []
+        for _, at in self.kernels[m.ACCEPT]:
+            n, first, size, field_of_memory, length = (int(x) for x in self.I[at : at + 5])
+            for e in range(n):
+                start = int(self.I[first + e * size + field_of_memory])
+                where += range(start, start + length)
+        return np.array(where, np.int64)
+
+    @property
+    def units(self) -> np.ndarray:
+        """Size of a finite change of the pose, by velocity: the length of the model [m], or one."""
+        return self.F[m.UNIT + self.numbering.v_kinds]
+
+    def row_bodies(self) -> dict[str, list[str]]:
+        """Return the bodies of every joint and of all other parts with rows, ground included."""
+        return {
+            name: list({a.body: None for element, _ in found for a in element.attachments})
+            for name, found in self.numbering.elements.items()
+        }
+
+
+def per_model(make: Callable[[SomeModel], Value]) -> Callable[[SomeModel], Value]:
+    """Let a function of a model, whose result does not refer to it, be evaluated once for each."""
+    values: WeakKeyDictionary[FrozenModel, Value] = WeakKeyDictionary()
+
+    @wraps(make)
+    def once(model: SomeModel) -> Value:
+        if model not in values:
+            values[model] = make(model)
+        return values[model]
+
+    return once

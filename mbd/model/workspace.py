@@ -1,0 +1,149 @@
+"""The private copy of a model's buffers in which kernels run."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mbd.interactions.laws import check, noted
+from mbd.machine import buffer as m
+from mbd.machine.jit import compile_all
+from mbd.model.evaluation import evaluate_kernel, linearise_kernel, rates_kernel
+from mbd.model.frozen import FrozenModel
+from mbd.model.released_rows import checked, tables
+from mbd.model.state import State
+from mbd.model.turns_so_far import checked_memory
+
+__all__ = ["Workspace"]
+
+
+class Workspace:
+    """A private copy of the model's buffers, in which kernels run."""
+
+    def __init__(self, model: FrozenModel, state: State | None = None, extra: int = 0) -> None:
+        self.model = model
+        self.off: tuple[str, ...] = ()
+        self.I = model.I.copy()
+        self.F = np.empty(len(model.F) + extra)
+        self.F[: len(model.F)] = model.F
+        self.fill(*(stage for stage in model.kernels if stage != m.ENERGY))  # results fill that
+        self.laws = model.laws
+        for law in self.laws:  # what nobody asked for of the last one who had this memory
+            if law.raised:
+                law.forget(self.F)
+        if state is not None:
+            self.load(state)
+
+    def fill(self, *stages: int) -> None:
+        """Write the addresses of the kernels of some stages."""
+        kernels = self.model.kernels
+        compile_all(k for stage in stages for k, _ in kernels[stage])
+        for stage in stages:
+            for s, (kernel, _) in enumerate(kernels[stage]):
+                self.I[self.I[stage] + 2 * s] = kernel.address
+
+    def vector(self, name: int, size: int | None = None) -> np.ndarray:
+        """Return a view of a vector over the unknowns (or the first `size` numbers there)."""
+        at = self.I[name]
+        return self.F[at : at + (self.I[m.N_U] if size is None else size)]
+
+    def load(self, state: State) -> None:
+        """Take over a state."""
+        v, lam = self.model.numbering.v, self.model.numbering.lam
+        expected = {"q": self.model.n_q, "v": len(v), "a": len(v), "lam": len(lam)}
+        for name, size in expected.items():
+            got = np.shape(getattr(state, name))
+            if got != (size,):
+                raise ValueError(
+                    f"state.{name} must have shape ({size},) for this model, got {got}; was it "
+                    "made by another model?"
+                )
+            if not np.isfinite(getattr(state, name)).all():
+                raise ValueError(
+                    f"state.{name} must be finite, got nan or inf at t = {state.t:g} s"
+                )
+        self.F[m.T] = state.t
+        self.vector(m.Q, len(state.q))[:] = state.q
+        self.vector(m.QN, len(state.q))[:] = state.q
+        self.vector(m.D)[:] = 0.0
+        self.vector(m.V)[v] = state.v
+        self.vector(m.A)[v] = state.a
+        self.vector(m.A)[lam] = state.lam
+        self.vector(m.AL)[v] = state.a if state.alg is None else state.alg
+        self.I[m.HISTORY] = 0
+        self.I[m.HAVE_FACTOR] = 0
+        self.remember(state.memory)
+        if state.off != self.off:
+            self.switch(state.off)
+
+    def switch(self, off: tuple[str, ...]) -> None:
+        """Switch off the rows of these parts, and on all others."""
+        n = len(self.model.I)
+        self.off = checked(self.model, off, "state.off")
+        table, cleared = tables(self.model, self.off) if self.off else (np.empty(0, np.int64),) * 2
+        self.I = np.concatenate([self.I[:n], table, cleared])
+        self.I[m.OFF], self.I[m.N_OFF] = n, len(table) // 2
+        self.I[m.CLEARED], self.I[m.N_CLEARED] = n + len(table), len(cleared)
+        self.I[m.HAVE_FACTOR] = 0
+        self.vector(m.A)[table[::2]] = 0.0
+
+    def snapshot(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return a copy of everything but what was recorded."""
+        return self.I.copy(), self.F[: len(self.model.F)].copy()
+
+    def restore(self, snapshot: tuple[np.ndarray, np.ndarray]) -> None:
+        """Go back to a snapshot."""
+        self.I[:], self.F[: len(self.model.F)] = snapshot
+
+    def store(self) -> State:
+        """Return the state."""
+        v, lam = self.model.numbering.v, self.model.numbering.lam
+        return State(
+            float(self.F[m.T]),
+            self.vector(m.Q, self.model.n_q).copy(),
+            self.vector(m.V)[v],
+            self.vector(m.A)[v],
+            self.vector(m.A)[lam],
+            self.vector(m.AL)[v],
+            self.F[self.model.memory],
+            self.off,
+        )
+
+    def evaluate(self, row_rate: float = 0.0) -> None:
+        """Write faces and the residual (unscaled); rows on velocities times row_rate."""
+        self.F[m.SCALE_R] = 1.0
+        self.F[m.ROW_RATE] = row_rate  # rows on velocities have no gap of position
+        evaluate_kernel(self.I, self.F)
+        self.check_laws()
+
+    def accept(self) -> None:
+        """Let the elements with a memory take over the present pose (after `evaluate`)."""
+        for kernel, at in self.model.kernels[m.ACCEPT]:
+            kernel(self.I, self.F, at)
+
+    def remember(self, memory: np.ndarray | None) -> None:
+        """Take over the numbers of elements with a memory, if there are any."""
+        if memory is not None:
+            self.F[self.model.memory] = checked_memory(self.model, memory)
+
+    def linearise(self, w_m: float, w_g: float, w_k: float, turn: float = 0.0) -> None:
+        """Fill the fronts with the given weights."""
+        self.F[m.W_M], self.F[m.W_G], self.F[m.W_K] = w_m, w_g, w_k
+        self.F[m.ROW_TURN] = turn
+        linearise_kernel(self.I, self.F)
+
+    def rates(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return first and second time derivative of all rows for the accelerations at hand."""
+        rates_kernel(self.I, self.F)
+        for name in (m.AL, m.X):
+            self.vector(name)[self.I[self.I[m.OFF] :][: 2 * self.I[m.N_OFF] : 2]] = 0.0
+        lam = self.model.numbering.lam
+        return self.vector(m.AL)[lam], self.vector(m.X)[lam]
+
+    def check_laws(self) -> None:
+        """Raise what a user's law has raised."""
+        check(self.laws, self.I, self.F)
+
+    def bad_law(self) -> str:
+        """Return which law was the first whose answer is not finite, or an empty string."""
+        law = noted(self.laws, self.I)
+        return "" if law is None else law.not_finite(self.F)
