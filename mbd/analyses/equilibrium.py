@@ -14,7 +14,7 @@ from mbd.base.checked import mapping, one_of, shown, whole
 from mbd.base.door import number, vector
 from mbd.base.tolerances import SADDLES
 from mbd.front.solution import Solution
-from mbd.model.arguments import state_of
+from mbd.model.frozen import state_of
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import System, model_of

@@ -20,7 +20,7 @@ from mbd.base.tolerances import INVERSE_GUESSES, INVERSE_STRIDE
 from mbd.front.solution import Solution
 from mbd.integration.consistent import consistent
 from mbd.machine import buffer as m
-from mbd.model.arguments import state_of
+from mbd.model.frozen import state_of
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import model_of

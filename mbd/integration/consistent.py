@@ -27,7 +27,7 @@ from mbd.base.tolerances import (
 from mbd.integration.contradiction import contradiction
 from mbd.linear.fronts import factor_and_solve
 from mbd.machine import buffer as m
-from mbd.model.arguments import state_of
+from mbd.model.frozen import state_of
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.workspace import Workspace

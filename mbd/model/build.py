@@ -14,8 +14,7 @@ from mbd.formulations.formulation import Formulation
 from mbd.interactions.kind import Attachment, Element, Kind
 from mbd.interactions.turns import turns
 from mbd.machine import buffer as m
-from mbd.model.description import Description
-from mbd.model.extent import origin
+from mbd.model.description import Description, origin
 from mbd.model.layout import Layout, Memory, Owned
 from mbd.model.model import Model
 from mbd.model.topology import eliminate, eliminate_order

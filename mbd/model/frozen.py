@@ -11,13 +11,13 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from mbd.base.checked import floats, scalar, shown
 from mbd.machine import buffer as m
-from mbd.model.description import Description
-from mbd.model.extent import origin
+from mbd.model.description import Description, origin
 from mbd.model.state import State
 from mbd.model.topology import Front
 
-__all__ = ["FrozenModel", "Numbering", "per_model"]
+__all__ = ["FrozenModel", "Numbering", "per_model", "state_of"]
 
 Value = TypeVar("Value")
 SomeModel = TypeVar("SomeModel", bound="FrozenModel")
@@ -145,3 +145,30 @@ def per_model(make: Callable[[SomeModel], Value]) -> Callable[[SomeModel], Value
         return values[model]
 
     return once
+
+
+def state_of(owner: str, model: FrozenModel, state: Any) -> State:
+    """Return a state of a model; None is the described one."""
+    if state is None:
+        return model.state
+    if not isinstance(state, State):
+        raise TypeError(
+            f"{owner}: state must be a State (model.state, solution.state), got {shown(state)}"
+        )
+    scalar(owner, "t of the state", state.t, "s")
+    for name, size in (("q", model.n_q), ("v", model.n_v), ("a", model.n_v), ("lam", model.n_lam)):
+        try:
+            x = floats(getattr(state, name))
+        except TypeError:
+            raise TypeError(
+                f"{owner}: {name} of the state must be {size} numbers, got "
+                f"{shown(getattr(state, name))}"
+            ) from None
+        if x.shape != (size,):
+            raise ValueError(
+                f"{owner}: {name} of the state must be {size} numbers, got shape {x.shape}; it is "
+                "of another model"
+            )
+        if name in ("q", "v") and not np.all(np.isfinite(x)):
+            raise ValueError(f"{owner}: {name} of the state must be finite")
+    return state

@@ -10,11 +10,10 @@ import numpy as np
 
 from mbd.base.tolerances import SOFT_LOOPS, SOFT_TREE
 from mbd.machine import buffer as m
-from mbd.model.arguments import state_of
 from mbd.model.assembly import Assembly, assemble
+from mbd.model.description import lengths
 from mbd.model.evaluation import measure_kernel
-from mbd.model.extent import lengths
-from mbd.model.frozen import FrozenModel
+from mbd.model.frozen import FrozenModel, state_of
 from mbd.model.report import Report, edges, report
 from mbd.model.state import State
 from mbd.model.workspace import Workspace

@@ -38,8 +38,8 @@ from mbd.interactions.driven_rows import total
 from mbd.interactions.kind import Attachment, Element
 from mbd.interactions.rows import COINCIDE
 from mbd.machine import buffer as m
-from mbd.model.arguments import state_of
 from mbd.model.build import build
+from mbd.model.frozen import state_of
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import model_of
@@ -59,9 +59,8 @@ class _Target:
         self, owner: str, key: str, value: Any, weight: float | None, model: Model
     ) -> None:
         if not isinstance(key, str):
-            raise TypeError(
-                f"{owner}: a target must be named by text, 'joint.coordinate', got {shown(key)}"
-            )
+            text = "a target must be named by text, 'joint.coordinate'"
+            raise TypeError(f"{owner}: {text}, got {shown(key)}")
         self.key, self.weight = key, weight
         name, point, what = _split(owner, key)
         system = model.system
@@ -396,7 +395,6 @@ def assemble_pose(
     state = state_of("assemble_pose", model, state)
     if aims or soft:
         state = reach(model, state, aims, soft)
-    found = consistent(model, state, project=True)
-    rates = np.abs(found.v) / model.units
-    dust = rates <= POSE_DUST * rates.max(initial=0.0)
-    return found.replace(v=np.where(dust, 0.0, found.v))
+    pose = consistent(model, state, project=True)
+    rates = np.abs(pose.v) / model.units
+    return pose.replace(v=np.where(rates <= POSE_DUST * rates.max(initial=0.0), 0.0, pose.v))

@@ -12,7 +12,8 @@ import pytest
 
 import mbd
 from mbd.cli import main
-from mbd.comparison.comparison import COLUMNS, Comparison
+from mbd.comparison.comparison import Comparison
+from mbd.comparison.outcome import COLUMNS
 from mbd.files import scenes
 from mbd.formulations import NAMES
 

@@ -546,7 +546,7 @@ def test_wrong_paths_are_named(tmp_path):
     with pytest.raises(ValueError, match="run has no 'dt'"):
         mbd.write(free(), tmp_path / "x.toml", run={"dt": 1})
     with pytest.raises(ValueError, match="t_end is not in the file"):
-        from_text(to_text(free())).simulate()
+        mbd.read(mbd.write(free(), tmp_path / "x.toml")).simulate()
 
 
 # --- TOML ---------------------------------------------------------------------------------------

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 
 import mbd
 from mbd.cli import main
-from mbd.comparison.comparison import COLUMNS, Comparison
+from mbd.comparison.comparison import Comparison
+from mbd.comparison.outcome import COLUMNS
 from tests.results.samples import spinner
 
 
