@@ -27,8 +27,7 @@ from mbd.base.tolerances import (
 from mbd.integration.contradiction import contradiction
 from mbd.linear.fronts import factor_and_solve
 from mbd.machine import buffer as m
-from mbd.model.frozen import state_of
-from mbd.model.model import Model
+from mbd.model.frozen import FrozenModel, state_of
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 
@@ -53,17 +52,17 @@ def violations(work: Workspace) -> tuple[np.ndarray, np.ndarray]:
     return gap, rate.copy()
 
 
-def _sizes(model: Model) -> np.ndarray:
+def _sizes(model: FrozenModel) -> np.ndarray:
     """Return the size that the violation of each row is compared with."""
     return np.where(model.numbering.lam_kinds == m.FORCE, float(model.F[m.LENGTH]), 1.0)
 
 
-def allowed(model: Model) -> np.ndarray:
+def allowed(model: FrozenModel) -> np.ndarray:
     """Return the violation of positions that is accepted of each row."""
     return START_POSITION * _sizes(model)
 
 
-def violated(model: Model, value: np.ndarray, size: np.ndarray, *, rate: bool = False) -> str:
+def violated(model: FrozenModel, value: np.ndarray, size: np.ndarray, *, rate: bool = False) -> str:
     """Return the worst rows of those whose value exceeds a size, in words; none is no words.
 
     Values are those of the rows, or their rates; of a row on velocities always its own.
@@ -132,7 +131,7 @@ class Saddle:
 
 
 def consistent(
-    model: Model,
+    model: FrozenModel,
     state: State | None = None,
     *,
     project: bool | str = False,
@@ -154,7 +153,7 @@ def consistent(
         Which rows of positions are checked; default all. A row is violated from 1e-7 on, of the
         length of the model [m] or of one [-].
     """
-    if not isinstance(model, Model):
+    if not isinstance(model, FrozenModel):
         raise TypeError(f"consistent: model must be a Model, system.build(), got {shown(model)}")
     if not (isinstance(project, str) and project == "velocities"):
         project = flag("consistent", "project", project)
@@ -190,7 +189,7 @@ def consistent(
     return done.replace(alg=done.a.copy())
 
 
-def _checked(model: Model, rows: Any) -> np.ndarray:
+def _checked(model: FrozenModel, rows: Any) -> np.ndarray:
     """Return which rows are checked."""
     try:
         which = np.asarray(rows)
@@ -268,7 +267,7 @@ def _meet_rows(saddle: Saddle, x: np.ndarray, rates: Callable[[], np.ndarray]) -
         lack = left
 
 
-def _project_positions(model: Model, work: Workspace, size: np.ndarray) -> None:
+def _project_positions(model: FrozenModel, work: Workspace, size: np.ndarray) -> None:
     """Satisfy the rows."""
     lam, v = model.numbering.lam, model.numbering.v
     for _ in range(25):
@@ -289,7 +288,7 @@ def _project_positions(model: Model, work: Workspace, size: np.ndarray) -> None:
             break
 
 
-def _project_velocities(model: Model, work: Workspace) -> None:
+def _project_velocities(model: FrozenModel, work: Workspace) -> None:
     """Satisfy the time derivative of the rows: what an impulse B^T Lambda does."""
     lam, v = model.numbering.lam, model.numbering.v
     saddle = Saddle(work)

@@ -3,15 +3,13 @@ r"""The energy-momentum scheme: what it is for and what it refuses."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mbd.base.checked import one_of, whole
 from mbd.machine import buffer as m
-
-if TYPE_CHECKING:
-    from mbd.model.model import Model
+from mbd.model.frozen import FrozenModel
 
 __all__ = ["EnergyMomentum"]
 
@@ -58,7 +56,7 @@ class EnergyMomentum:
 
         return conserve
 
-    def prepare(self, model: Model, I: np.ndarray, F: np.ndarray) -> None:
+    def prepare(self, model: FrozenModel, I: np.ndarray, F: np.ndarray) -> None:
         """Write the parameters of the method; refuse what it cannot conserve."""
         del F
         for body in model.system.bodies.values():
@@ -89,7 +87,7 @@ class EnergyMomentum:
             I[I[pairs : pairs + 2 * n : 2] + m.ATT_RATE] = 1
 
     @staticmethod
-    def _replace(model: Model, I: np.ndarray) -> None:
+    def _replace(model: FrozenModel, I: np.ndarray) -> None:
         """Let springs act by their means and secants."""
         kinds = {e.kind for part in model.system.forces.values() for e in part.elements()}
         stands_for: dict[Any, Any] = {}

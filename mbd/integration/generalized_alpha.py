@@ -3,18 +3,14 @@ r"""Generalized-alpha and its family: the parameters of the method."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
-from mbd.machine import buffer as m
-
-if TYPE_CHECKING:
-    from mbd.model.model import Model
-
-
 from mbd.base.checked import one_of, whole
 from mbd.base.door import number, vector
+from mbd.machine import buffer as m
+from mbd.model.frozen import FrozenModel
 
 __all__ = ["GeneralizedAlpha"]
 
@@ -150,7 +146,7 @@ class GeneralizedAlpha:
 
         return advance
 
-    def prepare(self, model: Model, I: np.ndarray, F: np.ndarray) -> None:
+    def prepare(self, model: FrozenModel, I: np.ndarray, F: np.ndarray) -> None:
         """Write the parameters of the method where the loop finds them."""
         I[m.MAX_ITER] = self.max_iterations
         I[m.FULL_NEWTON] = int(self.newton == "full")

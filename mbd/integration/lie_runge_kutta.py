@@ -10,10 +10,10 @@ import numpy as np
 from mbd.base.checked import one_of
 from mbd.formulations.families import family
 from mbd.machine import buffer as m
+from mbd.model.frozen import FrozenModel
 
 if TYPE_CHECKING:
     from mbd.formulations.formulation import Formulation
-    from mbd.model.model import Model
 
 __all__ = ["LieRungeKutta4"]
 
@@ -77,7 +77,7 @@ class LieRungeKutta4:
 
         return getattr(runge_kutta, self.scheme)
 
-    def prepare(self, model: Model, I: np.ndarray, F: np.ndarray) -> None:
+    def prepare(self, model: FrozenModel, I: np.ndarray, F: np.ndarray) -> None:
         """Write the parameters of the method; refuse what it cannot move."""
         del F
         bodies = model.system.bodies

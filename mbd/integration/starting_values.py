@@ -31,14 +31,14 @@ from mbd.integration.consistent import Saddle, accelerate, consistent, violation
 from mbd.integration.generalized_alpha import GeneralizedAlpha
 from mbd.machine import buffer as m
 from mbd.model.displacement import ahead
-from mbd.model.model import Model
+from mbd.model.frozen import FrozenModel
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 
 __all__ = ["Size", "begin", "first_step", "jerk", "resumed", "started"]
 
 
-def jerk(model: Model, state: State, h: float) -> np.ndarray:
+def jerk(model: FrozenModel, state: State, h: float) -> np.ndarray:
     """Return the change of the accelerations in a time h, or zeros where it is not smooth.
 
     Smooth is what the derivative foretells; the measure of that is the metric of the mass matrix,
@@ -55,7 +55,7 @@ def jerk(model: Model, state: State, h: float) -> np.ndarray:
 class Size:
     """The size of accelerations or velocities a, root of a.M a, with M a from two residuals."""
 
-    def __init__(self, model: Model, state: State) -> None:
+    def __init__(self, model: FrozenModel, state: State) -> None:
         self.work, self.v = Workspace(model, state), model.numbering.v
         self.rest = self._residual(np.zeros(model.n_v))
 
@@ -69,14 +69,14 @@ class Size:
         return float(np.sqrt(abs(a @ (self._residual(a) - self.rest))))
 
 
-def _later(model: Model, state: State, s: float) -> np.ndarray:
+def _later(model: FrozenModel, state: State, s: float) -> np.ndarray:
     """Return consistent accelerations a time s later, q and v by their Taylor series."""
     there = ahead(model, state, s, state.a)
     return accelerate(there, dependent=False)[model.numbering.v].copy()
 
 
 def started(
-    model: Model, state: State, method: GeneralizedAlpha, h: float
+    model: FrozenModel, state: State, method: GeneralizedAlpha, h: float
 ) -> tuple[State, np.ndarray]:
     """Return the state from which steps of size h begin, and the change of accelerations in h."""
     change = jerk(model, state, h)
@@ -100,7 +100,7 @@ def started(
 
 
 def begin(
-    model: Model, state: State, method: GeneralizedAlpha, h: float, given: bool
+    model: FrozenModel, state: State, method: GeneralizedAlpha, h: float, given: bool
 ) -> tuple[State, np.ndarray | None]:
     """Return the state from which steps of size h begin, and the change of accelerations in h.
 
@@ -114,7 +114,7 @@ def begin(
 
 
 def resumed(
-    model: Model, state: State, method: GeneralizedAlpha, h: float
+    model: FrozenModel, state: State, method: GeneralizedAlpha, h: float
 ) -> tuple[State, np.ndarray]:
     """Return the state of a run from which steps of another size begin; what `started` returns."""
     anywhere = np.zeros(model.n_lam, bool)  # at velocity level positions have drifted
@@ -122,7 +122,7 @@ def resumed(
 
 
 def first_step(
-    model: Model, state: State, method: GeneralizedAlpha, allowed: np.ndarray, largest: float
+    model: FrozenModel, state: State, method: GeneralizedAlpha, allowed: np.ndarray, largest: float
 ) -> float:
     """Return a step whose error of positions is what is allowed, (n_v,), in a unit of time."""
     short = 1e-6 * largest

@@ -23,7 +23,8 @@ from mbd.integration.starting_values import resumed
 from mbd.interactions.laws import LawError
 from mbd.machine import buffer as m
 from mbd.machine.jit import kernel
-from mbd.model.model import State, Workspace
+from mbd.model.state import State
+from mbd.model.workspace import Workspace
 
 __all__ = ["in_substeps"]
 

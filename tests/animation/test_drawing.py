@@ -154,6 +154,7 @@ def test_every_joint_has_a_symbol_at_its_place(kind):
         frames = [b.frame(x) for b, x in ((first, (0.5, 0.2, 0)), (second, (-0.5, 0.2, 0)))]
     numbers = {
         "Screw": {"pitch": 0.1},
+        "PrescribedMotion": {"position": (0, 0, 0)},
         "RollingDisc": {"radius": 0.1},
         "RollingBall": {"radius": 0.1},
     }
