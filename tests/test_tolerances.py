@@ -98,7 +98,7 @@ def test_each_has_a_guard_or_a_word_why_not():
 def test_its_guard_fails_without_it(entry):
     """In a process of its own, where the number is another one."""
     code = (
-        "import sys, pytest\nfrom mbd.algebra import tolerances\n"
+        "import sys, pytest\nfrom mbd.base import tolerances\n"
         f"tolerances.{entry.name} = {entry.without}\n"
         f"sys.exit(pytest.main([{entry.guard!r}, '-x', '-q', '-n0', '-p', 'no:cacheprovider']))"
     )
@@ -107,3 +107,4 @@ def test_its_guard_fails_without_it(entry):
         timeout=900, check=False, env={**os.environ, "PYTHONPATH": str(ROOT.parent)},
     )  # fmt: skip
     assert done.returncode == pytest.ExitCode.TESTS_FAILED, done.stdout[-2000:] + done.stderr
+    assert "stopping after 1 failures" in done.stdout  # and nothing else went wrong

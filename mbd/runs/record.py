@@ -14,6 +14,8 @@ from mbd.model.state import State
 
 __all__ = ["Histories", "MemoryRecord", "Record", "RecordError"]
 
+_SMALL = 2**27  # bytes, about what the libraries take themselves: nobody asks the system for less
+
 Histories = tuple[Any, Any, Any, Any, Any]  # t (n,), q (n, n_q), v (n, n_v), a (n, n_v), lam (n, .)
 
 
@@ -67,7 +69,8 @@ class MemoryRecord:
     def __init__(self, model: Model, expected: int = 64) -> None:
         widths = ((), (model.n_q,), (model.n_v,), (model.n_v,), (model.n_lam,))
         self._bytes = 8 * (1 + model.n_q + 2 * model.n_v + model.n_lam)  # of an instant
-        if (need := expected * self._bytes) > (free := free_memory()):
+        need = expected * self._bytes
+        if need > _SMALL and need > (free := free_memory()):
             raise ValueError(
                 f"simulate: {expected:.3g} instants of {len(model.bodies)} bodies need "
                 f"{need / 1e9:.3g} GB of memory, but {free / 1e9:.3g} GB are free; keep every so "
@@ -85,7 +88,8 @@ class MemoryRecord:
         n, end = self._n, self._n + len(t)
         if end > len(self._arrays[0]) - self._spare:
             room = max(end + 1, 2 * len(self._arrays[0]))
-            if room * self._bytes > free_memory():
+            need = room * self._bytes
+            if need > _SMALL and need > free_memory():
                 rest = len(self._arrays[0]) - self._spare - n
                 self._spare = 0
                 self._put(*(x[:rest] for x in (t, q, v, a, lam)))
