@@ -152,11 +152,11 @@ def G(p: np.ndarray) -> np.ndarray:
 
 def H(u: np.ndarray) -> np.ndarray:
     r"""Return :math:`H = [[0, -u^T], [u, -\tilde u]]`, (4, 4), [Sherif 2015, (67)]."""
-    made = np.zeros((4, 4))
-    made[0, 1:] = -u
-    made[1:, 0] = u
-    made[1:, 1:] = -tilde(u)
-    return made
+    matrix = np.zeros((4, 4))
+    matrix[0, 1:] = -u
+    matrix[1:, 0] = u
+    matrix[1:, 1:] = -tilde(u)
+    return matrix
 
 
 def scaled_rotation(p: np.ndarray) -> np.ndarray:
@@ -176,8 +176,8 @@ def B2(p: np.ndarray, u: np.ndarray, *, homogeneous: bool = True) -> np.ndarray:
     :math:`A = (2p_0^2 - 1) I + 2(ee^T + p_0\tilde e)`: :math:`2 G H + 2 u p^T`. On the unit sphere
     both, and B1, differ by a multiple of :math:`p^T`.
     """
-    made: np.ndarray = 2 * G(p) @ H(u)
-    return made if homogeneous else made + 2 * np.outer(u, p)
+    derivative: np.ndarray = 2 * G(p) @ H(u)
+    return derivative if homogeneous else derivative + 2 * np.outer(u, p)
 
 
 def Q(p: np.ndarray) -> np.ndarray:

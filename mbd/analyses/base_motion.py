@@ -1,4 +1,4 @@
-"""The base of small motions: what a user means by a system and a state."""
+"""Base motion: the equilibrium or steady motion that small motions are about."""
 
 from __future__ import annotations
 
@@ -43,6 +43,6 @@ def base_motion(
 
 def steady_minimal(motion: SmallMotion) -> Minimal:
     """Return the state matrix in independent coordinates; refuse what is not steady."""
-    made = minimal(motion)
-    require_steady(made)
-    return made
+    state_space = minimal(motion)
+    require_steady(state_space)
+    return state_space

@@ -87,9 +87,9 @@ class TangentReport:
         return self.error <= self.tolerance
 
     def __getitem__(self, block: str) -> BlockError:
-        for found in self.blocks:
-            if found.block == block:
-                return found
+        for error in self.blocks:
+            if error.block == block:
+                return error
         raise KeyError(f"no block {block!r}; there are {', '.join(b.block for b in self.blocks)}")
 
     def __str__(self) -> str:
@@ -153,9 +153,9 @@ def check_tangents(
     rng = np.random.default_rng(seed)
     worst: dict[str, BlockError] = {}
     at = random_state(model, rng) if state is None else state
-    for found in _compare(model, at, rng):
-        if found.block not in worst or not found.error <= worst[found.block].error:
-            worst[found.block] = found
+    for error in _compare(model, at, rng):
+        if error.block not in worst or not error.error <= worst[error.block].error:
+            worst[error.block] = error
     report = TangentReport(who, tuple(worst.values()), tolerance)
     if not report.ok:
         raise TangentError(report)
@@ -239,7 +239,7 @@ def _differences(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the derivatives of X by some entries of a vector, and the round-off of each column."""
     x, r = work.vector(vector), work.vector(m.X)
-    found = np.empty((len(r), len(unknowns)))
+    derivatives = np.empty((len(r), len(unknowns)))
     noise = np.empty(len(unknowns))
     for c, (i, h) in enumerate(zip(unknowns, steps, strict=True)):
         start, size = x[i], 0.0
@@ -250,10 +250,10 @@ def _differences(
             total += weight * r
             size = max(size, float(np.abs(r).max()), float(np.abs(work.vector(m.FY)).max()))
         x[i] = start
-        found[:, c] = total / (12 * h)
+        derivatives[:, c] = total / (12 * h)
         noise[c] = TANGENT_NOISE * size / h
     work.evaluate()
-    return found, noise
+    return derivatives, noise
 
 
 def _error(

@@ -196,18 +196,18 @@ def equilibrium(
 
         ds = number("equilibrium", "arc_length", arc_length, "-", positive=True)
         points = follow(problem, start, target, ds, int(max_iterations))
-        found = [(f, x, stability(problem, x.balance)) for f, x in points]
+        results = [(f, x, stability(problem, x.balance)) for f, x in points]
     else:
-        found = []
+        results = []
         for factor in np.linspace(0.0, target, int(load_steps) + 1)[1:]:
             result = _SEEK[seek](problem, start, float(factor), int(max_iterations))
             leave = SADDLES if seek == "minimum" else 0
             result, held = _settled(problem, result, float(factor), int(max_iterations), leave)
-            found.append((float(factor), result, held))
+            results.append((float(factor), result, held))
             start = result.balance.state
     path: list[Equilibrium] = []
-    for factor, result, held in found:
-        path.append(_made(problem, omega, result, held, factor, tuple(path)))
+    for factor, result, held in results:
+        path.append(_equilibrium(problem, omega, result, held, factor, tuple(path)))
     return path[-1]
 
 
@@ -223,10 +223,10 @@ def _problem(
     own: dict[str, np.ndarray] = {}
     for name, spin in mapping("equilibrium", "spins", spins, "{'wheel': (0, 0, 9)}").items():
         if name not in model.bodies or not model.system.bodies[name].formulation.axes:
-            known = [n for n, b in model.system.bodies.items() if b.formulation.axes]
+            rigid = [n for n, b in model.system.bodies.items() if b.formulation.axes]
             raise ValueError(
                 f"equilibrium: spins must name rigid bodies, got {shown(name)}; there are "
-                f"{', '.join(known)}"
+                f"{', '.join(rigid)}"
             )
         own[name] = vector("equilibrium", f"spins[{shown(name)}]", spin, "rad/s")
     return Statics(model, names, omega, point - model.origin, own), omega
@@ -259,26 +259,26 @@ def _settled(
     return result, held
 
 
-def _made(
+def _equilibrium(
     problem: Statics,
     omega: np.ndarray,
     result: Found,
-    found: Stability,
+    verdict: Stability,
     factor: float,
     passed: tuple[Any, ...],
 ) -> Equilibrium:
     """Return what was found with its stability."""
-    kind = "stable" if found.stable else "unstable"
-    free = f"; free motion of {', '.join(map(repr, found.free))}" if found.free else ""
+    kind = "stable" if verdict.stable else "unstable"
+    free = f"; free motion of {', '.join(map(repr, verdict.free))}" if verdict.free else ""
     where = f" in a frame turning at {np.linalg.norm(omega):g} rad/s" if omega.any() else ""
     rest = result.imbalance
     message = (
         f"{kind} equilibrium at load factor {factor:g}{where}, {result.iterations} iterations{free}"
         f"; out of balance are {rest.largest}, beside loads of {rest.loads}"
     )
-    made = Equilibrium(
-        problem.model, result.balance.state, factor, result.iterations, found.stable,
-        found.stiffness, found.free, rest.largest, rest.loads, message, omega,
+    pose = Equilibrium(
+        problem.model, result.balance.state, factor, result.iterations, verdict.stable,
+        verdict.stiffness, verdict.free, rest.largest, rest.loads, message, omega,
     )  # fmt: skip
-    object.__setattr__(made, "path", (*passed, made))
-    return made
+    object.__setattr__(pose, "path", (*passed, pose))
+    return pose

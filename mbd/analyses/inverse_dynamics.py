@@ -78,14 +78,14 @@ def inverse_dynamics(system: System | Model, times: Any, *, state: State | None 
     now = state_of("inverse_dynamics", model, state).replace(t=float(t[0]))
     now = _posed(model, now)
     _refuse_freedoms(model, now)
-    found = [now]
+    states = [now]
     for following in t[1:]:
         now = _onwards(model, now, float(following))
-        found.append(now)
-    history = (np.array([getattr(s, x) for s in found]) for x in ("q", "v", "a", "lam"))
+        states.append(now)
+    history = (np.array([getattr(s, x) for s in states]) for x in ("q", "v", "a", "lam"))
     return Solution(
         model, t, *history, message=f"inverse dynamics at {len(t)} instants",
-        stats={"steps": len(t)}, last=found[-1], before=before(model, found[0]),
+        stats={"steps": len(t)}, last=states[-1], before=before(model, states[0]),
     )  # fmt: skip
 
 

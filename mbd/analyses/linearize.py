@@ -62,9 +62,9 @@ class Linearized:
         The base.
     """
 
-    def __init__(self, made: Minimal, inputs: list[Any], outputs: list[Rows]) -> None:
-        self.minimal, self.motion = made, made.motion
-        self.model, self.state = made.motion.model, made.motion.state
+    def __init__(self, state_space: Minimal, inputs: list[Any], outputs: list[Rows]) -> None:
+        self.minimal, self.motion = state_space, state_space.motion
+        self.model, self.state = state_space.motion.model, state_space.motion.state
         self._rows = outputs
         self.inputs = tuple(label for label, _, _ in inputs)
         self.outputs = tuple(label for rows in outputs for label in rows.labels)
@@ -72,8 +72,8 @@ class Linearized:
         self.units |= {label: rows.unit for rows in outputs for label in rows.labels}
         n_v = self.model.n_v
         self.loads = np.array([f for _, _, f in inputs]).reshape(-1, n_v).T
-        self.states = made.labels
-        self.A, self.B = made.S, made.driven(self.loads)
+        self.states = state_space.labels
+        self.A, self.B = state_space.S, state_space.driven(self.loads)
         self.C, self.D = self._outputs()
 
     def _stacked(self, which: str, width: int) -> np.ndarray:
@@ -226,10 +226,10 @@ def linearize(
     Linearized
     """
     motion = base_motion("linearize", system, state, rotating)
-    made = steady_minimal(motion)
+    state_space = steady_minimal(motion)
     columns = [input_column(motion, what) for what in _several("inputs", inputs)]
     rows = [_rows(motion, what) for what in _several("outputs", outputs)]
-    return Linearized(made, columns, rows)
+    return Linearized(state_space, columns, rows)
 
 
 def _several(what: str, value: Any) -> list[Any]:

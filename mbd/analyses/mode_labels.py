@@ -1,4 +1,4 @@
-"""Names for modes, from what bodies move how."""
+"""Labels of modes, from what bodies move how."""
 
 from __future__ import annotations
 

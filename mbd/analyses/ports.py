@@ -70,16 +70,16 @@ def _weights(motion: SmallMotion, name: str, weights: Any) -> np.ndarray:
 
 def _force(motion: SmallMotion, name: str, weights: Any, force: np.ndarray) -> np.ndarray:
     """Return the load of a force at a point, (n_v,)."""
-    made = np.zeros(motion.model.n_v)
+    load = np.zeros(motion.model.n_v)
     body = _body(motion, name)
     if body is not None:
-        made[body.v] = body.at(np.asarray(weights, float), body.Z).T @ force
-    return made
+        load[body.v] = body.at(np.asarray(weights, float), body.Z).T @ force
+    return load
 
 
 def _moment(motion: SmallMotion, name: str, moment: np.ndarray) -> np.ndarray:
     """Return the load of a moment, half of it times each director on that director."""
-    made = np.zeros(motion.model.n_v)
+    load = np.zeros(motion.model.n_v)
     body = _body(motion, name)
     if body is not None:
         d = body.y[1:]
@@ -87,8 +87,8 @@ def _moment(motion: SmallMotion, name: str, moment: np.ndarray) -> np.ndarray:
         for k in range(3):
             w = np.zeros(4)
             w[k + 1] = 1.0
-            made[body.v] += body.at(w, body.Z).T @ (0.5 * np.cross(moment, d[k]) / scale)
-    return made
+            load[body.v] += body.at(w, body.Z).T @ (0.5 * np.cross(moment, d[k]) / scale)
+    return load
 
 
 # --- inputs ---------------------------------------------------------------------------------------
@@ -123,11 +123,11 @@ def input_column(motion: SmallMotion, what: Any) -> tuple[str, str, np.ndarray]:
     joint = system.joints.get(what)
     if joint is not None:
         return _of_joint(motion, joint)
-    known = [n for n, p in system.forces.items() if isinstance(p, PointForce | Moment)]
-    known += [n for n, j in system.joints.items() if isinstance(j, Revolute | Prismatic)]
+    names = [n for n, p in system.forces.items() if isinstance(p, PointForce | Moment)]
+    names += [n for n, j in system.joints.items() if isinstance(j, Revolute | Prismatic)]
     raise ValueError(
         f"linearize: there is no input {shown(what)}; loads and joints with one freedom are "
-        f"{', '.join(known) or 'none'}; or give (body, point, direction)"
+        f"{', '.join(names) or 'none'}; or give (body, point, direction)"
     )
 
 

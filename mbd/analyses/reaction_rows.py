@@ -1,4 +1,4 @@
-"""How the reaction of a joint changes with a small motion."""
+"""Reactions of joints under small motions: rows of their derivatives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether an equilibrium is stable, and what moves freely there."""
+"""Stability of an equilibrium, and its free motions."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def stability(problem: Statics, balance: Balance) -> Stability:
     """Look at the stiffness on the motions that the rows allow, in a frame also at the growth."""
     model = problem.model
     if model.n_v > _FEW and not problem.turning:
-        found = _counted(problem, balance)
-        if found is not None:
-            return found
+        counted = _counted(problem, balance)
+        if counted is not None:
+            return counted
     values, shapes, freely = _spectrum(problem, balance)
     free = _movers(problem, freely)
     if not len(values):
@@ -63,12 +63,12 @@ def _counted(problem: Statics, balance: Balance) -> Stability | None:
     test = test_map(model, balance.state).T
     M = test @ model.assemble(balance.state).M
     W = Metric(model, balance.state).stiff(balance.K)
-    found = slices(model, test @ balance.K, M, W, balance.B, problem.scale)
-    if found is None:
+    count = slices(model, test @ balance.K, M, W, balance.B, problem.scale)
+    if count is None:
         return None
-    stable = found.unstable == 0
-    free = _movers(problem, found.neutral)
-    return Stability(stable, found.lowest, free, None if stable else found.shape)
+    stable = count.unstable == 0
+    free = _movers(problem, count.neutral)
+    return Stability(stable, count.lowest, free, None if stable else count.shape)
 
 
 def _spectrum(problem: Statics, balance: Balance) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -99,11 +99,11 @@ def _movers(problem: Statics, shapes: np.ndarray) -> tuple[str, ...]:
     if not shapes.shape[1]:
         return ()
     amount = np.abs(shapes / problem.scale[:, None]).max(1)
-    found = []
+    movers = []
     first = 0
     for name, body in problem.model.system.bodies.items():
         n = body.formulation.n_v
         if amount[first : first + n].max() > 1e-6 * amount.max():
-            found.append(name)
+            movers.append(name)
         first += n
-    return tuple(found)
+    return tuple(movers)

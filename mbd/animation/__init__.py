@@ -1,1 +1,1 @@
-"""Moving pictures of a solution: one HTML page, or drawn by matplotlib."""
+"""Animations of a solution: one HTML page, or drawn by matplotlib."""

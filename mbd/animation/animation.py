@@ -1,4 +1,4 @@
-"""The front door of moving pictures: what ``solution.animate`` returns."""
+"""Animation objects: what ``solution.animate`` returns."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Animation:
         return f"Animation({len(d.t)} instants, {len(d.tracks)} bodies)"
 
 
-def _known(owner: str, options: dict[str, Any]) -> None:
+def _check_names(owner: str, options: dict[str, Any]) -> None:
     """Refuse options that there are not."""
     there = [x.name for x in fields(Options)]
     for name in options:
@@ -81,11 +81,11 @@ def _known(owner: str, options: dict[str, Any]) -> None:
 
 def animate(solution: History, path: str | Path | None, **options: Any) -> Animation:
     """Return the moving picture of a solution, and write it if a path is given."""
-    _known("animate", options)
-    made = Animation(draw(solution, Options(**options)))
+    _check_names("animate", options)
+    animation = Animation(draw(solution, Options(**options)))
     if path is not None:
-        made.save(path)
-    return made
+        animation.save(path)
+    return animation
 
 
 def snapshot(
@@ -94,7 +94,7 @@ def snapshot(
     """Write a picture of one instant."""
     from mbd.animation.painter import picture
 
-    _known("snapshot", options)
+    _check_names("snapshot", options)
     when = float(solution.t[-1]) if t is None else number("snapshot", "t", t, "s")
     drawing = draw(solution, Options(**options), also=when)
     return picture(drawing, path, when, size)

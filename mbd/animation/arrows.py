@@ -45,7 +45,7 @@ def _values(load: Any, t: np.ndarray) -> np.ndarray:
 
 def loads(solution: History) -> list[Arrow]:
     """Return the applied forces and moments."""
-    found = []
+    arrows = []
     for load in solution.model.system.forces.values():
         if not isinstance(load, PointForce | Moment):
             continue
@@ -57,13 +57,13 @@ def loads(solution: History) -> list[Arrow]:
             end, unit, color = End(load.body.name, load.frame.position), "N", FORCE
         else:
             end, unit, color = End(load.body.name, load.body.center_of_mass), "N m", MOMENT
-        found.append(Arrow(end, values, unit, color, "loads", load.name))
-    return found
+        arrows.append(Arrow(end, values, unit, color, "loads", load.name))
+    return arrows
 
 
 def reactions(solution: History) -> list[Arrow]:
     """Return forces and moments of the joints on their second bodies."""
-    found = []
+    arrows = []
     for name, joint in solution.model.system.joints.items():
         history = solution[name]
         end = End(joint.B.name, joint.B.position)
@@ -72,8 +72,8 @@ def reactions(solution: History) -> list[Arrow]:
             ("N m", history.moment, REACTION_MOMENT),
         ):
             label = f"{name} on {joint.B.name}"
-            found.append(Arrow(end, np.nan_to_num(values), unit, color, "reactions", label))
-    return found
+            arrows.append(Arrow(end, np.nan_to_num(values), unit, color, "reactions", label))
+    return arrows
 
 
 def _size(arrow: Arrow) -> np.ndarray:
@@ -92,11 +92,11 @@ def scales(arrows: list[Arrow], reach: float) -> dict[str, tuple[float, float]]:
 
     The longest arrows are about as long as `reach`, rare peaks left out.
     """
-    found = {}
+    by_unit = {}
     for unit in ("N", "N m"):
         sizes = [float(np.quantile(_size(a), 0.98)) for a in arrows if a.unit == unit]
         largest = max(sizes, default=0.0)
         if largest > 0:
             value = nice(largest / 2)
-            found[unit] = (value, nice(reach * value / largest))
-    return found
+            by_unit[unit] = (value, nice(reach * value / largest))
+    return by_unit

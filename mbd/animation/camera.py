@@ -1,4 +1,4 @@
-"""The eye of a painted picture: the same as that of the page when it opens."""
+"""Camera of a painted picture: the same as that of the page when it opens."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ class Camera:
 
     def project(self, points: np.ndarray, i: int) -> tuple[np.ndarray, np.ndarray]:
         """Return pixels (..., 2), from the lower left, and distances from the eye (...)."""
-        seen = (points - self.eye(i)) @ self.axes.T
-        depth = np.maximum(-seen[..., 2], 1e-6 * self.distance)
+        in_view = (points - self.eye(i)) @ self.axes.T
+        depth = np.maximum(-in_view[..., 2], 1e-6 * self.distance)
         scale = 0.5 * self.height / _TALL / depth
-        pixels = np.stack([seen[..., 0] * scale, seen[..., 1] * scale], -1)
+        pixels = np.stack([in_view[..., 0] * scale, in_view[..., 1] * scale], -1)
         return pixels + 0.5 * np.array([self.width, self.height]), depth
 
     def pixels(self, length: float) -> float:

@@ -1,4 +1,4 @@
-"""From a solution to a drawing: poses at chosen instants, shapes, symbols, arrows."""
+"""Drawings of solutions: poses at chosen instants, shapes, symbols, arrows."""
 
 from __future__ import annotations
 
@@ -91,12 +91,12 @@ def draw(solution: History, options: Options, also: float | None = None) -> Draw
     up = upwards(system.gravity) if options.up is None else _axis(options.up)
     show = _layers(options.show)
     visible = {*show, "bodies"}  # plates and rails of joints may be far larger than all bodies
-    seen = corners(
+    points = corners(
         tracks,
         [x for x in solids if x.layer in visible],
         [x for x in drawn if isinstance(x, Link) and x.layer in visible],
     )
-    follow, low, high = _followed(seen, solution, options.follow)
+    follow, low, high = _followed(points, solution, options.follow)
     vectors: list[Arrow] = []
     if options.arrows:
         vectors = loads_and_reactions.loads(shown)
@@ -133,43 +133,43 @@ def _fastest(solution: History) -> float:
 
 
 def _track(shown: History, body: Body) -> Track:
-    history, law = shown.body(body.name), body.formulation
-    quaternion = history.quaternion if law.axes else None
-    scale = history.scale if law.axes and not law.rigid else None
+    history, formulation = shown.body(body.name), body.formulation
+    quaternion = history.quaternion if formulation.axes else None
+    scale = history.scale if formulation.axes and not formulation.rigid else None
     return Track(body.name, history.position, quaternion, scale)
 
 
 def _axis(up: Any) -> np.ndarray:
-    given = unit_vector("animate", "up", up)
-    if np.abs(given).max() < 1 - 1e-9:
-        raise ValueError(f"animate: up must be along x, y or z, got {given.tolist()}")
-    return np.round(given)
+    axis = unit_vector("animate", "up", up)
+    if np.abs(axis).max() < 1 - 1e-9:
+        raise ValueError(f"animate: up must be along x, y or z, got {axis.tolist()}")
+    return np.round(axis)
 
 
 def _view(view: Any, extent: np.ndarray, up: np.ndarray) -> np.ndarray:
     if view is None:
         return direction(extent, up)
-    given = unit_vector("animate", "view", view)
-    if abs(given @ up) > 1 - 1e-6:  # straight from above or below: which side is up is chosen
-        given = given - 1e-3 * direction(np.ones(3), up)
-    return given / np.linalg.norm(given)
+    towards = unit_vector("animate", "view", view)
+    if abs(towards @ up) > 1 - 1e-6:  # straight from above or below: which side is up is chosen
+        towards = towards - 1e-3 * direction(np.ones(3), up)
+    return towards / np.linalg.norm(towards)
 
 
 def _followed(
-    seen: np.ndarray, solution: History, asked: Any
+    points: np.ndarray, solution: History, name: Any
 ) -> tuple[str, np.ndarray, np.ndarray]:
     """Return the body to follow and the box that is seen: all of it, if nothing runs away."""
     system = solution.model.system
-    if asked is not None and asked != "" and asked not in system.bodies:
+    if name is not None and name != "" and name not in system.bodies:
         raise ValueError(
-            f"animate: follow must name a body, got {asked!r}; there are {', '.join(system.bodies)}"
+            f"animate: follow must name a body, got {name!r}; there are {', '.join(system.bodies)}"
         )
-    low, high = seen.min((0, 1)), seen.max((0, 1))
-    at_start = seen[0].min(0), seen[0].max(0)
+    low, high = points.min((0, 1)), points.max((0, 1))
+    at_start = points[0].min(0), points[0].max(0)
     away = np.linalg.norm(high - low) > _AWAY * np.linalg.norm(at_start[1] - at_start[0])
-    if asked or (asked is None and away):
+    if name or (name is None and away):
         heaviest = max(system.bodies.values(), key=lambda b: b.mass).name
-        return asked or heaviest, *at_start
+        return name or heaviest, *at_start
     return "", low, high
 
 

@@ -1,4 +1,4 @@
-"""What a picture shows, without saying how: frames that move and what is fixed to them.
+"""Drawing: moving frames and what is fixed to them, without saying how it is painted.
 
 ``draw.py`` makes a ``Drawing`` of a solution, ``page.py`` an HTML page of it, ``painter.py`` a
 picture. A frame is "ground" or the name of a body; points are in its axes [m].

@@ -1,4 +1,4 @@
-"""How joints and springs look: a symbol for each class, made of shapes on both bodies.
+"""Glyphs of joints and springs: a symbol for each class, of shapes on both bodies.
 
 A class that is not in the tables is drawn as the nearest one it descends from; a joint of any other
 class as a ball, a force of any other class not at all.

@@ -1,4 +1,4 @@
-"""Which instants are shown, and how fast."""
+"""Shown instants, and their speed."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def chosen(t: np.ndarray, speed: float, fastest: float) -> np.ndarray:
     n = int(np.clip(np.ceil((t[-1] - t[0]) / step), 1, _MOST))
     if len(t) <= n + 1:
         return np.arange(len(t))
-    wanted = np.linspace(t[0], t[-1], n + 1)
-    after = np.clip(np.searchsorted(t, wanted), 1, len(t) - 1)
-    nearest = after - (wanted - t[after - 1] < t[after] - wanted)
+    even = np.linspace(t[0], t[-1], n + 1)
+    after = np.clip(np.searchsorted(t, even), 1, len(t) - 1)
+    nearest = after - (even - t[after - 1] < t[after] - even)
     return np.unique(nearest)
 
 

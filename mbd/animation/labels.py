@@ -1,4 +1,4 @@
-"""Names beside what they name, moved aside or left out where they would cover each other.
+"""Labels beside bodies and joints, moved or left out where they would cover each other.
 
 ``panel.js`` does the same in the page.
 """
@@ -21,12 +21,12 @@ _CORNERS = ((1, 1), (1, -1), (-1, 1), (-1, -1))
 
 def labels(drawn: Iterable[Solid | Wire | Link]) -> tuple[Label, ...]:
     """Return a name for each body, joint and spring, at the first thing that is drawn of it."""
-    found: dict[str, Label] = {}
+    by_name: dict[str, Label] = {}
     for x in drawn:
-        if x.label not in found:
+        if x.label not in by_name:
             text = x.label if x.layer == "bodies" else x.label.rsplit(" (", 1)[0]
-            found[x.label] = Label(text, x.layer, _ends(x))
-    return tuple(found.values())
+            by_name[x.label] = Label(text, x.layer, _ends(x))
+    return tuple(by_name.values())
 
 
 def _ends(x: Solid | Wire | Link) -> tuple[End, ...]:
@@ -49,7 +49,7 @@ def settled(
     depth : (n,) array
         Distances from the eye: the nearest name has the choice.
     """
-    found: list[tuple[float, float] | None] = [None] * len(points)
+    places: list[tuple[float, float] | None] = [None] * len(points)
     taken: list[tuple[float, float, float, float]] = []
     for i in np.argsort(depth, kind="stable"):
         (x, y), (w, h) = points[i], sizes[i]
@@ -57,7 +57,7 @@ def settled(
             left = x + _GAP if side > 0 else x - _GAP - w
             low = y + _GAP if above > 0 else y - _GAP - h
             if all(left >= c or left + w <= a or low >= d or low + h <= b for a, b, c, d in taken):
-                found[i] = (left, low)
+                places[i] = (left, low)
                 taken.append((left, low, left + w, low + h))
                 break
-    return found
+    return places

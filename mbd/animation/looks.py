@@ -1,4 +1,4 @@
-"""How a body looks that was given no shape: from its mass and from where joints hold it.
+"""Default shapes of bodies: from the mass and from where joints hold them.
 
 A body held at points around its centre of mass is bars between them. Any other rigid body is the
 box that has its mass and inertia, with bars to the points that hold it. A point is a ball.
@@ -19,15 +19,15 @@ _THIN = 0.03  # least edge of a box, of its largest
 
 def held_points(system: Description) -> dict[str, np.ndarray]:
     """Return the points of each body where joints and forces hold it, in its axes, each once."""
-    found: dict[str, list[np.ndarray]] = {name: [] for name in system.bodies}
+    by_body: dict[str, list[np.ndarray]] = {name: [] for name in system.bodies}
     for part in (*system.joints.values(), *system.forces.values()):
         for frame in (getattr(part, "A", None), getattr(part, "B", None)):
-            if frame is not None and frame.name in found:
-                points = found[frame.name]
+            if frame is not None and frame.name in by_body:
+                points = by_body[frame.name]
                 near = 1e-6 * max([np.abs(frame.position).max(), *map(np.max, map(np.abs, points))])
                 if not any(np.abs(p - frame.position).max() <= near for p in points):
                     points.append(frame.position)
-    return {name: np.array(points).reshape(-1, 3) for name, points in found.items()}
+    return {name: np.array(points).reshape(-1, 3) for name, points in by_body.items()}
 
 
 def inertia_box(body: Body) -> tuple[np.ndarray, np.ndarray]:
@@ -65,22 +65,22 @@ class Sizes:
             if body.formulation.axes:
                 extents.append(float(np.linalg.norm(inertia_box(body)[0])))
             self._of[name] = max(extents)
-        known = [x for x in self._of.values() if x > 0] or self._between()
-        self.typical = float(np.median(known)) if known else 1.0
+        positive = [x for x in self._of.values() if x > 0] or self._between()
+        self.typical = float(np.median(positive)) if positive else 1.0
         places = np.array([b.position for b in system.bodies.values()])
         self.visible = 1.5e-3 * float(np.linalg.norm(np.ptp(places, axis=0)))
 
     def _between(self) -> list[float]:
         """Return the lengths of what holds points together, or else their extent."""
-        found = []
+        distances = []
         for part in (*self.system.joints.values(), *self.system.forces.values()):
             if hasattr(part, "A") and hasattr(part, "B"):
                 p, q = (f.body.position + f.body.rotation @ f.position for f in (part.A, part.B))
-                found.append(float(np.linalg.norm(q - p)))
-        if not any(found):
+                distances.append(float(np.linalg.norm(q - p)))
+        if not any(distances):
             places = np.array([b.position for b in self.system.bodies.values()])
-            found = [float(np.linalg.norm(np.ptp(places, axis=0))) / 5]
-        return [x for x in found if x > 0]
+            distances = [float(np.linalg.norm(np.ptp(places, axis=0))) / 5]
+        return [x for x in distances if x > 0]
 
     def of(self, *names: str) -> float:
         """Return the size of the smallest of some bodies, within reason of the typical one."""

@@ -1,4 +1,4 @@
-"""How drives and motors look: an arrow around the axis of a hinge, or along a slider."""
+"""Glyphs of drives and motors: an arrow around the axis of a hinge, or along a slider."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _SYMBOLS: dict[str, Callable[[], np.ndarray]] = {"angle": _around, "displacement
 
 def draw_motors(system: Description, size: Callable[..., float]) -> list[Wire]:
     """Return the symbols of drives and motors; `size` gives that [m] of a symbol on some bodies."""
-    found = []
+    wires = []
     for part in (*system.joints.values(), *system.forces.values()):
         if not isinstance(part, Drive | Motor):
             continue
@@ -54,5 +54,5 @@ def draw_motors(system: Description, size: Callable[..., float]) -> list[Wire]:
         A = joint.A
         points = A.position + size(*(b.name for b in joint.bodies)) * symbol() @ A.axes.T
         label = f"{part.name} ({type(part).__name__})"
-        found.append(Wire(A.name, points, _COLOR, "joints", label))
-    return found
+        wires.append(Wire(A.name, points, _COLOR, "joints", label))
+    return wires

@@ -1,4 +1,4 @@
-"""Numbers in little room: rounded to a step, differences over time, bytes by weight, gzip.
+"""Packed numbers: rounded to a step, differences over time, bytes by weight, gzip.
 
 A table (n, k), time first, is stored column by column as integers value/step. The differences d of
 neighbours are written as 2d or -2d - 1 (small whatever the sign), then all lowest bytes, all second
@@ -37,9 +37,9 @@ class Pack:
         d = np.diff(whole.astype(np.int64), axis=1, prepend=0)
         zigzag = np.where(d >= 0, 2 * d, -2 * d - 1).astype("<u4").ravel()
         planes = zigzag.view(np.uint8).reshape(-1, 4).T
-        found = {"at": self._size, "rows": rows.shape[0], "columns": rows.shape[1], "step": step}
+        entry = {"at": self._size, "rows": rows.shape[0], "columns": rows.shape[1], "step": step}
         self._add(np.ascontiguousarray(planes).tobytes())
-        return found
+        return entry
 
     def _add(self, data: bytes) -> None:
         self._parts.append(data)

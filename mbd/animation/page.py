@@ -1,4 +1,4 @@
-"""One HTML page that needs nothing else: data, viewer and three.js in one file."""
+"""HTML page that needs nothing else: data, viewer and three.js in one file."""
 
 from __future__ import annotations
 
@@ -115,22 +115,22 @@ def _end(end: End) -> dict[str, Any]:
 
 
 def _frame(track: Track, pack: Pack, fine: float) -> dict[str, Any]:
-    found: dict[str, Any] = {"name": track.name, "position": pack.table(track.position, fine)}
+    entry: dict[str, Any] = {"name": track.name, "position": pack.table(track.position, fine)}
     if track.quaternion is not None:
-        found["quaternion"] = pack.table(track.quaternion, _FINE)
+        entry["quaternion"] = pack.table(track.quaternion, _FINE)
     if track.scale is not None:
-        found["scale"] = pack.table(track.scale, _FINE)
-    return found
+        entry["scale"] = pack.table(track.scale, _FINE)
+    return entry
 
 
 def _shape(shape: Shape, pack: Pack, fine: float) -> dict[str, Any]:
     form, names = _FORMS[type(shape)]
-    found: dict[str, Any] = {"form": form} | {n: _plain(getattr(shape, n)) for n in names}
+    entry: dict[str, Any] = {"form": form} | {n: _plain(getattr(shape, n)) for n in names}
     if isinstance(shape, Mesh):
-        found["vertices"] = pack.table(shape.vertices, fine)
-        found["triangles"] = pack.table(shape.triangles, 1.0)
+        entry["vertices"] = pack.table(shape.vertices, fine)
+        entry["triangles"] = pack.table(shape.triangles, 1.0)
     if shape.at.any():
-        found["at"] = _plain(shape.at)
+        entry["at"] = _plain(shape.at)
     if not np.array_equal(shape.rotation, np.eye(3)):
-        found["quaternion"] = _plain(quaternion_from_matrix(shape.rotation))
-    return found
+        entry["quaternion"] = _plain(quaternion_from_matrix(shape.rotation))
+    return entry

@@ -1,4 +1,4 @@
-"""Pictures without a graphics card: faces sorted by distance, painted by matplotlib."""
+"""Painter's algorithm: faces sorted by distance, drawn by matplotlib."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ class Faces:
         )
         normal /= np.linalg.norm(normal, axis=1, keepdims=True) + 1e-300
         facing = np.einsum("nc,nc->n", normal, self.camera.eye(self.i) - corners.mean(1))
-        seen = facing > 0 if closed else np.ones(len(faces), bool)
-        normal = normal[seen] * np.where(facing[seen] < 0, -1.0, 1.0)[:, None]
+        visible = facing > 0 if closed else np.ones(len(faces), bool)
+        normal = normal[visible] * np.where(facing[visible] < 0, -1.0, 1.0)[:, None]
         lit = np.clip(normal @ (_LIGHT @ self.camera.axes), 0, 1)
-        pixels, _ = self.camera.project(corners[seen], self.i)
-        _, depth = self.camera.project(corners[seen].mean(1), self.i)
+        pixels, _ = self.camera.project(corners[visible], self.i)
+        _, depth = self.camera.project(corners[visible].mean(1), self.i)
         self._put(pixels, nearer * depth, _rgb(color) * (0.55 + 0.5 * lit)[:, None])
 
     def line(
@@ -187,7 +187,7 @@ def _grid(d: Drawing, camera: Camera, i: int) -> np.ndarray:
 
 def _legend(d: Drawing) -> list[tuple[str, str]]:
     """Return lines of text and their colours."""
-    found = [(f"grid {_metres(d.spacing)}", _GREY)] if "grid" in d.show else []
+    entries = [(f"grid {_metres(d.spacing)}", _GREY)] if "grid" in d.show else []
     words = {
         ("N", "loads"): "force",
         ("N m", "loads"): "moment",
@@ -198,8 +198,10 @@ def _legend(d: Drawing) -> list[tuple[str, str]]:
         arrows = [a for a in d.arrows if (a.unit, a.layer) == (unit, layer)]
         if arrows and layer in d.show and unit in d.scales:
             value, length = d.scales[unit]
-            found.append((f"{word}: {value:g} {unit} drawn as {_metres(length)}", arrows[0].color))
-    return found
+            entries.append(
+                (f"{word}: {value:g} {unit} drawn as {_metres(length)}", arrows[0].color)
+            )
+    return entries
 
 
 def _metres(x: float) -> str:
@@ -298,9 +300,9 @@ def film(d: Drawing, path: Path, fps: float = 20.0, size: Any = (640, 480)) -> P
 
     agg: Any = canvas.figure.canvas
     n = max(2, round((d.t[-1] - d.t[0]) / d.speed * rate) + 1)
-    wanted = np.linspace(d.t[0], d.t[-1], n)
+    instants = np.linspace(d.t[0], d.t[-1], n)
     frames = []
-    for i in np.unique(np.clip(np.searchsorted(d.t, wanted - 1e-12), 0, len(d.t) - 1)):
+    for i in np.unique(np.clip(np.searchsorted(d.t, instants - 1e-12), 0, len(d.t) - 1)):
         canvas.show(int(i))
         agg.draw()
         frames.append(Image.fromarray(np.asarray(agg.buffer_rgba())[..., :3]).quantize(128))

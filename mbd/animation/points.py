@@ -1,4 +1,4 @@
-"""Points that are asked for: their paths, and lines through several of them."""
+"""Trails of points, and lines through several points."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ __all__ = ["lines", "trails"]
 _POINT = "the name of a body, or (name, point in body axes [m])"
 
 
-def trails(system: Description, given: Any, colors: dict[str, str]) -> tuple[Trail, ...]:
+def trails(system: Description, ends: Any, colors: dict[str, str]) -> tuple[Trail, ...]:
     """Return the trails of bodies (their origins), frames, or pairs of a name and a point."""
-    found = []
-    for item in [given] if isinstance(given, str | Frame | Body) else given:
+    paths = []
+    for item in [ends] if isinstance(ends, str | Frame | Body) else ends:
         end = _end(system, item, "trail")
-        found.append(Trail(end, colors[end.frame], f"path of {end.frame}"))
-    return tuple(found)
+        paths.append(Trail(end, colors[end.frame], f"path of {end.frame}"))
+    return tuple(paths)
 
 
-def lines(system: Description, given: Any, colors: dict[str, str], radius: float) -> list[Link]:
+def lines(system: Description, sequences: Any, colors: dict[str, str], radius: float) -> list[Link]:
     """Return bars between neighbours of each sequence of points; a radius [m]."""
-    found = []
-    for line in given:
+    bars = []
+    for line in sequences:
         if isinstance(line, str) or not isinstance(line, Sequence) or len(line) < 2:
             raise TypeError(
                 f"animate: a line must be two or more points, each of them {_POINT}, got {line!r}"
@@ -38,8 +38,8 @@ def lines(system: Description, given: Any, colors: dict[str, str], radius: float
         ends = [_end(system, item, "line") for item in line]
         label = f"{ends[0].frame} to {ends[-1].frame}"
         color = colors[ends[0].frame]
-        found += [Link(pair, "rod", radius, color, "bodies", label) for pair in pairwise(ends)]
-    return found
+        bars += [Link(pair, "rod", radius, color, "bodies", label) for pair in pairwise(ends)]
+    return bars
 
 
 def _end(system: Description, item: Any, what: str) -> End:

@@ -1,4 +1,4 @@
-"""What is in the picture and from where it is seen."""
+"""View: the box in the picture, and the direction from which it is seen."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ def corners(tracks: dict[str, Track], solids: list[Solid], links: list[Link]) ->
     """
     n = len(next(iter(tracks.values())).position)
     k = np.unique(np.linspace(0, n - 1, _INSTANTS).astype(int))
-    found = []
+    boxes = []
     for name in {s.frame for s in solids}:
         points = np.vstack([surface(s.shape)[0] for s in solids if s.frame == name])
         low, high = points.min(0), points.max(0)
         box = low + _SIGNS * (high - low)
         if name == "ground":
-            found.append(np.broadcast_to(box, (len(k), 8, 3)))
+            boxes.append(np.broadcast_to(box, (len(k), 8, 3)))
         else:
             track = tracks[name]
-            found.append(
+            boxes.append(
                 track.position[k][:, None] + np.einsum("nij,kj->nki", track.matrix[k], box)
             )
     held = [end.point for link in links for end in link.ends if end.frame == "ground"]
     if held:
-        found.append(np.broadcast_to(held, (len(k), len(held), 3)))
-    return np.concatenate(found, axis=1)
+        boxes.append(np.broadcast_to(held, (len(k), len(held), 3)))
+    return np.concatenate(boxes, axis=1)
 
 
 def direction(extent: np.ndarray, up: np.ndarray) -> np.ndarray:

@@ -1,1 +1,1 @@
-"""What is said and checked: arguments, messages, tolerances, files written whole."""
+"""Arguments, messages, tolerances, files written whole."""

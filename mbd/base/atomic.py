@@ -55,9 +55,9 @@ def explained(error: OSError, who: str, path: str | Path) -> OSError:
         text = f"{error.strerror}: file and folder must be writable; choose another place, or chmod"
     else:
         text = error.strerror or str(error)
-    made = type(error)(f"{who}: {path} cannot be written: {text}")
-    made.errno = code
-    return made
+    explanation = type(error)(f"{who}: {path} cannot be written: {text}")
+    explanation.errno = code
+    return explanation
 
 
 @contextmanager
@@ -214,14 +214,14 @@ class _New:
         if self.place.is_symlink():
             raise OSError(errno.ELOOP, "its links go round in a circle; remove one of them")
         try:
-            found = self.place.stat()
+            status = self.place.stat()
         except FileNotFoundError:
             return None
-        if stat.S_ISDIR(found.st_mode):
+        if stat.S_ISDIR(status.st_mode):
             raise IsADirectoryError(errno.EISDIR, "it is a folder")
-        if not found.st_mode & 0o222 or not os.access(self.place, os.W_OK):
+        if not status.st_mode & 0o222 or not os.access(self.place, os.W_OK):
             raise PermissionError(errno.EACCES, "the file is read-only")
-        return found
+        return status
 
     def _make_folders(self) -> None:
         folder, missing = self.place.parent, []

@@ -36,9 +36,9 @@ def shown(value: Any) -> str:
     return text if len(text) <= _WIDTH else f"{text[:_WIDTH]} ..."
 
 
-def meant(name: Any, known: Collection[str]) -> str:
+def meant(name: Any, names: Collection[str]) -> str:
     """Return the question whether a similar name was meant, or nothing."""
-    close = difflib.get_close_matches(name, known, 1) if isinstance(name, str) else []
+    close = difflib.get_close_matches(name, names, 1) if isinstance(name, str) else []
     return f" (did you mean {close[0]!r}?)" if close else ""
 
 

@@ -1,4 +1,4 @@
-"""Checks at the door.
+"""Checks of arguments: names, numbers, vectors, rotations, mass and inertia.
 
 Every error says who, what must be which [unit], got what, what to do.
 """
@@ -179,23 +179,23 @@ def mass_properties(owner: str, matrix: Any) -> tuple[float, np.ndarray, np.ndar
     J = M[3:, 3:] - m * (np.dot(c, c) * np.eye(3) - np.outer(c, c))
     low, middle, high = moments = np.linalg.eigvalsh(J)
     where = "({:.6g}, {:.6g}, {:.6g})".format(*c)
-    told = "({:.6g}, {:.6g}, {:.6g})".format(*moments)
+    three = "({:.6g}, {:.6g}, {:.6g})".format(*moments)
     if abs(low) < 1e6 * np.finfo(float).eps * m * (c @ c):
         raise ValueError(
             f"{owner}: the moments about the centre of mass {where} [m] are lost in the round-off "
-            f"of the mass matrix, {told} [kg m^2] of {m * (c @ c):.3g}; give mass, inertia and "
+            f"of the mass matrix, {three} [kg m^2] of {m * (c @ c):.3g}; give mass, inertia and "
             "center_of_mass, or the matrix about a nearer origin"
         )
     if low <= 0:
         raise ValueError(
             f"{owner}: principal moments about the centre of mass {where} [m] of the mass matrix "
-            f"must be positive [kg m^2], got {told}; the lower right block is the inertia about "
+            f"must be positive [kg m^2], got {three}; the lower right block is the inertia about "
             "the origin, which is larger than that by m (c.c I - c c^T)"
         )
     if high > (low + middle) * (1 + 1e-6):
         raise ValueError(
             f"{owner}: the mass matrix violates the triangle inequality: of the principal moments "
             f"about the centre of mass {where} [m] the largest must not exceed the sum of the "
-            f"others [kg m^2], got {told}"
+            f"others [kg m^2], got {three}"
         )
     return m, c, J

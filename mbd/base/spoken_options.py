@@ -1,4 +1,4 @@
-"""Objects with options by words: ``EulerParameters('reduced')``, a call of literals."""
+"""Objects with options from text: ``EulerParameters('reduced')``, a call of literals."""
 
 from __future__ import annotations
 
@@ -9,47 +9,49 @@ from typing import Any
 
 from mbd.base.checked import shown
 
-__all__ = ["made", "parted"]
+__all__ = ["call_of_literals", "parted"]
 
 
-def made(words: str, known: Mapping[str, Callable[..., Any]], what: str, example: str) -> Any:
+def call_of_literals(
+    words: str, makers: Mapping[str, Callable[..., Any]], what: str, example: str
+) -> Any:
     """Return what words make: the name of a class or function, alone or with literals in brackets.
 
     Parameters
     ----------
     words : str
-    known : mapping of str to callable
+    makers : mapping of str to callable
     what, example : str
         For errors: what the words are of, and words with options.
     """
-    choice = ", ".join(known)
+    choice = ", ".join(makers)
     try:
         tree = ast.parse(words.strip(), mode="eval").body
         call = tree if isinstance(tree, ast.Call) else ast.Call(tree, [], [])
         name = call.func.id  # type: ignore[attr-defined]
-        given = [ast.literal_eval(x) for x in call.args]
+        arguments = [ast.literal_eval(x) for x in call.args]
         options = {str(k.arg): ast.literal_eval(k.value) for k in call.keywords}
     except (SyntaxError, ValueError, AttributeError, TypeError, RecursionError, MemoryError):
         raise ValueError(
             f"{what} must be a name, such as {choice}, or one with options, such as {example}, "
             f"got {shown(words)}"
         ) from None
-    if name not in known:
+    if name not in makers:
         raise ValueError(f"{what} must be one of {choice}, got {shown(words)}")
-    takes = inspect.signature(known[name])
+    takes = inspect.signature(makers[name])
     try:
-        takes.bind(*given, **options)
+        takes.bind(*arguments, **options)
     except TypeError as error:
         raise ValueError(
             f"{what}: {name} takes the options {', '.join(takes.parameters) or 'none'}, got "
             f"{words!r}: {error}"
         ) from None
-    return known[name](*given, **options)
+    return makers[name](*arguments, **options)
 
 
 def parted(text: str) -> list[str]:
     """Return the words of a text with commas between; those in brackets or quotes do not part."""
-    found, word, depth, quote = [], "", 0, ""
+    words, word, depth, quote = [], "", 0, ""
     for c in text:
         if quote:
             quote = "" if c == quote else quote
@@ -58,8 +60,8 @@ def parted(text: str) -> list[str]:
         else:
             depth += (c in "([{") - (c in ")]}")
         if c == "," and not depth and not quote:
-            found.append(word.strip())
+            words.append(word.strip())
             word = ""
         else:
             word += c
-    return [*found, word.strip()]
+    return [*words, word.strip()]

@@ -36,10 +36,10 @@ _INPUT = (OSError, ValueError, TypeError, KeyError, ImportError, SyntaxError)
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; return the exit code."""
-    given = sys.argv[1:] if arguments is None else arguments
-    json = "--json" in given
+    words = sys.argv[1:] if arguments is None else arguments
+    json = "--json" in words
     try:
-        options = _parser(json).parse_args(given)
+        options = _parser(json).parse_args(words)
         with warnings.catch_warnings():
             warnings.showwarning = _once()
             return int(options.command(options))
@@ -49,7 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except Exception as error:
-        if "--traceback" in given:
+        if "--traceback" in words:
             raise
         text, of_scene = explain(error)
         code = WRONG if of_scene or isinstance(error, _INPUT) else FAILED
@@ -65,12 +65,12 @@ def _ended(text: str, code: int, json: bool) -> int:
 
 def _once() -> Callable[..., None]:
     """Return what shows a warning: each text once, on one line."""
-    told: set[str] = set()
+    shown: set[str] = set()
 
     def show(message: Warning | str, *_: Any) -> None:
         text = " ".join(str(message).split())
-        if text not in told:
-            told.add(text)
+        if text not in shown:
+            shown.add(text)
             say(f"warning: {text}", DONE)
 
     return show

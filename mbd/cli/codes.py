@@ -1,4 +1,4 @@
-"""Exit codes; errors and warnings as one line; what is said to machines."""
+"""Exit codes; errors and warnings on one line; JSON output."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def say(text: str, code: int) -> int:
     return code
 
 
-def tell(found: Any) -> None:
+def tell(value: Any) -> None:
     """Print one JSON value; numbers that JSON does not have, NaN and infinities, are null."""
-    print(json.dumps(_finite(found), indent=2, allow_nan=False))
+    print(json.dumps(_finite(value), indent=2, allow_nan=False))
 
 
 def _finite(value: Any) -> Any:
@@ -38,11 +38,11 @@ def _finite(value: Any) -> Any:
 @contextmanager
 def collected() -> Iterator[list[str]]:
     """Fill a list with the warnings of a block: each text once, on one line."""
-    found: list[str] = []
+    texts: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        yield found
-    found += dict.fromkeys(" ".join(str(w.message).split()) for w in caught)
+        yield texts
+    texts += dict.fromkeys(" ".join(str(w.message).split()) for w in caught)
 
 
 def explain(error: Exception) -> tuple[str, bool]:

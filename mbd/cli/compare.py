@@ -55,10 +55,10 @@ def run(options: argparse.Namespace) -> int:
     from mbd.files import scenes
 
     _check_outputs(options)
-    given = parameters(options)
-    if "formulation" in given:
+    build_arguments = parameters(options)
+    if "formulation" in build_arguments:
         raise ValueError("compare: formulation is what is compared; choose by --formulations")
-    for name in given.keys() & inspect.signature(compare).parameters.keys():
+    for name in build_arguments.keys() & inspect.signature(compare).parameters.keys():
         raise ValueError(f"compare: {name!r} is its own option; it cannot be one of the scene here")
     steps = None
     if options.steps is not None:
@@ -68,28 +68,28 @@ def run(options: argparse.Namespace) -> int:
             raise ValueError(
                 f"compare: --steps must be numbers with commas [s], got {options.steps!r}"
             ) from None
-    scene = scenes.found(options.file)
-    found = compare(
+    scene = scenes.load(options.file)
+    comparison = compare(
         scene.path, formulations=options.formulations, steps=steps, t_end=options.t_end,
         method=options.method, rho=options.rho, newton=options.newton, turns=options.turns,
-        watch=_names(options.watch), reference=_reference(options.reference), **given,
+        watch=_names(options.watch), reference=_reference(options.reference), **build_arguments,
     )  # fmt: skip
     written = []
     if not options.json:
-        print(found, flush=True)
-    try:  # what was found is told even if it cannot be written
+        print(comparison, flush=True)
+    try:  # the comparison is printed even if it cannot be written
         if options.csv:
-            written.append(str(found.to_csv(options.csv)))
+            written.append(str(comparison.to_csv(options.csv)))
         if options.plot:
-            found.plot(options.plot, options.quantity)
+            comparison.plot(options.plot, options.quantity)
             written.append(options.plot)
     finally:
         if options.json:
-            tell({**found.plain(), "written": written})
+            tell({**comparison.plain(), "written": written})
     if not options.json:
         for path in written:
             print(f"wrote {path}")
-    return DONE if any(row["status"] == "done" for row in found.rows) else FAILED
+    return DONE if any(row["status"] == "done" for row in comparison.rows) else FAILED
 
 
 def _check_outputs(options: argparse.Namespace) -> None:

@@ -73,17 +73,17 @@ def _results(options: argparse.Namespace, output: Path) -> tuple[str, ...]:
     from mbd.front.solution import Solution
     from mbd.integration.methods import method as integrator
 
-    found = load(options.file)
-    if not isinstance(found, Solution):
+    solution = load(options.file)
+    if not isinstance(solution, Solution):
         raise ValueError(
             f"{options.file}: does not hold its model (it has laws in Python, say), without which "
             "nothing else can be written; run the model again and save as you need it"
         )
     if output.suffix in _RESULTS:
-        found.save(output)
+        solution.save(output)
     else:
-        how = {key: x for key, x in found.options.items() if key in run_settings()}
-        _write(found.model.system, how | {"method": integrator(found.method)}, "", output)
+        how = {key: x for key, x in solution.options.items() if key in run_settings()}
+        _write(solution.model.system, how | {"method": integrator(solution.method)}, "", output)
     return ()
 
 

@@ -1,4 +1,4 @@
-"""``mbd demo``: the scenes that come along."""
+"""``mbd demo``: the scenes that come with the package."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def run(options: argparse.Namespace) -> int:
     if options.file is not None:
         options.file = str(scenes.named(options.file))
         return run_scene(options)
-    found = {name: scenes.summary(path) for name, path in scenes.shipped().items()}
+    summaries = {name: scenes.summary(path) for name, path in scenes.shipped().items()}
     if options.json:
-        tell(found)
+        tell(summaries)
         return DONE
     print("scenes that come with mbd; run one by `mbd demo NAME`:")
-    width = max(map(len, found))
-    for name, text in found.items():
+    width = max(map(len, summaries))
+    for name, text in summaries.items():
         print(f"  {name:{width}}  {text}")
     return DONE

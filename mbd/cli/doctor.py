@@ -1,4 +1,4 @@
-"""``mbd doctor``: is everything there, does it run, does it draw, how fast it starts."""
+"""``mbd doctor``: checks of packages, a run, a picture, and the time to start."""
 
 from __future__ import annotations
 
@@ -96,13 +96,13 @@ def _packages() -> list[Check]:
     from importlib import metadata
 
     try:
-        wanted = metadata.requires("mbd") or []
+        requirements = metadata.requires("mbd") or []
     except metadata.PackageNotFoundError:
         remedy = "pip install -e . in the clone"
         return [Check("failed", "packages", "mbd is not installed here", remedy)]
-    found = []
+    checks = []
     extras: dict[str, list[str]] = {}
-    for line in wanted:
+    for line in requirements:
         match = _REQUIREMENT.match(line)
         if match is None or match[3] in _OF_DEVELOPERS:
             continue
@@ -114,18 +114,18 @@ def _packages() -> list[Check]:
         old = least.startswith(">=") and _numbers(version) < _numbers(least)
         good = bool(version) and not old
         if good:
-            found.append(Check("ok", name, f"{version}" + (f", extra {extra!r}" if extra else "")))
+            checks.append(Check("ok", name, f"{version}" + (f", extra {extra!r}" if extra else "")))
         elif extra:
             extras.setdefault(extra, []).append(f"{name}{least}")
         else:
             detail = f"{version or 'is not installed'}, needs {least}"
-            found.append(Check("failed", name, detail, f"pip install '{name}{least}'"))
+            checks.append(Check("failed", name, detail, f"pip install '{name}{least}'"))
     for extra, names in extras.items():
         detail = f"extra {extra!r}: {', '.join(names)}"
-        found.append(
+        checks.append(
             Check("missing", names[0].split(">")[0], detail, f"pip install 'mbd[{extra}]'")
         )
-    return found
+    return checks
 
 
 def _process(*command: str) -> tuple[subprocess.CompletedProcess[str] | None, float]:
@@ -168,14 +168,14 @@ def _smoke() -> list[Check]:
             remedy, got)]  # fmt: skip
 
 
-def _cache(told: str, folder: str | None) -> Check:
+def _cache(output: str, folder: str | None) -> Check:
     if folder is None:
         return Check("ok", "kernels", "run in Python (NUMBA_DISABLE_JIT is set), slowly")
     if not os.access(folder, os.W_OK):
         remedy = "set NUMBA_CACHE_DIR to a folder that can be written"
         where = f"in {folder}" if folder else "in your cache folder"
         return Check("failed", "kernels", f"cannot be kept {where}", remedy)
-    how = "were compiled just now, and are kept" if "compiling" in told else "are compiled"
+    how = "were compiled just now, and are kept" if "compiling" in output else "are compiled"
     return Check("ok", "kernels", f"{how} in {folder}")
 
 

@@ -33,22 +33,21 @@ def run(options: argparse.Namespace) -> int:
     system = scene.build(parameters)
     from mbd.analyses.equilibrium import equilibrium
 
-    found = equilibrium(
+    pose = equilibrium(
         system, seek=options.seek, load_factor=options.load_factor, load_steps=options.load_steps,
         rotating=options.rotating,
     )  # fmt: skip
-    bodies = {name: found[name].position.tolist() for name in found.model.bodies}
-    forces = {name: found[name].force.tolist() for name in found.model.system.joints}
+    bodies = {name: pose[name].position.tolist() for name in pose.model.bodies}
+    forces = {name: pose[name].force.tolist() for name in pose.model.system.joints}
     if options.json:
-        told = {
-            "message": found.message, "stable": found.stable,
-            "stiffness": found.stiffness if math.isfinite(found.stiffness) else None,
-            "free": list(found.free), "out_of_balance": vars(found.out_of_balance),
-            "loads": vars(found.loads), "positions": bodies, "forces": forces,
-        }  # fmt: skip
-        tell(told)
+        tell({
+            "message": pose.message, "stable": pose.stable,
+            "stiffness": pose.stiffness if math.isfinite(pose.stiffness) else None,
+            "free": list(pose.free), "out_of_balance": vars(pose.out_of_balance),
+            "loads": vars(pose.loads), "positions": bodies, "forces": forces,
+        })  # fmt: skip
         return DONE
-    print(found.message)
+    print(pose.message)
     for name, x in bodies.items():
         print(f"  body  {name}: position ({', '.join(f'{c:.6g}' for c in x)}) m")
     for name, f in forces.items():

@@ -1,4 +1,4 @@
-"""``mbd info``: what a model is; of a file of results also how its run ended."""
+"""``mbd info``: report of a model; of a file of results also how its run ended."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from mbd.cli.codes import DONE, tell
 from mbd.cli.scene import FILE, STORED, read, reading, writable
-from mbd.cli.told import ended, facts
+from mbd.cli.summary import ended, facts
 
 if TYPE_CHECKING:
     from mbd.model.model import Model
@@ -39,9 +39,9 @@ def run(options: argparse.Namespace) -> int:
     written = [] if model is None else _written(options, model, step)
     report = None if model is None else model.report()
     if options.json:
-        found: dict[str, Any] = {"model": report and facts(report)}
-        found |= {"run": how} if stored else {}
-        tell({**found, "notes": notes, "written": written})
+        values: dict[str, Any] = {"model": report and facts(report)}
+        values |= {"run": how} if stored else {}
+        tell({**values, "notes": notes, "written": written})
         return DONE
     print(f"the model is not in {options.file}: it has laws in Python" if stored and not report
           else report)  # fmt: skip
@@ -72,14 +72,14 @@ def _of_results(
 
     if options.parameters:
         raise ValueError(f"{options.file} is a run that was done; -p is for a model")
-    found = load(options.file)
-    model = None if isinstance(found, Stored) else found.model
+    run = load(options.file)
+    model = None if isinstance(run, Stored) else run.model
     if model is None and (options.matrices or options.spy):
         raise ValueError(
             f"{options.file}: does not hold its model (which has laws in Python), so there are no "
             "matrices; name the scene itself"
         )
-    source = found.source if isinstance(found, Stored) else found.stored
+    source = run.source if isinstance(run, Stored) else run.stored
     return model, [], 1e-3, ended(cast("Source", source))
 
 

@@ -36,13 +36,13 @@ def run(options: argparse.Namespace) -> int:
     from mbd.analyses.modes import modes
 
     base = equilibrium(system, rotating=options.rotating) if options.equilibrium else system
-    found = modes(base, n=options.n, rotating=options.rotating)
+    all_modes = modes(base, n=options.n, rotating=options.rotating)
     written = []
     if options.plot:
-        found.plot(options.plot)
+        all_modes.plot(options.plot)
         written.append(options.plot)
     if options.animate:
-        found[options.mode].animate(options.animate)
+        all_modes[options.mode].animate(options.animate)
         written.append(options.animate)
     if options.json:
         rows = [
@@ -51,11 +51,11 @@ def run(options: argparse.Namespace) -> int:
                 "eigenvalue": [mode.eigenvalue.real, mode.eigenvalue.imag],
                 "kinetic": mode.kinetic, "potential": mode.potential,
             }
-            for mode in found
+            for mode in all_modes
         ]  # fmt: skip
-        tell({"modes": rows, "stable": found.stable, "written": written})
+        tell({"modes": rows, "stable": all_modes.stable, "written": written})
         return DONE
-    print(found)
+    print(all_modes)
     for path in written:
         print(f"wrote {path}")
     return DONE

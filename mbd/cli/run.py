@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mbd.cli.codes import DONE, FAILED, INTERRUPTED, collected, say, tell
 from mbd.cli.scene import FILE, read, reading, running, stepping, writable
-from mbd.cli.told import facts, summary, text
+from mbd.cli.summary import facts, summary, text
 
 if TYPE_CHECKING:
     from mbd.front.solution import Solution
@@ -69,8 +69,8 @@ def run(options: argparse.Namespace) -> int:
             written = _written(solution, options, notes)
         did = summary(solution)
     if options.json:
-        found = {"model": facts(report), "run": did, "warnings": remarks}
-        tell({**found, "written": [str(p) for p in written]})
+        values = {"model": facts(report), "run": did, "warnings": remarks}
+        tell({**values, "written": [str(p) for p in written]})
     elif talk:
         print(text(solution, did, None if "rtol" in how else how["step"]))
         for path in written:
@@ -100,8 +100,8 @@ def _check_outputs(options: argparse.Namespace) -> None:
     """Refuse before the run what could not be written after it."""
     for path, endings in ((options.output, _OUTPUTS), (options.csv, (".csv",))):
         if path and Path(path).suffix not in endings:
-            known = " or ".join(endings)
-            raise ValueError(f"the name of this output must end in {known}, got {path!r}")
+            suffixes = " or ".join(endings)
+            raise ValueError(f"the name of this output must end in {suffixes}, got {path!r}")
     if options.stream and Path(options.output or "").suffix != ".nc":
         raise ValueError("--stream writes a .nc file while it runs; give -o NAME.nc")
     if options.output and Path(options.output).suffix == ".nc":

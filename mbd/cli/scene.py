@@ -81,9 +81,8 @@ def read(options: argparse.Namespace) -> tuple[Scene, dict[str, Any]]:
     """Return the scene and the parameters that were given."""
     from mbd.files import scenes
 
-    given = parameters(options)
-    scene = scenes.found(options.file)
+    scene = scenes.load(options.file)
     for note in scene.notes:
         if note.startswith("unknown"):
             say(f"warning: {note}", DONE)
-    return scene, given
+    return scene, parameters(options)

@@ -60,9 +60,9 @@ def run(options: argparse.Namespace) -> int:
 
         webbrowser.open(path.resolve().as_uri())
     if options.json:
-        found = {"written": [str(path)], "instants": len(animation.drawing.t)}
+        page = {"written": [str(path)], "instants": len(animation.drawing.t)}
         about = {"success": solution.success, "message": solution.message, "warnings": remarks}
-        tell({**found, **about})
+        tell({**page, **about})
     else:
         print(f"wrote {path} ({path.stat().st_size / 1e6:.2g} MB)")
     for remark in remarks:
@@ -86,7 +86,7 @@ def _simulated(options: argparse.Namespace) -> tuple[str, Solution]:
     """Return the name of a scene and its run."""
     from mbd.files import scenes
 
-    scene = scenes.found(options.file)
+    scene = scenes.load(options.file)
     how = dict(scene.run)
     for key in ("t_end", "step", "project"):
         if getattr(options, key) is not None:
@@ -121,13 +121,13 @@ def _loaded(options: argparse.Namespace) -> tuple[str, Solution]:
         if getattr(options, key):
             word = "-p" if key == "parameters" else f"--{key.replace('_', '-')}"
             raise ValueError(f"{options.file} is a run that was done; {word} is for a model")
-    found = load(options.file)
-    if not isinstance(found, Solution):
+    solution = load(options.file)
+    if not isinstance(solution, Solution):
         raise ValueError(
             f"{options.file}: does not hold its model (which has laws in Python), so that shapes "
             "and joints are not known; view the scene itself"
         )
-    return Path(options.file).stem, found
+    return Path(options.file).stem, solution
 
 
 def _folder() -> Path:

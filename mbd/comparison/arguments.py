@@ -1,4 +1,4 @@
-"""What is to be compared, checked at the door of ``mbd.compare``."""
+"""Arguments of ``mbd.compare``, checked."""
 
 from __future__ import annotations
 
@@ -29,29 +29,29 @@ def maker(
 ) -> tuple[Callable[..., System], str, dict[str, Any]]:
     """Return the function, its name and how the scene is run."""
     if isinstance(build, str | Path):
-        from mbd.files.scenes import found
+        from mbd.files.scenes import load
 
         place = file_path("compare", build)
         try:
-            scene = found(place)
+            scene = load(place)
         except FileNotFoundError as error:
             raise FileNotFoundError(f"compare: {error}") from None
         except ValueError as error:
             raise ValueError(f"compare: {error}") from error
 
-        def make(**given: Any) -> System:
-            return scene.build(given)
+        def make(**options: Any) -> System:
+            return scene.build(options)
 
-        known, name, run = scene.make, scene.path.stem, scene.run
+        function, name, run = scene.make, scene.path.stem, scene.run
     elif callable(build) and not isinstance(build, type):
-        make, known, run = build, build, {}
+        make, function, run = build, build, {}
         name = getattr(build, "__name__", "build")
     else:
         raise TypeError(
             f"compare: build must be a function build(formulation=...) or a scene, got "
             f"{shown(build)}"
         )
-    has = inspect.signature(known).parameters
+    has = inspect.signature(function).parameters
     if not any(p.kind is p.VAR_KEYWORD for p in has.values()):
         there = f"it has {', '.join(has) or 'none'}"
         if "formulation" not in has:
@@ -65,10 +65,10 @@ def maker(
     return make, name, run
 
 
-def integrator(run: dict[str, Any], given: Any, rho: Any, newton: Any) -> Any:
+def integrator(run: dict[str, Any], method: Any, rho: Any, newton: Any) -> Any:
     """Return the integrator: what is given, else what the scene says."""
     options = {k: x for k, x in (("rho", rho), ("newton", newton)) if x is not None}
-    meant = run.get("method") if given is None else given
+    meant = run.get("method") if method is None else method
     if meant is None:
         return GeneralizedAlpha(**{"rho": run.get("rho", GeneralizedAlpha.rho), **options})
     return changed(integrator_of(meant, "compare: "), **options)
@@ -81,15 +81,15 @@ def sizes(steps: Any, run: dict[str, Any]) -> list[float]:
             raise ValueError("compare: steps must be given [s], such as steps=[1e-3, 5e-4]")
         steps = [4 * run["step"], 2 * run["step"], run["step"]]
     expected = "steps must be a number or a list of numbers [s], such as [1e-3, 5e-4]"
-    given = [steps] if isinstance(steps, int | float) else _listed(steps, expected)
-    if not given:
+    values = [steps] if isinstance(steps, int | float) else _listed(steps, expected)
+    if not values:
         raise ValueError("compare: steps must have at least one step [s], got none")
-    return sorted({number("compare", "step", h, "s", positive=True) for h in given}, reverse=True)
+    return sorted({number("compare", "step", h, "s", positive=True) for h in values}, reverse=True)
 
 
-def _listed(given: Any, expected: str) -> list[Any]:
+def _listed(value: Any, expected: str) -> list[Any]:
     """Return a list of what can be listed and is no text."""
-    return list(listed(f"compare: {expected}", given))
+    return list(listed(f"compare: {expected}", value))
 
 
 def chosen(formulations: Any) -> list[Trial]:
@@ -99,47 +99,47 @@ def chosen(formulations: Any) -> list[Trial]:
     elif isinstance(formulations, str):
         formulations = parted(formulations)
     expected = "formulations must be names or Formulations in a list, or names with commas"
-    found: list[Trial] = []
+    trials: list[Trial] = []
     for x in _listed(formulations, expected):
-        for law in NAMES if isinstance(x, str) and x == "all" else [x]:
-            one = Trial(_law(law))
-            if not any(one.formulation is other.formulation for other in found):
-                same = sum(one.formulation.name == other.formulation.name for other in found)
-                found.append(Trial(one.law, f"{one.name} {same + 1}") if same else one)
-    if not found:
+        for choice in NAMES if isinstance(x, str) and x == "all" else [x]:
+            one = Trial(_choice(choice))
+            if not any(one.formulation is other.formulation for other in trials):
+                same = sum(one.formulation.name == other.formulation.name for other in trials)
+                trials.append(Trial(one.choice, f"{one.name} {same + 1}") if same else one)
+    if not trials:
         raise ValueError(f"compare: name formulations, of {', '.join(NAMES)}")
-    return found
+    return trials
 
 
-def _law(given: Any) -> str | Formulation:
+def _choice(choice: Any) -> str | Formulation:
     """Return a name as it is, for the scene, and of words with options the formulation."""
-    if not isinstance(given, str | Formulation):
+    if not isinstance(choice, str | Formulation):
         raise TypeError(
-            f"compare: a formulation must be a name or a Formulation, got {shown(given)}"
+            f"compare: a formulation must be a name or a Formulation, got {shown(choice)}"
         )
-    if isinstance(given, Formulation) or given in NAMES:
-        return given
-    if "(" in given:
-        return named(given)
+    if isinstance(choice, Formulation) or choice in NAMES:
+        return choice
+    if "(" in choice:
+        return named(choice)
     raise ValueError(
-        f"compare: formulations must be all or of {', '.join(NAMES)}, got {shown(given)}; options "
+        f"compare: formulations must be all or of {', '.join(NAMES)}, got {shown(choice)}; options "
         "are written EulerParameters('reduced')"
     )
 
 
 def watched(model: Any, watch: Any) -> list[str]:
     """Return the names of the parts that count."""
-    known = list(dict.fromkeys(key.rpartition(".")[0] for key in comparable(model)))
+    parts = list(dict.fromkeys(key.rpartition(".")[0] for key in comparable(model)))
     if watch is None:
-        return known
+        return parts
     expected = "watch must be names of bodies, joints and drives in a list"
     names = [watch] if isinstance(watch, str) else _listed(watch, expected)
     if not names:
         raise ValueError("compare: watch must name something, got none; leave it out for all")
     for name in names:
-        if not isinstance(name, str) or name not in known:
+        if not isinstance(name, str) or name not in parts:
             raise ValueError(
                 f"compare: there is no body or joint {shown(name)} to watch; there are "
-                f"{', '.join(known[:20])}"
+                f"{', '.join(parts[:20])}"
             )
     return names

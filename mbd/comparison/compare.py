@@ -11,7 +11,7 @@ from mbd.base.door import number
 from mbd.comparison.arguments import chosen, integrator, maker, sizes, watched
 from mbd.comparison.comparison import Comparison
 from mbd.comparison.judged import Values, determined
-from mbd.comparison.reference import reference as true
+from mbd.comparison.reference import reference_of
 from mbd.comparison.trials import tabulate, telling
 from mbd.formulations.formulation import Formulation
 from mbd.front.solution import Solution
@@ -120,28 +120,28 @@ def compare(
     turns = whole("compare", "turns", turns, 0)
     how = integrator(run, method, rho, newton)
     options = {"t_end": end, "project": run.get("project", False), "progress": False}
-    found = chosen(formulations)
-    for one in found:
+    trials = chosen(formulations)
+    for one in trials:
         one.build(make, parameters)
-    built = [one for one in found if one.model is not None]
-    if not built and found[0].error is not None:
-        raise found[0].error
+    built = [one for one in trials if one.model is not None]
+    if not built and trials[0].error is not None:
+        raise trials[0].error
     model: Any = built[0].model
     names = watched(model, watch)
     masks = determined(model, names)
-    truth = true(reference, found, names, steps, how, options, masks)
+    against = reference_of(reference, trials, names, steps, how, options, masks)
     for h in steps:
         for one in built:
-            one.measure(h, how, options, truth.values, masks)
+            one.measure(h, how, options, against.values, masks)
     for _ in range(turns):
         for h in steps:
             for one in built:
                 one.clock(h, how, options)
-    rows = tabulate(found, steps, truth.error)
+    rows = tabulate(trials, steps, against.error)
     title = f"{name} to t = {end:g} s, {said(how)}"
     notes = (*_not_unique(masks), *_shortened(steps, end), *_working(rows))
     return Comparison(
-        title, rows, truth.said, truth.error, telling(found, rows), notes, orders(how)
+        title, rows, against.label, against.error, telling(trials, rows), notes, orders(how)
     )
 
 

@@ -1,4 +1,4 @@
-"""What the errors of a comparison are measured against."""
+"""Reference of a comparison: the values that errors are measured against."""
 
 from __future__ import annotations
 
@@ -18,51 +18,51 @@ from mbd.formulations.formulation import Formulation
 from mbd.front.solution import Solution
 from mbd.integration.methods import orders, sharp
 
-__all__ = ["Truth", "reference"]
+__all__ = ["Reference", "reference_of"]
 
 
 @dataclass
-class Truth:
+class Reference:
     """Values at the end, what they are and how sure they are."""
 
     values: Values
-    said: str
+    label: str
     error: dict[str, float] = field(default_factory=lambda: dict.fromkeys(QUANTITIES, math.nan))
 
 
-def reference(
-    given: Any,
-    found: list[Trial],
+def reference_of(
+    choice: Any,
+    trials: list[Trial],
     names: list[str],
     steps: list[float],
     integrator: Any,
     options: dict[str, Any],
     masks: Values,
-) -> Truth:
+) -> Reference:
     """Return what errors are measured against."""
-    if isinstance(given, Solution):
+    if isinstance(choice, Solution):
         end = options["t_end"]
-        if abs(given.t[-1] - end) > 1e-9 * end:
+        if abs(choice.t[-1] - end) > 1e-9 * end:
             raise ValueError(
                 f"compare: the reference must end at t_end = {end:g} s, it ends at "
-                f"{given.t[-1]:g} s"
+                f"{choice.t[-1]:g} s"
             )
-        return Truth(last(given, names), "the solution given")
-    if isinstance(given, Mapping):
-        return Truth(_values(given, found, names), "the values given")
-    for one in found if given is None else [_meant(given, found)]:
+        return Reference(last(choice, names), "the solution given")
+    if isinstance(choice, Mapping):
+        return Reference(_values(choice, trials, names), "the values given")
+    for one in trials if choice is None else [_meant(choice, trials)]:
         if one.model is not None:
-            truth = _extrapolated(one, names, steps, integrator, options, masks)
-            if truth is not None:
-                return truth
-    return Truth({}, "nothing: the runs of the reference failed")
+            extrapolated = _extrapolated(one, names, steps, integrator, options, masks)
+            if extrapolated is not None:
+                return extrapolated
+    return Reference({}, "nothing: the runs of the reference failed")
 
 
-def _values(given: Mapping[str, Any], found: list[Trial], names: list[str]) -> Values:
+def _values(given_values: Mapping[str, Any], trials: list[Trial], names: list[str]) -> Values:
     """Return known values by name, checked."""
-    can = comparable(next(one.model for one in found if one.model is not None))
+    can = comparable(next(one.model for one in trials if one.model is not None))
     values = {}
-    for key, value in given.items():
+    for key, value in given_values.items():
         if key not in can:
             raise ValueError(
                 f"compare: the reference may have {', '.join(list(can)[:20])}, got {shown(key)}"
@@ -80,28 +80,29 @@ def _values(given: Mapping[str, Any], found: list[Trial], names: list[str]) -> V
     return values
 
 
-def _meant(given: Any, found: list[Trial]) -> Trial:
+def _meant(choice: Any, trials: list[Trial]) -> Trial:
     """Return the formulation that a reference names: its name, words with options, the object."""
-    known = ", ".join(one.name for one in found)
-    law = given
-    if isinstance(given, str):
-        for one in found:
-            if one.name == given:
+    names = ", ".join(one.name for one in trials)
+    formulation = choice
+    if isinstance(choice, str):
+        for one in trials:
+            if one.name == choice:
                 return one
         try:
-            law = named(given)
+            formulation = named(choice)
         except ValueError:
-            law = None
-    if not isinstance(law, Formulation):
+            formulation = None
+    if not isinstance(formulation, Formulation):
         raise ValueError(
             "compare: reference must be a solution, values by name or one of the formulations "
-            f"({known}; of {', '.join(NAMES)}), got {shown(given)}"
+            f"({names}; of {', '.join(NAMES)}), got {shown(choice)}"
         )
-    for one in found:
-        if one.formulation is law:
+    for one in trials:
+        if one.formulation is formulation:
             return one
     raise ValueError(
-        f"compare: the reference {law.name!r} is not among the formulations, {known}; add it"
+        f"compare: the reference {formulation.name!r} is not among the formulations, {names}; "
+        "add it"
     )
 
 
@@ -112,7 +113,7 @@ def _extrapolated(
     method: Any,
     options: dict[str, Any],
     masks: Values,
-) -> Truth | None:
+) -> Reference | None:
     """Extrapolate a formulation to the step zero; None if a run fails."""
     best = sharp(method)
     levels = [*steps[-2:], steps[-1] / 2]
@@ -143,9 +144,11 @@ def _extrapolated(
         }
 
     values = limit(len(levels))
-    truth = Truth(
+    extrapolated = Reference(
         values, f"{one.name}, extrapolated from steps {', '.join(f'{h:g}' for h in levels)} s"
     )
     if len(levels) == 3:
-        truth.error = {what: difference(values, limit(2), what, masks) for what in QUANTITIES}
-    return truth
+        extrapolated.error = {
+            what: difference(values, limit(2), what, masks) for what in QUANTITIES
+        }
+    return extrapolated

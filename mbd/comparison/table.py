@@ -17,14 +17,14 @@ _REACTIONS = [what for what, x in QUANTITIES.items() if x.reaction]
 Column = tuple[str, str, str, str]  # head, unit, key of the value, key of the order or none
 
 
-def text(found: Outcome) -> str:
+def text(comparison: Outcome) -> str:
     """Return all of a comparison."""
-    lines = [found.title, f"errors against {found.reference}"]
-    lines += _filled(_doubt(found), "  ")
-    if any(row["status"] == "done" for row in found.rows):
-        for table in (*_accuracy(found), _cost(found)):
+    lines = [comparison.title, f"errors against {comparison.reference}"]
+    lines += _filled(_doubt(comparison), "  ")
+    if any(row["status"] == "done" for row in comparison.rows):
+        for table in (*_accuracy(comparison), _cost(comparison)):
             lines += ["", *table]
-    remarks = [line for remark in _remarks(found) for line in _filled(remark)]
+    remarks = [line for remark in _remarks(comparison) for line in _filled(remark)]
     return "\n".join([*lines, *([""] if remarks else []), *remarks])
 
 
@@ -33,55 +33,55 @@ def _filled(remark: str, first: str = "") -> list[str]:
     return textwrap.wrap(remark, _WIDTH, initial_indent=first, subsequent_indent=first + "  ")
 
 
-def _doubt(found: Outcome) -> str:
+def _doubt(comparison: Outcome) -> str:
     """Return what the reference may itself be wrong by."""
     unsure = [
-        f"{found.reference_error[what]:.1e} {QUANTITIES[what].unit}"
-        for what in _shown(found)
-        if math.isfinite(found.reference_error[what])
+        f"{comparison.reference_error[what]:.1e} {QUANTITIES[what].unit}"
+        for what in _shown(comparison)
+        if math.isfinite(comparison.reference_error[what])
     ]
     return f"which may itself be wrong by {', '.join(unsure)}" if unsure else ""
 
 
-def _shown(found: Outcome) -> list[str]:
+def _shown(comparison: Outcome) -> list[str]:
     """Return the quantities of the table."""
-    return [what for what in QUANTITIES if what in found.telling]
+    return [what for what in QUANTITIES if what in comparison.telling]
 
 
-def _remarks(found: Outcome) -> list[str]:
+def _remarks(comparison: Outcome) -> list[str]:
     """Return what is to be said below the tables."""
     remarks = [
         f"{row['formulation']}, step {row['step']:g} s: {row['status']}: {row['message']}"
-        for row in found.rows
+        for row in comparison.rows
         if row["message"] and row["status"] != "refused"
     ]
-    refused = {r["formulation"]: r["message"] for r in found.rows if r["status"] == "refused"}
+    refused = {r["formulation"]: r["message"] for r in comparison.rows if r["status"] == "refused"}
     remarks += [f"{name}: refused: {message}" for name, message in refused.items()]
     silent = [
         what.replace("_", " ")
         for what in QUANTITIES
-        if what not in found.telling
-        and any(math.isfinite(row[f"{what}_error"]) for row in found.rows)
+        if what not in comparison.telling
+        and any(math.isfinite(row[f"{what}_error"]) for row in comparison.rows)
     ]
     if silent:
         remarks.append(f"zero or of the size of round-off: errors of {', '.join(silent)}")
-    return [*remarks, *found.notes]
+    return [*remarks, *comparison.notes]
 
 
-def _accuracy(found: Outcome) -> list[list[str]]:
+def _accuracy(comparison: Outcome) -> list[list[str]]:
     """Return errors of the motion and of reactions, side by side where there is room."""
-    kept = all(row["conservative"] for row in found.rows if row["status"] == "done")
+    kept = all(row["conservative"] for row in comparison.rows if row["status"] == "done")
     ends: list[Column] = [
         ("gap", "m or -", "gap", ""),
         ("energy error" if kept else "energy change", "J", "energy_change", ""),
     ]
-    shown = _shown(found)
+    shown = _shown(comparison)
     motion = [_column(what) for what in _MOTION if what in shown]
     reactions = [x for what in _REACTIONS if what in shown for x in (_column(what), _share(what))]
-    together = _errors(found, [*motion, *reactions, *ends])
+    together = _errors(comparison, [*motion, *reactions, *ends])
     if max(map(len, together)) <= _WIDTH or not reactions:
         return [together]
-    return [_errors(found, [*motion, *ends]), _errors(found, reactions)]
+    return [_errors(comparison, [*motion, *ends]), _errors(comparison, reactions)]
 
 
 def _column(what: str) -> Column:
@@ -93,11 +93,11 @@ def _share(what: str) -> Column:
     return ("relative", "-", f"{what}_error_relative", "")
 
 
-def _errors(found: Outcome, columns: list[Column]) -> list[str]:
+def _errors(comparison: Outcome, columns: list[Column]) -> list[str]:
     """Return a table with a line for each row and the orders below those of a formulation."""
     heads, units, keys, orders = zip(*columns, strict=True)
     table = [["formulation", "step", *heads], ["", "s", *units]]
-    for name, rows in found.groups():
+    for name, rows in comparison.groups():
         for i, row in enumerate(rows):
             values = [_short(row[key]) for key in keys]
             table.append(["" if i else name, f"{row['step']:g}", *values])
@@ -107,14 +107,14 @@ def _errors(found: Outcome, columns: list[Column]) -> list[str]:
     return _aligned(table)
 
 
-def _cost(found: Outcome) -> list[str]:
+def _cost(comparison: Outcome) -> list[str]:
     """Return the table of sizes, iterations and times."""
     table = [
         ["formulation", "q", "v", "rows", "own mult.", "step", "Newton", "factor.", "time",
          "ratio"],
         ["", "-", "-", "-", "N m", "s", "per step", "per step", "us/step", "-"],
     ]  # fmt: skip
-    for name, rows in found.groups():
+    for name, rows in comparison.groups():
         for i, row in enumerate(rows):
             head = [name, *(str(row[k]) for k in ("n_q", "n_v", "n_rows"))]
             table.append(

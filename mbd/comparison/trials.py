@@ -35,19 +35,19 @@ class Trial:
 
     Parameters
     ----------
-    law : str or Formulation
+    choice : str or Formulation
         As it is given to the scene.
     name : str, optional
         Where several have one name.
     """
 
-    def __init__(self, law: str | Formulation, name: str = "") -> None:
-        self.law, self.formulation = law, named(law) if isinstance(law, str) else law
+    def __init__(self, choice: str | Formulation, name: str = "") -> None:
+        self.choice, self.formulation = choice, named(choice) if isinstance(choice, str) else choice
         self.name = name or self.formulation.name
         self.model: Model | None = None
         self.refusal = ""
         self.error: ValueError | None = None
-        self.found: dict[float, dict[str, Any]] = {}
+        self.rows: dict[float, dict[str, Any]] = {}
         self.seconds: dict[float, list[float]] = {}
 
     def build(self, make: Callable[..., System], parameters: dict[str, Any]) -> None:
@@ -55,7 +55,7 @@ class Trial:
         from mbd.model.system import System
 
         try:
-            system = make(formulation=self.law, **parameters)
+            system = make(formulation=self.choice, **parameters)
             if not isinstance(system, System):
                 raise TypeError(f"compare: build must return an mbd.System, got {system!r}")
             self.model = system.build()
@@ -80,8 +80,8 @@ class Trial:
                 return None, f"{type(error).__name__}: {error}"
         if solution.status < 0:
             raise KeyboardInterrupt
-        said = [str(w.message) for w in caught]
-        return solution, "; ".join(said if solution.success else [solution.message, *said])
+        texts = [str(w.message) for w in caught]
+        return solution, "; ".join(texts if solution.success else [solution.message, *texts])
 
     def measure(
         self,
@@ -95,7 +95,7 @@ class Trial:
         if self.refusal:
             return
         solution, message = self.run(h, method, options, every=1)
-        row = self.found[h] = {"message": message}
+        row = self.rows[h] = {"message": message}
         row["status"] = "refused" if self.refusal else "failed"
         if solution is None:
             return
@@ -122,7 +122,7 @@ class Trial:
 
     def clock(self, h: float, method: Any, options: dict[str, Any]) -> None:
         """Take the fastest of the runs of one turn, if the measured run was good."""
-        if self.found.get(h, {}).get("status") != "done":
+        if self.rows.get(h, {}).get("status") != "done":
             return
         began, best = time.perf_counter(), math.inf
         while True:
@@ -135,11 +135,11 @@ class Trial:
         self.seconds.setdefault(h, []).append(best)
 
 
-def tabulate(found: list[Trial], steps: list[float], unsure: dict[str, float]) -> list[dict]:
+def tabulate(trials: list[Trial], steps: list[float], unsure: dict[str, float]) -> list[dict]:
     """Return the rows of the comparison, each with all columns."""
-    done = [one for one in found if any(r["status"] == "done" for r in one.found.values())]
+    done = [one for one in trials if any(r["status"] == "done" for r in one.rows.values())]
     rows = []
-    for one in found:
+    for one in trials:
         mine = []
         for h in steps[:1] if one.refusal else steps:
             row: dict[str, Any] = dict.fromkeys(COLUMNS, math.nan)
@@ -147,7 +147,7 @@ def tabulate(found: list[Trial], steps: list[float], unsure: dict[str, float]) -
                     "rejected": 0, "conservative": False, "message": one.refusal}  # fmt: skip
             sizes = (("n_q", "n_q"), ("n_v", "n_v"), ("n_rows", "n_lam"))
             row |= {key: getattr(one.model, name, 0) for key, name in sizes}
-            row |= one.found.get(h, {})
+            row |= one.rows.get(h, {})
             if one.seconds.get(h):
                 row["run_time"] = statistics.median(one.seconds[h])
                 row["step_time"] = 1e6 * row["run_time"] / max(1, row["steps"])
@@ -170,9 +170,9 @@ def tabulate(found: list[Trial], steps: list[float], unsure: dict[str, float]) -
     return rows
 
 
-def telling(found: list[Trial], rows: list[dict[str, Any]]) -> tuple[str, ...]:
+def telling(trials: list[Trial], rows: list[dict[str, Any]]) -> tuple[str, ...]:
     """Return the quantities that have an error above round-off in some row."""
-    of = {one.name: one for one in found}
+    of = {one.name: one for one in trials}
     return tuple(
         what
         for what in QUANTITIES

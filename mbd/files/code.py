@@ -1,4 +1,4 @@
-"""From a system to a Python scene that builds it: readable, one call per part."""
+"""Python scenes from systems: readable, one call per part."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from mbd.base.given import Part, signature
+from mbd.base.recorded_call import Part, signature
 from mbd.files.expressions import Expression
-from mbd.files.writer import Writer, said
+from mbd.files.writer import Writer, minimal_call
 from mbd.formulations.formulation import Formulation
 from mbd.model.description import Description
 from mbd.parts.bodies import Frame
@@ -41,10 +41,18 @@ class _Coder:
         for part in parts:
             self.names[id(part)] = name = _identifier(part.name, taken)
             taken.add(name)
-        given = [said(b)[1].get("formulation", "so3") for b in parts if "formulation" in _takes(b)]
-        common = given[0] if given and all(x == given[0] for x in given) else None
+        formulations = [
+            minimal_call(b)[1].get("formulation", "so3")
+            for b in parts
+            if "formulation" in _takes(b)
+        ]
+        common = (
+            formulations[0]
+            if formulations and all(x == formulations[0] for x in formulations)
+            else None
+        )
         self.formulation = common if isinstance(common, str) else None
-        self.used = {id(x) for p in parts for x in self._named(tuple(said(p)[1].values()))}
+        self.used = {id(x) for p in parts for x in self._named(tuple(minimal_call(p)[1].values()))}
 
     def _named(self, value: Any) -> list[Any]:
         """Return the parts that a value names; only they need a variable."""
@@ -78,9 +86,9 @@ class _Coder:
         return f'"""{title}"""\n\n{imports}\n{here}{text}'
 
     def _added(self, part: Any) -> str:
-        maker, _ = said(part)
+        maker, _ = minimal_call(part)
         self.writer.part(part)  # refuses what a file cannot hold
-        got = said(part)[1]
+        got = minimal_call(part)[1]
         if self.formulation is not None and "formulation" in _takes(part):
             got["formulation"] = None  # the argument of build
         takes = signature(maker).parameters.items()
@@ -93,14 +101,14 @@ class _Coder:
         keys = [k for k in signature(maker).parameters if k in got]
         return [(k, "formulation" if got[k] is None else self.code(got[k])) for k in keys]
 
-    def _made(self, value: Any) -> str:
-        maker, got = said(value)
+    def _call_code(self, value: Any) -> str:
+        maker, got = minimal_call(value)
         return f"mbd.{maker.__name__}({', '.join(f'{k}={x}' for k, x in self._codes(maker, got))})"
 
     @singledispatchmethod
     def code(self, value: Any) -> str:
         """Return a value as an expression of Python."""
-        return self._made(value)
+        return self._call_code(value)
 
     @code.register(bool)
     @code.register(int)
@@ -145,11 +153,11 @@ class _Coder:
     @code.register
     def _formulation(self, value: Formulation) -> str:
         plain = self.writer.plain(value)
-        return f'"{plain}"' if isinstance(plain, str) else self._made(value)
+        return f'"{plain}"' if isinstance(plain, str) else self._call_code(value)
 
     @code.register
     def _frame(self, value: Frame) -> str:
-        _, got = said(value)
+        _, got = minimal_call(value)
         arguments = [f"{k}={self.code(x)}" for k, x in got.items() if k != "body"]
         return f"{self.names[id(value.body)]}.frame({', '.join(arguments)})"
 

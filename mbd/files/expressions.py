@@ -1,4 +1,4 @@
-"""Laws as expressions in a small language: what a model file can say of a function.
+"""Expressions in a small language: laws in a model file.
 
 Numbers, names of variables, ``pi``, ``+ - * / ** %``, comparisons, ``and or not``,
 ``a if c else b`` and the functions below. The text is parsed, every node is checked against this
@@ -117,10 +117,10 @@ class Expression:
                 f"{', '.join(sorted(self.names - {'t'}))}"
             )
         try:
-            found = tuple(float(law(u, rate, t)) for law in self._laws)
+            results = tuple(float(law(u, rate, t)) for law in self._laws)
         except TypeError:  # a power of a negative number
             raise ValueError(f"Expression: {self!r} is complex at {values}") from None
-        return found[0] if len(found) == 1 else found
+        return results[0] if len(results) == 1 else results
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Expression) and other.texts == self.texts
@@ -186,12 +186,12 @@ def _checked(node: ast.AST, text: str, names: set[str]) -> Any:
 def _finite(value: float, text: str) -> float:
     """Return a number that floats can hold."""
     try:
-        found = float(value)
+        number = float(value)
     except OverflowError:  # an integer
-        found = math.inf
-    if not math.isfinite(found):
+        number = math.inf
+    if not math.isfinite(number):
         raise ValueError(f"{shown(text)} has a number that a float cannot hold")
-    return found
+    return number
 
 
 def _called(node: ast.Call, text: str, names: set[str]) -> ast.Call:
@@ -232,6 +232,6 @@ def _tabulated(node: ast.Call, text: str, names: set[str]) -> ast.Call:
     return ast.Call(node.func, [_checked(node.args[0], text, names), *constants], [])
 
 
-def _unknown(what: str, name: str, text: str, known: list[str]) -> str:
-    there = f"there are {', '.join(known)}"
-    return f"there is no {what} {name!r} in {shown(text)}{meant(name, known)}; {there}"
+def _unknown(what: str, name: str, text: str, names: list[str]) -> str:
+    there = f"there are {', '.join(names)}"
+    return f"there is no {what} {name!r} in {shown(text)}{meant(name, names)}; {there}"

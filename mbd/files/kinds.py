@@ -75,10 +75,10 @@ class Place:
         return PlaceError(f"{self.path}: {text}" if self.path else str(text), self.keys)
 
 
-def unknown_key(place: Place, key: str, known: Iterable[str]) -> PlaceError:
+def unknown_key(place: Place, key: str, keys: Iterable[str]) -> PlaceError:
     """Return the error that there is no such key."""
-    known = list(known)
-    text = f"there is no key {shown(key)}{meant(key, known)}; there are {', '.join(known)}"
+    keys = list(keys)
+    text = f"there is no key {shown(key)}{meant(key, keys)}; there are {', '.join(keys)}"
     return PlaceError(str(place.error(text)), (*place.keys, key))
 
 
@@ -103,11 +103,11 @@ def _number(value: Any, unit: str, place: Place, expected: str) -> float:
     if not isinstance(value, str):
         raise place.must(expected, value)
     try:
-        found = convert(value, unit)
+        number = convert(value, unit)
     except ValueError as error:
         raise place.error(error) from None
-    if found is not None:
-        return found
+    if number is not None:
+        return number
     try:
         law = Expression(value)
     except ValueError as error:
@@ -157,18 +157,18 @@ class Array:
 
     def read(self, value: Any, place: Place) -> Any:
         """Return nested tuples in SI."""
-        found = self._inside(value, place, self.unit)
-        shape, x = [], found
+        rows = self._inside(value, place, self.unit)
+        shape, x = [], rows
         while isinstance(x, tuple):
             shape.append(len(x))
             x = x[0] if x else None
         if tuple(shape) not in self.shapes:
             raise place.must(self.expected, value)
         try:
-            floats(found)
+            floats(rows)
         except TypeError:  # rows of different lengths
             raise place.must(self.expected, value) from None
-        return found
+        return rows
 
     def _inside(self, value: Any, place: Place, unit: Any) -> Any:
         if not isinstance(value, list):
@@ -184,14 +184,14 @@ class Array:
 
     def schema(self) -> dict[str, Any]:
         """Return lists of fixed length."""
-        found = []
+        choices = []
         for shape in self.shapes:
-            made: dict[str, Any] = _NUMBER
+            items: dict[str, Any] = _NUMBER
             for n in reversed(shape):
-                made = {"type": "array", "items": made, "minItems": n, "maxItems": n}
-            found.append(made)
+                items = {"type": "array", "items": items, "minItems": n, "maxItems": n}
+            choices.append(items)
         described = {"description": self.expected}
-        return {**found[0], **described} if len(found) == 1 else {"anyOf": found, **described}
+        return {**choices[0], **described} if len(choices) == 1 else {"anyOf": choices, **described}
 
 
 @dataclass(frozen=True)
@@ -229,10 +229,10 @@ class Load:
         expected = f"3 numbers [{self.unit}], or expressions in t"
         if not isinstance(value, list) or len(value) != 3:
             raise place.must(expected, value)
-        found = [self._component(x, place / i, expected) for i, x in enumerate(value)]
-        if not any(isinstance(x, Expression) for x in found):
-            return tuple(found)
-        return Expression(*(x.texts[0] if isinstance(x, Expression) else x for x in found))
+        components = [self._component(x, place / i, expected) for i, x in enumerate(value)]
+        if not any(isinstance(x, Expression) for x in components):
+            return tuple(components)
+        return Expression(*(x.texts[0] if isinstance(x, Expression) else x for x in components))
 
     def _component(self, x: Any, place: Place, expected: str) -> Any:
         if not isinstance(x, str):
@@ -249,8 +249,8 @@ class Load:
     def schema(self) -> dict[str, Any]:
         """Return a list of three."""
         size = {"minItems": 3, "maxItems": 3}
-        said = f"[{self.unit}], or expressions in t"
-        return {"type": "array", "items": _NUMBER, **size, "description": said}
+        description = f"[{self.unit}], or expressions in t"
+        return {"type": "array", "items": _NUMBER, **size, "description": description}
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Lines of a TOML text: where a key stands, for errors."""
+"""Line numbers of the keys of a TOML text, for errors."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _ENTRY = re.compile(rf"[ \t]*({_DOTTED})[ \t]*=")
 
 def _keys(dotted: str) -> tuple[str, ...]:
     """Return the keys of a dotted one."""
-    found: list[str] = []
+    keys: list[str] = []
     try:
         inside = tomllib.loads(f"{dotted} = 0")
     except tomllib.TOMLDecodeError:
         return ()
     while isinstance(inside, dict):
         ((key, inside),) = inside.items()
-        found.append(key)
-    return tuple(found)
+        keys.append(key)
+    return tuple(keys)
 
 
 def line_of(text: str, keys: Sequence[str]) -> int | None:

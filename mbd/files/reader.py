@@ -1,4 +1,4 @@
-"""From the tables of a model file to a system and how it is run."""
+"""Reader of model files: from tables to a system and the settings of its run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mbd.base.checked import meant, shown
-from mbd.base.given import signature
+from mbd.base.recorded_call import signature
 from mbd.files.kinds import Place, PlaceError, unknown_key
 from mbd.files.references import make
 from mbd.files.vocabulary import SECTIONS, arguments, parts, run_settings, section
@@ -25,7 +25,7 @@ _DEFAULT = {"bodies": "RigidBody"}  # type of a part that does not say it
 def tables(text: str) -> dict[str, Any]:
     """Return the tables of a text of TOML with a known schema."""
     try:
-        found = tomllib.loads(text)
+        data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"is no TOML: {error}") from None
     except RecursionError:
@@ -34,17 +34,17 @@ def tables(text: str) -> dict[str, Any]:
         digits = re.search(r"\d[\d_]{4000}", text)
         line = text.count("\n", 0, digits.start()) + 1 if digits else 1
         raise ValueError(f"has an integer of thousands of digits (line {line})") from None
-    version = found.get("schema")
+    version = data.get("schema")
     if version != SCHEMA or isinstance(version, bool):
         newer = isinstance(version, int) and version > SCHEMA
         remedy = "it was written by a newer mbd" if newer else f"write schema = {SCHEMA} at the top"
         text = f"schema: must be {SCHEMA}, got {shown(version)}; {remedy}"
         raise PlaceError(text, ("schema",))
-    return found
+    return data
 
 
 class Reader:
-    """The parts of a file, each made when it is first asked for.
+    """The parts of a file, each made when it is first needed.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Reader:
             if not isinstance(data.get(key, ""), str):
                 raise (self.place / key).must("a string", data[key])
         self.system: System = make(System, self._table("system"), self.place / "system")
-        self.found: dict[str, Any] = {}
+        self.parts: dict[str, Any] = {}
         self.begun: list[str] = []
 
     def _table(self, *path: str) -> dict[str, Any]:
@@ -81,7 +81,7 @@ class Reader:
         """Return the system with all parts in the order of the file."""
         for table in SECTIONS:
             for name in self._table(table):
-                part = self._made(table, name)
+                part = self._built(table, name)
                 try:
                     self.system.add(part)
                 except (ValueError, TypeError) as error:
@@ -90,33 +90,33 @@ class Reader:
 
     def run(self) -> dict[str, Any]:
         """Return the arguments of ``mbd.simulate`` that the file has."""
-        place, known, found = self.place / "run", run_settings(), {}
+        place, settings, arguments = self.place / "run", run_settings(), {}
         for key, value in self._table("run").items():
-            if key not in known:
-                raise unknown_key(place, key, known)
-            found[key] = known[key].read(value, place / key)
-            if key in _POSITIVE and found[key] <= 0:
+            if key not in settings:
+                raise unknown_key(place, key, settings)
+            arguments[key] = settings[key].read(value, place / key)
+            if key in _POSITIVE and arguments[key] <= 0:
                 raise (place / key).must("positive", value)
-        return found
+        return arguments
 
     def _part(self, table: str, name: str, place: Place) -> Any:
         """Return the part that a name at a place refers to."""
         if table == "bodies" and name == "ground":
             return self.system.ground
-        known = self._table(table)
-        if name not in known:
-            names = ["ground", *known] if table == "bodies" else list(known)
+        members = self._table(table)
+        if name not in members:
+            names = ["ground", *members] if table == "bodies" else list(members)
             there = ", ".join(names[:20]) + (" ..." if len(names) > 20 else "") or "none"
             raise place.error(
                 f"there is no {shown(name)} among the {table}{meant(name, names)}; there are "
                 f"{there}"
             )
-        return self._made(table, name)
+        return self._built(table, name)
 
-    def _made(self, table: str, name: str) -> Any:
+    def _built(self, table: str, name: str) -> Any:
         key = f"{table}.{name}"
-        if key in self.found:
-            return self.found[key]
+        if key in self.parts:
+            return self.parts[key]
         place = self.place / table / name
         if key in self.begun:
             raise place.error(f"refers to itself, by {' -> '.join([*self.begun, key])}")
@@ -126,15 +126,15 @@ class Reader:
         fixed = {}
         if self.formulation is not None and "formulation" in signature(maker).parameters:
             fixed["formulation"] = self.formulation
-        self.found[key] = make(maker, values, place, name, **fixed)
+        self.parts[key] = make(maker, values, place, name, **fixed)
         self.begun.pop()
-        return self.found[key]
+        return self.parts[key]
 
     def _maker(self, table: str, name: Any, place: Place) -> Any:
-        known = {n: x for n, x in parts().items() if section(x) == table}
-        if isinstance(name, str) and name in known:
-            return known[name]
+        makers = {n: x for n, x in parts().items() if section(x) == table}
+        if isinstance(name, str) and name in makers:
+            return makers[name]
         elsewhere = parts().get(name) if isinstance(name, str) else None
         if elsewhere is not None:
             raise place.error(f"a {name} belongs to [{section(elsewhere)}], not to [{table}]")
-        raise place.must(f"one of {', '.join(known)}", name)
+        raise place.must(f"one of {', '.join(makers)}", name)

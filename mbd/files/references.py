@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mbd.base.checked import floats
-from mbd.base.given import signature
+from mbd.base.recorded_call import signature
 from mbd.files.kinds import Array, Kind, Number, Place, unknown_key
 
 __all__ = ["Made", "Reference", "Turn", "make"]

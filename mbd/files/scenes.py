@@ -22,7 +22,7 @@ from mbd.base.checked import shown
 if TYPE_CHECKING:
     from mbd.model.system import System
 
-__all__ = ["Scene", "found", "load", "named", "parameter", "shipped", "summary"]
+__all__ = ["Scene", "load", "named", "parameter", "shipped", "summary"]
 
 _RUN = (
     "t_end",
@@ -61,13 +61,13 @@ class Scene:
 
     def build(self, parameters: dict[str, Any]) -> System:
         """Return the system for the given parameters; unknown ones list those that exist."""
-        known = inspect.signature(self.make).parameters
-        if not any(p.kind is p.VAR_KEYWORD for p in known.values()):
+        takes = inspect.signature(self.make).parameters
+        if not any(p.kind is p.VAR_KEYWORD for p in takes.values()):
             for name in parameters:
-                if name not in known:
+                if name not in takes:
                     raise ValueError(
                         f"{self.path.name}: build has no parameter {name!r}; it has "
-                        f"{', '.join(known) or 'none'}"
+                        f"{', '.join(takes) or 'none'}"
                     )
         from mbd.model.system import System
 
@@ -98,16 +98,10 @@ def shipped() -> dict[str, Path]:
 
 def named(name: str) -> Path:
     """Return the file of a shipped scene."""
-    known = shipped()
-    if name not in known:
-        raise ValueError(f"there is no scene {name!r}; there are {', '.join(known)}")
-    return known[name]
-
-
-def found(what: str | Path) -> Scene:
-    """Read the scene of a path, or of the name of a shipped one."""
-    path = Path(what)
-    return load(path if path.suffix or path.exists() else named(str(what)))
+    paths = shipped()
+    if name not in paths:
+        raise ValueError(f"there is no scene {name!r}; there are {', '.join(paths)}")
+    return paths[name]
 
 
 def summary(path: Path) -> str:
@@ -121,11 +115,13 @@ def summary(path: Path) -> str:
 
 
 def load(path: str | Path) -> Scene:
-    """Read a scene."""
+    """Read the scene of a path, or of the name of a shipped one."""
     path = Path(path)
+    if not path.suffix and not path.exists():
+        path = named(str(path))
     if not path.is_file():
         raise FileNotFoundError(
-            f"{path}: no such file; `mbd demo` lists the scenes that come along"
+            f"{path}: no such file; `mbd demo` lists the scenes that come with mbd"
         )
     if path.suffix == ".py":
         return _python(path)
@@ -141,10 +137,10 @@ def load(path: str | Path) -> Scene:
     def make(**options: Any) -> System:
         return read(path, **options).system
 
-    _, *known = inspect.signature(read).parameters.values()  # without the path
-    make.__signature__ = inspect.Signature(known)  # type: ignore[attr-defined]
-    found = read(path)
-    return Scene(path, make, found.run, found.notes)
+    _, *takes = inspect.signature(read).parameters.values()  # without the path
+    make.__signature__ = inspect.Signature(takes)  # type: ignore[attr-defined]
+    model = read(path)
+    return Scene(path, make, model.run, model.notes)
 
 
 def _python(path: Path) -> Scene:

@@ -1,4 +1,4 @@
-"""The JSON schema of model files, for editors: from the tables that read them."""
+"""JSON schema of model files, for editors: from the tables that read them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from mbd.base.given import signature
+from mbd.base.recorded_call import signature
 from mbd.files.reader import SCHEMA
 from mbd.files.references import Made
 from mbd.files.vocabulary import MADE, SECTIONS, arguments, parts, run_settings, section
@@ -17,12 +17,12 @@ __all__ = ["json_schema"]
 
 def json_schema() -> dict[str, Any]:
     """Return the schema (draft 2020-12)."""
-    known = parts()
-    definitions = {n: table(x, n, optional=n == "RigidBody") for n, x in known.items()}
+    makers = parts()
+    definitions = {n: table(x, n, optional=n == "RigidBody") for n, x in makers.items()}
     definitions |= {x.title: _definition(x) for x in MADE}
     sections = {}
     for name in SECTIONS:
-        names = [n for n, x in known.items() if section(x) == name]
+        names = [n for n, x in makers.items() if section(x) == name]
         one = {"anyOf": [{"$ref": f"#/$defs/{n}"} for n in names]}
         sections[name] = {"type": "object", "additionalProperties": one}
     run = {k: x.schema() for k, x in run_settings().items()}

@@ -1,4 +1,4 @@
-"""TOML as text: plain values in, one canonical and readable text out."""
+"""Writer of TOML: plain values in, one canonical and readable text out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers with units, ``"25 mm"``, ``"1.2 kN/m"``, ``"60 rpm"``: to SI, checked.
+"""Units: ``"25 mm"``, ``"1.2 kN/m"``, ``"60 rpm"`` to SI, checked.
 
 A unit is a product of names with whole powers: ``kg m^2``, ``N/(m s)``, ``m/s^2``. A decimal number
 in a decimal unit gives the nearest double, so ``"25 mm"`` is exactly ``0.025``.
@@ -62,32 +62,32 @@ _UNITS = {
 def unit(text: str) -> Unit:
     """Return the unit of a text such as ``"kg m^2/s"``."""
     over, _, under = text.partition("/")
-    found = _product(over, text)
+    product = _product(over, text)
     if under:
         inside = under.strip()
         if inside[:1] == "(" and inside[-1:] == ")":
             inside = inside[1:-1]
         elif len(inside.replace("*", " ").replace("·", " ").split()) > 1 or "/" in inside:
             raise ValueError(f"unit {text!r} may be read in two ways; write a/(b c)")
-        found = found.times(_product(inside, text), -1)
-    return found
+        product = product.times(_product(inside, text), -1)
+    return product
 
 
 def _product(text: str, whole: str) -> Unit:
-    found = _ONE
+    product = _ONE
     for word in re.sub(r"(?<!\*)\*(?!\*)|·", " ", text).split():
         match = _FACTOR.fullmatch(word)
         if match is None or match[1] not in _UNITS:
-            known = "m kg g t s min h N J W Pa rad deg rev rpm in ft lb lbf"
+            symbols = "m kg g t s min h N J W Pa rad deg rev rpm in ft lb lbf"
             raise ValueError(
-                f"{word!r} in {whole!r} is no known unit; known are {known}, with prefixes n u m "
+                f"{word!r} in {whole!r} is no known unit; known are {symbols}, with prefixes n u m "
                 "c k M G"
             )
         power = int(match[2] or 1)
         if abs(power) > _HIGHEST:
             raise ValueError(f"{word!r} in {whole!r} has a power beyond {_HIGHEST}")
-        found = found.times(_UNITS[match[1]], power)
-    return found
+        product = product.times(_UNITS[match[1]], power)
+    return product
 
 
 def has_unit(text: str) -> bool:
@@ -103,17 +103,17 @@ def convert(text: str, expected: str) -> float | None:
     match = _QUANTITY.fullmatch(text) if len(text) <= _LONGEST else None
     if match is None:
         return None
-    said = match[2] or match[3]
-    given, wanted = unit(said), unit(expected)
-    angle = given.powers[3] in (0, wanted.powers[3])
-    if given.powers[:3] != wanted.powers[:3] or not angle:
-        raise ValueError(f"must have a unit of [{expected}], got {shown(said)}")
+    symbol = match[2] or match[3]
+    of_text, of_argument = unit(symbol), unit(expected)
+    angle = of_text.powers[3] in (0, of_argument.powers[3])
+    if of_text.powers[:3] != of_argument.powers[:3] or not angle:
+        raise ValueError(f"must have a unit of [{expected}], got {shown(symbol)}")
     digits = match[1].replace("_", "")
     _, _, exponent = digits.lower().partition("e")
     if abs(int(exponent or 0)) > 2 * _LONGEST + 400:  # beyond floats, whatever the digits and unit
         raise ValueError(f"must be a number that a float can hold [{expected}], got {text!r}")
     try:
-        number = float(Fraction(digits) * given.scale) * math.pi**given.turns
+        number = float(Fraction(digits) * of_text.scale) * math.pi**of_text.turns
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):

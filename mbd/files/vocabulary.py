@@ -12,8 +12,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from mbd.base.given import Part, signature
 from mbd.base.public import PLACES, public
+from mbd.base.recorded_call import Part, signature
 from mbd.files.coordinates import Along, Chosen, OrLaw, Three
 from mbd.files.kinds import (
     Array,

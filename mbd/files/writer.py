@@ -1,4 +1,4 @@
-"""From a system to the plain values of a file: the arguments its parts were made with.
+"""Writer of model files: from a system to the arguments of its parts as plain values.
 
 Every part is made anew from its arguments and compared, so that what was changed after it was made
 is refused, not lost.
@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from mbd.base.given import Part, given, signature
 from mbd.base.public import PLACES, public
+from mbd.base.recorded_call import Part, recorded_call, signature
 from mbd.files.expressions import Expression
 from mbd.files.vocabulary import SECTIONS, arguments, parts
 from mbd.formulations import NAMES, named
@@ -28,20 +28,20 @@ from mbd.model.system import System
 from mbd.parts.bodies import Body, Frame
 from mbd.parts.coordinates import Coordinate
 
-__all__ = ["Writer", "document", "said"]
+__all__ = ["Writer", "document", "minimal_call"]
 
 
-def said(part: Any) -> tuple[Callable[..., Any], dict[str, Any]]:
-    """Return class or function and the arguments that say something: neither None nor default."""
-    known = given(part)
-    name = known.maker.__name__ if known else ""
-    if known is None or name not in PLACES or _plain(public(name)) is not _plain(known.maker):
+def minimal_call(part: Any) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """Return class or function and the arguments it needs: neither None nor default."""
+    call = recorded_call(part)
+    name = call.maker.__name__ if call else ""
+    if call is None or name not in PLACES or _plain(public(name)) is not _plain(call.maker):
         kind = type(part).__name__
         raise ValueError(f"{kind} is not a part of mbd; a file cannot say what it is")
-    default = {k: x.default for k, x in signature(known.maker).parameters.items()}
-    got = known.arguments()
+    default = {k: x.default for k, x in signature(call.maker).parameters.items()}
+    got = call.arguments()
     left = {k: x for k, x in got.items() if x is not None and not _same(x, default[k])}
-    return known.maker, left
+    return call.maker, left
 
 
 def _plain(maker: Callable[..., Any]) -> Any:
@@ -85,7 +85,7 @@ class Writer:
                 f"{', '.join(parts())}"
             )
         try:
-            maker, got = said(part)
+            maker, got = minimal_call(part)
             _check_unchanged(part)
             values = {k: self.plain(x) for k, x in got.items() if k != "name"}
         except ValueError as error:
@@ -96,13 +96,13 @@ class Writer:
     @singledispatchmethod
     def plain(self, value: Any) -> Any:
         """Return a value as numbers, strings, lists and dictionaries."""
-        if callable(value) and given(value) is None:
+        if callable(value) and recorded_call(value) is None:
             name = getattr(value, "__name__", type(value).__name__)
             raise ValueError(
                 f"its law is the Python function {name!r}, which a file cannot hold; write it as "
                 'mbd.Expression("...")'
             )
-        maker, got = said(value)
+        maker, got = minimal_call(value)
         values = {k: self.plain(x) for k, x in got.items()}
         return {"type": maker.__name__, **_ordered(maker, values)}
 
@@ -162,21 +162,21 @@ class Writer:
     def _formulation(self, value: Formulation) -> Any:
         if value.name in NAMES and named(value.name) is value:
             return value.name
-        known = given(value)
-        if known is None or known.maker is Formulation:
+        call = recorded_call(value)
+        if call is None or call.maker is Formulation:
             raise ValueError(
                 f"{value.name!r} is a formulation of your own, which is code and not data: a model "
                 f"file can say {', '.join(NAMES)} and what mbd.EulerParameters, mbd.Unified and "
                 "mbd.Scalable make; keep such a model as a scene in Python, a file with build() "
                 "that mbd run takes as well, or give the body one of these"
             )
-        maker, got = said(value)
+        maker, got = minimal_call(value)
         values = {k: self.plain(x) for k, x in got.items()}
         return {"type": maker.__name__, **_ordered(maker, values)}
 
     @plain.register
     def _frame(self, value: Frame) -> Any:
-        _, got = said(value)
+        _, got = minimal_call(value)
         return _ordered(Frame, {k: self.plain(x) for k, x in got.items()})
 
     @plain.register
@@ -210,8 +210,8 @@ def _ordered(maker: Callable[..., Any], values: dict[str, Any]) -> dict[str, Any
 
 def _check_unchanged(part: Any) -> None:
     """Refuse a part that its own arguments do not make."""
-    known = part.given
-    fresh = known.maker(*known.args, **known.options)
+    call = part.given
+    fresh = call.maker(*call.args, **call.options)
     if isinstance(part, Body):
         same = all(np.array_equal(_inside(part, k), _inside(fresh, k)) for k in _OF_BODY)
     else:
@@ -233,17 +233,17 @@ def document(
 ) -> dict[str, Any]:
     """Return a whole file as plain values."""
     writer = Writer(system, folder)
-    found: dict[str, Any] = {"schema": schema, "mbd": version}
+    tables: dict[str, Any] = {"schema": schema, "mbd": version}
     if title:
-        found["title"] = title
+        tables["title"] = title
     own = {k: writer.plain(getattr(system, k)) for k in arguments(System)}
-    found["system"] = {k: x for k, x in own.items() if np.any(x)}
-    if not found["system"]:
-        del found["system"]
+    tables["system"] = {k: x for k, x in own.items() if np.any(x)}
+    if not tables["system"]:
+        del tables["system"]
     parts_of: tuple[dict[str, Any], ...] = (system.bodies, system.joints, system.forces)
-    for name, known in zip(SECTIONS, parts_of, strict=True):
-        if known:
-            found[name] = {part.name: writer.part(part) for part in known.values()}
+    for name, members in zip(SECTIONS, parts_of, strict=True):
+        if members:
+            tables[name] = {part.name: writer.part(part) for part in members.values()}
     if run:
-        found["run"] = {k: writer.plain(x) for k, x in run.items()}
-    return found
+        tables["run"] = {k: writer.plain(x) for k, x in run.items()}
+    return tables

@@ -1,4 +1,4 @@
-"""One file per choice of coordinates; looked up here by name, imported when needed."""
+"""Formulations: one file per choice of coordinates, imported by name when needed."""
 
 from __future__ import annotations
 
@@ -32,24 +32,27 @@ def named(name: str) -> Formulation:
     if name not in _WHERE:
         return _with_options(name)
     module, attribute = _WHERE[name]
-    found: Formulation = getattr(importlib.import_module(f"mbd.formulations.{module}"), attribute)
-    return found
+    formulation: Formulation = getattr(
+        importlib.import_module(f"mbd.formulations.{module}"), attribute
+    )
+    return formulation
 
 
 def _with_options(words: str) -> Formulation:
     """Return the formulation that the words of a call make."""
     from mbd.base.checked import shown
-    from mbd.base.spoken_options import made
+    from mbd.base.spoken_options import call_of_literals
 
-    known = {
+    classes = {
         name: getattr(importlib.import_module(f"mbd.formulations.{module}"), name)
         for name, module in _WITH_OPTIONS.items()
         if words.partition("(")[0].strip() == name
     }
-    if not known:
+    if not classes:
         raise ValueError(
             f"formulation must be one of {', '.join(NAMES)}, or one of {', '.join(_WITH_OPTIONS)} "
             f"with options, such as EulerParameters('reduced'), got {shown(words)}"
         )
-    found: Formulation = made(words, known, "formulation", "EulerParameters('reduced')")
-    return found
+    example = "EulerParameters('reduced')"
+    formulation: Formulation = call_of_literals(words, classes, "formulation", example)
+    return formulation

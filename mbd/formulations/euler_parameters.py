@@ -48,7 +48,7 @@ import numpy as np
 
 from mbd.algebra.quaternions import L
 from mbd.base.checked import numbers, one_of
-from mbd.base.given import remembered
+from mbd.base.recorded_call import remembered
 from mbd.formulations.formulation import Formulation
 from mbd.formulations.homogeneous import BODY, INHOMOGENEOUS, MOMENT, WORK, formulation
 
@@ -90,11 +90,11 @@ def EulerParameters(form: str = "full", force_map: str | None = None) -> Formula
     if force_map is None:
         force_map = "B2" if form == "full" else "B1"
     one_of("EulerParameters", "force_map", force_map, _MAPS)
-    return _made(form, force_map)
+    return _formulation(form, force_map)
 
 
 @cache
-def _made(form: str, force_map: str) -> Formulation:
+def _formulation(form: str, force_map: str) -> Formulation:
     """Return the one formulation of each pair of words."""
     name = f"euler_parameters ({form}, {force_map})"
     if form == "projected":
@@ -113,10 +113,10 @@ def augmented_matrix(p: np.ndarray, J: np.ndarray) -> np.ndarray:
     """Return [[4 L^T J L, p], [p^T, 0]], (5, 5), [Sherif 2015, (34)]."""
     p = numbers("augmented_matrix", "p", p, ((4,),), "-")
     J = numbers("augmented_matrix", "J", J, ((3, 3),), "kg m^2")
-    made = np.zeros((5, 5))
-    made[:4, :4] = 4 * L(p).T @ J @ L(p)
-    made[:4, 4] = made[4, :4] = p
-    return made
+    matrix = np.zeros((5, 5))
+    matrix[:4, :4] = 4 * L(p).T @ J @ L(p)
+    matrix[:4, 4] = matrix[4, :4] = p
+    return matrix
 
 
 def augmented_inverse(p: np.ndarray, J: np.ndarray) -> np.ndarray:
@@ -129,10 +129,10 @@ def augmented_inverse(p: np.ndarray, J: np.ndarray) -> np.ndarray:
             "augmented_inverse: p must be at unit length, for others this is no inverse, got "
             f"|p| = {norm:.12g}; use p / |p|"
         )
-    made = np.zeros((5, 5))
-    made[:4, :4] = 0.25 * L(p).T @ np.linalg.solve(J, L(p))
-    made[:4, 4] = made[4, :4] = p
-    return made
+    inverse = np.zeros((5, 5))
+    inverse[:4, :4] = 0.25 * L(p).T @ np.linalg.solve(J, L(p))
+    inverse[:4, 4] = inverse[4, :4] = p
+    return inverse
 
 
 def augmented_right_side(
@@ -163,5 +163,5 @@ def parameter_acceleration(
     """Return the second rates of the Euler parameters, (4,), [Sherif 2015, (38)]."""
     inner = L(rate).T @ J @ L(p) @ rate
     turn = np.linalg.solve(J, 0.5 * moment - 2 * L(p) @ inner)
-    made: np.ndarray = L(p).T @ turn - p * (rate @ rate)
-    return made
+    acceleration: np.ndarray = L(p).T @ turn - p * (rate @ rate)
+    return acceleration

@@ -1,4 +1,4 @@
-"""Loops over all bodies of one formulation, made from the laws for one body.
+"""Loops over all bodies of one formulation, built from the laws for one body.
 
 The record of a family at ``I[k]``: number of nodes, where their records begin, number of
 attachments, where the pairs (attachment, node) begin.
@@ -157,15 +157,15 @@ def _carry(law: Callable[..., Any]) -> Any:
 
 
 @cache
-def family(law: Formulation) -> Family:
+def family(formulation: Formulation) -> Family:
     """Return the kernels of a formulation."""
     return Family(
-        place=_place(law.retract, law.face, law.face_velocity),
-        residual=_residual(law.residual),
-        maps=_maps(law.maps),
-        tangent=_tangent(law.tangent),
-        rates=_rates(law.face_acceleration, law.own_rates, law.n_v),
-        flow=None if law.flow is None else _flow(law.flow),
-        convect=None if law.convect is None else _convect(law.convect),
-        carry=None if law.carry is None else _carry(law.carry),
+        place=_place(formulation.retract, formulation.face, formulation.face_velocity),
+        residual=_residual(formulation.residual),
+        maps=_maps(formulation.maps),
+        tangent=_tangent(formulation.tangent),
+        rates=_rates(formulation.face_acceleration, formulation.own_rates, formulation.n_v),
+        flow=None if formulation.flow is None else _flow(formulation.flow),
+        convect=None if formulation.convect is None else _convect(formulation.convect),
+        carry=None if formulation.carry is None else _carry(formulation.carry),
     )

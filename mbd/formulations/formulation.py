@@ -1,4 +1,4 @@
-r"""What a choice of coordinates is: declared facts and a few laws for one body.
+r"""Formulation: declared facts of a choice of coordinates, and its laws for one body.
 
 Every body shows the rest of the system the same *face*, an origin and three directors,
 :math:`y = (r, d_1, d_2, d_3) \in R^{12}`. A formulation says how its coordinates make the face and
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.given import carried
+from mbd.base.recorded_call import reduced
 
 __all__ = ["Formulation", "Law"]
 
@@ -114,7 +114,7 @@ class Formulation:
     sized: bool = False
 
     def __reduce__(self) -> Any:
-        return carried(self)
+        return reduced(self)
 
     def __repr__(self) -> str:
         return f"Formulation({self.name!r})"

@@ -1,4 +1,4 @@
-r"""What all bodies on a quaternion of any length share: faces, inertia, test maps.
+r"""Homogeneous quaternions of any length: faces, inertia and test maps of their formulations.
 
 :math:`q = (r, p)`, :math:`v = \dot q`, directors :math:`d_k = A(p) e_k` of length
 :math:`|p|^2`. With :math:`P_{ck}` the component c of the force on director k and N(P) the symmetric

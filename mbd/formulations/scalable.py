@@ -70,7 +70,7 @@ from mbd.algebra.vec import (
     vec_mat,
 )
 from mbd.base.checked import flag, one_of
-from mbd.base.given import remembered
+from mbd.base.recorded_call import remembered
 from mbd.formulations.formulation import Formulation
 from mbd.formulations.homogeneous import (
     constants,

@@ -26,7 +26,7 @@ import numpy as np
 
 from mbd.algebra.vec import times
 from mbd.base.checked import numbers, one_of
-from mbd.base.given import remembered
+from mbd.base.recorded_call import remembered
 from mbd.formulations import se3
 from mbd.formulations.formulation import Formulation
 from mbd.formulations.so3 import constants as rigid_constants

@@ -7,7 +7,7 @@ from functools import singledispatch
 from typing import Any
 
 from mbd.base.checked import shown
-from mbd.base.spoken_options import made
+from mbd.base.spoken_options import call_of_literals
 from mbd.integration.energy_momentum import EnergyMomentum
 from mbd.integration.generalized_alpha import GeneralizedAlpha
 from mbd.integration.lie_runge_kutta import LieRungeKutta4
@@ -27,7 +27,9 @@ def method(value: Any, who: str = "") -> Method:
             f"{who}method must be one of {', '.join(METHODS)}, an object or its name, got "
             f"{shown(value)}"
         )
-    found: Method = made(value, METHODS, f"{who}method", "LieRungeKutta4(scheme='quaternion')")
+    found: Method = call_of_literals(
+        value, METHODS, f"{who}method", "LieRungeKutta4(scheme='quaternion')"
+    )
     return found
 
 

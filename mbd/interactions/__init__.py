@@ -1,1 +1,1 @@
-"""Laws between faces; no formulation is named here."""
+"""Forces and constraint rows on faces, independent of the formulation."""

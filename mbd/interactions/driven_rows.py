@@ -1,4 +1,4 @@
-r"""Sums of measures that follow a law of time: drives, transmissions, ropes.
+r"""Constraint rows on sums of measures with a law of time: drives, transmissions, ropes.
 
 With factors :math:`k_j`, a constant c, a slope s and a user's law f(t),
 
@@ -20,8 +20,8 @@ from functools import cache
 from typing import Any
 
 from mbd.algebra.vec import dot, load3, mat_plus, plus, store3, times
-from mbd.interactions.answers import answer
 from mbd.interactions.kind import Kind
+from mbd.interactions.law_evaluation import evaluate_law
 from mbd.interactions.measures import (
     GRAD,
     LAW_IN,
@@ -58,7 +58,7 @@ def _motion(I: Any, F: Any, fields: int) -> Any:
     f, f1, f2 = F[number + CONSTANT] + F[number + SLOPE] * F[T], F[number + SLOPE], 0.0
     if law != 0:
         F[s + LAW_IN] = F[T]
-        answer(I, F, law)
+        evaluate_law(I, F, law)
         f += F[s + LAW_OUT]
         f1 += F[s + LAW_OUT + 1]
         f2 += F[s + LAW_OUT + 2]
@@ -68,7 +68,7 @@ def _motion(I: Any, F: Any, fields: int) -> Any:
 @cache
 def _value(measure: Measure) -> Any:
     """Return a function that evaluates one measure of which the first attachment is at ``I[i]``."""
-    law, n, periodic = measure.law, measure.n, measure.periodic
+    evaluate, n, periodic = measure.evaluate, measure.n, measure.periodic
 
     @jit
     def value(I: Any, F: Any, i: int, last: int) -> float:
@@ -76,7 +76,7 @@ def _value(measure: Measure) -> Any:
         for a in range(n):
             store3(F, s + XA + 3 * a, at(I, F, Y, I[i + a]))
             store3(F, s + XD + 3 * a, at(I, F, YD, I[i + a]))
-        u = law(F, s)
+        u = evaluate(F, s)
         return unwrap(u, F[last]) if periodic else u
 
     return value

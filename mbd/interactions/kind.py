@@ -1,4 +1,4 @@
-"""What an interaction is to the model: attachments, own rows, numbers, kernels.
+"""Kinds of interactions: attachments, own rows, numbers, kernels.
 
 A table holds all elements of one kind. The record of an element is laid out as
 

@@ -1,4 +1,4 @@
-"""Laws from a user: a Python or a numba function becomes an address in a table.
+"""Laws of a user: a Python or a numba function becomes an address in a table.
 
 Law of time: ``f(t) -> 3 numbers``, or one. Law of a spring: ``f(u, rate, t) -> tension`` or
 ``(tension, d/du, d/drate)``; with a tension alone the derivatives are taken by central differences.
@@ -81,9 +81,9 @@ class Law:
         guarded = _compiled(self) if compiled else _python(self)
         self.address, self.keeper = external(guarded, compiled=compiled)
 
-    def at(self, asked: Any) -> str:
+    def at(self, values: Any) -> str:
         """Return what it was asked for, in words."""
-        pairs = zip(self.arguments, asked, strict=False)
+        pairs = zip(self.arguments, values, strict=False)
         return ", ".join(f"{name} = {float(x):.9g}" for name, x in pairs) + " s"
 
     def forget(self, F: np.ndarray) -> list[BaseException]:
@@ -94,40 +94,40 @@ class Law:
 
     def error(self, F: np.ndarray) -> BaseException:
         """Return the error of the work space whose floats these are, after a law that raised."""
-        asked = F[m.BAD_AT : m.BAD_AT + len(self.arguments)].tolist()
+        values = F[m.BAD_AT : m.BAD_AT + len(self.arguments)].tolist()
         kept = self.forget(F)
         if kept and not isinstance(kept[0], Exception):  # Ctrl-C
             return kept[0]
-        cause, asked = self._again(asked)
+        cause, values = self._again(values)
         cause = kept[0] if kept else cause
         what = f"{type(cause).__name__}: {cause}" if cause else "an error"
         error = LawError(
-            f"{self.name}: its law raised {what} (at {self.at(asked)}); let it return finite "
+            f"{self.name}: its law raised {what} (at {self.at(values)}); let it return finite "
             "numbers there, or end the run before"
         )
         error.__cause__ = cause
         return error
 
-    def _again(self, asked: list[float]) -> tuple[BaseException | None, list[float]]:
+    def _again(self, values: list[float]) -> tuple[BaseException | None, list[float]]:
         """Ask the law again; return what it raises and at which arguments, in differences too."""
-        last = [asked]
+        last = [values]
 
         def watched(*at: float) -> Any:
             last[0] = list(at)
             return self.function(*at)
 
         try:
-            self.write(watched)(asked, [0.0] * _MANY)
+            self.write(watched)(values, [0.0] * _MANY)
         except Exception as error:
             return error, last[0]
-        return None, asked
+        return None, values
 
     def not_finite(self, F: np.ndarray) -> str:
         """Return that the answer is no number, after a law that was noted for it."""
-        asked = F[m.BAD_AT : m.BAD_AT + len(self.arguments)]
+        values = F[m.BAD_AT : m.BAD_AT + len(self.arguments)]
         return (
             f"{self.name}: its law returned a value or derivative that is not finite at "
-            f"{self.at(asked)}; let it return finite numbers there, or end the run before"
+            f"{self.at(values)}; let it return finite numbers there, or end the run before"
         )
 
 
@@ -299,19 +299,21 @@ def check_motion(owner: str, function: Callable[[float], Any], order: int) -> No
         for t in _TIMES:
             h = 1e-5 * (1 + t)
             try:
-                given = float(function(t)[k])
+                derivative = float(function(t)[k])
                 before, after = (float(function(t + s * h)[k - 1]) for s in (-1, 1))
             except Exception:
                 continue
-            if not np.isfinite((given, before, after)).all():
+            if not np.isfinite((derivative, before, after)).all():
                 continue
-            found = (after - before) / (2 * h)
-            scale = max(abs(given), abs(found), 1e-6 * (abs(before) + abs(after)) / h, 1e-9)
-            if not abs(given - found) <= _WRONG * scale:
+            difference = (after - before) / (2 * h)
+            scale = max(
+                abs(derivative), abs(difference), 1e-6 * (abs(before) + abs(after)) / h, 1e-9
+            )
+            if not abs(derivative - difference) <= _WRONG * scale:
                 wrong += 1
                 worst = (
-                    f"{'first' if k == 1 else 'second'} derivative at t = {t:g} s is {given:.9g}, "
-                    f"but differences give {found:.9g}"
+                    f"{'first' if k == 1 else 'second'} derivative at t = {t:g} s is "
+                    f"{derivative:.9g}, but differences give {difference:.9g}"
                 )
         if wrong > 2:
             raise ValueError(
@@ -325,9 +327,9 @@ def motion_law(owner: str, function: Callable[[float], Any], order: int) -> Law:
     trial = _tried(owner, function, "t", 0.0)
     many = not isinstance(trial, (int, float)) and hasattr(trial, "__len__")
     if many and len(trial) not in (order + 1, 3):
-        wanted = "(value, rate, second rate)" if order == 2 else "(value, rate)"
+        form = "(value, rate, second rate)" if order == 2 else "(value, rate)"
         raise ValueError(
-            f"{owner}: the law of time must return a number or {wanted}, got {trial!r} at t = 0"
+            f"{owner}: the law of time must return a number or {form}, got {trial!r} at t = 0"
         )
     if many:
         check_motion(owner, function, order)

@@ -21,8 +21,8 @@ import math
 from typing import Any
 
 from mbd.algebra.vec import cross, dot, load3, mat_mat, mat_plus, outer, tilde, times
-from mbd.interactions.answers import answer
 from mbd.interactions.kind import Kind
+from mbd.interactions.law_evaluation import evaluate_law
 from mbd.interactions.measures import LAW_IN, LAW_OUT
 from mbd.interactions.pullback import add_product, at, push
 from mbd.machine import buffer as m
@@ -43,7 +43,7 @@ def _components(I: Any, F: Any, law: int, direction: int) -> None:
         return
     s, w = I[SCRATCH], I[direction + ATT_W]
     F[s + LAW_IN] = F[T]
-    answer(I, F, law)
+    evaluate_law(I, F, law)
     for c in range(3):
         F[w + 1 + c] = F[s + LAW_OUT + c]
 
@@ -147,7 +147,7 @@ def _size(I: Any, F: Any, i: int) -> float:
         return F[I[i + 4]]
     s = I[SCRATCH]
     F[s + LAW_IN] = F[T]
-    answer(I, F, law)
+    evaluate_law(I, F, law)
     return F[s + LAW_OUT]
 
 

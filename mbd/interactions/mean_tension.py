@@ -1,4 +1,4 @@
-r"""Mean tensions over a step, by which a spring does the work its potential changes by.
+r"""Mean tensions over a step: discrete derivatives of the potential of a spring.
 
 With the measure u going straight from :math:`u_0` to :math:`u_1`,
 
@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mbd.interactions.answers import answer
+from mbd.interactions.law_evaluation import evaluate_law
 from mbd.interactions.measures import LAW_IN, LAW_OUT
 from mbd.machine import buffer as m
 from mbd.machine.jit import jit
@@ -53,7 +53,7 @@ def mean_of_law(I: Any, F: Any, s: int, law: int, first: float, last: float) -> 
         for x, weight, other in _RULE:
             place = at + width * x
             F[s + LAW_IN] = first + place * turn
-            answer(I, F, law)
+            evaluate_law(I, F, law)
             now = F[s + LAW_OUT]
             f += weight * now
             rough += (weight - other) * now

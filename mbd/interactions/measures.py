@@ -1,4 +1,4 @@
-r"""Scalars of faces, with gradient and Hessian: what scalar rows and springs are made of.
+r"""Measures: scalars of faces with gradient and Hessian, for scalar rows and springs.
 
 A measure u of n attachments :math:`x_a \in R^3` has
 
@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mbd.algebra.vec import add3, dot, load3, mat_plus, minus, outer, plus, store3, times
-from mbd.base.given import carried
+from mbd.base.recorded_call import reduced
 from mbd.machine.jit import jit
 
 __all__ = [
@@ -102,7 +102,7 @@ def angle_secant(F: Any, s: int, u: float, first: float, last: float) -> None:
 class Measure:
     r"""A scalar of faces.
 
-    ``law(F, s)`` reads the vectors at F[s + XA], writes gradient, n, h and kappa (and mu, if
+    ``evaluate(F, s)`` reads the vectors at F[s + XA], writes gradient, n, h and kappa (and mu, if
     ``bent``), returns u. The value of a ``periodic`` one is an angle; who uses it unwraps it.
     ``secant(F, s, u, first, last)`` turns the gradient at the midpoint of a step into one with
     :math:`g\cdot(x_1 - x_0) = u_1 - u_0`; that of a bilinear measure has the property as it is. It
@@ -113,7 +113,7 @@ class Measure:
     name: str
     n: int
     pairs: tuple[tuple[int, int], ...]
-    law: Callable[..., Any]
+    evaluate: Callable[..., Any]
     curved: bool = False
     periodic: bool = False
     bent: bool = False
@@ -131,7 +131,7 @@ class Measure:
         return tuple((a, b) for a in range(self.n) for b in range(self.n))
 
     def __reduce__(self) -> Any:
-        return carried(self)
+        return reduced(self)
 
 
 @jit
@@ -142,7 +142,7 @@ def unwrap(u: float, last: float) -> float:
 
 @jit
 def hessian(F: Any, s: int, a: int, b: int) -> Any:
-    """Return the block (a, b) of the Hessian, after the law of a measure that is not bent."""
+    """Return the block (a, b) of the Hessian, after a measure that is not bent was evaluated."""
     ga, na = load3(F, s + GRAD + 3 * a), load3(F, s + NORMAL + 3 * a)
     gb, nb = load3(F, s + GRAD + 3 * b), load3(F, s + NORMAL + 3 * b)
     H = mat_plus(_ZERO, F[s + KAPPA], outer(ga, gb))
@@ -193,7 +193,7 @@ def _clear(F: Any, s: int) -> None:
 
 
 @jit
-def dot_law(F: Any, s: int) -> float:
+def dot_value(F: Any, s: int) -> float:
     """Return a . b."""
     _clear(F, s)
     a, b = load3(F, s), load3(F, s + 3)
@@ -204,7 +204,7 @@ def dot_law(F: Any, s: int) -> float:
 
 
 @jit
-def offset_law(F: Any, s: int) -> float:
+def offset_value(F: Any, s: int) -> float:
     """Return a . (P - Q)."""
     _clear(F, s)
     a, d = load3(F, s), minus(load3(F, s + 3), load3(F, s + 6))
@@ -217,7 +217,7 @@ def offset_law(F: Any, s: int) -> float:
 
 
 @jit
-def slide_law(F: Any, s: int) -> float:
+def slide_value(F: Any, s: int) -> float:
     """Return u = n . (P - Q), n = a/|a|; g of a is (P - Q - u n)/|a|, n of a is n/|a|."""
     _clear(F, s)
     a, d = load3(F, s), minus(load3(F, s + 3), load3(F, s + 6))
@@ -236,7 +236,7 @@ def slide_law(F: Any, s: int) -> float:
 
 
 @jit
-def square_law(F: Any, s: int) -> float:
+def square_value(F: Any, s: int) -> float:
     """Return |Q - P|^2 / 2."""
     _clear(F, s)
     d = minus(load3(F, s + 3), load3(F, s))
@@ -249,7 +249,7 @@ def square_law(F: Any, s: int) -> float:
 
 
 @jit
-def length_law(F: Any, s: int) -> float:
+def length_value(F: Any, s: int) -> float:
     """Return |Q - P|; where the points meet the direction is zero and so is the force."""
     _clear(F, s)
     d = minus(load3(F, s + 3), load3(F, s))
@@ -266,7 +266,7 @@ def length_law(F: Any, s: int) -> float:
 
 
 @jit
-def angle_law(F: Any, s: int) -> float:
+def angle_value(F: Any, s: int) -> float:
     r"""Return the angle; with c = a1.b, s = a2.b: g = (c ds - s dc)/r^2, n = (c dc + s ds)/r^2."""
     _clear(F, s)
     a1, a2, b = load3(F, s), load3(F, s + 3), load3(F, s + 6)
@@ -287,7 +287,7 @@ def angle_law(F: Any, s: int) -> float:
 
 
 @jit
-def twist_law(F: Any, s: int) -> float:
+def twist_value(F: Any, s: int) -> float:
     """Return (a2 . b3 - a3 . b2) / 2."""
     _clear(F, s)
     a2, a3, b2, b3 = load3(F, s), load3(F, s + 3), load3(F, s + 6), load3(F, s + 9)
@@ -301,7 +301,7 @@ def twist_law(F: Any, s: int) -> float:
 
 
 @jit
-def sine_law(F: Any, s: int) -> float:
+def sine_value(F: Any, s: int) -> float:
     """Return the sine of the angle between two unit vectors; n = (b, a), g = -(a.b) n / sine."""
     _clear(F, s)
     a, b = load3(F, s), load3(F, s + 3)
@@ -324,19 +324,19 @@ def _both(*pairs: tuple[int, int]) -> tuple[tuple[int, int], ...]:
     return tuple(sorted({p for a, b in pairs for p in ((a, b), (b, a))}))
 
 
-DOT = Measure("dot", 2, _both((0, 1)), dot_law)
-OFFSET = Measure("offset", 3, _both((0, 1), (0, 2)), offset_law, unit="m")
+DOT = Measure("dot", 2, _both((0, 1)), dot_value)
+OFFSET = Measure("offset", 3, _both((0, 1), (0, 2)), offset_value, unit="m")
 SLIDE = Measure(
-    "slide", 3, _both((0, 0), (0, 1), (0, 2)), slide_law, curved=True, bent=True, unit="m"
+    "slide", 3, _both((0, 0), (0, 1), (0, 2)), slide_value, curved=True, bent=True, unit="m"
 )
-SQUARE = Measure("square", 2, _both((0, 0), (1, 1), (0, 1)), square_law, unit="m^2")
+SQUARE = Measure("square", 2, _both((0, 0), (1, 1), (0, 1)), square_value, unit="m^2")
 LENGTH = Measure(
-    "length", 2, _both((0, 0), (1, 1), (0, 1)), length_law, curved=True, secant=length_secant,
+    "length", 2, _both((0, 0), (1, 1), (0, 1)), length_value, curved=True, secant=length_secant,
     unit="m",
 )  # fmt: skip
 ANGLE = Measure(
-    "angle", 3, _both((0, 2), (1, 2)), angle_law, curved=True, periodic=True, secant=angle_secant,
+    "angle", 3, _both((0, 2), (1, 2)), angle_value, curved=True, periodic=True, secant=angle_secant,
     unit="rad",
 )  # fmt: skip
-TWIST = Measure("twist", 4, _both((0, 3), (1, 2)), twist_law)
-SINE = Measure("sine", 2, _both((0, 1)), sine_law, curved=True, bent=True)
+TWIST = Measure("twist", 4, _both((0, 3), (1, 2)), twist_value)
+SINE = Measure("sine", 2, _both((0, 1)), sine_value, curved=True, bent=True)

@@ -1,8 +1,8 @@
-r"""The only operations that couple faces to coordinates.
+r"""Pull-back of forces and stiffness from faces to coordinates.
 
 An interaction sees *attachments*: points and vectors :math:`x_a = \sum_k w_k y_k` fixed to a face.
-It returns forces :math:`f_a` and stiffness :math:`K_{ab}` on them; the formulation gave for each
-attachment the test map P and the trial map P_T (both n x 3), and
+It returns forces :math:`f_a` and stiffness :math:`K_{ab}` on them; the formulation provides for
+each attachment the test map P and the trial map P_T (both n x 3), and
 
 .. math:: r \mathrel{+}= P_a f_a, \qquad K \mathrel{+}= P_a K_{ab} P_{T,b}^T, \qquad
           B \mathrel{+}= g_a^T P_{T,a}^T, \qquad \text{column of } \lambda: P_a g_a .

@@ -1,4 +1,4 @@
-r"""Constraint rows on faces, the primitives from which every joint is made.
+r"""Constraint rows on faces, from which every joint is assembled.
 
 ======== ============================== ==============================================
 COINCIDE :math:`P - Q = 0` (3 rows)     P on the first face, Q on the second
@@ -7,7 +7,7 @@ OFFSET   :math:`a\cdot(P-Q) - c = 0`    a and P on the first face, Q on the seco
 SQUARE   :math:`\tfrac12|Q-P|^2 - c`    a distance
 ======== ============================== ==============================================
 
-``row`` takes any measure; sums of measures with laws of time are in ``sums.py``.
+``row`` takes any measure; sums of measures with laws of time are in ``driven_rows.py``.
 
 The residual holds :math:`+B^T\lambda`. With P - Q the multipliers of COINCIDE are the force *on the
 second body*.
@@ -160,7 +160,7 @@ def row(measure: Measure) -> Kind:
 
     A periodic measure has one number of memory: the angle last accepted.
     """
-    law, n, pairs = measure.law, measure.n, measure.pairs
+    evaluate, n, pairs = measure.evaluate, measure.n, measure.pairs
     curved, bent, periodic = measure.curved, measure.bent, measure.periodic
     if curved:
         pairs = measure.all_pairs
@@ -173,7 +173,7 @@ def row(measure: Measure) -> Kind:
     def value(I: Any, F: Any, i: int, s: int) -> float:
         for a in range(n):
             store3(F, s + XA + 3 * a, at(I, F, Y, I[i + a]))
-        u = law(F, s)
+        u = evaluate(F, s)
         return unwrap(u, F[I[i + n + 2]]) if periodic else u
 
     @kernel

@@ -1,4 +1,4 @@
-r"""No slip at a contact point that moves over both bodies (nonholonomic).
+r"""Slip at a contact point that moves over both bodies (nonholonomic rows).
 
 A body with the frame :math:`Q, b_1, b_2, b_3` touches one with the frame :math:`P, a_1, a_2, a_3`
 at :math:`x = Q - \rho\,e`. The material points that meet there have the velocities

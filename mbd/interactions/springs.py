@@ -14,7 +14,7 @@ What the tension holds at rest, :math:`f_0(u) = f(u, 0, 0)`, has the potential
 .. math:: V = \int_{u_0}^u f_0(x)\,dx ,
 
 in closed form for linear springs and stops; of a user's law from the measure at the described
-pose on, by the quadrature of ``means.py``. The rest of the power is dissipated,
+pose on, by the quadrature of ``mean_tension.py``. The rest of the power is dissipated,
 :math:`(f(u, \dot u, t) - f(u, 0, t))\,\dot u`, or supplied by what changes with time,
 :math:`(f_0(u) - f(u, 0, t))\,\dot u`. A law that jumps at rate zero (dry friction) holds the mean
 of both sides there.
@@ -27,9 +27,9 @@ from functools import cache
 from typing import Any
 
 from mbd.algebra.vec import dot, load3, mat_plus, outer, plus, store3, times
-from mbd.interactions.answers import answer
-from mbd.interactions.conserving import conserving
+from mbd.interactions.discrete_gradient import discrete_gradient
 from mbd.interactions.kind import Kind
+from mbd.interactions.law_evaluation import evaluate_law
 from mbd.interactions.mean_tension import mean_of_law, mean_push, mean_tension
 from mbd.interactions.measures import (
     GRAD,
@@ -70,7 +70,7 @@ def _tension(I: Any, F: Any, s: int, number: int, law: int, u: float, ud: float)
     F[s + LAW_IN] = u
     F[s + LAW_IN + 1] = ud
     F[s + LAW_IN + 2] = F[T]
-    answer(I, F, law)
+    evaluate_law(I, F, law)
     return F[s + LAW_OUT], F[s + LAW_OUT + 1], F[s + LAW_OUT + 2]
 
 
@@ -101,7 +101,7 @@ def _at_rest(I: Any, F: Any, s: int, law: int, u: float, t: float) -> float:
         F[s + LAW_IN] = u
         F[s + LAW_IN + 1] = _BARELY if side == 0 else -_BARELY
         F[s + LAW_IN + 2] = t
-        answer(I, F, law)
+        evaluate_law(I, F, law)
         both += F[s + LAW_OUT]
     return 0.5 * both
 
@@ -163,16 +163,16 @@ def _acting(
     Of its numbers there are `size`; two more hold the measure at the ends of a conserving step, and
     where energies are asked for the last measure and its potential.
     """
-    law, n, periodic = measure.law, measure.n, measure.periodic
+    evaluate, n, periodic = measure.evaluate, measure.n, measure.periodic
     bent = measure.bent
     n_fields = n + 4
 
     @jit
-    def evaluate(I: Any, F: Any, i: int, s: int) -> Any:
+    def value(I: Any, F: Any, i: int, s: int) -> Any:
         for a in range(n):
             store3(F, s + XA + 3 * a, at(I, F, Y, I[i + a]))
             store3(F, s + XD + 3 * a, at(I, F, YD, I[i + a]))
-        u = law(F, s)
+        u = evaluate(F, s)
         if periodic:
             u = unwrap(u, F[I[i + n + 2]])
         ud = 0.0
@@ -185,7 +185,7 @@ def _acting(
         s = I[SCRATCH]
         for e in range(I[k]):
             i = I[k + 1] + e * I[k + 2]
-            u, ud = evaluate(I, F, i, s)
+            u, ud = value(I, F, i, s)
             f, _, _ = tension(I, F, s, I[i + n + 1], I[i + n + 3], u, ud)
             for a in range(n):
                 push(I, F, FY, I[i + a], f, load3(F, s + GRAD + 3 * a))
@@ -196,7 +196,7 @@ def _acting(
         wG, wK = F[W_G], F[W_K]
         for e in range(I[k]):
             i = I[k + 1] + e * I[k + 2]
-            u, ud = evaluate(I, F, i, s)
+            u, ud = value(I, F, i, s)
             f, stiff, damp = tension(I, F, s, I[i + n + 1], I[i + n + 3], u, ud)
             turn = 0.0
             for a in range(n):
@@ -234,7 +234,7 @@ def _acting(
         s = I[SCRATCH]
         for e in range(I[k]):
             i = I[k + 1] + e * I[k + 2]
-            u, ud = evaluate(I, F, i, s)
+            u, ud = value(I, F, i, s)
             number, law, V = I[i + n + 1], I[i + n + 3], 0.0
             if I[PHASE] != START:
                 last, V = F[number + size], F[number + size + 1]
@@ -251,7 +251,7 @@ def _acting(
         s = I[SCRATCH]
         for e in range(I[k]):
             i = I[k + 1] + e * I[k + 2]
-            u, _ = evaluate(I, F, i, s)
+            u, _ = value(I, F, i, s)
             F[I[i + n + 2]] = u
 
     return Kind(
@@ -265,7 +265,7 @@ def _acting(
         damped=True,
         room=2,
         secant=measure.conserves,
-        conserving=conserving(measure, mean, size) if measure.conserves else None,
+        conserving=discrete_gradient(measure, mean, size) if measure.conserves else None,
         energy=energy,
         unit=measure.unit,
     )

@@ -1,4 +1,4 @@
-r"""Rows on velocities: A(q) v = 0 that no position row can say (nonholonomic).
+r"""Nonholonomic rows on velocities: A(q) v = 0.
 
 NON_TWISTING of a face with directors d1, d2 and a parameter a in [0, 1] is
 

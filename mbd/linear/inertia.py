@@ -1,4 +1,4 @@
-r"""How many motions a stiffness pushes away: inertia of the saddle-point matrix.
+r"""Inertia of the saddle-point matrix: the number of motions a stiffness pushes away.
 
 Eliminated block by block in the order of the fronts, the symmetric matrix
 
@@ -94,11 +94,11 @@ class Inertia:
     def _complements(self) -> list[np.ndarray]:
         """Return what was kept, (fronts, n, n) for every number of pivots n."""
         kept = self.work.F[len(self.model.F) :]
-        found = []
+        complements = []
         for n in np.unique(self.pivots):
             starts = (self.ends - self.pivots**2)[self.pivots == n]
-            found.append(kept[starts[:, None] + np.arange(n * n)].reshape(-1, n, n))
-        return found
+            complements.append(kept[starts[:, None] + np.arange(n * n)].reshape(-1, n, n))
+        return complements
 
 
 def _values(blocks: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Redundant rows: the smallest of all multipliers that have the same effect."""
+"""Least multipliers of redundant rows: the smallest of all with the same effect."""
 
 from __future__ import annotations
 

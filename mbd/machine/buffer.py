@@ -1,4 +1,4 @@
-"""Where things are: the header of the two flat buffers that every kernel receives.
+"""Layout of the two flat buffers that every kernel receives: their header.
 
 ``I`` (int64) holds the tables of the model, ``F`` (float64) its constants, the state and the work
 space. The first entries of both are fixed and named here; whatever else a kernel needs it finds

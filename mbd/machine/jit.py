@@ -1,4 +1,4 @@
-"""How kernels are compiled, cached and called; numba is known to this room only.
+"""Compilation, cache and calls of kernels; only this folder knows numba.
 
 Two kinds of compiled function exist in the package:
 

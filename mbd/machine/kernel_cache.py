@@ -142,11 +142,11 @@ def _versioned(module: str | None) -> bool:
 
 
 @cache
-def folder(wanted: str) -> Path | None:
+def folder(path: str) -> Path | None:
     """Return where kernels are kept, `wanted` or a folder of the user's, or None if nowhere."""
     home = Path("~").expanduser()
-    if wanted:
-        where = Path(wanted)
+    if path:
+        where = Path(path)
     elif sys.platform == "win32":
         where = Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local")) / "mbd" / "kernels"
     elif sys.platform == "darwin":

@@ -88,15 +88,15 @@ def vector_intrinsic(emit: Callable[..., Any], arguments: str, result: str) -> A
     kinds = {"i": types.int64, "f": types.float64, "": types.void}
 
     def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        made = emit(_Vectors(builder), *args)
-        return ir.Constant(ir.IntType(8).as_pointer(), None) if made is None else made
+        value = emit(_Vectors(builder), *args)
+        return ir.Constant(ir.IntType(8).as_pointer(), None) if value is None else value
 
-    def typed(*given: Any) -> Any:
-        full = [F if k == "F" else kinds[k] for k, F in zip(arguments, given, strict=True)]
+    def typed(*received: Any) -> Any:
+        full = [F if k == "F" else kinds[k] for k, F in zip(arguments, received, strict=True)]
         return kinds[result](*full), codegen
 
     # numba reads the number of arguments from the signature, so spell it out
     names = ", ".join(f"a{i}" for i in range(len(arguments)))
     scope: dict[str, Any] = {"typed": typed}
-    exec(f"def made(_typing, {names}): return typed({names})", scope)
-    return intrinsic(scope["made"])
+    exec(f"def body(_typing, {names}): return typed({names})", scope)
+    return intrinsic(scope["body"])

@@ -12,7 +12,7 @@ import numpy as np
 from mbd.formulations.families import family
 from mbd.formulations.formulation import Formulation
 from mbd.interactions.kind import Attachment, Element, Kind
-from mbd.interactions.turns import turns
+from mbd.interactions.unwrapped_angle import unwrapped_angle
 from mbd.machine import buffer as m
 from mbd.model.description import Description, origin
 from mbd.model.layout import Layout, Memory, Owned
@@ -260,7 +260,7 @@ def _turns(
                 by_measure.setdefault(free.measure, {})[f"{joint.name}.{name}"] = free
     labels: list[str] = []
     for measure, angles in by_measure.items():
-        kind = turns(measure)
+        kind = unwrapped_angle(measure)
         records: list[int] = []
         for free in angles.values():
             for end in free.attachments:

@@ -1,1 +1,1 @@
-"""What a user writes: bodies, frames, joints, forces."""
+"""Parts of a system: bodies, frames, joints, forces."""

@@ -1,4 +1,4 @@
-r"""What acts along a coordinate of a joint: springs and dampers, motors, stops."""
+r"""Springs and dampers, motors and stops along a coordinate of a joint."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from mbd.base.checked import shown
 from mbd.base.door import label, number
-from mbd.base.given import Part
+from mbd.base.recorded_call import Part
 from mbd.interactions.kind import Element
 from mbd.interactions.laws import spring_law
 from mbd.interactions.springs import motor, spring, stop

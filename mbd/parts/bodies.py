@@ -17,7 +17,7 @@ from mbd.base.door import (
     rotation_matrix,
     vector,
 )
-from mbd.base.given import Part
+from mbd.base.recorded_call import Part
 from mbd.formulations import NAMES, named
 from mbd.formulations.formulation import Formulation
 from mbd.parts.shapes import Shape, checked_shapes
@@ -178,8 +178,8 @@ class RigidBody(Body):
         if angular_velocity_body is not None:
             omega = R @ vector(owner, "angular_velocity_body", angular_velocity_body, "rad/s")
         else:
-            given = (0.0, 0.0, 0.0) if angular_velocity is None else angular_velocity
-            omega = vector(owner, "angular_velocity", given, "rad/s")
+            value = (0.0, 0.0, 0.0) if angular_velocity is None else angular_velocity
+            omega = vector(owner, "angular_velocity", value, "rad/s")
         if isinstance(formulation, str):
             if formulation == "point":
                 raise ValueError(

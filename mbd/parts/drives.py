@@ -1,4 +1,4 @@
-r"""Drives: a coordinate of a joint follows a law of time; a motor does what it takes.
+r"""Drives: a coordinate of a joint follows a law of time (a rheonomic row).
 
 .. math:: \Phi = u - f(t) = 0 \qquad\text{or}\qquad g = \dot u - f(t) = 0
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from mbd.base.door import label, number
-from mbd.base.given import Part
+from mbd.base.recorded_call import Part
 from mbd.interactions.kind import Element
 from mbd.interactions.laws import motion_law
 from mbd.parts.joint import chosen

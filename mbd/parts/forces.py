@@ -12,7 +12,7 @@ import numpy as np
 
 from mbd.base.checked import flag, function, shown
 from mbd.base.door import label, number, rotation_matrix, vector
-from mbd.base.given import Part
+from mbd.base.recorded_call import Part
 from mbd.interactions.kind import Attachment, Element, Kind
 from mbd.interactions.laws import spring_law, time_law
 from mbd.interactions.loads import FORCE, MOMENT
@@ -301,12 +301,12 @@ class Bushing(Part):
         P, Q = Attachment(self.A.name, self.A.point()), Attachment(self.B.name, self.B.point())
         a = [Attachment(self.A.name, self.A.direction(i)) for i in range(3)]
         b = [Attachment(self.B.name, self.B.direction(i)) for i in range(3)]
-        found = []
+        springs = []
         for i in range(3):
             numbers = (float(self.stiffness[i]), float(self.damping[i]), 0.0)
-            found.append(Element(spring(offset_along(self.A)), (a[i], Q, P), numbers))
+            springs.append(Element(spring(offset_along(self.A)), (a[i], Q, P), numbers))
         for i in range(3):
             j, k = (i + 1) % 3, (i + 2) % 3
             numbers = (float(self.stiffness[3 + i]), float(self.damping[3 + i]), 0.0)
-            found.append(Element(spring(TWIST), (a[k], a[j], b[k], b[j]), numbers))
-        return found
+            springs.append(Element(spring(TWIST), (a[k], a[j], b[k], b[j]), numbers))
+        return springs

@@ -18,7 +18,7 @@ import numpy as np
 
 from mbd.base.checked import meant, shown
 from mbd.base.door import label, unit_vector, vector
-from mbd.base.given import Part
+from mbd.base.recorded_call import Part
 from mbd.interactions.kind import Attachment, Element
 from mbd.interactions.measures import OFFSET
 from mbd.interactions.rows import COINCIDE, DOT_ROW, row
@@ -53,10 +53,10 @@ def two_frames(
             )
         return first, second
     if isinstance(first, Frame) or isinstance(second, Frame):
-        given, other = (first, second) if isinstance(first, Frame) else (second, first)
+        frame, other = (first, second) if isinstance(first, Frame) else (second, first)
         raise TypeError(
             f"{owner}: give two Frames, or two bodies with at= and axis=; got a Frame of "
-            f"{given.name!r} and the body {other.name!r}"
+            f"{frame.name!r} and the body {other.name!r}"
         )
     if at is None:
         raise ValueError(f"{owner}: at must be a point [m] at the initial pose; give at=(x, y, z)")

@@ -338,8 +338,8 @@ class Distance(Joint):
         self.A, self.B = two_points(self.name, first, second, at, to)
         self._check()
         p, q = (f.body.position + f.body.rotation @ f.position for f in (self.A, self.B))
-        found = float(np.linalg.norm(q - p)) if length is None else length
-        self.length = number(self.name, "length", found, "m", positive=True)
+        distance = float(np.linalg.norm(q - p)) if length is None else length
+        self.length = number(self.name, "length", distance, "m", positive=True)
 
     def elements(self) -> list[Element]:
         """(|Q - P|^2 - L^2)/2."""

@@ -1,4 +1,4 @@
-r"""Constraints on velocities that a body wears."""
+r"""Nonholonomic constraints on one body."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from mbd.base.checked import shown
 from mbd.base.door import label, number
-from mbd.base.given import Part
+from mbd.base.recorded_call import Part
 from mbd.interactions.kind import Attachment, Element
 from mbd.interactions.velocity_rows import NON_TWISTING
 from mbd.machine.buffer import VELOCITY_ROW

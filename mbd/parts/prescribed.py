@@ -16,9 +16,9 @@ import numpy as np
 
 from mbd.base.checked import shown
 from mbd.base.door import label, number
+from mbd.interactions.driven_rotation import DRIVEN_ROTATION, VALUES, WITH_RATES
 from mbd.interactions.kind import Attachment, Element
 from mbd.interactions.laws import TICK, Law, check_motion, numbers_law
-from mbd.interactions.turned import TURNED, VALUES, WITH_RATES
 from mbd.machine.buffer import MOMENT
 from mbd.machine.jit import is_compiled, jit
 from mbd.parts.bodies import Body, Frame
@@ -30,7 +30,7 @@ from mbd.parts.sums import sum_row
 __all__ = ["PrescribedMotion"]
 
 _AXES = "xyz"
-_WANTED = {
+_EXPECTED = {
     "position": "three numbers or laws of time [m], or a function of t that returns (x, y, z), or "
     "(values, rates, second rates), 3x3",
     "rotation": "three numbers or laws of time [rad], or a function of t that returns a rotation "
@@ -98,10 +98,10 @@ class PrescribedMotion(Joint):
         self._check()
         if position is None and rotation is None:
             raise ValueError(
-                f"{self.name}: give position= or rotation=, or both: {_WANTED['position']}"
+                f"{self.name}: give position= or rotation=, or both: {_EXPECTED['position']}"
             )
-        for frame, what, wanted in ((self.A, "axes", True), (self.B, "rotation", rotation)):
-            if wanted is not None and not frame.body.formulation.axes:
+        for frame, what, motion in ((self.A, "axes", True), (self.B, "rotation", rotation)):
+            if motion is not None and not frame.body.formulation.axes:
                 raise ValueError(
                     f"{self.name}: {frame.name!r} is a point, it has no {what}; prescribe the "
                     "position of a point against a body or the ground"
@@ -113,24 +113,24 @@ class PrescribedMotion(Joint):
         """Return axis, constant, slope and law of every component that is not free."""
         laws = position if not callable(position) else self._components("position", position)
         _three(self.name, "position", laws)
-        found = []
+        components = []
         for i, law in enumerate(laws):
             if law is not None:
                 owner = f"{self.name}.{_AXES[i]}" if callable(law) else self.name
-                found.append((i, *followed(owner, f"position {_AXES[i]}", law, "m")))
-        if not found:
+                components.append((i, *followed(owner, f"position {_AXES[i]}", law, "m")))
+        if not components:
             raise ValueError(
                 f"{self.name}: position must prescribe a component, got three times None; leave "
                 "position= out"
             )
-        return tuple(found)
+        return tuple(components)
 
     def _components(self, what: str, law: Callable[[float], Any]) -> tuple[Any, ...]:
         """Return the components of a law that gives all three, each as a law of its own."""
         shape = np.shape(_tried(self.name, what, law))
         if shape not in ((3,), (3, 3)):
             raise ValueError(
-                f"{self.name}: {what} must be {_WANTED[what]}, got shape {shape} at t = 0"
+                f"{self.name}: {what} must be {_EXPECTED[what]}, got shape {shape} at t = 0"
             )
         return tuple(_component(law, i, shape == (3, 3)) for i in range(3))
 
@@ -152,10 +152,10 @@ class PrescribedMotion(Joint):
         laws = [
             x if callable(x) else self._constant(i, x, compiled) for i, x in enumerate(rotation)
         ]
-        known = [self._derivatives(i, law) for i, law in enumerate(laws)]
-        if all(known):
+        with_rates = [self._derivatives(i, law) for i, law in enumerate(laws)]
+        if all(with_rates):
             return 0.0, numbers_law(owner, _by_order(*laws), WITH_RATES)
-        plain = [_value(law) if rates else law for law, rates in zip(laws, known, strict=True)]
+        plain = [_value(law) if rates else law for law, rates in zip(laws, with_rates, strict=True)]
         return TICK, numbers_law(owner, _values(_together(*plain)), VALUES)
 
     def _constant(self, i: int, value: Any, compiled: bool) -> Any:
@@ -192,7 +192,10 @@ class PrescribedMotion(Joint):
         tick, law = self.rotation
         ends = [Attachment(f.name, f.direction(i)) for f in (self.A, self.B) for i in range(3)]
         names, kinds = ("turn x", "turn y", "turn z"), (MOMENT,) * 3
-        return [*rows, Element(TURNED, ends, (tick,), rows=names, row_kinds=kinds, law=law)]
+        return [
+            *rows,
+            Element(DRIVEN_ROTATION, ends, (tick,), rows=names, row_kinds=kinds, law=law),
+        ]
 
 
 def _tried(owner: str, what: str, law: Callable[[float], Any]) -> Any:
@@ -201,7 +204,7 @@ def _tried(owner: str, what: str, law: Callable[[float], Any]) -> Any:
         return law(0.0)
     except Exception as error:
         raise ValueError(
-            f"{owner}: {what} must be {_WANTED[what]}, got {shown(law)}, which raised "
+            f"{owner}: {what} must be {_EXPECTED[what]}, got {shown(law)}, which raised "
             f"{type(error).__name__} at t = 0: {error}"
         ) from error
 
@@ -210,7 +213,7 @@ def _three(owner: str, what: str, laws: Any) -> None:
     """Refuse what is not three of something."""
     several = isinstance(laws, list | tuple) or (isinstance(laws, np.ndarray) and laws.ndim)
     if not several or len(laws) != 3:
-        raise ValueError(f"{owner}: {what} must be {_WANTED[what]}, got {shown(laws)}")
+        raise ValueError(f"{owner}: {what} must be {_EXPECTED[what]}, got {shown(laws)}")
 
 
 def _either(function: Callable[..., Any], *laws: Any) -> Any:

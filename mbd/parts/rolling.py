@@ -57,11 +57,11 @@ class _OnPlane(Joint):
 
     def _ends(self) -> list[Attachment]:
         """Return the eight vectors of both frames, those of the second body first."""
-        found = []
+        ends = []
         for frame in (self.B, self.A):
-            found.append(Attachment(frame.name, frame.point()))
-            found += [Attachment(frame.name, frame.direction(i)) for i in range(3)]
-        return found
+            ends.append(Attachment(frame.name, frame.point()))
+            ends += [Attachment(frame.name, frame.direction(i)) for i in range(3)]
+        return ends
 
     def _height(self) -> tuple[Attachment, ...]:
         """Return normal, centre and a point of the plane."""

@@ -1,4 +1,4 @@
-r"""The force on the scale of a body."""
+r"""Scaling force: the force on the scale of a body."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from mbd.base.checked import shown
 from mbd.base.door import label, number
-from mbd.base.given import Part
+from mbd.base.recorded_call import Part
 from mbd.interactions.kind import Attachment, Element
 from mbd.interactions.laws import number_law
 from mbd.interactions.loads import SCALING

@@ -221,12 +221,12 @@ Shape = Box | Sphere | Cylinder | Capsule | Mesh
 
 def checked_shapes(owner: str, value: Any) -> tuple[Shape, ...]:
     """Return the shapes of a body: none, one or several."""
-    given = () if value is None else value
-    if isinstance(given, Shape):
-        return (given,)
-    if not isinstance(given, Sequence) or not all(isinstance(x, Shape) for x in given):
+    shapes = () if value is None else value
+    if isinstance(shapes, Shape):
+        return (shapes,)
+    if not isinstance(shapes, Sequence) or not all(isinstance(x, Shape) for x in shapes):
         raise TypeError(
             f"{owner}: shape must be an mbd.Box, Cylinder, Capsule, Sphere or Mesh, or several in "
             f"a list, got {shown(value)}"
         )
-    return tuple(given)
+    return tuple(shapes)

@@ -1,4 +1,4 @@
-"""The row on a sum of joint coordinates, as parts write it."""
+"""Rows on sums of joint coordinates."""
 
 from __future__ import annotations
 

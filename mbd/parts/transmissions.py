@@ -17,7 +17,7 @@ import numpy as np
 
 from mbd.base.checked import shown, sized
 from mbd.base.door import array, label, number
-from mbd.base.given import Part
+from mbd.base.recorded_call import Part
 from mbd.interactions.driven_rows import total
 from mbd.interactions.kind import Attachment, Element
 from mbd.interactions.laws import motion_law
@@ -211,8 +211,8 @@ class Rope(Part):
                 f"{self.name}: neighbouring points must not coincide, got the distances "
                 f"{gaps.tolist()} [m]"
             )
-        given = float(gaps.sum()) if length is None else length
-        self.length = number(self.name, "length", given, "m", positive=True)
+        total = float(gaps.sum()) if length is None else length
+        self.length = number(self.name, "length", total, "m", positive=True)
 
     @property
     def bodies(self) -> tuple[Any, ...]:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd.base.carried import again, portable
 from mbd.base.checked import flag, function, listed, names, shown
 from mbd.base.door import label, number
+from mbd.base.pickling import again, portable
 from mbd.model import released_rows as switches
 from mbd.model.model import Model
 from mbd.model.state import State

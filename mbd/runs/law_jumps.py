@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbd.base.tolerances import JUMP, JUMP_PARTS
+from mbd.interactions.driven_rotation import DRIVEN_ROTATION
 from mbd.interactions.laws import Law
-from mbd.interactions.turned import TURNED
 from mbd.machine import buffer as m
 from mbd.model.model import Model
 
@@ -63,7 +63,7 @@ class Jumps:
                 kind = numbering.lam_kinds[at]
                 if element.law is None or kind == m.VELOCITY_ROW or name in off:
                     continue
-                turns = element.kind is TURNED
+                turns = element.kind is DRIVEN_ROTATION
                 # of a sum the numbers are c, s, k_1, k_2, ...
                 factor = 1.0 if turns else float(np.abs(element.numbers[2:]).max())
                 large = JUMP * factor * float(model.F[m.UNIT + kind])

@@ -46,7 +46,7 @@ def test_without_a_name_the_page_is_temporary(tmp_path, capsys, opened, monkeypa
 
 
 def test_saved_runs(tmp_path, capsys, opened):
-    solution = mbd.simulate(scenes.found("slider_crank").build({}), 0.1, 1e-3, progress=False)
+    solution = mbd.simulate(scenes.load("slider_crank").build({}), 0.1, 1e-3, progress=False)
     for name in ("run.nc", "run.npz"):
         file, page = solution.save(tmp_path / name), tmp_path / f"{name}.html"
         assert main(["view", str(file), "-o", str(page), "--no-open"]) == 0

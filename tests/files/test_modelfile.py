@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 import mbd
-from mbd.base.given import Part
+from mbd.base.recorded_call import Part
 from mbd.files import code, scenes, toml
 from mbd.files import vocabulary as words
 from mbd.files.modelfile import from_text, to_text
@@ -56,7 +56,7 @@ def test_the_walk_finds_parts():
 @pytest.mark.parametrize("name", public())
 def test_every_part_can_be_said(name):
     part = public()[name]
-    assert issubclass(part, Part), f"{name}: derive it from Part (mbd/base/given.py)"
+    assert issubclass(part, Part), f"{name}: derive it from Part (mbd/base/recorded_call.py)"
     assert words.parts()[name] is part
     assert words.section(part) in words.SECTIONS
     words.arguments(part)  # an argument of unknown kind is a LookupError that says where to add it

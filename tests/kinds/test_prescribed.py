@@ -10,7 +10,7 @@ from test_balance import check_rates, faces, moving
 import mbd
 from mbd.files.code import scene_text
 from mbd.formulations import NAMES
-from mbd.interactions.turned import spin
+from mbd.interactions.driven_rotation import spin
 from mbd.machine import buffer as m
 
 FEW = [("so3", "directors"), ("ground", "euler_parameters"), ("se3", "ground"),

@@ -154,7 +154,7 @@ def test_topology_of_other_shapes():
 @pytest.mark.parametrize("name", ["column", "andrews", "flexible_rod"])
 def test_every_name_of_the_topology_can_be_read(name):
     """A joint and a spring between two bodies, many of them: no text covers another one."""
-    figure = scenes.found(name).build({}).build().plot_topology()
+    figure = scenes.load(name).build({}).build().plot_topology()
     figure.draw_without_rendering()
     boxes = [t.get_window_extent() for t in figure.axes[0].texts]
     assert len(boxes) > 15

@@ -1,1 +1,1 @@
-"""What ``mbd doctor`` runs in processes of their own, so that a crash is a finding."""
+"""Checks that ``mbd doctor`` runs in processes of their own, so that a crash is reported."""

@@ -27,7 +27,7 @@ def main() -> None:
     from mbd.integration.newton_loop import advance
     from mbd.machine.jit import PYTHON
 
-    found = {
+    result = {
         "tip": tip,
         "error": max(abs(a - b) for a, b in zip(tip, EXACT, strict=True)),
         "tolerance": TOLERANCE,
@@ -35,7 +35,7 @@ def main() -> None:
         "microseconds_per_step": 1e6 * stats["seconds"] / stats["steps"],
         "cache": None if PYTHON else str(advance.file.parent) if advance.file else "",
     }
-    print(json.dumps(found))
+    print(json.dumps(result))
 
 
 if __name__ == "__main__":

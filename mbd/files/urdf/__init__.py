@@ -1,1 +1,1 @@
-"""Import of URDF: ``description.py`` reads the XML, ``robot.py`` makes a system of it."""
+"""Import of URDF: ``description.py`` reads the XML, ``robot.py`` builds the system."""

@@ -1,4 +1,4 @@
-"""What a URDF file says, as plain data; what it says besides is named in ``notes``.
+"""Description of a robot, as URDF has it, in plain data; what is not used is in ``notes``.
 
 Units are those of the format, SI and radians; rpy are turns about the fixed x, y, z axes.
 """
@@ -128,8 +128,8 @@ class _Element:
         self.attributes = reading.attributes.setdefault(node, {"name"})
 
     def one(self, tag: str) -> _Element | None:
-        found = self.node.find(tag)
-        return None if found is None else _Element(found, f"{self.who}, {tag}", self.reading)
+        node = self.node.find(tag)
+        return None if node is None else _Element(node, f"{self.who}, {tag}", self.reading)
 
     def text(self, key: str, default: str | None = None) -> str:
         value = self.node.get(key, default)
@@ -144,14 +144,14 @@ class _Element:
         if value is None and default is not None:
             return default
         try:
-            found = tuple(float(x) for x in self.text(key).split())
+            values = tuple(float(x) for x in self.text(key).split())
         except ValueError as error:
             if value is None:
                 raise
             raise ValueError(f"{self.who}: {key} must be numbers, got {shown(value)}") from error
-        if len(found) != size or not all(map(math.isfinite, found)):
+        if len(values) != size or not all(map(math.isfinite, values)):
             raise ValueError(f"{self.who}: {key} must be {size} finite numbers, got {shown(value)}")
-        return found
+        return values
 
     def origin(self) -> Origin:
         at = self.one("origin")
@@ -160,8 +160,8 @@ class _Element:
         turn = Rotation.from_euler("xyz", at.numbers("rpy", (0, 0, 0), 3)).as_matrix()
         return Origin(np.array(at.numbers("xyz", (0, 0, 0), 3)), turn)
 
-    def known(self, tags: Iterable[str]) -> None:
-        """Name the tags that are not among the known ones."""
+    def note_unknown(self, tags: Iterable[str]) -> None:
+        """Note the tags that are not among these."""
         for child in self.node:
             if isinstance(child.tag, str) and child.tag not in (*tags, *_OF_OTHERS):
                 self.reading.unknown.append(f"unknown tag <{child.tag}> in {self.who}")
@@ -182,7 +182,7 @@ def parse(path: Path) -> Description:
     notes: list[str] = []
     reading = _Reading()
     top = _Element(robot, "robot", reading)
-    top.known(("link", "joint", "material"))
+    top.note_unknown(("link", "joint", "material"))
     colors = {m.get("name", ""): _color(_Element(m, "material", reading)) for m in
               robot.findall("material")}  # fmt: skip
     links = _by_name([_link(x, colors, notes, reading) for x in robot.findall("link")], "link")
@@ -190,24 +190,24 @@ def parse(path: Path) -> Description:
         _by_name([_joint(x, notes, reading) for x in robot.findall("joint")], "joint").values()
     )
     notes.extend(reading.left(robot, "robot"))
-    found = Description(robot.get("name", ""), links, joints, notes, reading.unknown)
-    found.root = _root(found)
-    return found
+    description = Description(robot.get("name", ""), links, joints, notes, reading.unknown)
+    description.root = _root(description)
+    return description
 
 
 def _by_name(items: list[Any], what: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    by_name: dict[str, Any] = {}
     for item in items:
-        if item.name in found:
+        if item.name in by_name:
             raise ValueError(f"{what} {item.name!r} is there twice; names must differ")
-        found[item.name] = item
-    return found
+        by_name[item.name] = item
+    return by_name
 
 
 def _link(node: ET.Element, colors: Any, notes: list[str], reading: _Reading) -> Link:
     this = _Element(node, f"link {node.get('name')!r}", reading)
     name = this.text("name")
-    this.known(("inertial", "visual", "collision"))
+    this.note_unknown(("inertial", "visual", "collision"))
     visuals = [_visual(_Element(x, f"{this.who}, visual", reading), colors) for x in
                node.findall("visual")]  # fmt: skip
     if node.find("collision") is not None:
@@ -216,7 +216,7 @@ def _link(node: ET.Element, colors: Any, notes: list[str], reading: _Reading) ->
     inertial = this.one("inertial")
     if inertial is None:
         return Link(name, visuals=tuple(visuals))
-    inertial.known(("origin", "mass", "inertia"))
+    inertial.note_unknown(("origin", "mass", "inertia"))
     mass, J = inertial.one("mass"), inertial.one("inertia")
     if mass is None:
         raise ValueError(f"{inertial.who}: <mass> is missing; give it, or leave out <inertial>")
@@ -242,7 +242,7 @@ def _color(material: _Element) -> tuple[float, ...] | None:
 
 
 def _visual(this: _Element, colors: dict[str, Any]) -> Visual:
-    this.known(("origin", "geometry", "material"))
+    this.note_unknown(("origin", "geometry", "material"))
     material, geometry = this.one("material"), this.one("geometry")
     color = None
     if material is not None:
@@ -259,7 +259,7 @@ def _visual(this: _Element, colors: dict[str, Any]) -> Visual:
             "cylinder": (("radius", 1), ("length", 1)), "capsule": (("radius", 1), ("length", 1)),
             }.get(kind)  # fmt: skip
     if keys is None:
-        geometry.known(("box", "sphere", "cylinder", "capsule", "mesh"))
+        geometry.note_unknown(("box", "sphere", "cylinder", "capsule", "mesh"))
         return Visual("none", at)
     numbers = [x for key, n in keys for x in shape.numbers(key, None, n)]
     return Visual(kind, at, tuple(numbers), color=color)
@@ -268,7 +268,7 @@ def _visual(this: _Element, colors: dict[str, Any]) -> Visual:
 def _joint(node: ET.Element, notes: list[str], reading: _Reading) -> Joint:
     this = _Element(node, f"joint {node.get('name')!r}", reading)
     name, kind = this.text("name"), this.text("type")
-    this.known(("origin", "parent", "child", "axis", "limit", "dynamics", "mimic",
+    this.note_unknown(("origin", "parent", "child", "axis", "limit", "dynamics", "mimic",
                 "calibration", "safety_controller"))  # fmt: skip
     if kind not in TYPES:
         raise ValueError(f"{this.who}: type must be one of {', '.join(TYPES)}, got {shown(kind)}")
@@ -287,8 +287,8 @@ def _joint(node: ET.Element, notes: list[str], reading: _Reading) -> Joint:
         if kind in ("revolute", "prismatic"):
             (low,), (high,) = limit.numbers("lower", (0.0,), 1), limit.numbers("upper", (0.0,), 1)
             limits = (low, high)
-        said = " ".join(f"{key}={value}" for key, value in limit.node.items())
-        notes.append(f"{this.who}: its limits are not used ({said})")
+        attributes = " ".join(f"{key}={value}" for key, value in limit.node.items())
+        notes.append(f"{this.who}: its limits are not used ({attributes})")
         limit.attributes.update(limit.node.keys())
     notes.extend(
         f"{this.who}: <{tag}> is not used"
@@ -332,9 +332,9 @@ def _root(robot: Description) -> str:
         parents[joint.child] = joint.parent
     roots = [name for name in robot.links if name not in parents]
     if len(roots) != 1:
-        found = ", ".join(map(repr, roots)) or "none: the joints form a ring"
+        names = ", ".join(map(repr, roots)) or "none: the joints form a ring"
         raise ValueError(
-            f"must have one link that is no child of a joint, got {found}; join the others to it, "
+            f"must have one link that is no child of a joint, got {names}; join the others to it, "
             "for example by a floating joint"
         )
     children: dict[str, list[str]] = {}

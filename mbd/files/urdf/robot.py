@@ -1,4 +1,4 @@
-"""From the description of a robot to a system.
+"""Systems from descriptions of robots.
 
 Every link with mass is a rigid body whose frame is the frame of the link; a link without mass at a
 fixed joint is a frame of its parent. Joints are frames that coincide where the coordinate is zero,
@@ -70,28 +70,28 @@ def load(
     start = Origin(
         vector("base", "position", position, "m"), rotation_matrix("base", "rotation", rotation)
     )
-    made = _Robot(robot, base == "floating", start, System(gravity))
-    made.coordinates, made.rates = _coordinates(robot, positions, rates)
-    made.options = {} if formulation is None else {"formulation": formulation}
-    made.find = lambda link: shapes(link, path.parent, packages, robot.notes)
-    made.build()
-    return made.system, robot.name, robot.notes, robot.unknown
+    builder = _Robot(robot, base == "floating", start, System(gravity))
+    builder.coordinates, builder.rates = _coordinates(robot, positions, rates)
+    builder.options = {} if formulation is None else {"formulation": formulation}
+    builder.find = lambda link: shapes(link, path.parent, packages, robot.notes)
+    builder.build()
+    return builder.system, robot.name, robot.notes, robot.unknown
 
 
 def _coordinates(robot: Description, positions: Any, rates: Any) -> tuple[Any, Any]:
     """Return coordinates and rates of all joints that have one; those that follow do so."""
     joints = {j.name: j for j in robot.joints if j.type in _MOVING}
-    found: list[dict[str, float]] = []
-    for what, given in (("positions", positions), ("rates", rates)):
-        for name in given or {}:
+    starts: list[dict[str, float]] = []
+    for what, values in (("positions", positions), ("rates", rates)):
+        for name in values or {}:
             if name not in joints or joints[name].mimic is not None:
                 free = ", ".join(n for n, j in joints.items() if j.mimic is None)
                 raise ValueError(
                     f"{what}: no joint {name!r} with a coordinate of its own; there are {free}"
                 )
-        start = {name: number(what, name, x, "rad or m") for name, x in (given or {}).items()}
-        found.append({n: start.get(n, 0.0) for n, j in joints.items() if j.mimic is None})
-    q, rate = found
+        start = {name: number(what, name, x, "rad or m") for name, x in (values or {}).items()}
+        starts.append({n: start.get(n, 0.0) for n, j in joints.items() if j.mimic is None})
+    q, rate = starts
     waiting = [j for j in robot.joints if j.mimic is not None]
     while waiting:
         ready = [j for j in waiting if j.name in joints and j.mimic and j.mimic.joint in q]
@@ -119,7 +119,7 @@ class _Robot:
     def __init__(self, robot: Description, floating: bool, start: Origin, system: System) -> None:
         self.robot, self.system, self.start = robot, system, start
         self.carrier: dict[str, tuple[Any, Origin]] = {}  # body, and the link's frame in it
-        self.made: dict[str, Any] = {}
+        self.joints: dict[str, Any] = {}
         self.floating = floating
         self.root = robot.root
         self.children: dict[str, list[urdf.Joint]] = {}
@@ -152,7 +152,7 @@ class _Robot:
         """Add a coupler for every coordinate that follows another one."""
         for joint in self.robot.joints:
             if joint.mimic is not None:
-                ends = [self.made[joint.name], self.made[joint.mimic.joint]]
+                ends = [self.joints[joint.name], self.joints[joint.mimic.joint]]
                 name = self._free_name(f"{joint.name} mimic", "force")
                 factors, value = (1.0, -joint.mimic.factor), joint.mimic.offset
                 self.system.add(Coupler(name, ends, factors, value))
@@ -235,11 +235,11 @@ class _Robot:
         at = frame @ joint.origin @ Origin(rotation=turn)
         own = own @ Origin(rotation=turn)
         ends = (Frame(one, at.position, at.rotation), Frame(two, own.position, own.rotation))
-        made = self.system.add(_JOINTS[joint.type](self._free_name(joint.name, "joint"), *ends))
-        self.made[joint.name] = made
+        part = self.system.add(_JOINTS[joint.type](self._free_name(joint.name, "joint"), *ends))
+        self.joints[joint.name] = part
         if joint.damping and joint.type in _MOVING:
-            name = self._free_name(f"{made.name} damping", "force")
-            self.system.add(JointSpring(name, made, damping=joint.damping))
+            name = self._free_name(f"{part.name} damping", "force")
+            self.system.add(JointSpring(name, part, damping=joint.damping))
         elif joint.damping:
             self.robot.notes.append(f"joint {joint.name!r}: its damping is not used")
 

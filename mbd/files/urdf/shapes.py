@@ -1,4 +1,4 @@
-"""Visuals of URDF as shapes of bodies; meshes are looked for where the file says."""
+"""Shapes of bodies from URDF visuals; meshes are looked for where the file says."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ _PLAIN = {"box": _box, "sphere": _sphere, "cylinder": _cylinder, "capsule": _cap
 
 def shapes(link: Link, folder: Path, packages: Any, notes: list[str]) -> list[Any] | None:
     """Return the shapes of a link; those that cannot be shown are noted. None: nothing is said."""
-    found: list[Any] = []
+    drawn: list[Any] = []
     for visual in link.visuals:
         if visual.kind in _PLAIN:
-            found.append(_PLAIN[visual.kind](visual))
+            drawn.append(_PLAIN[visual.kind](visual))
         elif visual.kind == "mesh":
             mesh, why = _mesh(visual, folder, packages)
             if mesh is None:
                 notes.append(f"link {link.name!r}: the mesh {visual.file!r} is not used: {why}")
             else:
-                found.append(mesh)
-    return found or None
+                drawn.append(mesh)
+    return drawn or None
 
 
 def _mesh(visual: Visual, folder: Path, packages: Any) -> tuple[Mesh | None, str]:

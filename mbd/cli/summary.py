@@ -1,4 +1,4 @@
-"""What a model is and what a run did, as plain values and as lines."""
+"""Summaries of a model and of a run, as plain values and as lines."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-r"""Rows that let the axes of one frame turn against those of another by a law of time.
+r"""Constraint rows of a driven rotation: one frame turns against another by a law of time.
 
 With the axes :math:`a_k` of the first frame, :math:`b_k` of the second and the rotation
-:math:`R(t) = \exp(\tilde\theta(t))` that the law asks for,
+:math:`R(t) = \exp(\tilde\theta(t))` that the law prescribes,
 
 .. math:: \tau_c = \sum_k R_{kc}\,a_k, \qquad
    \Phi = (b_2\cdot\tau_3,\; b_3\cdot\tau_1,\; b_1\cdot\tau_2) = 0 .
@@ -23,11 +23,12 @@ the tick h): then :math:`\omega` and :math:`\alpha` are the first and second der
 rotation vector of :math:`R(t + s)R(t)^T` at s = 0, by differences of fourth order; jumps of
 :math:`\theta` by full turns do not matter.
 
-Where laws are not run, in results, R is what the two frames have.
+Where laws are not evaluated, in results, R is the present rotation between the two frames.
 
 The products vanish too where b is off :math:`\tau` by half a turn, or by a third of one about a
-diagonal. So that no such pose is taken for the wanted one, :math:`\tau` are there the axes that
-lie a part of the way from b to the wanted ones: the rows stay open, and Newton's method leads on.
+diagonal. So that no such pose is taken for a solution, :math:`\tau` are there the axes that lie
+a part of the way from b to the prescribed ones: the residual stays nonzero, and Newton's method
+goes on.
 """
 
 from __future__ import annotations
@@ -54,15 +55,15 @@ from mbd.algebra.vec import (
     tilde,
     times,
 )
-from mbd.interactions.answers import answer
 from mbd.interactions.kind import Kind
+from mbd.interactions.law_evaluation import evaluate_law
 from mbd.interactions.measures import LAW_IN, LAW_OUT
 from mbd.interactions.pullback import add_gradient, add_scaled_product, at, push
 from mbd.machine import buffer as m
 from mbd.machine.buffer import ATT_DP, ATT_N, ATT_P, ATT_PT, ATT_PV
 from mbd.machine.jit import jit, kernel
 
-__all__ = ["TURNED", "VALUES", "WITH_RATES"]
+__all__ = ["DRIVEN_ROTATION", "VALUES", "WITH_RATES"]
 
 A, AL, FY, POSITION_TURN, SCRATCH, T, W_K, X, Y, YD, YDD = (
     m.A, m.AL, m.FY, m.POSITION_TURN, m.SCRATCH, m.T, m.W_K, m.X, m.Y, m.YD, m.YDD,
@@ -160,7 +161,7 @@ def _target(I: Any, F: Any, fields: int, i: int) -> Any:
     if law == 0:
         return _present(I, F, i), _ZERO, _ZERO
     F[s + LAW_IN] = F[T]
-    answer(I, F, law)
+    evaluate_law(I, F, law)
     h, o = F[I[fields + 1]], s + LAW_OUT
     if h == 0.0:
         p = quaternion_exp(load3(F, o))
@@ -262,4 +263,4 @@ def rates(I: Any, F: Any, k: int) -> None:
 
 
 _PAIRS = tuple(p for k in range(3) for a in range(3) for p in ((k, 3 + a), (3 + a, k)))
-TURNED = Kind("turned", 6, 3, _PAIRS, forces, tangents, rates, secant=False)
+DRIVEN_ROTATION = Kind("turned", 6, 3, _PAIRS, forces, tangents, rates, secant=False)

@@ -1,7 +1,7 @@
-"""What a thing was made from: its function or class, and the arguments as they were given.
+"""The recorded call of a part or object: its class or function, and the arguments.
 
-Files and generated scenes say what the user said. So parts keep their arguments (``Part``), and
-functions that return objects with options are remembered (``remembered``).
+Files and generated scenes repeat what the user wrote. So parts keep their call (``Part.given``),
+and functions that return objects with options are ``remembered``.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from mbd.base.carried import again, placed, portable
 from mbd.base.checked import meant
+from mbd.base.pickling import again, placed, portable
 
-__all__ = ["Given", "Part", "carried", "given", "remembered", "signature"]
+__all__ = ["Call", "Part", "recorded_call", "reduced", "remembered", "signature"]
 
 Maker = TypeVar("Maker", bound=Callable[..., Any])
 _PLAIN = (float, int, str, bool, type(None))
-_MADE: weakref.WeakKeyDictionary[Any, Given] = weakref.WeakKeyDictionary()
+_CALLS: weakref.WeakKeyDictionary[Any, Call] = weakref.WeakKeyDictionary()
 
 
-class Given(NamedTuple):
+class Call(NamedTuple):
     """The name of a class or function of ``mbd``, and the arguments it was called with."""
 
     maker: Callable[..., Any]
@@ -54,15 +54,15 @@ def _kept(value: Any) -> Any:
     return dict(value) if isinstance(value, dict) else value
 
 
-def _call(maker: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Given:
+def _call(maker: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Call:
     try:
         return _copied(maker, args, options)
     except RecursionError:
         raise ValueError(f"{maker.__name__}: an argument is a list that holds itself") from None
 
 
-def _copied(maker: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Given:
-    return Given(maker, tuple(map(_kept, args)), {k: _kept(x) for k, x in options.items()})
+def _copied(maker: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Call:
+    return Call(maker, tuple(map(_kept, args)), {k: _kept(x) for k, x in options.items()})
 
 
 class Part:
@@ -72,7 +72,7 @@ class Part:
     """
 
     __slots__ = ("complete", "given")
-    given: Given
+    given: Call
     complete: bool
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -105,8 +105,8 @@ class Part:
 
 def _recorded(init: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(init)
-    def made(self: Any, *args: Any, **options: Any) -> None:
-        # an __init__ of the base, called by that of the class, has not been given anything
+    def init_and_record(self: Any, *args: Any, **options: Any) -> None:
+        # an __init__ of the base, called by that of the class, is not the user's call
         outermost = not hasattr(self, "given")
         if outermost:
             _check_names(type(self), options)
@@ -115,7 +115,7 @@ def _recorded(init: Callable[..., None]) -> Callable[..., None]:
         if outermost:
             object.__setattr__(self, "complete", True)
 
-    return made
+    return init_and_record
 
 
 def _check_names(maker: Callable[..., Any], options: dict[str, Any]) -> None:
@@ -130,31 +130,31 @@ def _check_names(maker: Callable[..., Any], options: dict[str, Any]) -> None:
 
 
 def remembered(make: Maker) -> Maker:
-    """Let the objects that a function returns be known by its arguments."""
+    """Keep the call by which a function returned an object."""
 
     @functools.wraps(make)
-    def made(*args: Any, **options: Any) -> Any:
-        found = make(*args, **options)
-        _MADE.setdefault(found, _call(made, args, options))
-        return found
+    def make_and_record(*args: Any, **options: Any) -> Any:
+        product = make(*args, **options)
+        _CALLS.setdefault(product, _call(make_and_record, args, options))
+        return product
 
-    return made  # type: ignore[return-value]
+    return make_and_record  # type: ignore[return-value]
 
 
-def carried(thing: Any) -> Any:
-    """Return what ``__reduce__`` does of an object that is one of a kind."""
-    if thing in _MADE:
-        return again, tuple(_MADE[thing])
+def reduced(thing: Any) -> Any:
+    """Return the ``__reduce__`` of an object that is one of a kind."""
+    if thing in _CALLS:
+        return again, tuple(_CALLS[thing])
     return placed(thing) or object.__reduce_ex__(thing, 2)
 
 
-def given(thing: Any) -> Given | None:
-    """Return what a part, a remembered object or a dataclass was made from; None if unknown."""
+def recorded_call(thing: Any) -> Call | None:
+    """Return the call that makes a part, a remembered object or a dataclass; None if unknown."""
     if isinstance(thing, Part):
         return thing.given
     if isinstance(thing, type) or not dataclasses.is_dataclass(thing):
         return None
-    if thing in _MADE:
-        return _MADE[thing]
+    if thing in _CALLS:
+        return _CALLS[thing]
     fields = [f.name for f in dataclasses.fields(thing) if f.init]
-    return Given(type(thing), (), {name: getattr(thing, name) for name in fields})
+    return Call(type(thing), (), {name: getattr(thing, name) for name in fields})

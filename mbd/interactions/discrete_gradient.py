@@ -1,6 +1,6 @@
-r"""A spring in a step that conserves energy: mean tension times secant gradient.
+r"""Discrete gradient of a spring, for energy-momentum steps: mean tension times secant gradient.
 
-With the means :math:`\bar f` of ``means.py`` and the secant gradient g of ``measures.py``,
+With the means :math:`\bar f` of ``mean_tension.py`` and the secant gradient g of ``measures.py``,
 :math:`g\cdot(x_1 - x_0) = u_1 - u_0`, the force :math:`\bar f g_a` does the work
 :math:`V(u_1) - V(u_0)`. Its derivative by the vectors at the end,
 :math:`x_1 = x + \tfrac12 h\dot x` from the middle, where the measure has the
@@ -25,7 +25,7 @@ from mbd.machine import buffer as m
 from mbd.machine.buffer import ATT_N, ATT_P, ATT_PT
 from mbd.machine.jit import jit, kernel
 
-__all__ = ["conserving"]
+__all__ = ["discrete_gradient"]
 
 END, FY, PHASE, ROW_RATE, SCRATCH, START, W_K, Y, YD = (
     m.END, m.FY, m.PHASE, m.ROW_RATE, m.SCRATCH, m.START, m.W_K, m.Y, m.YD,
@@ -33,9 +33,9 @@ END, FY, PHASE, ROW_RATE, SCRATCH, START, W_K, Y, YD = (
 _EYE = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
 
-def conserving(measure: Measure, mean: Any, size: int) -> tuple[Any, Any]:
+def discrete_gradient(measure: Measure, mean: Any, size: int) -> tuple[Any, Any]:
     """Return the kernels of forces and tangent; a spring has `size` numbers and room for two."""
-    law, n, periodic, secant = measure.law, measure.n, measure.periodic, measure.secant
+    evaluate, n, periodic, secant = measure.evaluate, measure.n, measure.periodic, measure.secant
     n_fields = n + 4
 
     @jit
@@ -44,7 +44,7 @@ def conserving(measure: Measure, mean: Any, size: int) -> tuple[Any, Any]:
         for a in range(n):
             x = plus(at(I, F, Y, I[i + a]), times(ahead, at(I, F, YD, I[i + a])))
             store3(F, s + XA + 3 * a, x)
-        u = law(F, s)
+        u = evaluate(F, s)
         return unwrap(u, F[I[i + n + 2]]) if periodic else u
 
     @jit

@@ -1,4 +1,4 @@
-"""The answer of a user's law, and a note in the work space if it is no number."""
+"""Evaluation of a user's law, with a note in the work space of the first failure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mbd.interactions.measures import LAW_IN, LAW_OUT
 from mbd.machine import buffer as m
 from mbd.machine.jit import jit, law_call
 
-__all__ = ["answer"]
+__all__ = ["evaluate_law"]
 
 BAD_AT, BAD_HOW, BAD_LAW, NOT_FINITE, RAISED, SCRATCH = (
     m.BAD_AT, m.BAD_HOW, m.BAD_LAW, m.NOT_FINITE, m.RAISED, m.SCRATCH,
@@ -17,10 +17,10 @@ BAD_AT, BAD_HOW, BAD_LAW, NOT_FINITE, RAISED, SCRATCH = (
 
 
 @jit
-def answer(I: Any, F: Any, law: int) -> None:
+def evaluate_law(I: Any, F: Any, law: int) -> None:
     """Run the law on the inputs at LAW_IN; note the first that raises, or is not finite.
 
-    One that raises is not a number: no step that asks for it converges.
+    The value of one that raises is NaN: no step that needs it converges.
     """
     s = I[SCRATCH]
     how = 0

@@ -1,9 +1,9 @@
-r"""Angles that are watched: their full turns are counted while a run goes on.
+r"""Unwrapped angles: their full turns are counted while a run goes on.
 
 From one accepted pose to the next an angle goes where its rate points, :math:`u_n + h\,\dot u`; of
-the values :math:`u + 2\pi k` the nearest to that one is remembered. Where no step was made
-(statics, a pose) h is zero and the nearest to the last one counts. Nothing acts on the bodies: it
-is the memory of a state, from which results and runs that go on take the turns.
+the values :math:`u + 2\pi k` the nearest to that one is kept. Where no step was made
+(statics, a pose) h is zero and the nearest to the last one counts. No force acts on the bodies:
+the angle is part of the state, and results and continued runs take the full turns from there.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from mbd.interactions.pullback import at
 from mbd.machine import buffer as m
 from mbd.machine.jit import kernel
 
-__all__ = ["turns"]
+__all__ = ["unwrapped_angle"]
 
 ELAPSED, SCRATCH, Y, YD = m.ELAPSED, m.SCRATCH, m.Y, m.YD
 
 
 @cache
-def turns(measure: Measure) -> Kind:
+def unwrapped_angle(measure: Measure) -> Kind:
     """Return the kind that counts the turns of a periodic measure; it needs no maps."""
-    law, n = measure.law, measure.n
+    evaluate, n = measure.evaluate, measure.n
 
     @kernel
     def accept(I: Any, F: Any, k: int) -> None:
@@ -35,7 +35,7 @@ def turns(measure: Measure) -> Kind:
             i = I[k + 1] + e * I[k + 2]
             for a in range(n):
                 store3(F, s + XA + 3 * a, at(I, F, Y, I[i + a]))
-            u, rate = law(F, s), 0.0
+            u, rate = evaluate(F, s), 0.0
             for a in range(n):
                 rate += dot(load3(F, s + GRAD + 3 * a), at(I, F, YD, I[i + a]))
             last = I[i + n + 2]

@@ -1,7 +1,7 @@
-"""Objects carried into other processes: by what they were made from, or where they stand.
+"""Pickling of parts, formulations and functions, for other processes.
 
-Compiled code has addresses, which mean nothing elsewhere. So a part is carried as its class and the
-arguments it was given, a formulation or measure as the place where it is defined, a function that
+Compiled code has addresses, which mean nothing elsewhere. So a part is pickled as its class and the
+arguments of its call, a formulation or measure as the place where it is defined, a function that
 no other process can import as its code.
 """
 
