@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mbd.history.faces import per_model
 from mbd.history.joint_coordinates import freedoms
 from mbd.history.loads import all_loads
 from mbd.history.quantities import table
 from mbd.history.quantity import Owner, Quantity
 from mbd.history.units import of_gap
+from mbd.model.frozen import per_model
 
 if TYPE_CHECKING:
     from mbd.model.model import Model
