@@ -267,7 +267,7 @@ def _equilibrium(
     factor: float,
     passed: tuple[Any, ...],
 ) -> Equilibrium:
-    """Return what was found with its stability."""
+    """Return the pose with its stability and its message."""
     kind = "stable" if verdict.stable else "unstable"
     free = f"; free motion of {', '.join(map(repr, verdict.free))}" if verdict.free else ""
     where = f" in a frame turning at {np.linalg.norm(omega):g} rad/s" if omega.any() else ""

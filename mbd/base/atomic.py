@@ -210,7 +210,7 @@ class _New:
             raise explained(error, who, path) from None
 
     def _mode(self) -> os.stat_result | None:
-        """Return what is known of the file that is there, if it may be replaced."""
+        """Return the status of the present file, if it may be replaced."""
         if self.place.is_symlink():
             raise OSError(errno.ELOOP, "its links go round in a circle; remove one of them")
         try:

@@ -66,7 +66,7 @@ def _copied(maker: Callable[..., Any], args: tuple[Any, ...], options: dict[str,
 
 
 class Part:
-    """What a user writes by a class and arguments; it keeps them in ``given``.
+    """An object that a user makes by a class and arguments; it keeps this call in ``given``.
 
     After it is made it does not change: what is set would be lost, or not be what files say.
     """

@@ -34,7 +34,7 @@ def _filled(remark: str, first: str = "") -> list[str]:
 
 
 def _doubt(comparison: Outcome) -> str:
-    """Return what the reference may itself be wrong by."""
+    """Return the possible error of the reference itself."""
     unsure = [
         f"{comparison.reference_error[what]:.1e} {QUANTITIES[what].unit}"
         for what in _shown(comparison)
@@ -49,7 +49,7 @@ def _shown(comparison: Outcome) -> list[str]:
 
 
 def _remarks(comparison: Outcome) -> list[str]:
-    """Return what is to be said below the tables."""
+    """Return the remarks below the tables."""
     remarks = [
         f"{row['formulation']}, step {row['step']:g} s: {row['status']}: {row['message']}"
         for row in comparison.rows

@@ -82,7 +82,7 @@ class Law:
         self.address, self.keeper = external(guarded, compiled=compiled)
 
     def at(self, values: Any) -> str:
-        """Return what it was asked for, in words."""
+        """Return the arguments of an evaluation as text."""
         pairs = zip(self.arguments, values, strict=False)
         return ", ".join(f"{name} = {float(x):.9g}" for name, x in pairs) + " s"
 
@@ -109,7 +109,7 @@ class Law:
         return error
 
     def _again(self, values: list[float]) -> tuple[BaseException | None, list[float]]:
-        """Ask the law again; return what it raises and at which arguments, in differences too."""
+        """Evaluate the law again; return what it raises and at which arguments."""
         last = [values]
 
         def watched(*at: float) -> Any:
@@ -123,7 +123,7 @@ class Law:
         return None, values
 
     def not_finite(self, F: np.ndarray) -> str:
-        """Return that the answer is no number, after a law that was noted for it."""
+        """Return the message that a noted law returned a value that is not finite."""
         values = F[m.BAD_AT : m.BAD_AT + len(self.arguments)]
         return (
             f"{self.name}: its law returned a value or derivative that is not finite at "
@@ -132,7 +132,7 @@ class Law:
 
 
 def noted(laws: Sequence[Law], I: np.ndarray) -> Law | None:
-    """Return the law of which a work space notes that its answer is no number."""
+    """Return the law that a work space notes as failed or not finite."""
     return next((law for law in laws if I[m.BAD_HOW] and law.address == I[m.BAD_LAW]), None)
 
 
