@@ -90,7 +90,7 @@ def test_each_has_a_guard_or_a_word_why_not():
     without = tomllib.loads((ROOT.parent / "tests" / "guards.toml").read_text())["open"]
     assert {x.name for x in TABLE if not x.guard} == set(without)
     assert all(without.values())
-    assert len(without) <= 7
+    assert len(without) <= 4
 
 
 @pytest.mark.slow

@@ -110,12 +110,6 @@ large accelerations are."""
 NEWTON_LACK = 10.0
 """[tolerance of Newton] Last correction of positions alone: rates of rows see it undiminished."""
 
-SETTLED_FORCE = 1e-7
-"""[inertia forces] Residuals below are round-off."""
-
-SETTLED_GAP = 1e-13
-"""[length of the model, or one] Gaps below are round-off."""
-
 OPEN_RATE = 1e-12
 """[size of a row] Part of a step by which rates leave rows that counts: less is round-off."""
 
@@ -141,9 +135,6 @@ ERROR_CANCELS = 4.0
 
 ERROR_FIRST = 10
 """[-] So many steps like the present one are assumed before the first."""
-
-ERROR_SLOW = 1e-3
-"""[fastest kind] A kind of velocities so much slower than the others is of no interest."""
 
 STEP_SAFE = 0.9
 """[-] Factor of prudence of a new step."""

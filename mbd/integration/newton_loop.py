@@ -39,8 +39,6 @@ from mbd.base.tolerances import (
     NEWTON_PATIENCE,
     NEWTON_REACH,
     NEWTON_ROUND_OFF,
-    SETTLED_FORCE,
-    SETTLED_GAP,
 )
 from mbd.integration.round_off import measure_place, measure_rows, measure_speed, still_open
 from mbd.linear.least_multipliers import smallest_multipliers
@@ -206,24 +204,6 @@ def correct_positions(I: Any, F: Any) -> float:
 
 
 @jit
-def settled(I: Any, F: Any) -> bool:
-    """Tell whether the residual in X is round-off: where a pose is singular, increments are not."""
-    x, force, round_off = I[X], 0.0, F[m.ROUND] * F[m.FAR]
-    for k in range(m.FORCE):
-        force = max(force, F[SCALE + k])
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        u, n_v, n_p = I[j + FR_U], I[j + FR_NV], I[j + FR_NP]
-        for i in range(u, u + n_v):
-            if not abs(F[x + i]) <= SETTLED_FORCE * F[SCALE_R] * F[I[m.DIAG] + i] * force:
-                return False
-        for i in range(u + n_v, u + n_p):
-            if not abs(F[x + i]) <= SETTLED_GAP * F[m.UNIT + I[I[KIND] + i]] * round_off:
-                return False
-    return True
-
-
-@jit
 def iterate(I: Any, F: Any) -> int:
     """Run Newton's iteration; return its status. Where rows stay open, F[OPEN] is infinite."""
     status = newton(I, F)
@@ -236,7 +216,7 @@ def iterate(I: Any, F: Any) -> int:
 @jit
 def newton(I: Any, F: Any) -> int:
     """Run Newton's iteration until increments are small; return its status."""
-    last, lack, rough = 0.0, 0.0, False
+    last, lack = 0.0, 0.0
     F[m.OPEN] = 0.0
     theta = max(F[THETA], 0.05) ** 0.8
     fresh = False  # whether the matrix belongs to this step
@@ -246,8 +226,6 @@ def newton(I: Any, F: Any) -> int:
             measure_place(I, F)
         if I[m.LOOPS]:
             F[m.OPEN] = measure_rows(I, F, I[X])
-        if rough and iteration > 2 and settled(I, F):
-            return CONVERGED
         if I[FULL_NEWTON] or not I[HAVE_FACTOR]:
             I[SMALL_PIVOTS] = 0
             linearise(I, F)
@@ -273,7 +251,6 @@ def newton(I: Any, F: Any) -> int:
             # kinds of unknowns converge at their own pace, the first ratio may flatter: a bound
             theta = max(size / last, NEWTON_CONTRACTION) if last > 0.0 else NEWTON_CONTRACTION
             F[THETA] = theta
-            rough = theta > 0.3
             if theta > 0.5:
                 if fresh and size * F[m.ROUND] < NEWTON_ROUND_OFF:
                     F[m.OPEN] = max(F[m.OPEN], 2.0)  # stagnated: are rows met?
