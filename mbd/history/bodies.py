@@ -38,14 +38,16 @@ class BodyHistory(PartHistory):
         faces: tuple[np.ndarray, np.ndarray, np.ndarray],
         origin: np.ndarray,
         before: np.ndarray | None = None,
+        lam: np.ndarray | None = None,
     ) -> None:
         self.body, self.name, self.origin = body, body.name, origin
         self.q, self.v, self.a = numbers
         self.y, self.yd, self.ydd = faces
         self.before = before  # quaternion at the instant before the first one
         self.instants = len(self.y)
+        self.lam = np.empty((self.instants, 0)) if lam is None else lam  # of its own rows
         turning = (Owner.TURNING, Owner.BREATHING) if body.formulation.axes else ()
-        self.owners = (Owner.BODY, *turning)
+        self.owners = (Owner.BODY, *turning, *((Owner.ROWS,) if self.lam.shape[1] else ()))
 
     def _value(self, quantity: Quantity) -> np.ndarray:
         if quantity.of in (Owner.TURNING, Owner.BREATHING) and quantity.of not in self.owners:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby, product
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from mbd.history.joint_coordinates import freedoms
 from mbd.history.loads import all_loads
@@ -17,7 +20,10 @@ if TYPE_CHECKING:
     from mbd.model.model import Model
     from mbd.parts.bodies import Body
 
-__all__ = ["Column", "Item", "columns", "fitting", "model_columns", "model_items", "owners_of"]
+__all__ = [
+    "Column", "Item", "Series", "columns", "fitting", "model_columns", "model_items", "owners_of",
+    "parts", "with_units",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -50,7 +56,6 @@ class Column:
 
     Attributes
     ----------
-    name : str
     unit : str
     components : tuple of str
         None for a scalar.
@@ -58,16 +63,38 @@ class Column:
         Name of the labelled array that has it,
     place : tuple
         and index there, behind time.
-    main : bool
-        Whether it is drawn where a part is named alone.
     """
 
-    name: str
     unit: str
     components: tuple[str, ...] = ()
     array: str = ""
     place: tuple[Any, ...] = ()
-    main: bool = False
+
+
+@dataclass(frozen=True)
+class Series:
+    """One quantity over time.
+
+    Attributes
+    ----------
+    name : str
+        "rod.position".
+    values : (n,) or (n, k) array
+    unit : str
+        SI; "-" for a pure number.
+    components : tuple of str
+        Names of the k columns; none for a scalar.
+    """
+
+    name: str
+    values: np.ndarray
+    unit: str
+    components: tuple[str, ...] = ()
+
+    @property
+    def word(self) -> str:
+        """What it is, without the part it belongs to."""
+        return self.name.rpartition(".")[2].replace("_", " ")
 
 
 Items = Mapping[str, Sequence[Item]]  # by the dimension of their owners
@@ -91,8 +118,10 @@ def model_items(model: Model) -> dict[str, list[Item]]:
         "": [Item("", (Owner.TIME, Owner.TOTAL), unit=of_gap(model))],
         "body": [Item(x.name, _of_body(x), (i,)) for i, x in enumerate(system.bodies.values())],
         "joint": [Item(name, (Owner.JOINT,), (i,)) for i, name in enumerate(system.joints)],
-        "freedom": _units({name: x.unit for name, x in freedoms(model).items()}, Owner.COORDINATE),
-        "reading": _units(all_loads(model).units, Owner.LOAD),
+        "freedom": with_units(
+            {name: x.unit for name, x in freedoms(model).items()}, Owner.COORDINATE
+        ),
+        "reading": with_units(all_loads(model).units, Owner.LOAD),
         "row": [
             Item(name, (Owner.ROWS,), (mine,), "as the rows",
                  tuple(x.removeprefix(f"{name}.") for x in numbering.lam_labels[mine]))
@@ -104,7 +133,7 @@ def model_items(model: Model) -> dict[str, list[Item]]:
     }  # fmt: skip
 
 
-def _units(units: Mapping[str, str], of: Owner) -> list[Item]:
+def with_units(units: Mapping[str, str], of: Owner) -> list[Item]:
     """Return those that have a unit each."""
     return [Item(name, (of,), (i,), unit) for i, (name, unit) in enumerate(units.items())]
 
@@ -117,20 +146,26 @@ def fitting(items: Items) -> list[Quantity]:
 
 def columns(items: Items) -> dict[str, Column]:
     """Return every quantity of everyone, by its flat name; not the numbers of the model."""
-    quantities: dict[str, list[Quantity]] = {}
-    for x in fitting(items):
-        if x.of not in (Owner.POSITIONS, Owner.SPEEDS):
-            quantities.setdefault(x.of.dimension, []).append(x)
+    named = [x for x in fitting(items) if x.of not in (Owner.POSITIONS, Owner.SPEEDS)]
     return {
         f"{item.name}{x.flat}": Column(
-            f"{item.name}{x.flat}", x.unit.format(item.unit), x.axes.components or item.components,
-            x.array, item.place, x.main,
+            x.unit.format(item.unit), x.axes.components or item.components, x.array, item.place
         )
-        for dimension, some in quantities.items()
-        for item in items[dimension]
-        for x in some
+        for dimension, group in groupby(named, lambda x: x.of.dimension)
+        for item, x in product(items[dimension], list(group))
         if x.of in item.owners
-    }  # fmt: skip
+    }
+
+
+def parts(columns: Iterable[str]) -> dict[str, list[str]]:
+    """Return the quantities of each part: of ``rod.position`` its last word."""
+    totals = {x.flat for x in table() if x.of in (Owner.TIME, Owner.TOTAL)}
+    words: dict[str, list[str]] = {}
+    for name in columns:
+        if name not in totals:
+            part, _, word = name.rpartition(".")
+            words.setdefault(part, []).append(word)
+    return words
 
 
 @per_model

@@ -11,6 +11,7 @@ import numpy as np
 
 from mbd.base.checked import shown, whole
 from mbd.history.all_parts import Everything, in_pieces, past_of
+from mbd.history.columns import Column, model_columns
 from mbd.history.joint_coordinates import freedoms
 from mbd.history.joints import JointHistory, RowHistory
 from mbd.history.loads import MotorHistory, all_loads
@@ -52,6 +53,11 @@ class History(Trajectory):
         """Return what is taken of everything, piece by piece."""
         pieces = [take(piece) for piece in in_pieces(self)]
         return [np.concatenate(x) for x in zip(*pieces, strict=True)]
+
+    @property
+    def columns(self) -> dict[str, Column]:
+        """Everything by its flat name, ``rod.position``: units and components."""
+        return model_columns(self.model)
 
     def _totals(self, of: type) -> Mapping[str, np.ndarray]:
         """Return quantities of the whole model by their flat names."""

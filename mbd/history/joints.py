@@ -202,7 +202,7 @@ class JointHistory(PartHistory):
                 faces = trajectory.faces(end.body for end in free[what].attachments)
                 one = Coordinates.of({f"{self.name}.{what}": free[what]}, faces.column)
                 return one.over_time(faces, trajectory.t, trajectory.before)[order][:, 0]
-        raise AttributeError(f"joint {self._lacks(name)}")
+        raise AttributeError(self._lacks(name))
 
     def _there(self) -> str:
         own = ", ".join(self._columns()) or "none"

@@ -181,17 +181,21 @@ class PartHistory:
         """Return what has a name that is not of the table."""
         raise AttributeError(self._lacks(name))
 
+    @property
+    def quantities(self) -> list[str]:
+        """Names of everything that the part has over time."""
+        return [*(x.name for x in table(PartHistory) if x.of in self.owners), *self._columns()]
+
     def _names(self) -> list[str]:
-        """Return everything that the part has."""
-        mine = [x.name for x in table(PartHistory) if x.of in self.owners]
-        return [*mine, *self._columns(), *self.methods]
+        return [*self.quantities, *self.methods]
 
     def _there(self) -> str:
         return f"there are {', '.join(self._names())}"
 
     def _lacks(self, name: str) -> str:
         """Return who does not have what, and what there is."""
-        return f"{self.name!r} has no {name!r}{meant(name, self._names())}; {self._there()}"
+        who = "joint " if Owner.JOINT in self.owners else ""
+        return f"{who}{self.name!r} has no {name!r}{meant(name, self._names())}; {self._there()}"
 
     if TYPE_CHECKING:
 

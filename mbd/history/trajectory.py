@@ -115,6 +115,7 @@ class Trajectory:
                 (faces.y[:, 0], faces.yd[:, 0], faces.ydd[:, 0]),
                 self.model.origin,
                 self.before.get(name),
+                np.asarray(self.lam[:, self.model.numbering.owners.get(name, slice(0))]),
             )
         return self._bodies[name]
 

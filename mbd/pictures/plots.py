@@ -11,7 +11,8 @@ import numpy as np
 
 from mbd.base import checked
 from mbd.figures.figure import new_figure
-from mbd.pictures.curves import Curve, curves
+from mbd.history.columns import Series
+from mbd.pictures.curves import curves
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -62,7 +63,7 @@ def plot(solution: History | StoredHistory, names: tuple[str, ...], ax: Any = No
     return axes[0].figure  # type: ignore[no-any-return]
 
 
-def _panels(group: list[Curve]) -> list[list[Curve]]:
+def _panels(group: list[Series]) -> list[list[Series]]:
     """Return which curves share a panel: scalars of one unit."""
     if (
         len(group) > 1
@@ -73,7 +74,7 @@ def _panels(group: list[Curve]) -> list[list[Curve]]:
     return [[curve] for curve in group]
 
 
-def _draw(ax: Any, t: np.ndarray, panel: list[Curve]) -> None:
+def _draw(ax: Any, t: np.ndarray, panel: list[Series]) -> None:
     """Draw the curves of one panel, with their unit and who they are."""
     alone = len(panel) == 1
     first = len(ax.lines)

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +23,8 @@ import numpy as np
 
 from mbd.base.atomic import replaced
 from mbd.base.checked import file_path, shown, whole
-from mbd.history.joint_coordinates import freedoms
+from mbd.history.columns import Series
 from mbd.history.loads import all_loads
-from mbd.history.units import of_gap
 from mbd.runs.options import plain
 from mbd.store.data_set import arrays
 from mbd.store.netcdf import save_netcdf
@@ -36,66 +34,14 @@ from mbd.store.run_record import checked_notes, file_text, method_text
 if TYPE_CHECKING:
     from mbd.history.history import History
 
-__all__ = ["Quantity", "quantities", "save", "save_csv", "save_npz"]
-
-_XYZ = ("x", "y", "z")
-_POINT = (("position", "m"), ("velocity", "m/s"), ("acceleration", "m/s^2"))
-_TURN = (("angular_velocity", "rad/s"), ("angular_acceleration", "rad/s^2"))
+__all__ = ["quantities", "save", "save_csv", "save_npz"]
 
 
-@dataclass(frozen=True)
-class Quantity:
-    """One array over time.
-
-    Attributes
-    ----------
-    name : str
-    values : (n,) or (n, k) array
-    unit : str
-        SI, as in the docstrings; "-" for a pure number.
-    components : tuple of str
-        Names of the k columns; none for a scalar.
-    """
-
-    name: str
-    values: np.ndarray
-    unit: str
-    components: tuple[str, ...] = ()
-
-
-def quantities(solution: History) -> Iterator[Quantity]:
-    """Yield everything a solution knows by name, in inertial axes."""
-    model, a = solution.model, arrays(solution)
-    system, numbering = model.system, model.numbering
-    yield Quantity("t", a["time"], "s")
-    for i, (name, body) in enumerate(system.bodies.items()):
-        for what, unit in _POINT:
-            yield Quantity(f"{name}.{what}", a[what][:, i], unit, _XYZ)
-        if body.formulation.axes:
-            yield Quantity(f"{name}.quaternion", a["quaternion"][:, i], "-", ("w", *_XYZ))
-            for what, unit in _TURN:
-                yield Quantity(f"{name}.{what}", a[what][:, i], unit, _XYZ)
-        if not body.formulation.rigid:
-            yield Quantity(f"{name}.scale", a["scale"][:, i], "-")
-    for i, name in enumerate(system.joints):
-        yield Quantity(f"{name}.force", a["force"][:, i], "N", _XYZ)
-        yield Quantity(f"{name}.moment", a["moment"][:, i], "N m", _XYZ)
-    for i, (name, free) in enumerate(freedoms(model).items()):
-        yield Quantity(name, a["joint_coordinate"][:, i], free.unit)
-        yield Quantity(f"{name}_rate", a["joint_rate"][:, i], f"{free.unit}/s")
-    for i, (name, unit) in enumerate(all_loads(model).units.items()):
-        yield Quantity(name, a["effort"][:, i], unit)
-    for name, mine in numbering.owners.items():
-        if mine.stop > mine.start:
-            rows = tuple(x.removeprefix(f"{name}.") for x in numbering.lam_labels[mine])
-            yield Quantity(f"{name}.multipliers", a["multipliers"][:, mine], "as the rows", rows)
-    yield Quantity("energy.kinetic", a["kinetic_energy"], "J")
-    yield Quantity("energy.potential", a["potential_energy"], "J")
-    yield Quantity("energy.dissipated", a["dissipated_energy"], "J")
-    yield Quantity("energy.work", a["work"], "J")
-    yield Quantity("momentum.linear", a["linear_momentum"], "N s", _XYZ)
-    yield Quantity("momentum.angular", a["angular_momentum"], "N m s", _XYZ)
-    yield Quantity("gap", a["gap"], of_gap(model))
+def quantities(solution: History) -> Iterator[Series]:
+    """Yield everything a solution has by name, in inertial axes."""
+    values = arrays(solution)
+    for name, x in solution.columns.items():
+        yield Series(name, values[x.array][(slice(None), *x.place)], x.unit, x.components)
 
 
 def save_npz(solution: History, path: str | Path, **notes: Any) -> Path:

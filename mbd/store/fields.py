@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.history.all_parts import Everything
+from mbd.history.columns import fitting, model_items
 from mbd.history.joint_coordinates import freedoms
 from mbd.history.loads import all_loads
-from mbd.history.units import MIXED, of_gap, of_rows, of_speeds, of_stored
+from mbd.history.quantity import Owner, Quantity
+from mbd.history.units import MIXED, of_rows, of_speeds, of_stored
 from mbd.model.frozen import per_model
 from mbd.model.workspace import Workspace
 
@@ -28,18 +30,6 @@ __all__ = ["EVENT_TIME", "SCHEMA", "Field", "coordinates", "fields", "happened",
 
 EVENT_TIME = {"units": "s", "long_name": "times at which events happened"}
 SCHEMA = "mbd results 1"  # of names, dimensions and meanings; a new number where they change
-
-_INERTIAL = "inertial axes"
-_BODY = (
-    # name, unit, meaning
-    ("position", "m", "origin of the body frame"),
-    ("velocity", "m/s", "velocity of the origin"),
-    ("acceleration", "m/s^2", "acceleration of the origin"),
-)
-_TURN = (
-    ("angular_velocity", "rad/s", "angular velocity; NaN for a point mass"),
-    ("angular_acceleration", "rad/s^2", "angular acceleration; NaN for a point mass"),
-)
 
 
 @dataclass(frozen=True)
@@ -85,107 +75,32 @@ def _alg(x: Everything) -> np.ndarray:
     return np.full(x.model.n_v, np.nan) if alg is None else alg
 
 
-def _bodies(what: str, unit: str, meaning: str, turning: bool = False) -> Field:
-    """Return a vector of every body."""
-    take = partial(Everything.of_bodies, what=what, width=(3,), turning=turning)
-    return Field(what, ("time", "body", "component"), unit, meaning, take, _INERTIAL)
+def _field(x: Quantity, unit: str) -> Field:
+    """Return an entry of the table as an array of all that have it; `unit` is that of gaps."""
+    dims = tuple(d for d in ("time", x.of.dimension, x.axes.dimension) if d)
+    mixed = "{}" in x.unit and x.of is not Owner.TOTAL
+    pure = "1" if x.unit == "-" else x.unit.format(unit)
+    return Field(
+        x.array,
+        dims,
+        MIXED if mixed else pure,
+        x.meaning,
+        partial(Everything.values, quantity=x),
+        x.axes.frame,
+    )
 
 
 @per_model
 def fields(model: Model) -> list[Field]:
     """Return all labelled arrays of the results of a model, time first of all."""
-    system = model.system
-    found = [Field("time", ("time",), "s", "time", lambda x: x.trajectory.t)]
-    found += [_bodies(*row) for row in _BODY]
-    if any(body.formulation.axes for body in system.bodies.values()):
-        turn = "rotation from body to inertial axes, scalar first; NaN for a point mass"
-        take = partial(Everything.of_bodies, what="quaternion", width=(4,), turning=True)
-        found.append(Field("quaternion", ("time", "body", "quaternion_component"), "1", turn, take))
-        found += [_bodies(*row, turning=True) for row in _TURN]
-    if not all(body.formulation.rigid for body in system.bodies.values()):
-        take = partial(Everything.of_bodies, what="scale", width=(), turning=True)
-        found.append(Field("scale", ("time", "body"), "1", "length of the directors", take))
-    if system.joints:
-        at_joint = ("time", "joint", "component")
-        found += [
-            Field(
-                "force", at_joint, "N", "reaction on the second body, at the joint",
-                lambda x: x.reactions.force, _INERTIAL,
-            ),
-            Field(
-                "moment", at_joint, "N m", "reaction on the second body, about the joint",
-                lambda x: x.reactions.moment, _INERTIAL,
-            ),
-        ]  # fmt: skip
-    if freedoms(model):
-        found += [
-            Field(
-                "joint_coordinate", ("time", "freedom"), MIXED,
-                "what a joint leaves free, in its freedom_unit; angles count turns",
-                lambda x: x.freedoms[0],
-            ),
-            Field(
-                "joint_rate", ("time", "freedom"), MIXED,
-                "rate of a joint coordinate, in its freedom_unit per second",
-                lambda x: x.freedoms[1],
-            ),
-        ]  # fmt: skip
-    if all_loads(model).units:
-        meaning = "load of a motor, drive, transmission or rope, in its reading_unit"
-        found.append(Field("effort", ("time", "reading"), MIXED, meaning, lambda x: x.loads))
-    if model.n_lam:
-        meaning = "multiplier of each row, in its row_unit"
-        found.append(
-            Field("multipliers", ("time", "row"), MIXED, meaning, lambda x: x.trajectory.lam)
-        )
-    found += [
-        Field("kinetic_energy", ("time",), "J", "kinetic energy", lambda x: x.energies[0]),
-        Field(
-            "potential_energy", ("time",), "J", "potential energy of gravity and elements",
-            lambda x: x.energies[1],
-        ),
-        Field(
-            "total_energy", ("time",), "J", "kinetic and potential",
-            lambda x: x.energies[0] + x.energies[1],
-        ),
-        Field(
-            "dissipated_energy", ("time",), "J", "taken by dampers since the first instant",
-            lambda x: x.energies[2],
-        ),
-        Field(
-            "work", ("time",), "J", "put in by loads, motors, drives since the first instant",
-            lambda x: x.energies[3],
-        ),
-        Field(
-            "linear_momentum", ("time", "component"), "N s", "linear momentum",
-            lambda x: x.momenta[0], _INERTIAL,
-        ),
-        Field(
-            "angular_momentum", ("time", "component"), "N m s", "momentum about the origin",
-            lambda x: x.momenta[1], _INERTIAL,
-        ),
-        Field("gap", ("time",), of_gap(model), "largest violation of a row", lambda x: x.gap),
-        Field(
-            "q", ("time", "coordinate"), MIXED, "stored coordinates, in their coordinate_unit",
-            lambda x: x.trajectory.q,
-        ),
-        Field(
-            "v", ("time", "speed"), MIXED, "velocities of the formulations, in their speed_unit",
-            lambda x: x.trajectory.v,
-        ),
-        Field(
-            "a", ("time", "speed"), MIXED, "rates of v, in its speed_unit per second",
-            lambda x: x.trajectory.a,
-        ),
-        Field(
-            "last_alg", ("speed",), MIXED, "algorithmic acceleration at the last instant, as a",
-            _alg,
-        ),
-    ]  # fmt: skip
+    items = model_items(model)
+    arrays = [_field(x, items[""][0].unit) for x in fitting(items)]
+    meaning = "algorithmic acceleration at the last instant, as a"
+    arrays.append(Field("last_alg", ("speed",), MIXED, meaning, _alg))
     if _remembered(model):
         meaning = "angles that count turns, at the last instant"
-        found.append(Field("last_memory", ("memory",), "rad", meaning, _memory))
-    return found
+        arrays.append(Field("last_memory", ("memory",), "rad", meaning, _memory))
+    return arrays
 
 
 def write(arrays: Any, first: int, x: Everything) -> None:

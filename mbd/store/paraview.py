@@ -5,7 +5,8 @@ A file of an instant has bodies and joints as points with vectors (the filter *G
 =============  =====================================================================================
 ``kind``       0: body, at its origin; 1: joint, at its place on the second body
 ``number``     of the body or joint; the names, in this order, are in the field data ``names``
-bodies         ``velocity``, ``angular_velocity``, ``axis_x``, ``axis_y``, ``axis_z``, ``mass``
+bodies         ``mass``, ``axis_x``, ``axis_y``, ``axis_z``, and all scalars and vectors of the
+               table of quantities (``mbd/history/quantities.py``): ``velocity``, ...
 joints         ``force`` and ``moment`` on the second body
 =============  =====================================================================================
 
@@ -24,6 +25,9 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from mbd.base.atomic import replaced_set
+from mbd.history.columns import model_items
+from mbd.history.quantities import PartHistory, table
+from mbd.history.quantity import INERTIAL, SCALAR, Owner
 
 if TYPE_CHECKING:
     from mbd.history.history import History
@@ -32,19 +36,18 @@ __all__ = ["BODY", "JOINT", "polydata", "save_paraview"]
 
 BODY, JOINT = 0, 1
 _TYPES = {"f": "Float64", "i": "Int64", "u": "UInt8"}
-_OF_BODIES = ("velocity", "angular_velocity", "axis_x", "axis_y", "axis_z")
-_OF_JOINTS = ("force", "moment")
 _ORDER = "LittleEndian" if sys.byteorder == "little" else "BigEndian"
 
 
 def save_paraview(solution: History, path: str | Path, every: int = 1) -> Path:
     """Write ``NAME.pvd`` and, in a folder in ``NAME``, one file for every so many instants."""
     path = Path(path)
-    shown = slice(None, None, every)
-    t = np.asarray(solution.t[shown])
-    places, vectors = _bodies(solution, shown)
+    here = slice(None, None, every)
+    t = np.asarray(solution.t[here])
+    data = _points(solution, here)
+    places = data["position"][:, : len(solution.model.system.bodies)]
     entries = []
-    frames = zip(t.tolist(), _frames(solution, shown, places, vectors), strict=True)
+    frames = zip(t.tolist(), _frames(solution, data, len(t)), strict=True)
     with replaced_set(path, "save") as (file, members):
         members.write("paths.vtp", _paths(solution, t, places))
         for i, (time, frame) in enumerate(frames):
@@ -64,54 +67,47 @@ def save_paraview(solution: History, path: str | Path, every: int = 1) -> Path:
     return path
 
 
-def _bodies(solution: History, shown: slice) -> tuple[np.ndarray, np.ndarray]:
-    """Return places (n, bodies, 3) and vectors (n, bodies, 5, 3): velocities, then the axes."""
-    bodies = solution.model.system.bodies
-    n = len(solution.t[shown])
-    places, vectors = np.empty((n, len(bodies), 3)), np.zeros((n, len(bodies), 5, 3))
-    for b, (name, body) in enumerate(bodies.items()):
-        h = solution.body(name)
-        places[:, b], vectors[:, b, 0] = h.position[shown], h.velocity[shown]
-        if body.formulation.axes:
-            vectors[:, b, 1] = h.angular_velocity[shown]
-            vectors[:, b, 2:] = np.swapaxes(h.rotation[shown], 1, 2)
-    return places, vectors
+def _points(solution: History, here: slice) -> dict[str, np.ndarray]:
+    """Return the quantities (n, points) or (n, points, 3) of bodies and joints, zero of others."""
+    items, joints = model_items(solution.model), solution.model.system.joints
+    points = [*items["body"], *items["joint"]]
+    entries = [x for x in table(PartHistory) if x.array and x.axes in (SCALAR, INERTIAL)]
+    data: dict[str, np.ndarray] = {}
+
+    def put(name: str, k: int, values: np.ndarray) -> None:
+        if name not in data:
+            data[name] = np.zeros((len(values), len(points), *values.shape[1:]))
+        data[name][:, k] = values
+
+    for k, item in enumerate(points):
+        history = solution[item.name]
+        for x in entries:
+            if x.of in item.owners:
+                put(x.name, k, getattr(history, x.name)[here])
+        if Owner.TURNING in item.owners:
+            for i, axis in enumerate("xyz"):
+                put(f"axis_{axis}", k, history.rotation[here, :, i])
+        if item.name in joints:
+            frame = joints[item.name].B
+            put("position", k, solution.vector_of(frame.name, frame.point())[here])
+    return data
 
 
-def _joints(solution: History, shown: slice) -> tuple[np.ndarray, np.ndarray]:
-    """Return places (n, joints, 3) and loads (n, joints, 2, 3): force, moment."""
-    joints = solution.model.system.joints
-    n = len(solution.t[shown])
-    places, loads = np.empty((n, len(joints), 3)), np.empty((n, len(joints), 2, 3))
-    for j, (name, joint) in enumerate(joints.items()):
-        places[:, j] = solution.vector_of(joint.B.name, joint.B.point())[shown]
-        reaction = solution[name]
-        loads[:, j, 0], loads[:, j, 1] = reaction.force[shown], reaction.moment[shown]
-    return places, loads
-
-
-def _frames(
-    solution: History, shown: slice, places: np.ndarray, vectors: np.ndarray
-) -> Iterator[bytes]:
-    """Yield the files of the instants."""
+def _frames(solution: History, data: dict[str, np.ndarray], n: int) -> Iterator[bytes]:
+    """Yield the files of n instants."""
     system = solution.model.system
-    held, loads = _joints(solution, shown)
-    n, n_joints = len(system.bodies), len(system.joints)
+    k, n_joints = len(system.bodies), len(system.joints)
     masses = [body.mass for body in system.bodies.values()]
     same = {
-        "kind": np.repeat([BODY, JOINT], [n, n_joints]),
-        "number": np.arange(n + n_joints),
+        "kind": np.repeat([BODY, JOINT], [k, n_joints]),
+        "number": np.arange(k + n_joints),
         "mass": np.concatenate([masses, np.zeros(n_joints)]),
     }
     names = {"names": _names([*system.bodies, *system.joints])}
-    verts = np.arange(n + n_joints)[:, None]
-    for i in range(len(places)):
-        data = dict(same)
-        for k, name in enumerate(_OF_BODIES):
-            data[name] = np.concatenate([vectors[i, :, k], np.zeros((n_joints, 3))])
-        for k, name in enumerate(_OF_JOINTS):
-            data[name] = np.concatenate([np.zeros((n, 3)), loads[i, :, k]])
-        yield polydata(np.concatenate([places[i], held[i]]), data, names, verts=verts)
+    verts = np.arange(k + n_joints)[:, None]
+    for i in range(n):
+        here = {name: x[i] for name, x in data.items()}
+        yield polydata(here.pop("position"), same | here, names, verts=verts)
 
 
 def _paths(solution: History, t: np.ndarray, places: np.ndarray) -> bytes:

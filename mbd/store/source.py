@@ -17,28 +17,16 @@ from typing import Any
 
 import numpy as np
 
+from mbd.history.columns import Column, Item, columns, owners_of, with_units
+from mbd.history.quantity import Owner
 from mbd.store.cut_files import cut_of, whole_rows
 from mbd.store.damaged_files import DamagedFileError, read_or_refuse
 from mbd.store.hdf5 import end_of_file, opened
 
 __all__ = ["ArchiveSource", "FileSource", "OnDisk", "PastEvent", "Source"]
 
-_TOTALS = {
-    "energy.kinetic": "kinetic_energy",
-    "energy.potential": "potential_energy",
-    "energy.dissipated": "dissipated_energy",
-    "energy.work": "work",
-    "momentum.linear": "linear_momentum",
-    "momentum.angular": "angular_momentum",
-    "gap": "gap",
-    "t": "time",
-    "q": "q",
-    "v": "v",
-    "a": "a",
-    "lam": "multipliers",
-}
 _ABOUT = ("version", "method", "status", "message", "stats")
-_RAW = ("q", "v", "a", "lam")
+_RAW = {"q": "q", "v": "v", "a": "a", "lam": "multipliers"}  # numbers of the model: labelled arrays
 Read = Callable[[Callable[[], Any]], Any]  # how something is read
 
 
@@ -98,22 +86,15 @@ class Source(Mapping[str, Any]):
         version, method, options of the run, status, message, stats, notes; model, its text, empty
         if there is none;
         off, the names of joints that are off at the end.
-    owners : dict
-        Kind of each named part: "body", "point", "joint", "rows" or "motor".
-    freedoms, loads : dict
-        Unit of each free coordinate of a joint, "hinge.angle", and of each load, "motor.load".
+    columns : dict
+        Unit and components of each quantity by its full name, ``rod.position``.
     events : list of PastEvent
-    gap_unit : str
-        Units that the largest violation of a row may have.
     """
 
     path: Path
     about: dict[str, Any]
-    owners: dict[str, str]
-    freedoms: dict[str, str]
-    loads: dict[str, str]
+    columns: dict[str, Column]
     events: list[PastEvent]
-    gap_unit: str
     last_alg: np.ndarray | None = None
     last_memory: np.ndarray | None = None
 
@@ -150,7 +131,6 @@ class FileSource(Source):
             n = self._whole(counted)
             said |= self._outcome(n, counted)
         self.n = n
-        self.gap_unit = str(self.h5["gap"].attrs["units"]) if "gap" in self.h5 else ""
         head = "statistics_"
         self.about = {
             "version": said["mbd_version"],
@@ -164,22 +144,12 @@ class FileSource(Source):
             "off": json.loads(said.get("off", "[]")),
             "last_step": said.get("last_step"),
         }
-        names, rows = self._labels("body"), self._labels("owner")
-        pointlike = np.array([f == "point" for f in self._labels("formulation")])
-        self.owners = {
-            **{name: "point" if p else "body" for name, p in zip(names, pointlike, strict=True)},
-            **dict.fromkeys(self._labels("joint"), "joint"),
-        }
-        self.owners |= {name: "rows" for name in rows if name not in self.owners}
-        self.freedoms, self.loads = (
-            dict(zip(self._labels(x), self._labels(f"{x}_unit"), strict=True))
-            for x in ("freedom", "reading")
-        )
-        self.owners |= _motors(self.loads, self.owners)
+        self.columns = {k: x for k, x in columns(self._items()).items() if x.array in self.h5}
+        raw = [name for name, array in _RAW.items() if array in self.h5]
+        self._names = dict.fromkeys((*self.columns, *raw))
         times = self._rows("event_time").tolist() if "event_time" in self.h5 else []
         happened = zip(self._labels("event_name"), times, strict=False)  # the last may be written
         self.events = [PastEvent(name, t) for name, t in happened]
-        self._where = self._table(names, rows)
         alg = self.h5["last_alg"][:]
         if np.all(np.isfinite(alg)) and n == counted:
             self.last_alg = alg
@@ -226,45 +196,49 @@ class FileSource(Source):
         found = self._rows(name)
         return [(x if found.ndim == 1 else x.tobytes().rstrip(b"\0")).decode() for x in found]
 
-    def _table(self, bodies: list[str], rows: list[str]) -> dict[str, tuple[str, Any]]:
-        """Return where each quantity is: name of the variable, index behind time."""
-        found: dict[str, tuple[str, Any]] = {
-            name: (variable, ()) for name, variable in _TOTALS.items() if variable in self.h5
+    def _items(self) -> dict[str, list[Item]]:
+        """Return everyone who has quantities, as the labels say."""
+        gap = str(self.h5["gap"].attrs["units"]) if "gap" in self.h5 else ""
+        kinds, labels = self._labels("formulation"), self._labels("row")
+        rigid = "scale" not in self.h5
+        items = {
+            "": [Item("", (Owner.TIME, Owner.TOTAL), unit=gap)],
+            "body": [
+                Item(name, owners_of(kinds[i] != "point", rigid or kinds[i] == "point"), (i,))
+                for i, name in enumerate(self._labels("body"))
+            ],
+            "joint": [
+                Item(name, (Owner.JOINT,), (i,)) for i, name in enumerate(self._labels("joint"))
+            ],
+            "row": [],
         }
-        point = ("position", "velocity", "acceleration")
-        turn = ("quaternion", "angular_velocity", "angular_acceleration", "scale")
-        both = [x for x in point + turn if x in self.h5]
-        for i, name in enumerate(bodies):
-            mine = both if self.owners[name] == "body" else point
-            found |= {f"{name}.{what}": (what, (i,)) for what in mine}
-        for i, name in enumerate(self._labels("joint")):
-            found |= {f"{name}.{what}": (what, (i,)) for what in ("force", "moment")}
-        for i, name in enumerate(self.freedoms):
-            found |= {name: ("joint_coordinate", (i,)), f"{name}_rate": ("joint_rate", (i,))}
-        found |= {name: ("effort", (i,)) for i, name in enumerate(self.loads)}
-        for name, numbers in groupby(range(len(rows)), rows.__getitem__):
-            first, *others = numbers
-            found[f"{name}.multipliers"] = ("multipliers", (slice(first, first + 1 + len(others)),))
-        return found
+        for dimension, of in (("freedom", Owner.COORDINATE), ("reading", Owner.LOAD)):
+            units = self._labels(f"{dimension}_unit")
+            items[dimension] = with_units(
+                dict(zip(self._labels(dimension), units, strict=True)), of
+            )
+        first = 0
+        for name, some in groupby(self._labels("owner")):
+            mine = slice(first, first := first + len(list(some)))
+            rows = tuple(x.removeprefix(f"{name}.") for x in labels[mine])
+            items["row"].append(Item(name, (Owner.ROWS,), (mine,), "as the rows", rows))
+        return items
 
     def __getitem__(self, name: str) -> Any:
         """Read a quantity; of the numbers of the model only what is asked of them."""
-        variable, index = self._where[name]
-        if name in _RAW:
-            return OnDisk(self._read(lambda: self.h5[variable]), self.n, self._read)
-        return self._read(lambda: self.h5[variable][(slice(0, self.n), *index)])
+        if name in self._names and name in _RAW:
+            return OnDisk(self._read(lambda: self.h5[_RAW[name]]), self.n, self._read)
+        x = self.columns[name]
+        return self._read(lambda: self.h5[x.array][(slice(0, self.n), *x.place)])
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._where)
+        return iter(self._names)
 
     def __len__(self) -> int:
-        return len(self._where)
-
-
-def _motors(loads: dict[str, str], owners: dict[str, str]) -> dict[str, str]:
-    """Return the kind of the parts that report a load and have no rows."""
-    named = (name.rpartition(".")[0] for name in loads)
-    return {name: "motor" for name in named if name not in owners}
+        return len(self._names)
 
 
 class ArchiveSource(Source):
@@ -290,24 +264,12 @@ class ArchiveSource(Source):
         self.about |= {"off": said.pop("off", []), "options": said.pop("run", {})}
         self.about["last_step"] = said.pop("last_step", None)
         self.events = [PastEvent(*x) for x in said.pop("events", [])]
-        self.loads = said.pop("loads", {})
-        self.gap_unit = said["units"].get("gap", "")
+        said.pop("loads", None)
+        inside = said.get("components", {})
+        self.columns = {k: Column(x, tuple(inside.get(k, ()))) for k, x in said["units"].items()}
         self.about["notes"] = {k: x for k, x in said.items() if k not in ("units", "components")}
         for name in ("last_alg", "last_memory"):
             setattr(self, name, self._arrays.pop(name, None))
-        self.freedoms = {
-            name: unit for name, unit in said["units"].items() if f"{name}_rate" in said["units"]
-        }
-        self.owners = {}
-        for name in self._arrays:
-            owner, _, what = name.rpartition(".")
-            if what == "multipliers":
-                self.owners.setdefault(owner, "rows")
-            elif what == "force":
-                self.owners[owner] = "joint"
-            elif what == "position":
-                self.owners[owner] = "body" if f"{owner}.quaternion" in self._arrays else "point"
-        self.owners |= _motors(self.loads, self.owners)
 
     def __getitem__(self, name: str) -> Any:
         return self._arrays[name]

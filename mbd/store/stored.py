@@ -10,85 +10,55 @@ import numpy as np
 
 from mbd.base.checked import shown
 from mbd.base.door import vector
-from mbd.history.quantities import Energy, Momentum, PointHistory, Reaction
+from mbd.history.columns import Column, parts
+from mbd.history.quantities import (
+    Energy,
+    Momentum,
+    PartHistory,
+    PointHistory,
+    Reaction,
+    table,
+)
+from mbd.history.quantity import Owner, Quantity
 
 if TYPE_CHECKING:
     from mbd.store.source import Source
 
-__all__ = ["StoredBody", "StoredHistory", "StoredJoint", "StoredRows"]
+__all__ = ["StoredHistory", "StoredPart"]
 
 
-def _said(part: Any, name: str, source: Source) -> str:
-    """Return the name of a part and what is stored of it."""
-    known = ", ".join(x.rpartition(".")[2] for x in source if x.rpartition(".")[0] == name)
-    return f"{type(part).__name__}({name!r}, {len(source['t'])} instants: {known})"
+class StoredPart(PartHistory):
+    """A part over time, read from a file: what is stored of it, and what follows from that."""
 
+    def __init__(self, name: str, words: list[str], source: Source) -> None:
+        self.name, self._words, self._source = name, words, source
+        self.instants = len(source["t"])
+        self.owners = tuple({x.of: None for x in table(PartHistory) if x.name in words})
+        methods = {Owner.BODY: "at(point)", Owner.JOINT: "reaction()"}
+        self.methods = tuple(methods[x] for x in self.owners if x in methods)
 
-class StoredBody:
-    """A body over time; (n, 3) arrays in inertial axes unless said otherwise."""
-
-    def __init__(self, name: str, source: Source) -> None:
-        self.name, self._source = name, source
-
-    def _get(self, what: str) -> np.ndarray:
-        try:
-            return self._source[f"{self.name}.{what}"]
-        except KeyError:
+    def _value(self, quantity: Quantity) -> np.ndarray:
+        if quantity.name in self._words:
+            return self._column(quantity.name)
+        if quantity.derive is None or quantity.of not in self.owners:
             raise AttributeError(
-                f"{self.name!r} has no {what.replace('_', ' ')} in {self._source.path.name}"
-            ) from None
+                f"{self.name!r} has no {quantity.words} in {self._source.path.name}"
+            )
+        return quantity.derive(self)
 
-    @property
-    def position(self) -> np.ndarray:
-        """Origin of the body frame [m]."""
-        return self._get("position")
+    def _columns(self) -> list[str]:
+        entries = {x.name for x in table(PartHistory)}
+        return [x for x in self._words if x not in entries]
 
-    @property
-    def velocity(self) -> np.ndarray:
-        """Velocity of the origin [m/s]."""
-        return self._get("velocity")
-
-    @property
-    def acceleration(self) -> np.ndarray:
-        """Acceleration of the origin [m/s^2]."""
-        return self._get("acceleration")
-
-    @property
-    def quaternion(self) -> np.ndarray:
-        """Unit quaternions (n, 4), scalar first, body to inertial, without jumps of sign."""
-        return self._get("quaternion")
-
-    @property
-    def rotation(self) -> np.ndarray:
-        """Rotation matrices (n, 3, 3), body to inertial, made from the quaternions."""
-        p = self.quaternion
-        E = np.zeros((len(p), 3, 3))
-        for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
-            E[:, k, j], E[:, j, k] = p[:, 1 + i], -p[:, 1 + i]
-        return np.eye(3) + 2 * p[:, :1, None] * E + 2 * E @ E
-
-    @property
-    def angular_velocity(self) -> np.ndarray:
-        """Angular velocity [rad/s], inertial axes."""
-        return self._get("angular_velocity")
-
-    @property
-    def angular_velocity_body(self) -> np.ndarray:
-        """Angular velocity [rad/s], body axes."""
-        return np.einsum("nij,ni->nj", self.rotation, self.angular_velocity)
-
-    @property
-    def angular_acceleration(self) -> np.ndarray:
-        """Angular acceleration [rad/s^2], inertial axes."""
-        return self._get("angular_acceleration")
-
-    @property
-    def scale(self) -> np.ndarray:
-        """Length of the directors (n,) of a body that may breathe."""
-        return self._get("scale")
+    def _column(self, name: str) -> np.ndarray:
+        if name not in self._words:
+            raise AttributeError(self._lacks(name))
+        return np.asarray(self._source[f"{self.name}.{name}"])
 
     def at(self, point: Any) -> PointHistory:
         """Return the history of a point given in body axes [m], of a body that is rigid."""
+        if Owner.BODY not in self.owners:
+            raise AttributeError(self._lacks("at"))
         if np.any(self._source.get(f"{self.name}.scale", 1.0) != 1.0):
             raise AttributeError(f"{self.name!r} breathes: its points are not stored")
         where = vector(f"solution[{self.name!r}].at", "point", point, "m")
@@ -101,67 +71,14 @@ class StoredBody:
             self.acceleration + np.cross(alpha, r) + np.cross(omega, turned),
         )
 
-    def __repr__(self) -> str:
-        return _said(self, self.name, self._source)
-
-
-def _of_part(kind: str, part: str, name: str, source: Source) -> np.ndarray:
-    """Return what is stored of a part by name."""
-    if name.startswith("_"):
-        raise AttributeError(name)
-    if f"{part}.{name}" not in source:
-        there = [x.rpartition(".") for x in source]
-        known = ", ".join(x for owner, _, x in there if owner == part)
-        raise AttributeError(f"{kind}{part!r} has no {name!r}; there are {known}")
-    return np.asarray(source[f"{part}.{name}"])
-
-
-class StoredJoint:
-    """A joint over time: force and moment on the second body, at the joint, inertial axes.
-
-    Its free coordinates and their rates are attributes: ``angle``, ``angle_rate``.
-    """
-
-    def __init__(self, name: str, source: Source) -> None:
-        self.name, self._source = name, source
-
-    @property
-    def multipliers(self) -> np.ndarray:
-        """Multipliers (n, n_rows)."""
-        return self._source[f"{self.name}.multipliers"]
-
-    @property
-    def force(self) -> np.ndarray:
-        """Force on the second body [N]."""
-        return self._source[f"{self.name}.force"]
-
-    @property
-    def moment(self) -> np.ndarray:
-        """Moment on the second body about the joint [N m]."""
-        return self._source[f"{self.name}.moment"]
-
-    def __getattr__(self, name: str) -> np.ndarray:
-        return _of_part("joint ", self.name, name, self._source)
-
-    def reaction(self) -> Reaction:
+    def reaction(self, on: str = "second", at: str = "second") -> Reaction:
         """Return force and moment on the second body, about the joint."""
+        if (on, at) != ("second", "second"):
+            raise ValueError(
+                f"reaction: {self._source.path.name} has that on the second body, about the joint "
+                f"there, got on={on!r}, at={at!r}; others need the model"
+            )
         return Reaction(self.force, self.moment)
-
-    def __repr__(self) -> str:
-        return _said(self, self.name, self._source)
-
-
-class StoredRows:
-    """A drive, motor, transmission or another part with rows: ``multipliers``, ``load``."""
-
-    def __init__(self, name: str, source: Source) -> None:
-        self.name, self._source = name, source
-
-    def __getattr__(self, name: str) -> np.ndarray:
-        return _of_part("", self.name, name, self._source)
-
-    def __repr__(self) -> str:
-        return _said(self, self.name, self._source)
 
 
 class StoredHistory:
@@ -198,23 +115,28 @@ class StoredHistory:
         """Whether the end was reached."""
         return self.status == 0
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> PartHistory:
         """Return a body, a joint or rows by name."""
-        owners = self.source.owners
+        there = self._parts
         if not isinstance(name, str):
             raise TypeError(f"Stored: a part is asked for by its name, got {shown(name)}")
-        if name not in owners:
-            close = difflib.get_close_matches(name, owners, 1)
+        if name not in there:
+            close = difflib.get_close_matches(name, there, 1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
             raise KeyError(
                 f"no body or joint named {shown(name)}{hint}. There are: "
-                f"{', '.join(list(owners)[:20])}"
+                f"{', '.join(list(there)[:20])}"
             )
-        if owners[name] == "joint":
-            return StoredJoint(name, self.source)
-        if owners[name] in ("rows", "motor"):
-            return StoredRows(name, self.source)
-        return StoredBody(name, self.source)
+        return StoredPart(name, there[name], self.source)
+
+    @property
+    def columns(self) -> dict[str, Column]:
+        """Everything by its flat name, ``rod.position``: units and components."""
+        return self.source.columns
+
+    @cached_property
+    def _parts(self) -> dict[str, list[str]]:
+        return parts(self.columns)
 
     @cached_property
     def energy(self) -> Energy:

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import mbd
+from mbd.history.columns import parts
 
 
 def damages(data: bytes, n: int, rng: np.random.Generator) -> Iterator[tuple[str, bytes]]:
@@ -55,7 +56,7 @@ def said(path: Path) -> dict[str, str]:
     words = {k: found_about(stored.about[k]) for k in sorted(stored.about)}
     words |= {
         "events": str(stored.events),
-        "owners": str(stored.owners),
+        "parts": str(parts(stored.columns)),
         "names": str(sorted(stored)),
     }
     words |= {
