@@ -136,12 +136,15 @@ class Joint(Part):
             COINCIDE, ends, rows=("force x", "force y", "force z"), row_kinds=(FORCE,) * 3
         )
 
-    def _dot(self, i: int, j: int) -> Element:
+    def _dot(self, i: int, j: int, about: str = "") -> Element:
+        """Return a_i.b_j; its multiplier is the moment about a_i x b_j, by default an axis of A."""
+        k = 3 - i - j
+        about = about or f"{'' if (j - i) % 3 == 1 else '-'}a{k + 1}"
         ends = (
             Attachment(self.A.name, self.A.direction(i)),
             Attachment(self.B.name, self.B.direction(j)),
         )
-        return Element(DOT_ROW, ends, (0.0,), rows=(f"a{i + 1}.b{j + 1}",), row_kinds=(MOMENT,))
+        return Element(DOT_ROW, ends, (0.0,), rows=(f"moment about {about}",), row_kinds=(MOMENT,))
 
     def _angle(self, name: str = "angle") -> Coordinate:
         """Return the angle of b1 in the plane of a1 and a2."""
@@ -162,7 +165,9 @@ class Joint(Part):
             Attachment(self.A.name, self.A.point()),
             Attachment(self.B.name, self.B.point()),
         )
-        return Element(row(OFFSET), ends, (0.0,), rows=(f"force a{i + 1}",), row_kinds=(FORCE,))
+        return Element(
+            row(OFFSET), ends, (0.0,), rows=(f"force along a{i + 1}",), row_kinds=(FORCE,)
+        )
 
     def elements(self) -> list[Element]:
         """Return the rows of the joint."""

@@ -87,7 +87,7 @@ class Universal(Joint):
 
     def elements(self) -> list[Element]:
         """P - Q, a1.b2."""
-        return [self._coincide(), self._dot(0, 1)]
+        return [self._coincide(), self._dot(0, 1, "a1 x b2")]
 
 
 class Screw(Joint):

@@ -34,7 +34,13 @@ def test_blocks_are_named_along_both_axes():
     assert words(ax.xaxis) == words(ax.yaxis) == names
     unknowns = words(ax.yaxis, minor=True)
     assert unknowns[:6] == ["x", "y", "z", "theta_x", "theta_y", "theta_z"]
-    assert unknowns[18:23] == ["force x", "force y", "force z", "a1.b3", "a2.b3"]
+    assert unknowns[18:23] == [
+        "force x",
+        "force y",
+        "force z",
+        "moment about -a2",
+        "moment about a1",
+    ]
     assert len(unknowns) == 38
     ax = A.spy("B").axes[0]
     assert words(ax.xaxis) == names[:3]

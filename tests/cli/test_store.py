@@ -35,8 +35,8 @@ def test_quantities_are_named_and_sized(solution):
         "force x",
         "force y",
         "force z",
-        "a1.b3",
-        "a2.b3",
+        "moment about -a2",
+        "moment about a1",
     )
     for x in found.values():
         assert x.unit

@@ -99,7 +99,7 @@ def test_every_array_has_a_unit_or_one_for_each_column(solution, tmp_path):
             assert stored.values.tolist() == ["m", "1"]
             rows = dict(zip(data.row.values, data.row_unit.values, strict=True))
             assert rows["joint 0.force x"] == "N"
-            assert rows["joint 0.a1.b3"] == "N m"
+            assert rows["joint 0.moment about -a2"] == "N m"
 
 
 def test_the_multiplier_of_a_distance_is_a_force_per_length():
