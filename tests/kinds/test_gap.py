@@ -34,7 +34,7 @@ def test_gap_shows_rows_on_velocities(name):
     work.evaluate()
     value, rate = work.vector(m.X)[model.numbering.lam].copy(), work.rates()[0]
     velocity = model.numbering.lam_kinds == m.VELOCITY_ROW
-    assert np.array_equal(A.gap, np.where(velocity, rate, value))
+    assert np.allclose(A.gap, np.where(velocity, rate, value), rtol=1e-14, atol=1e-15)
     assert (np.abs(A.gap[velocity]) > 1e-3).all()
     assert [u.endswith("/s") for u in A.gap_units] == velocity.tolist()
     if name in UNITS:
