@@ -72,13 +72,13 @@ class Campbell:
     def critical_speeds(self, order: float = 1.0) -> np.ndarray:
         """Return speeds [rad/s] at which a mode has `order` times the speed, interpolated."""
         order = number("critical_speeds", "order", order, "-")
-        found = []
+        critical = []
         for column in self.eigenvalues.imag.T:
             apart = column - order * self.speeds
             for i in np.flatnonzero(apart[:-1] * apart[1:] <= 0.0):
                 part = apart[i] / (apart[i] - apart[i + 1]) if apart[i] != apart[i + 1] else 0.0
-                found.append(self.speeds[i] + part * (self.speeds[i + 1] - self.speeds[i]))
-        return np.unique(np.round(found, 12))
+                critical.append(self.speeds[i] + part * (self.speeds[i + 1] - self.speeds[i]))
+        return np.unique(np.round(critical, 12))
 
     def plot(self, path: str | Path | None = None, *, orders: Iterable[float] = (1.0,)) -> Figure:
         """Draw frequencies over speed; dashed lines are multiples of the speed."""
@@ -220,28 +220,28 @@ def spinning(model: Model, names: list[str], omega: np.ndarray) -> State:
     return state.replace(v=v)
 
 
-def whirl(found: Modes, axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def whirl(modes: Modes, axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the whirl of each mode, and shapes; modes alike are mixed to whirl most."""
-    shapes = found.shapes.copy()
-    for group in alike(found.eigenvalues):
-        energy, round_ = _forms(found, shapes[:, group], axis)
+    shapes = modes.shapes.copy()
+    for group in alike(modes.eigenvalues):
+        energy, round_ = _forms(modes, shapes[:, group], axis)
         _, mix = scipy.linalg.eigh(round_, energy)
         shapes[:, group] = shapes[:, group] @ mix
-    values = np.empty(len(found))
-    for i in range(len(found)):
-        energy, round_ = _forms(found, shapes[:, i : i + 1], axis)
+    values = np.empty(len(modes))
+    for i in range(len(modes)):
+        energy, round_ = _forms(modes, shapes[:, i : i + 1], axis)
         values[i] = float(round_[0, 0].real / energy[0, 0].real)
     return values, shapes
 
 
-def _forms(found: Modes, X: np.ndarray, axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _forms(modes: Modes, X: np.ndarray, axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return kinetic energy and angular momentum of orbits about the axis as Hermitian forms."""
     one = np.linalg.svd(axis[None])[2][1]
     two = np.cross(axis, one)
     k = X.shape[1]
     energy, round_ = np.zeros((k, k), complex), np.zeros((k, k), complex)
-    for body in found.motion.maps:
-        part = found.model.system.bodies[body.name]
+    for body in modes.motion.maps:
+        part = modes.model.system.bodies[body.name]
         w = np.concatenate([[1.0], part.center_of_mass])
         move, turn = body.at(w, body.Y) @ X[body.v], body.turn() @ X[body.v]
         E = part.second_moments - part.mass * np.outer(w[1:], w[1:])
@@ -255,13 +255,13 @@ def _forms(found: Modes, X: np.ndarray, axis: np.ndarray) -> tuple[np.ndarray, n
     return 0.5 * (energy + energy.conj().T), 0.5 * (round_ + round_.conj().T)
 
 
-def _point(speed: float, found: Modes, axis: np.ndarray) -> _Point:
+def _point(speed: float, modes: Modes, axis: np.ndarray) -> _Point:
     """Return the oscillating modes at a speed."""
-    values, shapes = whirl(found, axis)
-    keep = np.flatnonzero(found.eigenvalues.imag > 0.0)
-    labels = found.labels
+    values, shapes = whirl(modes, axis)
+    keep = np.flatnonzero(modes.eigenvalues.imag > 0.0)
+    labels = modes.labels
     return _Point(
-        speed, found.eigenvalues[keep], values[keep], shapes[:, keep], found.motion.M,
+        speed, modes.eigenvalues[keep], values[keep], shapes[:, keep], modes.motion.M,
         tuple(labels[i] for i in keep),
     )  # fmt: skip
 

@@ -146,7 +146,7 @@ class Modes:
 
     def body_motions(self, i: int) -> list[BodyMotion]:
         """Return displacement of the centre of mass and small rotation of each body in a mode."""
-        found = []
+        motions = []
         for body, share in zip(self.motion.maps, self.kinetic[i], strict=True):
             part = self.model.system.bodies[body.name]
             delta = self.shapes[body.v, i]
@@ -158,10 +158,10 @@ class Modes:
             carry = part.mass * float(np.vdot(move, move).real)
             rotation = max(0.0, 1.0 - carry / total) if total > 0.0 else 0.0
             place = w @ body.y + self.model.origin
-            found.append(
+            motions.append(
                 BodyMotion(body.name, float(share), move, turn, rotation, place, body.axes)
             )
-        return found
+        return motions
 
     def _sorted_out(self, shapes: np.ndarray) -> np.ndarray:
         """Return shapes that are apart by body and axis where several share an eigenvalue.
@@ -214,23 +214,23 @@ class Modes:
         return np.where(biggest == 0.0, 1.0, biggest)
 
     def _kinetic(self) -> np.ndarray:
-        made = np.zeros((len(self.bodies), len(self)))
-        for row, body in zip(made, self.motion.maps, strict=True):
+        energies = np.zeros((len(self.bodies), len(self)))
+        for row, body in zip(energies, self.motion.maps, strict=True):
             dy = (body.Y @ self.shapes[body.v]).reshape(4, 3, -1)
             W = weights(self.model.system.bodies[body.name])
             row[:] = np.einsum("kcn,kl,lcn->n", dy.conj(), W, dy).real
-        total = made.sum(0)
-        return (made / np.where(total > 0.0, total, 1.0)).T
+        total = energies.sum(0)
+        return (energies / np.where(total > 0.0, total, 1.0)).T
 
     def _potential(self) -> np.ndarray:
         force = self.motion.K @ self.shapes
-        made = np.zeros((len(self.bodies), len(self)))
-        for row, body in zip(made, self.motion.maps, strict=True):
+        energies = np.zeros((len(self.bodies), len(self)))
+        for row, body in zip(energies, self.motion.maps, strict=True):
             tested = np.linalg.lstsq(body.Z, body.Y, rcond=None)[0] @ self.shapes[body.v]
             row[:] = np.einsum("in,in->n", tested.conj(), force[body.v]).real
-        total, size = made.sum(0), np.abs(made).sum(0)
+        total, size = energies.sum(0), np.abs(energies).sum(0)
         some = (np.abs(total) > 1e-9 * size) & (self.eigenvalues != 0.0)
-        return np.where(some, made / np.where(some, total, 1.0), 0.0).T
+        return np.where(some, energies / np.where(some, total, 1.0), 0.0).T
 
     def __len__(self) -> int:
         return len(self.eigenvalues)

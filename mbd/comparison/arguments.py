@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mbd.base.checked import file_path, listed, shown
 from mbd.base.door import number
 from mbd.base.spoken_options import parted
-from mbd.comparison.judged import comparable
+from mbd.comparison.error_measures import comparable
 from mbd.comparison.trials import Trial
 from mbd.formulations import NAMES, named
 from mbd.formulations.formulation import Formulation

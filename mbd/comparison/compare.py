@@ -10,7 +10,7 @@ from mbd.base.checked import whole
 from mbd.base.door import number
 from mbd.comparison.arguments import chosen, integrator, maker, sizes, watched
 from mbd.comparison.comparison import Comparison
-from mbd.comparison.judged import Values, determined
+from mbd.comparison.error_measures import Values, determined
 from mbd.comparison.reference import reference_of
 from mbd.comparison.trials import tabulate, telling
 from mbd.formulations.formulation import Formulation

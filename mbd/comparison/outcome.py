@@ -1,4 +1,4 @@
-"""The rows of a comparison of formulations: one for each run."""
+"""Outcome of a comparison of formulations: one row for each run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mbd.base.atomic import replaced
-from mbd.comparison.judged import QUANTITIES
+from mbd.comparison.error_measures import QUANTITIES
 
 __all__ = ["COLUMNS", "Outcome"]
 
@@ -76,7 +76,7 @@ class Outcome:
     def plain(self) -> dict[str, Any]:
         """Return everything as plain values, None where a number is not known."""
 
-        def known(values: dict[str, Any]) -> dict[str, Any]:
+        def finite_or_none(values: dict[str, Any]) -> dict[str, Any]:
             return {
                 k: None if isinstance(v, float) and not math.isfinite(v) else v
                 for k, v in values.items()
@@ -85,9 +85,9 @@ class Outcome:
         return {
             "title": self.title,
             "reference": self.reference,
-            "reference_error": known(self.reference_error),
+            "reference_error": finite_or_none(self.reference_error),
             "telling": list(self.telling),
             "units": COLUMNS,
-            "rows": [known(row) for row in self.rows],
+            "rows": [finite_or_none(row) for row in self.rows],
             "notes": list(self.notes),
         }

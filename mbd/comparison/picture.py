@@ -1,4 +1,4 @@
-"""A comparison as a picture: errors over steps and over computing time."""
+"""Picture of a comparison: errors over steps and over computing time."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mbd.comparison.judged import QUANTITIES
+from mbd.comparison.error_measures import QUANTITIES
 from mbd.comparison.outcome import Outcome
 from mbd.figures.figure import checked_path, new_figure, save_figure
 
@@ -26,21 +26,21 @@ def checked_quantity(quantity: str) -> str:
     return quantity
 
 
-def draw(found: Outcome, path: str | Path | None, quantity: str | None) -> Figure:
+def draw(outcome: Outcome, path: str | Path | None, quantity: str | None) -> Figure:
     """Draw one error, or say that there is none."""
-    what = checked_quantity(quantity or next(iter(found.telling), "position"))
+    what = checked_quantity(quantity or next(iter(outcome.telling), "position"))
     where = None if path is None else checked_path(path, "plot")
     figure = new_figure("plot", figsize=(8.0, 4.2))
     left, right = figure.subplots(1, 2, sharey=True)
     unit, key = QUANTITIES[what].unit, f"{what}_error"
     left.set_xlabel("step size [s]")
     left.set_ylabel(f"largest {what.replace('_', ' ')} error at the end [{unit}]")
-    cost, said = _cost(found)
-    right.set_xlabel(said)
-    if what in found.telling:
-        _lines(found, left, right, key, cost)
+    cost, cost_label = _cost(outcome)
+    right.set_xlabel(cost_label)
+    if what in outcome.telling:
+        _lines(outcome, left, right, key, cost)
     else:
-        done = any(math.isfinite(row[key]) for row in found.rows)
+        done = any(math.isfinite(row[key]) for row in outcome.rows)
         for ax in (left, right):
             ax.set(xticks=[], yticks=[])
             why = "zero or of the size of round-off" if done else "not known"
@@ -50,15 +50,15 @@ def draw(found: Outcome, path: str | Path | None, quantity: str | None) -> Figur
         ax.set_axisbelow(True)
     if left.get_legend_handles_labels()[1]:
         figure.legend(loc="outside lower center", ncols=4, frameon=False, handlelength=4)
-    figure.suptitle(found.title, fontsize="medium", wrap=True)
+    figure.suptitle(outcome.title, fontsize="medium", wrap=True)
     if where is not None:
         save_figure(figure, where, "plot", 200)
     return figure
 
 
-def _cost(found: Outcome) -> tuple[Any, str]:
+def _cost(outcome: Outcome) -> tuple[Any, str]:
     """Return what a row costs, and what that is called: times, or else iterations, or steps."""
-    rows = [row for row in found.rows if row["status"] == "done"]
+    rows = [row for row in outcome.rows if row["status"] == "done"]
     if any(row["run_time"] > 0 for row in rows):
         return lambda row: 1e3 * row["run_time"], "computing time of the run [ms]"
     if all(row["iterations"] > 0 for row in rows):
@@ -66,12 +66,12 @@ def _cost(found: Outcome) -> tuple[Any, str]:
     return lambda row: row["steps"], "steps of the run [-]"
 
 
-def _lines(found: Outcome, left: Any, right: Any, key: str, cost: Any) -> None:
+def _lines(outcome: Outcome, left: Any, right: Any, key: str, cost: Any) -> None:
     """Draw the errors of each formulation over its steps and over what they cost."""
     from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
 
     points = []
-    for i, (name, rows) in enumerate(found.groups()):
+    for i, (name, rows) in enumerate(outcome.groups()):
         shown = [row for row in rows if row[key] > 0]
         if not shown:
             continue
@@ -85,7 +85,7 @@ def _lines(found: Outcome, left: Any, right: Any, key: str, cost: Any) -> None:
         left.loglog([row["step"] for row in shown], error, label=name, **how)
         right.loglog([cost(row) for row in shown], error, **how)
     what = key.removesuffix("_error")
-    _guide(left, points, found.orders[QUANTITIES[what].reaction])
+    _guide(left, points, outcome.orders[QUANTITIES[what].reaction])
     _decades(left.xaxis, sorted({h for h, _ in points}))
     right.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     right.xaxis.set_major_formatter(FormatStrFormatter("%g"))

@@ -11,7 +11,7 @@ import numpy as np
 
 from mbd.base.checked import shown
 from mbd.base.door import rotation_matrix, vector
-from mbd.comparison.judged import QUANTITIES, Values, comparable, difference, last, quantity
+from mbd.comparison.error_measures import QUANTITIES, Values, comparable, difference, last, quantity
 from mbd.comparison.trials import Trial
 from mbd.formulations import NAMES, named
 from mbd.formulations.formulation import Formulation

@@ -6,7 +6,7 @@ import math
 import textwrap
 from typing import Any
 
-from mbd.comparison.judged import QUANTITIES
+from mbd.comparison.error_measures import QUANTITIES
 from mbd.comparison.outcome import Outcome
 
 __all__ = ["text"]

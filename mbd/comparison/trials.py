@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd.comparison.judged import QUANTITIES, Values, difference, last, noise
+from mbd.comparison.error_measures import QUANTITIES, Values, difference, last, noise
 from mbd.comparison.outcome import COLUMNS
 from mbd.formulations import named
 from mbd.formulations.formulation import Formulation

@@ -1,13 +1,13 @@
-"""Joint coordinates in a model file, and numbers whose unit is that of a coordinate."""
+"""Types of values about joint coordinates, and numbers in the unit of a coordinate."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from mbd.files.kinds import Kind, Law, Number, Place, unknown_key
 from mbd.files.references import Reference
 from mbd.files.units import has_unit
+from mbd.files.value_types import Law, Number, Place, ValueType, unknown_key
 from mbd.parts.coordinates import Coordinate
 from mbd.parts.joint import chosen
 
@@ -59,10 +59,10 @@ class Along:
         if at is not None and _UNIT in at.beside:
             units = {"u": str(at.beside[_UNIT])}
         else:
-            found = None if at is None else _coordinate(at)
-            if found is None:
+            coordinate = None if at is None else _coordinate(at)
+            if coordinate is None:
                 return Number("-")  # the part will say what is wrong with its joint
-            units = {"u": found.unit, "F": found.load_unit}
+            units = {"u": coordinate.unit, "F": coordinate.load_unit}
         return Number(" ".join(_replaced(word, units) for word in self.unit.split()))
 
     def schema(self) -> dict[str, Any]:
@@ -89,9 +89,9 @@ def _coordinate(at: Place) -> Coordinate | None:
     """Return the coordinate that a table is about."""
     several = at.beside.get("coordinates")
     what = several[0] if isinstance(several, list) and several else at.beside.get("joint")
-    found = Chosen().read(what, at / ("coordinates" if several else "joint"))
+    part = Chosen().read(what, at / ("coordinates" if several else "joint"))
     try:
-        return chosen("", found, at.beside.get("coordinate"))
+        return chosen("", part, at.beside.get("coordinate"))
     except (ValueError, TypeError):
         return None
 
@@ -100,9 +100,9 @@ def _coordinate(at: Place) -> Coordinate | None:
 class OrLaw:
     """A number with its unit, a table with a ready-made law, or an expression."""
 
-    number: Kind
+    number: ValueType
     variables: tuple[str, ...] = ("t",)
-    laws: Kind | None = None
+    laws: ValueType | None = None
 
     def read(self, value: Any, place: Place) -> Any:
         """Return number or function."""
@@ -127,7 +127,7 @@ class Three:
     """A list of three components, each a number with its unit or a law of time, or "free"."""
 
     unit: str
-    component: Kind
+    component: ValueType
 
     def read(self, value: Any, place: Place) -> Any:
         """Return three of them; None for "free"."""

@@ -1,4 +1,4 @@
-"""Model files: a system and how it is run, as TOML.
+"""Model files as TOML: a system and how it is run.
 
 The arguments of the parts are the keys of the file (see ``vocabulary.py``); a number may be a
 string with a unit. A system that is written and read builds the same model to the last bit.
@@ -13,8 +13,8 @@ from typing import Any
 
 from mbd.base.atomic import replaced
 from mbd.base.checked import file_path, shown
-from mbd.files.kinds import PlaceError
 from mbd.files.lines import line_of
+from mbd.files.value_types import PlaceError
 from mbd.model.description import Description
 from mbd.model.system import System
 
@@ -69,19 +69,19 @@ def to_text(
         raise TypeError(f"to_text: expected an mbd.System, got {shown(system)}")
     run = dict(run or {})
     for key in run:
-        known = vocabulary.run_settings()
-        if key not in known:
-            raise ValueError(f"to_text: run has no {key!r}; it may have {', '.join(known)}")
-    found = writer.document(system, run, title, Path(folder), VERSION, reader.SCHEMA)
-    return toml.text(found)
+        settings = vocabulary.run_settings()
+        if key not in settings:
+            raise ValueError(f"to_text: run has no {key!r}; it may have {', '.join(settings)}")
+    tables = writer.document(system, run, title, Path(folder), VERSION, reader.SCHEMA)
+    return toml.text(tables)
 
 
 def run_text(run: dict[str, Any]) -> str:
     """Return the table of a model file that says how it is run, of what files can hold of it."""
     from mbd.files import toml, vocabulary, writer
 
-    plain, known = writer.Writer(System(), Path()).plain, vocabulary.run_settings()
-    return toml.text({"run": {key: plain(x) for key, x in run.items() if key in known}})
+    plain, settings = writer.Writer(System(), Path()).plain, vocabulary.run_settings()
+    return toml.text({"run": {key: plain(x) for key, x in run.items() if key in settings}})
 
 
 def from_text(text: str, *, folder: str | Path = ".", formulation: Any = None) -> Document:

@@ -9,8 +9,8 @@ from typing import Any
 
 from mbd.base.checked import meant, shown
 from mbd.base.recorded_call import signature
-from mbd.files.kinds import Place, PlaceError, unknown_key
 from mbd.files.references import make
+from mbd.files.value_types import Place, PlaceError, unknown_key
 from mbd.files.vocabulary import SECTIONS, arguments, parts, run_settings, section
 from mbd.model.system import System
 

@@ -1,4 +1,4 @@
-"""Values of a model file that are objects: parts, frames, formulations, rotations."""
+"""Types of values that are objects: parts, frames, formulations, rotations."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 
 from mbd.base.checked import floats
 from mbd.base.recorded_call import signature
-from mbd.files.kinds import Array, Kind, Number, Place, unknown_key
+from mbd.files.value_types import Array, Number, Place, ValueType, unknown_key
 
-__all__ = ["Made", "Reference", "Turn", "make"]
+__all__ = ["Constructed", "Reference", "Turn", "make"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Reference:
 
 
 @dataclass(frozen=True)
-class Made:
+class Constructed:
     """A table with the arguments of a class or function; ``type`` names it among several.
 
     ``names`` stand for themselves, and the name of a class for a table without arguments. Bodies of
@@ -49,23 +49,23 @@ class Made:
         """Return the object."""
         if isinstance(value, str) and value in self.names:
             return value
-        known = self.among()
-        if isinstance(value, str) and value in known:
+        makers = self.among()
+        if isinstance(value, str) and value in makers:
             value = {"type": value}  # without options
         choice = ", ".join(self.names)
-        choice += (" or " if choice else "") + f"a table with type = {' or '.join(known)}"
+        choice += (" or " if choice else "") + f"a table with type = {' or '.join(makers)}"
         if not isinstance(value, dict):
             raise place.must(choice, value)
         name = value.get("type", self.default)
-        if not isinstance(name, str) or name not in known:
-            raise (place / "type").must(" or ".join(known), name)
+        if not isinstance(name, str) or name not in makers:
+            raise (place / "type").must(" or ".join(makers), name)
         values = {k: x for k, x in value.items() if k != "type"}
         if not self.names:
-            return make(known[name], values, place)
+            return make(makers[name], values, place)
         key = f"{name} {values!r}"
-        if key not in place.made:
-            place.made[key] = make(known[name], values, place)
-        return place.made[key]
+        if key not in place.shared:
+            place.shared[key] = make(makers[name], values, place)
+        return place.shared[key]
 
     def schema(self) -> dict[str, Any]:
         """Return a reference to ``definition``."""
@@ -75,7 +75,7 @@ class Made:
 class Turn:
     """A rotation: a matrix, or a table with axis and angle, quaternion, rotvec or rpy."""
 
-    _KEYS: ClassVar[dict[str, Kind]] = {
+    _KEYS: ClassVar[dict[str, ValueType]] = {
         "axis": Array("-"), "angle": Number("rad"), "quaternion": Array("-", ((4,),)),
         "rotvec": Array("rad"), "rpy": Array("rad"),
     }  # fmt: skip
@@ -121,15 +121,15 @@ def make(
     maker: Callable[..., Any], values: dict[str, Any], place: Place, *args: Any, **fixed: Any
 ) -> Any:
     """Call a class or function with the arguments of a table; those in `fixed` are no text."""
-    known = place.arguments(maker)
+    takes = place.arguments(maker)
     for key in values:
-        if key not in known:
-            raise unknown_key(place, key, known)
+        if key not in takes:
+            raise unknown_key(place, key, takes)
     for key, x in signature(maker).parameters.items():
-        if x.default is x.empty and key in known and key not in values:
+        if x.default is x.empty and key in takes and key not in values:
             raise place.error(f"{key} is missing; a {maker.__name__} needs it")
     inside = place.among(values)
-    got = {k: known[k].read(x, inside / k) for k, x in values.items()}
+    got = {k: takes[k].read(x, inside / k) for k, x in values.items()}
     try:
         return maker(*args, **{**got, **fixed})
     except (ValueError, TypeError, OSError) as error:
@@ -137,5 +137,5 @@ def make(
         for owner in (maker.__name__, *args):  # the place says it already
             text = text.removeprefix(f"{owner}: ")
         word, _, rest = text.partition(" ")
-        here = word in known and word not in fixed
+        here = word in takes and word not in fixed
         raise ((place / word).error(rest) if here else place.error(text)) from error

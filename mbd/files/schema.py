@@ -8,8 +8,8 @@ from typing import Any
 
 from mbd.base.recorded_call import signature
 from mbd.files.reader import SCHEMA
-from mbd.files.references import Made
-from mbd.files.vocabulary import MADE, SECTIONS, arguments, parts, run_settings, section
+from mbd.files.references import Constructed
+from mbd.files.vocabulary import CONSTRUCTED, SECTIONS, arguments, parts, run_settings, section
 from mbd.model.system import System
 
 __all__ = ["json_schema"]
@@ -19,7 +19,7 @@ def json_schema() -> dict[str, Any]:
     """Return the schema (draft 2020-12)."""
     makers = parts()
     definitions = {n: table(x, n, optional=n == "RigidBody") for n, x in makers.items()}
-    definitions |= {x.title: _definition(x) for x in MADE}
+    definitions |= {x.title: _definition(x) for x in CONSTRUCTED}
     sections = {}
     for name in SECTIONS:
         names = [n for n, x in makers.items() if section(x) == name]
@@ -45,10 +45,10 @@ def json_schema() -> dict[str, Any]:
     }
 
 
-def _definition(made: Made) -> dict[str, Any]:
+def _definition(choice: Constructed) -> dict[str, Any]:
     """Return a choice of tables."""
-    tables = [table(x, n, optional=n == made.default) for n, x in made.among().items()]
-    plain = [] if made.default else [{"enum": [*made.names, *made.among()]}]
+    tables = [table(x, n, optional=n == choice.default) for n, x in choice.among().items()]
+    plain = [] if choice.default else [{"enum": [*choice.names, *choice.among()]}]
     return {"anyOf": [*plain, *tables]}
 
 
@@ -60,5 +60,5 @@ def table(maker: Callable[..., Any], name: str | None, *, optional: bool = False
     if name is not None:
         keys, needed = {"type": {"const": name}, **keys}, ["type"] * (not optional) + needed
     summary = (inspect.getdoc(maker) or "").split("\n", 1)[0]
-    found = {"type": "object", "title": maker.__name__, "description": summary}
-    return {**found, "properties": keys, "required": needed, "additionalProperties": False}
+    head = {"type": "object", "title": maker.__name__, "description": summary}
+    return {**head, "properties": keys, "required": needed, "additionalProperties": False}

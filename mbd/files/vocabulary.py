@@ -1,7 +1,7 @@
-"""What each argument of each part is in a model file.
+"""Vocabulary of model files: the type of each argument of each part.
 
 The keys of a table of a file are the arguments of the constructor, read from its signature; this
-file says of which kind they are, by their name (``ARGUMENTS``) or for one class only (``OF``). A
+file says of which type they are, by their name (``ARGUMENTS``) or for one class only (``OF``). A
 new part whose arguments are called as those of others needs no line here.
 """
 
@@ -15,27 +15,27 @@ from typing import Any
 from mbd.base.public import PLACES, public
 from mbd.base.recorded_call import Part, signature
 from mbd.files.coordinates import Along, Chosen, OrLaw, Three
-from mbd.files.kinds import (
+from mbd.files.references import Constructed, Reference, Turn
+from mbd.files.value_types import (
     Array,
     File,
     Flag,
-    Kind,
     Law,
     Load,
     Mapping,
     Number,
     OneOf,
     Several,
+    ValueType,
     Whole,
     Word,
 )
-from mbd.files.references import Made, Reference, Turn
 from mbd.formulations import NAMES
 from mbd.parts.bodies import Body, Frame, Ground
 from mbd.parts.joints import Joint
 
 __all__ = [
-    "ARGUMENTS", "MADE", "OF", "OF_A_CALL", "SECTIONS", "arguments", "makers", "parts",
+    "ARGUMENTS", "CONSTRUCTED", "OF", "OF_A_CALL", "SECTIONS", "arguments", "makers", "parts",
     "run_settings", "section",
 ]  # fmt: skip
 
@@ -51,8 +51,8 @@ def makers(module: str) -> dict[str, Callable[..., Any]]:
 @cache
 def parts() -> dict[str, Callable[..., Any]]:
     """Return the classes of parts of a system, by name."""
-    known = makers("parts.").items()
-    return {n: x for n, x in known if isinstance(x, type) and issubclass(x, Part)
+    members = makers("parts.").items()
+    return {n: x for n, x in members if isinstance(x, type) and issubclass(x, Part)
             and x not in (Ground, Frame)}  # fmt: skip
 
 
@@ -70,24 +70,24 @@ def shapes() -> dict[str, Callable[..., Any]]:
 
 def methods() -> dict[str, Callable[..., Any]]:
     """Return the classes of integrators, by name."""
-    known = makers("integration.").items()
-    return {n: x for n, x in known if isinstance(x, type) and dataclasses.is_dataclass(x)
+    members = makers("integration.").items()
+    return {n: x for n, x in members if isinstance(x, type) and dataclasses.is_dataclass(x)
             and "prepare" in vars(x)}  # fmt: skip
 
 
 BODY, JOINT = Reference("bodies"), Reference("joints")
-FRAME = Made("frame", lambda: {"Frame": Frame}, default="Frame")
+FRAME = Constructed("frame", lambda: {"Frame": Frame}, default="Frame")
 END = OneOf(lambda x: isinstance(x, dict), FRAME, BODY)
 POINT, DIRECTION = Array("m"), Array("-")
 COORDINATE = Chosen()
-MOTION = Made("motion", lambda: makers("parts.motions"))
-FORMULATION = Made("formulation", lambda: makers("formulations."), NAMES)
-SHAPE, METHOD = Made("shape", shapes), Made("method", methods)
-MADE = (FRAME, MOTION, FORMULATION, SHAPE, METHOD)
-ROTATIONAL: dict[str, Kind] = {"stiffness": Number("N m/rad"), "damping": Number("N m s/rad")}
-ALONG: dict[str, Kind] = {"stiffness": Along("F/u"), "damping": Along("F s/u")}
+MOTION = Constructed("motion", lambda: makers("parts.motions"))
+FORMULATION = Constructed("formulation", lambda: makers("formulations."), NAMES)
+SHAPE, METHOD = Constructed("shape", shapes), Constructed("method", methods)
+CONSTRUCTED = (FRAME, MOTION, FORMULATION, SHAPE, METHOD)
+ROTATIONAL: dict[str, ValueType] = {"stiffness": Number("N m/rad"), "damping": Number("N m s/rad")}
+ALONG: dict[str, ValueType] = {"stiffness": Along("F/u"), "damping": Along("F s/u")}
 
-ARGUMENTS: dict[str, Kind] = {
+ARGUMENTS: dict[str, ValueType] = {
     **dict.fromkeys(("position", "center_of_mass", "at", "to", "size", "through"), POINT),
     **dict.fromkeys(("axis", "second_axis", "normal"), DIRECTION),
     **dict.fromkeys(("first", "second"), END),
@@ -134,7 +134,7 @@ ARGUMENTS: dict[str, Kind] = {
     "velocity": Array("m/s"),
 }
 
-OF: dict[str, dict[str, Kind]] = {
+OF: dict[str, dict[str, ValueType]] = {
     "RotationalSpring": {**ROTATIONAL, "joint": JOINT},
     **dict.fromkeys(("JointSpring", "Stop"), ALONG),
     "Drive": {
@@ -165,21 +165,21 @@ OF_A_CALL = {"system", "state", "progress", "raise_on_failure", "events", "strea
 
 
 @cache
-def run_settings() -> dict[str, Kind]:
-    """Return the kinds of the arguments of ``mbd.simulate`` that a file may have."""
+def run_settings() -> dict[str, ValueType]:
+    """Return the types of the arguments of ``mbd.simulate`` that a file may have."""
     names = signature(public("simulate")).parameters
     return {n: ARGUMENTS[n] for n in names if n in ARGUMENTS and n not in OF_A_CALL}
 
 
 @cache
-def arguments(maker: Callable[..., Any]) -> dict[str, Kind]:
-    """Return the kind of every argument of a class or function."""
+def arguments(maker: Callable[..., Any]) -> dict[str, ValueType]:
+    """Return the type of every argument of a class or function."""
     own = OF.get(maker.__name__, {})
     names = [n for n in signature(maker).parameters if n not in OWN_NAME]
     unknown = [n for n in names if n not in own and n not in ARGUMENTS]
     if unknown:
         raise LookupError(
-            f"{maker.__name__}: no kind for {', '.join(unknown)}; add it to ARGUMENTS or OF in "
-            "mbd/files/vocabulary.py"
+            f"{maker.__name__}: no value type for {', '.join(unknown)}; add it to ARGUMENTS or OF "
+            "in mbd/files/vocabulary.py"
         )
     return {n: own.get(n) or ARGUMENTS[n] for n in names}

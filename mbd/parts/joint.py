@@ -1,4 +1,4 @@
-r"""What all joints have: two frames, rows between them, the coordinates they leave free.
+r"""Base class of joints: two frames, rows between them, the coordinates they leave free.
 
 A joint joins two frames, A on the first body and B on the second; the third axis is the joint's.
 It is placed by ``at=`` and ``axis=`` in inertial axes at the initial pose, or by two ``Frame``.
@@ -212,22 +212,22 @@ def chosen(owner: str, what: Any, name: str | None = None) -> Coordinate:
             f"{owner}: must act on a joint or one of its coordinates (such as hinge.angle), got "
             f"{shown(what)}"
         )
-    found = what.coordinates
-    if not found:
+    coordinates = what.coordinates
+    if not coordinates:
         raise TypeError(
             f"{owner}: {type(what).__name__} {what.name!r} has no coordinate of its own; use a "
             "joint that has (Revolute, Prismatic, Cylindrical, Planar, Universal, Screw, ...)"
         )
-    if name is None and len(found) > 1:
+    if name is None and len(coordinates) > 1:
         raise ValueError(
-            f"{owner}: {what.name!r} has the coordinates {', '.join(found)}; say which one, for "
-            f"example coordinate={next(iter(found))!r}"
+            f"{owner}: {what.name!r} has the coordinates {', '.join(coordinates)}; say which "
+            f"one, for example coordinate={next(iter(coordinates))!r}"
         )
     if name is None:
-        return next(iter(found.values()))
-    if not (isinstance(name, str) and name in found):
+        return next(iter(coordinates.values()))
+    if not (isinstance(name, str) and name in coordinates):
         raise ValueError(
-            f"{owner}: {what.name!r} has no coordinate {shown(name)}{meant(name, found)}; it has "
-            f"{', '.join(found)}"
+            f"{owner}: {what.name!r} has no coordinate {shown(name)}{meant(name, coordinates)}; it "
+            f"has {', '.join(coordinates)}"
         )
-    return found[name]
+    return coordinates[name]

@@ -59,7 +59,7 @@ def test_every_part_can_be_said(name):
     assert issubclass(part, Part), f"{name}: derive it from Part (mbd/base/recorded_call.py)"
     assert words.parts()[name] is part
     assert words.section(part) in words.SECTIONS
-    words.arguments(part)  # an argument of unknown kind is a LookupError that says where to add it
+    words.arguments(part)  # an argument of unknown type is a LookupError that says where to add it
 
 
 @pytest.mark.parametrize(
@@ -76,15 +76,17 @@ def test_options_are_all_there():
     assert set(words.makers("formulations.")) == {"EulerParameters", "Scalable", "Unified"}
     assert set(words.arguments(System)) == {"gravity"}
     left = set(inspect.signature(mbd.simulate).parameters) - words.OF_A_CALL
-    assert left == set(words.run_settings()), "add its kind to ARGUMENTS, or it to OF_A_CALL"
+    assert left == set(words.run_settings()), "add its type to ARGUMENTS, or it to OF_A_CALL"
 
 
-def test_a_part_without_a_kind_is_named():
+def test_an_argument_without_a_type_is_named():
     class Strange:
         def __init__(self, name, wobble):
             pass
 
-    with pytest.raises(LookupError, match="Strange: no kind for wobble; add it to ARGUMENTS or OF"):
+    with pytest.raises(
+        LookupError, match="Strange: no value type for wobble; add it to ARGUMENTS or OF"
+    ):
         words.arguments(Strange)
 
 

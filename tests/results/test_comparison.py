@@ -8,7 +8,7 @@ import pytest
 
 import mbd
 from mbd.comparison.arguments import chosen
-from mbd.comparison.judged import comparable, determined
+from mbd.comparison.error_measures import comparable, determined
 
 mpl.use("Agg")
 

@@ -1,6 +1,6 @@
-"""Kinds of values in a model file: how each is read, and what an editor is told of it.
+"""Types of values in a model file: how each is read, and its JSON schema for editors.
 
-Every kind has ``read(value, place)``, which returns what the constructor takes, and ``schema()``, a
+Every type has ``read(value, place)``, which returns what the constructor takes, and ``schema()``, a
 piece of JSON schema. An error names the place inside the file, what must be there and what was.
 """
 
@@ -19,8 +19,21 @@ from mbd.files.expressions import Expression
 from mbd.files.units import NUMBER, convert
 
 __all__ = [
-    "Array", "File", "Flag", "Kind", "Law", "Load", "Mapping", "Number", "OneOf", "Place",
-    "PlaceError", "Several", "Whole", "Word", "unknown_key",
+    "Array",
+    "File",
+    "Flag",
+    "Law",
+    "Load",
+    "Mapping",
+    "Number",
+    "OneOf",
+    "Place",
+    "PlaceError",
+    "Several",
+    "ValueType",
+    "Whole",
+    "Word",
+    "unknown_key",
 ]  # fmt: skip
 
 _FINITE = re.compile(rf"\s*{NUMBER}\s*")
@@ -37,10 +50,10 @@ class PlaceError(ValueError):
 
 @dataclass(frozen=True)
 class Place:
-    """Where in a file: the path that errors name, the folder of the file, and what was made of it.
+    """A place in a file: the path that errors name, the folder of the file, the objects of it.
 
     ``part(table, name, place)`` returns the body or joint that a name refers to,
-    ``arguments(maker)`` the kinds of the arguments of a class or function; ``made`` holds
+    ``arguments(maker)`` the types of the arguments of a class or function; ``shared`` holds
     objects that several parts may share; ``above`` and ``beside`` are the place that this one is in
     and all that stands there.
     """
@@ -48,8 +61,8 @@ class Place:
     path: str
     folder: Path
     part: Callable[[str, str, Place], Any]
-    arguments: Callable[[Callable[..., Any]], dict[str, Kind]]
-    made: dict[str, Any] = field(default_factory=dict)
+    arguments: Callable[[Callable[..., Any]], dict[str, ValueType]]
+    shared: dict[str, Any] = field(default_factory=dict)
     above: Place | None = None
     keys: tuple[str, ...] = ()
     beside: dict[str, Any] = field(default_factory=dict)
@@ -59,7 +72,7 @@ class Place:
         inside = f"[{key}]" if isinstance(key, int) else f".{word}" if self.path else word
         keys = self.keys if isinstance(key, int) else (*self.keys, str(key))
         return Place(
-            self.path + inside, self.folder, self.part, self.arguments, self.made, self, keys
+            self.path + inside, self.folder, self.part, self.arguments, self.shared, self, keys
         )  # fmt: skip
 
     def among(self, values: dict[str, Any]) -> Place:
@@ -82,7 +95,7 @@ def unknown_key(place: Place, key: str, keys: Iterable[str]) -> PlaceError:
     return PlaceError(str(place.error(text)), (*place.keys, key))
 
 
-class Kind(Protocol):
+class ValueType(Protocol):
     """What a value of a file is."""
 
     def read(self, value: Any, place: Place) -> Any:
@@ -291,36 +304,36 @@ class File:
 
 @dataclass(frozen=True)
 class Several:
-    """A list of values of one kind, as a tuple; ``single`` lets one stand without brackets."""
+    """A list of values of one type, as a tuple; ``single`` lets one stand without brackets."""
 
-    kind: Kind
+    entry: ValueType
     single: bool = False
 
     def read(self, value: Any, place: Place) -> Any:
         """Return them."""
         if isinstance(value, list):
-            return tuple(self.kind.read(x, place / i) for i, x in enumerate(value))
+            return tuple(self.entry.read(x, place / i) for i, x in enumerate(value))
         if self.single:
-            return self.kind.read(value, place)
+            return self.entry.read(value, place)
         raise place.must("a list", value)
 
     def schema(self) -> dict[str, Any]:
         """Return an array."""
-        one = self.kind.schema()
+        one = self.entry.schema()
         many = {"type": "array", "items": one}
         return {"anyOf": [one, many]} if self.single else many
 
 
 @dataclass(frozen=True)
 class OneOf:
-    """The first of some kinds that takes the value; ``test`` says which by looking at it."""
+    """The first of some types that takes the value; ``test`` says which by looking at it."""
 
     test: Callable[[Any], bool]
-    first: Kind
-    other: Kind
+    first: ValueType
+    other: ValueType
 
     def read(self, value: Any, place: Place) -> Any:
-        """Return what the chosen kind reads."""
+        """Return what the chosen type reads."""
         return (self.first if self.test(value) else self.other).read(value, place)
 
     def schema(self) -> dict[str, Any]:
@@ -330,14 +343,14 @@ class OneOf:
 
 @dataclass(frozen=True)
 class Mapping:
-    """A table of values of one kind, by free names."""
+    """A table of values of one type, by free names."""
 
-    kind: Kind
+    entry: ValueType
 
     def read(self, value: Any, place: Place) -> Any:
         """Return a dictionary."""
-        return {k: self.kind.read(x, place / k) for k, x in value.items()}
+        return {k: self.entry.read(x, place / k) for k, x in value.items()}
 
     def schema(self) -> dict[str, Any]:
         """Return an object."""
-        return {"type": "object", "additionalProperties": self.kind.schema()}
+        return {"type": "object", "additionalProperties": self.entry.schema()}

@@ -1,4 +1,4 @@
-"""What a comparison judges: quantities of bodies, joints and drives at the end."""
+"""Error measures of a comparison: quantities of bodies, joints and drives at the end."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ Values = dict[str, np.ndarray]
 
 
 @dataclass(frozen=True)
-class Judged:
-    """A quantity that is compared.
+class ErrorMeasure:
+    """How the error of one quantity is measured, and how it is shown.
 
     Attributes
     ----------
@@ -48,18 +48,18 @@ class Judged:
         return self.of in (Owner.JOINT, Owner.LOAD)
 
 
-def _judged(quantity: Quantity, head: str, power: int, unit: str = "") -> Judged:
-    return Judged(quantity.of, unit or quantity.unit, head, power)
+def _measure(quantity: Quantity, head: str, power: int, unit: str = "") -> ErrorMeasure:
+    return ErrorMeasure(quantity.of, unit or quantity.unit, head, power)
 
 
 QUANTITIES = {
-    "position": _judged(PartHistory.position, "position", 0),
-    "rotation": _judged(PartHistory.rotation, "rotation", 0, "rad"),
-    "velocity": _judged(PartHistory.velocity, "velocity", 1),
-    "angular_velocity": _judged(PartHistory.angular_velocity, "ang. vel.", 1),
-    "force": _judged(PartHistory.force, "force", 2),
-    "moment": _judged(PartHistory.moment, "moment", 2),
-    "load": Judged(Owner.LOAD, "N m or N", "load", 2),
+    "position": _measure(PartHistory.position, "position", 0),
+    "rotation": _measure(PartHistory.rotation, "rotation", 0, "rad"),
+    "velocity": _measure(PartHistory.velocity, "velocity", 1),
+    "angular_velocity": _measure(PartHistory.angular_velocity, "ang. vel.", 1),
+    "force": _measure(PartHistory.force, "force", 2),
+    "moment": _measure(PartHistory.moment, "moment", 2),
+    "load": ErrorMeasure(Owner.LOAD, "N m or N", "load", 2),
 }
 
 
@@ -96,13 +96,15 @@ def difference(a: Values, b: Values, what: str, masks: Values) -> float:
 
     Masks (k,) say which components count, by name; all, where there is none.
     """
-    found = [math.nan]
+    distances = [math.nan]
     for key in a.keys() & b.keys():
         mask = masks.get(key, np.ones(len(a[key]), bool))
         if quantity(key) == what and mask.any():
             gap = a[key] - b[key]  # of rotations: twice the sine of half the angle, times root 2
-            found.append(float(np.linalg.norm(gap[mask]) / (math.sqrt(2) if gap.ndim > 1 else 1)))
-    return max(found[1:], default=math.nan)
+            distances.append(
+                float(np.linalg.norm(gap[mask]) / (math.sqrt(2) if gap.ndim > 1 else 1))
+            )
+    return max(distances[1:], default=math.nan)
 
 
 def determined(model: Model, names: Iterable[str]) -> Values:
