@@ -1,4 +1,4 @@
-"""Loops over all bodies of one formulation, built from the laws for one body.
+"""Loops over all bodies of one formulation, built from its functions of one node.
 
 The record of a family at ``I[k]``: number of nodes, where their records begin, number of
 attachments, where the pairs (attachment, node) begin.
@@ -67,40 +67,40 @@ def _place(retract: Callable[..., Any], face: Callable[..., Any], rate: Callable
     return place
 
 
-def _residual(law: Callable[..., Any]) -> Any:
+def _residual(of_node: Callable[..., Any]) -> Any:
     @kernel
     def residual(I: Any, F: Any, k: int) -> None:
         """Write the residual of every node."""
         for e in range(I[k]):
             i = I[k + 1] + e * NODE_SIZE
             u, y = I[i + NODE_U], I[i + NODE_Y]
-            law(F, I[i + NODE_PAR], I[Q] + I[i + NODE_Q], I[Y] + y, I[V] + u, I[A] + u,
+            of_node(F, I[i + NODE_PAR], I[Q] + I[i + NODE_Q], I[Y] + y, I[V] + u, I[A] + u,
                 I[FY] + y, I[X] + u, F[SCALE_R])  # fmt: skip
 
     return residual
 
 
-def _tangent(law: Callable[..., Any]) -> Any:
+def _tangent(of_node: Callable[..., Any]) -> Any:
     @kernel
     def tangent(I: Any, F: Any, k: int) -> None:
         """Add the diagonal block of every node."""
         for e in range(I[k]):
             i = I[k + 1] + e * NODE_SIZE
             u, y = I[i + NODE_U], I[i + NODE_Y]
-            law(F, I[i + NODE_PAR], I[Q] + I[i + NODE_Q], I[Y] + y, I[V] + u, I[A] + u,
+            of_node(F, I[i + NODE_PAR], I[Q] + I[i + NODE_Q], I[Y] + y, I[V] + u, I[A] + u,
                 I[FY] + y, I[D] + u, I[i + NODE_S], I[i + NODE_LD])  # fmt: skip
 
     return tangent
 
 
-def _maps(law: Callable[..., Any]) -> Any:
+def _maps(of_node: Callable[..., Any]) -> Any:
     @kernel
     def maps(I: Any, F: Any, k: int) -> None:
         """Write the maps of every attachment."""
         for e in range(I[k + 2]):
             a, i = I[I[k + 3] + 2 * e], I[I[k + 3] + 2 * e + 1]
             u = I[i + NODE_U]
-            law(F, I[Q] + I[i + NODE_Q], I[Y] + I[i + NODE_Y], I[V] + u, I[D] + u, I[a + ATT_W],
+            of_node(F, I[Q] + I[i + NODE_Q], I[Y] + I[i + NODE_Y], I[V] + u, I[D] + u, I[a + ATT_W],
                 I[a + ATT_P], I[a + ATT_PT], I[a + ATT_DP], I[a + ATT_RATE],
                 I[a + ATT_PV])  # fmt: skip
 
@@ -120,38 +120,38 @@ def _rates(acceleration: Callable[..., Any], own: Callable[..., Any], n_v: int) 
     return rates
 
 
-def _flow(law: Callable[..., Any]) -> Any:
+def _flow(of_node: Callable[..., Any]) -> Any:
     @kernel
     def flow(I: Any, F: Any, k: int) -> None:
         """Write the rates of the increments in D at the velocities in V to X."""
         for e in range(I[k]):
             i = I[k + 1] + e * NODE_SIZE
             u = I[i + NODE_U]
-            law(F, I[QN] + I[i + NODE_Q], I[D] + u, I[V] + u, I[X] + u)
+            of_node(F, I[QN] + I[i + NODE_Q], I[D] + u, I[V] + u, I[X] + u)
 
     return flow
 
 
-def _convect(law: Callable[..., Any]) -> Any:
+def _convect(of_node: Callable[..., Any]) -> Any:
     @kernel
     def convect(I: Any, F: Any, k: int) -> None:
         """Turn the velocities in V with the increments in D (F[WAY] = 1), or accelerations back."""
         to = I[V] if F[m.WAY] > 0.0 else I[A]
         for e in range(I[k]):
             u = I[I[k + 1] + e * NODE_SIZE + NODE_U]
-            law(F, F[m.WAY], I[D] + u, to + u)
+            of_node(F, F[m.WAY], I[D] + u, to + u)
 
     return convect
 
 
-def _carry(law: Callable[..., Any]) -> Any:
+def _carry(of_node: Callable[..., Any]) -> Any:
     @kernel
     def carry(I: Any, F: Any, k: int) -> None:
         """Write increments and velocities (D, V) of the motion in AL, at the velocities in X."""
         for e in range(I[k]):
             i = I[k + 1] + e * NODE_SIZE
             u, q0 = I[i + NODE_U], I[QN] + I[i + NODE_Q]
-            law(F, q0, I[AL] + u, I[X] + u, I[D] + u, I[V] + u)
+            of_node(F, q0, I[AL] + u, I[X] + u, I[D] + u, I[V] + u)
 
     return carry
 

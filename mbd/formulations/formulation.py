@@ -1,10 +1,10 @@
-r"""Formulation: declared facts of a choice of coordinates, and its laws for one body.
+r"""Formulation: declared facts of a choice of coordinates, and its functions of one node.
 
 Every body shows the rest of the system the same *face*, an origin and three directors,
 :math:`y = (r, d_1, d_2, d_3) \in R^{12}`. A formulation says how its coordinates make the face and
 what a force on the face does to its equations; ``families.py`` runs that for all bodies of a kind.
 
-The laws work in place on the flat buffer ``F``; every other argument is an index into it.
+The functions work in place on the flat buffer ``F``; every other argument is an index into it.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import numpy as np
 
 from mbd.base.recorded_call import reduced
 
-__all__ = ["Formulation", "Law"]
+__all__ = ["Formulation", "NodeFunction"]
 
-Law = Callable[..., Any]
+NodeFunction = Callable[..., Any]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,35 +43,35 @@ class Formulation:
         :math:`E = \int\rho\rho^T dm` about the origin of the body frame [kg m^2].
     initial : callable
         ``(position, rotation, velocity, angular_velocity) -> q, v``.
-    retract : law
+    retract : function
         ``(F, q0, d, q)``: q = q0 [+] d.
-    face : law
+    face : function
         ``(F, q, y)``: the 12 numbers of the face.
-    face_velocity : law
+    face_velocity : function
         ``(F, q, y, v, yd)``: :math:`\dot y = Y v`.
-    face_acceleration : law
+    face_acceleration : function
         ``(F, q, y, v, a, ydd)``: :math:`\ddot y = Y \dot v + \dot Y v`.
-    residual : law
+    residual : function
         ``(F, par, q, y, v, a, f, x, s)``: with the face force at f, the scaled residual
         x[:n_v] = s (inertia - weight + Z^T f_y + own B^T lam); own rows Phi to x[n_v:].
         The multipliers of the own rows stand behind the accelerations, at a + n_v.
-    tangent : law
+    tangent : function
         ``(F, par, q, y, v, a, f, d, S, ld)``: add w_M M + w_G G + w_K (K + C) T and the blocks of
         the own rows to the matrix at F[S], rows ld apart.
-    maps : law
+    maps : function
         ``(F, q, y, v, d, w, P, PT, DP, rate, PV)``: for the weights at w the (n_v, 3) matrices
         test map P = Z^T w, trial map of increments PT = (Y T)^T w and, if rate, the derivative of
         the velocity of the weighted point, DP = (d(Y v)/dq T)^T w, and the trial map of velocities
         PV = Y^T w (where test and trial agree PV is P, the same place).
-    own_rates : law
+    own_rates : function
         ``(F, q, y, yd, ydd, rate, second)``: first and second time derivative of the own rows.
-    flow : law, optional
+    flow : function, optional
         ``(F, q, d, v, k)``: k = T(d)^{-1} v, the rate of the increment d while q [+] d moves with
         v; for explicit steps of bodies without own rows.
-    convect : law, optional
+    convect : function, optional
         ``(F, s, d, w)``: turn the components of the velocity w with the increment s d, s = 1 or -1,
         so that those of a body that keeps spinning stay what they are; None: they do anyway.
-    carry : law, optional
+    carry : function, optional
         ``(F, q0, d, w, D, v)``: for a body moved from q0 by a translation and then turned by a
         rotation vector, body axes, both at d (6), with the velocity of the origin and the angular
         velocity, body axes, at w (6): the increments D and velocities v that say the same.
@@ -96,17 +96,17 @@ class Formulation:
     axes: bool
     constants: Callable[[float, np.ndarray, np.ndarray], np.ndarray]
     initial: Callable[..., tuple[np.ndarray, np.ndarray]]
-    retract: Law
-    face: Law
-    face_velocity: Law
-    face_acceleration: Law
-    residual: Law
-    tangent: Law
-    maps: Law
-    own_rates: Law
-    flow: Law | None = None
-    convect: Law | None = None
-    carry: Law | None = None
+    retract: NodeFunction
+    face: NodeFunction
+    face_velocity: NodeFunction
+    face_acceleration: NodeFunction
+    residual: NodeFunction
+    tangent: NodeFunction
+    maps: NodeFunction
+    own_rates: NodeFunction
+    flow: NodeFunction | None = None
+    convect: NodeFunction | None = None
+    carry: NodeFunction | None = None
     galerkin: bool = True
     rigid: bool = True
     scales: bool = False

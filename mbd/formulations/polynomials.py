@@ -1,7 +1,7 @@
-r"""Maps of degree two, :math:`z = c + Lx + \tfrac12 H[x, x]`, with laws on flat memory.
+r"""Maps of degree two, :math:`z = c + Lx + \tfrac12 H[x, x]`, with functions on flat memory.
 
 The constants are read off a function once, by its values at unit vectors, and compiled into the
-laws as lists of their nonzeros.
+functions as lists of their nonzeros.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["Polynomial", "entries", "polynomial"]
 
 @dataclass(frozen=True, eq=False)
 class Polynomial:
-    """A map z(x) of degree two: its constants (m), (m, n), (m, n, n), and its laws."""
+    """A map z(x) of degree two: its constants (m), (m, n), (m, n, n), and its functions."""
 
     c: np.ndarray
     L: np.ndarray
@@ -61,7 +61,7 @@ def _coefficients(who: str, function: Callable[..., Any], n: int) -> Any:
         if not error <= 1e-10 * max(1.0, np.abs(expected).max()):
             raise ValueError(
                 f"{who} must be at most quadratic, differs from its second-order polynomial by "
-                f"{error:.3g}; other faces need a Formulation with laws of their own"
+                f"{error:.3g}; other faces need a Formulation with functions of their own"
             )
     return c, L, H
 
@@ -69,8 +69,8 @@ def _coefficients(who: str, function: Callable[..., Any], n: int) -> Any:
 def entries(c: np.ndarray, L: np.ndarray, H: np.ndarray) -> Any:
     """Return the nonzeros of L and of H with their indices, a zero behind each, and a stamp.
 
-    The cache of kernels knows arrays by their print only. The stamp, referred to by every law that
-    uses the lists, knows them to the last digit.
+    The cache of kernels knows arrays by their print only. The stamp, which every function that uses
+    the lists refers to, knows them to the last digit.
     """
     text = b"".join(x.tobytes() for x in (c, L, H))
     stamp = int(hashlib.sha256(text).hexdigest()[:12], 16)
@@ -81,7 +81,7 @@ def entries(c: np.ndarray, L: np.ndarray, H: np.ndarray) -> Any:
 
 
 def polynomial(who: str, function: Callable[..., Any], n: int) -> Polynomial:
-    """Return the laws of a map of degree two, on the flat buffer."""
+    """Return the functions of a map of degree two, on the flat buffer."""
     c, L, H = _coefficients(who, function, n)
     m = len(c)
     (li, lj, lc), (hi, hj, hk, hc), stamp = entries(c, L, H)

@@ -154,7 +154,7 @@ def pulled(
     own_rows: Sequence[str],
     rows: Callable[[np.ndarray], Any],
 ) -> Formulation:
-    r"""Return the formulation of a rigid body with a given face, all its laws by pull-back.
+    r"""Return the formulation of a rigid body with a given face, all its functions by pull-back.
 
     Parameters
     ----------

@@ -83,7 +83,7 @@ def initial(
     return q, np.concatenate([velocity @ rotation, omega @ rotation])
 
 
-# --- the laws on numbers, for whoever has other velocities on the same group ----------------------
+# --- functions of numbers, also for other velocities on the same group ----------------------------
 @jit
 def move(F: Any, q0: int, u: Any, theta: Any, q: int) -> None:
     """Write H exp(u, theta), the quaternion at unit length."""
@@ -219,7 +219,7 @@ def write_maps(
         _write9(F, DP + 9, mat_plus(zero, -1.0, mat_mat(mat_tilde(R, c), T)))
 
 
-# --- the laws ------------------------------------------------------------------------------------
+# --- functions of one node ------------------------------------------------------------------------
 @jit
 def retract(F: Any, q0: int, d: int, q: int) -> None:
     """Write H exp(d)."""

@@ -8,7 +8,7 @@ r"""``unified``: six translational velocities of points of the body, and no othe
    \bar M = D^{-T}MD^{-1}, \qquad \bar N(y) = [\,I,\; \tilde y^T\,]\,D^{-1}, \qquad
    \bar\Gamma w = D^{-T}\Psi MD^{-1}w
 
-and the position :math:`q = (x, p)` moves by :math:`H\exp(D^{-1}\Delta)`: all laws are those of
+and the position :math:`q = (x, p)` moves by :math:`H\exp(D^{-1}\Delta)`: all functions are those of
 ``se3`` between :math:`D^{-T}` and :math:`D^{-1}`.
 
 References
