@@ -14,7 +14,7 @@ from typing import Any
 
 from mbd.base.public import PLACES, public
 from mbd.base.recorded_call import Part, signature
-from mbd.files.coordinates import Along, Chosen, OrLaw, Three
+from mbd.files.coordinate_types import Along, Chosen, OrLaw, Three
 from mbd.files.references import Constructed, Reference, Turn
 from mbd.files.value_types import (
     Array,

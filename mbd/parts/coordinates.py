@@ -6,19 +6,21 @@ turns; a displacement is :math:`a\cdot(Q - P)` along an axis of the first frame.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd.interactions.kind import Attachment
+from mbd.interactions.driven_rows import total
+from mbd.interactions.kind import Attachment, Element
 from mbd.interactions.measures import ANGLE, OFFSET, SLIDE, Measure
-from mbd.machine.buffer import FORCE, MOMENT
+from mbd.machine.buffer import FORCE, MOMENT, VELOCITY_ROW
 
 if TYPE_CHECKING:
     from mbd.parts.bodies import Frame
 
-__all__ = ["Coordinate", "angle_between", "displacement_between", "offset_along"]
+__all__ = ["Coordinate", "angle_between", "displacement_between", "offset_along", "sum_row"]
 
 
 @dataclass(frozen=True)
@@ -99,3 +101,26 @@ def displacement_between(joint: str, name: str, base: Frame, i: int, other: Fram
 def offset_along(base: Frame) -> Measure:
     """Return the measure of lengths along an axis of a frame: of a body that breathes, SLIDE."""
     return OFFSET if base.body.formulation.rigid else SLIDE
+
+
+def sum_row(
+    names: tuple[str],
+    terms: Sequence[Coordinate],
+    factors: Sequence[float],
+    *,
+    constant: float | None = None,
+    slope: float = 0.0,
+    law: Any = None,
+    rate: bool = False,
+) -> Element:
+    """Return sum k u - c - s t - f(t) = 0; c is by default what the initial pose satisfies."""
+    start = sum(k * x.start for k, x in zip(factors, terms, strict=True))
+    return Element(
+        total(tuple(x.measure for x in terms), rate),
+        [end for x in terms for end in x.attachments],
+        (start if constant is None else constant, slope, *factors),
+        tuple(x.start for x in terms),
+        rows=names,
+        row_kinds=(VELOCITY_ROW if rate else terms[0].row_kind,),
+        law=law,
+    )

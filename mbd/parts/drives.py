@@ -14,9 +14,9 @@ from mbd.base.door import label, number
 from mbd.base.recorded_call import Part
 from mbd.interactions.kind import Element
 from mbd.interactions.laws import motion_law
+from mbd.parts.coordinates import sum_row
 from mbd.parts.joint import chosen
 from mbd.parts.motions import ConstantSpeed
-from mbd.parts.sums import sum_row
 
 __all__ = ["Drive", "followed"]
 

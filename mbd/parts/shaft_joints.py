@@ -17,9 +17,8 @@ from mbd.interactions.measures import TWIST
 from mbd.interactions.rows import row
 from mbd.machine.buffer import MOMENT
 from mbd.parts.bodies import Frame
-from mbd.parts.coordinates import Coordinate, angle_between
+from mbd.parts.coordinates import Coordinate, angle_between, sum_row
 from mbd.parts.joint import Joint, two_frames
-from mbd.parts.sums import sum_row
 
 __all__ = ["ConstantVelocity", "Screw", "Universal"]
 

@@ -24,9 +24,8 @@ from mbd.interactions.laws import motion_law
 from mbd.interactions.measures import LENGTH
 from mbd.machine.buffer import FORCE
 from mbd.parts.bodies import Body, Frame
-from mbd.parts.coordinates import Coordinate
+from mbd.parts.coordinates import Coordinate, sum_row
 from mbd.parts.joint import chosen
-from mbd.parts.sums import sum_row
 
 __all__ = ["Coupler", "Gear", "RackPinion", "Rope"]
 
