@@ -24,7 +24,7 @@ import scipy.linalg
 from scipy.optimize import linear_sum_assignment
 
 from mbd.analyses.modes import Modes, modes
-from mbd.base.checked import names, shown, sized, whole
+from mbd.base.checked import listed, names, shown, sized, whole
 from mbd.base.door import array, number, unit_vector
 from mbd.base.tolerances import MODE_HALVED, MODE_SAME
 from mbd.model.model import Model
@@ -84,7 +84,9 @@ class Campbell:
         """Draw frequencies over speed; dashed lines are multiples of the speed."""
         from mbd.figures.modal import campbell_figure
 
-        return campbell_figure(self.speeds, self.frequency, self.whirl, path, tuple(orders))
+        expected = "plot: orders must be numbers in a list [-]"
+        multiples = [number("plot", "orders", x, "-") for x in listed(expected, orders)]
+        return campbell_figure(self.speeds, self.frequency, self.whirl, path, multiples)
 
     def __repr__(self) -> str:
         n, k = self.eigenvalues.shape

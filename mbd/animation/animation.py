@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -51,6 +52,7 @@ class Animation:
         if path.suffix.lower() == ".gif":
             from mbd.animation.painter import film
 
+            _check_names("animate", options, ("fps", "size"))
             return film(self.drawing, path, **options)
         raise ValueError(
             f"animate: a moving picture is written as .html or .gif, got {shown(str(path))}; "
@@ -68,9 +70,9 @@ class Animation:
         return f"Animation({len(d.t)} instants, {len(d.tracks)} bodies)"
 
 
-def _check_names(owner: str, options: dict[str, Any]) -> None:
-    """Refuse options that there are not."""
-    there = [x.name for x in fields(Options)]
+def _check_names(owner: str, options: dict[str, Any], there: Sequence[str] = ()) -> None:
+    """Refuse options that there are not; by default those of a drawing."""
+    there = there or [x.name for x in fields(Options)]
     for name in options:
         if name not in there:
             raise TypeError(

@@ -25,6 +25,7 @@ from mbd.animation.looks import Sizes, looks
 from mbd.animation.motors import draw_motors
 from mbd.animation.points import lines, trails
 from mbd.animation.view import corners, direction, upwards
+from mbd.base import checked
 from mbd.base.door import number, unit_vector
 from mbd.parts.bodies import Body
 
@@ -63,6 +64,9 @@ def draw(solution: History, options: Options, also: float | None = None) -> Draw
     t = np.asarray(solution.t)
     if not len(t):
         raise ValueError("animate: there is nothing to show, the run has no instants")
+    title = "" if options.title is None else options.title
+    if not isinstance(title, str):
+        raise TypeError(f"animate: title must be text, got {checked.shown(title)}")
     speed = pace(float(t[-1] - t[0]))
     if options.speed is not None:
         speed = number("animate", "speed", options.speed, "s of the model per s", positive=True)
@@ -98,12 +102,12 @@ def draw(solution: History, options: Options, also: float | None = None) -> Draw
     )
     follow, low, high = _followed(points, solution, options.follow)
     vectors: list[Arrow] = []
-    if options.arrows:
+    if checked.flag("animate", "arrows", options.arrows):
         vectors = loads_and_reactions.loads(shown)
         vectors += loads_and_reactions.reactions(shown)
         vectors = loads_and_reactions.seen(vectors, sizes.typical)
     return Drawing(
-        title=options.title or "",
+        title=title,
         t=shown.t,
         speed=speed,
         tracks=tracks,
@@ -160,9 +164,10 @@ def _followed(
 ) -> tuple[str, np.ndarray, np.ndarray]:
     """Return the body to follow and the box that is seen: all of it, if nothing runs away."""
     system = solution.model.system
-    if name is not None and name != "" and name not in system.bodies:
+    if name is not None and not (isinstance(name, str) and name in ("", *system.bodies)):
         raise ValueError(
-            f"animate: follow must name a body, got {name!r}; there are {', '.join(system.bodies)}"
+            f"animate: follow must name a body, got {checked.shown(name)}; there are "
+            f"{', '.join(system.bodies)}"
         )
     low, high = points.min((0, 1)), points.max((0, 1))
     at_start = points[0].min(0), points[0].max(0)
@@ -174,8 +179,5 @@ def _followed(
 
 
 def _layers(show: Any) -> tuple[str, ...]:
-    layers = (show,) if isinstance(show, str) else tuple(show)
-    for name in layers:
-        if name not in LAYERS:
-            raise ValueError(f"animate: show must be some of {', '.join(LAYERS)}, got {name!r}")
-    return layers
+    layers = checked.names("animate", "show", show)
+    return tuple(checked.one_of("animate", "show", x, LAYERS) for x in layers)

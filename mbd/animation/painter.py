@@ -26,6 +26,7 @@ __all__ = ["film", "picture"]
 _LIGHT = np.array([-0.42, 0.64, 0.64])  # in the axes of the eye: over the left shoulder
 _GREY = "#454c55"
 _DPI = 100
+_SLOWEST, _FASTEST = 0.01, 100.0  # frames per second that a GIF can hold
 _FRAME = 4.0  # pixels around a name
 _FRONT = 1e-3  # arrows are painted over everything: forces often run inside the bars
 
@@ -295,6 +296,11 @@ def picture(d: Drawing, path: str | Path, t: float, size: Any) -> Path:
 def film(d: Drawing, path: Path, fps: float = 20.0, size: Any = (640, 480)) -> Path:
     """Write an animated GIF that plays at the speed of the drawing."""
     rate = number("animate", "fps", fps, "1/s", positive=True)
+    if not _SLOWEST <= rate <= _FASTEST:
+        raise ValueError(
+            f"animate: fps must be in [{_SLOWEST:g}, {_FASTEST:g}] [1/s], got {rate:g}; a GIF "
+            "holds times in hundredths of a second"
+        )
     canvas = _Canvas(d, size, "animate")
     from PIL import Image
 

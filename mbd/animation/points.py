@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mbd.animation.drawing import End, Link, Trail
+from mbd.base.checked import listed, shown
 from mbd.base.door import vector
 from mbd.model.description import Description
 from mbd.parts.bodies import Body, Frame
@@ -21,7 +22,9 @@ _POINT = "the name of a body, or (name, point in body axes [m])"
 def trails(system: Description, ends: Any, colors: dict[str, str]) -> tuple[Trail, ...]:
     """Return the trails of bodies (their origins), frames, or pairs of a name and a point."""
     paths = []
-    for item in [ends] if isinstance(ends, str | Frame | Body) else ends:
+    if isinstance(ends, str | Frame | Body):
+        ends = [ends]
+    for item in listed(f"animate: trails must be a list, each {_POINT}", ends):
         end = _end(system, item, "trail")
         paths.append(Trail(end, colors[end.frame], f"path of {end.frame}"))
     return tuple(paths)
@@ -30,10 +33,11 @@ def trails(system: Description, ends: Any, colors: dict[str, str]) -> tuple[Trai
 def lines(system: Description, sequences: Any, colors: dict[str, str], radius: float) -> list[Link]:
     """Return bars between neighbours of each sequence of points; a radius [m]."""
     bars = []
-    for line in sequences:
+    for line in listed(f"animate: lines must be a list of lists, each point {_POINT}", sequences):
         if isinstance(line, str) or not isinstance(line, Sequence) or len(line) < 2:
             raise TypeError(
-                f"animate: a line must be two or more points, each of them {_POINT}, got {line!r}"
+                f"animate: a line must be two or more points, each of them {_POINT}, got "
+                f"{shown(line)}"
             )
         ends = [_end(system, item, "line") for item in line]
         label = f"{ends[0].frame} to {ends[-1].frame}"
@@ -53,11 +57,11 @@ def _end(system: Description, item: Any, what: str) -> End:
     elif not isinstance(item, str):
         try:
             name, point = item
-        except (TypeError, ValueError):
-            raise TypeError(f"animate: a {what} must be {_POINT}, got {item!r}") from None
-    if name not in system.bodies:
+        except Exception:  # also what the value's own methods raise
+            raise TypeError(f"animate: a {what} must be {_POINT}, got {shown(item)}") from None
+    if not (isinstance(name, str) and name in system.bodies):
         raise ValueError(
-            f"animate: {what}s must be of bodies, got {name!r}; there are "
+            f"animate: {what}s must be of bodies, got {shown(name)}; there are "
             f"{', '.join(system.bodies)}"
         )
     return End(name, vector("animate", f"{what} of {name!r}", point, "m"))

@@ -95,11 +95,18 @@ def sized(owner: str, what: str, x: np.ndarray, unit: str) -> np.ndarray:
     return x
 
 
+def _counted(shape: tuple[int, ...]) -> str:
+    """Return how many numbers are in a shape, in words."""
+    if not shape:
+        return "a number"
+    return "x".join(map(str, shape)) + (" number" if shape == (1,) else " numbers")
+
+
 def numbers(
     owner: str, what: str, value: Any, shapes: tuple[tuple[int, ...], ...], unit: str
 ) -> np.ndarray:
     """Return a finite array of one of the shapes."""
-    words = " or ".join("x".join(map(str, s)) + " numbers" if s else "a number" for s in shapes)
+    words = " or ".join(_counted(s) for s in shapes if s != (1,) or () not in shapes)
     try:
         x = floats(value)
     except TypeError:

@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mbd.base.checked import one_of
 from mbd.comparison.error_measures import QUANTITIES
 from mbd.comparison.outcome import Outcome
 from mbd.figures.figure import checked_path, new_figure, save_figure
@@ -21,14 +22,14 @@ _LINES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)), (0, (1, 2)))
 
 def checked_quantity(quantity: str) -> str:
     """Return a quantity that has errors to be drawn."""
-    if quantity not in QUANTITIES:
-        raise ValueError(f"plot: quantity must be one of {', '.join(QUANTITIES)}, got {quantity!r}")
-    return quantity
+    return one_of("plot", "quantity", quantity, QUANTITIES)
 
 
 def draw(outcome: Outcome, path: str | Path | None, quantity: str | None) -> Figure:
     """Draw one error, or say that there is none."""
-    what = checked_quantity(quantity or next(iter(outcome.telling), "position"))
+    what = checked_quantity(
+        next(iter(outcome.telling), "position") if quantity is None else quantity
+    )
     where = None if path is None else checked_path(path, "plot")
     figure = new_figure("plot", figsize=(8.0, 4.2))
     left, right = figure.subplots(1, 2, sharey=True)

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mbd.base.atomic import replaced
+from mbd.base.checked import file_path, shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["checked_path", "new_figure", "save_figure"]
+__all__ = ["checked_axes", "checked_path", "new_figure", "save_figure"]
 
 # backends without windows; all others, of whatever package, have some
 _WITHOUT_WINDOWS = {
@@ -40,8 +41,24 @@ def new_figure(who: str, **options: Any) -> Figure:
     return plt.figure(**options)
 
 
+def checked_axes(ax: Any, who: str) -> Any:
+    """Return axes of matplotlib to draw on, or None."""
+    if ax is None:
+        return None
+    try:
+        from matplotlib.axes import Axes
+    except ImportError:
+        raise ImportError(
+            f"{who}: drawing needs matplotlib, which is an extra; pip install 'mbd[plot]'"
+        ) from None
+    if not isinstance(ax, Axes):
+        raise TypeError(f"{who}: ax must be axes of matplotlib or None, got {shown(ax)}")
+    return ax
+
+
 def checked_path(path: str | Path, who: str) -> Path:
     """Return where a picture is written, if its ending is one that can be."""
+    path = file_path(who, path)
     try:
         from matplotlib.backend_bases import FigureCanvasBase
     except ImportError:
@@ -49,12 +66,12 @@ def checked_path(path: str | Path, who: str) -> Path:
             f"{who}: drawing needs matplotlib, which is an extra; pip install 'mbd[plot]'"
         ) from None
     kinds = FigureCanvasBase.get_supported_filetypes()
-    if Path(path).suffix.lower().lstrip(".") not in kinds:
+    if path.suffix.lower().lstrip(".") not in kinds:
         raise ValueError(
             f"{who}: the name of a picture must end in {', '.join(f'.{x}' for x in kinds)}, got "
-            f"{str(path)!r}"
+            f"{shown(str(path))}"
         )
-    return Path(path)
+    return path
 
 
 def save_figure(figure: Figure, path: str | Path, who: str, dpi: int = 150) -> Path:

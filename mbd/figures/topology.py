@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.figures.edge_labels import settle
-from mbd.figures.figure import new_figure
+from mbd.figures.figure import checked_axes, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,6 +31,7 @@ Edge = tuple[str, str, str, str]
 def draw_topology(bodies: list[str], edges: list[Edge], title: str, ax: Any = None) -> Figure:
     """Draw bodies as nodes and joints as edges; see ``Model.plot_topology``."""
     places = _places(bodies, edges)
+    ax = checked_axes(ax, "plot_topology")
     if ax is not None:
         _draw(ax, title, edges, places)(True)
         return ax.figure  # type: ignore[no-any-return]

@@ -328,7 +328,8 @@ def Unified(
         one_of("Unified", "kind", kind, sets)
         a = _size("alpha", 1 / math.sqrt(2) if alpha is None else alpha, "-", (1,))
         shapes = (1, 3) if kind == "hexahedral" else (1,)
-        sizes = _size("length", 1.0 if length is None else length, "m", shapes)
+        what = f"length of the {kind} set"
+        sizes = _size(what, 1.0 if length is None else length, "m", shapes)
         y, b = sets[kind](float(a[0]), sizes if len(sizes) == 3 else float(sizes[0]))
         name = _called(kind, float(a[0]), None if length is None else sizes.tolist())
     else:

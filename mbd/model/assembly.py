@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mbd.base.atomic import replaced, replaced_together
-from mbd.base.checked import file_path, flag, scalar, shown
+from mbd.base.checked import file_path, flag, one_of, scalar, shown
 from mbd.machine import buffer as m
 from mbd.model.frozen import FrozenModel
 from mbd.model.pattern import pattern
@@ -118,10 +118,11 @@ class Assembly:
 
     def spy(self, which: str = "S", *, step: float = 1e-3, ax: Any = None) -> Figure:
         """Draw the pattern of "M", "G", "K", "B" or of the iteration matrix "S" with labels."""
+        from mbd.figures.figure import checked_axes
         from mbd.figures.matrix_pattern import spy
 
-        if which not in (*_BLOCKS, "S"):
-            raise ValueError(f"spy: which must be one of 'M', 'G', 'K', 'B', 'S', got {which!r}")
+        which = one_of("spy", "which", which, (*_BLOCKS, "S"))
+        ax = checked_axes(ax, "spy")
         matrix = self.iteration_matrix(step) if which == "S" else getattr(self, which)
         figure = spy(which, matrix, *self._blocks(), ax)
         if which == "S":

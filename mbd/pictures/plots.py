@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.base import checked
-from mbd.figures.figure import new_figure
+from mbd.figures.figure import checked_axes, new_figure
 from mbd.history.columns import Series
 from mbd.pictures.curves import curves
 
@@ -43,6 +43,7 @@ def plot(solution: History | StoredHistory, names: tuple[str, ...], ax: Any = No
             )
     shown = [curves(solution, name) for name in (names or ("energy", "drift"))]
     panels = [panel for group in shown for panel in _panels(group)]
+    ax = checked_axes(ax, "plot")
     if ax is not None:
         panels = [[curve for panel in panels for curve in panel]]
         units = sorted({curve.unit for curve in panels[0]})

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbd.base.checked import shown
 from mbd.model.frozen import per_model
 from mbd.runs.options import plain
 from mbd.store.fields import SCHEMA
@@ -50,10 +51,10 @@ def checked_notes(notes: Mapping[str, Any]) -> None:
             )
         try:
             json.dumps(plain(note))
-        except (TypeError, ValueError):
+        except Exception:  # also what the value's own methods raise
             raise TypeError(
                 "save: notes must be text, numbers, or lists and dicts of them, got "
-                f"{name}={note!r}"
+                f"{name}={shown(note)}"
             ) from None
 
 

@@ -432,7 +432,7 @@ def test_hidden_plates_are_not_fitted_into_the_picture():
         ({"trails": ["rodd"]}, ValueError, "trails must be of bodies, got 'rodd'; there are rod"),
         ({"trails": [3]}, TypeError, r"a trail must be the name of a body, or \(name, point"),
         ({"trails": [("rod", (1, 2))]}, ValueError, r"trail of 'rod' must be 3 numbers \[m\]"),
-        ({"show": ["everything"]}, ValueError, "show must be some of bodies, joints.*'everything'"),
+        ({"show": ["everything"]}, ValueError, "show must be one of bodies, joints.*'everything'"),
         ({"speed": 0}, ValueError, "animate: speed must be positive"),
         ({"follow": "x"}, ValueError, "follow must name a body, got 'x'; there are rod"),
         ({"up": (0, 1, 1)}, ValueError, "up must be along x, y or z, got"),

@@ -190,8 +190,8 @@ def test_small_bodies_are_not_singular():
     ({**own_set(), "kind": "hexahedral"}, "got kind 'hexahedral' and points, leave out one"),
     ({**own_set(), "length": 2.0}, "alpha and length belong to the named sets"),
     ({"alpha": -1.0}, r"alpha must be positive \[-\], got \[-1.0\]"),
-    ({"kind": "tetrahedral", "length": (1, 2, 3)}, r"length must be .*\[m\], got shape"),
-    ({"length": np.inf}, r"length must be finite \[m\], got inf"),
+    ({"kind": "tetrahedral", "length": (1, 2, 3)}, r"set must be a number \[m\], got shape"),
+    ({"length": np.inf}, r"length of the .* set must be finite \[m\], got inf"),
 ])  # fmt: skip
 def test_wrong_sets_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
