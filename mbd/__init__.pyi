@@ -7,6 +7,7 @@ from mbd.analyses.equilibrium import equilibrium as equilibrium
 from mbd.analyses.inverse_dynamics import inverse_dynamics as inverse_dynamics
 from mbd.analyses.linearize import linearize as linearize
 from mbd.analyses.modes import modes as modes
+from mbd.analyses.part_checks import check_part as check_part
 from mbd.comparison.compare import compare as compare
 from mbd.files.expressions import Expression as Expression
 from mbd.files.modelfile import write as write

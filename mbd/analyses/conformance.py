@@ -38,7 +38,14 @@ from mbd.parts.bodies import Body, Ground, PointMass, RigidBody
 from mbd.parts.forces import Bushing, Moment, PointForce, Spring
 from mbd.parts.joints import Revolute, Spherical
 
-__all__ = ["BlockError", "TangentError", "TangentReport", "check_tangents", "random_state"]
+__all__ = [
+    "BlockError",
+    "TangentError",
+    "TangentReport",
+    "check_tangents",
+    "random_state",
+    "with_its_bodies",
+]
 
 
 @dataclass(frozen=True)
@@ -290,19 +297,22 @@ def _model(item: Any) -> tuple[Model, str]:
         return _with_partner(body).build(), f"formulation {item.name!r}"
     if isinstance(item, Body) and not isinstance(item, Ground):
         return _with_partner(item).build(), repr(item)
-    if isinstance(item, type) or not (hasattr(item, "elements") and hasattr(item, "bodies")):
-        raise TypeError(
-            "check_tangents: item must be a System, a Model, a body, a joint, a force or a "
-            f"Formulation, got {shown(item)}"
-        )
+    kinds = "a System, a Model, a body, a joint, a force or a Formulation"
+    return with_its_bodies("check_tangents: item", item, kinds).build(), repr(item)
+
+
+def with_its_bodies(who: str, part: Any, kinds: str = "a joint or a force") -> System:
+    """Return a system of a joint or force and its bodies."""
+    if isinstance(part, type) or not (hasattr(part, "elements") and hasattr(part, "bodies")):
+        raise TypeError(f"{who} must be {kinds}, got {shown(part)}")
     system = System(gravity=(1.3, -0.7, -9.81))
-    for body in item.bodies:
+    for body in part.bodies:
         if isinstance(body, Ground):
             system.ground = body
         elif body.name not in system.bodies:
             system.add(body)
-    system.add(item)
-    return system.build(), repr(item)
+    system.add(part)
+    return system
 
 
 def _with_partner(body: Body) -> System:

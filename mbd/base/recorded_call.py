@@ -97,6 +97,9 @@ class Part:
         owner = getattr(self, "name", type(self).__name__)
         return again, (maker, portable(owner, args), portable(owner, options))
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({getattr(self, 'name', '')!r})"
+
     def __setstate__(self, state: Any) -> None:
         for table in state if isinstance(state, tuple) else (state,):
             for name, value in (table or {}).items():

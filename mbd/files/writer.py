@@ -81,7 +81,8 @@ class Writer:
         """Return the table of a part."""
         if type(part) not in parts().values():
             raise ValueError(
-                f"{part.name}: {type(part).__name__} is not a part of mbd; files know "
+                f"{part.name}: {type(part).__name__} is not a part of mbd, and a file cannot say "
+                "what it is; keep the model as a scene, a Python file with build(); files know "
                 f"{', '.join(parts())}"
             )
         try:

@@ -6,6 +6,7 @@ import pkgutil
 import re
 import shlex
 import shutil
+import sys
 import textwrap
 from pathlib import Path
 
@@ -35,6 +36,18 @@ def runnable(path: Path) -> list[tuple[str, str]]:
     return [block for block in blocks(path) if block[0] in ("python", "sh", *FILES)]
 
 
+def file_of(code: str) -> str:
+    """Return the name that a block has as a file: its first line is a comment with it."""
+    found = re.match(r"\s*# (\w+/\w+\.py)\n", code)
+    return found[1] if found else ""
+
+
+def write(path: Path, code: str) -> None:
+    """Write a module of a package that is made for it."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(code)
+
+
 def test_blocks_are_found():
     assert len(blocks(ROOT / "README.md")) == 3
     assert sum(len(blocks(page)) for page in PAGES) > 25
@@ -48,6 +61,8 @@ def test_blocks_are_found():
 def test_page(page, tmp_path, monkeypatch, capsys):
     """Run the blocks of a page one after the other in one name space."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "modules", dict(sys.modules))  # of its packages nothing is left
     shutil.copytree(ROOT / "models", tmp_path / "models")
     names = {"__name__": "__main__"}
     for language, code in runnable(page):
@@ -55,6 +70,9 @@ def test_page(page, tmp_path, monkeypatch, capsys):
             name = re.search(r"\w+\.toml", code.strip().splitlines()[0])
             (tmp_path / name[0]).write_text(code)
             mbd.read(tmp_path / name[0])
+            continue
+        if language == "python" and (file := file_of(code)):
+            write(tmp_path / file, code)
             continue
         if language == "python":
             exec(compile(code, f"<{page.name}>", "exec"), names)

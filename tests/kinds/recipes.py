@@ -110,8 +110,9 @@ _AXES = Rotation.from_rotvec((0.3, -0.5, 0.7)).as_matrix()
 _SIX = (31.0, 23.0, 17.0, 11.0, 7.0, 13.0)
 
 
-def _placed(cls, *words):
-    """Recipe of a joint that is placed by at= and axis=."""
+def placed(cls):
+    """Recipe of a joint that is placed by at=, axis=, second_axis= and to=, where it has them."""
+    words = inspect.signature(cls).parameters
 
     def make(one, two, motion):
         options = {"at": motion.point(AT)}
@@ -121,9 +122,19 @@ def _placed(cls, *words):
             options["second_axis"] = motion.vector(SECOND)
         if "to" in words:
             options["to"] = motion.point(TO)
-        return getattr(mbd, cls)("part", one, two, **options)
+        return cls("part", one, two, **options)
 
     return make
+
+
+def of_example(cls):
+    """Recipe of a part that says in its class method ``example`` how it is made on two bodies."""
+    return lambda one, two, motion=STILL: cls.example(one, two)
+
+
+def examples(classes):
+    """Return recipes of the parts that have an example: (class, variant) -> recipe."""
+    return {(c.__name__, "example"): of_example(c) for c in classes if "example" in vars(c)}
 
 
 NORMAL, BELOW = (0.64, -0.48, 0.6), (0.1, -0.3, 0.2)
@@ -167,21 +178,13 @@ def _held(one, two, motion):
 
 # name of the class: (one, two, motion) -> joint
 JOINT_RECIPES = {
+    **{name: of_example(c) if "example" in vars(c) else placed(c) for name, c in JOINTS.items()},
     "PrescribedMotion": _held,
     "Screw": _screw,
     "RollingDisc": _rolling("RollingDisc", radius=0.4),
     "RollingBall": _rolling("RollingBall", radius=0.4),
     "KnifeEdge": _rolling("KnifeEdge"),
-    "Spherical": _placed("Spherical"),
-    "Fixed": _placed("Fixed"),
-    "Universal": _placed("Universal", "axis", "second_axis"),
-    "Distance": _placed("Distance", "to"),
-    **{
-        name: _placed(name, "axis")
-        for name in ("ConstantVelocity", "Revolute", "Prismatic", "Cylindrical", "Planar",
-                     "PointOnLine", "PointInPlane")
-    },
-}  # fmt: skip
+}
 
 
 def hardening(u, rate, t):
@@ -312,6 +315,9 @@ WORN = {
     ("NonTwisting", "even"): lambda b, s: mbd.NonTwisting("part", b),
     ("NonTwisting", "uneven"): lambda b, s: mbd.NonTwisting("part", b, a=0.2),
 }
+
+# (class, variant): (one, two, motion) -> part of a class that says how it is made
+EXAMPLES = examples(FORCES.values())
 
 # parts that a mass point can take, (one, two, motion) with the point as first or second
 POINT_PARTS = {

@@ -5,6 +5,7 @@ import re
 import pytest
 from recipes import (
     BODIES,
+    EXAMPLES,
     FORCES,
     FORMULATIONS,
     JOINT_RECIPES,
@@ -28,11 +29,12 @@ from mbd.interactions.rows import row
 from mbd.interactions.springs import motor, spring, stop
 
 
-def test_every_joint_has_a_recipe():
-    missing = sorted(set(JOINTS) - set(JOINT_RECIPES))
-    assert not missing, f"joints without a recipe in tests/kinds/recipes.py: {missing}"
-    assert set(JOINT_RECIPES) <= set(JOINTS)
+def test_every_joint_can_be_made():
+    assert set(JOINT_RECIPES) == set(JOINTS)
     assert len(JOINTS) >= 10
+    for name, make in JOINT_RECIPES.items():
+        _, one, two = pair("so3", "so3")
+        assert type(make(one, two, STILL)) is JOINTS[name]
 
 
 @pytest.mark.parametrize("name", JOINTS)
@@ -45,9 +47,13 @@ def test_the_docstring_of_a_joint_says_how_many_rows_it_has(name):
 
 
 def test_every_force_has_a_recipe():
-    known = {name for name, _ in [*PAIR_FORCES, *ROW_PARTS, *LOADS, *SCALINGS, *WORN]}
+    tables = (PAIR_FORCES, ROW_PARTS, LOADS, SCALINGS, WORN, EXAMPLES)
+    known = {name for table in tables for name, _ in table}
     missing = sorted(set(FORCES) - known)
-    assert not missing, f"forces without a recipe in tests/kinds/recipes.py: {missing}"
+    assert not missing, (
+        f"forces without a class method example(cls, first, second), and without a recipe in "
+        f"tests/kinds/recipes.py: {missing}"
+    )
     assert known <= set(FORCES)
 
 
@@ -66,7 +72,12 @@ def test_every_formulation_can_be_named():
 
 def test_every_interaction_kind_is_used_by_a_recipe():
     used = set()
-    for make in [*JOINT_RECIPES.values(), *PAIR_FORCES.values(), *ROW_PARTS.values()]:
+    for make in [
+        *JOINT_RECIPES.values(),
+        *PAIR_FORCES.values(),
+        *ROW_PARTS.values(),
+        *EXAMPLES.values(),
+    ]:
         _, one, two = pair("so3", "so3")
         used |= {e.kind for e in make(one, two, STILL).elements()}
     for make in [*LOADS.values(), *WORN.values()]:

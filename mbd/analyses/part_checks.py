@@ -1,0 +1,268 @@
+r"""Conformance of one joint or force: tangents, action and reaction, rates of rows, power.
+
+With the face y of every body and of ground, the face force :math:`f_y` that the residual receives,
+the rows :math:`\Phi` of the part and its multipliers,
+
+.. math:: \sum_b f_0 = 0, \quad \sum_b\sum_k y_k\times f_k = 0, \qquad
+   \dot\Phi = \frac{d}{dt}\Phi, \quad \ddot\Phi = \frac{d}{dt}\dot\Phi, \qquad
+   -f_y\cdot\dot y + \lambda\cdot\dot\Phi = W - D - \dot V ,
+
+where the kinds of the part (``interactions/kind.py``) tell the potential V, the power D that is
+dissipated and the power W that is supplied. Time derivatives on the right are central differences
+of fourth order along a motion through a random state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mbd.analyses.conformance import TangentReport, check_tangents, random_state, with_its_bodies
+from mbd.base.checked import whole
+from mbd.base.door import number
+from mbd.base.recorded_call import Part, recorded_call
+from mbd.base.tolerances import TANGENT_STEP
+from mbd.interactions.kind import Element
+from mbd.machine import buffer as m
+from mbd.model.workspace import Workspace
+
+__all__ = ["PartError", "PartReport", "PropertyError", "check_part"]
+
+
+@dataclass(frozen=True)
+class PropertyError:
+    """How far a property is from what it must be, relative to the largest number in it."""
+
+    what: str
+    error: float
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.error:.1e}"
+
+
+@dataclass(frozen=True)
+class PartReport:
+    """What `check_part` measured; prints as text.
+
+    Attributes
+    ----------
+    who : str
+        What was checked.
+    tangents : TangentReport
+    properties : tuple of PropertyError
+        Of those that the part can have: rows for a part with rows, reaction for one between bodies.
+    tolerance : float
+    """
+
+    who: str
+    tangents: TangentReport
+    properties: tuple[PropertyError, ...]
+    tolerance: float
+
+    @property
+    def ok(self) -> bool:
+        """Whether all errors are within the tolerance."""
+        return self.tangents.ok and all(x.error <= self.tolerance for x in self.properties)
+
+    def __getitem__(self, what: str) -> PropertyError:
+        for x in self.properties:
+            if x.what == what:
+                return x
+        names = ", ".join(x.what for x in self.properties)
+        raise KeyError(f"no property {what!r}; there are {names}")
+
+    def __str__(self) -> str:
+        head = f"properties of {self.who} (tolerance {self.tolerance:g})"
+        return "\n  ".join([str(self.tangents), head, *map(str, self.properties)])
+
+
+class PartError(ValueError):
+    """A part without a property that every part must have; ``.report`` holds all of them."""
+
+    def __init__(self, report: PartReport) -> None:
+        bad = [str(x) for x in report.properties if not x.error <= report.tolerance]
+        super().__init__(
+            f"{report.who} fails {len(bad)} of {len(report.properties)} checks (tolerance "
+            f"{report.tolerance:g}):\n  " + "\n  ".join(bad) + "\ncorrect the elements of the "
+            "part, or the forces, rates or energy of their kind"
+        )
+        self.report = report
+
+
+def check_part(part: Any, *, tolerance: float = 1e-6, seed: int = 60427) -> PartReport:
+    """Check what every joint and force must keep to, also one that is not of this package.
+
+    - *tangents*: those of `mbd.check_tangents`.
+    - *made again*: the recorded arguments make the same elements, as pickles do.
+    - *force*, *moment*: action is reaction. Of a part whose ``bodies`` are two or more; a load on
+      one body acts from outside.
+    - *rate of rows*, *second rate of rows*: those of the kinds against differences.
+    - *power*: rate of the potential energy, dissipated and supplied power are those that the kinds
+      tell, and an ideal joint does no work.
+
+    Parameters
+    ----------
+    part : joint or force
+        Comes with its bodies, which may have any formulation.
+    tolerance : float
+        Accepted error [-], relative to the largest number of the property.
+    seed : int
+        Of the random state.
+
+    Returns
+    -------
+    PartReport
+
+    Raises
+    ------
+    TangentError
+        If a tangent is beyond the tolerance.
+    PartError
+        If another property is; it names each.
+
+    Examples
+    --------
+    >>> import mbd
+    >>> bar = mbd.RigidBody("bar", mass=2.0, inertia=(0.1, 0.2, 0.2))
+    >>> spring = mbd.Spring("spring", mbd.System().ground, bar, at=(0, 0, 1), stiffness=3.0)
+    >>> mbd.check_part(spring).ok
+    True
+    """
+    system = with_its_bodies("check_part: part", part)
+    tolerance = number("check_part", "tolerance", tolerance, "-", positive=True)
+    rng = np.random.default_rng(whole("check_part", "seed", seed, 0))
+    tangents = check_tangents(part, tolerance=tolerance, seed=seed)
+    model = system.build()
+    properties = _made_again(part)
+    state = random_state(model, rng)
+    for name in system.bodies:  # rows that bodies have of their own are no concern of the part
+        state.lam[model.numbering.owners[name]] = 0.0
+    described = state.replace(q=model.state.q)
+    if len({body.name for body in part.bodies}) > 1:
+        rows = any(x.kind.n_rows for x in part.elements())
+        properties += _reaction(Workspace(model, described if rows else state))
+    properties += _rates(Workspace(model, state), model.numbering.owners.get(part.name))
+    properties.append(_power(Workspace(model, state)))
+    report = PartReport(repr(part), tangents, tuple(properties), tolerance)
+    if not report.ok:
+        raise PartError(report)
+    return report
+
+
+def _relative(error: Any, size: Any) -> float:
+    """Return the largest error over the largest number; infinite where one is NaN."""
+    largest = max((float(np.abs(x).max()) for x in size if np.size(x)), default=0.0)
+    worst = float(np.abs(error).max()) if np.size(error) else 0.0
+    if not np.isfinite(worst):
+        return np.inf
+    return worst / largest if worst else 0.0
+
+
+def _numbers(element: Element) -> tuple[Any, ...]:
+    """Return what an element is made of, without its kind and its law."""
+    ends = tuple((end.body, tuple(end.weights)) for end in element.attachments)
+    return ends, tuple(element.numbers), tuple(element.memory), tuple(element.rows)
+
+
+def _made_again(part: Any) -> list[PropertyError]:
+    """Make the part of its recorded arguments."""
+    call = recorded_call(part) if isinstance(part, Part) else None
+    if call is None:
+        return []
+    again = call.maker(*call.args, **call.options)
+    same = type(again) is type(part) and [_numbers(x) for x in again.elements()] == [
+        _numbers(x) for x in part.elements()
+    ]
+    return [PropertyError("made again", 0.0 if same else np.inf)]
+
+
+def _faces(work: Workspace) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return faces, rates and forces (n, 4, 3) of ground and all bodies."""
+    size = 12 * (len(work.model.bodies) + 1)
+    work.vector(m.FY, 12)[:] = 0.0  # ground's, which nobody else needs
+    work.evaluate()
+    y, yd, f = (work.vector(x, size).reshape(-1, 4, 3).copy() for x in (m.Y, m.YD, m.FY))
+    return y, yd, f
+
+
+def _reaction(work: Workspace) -> list[PropertyError]:
+    """Sum forces and moments; of rows where the bodies are as described, so that they are met."""
+    y, _, f = _faces(work)
+    lever = np.cross(y, f)
+    return [
+        PropertyError("force", _relative(f[:, 0].sum(0), [f[:, 0], f])),
+        PropertyError("moment", _relative(lever.sum((0, 1)), [lever])),
+    ]
+
+
+def _along(work: Workspace, value: Callable[[], Any]) -> Any:
+    """Return the time derivative of a value along the motion with the present v and a."""
+    n, h = work.model.numbering, TANGENT_STEP
+    v, a, t = work.vector(m.V)[n.v], work.vector(m.A)[n.v], float(work.F[m.T])
+
+    def at(dt: float) -> Any:
+        work.F[m.T] = t + dt
+        work.vector(m.D)[n.v] = dt * v
+        work.vector(m.V)[n.v] = v + dt * a
+        work.evaluate()
+        return value()
+
+    rate = (8 * (at(h) - at(-h)) - at(2 * h) + at(-2 * h)) / (12 * h)
+    at(0.0)
+    return rate
+
+
+def _rates(work: Workspace, mine: slice | None) -> list[PropertyError]:
+    """Compare both rates of the rows of the part with differences."""
+    n = work.model.numbering
+    if mine is None or mine.stop == mine.start:
+        return []
+
+    def rows() -> np.ndarray:
+        return work.vector(m.X)[n.lam][mine].copy()
+
+    def rates() -> tuple[np.ndarray, np.ndarray]:
+        first, second = work.rates()
+        return first[mine].copy(), second[mine].copy()
+
+    work.evaluate()
+    first, second = rates()
+    by_rows, by_rates = _along(work, rows), _along(work, lambda: rates()[0])
+    placed = n.lam_kinds[mine] != m.VELOCITY_ROW
+    error = (first - by_rows)[placed]
+    return [
+        PropertyError("rate of rows", _relative(error, [first, by_rows[placed]])),
+        PropertyError("second rate of rows", _relative(second - by_rates, [second, by_rates])),
+    ]
+
+
+def _power(work: Workspace) -> PropertyError:
+    """Compare the power of all forces with what the elements tell."""
+    model, F = work.model, work.F
+    work.fill(m.ENERGY)
+    _, yd, f = _faces(work)
+    lam = work.vector(m.A)[model.numbering.lam].copy()
+    rate, _ = work.rates()
+    of_rows = lam * rate
+
+    def energies() -> tuple[float, float, float]:
+        F[[m.POTENTIAL, m.DISSIPATED, m.SUPPLIED]] = 0.0
+        for kernel, record in model.kernels[m.ENERGY]:
+            kernel(work.I, F, record)
+        return F[m.POTENTIAL], F[m.DISSIPATED], F[m.SUPPLIED]
+
+    work.evaluate()
+    _, dissipated, supplied = energies()
+    change = _along(work, lambda: energies()[0])
+    size = 12 * (len(model.bodies) + 1)
+    force = work.vector(m.FY, size)
+    force[:] = 0.0
+    for kernel, record in model.kernels[m.LOADS]:
+        kernel(work.I, F, record)
+    supplied -= float(force @ work.vector(m.YD, size))
+    power = -float(np.sum(f * yd))
+    error = power + of_rows.sum() - (supplied - dissipated - change)
+    return PropertyError("power", _relative(error, [f * yd, of_rows, dissipated, supplied, change]))

@@ -1,0 +1,160 @@
+"""`mbd.check_part`: all parts pass, and each defect of a part is named."""
+
+import itertools
+from dataclasses import replace
+
+import pytest
+from recipes import (
+    EXAMPLES,
+    JOINT_RECIPES,
+    LOADS,
+    PAIR_FORCES,
+    ROW_PARTS,
+    SCALINGS,
+    STILL,
+    WORN,
+    Raw,
+    pair,
+)
+
+import mbd
+from mbd.algebra.vec import minus, store3, times
+from mbd.analyses.conformance import TangentError
+from mbd.analyses.part_checks import PartError
+from mbd.interactions.kind import Attachment, Element, Kind
+from mbd.interactions.pullback import at, push
+from mbd.interactions.rows import COINCIDE
+from mbd.machine import buffer as m
+from mbd.machine.jit import kernel
+from mbd.parts.joint import Joint
+
+BETWEEN_BODIES = {
+    **{(name, "joint"): make for name, make in JOINT_RECIPES.items()}, **PAIR_FORCES, **ROW_PARTS,
+    **EXAMPLES,
+}  # fmt: skip
+ON_ONE = {**LOADS, **SCALINGS, **WORN}
+
+
+@pytest.mark.parametrize("name", BETWEEN_BODIES, ids="-".join)
+def test_parts_between_bodies_pass(name):
+    _, one, two = pair("so3", "directors")
+    report = mbd.check_part(BETWEEN_BODIES[name](one, two, STILL), tolerance=5e-8)
+    assert all(x.error < 1e-9 for x in report.properties), str(report)
+    assert {"made again", "force", "moment", "power"} <= {x.what for x in report.properties}
+
+
+@pytest.mark.parametrize("name", ON_ONE, ids="-".join)
+def test_parts_on_one_body_pass(name):
+    _, one, _ = pair("scalable" if name in SCALINGS else "directors", "ground")
+    report = mbd.check_part(ON_ONE[name](one, STILL), tolerance=5e-8)
+    assert all(x.error < 1e-9 for x in report.properties), str(report)
+
+
+# --- every property must be able to fail ---------------------------------------------------------
+@kernel
+def one_sided(I, F, k):
+    """Push the first body, and nobody back."""
+    for e in range(I[k]):
+        i = I[k + 1] + e * I[k + 2]
+        push(I, F, m.FY, I[i], 1.0, (2.0, -1.0, 3.0))
+
+
+@kernel
+def apart(I, F, k):
+    """Push both bodies with opposite forces, whose lines are apart."""
+    for e in range(I[k]):
+        i = I[k + 1] + e * I[k + 2]
+        push(I, F, m.FY, I[i], 1.0, (2.0, -1.0, 3.0))
+        push(I, F, m.FY, I[i + 1], -1.0, (2.0, -1.0, 3.0))
+
+
+@kernel
+def nothing(I, F, k):
+    """Add nothing: the derivative of a constant force on a point."""
+
+
+@kernel
+def dissipates(I, F, k):
+    """Add a watt that no force takes."""
+    F[m.DISSIPATED] += 1.0
+
+
+@kernel
+def wrong_rate(I, F, k):
+    """Write 3/2 of the rate of P - Q."""
+    for e in range(I[k]):
+        i = I[k + 1] + e * I[k + 2]
+        P, Q, u = I[i], I[i + 1], I[i + 2]
+        store3(F, I[m.AL] + u, times(1.5, minus(at(I, F, m.YD, P), at(I, F, m.YD, Q))))
+        store3(F, I[m.X] + u, times(1.5, minus(at(I, F, m.YDD, P), at(I, F, m.YDD, Q))))
+
+
+@kernel
+def wrong_second_rate(I, F, k):
+    """Write the rate of P - Q, and of the second one P alone."""
+    for e in range(I[k]):
+        i = I[k + 1] + e * I[k + 2]
+        P, Q, u = I[i], I[i + 1], I[i + 2]
+        store3(F, I[m.AL] + u, minus(at(I, F, m.YD, P), at(I, F, m.YD, Q)))
+        store3(F, I[m.X] + u, at(I, F, m.YDD, P))
+
+
+FORCE = Kind("push", 2, 0, (), apart, nothing)
+WRONG = {
+    "one sided": (replace(FORCE, forces=one_sided), {"force", "moment"}),
+    "apart": (FORCE, {"moment"}),
+    "energy": (replace(FORCE, energy=dissipates), {"moment", "power"}),
+    "rate": (replace(COINCIDE, rates=wrong_rate), {"rate of rows", "power"}),
+    "second rate": (replace(COINCIDE, rates=wrong_second_rate), {"second rate of rows"}),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_property_is_named(name):
+    kind, expected = WRONG[name]
+    _, one, two = pair("so3", "so3")
+    ends = [Attachment("one", (1.0, 0.2, -0.1, 0.4)), Attachment("two", (1.0, 0.3, 0.5, -0.2))]
+    rows = {"rows": ("x", "y", "z"), "row_kinds": (3, 3, 3)} if kind.n_rows else {}
+    if kind.n_rows:  # at a point of both, where rows are met
+        frames = [x.placed_frame((0.2, 0.3, 0.1), x.rotation) for x in (one, two)]
+        ends = [Attachment(f.body.name, f.point()) for f in frames]
+    with pytest.raises(PartError, match="fails") as caught:
+        mbd.check_part(Raw("part", (one, two), [Element(kind, ends, **rows)]))
+    report = caught.value.report
+    assert {x.what for x in report.properties if not x.error <= 1e-6} == expected
+    assert not report.ok
+    assert report.tangents.ok
+    assert all(f"{what}: " in str(caught.value) for what in expected)
+    with pytest.raises(KeyError, match="there are"):
+        report["colour"]
+
+
+class Forgetful(Joint):
+    """A joint whose elements are not those of its arguments."""
+
+    count = itertools.count()
+
+    def __init__(self, name, first, second):
+        super().__init__(name, first, second, at=(0.1, 0.2, 0.3), axis=(0, 0, 1))
+        self.number = 0.001 * next(self.count)
+
+    def elements(self):
+        return [replace(self._offset(0), numbers=(self.number,))]
+
+
+def test_a_part_that_its_arguments_do_not_make_is_named():
+    _, one, two = pair("so3", "so3")
+    with pytest.raises(PartError, match="made again: inf"):
+        mbd.check_part(Forgetful("part", one, two))
+
+
+def test_a_wrong_tangent_is_named_first():
+    _, one, two = pair("so3", "so3")
+    wrong = mbd.Spring("part", one, two, law=lambda u, rate, t: (u * u, 2.1 * u, 0.0))
+    with pytest.raises(TangentError, match="tangents of"):
+        mbd.check_part(wrong)
+
+
+def test_only_joints_and_forces_are_parts():
+    with pytest.raises(TypeError, match="check_part: part must be a joint or a force, got"):
+        mbd.check_part(mbd.System())
