@@ -15,7 +15,7 @@ from mbd.parts.forces import Moment, PointForce
 if TYPE_CHECKING:
     from mbd.history.history import History
 
-__all__ = ["loads", "reactions", "scales", "seen"]
+__all__ = ["loads", "reactions", "scales", "visible"]
 
 FORCE, MOMENT, REACTION, REACTION_MOMENT = "#c62828", "#7b1fa2", "#1565c0", "#00838f"
 # below these parts of the largest, an arrow is round-off: loads are exact, reactions are solved for
@@ -80,7 +80,7 @@ def _size(arrow: Arrow) -> np.ndarray:
     return np.linalg.norm(arrow.vectors, axis=1)
 
 
-def seen(arrows: list[Arrow], length: float) -> list[Arrow]:
+def visible(arrows: list[Arrow], length: float) -> list[Arrow]:
     """Return the arrows that are more than round-off, beside forces at levers of a length [m]."""
     arms = {"N": 1.0, "N m": length}
     largest = max((float(_size(a).max()) / arms[a.unit] for a in arrows), default=0.0)

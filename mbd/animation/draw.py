@@ -105,7 +105,7 @@ def draw(solution: History, options: Options, also: float | None = None) -> Draw
     if checked.flag("animate", "arrows", options.arrows):
         vectors = loads_and_reactions.loads(shown)
         vectors += loads_and_reactions.reactions(shown)
-        vectors = loads_and_reactions.seen(vectors, sizes.typical)
+        vectors = loads_and_reactions.visible(vectors, sizes.typical)
     return Drawing(
         title=title,
         t=shown.t,

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from mbd.cli.codes import DONE, FAILED, INTERRUPTED, WRONG, explain, say, tell
+from mbd.cli.codes import DONE, FAILED, INTERRUPTED, WRONG, explain, print_json, print_line
 
 __all__ = ["main"]
 
@@ -59,8 +59,8 @@ def main(arguments: list[str] | None = None) -> int:
 def _ended(text: str, code: int, json: bool) -> int:
     """Say why a command ended before it was done; return the exit code."""
     if json:
-        tell({"error": text})
-    return say(text, code)
+        print_json({"error": text})
+    return print_line(text, code)
 
 
 def _once() -> Callable[..., None]:
@@ -71,7 +71,7 @@ def _once() -> Callable[..., None]:
         text = " ".join(str(message).split())
         if text not in shown:
             shown.add(text)
-            say(f"warning: {text}", DONE)
+            print_line(f"warning: {text}", DONE)
 
     return show
 
@@ -80,7 +80,7 @@ class _Parser(argparse.ArgumentParser):
     """A parser whose errors are JSON too, where that was asked for."""
 
     def error(self, message: str) -> NoReturn:
-        tell({"error": message})
+        print_json({"error": message})
         super().error(message)
 
 

@@ -11,18 +11,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-__all__ = ["DONE", "FAILED", "INTERRUPTED", "WRONG", "collected", "explain", "say", "tell"]
+__all__ = [
+    "DONE", "FAILED", "INTERRUPTED", "WRONG", "collected", "explain", "print_json", "print_line",
+]  # fmt: skip
 
 DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
 
 
-def say(text: str, code: int) -> int:
+def print_line(text: str, code: int) -> int:
     """Print one line to the error stream and return the exit code."""
     print(f"mbd: {text}", file=sys.stderr)
     return code
 
 
-def tell(value: Any) -> None:
+def print_json(value: Any) -> None:
     """Print one JSON value; numbers that JSON does not have, NaN and infinities, are null."""
     print(json.dumps(_finite(value), indent=2, allow_nan=False))
 

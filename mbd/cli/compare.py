@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mbd.cli.codes import DONE, FAILED, tell
+from mbd.cli.codes import DONE, FAILED, print_json
 from mbd.cli.scene import FILE, parameters, reading, running, writable
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
             written.append(options.plot)
     finally:
         if options.json:
-            tell({**comparison.plain(), "written": written})
+            print_json({**comparison.plain(), "written": written})
     if not options.json:
         for path in written:
             print(f"wrote {path}")

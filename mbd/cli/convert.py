@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mbd.cli.codes import DONE, say, tell
+from mbd.cli.codes import DONE, print_json, print_line
 from mbd.cli.scene import FILE, STORED, read, reading
 
 if TYPE_CHECKING:
@@ -37,9 +37,9 @@ def run(options: argparse.Namespace) -> int:
     for note in notes:
         if note.startswith("unknown"):
             continue  # said when the file was read
-        say(f"warning: {note}", DONE)
+        print_line(f"warning: {note}", DONE)
     if options.json:
-        tell({"written": [str(output)], "warnings": list(notes)})
+        print_json({"written": [str(output)], "warnings": list(notes)})
     else:
         print(f"wrote {output}")
     return DONE

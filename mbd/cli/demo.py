@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from mbd.cli.codes import DONE, tell
+from mbd.cli.codes import DONE, print_json
 from mbd.cli.run import run as run_scene
 from mbd.cli.scene import reading, running, stepping
 
@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
         return run_scene(options)
     summaries = {name: scenes.summary(path) for name, path in scenes.shipped().items()}
     if options.json:
-        tell(summaries)
+        print_json(summaries)
         return DONE
     print("scenes that come with mbd; run one by `mbd demo NAME`:")
     width = max(map(len, summaries))

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mbd.cli.codes import DONE, FAILED, tell
+from mbd.cli.codes import DONE, FAILED, print_json
 
 if TYPE_CHECKING:
     import subprocess
@@ -59,21 +59,21 @@ def run(options: argparse.Namespace) -> int:
         print("mbd {mbd} in {folder}\nPython {python}, {system}, {processors} processors".format(
             **about))  # fmt: skip
         for check in checks:
-            _tell(check)
+            _print_check(check)
     for step in steps:
         for check in step():
             checks.append(check)
             if not options.json:
-                _tell(check)
+                _print_check(check)
     good = not any(check.status == "failed" for check in checks)
     if options.json:
-        tell({"ok": good, **about, "checks": [c._asdict() for c in checks]})
+        print_json({"ok": good, **about, "checks": [c._asdict() for c in checks]})
     else:
         print("all that is needed works" if good else "something that is needed does not work")
     return DONE if good else FAILED
 
 
-def _tell(check: Check) -> None:
+def _print_check(check: Check) -> None:
     print(f"  {check.status:8} {check.name:12} {check.detail}", flush=True)
     if check.remedy:
         print(f"  {'':8} {'':12} -> {check.remedy}")

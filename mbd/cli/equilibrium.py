@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 
-from mbd.cli.codes import DONE, tell
+from mbd.cli.codes import DONE, print_json
 from mbd.cli.scene import FILE, read, reading
 
 HELP = "find a pose in balance, with its reactions and stability"
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
     bodies = {name: pose[name].position.tolist() for name in pose.model.bodies}
     forces = {name: pose[name].force.tolist() for name in pose.model.system.joints}
     if options.json:
-        tell({
+        print_json({
             "message": pose.message, "stable": pose.stable,
             "stiffness": pose.stiffness if math.isfinite(pose.stiffness) else None,
             "free": list(pose.free), "out_of_balance": vars(pose.out_of_balance),

@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from mbd.cli.codes import DONE, tell
+from mbd.cli.codes import DONE, print_json
 from mbd.cli.scene import FILE, STORED, read, reading, writable
-from mbd.cli.summary import ended, facts
+from mbd.cli.summary import facts, stored_summary
 
 if TYPE_CHECKING:
     from mbd.model.model import Model
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         values: dict[str, Any] = {"model": report and facts(report)}
         values |= {"run": how} if stored else {}
-        tell({**values, "notes": notes, "written": written})
+        print_json({**values, "notes": notes, "written": written})
         return DONE
     print(f"the model is not in {options.file}: it has laws in Python" if stored and not report
           else report)  # fmt: skip
@@ -80,7 +80,7 @@ def _of_results(
             "matrices; name the scene itself"
         )
     source = run.source if isinstance(run, Stored) else run.stored
-    return model, [], 1e-3, ended(cast("Source", source))
+    return model, [], 1e-3, stored_summary(cast("Source", source))
 
 
 def _written(options: argparse.Namespace, model: Model, step: float) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from mbd.cli.codes import DONE, tell
+from mbd.cli.codes import DONE, print_json
 from mbd.cli.scene import FILE, read, reading, writable
 
 HELP = "frequencies, damping and shapes of small motions"
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
             }
             for mode in all_modes
         ]  # fmt: skip
-        tell({"modes": rows, "stable": all_modes.stable, "written": written})
+        print_json({"modes": rows, "stable": all_modes.stable, "written": written})
         return DONE
     print(all_modes)
     for path in written:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mbd.cli.codes import DONE, FAILED, INTERRUPTED, collected, say, tell
+from mbd.cli.codes import DONE, FAILED, INTERRUPTED, collected, print_json, print_line
 from mbd.cli.scene import FILE, read, reading, running, stepping, writable
 from mbd.cli.summary import facts, summary, text
 
@@ -70,18 +70,18 @@ def run(options: argparse.Namespace) -> int:
         did = summary(solution)
     if options.json:
         values = {"model": facts(report), "run": did, "warnings": remarks}
-        tell({**values, "written": [str(p) for p in written]})
+        print_json({**values, "written": [str(p) for p in written]})
     elif talk:
         print(text(solution, did, None if "rtol" in how else how["step"]))
         for path in written:
             print(f"wrote {path} ({path.stat().st_size / 1e6:.2g} MB)")
     for remark in remarks:
-        say(f"warning: {remark}", DONE)
+        print_line(f"warning: {remark}", DONE)
     if interrupt.asked:
-        return say("interrupted while results were written; they are whole", INTERRUPTED)
+        return print_line("interrupted while results were written; they are whole", INTERRUPTED)
     if solution.status == 0:
         return DONE
-    return say(solution.message, FAILED if solution.status > 0 else INTERRUPTED)
+    return print_line(solution.message, FAILED if solution.status > 0 else INTERRUPTED)
 
 
 def _written(solution: Solution, options: argparse.Namespace, notes: dict[str, Any]) -> list[Path]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from mbd.cli.codes import DONE, say
+from mbd.cli.codes import DONE, print_line
 
 if TYPE_CHECKING:
     from mbd.files.scenes import Scene
@@ -84,5 +84,5 @@ def read(options: argparse.Namespace) -> tuple[Scene, dict[str, Any]]:
     scene = scenes.load(options.file)
     for note in scene.notes:
         if note.startswith("unknown"):
-            say(f"warning: {note}", DONE)
+            print_line(f"warning: {note}", DONE)
     return scene, parameters(options)

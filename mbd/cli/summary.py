@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from mbd.model.report import Report
     from mbd.store.source import Source
 
-__all__ = ["ended", "facts", "summary", "text"]
+__all__ = ["facts", "stored_summary", "summary", "text"]
 
 
 def facts(report: Report) -> dict[str, Any]:
@@ -20,7 +20,7 @@ def facts(report: Report) -> dict[str, Any]:
     return asdict(report) | {name: getattr(report, name) for name in derived}
 
 
-def ended(source: Source) -> dict[str, Any]:
+def stored_summary(source: Source) -> dict[str, Any]:
     """Return what a file of results says of its run as plain values."""
     t, about = source["t"], source.about
     return {

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mbd.cli.codes import DONE, FAILED, INTERRUPTED, collected, say, tell
+from mbd.cli.codes import DONE, FAILED, INTERRUPTED, collected, print_json, print_line
 from mbd.cli.scene import STORED, parameters, reading, writable
 
 if TYPE_CHECKING:
@@ -62,16 +62,16 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         page = {"written": [str(path)], "instants": len(animation.drawing.t)}
         about = {"success": solution.success, "message": solution.message, "warnings": remarks}
-        tell({**page, **about})
+        print_json({**page, **about})
     else:
         print(f"wrote {path} ({path.stat().st_size / 1e6:.2g} MB)")
     for remark in remarks:
-        say(f"warning: {remark}", DONE)
+        print_line(f"warning: {remark}", DONE)
     if solution.status == 0:
         return DONE
     if stored:  # it is shown as it was asked
-        return say(f"note: {solution.message}", DONE)
-    return say(solution.message, FAILED if solution.status > 0 else INTERRUPTED)
+        return print_line(f"note: {solution.message}", DONE)
+    return print_line(solution.message, FAILED if solution.status > 0 else INTERRUPTED)
 
 
 def _title(file: str) -> str:

@@ -9,7 +9,7 @@ from animation.models import pendulum, run
 from scenes import chain
 
 import mbd
-from mbd.animation.arrows import scales, seen
+from mbd.animation.arrows import scales, visible
 from mbd.animation.drawing import Arrow, End, Link
 from mbd.animation.glyphs import draw_joint
 from mbd.animation.instants import chosen, nice, pace
@@ -294,13 +294,13 @@ def test_round_off_is_not_drawn():
         (1e-8 * force, moment, {"N m"}),
         (force, 1e-3 * moment, {"N", "N m"}),
     ):
-        arrows = seen(made(f, m), 0.5)
+        arrows = visible(made(f, m), 0.5)
         assert {a.unit for a in arrows} == left
         assert set(scales(arrows, 1.0)) == left
     # what the user asks for is drawn, if it is small too
-    assert len(seen(made(force, 1e-6 * moment, "loads"), 0.5)) == 2
+    assert len(visible(made(force, 1e-6 * moment, "loads"), 0.5)) == 2
     # levers of a kilometre: a moment of 1e-4 N m is nothing
-    assert {a.unit for a in seen(made(force, 1e-4 * moment), 1e3)} == {"N"}
+    assert {a.unit for a in visible(made(force, 1e-4 * moment), 1e3)} == {"N"}
 
 
 def test_names_that_are_near_stand_in_different_corners():

@@ -13,7 +13,7 @@ from scipy.sparse import csr_matrix
 
 import mbd
 from mbd.cli import main
-from mbd.cli.codes import collected, tell
+from mbd.cli.codes import collected, print_json
 from mbd.files import scenes
 from tests.results.samples import spinner
 
@@ -185,7 +185,7 @@ def test_wrong_input_is_json_too(command, capsys):
 
 
 def test_numbers_that_json_does_not_have_are_null(capsys):
-    tell({"a": [1.0, math.nan, (math.inf, {"b": -math.inf})], "c": "NaN"})
+    print_json({"a": [1.0, math.nan, (math.inf, {"b": -math.inf})], "c": "NaN"})
     assert json.loads(capsys.readouterr().out) == {
         "a": [1.0, None, [None, {"b": None}]],
         "c": "NaN",
