@@ -81,7 +81,9 @@ class Joint(Part):
     ----------
     name : str
     first, second : body, ground, or Frame
-        Multipliers act on the second one.
+        P and a1, a2, a3 are origin and axes of the frame A on the first one, Q and b1, b2, b3 of
+        the frame B on the second, on which the reaction acts. Two Frames (``body.frame(...)``) are
+        these; give them in place of ``at`` and ``axis``.
     at : (3,) array [m]
         Inertial, at the initial pose.
     axis : (3,) array [-]

@@ -46,9 +46,7 @@ class Spherical(Joint):
     ----------
     name : str
     first, second : body, ``system.ground``, or Frame
-        P and a1, a2, a3 are origin and axes of a frame on the first one, Q and b1, b2, b3 of one on
-        the second, on which the reaction acts. Two Frames (``body.frame(...)``) are these; give
-        them in place of ``at``.
+        Frames A and B are on them; see :class:`~mbd.parts.joints.Joint`.
     at : (3,) array [m]
         Centre of the ball, inertial axes, at the initial pose.
     axis : (3,) array [-], optional
@@ -72,9 +70,7 @@ class Revolute(Joint):
     ----------
     name : str
     first, second : body, ``system.ground``, or Frame
-        P and a1, a2, a3 are origin and axes of a frame on the first one, Q and b1, b2, b3 of one on
-        the second, on which the reaction acts. Two Frames (``body.frame(...)``) are these; give
-        them in place of ``at`` and ``axis``.
+        Frames A and B are on them; see :class:`~mbd.parts.joints.Joint`.
     at : (3,) array [m]
         A point of the axis, where reactions are given, inertial axes, at the initial pose.
     axis : (3,) array [-]
@@ -102,9 +98,7 @@ class Fixed(Joint):
     ----------
     name : str
     first, second : body, ``system.ground``, or Frame
-        P and a1, a2, a3 are origin and axes of a frame on the first one, Q and b1, b2, b3 of one on
-        the second, on which the reaction acts. Two Frames (``body.frame(...)``) are these; give
-        them in place of ``at``.
+        Frames A and B are on them; see :class:`~mbd.parts.joints.Joint`.
     at : (3,) array [m]
         A point of the weld, where reactions are given, inertial axes, at the initial pose.
     axis : (3,) array [-], optional
@@ -138,9 +132,7 @@ class Prismatic(Joint):
     ----------
     name : str
     first, second : body, ``system.ground``, or Frame
-        P and a1, a2, a3 are origin and axes of a frame on the first one, Q and b1, b2, b3 of one on
-        the second, on which the reaction acts. Two Frames (``body.frame(...)``) are these; give
-        them in place of ``at`` and ``axis``.
+        Frames A and B are on them; see :class:`~mbd.parts.joints.Joint`.
     at : (3,) array [m]
         A point of the axis, inertial axes, at the initial pose.
     axis : (3,) array [-]
@@ -169,9 +161,7 @@ class Cylindrical(Joint):
     ----------
     name : str
     first, second : body, ``system.ground``, or Frame
-        P and a1, a2, a3 are origin and axes of a frame on the first one, Q and b1, b2, b3 of one on
-        the second, on which the reaction acts. Two Frames (``body.frame(...)``) are these; give
-        them in place of ``at`` and ``axis``.
+        Frames A and B are on them; see :class:`~mbd.parts.joints.Joint`.
     at : (3,) array [m]
         A point of the axis, inertial axes, at the initial pose.
     axis : (3,) array [-]
@@ -204,9 +194,7 @@ class Planar(Joint):
     ----------
     name : str
     first, second : body, ``system.ground``, or Frame
-        P and a1, a2, a3 are origin and axes of a frame on the first one, Q and b1, b2, b3 of one on
-        the second, on which the reaction acts. Two Frames (``body.frame(...)``) are these; give
-        them in place of ``at`` and ``axis``.
+        Frames A and B are on them; see :class:`~mbd.parts.joints.Joint`.
     at : (3,) array [m]
         A point of the plane, zero of ``x`` and ``y``, inertial axes, at the initial pose.
     axis : (3,) array [-]
@@ -244,9 +232,7 @@ class PointOnLine(Joint):
     ----------
     name : str
     first, second : body, ``system.ground``, or Frame
-        P and a1, a2, a3 are origin and axes of a frame on the first one, Q and b1, b2, b3 of one on
-        the second, on which the reaction acts. Two Frames (``body.frame(...)``) are these; give
-        them in place of ``at`` and ``axis``.
+        Frames A and B are on them; see :class:`~mbd.parts.joints.Joint`.
     at : (3,) array [m]
         The point, and a point of the line, inertial axes, at the initial pose.
     axis : (3,) array [-]
@@ -275,9 +261,7 @@ class PointInPlane(Joint):
     ----------
     name : str
     first, second : body, ``system.ground``, or Frame
-        P and a1, a2, a3 are origin and axes of a frame on the first one, Q and b1, b2, b3 of one on
-        the second, on which the reaction acts. Two Frames (``body.frame(...)``) are these; give
-        them in place of ``at`` and ``axis``.
+        Frames A and B are on them; see :class:`~mbd.parts.joints.Joint`.
     at : (3,) array [m]
         The point, and a point of the plane, inertial axes, at the initial pose.
     axis : (3,) array [-]

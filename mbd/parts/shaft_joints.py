@@ -102,9 +102,7 @@ class Screw(Joint):
     ----------
     name : str
     first, second : body, ``system.ground``, or Frame
-        P and a1, a2, a3 are origin and axes of a frame on the first one, Q and b1, b2, b3 of one on
-        the second, on which the reaction acts. Two Frames (``body.frame(...)``) are these; give
-        them in place of ``at`` and ``axis``.
+        Frames A and B are on them; see :class:`~mbd.parts.joints.Joint`.
     pitch : float [m]
         p, the displacement per turn; negative for a left-hand thread.
     at : (3,) array [m]
@@ -158,9 +156,7 @@ class ConstantVelocity(Joint):
     ----------
     name : str
     first, second : body, ``system.ground``, or Frame
-        P and a1, a2, a3 are origin and axes of a frame on the first one, Q and b1, b2, b3 of one on
-        the second, on which the reaction acts. Two Frames (``body.frame(...)``) are these; give
-        them in place of ``at`` and ``axis``.
+        Frames A and B are on them; see :class:`~mbd.parts.joints.Joint`.
     at : (3,) array [m]
         Centre of the joint, inertial axes, at the initial pose.
     axis : (3,) array [-]
