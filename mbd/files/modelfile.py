@@ -25,18 +25,7 @@ _LARGEST = 100_000_000  # bytes of a model file
 
 @dataclass(frozen=True)
 class Document:
-    """What a model file says.
-
-    Attributes
-    ----------
-    system : System
-    run : dict
-        Arguments of ``mbd.simulate``: any of ``t_end`` [s], ``step`` [s], ``every``, ``project``,
-        ``method``.
-    title : str
-    notes : tuple of str
-        What an imported file says and the model does not use.
-    """
+    """What a model file says; see ``ModelFile``."""
 
     system: System
     run: dict[str, Any] = field(default_factory=dict)

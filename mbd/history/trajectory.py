@@ -20,36 +20,7 @@ _BODIES_FROM_DISK = 2  # kept in memory where the numbers are in a file
 
 
 class Trajectory:
-    """What a run computed; time is the first axis everywhere.
-
-    Parameters
-    ----------
-    model : Model
-    t : (n,) array [s]
-    q, v, a, lam : (n, ...) arrays [m, -; m/s, rad/s, 1/s; their rates; N, N m]
-        Stored coordinates, velocities, accelerations, multipliers, in the order of the model. Of a
-        streamed or loaded run they are on disk: slices of them are numpy arrays.
-    status : int
-        0: reached the end; 1: failed; -1: interrupted. ``success`` tells whether it is 0.
-    message : str
-        How the run ended.
-    stats : dict
-        Steps, iterations, factorizations, evaluations, rejected, seconds, ...
-    last : State, optional
-        The last state, from which a run can go on, ``solution.state``; default that of the arrays.
-    method : GeneralizedAlpha, EnergyMomentum or LieRungeKutta4
-        Of a loaded run its text.
-    before : mapping, optional
-        What came before the first instant: of pieces of a long run.
-    stored : mapping, optional
-        Quantities by name that are in a file already.
-    options : mapping, optional
-        What ``mbd.simulate`` was asked for: ``t_end`` [s], ``step`` [s], ``rtol``, ``atol``,
-        ``max_step`` [s], ``every``, ``project``, ``off`` and the names of ``events``, as given.
-    events : sequence, optional
-        Events that happened, each with ``name`` and ``t`` [s], and those of a run that was not
-        loaded with ``state``.
-    """
+    """What a run computed; the parameters are those of ``Solution``."""
 
     def __init__(
         self,

@@ -82,18 +82,7 @@ class StoredPart(PartHistory):
 
 
 class StoredHistory:
-    """What a file of results holds, with the names of a ``Solution``.
-
-    Attributes
-    ----------
-    source : mapping
-        Every quantity by its full name: ``source["rod.position"]``.
-    t, q, v, a, lam : arrays
-    status, message, method, options, stats, notes, version
-        As the run left them; the method as text.
-    events : list
-        Events that happened, each with ``name`` and ``t``.
-    """
+    """What a file of results holds, by name; see ``Stored``."""
 
     def __init__(self, source: Source) -> None:
         self.source, about = source, source.about
