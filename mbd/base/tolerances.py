@@ -19,6 +19,21 @@ MODEL_FAR = 32.0
 """[extent of the model] Nearer to the inertial origin positions are stored as they are described;
 others from a point near the model, so that their round-off is that of the model."""
 
+SOFT_LEAST = 1e-3
+"""[compliance of loops] The compliance where rows that are nearly dependent are slow to be met, as
+beside bodies of 1e7 times the mass: the rest of a step is met at a rate of eps / (eps + s)."""
+
+SMALLEST_PASSES = 10
+"""[-] Passes by which redundant multipliers are made smallest; one, where rows are independent or
+redundant."""
+
+SMALLEST_LEFT = 1e-4
+"""[accelerations] What forces of multipliers may lose by it."""
+
+SMALLEST_STAYS = 0.999
+"""[what they lose] A pass after which more of it is left met rows that are dependent but for the
+round-off, or drift, of positions."""
+
 REPORT_RANK = 1e-9
 """[largest singular value] Singular values below are zero: redundant rows of `Model.report`."""
 
@@ -109,6 +124,10 @@ large accelerations are."""
 
 NEWTON_LACK = 10.0
 """[tolerance of Newton] Last correction of positions alone: rates of rows see it undiminished."""
+
+SETTLED = 2.0**-46
+"""[forces of inertia and multipliers; length of the model, or one] Residuals below are round-off:
+in a linkage that is locked, multipliers are large beside accelerations."""
 
 OPEN_RATE = 1e-12
 """[size of a row] Part of a step by which rates leave rows that counts: less is round-off."""

@@ -39,8 +39,15 @@ from mbd.base.tolerances import (
     NEWTON_PATIENCE,
     NEWTON_REACH,
     NEWTON_ROUND_OFF,
+    SOFT_LEAST,
 )
-from mbd.integration.round_off import measure_place, measure_rows, measure_speed, still_open
+from mbd.integration.round_off import (
+    measure_place,
+    measure_rows,
+    measure_speed,
+    settled,
+    still_open,
+)
 from mbd.linear.least_multipliers import smallest_multipliers
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, jit, kernel
@@ -216,7 +223,7 @@ def iterate(I: Any, F: Any) -> int:
 @jit
 def newton(I: Any, F: Any) -> int:
     """Run Newton's iteration until increments are small; return its status."""
-    last, lack = 0.0, 0.0
+    last, lack, rough, before = 0.0, 0.0, False, 0.0
     F[m.OPEN] = 0.0
     theta = max(F[THETA], 0.05) ** 0.8
     fresh = False  # whether the matrix belongs to this step
@@ -224,8 +231,11 @@ def newton(I: Any, F: Any) -> int:
         evaluate_level(I, F)
         if iteration == 0:
             measure_place(I, F)
+        before = F[m.OPEN]
         if I[m.LOOPS]:
             F[m.OPEN] = measure_rows(I, F, I[X])
+        if rough and iteration > 2 and settled(I, F):
+            return CONVERGED
         if I[FULL_NEWTON] or not I[HAVE_FACTOR]:
             I[SMALL_PIVOTS] = 0
             linearise(I, F)
@@ -251,11 +261,16 @@ def newton(I: Any, F: Any) -> int:
             # kinds of unknowns converge at their own pace, the first ratio may flatter: a bound
             theta = max(size / last, NEWTON_CONTRACTION) if last > 0.0 else NEWTON_CONTRACTION
             F[THETA] = theta
+            rough = theta > 0.3
             if theta > 0.5:
                 if fresh and size * F[m.ROUND] < NEWTON_ROUND_OFF:
                     F[m.OPEN] = max(F[m.OPEN], 2.0)  # stagnated: are rows met?
                     return CONVERGED
                 I[HAVE_FACTOR] = 0
+                if fresh:  # not the age of the matrix: its softness, if rows are met as slowly
+                    share = 0.5 * (1.0 + theta) if theta < 1.0 else 0.5
+                    slow = I[m.LEVEL] != m.VELOCITY and F[m.OPEN] < min(1.0, share * before)
+                    F[m.SOFT] = SOFT_LEAST if slow else 1.0
             if fresh and ((theta > 1e3 and iteration > 4) or (theta > 1.0 and iteration > 20)):
                 return FAILED
         if theta < 1.0 and size * theta / (1 - theta) <= 1.0 and lack <= NEWTON_LACK:

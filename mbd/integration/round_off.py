@@ -15,12 +15,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from mbd.base.tolerances import OPEN_RATE, START_POSITION, START_VELOCITY
+from mbd.base.tolerances import (
+    OPEN_RATE,
+    SETTLED,
+    START_POSITION,
+    START_VELOCITY,
+)
 from mbd.machine import buffer as m
 from mbd.machine.jit import jit
 from mbd.model.evaluation import evaluate_level
 
-__all__ = ["measure_place", "measure_rows", "measure_speed", "still_open"]
+__all__ = ["measure_place", "measure_rows", "measure_speed", "settled", "still_open"]
 
 FR_NP, FR_NV, FR_SIZE, FR_U, FRONTS, N_FRONTS = (
     m.FR_NP, m.FR_NV, m.FR_SIZE, m.FR_U, m.FRONTS, m.N_FRONTS,
@@ -93,3 +98,23 @@ def still_open(I: Any, F: Any, before: float) -> bool:
         return False
     evaluate_level(I, F)
     return measure_rows(I, F, I[m.X]) > 1.0
+
+
+@jit
+def settled(I: Any, F: Any) -> bool:
+    """Tell whether the residual in X is round-off: where a pose is singular, increments are not."""
+    x, fastest, round_off = I[m.X], 0.0, F[m.ROUND] * F[m.FAR]
+    for k in range(m.FORCE):
+        fastest = max(fastest, F[m.SCALE + k])
+    push = F[m.SCALE + m.FORCE] * F[m.LENGTH] + F[m.SCALE + m.MOMENT] + F[m.SCALE + m.OWN]
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        u, n_v, n_p = I[j + FR_U], I[j + FR_NV], I[j + FR_NP]
+        for i in range(u, u + n_v):
+            force = F[I[m.DIAG] + i] * fastest + push / F[m.UNIT + I[I[m.KIND] + i]]
+            if not abs(F[x + i]) <= SETTLED * F[m.SCALE_R] * force:
+                return False
+        for i in range(u + n_v, u + n_p):
+            if not abs(F[x + i]) <= SETTLED * F[m.UNIT + I[I[m.KIND] + i]] * round_off:
+                return False
+    return True

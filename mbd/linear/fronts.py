@@ -52,6 +52,7 @@ from mbd.machine.buffer import (
     N_FACTOR,
     N_FRONTS,
     SMALL_PIVOTS,
+    SOFT,
     UG_COL,
     UG_K,
     UG_N,
@@ -87,7 +88,11 @@ def _sweep(I: Any, F: Any, j: int) -> None:
     exchanged = False
     for k in range(n_p):
         row = A + k * ld
-        least = PIVOT_SMALL * F[I[DIAG] + u + k] if k < I[j + FR_NV] else 0.5 * F[I[EPS] + u + k]
+        least = (
+            PIVOT_SMALL * F[I[DIAG] + u + k]
+            if k < I[j + FR_NV]
+            else 0.5 * F[SOFT] * F[I[EPS] + u + k]
+        )
         if exchanged or not abs(F[row + k]) > least:
             if not exchanged:
                 for i in range(n_p):

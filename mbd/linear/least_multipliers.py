@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mbd.base.tolerances import SMALLEST_LEFT, SMALLEST_PASSES, SMALLEST_STAYS, SOFT_LEAST
 from mbd.machine import buffer as m
 from mbd.machine.buffer import FR_NP, FR_NV, FR_SIZE, FR_U, FRONTS, N_FRONTS
 from mbd.machine.jit import call, jit
@@ -20,6 +21,12 @@ def smallest_multipliers(I: Any, F: Any) -> None:
     :math:`\mu = (BS^{-1}B^T + \epsilon)^{-1} BS^{-1}B^T\lambda`: the part of lam in the range. B is
     that of the present pose (an older one would change lam), so the matrix is made anew; the next
     step begins with it.
+
+    Of rows that are nearly dependent, :math:`s` beside :math:`\epsilon`, that leaves out a part
+    :math:`\epsilon/(\epsilon + s)`: as long as :math:`x = S^{-1}B^T(\lambda - \mu)` is seen beside
+    the accelerations, the same is done with what is left, :math:`B^T(\lambda - \mu)`. Not so at
+    velocity level, where redundant rows are nearly dependent by the drift of positions, and would
+    lock by it.
     """
     a, x, keep = I[m.A], I[m.X], I[m.GAP]
     evaluate(I, F)
@@ -31,18 +38,43 @@ def smallest_multipliers(I: Any, F: Any) -> None:
             F[keep + i] = F[x + i]
         for i in range(u + I[j + FR_NV], u + I[j + FR_NP]):
             F[a + i] = 0.0
-    evaluate(I, F)
+    last, anew = 0.0, 1
+    for _ in range(SMALLEST_PASSES):
+        evaluate(I, F)
+        for f in range(I[N_FRONTS]):
+            j = I[FRONTS] + f * FR_SIZE
+            u = I[j + FR_U]
+            for i in range(u, u + I[j + FR_NV]):
+                F[x + i] = F[keep + i] - F[x + i]
+            for i in range(u + I[j + FR_NV], u + I[j + FR_NP]):
+                F[x + i] = 0.0
+        call(I[m.LINEAR], I, F, anew)
+        I[m.HAVE_FACTOR] = 1
+        left = _take(I, F)
+        if left <= 1.0 or (last > 0.0 and left > SMALLEST_STAYS * last):
+            return
+        anew = 0
+        if left > 0.5 * last > 0.0 and F[m.SOFT] > SOFT_LEAST:
+            if I[m.LEVEL] == m.VELOCITY:
+                return
+            anew = 1
+            F[m.SOFT] = SOFT_LEAST
+            linearise(I, F)
+        last = left
+
+
+@jit
+def _take(I: Any, F: Any) -> float:
+    """Add mu to lam; return what is left, x, in units of what is not seen of the accelerations."""
+    b = (1 - F[m.ALPHA_M]) / (F[m.H] ** 2 * F[m.BETA] * (1 - F[m.ALPHA_F]))
+    left = 0.0
     for f in range(I[N_FRONTS]):
         j = I[FRONTS] + f * FR_SIZE
-        u = I[j + FR_U]
-        for i in range(u, u + I[j + FR_NV]):
-            F[x + i] = F[keep + i] - F[x + i]
-        for i in range(u + I[j + FR_NV], u + I[j + FR_NP]):
-            F[x + i] = 0.0
-    call(I[m.LINEAR], I, F, 1)
-    I[m.HAVE_FACTOR] = 1
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        u = I[j + FR_U]
-        for i in range(u + I[j + FR_NV], u + I[j + FR_NP]):
-            F[a + i] = F[x + i] / F[m.SCALE_R]
+        u, n_v = I[j + FR_U], I[j + FR_NV]
+        for i in range(u, u + n_v):
+            kind = I[I[m.KIND] + i]
+            allowed = SMALLEST_LEFT * F[m.SCALE + kind] / b + F[m.FLOOR + kind]
+            left = max(left, abs(F[I[m.X] + i]) / allowed)
+        for i in range(u + n_v, u + I[j + FR_NP]):
+            F[I[m.A] + i] += F[I[m.X] + i] / F[m.SCALE_R]
+    return left

@@ -70,6 +70,7 @@ BAD_AT = 73  # what the law was asked for, three numbers
 POTENTIAL, DISSIPATED, SUPPLIED = 76, 77, 78  # of elements: energy [J], two powers [W]
 FAR = 79  # largest position now over the length of the model, a power of two: FLOOR has it
 OPEN = 80  # largest row of the last evaluation, in units of what is allowed
+SOFT = 81  # factor of EPS: less than one where rows that are nearly dependent are slow to be met
 F_HEADER = 84
 
 # --- kinds of unknowns ---------------------------------------------------------------------------

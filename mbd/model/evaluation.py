@@ -105,7 +105,7 @@ def linearise(I: Any, F: Any) -> None:
         j = I[FRONTS] + f * FR_SIZE
         u, A, ld = I[j + FR_U], I[j + FR_A], I[j + FR_LDA]
         for k in range(I[j + FR_NV], I[j + FR_NP]):
-            F[A + k * ld + k] = -F[I[EPS] + u + k]
+            F[A + k * ld + k] = -F[m.SOFT] * F[I[EPS] + u + k]
     stage(I, F, m.MAPS)
     stage(I, F, m.TANGENT)
     for e in range(I[m.N_CLEARED]):

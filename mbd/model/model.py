@@ -59,6 +59,7 @@ class Model(FrozenModel):
         loops = self._loops()
         length, arm = lengths(self.system)
         self.I[m.LOOPS], self.F[m.LENGTH], self.F[m.FAR] = loops, length, 1.0
+        self.F[m.SOFT] = 1.0
         self.F[m.UNIT : m.UNIT + m.N_KINDS] = 1.0
         self.F[[m.UNIT + m.TRANSLATION, m.UNIT + m.FORCE]] = length
         work = Workspace(self)

@@ -8,6 +8,7 @@ from scenes import GRAVITY
 
 import mbd
 from mbd.formulations import NAMES
+from mbd.machine import buffer as m
 from mbd.model.workspace import Workspace
 
 from .linkages import judged, linkage
@@ -89,6 +90,35 @@ def test_several_directions_are_met_together(seed):
     work = Workspace(model, start)
     work.evaluate()
     assert np.abs(work.rates()[0]).max() < 1e-9 * max(1.0, np.abs(start.v).max())
+
+
+def unbalanced(run):
+    """Return the largest force that inertia, loads and reactions leave, of inertia forces."""
+    model, worst = run.model, 0.0
+    v = model.numbering.v
+    mass = model.F[model.I[m.DIAG] + v] * model.units
+    for k in range(1, len(run.t)):
+        work = Workspace(
+            model, mbd.State(float(run.t[k]), run.q[k], run.v[k], run.a[k], run.lam[k])
+        )
+        work.evaluate()
+        inertia = mass * np.abs(run.a[k] / model.units).max()
+        worst = max(worst, float(np.max(np.abs(work.vector(m.X)[v]) / inertia)))
+    return worst
+
+
+@pytest.mark.parametrize(
+    ("seed", "formulation"), [(1530, "directors"), (1530, None), (1873, None), (5964, None)]
+)
+def test_light_bodies_between_heavy_ones_are_met_quickly_and_in_balance(seed, formulation):
+    """Rows that are nearly dependent by masses of 1 to 1e8; the reactions are those of the motion.
+
+    The third one is locked: its reactions are 1e10 times what is left of inertia forces.
+    """
+    run = mbd.simulate(linkage(seed, formulation), 0.01, 1e-3, project=True)
+    assert run.stats["rejected"] == 0
+    assert run.stats["iterations"] < 8 * run.stats["steps"]
+    assert unbalanced(run) < 1e-2
 
 
 @pytest.mark.slow
