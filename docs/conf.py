@@ -12,10 +12,12 @@ from sphinx.util.docutils import SphinxDirective
 
 import mbd
 import mbd.base.tolerances
+import mbd.history.quantities
 from mbd.files import scenes
 
 sys.path.insert(0, str(Path(__file__).parent))
 import pictures
+import quantities
 import tolerances
 
 project = "mbd"
@@ -103,7 +105,18 @@ class Tolerances(SphinxDirective):
         return self.parse_text_to_nodes(tolerances.page(), allow_section_headings=True)
 
 
+class Quantities(SphinxDirective):
+    """List the quantities of results: names, units, axes, what they are."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return one table."""
+        for module in (quantities, mbd.history.quantities):
+            self.env.note_dependency(module.__file__)
+        return self.parse_text_to_nodes(quantities.page())
+
+
 def setup(app: Sphinx) -> None:
     """Add the directives."""
+    app.add_directive("quantities", Quantities)
     app.add_directive("scenes", Scenes)
     app.add_directive("tolerances", Tolerances)

@@ -1,4 +1,4 @@
-"""What results have labels: one table for data sets in memory, in files, and streamed.
+"""Labelled arrays of results, for data sets in memory, in files, and streamed.
 
 Dimensions: ``time``, ``body``, ``joint``, ``freedom`` (of joints), ``reading`` (of motors, drives,
 transmissions), ``row`` (of constraints), ``component`` (x, y, z), ``quaternion_component``
@@ -100,6 +100,12 @@ def fields(model: Model) -> list[Field]:
     if _remembered(model):
         meaning = "angles that count turns, at the last instant"
         arrays.append(Field("last_memory", ("memory",), "rad", meaning, _memory))
+    names = [x.name for x in arrays] + list(_labels(model))
+    if twice := sorted({x for x in names if names.count(x) > 1}):
+        raise ValueError(
+            f"quantities: {', '.join(twice)}: labelled data have that name for something else; "
+            "give the entry another one there, array="
+        )
     return arrays
 
 

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import matplotlib as mpl
@@ -10,6 +11,7 @@ import pytest
 import xarray as xr
 
 import mbd
+from mbd.history import quantity
 from mbd.history.columns import parts
 from mbd.history.quantities import Energy, PartHistory, table
 from mbd.history.quantity import INERTIAL, SCALAR, Owner, Quantity
@@ -38,11 +40,19 @@ def size(x):
     return np.linalg.norm(x, axis=-1)
 
 
+def documented():
+    """Return the entry that the page for contributors shows, and its name."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    code = textwrap.dedent(text.split("whole model::\n")[1].split("\nIt says")[0])
+    found = {}
+    exec(code, {**vars(quantity), "np": np}, found)
+    return found.popitem()
+
+
 # class, name, entry; of a run its values for the owners that have it, by their names
 NEW = {
     "body": (
-        PartHistory, "pace",
-        Quantity(Owner.BODY, "m/s", SCALAR, "length of the velocity", lambda h: size(h.velocity)),
+        PartHistory, *documented(),
         lambda s: {x: size(s[x].velocity) for x in s.model.system.bodies},
     ),
     "turning body": (
@@ -69,9 +79,9 @@ NEW = {
 @pytest.fixture
 def longer(monkeypatch):
     """Put more entries into the table; return a run."""
-    for owner, name, quantity, _ in NEW.values():
-        quantity.__set_name__(owner, name)
-        monkeypatch.setattr(owner, name, quantity, raising=False)
+    for owner, name, entry, _ in NEW.values():
+        entry.__set_name__(owner, name)
+        monkeypatch.setattr(owner, name, entry, raising=False)
     return run()
 
 
@@ -89,16 +99,16 @@ def test_a_new_quantity_is_one_entry(longer, tmp_path):
     heads = paths[2].read_text().split("\n", 1)[0].split(",")
     with xr.open_dataset(paths[0]) as file:
         xr.testing.assert_identical(file.load(), data)
-    for _, word, quantity, expected in NEW.values():
-        there, unit = data[quantity.array], quantity.unit
-        assert (there.attrs["units"], there.attrs["long_name"]) == (unit, quantity.meaning)
+    for _, word, entry, expected in NEW.values():
+        there, unit = data[entry.array], entry.unit
+        assert (there.attrs["units"], there.attrs["long_name"]) == (unit, entry.meaning)
         values = expected(longer)
         assert len(values) > 0
         for part, x in values.items():
             assert np.array_equal(held(longer, part, word), x)
             assert np.array_equal(there.sel({there.dims[1]: part}) if there.ndim > 1 else there, x)
             assert np.array_equal(archive[f"{part}.{word}"], x)
-            ends = [f".{c}" for c in quantity.axes.components] or [""]
+            ends = [f".{c}" for c in entry.axes.components] or [""]
             columns = [heads.index(f"{part}.{word}{end} [{unit}]") for end in ends]
             assert np.array_equal(rows[:, columns].reshape(x.shape), x)
             for found in loaded:
@@ -119,12 +129,23 @@ def test_new_quantities_of_parts_are_in_paraview(longer, tmp_path):
     (last,) = (tmp_path / "run").rglob("000010.vtp")
     data, _ = read(last)
     names = data["FieldData", "names"].tobytes().decode().split("\n")
-    for _, word, quantity, expected in NEW.values():
-        if quantity.of is Owner.TOTAL:
+    for _, word, entry, expected in NEW.values():
+        if entry.of is Owner.TOTAL:
             assert ("PointData", word) not in data
             continue
         for part, x in expected(longer).items():
             assert np.array_equal(data["PointData", word][names.index(part)], x[-1])
+
+
+def test_a_name_that_data_sets_have_already_is_refused(monkeypatch):
+    """``speed`` counts the velocities of the model there, ``work`` is that of the whole model."""
+    for word in ("speed", "work"):
+        new = Quantity(Owner.BODY, "m/s", SCALAR, "another one", lambda h: size(h.velocity))
+        new.__set_name__(PartHistory, word)
+        with monkeypatch.context() as patch:
+            patch.setattr(PartHistory, word, new, raising=False)
+            with pytest.raises(ValueError, match=f"quantities: {word}: labelled data have that"):
+                run().to_xarray()
 
 
 def test_files_that_lack_an_entry_are_read(tmp_path, monkeypatch):
