@@ -55,24 +55,33 @@ def test_blocks_are_found():
     assert languages == {"python", "sh", "text", *FILES}
 
 
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Return a current folder whose packages can be imported, and are forgotten afterwards."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    before = set(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - before:
+        if (tmp_path / name.partition(".")[0]).is_dir():
+            del sys.modules[name]
+
+
 @pytest.mark.parametrize(
     "page", [p for p in PAGES if runnable(p)], ids=lambda p: str(p.relative_to(ROOT))
 )
-def test_page(page, tmp_path, monkeypatch, capsys):
+def test_page(page, folder, capsys):
     """Run the blocks of a page one after the other in one name space."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(sys, "modules", dict(sys.modules))  # of its packages nothing is left
-    shutil.copytree(ROOT / "models", tmp_path / "models")
+    shutil.copytree(ROOT / "models", folder / "models")
     names = {"__name__": "__main__"}
     for language, code in runnable(page):
         if language in FILES:  # its first line is a comment with the name of the file
             name = re.search(r"\w+\.toml", code.strip().splitlines()[0])
-            (tmp_path / name[0]).write_text(code)
-            mbd.read(tmp_path / name[0])
+            (folder / name[0]).write_text(code)
+            mbd.read(folder / name[0])
             continue
         if language == "python" and (file := file_of(code)):
-            write(tmp_path / file, code)
+            write(folder / file, code)
             continue
         if language == "python":
             exec(compile(code, f"<{page.name}>", "exec"), names)
