@@ -220,6 +220,23 @@ LOST_VELOCITY = 0.2
 LOST_NOISE = 1e4
 """[round-off of the largest position] Round-off of multipliers and velocities."""
 
+# --- runs whose steps are too large ---------------------------------------------------------------
+
+LARGE_STEP_ERROR = 0.1
+"""[length of the model, 1 rad] What errors of all steps may add up to without a warning."""
+
+LARGE_STEP_ENERGY = 0.03
+"""[largest energy that moves] Departure of the balance of energies without a warning."""
+
+LARGE_STEP_ADVICE = 0.1
+"""[error that is warned of] What the step that is advised would leave of it."""
+
+LARGE_STEP_INSTANTS = 256
+"""[-] So many instants are evaluated for energies; of more a sample, where it tells all."""
+
+LARGE_STEP_SAMPLE = 64
+"""[-] Instants of a sample."""
+
 # --- events ---------------------------------------------------------------------------------------
 
 EVENT_ROUND_OFF = 1e-12

@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from mbd.base.checked import file_path, flag, names, shown
 from mbd.base.tolerances import LOST_STEPS
 from mbd.integration.consistent import consistent
@@ -25,6 +27,7 @@ from mbd.model.turns_so_far import before as known
 from mbd.runs.crossings import Watch
 from mbd.runs.events import Event, checked_events
 from mbd.runs.interrupts import listening
+from mbd.runs.large_steps import too_large
 from mbd.runs.lost_run import departure, oscillation
 from mbd.runs.options import asked
 from mbd.runs.plan import Plan, checked_plan
@@ -168,20 +171,23 @@ def simulate(
         solution.status, solution.message = -1, text
     if status == FAILED and raise_on_failure:
         raise SimulationError(solution) from stretches.cause
-    in_a_row = every == 1 and not plan.free and not solution.events
-    if run is not None and (trouble := _trouble(solution, run, in_a_row)):
+    if run is not None and (trouble := _trouble(solution, run, plan)):
+        solution.message += f"; warning: {trouble}"
         warnings.warn(trouble, RuntimeWarning, stacklevel=2)
     return solution
 
 
-def _trouble(solution: Solution, run: Run, in_a_row: bool) -> str:
+def _trouble(solution: Solution, run: Run, plan: Plan) -> str:
     """Return what is wrong with a run that looks all right, or an empty string."""
-    found = ""
-    if in_a_row and isinstance(run.method, GeneralizedAlpha):
-        found = oscillation(solution.model, solution.lam, run.method.beta * run.h**2)
-    if not found and run.by_position and run.done >= LOST_STEPS:
-        found = departure(solution.model, solution.state, run.h, solution.v)
-    return found
+    words = ""
+    in_a_row = plan.every == 1 and not plan.free
+    if in_a_row and not solution.events and isinstance(run.method, GeneralizedAlpha):
+        words = oscillation(solution.model, solution.lam, run.method.beta * run.h**2)
+    if not words and run.by_position and run.done >= LOST_STEPS:
+        words = departure(solution.model, solution.state, run.h, solution.v)
+    judged = solution.success and not np.isfinite(plan.rtol)
+    large = too_large(solution, plan.step, in_a_row) if judged else ""
+    return "; ".join(x for x in (words, large) if x)
 
 
 def _record(

@@ -97,7 +97,7 @@ class Trajectory:
             return np.broadcast_to(w[1:], (len(self.t), 3)).copy()
         return np.einsum("k,nkc->nc", w, self.body(body).y) + w[0] * self.model.origin
 
-    def part(self, instants: slice, before: Before | None = None) -> Self:
+    def part(self, instants: slice | np.ndarray, before: Before | None = None) -> Self:
         """Return some instants, in memory; `before` is what came before them."""
         arrays = (np.asarray(x[instants]) for x in (self.q, self.v, self.a, self.lam))
         return type(self)(

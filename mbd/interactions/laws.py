@@ -241,7 +241,7 @@ def _one(function: Callable[..., Any]) -> Evaluate:
     return evaluate
 
 
-def _differenced(function: Callable[..., Any]) -> Evaluate:
+def differenced(function: Callable[..., Any]) -> Evaluate:
     """Write the value at a time and two derivatives by differences of fourth order."""
 
     def evaluate(inputs: Any, outputs: Any) -> None:
@@ -335,7 +335,7 @@ def motion_law(owner: str, function: Callable[[float], Any], order: int) -> Law:
         check_motion(owner, function, order)
     else:
         _alone(owner, trial, "a number or (value, rate, second rate)")
-    write = _differenced if not many else _three if len(trial) == 3 else _two
+    write = differenced if not many else _three if len(trial) == 3 else _two
     return Law(owner, function, _OF_TIME, write)
 
 

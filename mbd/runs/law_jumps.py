@@ -4,6 +4,9 @@ A step of size h that meets a row on positions goes where its law f is, however 
 velocities J/h that nothing damps but the method. Within a step that resolves the law the second
 difference, f(t) - 2 f(t + h/2) + f(t + h), is h^2/4 of its acceleration; a jump gives J. What is
 left of it in a small part of the step is no fast motion but a jump.
+
+Steps that meet rates of rows feel a jump before it comes, where the rate of a law is taken by
+differences of its value: by as much they look ahead.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import numpy as np
 
 from mbd.base.tolerances import JUMP, JUMP_PARTS
 from mbd.interactions.driven_rotation import DRIVEN_ROTATION
-from mbd.interactions.laws import Law
+from mbd.interactions.laws import TICK, Law, differenced
 from mbd.machine import buffer as m
 from mbd.model.model import Model
 
@@ -23,12 +26,16 @@ __all__ = ["JumpError", "Jumps"]
 
 @dataclass(frozen=True, eq=False)
 class _Driven:
-    """A row on positions that follows a law: what is a jump, its unit, whether axes turn."""
+    """A row on positions that follows a law: what is a jump, its unit, whether axes turn.
+
+    ``ahead`` [s] is how long before a jump steps feel it.
+    """
 
     law: Law
     large: float
     unit: str
-    turns: bool = False
+    turns: bool
+    ahead: float
 
     def changes(self, t: np.ndarray) -> np.ndarray:
         """Return the changes of the law between times, (n - 1, 1), or (n - 1, 3) of a rotation."""
@@ -51,11 +58,11 @@ class Jumps:
 
     That is every law at the level of positions, which jumps throw, and at that of velocities, which
     do not see them. The stabilised form moves positions without velocities. ``off`` are parts that
-    are switched off.
+    are switched off, ``start`` is when the run begins [s].
     """
 
-    def __init__(self, model: Model, level: str, off: tuple[str, ...] = ()) -> None:
-        numbering, self.driven = model.numbering, list[_Driven]()
+    def __init__(self, model: Model, level: str, start: float, off: tuple[str, ...] = ()) -> None:
+        numbering, self.driven, self.start = model.numbering, list[_Driven](), start
         if level == "stabilized":
             return
         for name, elements in numbering.elements.items():
@@ -68,17 +75,20 @@ class Jumps:
                 factor = 1.0 if turns else float(np.abs(element.numbers[2:]).max())
                 large = JUMP * factor * float(model.F[m.UNIT + kind])
                 unit = "m" if kind == m.FORCE else "rad"
-                self.driven.append(_Driven(element.law, large, unit, turns))
+                differences = turns or element.law.write is differenced
+                ahead = 2 * TICK if level == "velocity" and differences else 0.0
+                self.driven.append(_Driven(element.law, large, unit, turns, ahead))
 
     def first(self, t: np.ndarray) -> tuple[int, str] | None:
-        """Return the first step between times (n + 1,) in which a law jumps; its number and words.
+        """Return the first step between times (n + 1,) that feels a jump; its number and words.
 
         A law that raises has other words.
         """
         found: tuple[int, str] | None = None
         for driven in self.driven:
+            reach = np.where(t > self.start, t + driven.ahead, t)
             try:
-                step = _first(driven, t)
+                step = _first(driven, reach)
             except Exception:
                 continue
             if step is not None and (found is None or step[0] < found[0]):

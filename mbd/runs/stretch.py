@@ -87,7 +87,7 @@ class Run:
             isinstance(method, GeneralizedAlpha) and I[m.LEVEL] == m.POSITION and model.n_lam
         )
         level = method.level if isinstance(method, GeneralizedAlpha) else "position"
-        self.jumps = Jumps(model, level, first.off)
+        self.jumps = Jumps(model, level, first.t, first.off)
         self.shortened = self.rest > 0.0 and (self.by_position or not plan.free)
         if self.shortened:  # the last step comes by itself
             F[m.T_END] = first.t + self.n_steps * h

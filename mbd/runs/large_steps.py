@@ -1,0 +1,129 @@
+r"""Steps that are too large for their motion, noticed behind a run: their errors, and energy.
+
+The error of one step of size h, along the manifold, is that of its Taylor series, of second order
+
+.. math:: e_q = c\, h^2 (\dot v_{n+1} - \dot v_n), \qquad
+          c = \tfrac16 - \beta - \tfrac12(\alpha_m - \alpha_f), \text{ or } \tfrac1{12}
+          \text{ of the midpoint rule},
+
+and of Runge-Kutta methods of fourth order, :math:`e_q = h^2 \Delta^3\dot v/120`. In a unit of
+:math:`e_q`, the length of the model or one radian, the errors of all steps add up to a part of
+their sum. The balance of energies tells of errors as well: kinetic, potential and
+dissipated energy less work stay what they were, as far as work is known: a sum by trapezia, off by
+less than the second differences of its parts.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from mbd.base.tolerances import (
+    ERROR_CANCELS,
+    LARGE_STEP_ADVICE,
+    LARGE_STEP_ENERGY,
+    LARGE_STEP_ERROR,
+    LARGE_STEP_INSTANTS,
+    LARGE_STEP_SAMPLE,
+    LOST_NOISE,
+)
+from mbd.history.history import History
+from mbd.integration.energy_momentum import EnergyMomentum
+from mbd.integration.generalized_alpha import GeneralizedAlpha
+from mbd.machine import buffer as m
+
+__all__ = ["energy_departure", "step_errors", "too_large"]
+
+_PIECE = 4096
+
+
+def too_large(history: History, h: float, in_a_row: bool) -> str:
+    """Return a warning with what errors add up to, or an empty string.
+
+    Parameters
+    ----------
+    history : History
+    h : float [s]
+    in_a_row : bool
+        Whether the instants of the history are those of all steps, of one size.
+    """
+    words, worst = [], 0.0
+    if in_a_row:
+        error, who, when = step_errors(history, h)
+        if not error <= LARGE_STEP_ERROR:
+            worst = error / LARGE_STEP_ERROR
+            words.append(
+                f"errors of steps add up to {error:.2g} (of the length of the model, or 1 rad), "
+                f"most of them of {who!r}, at t = {when:.6g} s"
+            )
+    energy = energy_departure(history, h, in_a_row)
+    if not energy <= LARGE_STEP_ENERGY:
+        worst = max(worst, energy / LARGE_STEP_ENERGY)
+        words.append(f"the balance of energies departs by {100 * energy:.2g} % of what moves")
+    if not words:
+        return ""
+    step = h * min(0.5, np.sqrt(LARGE_STEP_ADVICE / worst))
+    return (
+        f"steps of {h:.3g} s are too large for this motion: {'; '.join(words)}; take smaller ones, "
+        f"such as {step:.1g} s, or let them be chosen (rtol=1e-6)"
+    )
+
+
+def step_errors(history: History, h: float) -> tuple[float, str, float]:
+    """Return what errors of steps add up to, whose is the largest of them, and when [s]."""
+    model, t, a, method = history.model, history.t, history.a, history.method
+    order = 1
+    if isinstance(method, GeneralizedAlpha):
+        c = abs(1 / 6 - method.beta - 0.5 * (method.alpha_m - method.alpha_f))
+    elif isinstance(method, EnergyMomentum):
+        c = 1 / 12
+    else:
+        c, order = 1 / 120, 3
+    whole = np.abs(np.diff(t) - h) < 1e-6 * h  # not those that an event ends, or the last one
+    total, largest, who, when = 0.0, -1.0, "", 0.0
+    for first in range(0, len(t) - order, _PIECE):
+        last = min(first + _PIECE, len(t) - order)
+        e = c * h * h / model.units * np.abs(np.diff(a[first : last + order], order, axis=0))
+        for k in range(order):
+            e[~whole[first + k : last + k]] = 0.0
+        each = e.max(axis=1, initial=0.0)
+        total += float(each.sum())
+        n = int(np.argmax(each))
+        if len(each) and not each[n] <= largest:
+            largest, when = float(each[n]), float(t[first + n + order])
+            who = model.labels[int(np.argmax(e[n]))]
+    return total / ERROR_CANCELS, who, when
+
+
+def energy_departure(history: History, h: float, in_a_row: bool) -> float:
+    """Return by how much the balance of energies departs, over the largest energy that moves.
+
+    What sums over time may be wrong by is taken off it, the second differences of their parts.
+    Zero where it is not known: behind changes at events, which take energy in no time, and in long
+    runs with work or dampers, or with springs that count turns.
+    """
+    n, model = len(history.t), history.model
+    if n < 2 or any(found.event.changes for found in history.events):
+        return 0.0
+    few = n <= LARGE_STEP_INSTANTS
+    if history.stored is None and not few:
+        if len(model.memory) and model.kernels[m.ENERGY]:
+            return 0.0
+        sample = np.unique(np.linspace(0, n - 1, LARGE_STEP_SAMPLE).astype(int))
+        history = history.part(sample, history.before)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of laws that raise: zero then
+        energy = history.energy
+    sums = np.array([energy.dissipated, energy.work])
+    if sums.any() and not (few and in_a_row):
+        return 0.0
+    moved = max(energy.kinetic.max(), *np.ptp([energy.potential, *sums], axis=1))
+    mass = sum(body.mass for body in model.system.bodies.values())
+    noise = LOST_NOISE * np.finfo(float).eps
+    rest = 0.5 * mass * (noise * float(model.F[m.LENGTH]) / h) ** 2
+    rest += noise * float(np.abs(energy.potential).max())
+    with np.errstate(invalid="ignore"):
+        departure = np.abs(energy.balance - energy.balance[0]).max()
+        departure -= np.abs(np.diff(sums, 3, axis=1)).sum()
+        return float(departure / (moved + rest + 1e-300))
