@@ -141,8 +141,9 @@ OPEN_STEP = 1e-3
 OPEN_SHARE = 0.3
 """[violation] Part that no motion mends, from which on it is a contradiction of rows."""
 
-OPEN_FAR = 1.0
-"""[size of a row] Larger violations are of an iteration that went astray, no contradiction."""
+OPEN_FAR = 1e-3
+"""[size of a row] Larger violations may be those of an iteration that went astray: whether rows
+contradict each other is then told from the start of the step."""
 
 NEWTON_FREE = 1e-6
 """[rtol] Newton's tolerance of free steps: what it leaves is no error of the step."""
@@ -231,11 +232,8 @@ LARGE_STEP_ENERGY = 0.03
 LARGE_STEP_ADVICE = 0.1
 """[error that is warned of] What the step that is advised would leave of it."""
 
-LARGE_STEP_INSTANTS = 256
-"""[-] So many instants are evaluated for energies; of more a sample, where it tells all."""
-
-LARGE_STEP_SAMPLE = 64
-"""[-] Instants of a sample."""
+LARGE_STEP_INSTANTS = 64
+"""[-] Instants that are evaluated for energies: all, or a sample where it tells enough."""
 
 # --- events ---------------------------------------------------------------------------------------
 

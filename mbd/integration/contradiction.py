@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.tolerances import OPEN_FAR, OPEN_LEAST, OPEN_SHARE
+from mbd.base.tolerances import OPEN_LEAST, OPEN_SHARE
 from mbd.machine import buffer as m
 from mbd.model.assembly import assemble
 from mbd.model.frozen import FrozenModel
@@ -28,10 +28,9 @@ def contradiction(
 ) -> str:
     """Return which rows contradict each other at the pose in a work space, in words, or none.
 
-    They do if more than this share of the largest violation is of that part: off the rows some of
-    it is curvature, and far from them nothing can be told. At a pose that meets the rows velocities
-    need no such care. Rates are those of all rows where they are met ``by_rates``, else of rows on
-    velocities alone.
+    They do if more than this share of the largest violation is of that part: far from the rows
+    some of it is curvature. At a pose that meets the rows velocities need no such care. Rates are
+    those of all rows where they are met ``by_rates``, else of rows on velocities alone.
     """
     if not model.I[m.LOOPS]:
         return ""
@@ -47,7 +46,7 @@ def contradiction(
     sizes = model.F[model.I[m.DIAG] + model.numbering.lam]
     for value, per in ((place, ""), (rate, "/s")):
         left = value / sizes
-        if not np.abs(left).max(initial=0.0) < OPEN_FAR:  # or not a number
+        if not np.all(np.isfinite(left)):
             continue
         open_part = _unmended(B, sizes, model.units, left)
         worst = float(np.abs(open_part).max(initial=0.0))

@@ -6,11 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from mbd.base.tolerances import OPEN_FAR
+from mbd.integration.consistent import consistent
 from mbd.integration.contradiction import contradiction
 from mbd.integration.energy_momentum import EnergyMomentum
 from mbd.integration.generalized_alpha import GeneralizedAlpha
 from mbd.integration.lie_runge_kutta import LieRungeKutta4
 from mbd.integration.newton_loop import grid_from_here
+from mbd.interactions.laws import LawError
 from mbd.machine import buffer as m
 from mbd.model.workspace import Workspace
 
@@ -37,7 +40,19 @@ def failed_step(work: Workspace, method: Any, advance: Any) -> tuple[np.ndarray,
     if np.all(np.isfinite(r)) and np.all(np.isfinite(work.store().q)):
         against = contradiction(work.model, work, bool(work.I[m.LEVEL] != m.POSITION))
     work.restore(begin)
-    return r, against
+    rows = work.model.numbering.lam
+    far = np.abs(r[rows] / work.F[work.I[m.DIAG] + rows]).max(initial=0.0) > OPEN_FAR
+    return r, "" if against and far and _agree(work) else against
+
+
+def _agree(work: Workspace) -> bool:
+    """Whether the rows at the end of a step can be met from the pose at its start."""
+    start = work.store()
+    try:
+        consistent(work.model, start.replace(t=start.t + float(work.F[m.H])), project=True)
+    except (ValueError, LawError):
+        return False
+    return True
 
 
 def explain(work: Workspace, method: Any, advance: Any) -> str:

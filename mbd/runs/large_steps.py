@@ -10,7 +10,8 @@ and of Runge-Kutta methods of fourth order, :math:`e_q = h^2 \Delta^3\dot v/120`
 :math:`e_q`, the length of the model or one radian, the errors of all steps add up to a part of
 their sum. The balance of energies tells of errors as well: kinetic, potential and
 dissipated energy less work stay what they were, as far as work is known: a sum by trapezia, off by
-less than the second differences of its parts.
+less than the second differences of its parts; it is looked at where errors are large, or
+where instants are not those of all steps.
 """
 
 from __future__ import annotations
@@ -25,7 +26,6 @@ from mbd.base.tolerances import (
     LARGE_STEP_ENERGY,
     LARGE_STEP_ERROR,
     LARGE_STEP_INSTANTS,
-    LARGE_STEP_SAMPLE,
     LOST_NOISE,
 )
 from mbd.history.history import History
@@ -34,8 +34,6 @@ from mbd.integration.generalized_alpha import GeneralizedAlpha
 from mbd.machine import buffer as m
 
 __all__ = ["energy_departure", "step_errors", "too_large"]
-
-_PIECE = 4096
 
 
 def too_large(history: History, h: float, in_a_row: bool) -> str:
@@ -51,12 +49,13 @@ def too_large(history: History, h: float, in_a_row: bool) -> str:
     words, worst = [], 0.0
     if in_a_row:
         error, who, when = step_errors(history, h)
-        if not error <= LARGE_STEP_ERROR:
-            worst = error / LARGE_STEP_ERROR
-            words.append(
-                f"errors of steps add up to {error:.2g} (of the length of the model, or 1 rad), "
-                f"most of them of {who!r}, at t = {when:.6g} s"
-            )
+        if error <= LARGE_STEP_ERROR:
+            return ""
+        worst = error / LARGE_STEP_ERROR
+        words.append(
+            f"errors of steps add up to {error:.2g} (of the length of the model, or 1 rad), "
+            f"most of them of {who!r}, at t = {when:.6g} s"
+        )
     energy = energy_departure(history, h, in_a_row)
     if not energy <= LARGE_STEP_ENERGY:
         worst = max(worst, energy / LARGE_STEP_ENERGY)
@@ -82,8 +81,8 @@ def step_errors(history: History, h: float) -> tuple[float, str, float]:
         c, order = 1 / 120, 3
     whole = np.abs(np.diff(t) - h) < 1e-6 * h  # not those that an event ends, or the last one
     total, largest, who, when = 0.0, -1.0, "", 0.0
-    for first in range(0, len(t) - order, _PIECE):
-        last = min(first + _PIECE, len(t) - order)
+    for first in range(0, len(t) - order, 4096):  # what stays in the cache of the processor
+        last = min(first + 4096, len(t) - order)
         e = c * h * h / model.units * np.abs(np.diff(a[first : last + order], order, axis=0))
         for k in range(order):
             e[~whole[first + k : last + k]] = 0.0
@@ -110,7 +109,7 @@ def energy_departure(history: History, h: float, in_a_row: bool) -> float:
     if history.stored is None and not few:
         if len(model.memory) and model.kernels[m.ENERGY]:
             return 0.0
-        sample = np.unique(np.linspace(0, n - 1, LARGE_STEP_SAMPLE).astype(int))
+        sample = np.unique(np.linspace(0, n - 1, LARGE_STEP_INSTANTS).astype(int))
         history = history.part(sample, history.before)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of laws that raise: zero then

@@ -64,7 +64,8 @@ def departure(energy):
     """Return the largest change of the balance of energies over the largest of what moves."""
     balance = energy.balance
     moved = (np.ptp(x) for x in (energy.potential, energy.dissipated, energy.work))
-    return float(np.abs(balance - balance[0]).max() / max(1e-300, energy.kinetic.max(), *moved))
+    size = max(1e-9, energy.kinetic.max(), *moved)  # J; at rest there is none
+    return float(np.abs(balance - balance[0]).max() / size)
 
 
 def main(path):

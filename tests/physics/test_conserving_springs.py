@@ -11,6 +11,9 @@ import pytest
 
 import mbd
 
+# what is conserved is so at any step
+pytestmark = pytest.mark.filterwarnings("ignore:steps of .* are too large:RuntimeWarning")
+
 
 def cubic(u, rate, t):
     return 40 * (u - 1) + 300 * (u - 1) ** 3

@@ -150,6 +150,7 @@ def chain() -> mbd.System:
     return system
 
 
+@pytest.mark.filterwarnings("ignore:steps of .* are too large:RuntimeWarning")
 @pytest.mark.parametrize("step", [2e-2, 1.5e-2])
 def test_steps_that_turn_bodies_far_are_found(step):
     # up to 90 degrees in a step; of those of 15 ms one, at 45 s, is taken in parts

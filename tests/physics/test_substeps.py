@@ -8,6 +8,8 @@ import mbd
 from mbd.integration.substeps import in_substeps
 from mbd.runs.stretch import Run
 
+pytestmark = pytest.mark.filterwarnings("ignore:steps of .* are too large:RuntimeWarning")
+
 
 def squeezer(t_end=0.03, **options):
     """Return a run of Andrews' mechanism with steps in which its crank makes most of a turn."""

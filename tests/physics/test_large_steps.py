@@ -1,0 +1,134 @@
+"""Runs that reach their end by steps too large for their motion say so, and no others."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hard.published import outcome
+from models.test_scenes import load
+
+import mbd
+from mbd.cli import main
+from mbd.machine import buffer as m
+from mbd.runs.large_steps import energy_departure, step_errors
+
+
+def two_links(rate, mass=1.0):
+    """Two links of 1 m that turn about a pin, level at first."""
+    system = mbd.System(gravity=(0, 0, -9.81))
+    rod = mbd.RigidBody(
+        "rod", mass=mass, inertia=(0.1, 0.1, 0.1), position=(1, 0, 0),
+        angular_velocity=(0, rate, 0), velocity=(0, 0, -rate),
+    )  # fmt: skip
+    end = mbd.PointMass("end", mass=mass, position=(2, 0, 0), velocity=(0, 0, -2 * rate))
+    system.add(rod)
+    system.add(end)
+    system.add(mbd.Spherical("pin", system.ground, rod, at=(0, 0, 0)))
+    system.add(mbd.Spherical("tip", rod, end, at=(2, 0, 0)))
+    return system
+
+
+@pytest.mark.parametrize(("rate", "step"), [(5.0, 0.3), (11.0, 0.15), (0.3, 0.8)])
+def test_links_that_turn_far_within_a_step(rate, step):
+    """The energy varies by 4e8 J for 64 J."""
+    with pytest.warns(RuntimeWarning, match=r"steps of .* too large .* departs by .* such as"):
+        run = mbd.simulate(two_links(rate), 20 * step, step)
+    assert run.success
+    assert "; warning: steps of " in run.message
+    advice = float(run.message.split("such as ")[1].split(" s")[0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        good = mbd.simulate(two_links(rate), min(20 * step, 2.0), advice)
+    assert np.ptp(good.energy.total) < 0.02 * good.energy.kinetic.max()
+
+
+@pytest.mark.parametrize("every", [1, 50])
+def test_energy_tells_where_steps_are_not_all_kept(every):
+    """A cart of a millionth is thrown back in 4e-7 s: no step sees it, and the energy is lost."""
+    with pytest.warns(RuntimeWarning, match="balance of energies departs by 1e"):
+        mbd.simulate(load("cart_pole").build(), 1.0, 1e-3, every=every)
+
+
+@pytest.mark.parametrize(("formulation", "step"), [("directors", 6e-3), ("euler_parameters", 1e-2)])
+def test_errors_of_steps_tell_where_energy_stays(formulation, step):
+    """A disc at 40 rad/s about a fixed axis: its angle lags by a radian or two in ten seconds."""
+    system = mbd.System()
+    disc = mbd.RigidBody(
+        "disc", mass=1.0, inertia=(0.1, 0.1, 0.2), angular_velocity=(0, 0, 40),
+        formulation=formulation,
+    )  # fmt: skip
+    system.add(disc)
+    axle = mbd.Revolute("axle", system.ground, disc, at=(0, 0, 0), axis=(0, 0, 1))
+    system.add(axle)
+    method = mbd.GeneralizedAlpha(constraints="stabilized")
+    with pytest.warns(RuntimeWarning, match=r"errors of steps add up .* of 'disc\."):
+        run = mbd.simulate(system, 10.0, step, method=method)
+    assert np.ptp(run.energy.total) < 0.02 * run.energy.kinetic.max()
+    assert abs(run["axle"].angle[-1] - 400.0) > 1.0
+
+
+@pytest.mark.parametrize(
+    "method", [mbd.GeneralizedAlpha(0.8), mbd.EnergyMomentum(), mbd.LieRungeKutta4()]
+)
+def test_errors_of_steps_are_those_of_the_method(method):
+    """A mass on a spring: what is estimated is of the size of the error, and of its order."""
+
+    def run(h):
+        system = mbd.System()
+        mass = mbd.PointMass("mass", mass=1.0, position=(1.2, 0, 0))
+        system.add(mass)
+        system.add(mbd.Spring("spring", system.ground, mass, stiffness=25.0, length=1.0))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            solution = mbd.simulate(system, 3.0, h, method=method)
+        error = np.abs(solution["mass"].position[:, 0] - 1 - 0.2 * np.cos(5 * solution.t)).max()
+        return error / solution.model.F[m.LENGTH], step_errors(solution, h)[0]
+
+    order = 4 if isinstance(method, mbd.LieRungeKutta4) else 2
+    errors, estimates = np.array([run(h) for h in (0.04, 0.02)]).T
+    assert np.all((errors / 8 < estimates) & (estimates < 8 * errors))
+    assert abs(np.log2(estimates[0] / estimates[1]) - order) < 0.3
+
+
+def test_what_a_damper_or_a_drive_does_in_one_step_is_no_alarm():
+    """Sums over time are wrong there, and the motion is right: as far as sums may be wrong."""
+    system = mbd.System()
+    mass = mbd.PointMass("mass", mass=1.0, position=(1, 0, 0), velocity=(2, 0, 0))
+    system.add(mass)
+    system.add(mbd.Spring("damper", system.ground, mass, stiffness=0.0, length=1.0, damping=300.0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run = mbd.simulate(system, 0.5, 1e-2)
+    balance = run.energy.balance
+    assert np.ptp(balance) > 0.03 * run.energy.kinetic.max()
+    assert energy_departure(run, 1e-2, True) < 0.03
+
+
+def test_changes_at_events_take_energy():
+    system = mbd.System(gravity=(0, 0, -9.81))
+    system.add(mbd.PointMass("ball", mass=1.0, position=(0, 0, 1)))
+    bounce = mbd.Event(
+        "bounce", lambda s: s["ball"].position[:, 2], direction=-1,
+        change=lambda model, state: state.replace(v=-0.5 * state.v),
+    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run = mbd.simulate(system, 0.6, 1e-3, events=bounce)
+    assert len(run.events) == 1
+    assert np.ptp(run.energy.total) > 1.0
+
+
+def test_the_command_line_says_it_too(tmp_path, capsys):
+    file = tmp_path / "links.py"
+    file.write_text(
+        "from physics.test_large_steps import two_links\n"
+        "RUN = {'t_end': 6.0, 'step': 0.3}\n\n\ndef build():\n    return two_links(5.0)\n"
+    )
+    assert main(["run", str(file), "--quiet"]) == 0
+    assert "warning: steps of 0.3 s are too large" in capsys.readouterr().err
+
+
+def test_published_outcomes_are_judged_by_the_same_energies():
+    x = outcome(two_links(5.0), 6.0, 0.3)
+    assert x.departure > 0.9
+    assert any("too large" in w for w in x.warnings)
