@@ -188,7 +188,7 @@ def _grid(d: Drawing, camera: Camera, i: int) -> np.ndarray:
 
 def _legend(d: Drawing) -> list[tuple[str, str]]:
     """Return lines of text and their colours."""
-    entries = [(f"grid {_metres(d.spacing)}", _GREY)] if "grid" in d.show else []
+    texts = [(f"grid {_metres(d.spacing)}", _GREY)] if "grid" in d.show else []
     words = {
         ("N", "loads"): "force",
         ("N m", "loads"): "moment",
@@ -199,10 +199,8 @@ def _legend(d: Drawing) -> list[tuple[str, str]]:
         arrows = [a for a in d.arrows if (a.unit, a.layer) == (unit, layer)]
         if arrows and layer in d.show and unit in d.scales:
             value, length = d.scales[unit]
-            entries.append(
-                (f"{word}: {value:g} {unit} drawn as {_metres(length)}", arrows[0].color)
-            )
-    return entries
+            texts.append((f"{word}: {value:g} {unit} drawn as {_metres(length)}", arrows[0].color))
+    return texts
 
 
 def _metres(x: float) -> str:

@@ -41,16 +41,9 @@ class _Coder:
         for part in parts:
             self.names[id(part)] = name = _identifier(part.name, taken)
             taken.add(name)
-        formulations = [
-            minimal_call(b)[1].get("formulation", "so3")
-            for b in parts
-            if "formulation" in _takes(b)
-        ]
-        common = (
-            formulations[0]
-            if formulations and all(x == formulations[0] for x in formulations)
-            else None
-        )
+        free = [b for b in parts if "formulation" in _takes(b)]
+        choices = {minimal_call(b)[1].get("formulation", "so3") for b in free}
+        common = choices.pop() if len(choices) == 1 else None
         self.formulation = common if isinstance(common, str) else None
         self.used = {id(x) for p in parts for x in self._named(tuple(minimal_call(p)[1].values()))}
 

@@ -19,21 +19,8 @@ from mbd.files.expressions import Expression
 from mbd.files.units import NUMBER, convert
 
 __all__ = [
-    "Array",
-    "File",
-    "Flag",
-    "Law",
-    "Load",
-    "Mapping",
-    "Number",
-    "OneOf",
-    "Place",
-    "PlaceError",
-    "Several",
-    "ValueType",
-    "Whole",
-    "Word",
-    "unknown_key",
+    "Array", "File", "Flag", "Law", "Load", "Mapping", "Number", "OneOf", "Place", "PlaceError",
+    "Several", "ValueType", "Whole", "Word", "unknown_key",
 ]  # fmt: skip
 
 _FINITE = re.compile(rf"\s*{NUMBER}\s*")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mbd.formulations.formulation import Formulation
@@ -31,11 +31,12 @@ def named(name: str) -> Formulation:
     """Return the formulation of a name, or of words with options, "Unified('tetrahedral')"."""
     if name not in _WHERE:
         return _with_options(name)
-    module, attribute = _WHERE[name]
-    formulation: Formulation = getattr(
-        importlib.import_module(f"mbd.formulations.{module}"), attribute
-    )
+    formulation: Formulation = _attribute(*_WHERE[name])
     return formulation
+
+
+def _attribute(module: str, name: str) -> Any:
+    return getattr(importlib.import_module(f"mbd.formulations.{module}"), name)
 
 
 def _with_options(words: str) -> Formulation:
@@ -44,7 +45,7 @@ def _with_options(words: str) -> Formulation:
     from mbd.base.spoken_options import call_of_literals
 
     classes = {
-        name: getattr(importlib.import_module(f"mbd.formulations.{module}"), name)
+        name: _attribute(module, name)
         for name, module in _WITH_OPTIONS.items()
         if words.partition("(")[0].strip() == name
     }

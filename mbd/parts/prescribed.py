@@ -191,10 +191,8 @@ class PrescribedMotion(Joint):
         tick, law = self.rotation
         ends = [Attachment(f.name, f.direction(i)) for f in (self.A, self.B) for i in range(3)]
         names, kinds = ("turn x", "turn y", "turn z"), (MOMENT,) * 3
-        return [
-            *rows,
-            Element(DRIVEN_ROTATION, ends, (tick,), rows=names, row_kinds=kinds, law=law),
-        ]
+        turn = Element(DRIVEN_ROTATION, ends, (tick,), rows=names, row_kinds=kinds, law=law)
+        return [*rows, turn]
 
 
 def _tried(owner: str, what: str, law: Callable[[float], Any]) -> Any:
