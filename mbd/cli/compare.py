@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mbd.cli.codes import DONE, FAILED, print_json
-from mbd.cli.scene import FILE, parameters, reading, running, writable
+from mbd.cli.scene import FILE, STORED, parameters, reading, running, writable
 
 if TYPE_CHECKING:
     from mbd.front.solution import Solution
@@ -37,7 +37,8 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--reference",
         metavar="NAME",
-        help="formulation to extrapolate, or a file of results (.nc, .npz) that ends at --t-end",
+        help="formulation to extrapolate, or a file of results "
+        f"({', '.join(STORED)}) that ends at --t-end",
     )
     command.add_argument("--plot", metavar="PNG", help="draw errors (needs the extra 'plot')")
     command.add_argument(
@@ -117,7 +118,7 @@ def _names(text: str | None) -> list[str] | None:
 
 def _reference(text: str | None) -> str | Solution | None:
     """Return a formulation by its name, or the solution of a file."""
-    if text is None or Path(text).suffix not in (".nc", ".npz"):
+    if text is None or Path(text).suffix not in STORED:
         return text
     from mbd.front.load import load
     from mbd.front.solution import Solution

@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 from mbd.cli.codes import DONE, print_json, print_line
 from mbd.cli.scene import FILE, STORED, read, reading
+from mbd.store.file_kinds import writable
 
 if TYPE_CHECKING:
     from mbd.model.description import Description
 
-HELP = "write a model as .toml or .py, or results as .csv, .pvd, .nc or .npz"
-_MODELS, _RESULTS = (".toml", ".py"), (".csv", ".pvd", ".nc", ".npz")
+HELP = f"write a model as .toml or .py, or results as {', '.join(writable())}"
+_MODELS = (".toml", ".py")
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
     """Add the options."""
-    command.add_argument("file", metavar="IN", help=f"{FILE}; or results (.nc, .npz)")
+    command.add_argument("file", metavar="IN", help=f"{FILE}; or results ({', '.join(STORED)})")
     command.add_argument("output", metavar="OUT", help="a new file: .toml, .py; .csv, .pvd, ...")
     command.add_argument("--force", action="store_true", help="write over a file that exists")
     reading(command)
@@ -28,7 +29,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Convert a model or results."""
     output, stored = Path(options.output), Path(options.file).suffix in STORED
-    endings = (*_MODELS, *_RESULTS) if stored else _MODELS
+    endings = (*_MODELS, *writable()) if stored else _MODELS
     if output.suffix not in endings:
         raise ValueError(f"convert: OUT must end in {', '.join(endings)}, got {options.output!r}")
     if os.path.exists(output) and not options.force:
@@ -79,7 +80,7 @@ def _results(options: argparse.Namespace, output: Path) -> tuple[str, ...]:
             f"{options.file}: does not hold its model (it has laws in Python, say), without which "
             "nothing else can be written; run the model again and save as you need it"
         )
-    if output.suffix in _RESULTS:
+    if output.suffix in writable():
         solution.save(output)
     else:
         how = {key: x for key, x in solution.options.items() if key in run_settings()}

@@ -19,7 +19,7 @@ HELP = "report bodies, freedoms, loops, redundant rows"
 
 def arguments(command: argparse.ArgumentParser) -> None:
     """Add the options."""
-    command.add_argument("file", metavar="FILE", help=f"{FILE}; or results (.nc, .npz)")
+    command.add_argument("file", metavar="FILE", help=f"{FILE}; or results ({', '.join(STORED)})")
     command.add_argument(
         "--matrices",
         metavar="PATH",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mbd.cli.codes import DONE, FAILED, INTERRUPTED, collected, print_json, print_line
 from mbd.cli.scene import FILE, read, reading, running, stepping, writable
 from mbd.cli.summary import facts, summary, text
+from mbd.store import file_kinds
 
 if TYPE_CHECKING:
     from mbd.front.solution import Solution
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 HELP = "simulate a model, report and write results"
 
 _SETTINGS = ("t_end", "step", "rtol", "max_step", "method", "rho", "every", "project")
-_OUTPUTS = (".nc", ".npz", ".pvd", ".csv")
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
@@ -86,19 +86,19 @@ def run(options: argparse.Namespace) -> int:
 
 def _written(solution: Solution, options: argparse.Namespace, notes: dict[str, Any]) -> list[Path]:
     """Write what was asked for; return the files."""
-    from mbd.store import archive as store
+    from mbd.store.archive import save_csv
 
     written = [Path(options.output)] if options.stream else []
     if options.output and not options.stream:
-        written.append(store.save(solution, options.output, **notes))
+        written.append(file_kinds.save(solution, options.output, **notes))
     if options.csv:
-        written.append(store.save_csv(solution, options.csv))
+        written.append(save_csv(solution, options.csv))
     return written
 
 
 def _check_outputs(options: argparse.Namespace) -> None:
     """Refuse before the run what could not be written after it."""
-    for path, endings in ((options.output, _OUTPUTS), (options.csv, (".csv",))):
+    for path, endings in ((options.output, file_kinds.writable()), (options.csv, (".csv",))):
         if path and Path(path).suffix not in endings:
             suffixes = " or ".join(endings)
             raise ValueError(f"the name of this output must end in {suffixes}, got {path!r}")

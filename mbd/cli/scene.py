@@ -6,6 +6,8 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from mbd.cli.codes import DONE, print_line
+from mbd.store.file_kinds import readable
+from mbd.store.file_kinds import writable as written
 
 if TYPE_CHECKING:
     from mbd.files.scenes import Scene
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["FILE", "STORED", "parameters", "read", "reading", "running", "stepping", "writable"]
 
 FILE = "Python scene (.py), model file (.toml), robot (.urdf), or the name of a demo"
-STORED = (".nc", ".npz")  # results that mbd.load reads
+STORED = readable()  # results that mbd.load reads
 
 
 def reading(command: argparse.ArgumentParser) -> None:
@@ -53,7 +55,7 @@ def stepping(command: argparse.ArgumentParser) -> None:
         help="move the initial state to the nearest consistent one",
     )
     command.add_argument(
-        "-o", "--output", metavar="FILE", help="write results: .nc, .npz, .pvd or .csv"
+        "-o", "--output", metavar="FILE", help=f"write results: {', '.join(written())}"
     )
     command.add_argument(
         "--stream", action="store_true", help="write the .nc file while it runs, in constant memory"

@@ -20,7 +20,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "file",
         metavar="FILE",
-        help="Python scene, model file (.toml), name of a demo, or results (.nc, .npz)",
+        help=f"Python scene, model file (.toml), name of a demo, or results ({', '.join(STORED)})",
     )
     reading(command)
     command.add_argument("--t-end", type=float, metavar="S", help="end time [s]")

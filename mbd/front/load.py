@@ -7,22 +7,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbd.base.checked import file_path, shown
+from mbd.base.checked import file_path
 from mbd.front.solution import Solution
 from mbd.front.stored import Stored
 from mbd.history.joint_coordinates import freedoms
 from mbd.model.state import State
 from mbd.model.turns_so_far import Before
+from mbd.store import file_kinds
 from mbd.store.run_record import model_from_text
-from mbd.store.source import ArchiveSource, FileSource
 
 if TYPE_CHECKING:
     from mbd.model.model import Model
     from mbd.store.source import Source
 
 __all__ = ["load"]
-
-_SOURCES = {".nc": FileSource, ".npz": ArchiveSource}
 
 
 def load(path: str | Path) -> Solution | Stored:
@@ -43,9 +41,7 @@ def load(path: str | Path) -> Solution | Stored:
         ``Stored``, which has everything in the file by the same names.
     """
     path = file_path("load", path)
-    if path.suffix not in _SOURCES:
-        raise ValueError(f"load: results are read from .nc or .npz, got {shown(str(path))}")
-    source = _SOURCES[path.suffix](path)
+    source = file_kinds.read(path)
     model = model_from_text(source)
     return Stored(source) if model is None else _solution(source, model)
 

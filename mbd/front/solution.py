@@ -78,7 +78,7 @@ class Solution(History):
         notes
             Stored with the results (``.nc`` and ``.npz``): text, numbers, lists of them.
         """
-        from mbd.store.archive import save
+        from mbd.store.file_kinds import save
 
         return save(self, path, every=every, **notes)
 

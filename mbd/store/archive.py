@@ -22,19 +22,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.base.atomic import replaced
-from mbd.base.checked import file_path, shown, whole
 from mbd.history.columns import Series
 from mbd.history.loads import all_loads
 from mbd.runs.options import plain
 from mbd.store.data_set import arrays
-from mbd.store.netcdf import save_netcdf
-from mbd.store.paraview import save_paraview
-from mbd.store.run_record import checked_notes, file_text, method_text
+from mbd.store.run_record import file_text, method_text
 
 if TYPE_CHECKING:
     from mbd.history.history import History
 
-__all__ = ["quantities", "save", "save_csv", "save_npz"]
+__all__ = ["quantities", "save_csv", "save_npz"]
 
 
 def quantities(solution: History) -> Iterator[Series]:
@@ -97,22 +94,3 @@ def save_csv(solution: History, path: str | Path, every: int = 1) -> Path:
             encoding="utf-8",
         )  # fmt: skip
     return path
-
-
-def save(solution: History, path: str | Path, every: int = 1, **notes: Any) -> Path:
-    """Write ``.nc``, ``.npz``, ``.csv`` or ``.pvd``, by the ending of the path."""
-    ending = file_path("save", path).suffix
-    checked_notes(notes)
-    every = whole("save", "every", every, 1)
-    if ending in (".csv", ".pvd"):
-        return (save_csv if ending == ".csv" else save_paraview)(solution, path, every)
-    if ending not in (".nc", ".npz"):
-        raise ValueError(
-            f"save: results are written as .nc, .npz, .csv or .pvd, got {shown(str(path))}"
-        )
-    if every != 1:
-        raise ValueError(
-            f"save: a {ending} file has all instants, got every={every}; keep fewer of them by "
-            "mbd.simulate(..., every=...)"
-        )
-    return (save_netcdf if ending == ".nc" else save_npz)(solution, path, **notes)

@@ -15,6 +15,9 @@ import pytest
 
 import mbd
 from mbd.cli import main
+from mbd.files import modelfile
+from mbd.history.quantities import PartHistory
+from mbd.store import file_kinds
 
 mpl.use("Agg")
 
@@ -67,6 +70,18 @@ def folder(tmp_path, monkeypatch):
             del sys.modules[name]
 
 
+@pytest.fixture
+def tables(monkeypatch):
+    """Leave the tables that pages add entries to as they were."""
+    monkeypatch.setattr(file_kinds, "KINDS", dict(file_kinds.KINDS))
+    monkeypatch.setattr(modelfile, "READERS", dict(modelfile.READERS))
+    entries = set(vars(PartHistory))
+    yield
+    for name in set(vars(PartHistory)) - entries:
+        delattr(PartHistory, name)
+
+
+@pytest.mark.usefixtures("tables")
 @pytest.mark.parametrize(
     "page", [p for p in PAGES if runnable(p)], ids=lambda p: str(p.relative_to(ROOT))
 )

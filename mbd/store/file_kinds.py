@@ -1,0 +1,106 @@
+"""Kinds of files of results: the ending of a name, what writes such a file, what reads it.
+
+A new kind is a file with its functions and an entry of ``KINDS``. Writers and readers are imported
+when they are first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mbd.history.history import History
+    from mbd.store.source import Source
+
+__all__ = ["KINDS", "FileKind", "read", "readable", "save", "writable"]
+
+
+@dataclass(frozen=True)
+class FileKind:
+    """How files of one ending are written and read.
+
+    Attributes
+    ----------
+    write : str
+        ``"module:function"``. Of a kind with all instants ``function(solution, path, **notes)``,
+        else ``function(solution, path, every)``; it returns the path.
+    read : str
+        ``"module:class"`` of a ``Source``, made of the path; empty for what is not read again.
+    all_instants : bool
+        Whether such a file has all instants and the notes of the user.
+    """
+
+    write: str
+    read: str = ""
+    all_instants: bool = False
+
+
+KINDS = {
+    ".nc": FileKind("mbd.store.netcdf:save_netcdf", "mbd.store.source:FileSource", True),
+    ".npz": FileKind("mbd.store.archive:save_npz", "mbd.store.source:ArchiveSource", True),
+    ".csv": FileKind("mbd.store.archive:save_csv"),
+    ".pvd": FileKind("mbd.store.paraview:save_paraview"),
+}
+
+
+def writable() -> tuple[str, ...]:
+    """Return the endings of files that can be written."""
+    return tuple(KINDS)
+
+
+def readable() -> tuple[str, ...]:
+    """Return the endings of files that ``mbd.load`` reads."""
+    return tuple(ending for ending, kind in KINDS.items() if kind.read)
+
+
+def _listed(endings: tuple[str, ...]) -> str:
+    """Return endings as words of a sentence."""
+    return " or ".join(filter(None, (", ".join(endings[:-1]), endings[-1])))
+
+
+def _loaded(place: str) -> Any:
+    """Return what stands at ``"module:name"``."""
+    module, _, name = place.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def save(solution: History, path: str | Path, every: int = 1, **notes: Any) -> Path:
+    """Write results; the ending of the path says how."""
+    from mbd.base.checked import file_path, shown, whole
+    from mbd.store.run_record import checked_notes
+
+    path = file_path("save", path)
+    checked_notes(notes)
+    every = whole("save", "every", every, 1)
+    kind = KINDS.get(path.suffix)
+    if kind is None:
+        raise ValueError(
+            f"save: results are written as {_listed(writable())}, got {shown(str(path))}"
+        )
+    if kind.all_instants and every != 1:
+        raise ValueError(
+            f"save: a {path.suffix} file has all instants, got every={every}; keep fewer of them "
+            "by mbd.simulate(..., every=...)"
+        )
+    write = _loaded(kind.write)
+    result: Path = write(solution, path, **notes) if kind.all_instants else write(
+        solution, path, every
+    )  # fmt: skip
+    return result
+
+
+def read(path: Path) -> Source:
+    """Return what a file of results holds."""
+    from mbd.base.checked import shown
+
+    kind = KINDS.get(path.suffix)
+    if kind is None or not kind.read:
+        raise ValueError(
+            f"load: results are read from {_listed(readable())}, got {shown(str(path))}"
+        )
+    source: Source = _loaded(kind.read)(path)
+    return source
