@@ -95,7 +95,7 @@ def test_a_missing_library_is_said_before_the_run(tmp_path, monkeypatch, capsys)
     [
         ([FOURBAR, "x.yaml"], "OUT must end in .toml, .py, got 'x.yaml'"),
         ([FOURBAR, "x.csv"], "OUT must end in .toml, .py, got 'x.csv'"),
-        (["none.npz", "x.txt"], "OUT must end in .toml, .py, .csv, .pvd, .nc, .npz"),
+        (["none.npz", "x.txt"], "OUT must end in .toml, .py, .nc, .npz, .csv, .pvd"),
         (["none.npz", "x.csv"], "none.npz"),
         ([FOURBAR, "there.toml"], "there is a file already; --force writes over it"),
         ([FOURBAR, "x.toml", "-p", "length=3"], "build has no parameter 'length'"),
