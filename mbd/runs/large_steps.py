@@ -10,8 +10,8 @@ and of Runge-Kutta methods of fourth order, :math:`e_q = h^2 \Delta^3\dot v/120`
 :math:`e_q`, the length of the model or one radian, the errors of all steps add up to a part of
 their sum. The balance of energies tells of errors as well: kinetic, potential and
 dissipated energy less work stay what they were, as far as work is known: a sum by trapezia, off by
-less than the second differences of its parts; it is looked at where errors are large, or
-where instants are not those of all steps.
+less than the second differences of its parts; it is looked at where errors are large,
+where steps failed, or where instants are not those of all steps.
 """
 
 from __future__ import annotations
@@ -49,13 +49,14 @@ def too_large(history: History, h: float, in_a_row: bool) -> str:
     words, worst = [], 0.0
     if in_a_row:
         error, who, when = step_errors(history, h)
-        if error <= LARGE_STEP_ERROR:
+        if error <= LARGE_STEP_ERROR and not history.stats.get("divided_steps"):
             return ""
-        worst = error / LARGE_STEP_ERROR
-        words.append(
-            f"errors of steps add up to {error:.2g} (of the length of the model, or 1 rad), "
-            f"most of them of {who!r}, at t = {when:.6g} s"
-        )
+        if not error <= LARGE_STEP_ERROR:
+            worst = error / LARGE_STEP_ERROR
+            words.append(
+                f"errors of steps add up to {error:.2g} (of the length of the model, or 1 rad), "
+                f"most of them of {who!r}, at t = {when:.6g} s"
+            )
     energy = energy_departure(history, h, in_a_row)
     if not energy <= LARGE_STEP_ENERGY:
         worst = max(worst, energy / LARGE_STEP_ENERGY)

@@ -9,6 +9,7 @@ from hard.published import STEPS, build, formulations, outcome
 FAR = [
     ("andrews", "so3", 3e-3),
     ("andrews", "se3", 1e-2),
+    ("andrews", "unified", 3e-3),
     ("andrews", "euler_parameters", 3e-3),
     ("bicycle", "directors", 1e-2),
     ("cart_pole", None, 1e-2),
