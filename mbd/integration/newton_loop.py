@@ -262,8 +262,8 @@ def newton(I: Any, F: Any) -> int:
             theta = max(size / last, NEWTON_CONTRACTION) if last > 0.0 else NEWTON_CONTRACTION
             F[THETA] = theta
             rough = theta > 0.3
-            if theta > 0.5:
-                if fresh and size * F[m.ROUND] < NEWTON_ROUND_OFF:
+            if theta > 0.5 or (rough and iteration > 4):
+                if theta > 0.5 and fresh and size * F[m.ROUND] < NEWTON_ROUND_OFF:
                     F[m.OPEN] = max(F[m.OPEN], 2.0)  # stagnated: are rows met?
                     return CONVERGED
                 I[HAVE_FACTOR] = 0

@@ -14,7 +14,6 @@ from mbd.model.workspace import Workspace
 from .linkages import judged, linkage
 
 CHUNK = 100
-WRONG = {902: "gap of 1.5e-10 m in mixed formulations, 2e-12 m on so3"}
 
 
 def seen(seeds):
@@ -48,7 +47,7 @@ def test_no_linkage_is_silently_wrong():
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, 10_000, CHUNK))
 def test_no_linkage_of_many_is_silently_wrong(first):
-    count, bad = seen(x for x in range(first, first + CHUNK) if x not in WRONG)
+    count, bad = seen(range(first, first + CHUNK))
     assert not bad, bad
     assert count["finished"] + count["undecided"] + count["smaller step"] >= CHUNK - 1, count
 
@@ -121,9 +120,7 @@ def test_light_bodies_between_heavy_ones_are_met_quickly_and_in_balance(seed, fo
     assert unbalanced(run) < 1e-2
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "seed", [pytest.param(x, marks=pytest.mark.xfail(reason=why)) for x, why in WRONG.items()]
-)
-def test_what_is_wrong_still(seed):
-    assert judged(seed).what not in ("wrong", "unnamed")
+def test_a_step_on_its_way_is_not_taken_for_met():
+    """An old matrix halves the gap from iteration to iteration: the last of them is not the end."""
+    run = mbd.simulate(linkage(902), 0.01, 5e-4, project=True)
+    assert run.gap.max() < 1e-11
