@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby, product
-from typing import TYPE_CHECKING, Any
+from itertools import groupby, product, repeat
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,35 +13,20 @@ from mbd.history.joint_coordinates import freedoms
 from mbd.history.loads import all_loads
 from mbd.history.quantities import table
 from mbd.history.quantity import Owner, Quantity
-from mbd.history.units import of_gap
+from mbd.history.units import of_gap, of_rows, of_speeds, of_stored
 from mbd.model.frozen import per_model
 
 if TYPE_CHECKING:
     from mbd.model.model import Model
-    from mbd.parts.bodies import Body
 
 __all__ = [
-    "Column", "Item", "Series", "columns", "fitting", "model_columns", "model_items", "owners_of",
-    "parts", "with_units",
+    "Column", "Series", "columns", "fitting", "items_of", "labels", "model_columns", "model_items",
+    "parts",
 ]  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Item:
-    """Someone who has quantities.
-
-    Attributes
-    ----------
-    name : str
-    owners : tuple of Owner
-        Whose quantities it has.
-    place : tuple
-        Index behind time in labelled arrays.
-    unit : str
-        For quantities whose unit differs from one to the other.
-    components : tuple of str
-        Names of its own columns.
-    """
+class Item(NamedTuple):
+    """Someone who has quantities: whose, index behind time in arrays, unit, own columns."""
 
     name: str
     owners: tuple[Owner, ...]
@@ -50,20 +35,8 @@ class Item:
     components: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Column:
-    """A quantity of someone: ``rod.position``.
-
-    Attributes
-    ----------
-    unit : str
-    components : tuple of str
-        None for a scalar.
-    array : str
-        Name of the labelled array that has it,
-    place : tuple
-        and index there, behind time.
-    """
+class Column(NamedTuple):
+    """A quantity of someone: unit, components, labelled array that has it, index there."""
 
     unit: str
     components: tuple[str, ...] = ()
@@ -100,42 +73,100 @@ class Series:
 Items = Mapping[str, Sequence[Item]]  # by the dimension of their owners
 
 
-def owners_of(axes: bool, rigid: bool) -> tuple[Owner, ...]:
-    """Return whose quantities a body has in files."""
-    turning = (Owner.BODY, Owner.TURNING) if axes else (Owner.BODY,)
-    return turning if rigid else (*turning, Owner.BREATHING)
+def items_of(
+    labels: Callable[[str], Sequence[str]],
+    turning: Collection[str],
+    breathing: Collection[str],
+    gap: str,
+) -> Items:
+    """Return everyone who has quantities, as the labels of a model or of a file say.
 
+    Bodies that are `turning` have axes, those that are `breathing` a scale; `gap` is the unit of
+    violations of rows.
+    """
 
-def _of_body(body: Body) -> tuple[Owner, ...]:
-    return owners_of(body.formulation.axes, body.formulation.rigid)
+    def all_of(dimension: str, of: Owner) -> list[Item]:
+        units = labels(f"{dimension}_unit") or repeat("")
+        both = zip(labels(dimension), units, strict=False)
+        return [Item(name, (of,), (i,), unit) for i, (name, unit) in enumerate(both)]
+
+    rows, first = [], 0
+    for name, some in groupby(labels("owner")):
+        mine = slice(first, first := first + len(list(some)))
+        names = tuple(x.removeprefix(f"{name}.") for x in labels("row")[mine])
+        rows.append(Item(name, (Owner.ROWS,), (mine,), "as the rows", names))
+    return {
+        "": [Item("", (Owner.TIME, Owner.TOTAL), unit=gap)],
+        "body": [
+            x._replace(
+                owners=(
+                    *x.owners,
+                    *(Owner.TURNING,) * (x.name in turning),
+                    *(Owner.BREATHING,) * (x.name in breathing),
+                )
+            )
+            for x in all_of("body", Owner.BODY)
+        ],
+        "joint": all_of("joint", Owner.JOINT),
+        "freedom": all_of("freedom", Owner.COORDINATE),
+        "reading": all_of("reading", Owner.LOAD),
+        "row": rows,
+        "coordinate": [Item("", (Owner.POSITIONS,))],
+        "speed": [Item("", (Owner.SPEEDS,))],
+    }
 
 
 @per_model
-def model_items(model: Model) -> dict[str, list[Item]]:
+def model_items(model: Model) -> Items:
     """Return everyone in a model who has quantities."""
+    texts, bodies = labels(model), model.system.bodies.values()
+    return items_of(
+        lambda name: texts[name][1] if name in texts else (),
+        {x.name for x in bodies if x.formulation.axes},
+        {x.name for x in bodies if not x.formulation.rigid},
+        of_gap(model),
+    )
+
+
+def labels(model: Model) -> dict[str, tuple[tuple[str, ...], Any]]:
+    """Return the labels of arrays: name -> (dimensions, values)."""
     system, numbering = model.system, model.numbering
-    return {
-        "": [Item("", (Owner.TIME, Owner.TOTAL), unit=of_gap(model))],
-        "body": [Item(x.name, _of_body(x), (i,)) for i, x in enumerate(system.bodies.values())],
-        "joint": [Item(name, (Owner.JOINT,), (i,)) for i, name in enumerate(system.joints)],
-        "freedom": with_units(
-            {name: x.unit for name, x in freedoms(model).items()}, Owner.COORDINATE
+    bodies, joints = system.bodies.values(), system.joints.values()
+    found: dict[str, tuple[tuple[str, ...], Any]] = {
+        "component": (("component",), ["x", "y", "z"]),
+        "quaternion_component": (("quaternion_component",), ["w", "x", "y", "z"]),
+        "body": (("body",), list(system.bodies)),
+        "mass": (("body",), np.array([body.mass for body in bodies])),
+        "formulation": (("body",), [body.formulation.name for body in bodies]),
+        "coordinate": (
+            ("coordinate",),
+            [f"{body.name}.{i}" for body in bodies for i in range(body.formulation.n_q)],
         ),
-        "reading": with_units(all_loads(model).units, Owner.LOAD),
-        "row": [
-            Item(name, (Owner.ROWS,), (mine,), "as the rows",
-                 tuple(x.removeprefix(f"{name}.") for x in numbering.lam_labels[mine]))
-            for name, mine in numbering.owners.items()
-            if mine.stop > mine.start
-        ],
-        "coordinate": [Item("", (Owner.POSITIONS,))],
-        "speed": [Item("", (Owner.SPEEDS,))],
-    }  # fmt: skip
-
-
-def with_units(units: Mapping[str, str], of: Owner) -> list[Item]:
-    """Return those that have a unit each."""
-    return [Item(name, (of,), (i,), unit) for i, (name, unit) in enumerate(units.items())]
+        "coordinate_unit": (("coordinate",), [u for body in bodies for u in of_stored(body)]),
+        "speed": (("speed",), list(numbering.v_labels)),
+        "speed_unit": (("speed",), of_speeds(numbering.v_kinds)),
+    }
+    if joints:
+        found["joint"] = (("joint",), list(system.joints))
+        found["first"] = (("joint",), [joint.A.name for joint in joints])
+        found["second"] = (("joint",), [joint.B.name for joint in joints])
+        found["kind"] = (("joint",), [type(joint).__name__ for joint in joints])
+    free = freedoms(model)
+    if free:
+        found["freedom"] = (("freedom",), list(free))
+        found["freedom_unit"] = (("freedom",), [x.unit for x in free.values()])
+    loads = all_loads(model).units
+    if loads:
+        found["reading"] = (("reading",), list(loads))
+        found["reading_unit"] = (("reading",), list(loads.values()))
+    if model.n_lam:
+        owner = [""] * model.n_lam
+        for name, rows in numbering.owners.items():
+            owner[rows] = [name] * (rows.stop - rows.start)
+        found["row"] = (("row",), list(numbering.lam_labels))
+        found["owner"] = (("row",), owner)
+        found["row_unit"] = (("row",), of_rows(model))
+    return found
 
 
 def fitting(items: Items) -> list[Quantity]:

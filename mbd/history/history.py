@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import Self
 
 import numpy as np
 
-from mbd.base.checked import shown, whole
+from mbd.base.checked import whole
 from mbd.history.all_parts import Everything, in_pieces, past_of
 from mbd.history.columns import Column, model_columns
 from mbd.history.joint_coordinates import freedoms
 from mbd.history.joints import JointHistory, RowHistory
 from mbd.history.loads import MotorHistory, all_loads
-from mbd.history.quantities import Energy, Momentum, PartHistory, Reaction, table
+from mbd.history.quantities import Energy, Momentum, PartHistory, Reaction, no_part, table
 from mbd.history.trajectory import Trajectory
 from mbd.parts.actuators import Motor
 
@@ -28,7 +27,7 @@ class History(Trajectory):
     def __getitem__(self, name: str) -> PartHistory:
         system = self.model.system
         if not isinstance(name, str):
-            raise TypeError(f"Solution: a part is asked for by its name, got {shown(name)}")
+            raise no_part("Solution", name, system.bodies)
         if name in system.bodies:
             return self.body(name)
         if name in system.joints:
@@ -38,12 +37,7 @@ class History(Trajectory):
         part = system.forces.get(name)
         if isinstance(part, Motor):
             return MotorHistory(part, self)
-        parts = [*system.bodies, *system.joints]
-        close = difflib.get_close_matches(name, parts, 1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise KeyError(
-            f"no body or joint named {shown(name)}{hint}. There are: {', '.join(parts[:20])}"
-        )
+        raise no_part("Solution", name, [*system.bodies, *system.joints])
 
     def joint(self, name: str) -> JointHistory:
         """Return the history of a joint."""

@@ -7,14 +7,15 @@ comparisons all read this table: a new quantity is one entry here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import difflib
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mbd.algebra.rotations import angular_velocity, quaternion_from_matrix
-from mbd.base.checked import meant
+from mbd.base.checked import meant, shown
 from mbd.history.quantity import (
     BODY_AXES,
     INERTIAL,
@@ -25,7 +26,7 @@ from mbd.history.quantity import (
     Quantity,
 )
 
-__all__ = ["Energy", "Momentum", "PartHistory", "PointHistory", "Reaction", "table"]
+__all__ = ["Energy", "Momentum", "PartHistory", "PointHistory", "Reaction", "no_part", "table"]
 
 
 @dataclass(frozen=True)
@@ -186,6 +187,11 @@ class PartHistory:
         """Names of everything that the part has over time."""
         return [*(x.name for x in table(PartHistory) if x.of in self.owners), *self._columns()]
 
+    def __dir__(self) -> list[str]:
+        """Return what the part has, which editors offer."""
+        lacking = {x.name for x in table(PartHistory)} - set(self.quantities)
+        return sorted({*super().__dir__(), *self.quantities} - lacking)
+
     def _names(self) -> list[str]:
         return [*self.quantities, *self.methods]
 
@@ -218,6 +224,16 @@ class PartHistory:
     def __repr__(self) -> str:
         names = ", ".join(self._names())
         return f"{type(self).__name__}({self.name!r}, {self.instants} instants: {names})"
+
+
+def no_part(who: str, name: Any, parts: Collection[str]) -> Exception:
+    """Return the error of what is the name of no part."""
+    if not isinstance(name, str):
+        return TypeError(f"{who}: a part is asked for by its name, got {shown(name)}")
+    close = difflib.get_close_matches(name, parts, 1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    some = ", ".join(list(parts)[:20])
+    return KeyError(f"no body or joint named {shown(name)}{hint}. There are: {some}")
 
 
 _OWN = ("name", "instants", "owners", "methods")

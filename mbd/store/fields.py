@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.history.all_parts import Everything
-from mbd.history.columns import fitting, model_items
+from mbd.history.columns import fitting, labels, model_items
 from mbd.history.joint_coordinates import freedoms
 from mbd.history.loads import all_loads
 from mbd.history.quantity import Owner, Quantity
-from mbd.history.units import MIXED, of_rows, of_speeds, of_stored
+from mbd.history.units import MIXED
 from mbd.model.frozen import per_model
 from mbd.model.workspace import Workspace
 
@@ -100,7 +100,7 @@ def fields(model: Model) -> list[Field]:
     if _remembered(model):
         meaning = "angles that count turns, at the last instant"
         arrays.append(Field("last_memory", ("memory",), "rad", meaning, _memory))
-    names = [x.name for x in arrays] + list(_labels(model))
+    names = [x.name for x in arrays] + list(labels(model))
     if twice := sorted({x for x in names if names.count(x) > 1}):
         raise ValueError(
             f"quantities: {', '.join(twice)}: labelled data have that name for something else; "
@@ -156,44 +156,4 @@ def happened(events: Sequence[Any]) -> dict[str, tuple[tuple[str, ...], Any, dic
 def coordinates(model: Model) -> dict[str, tuple[tuple[str, ...], Any, dict[str, str]]]:
     """Return the labels: name -> (dimensions, values, attributes)."""
     about = {"mass": {"units": "kg", "long_name": "mass"}}
-    return {name: (*x, about.get(name, {})) for name, x in _labels(model).items()}
-
-
-def _labels(model: Model) -> dict[str, tuple[tuple[str, ...], Any]]:
-    system, numbering = model.system, model.numbering
-    bodies, joints = system.bodies.values(), system.joints.values()
-    found: dict[str, tuple[tuple[str, ...], Any]] = {
-        "component": (("component",), ["x", "y", "z"]),
-        "quaternion_component": (("quaternion_component",), ["w", "x", "y", "z"]),
-        "body": (("body",), list(system.bodies)),
-        "mass": (("body",), np.array([body.mass for body in bodies])),
-        "formulation": (("body",), [body.formulation.name for body in bodies]),
-        "coordinate": (
-            ("coordinate",),
-            [f"{body.name}.{i}" for body in bodies for i in range(body.formulation.n_q)],
-        ),
-        "coordinate_unit": (("coordinate",), [u for body in bodies for u in of_stored(body)]),
-        "speed": (("speed",), list(numbering.v_labels)),
-        "speed_unit": (("speed",), of_speeds(numbering.v_kinds)),
-    }
-    if joints:
-        found["joint"] = (("joint",), list(system.joints))
-        found["first"] = (("joint",), [joint.A.name for joint in joints])
-        found["second"] = (("joint",), [joint.B.name for joint in joints])
-        found["kind"] = (("joint",), [type(joint).__name__ for joint in joints])
-    free = freedoms(model)
-    if free:
-        found["freedom"] = (("freedom",), list(free))
-        found["freedom_unit"] = (("freedom",), [x.unit for x in free.values()])
-    loads = all_loads(model).units
-    if loads:
-        found["reading"] = (("reading",), list(loads))
-        found["reading_unit"] = (("reading",), list(loads.values()))
-    if model.n_lam:
-        owner = [""] * model.n_lam
-        for name, rows in numbering.owners.items():
-            owner[rows] = [name] * (rows.stop - rows.start)
-        found["row"] = (("row",), list(numbering.lam_labels))
-        found["owner"] = (("row",), owner)
-        found["row_unit"] = (("row",), of_rows(model))
-    return found
+    return {name: (*x, about.get(name, {})) for name, x in labels(model).items()}

@@ -10,15 +10,13 @@ import json
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
-from itertools import groupby
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mbd.history.columns import Column, Item, columns, owners_of, with_units
-from mbd.history.quantity import Owner
+from mbd.history.columns import Column, columns, items_of
 from mbd.store.cut_files import cut_of, whole_rows
 from mbd.store.damaged_files import DamagedFileError, read_or_refuse
 from mbd.store.hdf5 import end_of_file, opened
@@ -144,7 +142,12 @@ class FileSource(Source):
             "off": json.loads(said.get("off", "[]")),
             "last_step": said.get("last_step"),
         }
-        self.columns = {k: x for k, x in columns(self._items()).items() if x.array in self.h5}
+        gap = str(self.h5["gap"].attrs["units"]) if "gap" in self.h5 else ""
+        both = zip(self._labels("body"), self._labels("formulation"), strict=True)
+        turning = {name for name, formulation in both if formulation != "point"}
+        breathing = turning if "scale" in self.h5 else ()
+        items = items_of(cache(self._labels), turning, breathing, gap)
+        self.columns = {k: x for k, x in columns(items).items() if x.array in self.h5}
         raw = [name for name, array in _RAW.items() if array in self.h5]
         self._names = dict.fromkeys((*self.columns, *raw))
         times = self._rows("event_time").tolist() if "event_time" in self.h5 else []
@@ -195,34 +198,6 @@ class FileSource(Source):
             return []
         found = self._rows(name)
         return [(x if found.ndim == 1 else x.tobytes().rstrip(b"\0")).decode() for x in found]
-
-    def _items(self) -> dict[str, list[Item]]:
-        """Return everyone who has quantities, as the labels say."""
-        gap = str(self.h5["gap"].attrs["units"]) if "gap" in self.h5 else ""
-        kinds, labels = self._labels("formulation"), self._labels("row")
-        rigid = "scale" not in self.h5
-        items = {
-            "": [Item("", (Owner.TIME, Owner.TOTAL), unit=gap)],
-            "body": [
-                Item(name, owners_of(kinds[i] != "point", rigid or kinds[i] == "point"), (i,))
-                for i, name in enumerate(self._labels("body"))
-            ],
-            "joint": [
-                Item(name, (Owner.JOINT,), (i,)) for i, name in enumerate(self._labels("joint"))
-            ],
-            "row": [],
-        }
-        for dimension, of in (("freedom", Owner.COORDINATE), ("reading", Owner.LOAD)):
-            units = self._labels(f"{dimension}_unit")
-            items[dimension] = with_units(
-                dict(zip(self._labels(dimension), units, strict=True)), of
-            )
-        first = 0
-        for name, some in groupby(self._labels("owner")):
-            mine = slice(first, first := first + len(list(some)))
-            rows = tuple(x.removeprefix(f"{name}.") for x in labels[mine])
-            items["row"].append(Item(name, (Owner.ROWS,), (mine,), "as the rows", rows))
-        return items
 
     def __getitem__(self, name: str) -> Any:
         """Read a quantity; of the numbers of the model only what is asked of them."""

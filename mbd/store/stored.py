@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd.base.checked import shown
 from mbd.base.door import vector
 from mbd.history.columns import Column, parts
 from mbd.history.quantities import (
@@ -17,6 +15,7 @@ from mbd.history.quantities import (
     PartHistory,
     PointHistory,
     Reaction,
+    no_part,
     table,
 )
 from mbd.history.quantity import Owner, Quantity
@@ -106,17 +105,9 @@ class StoredHistory:
 
     def __getitem__(self, name: str) -> PartHistory:
         """Return a body, a joint or rows by name."""
-        there = self._parts
-        if not isinstance(name, str):
-            raise TypeError(f"Stored: a part is asked for by its name, got {shown(name)}")
-        if name not in there:
-            close = difflib.get_close_matches(name, there, 1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
-            raise KeyError(
-                f"no body or joint named {shown(name)}{hint}. There are: "
-                f"{', '.join(list(there)[:20])}"
-            )
-        return StoredPart(name, there[name], self.source)
+        if not isinstance(name, str) or name not in self._parts:
+            raise no_part("Stored", name, self._parts)
+        return StoredPart(name, self._parts[name], self.source)
 
     @property
     def columns(self) -> dict[str, Column]:

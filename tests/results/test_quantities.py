@@ -182,6 +182,8 @@ def test_what_files_have_is_what_parts_have(solution, how, tmp_path):
             x, column = columns[f"{part}.{word}"], found.columns[f"{part}.{word}"]
             assert np.array_equal(getattr(history, word), x.values), (part, word)
             assert (column.unit, column.components) == (x.unit, x.components)
+        assert set(history.quantities) <= set(dir(history))
+        assert ("force" in dir(history)) == (part in solution.model.system.joints)
         derived = set(history.quantities) - set(some)
         assert derived <= {"rotation", "angular_velocity_body", "scale"}, part
 
