@@ -92,6 +92,7 @@ def _named(function: Callable[..., Any]) -> Callable[..., Any]:
 
 _fingerprint = Fingerprints(_source)
 _VERSIONS = (
+    "own copies of called functions",  # kernels that share them may have been linked otherwise
     sys.version, numba.__version__, llvmlite.__version__, np.__version__,
     *(getattr(numba.config, name) for name in ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT")),
 )  # fmt: skip

@@ -34,6 +34,9 @@ class System(Description):
 
     __slots__ = ()
 
+    def __init__(self, gravity: Any = (0.0, 0.0, 0.0)) -> None:
+        super().__init__(gravity)
+
     def build(self) -> Model:
         """Return the frozen model."""
         return build(self)

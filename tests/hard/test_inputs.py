@@ -197,6 +197,7 @@ FUNCTIONS = {
     "assemble_pose": lambda: {"system": driven(), "targets": {"h.angle": 0.1}},
     "buckling": lambda: {"system": pressed()},
     "campbell": lambda: {"system": rotor(), "speeds": [0.0], "bodies": "a"},
+    "check_part": lambda: {"part": mbd.Spring(**PARTS["Spring"](world()))},
     "check_tangents": lambda: {"item": pressed()},
     "compare": lambda: {"build": chain, "steps": [1e-2], "t_end": 0.01, "turns": 0,
                         "formulations": "so3"},
