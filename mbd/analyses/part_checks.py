@@ -138,6 +138,7 @@ def check_part(part: Any, *, tolerance: float = 1e-6, seed: int = 60427) -> Part
     model = system.build()
     properties = _made_again(part)
     state = random_state(model, rng)
+    state = state.replace(v=model.units * state.v, a=model.units * state.a)  # of its own size
     for name in system.bodies:  # rows that bodies have of their own are no concern of the part
         state.lam[model.numbering.owners[name]] = 0.0
     described = state.replace(q=model.state.q)
@@ -191,10 +192,10 @@ def _faces(work: Workspace) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def _reaction(work: Workspace) -> list[PropertyError]:
     """Sum forces and moments; of rows where the bodies are as described, so that they are met."""
     y, _, f = _faces(work)
-    lever = np.cross(y, f)
+    lever, length = np.cross(y, f), work.F[m.LENGTH]
     return [
         PropertyError("force", _relative(f[:, 0].sum(0), [f[:, 0], f])),
-        PropertyError("moment", _relative(lever.sum((0, 1)), [lever])),
+        PropertyError("moment", _relative(lever.sum((0, 1)), [lever, length * f[:, 0]])),
     ]
 
 

@@ -3,17 +3,22 @@
 import itertools
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from recipes import (
+    AT,
     EXAMPLES,
     JOINT_RECIPES,
     LOADS,
+    MOVING_PAIRS,
     PAIR_FORCES,
     ROW_PARTS,
     SCALINGS,
     STILL,
+    TO,
     WORN,
     Raw,
+    examples,
     pair,
 )
 
@@ -48,6 +53,48 @@ def test_parts_on_one_body_pass(name):
     _, one, _ = pair("scalable" if name in SCALINGS else "directors", "ground")
     report = mbd.check_part(ON_ONE[name](one, STILL), tolerance=5e-8)
     assert all(x.error < 1e-9 for x in report.properties), str(report)
+
+
+class SpringAtPoints(mbd.Spring):
+    """A part that says how it is made, as a new one of the library does."""
+
+    @classmethod
+    def example(cls, one, two):
+        """Return a damped spring between points of two bodies."""
+        return cls("part", one, two, at=AT, to=TO, stiffness=40.0, damping=6.0)
+
+
+WITH_EXAMPLE = {**EXAMPLES, **examples([SpringAtPoints])}
+
+
+@pytest.mark.parametrize(("first", "second"), MOVING_PAIRS)
+@pytest.mark.parametrize("name", WITH_EXAMPLE, ids="-".join)
+def test_examples_pass_on_all_formulations(name, first, second):
+    _, one, two = pair(first, second)
+    report = mbd.check_part(WITH_EXAMPLE[name](one, two), tolerance=5e-8)
+    assert all(x.error < 1e-9 for x in report.properties), str(report)
+
+
+@pytest.mark.parametrize(("L", "far", "k"), [(1e-6, 0.0, 1.0), (1e6, 0.0, 1e9), (1e-3, 1e3, 1e4)])
+def test_size_place_and_stiffness_do_not_matter(L, far, k):
+    """Also where all forces act through the origins, so that levers are round-off."""
+    place, axis = np.array([far, 0, 0]), (0.6, 0, 0.8)
+    one, two = (
+        mbd.RigidBody(name, mass=1.0, inertia=np.array((0.3, 0.4, 0.5)) * L * L,
+                      position=place + L * np.array(x), formulation=formulation)
+        for name, x, formulation in (("one", (0, 0, 0), "so3"), ("two", (1, 0.2, 0.3), "directors"))
+    )  # fmt: skip
+    at = place + L * np.array((0.5, 0.4, 0.1))
+    hinge = mbd.Cylindrical("hinge", one, two, at=at, axis=axis)
+    for part in (
+        mbd.Revolute("part", one, two, at=at, axis=axis),
+        mbd.Distance("part", one, two),
+        mbd.Rope("part", [one.frame(), two.frame()]),
+        mbd.Spring("part", one, two, stiffness=k, damping=0.1 * k),
+        mbd.JointSpring("part", hinge.displacement, stiffness=k),
+    ):
+        report = mbd.check_part(part)
+        assert all(x.error < 1e-9 for x in report.properties), str(report)
 
 
 # --- every property must be able to fail ---------------------------------------------------------
