@@ -2,6 +2,7 @@
 
 import inspect
 import math
+import sys
 import tomllib
 from pathlib import Path
 
@@ -18,6 +19,9 @@ from mbd.files import vocabulary as words
 from mbd.files.modelfile import from_text, to_text
 from mbd.files.schema import json_schema
 from mbd.model.system import System
+
+sys.path += [str(Path(__file__).parents[1] / "kinds")]
+from recipes import EXAMPLES, JOINT_RECIPES, STILL, pair
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted((ROOT / "models").glob("*.toml"))
@@ -112,6 +116,9 @@ def test_scenes_come_back_to_the_last_bit(name, tmp_path):
     assert again.run == run
 
 
+MADE = {**JOINT_RECIPES, **{name: make for (name, _), make in EXAMPLES.items()}}
+
+
 def everything(formulation):
     """Return a system with one of every part and option that files know."""
     system = mbd.System(gravity=(0.1, 0, -9.81))
@@ -190,10 +197,22 @@ def machine():
 def test_no_part_is_forgotten():
     used = {type(p) for s in (everything("so3"), machine()) for p in
             (*s.bodies.values(), *s.joints.values(), *s.forces.values())}  # fmt: skip
-    missing = {n for n, x in words.parts().items() if x not in used}
+    missing = {n for n, x in words.parts().items() if x not in used} - set(MADE)
     assert not missing, (
         f"add {missing} to everything() or machine(), so that it is written and read"
     )
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_parts_that_tests_can_make_come_back(name):
+    """Joints from their arguments, and parts with an ``example``: a new one needs no line here."""
+    system, one, two = pair("so3", "so3")
+    system.add(MADE[name](one, two, STILL))
+    text = to_text(system)
+    again = from_text(text).system
+    assert f'type = "{name}"' in text
+    assert to_text(again) == text
+    assert np.array_equal(again.build().F, system.build().F)
 
 
 def test_a_machine_comes_back(tmp_path):

@@ -82,7 +82,7 @@ FORCES = _ours(
 BODIES = _ours(_subclasses(Body))
 FORMULATIONS = {f.name: f for f in instances(Formulation, "formulations").values()}
 MEASURES = {x.name: x for x in instances(Measure, "interactions").values()}
-KINDS = {x.name: x for x in instances(Kind, "interactions").values()}
+KINDS = {x.name: x for x in instances(Kind, "interactions", "parts").values()}
 
 # forms of the formulations other than the default: every property that is not of the default alone
 OWN_POINTS = {
