@@ -135,11 +135,11 @@ def campbell(
     if n is not None:
         n = whole("campbell", "n", n, 1)
     direction = unit_vector("campbell", "axis", axis)
-    found_at = _maker(system, bodies, direction)
+    modes_at = _modes_over_speed(system, bodies, direction)
 
     def evaluate(speed: float) -> _Point:
         try:
-            return _point(speed, found_at(speed), direction)
+            return _point(speed, modes_at(speed), direction)
         except ValueError as error:
             raise ValueError(f"campbell: at {speed:g} rad/s: {error}") from None
 
@@ -172,7 +172,7 @@ class _Point:
     labels: tuple[str, ...]
 
 
-def _maker(system: Any, bodies: Any, axis: np.ndarray) -> Callable[[float], Modes]:
+def _modes_over_speed(system: Any, bodies: Any, axis: np.ndarray) -> Callable[[float], Modes]:
     """Return the modes as a function of the speed."""
     if not isinstance(system, System | Model):
         if not callable(system) or isinstance(system, type):

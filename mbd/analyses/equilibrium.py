@@ -20,7 +20,7 @@ from mbd.model.state import State
 from mbd.model.system import System, model_of
 from mbd.model.turns_so_far import before
 from mbd.statics.balance import Statics, scaled_loads
-from mbd.statics.descent import Found, descend, nearest
+from mbd.statics.descent import SearchResult, descend, nearest
 from mbd.statics.imbalance import Effort
 
 __all__ = ["Equilibrium", "equilibrium"]
@@ -241,8 +241,8 @@ def _start(model: Model, state: State | None, t: float | None) -> State:
 
 
 def _settled(
-    problem: Statics, result: Found, factor: float, most: int, attempts: int
-) -> tuple[Found, Stability]:
+    problem: Statics, result: SearchResult, factor: float, most: int, attempts: int
+) -> tuple[SearchResult, Stability]:
     """Go on downhill from an equilibrium that is unstable, along what is unstable there."""
     held = stability(problem, result.balance)
     for attempt in range(attempts):
@@ -262,7 +262,7 @@ def _settled(
 def _equilibrium(
     problem: Statics,
     omega: np.ndarray,
-    result: Found,
+    result: SearchResult,
     verdict: Stability,
     factor: float,
     passed: tuple[Any, ...],

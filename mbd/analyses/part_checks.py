@@ -136,7 +136,7 @@ def check_part(part: Any, *, tolerance: float = 1e-6, seed: int = 60427) -> Part
     rng = np.random.default_rng(whole("check_part", "seed", seed, 0))
     tangents = check_tangents(part, tolerance=tolerance, seed=seed)
     model = system.build()
-    properties = _made_again(part)
+    properties = _reconstruction(part)
     state = random_state(model, rng)
     state = state.replace(v=model.units * state.v, a=model.units * state.a)  # of its own size
     for name in system.bodies:  # rows that bodies have of their own are no concern of the part
@@ -168,8 +168,8 @@ def _numbers(element: Element) -> tuple[Any, ...]:
     return ends, tuple(element.numbers), tuple(element.memory), tuple(element.rows)
 
 
-def _made_again(part: Any) -> list[PropertyError]:
-    """Make the part of its recorded arguments."""
+def _reconstruction(part: Any) -> list[PropertyError]:
+    """Construct the part again from its recorded arguments, and compare their elements."""
     call = recorded_call(part) if isinstance(part, Part) else None
     if call is None:
         return []

@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
             print(f"wrote {path} ({path.stat().st_size / 1e6:.2g} MB)")
     for remark in remarks:
         print_line(f"warning: {remark}", DONE)
-    if interrupt.asked:
+    if interrupt.stop:
         return print_line("interrupted while results were written; they are whole", INTERRUPTED)
     if solution.status == 0:
         return DONE

@@ -62,7 +62,7 @@ def summary(solution: Solution) -> dict[str, Any]:
 
 def text(solution: Solution, s: dict[str, Any], step: float | None) -> str:
     """Return the summary of a run as a few lines; without a step, the steps were chosen."""
-    from mbd.integration.methods import said
+    from mbd.integration.methods import method_title
 
     cost = solution.stats
     n = max(1, int(cost["steps"]))
@@ -78,7 +78,8 @@ def text(solution: Solution, s: dict[str, Any], step: float | None) -> str:
         again += f", {int(cost['divided_steps'])} taken in {int(cost['substeps'])} smaller ones"
     return "\n".join(
         (
-            f"simulated to t = {s['t_end']:g} s: {n} steps of {size}, {said(solution.method)}",
+            f"simulated to t = {s['t_end']:g} s: {n} steps of {size}, "
+            f"{method_title(solution.method)}",
             f"  Newton          {cost['iterations'] / n:.2f} iterations per step, "
             f"{int(cost['factorizations'])} factorizations, {again}",
             f"  largest gap     {s['gap']:.1e} (of a constraint row) [{s['gap_unit']}]",

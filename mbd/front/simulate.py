@@ -29,7 +29,7 @@ from mbd.runs.events import Event, checked_events
 from mbd.runs.interrupts import listening
 from mbd.runs.large_steps import too_large
 from mbd.runs.lost_run import departure, oscillation
-from mbd.runs.options import asked
+from mbd.runs.options import run_options
 from mbd.runs.plan import Plan, checked_plan
 from mbd.runs.record import MemoryRecord, Record
 from mbd.runs.run import Stretches
@@ -146,7 +146,7 @@ def simulate(
     happens = checked_events(model, events, first, described=state is None)
     past = before = known(model, first)
     watch = Watch(model, happens, first, before)
-    options = asked(
+    options = run_options(
         t_end=t_end, step=step, rtol=rtol, atol=atol, max_step=max_step, every=every,
         project=project, off=first.off, events=tuple(x.name for x in happens),
     )  # fmt: skip
@@ -164,9 +164,9 @@ def simulate(
         solution = Solution(
             model, *record.histories(), status=status, message=message, stats=stats, last=last,
             method=method, before=past, stored=record.stored, options=options,
-            events=stretches.found,
+            events=stretches.occurrences,
         )  # fmt: skip
-    if interrupt.asked and status == 0:  # while it was written
+    if interrupt.stop and status == 0:  # while it was written
         text = f"interrupted by the user at t = {last.t:.6g} s, when all steps were taken"
         solution.status, solution.message = -1, text
     if status == FAILED and raise_on_failure:

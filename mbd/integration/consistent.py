@@ -89,10 +89,10 @@ _NONE = "none meet all of them: two drives or joints ask for different velocitie
 
 def _check(what: str, named: str, advice: str, work: Workspace, share: float) -> None:
     if named:
-        found = f"{named}; {advice}"
+        reason = f"{named}; {advice}"
         if advice == _CORRECT:  # nothing was tried; is there anything to try?
-            found = contradiction(work.model, work, True, share) or found
-        raise ValueError(f"{what} violate constraints: {found}")
+            reason = contradiction(work.model, work, True, share) or reason
+        raise ValueError(f"{what} violate constraints: {reason}")
 
 
 class Saddle:

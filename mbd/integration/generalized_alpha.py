@@ -78,7 +78,7 @@ class GeneralizedAlpha:
         if not 0.0 < number(who, "tol", self.tol, "-") < 1.0:
             raise ValueError(f"{who}: tol must be in (0, 1) [-], got {self.tol}")
         whole(who, "max_iterations", self.max_iterations, 1)
-        for name, value, known in (
+        for name, value, choices in (
             (
                 "constraints",
                 "position" if self.constraints is None else self.constraints,
@@ -87,7 +87,7 @@ class GeneralizedAlpha:
             ("newton", self.newton, ("modified", "full")),
             ("linear_solver", self.linear_solver, ("fronts", "splu")),
         ):
-            one_of(who, name, value, known)
+            one_of(who, name, value, choices)
         if self.weights is not None:
             weights = vector(who, "weights", self.weights, "-", 4)
             object.__setattr__(self, "weights", tuple(weights.tolist()))

@@ -91,8 +91,8 @@ class LieRungeKutta4:
                     f"the first is {model.numbering.lam_labels[rows.start]!r}; use GeneralizedAlpha"
                 )
         I[m.CONVECT + 1] = 0
-        for s, law in enumerate(dict.fromkeys(b.formulation for b in bodies.values())):
-            kernels = family(law)
+        for s, formulation in enumerate(dict.fromkeys(b.formulation for b in bodies.values())):
+            kernels = family(formulation)
             kernel = kernels.carry if self.scheme == "quaternion" else kernels.flow
             I[I[m.FLOW] + 2 * s] = kernel.address
             if kernels.convect is not None and self.scheme == "motion_vector":
@@ -101,19 +101,19 @@ class LieRungeKutta4:
                 I[m.CONVECT + 1] += 1
         I[m.MAX_ITER] = self.max_iterations
 
-    def _check(self, name: str, law: Formulation) -> None:
+    def _check(self, name: str, formulation: Formulation) -> None:
         """Refuse a formulation that the scheme cannot move."""
-        said = f"LieRungeKutta4: {name!r} is carried by {law.name!r}"
+        subject = f"LieRungeKutta4: {name!r} is carried by {formulation.name!r}"
         if self.scheme == "quaternion":
-            if law.carry is None:
+            if formulation.carry is None:
                 raise ValueError(
-                    f"{said}, which does not say how a unit quaternion moves it (a body that "
+                    f"{subject}, which does not say how a unit quaternion moves it (a body that "
                     "changes its scale has no such motion); use GeneralizedAlpha"
                 )
-        elif law.flow is None:
-            way_out = "" if law.carry is None else "scheme='quaternion', or "
+        elif formulation.flow is None:
+            way_out = "" if formulation.carry is None else "scheme='quaternion', or "
             raise ValueError(
-                f"{said}, whose coordinates are no group with a tangent operator; the scheme "
+                f"{subject}, whose coordinates are no group with a tangent operator; the scheme "
                 f"{self.scheme!r} needs so3, se3, unified, point, or coordinates without rows of "
                 f"their own, such as Scalable(rigid=False); use {way_out}"
                 "GeneralizedAlpha"

@@ -1,4 +1,4 @@
-"""Integrators by words, and what a comparison needs to know of one."""
+"""Integrators by name: their options, titles, orders of convergence."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mbd.integration.energy_momentum import EnergyMomentum
 from mbd.integration.generalized_alpha import GeneralizedAlpha
 from mbd.integration.lie_runge_kutta import LieRungeKutta4
 
-__all__ = ["METHODS", "changed", "example", "method", "orders", "said", "sharp"]
+__all__ = ["METHODS", "changed", "example", "method", "method_title", "orders", "sharp"]
 
 METHODS = {x.__name__: x for x in (GeneralizedAlpha, EnergyMomentum, LieRungeKutta4)}
 Method = GeneralizedAlpha | EnergyMomentum | LieRungeKutta4
@@ -27,10 +27,10 @@ def method(value: Any, who: str = "") -> Method:
             f"{who}method must be one of {', '.join(METHODS)}, an object or its name, got "
             f"{shown(value)}"
         )
-    found: Method = call_of_literals(
+    integrator: Method = call_of_literals(
         value, METHODS, f"{who}method", "LieRungeKutta4(scheme='quaternion')"
     )
-    return found
+    return integrator
 
 
 def example(value: Any) -> str:
@@ -46,11 +46,12 @@ def example(value: Any) -> str:
 
 def changed(integrator: Method, **options: Any) -> Method:
     """Return an integrator with other options; those that it does not have are named."""
-    known = [f.name for f in fields(integrator)]
+    parameters = [f.name for f in fields(integrator)]
     for name in options:
-        if name not in known:
+        if name not in parameters:
             raise ValueError(
-                f"{name} is no option of {type(integrator).__name__}, which has {', '.join(known)}"
+                f"{name} is no option of {type(integrator).__name__}, which has "
+                f"{', '.join(parameters)}"
             )
     weighted = isinstance(integrator, GeneralizedAlpha) and integrator.weights
     if weighted and "rho" in options:
@@ -62,12 +63,12 @@ def changed(integrator: Method, **options: Any) -> Method:
 
 
 @singledispatch
-def said(integrator: Any) -> str:
-    """Return what an integrator is called in a title."""
+def method_title(integrator: Any) -> str:
+    """Return the name of an integrator in titles of tables."""
     return repr(integrator)
 
 
-@said.register
+@method_title.register
 def _(integrator: GeneralizedAlpha) -> str:
     rows = "" if integrator.level == "position" else f", {integrator.level} rows"
     member = f"rho = {integrator.rho:g}"
@@ -76,12 +77,12 @@ def _(integrator: GeneralizedAlpha) -> str:
     return f"generalized-alpha with {member}{rows}, {integrator.newton} Newton"
 
 
-@said.register
+@method_title.register
 def _(integrator: EnergyMomentum) -> str:
     return "energy-momentum scheme"
 
 
-@said.register
+@method_title.register
 def _(integrator: LieRungeKutta4) -> str:
     return f"Lie-group Runge-Kutta, {integrator.scheme}"
 

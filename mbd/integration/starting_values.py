@@ -100,13 +100,13 @@ def started(
 
 
 def begin(
-    model: FrozenModel, state: State, method: GeneralizedAlpha, h: float, given: bool
+    model: FrozenModel, state: State, method: GeneralizedAlpha, h: float, continued: bool
 ) -> tuple[State, np.ndarray | None]:
     """Return the state from which steps of size h begin, and the change of accelerations in h.
 
-    A state that was `given`, of a run with the same step, is left as it is.
+    The state of a run that is `continued` with the same step is left as it is.
     """
-    if not given:
+    if not continued:
         return started(model, state, method, h)
     if state.step is None or np.isclose(state.step, h, rtol=1e-12, atol=0.0):
         return state, None

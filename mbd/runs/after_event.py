@@ -23,7 +23,7 @@ from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 from mbd.runs.crossings import Instant, Watch
-from mbd.runs.events import Event, Found, rotations
+from mbd.runs.events import Event, Occurrence, rotations
 
 __all__ = ["EventError", "behind"]
 
@@ -32,13 +32,15 @@ class EventError(RuntimeError):
     """What cannot go on behind an event."""
 
 
-def behind(watch: Watch, instant: Instant, before: Any, length: float) -> tuple[State, list[Found]]:
+def behind(
+    watch: Watch, instant: Instant, before: Any, length: float
+) -> tuple[State, list[Occurrence]]:
     """Return the state behind an instant, and the events that changes there set off.
 
     ``watch`` then knows the values behind. ``length`` is that of the run [s].
     """
     _refuse_crowd(watch, instant, length)
-    state, found, value = instant.state, list[Found](), instant.value
+    state, set_off, value = instant.state, list[Occurrence](), instant.value
     queue, happened = list(instant.events), list(instant.events)
     while queue:
         for k in queue:
@@ -46,13 +48,13 @@ def behind(watch: Watch, instant: Instant, before: Any, length: float) -> tuple[
         g = watch.at(state, before)
         passed = np.flatnonzero(watch.crossed(np.array([value, g]))[0])
         queue = [int(k) for k in passed if k not in happened]
-        found += [Found(watch.events[k], state) for k in queue]
+        set_off += [Occurrence(watch.events[k], state) for k in queue]
         happened += queue
         value = g
         value[happened] = 0.0
     watch.value = value
     _leave(watch, instant, state, happened, before)
-    return state, found
+    return state, set_off
 
 
 def _leave(watch: Watch, instant: Instant, state: State, happened: list[int], before: Any) -> None:

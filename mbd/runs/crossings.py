@@ -18,7 +18,7 @@ import numpy as np
 from mbd.base.tolerances import EVENT_ROUND_OFF, EVENT_TOGETHER
 from mbd.model.model import Model
 from mbd.model.state import State
-from mbd.runs.events import Event, Found, Instants, carried, values_of
+from mbd.runs.events import Event, Instants, Occurrence, carried, values_of
 
 __all__ = ["Instant", "Watch"]
 
@@ -137,8 +137,8 @@ class Watch:
             except Exception as raised:
                 error, most = raised, n - 1
         try:  # there alone, so that it is named with its instant
-            known = carried(self.model, instants.part(0, good), before)
-            values_of(self.events, self.model, instants.part(good, good + 1), known)
+            past = carried(self.model, instants.part(0, good), before)
+            values_of(self.events, self.model, instants.part(good, good + 1), past)
         except Exception as raised:
             error = raised
         return g, error
@@ -150,7 +150,7 @@ class Watch:
     def within(
         self, step: float, at: Callable[[float], State], looked: Looked, i: int, hit: np.ndarray,
         before: Any,
-    ) -> tuple[list[Found], Instant | None]:  # fmt: skip
+    ) -> tuple[list[Occurrence], Instant | None]:  # fmt: skip
         """Return the events of a step, in time, up to the first instant that ends a stretch.
 
         Parameters
@@ -196,12 +196,15 @@ class Watch:
         )
         state, value = at(end), values(end).copy()
         value[list(group)] = 0.0
-        found = self._alone(first, at) + [Found(self.events[k], state) for k in group]
-        return found, Instant(state, group, g, value, step)
+        occurrences = self._alone(first, at)
+        occurrences += [Occurrence(self.events[k], state) for k in group]
+        return occurrences, Instant(state, group, g, value, step)
 
-    def _alone(self, sizes: dict[int, float], at: Callable[[float], State]) -> list[Found]:
+    def _alone(self, sizes: dict[int, float], at: Callable[[float], State]) -> list[Occurrence]:
         """Return events that end nothing, in order of time."""
-        return [Found(self.events[k], at(h)) for k, h in sorted(sizes.items(), key=lambda x: x[1])]
+        return [
+            Occurrence(self.events[k], at(h)) for k, h in sorted(sizes.items(), key=lambda x: x[1])
+        ]
 
 
 def _zero(f: Callable[[float], float], start: float, end: float) -> float:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Event",
-    "Found",
     "Instants",
+    "Occurrence",
     "carried",
     "checked_events",
     "rotations",
@@ -111,7 +111,7 @@ class Event:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class Occurrence:
     """An event that happened: ``event``, the ``state`` there, before any change."""
 
     event: Event
@@ -128,7 +128,7 @@ class Found:
         return self.state.t
 
     def __repr__(self) -> str:
-        return f"Found({self.name!r}, t={self.t:.9g} s)"
+        return f"Occurrence({self.name!r}, t={self.t:.9g} s)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,10 +190,10 @@ def rotations(model: Model, state: State) -> dict[str, np.ndarray]:
 def values_of(events: Sequence[Event], model: Model, instants: Instants, before: Any) -> np.ndarray:
     """Return the values of the functions of events at some instants, (n, n_events)."""
     solution = _history(model, instants, before)
-    found = np.empty((len(instants.t), len(events)))
+    values = np.empty((len(instants.t), len(events)))
     for k, event in enumerate(events):
-        found[:, k] = _values(event, solution)
-    return found
+        values[:, k] = _values(event, solution)
+    return values
 
 
 def _values(event: Event, solution: History) -> np.ndarray:

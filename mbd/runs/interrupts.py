@@ -21,21 +21,21 @@ class Interrupt:
 
     Attributes
     ----------
-    asked : bool
+    stop : bool
         Whether the run is to end.
     """
 
     def __init__(self, begun: bool = False) -> None:
-        self.asked, self._begun, self._breaks = False, begun, False
+        self.stop, self._begun, self._breaks = False, begun, False
 
     def pressed(self, *_: Any) -> None:
         """Take a signal."""
         if not self._begun:
             raise KeyboardInterrupt
-        if self.asked and self._breaks:
+        if self.stop and self._breaks:
             self._breaks = False
             raise KeyboardInterrupt
-        self.asked = True
+        self.stop = True
 
     @contextmanager
     def steps(self) -> Iterator[None]:
@@ -44,7 +44,7 @@ class Interrupt:
         try:
             yield
         except KeyboardInterrupt:
-            self.asked = True
+            self.stop = True
 
     @contextmanager
     def breaking(self) -> Iterator[None]:

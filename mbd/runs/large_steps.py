@@ -104,7 +104,7 @@ def energy_departure(history: History, h: float, in_a_row: bool) -> float:
     runs with work or dampers, or with springs that count turns.
     """
     n, model = len(history.t), history.model
-    if n < 2 or any(found.event.changes for found in history.events):
+    if n < 2 or any(occurrence.event.changes for occurrence in history.events):
         return 0.0
     few = n <= LARGE_STEP_INSTANTS
     if history.stored is None and not few:

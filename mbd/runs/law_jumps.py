@@ -84,16 +84,16 @@ class Jumps:
 
         A law that raises has other words.
         """
-        found: tuple[int, str] | None = None
+        earliest: tuple[int, str] | None = None
         for driven in self.driven:
             reach = np.where(t > self.start, t + driven.ahead, t)
             try:
                 step = _first(driven, reach)
             except Exception:
                 continue
-            if step is not None and (found is None or step[0] < found[0]):
-                found = step
-        return found
+            if step is not None and (earliest is None or step[0] < earliest[0]):
+                earliest = step
+        return earliest
 
 
 def _first(driven: _Driven, t: np.ndarray) -> tuple[int, str] | None:

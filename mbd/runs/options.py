@@ -1,4 +1,4 @@
-"""What a run was asked for, as plain values: kept with its results, and given again."""
+"""Options of a run as plain values, kept with its results: they start the same run again."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["asked", "plain"]
+__all__ = ["plain", "run_options"]
 
 
-def asked(**options: Any) -> dict[str, Any]:
-    """Return the options of a run that were given, numbers in SI, without numpy.
+def run_options(**options: Any) -> dict[str, Any]:
+    """Return the options of a run that are not their default, in SI units, without numpy.
 
-    ``mbd.simulate(model, **options)`` asks for the same again, but for events: of these there are
-    the names, and ``t_eval`` is what ``solution.t`` has.
+    ``mbd.simulate(model, **options)`` starts the same run again, but for events, of which there are
+    the names; ``t_eval`` is what ``solution.t`` has.
     """
-    given = {name: plain(x) for name, x in options.items()}
-    return {name: x for name, x in given.items() if x is not None and x != []}
+    values = {name: plain(x) for name, x in options.items()}
+    return {name: x for name, x in values.items() if x is not None and x != []}
 
 
 def plain(value: Any) -> Any:

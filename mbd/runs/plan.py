@@ -145,8 +145,8 @@ def _absolute(atol: Any) -> tuple[float, ...]:
     values = [0.0] * m.N_KINDS
     if atol is None:
         return tuple(values)
-    given = atol if isinstance(atol, Mapping) else dict.fromkeys(_KINDS, atol)
-    for name, value in given.items():
+    tolerances = atol if isinstance(atol, Mapping) else dict.fromkeys(_KINDS, atol)
+    for name, value in tolerances.items():
         if name not in _KINDS:
             raise ValueError(f"simulate: atol has no kind {name!r}; there are {', '.join(_KINDS)}")
         values[_KINDS[name]] = number("simulate", f"atol[{name}]", value, "-", positive=False)

@@ -17,7 +17,7 @@ from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.runs.after_event import behind
 from mbd.runs.crossings import Instant, Watch
-from mbd.runs.events import Found, Instants
+from mbd.runs.events import Instants, Occurrence
 from mbd.runs.interrupts import Interrupt
 from mbd.runs.plan import Plan
 from mbd.runs.record import Record, RecordError
@@ -35,7 +35,7 @@ class Stretches:
     ----------
     last : State
         Behind the last good step.
-    found : list of Found
+    occurrences : list of Occurrence
         The events that happened.
     run : Run, optional
         The last stretch.
@@ -57,19 +57,22 @@ class Stretches:
         self.record, self.progress, self.interrupt = record, progress, interrupt
         self.stats: dict[str, float] = {}
         self.divided: dict[float, int] = {}
-        self.found: list[Found] = []
+        self.occurrences: list[Occurrence] = []
         self.run: Run | None = None
         self.started = math.inf
         self.cause: BaseException | None = None
 
-    def go(self, first: State, given: bool, before: Any) -> tuple[int, str]:
-        """Run to the end; return status and message."""
+    def go(self, first: State, continued: bool, before: Any) -> tuple[int, str]:
+        """Run to the end; return status and message.
+
+        `continued`: the first state is that of an earlier run, and is left as it is.
+        """
         self.last, self.start = first, first.t
         try:
             status = EVENT
             while status == EVENT:
-                status, message = self._stretch(given, before)
-                given, before = False, self.run.before if self.run else None
+                status, message = self._stretch(continued, before)
+                continued, before = False, self.run.before if self.run else None
         except KeyboardInterrupt:
             if self.run is None:  # nothing was computed
                 self.record.close(-1, "interrupted by the user before the first step", self.stats)
@@ -87,13 +90,13 @@ class Stretches:
             message = self._failed(self.run.error)
         return status, message + self._divided()
 
-    def _stretch(self, given: bool, before: Any) -> tuple[int, str]:
+    def _stretch(self, continued: bool, before: Any) -> tuple[int, str]:
         """Run to the next event that changes something; ``last`` is then behind it."""
         plan, first = self.plan, self.last
         begun, change = first, None
         if isinstance(self.method, GeneralizedAlpha):
             h = min(plan.step, plan.t_end - first.t)
-            begun, change = begin(self.model, first, self.method, h, given)
+            begun, change = begin(self.model, first, self.method, h, continued)
         run = Run(self.model, begun, self.method, plan, self.interrupt, self.watch)
         if change is not None:
             run.remember(begun.a - change)
@@ -103,7 +106,7 @@ class Stretches:
             status, message = run.loop(self.progress)
         finally:
             self.last = run.state()
-            self.found += run.found
+            self.occurrences += run.occurrences
             self.started = min(self.started, run.started)
             self.divided |= run.divided
             for name, value in run.stats().items():
@@ -111,9 +114,9 @@ class Stretches:
         if run.instant is None:
             return status, message
         self.last, set_off = behind(self.watch, run.instant, run.before, plan.t_end - self.start)
-        self.found += set_off
-        for found in set_off:
-            self.record.happened(found.name, found.t)
+        self.occurrences += set_off
+        for occurrence in set_off:
+            self.record.happened(occurrence.name, occurrence.t)
         over = _over(run.instant, self.watch, set_off)
         if over or self.last.t >= plan.t_end * (1 - 1e-15):
             run.keep_end(self.last, over != "")
@@ -139,8 +142,11 @@ class Stretches:
         return str(error) if isinstance(error, _WORDED) else f"{type(error).__name__}: {error}"
 
 
-def _over(instant: Instant, watch: Watch, set_off: list[Found]) -> str:
+def _over(instant: Instant, watch: Watch, set_off: list[Occurrence]) -> str:
     """Return that a run is over and why, if one of the events at an instant is terminal."""
-    events = [*(watch.events[k] for k in instant.events), *(found.event for found in set_off)]
+    events = [
+        *(watch.events[k] for k in instant.events),
+        *(occurrence.event for occurrence in set_off),
+    ]
     names = " and ".join(repr(event.name) for event in events if event.terminal)
     return f"ended by {names} at t = {instant.state.t:.9g} s" if names else ""

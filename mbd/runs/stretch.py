@@ -26,7 +26,7 @@ from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 from mbd.runs.crossings import Instant, Watch
-from mbd.runs.events import Found, Instants, carried
+from mbd.runs.events import Instants, Occurrence, carried
 from mbd.runs.failed_step import explain, failed_step
 from mbd.runs.interrupts import Interrupt
 from mbd.runs.law_jumps import JumpError, Jumps
@@ -81,7 +81,7 @@ class Run:
         self.compiled = self.advance.address  # at the latest now: the clock of the steps is theirs
         self.started = self.seconds = 0.0  # clock, and how long the steps took [s]
         self.error: Exception | None = None  # what user code raised, behind the last good step
-        self.found: list[Found] = []
+        self.occurrences: list[Occurrence] = []
         self.instant: Instant | None = None  # that ended the stretch
         self.by_position = bool(
             isinstance(method, GeneralizedAlpha) and I[m.LEVEL] == m.POSITION and model.n_lam
@@ -104,17 +104,17 @@ class Run:
         """
         self.record, self.before = record, before
         self.last = Instants.of(first)
-        if self._asked(first):
+        if self._is_output(first):
             self._keep(self.last)
 
     def keep_end(self, last: State, wanted: bool) -> None:
         """Keep the state behind the event at which the run ends, if something changed there."""
         if self.instant is not None and last is not self.instant.state:
-            if wanted or self._asked(last):
+            if wanted or self._is_output(last):
                 self._keep(Instants.of(last))
 
-    def _asked(self, state: State) -> bool:
-        """Whether the state of a given instant is to be kept."""
+    def _is_output(self, state: State) -> bool:
+        """Whether the time of a state is among those to be kept."""
         return self.plan.times is None or state.t in self.plan.times
 
     def _keep(self, instants: Instants) -> None:
@@ -130,14 +130,14 @@ class Run:
         self.started = time.perf_counter()
         with bar, interrupt.steps():
             try:
-                while self._more() and status == CONVERGED and not interrupt.asked:
+                while self._more() and status == CONVERGED and not interrupt.stop:
                     n = min(chunk, self.capacity * (1 if self.watch else self.plan.every))
                     clock, before = time.perf_counter(), F[m.T]
                     taken, status = self._chunk(n)
                     spent = time.perf_counter() - clock
                     bar.update(round(F[m.T] - before, 9) if self.plan.free else taken)
                     chunk = int(max(1, min(4 * n, taken * _CHUNK_SECONDS / max(spent, 1e-9))))
-                if self.shortened and status == CONVERGED and not interrupt.asked:
+                if self.shortened and status == CONVERGED and not interrupt.stop:
                     F[m.T_END] = self.plan.t_end
                     self._resize(self.rest)
                     _, status = self._chunk(1, last=True)
@@ -147,8 +147,8 @@ class Run:
         if self.error is not None:
             self._finish(FAILED)
             return FAILED, str(self.error)
-        self._finish(CONVERGED if interrupt.asked else status)
-        if interrupt.asked and status == CONVERGED:
+        self._finish(CONVERGED if interrupt.stop else status)
+        if interrupt.stop and status == CONVERGED:
             return -1, f"interrupted by the user at t = {F[m.T]:.6g} s"
         if status == EVENT:
             return EVENT, f"stopped by an event at t = {F[m.T]:.9g} s"
@@ -291,13 +291,15 @@ class Run:
             step = float(whole.t[index + 1] - whole.t[index])
             before = carried(self.model, whole.part(0, index + 1), self.before)
             try:
-                found, instant = self.watch.within(step, at, looked, index, hits[index], before)
+                occurrences, instant = self.watch.within(
+                    step, at, looked, index, hits[index], before
+                )
             except Exception as error:
                 good, self.error = index, error
                 break
-            self.found += found
-            for f in found:
-                self.record.happened(f.name, f.t)
+            self.occurrences += occurrences
+            for occurrence in occurrences:
+                self.record.happened(occurrence.name, occurrence.t)
             if instant is not None:
                 self.instant, self.done, self.error = instant, first + index, None
                 self.work.load(instant.state)
@@ -305,7 +307,7 @@ class Run:
                 self.before = carried(self.model, there, before)
                 kept = kept.rows(kept.t < instant.state.t)
                 wanted = any(self.watch.events[k].terminal for k in instant.events)
-                return kept.joined(there) if wanted or self._asked(instant.state) else kept
+                return kept.joined(there) if wanted or self._is_output(instant.state) else kept
         if self.error is not None:
             self._rewind(begin, first, good)
             return kept.rows(kept.t <= whole.t[good])
@@ -320,9 +322,9 @@ class Run:
         """Return the instants of steps, and those to be kept: every so many, or at given times."""
         if self.plan.times is None:
             return new, new.rows(np.arange(first, first + len(new.t)) % self.plan.every == 0)
-        given = np.isin(new.t, self.plan.times)
-        given[1:] &= new.t[1:] != new.t[:-1]  # a step that ends there follows
-        return new.rows(~given), new.rows(given)
+        output = np.isin(new.t, self.plan.times)
+        output[1:] &= new.t[1:] != new.t[:-1]  # a step that ends there follows
+        return new.rows(~output), new.rows(output)
 
     def _after(self, here: Any, h: float) -> State:
         """Return the state a step of size h after a snapshot."""

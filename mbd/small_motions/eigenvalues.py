@@ -33,18 +33,18 @@ from mbd.small_motions.small_motion import SmallMotion
 __all__ = ["alike", "dense", "sparse"]
 
 
-def dense(made: Minimal) -> tuple[np.ndarray, np.ndarray]:
+def dense(minimal: Minimal) -> tuple[np.ndarray, np.ndarray]:
     """Return all eigenvalues, one of each conjugate pair, and shapes (n_v, modes), slowest first.
 
     A free motion appears once, with the eigenvalue zero.
     """
-    motion = made.motion
-    if not made.S.size:
+    motion = minimal.motion
+    if not minimal.S.size:
         return np.zeros(0, complex), np.zeros((motion.model.n_v, 0), complex)
     plain = motion.at_rest and not motion.G.nnz and not motion.Bv.shape[0]
-    s, eta = _undamped(made) if plain else _general(made)
+    s, eta = _undamped(minimal) if plain else _general(minimal)
     order = np.lexsort((s.imag, np.round(np.abs(s), 9)))
-    return s[order], made.bases.Np @ eta[:, order]
+    return s[order], minimal.bases.Np @ eta[:, order]
 
 
 def alike(s: np.ndarray) -> list[np.ndarray]:
@@ -60,21 +60,21 @@ def alike(s: np.ndarray) -> list[np.ndarray]:
     return [np.array(g) for g in groups if len(g) > 1]
 
 
-def _undamped(made: Minimal) -> tuple[np.ndarray, np.ndarray]:
+def _undamped(minimal: Minimal) -> tuple[np.ndarray, np.ndarray]:
     """Solve for the squares of the frequencies."""
-    K = made.L.T @ (made.motion.K @ made.bases.Np)
-    M = made.mass
+    K = minimal.L.T @ (minimal.motion.K @ minimal.bases.Np)
+    M = minimal.mass
     # rows tested alike make both symmetric when N is: bring L to N, M = N^T M N
-    back = np.linalg.lstsq(made.L, made.bases.N, rcond=None)[0]
+    back = np.linalg.lstsq(minimal.L, minimal.bases.N, rcond=None)[0]
     K, M = back.T @ K, back.T @ M
-    fits = np.abs(made.L @ back - made.bases.N).max() < 1e-9 * np.abs(made.bases.N).max()
+    fits = np.abs(minimal.L @ back - minimal.bases.N).max() < 1e-9 * np.abs(minimal.bases.N).max()
     lopsided = np.abs(K - K.T).max(initial=0.0) > 1e-9 * np.abs(K).max(initial=0.0)
     if fits and not lopsided:
         squares, shapes = scipy.linalg.eigh(0.5 * (K + K.T), 0.5 * (M + M.T))
     elif fits:
         squares, shapes = scipy.linalg.eig(K, M)
     else:
-        K, M = made.L.T @ (made.motion.K @ made.bases.Np), made.mass
+        K, M = minimal.L.T @ (minimal.motion.K @ minimal.bases.Np), minimal.mass
         squares, shapes = scipy.linalg.eig(K, M)
     size = np.abs(squares).max(initial=0.0)
     values, vectors = [], []
@@ -95,10 +95,10 @@ def _undamped(made: Minimal) -> tuple[np.ndarray, np.ndarray]:
     return np.array(values), np.array(vectors).T
 
 
-def _general(made: Minimal) -> tuple[np.ndarray, np.ndarray]:
+def _general(minimal: Minimal) -> tuple[np.ndarray, np.ndarray]:
     """Solve for the eigenvalues of the state matrix."""
-    size, fastest = made.sizes()
-    S = made.S * size / size[:, None] / (fastest or 1.0)
+    size, fastest = minimal.sizes()
+    S = minimal.S * size / size[:, None] / (fastest or 1.0)
     free = _kernel(S)
     s, X = _deflated(S)
     turned = np.abs(s.imag) > FREQUENCY_REAL * np.maximum(np.abs(s), 1e-3 * FREQUENCY_REAL)
@@ -106,7 +106,7 @@ def _general(made: Minimal) -> tuple[np.ndarray, np.ndarray]:
     s = np.where(turned, s, s.real)[keep]
     X = np.hstack([free.astype(complex), X[:, keep]])
     s = np.concatenate([np.zeros(free.shape[1], complex), s])
-    eta = size[: made.n_positions, None] * X[: made.n_positions]
+    eta = size[: minimal.n_positions, None] * X[: minimal.n_positions]
     shown = np.abs(eta).max(0) > 1e-12 * np.abs(X).max(0)  # a pure rate has no shape
     return fastest * s[shown], eta[:, shown]
 

@@ -82,12 +82,12 @@ def face_maps(model: Model, state: State) -> list[FaceMaps]:
     yd = work.vector(m.YD, y.size).reshape(y.shape).copy()
     trial, test, slope = _maps(work)
     both = _polarised(work)
-    found = []
+    maps = []
     first = 0
     for i, (name, body) in enumerate(model.system.bodies.items()):
         n = body.formulation.n_v
         D = slope[i]
-        found.append(
+        maps.append(
             FaceMaps(
                 name,
                 slice(first, first + n),
@@ -101,7 +101,7 @@ def face_maps(model: Model, state: State) -> list[FaceMaps]:
             )
         )
         first += n
-    return found
+    return maps
 
 
 def test_map(model: Model, state: State) -> sp.csr_matrix:
@@ -113,7 +113,7 @@ def test_map(model: Model, state: State) -> sp.csr_matrix:
 
 
 def _maps(work: Workspace) -> tuple[list[np.ndarray], ...]:
-    """Return Y, Z and D of every body, from its law ``maps`` on the four corners of the face."""
+    """Return Y, Z and D of all bodies, by the kernels ``maps`` at the four corners of a face."""
     model = work.model
     bodies = list(model.system.bodies.values())
     nodes = _nodes(work, len(bodies))
@@ -136,10 +136,10 @@ def _maps(work: Workspace) -> tuple[list[np.ndarray], ...]:
             records.setdefault(body.formulation, []).extend([record, nodes[i]])
         where.append(places)
     calls = []
-    for law, pairs in records.items():
+    for formulation, pairs in records.items():
         at = base + len(tail)
         tail += [*pairs, 0, 0, len(pairs) // 2, at]
-        calls.append((family(law).maps, at + len(pairs)))
+        calls.append((family(formulation).maps, at + len(pairs)))
     I = np.concatenate([work.I, np.array(tail, np.int64)])
     F = np.concatenate([work.F, np.zeros(room - len(work.F))])
     F[corners : corners + 16] = np.eye(4).ravel()
@@ -156,13 +156,13 @@ def _maps(work: Workspace) -> tuple[list[np.ndarray], ...]:
 
 def _nodes(work: Workspace, n: int) -> list[int]:
     """Return where the record of each body's node is."""
-    I, found = work.I, [0] * n
+    I, nodes = work.I, [0] * n
     for kernel, at in work.model.kernels[m.RESIDUAL]:
         del kernel
         for e in range(I[at]):
             node = int(I[at + 1]) + e * m.NODE_SIZE
-            found[int(I[node + m.NODE_Y]) // 12 - 1] = node
-    return found
+            nodes[int(I[node + m.NODE_Y]) // 12 - 1] = node
+    return nodes
 
 
 def _polarised(work: Workspace) -> np.ndarray:
@@ -174,11 +174,11 @@ def _polarised(work: Workspace) -> np.ndarray:
     sizes = np.array([b.formulation.n_v for b in bodies])
     first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     A[:] = 0.0
-    made = np.zeros((len(bodies), 12, int(sizes.max())))
+    polarised = np.zeros((len(bodies), 12, int(sizes.max())))
     if not speed.any():
-        return made
+        return polarised
     size = np.abs(speed).max()
-    for j in range(made.shape[2]):
+    for j in range(polarised.shape[2]):
         moved = v[first[sizes > j] + j]
         ends = []
         for sign in (1.0, -1.0):
@@ -186,7 +186,7 @@ def _polarised(work: Workspace) -> np.ndarray:
             V[moved] += sign * size
             work.rates()
             ends.append(work.vector(m.YDD, 12 * (len(bodies) + 1)).reshape(-1, 12)[1:].copy())
-        made[:, :, j] = (ends[0] - ends[1]) / (2 * size)
-        made[sizes <= j, :, j] = 0.0
+        polarised[:, :, j] = (ends[0] - ends[1]) / (2 * size)
+        polarised[sizes <= j, :, j] = 0.0
     V[v] = speed
-    return made
+    return polarised

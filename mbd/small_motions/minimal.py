@@ -131,9 +131,9 @@ def bases(motion: SmallMotion) -> Bases:
     return Bases(positions, velocities, Np, N, W)
 
 
-def minimal(motion: SmallMotion, given: Bases | None = None) -> Minimal:
+def minimal(motion: SmallMotion, b: Bases | None = None) -> Minimal:
     """Return the state matrix in independent coordinates."""
-    b = bases(motion) if given is None else given
+    b = bases(motion) if b is None else b
     M, G, K = motion.M, motion.G, motion.K
     L = null_space(motion.Bt.T, motion.scale)
     slope = (b.W + motion.A @ b.Np)[b.positions]

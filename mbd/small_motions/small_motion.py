@@ -77,14 +77,14 @@ def carried(body: FaceMaps, omega: np.ndarray, center: np.ndarray) -> tuple[np.n
     The spin is what is left of its angular velocity in the frame, about its centre of mass.
     """
     corners = body.Y.reshape(4, 3, -1)
-    made = np.einsum("ij,kjn->kin", tilde(omega), corners)
+    rates = np.einsum("ij,kjn->kin", tilde(omega), corners)
     s = np.zeros((4, 4))
     if body.axes:
         spin = tilde(body.y[1:] @ (body.omega - omega) / np.linalg.norm(body.y[1:], axis=1))
         s[1:, 1:] = spin
         s[1:, 0] = -spin @ center
-        made += np.einsum("jk,jcn->kcn", s, corners)
-    return made.reshape(12, -1), s
+        rates += np.einsum("jk,jcn->kcn", s, corners)
+    return rates.reshape(12, -1), s
 
 
 def small_motion(model: Model, state: State, omega: np.ndarray) -> SmallMotion:

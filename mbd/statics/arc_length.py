@@ -23,7 +23,7 @@ from mbd.model.displacement import displaced
 from mbd.model.state import State
 from mbd.small_motions.metric import Metric
 from mbd.statics.balance import Balance, SaddlePoint, Statics, accepted
-from mbd.statics.descent import EquilibriumError, Found, nearest
+from mbd.statics.descent import EquilibriumError, SearchResult, nearest
 
 __all__ = ["follow"]
 
@@ -83,14 +83,14 @@ class _Path:
 
 def follow(
     problem: Statics, start: State, target: float, ds: float, most: int
-) -> list[tuple[float, Found]]:
+) -> list[tuple[float, SearchResult]]:
     """Return the points (load factor, equilibrium) from factor 0 to the target."""
     first = nearest(problem, start, 0.0, 100)
     path = _Path(problem, first.balance.state)
-    found = [(0.0, first)]
+    points = [(0.0, first)]
     at, factor, step = first.balance, 0.0, ds
     tangent = path.tangent(at, (np.zeros(problem.model.n_v), np.sign(target) or 1.0))
-    while len(found) < most:
+    while len(points) < most:
         new = path.step(at, factor, tangent, step)
         if new is None:
             step /= 2
@@ -105,10 +105,10 @@ def follow(
         crossed = (f - target) * (factor - target) <= 0.0 and f != factor
         if crossed:
             last = nearest(problem, balance.state, target, 100)
-            found.append((target, last))
-            return found
+            points.append((target, last))
+            return points
         balance = problem.at(accepted(problem.model, balance.state), f)
-        found.append((f, Found(balance, iterations, problem.imbalance(balance, f))))
+        points.append((f, SearchResult(balance, iterations, problem.imbalance(balance, f))))
         tangent = path.tangent(balance, tangent)
         at, factor = balance, f
         step = min(ds, 2.0 * step)

@@ -216,15 +216,15 @@ def accepted(model: Model, state: State) -> State:
 def scaled_loads(owner: str, model: Model, wanted: Any) -> tuple[str, ...]:
     """Return the names of the loads to scale; default all, gravity among them."""
     loads = [n for n, p in model.system.forces.items() if isinstance(p, PointForce | Moment)]
-    known = [GRAVITY, *loads]
+    scalable = [GRAVITY, *loads]
     if wanted is None:
-        return tuple(known)
+        return tuple(scalable)
     scaled = names(owner, "scaled", wanted)
     for name in scaled:
-        if name not in known:
+        if name not in scalable:
             raise ValueError(
                 f"{owner}: scaled must name loads of the system or 'gravity', got {shown(name)}; "
-                f"there are {', '.join(known)}"
+                f"there are {', '.join(scalable)}"
             )
     return scaled
 

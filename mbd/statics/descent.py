@@ -43,9 +43,9 @@ from mbd.base.tolerances import (
 )
 from mbd.model.state import State
 from mbd.statics.balance import Statics
-from mbd.statics.search import EquilibriumError, Found, Place, Search, Way
+from mbd.statics.search import EquilibriumError, Place, Search, SearchResult, Way
 
-__all__ = ["EquilibriumError", "Found", "descend", "nearest"]
+__all__ = ["EquilibriumError", "SearchResult", "descend", "nearest"]
 
 
 class _Iterations:
@@ -100,41 +100,41 @@ class _Ending:
         self.search, self.last = search, np.inf
         self.before: Place | None = None
 
-    def at(self, now: Place, way: Way, iterations: int) -> tuple[Found | None, Way | None]:
-        """Return what was found if the steps end here, else the step to take, if there is one."""
+    def at(self, now: Place, way: Way, iterations: int) -> tuple[SearchResult | None, Way | None]:
+        """Return the result if the steps end here, else the step to take, if there is one."""
         search, last, before = self.search, self.last, self.before
         self.last, self.before = (way.whole if way.short else np.inf), now
         # after a short step a longer one, even a long one, is round-off over no stiffness
         over = way.whole <= search.resolved or way.whole > 0.5 * last
         if not over:
             return None, way
-        found = search.found(now, iterations)
+        result = search.result(now, iterations)
         if before is not None and last < way.whole:
-            found = min(search.found(before, iterations), found, key=lambda x: x.imbalance.share)
-        if found.imbalance.small:
-            return found, None
+            result = min(search.result(before, iterations), result, key=lambda x: x.imbalance.share)
+        if result.imbalance.small:
+            return result, None
         while search.held > HELD_LEAST:
             search.held *= 0.1
             whole, way = way.whole, search.way(now, 0.0)
             if way.whole > max(2.0 * whole, search.resolved):
                 self.last = np.inf
                 return None, way
-        if found.imbalance.balanced or (found.imbalance.round and search.none_left(now, way)):
-            return found, None
-        if found.imbalance.round:
+        if result.imbalance.balanced or (result.imbalance.round and search.none_left(now, way)):
+            return result, None
+        if result.imbalance.round:
             raise search.failure(now, iterations)
         search.held = HELD
         return None, None
 
 
-def nearest(problem: Statics, state: State, factor: float, most: int) -> Found:
+def nearest(problem: Statics, state: State, factor: float, most: int) -> SearchResult:
     """Return the equilibrium that Newton's method finds from a pose."""
     search = Search(problem, factor, state)
     now, count, ending = search.start(state), _Iterations(search, most), _Ending(search)
     while count.left > 0:
-        found, way = ending.at(now, search.way(now, 0.0), count.done)
-        if found is not None:
-            return found
+        result, way = ending.at(now, search.way(now, 0.0), count.done)
+        if result is not None:
+            return result
         if way is None:
             break
         pair = not way.short and count.left >= 2
@@ -147,7 +147,7 @@ def nearest(problem: Statics, state: State, factor: float, most: int) -> Found:
     return search.stopped(now, count.done)
 
 
-def descend(problem: Statics, state: State, factor: float, most: int) -> Found:
+def descend(problem: Statics, state: State, factor: float, most: int) -> SearchResult:
     """Return an equilibrium that lies downhill of a pose."""
     search = Search(problem, factor, state)
     now, count, ending = search.start(state), _Iterations(search, most), _Ending(search)
@@ -157,9 +157,9 @@ def descend(problem: Statics, state: State, factor: float, most: int) -> Found:
         way = search.way(now, 0.0) if near or pairs.due else None
         if way is not None and near and (way.short or search.positive(now, 0.0)):
             # to a balance, which may be unstable
-            found, way = ending.at(now, way, count.done)
-            if found is not None:
-                return found
+            result, way = ending.at(now, way, count.done)
+            if result is not None:
+                return result
             taken = None if way is None else search.downhill(now, way)
         pair = False
         if taken is None and way is not None and not way.short and search.positive(now, 0.0):

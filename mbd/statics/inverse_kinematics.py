@@ -69,9 +69,9 @@ class _Target:
             self.rate = what.endswith("_rate")
             word = what.removesuffix("_rate")
             if point or word not in free:
-                known = ", ".join(f"{name}.{x}" for x in free) or "none"
+                coordinates = ", ".join(f"{name}.{x}" for x in free) or "none"
                 raise ValueError(
-                    f"{owner}: no target {shown(key)}; coordinates of the joint are: {known}"
+                    f"{owner}: no target {shown(key)}; coordinates of the joint are: {coordinates}"
                 )
             u = free[word]
             self.unit = u.unit
@@ -102,10 +102,10 @@ class _Target:
 
 def _split(owner: str, key: str) -> tuple[str, tuple[float, ...], str]:
     """Return name, point and attribute of "name(x, y, z).attribute"."""
-    found = re.fullmatch(r"([^(]+?)(\(([^()]*)\))?\.(\w+)", key)
-    if found is None:
+    match = re.fullmatch(r"([^(]+?)(\(([^()]*)\))?\.(\w+)", key)
+    if match is None:
         return key, (), ""
-    name, parenthesis, inside, what = found.groups()
+    name, parenthesis, inside, what = match.groups()
     if parenthesis is None:
         return name, (0.0, 0.0, 0.0) if what in ("position", "velocity") else (), what
     try:
@@ -223,10 +223,10 @@ class _Search:
             aside = N @ rng.standard_normal(N.shape[1])
             aside *= push / np.abs(aside).max()
             moved = best.replace(q=_moved(self.model, best, aside * self.size))
-            found, missed = self._downhill(moved)
+            trial, missed = self._downhill(moved)
             better = missed < (1 - TARGET_BETTER) * least
             if better:
-                best, least = found, missed
+                best, least = trial, missed
             vain = 0 if better else vain + 1
         return best
 
@@ -333,12 +333,12 @@ def target_errors(
     mine = both.numbering.owners[_Rows.name]
     gap = work.vector(m.X)[both.numbering.lam][mine].copy()
     rate = work.rates()[0][mine]
-    found, at = {}, 0
+    errors, at = {}, 0
     for t in wanted:
         cut = slice(at, at + len(t.wanted))
-        found[t.key] = rate[cut] - t.wanted if t.rate else gap[cut]
+        errors[t.key] = rate[cut] - t.wanted if t.rate else gap[cut]
         at += len(t.wanted)
-    return found
+    return errors
 
 
 def _refuse_missed(

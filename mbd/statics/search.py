@@ -1,4 +1,4 @@
-"""Poses of a search for equilibrium, steps between them, and what is found at its end."""
+"""Search for equilibrium: its poses, the steps between them, its result."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from mbd.statics.balance import Balance, SaddlePoint, Statics, accepted, least_m
 from mbd.statics.held_motions import HeldTangent
 from mbd.statics.imbalance import Imbalance
 
-__all__ = ["EquilibriumError", "Found", "Place", "Search", "Way"]
+__all__ = ["EquilibriumError", "Place", "Search", "SearchResult", "Way"]
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
-    """A pose in balance, how it was found, and what is out of balance."""
+class SearchResult:
+    """The pose at which a search ends, the iterations it took, and what is out of balance."""
 
     balance: Balance
     iterations: int
@@ -168,8 +168,10 @@ class Search:
 
     def none_left(self, place: Place, way: Way) -> bool:
         """Tell whether a step is small beside the one that the loads make."""
-        made = way.tangent.step(self.problem.load(place.balance.state), 0.0 * place.balance.gap)
-        return way.whole <= REST_BALANCE * float(self.metric.steps(made).max())
+        load_step = way.tangent.step(
+            self.problem.load(place.balance.state), 0.0 * place.balance.gap
+        )
+        return way.whole <= REST_BALANCE * float(self.metric.steps(load_step).max())
 
     def positive(self, place: Place, sigma: float) -> bool:
         """Tell whether K + sigma D is positive on the motions that the rows allow.
@@ -251,17 +253,17 @@ class Search:
         end, _ = then.rows.solve(self.heavy @ delta, np.zeros(self.model.n_lam))
         return 0.5 * (now.work(delta) + then.work(end))
 
-    def found(self, place: Place, iterations: int) -> Found:
+    def result(self, place: Place, iterations: int) -> SearchResult:
         """Return where the search ended; of multipliers that are not unique the smallest."""
         even = least_multipliers(place.balance, self.scale)
         balance = self.problem.at(even.state, self.factor)
-        return Found(balance, iterations, self.problem.imbalance(balance, self.factor))
+        return SearchResult(balance, iterations, self.problem.imbalance(balance, self.factor))
 
-    def stopped(self, place: Place, iterations: int) -> Found:
+    def stopped(self, place: Place, iterations: int) -> SearchResult:
         """Return where the search could not go on, if that is a balance; else raise."""
-        found = self.found(place, iterations)
-        if found.imbalance.balanced:
-            return found
+        result = self.result(place, iterations)
+        if result.imbalance.balanced:
+            return result
         raise self.failure(place, iterations)
 
     def failure(self, place: Place, iterations: int) -> EquilibriumError:

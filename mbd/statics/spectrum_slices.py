@@ -59,7 +59,9 @@ class _Spectrum:
         self.inertia = Inertia(model)
         if model.n_v > NEUTRAL_MANY:  # else one looks at all of the spectrum
             size = NEUTRAL
-            while size <= NEUTRAL_LARGE and None in (self._told(size * W, x) for x in (-1.0, 1.0)):
+            while size <= NEUTRAL_LARGE and None in (
+                self._count_if_clear(size * W, x) for x in (-1.0, 1.0)
+            ):
                 size *= 10.0
             self.W = size * W
 
@@ -77,16 +79,17 @@ class _Spectrum:
 
     def at_most(self, x: float, n: int) -> bool:
         """Tell whether at most n eigenvalues are below x; so few too where pivots are too small."""
-        count = self._told(self.M, x)
+        count = self._count_if_clear(self.M, x)
         return count is None or count <= n
 
     def _count(self, of: sp.csr_matrix, x: float) -> int:
-        count = self._told(of, x)
+        count = self._count_if_clear(of, x)
         if count is None:
             raise _UnclearError
         return count
 
-    def _told(self, of: sp.csr_matrix, x: float) -> int | None:
+    def _count_if_clear(self, of: sp.csr_matrix, x: float) -> int | None:
+        """Return the number of negative eigenvalues of K - x of; None if pivots are too small."""
         counts = (self.inertia.negative(self.K - y * of, self.B) for y in (x, 1.01 * x, 0.99 * x))
         return next((count for count in counts if count is not None), None)
 

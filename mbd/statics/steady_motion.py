@@ -1,4 +1,4 @@
-r"""Is a motion steady? Only then do small motions about it have constant matrices.
+r"""Steady motion: only then do small motions about it have constant matrices.
 
 The base motion is followed for a while, its faces carried by the frame and by the spins of the
 bodies, :math:`y(\tau) = e^{\tilde\Omega\tau} y\,e^{s\tau}`. There the accelerations must still be
@@ -25,9 +25,9 @@ from mbd.statics.imbalance import imbalance
 __all__ = ["require_balance", "require_steady"]
 
 
-def require_steady(made: Minimal) -> None:
+def require_steady(base: Minimal) -> None:
     """Refuse a base motion whose small motions have matrices that change with time."""
-    motion = made.motion
+    motion = base.motion
     require_balance(motion)
     if motion.at_rest:
         return
@@ -42,12 +42,12 @@ def require_steady(made: Minimal) -> None:
         ) from None
     later = small_motion(motion.model, state, motion.omega)
     later = changed(later, _transport(motion, later, tau))
-    moved = minimal(later, made.bases)
-    rows = _row_errors(later, made)
-    size, fastest = made.sizes()
-    change = np.abs(moved.S - made.S) * size / size[:, None]
+    moved = minimal(later, base.bases)
+    rows = _row_errors(later, base)
+    size, fastest = base.sizes()
+    change = np.abs(moved.S - base.S) * size / size[:, None]
     if change.size and change.max() > STEADY_MATRIX * fastest:
-        where = made.labels[int(np.argmax(change.max(1)))]
+        where = base.labels[int(np.argmax(change.max(1)))]
     elif rows is not None:
         where = rows
     else:
@@ -140,17 +140,17 @@ def _transport(motion: SmallMotion, later: SmallMotion, tau: float) -> sp.csr_ma
     return sp.block_diag(blocks, format="csr")
 
 
-def _row_errors(later: SmallMotion, made: Minimal) -> str | None:
+def _row_errors(later: SmallMotion, base: Minimal) -> str | None:
     """Return the label of a body whose rows the carried bases violate."""
-    b = made.bases
+    b = base.bases
     rows = sp.vstack([later.Bp, later.Bv]).tocsr()
     checks = (
         later.Bp @ b.Np,
         rows @ b.N,
         rows @ b.W + sp.vstack([later.Bp @ later.A, later.H]) @ b.Np,
     )
-    speed = 1.0 + np.abs(made.S).max(initial=0.0)
-    for found, size in zip(checks, (1.0, 1.0, speed), strict=True):
-        if found.size and np.abs(found).max() > STEADY_MATRIX * size * max(1.0, np.abs(b.N).max()):
-            return made.labels[int(np.argmax(np.abs(found).max(0)))]
+    speed = 1.0 + np.abs(base.S).max(initial=0.0)
+    for error, size in zip(checks, (1.0, 1.0, speed), strict=True):
+        if error.size and np.abs(error).max() > STEADY_MATRIX * size * max(1.0, np.abs(b.N).max()):
+            return base.labels[int(np.argmax(np.abs(error).max(0)))]
     return None
