@@ -1,4 +1,4 @@
-r"""Rows that contradict each other: what of a violation no motion can mend.
+r"""Contradicting rows: the part of a violation that no motion reduces.
 
 With rows and velocities in their units, :math:`\hat B = D_r^{-1} B D_v`, and what is left of the
 rows, :math:`\hat g`, that part is

@@ -1,4 +1,4 @@
-r"""The energy-momentum scheme: what it is for and what it refuses."""
+r"""The energy-momentum scheme: its parameters, and the models it applies to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""The explicit Lie-group Runge-Kutta methods: what they are for and what they refuse."""
+r"""The explicit Lie-group Runge-Kutta methods: parameters, and the models they apply to."""
 
 from __future__ import annotations
 

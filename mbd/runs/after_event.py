@@ -1,4 +1,4 @@
-r"""What is behind an instant at which events happen: changes, and the state that follows.
+r"""Changes at events: the state behind an instant at which they happen.
 
 Each event is applied to the state that the one before it left. A change may carry the function of
 another event over zero: then that one happens too, each at most once at an instant. To which side a

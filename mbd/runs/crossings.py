@@ -1,4 +1,4 @@
-r"""The functions of events over all stretches of a run: on which side of zero they are.
+r"""Zero crossings of the functions of events, over all stretches of a run.
 
 A value counts as zero where it is round-off beside the largest so far, :math:`|g| \le \epsilon
 \max|g|`. An event happens where its function comes from one side and arrives at zero, or passes it;

@@ -1,4 +1,4 @@
-"""Why a step failed: when, where and who."""
+"""Diagnosis of a failed step: its time, the cause, the rows and bodies concerned."""
 
 from __future__ import annotations
 

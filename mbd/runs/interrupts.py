@@ -1,4 +1,4 @@
-"""Ctrl-C while a run goes on: heard between steps, and nothing computed is lost.
+"""Interrupts of a run by Ctrl-C: between steps, without loss of what was computed.
 
 Before the first step Ctrl-C ends the call at once, as it does in all of Python. From then on it
 waits until the steps under way are kept; a second one does not wait for them. While what was

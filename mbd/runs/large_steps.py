@@ -1,4 +1,4 @@
-r"""Steps that are too large for their motion, noticed behind a run: their errors, and energy.
+r"""Steps too large for their motion: estimates of their errors, and the balance of energies.
 
 The error of one step of size h, along the manifold, is that of its Taylor series, of second order
 

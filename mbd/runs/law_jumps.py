@@ -1,4 +1,4 @@
-"""Jumps in the laws of drives, before they throw what they move.
+"""Jumps in the laws of drives, detected before the step that meets them.
 
 A step of size h that meets a row on positions goes where its law f is, however far: a jump J gives
 velocities J/h that nothing damps but the method. Within a step that resolves the law the second

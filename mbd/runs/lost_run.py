@@ -1,4 +1,4 @@
-r"""Runs at position level that are lost, noticed: multipliers, and velocities.
+r"""Loss of stability at position level: oscillating multipliers, velocities off the rows.
 
 At index 3 redundant coordinates, fast spin and a spectral radius near 1 do not go together: the
 multipliers of the bodies' own rows oscillate while positions still look right. A smooth multiplier

@@ -1,4 +1,4 @@
-"""How far a run goes, by which steps, and what of it is kept."""
+"""Plan of a run: end time, step sizes, tolerances, and the instants to be kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the recorded instants of a run go."""
+"""Records of a run: the recorded instants, in memory or in a file."""
 
 from __future__ import annotations
 

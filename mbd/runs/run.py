@@ -124,7 +124,7 @@ class Stretches:
         return EVENT, ""
 
     def _divided(self) -> str:
-        """Return what is said of steps that were taken in smaller ones."""
+        """Return the part of the message on steps that were taken in smaller ones."""
         if not (n := len(self.divided)):
             return ""
         return (

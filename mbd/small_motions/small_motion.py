@@ -1,4 +1,4 @@
-r"""Small motions about a motion: the equations, before anything is solved.
+r"""Equations of small motions about a base motion.
 
 With :math:`q = q_0 \boxplus \delta`, :math:`v = v_0 + w`, multipliers :math:`\lambda_0 + \mu` and
 a load f on the rows of the residual,

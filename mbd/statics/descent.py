@@ -1,4 +1,4 @@
-r"""From a pose to an equilibrium.
+r"""Descent from a pose to an equilibrium.
 
 A step solves, with the out-of-balance forces g,
 

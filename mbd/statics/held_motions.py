@@ -1,4 +1,4 @@
-r"""Newton's step where some motions meet no stiffness.
+r"""Newton's step with a singular stiffness: motions without stiffness are held.
 
 Such motions shall stay where they are. With a little stiffness W added, :math:`A = K + \epsilon W`
 on the motions that the rows allow,
