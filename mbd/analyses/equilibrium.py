@@ -18,7 +18,7 @@ from mbd.model.frozen import state_of
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import System, model_of
-from mbd.model.turns_so_far import before
+from mbd.model.turns_so_far import turns_so_far
 from mbd.statics.balance import Statics, scaled_loads
 from mbd.statics.descent import SearchResult, descend, nearest
 from mbd.statics.imbalance import Effort
@@ -84,7 +84,7 @@ class Equilibrium:
         s = self.state
         return Solution(
             self.model, np.array([s.t]), s.q[None], s.v[None], s.a[None], s.lam[None],
-            message=self.message, last=s, before=before(self.model, s),
+            message=self.message, last=s, before=turns_so_far(self.model, s),
         )  # fmt: skip
 
     def __getitem__(self, name: str) -> Instant:

@@ -24,7 +24,7 @@ from mbd.model.frozen import state_of
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import model_of
-from mbd.model.turns_so_far import before
+from mbd.model.turns_so_far import turns_so_far
 from mbd.model.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def inverse_dynamics(system: System | Model, times: Any, *, state: State | None 
     history = (np.array([getattr(s, x) for s in states]) for x in ("q", "v", "a", "lam"))
     return Solution(
         model, t, *history, message=f"inverse dynamics at {len(t)} instants",
-        stats={"steps": len(t)}, last=states[-1], before=before(model, states[0]),
+        stats={"steps": len(t)}, last=states[-1], before=turns_so_far(model, states[0]),
     )  # fmt: skip
 
 

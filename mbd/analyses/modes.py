@@ -23,7 +23,7 @@ from mbd.model.displacement import displaced
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import System
-from mbd.model.turns_so_far import before
+from mbd.model.turns_so_far import turns_so_far
 from mbd.small_motions.eigenvalues import alike, dense, sparse
 from mbd.small_motions.small_motion import SmallMotion
 from mbd.statics.steady_motion import require_balance
@@ -375,7 +375,7 @@ class Mode:
         q, v, a, lam = (np.array([getattr(s, x) for s in states]) for x in ("q", "v", "a", "lam"))
         return Solution(
             self.modes.model, t, q, v, a, lam, message=f"mode {self.index}: {self.label}",
-            last=states[-1], before=before(self.modes.model, states[0]),
+            last=states[-1], before=turns_so_far(self.modes.model, states[0]),
         )  # fmt: skip
 
     def animate(

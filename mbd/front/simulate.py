@@ -23,7 +23,7 @@ from mbd.model.frozen import state_of
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import model_of
-from mbd.model.turns_so_far import before as known
+from mbd.model.turns_so_far import turns_so_far
 from mbd.runs.crossings import Watch
 from mbd.runs.events import Event, checked_events
 from mbd.runs.interrupts import listening
@@ -144,7 +144,7 @@ def simulate(
     first = _first(model, state, off, project)
     plan = checked_plan(model, first, t_end, step, rtol, atol, max_step, t_eval, every, method)
     happens = checked_events(model, events, first, described=state is None)
-    past = before = known(model, first)
+    before = turns_so_far(model, first)
     watch = Watch(model, happens, first, before)
     options = run_options(
         t_end=t_end, step=step, rtol=rtol, atol=atol, max_step=max_step, every=every,
@@ -163,7 +163,7 @@ def simulate(
         status, message = record.close(status, message, stats, last)
         solution = Solution(
             model, *record.histories(), status=status, message=message, stats=stats, last=last,
-            method=method, before=past, stored=record.stored, options=options,
+            method=method, before=before, stored=record.stored, options=options,
             events=stretches.occurrences,
         )  # fmt: skip
     if interrupt.stop and status == 0:  # while it was written

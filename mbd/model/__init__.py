@@ -1,1 +1,1 @@
-"""From the description to the frozen model."""
+"""Models: description, elimination order, layout of the buffers, evaluation, matrices."""

@@ -1,4 +1,4 @@
-r"""The global matrices, open and labelled.
+r"""Global matrices M, G, K, B of a model at a state, with labels.
 
 .. math:: M = \partial r/\partial\dot v, \quad G = \partial r/\partial v, \quad
           K = \partial r/\partial q, \quad B = \partial\Phi/\partial q
@@ -170,16 +170,16 @@ class Assembly:
 
     def _archive(self, path: Path) -> Path:
         """Write one archive; nothing in it is pickled."""
-        found = {"residual": self.residual, "gap": self.gap}
+        arrays = {"residual": self.residual, "gap": self.gap}
         for name in _BLOCKS:
             A = getattr(self, name).tocsr()
-            found |= {f"{name}.{x}": getattr(A, x) for x in ("data", "indices", "indptr", "shape")}
+            arrays |= {f"{name}.{x}": getattr(A, x) for x in ("data", "indices", "indptr", "shape")}
         texts = {
             "rows": self.rows, "constraints": self.constraints, "gap_units": self.gap_units
         }  # fmt: skip
-        found |= {name: np.array(text, str) for name, text in texts.items()}
+        arrays |= {name: np.array(text, str) for name, text in texts.items()}
         with replaced(path, "save") as file:
-            np.savez_compressed(file, **found)  # type: ignore[arg-type]
+            np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
         return path
 
     def _market(self, folder: Path) -> list[Path]:

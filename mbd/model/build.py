@@ -1,4 +1,4 @@
-"""``System.build()``: number the unknowns, lay out the memory, write the tables."""
+"""``System.build()``: numbering of the unknowns, layout of the buffers, tables."""
 
 from __future__ import annotations
 
@@ -105,10 +105,10 @@ def _frozen(system: Description) -> Description:
 
 def _by_formulation(bodies: list[Any]) -> dict[Formulation, list[int]]:
     """Return the indices of the bodies of each formulation."""
-    found: dict[Formulation, list[int]] = {}
+    groups: dict[Formulation, list[int]] = {}
     for i, body in enumerate(bodies):
-        found.setdefault(body.formulation, []).append(i)
-    return found
+        groups.setdefault(body.formulation, []).append(i)
+    return groups
 
 
 def _nodes(memory: Memory, system: Description, bodies: list[Any], layout: Layout) -> list[int]:
@@ -121,8 +121,10 @@ def _nodes(memory: Memory, system: Description, bodies: list[Any], layout: Layou
     memory.chunks.append((m.GX, system.gravity))
     for members in _by_formulation(bodies).values():
         for i in members:
-            body, law = bodies[i], bodies[i].formulation
-            par = memory.put(law.constants(body.mass, body.center_of_mass, body.second_moments))
+            body, formulation = bodies[i], bodies[i].formulation
+            par = memory.put(
+                formulation.constants(body.mass, body.center_of_mass, body.second_moments)
+            )
             place, ld = layout.block(i, i)
             q, v = body.coordinates(body.position - here)
             memory.chunks.append((header[m.Q] + layout.q[i], q))
@@ -139,23 +141,23 @@ class _Attachments:
         self, memory: Memory, bodies: list[Any], index: dict[str, int], nodes: list[int]
     ) -> None:
         self.memory, self.bodies, self.index, self.nodes = memory, bodies, index, nodes
-        self.found: dict[tuple[int, tuple[float, ...]], int] = {}
+        self.records: dict[tuple[int, tuple[float, ...]], int] = {}
         self.of_body: dict[int, list[int]] = {}
 
     def get(self, end: Attachment, *, own: bool, rate: bool) -> int:
         """Return where the record of an attachment is."""
         b = self.index[end.body]
         key = (b, end.weights)
-        record = self.found.get(key, 0)
+        record = self.records.get(key, 0)
         if not record or own:
-            law = None if b < 0 else self.bodies[b].formulation
-            n = 0 if law is None else law.n_v
+            formulation = None if b < 0 else self.bodies[b].formulation
+            n = 0 if formulation is None else formulation.n_v
             w = self.memory.put(list(end.weights))
             P, PT, DP = (self.memory.room(3 * n) for _ in range(3))
-            PV = P if law is None or law.galerkin else self.memory.room(3 * n)
+            PV = P if formulation is None or formulation.galerkin else self.memory.room(3 * n)
             record = self.memory.table([12 * (b + 1), w, n, P, PT, DP, PV, 0])
             if not own:
-                self.found[key] = record
+                self.records[key] = record
             if b >= 0:
                 self.of_body.setdefault(b, []).append(record)
         if rate:
@@ -284,10 +286,10 @@ def _families(
     """Write the records of the families; faces first, so that rates find them."""
     interactions = stages.kernels[m.RATES]
     stages.kernels[m.RATES] = []
-    for law, members in _by_formulation(bodies).items():
+    for formulation, members in _by_formulation(bodies).items():
         pairs = [x for i in members for a in attachments.of_body.get(i, ()) for x in (a, nodes[i])]
         at = memory.table([len(members), nodes[members[0]], len(pairs) // 2, memory.table(pairs)])
-        kernels = family(law)
+        kernels = family(formulation)
         stages.add(m.PLACE, kernels.place, at)
         stages.add(m.RESIDUAL, kernels.residual, at)
         stages.add(m.MAPS, kernels.maps, at)

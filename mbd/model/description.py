@@ -43,9 +43,9 @@ class Description:
         try:
             object.__setattr__(self, name, value)
         except AttributeError:
-            known = ("gravity", *(x for x in Description.__slots__ if x[0] != "_"))
+            names = ("gravity", *(x for x in Description.__slots__ if x[0] != "_"))
             raise AttributeError(
-                f"System: there is no {name!r}{meant(name, known)}; there are {', '.join(known)}"
+                f"System: there is no {name!r}{meant(name, names)}; there are {', '.join(names)}"
             ) from None
 
     def add(self, part: Part) -> Part:
@@ -105,8 +105,8 @@ class Description:
         for table in (self.bodies, self.joints, self.forces):
             if name in table:
                 return table[name]
-        known = [*self.bodies, *self.joints, *self.forces]
-        raise KeyError(f"no part named {shown(name)}; there are {', '.join(known)}")
+        names = [*self.bodies, *self.joints, *self.forces]
+        raise KeyError(f"no part named {shown(name)}; there are {', '.join(names)}")
 
     def __repr__(self) -> str:
         return (

@@ -1,4 +1,4 @@
-"""A pose beside another one, or a time later: increments along the manifold."""
+"""Increments of pose along the manifold of configurations, also over a time."""
 
 from __future__ import annotations
 

@@ -129,8 +129,8 @@ class FrozenModel:
     def row_bodies(self) -> dict[str, list[str]]:
         """Return the bodies of every joint and of all other parts with rows, ground included."""
         return {
-            name: list({a.body: None for element, _ in found for a in element.attachments})
-            for name, found in self.numbering.elements.items()
+            name: list({a.body: None for element, _ in elements for a in element.attachments})
+            for name, elements in self.numbering.elements.items()
         }
 
 

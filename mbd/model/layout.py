@@ -78,11 +78,11 @@ class Layout:
                 self.front_of[g] = f
                 self.start[g] = u
                 if g >= 0:
-                    law = bodies[g].formulation
-                    self.size[g] = law.n_v
-                    self.kinds += [*law.velocity_kinds, *law.own_kinds]
-                    u += law.n_v + law.n_own
-                    self.n_v.append(law.n_v)
+                    formulation = bodies[g].formulation
+                    self.size[g] = formulation.n_v
+                    self.kinds += [*formulation.velocity_kinds, *formulation.own_kinds]
+                    u += formulation.n_v + formulation.n_own
+                    self.n_v.append(formulation.n_v)
                 else:
                     self.size[g] = rows[~g].element.kind.n_rows
                     self.kinds += rows[~g].element.row_kinds
@@ -173,13 +173,13 @@ class Layout:
         v_labels, lam_labels, owners = [], [], []
         lam_units: list[str] = []
         for b, body in enumerate(bodies):
-            law, u = body.formulation, self.start[b]
-            v += range(u, u + law.n_v)
-            v_labels += [f"{body.name}.{n}" for n in law.velocities]
-            owners.append((body.name, len(lam), law.n_own))
-            lam += range(u + law.n_v, u + law.n_v + law.n_own)
-            lam_labels += [f"{body.name}.{n}" for n in law.own_rows]
-            lam_units += ["-"] * law.n_own
+            formulation, u = body.formulation, self.start[b]
+            v += range(u, u + formulation.n_v)
+            v_labels += [f"{body.name}.{n}" for n in formulation.velocities]
+            owners.append((body.name, len(lam), formulation.n_own))
+            lam += range(u + formulation.n_v, u + formulation.n_v + formulation.n_own)
+            lam_labels += [f"{body.name}.{n}" for n in formulation.own_rows]
+            lam_units += ["-"] * formulation.n_own
         elements: dict[str, list[tuple[Element, int]]] = {}
         counted: dict[str, list[int]] = {}
         for e, o in enumerate(rows):

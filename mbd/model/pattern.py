@@ -1,4 +1,4 @@
-"""Where the entries of the iteration matrix are."""
+"""The sparsity pattern of the iteration matrix, as it lies in the fronts."""
 
 from __future__ import annotations
 

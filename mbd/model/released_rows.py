@@ -1,4 +1,4 @@
-"""Rows that are switched off: a joint released, a brake that is open.
+"""Released rows: of a joint that is switched off, of a brake that is open.
 
 The rows stay in the model, with their numbers and their place in the matrix. In place of each
 stands lam = 0, and no other row or column knows of it.
@@ -17,12 +17,12 @@ __all__ = ["checked", "tables"]
 
 def checked(model: FrozenModel, names: tuple[str, ...], who: str) -> tuple[str, ...]:
     """Return the names, sorted, each once, if they are those of parts with rows."""
-    known = [name for name in model.numbering.owners if name not in model.system.bodies]
+    owners = [name for name in model.numbering.owners if name not in model.system.bodies]
     for name in names:
-        if name not in known:
+        if name not in owners:
             raise ValueError(
                 f"{who}: {shown(name)} has no rows that could be switched; there are "
-                f"{', '.join(known) or 'no joints'}"
+                f"{', '.join(owners) or 'no joints'}"
             )
     return tuple(sorted(set(names)))
 

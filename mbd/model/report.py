@@ -1,4 +1,4 @@
-"""What a model is: bodies, joints, freedoms, loops, and which rows are redundant."""
+"""The report of a model: bodies, joints, degrees of freedom, loops, redundant rows."""
 
 from __future__ import annotations
 
@@ -203,11 +203,11 @@ def _rank(
         # rows at unit length, so that lengths in m and radians weigh alike
         block = sp.diags(1.0 / np.sqrt(block.multiply(block).sum(axis=1).A1)) @ block
         if len(rows) <= _DENSE:
-            found, loose = _dependent(block.toarray())
+            dependent, loose = _dependent(block.toarray())
         else:
             order = np.argsort(np.concatenate([n.v[columns], n.lam[rows]]))
-            found, loose = _dependent_sparse(block.tocsr(), order)
-        redundant += [int(i) for i in rows[found]]
+            dependent, loose = _dependent_sparse(block.tocsr(), order)
+        redundant += [int(i) for i in rows[dependent]]
         free += [int(i) for i in rows[loose]]
     return sorted(redundant), sorted(free)
 
@@ -242,15 +242,15 @@ def _dependent_sparse(B: sp.csr_matrix, order: np.ndarray) -> tuple[np.ndarray, 
     lu = splu(matrix[order][:, order].tocsc(), permc_spec="NATURAL", options=options)
     pivots = np.empty(n_v + n_rows)
     pivots[order] = np.abs(lu.U.diagonal())
-    found = np.flatnonzero(pivots[n_v:] < REPORT_PIVOT)
+    redundant = np.flatnonzero(pivots[n_v:] < REPORT_PIVOT)
     null = np.random.default_rng(48271).standard_normal((n_rows, 4))
     for _ in range(2):
         right = np.vstack([B.T @ null, np.zeros((n_rows, 4))])
         x = np.empty_like(right)
         x[order] = lu.solve(right[order])
         null = null - x[n_v:]
-    loose = np.abs(null).max(axis=1) > 1e-3 if len(found) else np.zeros(n_rows, bool)
-    return found, np.flatnonzero(loose)
+    loose = np.abs(null).max(axis=1) > 1e-3 if len(redundant) else np.zeros(n_rows, bool)
+    return redundant, np.flatnonzero(loose)
 
 
 def edges(model: FrozenModel, redundant: tuple[str, ...]) -> list[Edge]:

@@ -1,4 +1,4 @@
-"""The numbers of one instant."""
+"""The state of a model: positions, velocities, accelerations, multipliers at one instant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What came before a state, as far as it is known: all angles with their full turns.
+"""Angles with their full turns at a state, and the memory of rows.
 
 A state carries them in its memory, so that runs, files and equilibria go on where another one
 ended. Results unwrap the angles of their first instant from here, and hand on the same to the
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mbd.model.frozen import FrozenModel
     from mbd.model.state import State
 
-__all__ = ["MEMORY", "Before", "before", "checked_memory"]
+__all__ = ["MEMORY", "Before", "checked_memory", "turns_so_far"]
 
 # by name of the body its quaternion (4,), of the spring its angle [rad], of the joint's angle the
 # time [s], the angle [rad] and its rate [rad/s]; memory of rows
@@ -25,12 +25,12 @@ Before = dict[str, np.ndarray]
 MEMORY = ""  # the key of the last one; no part has this name
 
 
-def before(model: FrozenModel, state: State) -> Before:
+def turns_so_far(model: FrozenModel, state: State) -> Before:
     """Return what results that begin with a state need of all that came before it."""
     if state.memory is None or not model.remembered:
         return {}
     memory = checked_memory(model, state.memory)
-    found: Before = dict(zip(model.remembered, memory, strict=True))
+    turns: Before = dict(zip(model.remembered, memory, strict=True))
     angles = {
         f"{joint.name}.{name}": f"{joint.name}.{name}"
         for joint in model.system.joints.values()
@@ -40,12 +40,12 @@ def before(model: FrozenModel, state: State) -> Before:
         if isinstance(part, Motor):
             angles[f"{name}.load"] = f"{part.coordinate.joint}.{part.coordinate.name}"
     # here and now: no time goes by in which a rate would count
-    found |= {
-        name: np.array([state.t, found[angle], 0.0])
+    turns |= {
+        name: np.array([state.t, turns[angle], 0.0])
         for name, angle in angles.items()
         if angle in model.remembered
     }
-    return found | {MEMORY: memory}
+    return turns | {MEMORY: memory}
 
 
 def checked_memory(model: FrozenModel, memory: np.ndarray) -> np.ndarray:

@@ -26,8 +26,7 @@ from mbd.base.atomic import replaced
 from mbd.history.all_parts import Everything, in_pieces
 from mbd.history.trajectory import Trajectory
 from mbd.integration.newton_loop import FAILED
-from mbd.model.turns_so_far import Before
-from mbd.model.turns_so_far import before as known
+from mbd.model.turns_so_far import Before, turns_so_far
 from mbd.runs.record import Histories, MemoryRecord, RecordError
 from mbd.store.fields import EVENT_TIME, fields
 from mbd.store.hdf5 import finish, let_go, libraries, named, room
@@ -116,7 +115,7 @@ class FileRecord:
                 raise
         self._events: list[tuple[str, float]] = []
         self._lost = False  # whether some instants could not be written
-        self._n, self._before = 0, known(model, first)
+        self._n, self._before = 0, turns_so_far(model, first)
         self._buffer, self._clock = MemoryRecord(model), time.perf_counter()
         size = 8 * (1 + model.n_q + 2 * model.n_v + model.n_lam)
         self._room = max(1, _BYTES // size, min(_INSTANTS, _MOST // size))
