@@ -1,1 +1,1 @@
-"""The numbers of a run by name: bodies, joints, loads, energies over time."""
+"""Histories by name: bodies, joints, loads, energies over time."""

@@ -1,4 +1,4 @@
-"""Everything at once: all parts at so many instants as memory holds easily.
+"""Results of all parts together, at as many instants as memory holds easily.
 
 `Solution` evaluates the one part that is asked for; what needs all of them, sums, files and
 labelled arrays, takes a solution in pieces and each piece as a whole.
@@ -26,13 +26,13 @@ from mbd.history.quantity import Owner, Quantity
 from mbd.history.trajectory import Trajectory
 from mbd.model.turns_so_far import Before
 
-__all__ = ["Everything", "in_pieces", "past_of"]
+__all__ = ["AllParts", "in_pieces", "past_of"]
 
 _FACES = 1 << 16  # bodies times instants in one piece, some 50 MB
 _PIECE = 1 << 12  # instants in one piece
 
 
-class Everything:
+class AllParts:
     """All parts of a solution at all its instants, each kind in one array.
 
     Attributes
@@ -52,22 +52,22 @@ class Everything:
     @cached_property
     def _bodies(self) -> list[tuple[Group, BodyHistory]]:
         """The bodies of each formulation."""
-        s, f, found = self.trajectory, self.faces, []
+        s, f, histories = self.trajectory, self.faces, []
         for g in all_groups(self.model):
             body = self.model.system.bodies[g.names[0]]
-            before = [s.before[name] for name in g.names if name in s.before]
+            quaternions = [s.before[name] for name in g.names if name in s.before]
             faces = (f.y[:, g.at], f.yd[:, g.at], f.ydd[:, g.at])
-            past = np.array(before) if before else None
-            found.append((g, BodyHistory(body, (s.q, s.v, s.a), faces, s.model.origin, past)))
-        return found
+            before = np.array(quaternions) if quaternions else None
+            histories.append((g, BodyHistory(body, (s.q, s.v, s.a), faces, s.model.origin, before)))
+        return histories
 
     def of_bodies(self, what: str, width: tuple[int, ...], turning: bool) -> np.ndarray:
         """Return a property of all bodies, (n, bodies, ...); NaN for points if it is a turning."""
-        found = np.full((len(self.trajectory.t), len(self.model.bodies), *width), np.nan)
+        values = np.full((len(self.trajectory.t), len(self.model.bodies), *width), np.nan)
         for g, history in self._bodies:
-            if g.law.axes or not turning:
-                found[:, g.at] = getattr(history, what)
-        return found
+            if g.formulation.axes or not turning:
+                values[:, g.at] = getattr(history, what)
+        return values
 
     def values(self, quantity: Quantity) -> np.ndarray:
         """Return a quantity of all that have it, (n, owners, ...)."""
@@ -130,27 +130,27 @@ class Everything:
 
     def after(self) -> Before:
         """Return what the instants that follow need of the last one."""
-        found: Before = {}
+        last: Before = {}
         for g, history in self._bodies:
-            if g.law.axes:
-                found |= zip(g.names, history.quaternion[-1], strict=True)
-        found |= self._instants.after
+            if g.formulation.axes:
+                last |= zip(g.names, history.quaternion[-1], strict=True)
+        last |= self._instants.after
         free = all_freedoms(self.model)
         if free.periodic.any():
-            found |= free.after(self.trajectory.t, *self.freedoms)
+            last |= free.after(self.trajectory.t, *self.freedoms)
         if all_loads(self.model).laws:
-            found |= self._loads[1]
-        return found
+            last |= self._loads[1]
+        return last
 
 
-def in_pieces(trajectory: Trajectory, most: int = _PIECE) -> Iterator[Everything]:
+def in_pieces(trajectory: Trajectory, most: int = _PIECE) -> Iterator[AllParts]:
     """Yield everything of some instants after the other, not too many for memory."""
     n, before = len(trajectory.t), trajectory.before
     step = max(1, min(most, _FACES // len(trajectory.model.bodies)))
     for first in range(0, n or 1, step):
         whole = step >= n and isinstance(trajectory.q, np.ndarray)
         here = slice(first, first + step)
-        piece = Everything(trajectory if whole else trajectory.part(here, before))
+        piece = AllParts(trajectory if whole else trajectory.part(here, before))
         yield piece
         if first + step < n:
             before = piece.after()

@@ -1,4 +1,4 @@
-"""Bodies and points over time, made from the numbers of the model."""
+"""Histories of bodies and points: the quantities of the table that they have."""
 
 from __future__ import annotations
 

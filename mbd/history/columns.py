@@ -1,4 +1,4 @@
-"""The columns of results: who has which quantity of the table, under which name."""
+"""The columns of results: quantities of parts by name, and labels of arrays."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def labels(model: Model) -> dict[str, tuple[tuple[str, ...], Any]]:
     """Return the labels of arrays: name -> (dimensions, values)."""
     system, numbering = model.system, model.numbering
     bodies, joints = system.bodies.values(), system.joints.values()
-    found: dict[str, tuple[tuple[str, ...], Any]] = {
+    labels: dict[str, tuple[tuple[str, ...], Any]] = {
         "component": (("component",), ["x", "y", "z"]),
         "quaternion_component": (("quaternion_component",), ["w", "x", "y", "z"]),
         "body": (("body",), list(system.bodies)),
@@ -147,26 +147,26 @@ def labels(model: Model) -> dict[str, tuple[tuple[str, ...], Any]]:
         "speed_unit": (("speed",), of_speeds(numbering.v_kinds)),
     }
     if joints:
-        found["joint"] = (("joint",), list(system.joints))
-        found["first"] = (("joint",), [joint.A.name for joint in joints])
-        found["second"] = (("joint",), [joint.B.name for joint in joints])
-        found["kind"] = (("joint",), [type(joint).__name__ for joint in joints])
+        labels["joint"] = (("joint",), list(system.joints))
+        labels["first"] = (("joint",), [joint.A.name for joint in joints])
+        labels["second"] = (("joint",), [joint.B.name for joint in joints])
+        labels["kind"] = (("joint",), [type(joint).__name__ for joint in joints])
     free = freedoms(model)
     if free:
-        found["freedom"] = (("freedom",), list(free))
-        found["freedom_unit"] = (("freedom",), [x.unit for x in free.values()])
+        labels["freedom"] = (("freedom",), list(free))
+        labels["freedom_unit"] = (("freedom",), [x.unit for x in free.values()])
     loads = all_loads(model).units
     if loads:
-        found["reading"] = (("reading",), list(loads))
-        found["reading_unit"] = (("reading",), list(loads.values()))
+        labels["reading"] = (("reading",), list(loads))
+        labels["reading_unit"] = (("reading",), list(loads.values()))
     if model.n_lam:
         owner = [""] * model.n_lam
         for name, rows in numbering.owners.items():
             owner[rows] = [name] * (rows.stop - rows.start)
-        found["row"] = (("row",), list(numbering.lam_labels))
-        found["owner"] = (("row",), owner)
-        found["row_unit"] = (("row",), of_rows(model))
-    return found
+        labels["row"] = (("row",), list(numbering.lam_labels))
+        labels["owner"] = (("row",), owner)
+        labels["row_unit"] = (("row",), of_rows(model))
+    return labels
 
 
 def fitting(items: Items) -> list[Quantity]:

@@ -1,4 +1,4 @@
-"""Row elements over time: their kernels run for all instants of all elements of a kind.
+"""Rows over time: their kernels run for all instants of all elements of a kind.
 
 What a row does to faces, and what it measures on them, is said in its kernels only; here they get a
 table in which every instant of every element is an element, each with faces of its own.
@@ -58,15 +58,15 @@ class Table:
 
     def motion(self, faces: Faces) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the values of the rows, their rates and second rates, (n, k, n_rows) each."""
-        found = np.empty((3, len(faces.y), len(self.ends), self.kind.n_rows))
+        motion = np.empty((3, len(faces.y), len(self.ends), self.kind.n_rows))
         for here, I, F, k in self._blocks(faces):
-            size, shape = found[0, here].size, found[0, here].shape
+            size, shape = motion[0, here].size, motion[0, here].shape
             self.kind.forces(I, F, k)
-            found[0, here] = F[I[m.X] :][:size].reshape(shape)
+            motion[0, here] = F[I[m.X] :][:size].reshape(shape)
             self.kind.rates(I, F, k)
             for i, place in ((1, m.AL), (2, m.X)):
-                found[i, here] = F[I[place] :][:size].reshape(shape)
-        value, rate, second = found
+                motion[i, here] = F[I[place] :][:size].reshape(shape)
+        value, rate, second = motion
         return value, rate, second
 
     def _blocks(self, faces: Faces) -> Iterator[tuple[slice, np.ndarray, np.ndarray, int]]:

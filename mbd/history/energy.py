@@ -1,4 +1,4 @@
-r"""Energies and momenta: of the faces of all bodies, and what elements tell of theirs.
+r"""Kinetic and potential energy, linear and angular momentum.
 
 With :math:`W = [[m, m\rho_c^T],[m\rho_c, E]]`,
 
@@ -84,7 +84,7 @@ def sums(model: Model, faces: Faces) -> tuple[np.ndarray, np.ndarray, np.ndarray
         [m.F_HEADER, W.size, 12 * n_b * many, 12 * n_b * many, 8 * many]
     ).tolist()
     I = np.array([*[0] * k, many, n_b - 1, masses, y, yd, out], np.int64)
-    F, found = np.zeros(end), np.empty((n, 8))
+    F, totals = np.zeros(end), np.empty((n, 8))
     F[m.GX : m.GX + 3], F[masses:y] = model.system.gravity, W.ravel()
     for first in range(0, n, many):
         here = slice(first, min(first + many, n))
@@ -92,8 +92,8 @@ def sums(model: Model, faces: Faces) -> tuple[np.ndarray, np.ndarray, np.ndarray
         for place, x in ((y, faces.y[here]), (yd, faces.yd[here])):
             F[place:][: x.size] = x.ravel()
         sums_kernel(I, F, k)
-        found[here] = F[out:][: 8 * I[k]].reshape(-1, 8)
+        totals[here] = F[out:][: 8 * I[k]].reshape(-1, 8)
     if (c := model.origin).any():  # faces are seen from there
-        found[:, 1] -= W[:, 0, 0].sum() * (model.system.gravity @ c)
-        found[:, 5:] += np.cross(c, found[:, 2:5])
-    return found[:, 0], found[:, 1], found[:, 2:5], found[:, 5:]
+        totals[:, 1] -= W[:, 0, 0].sum() * (model.system.gravity @ c)
+        totals[:, 5:] += np.cross(c, totals[:, 2:5])
+    return totals[:, 0], totals[:, 1], totals[:, 2:5], totals[:, 5:]

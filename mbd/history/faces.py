@@ -1,4 +1,4 @@
-"""Faces over time: the kernels that run for all bodies run here for all instants.
+"""Face coordinates over time: the kernels of the formulations, run for all instants.
 
 Bodies of one formulation are evaluated together: every instant of every body is an element of one
 table, taken in blocks that stay in the cache of the processor.
@@ -44,7 +44,7 @@ class Group:
         Their columns in arrays over coordinates and velocities.
     """
 
-    law: Formulation
+    formulation: Formulation
     names: tuple[str, ...]
     at: Any
     q: list[slice]
@@ -85,27 +85,27 @@ def columns_of(model: FrozenModel) -> dict[str, tuple[slice, slice]]:
 
 def _merged(slices: Iterable[slice]) -> list[slice]:
     """Return slices with those that touch each other joined."""
-    found: list[slice] = []
+    merged: list[slice] = []
     for s in slices:
-        touches = found and found[-1].stop == s.start
-        found.append(slice(found.pop().start, s.stop) if touches else s)
-    return found
+        touches = merged and merged[-1].stop == s.start
+        merged.append(slice(merged.pop().start, s.stop) if touches else s)
+    return merged
 
 
 def _groups(model: FrozenModel, names: Iterable[str]) -> list[Group]:
     """Return some bodies, which are numbered as they come, by formulation."""
-    by_law: dict[Formulation, list[tuple[int, str]]] = {}
+    by_formulation: dict[Formulation, list[tuple[int, str]]] = {}
     for i, name in enumerate(names):
-        by_law.setdefault(model.system.bodies[name].formulation, []).append((i, name))
-    columns, found = columns_of(model), []
-    for law, members in by_law.items():
+        by_formulation.setdefault(model.system.bodies[name].formulation, []).append((i, name))
+    columns, groups = columns_of(model), []
+    for formulation, members in by_formulation.items():
         numbers, mine = zip(*members, strict=True)
         at: Any = np.array(numbers)
         if all(b == a + 1 for a, b in pairwise(numbers)):
             at = slice(numbers[0], numbers[-1] + 1)
         q, v = (_merged(columns[name][i] for name in mine) for i in (0, 1))
-        found.append(Group(law, mine, at, q, v))
-    return found
+        groups.append(Group(formulation, mine, at, q, v))
+    return groups
 
 
 @per_model
@@ -121,8 +121,8 @@ def all_columns(model: FrozenModel) -> dict[str, int]:
 
 
 def _numbered(names: Iterable[str]) -> dict[str, int]:
-    found = {name: i for i, name in enumerate(names)}
-    return found | {"ground": len(found)}
+    columns = {name: i for i, name in enumerate(names)}
+    return columns | {"ground": len(columns)}
 
 
 def faces_over_time(
@@ -141,7 +141,7 @@ def faces_over_time(
     y[:, -1, 0], y[:, -1, 1:] = -model.origin, np.eye(3)
     for g in groups:
         numbers = (_taken(q, g.q), _taken(v, g.v), _taken(a, g.v))
-        y[:, g.at], yd[:, g.at], ydd[:, g.at] = faces(g.law, *numbers)
+        y[:, g.at], yd[:, g.at], ydd[:, g.at] = faces(g.formulation, *numbers)
     return Faces(column, y, yd, ydd)
 
 
@@ -152,20 +152,21 @@ def _taken(x: Any, columns: list[slice]) -> np.ndarray:
 
 
 def faces(
-    law: Formulation, q: np.ndarray, v: np.ndarray, a: np.ndarray
+    formulation: Formulation, q: np.ndarray, v: np.ndarray, a: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return faces (n, k, 4, 3), their rates and second rates, of k bodies over n instants.
 
     The numbers of the bodies, (n, k n_q) and (n, k n_v), stand side by side.
     """
-    k = q.shape[1] // law.n_q
-    q, v, a = q.reshape(-1, law.n_q), v.reshape(-1, law.n_v), a.reshape(-1, law.n_v)
+    n_q, n_v = formulation.n_q, formulation.n_v
+    k = q.shape[1] // n_q
+    q, v, a = q.reshape(-1, n_q), v.reshape(-1, n_v), a.reshape(-1, n_v)
     total = len(q)
     n = min(total, _AT_ONCE)
-    stride = law.n_v + law.n_own
+    stride = n_v + formulation.n_own
     I = np.zeros(m.I_HEADER + 4 + n * m.NODE_SIZE, np.int64)
     sizes = {
-        m.Q: n * law.n_q, m.QN: n * law.n_q, m.V: n * stride, m.A: n * stride, m.D: n * stride,
+        m.Q: n * n_q, m.QN: n * n_q, m.V: n * stride, m.A: n * stride, m.D: n * stride,
         m.AL: n * stride, m.X: n * stride, m.Y: 12 * n, m.YD: 12 * n, m.YDD: 12 * n, m.FY: 12 * n,
     }  # fmt: skip
     at = m.F_HEADER
@@ -177,17 +178,17 @@ def faces(
     I[record + 1] = record + 4
     e = np.arange(n)
     nodes = I[record + 4 :].reshape(n, m.NODE_SIZE)
-    nodes[:, m.NODE_Q], nodes[:, m.NODE_U], nodes[:, m.NODE_Y] = e * law.n_q, e * stride, 12 * e
-    kernels, found = family(law), np.empty((3, total, 12))
+    nodes[:, m.NODE_Q], nodes[:, m.NODE_U], nodes[:, m.NODE_Y] = e * n_q, e * stride, 12 * e
+    kernels, motion = family(formulation), np.empty((3, total, 12))
     for first in range(0, total, n or 1):
         here = slice(first, min(first + n, total))
         I[record] = many = here.stop - first
-        F[I[m.QN] :][: many * law.n_q] = q[here].ravel()
+        F[I[m.QN] :][: many * n_q] = q[here].ravel()
         for place, x in ((m.V, v), (m.A, a)):
-            F[I[place] :][: many * stride].reshape(many, stride)[:, : law.n_v] = x[here]
+            F[I[place] :][: many * stride].reshape(many, stride)[:, :n_v] = x[here]
         kernels.place(I, F, record)
         kernels.rates(I, F, record)
         for i, place in enumerate((m.Y, m.YD, m.YDD)):
-            found[i, here] = F[I[place] :][: 12 * many].reshape(many, 12)
-    y, yd, ydd = found.reshape(3, -1, k, 4, 3)
+            motion[i, here] = F[I[place] :][: 12 * many].reshape(many, 12)
+    y, yd, ydd = motion.reshape(3, -1, k, 4, 3)
     return y, yd, ydd

@@ -1,4 +1,4 @@
-"""Histories by name: bodies, points, joints, energies, momenta."""
+"""The histories of a run by name: bodies, points, joints, energies, momenta."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 
 from mbd.base.checked import whole
-from mbd.history.all_parts import Everything, in_pieces, past_of
+from mbd.history.all_parts import AllParts, in_pieces, past_of
 from mbd.history.columns import Column, model_columns
 from mbd.history.joint_coordinates import freedoms
 from mbd.history.joints import JointHistory, RowHistory
@@ -43,7 +43,7 @@ class History(Trajectory):
         """Return the history of a joint."""
         return JointHistory(self.model.system.joints[name], self)
 
-    def _all(self, take: Callable[[Everything], tuple[np.ndarray, ...]]) -> list[np.ndarray]:
+    def _all(self, take: Callable[[AllParts], tuple[np.ndarray, ...]]) -> list[np.ndarray]:
         """Return what is taken of everything, piece by piece."""
         pieces = [take(piece) for piece in in_pieces(self)]
         return [np.concatenate(x) for x in zip(*pieces, strict=True)]

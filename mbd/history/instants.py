@@ -1,4 +1,4 @@
-r"""The model at each instant: the largest violation of a row, the energy of all elements.
+r"""Constraint drift, potential energy and work of the elements at each instant.
 
 The kernels of the model run over all instants one after the other, so that angles count turns as in
 the run. Elements tell their potential energy, the power that they dissipate and the power that they
@@ -129,9 +129,9 @@ def instants(trajectory: Trajectory) -> Instants:
     """
     model, t = trajectory.model, trajectory.t
     rows = model.numbering.lam
-    told = np.zeros((len(t), 4))
+    values = np.zeros((len(t), 4))
     if not len(t) or not (len(rows) or model.kernels[m.ENERGY] or model.kernels[m.LOADS]):
-        return Instants(told[:, 0], told[:, 1], told[:, 2], told[:, 3], {})
+        return Instants(values[:, 0], values[:, 1], values[:, 2], values[:, 3], {})
     n_q, n_u = model.n_q, int(model.I[m.N_U])
     size = 1 + n_q + 2 * n_u + len(rows)
     many = int(np.clip(_BYTES // (8 * size), 1, len(t)))
@@ -164,10 +164,10 @@ def instants(trajectory: Trajectory) -> Instants:
         except RuntimeError as error:  # results are not lost by what they are asked for
             warnings.warn(f"energies are not known: {error}", stacklevel=2)
             work.I[m.BAD_HOW] = 0
-        told[here] = work.F[out:][: 4 * n].reshape(n, 4)
-    dissipated, supplied = _work(t, told[:, 2:], trajectory.before).T
+        values[here] = work.F[out:][: 4 * n].reshape(n, 4)
+    dissipated, supplied = _work(t, values[:, 2:], trajectory.before).T
     after = {
         MEMORY: work.F[model.memory],
-        _WORK: np.array([t[-1], dissipated[-1], supplied[-1], *told[-1, 2:]]),
+        _WORK: np.array([t[-1], dissipated[-1], supplied[-1], *values[-1, 2:]]),
     }
-    return Instants(told[:, 0], told[:, 1], dissipated, supplied, after)
+    return Instants(values[:, 0], values[:, 1], dissipated, supplied, after)

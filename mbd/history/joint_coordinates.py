@@ -1,4 +1,4 @@
-"""The coordinates that joints leave free, over time, also piece by piece."""
+"""Joint coordinates over time, their rates and second rates; angles count full turns."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ class Coordinates:
     tables: list[Table]
 
     @classmethod
-    def of(cls, found: Mapping[str, Coordinate], column: dict[str, int]) -> Coordinates:
+    def of(cls, coordinates: Mapping[str, Coordinate], column: dict[str, int]) -> Coordinates:
         """Take coordinates by name; `column` has the places of bodies among the faces."""
         elements = [
             Element(total((x.measure,)), x.attachments, (0.0, 0.0, 1.0), (0.0,))
-            for x in found.values()
+            for x in coordinates.values()
         ]
-        periodic = np.array([x.measure.periodic for x in found.values()], bool)
-        return cls(tuple(found), periodic, tables(elements, column))
+        periodic = np.array([x.measure.periodic for x in coordinates.values()], bool)
+        return cls(tuple(coordinates), periodic, tables(elements, column))
 
     def over_time(
         self, faces: Faces, t: np.ndarray, before: Mapping[str, np.ndarray]
@@ -54,15 +54,15 @@ class Coordinates:
         From one instant to the next an angle goes where its rate points. The first one is in
         (-pi, pi], or follows what came before: by name its time, angle and rate.
         """
-        u, rate, second = found = np.empty((3, len(t), len(self.names)))
+        u, rate, second = motion = np.empty((3, len(t), len(self.names)))
         for table in self.tables:
-            for to, x in zip(found, table.motion(faces), strict=True):
+            for to, x in zip(motion, table.motion(faces), strict=True):
                 to[:, table.members] = x[..., 0]
         if len(t) and self.periodic.any():
             unknown = np.full(3, np.nan)
             turning = np.flatnonzero(self.periodic)
-            past = np.array([before.get(self.names[i], unknown) for i in turning])
-            u[:, turning] = _counted(u[:, turning], rate[:, turning], t, *past.T)
+            last = np.array([before.get(self.names[i], unknown) for i in turning])
+            u[:, turning] = _counted(u[:, turning], rate[:, turning], t, *last.T)
         return u, rate, second
 
     def after(self, t: np.ndarray, u: np.ndarray, rate: np.ndarray) -> dict[str, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Joints, drives and other parts with rows over time."""
+"""Histories of joints, drives and other parts with rows: reactions, joint coordinates."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def moments_kernel(I: Any, F: Any, k: int) -> None:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReactionSpec:
     """What the rows of a part do to the body `on`, about a point of the body `at`."""
 
     part: str
@@ -85,12 +85,12 @@ class Reactions:
 
     @classmethod
     def of(
-        cls, model: Model, asked: Sequence[Asked], column: dict[str, int], first: int = 0
+        cls, model: Model, specs: Sequence[ReactionSpec], column: dict[str, int], first: int = 0
     ) -> Reactions:
         """Take parts; multipliers come in an array that begins with number `first`."""
         owned = [
             (i, element, row - first)
-            for i, x in enumerate(asked)
+            for i, x in enumerate(specs)
             for element, row in model.numbering.elements[x.part]
         ]
         pushes = []
@@ -101,26 +101,26 @@ class Reactions:
                 (e * table.kind.n_attachments + a, i)
                 for e, (i, element, _) in enumerate(mine)
                 for a, end in enumerate(element.attachments)
-                if end.body == asked[i].on
+                if end.body == specs[i].on
             ]
             which, owner = np.array(hits, int).reshape(-1, 2).T
             parts, starts = np.unique(owner, return_index=True)
             pushes.append((table, lam, which, starts, parts))
-        on, at = (np.array([column[getattr(x, b)] for x in asked], int) for b in ("on", "at"))
-        return cls(on, at, np.array([x.point for x in asked]).reshape(-1, 4), pushes)
+        on, at = (np.array([column[getattr(x, b)] for x in specs], int) for b in ("on", "at"))
+        return cls(on, at, np.array([x.point for x in specs]).reshape(-1, 4), pushes)
 
     def over_time(self, faces: Faces, lam: np.ndarray) -> Reaction:
         """Return forces and moments, (n, k, 3)."""
         f = np.zeros((len(lam), len(self.on), 4, 3))
         for table, rows, which, starts, parts in self.pushes:
-            for here, found in table.forces(faces, lam[:, rows]) if len(parts) else ():
-                f[here, parts] -= np.add.reduceat(found[:, which], starts, axis=1)
+            for here, face_forces in table.forces(faces, lam[:, rows]) if len(parts) else ():
+                f[here, parts] -= np.add.reduceat(face_forces[:, which], starts, axis=1)
         return Reaction(f[:, :, 0], self._moments(faces.y, f))
 
     def _moments(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
         """Return the moments of face forces (n, k, 4, 3)."""
         k, (n, n_k, n_b) = m.I_HEADER, (*f.shape[:2], y.shape[1])
-        found, many = np.empty((n, n_k, 3)), max(1, _AT_ONCE // max(n_k, n_b))
+        moments, many = np.empty((n, n_k, 3)), max(1, _AT_ONCE // max(n_k, n_b))
         sizes = (self.points.size, 12 * n_b * many, 12 * n_k * many, 3 * n_k * many)
         points, faces, forces, out, end = np.cumsum([m.F_HEADER, *sizes]).tolist()
         head = (many, n_k, n_b, points, faces, forces, out)
@@ -133,29 +133,29 @@ class Reactions:
             F[faces:][: y[here].size] = y[here].ravel()
             F[forces:][: f[here].size] = f[here].ravel()
             moments_kernel(I, F, k)
-            found[here] = F[out:][: found[here].size].reshape(found[here].shape)
-        return found
+            moments[here] = F[out:][: moments[here].size].reshape(moments[here].shape)
+        return moments
 
 
-def _asked(joint: Joint, on: Any, at: Any) -> Asked:
-    return Asked(joint.name, on.name, at.name, at.point())
+def _of_joint(joint: Joint, on: Any, at: Any) -> ReactionSpec:
+    return ReactionSpec(joint.name, on.name, at.name, at.point())
 
 
 @per_model
 def all_reactions(model: Model) -> Reactions:
     """Return the reactions of all joints on their second bodies."""
-    asked = [_asked(joint, joint.B, joint.B) for joint in model.system.joints.values()]
-    return Reactions.of(model, asked, all_columns(model))
+    specs = [_of_joint(joint, joint.B, joint.B) for joint in model.system.joints.values()]
+    return Reactions.of(model, specs, all_columns(model))
 
 
-def _reaction(trajectory: Trajectory, asked: Asked) -> Reaction:
+def _reaction(trajectory: Trajectory, spec: ReactionSpec) -> Reaction:
     """Return one reaction, for which the bodies of its part are evaluated."""
-    model, mine = trajectory.model, trajectory.model.numbering.owners[asked.part]
-    ends = (a.body for e, _ in model.numbering.elements[asked.part] for a in e.attachments)
-    faces = trajectory.faces((*ends, asked.on, asked.at))
-    reactions = Reactions.of(model, [asked], faces.column, mine.start)
-    found = reactions.over_time(faces, np.asarray(trajectory.lam[:, mine]))
-    return Reaction(found.force[:, 0], found.moment[:, 0])
+    model, mine = trajectory.model, trajectory.model.numbering.owners[spec.part]
+    ends = (a.body for e, _ in model.numbering.elements[spec.part] for a in e.attachments)
+    faces = trajectory.faces((*ends, spec.on, spec.at))
+    reactions = Reactions.of(model, [spec], faces.column, mine.start)
+    reaction = reactions.over_time(faces, np.asarray(trajectory.lam[:, mine]))
+    return Reaction(reaction.force[:, 0], reaction.moment[:, 0])
 
 
 class JointHistory(PartHistory):
@@ -183,7 +183,7 @@ class JointHistory(PartHistory):
                 raise ValueError(f"reaction: {word} must be 'first' or 'second', got {value!r}")
         frame = self.joint.A if on == "first" else self.joint.B
         about = self.joint.A if at == "first" else self.joint.B
-        return _reaction(self._trajectory, _asked(self.joint, frame, about))
+        return _reaction(self._trajectory, _of_joint(self.joint, frame, about))
 
     @cached_property
     def reactions(self) -> Reaction:
@@ -234,7 +234,7 @@ class RowHistory(PartHistory):
         names = [b.name for b in self.part.bodies]
         if on not in names:
             raise ValueError(f"reaction: on must be one of {', '.join(names)}, got {on!r}")
-        return _reaction(self._trajectory, Asked(self.name, on, on))
+        return _reaction(self._trajectory, ReactionSpec(self.name, on, on))
 
     def _columns(self) -> list[str]:
         return list(self._reads)

@@ -1,4 +1,4 @@
-"""Loads that parts report of themselves: motors, drives, transmissions, ropes.
+"""Loads of motors, drives, transmissions and ropes over time.
 
 A part with rows reports a multiple of its multiplier, a motor what its law gives for the coordinate
 and its rate at that time.
@@ -76,8 +76,8 @@ class Loads:
         """Return the loads (n, k), and what those of the instants that follow need of the last."""
         u, rate, _ = self.motors.over_time(faces, t, before)
         efforts = [_effort(law, u[:, i], rate[:, i], t) for i, law in enumerate(self.laws)]
-        found = np.column_stack([self.factors * lam[:, self.rows], *efforts])
-        return found, self.motors.after(t, u, rate) if len(t) else {}
+        loads = np.column_stack([self.factors * lam[:, self.rows], *efforts])
+        return loads, self.motors.after(t, u, rate) if len(t) else {}
 
 
 @per_model

@@ -1,4 +1,4 @@
-"""The table of quantities: name, unit, axes, of what, what it is, how it is taken.
+"""The table of quantities: name, unit, axes, owner, meaning, formula.
 
 An entry of :class:`PartHistory` is a quantity of bodies, joints or rows, one of :class:`Energy` or
 :class:`Momentum` belongs to the whole model. Attributes of results, data sets, files, pictures and

@@ -1,4 +1,4 @@
-"""An entry of the table of quantities: owner, unit, axes, meaning, how it is taken."""
+"""An entry of the table of quantities: owner, unit, axes, meaning, formula."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Quantity:
     take : callable, optional
         ``(history) -> array``, time first. Of bodies the argument is a ``BodyHistory`` of one or,
         with arrays (n, k, ...), of k bodies; of joints it has ``reactions``, of rows ``lam``; else
-        it is ``Everything``.
+        it is ``AllParts``.
     derive : callable, optional
         ``(part) -> array``: how it follows from other quantities, where a file does not have it.
     array : str, optional

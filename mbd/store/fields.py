@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd.history.all_parts import Everything
+from mbd.history.all_parts import AllParts
 from mbd.history.columns import fitting, labels, model_items
 from mbd.history.joint_coordinates import freedoms
 from mbd.history.loads import all_loads
@@ -55,7 +55,7 @@ class Field:
     dims: tuple[str, ...]
     unit: str
     meaning: str
-    values: Callable[[Everything], np.ndarray]
+    values: Callable[[AllParts], np.ndarray]
     frame: str = ""
 
     @property
@@ -65,12 +65,12 @@ class Field:
         return {key: text for key, text in found.items() if text}
 
 
-def _memory(x: Everything) -> np.ndarray:
+def _memory(x: AllParts) -> np.ndarray:
     memory = x.trajectory.state.memory
     return np.zeros(0) if memory is None else memory
 
 
-def _alg(x: Everything) -> np.ndarray:
+def _alg(x: AllParts) -> np.ndarray:
     alg = x.trajectory.state.alg
     return np.full(x.model.n_v, np.nan) if alg is None else alg
 
@@ -85,7 +85,7 @@ def _field(x: Quantity, unit: str) -> Field:
         dims,
         MIXED if mixed else pure,
         x.meaning,
-        partial(Everything.values, quantity=x),
+        partial(AllParts.values, quantity=x),
         x.axes.frame,
     )
 
@@ -109,7 +109,7 @@ def fields(model: Model) -> list[Field]:
     return arrays
 
 
-def write(arrays: Any, first: int, x: Everything) -> None:
+def write(arrays: Any, first: int, x: AllParts) -> None:
     """Write everything into arrays by name, in memory or in a file, from an instant on."""
     end = first + len(x.trajectory.t)
     for field in fields(x.model):

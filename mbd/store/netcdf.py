@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.base.atomic import replaced
-from mbd.history.all_parts import Everything, in_pieces
+from mbd.history.all_parts import AllParts, in_pieces
 from mbd.store.fields import coordinates, fields, happened, sizes, write
 from mbd.store.hdf5 import libraries, named, room, whole
 from mbd.store.run_record import of_model, of_run
@@ -108,7 +108,7 @@ def _chunks(widths: list[int], instants: int) -> tuple[int, ...]:
     return (max(1, min(instants, _CHUNK // int(np.prod(tail)))), *tail)
 
 
-def append(h5: Any, first: int, x: Everything) -> None:
+def append(h5: Any, first: int, x: AllParts) -> None:
     """Write everything behind the first instants of a file, which has room for it."""
     end = first + len(x.trajectory.t)
     arrays = {f.name: h5[f.name] for f in fields(x.model) if f.dims[0] == "time"}
@@ -117,7 +117,7 @@ def append(h5: Any, first: int, x: Everything) -> None:
     write(arrays, first, x)
 
 
-def write_last(h5: Any, x: Everything) -> None:
+def write_last(h5: Any, x: AllParts) -> None:
     """Write what there is of the last instant only."""
     for field in fields(x.model):
         if field.dims[0] != "time":

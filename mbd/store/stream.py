@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.base.atomic import replaced
-from mbd.history.all_parts import Everything, in_pieces
+from mbd.history.all_parts import AllParts, in_pieces
 from mbd.history.trajectory import Trajectory
 from mbd.integration.newton_loop import FAILED
 from mbd.model.turns_so_far import Before, turns_so_far
@@ -183,7 +183,7 @@ class FileRecord:
         for piece in in_pieces(self._kept(self._before), _PIECE):
             s = piece.trajectory
             fit, full = self._fitting(end, len(s.t))
-            part = piece if full is None else Everything(s.part(slice(fit), s.before))
+            part = piece if full is None else AllParts(s.part(slice(fit), s.before))
             if fit:
                 append(self._h5, end, part)
                 end += fit
@@ -235,7 +235,7 @@ class FileRecord:
         last = None if self._lost else last  # it is not that of the last instant there
         try:
             if last is not None:
-                write_last(self._h5, Everything(self._kept(self._before, last)))
+                write_last(self._h5, AllParts(self._kept(self._before, last)))
             text = json.dumps(of_run(status, message[: _OUTCOME // 8], stats, last)).encode()
             self._h5["outcome"][: len(text)] = np.frombuffer(text, "S1")
             finish(self._h5)

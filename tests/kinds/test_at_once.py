@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 import mbd
 from mbd.formulations import NAMES
 from mbd.history import all_parts as everything
-from mbd.history.all_parts import Everything, in_pieces
+from mbd.history.all_parts import AllParts, in_pieces
 from mbd.history.elements import Table, tables
 from mbd.history.energy import weights
 from mbd.history.faces import Faces
@@ -63,7 +63,7 @@ def test_every_joint_and_formulation_at_once_is_what_it_is_alone(solution):
     kinds = {type(joint).__name__ for joint in system.joints.values()}
     assert kinds == set(JOINT_RECIPES)
     assert {b.formulation.name for b in system.bodies.values()} == {*NAMES, "point"}
-    at_once = Everything(solution)
+    at_once = AllParts(solution)
     for what, width in (("position", 3), ("acceleration", 3), ("quaternion", 4),
                         ("angular_velocity", 3), ("angular_acceleration", 3)):  # fmt: skip
         turning = what not in ("position", "acceleration")
