@@ -1,1 +1,1 @@
-"""What a user calls first: ``simulate``, ``load`` and the ``Solution`` they return."""
+"""The front door: ``simulate``, ``load`` and the ``Solution`` they return."""

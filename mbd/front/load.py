@@ -1,4 +1,4 @@
-"""``mbd.load``: a file of results becomes what the run had returned."""
+"""``mbd.load``: the solution of a run from a file of results."""
 
 from __future__ import annotations
 

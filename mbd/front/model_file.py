@@ -60,12 +60,12 @@ def read(path: str | Path, **options: Any) -> ModelFile:
     """
     path = file_path("read", path)
     make = reader(path)
-    _, *known = inspect.signature(make).parameters  # without the path
+    _, *parameters = inspect.signature(make).parameters  # without the path
     for name in options:
-        if name not in known:
+        if name not in parameters:
             raise TypeError(
                 f"read: there is no option {name!r} for {path.name}; a {path.suffix} file takes "
-                f"{', '.join(known)}"
+                f"{', '.join(parameters)}"
             )
     document = make(path, **options)
     unknown = [note for note in document.notes if note.startswith("unknown")]

@@ -1,4 +1,4 @@
-"""Results of a model that a file does not hold: by name, drawn, copied."""
+"""Stored results without their model: histories by name, pictures, copies."""
 
 from __future__ import annotations
 

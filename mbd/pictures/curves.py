@@ -1,4 +1,4 @@
-"""Quantities over time by the names that are drawn: a part, one of its quantities, a component."""
+"""Curves by name: a part, one of its quantities, a component."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ def _one(series: Series, component: str, name: str) -> Series:
     return replace(series, values=column[:, None], components=(component,))
 
 
-def _unknown(name: str, word: str, known: list[str], part: str = "") -> KeyError:
-    close = difflib.get_close_matches(word, known, 1)
+def _unknown(name: str, word: str, names: list[str], part: str = "") -> KeyError:
+    close = difflib.get_close_matches(word, names, 1)
     hint = f"; did you mean {close[0]!r}?" if close else ";"
     whose = f"{part!r} has" if part else "there are"
-    return KeyError(f"plot: nothing is called {shown(name)}{hint} {whose}: {', '.join(known[:30])}")
+    return KeyError(f"plot: nothing is called {shown(name)}{hint} {whose}: {', '.join(names[:30])}")

@@ -1,4 +1,4 @@
-"""Quantities over time as pictures (matplotlib).
+"""Plots of quantities over time (matplotlib).
 
 Lines differ by colour and by dashes, so that they can be told apart in print.
 """

@@ -46,17 +46,17 @@ def save_npz(solution: History, path: str | Path, **notes: Any) -> Path:
     from mbd.base.public import VERSION
 
     path = Path(path)
-    found: dict[str, np.ndarray] = {}
+    arrays: dict[str, np.ndarray] = {}
     units, components = {}, {}
     for x in quantities(solution):
-        found[x.name], units[x.name], components[x.name] = x.values, x.unit, x.components
+        arrays[x.name], units[x.name], components[x.name] = x.values, x.unit, x.components
     numbering = solution.model.numbering
-    found |= {k: getattr(solution, k) for k in ("q", "v", "a", "lam")}
-    found["v.labels"] = np.array(numbering.v_labels, str)
-    found["lam.labels"] = np.array(numbering.lam_labels, str)
+    arrays |= {k: getattr(solution, k) for k in ("q", "v", "a", "lam")}
+    arrays["v.labels"] = np.array(numbering.v_labels, str)
+    arrays["lam.labels"] = np.array(numbering.lam_labels, str)
     for name, values in (("last_alg", solution.state.alg), ("last_memory", solution.state.memory)):
         if values is not None:
-            found[name] = values
+            arrays[name] = values
     about = {
         "version": VERSION,
         "method": method_text(solution.method),
@@ -73,9 +73,9 @@ def save_npz(solution: History, path: str | Path, **notes: Any) -> Path:
         "components": components,
         **notes,
     }
-    found["about"] = np.array(json.dumps(plain(about)))
+    arrays["about"] = np.array(json.dumps(plain(about)))
     with replaced(path, "save") as file:
-        np.savez(file, **found)  # type: ignore[arg-type]
+        np.savez(file, **arrays)  # type: ignore[arg-type]
     return path
 
 

@@ -1,4 +1,4 @@
-"""What a netCDF file holds, without its model: as a data set, or in another file.
+"""Copies of netCDF results without their model: as a data set, or in another file.
 
 A file whose run was killed is marked as open, and other programs refuse it; the copy is one that
 they read.

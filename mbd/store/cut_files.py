@@ -1,4 +1,4 @@
-"""Files of HDF5 that lost their end: what of them is whole.
+"""Truncated HDF5 files: the arrays and rows in them that are whole.
 
 A stream onto a full disk is shorter than its superblock says. Read with zeros in place of what is
 lost (``left_open.py``) it opens: metadata have signatures and checksums, so that HDF5 refuses zeros

@@ -1,4 +1,4 @@
-"""Reads of files that may be damaged: right, or refused with the name of the file."""
+"""Reading of damaged files: correct, or refused with the name of the file."""
 
 from __future__ import annotations
 

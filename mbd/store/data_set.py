@@ -22,12 +22,12 @@ def arrays(solution: Trajectory) -> dict[str, np.ndarray]:
     """Return all labelled arrays in memory, filled piece by piece."""
     model, n = solution.model, len(solution.t)
     length = sizes(model) | {"time": n}
-    found = {x.name: np.empty([length[d] for d in x.dims]) for x in fields(model)}
+    values = {x.name: np.empty([length[d] for d in x.dims]) for x in fields(model)}
     first = 0
     for piece in in_pieces(solution):
-        write(found, first, piece)
+        write(values, first, piece)
         first += len(piece.trajectory.t)
-    return found
+    return values
 
 
 def to_xarray(solution: Trajectory, notes: dict[str, Any] | None = None) -> xr.Dataset:

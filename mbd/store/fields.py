@@ -61,8 +61,8 @@ class Field:
     @property
     def attributes(self) -> dict[str, str]:
         """What is stored beside the array."""
-        found = {"units": self.unit, "long_name": self.meaning, "frame": self.frame}
-        return {key: text for key, text in found.items() if text}
+        attributes = {"units": self.unit, "long_name": self.meaning, "frame": self.frame}
+        return {key: text for key, text in attributes.items() if text}
 
 
 def _memory(x: AllParts) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Kinds of files of results: the ending of a name, what writes such a file, what reads it.
+"""Kinds of result files: file extension, writer, reader.
 
 A new kind is a file with its functions and an entry of ``KINDS``. Writers and readers are imported
 when they are first used.

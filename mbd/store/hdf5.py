@@ -1,4 +1,4 @@
-"""Files of HDF5, opened for reading, and the room and the end of those that are written.
+"""HDF5 files: opening for reading; reserved space and closing when written.
 
 Reading: a file that lost its end must be known before HDF5 opens it: taken for one that is still
 written, it would be waited for, for ever. Where a file ends and whether it was left open stand in

@@ -1,4 +1,4 @@
-"""A file of HDF5 that a run left open, read as one that was closed.
+"""Unclosed HDF5 files of killed runs, read as closed ones.
 
 HDF5 reads a file that is still written in a mode of its own (SWMR): where a checksum does not fit,
 it takes the writer to be busy, waits, twice as long each time, and reads again. If the writer was

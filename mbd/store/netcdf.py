@@ -1,4 +1,4 @@
-"""Files of results in netCDF-4, which are plain HDF5: written by h5netcdf and h5py.
+"""Result files in netCDF-4, which is HDF5: written by h5netcdf and h5py.
 
 The layout is that of ``fields.py``: `xarray.open_dataset` and `h5py.File` read it without mbd. Each
 chunk of an array over time has a checksum (Fletcher's), which HDF5 compares when it is read; not in

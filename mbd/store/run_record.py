@@ -1,4 +1,4 @@
-"""What a file of results says of the run: plain values that JSON can hold."""
+"""The record of a run in a file of results: plain values that JSON can hold."""
 
 from __future__ import annotations
 
@@ -71,33 +71,33 @@ def of_model(
     """
     from mbd.base.public import VERSION
 
-    found = {
+    attributes = {
         "mbd_version": VERSION,
         "schema": SCHEMA,
         "method": method_text(method),
         "gravity": np.asarray(model.system.gravity),
     }
     if options:
-        found["run"] = json.dumps(options)
+        attributes["run"] = json.dumps(options)
     text = file_text(model, folder, method, options)
     if text:
-        found["model"] = text
+        attributes["model"] = text
     if notes:
-        found["notes"] = json.dumps(plain(notes))
-    return found
+        attributes["notes"] = json.dumps(plain(notes))
+    return attributes
 
 
 def of_run(
     status: int, message: str, stats: dict[str, float], last: State | None = None
 ) -> dict[str, Any]:
     """Return what is known after it: how it ended, what it cost, which joints are off."""
-    found = {"status": status, "message": message}
-    found |= plain({f"statistics_{name}": value for name, value in stats.items()})
+    outcome = {"status": status, "message": message}
+    outcome |= plain({f"statistics_{name}": value for name, value in stats.items()})
     if last is not None and last.off:
-        found["off"] = json.dumps(last.off)
+        outcome["off"] = json.dumps(last.off)
     if last is not None and last.step is not None:
-        found["last_step"] = last.step
-    return found
+        outcome["last_step"] = last.step
+    return outcome
 
 
 def method_text(method: Any) -> str:
@@ -115,13 +115,13 @@ def model_text(model: Model, folder: Path = Path()) -> str:
     """Return the model as the text of a model file; empty if it cannot be said in one."""
     from mbd.files.modelfile import to_text
 
-    made, here = _texts(model), folder.resolve()
-    if here not in made:
+    texts, here = _texts(model), folder.resolve()
+    if here not in texts:
         try:
-            made[here] = to_text(model.system, folder=folder)
+            texts[here] = to_text(model.system, folder=folder)
         except ValueError:  # a law in Python, a part of the user's own
-            made[here] = ""
-    return made[here]
+            texts[here] = ""
+    return texts[here]
 
 
 def file_text(model: Model, folder: Path, method: Any, options: Mapping[str, Any] | None) -> str:

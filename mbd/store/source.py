@@ -1,4 +1,4 @@
-"""Files of results, read: quantities by name, numbers of the model, what is said of them.
+"""Readers of result files: quantities by name, coordinates of the model, the record of the run.
 
 A source is a mapping from names (``rod.position``, ``hinge.force``, ``energy.kinetic``, ``gap``,
 ``t``, ``q``, ``v``, ``a``, ``lam``) to arrays, time first, read when they are asked for.
@@ -120,27 +120,27 @@ class FileSource(Source):
     def _understand(self) -> None:
         """Read everything but the histories."""
         n = counted = len(self.h5["time"])
-        said = {  # one number is an array of one in netCDF
+        attributes = {  # one number is an array of one in netCDF
             name: x[0].item() if isinstance(x, np.ndarray) and x.shape == (1,) else x
             for name, x in self.h5.attrs.items()
         }
         if "outcome" in self.h5:
             counted = min(n, int(self.h5["instants"][()]))
             n = self._whole(counted)
-            said |= self._outcome(n, counted)
+            attributes |= self._outcome(n, counted)
         self.n = n
         head = "statistics_"
         self.about = {
-            "version": said["mbd_version"],
-            "model": said.get("model", ""),
-            "method": said["method"],
-            "status": said["status"],
-            "message": said["message"],
-            "stats": {k.removeprefix(head): x for k, x in said.items() if k.startswith(head)},
-            "options": json.loads(said.get("run", "{}")),
-            "notes": json.loads(said.get("notes", "{}")),
-            "off": json.loads(said.get("off", "[]")),
-            "last_step": said.get("last_step"),
+            "version": attributes["mbd_version"],
+            "model": attributes.get("model", ""),
+            "method": attributes["method"],
+            "status": attributes["status"],
+            "message": attributes["message"],
+            "stats": {k.removeprefix(head): x for k, x in attributes.items() if k.startswith(head)},
+            "options": json.loads(attributes.get("run", "{}")),
+            "notes": json.loads(attributes.get("notes", "{}")),
+            "off": json.loads(attributes.get("off", "[]")),
+            "last_step": attributes.get("last_step"),
         }
         gap = str(self.h5["gap"].attrs["units"]) if "gap" in self.h5 else ""
         both = zip(self._labels("body"), self._labels("formulation"), strict=True)
@@ -196,8 +196,8 @@ class FileSource(Source):
         """Return texts; those of a stream are rows of characters."""
         if name not in self.h5:
             return []
-        found = self._rows(name)
-        return [(x if found.ndim == 1 else x.tobytes().rstrip(b"\0")).decode() for x in found]
+        rows = self._rows(name)
+        return [(x if rows.ndim == 1 else x.tobytes().rstrip(b"\0")).decode() for x in rows]
 
     def __getitem__(self, name: str) -> Any:
         """Read a quantity; of the numbers of the model only what is asked of them."""
@@ -234,15 +234,16 @@ class ArchiveSource(Source):
             self._arrays = {name: data[name] for name in data.files}
         if "about" not in self._arrays:
             raise DamagedFileError(f"load: {path} was not written by mbd: it has no array 'about'")
-        said = json.loads(str(self._arrays.pop("about")))
-        self.about = {name: said.pop(name) for name in _ABOUT} | {"model": said.pop("model", "")}
-        self.about |= {"off": said.pop("off", []), "options": said.pop("run", {})}
-        self.about["last_step"] = said.pop("last_step", None)
-        self.events = [PastEvent(*x) for x in said.pop("events", [])]
-        said.pop("loads", None)
-        inside = said.get("components", {})
-        self.columns = {k: Column(x, tuple(inside.get(k, ()))) for k, x in said["units"].items()}
-        self.about["notes"] = {k: x for k, x in said.items() if k not in ("units", "components")}
+        record = json.loads(str(self._arrays.pop("about")))
+        self.about = {name: record.pop(name) for name in _ABOUT}
+        self.about["model"] = record.pop("model", "")
+        self.about |= {"off": record.pop("off", []), "options": record.pop("run", {})}
+        self.about["last_step"] = record.pop("last_step", None)
+        self.events = [PastEvent(*x) for x in record.pop("events", [])]
+        record.pop("loads", None)
+        inside = record.get("components", {})
+        self.columns = {k: Column(x, tuple(inside.get(k, ()))) for k, x in record["units"].items()}
+        self.about["notes"] = {k: x for k, x in record.items() if k not in ("units", "components")}
         for name in ("last_alg", "last_memory"):
             setattr(self, name, self._arrays.pop(name, None))
 

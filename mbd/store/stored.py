@@ -1,4 +1,4 @@
-"""Results of a model that a file does not hold: what was stored, by the same names."""
+"""Stored results without their model: quantities of the file by the same names."""
 
 from __future__ import annotations
 

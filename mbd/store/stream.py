@@ -1,4 +1,4 @@
-"""Results that go to a file while the run goes on.
+"""Streamed results: a file that grows during the run.
 
 The file is the one of ``netcdf.py``, written in HDF5's mode for a single writer and many readers:
 everything that has labels exists before the first step, arrays only grow, and metadata reach the
