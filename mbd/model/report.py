@@ -89,8 +89,8 @@ class Report:
             f"degrees of freedom: {self.freedoms} (Gruebler's count: {self.gruebler_freedoms})",
             f"loops: {len(self.loops)}, separate mechanisms: {len(self.islands)}",
         ]
-        for name, law, mass in self.bodies[:many]:
-            lines.append(f"  body  {name}: {law}, {mass:g} kg")
+        for name, formulation, mass in self.bodies[:many]:
+            lines.append(f"  body  {name}: {formulation}, {mass:g} kg")
         if len(self.bodies) > many:
             lines.append(f"  ... and {len(self.bodies) - many} more bodies")
         for i, (name, kind, first, second, n) in enumerate(self.joints[:many]):

@@ -1,5 +1,6 @@
 """One table of quantities: what an entry reaches, and that editors and type checkers know it."""
 
+import re
 import subprocess
 import sys
 import textwrap
@@ -11,7 +12,6 @@ import pytest
 import xarray as xr
 
 import mbd
-from mbd.history import quantity
 from mbd.history.columns import parts
 from mbd.history.quantities import Energy, PartHistory, table
 from mbd.history.quantity import INERTIAL, SCALAR, Owner, Quantity
@@ -42,11 +42,11 @@ def size(x):
 
 def documented():
     """Return the entry that the page for contributors shows, and its name."""
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    code = textwrap.dedent(text.split("whole model::\n")[1].split("\nIt says")[0])
-    found = {}
-    exec(code, {**vars(quantity), "np": np}, found)
-    return found.popitem()
+    text = (ROOT / "docs" / "contributing" / "quantity.rst").read_text(encoding="utf-8")
+    block = text.split(".. code-block:: python\n")[1]
+    names = {}
+    exec(textwrap.dedent(block[: re.search(r"\n(?=\S)", block).start()]), names)
+    return next((name, x) for name, x in names.items() if isinstance(x, Quantity))
 
 
 # class, name, entry; of a run its values for the owners that have it, by their names
