@@ -156,6 +156,10 @@ ERROR_CANCELS = 4.0
 ERROR_FIRST = 10
 """[-] So many steps like the present one are assumed before the first."""
 
+ERROR_SLOW = 1e-3
+"""[fastest kind] A kind of velocities so much slower than the others is of no interest: those of
+round-off would choose the steps."""
+
 STEP_SAFE = 0.9
 """[-] Factor of prudence of a new step."""
 

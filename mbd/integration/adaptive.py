@@ -29,6 +29,7 @@ from typing import Any
 from mbd.base.tolerances import (
     ERROR_CANCELS,
     ERROR_FIRST,
+    ERROR_SLOW,
     OPEN_STEP,
     STEP_GROWS,
     STEP_SAFE,
@@ -101,6 +102,9 @@ def local_error(I: Any, F: Any) -> float:
     c_v = 1 / 6 - 0.5 * ((1 - gamma) * shift**2 + gamma * (1 + shift) ** 2) - second
     a, ab, an = I[A], I[AB], I[AN]
     measure_speed(I, F)
+    fastest = 0.0  # rate of all kinds, 1/s
+    for kind in range(m.FORCE):
+        fastest = max(fastest, F[m.SIZE + kind] / F[m.UNIT + kind])
     worst = 0.0
     for f in range(I[N_FRONTS]):
         j = I[FRONTS] + f * FR_SIZE
@@ -113,6 +117,7 @@ def local_error(I: Any, F: Any) -> float:
             if before > 0.0:
                 bend = 2 * h / (h + before) * (change - (F[an + i] - F[ab + i]) * h / before)
                 speed = max(F[m.SIZE + kind], math.sqrt(length * F[m.SCALE + kind]))
+                speed = max(speed, ERROR_SLOW * length * fastest)
                 allowed = F[RTOL] * speed + F[m.ATOL + kind] + 1e-300
                 worst = max(worst, abs(c_v * h * bend) / allowed)
     steps = ERROR_FIRST + I[m.N_TAKEN]

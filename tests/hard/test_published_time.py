@@ -39,9 +39,9 @@ def judged(name, formulation, step):
 
 
 @pytest.mark.parametrize(("name", "formulation", "step"), FAR)
-def test_a_scene_whose_steps_fail_finishes(name, formulation, step):
+def test_a_scene_whose_steps_are_too_large_finishes(name, formulation, step):
+    """Steps fail, and are gone through by smaller ones, or errors are large: the run says so."""
     end = judged(name, formulation, step)
-    assert "smaller ones, the first to t = " in end.message
     assert end.warnings
 
 

@@ -410,7 +410,12 @@ def _some(table, i, n):
 
 
 # every form meets some joints and some forces, all of them meet all: a covering set, no product
-FORM_JOINTS = [(f, j) for i, f in enumerate(FORMS) for j in _some(JOINT_RECIPES, i, 3)]
+FORM_JOINTS = [
+    (f, j)
+    for i, f in enumerate(FORMS)
+    for j in _some(JOINT_RECIPES, i, 3)
+    if FORMS[f].rigid or not j.startswith("Rolling")  # who rolls must keep its size
+]
 FORM_FORCES = [(f, p) for i, f in enumerate(FORMS) for p in _some(PAIR_FORCES, i, 2)]
 FORM_LOADS = [(f, p) for i, f in enumerate(FORMS) for p in _some(LOADS, i, 2)]
 
