@@ -160,10 +160,10 @@ def test_steady_precession_of_a_top(formulation):
         c = found["top"].rotation[2, 2]
         n = found["top"].angular_velocity_body[2]
         assert top.A * c * P**2 - top.C * n * P + top.LOAD == pytest.approx(
-            0.0, abs=1e-10 + 1e-12 * top.C * n * P
+            0.0, abs=1e-9 + 1e-12 * top.C * n * P
         )
         # slowly the lean hardly matters, dg/dtheta = (C - A) P^2 sin(theta) is 1.5e-3
-        assert np.arccos(c) == pytest.approx(top.THETA, abs=1e-10 if fast else 1e-7)
+        assert np.arccos(c) == pytest.approx(top.THETA, abs=1e-10 if fast else 1e-6)
         assert found.stable
 
 
