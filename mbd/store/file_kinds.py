@@ -42,8 +42,8 @@ class FileKind:
 KINDS = {
     ".nc": FileKind("mbd.store.netcdf:save_netcdf", "mbd.store.source:FileSource", True),
     ".npz": FileKind("mbd.store.archive:save_npz", "mbd.store.source:ArchiveSource", True),
-    ".pvd": FileKind("mbd.store.paraview:save_paraview"),
     ".csv": FileKind("mbd.store.archive:save_csv"),
+    ".pvd": FileKind("mbd.store.paraview:save_paraview"),
 }
 
 
