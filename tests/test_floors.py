@@ -162,7 +162,8 @@ import sys, mbd
 system = mbd.System()
 system.add(mbd.PointMass("m", mass=1.0, velocity=(1, 0, 0)))
 mbd.simulate(system, 0.01, 1e-3)["m"].position
-print(*[x for x in ("matplotlib", "pandas", "xarray", "networkx", "IPython") if x in sys.modules])
+heavy = "matplotlib", "pandas", "xarray", "networkx", "IPython", "scipy.sparse"
+print(*[x for x in heavy if x in sys.modules])
 """
     assert run(code) == []
 

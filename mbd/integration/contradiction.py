@@ -16,7 +16,6 @@ import numpy as np
 
 from mbd.base.tolerances import OPEN_LEAST, OPEN_SHARE
 from mbd.machine import buffer as m
-from mbd.model.assembly import assemble
 from mbd.model.frozen import FrozenModel
 from mbd.model.workspace import Workspace
 
@@ -42,6 +41,8 @@ def contradiction(
     place[on_velocities] = 0.0
     if not by_rates:
         rate[~on_velocities] = 0.0
+    from mbd.model.assembly import assemble  # scipy.sparse, which most runs do not need
+
     B = assemble(model, work.store()).B
     sizes = model.F[model.I[m.DIAG] + model.numbering.lam]
     for value, per in ((place, ""), (rate, "/s")):

@@ -10,16 +10,17 @@ import numpy as np
 
 from mbd.base.tolerances import SOFT_LOOPS, SOFT_TREE
 from mbd.machine import buffer as m
-from mbd.model.assembly import Assembly, assemble
 from mbd.model.description import lengths
 from mbd.model.evaluation import measure_kernel
 from mbd.model.frozen import FrozenModel, state_of
-from mbd.model.report import Report, edges, report
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from mbd.model.assembly import Assembly
+    from mbd.model.report import Report
 
 __all__ = ["Model"]
 
@@ -106,6 +107,8 @@ class Model(FrozenModel):
 
     def report(self, state: State | None = None) -> Report:
         """Return bodies, joints, freedoms (counted and actual), loops, redundant rows by name."""
+        from mbd.model.report import report  # scipy.sparse, which most runs do not need
+
         return report(self, state_of("Model.report", self, state))
 
     def plot_topology(self, ax: Any = None) -> Figure:
@@ -114,6 +117,7 @@ class Model(FrozenModel):
         Needs the extra "plot"; ``ax`` are matplotlib Axes to draw in.
         """
         from mbd.figures.topology import draw_topology
+        from mbd.model.report import edges
 
         n, joints = len(self.system.bodies), len(self.system.joints)
         lines = edges(self, self.report().redundant)
@@ -121,6 +125,8 @@ class Model(FrozenModel):
 
     def assemble(self, state: State | None = None) -> Assembly:
         """Return the labelled global matrices M, G, K, B and the residual at a state."""
+        from mbd.model.assembly import assemble
+
         return assemble(self, state_of("Model.assemble", self, state))
 
     def __repr__(self) -> str:

@@ -10,7 +10,6 @@ import numpy as np
 
 from mbd.base.checked import shown
 from mbd.model.frozen import FrozenModel
-from mbd.model.pattern import pattern
 
 __all__ = ["checked", "tables"]
 
@@ -29,6 +28,8 @@ def checked(model: FrozenModel, names: tuple[str, ...], who: str) -> tuple[str, 
 
 def tables(model: FrozenModel, names: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
     """Return (unknown, place of its diagonal) of each row, flat, and all places to be cleared."""
+    from mbd.model.pattern import pattern  # scipy.sparse, which most runs do not need
+
     owned = [np.arange(model.n_lam)[model.numbering.owners[name]] for name in names]
     rows = np.concatenate(owned)
     off = np.zeros(model.n_v + model.n_lam, bool)
