@@ -59,14 +59,15 @@ from mbd.interactions.kind import Kind
 from mbd.interactions.law_evaluation import evaluate_law
 from mbd.interactions.measures import LAW_IN, LAW_OUT
 from mbd.interactions.pullback import add_gradient, add_scaled_product, at, push
+from mbd.interactions.rows import add_row
 from mbd.machine import buffer as m
-from mbd.machine.buffer import ATT_DP, ATT_N, ATT_P, ATT_PT, ATT_PV
+from mbd.machine.buffer import ATT_N, ATT_P, ATT_PT
 from mbd.machine.jit import jit, kernel
 
 __all__ = ["DRIVEN_ROTATION", "VALUES", "WITH_RATES"]
 
-A, AL, FY, POSITION_TURN, SCRATCH, T, W_K, X, Y, YD, YDD = (
-    m.A, m.AL, m.FY, m.POSITION_TURN, m.SCRATCH, m.T, m.W_K, m.X, m.Y, m.YD, m.YDD,
+A, AL, FY, SCRATCH, T, W_K, X, Y, YD, YDD = (
+    m.A, m.AL, m.FY, m.SCRATCH, m.T, m.W_K, m.X, m.Y, m.YD, m.YDD,
 )  # fmt: skip
 WITH_RATES, VALUES = 9, 15  # numbers that a law gives
 _ZERO, _EYE = (0.0,) * 9, (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
@@ -206,14 +207,8 @@ def forces(I: Any, F: Any, k: int) -> None:
 @jit
 def _add(I: Any, F: Any, end: int, j: int, r: int, g: Any, rate: Any) -> None:
     """Add the gradient g of row r on the attachment `end`, whose blocks are at I[j]."""
-    n, turn, to = I[end + ATT_N], F[POSITION_TURN], I[j] + r * I[j + 1]
-    add_gradient(F, I[end + ATT_P], n, 1.0, g, I[j + 2] + r, I[j + 3])
-    if turn == 0.0:
-        add_gradient(F, I[end + ATT_PT], n, 1.0, g, to, 1)
-    else:
-        add_gradient(F, I[end + ATT_PV], n, 1.0, g, to, 1)
-        add_gradient(F, I[end + ATT_DP], n, turn, g, to, 1)
-        add_gradient(F, I[end + ATT_PT], n, turn, rate, to, 1)
+    add_gradient(F, I[end + ATT_P], I[end + ATT_N], 1.0, g, I[j + 2] + r, I[j + 3])
+    add_row(I, F, end, g, rate, I[j] + r * I[j + 1])
 
 
 @kernel

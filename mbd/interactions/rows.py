@@ -40,7 +40,7 @@ from mbd.machine import buffer as m
 from mbd.machine.buffer import ATT_DP, ATT_N, ATT_P, ATT_PT, ATT_PV
 from mbd.machine.jit import jit, kernel
 
-__all__ = ["COINCIDE", "DOT_ROW", "row"]
+__all__ = ["COINCIDE", "DOT_ROW", "add_row", "row"]
 
 A, AL, FY, POSITION_TURN, SCRATCH, W_K, X, Y, YD, YDD = (
     m.A, m.AL, m.FY, m.POSITION_TURN, m.SCRATCH, m.W_K, m.X, m.Y, m.YD, m.YDD,
