@@ -19,7 +19,7 @@ from mbd.animation.drawing import (
     Wire,
 )
 from mbd.animation.glyphs import Drawn, draw_joint, draw_spring
-from mbd.animation.instants import chosen, pace, thinned
+from mbd.animation.instants import chosen, pace
 from mbd.animation.labels import labels
 from mbd.animation.looks import Sizes, looks
 from mbd.animation.motors import draw_motors
@@ -73,7 +73,7 @@ def draw(solution: History, options: Options, also: float | None = None) -> Draw
     k = chosen(t, speed, _fastest(solution))
     if also is not None:
         k = np.union1d(k, np.argmin(np.abs(t - also)))
-    shown = thinned(solution, k)
+    shown = solution.part(k, solution.before)
     tracks = {name: _track(shown, body) for name, body in system.bodies.items()}
     sizes = Sizes(system)
     colors = {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(system.bodies)}
@@ -131,7 +131,8 @@ def draw(solution: History, options: Options, also: float | None = None) -> Draw
 def _fastest(solution: History) -> float:
     """Return the largest angular velocity of a body [rad/s], of up to 2000 instants."""
     turning = [n for n, b in solution.model.system.bodies.items() if b.formulation.axes]
-    some = thinned(solution, np.unique(np.linspace(0, len(solution.t) - 1, 2000).astype(int)))
+    k = np.unique(np.linspace(0, len(solution.t) - 1, 2000).astype(int))
+    some = solution.part(k, solution.before)
     rates = (np.linalg.norm(some.body(n).angular_velocity, axis=1).max() for n in turning)
     return float(max(rates, default=0.0))
 

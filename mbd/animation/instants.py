@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
-if TYPE_CHECKING:
-    from mbd.history.history import History
-
-__all__ = ["chosen", "nice", "pace", "thinned"]
+__all__ = ["chosen", "nice", "pace"]
 
 _FPS = 60
 _MOST = 12_000
@@ -44,17 +39,3 @@ def chosen(t: np.ndarray, speed: float, fastest: float) -> np.ndarray:
     after = np.clip(np.searchsorted(t, even), 1, len(t) - 1)
     nearest = after - (even - t[after - 1] < t[after] - even)
     return np.unique(nearest)
-
-
-def thinned(solution: History, k: np.ndarray) -> History:
-    """Return a solution of the instants k only: a long run on disk stays there."""
-
-    def rows(x: Any) -> np.ndarray:
-        return x[k] if isinstance(x, np.ndarray) else np.array([x[int(i)] for i in k])
-
-    parts = (rows(x) for x in (solution.q, solution.v, solution.a, solution.lam))
-    return type(solution)(
-        solution.model, np.asarray(solution.t)[k], *parts, status=solution.status,
-        message=solution.message, stats=solution.stats, last=solution.state,
-        method=solution.method, before=solution.before,
-    )  # fmt: skip

@@ -99,8 +99,15 @@ class Trajectory:
 
     def part(self, instants: slice | np.ndarray, before: Before | None = None) -> Self:
         """Return some instants, in memory; `before` is what came before them."""
-        arrays = (np.asarray(x[instants]) for x in (self.q, self.v, self.a, self.lam))
+        arrays = (_taken(x, instants) for x in (self.q, self.v, self.a, self.lam))
         return type(self)(
             self.model, self.t[instants], *arrays, status=self.status, message=self.message,
             stats=self.stats, last=self.state, method=self.method, before=before,
         )  # fmt: skip
+
+
+def _taken(x: Any, instants: slice | np.ndarray) -> np.ndarray:
+    """Return some instants of an array; what is on disk is not read as a whole."""
+    if isinstance(instants, slice) or isinstance(x, np.ndarray):
+        return np.asarray(x[instants])
+    return np.array([x[int(i)] for i in instants])
