@@ -7,12 +7,13 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mbd.base.checked import file_path, flag, names, shown
 from mbd.base.tolerances import LOST_STEPS
+from mbd.front.solution import Solution
 from mbd.integration.consistent import consistent
 from mbd.integration.energy_momentum import EnergyMomentum
 from mbd.integration.generalized_alpha import GeneralizedAlpha
@@ -22,7 +23,7 @@ from mbd.model import released_rows as switches
 from mbd.model.frozen import state_of
 from mbd.model.model import Model
 from mbd.model.state import State
-from mbd.model.system import model_of
+from mbd.model.system import System, model_of
 from mbd.model.turns_so_far import turns_so_far
 from mbd.runs.crossings import Watch
 from mbd.runs.events import Event, checked_events
@@ -34,10 +35,6 @@ from mbd.runs.plan import Plan, checked_plan
 from mbd.runs.record import MemoryRecord, Record
 from mbd.runs.run import Stretches
 from mbd.runs.stretch import Run
-
-if TYPE_CHECKING:
-    from mbd.front.solution import Solution
-    from mbd.model.system import System
 
 __all__ = ["SimulationError", "simulate"]
 
@@ -151,8 +148,6 @@ def simulate(
         project=project, off=first.off, events=tuple(x.name for x in happens),
     )  # fmt: skip
     record = _record(stream, model, method, plan, options, first)
-    from mbd.front.solution import Solution
-
     with listening() as interrupt:
         stretches = Stretches(model, method, plan, watch, record, progress, interrupt)
         status, message = stretches.go(first, first is state, before)

@@ -9,19 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mbd.base.checked import flag, function, listed, names, shown
 from mbd.base.door import label, number
 from mbd.base.pickling import again, portable
+from mbd.history.all_parts import past_of
+from mbd.history.history import History
 from mbd.model import released_rows as switches
 from mbd.model.model import Model
 from mbd.model.state import State
-
-if TYPE_CHECKING:
-    from mbd.history.history import History
 
 __all__ = [
     "Event",
@@ -165,15 +164,11 @@ class Instants:
 
 def _history(model: Model, instants: Instants, before: Any) -> History:
     """Return some instants by name; ``before`` is what came before them (turns counted)."""
-    from mbd.history.history import History
-
     return History(model, *instants._all(), before=before)
 
 
 def carried(model: Model, instants: Instants, before: Any) -> Any:
     """Return what is to be known, behind these instants, of all that came before."""
-    from mbd.history.all_parts import past_of
-
     return past_of(_history(model, instants, before))
 
 
