@@ -84,7 +84,7 @@ from mbd.machine.buffer import (
     V,
     X,
 )
-from mbd.machine.jit import call, jit, kernel
+from mbd.machine.jit import call, jit, kernel, loop
 from mbd.machine.subnormal import flushing
 from mbd.model.evaluation import evaluate, linearise, stage, switch_off
 
@@ -228,7 +228,7 @@ def resize(I: Any, F: Any, k: int) -> None:
     set_step(I, F, F[m.H_NEW])
 
 
-@kernel
+@loop
 @flushing
 def advance_adaptive(I: Any, F: Any, k: int) -> None:
     """Take up to I[N_STEPS] steps, none beyond F[T_END]; F[H] is left for the next one."""

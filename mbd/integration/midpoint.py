@@ -36,7 +36,7 @@ from mbd.base.tolerances import (
 from mbd.integration.newton_loop import CONVERGED, FAILED, PIVOTS, keep_record, next_time
 from mbd.integration.round_off import measure_place, measure_rows
 from mbd.machine import buffer as m
-from mbd.machine.jit import call, jit, kernel
+from mbd.machine.jit import call, jit, loop
 from mbd.machine.subnormal import flushing
 from mbd.model.evaluation import evaluate, linearise, stage
 
@@ -277,7 +277,7 @@ def _in_parts(I: Any, F: Any, t: float, h: float) -> int:
     return FAILED
 
 
-@kernel
+@loop
 @flushing
 def conserve(I: Any, F: Any, k: int) -> None:
     """Take I[N_STEPS] steps of F[H]; k = 1 leaves the state of a failed step for inspection."""

@@ -50,7 +50,7 @@ from mbd.integration.round_off import (
 )
 from mbd.linear.least_multipliers import smallest_multipliers
 from mbd.machine import buffer as m
-from mbd.machine.jit import call, jit, kernel
+from mbd.machine.jit import call, jit, loop
 from mbd.machine.subnormal import flushing
 from mbd.model.evaluation import evaluate_level, linearise, stage
 
@@ -352,7 +352,7 @@ def set_weights(I: Any, F: Any) -> None:
     F[m.ROUND] = 1.0
 
 
-@kernel
+@loop
 @flushing
 def advance(I: Any, F: Any, k: int) -> None:
     """Take I[N_STEPS] steps of F[H]; k = 1 leaves the state of a failed step for inspection."""

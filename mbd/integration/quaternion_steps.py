@@ -23,7 +23,7 @@ from typing import Any
 
 from mbd.algebra.se3 import inverse_tangent
 from mbd.algebra.vec import cross, dot, load3, mat_vec, plus, store3
-from mbd.integration.runge_kutta import loop, solve, start_from
+from mbd.integration.runge_kutta import explicit, solve, start_from
 from mbd.machine import buffer as m
 from mbd.machine.buffer import NODE_SIZE, NODE_U, NODE_Y
 from mbd.machine.jit import jit
@@ -166,4 +166,4 @@ def _step(I: Any, F: Any, t: float) -> bool:
     return good
 
 
-quaternion = loop(_begin, _step, _back)
+quaternion = explicit(_begin, _step, _back)

@@ -43,11 +43,11 @@ from typing import Any
 
 from mbd.integration.newton_loop import CONVERGED, FAILED, keep_record, next_time
 from mbd.machine import buffer as m
-from mbd.machine.jit import call, jit, kernel
+from mbd.machine.jit import call, jit, loop
 from mbd.machine.subnormal import flushing
 from mbd.model.evaluation import evaluate, linearise, stage
 
-__all__ = ["commutator_free", "loop", "motion_vector", "solve", "start_from"]
+__all__ = ["commutator_free", "explicit", "motion_vector", "solve", "start_from"]
 
 A, AL, AN, AP, D, H, N_Q, N_U, Q, QN, T, V, VN, X, YDD = (
     m.A, m.AL, m.AN, m.AP, m.D, m.H, m.N_Q, m.N_U, m.Q, m.QN, m.T, m.V, m.VN, m.X, m.YDD,
@@ -86,12 +86,12 @@ def start_from(I: Any, F: Any, q: int) -> None:
         F[I[D] + i] = 0.0
 
 
-def loop(begin: Callable[..., Any], step: Callable[..., Any], back: Callable[..., Any]) -> Any:
+def explicit(begin: Callable[..., Any], step: Callable[..., Any], back: Callable[..., Any]) -> Any:
     """Return the kernel that takes steps of a scheme; ``back`` undoes one that failed."""
 
-    @kernel
+    @loop
     @flushing
-    def explicit(I: Any, F: Any, k: int) -> None:
+    def steps(I: Any, F: Any, k: int) -> None:
         """Take I[N_STEPS] steps of F[H]; k = 1 leaves the state of a failed step as it is."""
         F[m.W_M] = 1.0
         F[m.W_G] = 0.0
@@ -117,7 +117,7 @@ def loop(begin: Callable[..., Any], step: Callable[..., Any], back: Callable[...
             I[m.STEPS_DONE] = i + 1
             keep_record(I, F)
 
-    return explicit
+    return steps
 
 
 # --- motion vector --------------------------------------------------------------------------------
@@ -261,5 +261,5 @@ def _composed_step(I: Any, F: Any, t: float) -> bool:
     return good
 
 
-motion_vector = loop(_begin, _motion_step, _back)
-commutator_free = loop(_begin, _composed_step, _back_home)
+motion_vector = explicit(_begin, _motion_step, _back)
+commutator_free = explicit(_begin, _composed_step, _back_home)

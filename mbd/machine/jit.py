@@ -10,6 +10,10 @@ Two kinds of compiled function exist in the package:
     in ``I`` the kernel finds its own record. One signature means that kernels are called through
     their addresses, so a new formulation or force never recompiles the time loop.
 
+A kernel that runs long, a ``loop`` over steps or any on large arrays, releases the lock of the
+interpreter: other threads run meanwhile, and laws in Python that it calls back take the lock again.
+A short one keeps it: who gives it away waits until the others are ready to return it.
+
 With ``NUMBA_DISABLE_JIT=1`` everything runs as plain Python on numpy arrays: slow, same numbers.
 """
 
@@ -52,6 +56,7 @@ __all__ = [
     "jit",
     "kernel",
     "law_call",
+    "loop",
 ]
 
 PYTHON = bool(getattr(numba.config, "DISABLE_JIT", 0))
@@ -60,6 +65,7 @@ _LAW = types.int64(types.CPointer(types.float64), types.CPointer(types.float64))
 _C_LAW = ctypes.CFUNCTYPE(
     ctypes.c_int64, ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_double)
 )
+_LARGE = 1 << 16  # floats: a kernel on so many runs longer than the lock takes to come back
 _log = logging.getLogger("mbd")
 
 # fused multiply-add is allowed, reordering of sums is not
@@ -167,16 +173,24 @@ def _self_contained(compiled: Any) -> Any:
 
 
 class _Kernel:
-    """A compiled loop; compiled (or loaded from the cache) when its address is first asked for."""
+    """A compiled loop; compiled (or loaded from the cache) when its address is first asked for.
 
-    def __init__(self, function: Callable[..., None], signature: Any = _SIGNATURE) -> None:
-        self.function = function
+    Parameters
+    ----------
+    function : callable
+    long : bool
+        Whether it runs long on small arrays too.
+    """
+
+    def __init__(
+        self, function: Callable[..., None], signature: Any = _SIGNATURE, *, long: bool = False
+    ) -> None:
+        self.function, self.long = function, long
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
         self._signature = signature
         self._address = 0
-        self._compiled: Any = None
-        self._callable: Any = None
+        self._compiled: list[Any] = []
 
     @property
     def address(self) -> int:
@@ -217,8 +231,8 @@ class _Kernel:
             if not free:
                 return False
             compiled.compile()
-        self._compiled = compiled
-        self._address = compiled.address
+        self._compiled.append(compiled)  # all stay: another thread may have been as fast
+        self._address = self._compiled[0].address
         return True
 
     def __call__(self, I: np.ndarray, F: np.ndarray, k: int = 0) -> None:
@@ -226,13 +240,18 @@ class _Kernel:
         if PYTHON:
             self.function(I, F, k)
             return
-        if self._callable is None:
-            self._callable = _C_KERNEL(self.address)
-        self._callable(_place(I), _place(F), k)
+        alone, beside = self._calls
+        (beside if self.long or F.size > _LARGE else alone)(_place(I), _place(F), k)
+
+    @cached_property
+    def _calls(self) -> tuple[Any, Any]:
+        """The calls that keep and that release the lock of the interpreter."""
+        return _KEEPING(self.address), _RELEASING(self.address)
 
 
 _PYTHON_KERNELS: list[Callable[..., Any]] = []
-_C_KERNEL = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+_ARGUMENTS = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64
+_KEEPING, _RELEASING = (kind(None, *_ARGUMENTS) for kind in (ctypes.PYFUNCTYPE, ctypes.CFUNCTYPE))
 
 
 def compile_all(kernels: Iterable[_Kernel]) -> None:
@@ -248,6 +267,11 @@ def compile_all(kernels: Iterable[_Kernel]) -> None:
 def kernel(function: Callable[..., None]) -> _Kernel:
     """Make a kernel of ``function(I, F, k)``."""
     return _Kernel(_named(function))
+
+
+def loop(function: Callable[..., None]) -> _Kernel:
+    """Make a kernel of ``function(I, F, k)`` that takes many steps."""
+    return _Kernel(_named(function), long=True)
 
 
 def external(function: Callable[[Any, Any], int], *, compiled: bool) -> tuple[int, Any]:
