@@ -215,9 +215,7 @@ def spinning(model: Model, names: list[str], omega: np.ndarray) -> State:
         n_v = body.formulation.n_v
         if name in names:
             velocity = np.cross(omega, body.position - center)
-            _, v[first : first + n_v] = body.coordinates(
-                body.position, velocity=velocity, omega=omega
-            )
+            _, v[first : first + n_v] = body.q_and_v(body.position, velocity=velocity, omega=omega)
         first += n_v
     return state.replace(v=v)
 

@@ -34,9 +34,10 @@ from mbd.model.pattern import sparse
 from mbd.model.state import State
 from mbd.model.system import System
 from mbd.model.workspace import Workspace
-from mbd.parts.bodies import Body, Ground, PointMass, RigidBody
+from mbd.parts.bodies import RigidBody
 from mbd.parts.forces import Bushing, Moment, PointForce, Spring
 from mbd.parts.joints import Revolute, Spherical
+from mbd.parts.part import Body, Part
 
 __all__ = [
     "BlockError",
@@ -295,19 +296,19 @@ def _model(item: Any) -> tuple[Model, str]:
             formulation=item,
         )  # fmt: skip
         return _with_partner(body).build(), f"formulation {item.name!r}"
-    if isinstance(item, Body) and not isinstance(item, Ground):
-        return _with_partner(item).build(), repr(item)
+    if isinstance(item, Part) and item.nodes() == (item,) and item.drawer:
+        return _with_partner(item.nodes()[0]).build(), repr(item)
     kinds = "a System, a Model, a body, a joint, a force or a Formulation"
     return with_its_bodies("check_tangents: item", item, kinds).build(), repr(item)
 
 
 def with_its_bodies(who: str, part: Any, kinds: str = "a joint or a force") -> System:
     """Return a system of a joint or force and its bodies."""
-    if isinstance(part, type) or not (hasattr(part, "elements") and hasattr(part, "bodies")):
+    if not isinstance(part, Part) or not part.elements():
         raise TypeError(f"{who} must be {kinds}, got {shown(part)}")
     system = System(gravity=(1.3, -0.7, -9.81))
     for body in part.bodies:
-        if isinstance(body, Ground):
+        if not body.moves:
             system.ground = body
         elif body.name not in system.bodies:
             system.add(body)
@@ -323,7 +324,7 @@ def _with_partner(body: Body) -> System:
     other = system.add(
         RigidBody("partner of " + body.name, mass=1.7, inertia=(0.5, 0.6, 0.7), position=at)
     )
-    if isinstance(body, PointMass) or not body.formulation.axes:
+    if not body.formulation.axes:
         system.add(Spherical("check joint", body, other, at=body.position))
         system.add(Spring("check spring", body, other, stiffness=3.1, damping=1.9, length=0.1))
         system.add(PointForce("check force", body, (0.7, -1.1, 1.3)))

@@ -23,11 +23,10 @@ import numpy as np
 from mbd.analyses.conformance import TangentReport, check_tangents, random_state, with_its_bodies
 from mbd.base.checked import whole
 from mbd.base.door import number
-from mbd.base.recorded_call import Part, recorded_call
 from mbd.base.tolerances import TANGENT_STEP
-from mbd.interactions.kind import Element
 from mbd.machine import buffer as m
 from mbd.model.workspace import Workspace
+from mbd.parts.part import Part
 
 __all__ = ["PartError", "PartReport", "PropertyError", "check_part"]
 
@@ -162,21 +161,10 @@ def _relative(error: Any, size: Any) -> float:
     return worst / largest if worst else 0.0
 
 
-def _numbers(element: Element) -> tuple[Any, ...]:
-    """Return what an element is made of, without its kind and its law."""
-    ends = tuple((end.body, tuple(end.weights)) for end in element.attachments)
-    return ends, tuple(element.numbers), tuple(element.memory), tuple(element.rows)
-
-
-def _reconstruction(part: Any) -> list[PropertyError]:
-    """Construct the part again from its recorded arguments, and compare their elements."""
-    call = recorded_call(part) if isinstance(part, Part) else None
-    if call is None:
-        return []
-    again = call.maker(*call.args, **call.options)
-    same = type(again) is type(part) and [_numbers(x) for x in again.elements()] == [
-        _numbers(x) for x in part.elements()
-    ]
+def _reconstruction(part: Part) -> list[PropertyError]:
+    """Construct the part again from its recorded arguments, and compare."""
+    again = part.call.maker(*part.call.args, **part.call.options)
+    same = type(again) is type(part) and part.agrees_with(again)
     return [PropertyError("made again", 0.0 if same else np.inf)]
 
 

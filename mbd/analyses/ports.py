@@ -17,16 +17,18 @@ import numpy as np
 
 from mbd.base.checked import shown
 from mbd.base.door import unit_vector, vector
-from mbd.interactions.loads import FORCE
-from mbd.parts.drives import Drive
-from mbd.parts.forces import Moment, PointForce
-from mbd.parts.joints import Cylindrical, Joint, Planar, Prismatic, Revolute
+from mbd.history.elements import tables
+from mbd.history.faces import Faces
+from mbd.interactions.driven_rows import total
+from mbd.interactions.kind import Element
+from mbd.parts.part import Applied, Coordinate, Part
 from mbd.small_motions.face_maps import FaceMaps
 from mbd.small_motions.small_motion import SmallMotion
 
 __all__ = ["Output", "Rows", "input_column", "output_rows"]
 
 _AXES = {"x": 0, "y": 1, "z": 2}
+_COORDINATES = ("angle", "displacement")  # a joint without them says so
 
 
 @dataclass(frozen=True)
@@ -95,20 +97,11 @@ def _moment(motion: SmallMotion, name: str, moment: np.ndarray) -> np.ndarray:
 def input_column(motion: SmallMotion, what: Any) -> tuple[str, str, np.ndarray]:
     """Return label, unit and load (n_v,) of one input, as a user names it."""
     system = motion.model.system
-    if isinstance(what, PointForce | Moment):
-        return _of_load(motion, what, None)
     if isinstance(what, tuple):
         return _at_point(motion, what)
-    if isinstance(what, Joint):
-        what = what.name
-    drive = system.forces.get(what) if isinstance(what, str) else what
-    if isinstance(drive, Drive):
-        of = drive.coordinate.joint
-        raise ValueError(
-            f"linearize: the Drive {drive.name!r} is no input: it prescribes {of!r}, which then "
-            f"has no motion of its own; leave the drive out and take {of!r} as the input, a "
-            "motor in the joint whose load is given"
-        )
+    part = system.parts.get(what) if isinstance(what, str) else what
+    if isinstance(part, Part):
+        return _of_part(motion, part)
     if not isinstance(what, str):
         raise TypeError(
             "linearize: an input must be a load or joint (object or name), or (body, point, "
@@ -118,43 +111,75 @@ def input_column(motion: SmallMotion, what: Any) -> tuple[str, str, np.ndarray]:
     if not (dot and axis in _AXES and name in system.forces):
         name, axis = what, ""
     load = system.forces.get(name)
-    if isinstance(load, PointForce | Moment):
-        return _of_load(motion, load, _AXES.get(axis))
-    joint = system.joints.get(what)
-    if joint is not None:
-        return _of_joint(motion, joint)
-    names = [n for n, p in system.forces.items() if isinstance(p, PointForce | Moment)]
-    names += [n for n, j in system.joints.items() if isinstance(j, Revolute | Prismatic)]
+    if load is not None and load.applied is not None:
+        return _of_load(motion, name, load.applied, _AXES.get(axis))
+    names = [n for n, x in system.forces.items() if x.applied is not None]
+    names += [n for n, x in system.joints.items() if len(x.coordinates) == 1]
     raise ValueError(
-        f"linearize: there is no input {shown(what)}; loads and joints with one freedom are "
+        f"linearize: there is no input {shown(what)}; loads and joints with one coordinate are "
         f"{', '.join(names) or 'none'}; or give (body, point, direction)"
     )
 
 
+def _of_part(motion: SmallMotion, part: Part) -> tuple[str, str, np.ndarray]:
+    """Return a load of one unit, or that of a motor along the one coordinate of a joint."""
+    if part.applied is not None:
+        return _of_load(motion, part.name, part.applied, None)
+    if part.drives is not None and part.name in motion.model.numbering.owners:
+        of = part.drives.joint
+        raise ValueError(
+            f"linearize: the {type(part).__name__} {part.name!r} is no input: it prescribes "
+            f"{of!r}, which then has no motion of its own; leave it out and take {of!r} as the "
+            "input, a motor in the joint whose load is given"
+        )
+    if len(part.coordinates) != 1:
+        raise ValueError(
+            f"linearize: {part.name!r} ({type(part).__name__}) cannot be an input; a load can, "
+            "and a joint that leaves one coordinate free, along which a motor could drive"
+        )
+    (free,) = part.coordinates.values()
+    column = np.zeros(motion.model.n_v)
+    for body, gradient in _gradient(motion, free):
+        column[body.v] += np.einsum("kc,kcv->v", gradient, body.Z.reshape(4, 3, -1))
+    return part.name, free.load_unit, column
+
+
+def _gradient(motion: SmallMotion, free: Coordinate) -> list[tuple[FaceMaps, np.ndarray]]:
+    """Return the derivatives (4, 3) of a coordinate by the faces of the bodies that move."""
+    names = dict.fromkeys(end.body for end in free.attachments)
+    bodies = [_body(motion, name) for name in names]
+    y = [np.vstack([-motion.model.origin, np.eye(3)]) if x is None else x.y for x in bodies]
+    still = np.zeros((1, len(y), 4, 3))
+    faces = Faces({name: i for i, name in enumerate(names)}, np.array([y]), still, still)
+    element = Element(total((free.measure,)), free.attachments, (0.0, 0.0, 1.0), (free.start,))
+    (table,) = tables([element], faces.column)
+    ((_, forces),) = table.forces(faces, np.ones((1, 1, 1)))
+    return [
+        (body, sum(f for f, end in zip(forces[0], free.attachments, strict=True) if end.body == n))
+        for n, body in zip(names, bodies, strict=True)
+        if body is not None
+    ]
+
+
 def _of_load(
-    motion: SmallMotion, load: PointForce | Moment, axis: int | None
+    motion: SmallMotion, name: str, load: Applied, axis: int | None
 ) -> tuple[str, str, np.ndarray]:
     """Return a load of one unit along its direction, or along one of its axes."""
-    element = load.elements()[0]
     if axis is None:
         if not load.value.any():
             raise ValueError(
-                f"linearize: the load {load.name!r} has no direction of its own (it is zero, or a "
-                f"law of time); say which, {load.name + '.x'!r}"
+                f"linearize: the load {name!r} has no direction of its own (it is zero, or a "
+                f"law of time); say which, {name + '.x'!r}"
             )
         direction = load.value / np.linalg.norm(load.value)
-        label = load.name
+        label = name
     else:
-        direction, label = np.eye(3)[axis], f"{load.name}.{'xyz'[axis]}"
-    where = element.attachments[-1].body
-    u = _weights(motion, where, (0.0, *direction))
+        direction, label = np.eye(3)[axis], f"{name}.{'xyz'[axis]}"
+    u = _weights(motion, load.body if load.follow else "ground", (0.0, *direction))
     u /= np.linalg.norm(u)  # of the size given, also in the axes of a body with a scale
-    if element.kind is FORCE:
-        point = element.attachments[0]
-        column = _force(motion, point.body, point.weights, u)
-    else:
-        column = _moment(motion, load.body.name, u)
-    return label, load.unit, column
+    if load.moment:
+        return label, load.unit, _moment(motion, load.body, u)
+    return label, load.unit, _force(motion, load.body, (1.0, *load.at), u)
 
 
 def _at_point(motion: SmallMotion, what: tuple[Any, ...]) -> tuple[str, str, np.ndarray]:
@@ -169,33 +194,6 @@ def _at_point(motion: SmallMotion, what: tuple[Any, ...]) -> tuple[str, str, np.
     u = unit_vector("linearize", "the direction of an input", what[-1])
     where = (1.0, *(np.zeros(3) if point is None else point))
     return f"force on {name}", "N", _force(motion, name, where, u)
-
-
-def _of_joint(motion: SmallMotion, joint: Joint) -> tuple[str, str, np.ndarray]:
-    """Return a motor in a joint: on the second body, its opposite on the first."""
-    axis = _weights(motion, joint.A.name, joint.A.direction(2))
-    if isinstance(joint, Revolute):
-        column = _moment(motion, joint.B.name, axis) - _moment(motion, joint.A.name, axis)
-        return joint.name, "N m", column
-    if isinstance(joint, Prismatic):
-        column = _force(motion, joint.B.name, joint.B.point(), axis)
-        # the opposite force acts on the first body at the same place
-        frame = _in_frame(motion, joint.A.name, joint.B.name, joint.B.point())
-        column -= _force(motion, joint.A.name, frame, axis)
-        return joint.name, "N", column
-    raise ValueError(
-        f"linearize: the joint {joint.name!r} ({type(joint).__name__}) cannot be an input; only "
-        "Revolute and Prismatic have one freedom a motor could drive"
-    )
-
-
-def _in_frame(motion: SmallMotion, name: str, other: str, weights: Any) -> np.ndarray:
-    """Return the weights on a body of a point fixed to another one."""
-    x = _weights(motion, other, weights)
-    body = _body(motion, name)
-    if body is None:
-        return np.array([1.0, *x])
-    return np.array([1.0, *np.linalg.solve(body.y[1:].T, x - body.y[0])])
 
 
 def _name(motion: SmallMotion, body: Any) -> str:
@@ -236,7 +234,7 @@ def output_rows(motion: SmallMotion, what: Output) -> Rows:
     if owner in model.bodies and kind in _BODY:
         return _of_body(motion, owner, kind, np.zeros(3))
     joint = model.system.joints.get(owner)
-    if joint is not None and kind in ("angle", "angle_rate", "displacement", "displacement_rate"):
+    if joint is not None and kind.removesuffix("_rate") in (*joint.coordinates, *_COORDINATES):
         return _of_coordinate(motion, joint, kind)
     if what in model.numbering.v_labels:
         i = model.numbering.v_labels.index(what)
@@ -291,35 +289,19 @@ def _of_body(motion: SmallMotion, name: str, kind: Any, point: np.ndarray) -> Ro
     return _rows(motion, labels, _UNITS[kind], P, V)
 
 
-def _of_coordinate(motion: SmallMotion, joint: Joint, kind: str) -> Rows:
-    """Return angle or displacement of a joint, or its rate."""
-    angle = kind.startswith("angle")
-    allowed = (Revolute, Cylindrical, Planar) if angle else (Prismatic, Cylindrical)
-    if not isinstance(joint, allowed):
-        coordinate = "angle" if angle else "displacement"
-        raise ValueError(f"linearize: the joint {joint.name!r} has no {coordinate}")
-    axis = _weights(motion, joint.A.name, joint.A.direction(2))
+def _of_coordinate(motion: SmallMotion, joint: Part, kind: str) -> Rows:
+    """Return what a joint leaves free, or its rate."""
+    what = kind.removesuffix("_rate")
+    if what not in joint.coordinates:
+        raise ValueError(f"linearize: the joint {joint.name!r} has no {what}")
+    free = joint.coordinates[what]
     row = np.zeros(motion.model.n_v)
-    for frame, sign in ((joint.B, 1.0), (joint.A, -1.0)):
-        body = _body(motion, frame.name)
-        if body is None:
-            continue
-        if angle:
-            row[body.v] += sign * axis @ body.turn()
-        else:
-            row[body.v] += sign * axis @ body.at(np.asarray(frame.point()), body.Y)
-    if not angle:
-        apart = _weights(motion, joint.B.name, joint.B.point()) - _weights(
-            motion, joint.A.name, joint.A.point()
-        )
-        body = _body(motion, joint.A.name)
-        if body is not None:
-            row[body.v] += apart @ body.at(np.asarray(joint.A.direction(2)), body.Y)
-    unit = "rad" if angle else "m"
-    if kind.endswith("rate"):
-        rate = (motion.A.T @ row)[None]
-        return _rows(motion, (f"{joint.name}.{kind}",), f"{unit}/s", rate, row[None])
-    return _rows(motion, (f"{joint.name}.{kind}",), unit, row[None])
+    for body, gradient in _gradient(motion, free):
+        row[body.v] += np.einsum("kc,kcv->v", gradient, body.Y.reshape(4, 3, -1))
+    labels = (f"{joint.name}.{kind}",)
+    if kind != what:
+        return _rows(motion, labels, f"{free.unit}/s", (motion.A.T @ row)[None], row[None])
+    return _rows(motion, labels, free.unit, row[None])
 
 
 def _of_row(motion: SmallMotion, label: str) -> Rows:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mbd.animation.drawing import Arrow, End
 from mbd.animation.instants import nice
 from mbd.machine.jit import PYTHON
-from mbd.parts.forces import Moment, PointForce
+from mbd.parts.part import Applied
 
 if TYPE_CHECKING:
     from mbd.history.history import History
@@ -24,7 +24,7 @@ _NUMBERS = ctypes.POINTER(ctypes.c_double)
 _LAW = ctypes.CFUNCTYPE(None, _NUMBERS, _NUMBERS)
 
 
-def _values(load: Any, t: np.ndarray) -> np.ndarray:
+def _values(load: Applied, t: np.ndarray) -> np.ndarray:
     """Return the components of a load over time (n, 3)."""
     if load.law is None:
         return np.broadcast_to(load.value, (len(t), 3))
@@ -47,17 +47,14 @@ def loads(solution: History) -> list[Arrow]:
     """Return the applied forces and moments."""
     arrows = []
     for load in solution.model.system.forces.values():
-        if not isinstance(load, PointForce | Moment):
+        applied = load.applied
+        if applied is None:
             continue
-        body = solution.body(load.body.name)
-        values = _values(load, solution.t)
-        if load.follow:
-            values = np.einsum("nij,nj->ni", body.rotation, values)
-        if isinstance(load, PointForce):
-            end, unit, color = End(load.body.name, load.frame.position), "N", FORCE
-        else:
-            end, unit, color = End(load.body.name, load.body.center_of_mass), "N m", MOMENT
-        arrows.append(Arrow(end, values, unit, color, "loads", load.name))
+        values = _values(applied, solution.t)
+        if applied.follow:
+            values = np.einsum("nij,nj->ni", solution.body(applied.body).rotation, values)
+        end, color = End(applied.body, applied.at), MOMENT if applied.moment else FORCE
+        arrows.append(Arrow(end, values, applied.unit, color, "loads", load.name))
     return arrows
 
 

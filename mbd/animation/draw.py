@@ -18,7 +18,7 @@ from mbd.animation.drawing import (
     Track,
     Wire,
 )
-from mbd.animation.glyphs import Drawn, draw_joint, draw_spring
+from mbd.animation.glyphs import Drawn, draw_symbol
 from mbd.animation.instants import chosen, pace
 from mbd.animation.labels import labels
 from mbd.animation.looks import Sizes, looks
@@ -27,7 +27,7 @@ from mbd.animation.points import lines, trails
 from mbd.animation.view import corners, direction, upwards
 from mbd.base import checked
 from mbd.base.door import number, unit_vector
-from mbd.parts.bodies import Body
+from mbd.parts.part import Body
 
 if TYPE_CHECKING:
     from mbd.history.history import History
@@ -84,10 +84,8 @@ def draw(solution: History, options: Options, also: float | None = None) -> Draw
         for shape in looks(body, sizes)
     ]
     drawn: list[Drawn] = []
-    for joint in system.joints.values():
-        drawn += draw_joint(joint, _SYMBOL * sizes.of(*(b.name for b in joint.bodies)), tracks)
-    for force in system.forces.values():
-        drawn += draw_spring(force, _SYMBOL * sizes.of(*(b.name for b in force.bodies)), tracks)
+    for part in system.parts.values():
+        drawn += draw_symbol(part, _SYMBOL * sizes.of(*(b.name for b in part.bodies)), tracks)
     drawn += draw_motors(system, lambda *names: _SYMBOL * sizes.of(*names))
     solids += [x for x in drawn if isinstance(x, Solid)]
     drawn += lines(system, options.lines, colors, _LINE * sizes.typical)

@@ -1,8 +1,4 @@
-"""Glyphs of joints and springs: a symbol for each class, of shapes on both bodies.
-
-A class that is not in the tables is drawn as the nearest one it descends from; a joint of any other
-class as a ball, a force of any other class not at all.
-"""
+"""Glyphs of joints and springs: how each symbol is drawn, of shapes on both bodies."""
 
 from __future__ import annotations
 
@@ -13,17 +9,15 @@ from typing import Any
 import numpy as np
 
 from mbd.animation.drawing import End, Link, Solid, Track, Wire, over_time
-from mbd.parts import forces, joints, rolling, shaft_joints, transmissions
-from mbd.parts.bodies import Frame
-from mbd.parts.joint import Joint
+from mbd.parts.part import Frame, Part, Symbol
 from mbd.parts.shapes import Box, Cylinder, Shape, Sphere
 
-__all__ = ["Drawn", "draw_joint", "draw_spring"]
+__all__ = ["Drawn", "draw_symbol"]
 
 STEEL, DARK, SPRING = "#8a929c", "#525b66", "#b0632b"
 
 Drawn = Solid | Link | Wire
-# class of the part: (part, size g [m], tracks, label) -> what is drawn
+# symbol of the part: (part, size g [m], tracks, label) -> what is drawn
 Rule = Callable[[Any, float, dict[str, Track], str], Iterator[Drawn]]
 
 
@@ -145,45 +139,28 @@ def _block(bushing: Any, g: float, _tracks: dict[str, Track], label: str) -> Ite
     yield Solid(A.name, Box((2.2 * g,) * 3, A.position, A.axes), SPRING, "springs", label)
 
 
-_JOINTS: dict[type, Rule] = {
-    Joint: _ball,
-    joints.Revolute: _revolute,
-    shaft_joints.Universal: _universal,
-    joints.Fixed: _fixed,
-    joints.Prismatic: _prismatic,
-    joints.Cylindrical: _cylindrical,
-    shaft_joints.Screw: _cylindrical,
-    joints.Planar: _in_plane,
-    joints.PointOnLine: _on_line,
-    joints.PointInPlane: _in_plane,
-    joints.Distance: _distance,
-    rolling.RollingDisc: _disc,
-    rolling.RollingBall: _rolling,
-    rolling.KnifeEdge: _blade,
-}
-_SPRINGS: dict[type, Rule] = {
-    forces.Spring: _coil,
-    forces.RotationalSpring: _spiral,
-    forces.Bushing: _block,
-    transmissions.Rope: _rope,
+_RULES: dict[Symbol, Rule] = {
+    Symbol.BALL: _ball,
+    Symbol.BALL_ON_LINE: _on_line,
+    Symbol.BALL_ON_PLATE: _in_plane,
+    Symbol.BLADE: _blade,
+    Symbol.BLOCK: _fixed,
+    Symbol.COIL: _coil,
+    Symbol.CROSS: _universal,
+    Symbol.CUSHION: _block,
+    Symbol.DISC: _disc,
+    Symbol.HINGE: _revolute,
+    Symbol.ROD: _distance,
+    Symbol.ROPE: _rope,
+    Symbol.SLEEVE: _cylindrical,
+    Symbol.SLIDER: _prismatic,
+    Symbol.SPIRAL: _spiral,
+    Symbol.WHEEL: _rolling,
 }
 
 
-def _rule(table: dict[type, Rule], part: Any) -> Rule | None:
-    return next((table[c] for c in type(part).__mro__ if c in table), None)
-
-
-def _label(part: Any) -> str:
-    return f"{part.name} ({type(part).__name__})"
-
-
-def draw_joint(joint: Joint, g: float, tracks: dict[str, Track]) -> list[Drawn]:
-    """Return the symbol of a joint, of size g [m]."""
-    rule = _rule(_JOINTS, joint) or _ball
-    return list(rule(joint, g, tracks, _label(joint)))
-
-
-def draw_spring(force: Any, g: float, tracks: dict[str, Track]) -> list[Drawn]:
-    """Return the symbol of a spring, of size g [m]; nothing for what is none."""
-    rule = _rule(_SPRINGS, force)
-    return [] if rule is None else list(rule(force, g, tracks, _label(force)))
+def draw_symbol(part: Part, g: float, tracks: dict[str, Track]) -> list[Drawn]:
+    """Return the symbol of a part, of size g [m]; nothing for a part without one."""
+    if part.symbol is None:
+        return []
+    return list(_RULES[part.symbol](part, g, tracks, f"{part.name} ({type(part).__name__})"))

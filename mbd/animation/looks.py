@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from mbd.model.description import Description
-from mbd.parts.bodies import Body
+from mbd.parts.part import Body
 from mbd.parts.shapes import Box, Capsule, Shape, Sphere
 
 __all__ = ["Sizes", "held_points", "looks"]
@@ -21,8 +21,8 @@ def held_points(system: Description) -> dict[str, np.ndarray]:
     """Return the points of each body where joints and forces hold it, in its axes, each once."""
     by_body: dict[str, list[np.ndarray]] = {name: [] for name in system.bodies}
     for part in (*system.joints.values(), *system.forces.values()):
-        for frame in (getattr(part, "A", None), getattr(part, "B", None)):
-            if frame is not None and frame.name in by_body:
+        for frame in part.ends:
+            if frame.name in by_body:
                 points = by_body[frame.name]
                 near = 1e-6 * max([np.abs(frame.position).max(), *map(np.max, map(np.abs, points))])
                 if not any(np.abs(p - frame.position).max() <= near for p in points):
@@ -74,8 +74,8 @@ class Sizes:
         """Return the lengths of what holds points together, or else their extent."""
         distances = []
         for part in (*self.system.joints.values(), *self.system.forces.values()):
-            if hasattr(part, "A") and hasattr(part, "B"):
-                p, q = (f.body.position + f.body.rotation @ f.position for f in (part.A, part.B))
+            if part.ends:
+                p, q = (f.body.position + f.body.rotation @ f.position for f in part.ends)
                 distances.append(float(np.linalg.norm(q - p)))
         if not any(distances):
             places = np.array([b.position for b in self.system.bodies.values()])

@@ -9,8 +9,6 @@ import numpy as np
 
 from mbd.animation.drawing import Wire
 from mbd.model.description import Description
-from mbd.parts.actuators import Motor
-from mbd.parts.drives import Drive
 
 __all__ = ["draw_motors"]
 
@@ -45,10 +43,10 @@ def draw_motors(system: Description, size: Callable[..., float]) -> list[Wire]:
     """Return the symbols of drives and motors; `size` gives that [m] of a symbol on some bodies."""
     wires = []
     for part in (*system.joints.values(), *system.forces.values()):
-        if not isinstance(part, Drive | Motor):
+        if part.drives is None:
             continue
-        joint: Any = system.joints.get(part.coordinate.joint)
-        symbol = _SYMBOLS.get(part.coordinate.name)
+        joint: Any = system.joints.get(part.drives.joint)
+        symbol = _SYMBOLS.get(part.drives.name)
         if joint is None or symbol is None:
             continue
         A = joint.A

@@ -12,7 +12,7 @@ from mbd.animation.drawing import End, Link, Trail
 from mbd.base.checked import listed, shown
 from mbd.base.door import vector
 from mbd.model.description import Description
-from mbd.parts.bodies import Body, Frame
+from mbd.parts.part import Frame, Part
 
 __all__ = ["lines", "trails"]
 
@@ -22,7 +22,7 @@ _POINT = "the name of a body, or (name, point in body axes [m])"
 def trails(system: Description, ends: Any, colors: dict[str, str]) -> tuple[Trail, ...]:
     """Return the trails of bodies (their origins), frames, or pairs of a name and a point."""
     paths = []
-    if isinstance(ends, str | Frame | Body):
+    if isinstance(ends, str | Frame | Part):
         ends = [ends]
     for item in listed(f"animate: trails must be a list, each {_POINT}", ends):
         end = _end(system, item, "trail")
@@ -52,7 +52,7 @@ def _end(system: Description, item: Any, what: str) -> End:
     point: Any = np.zeros(3)
     if isinstance(item, Frame):
         name, point = item.name, item.position
-    elif isinstance(item, Body):
+    elif isinstance(item, Part):
         name = item.name
     elif not isinstance(item, str):
         try:

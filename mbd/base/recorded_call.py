@@ -1,6 +1,6 @@
 """The recorded call of a part or object: its class or function, and the arguments.
 
-Files and generated scenes repeat what the user wrote. So parts keep their call (``Part.given``),
+Files and generated scenes repeat what the user wrote. So parts keep their call (``Recorded.call``),
 and functions that return objects with options are ``remembered``.
 """
 
@@ -18,7 +18,7 @@ import numpy as np
 from mbd.base.checked import meant
 from mbd.base.pickling import again, placed, portable
 
-__all__ = ["Call", "Part", "recorded_call", "reduced", "remembered", "signature"]
+__all__ = ["Call", "Recorded", "recorded_call", "reduced", "remembered", "signature"]
 
 Maker = TypeVar("Maker", bound=Callable[..., Any])
 _PLAIN = (float, int, str, bool, type(None))
@@ -65,14 +65,14 @@ def _copied(maker: Callable[..., Any], args: tuple[Any, ...], options: dict[str,
     return Call(maker, tuple(map(_kept, args)), {k: _kept(x) for k, x in options.items()})
 
 
-class Part:
-    """An object that a user makes by a class and arguments; it keeps this call in ``given``.
+class Recorded:
+    """An object that a user makes by a class and arguments; it keeps this call.
 
     After it is made it does not change: what is set would be lost, or not be what files say.
     """
 
-    __slots__ = ("complete", "given")
-    given: Call
+    __slots__ = ("call", "complete")
+    call: Call
     complete: bool
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -91,9 +91,9 @@ class Part:
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Return class and arguments: whoever unpickles it makes it anew."""
-        if not hasattr(self, "given"):
+        if not hasattr(self, "call"):
             return super().__reduce_ex__(protocol)
-        maker, args, options = self.given
+        maker, args, options = self.call
         owner = getattr(self, "name", type(self).__name__)
         return again, (maker, portable(owner, args), portable(owner, options))
 
@@ -110,10 +110,10 @@ def _recorded(init: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(init)
     def init_and_record(self: Any, *args: Any, **options: Any) -> None:
         # an __init__ of the base, called by that of the class, is not the user's call
-        outermost = not hasattr(self, "given")
+        outermost = not hasattr(self, "call")
         if outermost:
             _check_names(type(self), options)
-            object.__setattr__(self, "given", _call(type(self), args, options))
+            object.__setattr__(self, "call", _call(type(self), args, options))
         init(self, *args, **options)
         if outermost:
             object.__setattr__(self, "complete", True)
@@ -153,8 +153,8 @@ def reduced(thing: Any) -> Any:
 
 def recorded_call(thing: Any) -> Call | None:
     """Return the call that makes a part, a remembered object or a dataclass; None if unknown."""
-    if isinstance(thing, Part):
-        return thing.given
+    if isinstance(thing, Recorded):
+        return thing.call
     if isinstance(thing, type) or not dataclasses.is_dataclass(thing):
         return None
     if thing in _CALLS:

@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from mbd.base.recorded_call import Part, signature
+from mbd.base.recorded_call import signature
 from mbd.files.expressions import Expression
 from mbd.files.writer import Writer, minimal_call
 from mbd.formulations.formulation import Formulation
 from mbd.model.description import Description
-from mbd.parts.bodies import Frame
-from mbd.parts.coordinates import Coordinate
+from mbd.parts.part import Coordinate, Frame, Part
 
 __all__ = ["scene_text"]
 
@@ -34,7 +33,7 @@ class _Coder:
 
     def __init__(self, system: Description, folder: Path) -> None:
         self.system, self.writer = system, Writer(system, folder)
-        parts = [*system.bodies.values(), *system.joints.values(), *system.forces.values()]
+        parts = list(system.parts.values())
         self.parts = parts
         self.names = {id(system.ground): "system.ground"}
         taken = {"system", "mbd", "build", "RUN", "HERE", "formulation", "Rotation", "Path"}
@@ -166,7 +165,7 @@ class _Coder:
 
 
 def _takes(part: Any) -> Any:
-    return signature(part.given.maker).parameters
+    return signature(part.call.maker).parameters
 
 
 def _identifier(name: str, taken: set[str]) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 from mbd.files.references import Reference
 from mbd.files.units import has_unit
 from mbd.files.value_types import Law, Number, Place, ValueType, unknown_key
-from mbd.parts.coordinates import Coordinate
 from mbd.parts.joint import chosen
+from mbd.parts.part import Coordinate
 
 __all__ = ["Along", "Chosen", "OrLaw", "Three"]
 

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from mbd.base.public import PLACES, public
-from mbd.base.recorded_call import Part, signature
+from mbd.base.recorded_call import signature
 from mbd.files.coordinate_types import Along, Chosen, OrLaw, Three
 from mbd.files.references import Constructed, Reference, Turn
 from mbd.files.value_types import (
@@ -31,8 +31,7 @@ from mbd.files.value_types import (
     Word,
 )
 from mbd.formulations import NAMES
-from mbd.parts.bodies import Body, Frame, Ground
-from mbd.parts.joints import Joint
+from mbd.parts.part import Frame, Part
 
 __all__ = [
     "ARGUMENTS", "CONSTRUCTED", "OF", "OF_A_CALL", "SECTIONS", "arguments", "makers", "parts",
@@ -53,14 +52,12 @@ def parts() -> dict[str, Callable[..., Any]]:
     """Return the classes of parts of a system, by name."""
     members = makers("parts.").items()
     return {n: x for n, x in members if isinstance(x, type) and issubclass(x, Part)
-            and x not in (Ground, Frame)}  # fmt: skip
+            and x.drawer}  # fmt: skip
 
 
 def section(part: Any) -> str:
     """Return the section of a file for a class of parts."""
-    if issubclass(part, Body):
-        return "bodies"
-    return "joints" if issubclass(part, Joint) else "forces"
+    return str(part.drawer)
 
 
 def shapes() -> dict[str, Callable[..., Any]]:

@@ -18,15 +18,14 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from mbd.base.public import PLACES, public
-from mbd.base.recorded_call import Part, recorded_call, signature
+from mbd.base.recorded_call import recorded_call, signature
 from mbd.files.expressions import Expression
 from mbd.files.vocabulary import SECTIONS, arguments, parts
 from mbd.formulations import NAMES, named
 from mbd.formulations.formulation import Formulation
 from mbd.model.description import Description
 from mbd.model.system import System
-from mbd.parts.bodies import Body, Frame
-from mbd.parts.coordinates import Coordinate
+from mbd.parts.part import Coordinate, Frame, Part
 
 __all__ = ["Writer", "document", "minimal_call"]
 
@@ -191,11 +190,9 @@ class Writer:
     @plain.register
     def _other_part(self, value: Part) -> str:
         """Return the name of a part of the system."""
-        name = str(value.name)  # type: ignore[attr-defined]
-        tables = (self.system.bodies, self.system.joints, self.system.forces)
-        if value is not self.system.ground and not any(t.get(name) is value for t in tables):
-            raise ValueError(f"refers to {name!r}, which was not added to the system; add it")
-        return name
+        if value is not self.system.ground and self.system.parts.get(value.name) is not value:
+            raise ValueError(f"refers to {value.name!r}, which was not added to the system; add it")
+        return value.name
 
 
 def _number_or_text(text: str) -> float | str:
@@ -211,22 +208,9 @@ def _ordered(maker: Callable[..., Any], values: dict[str, Any]) -> dict[str, Any
 
 def _check_unchanged(part: Any) -> None:
     """Refuse a part that its own arguments do not make."""
-    call = part.given
-    fresh = call.maker(*call.args, **call.options)
-    if isinstance(part, Body):
-        same = all(np.array_equal(_inside(part, k), _inside(fresh, k)) for k in _OF_BODY)
-    else:
-        same = fresh.elements() == part.elements()
-    if not same:
+    call = part.call
+    if not part.agrees_with(call.maker(*call.args, **call.options)):
         raise ValueError("was changed after it was made; make it anew with what it should have")
-
-
-_OF_BODY = ("mass", "center_of_mass", "second_moments", "position", "rotation", "velocity",
-            "angular_velocity")  # fmt: skip
-
-
-def _inside(body: Body, key: str) -> Any:
-    return getattr(body, key)
 
 
 def document(

@@ -11,7 +11,7 @@ from mbd.history.quantities import PartHistory, PointHistory
 from mbd.history.quantity import Owner, Quantity
 
 if TYPE_CHECKING:
-    from mbd.parts.bodies import Body
+    from mbd.parts.part import Body
 
 __all__ = ["BodyHistory", "PointHistory"]
 

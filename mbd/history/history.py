@@ -16,7 +16,6 @@ from mbd.history.joints import JointHistory, RowHistory
 from mbd.history.loads import MotorHistory, all_loads
 from mbd.history.quantities import Energy, Momentum, PartHistory, Reaction, no_part, table
 from mbd.history.trajectory import Trajectory
-from mbd.parts.actuators import Motor
 
 __all__ = ["History"]
 
@@ -35,7 +34,7 @@ class History(Trajectory):
         if name in self.model.numbering.elements:
             return RowHistory(system[name], self)
         part = system.forces.get(name)
-        if isinstance(part, Motor):
+        if part is not None and part.reads:
             return MotorHistory(part, self)
         raise no_part("Solution", name, [*system.bodies, *system.joints])
 

@@ -16,7 +16,7 @@ from mbd.model.frozen import per_model
 
 if TYPE_CHECKING:
     from mbd.model.model import Model
-    from mbd.parts.coordinates import Coordinate
+    from mbd.parts.part import Coordinate
 
 __all__ = ["Coordinates", "all_freedoms", "freedoms"]
 

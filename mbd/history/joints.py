@@ -222,7 +222,7 @@ class RowHistory(PartHistory):
     def __init__(self, part: Any, trajectory: Trajectory) -> None:
         self.part, self.name, self._trajectory = part, part.name, trajectory
         self.instants = len(trajectory.t)
-        self._reads: dict[str, float] = getattr(type(part), "reads", {})
+        self._reads = part.reads
 
     @property
     def lam(self) -> np.ndarray:

@@ -19,7 +19,7 @@ from mbd.interactions.laws import Law, check
 from mbd.machine import buffer as m
 from mbd.machine.jit import kernel, law_call
 from mbd.model.frozen import per_model
-from mbd.parts.actuators import Motor
+from mbd.parts.part import Coordinate, Part
 
 if TYPE_CHECKING:
     from mbd.history.trajectory import Trajectory
@@ -39,15 +39,15 @@ def laws_kernel(I: Any, F: Any, k: int) -> None:
                 F[m.BAD_AT + i] = F[at + i]
 
 
-def _effort(law: Law, u: np.ndarray, rate: np.ndarray, t: np.ndarray) -> np.ndarray:
-    """Return what a motor does (n,); the law of its spring is a tension, which pulls u down."""
+def _tension(law: Law, u: np.ndarray, rate: np.ndarray, t: np.ndarray) -> np.ndarray:
+    """Return the tension that a law gives (n,)."""
     n, at, k = len(t), m.F_HEADER, m.I_HEADER
     I, F = np.zeros(k + 4, np.int64), np.zeros(at + 6 * n)
     I[k:] = n, law.address, at, at + 3 * n
     F[at : at + 3 * n] = np.column_stack([u, rate, t]).ravel()
     laws_kernel(I, F, k)
     check((law,), I, F)
-    return -F[at + 3 * n :: 3]
+    return F[at + 3 * n :: 3]
 
 
 @dataclass(frozen=True)
@@ -61,21 +61,24 @@ class Loads:
     rows, factors : arrays
         Of the first ones: multipliers and what they are multiplied by.
     motors : Coordinates
-        Of the others: what they act along, by the name of the load, and their laws.
+        Of the others: what they act along, by the name of the load; their laws and factors.
     """
 
     units: dict[str, str]
     rows: np.ndarray
     factors: np.ndarray
     motors: Coordinates
-    laws: tuple[Law, ...]
+    laws: tuple[tuple[Law, float], ...]
 
     def over_time(
         self, faces: Faces, lam: np.ndarray, t: np.ndarray, before: Mapping[str, Any]
     ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """Return the loads (n, k), and what those of the instants that follow need of the last."""
         u, rate, _ = self.motors.over_time(faces, t, before)
-        efforts = [_effort(law, u[:, i], rate[:, i], t) for i, law in enumerate(self.laws)]
+        efforts = [
+            factor * _tension(law, u[:, i], rate[:, i], t)
+            for i, (law, factor) in enumerate(self.laws)
+        ]
         loads = np.column_stack([self.factors * lam[:, self.rows], *efforts])
         return loads, self.motors.after(t, u, rate) if len(t) else {}
 
@@ -83,37 +86,48 @@ class Loads:
 @per_model
 def all_loads(model: Model) -> Loads:
     """Return the loads of all parts of a model."""
-    rows, factors, units, motors = [], [], {}, {}
+    rows, factors, units = [], [], {}
+    motors: dict[str, tuple[Coordinate, Law, float, str]] = {}
     for name, part in model.system.forces.items():
-        if isinstance(part, Motor):
-            motors[f"{name}.load"] = part
-            continue
-        for what, factor in getattr(type(part), "reads", {}).items():
-            units[f"{name}.{what}"] = part.units[what]
-            rows.append(model.numbering.owners[name].start)
-            factors.append(factor)
-    along = {name: part.coordinate for name, part in motors.items()}
-    units |= {name: x.load_unit for name, x in along.items()}
+        for what, factor in part.reads.items():
+            if name in model.numbering.owners:
+                units[f"{name}.{what}"] = part.units[what]
+                rows.append(model.numbering.owners[name].start)
+                factors.append(factor)
+            else:
+                assert part.drives is not None
+                motors[f"{name}.{what}"] = (part.drives, part.law, factor, part.units[what])
+    along = {name: coordinate for name, (coordinate, *_) in motors.items()}
     return Loads(
-        units, np.array(rows, int), np.array(factors), Coordinates.of(along, all_columns(model)),
-        tuple(part.law for part in motors.values()),
-    )  # fmt: skip
+        units | {name: unit for name, (*_, unit) in motors.items()},
+        np.array(rows, int),
+        np.array(factors),
+        Coordinates.of(along, all_columns(model)),
+        tuple((law, factor) for _, law, factor, _ in motors.values()),
+    )
 
 
 class MotorHistory(PartHistory):
-    """A motor over time: ``load``, torque [N m] or force [N] along its coordinate.
+    """A part that drives a coordinate by a law, over time: what it reads, [N m] or [N].
 
-    Positive drives the second body forward.
+    Of a motor ``load``; positive drives the second body forward.
     """
 
     owners = ()
 
-    def __init__(self, motor: Motor, trajectory: Trajectory) -> None:
-        self.motor, self.name, along = motor, motor.name, motor.coordinate
-        faces = trajectory.faces(end.body for end in along.attachments)
-        one = Coordinates.of({f"{motor.name}.load": along}, faces.column)
-        u, rate, _ = one.over_time(faces, trajectory.t, trajectory.before)
-        self.load, self.instants = _effort(motor.law, u[:, 0], rate[:, 0], trajectory.t), len(u)
+    def __init__(self, part: Part, trajectory: Trajectory) -> None:
+        self.part, self.name, self._trajectory = part, part.name, trajectory
+        self.instants = len(trajectory.t)
 
     def _columns(self) -> list[str]:
-        return ["load"]
+        return list(self.part.reads)
+
+    def _column(self, name: str) -> np.ndarray:
+        part, trajectory = self.part, self._trajectory
+        if name not in part.reads:
+            raise AttributeError(self._lacks(name))
+        assert part.drives is not None
+        faces = trajectory.faces(end.body for end in part.drives.attachments)
+        one = Coordinates.of({f"{part.name}.{name}": part.drives}, faces.column)
+        u, rate, _ = one.over_time(faces, trajectory.t, trajectory.before)
+        return part.reads[name] * _tension(part.law, u[:, 0], rate[:, 0], trajectory.t)

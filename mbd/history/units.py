@@ -9,7 +9,7 @@ from mbd.machine import buffer as m
 
 if TYPE_CHECKING:
     from mbd.model.model import Model
-    from mbd.parts.bodies import Body
+    from mbd.parts.part import Body
 
 __all__ = ["MIXED", "of_gap", "of_rows", "of_speeds", "of_stored"]
 

@@ -126,7 +126,7 @@ def _nodes(memory: Memory, system: Description, bodies: list[Any], layout: Layou
                 formulation.constants(body.mass, body.center_of_mass, body.second_moments)
             )
             place, ld = layout.block(i, i)
-            q, v = body.coordinates(body.position - here)
+            q, v = body.q_and_v(body.position - here)
             memory.chunks.append((header[m.Q] + layout.q[i], q))
             memory.chunks.append((header[m.QN] + layout.q[i], q))
             memory.chunks.append((header[m.V] + layout.start[i], v))

@@ -9,12 +9,13 @@ import numpy as np
 from mbd.base.checked import meant, shown
 from mbd.base.door import vector
 from mbd.base.tolerances import MODEL_FAR
-from mbd.parts.bodies import Body, Ground
-from mbd.parts.joints import Joint
+from mbd.parts.bodies import Ground
+from mbd.parts.joint import Joint
+from mbd.parts.part import Body, Part
 
 __all__ = ["Description", "lengths", "origin"]
 
-Part = TypeVar("Part")
+SomePart = TypeVar("SomePart", bound=Part)
 
 
 class Description:
@@ -24,7 +25,7 @@ class Description:
 
     def __init__(self, gravity: Any = (0.0, 0.0, 0.0)) -> None:
         self.gravity = gravity
-        self.ground = Ground()
+        self.ground: Body = Ground()
         self.bodies: dict[str, Body] = {}
         self.joints: dict[str, Joint] = {}
         self.forces: dict[str, Any] = {}
@@ -48,16 +49,26 @@ class Description:
                 f"System: there is no {name!r}{meant(name, names)}; there are {', '.join(names)}"
             ) from None
 
-    def add(self, part: Part) -> Part:
+    @property
+    def parts(self) -> dict[str, Part]:
+        """All parts by name: bodies, then joints, then forces, each as they were added."""
+        return {**self.bodies, **self.joints, **self.forces}
+
+    def add(self, part: SomePart) -> SomePart:
         """Add a body, joint or force and return it."""
-        name = getattr(part, "name", None)
-        if isinstance(part, type) or not isinstance(name, str):
+        if not isinstance(part, Part):
+            a_part = not isinstance(part, type) and callable(getattr(part, "elements", None))
             raise TypeError(
-                f"System.add: expected a body, joint or force, got {shown(part)}; for example "
-                "system.add(mbd.RigidBody(...))"
+                f"System.add: expected a body, joint or force, got {shown(part)}; "
+                + (
+                    "derive its class from mbd.parts.part.Part, which declares what parts have"
+                    if a_part
+                    else "for example system.add(mbd.RigidBody(...))"
+                )
             )
+        name = part.name
         if self._named(name):
-            taken = ["ground", *self.bodies, *self.joints, *self.forces]
+            taken = ["ground", *self.parts]
             raise ValueError(
                 f"{name}: names must differ, there is already a part called {name!r}; names in "
                 f"use: {', '.join(taken[:12])}"
@@ -71,29 +82,24 @@ class Description:
                 f"{above or name!r}; take a name that does not begin with that of another part "
                 "and a dot"
             )
-        if isinstance(part, Body):
-            self._dotted |= {name[:i]: name for i in dots}
-            self.bodies[name] = part
-            return part
-        if not hasattr(part, "elements"):
-            raise TypeError(f"System.add: expected a body, joint or force, got {shown(part)}")
-        for body in part.bodies:  # type: ignore[attr-defined]
-            if isinstance(body, Ground):
-                if body is not self.ground:
-                    raise ValueError(
-                        f"{name}: is attached to the ground of another system; use system.ground"
-                    )
-            elif self.bodies.get(body.name) is not body:
-                raise ValueError(
-                    f"{name}: is attached to {body.name!r}, which was not added to this system"
-                    f"{meant(body.name, self.bodies)}; call system.add(body) first"
-                )
+        for body in part.bodies:
+            self._check_added(name, body)
         self._dotted |= {name[:i]: name for i in dots}
-        if isinstance(part, Joint):
-            self.joints[name] = part
-        else:
-            self.forces[name] = part
+        table: dict[str, Part] = getattr(self, part.drawer)
+        table[name] = part
         return part
+
+    def _check_added(self, name: str, body: Body) -> None:
+        """Refuse a body, of a part of some name, that is not of this system."""
+        if body.moves and self.bodies.get(body.name) is not body:
+            raise ValueError(
+                f"{name}: is attached to {body.name!r}, which was not added to this system"
+                f"{meant(body.name, self.bodies)}; call system.add(body) first"
+            )
+        if not body.moves and body is not self.ground:
+            raise ValueError(
+                f"{name}: is attached to the ground of another system; use system.ground"
+            )
 
     def _named(self, name: str) -> bool:
         """Tell whether a part has this name."""
@@ -102,11 +108,10 @@ class Description:
     def __getitem__(self, name: str) -> Any:
         if not isinstance(name, str):
             raise TypeError(f"System: a part is asked for by its name, got {shown(name)}")
-        for table in (self.bodies, self.joints, self.forces):
-            if name in table:
-                return table[name]
-        names = [*self.bodies, *self.joints, *self.forces]
-        raise KeyError(f"no part named {shown(name)}; there are {', '.join(names)}")
+        parts = self.parts
+        if name not in parts:
+            raise KeyError(f"no part named {shown(name)}; there are {', '.join(parts)}")
+        return parts[name]
 
     def __repr__(self) -> str:
         return (

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbd.parts.actuators import Motor
-
 if TYPE_CHECKING:
     from mbd.model.frozen import FrozenModel
     from mbd.model.state import State
@@ -37,8 +35,9 @@ def turns_so_far(model: FrozenModel, state: State) -> Before:
         for name in joint.coordinates
     }
     for name, part in model.system.forces.items():
-        if isinstance(part, Motor):
-            angles[f"{name}.load"] = f"{part.coordinate.joint}.{part.coordinate.name}"
+        if part.drives is not None and name not in model.numbering.owners:  # by a law of the angle
+            driven = f"{part.drives.joint}.{part.drives.name}"
+            angles |= {f"{name}.{x}": driven for x in part.reads}
     # here and now: no time goes by in which a rate would count
     turns |= {
         name: np.array([state.t, turns[angle], 0.0])

@@ -3,17 +3,17 @@ r"""Springs and dampers, motors and stops along a coordinate of a joint."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mbd.base.checked import shown
 from mbd.base.door import label, number
-from mbd.base.recorded_call import Part
 from mbd.interactions.kind import Element
 from mbd.interactions.laws import spring_law
 from mbd.interactions.springs import motor, spring, stop
 from mbd.parts.joint import chosen
+from mbd.parts.part import Coordinate, Part
 
 __all__ = ["JointSpring", "Motor", "Stop"]
 
@@ -102,6 +102,8 @@ class Motor(_OnCoordinate):
         Which coordinate of the joint, where it has several.
     """
 
+    reads: ClassVar[dict[str, float]] = {"load": -1.0}
+
     def __init__(
         self, name: str, joint: Any, effort: Any, *, coordinate: str | None = None
     ) -> None:
@@ -115,6 +117,16 @@ class Motor(_OnCoordinate):
                 return value, 0.0, 0.0
 
         self.law = spring_law(self.name, law, self.coordinate.start, -1.0)
+
+    @property
+    def drives(self) -> Coordinate:
+        """The coordinate of the joint."""
+        return self.coordinate
+
+    @property
+    def units(self) -> dict[str, str]:
+        """Units of what it reads."""
+        return {"load": self.coordinate.load_unit}
 
     def elements(self) -> list[Element]:
         """Return the force on the coordinate."""

@@ -1,9 +1,8 @@
-"""Bodies: rigid body, mass point, ground; and frames fixed to them."""
+"""Bodies: rigid body, mass point, ground."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,106 +16,12 @@ from mbd.base.door import (
     rotation_matrix,
     vector,
 )
-from mbd.base.recorded_call import Part
 from mbd.formulations import NAMES, named
 from mbd.formulations.formulation import Formulation
-from mbd.parts.shapes import Shape, checked_shapes
+from mbd.parts.part import Body
+from mbd.parts.shapes import checked_shapes
 
-__all__ = ["Body", "Frame", "Ground", "PointMass", "RigidBody"]
-
-
-class Frame(Part):
-    """An origin and three axes fixed to a body; what joints join.
-
-    Parameters
-    ----------
-    body : RigidBody, PointMass or Ground
-    position : (3,) array [m]
-        Origin in the axes of the body.
-    axes : (3, 3) array [-]
-        Columns are the axes in the axes of the body; the third one is the axis of a joint.
-    """
-
-    __slots__ = ("axes", "body", "position")
-
-    def __init__(self, body: Any, position: Any = (0.0, 0.0, 0.0), axes: Any = None) -> None:
-        if not isinstance(body, Body):
-            raise TypeError(f"Frame: body must be a body or system.ground, got {shown(body)}")
-        self.body = body
-        self.position = vector(f"frame of {body.name!r}", "position", position, "m")
-        self.axes = rotation_matrix(f"frame of {body.name!r}", "axes", axes)
-
-    @property
-    def name(self) -> str:
-        """Name of the body."""
-        return str(self.body.name)
-
-    def point(self) -> tuple[float, float, float, float]:
-        """Return the weights of the origin."""
-        x, y, z = self.position.tolist()
-        return (1.0, x, y, z)
-
-    def direction(self, i: int) -> tuple[float, float, float, float]:
-        """Return the weights of axis i."""
-        x, y, z = self.axes[:, i].tolist()
-        return (0.0, x, y, z)
-
-    def __repr__(self) -> str:
-        return f"Frame({self.name!r}, position={self.position.tolist()})"
-
-
-@dataclass(frozen=True, eq=False, init=False)
-class Body(Part):
-    """What all bodies have: a name, a formulation, mass properties and an initial state.
-
-    ``center_of_mass`` and ``second_moments`` E = integral of rho rho^T dm are about the origin of
-    the body frame in its axes; velocities are inertial.
-    """
-
-    name: str
-    formulation: Formulation
-    mass: float
-    center_of_mass: np.ndarray
-    second_moments: np.ndarray
-    position: np.ndarray
-    rotation: np.ndarray
-    velocity: np.ndarray
-    angular_velocity: np.ndarray
-    shapes: tuple[Shape, ...]
-
-    def frame(self, position: Any = (0.0, 0.0, 0.0), axes: Any = None) -> Frame:
-        """Return a frame fixed to the body, position [m] and axes in body axes."""
-        return Frame(self, position, axes)
-
-    def placed_frame(self, point: np.ndarray, axes: np.ndarray) -> Frame:
-        """Return the frame that has the given inertial origin and axes at the initial pose."""
-        return Frame(self, self.rotation.T @ (point - self.position), self.rotation.T @ axes)
-
-    def coordinates(
-        self,
-        position: np.ndarray,
-        rotation: np.ndarray | None = None,
-        velocity: np.ndarray | None = None,
-        omega: np.ndarray | None = None,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return q and v of the body at a position; what else is not given is as described."""
-        law = self.formulation
-        motion = (
-            position,
-            self.rotation if rotation is None else rotation,
-            self.velocity if velocity is None else velocity,
-            self.angular_velocity if omega is None else omega,
-        )
-        if not law.sized:
-            return law.initial(*motion)
-        return law.initial(*motion, float(np.sqrt(np.trace(self.second_moments) / self.mass)))
-
-    def _set(self, **values: Any) -> None:
-        for key, value in values.items():
-            object.__setattr__(self, key, value)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r}, mass={self.mass:g})"
+__all__ = ["Ground", "PointMass", "RigidBody"]
 
 
 class RigidBody(Body):
@@ -191,8 +96,8 @@ class RigidBody(Body):
             except ValueError as error:
                 raise ValueError(f"{owner}: {error}") from None
             if formulation.name not in NAMES:  # files say the object, not the words
-                options = {**self.given.options, "formulation": formulation}
-                self._set(given=self.given._replace(options=options))
+                options = {**self.call.options, "formulation": formulation}
+                self._set(call=self.call._replace(options=options))
         elif not isinstance(formulation, Formulation):
             raise TypeError(
                 f"{owner}: formulation must be a name ({', '.join(NAMES)}) or a Formulation, got "
@@ -279,6 +184,8 @@ class Ground(Body):
 
     Its origin and axes are those of all positions [m] and velocities [m/s]; it does not move.
     """
+
+    drawer, moves = "", False
 
     def __init__(self) -> None:
         self._set(

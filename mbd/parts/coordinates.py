@@ -7,60 +7,17 @@ turns; a displacement is :math:`a\cdot(Q - P)` along an axis of the first frame.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mbd.interactions.driven_rows import total
 from mbd.interactions.kind import Attachment, Element
 from mbd.interactions.measures import ANGLE, OFFSET, SLIDE, Measure
-from mbd.machine.buffer import FORCE, MOMENT, VELOCITY_ROW
+from mbd.machine.buffer import VELOCITY_ROW
+from mbd.parts.part import Coordinate, Frame
 
-if TYPE_CHECKING:
-    from mbd.parts.bodies import Frame
-
-__all__ = ["Coordinate", "angle_between", "displacement_between", "offset_along", "sum_row"]
-
-
-@dataclass(frozen=True)
-class Coordinate:
-    """A coordinate that a joint leaves free, such as ``hinge.angle``.
-
-    Attributes
-    ----------
-    joint, name : str
-    unit : str
-        "rad" or "m".
-    bodies : tuple of Body
-    start : float [rad or m]
-        Value at the initial pose; an angle in (-pi, pi].
-    measure : Measure
-        The function of faces that it is, with gradient and Hessian.
-    attachments : tuple of Attachment
-        Points and directions of the bodies that the measure takes.
-    """
-
-    joint: str
-    name: str
-    unit: str
-    bodies: tuple[Any, ...]
-    start: float
-    measure: Measure
-    attachments: tuple[Attachment, ...]
-
-    @property
-    def load_unit(self) -> str:
-        """Unit of a force along the coordinate."""
-        return {"rad": "N m", "m": "N"}[self.unit]
-
-    @property
-    def row_kind(self) -> int:
-        """Kind of the multiplier of a row on the coordinate."""
-        return {"rad": MOMENT, "m": FORCE}[self.unit]
-
-    def __repr__(self) -> str:
-        return f"Coordinate({self.joint}.{self.name} [{self.unit}])"
+__all__ = ["angle_between", "displacement_between", "offset_along", "sum_row"]
 
 
 def _axis(frame: Frame, i: int) -> np.ndarray:

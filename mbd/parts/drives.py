@@ -11,12 +11,12 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from mbd.base.door import label, number
-from mbd.base.recorded_call import Part
 from mbd.interactions.kind import Element
 from mbd.interactions.laws import motion_law
 from mbd.parts.coordinates import sum_row
 from mbd.parts.joint import chosen
 from mbd.parts.motions import ConstantSpeed
+from mbd.parts.part import Coordinate, Part
 
 __all__ = ["Drive", "followed"]
 
@@ -89,6 +89,11 @@ class Drive(Part):
     def bodies(self) -> tuple[Any, ...]:
         """The two bodies of the joint."""
         return self.coordinate.bodies
+
+    @property
+    def drives(self) -> Coordinate:
+        """The coordinate of the joint."""
+        return self.coordinate
 
     @property
     def units(self) -> dict[str, str]:

@@ -6,24 +6,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mbd.base.checked import flag, function, shown
 from mbd.base.door import label, number, rotation_matrix, vector
-from mbd.base.recorded_call import Part
-from mbd.interactions.kind import Attachment, Element, Kind
-from mbd.interactions.laws import spring_law, time_law
-from mbd.interactions.loads import FORCE, MOMENT
+from mbd.interactions.kind import Attachment, Element
+from mbd.interactions.laws import number_law, spring_law, time_law
+from mbd.interactions.loads import FORCE, MOMENT, SCALING
 from mbd.interactions.measures import ANGLE, LENGTH, TWIST
 from mbd.interactions.springs import spring
-from mbd.parts.bodies import Body, Ground
 from mbd.parts.coordinates import offset_along
 from mbd.parts.joint import Joint, apart, two_frames, two_points
 from mbd.parts.joints import Cylindrical, Planar, Revolute
+from mbd.parts.part import Applied, Frame, Part, Symbol, acted_upon
 
-__all__ = ["Bushing", "Moment", "PointForce", "RotationalSpring", "Spring"]
+__all__ = [
+    "Bushing",
+    "Moment",
+    "PointForce",
+    "RotationalSpring",
+    "ScalingForce",
+    "Spring",
+]
 
 
 def _spring_law(owner: str, law: Any, u: float) -> Any:
@@ -37,15 +43,12 @@ _DIRECTORS = ((0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0))
 class _Load(Part):
     """A 3-vector, constant or a law of time, in inertial axes or following a body."""
 
-    kind: Kind
-    word: str
-    unit: str
+    word: ClassVar[str]
+    unit: ClassVar[str]
 
     def __init__(self, name: str, body: Any, value: Any, follow: bool) -> None:
         self.name = label(name, type(self).__name__)
-        if not isinstance(body, Body) or isinstance(body, Ground):
-            raise TypeError(f"{self.name}: must act on a body of the system, got {shown(body)}")
-        self.body = body
+        self.body = acted_upon(self.name, body)
         self.follow = flag(self.name, "follow", follow)
         if follow and not body.formulation.axes:
             raise ValueError(
@@ -63,6 +66,9 @@ class _Load(Part):
     def _numbers(self) -> tuple[float]:
         """Return whether the body breathes."""
         return (0.0 if self.body.formulation.rigid else 1.0,)
+
+    def _applied(self, at: np.ndarray, *, moment: bool) -> Applied:
+        return Applied(self.body.name, at, self.value, self.law, self.follow, moment)
 
     def _direction(self) -> Attachment:
         x, y, z = self.value.tolist()
@@ -87,7 +93,7 @@ class PointForce(_Load):
         If true, the components are in body axes and turn with the body.
     """
 
-    kind, word, unit = FORCE, "force", "N"
+    word, unit = "force", "N"
 
     def __init__(
         self, name: str, body: Any, force: Any, *, at: Any = None, follow: bool = False
@@ -99,6 +105,11 @@ class PointForce(_Load):
                 f"{self.name}: {body.name!r} is a point; a force acts at its position, leave out "
                 "at="
             )
+
+    @property
+    def applied(self) -> Applied:
+        """The force at its point."""
+        return self._applied(self.frame.position, moment=False)
 
     def elements(self) -> list[Element]:
         """Return the force on its point."""
@@ -119,12 +130,17 @@ class Moment(_Load):
         If true, the components are in body axes and turn with the body.
     """
 
-    kind, word, unit = MOMENT, "moment", "N m"
+    word, unit = "moment", "N m"
 
     def __init__(self, name: str, body: Any, moment: Any, *, follow: bool = False) -> None:
         super().__init__(name, body, moment, follow)
         if not body.formulation.axes:
             raise ValueError(f"{self.name}: a moment needs axes, but {body.name!r} is a point")
+
+    @property
+    def applied(self) -> Applied:
+        """The moment, drawn at the centre of mass."""
+        return self._applied(self.body.center_of_mass, moment=True)
 
     def elements(self) -> list[Element]:
         """Return the moment on the three directors."""
@@ -151,6 +167,8 @@ class Spring(Part):
         ``f(length, rate, t)`` -> tension [N], or (tension, d/dlength, d/drate), instead of the
         linear law; Python or numba-jitted.
     """
+
+    symbol = Symbol.COIL
 
     def __init__(
         self,
@@ -181,9 +199,9 @@ class Spring(Part):
         self.law = None if law is None else _spring_law(self.name, law, now)
 
     @property
-    def bodies(self) -> tuple[Any, ...]:
-        """The two bodies."""
-        return self.A.body, self.B.body
+    def ends(self) -> tuple[Frame, Frame]:
+        """Its frames on the two bodies."""
+        return self.A, self.B
 
     def elements(self) -> list[Element]:
         """Return the spring on the length."""
@@ -211,6 +229,8 @@ class RotationalSpring(Part):
         ``f(angle, rate, t)`` -> moment [N m], or (moment, d/dangle, d/drate).
     """
 
+    symbol = Symbol.SPIRAL
+
     def __init__(
         self,
         name: str,
@@ -234,9 +254,9 @@ class RotationalSpring(Part):
         self.law = None if law is None else _spring_law(self.name, law, 0.0)
 
     @property
-    def bodies(self) -> tuple[Any, ...]:
-        """The two bodies."""
-        return self.A.body, self.B.body
+    def ends(self) -> tuple[Frame, Frame]:
+        """Its frames on the two bodies."""
+        return self.A, self.B
 
     def elements(self) -> list[Element]:
         """Return the spring on the angle."""
@@ -269,6 +289,8 @@ class Bushing(Part):
         Three translations, then three rotations.
     """
 
+    symbol = Symbol.CUSHION
+
     def __init__(
         self,
         name: str,
@@ -292,9 +314,9 @@ class Bushing(Part):
         self.damping = vector(self.name, "damping", damping, "N s/m, N m s/rad", 6)
 
     @property
-    def bodies(self) -> tuple[Any, ...]:
-        """The two bodies."""
-        return self.A.body, self.B.body
+    def ends(self) -> tuple[Frame, Frame]:
+        """Its frames on the two bodies."""
+        return self.A, self.B
 
     def elements(self) -> list[Element]:
         """Return three springs on offsets, three on twists."""
@@ -310,3 +332,49 @@ class Bushing(Part):
             numbers = (float(self.stiffness[3 + i]), float(self.damping[3 + i]), 0.0)
             springs.append(Element(spring(TWIST), (a[k], a[j], b[k], b[j]), numbers))
         return springs
+
+
+class ScalingForce(Part):
+    r"""A force on the scale s of a body, :math:`c_S = \int\varrho\cdot R^TdF` of what swells it.
+
+    It has no resultant force or moment. About the centre of mass
+
+    .. math:: \tfrac12 tr\Theta\,\ddot s - \omega^T\Theta\omega/s = c_S + \lambda .
+
+    A free body breathes under it; of a rigid one it changes the reaction of the row
+    :math:`|A|^2 = 1` only, :math:`\lambda = -\omega^T\Theta\omega - c_S`.
+
+    Parameters
+    ----------
+    name : str
+    body : RigidBody
+        With the formulation ``scalable``, rigid or free.
+    force : float [N m] or callable
+        Constant, or a law of time ``f(t) -> number``, Python or numba-jitted; positive swells.
+    """
+
+    def __init__(self, name: str, body: Any, force: float | Callable[[float], float]) -> None:
+        self.name = label(name, "ScalingForce")
+        self.body = acted_upon(self.name, body)
+        if not body.formulation.scales:
+            raise ValueError(
+                f"{self.name}: ScalingForce needs a body with a scale, but {body.name!r} is "
+                f"carried by {body.formulation.name!r}, which has none: the force would do no work "
+                "and load no row; use formulation='scalable' or mbd.Scalable(...)"
+            )
+        self.law = number_law(self.name, force) if callable(force) else None
+        constant = 0.0 if callable(force) else force
+        self.value = number(self.name, "force", constant, "N m")
+
+    @property
+    def bodies(self) -> tuple[Any, ...]:
+        """The body acted upon."""
+        return (self.body,)
+
+    def elements(self) -> list[Element]:
+        """Return the force along the three directors."""
+        ends = [Attachment(self.body.name, w) for w in _DIRECTORS]
+        return [Element(SCALING, ends, (self.value,), law=self.law)]
+
+    def __repr__(self) -> str:
+        return f"ScalingForce({self.name!r}, {self.body.name!r})"

@@ -18,13 +18,12 @@ import numpy as np
 
 from mbd.base.checked import meant, shown
 from mbd.base.door import label, unit_vector, vector
-from mbd.base.recorded_call import Part
 from mbd.interactions.kind import Attachment, Element
 from mbd.interactions.measures import OFFSET
 from mbd.interactions.rows import COINCIDE, DOT_ROW, row
 from mbd.machine.buffer import FORCE, MOMENT
-from mbd.parts.bodies import Body, Frame
-from mbd.parts.coordinates import Coordinate, angle_between, displacement_between
+from mbd.parts.coordinates import angle_between, displacement_between
+from mbd.parts.part import Body, Coordinate, Frame, Part, Symbol
 
 __all__ = ["Joint", "apart", "chosen", "perpendicular", "two_frames", "two_points"]
 
@@ -90,6 +89,8 @@ class Joint(Part):
         Inertial, at the initial pose.
     """
 
+    drawer = "joints"
+    symbol = Symbol.BALL
     needs_axis: ClassVar[bool] = True
     needs_axes_of_second: ClassVar[bool] = True
     free: ClassVar[tuple[str, ...]] = ()
@@ -128,9 +129,9 @@ class Joint(Part):
                 )
 
     @property
-    def bodies(self) -> tuple[Body, Body]:
-        """The two bodies."""
-        return self.A.body, self.B.body
+    def ends(self) -> tuple[Frame, Frame]:
+        """Its frames on the two bodies."""
+        return self.A, self.B
 
     def _coincide(self) -> Element:
         ends = (Attachment(self.A.name, self.A.point()), Attachment(self.B.name, self.B.point()))

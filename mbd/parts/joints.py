@@ -20,8 +20,8 @@ from mbd.interactions.kind import Attachment, Element
 from mbd.interactions.measures import SQUARE
 from mbd.interactions.rows import row
 from mbd.machine.buffer import FORCE
-from mbd.parts.coordinates import Coordinate
 from mbd.parts.joint import Joint, two_points
+from mbd.parts.part import Coordinate, Symbol
 
 __all__ = [
     "Cylindrical",
@@ -77,6 +77,7 @@ class Revolute(Joint):
         Of rotation, inertial axes, at the initial pose; of any length.
     """
 
+    symbol = Symbol.HINGE
     free = ("angle",)
 
     @property
@@ -106,6 +107,7 @@ class Fixed(Joint):
         it. Default: both frames have inertial axes.
     """
 
+    symbol = Symbol.BLOCK
     needs_axis = False
 
     def _check(self) -> None:
@@ -139,6 +141,7 @@ class Prismatic(Joint):
         Of sliding, inertial axes, at the initial pose; of any length.
     """
 
+    symbol = Symbol.SLIDER
     free = ("displacement",)
 
     @property
@@ -168,6 +171,7 @@ class Cylindrical(Joint):
         Of sliding and rotation, inertial axes, at the initial pose; of any length.
     """
 
+    symbol = Symbol.SLEEVE
     free = ("angle", "displacement")
 
     @property
@@ -201,6 +205,7 @@ class Planar(Joint):
         Normal to the plane, inertial axes, at the initial pose; of any length.
     """
 
+    symbol = Symbol.BALL_ON_PLATE
     free = ("x", "y", "angle")
 
     @property
@@ -239,6 +244,7 @@ class PointOnLine(Joint):
         Of the line, inertial axes, at the initial pose; of any length.
     """
 
+    symbol = Symbol.BALL_ON_LINE
     free = ("displacement",)
     needs_axes_of_second = False
 
@@ -268,6 +274,7 @@ class PointInPlane(Joint):
         Normal to the plane, inertial axes, at the initial pose; of any length.
     """
 
+    symbol = Symbol.BALL_ON_PLATE
     free = ("x", "y")
     needs_axes_of_second = False
 
@@ -306,6 +313,7 @@ class Distance(Joint):
         L; default the distance at the initial pose.
     """
 
+    symbol = Symbol.ROD
     needs_axis = False
 
     def __init__(

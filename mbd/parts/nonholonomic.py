@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from mbd.base.checked import shown
 from mbd.base.door import label, number
-from mbd.base.recorded_call import Part
 from mbd.interactions.kind import Attachment, Element
 from mbd.interactions.velocity_rows import NON_TWISTING
 from mbd.machine.buffer import VELOCITY_ROW
-from mbd.parts.bodies import Body, Ground
+from mbd.parts.part import Part, acted_upon
 
 __all__ = ["NonTwisting"]
 
@@ -39,11 +37,9 @@ class NonTwisting(Part):
 
     def __init__(self, name: str, body: Any, a: float = 0.5) -> None:
         self.name = label(name, "NonTwisting")
-        if not isinstance(body, Body) or isinstance(body, Ground):
-            raise TypeError(f"{self.name}: must act on a body of the system, got {shown(body)}")
+        self.body = acted_upon(self.name, body)
         if not body.formulation.axes:
             raise ValueError(f"{self.name}: NonTwisting needs axes, but {body.name!r} is a point")
-        self.body = body
         self.a = number(self.name, "a", a, "-", positive=False)
         if self.a > 1:
             raise ValueError(f"{self.name}: a must be in [0, 1] [-], got {self.a:g}")

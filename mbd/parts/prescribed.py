@@ -21,10 +21,10 @@ from mbd.interactions.kind import Attachment, Element
 from mbd.interactions.laws import TICK, Law, check_motion, numbers_law
 from mbd.machine.buffer import MOMENT
 from mbd.machine.jit import is_compiled, jit
-from mbd.parts.bodies import Body, Frame
 from mbd.parts.coordinates import displacement_between, sum_row
 from mbd.parts.drives import followed
 from mbd.parts.joint import Joint
+from mbd.parts.part import Body, Frame
 
 __all__ = ["PrescribedMotion"]
 

@@ -20,8 +20,8 @@ from mbd.interactions.measures import OFFSET, SINE
 from mbd.interactions.rows import row
 from mbd.interactions.slip import KNIFE, ROLL_BALL, ROLL_DISC
 from mbd.machine.buffer import FORCE, VELOCITY_ROW
-from mbd.parts.bodies import Body, Frame
 from mbd.parts.joint import Joint, perpendicular
+from mbd.parts.part import Body, Frame, Symbol
 
 __all__ = ["KnifeEdge", "RollingBall", "RollingDisc"]
 
@@ -105,6 +105,8 @@ class RollingDisc(_OnPlane):
     of the plane frame likewise. ``.force`` is their sum on the disc.
     """
 
+    symbol = Symbol.DISC
+
     def __init__(
         self,
         name: str,
@@ -173,6 +175,8 @@ class RollingBall(_OnPlane):
         A point of the plane, inertial at the initial pose.
     """
 
+    symbol = Symbol.WHEEL
+
     def __init__(
         self,
         name: str,
@@ -224,6 +228,8 @@ class KnifeEdge(_OnPlane):
     -----
     The multiplier is the force against the lateral direction [N].
     """
+
+    symbol = Symbol.BLADE
 
     def __init__(
         self,

@@ -16,9 +16,9 @@ from mbd.interactions.kind import Attachment, Element
 from mbd.interactions.measures import TWIST
 from mbd.interactions.rows import row
 from mbd.machine.buffer import MOMENT
-from mbd.parts.bodies import Frame
-from mbd.parts.coordinates import Coordinate, angle_between, sum_row
+from mbd.parts.coordinates import angle_between, sum_row
 from mbd.parts.joint import Joint, two_frames
+from mbd.parts.part import Coordinate, Frame, Symbol
 
 __all__ = ["ConstantVelocity", "Screw", "Universal"]
 
@@ -43,6 +43,7 @@ class Universal(Joint):
         Pin of the cross in the fork of the second body (b2), inertial axes, normal to ``axis``.
     """
 
+    symbol = Symbol.CROSS
     free = ("angle_1", "angle_2")
 
     def __init__(
@@ -111,6 +112,7 @@ class Screw(Joint):
         Of the screw, inertial axes, at the initial pose; of any length.
     """
 
+    symbol = Symbol.SLEEVE
     free = ("angle", "displacement")
 
     def __init__(

@@ -17,15 +17,14 @@ import numpy as np
 
 from mbd.base.checked import shown, sized
 from mbd.base.door import array, label, number
-from mbd.base.recorded_call import Part
 from mbd.interactions.driven_rows import total
 from mbd.interactions.kind import Attachment, Element
 from mbd.interactions.laws import motion_law
 from mbd.interactions.measures import LENGTH
 from mbd.machine.buffer import FORCE
-from mbd.parts.bodies import Body, Frame
-from mbd.parts.coordinates import Coordinate, sum_row
+from mbd.parts.coordinates import sum_row
 from mbd.parts.joint import chosen
+from mbd.parts.part import Body, Coordinate, Frame, Part, Symbol
 
 __all__ = ["Coupler", "Gear", "RackPinion", "Rope"]
 
@@ -188,6 +187,7 @@ class Rope(Part):
     ``solution[name].tension`` [N] is the multiplier. Points of a segment must not meet.
     """
 
+    symbol = Symbol.ROPE
     reads: ClassVar[dict[str, float]] = {"tension": 1.0}
 
     def __init__(self, name: str, points: Sequence[Any], *, length: float | None = None) -> None:

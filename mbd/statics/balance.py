@@ -30,7 +30,6 @@ from mbd.model.model import Model
 from mbd.model.pattern import pattern
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
-from mbd.parts.forces import Moment, PointForce
 from mbd.small_motions.face_maps import face_maps
 from mbd.small_motions.small_motion import small_motion
 from mbd.statics.imbalance import GRAVITY, Imbalance, imbalance
@@ -215,7 +214,7 @@ def accepted(model: Model, state: State) -> State:
 
 def scaled_loads(owner: str, model: Model, wanted: Any) -> tuple[str, ...]:
     """Return the names of the loads to scale; default all, gravity among them."""
-    loads = [n for n, p in model.system.forces.items() if isinstance(p, PointForce | Moment)]
+    loads = [n for n, p in model.system.forces.items() if p.applied is not None]
     scalable = [GRAVITY, *loads]
     if wanted is None:
         return tuple(scalable)

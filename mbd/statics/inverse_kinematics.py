@@ -44,6 +44,7 @@ from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import model_of
 from mbd.model.workspace import Workspace
+from mbd.parts.part import Part
 from mbd.statics.balance import accepted
 
 if TYPE_CHECKING:
@@ -117,13 +118,12 @@ def _split(owner: str, key: str) -> tuple[str, tuple[float, ...], str]:
     return name, point, what
 
 
-class _Rows:
+class _Rows(Part):
     """A part that holds the rows of all targets."""
 
     name = "targets of the pose"
 
-    def __init__(self, targets: list[_Target], model: Model) -> None:
-        self.bodies = tuple(model.system.bodies.values())
+    def __init__(self, targets: list[_Target]) -> None:
         self._elements = [t.element for t in targets]
 
     def elements(self) -> list[Element]:
@@ -134,7 +134,7 @@ class _Rows:
 def _extended(model: Model, targets: list[_Target]) -> Model:
     """Return a model with the rows of the targets behind all others."""
     system = copy(model.system)
-    system.forces = {**system.forces, _Rows.name: _Rows(targets, model)}
+    system.forces = {**system.forces, _Rows.name: _Rows(targets)}
     return build(system)
 
 

@@ -120,7 +120,7 @@ def _followed(motion: SmallMotion, tau: float) -> State:
         omega = turn @ body.omega
         position = body.y[0] + R0 @ center + turned[:3, 3] - R @ center
         velocity = turn @ frame[:3, 3] - np.cross(omega, R @ center)
-        new = part.coordinates(position, R, velocity, omega)
+        new = part.q_and_v(position, R, velocity, omega)
         q.append(new[0])
         v.append(new[1])
     state = motion.state

@@ -11,7 +11,7 @@ from scenes import chain
 import mbd
 from mbd.animation.arrows import scales, visible
 from mbd.animation.drawing import Arrow, End, Link
-from mbd.animation.glyphs import draw_joint
+from mbd.animation.glyphs import draw_symbol
 from mbd.animation.instants import chosen, nice, pace
 from mbd.animation.labels import settled
 from mbd.animation.looks import Sizes, inertia_box, looks
@@ -170,7 +170,7 @@ def test_every_joint_has_a_symbol_at_its_place(kind):
     assert drawn == [] or drawn[0].frame in ("first", "second")
     for s in drawn:
         assert np.linalg.norm(drawing.placed(s.frame, s.shape.at, 0) - (0.5, 0.2, 0)) < 0.2
-    assert draw_joint(joint, 0.1, drawing.tracks)
+    assert draw_symbol(joint, 0.1, drawing.tracks)
 
 
 def test_rail_of_a_slider_is_as_long_as_its_travel():

@@ -108,6 +108,7 @@ def test_a_new_kind_compiles_its_own_kernels_only(monkeypatch):
     from mbd.interactions.kind import Attachment, Element
     from mbd.interactions.measures import GRAD, HESS, HXD, KAPPA, Measure
     from mbd.interactions.springs import spring
+    from mbd.parts.part import Part
 
     @jit.jit
     def height(F, s):
@@ -120,9 +121,13 @@ def test_a_new_kind_compiles_its_own_kernels_only(monkeypatch):
 
     kind = spring(Measure("height", 1, (), height))
 
-    class Lift:
+    class Lift(Part):
         def __init__(self, name, body):
-            self.name, self.bodies = name, (body,)
+            self.name, self._bodies = name, (body,)
+
+        @property
+        def bodies(self):
+            return self._bodies
 
         def elements(self):
             ends = (Attachment(self.bodies[0].name, (1.0, 0.0, 0.0, 0.0)),)

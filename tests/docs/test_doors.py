@@ -11,7 +11,7 @@ import pytest
 from test_examples import ROOT, blocks, file_of, write
 
 import mbd
-from mbd.base.recorded_call import Part
+from mbd.parts.part import Part
 from mbd.parts.joint import Joint
 
 sys.path += [str(ROOT / "tests" / "kinds")]

@@ -7,7 +7,7 @@ import pytest
 from test_examples import ROOT
 
 import mbd
-from mbd.base.recorded_call import Part
+from mbd.parts.part import Part
 
 sys.path += [str(ROOT / "tests" / "kinds")]
 from recipes import JOINT_RECIPES, JOINTS, STILL, pair

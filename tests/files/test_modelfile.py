@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 import mbd
-from mbd.base.recorded_call import Part
+from mbd.parts.part import Part
 from mbd.files import code, scenes, toml
 from mbd.files import vocabulary as words
 from mbd.files.modelfile import from_text, to_text
@@ -60,7 +60,7 @@ def test_the_walk_finds_parts():
 @pytest.mark.parametrize("name", public())
 def test_every_part_can_be_said(name):
     part = public()[name]
-    assert issubclass(part, Part), f"{name}: derive it from Part (mbd/base/recorded_call.py)"
+    assert issubclass(part, Part), f"{name}: derive it from Part (mbd/parts/part.py)"
     assert words.parts()[name] is part
     assert words.section(part) in words.SECTIONS
     words.arguments(part)  # an argument of unknown type is a LookupError that says where to add it
@@ -267,7 +267,7 @@ def test_units_along_a_coordinate(text, said):
         assert str(raised.value).startswith(said)
         return
     part = from_text(whole).system["x"]
-    values = [x for x in part.given.arguments().values() if isinstance(x, float)]
+    values = [x for x in part.call.arguments().values() if isinstance(x, float)]
     assert values == pytest.approx([said])
 
 
@@ -314,7 +314,7 @@ def test_everything_comes_back(formulation, tmp_path):
         for name in (*system.joints, *system.forces):
             assert other[name].elements() == system[name].elements()
         for law in ("rope", "turn"):
-            assert other[law].given.arguments().keys() == system[law].given.arguments().keys()
+            assert other[law].call.arguments().keys() == system[law].call.arguments().keys()
     assert again.run["method"] == found.run["method"]
 
 

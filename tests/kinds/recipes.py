@@ -17,7 +17,7 @@ from mbd.interactions.kind import Attachment, Element, Kind
 from mbd.interactions.measures import Measure
 from mbd.interactions.rows import row
 from mbd.interactions.springs import spring
-from mbd.parts.bodies import Body
+from mbd.parts.part import Body, Part
 from mbd.parts.joints import Joint
 
 
@@ -77,7 +77,7 @@ FORCES = _ours(
     c
     for module in modules("parts")
     for c in vars(module).values()
-    if inspect.isclass(c) and hasattr(c, "elements") and not issubclass(c, Joint)
+    if inspect.isclass(c) and issubclass(c, Part) and c is not Part and c.drawer == "forces"
 )
 BODIES = _ours(_subclasses(Body))
 FORMULATIONS = {f.name: f for f in instances(Formulation, "formulations").values()}
@@ -334,11 +334,15 @@ POINT_PARTS = {
 }
 
 
-class Raw:
+class Raw(Part):
     """A part made of bare elements, to try kinds that no part uses."""
 
     def __init__(self, name, bodies, elements):
-        self.name, self.bodies, self._elements = name, bodies, elements
+        self.name, self._bodies, self._elements = name, bodies, elements
+
+    @property
+    def bodies(self):
+        return self._bodies
 
     def elements(self):
         return self._elements

@@ -293,7 +293,7 @@ def test_units_of_a_file(tmp_path):
     (_, x, _, _), (_, _, _, law) = part.position
     assert x == 0.25
     assert law is not None
-    options = part.given.options
+    options = part.call.options
     assert options["position"][1].amplitude == 0.02
     assert options["position"][2] is None
     assert options["rotation"][1] == np.pi / 2

@@ -21,8 +21,9 @@ from mbd.files.urdf.description import Description, Origin
 from mbd.files.urdf.shapes import shapes
 from mbd.model.system import System
 from mbd.parts.actuators import JointSpring
-from mbd.parts.bodies import Frame, RigidBody
+from mbd.parts.bodies import RigidBody
 from mbd.parts.joints import Fixed, Planar, Prismatic, Revolute
+from mbd.parts.part import Frame
 from mbd.parts.transmissions import Coupler
 
 __all__ = ["load"]

@@ -1,0 +1,311 @@
+"""Parts of a system: the nodes and elements that they own, and the facts that they declare.
+
+Whoever evaluates, draws or stores a part asks it for these facts and never for its class. What a
+class does not declare is as here: a part without nodes, rows, readings or symbol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mbd.base.checked import shown
+from mbd.base.door import rotation_matrix, vector
+from mbd.base.recorded_call import Recorded
+from mbd.formulations.formulation import Formulation
+from mbd.interactions.kind import Attachment, Element
+from mbd.interactions.laws import Law
+from mbd.interactions.measures import Measure
+from mbd.machine.buffer import FORCE, MOMENT
+from mbd.parts.shapes import Shape
+
+__all__ = ["Applied", "Body", "Coordinate", "Frame", "Part", "Symbol", "acted_upon"]
+
+
+class Symbol(Enum):
+    """How a part is drawn, at the frames that it joins."""
+
+    BALL = auto()
+    BALL_ON_LINE = auto()
+    BALL_ON_PLATE = auto()
+    BLADE = auto()
+    BLOCK = auto()
+    COIL = auto()
+    CROSS = auto()
+    CUSHION = auto()
+    DISC = auto()
+    HINGE = auto()
+    ROD = auto()
+    ROPE = auto()
+    SLEEVE = auto()
+    SLIDER = auto()
+    SPIRAL = auto()
+    WHEEL = auto()
+
+
+@dataclass(frozen=True)
+class Applied:
+    """A force or moment that acts on a body from outside.
+
+    Attributes
+    ----------
+    body : str
+    at : (3,) array [m]
+        Where it acts, of a moment where it is drawn; in body axes.
+    value : (3,) array [N or N m]
+        Zero if there is a law of time.
+    follow : bool
+        Whether components are along body axes, not inertial ones.
+    moment : bool
+    """
+
+    body: str
+    at: np.ndarray
+    value: np.ndarray
+    law: Law | None
+    follow: bool
+    moment: bool
+
+    @property
+    def unit(self) -> str:
+        """Unit of the value."""
+        return "N m" if self.moment else "N"
+
+
+@dataclass(frozen=True)
+class Coordinate:
+    """A coordinate that a joint leaves free, such as ``hinge.angle``.
+
+    Attributes
+    ----------
+    joint, name : str
+    unit : str
+        "rad" or "m".
+    bodies : tuple of Body
+    start : float [rad or m]
+        Value at the initial pose; an angle in (-pi, pi].
+    measure : Measure
+        The function of faces that it is, with gradient and Hessian.
+    attachments : tuple of Attachment
+        Points and directions of the bodies that the measure takes.
+    """
+
+    joint: str
+    name: str
+    unit: str
+    bodies: tuple[Any, ...]
+    start: float
+    measure: Measure
+    attachments: tuple[Attachment, ...]
+
+    @property
+    def load_unit(self) -> str:
+        """Unit of a force along the coordinate."""
+        return {"rad": "N m", "m": "N"}[self.unit]
+
+    @property
+    def row_kind(self) -> int:
+        """Kind of the multiplier of a row on the coordinate."""
+        return {"rad": MOMENT, "m": FORCE}[self.unit]
+
+    def __repr__(self) -> str:
+        return f"Coordinate({self.joint}.{self.name} [{self.unit}])"
+
+
+class Part(Recorded):
+    """What a user adds to a system: base class of bodies, joints, forces and all others.
+
+    Attributes
+    ----------
+    name : str
+    drawer : str
+        Which table of the system, and section of a model file, it belongs to.
+    symbol : Symbol or None
+    reads : dict
+        What it reports over time by name: each is a factor times the multiplier of its first row,
+        or, of a part without rows, times the tension of its law along ``drives``.
+    """
+
+    drawer: ClassVar[str] = "forces"
+    symbol: ClassVar[Symbol | None] = None
+    reads: ClassVar[Mapping[str, float]] = {}
+    name: str
+    law: Any = None
+
+    @property
+    def bodies(self) -> Sequence[Body]:
+        """Bodies of the system that the part is attached to; by default those of its ends."""
+        return tuple(x.body for x in self.ends)
+
+    def nodes(self) -> Sequence[Body]:
+        """Return the nodes that the part owns."""
+        return ()
+
+    def elements(self) -> Sequence[Element]:
+        """Return the rows and forces that the part owns."""
+        return ()
+
+    @property
+    def ends(self) -> tuple[Frame, ...]:
+        """The two frames that it joins, if it joins two."""
+        return ()
+
+    @property
+    def coordinates(self) -> Mapping[str, Coordinate]:
+        """The coordinates that it leaves free, by name."""
+        return {}
+
+    @property
+    def drives(self) -> Coordinate | None:
+        """The coordinate that it drives, by rows or by a law."""
+        return None
+
+    @property
+    def applied(self) -> Applied | None:
+        """The force or moment on a body that it is."""
+        return None
+
+    @property
+    def units(self) -> Mapping[str, str]:
+        """Unit of each reading."""
+        return {}
+
+    def agrees_with(self, other: Any) -> bool:
+        """Tell whether another part has the same elements; laws are not compared."""
+        return _numbers(self.elements()) == _numbers(other.elements())
+
+
+def _numbers(elements: Iterable[Element]) -> list[Any]:
+    """Return what elements are made of, without their laws."""
+    return [
+        (
+            x.kind,
+            [(end.body, tuple(end.weights)) for end in x.attachments],
+            tuple(x.numbers),
+            tuple(x.memory),
+            tuple(x.rows),
+        )
+        for x in elements
+    ]
+
+
+_NUMBERS = (
+    "mass", "center_of_mass", "second_moments", "position", "rotation", "velocity",
+    "angular_velocity",
+)  # fmt: skip
+
+
+class Frame(Recorded):
+    """An origin and three axes fixed to a body; what joints join.
+
+    Parameters
+    ----------
+    body : RigidBody, PointMass or Ground
+    position : (3,) array [m]
+        Origin in the axes of the body.
+    axes : (3, 3) array [-]
+        Columns are the axes in the axes of the body; the third one is the axis of a joint.
+    """
+
+    __slots__ = ("axes", "body", "position")
+
+    def __init__(self, body: Any, position: Any = (0.0, 0.0, 0.0), axes: Any = None) -> None:
+        if not isinstance(body, Body):
+            raise TypeError(f"Frame: body must be a body or system.ground, got {shown(body)}")
+        self.body = body
+        self.position = vector(f"frame of {body.name!r}", "position", position, "m")
+        self.axes = rotation_matrix(f"frame of {body.name!r}", "axes", axes)
+
+    @property
+    def name(self) -> str:
+        """Name of the body."""
+        return str(self.body.name)
+
+    def point(self) -> tuple[float, float, float, float]:
+        """Return the weights of the origin."""
+        x, y, z = self.position.tolist()
+        return (1.0, x, y, z)
+
+    def direction(self, i: int) -> tuple[float, float, float, float]:
+        """Return the weights of axis i."""
+        x, y, z = self.axes[:, i].tolist()
+        return (0.0, x, y, z)
+
+    def __repr__(self) -> str:
+        return f"Frame({self.name!r}, position={self.position.tolist()})"
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Body(Part):
+    """A node: coordinates, mass properties and an initial state; base of all bodies.
+
+    ``center_of_mass`` and ``second_moments`` E = integral of rho rho^T dm are about the origin of
+    the body frame in its axes; velocities are inertial.
+    """
+
+    drawer: ClassVar[str] = "bodies"
+    moves: ClassVar[bool] = True
+
+    name: str
+    formulation: Formulation
+    mass: float
+    center_of_mass: np.ndarray
+    second_moments: np.ndarray
+    position: np.ndarray
+    rotation: np.ndarray
+    velocity: np.ndarray
+    angular_velocity: np.ndarray
+    shapes: tuple[Shape, ...]
+
+    def nodes(self) -> tuple[Body, ...]:
+        """Return the body itself."""
+        return (self,)
+
+    def agrees_with(self, other: Any) -> bool:
+        """Tell whether another body has the same mass properties and initial state."""
+        return all(np.array_equal(getattr(self, x), getattr(other, x)) for x in _NUMBERS)
+
+    def frame(self, position: Any = (0.0, 0.0, 0.0), axes: Any = None) -> Frame:
+        """Return a frame fixed to the body, position [m] and axes in body axes."""
+        return Frame(self, position, axes)
+
+    def placed_frame(self, point: np.ndarray, axes: np.ndarray) -> Frame:
+        """Return the frame that has the given inertial origin and axes at the initial pose."""
+        return Frame(self, self.rotation.T @ (point - self.position), self.rotation.T @ axes)
+
+    def q_and_v(
+        self,
+        position: np.ndarray,
+        rotation: np.ndarray | None = None,
+        velocity: np.ndarray | None = None,
+        omega: np.ndarray | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return q and v of the body at a position; what else is not given is as described."""
+        law = self.formulation
+        motion = (
+            position,
+            self.rotation if rotation is None else rotation,
+            self.velocity if velocity is None else velocity,
+            self.angular_velocity if omega is None else omega,
+        )
+        if not law.sized:
+            return law.initial(*motion)
+        return law.initial(*motion, float(np.sqrt(np.trace(self.second_moments) / self.mass)))
+
+    def _set(self, **values: Any) -> None:
+        for key, value in values.items():
+            object.__setattr__(self, key, value)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, mass={self.mass:g})"
+
+
+def acted_upon(owner: str, body: Any) -> Body:
+    """Return a body on which a load may act."""
+    if not isinstance(body, Body) or not body.moves:
+        raise TypeError(f"{owner}: must act on a body of the system, got {shown(body)}")
+    return body

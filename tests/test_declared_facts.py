@@ -1,0 +1,145 @@
+"""What a part is, it declares: no file above asks for its class or the name of its kind."""
+
+import ast
+
+import numpy as np
+import pytest
+from test_floors import NAMES, ORDER, ROOT, room_of
+
+import mbd
+from mbd.interactions.kind import Attachment, Element
+from mbd.interactions.measures import LENGTH
+from mbd.interactions.springs import spring
+from mbd.parts.part import Part
+
+ABOVE = [x for x in NAMES if "/" in x and room_of(x) > ORDER.index("parts")]
+
+
+def classes(base):
+    """Return the names of all classes of the package that derive from a class."""
+    return {base.__name__}.union(*(classes(x) for x in base.__subclasses__()))
+
+
+def part_classes():
+    for name in mbd.__all__:
+        getattr(mbd, name)
+    return classes(Part) - {"Part"}
+
+
+def classes_asked_for(tree):
+    """Yield the names of classes by which a file decides what to do."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute):
+            called = getattr(node.func, "id", getattr(node.func, "attr", ""))
+            if called in ("isinstance", "issubclass") and len(node.args) == 2:
+                yield from names_in(node.args[1])
+            elif called == "register":
+                yield from (x for argument in node.args for x in names_in(argument))
+        elif isinstance(node, ast.FunctionDef) and any(
+            "register" in ast.dump(x) for x in node.decorator_list
+        ):
+            yield from (y for x in node.args.args if x.annotation for y in names_in(x.annotation))
+        elif isinstance(node, ast.Dict):  # a table by classes
+            yield from (getattr(x, "id", getattr(x, "attr", "")) for x in node.keys)
+        elif isinstance(node, ast.Compare) and "type" in ast.dump(node.left):
+            yield from (y for x in node.comparators for y in names_in(x))
+
+
+def names_in(node):
+    for x in ast.walk(node):
+        if isinstance(x, ast.Name | ast.Attribute):
+            yield getattr(x, "id", getattr(x, "attr", ""))
+
+
+def test_the_walk_finds_classes():
+    assert {"RigidBody", "Revolute", "Motor", "Drive", "PointForce", "Joint"} <= part_classes()
+    text = "isinstance(x, int | forces.Moment); f = {Motor: 1}"
+    assert {"Moment", "Motor"} <= set(classes_asked_for(ast.parse(text)))
+
+
+@pytest.mark.parametrize("name", ABOVE)
+def test_no_file_above_asks_for_the_class_of_a_part(name):
+    asked = set(classes_asked_for(ast.parse((ROOT / name).read_text())))
+    assert not asked & part_classes(), f"{name}: declare a fact in mbd/parts/part.py instead"
+
+
+@pytest.mark.parametrize("name", ABOVE)
+def test_no_file_above_compares_the_name_of_a_kind(name):
+    for node in ast.walk(ast.parse((ROOT / name).read_text())):
+        if isinstance(node, ast.Compare):
+            inside = {ast.unparse(x) for x in (node.left, *node.comparators)}
+            assert not {x for x in inside if x.endswith((".kind.name", ".measure.name"))}, name
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            assert not ast.unparse(node.func.value).endswith("kind.name"), name
+
+
+# --- a part from outside --------------------------------------------------------------------------
+class Tendon(Part):
+    """A pull between the origins of two bodies; declares nothing that it need not."""
+
+    def __init__(self, name, one, two, stiffness):
+        self.name, self.one, self.two, self.stiffness = name, one, two, stiffness
+
+    @property
+    def bodies(self):
+        return self.one, self.two
+
+    def elements(self):
+        ends = [Attachment(x.name, (1.0, 0.0, 0.0, 0.0)) for x in self.bodies]
+        return [Element(spring(LENGTH), ends, (self.stiffness, 0.0, 0.7))]
+
+
+def tendon():
+    system = mbd.System()
+    a = system.add(mbd.PointMass("a", mass=1.3, position=(0.9, 0.2, 0.0)))
+    system.add(Tendon("tendon", system.ground, a, 11.0))
+    return system
+
+
+def test_what_a_part_does_not_declare_it_does_not_have():
+    part = tendon()["tendon"]
+    assert (part.symbol, part.drives, part.applied, part.ends) == (None, None, None, ())
+    assert not (part.reads or part.coordinates or part.nodes())
+    assert part.agrees_with(Tendon("other", *part.bodies, 11.0))
+    assert not part.agrees_with(Tendon("other", *part.bodies, 12.0))
+
+
+def test_a_part_that_declares_nothing_else_runs_and_is_drawn(tmp_path):
+    system = tendon()
+    solution = mbd.simulate(system, 0.1, 1e-3)
+    assert np.ptp(solution.energy.total) < 1e-5
+    with pytest.raises(KeyError, match="no body or joint named 'tendon'"):
+        solution["tendon"]
+    assert solution.animate(tmp_path / "tendon.html")
+    assert mbd.equilibrium(system).state is not None
+
+
+def test_what_does_not_derive_from_part_is_told_to():
+    class Loose:
+        name, bodies = "loose", ()
+
+        def elements(self):
+            return []
+
+    with pytest.raises(TypeError, match=r"got .*Loose.*derive its class from mbd.parts.part.Part"):
+        mbd.System().add(Loose())
+    with pytest.raises(TypeError, match=r"derive its class|mbd.RigidBody"):
+        mbd.System().add(mbd.RigidBody)
+
+
+def test_a_joint_of_one_coordinate_is_an_input_and_every_coordinate_an_output():
+    """A screw's own class is nowhere named; a motor along it turns and pushes at once."""
+    system = mbd.System()
+    table = system.add(mbd.RigidBody("table", mass=2.0, inertia=(0.4, 0.5, 0.3)))
+    slider = system.add(mbd.RigidBody("slider", mass=0.7, inertia=(0.1, 0.2, 0.15)))
+    on = {"at": (0.2, 0.1, 0.4), "axis": (0.0, 0.6, 0.8)}
+    system.add(mbd.Cylindrical("sleeve", system.ground, table, **on))
+    system.add(mbd.Prismatic("rail", table, slider, at=(0.3, 0.0, 0.0), axis=(1.0, 0.0, 0.0)))
+    outputs = ["sleeve.angle", "sleeve.angle_rate", "sleeve.displacement", "rail.displacement_rate"]
+    small = mbd.linearize(system, inputs=["rail"], outputs=outputs)
+    with pytest.raises(ValueError, match="'sleeve' .Cylindrical. cannot be an input"):
+        mbd.linearize(system, inputs=["sleeve"], outputs=outputs)
+    # a force between table and slider moves the sleeve along its axis by their masses: it is free
+    G = small.D - small.C @ np.linalg.pinv(small.A - 1j * 3.0 * np.eye(len(small.A))) @ small.B
+    assert np.all(np.isfinite(G))
+    assert abs(G[1, 0] - 3j * G[0, 0]) < 1e-9 * abs(G[1, 0])
