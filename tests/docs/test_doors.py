@@ -11,8 +11,8 @@ import pytest
 from test_examples import ROOT, blocks, file_of, write
 
 import mbd
-from mbd.parts.part import Part
 from mbd.parts.joint import Joint
+from mbd.parts.part import Part
 
 sys.path += [str(ROOT / "tests" / "kinds")]
 from recipes import STILL, of_example, pair, placed

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 import mbd
-from mbd.parts.part import Part
 from mbd.files import code, scenes, toml
 from mbd.files import vocabulary as words
 from mbd.files.modelfile import from_text, to_text
 from mbd.files.schema import json_schema
 from mbd.model.system import System
+from mbd.parts.part import Part
 
 sys.path += [str(Path(__file__).parents[1] / "kinds")]
 from recipes import EXAMPLES, JOINT_RECIPES, STILL, pair

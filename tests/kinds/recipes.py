@@ -17,8 +17,8 @@ from mbd.interactions.kind import Attachment, Element, Kind
 from mbd.interactions.measures import Measure
 from mbd.interactions.rows import row
 from mbd.interactions.springs import spring
-from mbd.parts.part import Body, Part
 from mbd.parts.joints import Joint
+from mbd.parts.part import Body, Part
 
 
 class Motion:
