@@ -165,13 +165,17 @@ def _urdf(
     gravity: Any = (0.0, 0.0, -9.81),
     formulation: Any = None,
     packages: Any = None,
+    fixed: str = "joint",
+    inertia: str = "exact",
+    massless: str = "refuse",
 ) -> Document:
     from mbd.files.urdf.robot import load
 
     try:
         system, name, notes, unknown = load(
             path, base=base, position=position, rotation=rotation, positions=positions,
-            rates=rates, gravity=gravity, formulation=formulation, packages=packages,
+            rates=rates, gravity=gravity, formulation=formulation, packages=packages, fixed=fixed,
+            inertia=inertia, massless=massless,
         )  # fmt: skip
     except (ValueError, TypeError, OSError) as error:
         raise ValueError(f"{path}: {error}") from error

@@ -50,7 +50,8 @@ def read(path: str | Path, **options: Any) -> ModelFile:
         ``formulation``, a str or Formulation in place of that of all rigid bodies. Of ``.urdf``
         also ``base`` ("fixed" or "floating"), its ``position`` (3,) [m] and ``rotation``,
         ``positions`` and ``rates`` of joints by name [rad, m; rad/s, m/s], ``gravity`` (3,)
-        [m/s^2] and ``packages``: see :func:`mbd.files.urdf.robot.load`.
+        [m/s^2], ``packages``, and what becomes of links that cannot be bodies (``fixed``,
+        ``inertia``, ``massless``): see :func:`mbd.files.urdf.robot.load`.
 
     Returns
     -------

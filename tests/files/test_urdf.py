@@ -212,6 +212,97 @@ def test_loops_can_be_closed_afterwards():
     assert mbd.simulate(system, 0.02, 1e-3).gap.max() < 1e-9
 
 
+HEAVY = (
+    '<link name="{}"><inertial><origin xyz="0.1 0.2 -0.3" rpy="0.2 0.4 -0.1"/><mass value="{}"/>'
+    '<inertia ixx="{}" iyy="{}" izz="{}" ixy="0.01"/></inertial></link>\n'
+)
+
+
+def test_lumped_links_move_as_joined_ones(tmp_path):
+    """One body in the place of several at fixed joints: the same accelerations, fewer rows."""
+    turned = '<axis xyz="0.3 1 0"/>'
+    text = '<link name="base"/><link name="flange"/>' + HEAVY.format("arm", 2, 0.3, 0.4, 0.5)
+    text += HEAVY.format("hand", 1.5, 0.2, 0.3, 0.2) + HEAVY.format("tip", 0.5, 0.1, 0.1, 0.1)
+    text += link("last") + joint("revolute", "base", "arm", turned)
+    text += joint("fixed", "arm", "flange") + joint("fixed", "flange", "hand")
+    text += joint("fixed", "hand", "tip") + joint("revolute", "tip", "last", turned)
+    options = {"rates": {"arm joint": 1.0, "last joint": -2.0}}
+    path = robot(tmp_path, text)
+    one, two = (start(path, {"arm joint": 0.4}, fixed=x, **options) for x in ("joint", "lumped"))
+    assert list(one.model.system.bodies) == ["arm", "hand", "tip", "last"]
+    assert list(two.model.system.bodies) == ["arm", "last"]
+    for body in ("arm", "last"):
+        for what in WHAT:
+            assert np.allclose(getattr(one[body], what)[0], getattr(two[body], what)[0], atol=1e-10)
+
+
+def test_a_link_that_cannot_be_a_body_is_part_of_its_parent(tmp_path):
+    text = '<link name="base"/>' + link("arm", 2) + HEAVY.format("imu", 0.1, 0, 0, 0)
+    text += HEAVY.format("a/b", 0.1, 0.1, 0.1, 0.1) + HEAVY.format("flat", 0.1, 0.01, 0.01, 0.9)
+    text += joint("revolute", "base", "arm", '<axis xyz="0 1 0"/>')
+    text += "".join(joint("fixed", "arm", x, '<axis xyz="0 0 0"/>') for x in ("imu", "a/b", "flat"))
+    read = mbd.read(robot(tmp_path, text))
+    assert list(read.system.bodies) == ["arm"]
+    assert read.system["arm"].mass == pytest.approx(2.3)
+    for name in ("imu", "a/b", "flat"):
+        assert f"link {name!r} is a part of link 'arm'" in read.notes
+
+
+def test_a_moving_link_without_mass_is_one_with_what_is_fixed_to_it(tmp_path):
+    text = '<link name="base"/><link name="horn"/>' + HEAVY.format("arm", 2, 0.3, 0.4, 0.5)
+    text += joint("revolute", "base", "horn", '<axis xyz="0 1 0"/>') + joint("fixed", "horn", "arm")
+    system = mbd.read(robot(tmp_path, text)).system
+    assert list(system.bodies) == ["horn"]
+    assert system["horn"].mass == 2
+
+
+def test_unphysical_inertia_is_repaired_on_request(tmp_path):
+    text = '<link name="base"/>'
+    for name, moments in (
+        ("rod", (0, 1, 1)),
+        ("long", (1, 1, 3)),
+        ("minus", (-1, 2, 2)),
+        ("dot", (0, 0, 0)),
+        ("noise", (-2e-22, 1e-9, 1e-9)),
+        ("right", (1, 1, 2)),
+    ):
+        moments = " ".join(f'i{a}{a}="{x}"' for a, x in zip("xyz", moments, strict=True))
+        text += (
+            f'<link name="{name}"><inertial><mass value="2"/><inertia {moments}/></inertial></link>'
+        )
+        text += joint("revolute", "base", name, '<axis xyz="0 1 0"/>')
+    path = robot(tmp_path, text)
+    with pytest.raises(ValueError, match="or take inertia='repair'"):
+        mbd.read(path)
+    read = mbd.read(path, inertia="repair")
+    changed = [x.split("'")[1] for x in read.notes if "principal moments" in x]
+    assert changed == ["rod", "long", "minus", "dot", "noise"]
+    body = read.system["long"]
+    J = np.trace(body.second_moments) * np.eye(3) - body.second_moments
+    assert np.allclose(np.linalg.eigvalsh(J), (1.5, 1.5, 3), rtol=1e-5)
+    assert mbd.simulate(read.system, 0.01, 1e-3).success
+
+
+def test_links_without_mass_are_left_out_or_made_light_on_request(tmp_path):
+    axis = '<axis xyz="0 1 0"/>'
+    other = '<axis xyz="1 0 0"/>'
+    text = '<link name="base"/><link name="cross"/>' + link("arm", 2) + '<link name="pad"/>'
+    text += link("leg", 2) + joint("revolute", "base", "cross", axis)
+    text += joint("revolute", "cross", "arm", other) + joint("revolute", "arm", "pad", axis)
+    text += joint("revolute", "base", "leg", axis + '<mimic joint="pad joint"/>')
+    path = robot(tmp_path, text)
+    with pytest.raises(ValueError, match="link 'cross': has no inertia .* massless='repair'"):
+        mbd.read(path)
+    read = mbd.read(path, massless="repair")
+    assert set(read.system.bodies) == {"cross", "arm", "leg"}
+    assert read.system["cross"].mass == pytest.approx(2e-6)
+    notes = "; ".join(read.notes)
+    assert "joint 'pad joint' is left out: nothing that has mass moves at it" in notes
+    assert "joint 'leg joint': <mimic> of a joint that is left out" in notes
+    assert "link 'cross': gets a mass of 2e-06 kg" in notes
+    assert mbd.simulate(read.system, 0.2, 1e-3).success
+
+
 def test_names_of_links_and_joints_may_agree(tmp_path):
     text = '<link name="base"/>' + link("arm") + joint("revolute", "base", "arm", name="arm")
     system = mbd.read(robot(tmp_path, text)).system

@@ -221,7 +221,7 @@ def _link(node: ET.Element, colors: Any, notes: list[str], reading: _Reading) ->
     if mass is None:
         raise ValueError(f"{inertial.who}: <mass> is missing; give it, or leave out <inertial>")
     (m,) = mass.numbers("value", None, 1)
-    if m == 0:
+    if m == 0 and J is None:
         return Link(name, visuals=tuple(visuals))
     if J is None:
         raise ValueError(
@@ -275,7 +275,9 @@ def _joint(node: ET.Element, notes: list[str], reading: _Reading) -> Joint:
     parent, child = (_end(this, tag) for tag in ("parent", "child"))
     at = this.one("axis")
     axis = np.array((1.0, 0.0, 0.0) if at is None else at.numbers("xyz", None, 3))
-    if kind in ("revolute", "continuous", "prismatic", "planar") and not axis.any():
+    if kind in ("fixed", "floating"):  # which many programs write with an axis of zeros
+        axis = np.array((1.0, 0.0, 0.0))
+    if not axis.any():
         raise ValueError(f"{this.who}: axis must have a direction, got {axis.tolist()}")
     damping, limits = 0.0, None
     dynamics, limit, mimic = this.one("dynamics"), this.one("limit"), this.one("mimic")
@@ -302,6 +304,9 @@ def _joint(node: ET.Element, notes: list[str], reading: _Reading) -> Joint:
             mimic.numbers(key, (x,), 1) for key, x in (("multiplier", 1.0), ("offset", 0.0))
         )
         source = Mimic(mimic.text("joint"), factor, offset)
+        if kind == "fixed":
+            notes.append(f"{this.who}: <mimic> is not used, the joint is fixed")
+            source = None
     return Joint(name, kind, parent, child, this.origin(), axis, damping, limits, source)
 
 

@@ -1,9 +1,9 @@
 """Systems from descriptions of robots.
 
-Every link with mass is a rigid body whose frame is the frame of the link; a link without mass at a
-fixed joint is a frame of its parent. Joints are frames that coincide where the coordinate is zero,
-so that angles are those of the file. Fixed joints between links with mass stay joints, with
-reactions.
+Every link with mass is a rigid body whose frame is the frame of the link; what cannot be a body is
+lumped into its parent before (``lumping.py``). Joints are frames that coincide where the coordinate
+is zero, so that angles are those of the file. Fixed joints between links with mass stay joints,
+with reactions.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from mbd.base.checked import shown
 from mbd.base.door import number, rotation_matrix, vector
 from mbd.files.urdf import description as urdf
 from mbd.files.urdf.description import Description, Origin
+from mbd.files.urdf.lumping import lump, settle_root
 from mbd.files.urdf.shapes import shapes
 from mbd.model.system import System
 from mbd.parts.actuators import JointSpring
@@ -46,6 +47,9 @@ def load(
     gravity: Any = (0.0, 0.0, -9.81),
     formulation: Any = None,
     packages: Any = None,
+    fixed: str = "joint",
+    inertia: str = "exact",
+    massless: str = "refuse",
 ) -> tuple[System, str, list[str], list[str]]:
     """Return the system of a URDF file, its name, what is not used, and what is not known.
 
@@ -64,14 +68,34 @@ def load(
     packages : path or dict
         Where ``package://name/...`` is: the folder of the packages, or one folder for each name.
         Default: the folders above the file.
+    fixed : {"joint", "lumped"}
+        Whether fixed joints between links that can be bodies stay joints, with reactions, or all
+        such links are one body.
+    inertia : {"exact", "repair"}
+        Whether inertia that no body can have (negative moments, one above the sum of the others) is
+        refused or changed to the nearest that one can have, with a note.
+    massless : {"refuse", "repair"}
+        Whether links without mass that move are refused, or lumped into their parents if they carry
+        no mass, and given a millionth of the mass that they carry else, with a note.
     """
     robot = urdf.parse(path)
-    if base not in ("fixed", "floating"):
-        raise ValueError(f"base must be 'fixed' or 'floating', got {shown(base)}")
+    for name, value, choices in (
+        ("base", base, ("fixed", "floating")),
+        ("fixed", fixed, ("joint", "lumped")),
+        ("inertia", inertia, ("exact", "repair")),
+        ("massless", massless, ("refuse", "repair")),
+    ):
+        if value not in choices:
+            words = " or ".join(map(repr, choices))
+            raise ValueError(f"{name} must be {words}, got {shown(value)}")
     start = Origin(
         vector("base", "position", position, "m"), rotation_matrix("base", "rotation", rotation)
     )
-    builder = _Robot(robot, base == "floating", start, System(gravity))
+    floating = base == "floating"
+    if floating:
+        start = start @ settle_root(robot)
+    lump(robot, floating=floating, fixed=fixed, inertia=inertia, massless=massless)
+    builder = _Robot(robot, floating, start, System(gravity))
     builder.coordinates, builder.rates = _coordinates(robot, positions, rates)
     builder.options = {} if formulation is None else {"formulation": formulation}
     builder.find = lambda link: shapes(link, path.parent, packages, robot.notes)
@@ -119,7 +143,7 @@ class _Robot:
 
     def __init__(self, robot: Description, floating: bool, start: Origin, system: System) -> None:
         self.robot, self.system, self.start = robot, system, start
-        self.carrier: dict[str, tuple[Any, Origin]] = {}  # body, and the link's frame in it
+        self.bodies: dict[str, Any] = {}  # by the names of links
         self.joints: dict[str, Any] = {}
         self.floating = floating
         self.root = robot.root
@@ -131,15 +155,19 @@ class _Robot:
         """Place the links from the root on."""
         still = (np.zeros(3), np.zeros(3))
         if self.floating:
-            self._settle_root()
+            if not self.robot.links[self.root].mass:
+                raise ValueError(
+                    f"link {self.root!r}: a floating base needs mass; give it <inertial>, or take "
+                    "base='fixed'"
+                )
             self._body(self.root, self.start, *still)
         else:
             root = self.robot.links[self.root]
-            if root.mass:
+            if root.mass or root.inertia.any():
                 self.robot.notes.append(f"link {root.name!r} is the ground: its mass is not used")
             if root.visuals:
                 self.robot.notes.append(f"link {root.name!r} is the ground: its shape is not used")
-            self.carrier[self.root] = (self.system.ground, self.start)
+            self.bodies[self.root] = self.system.ground
         poses = {self.root: (self.start, *still)}
         waiting = [self.root]
         while waiting:
@@ -158,23 +186,6 @@ class _Robot:
                 factors, value = (1.0, -joint.mimic.factor), joint.mimic.offset
                 self.system.add(Coupler(name, ends, factors, value))
 
-    def _settle_root(self) -> None:
-        """Let the only child at a fixed joint take the place of a root without mass."""
-        while not self.robot.links[self.root].mass:
-            name, joints = self.root, self.children.get(self.root, [])
-            if len(joints) != 1 or joints[0].type != "fixed":
-                raise ValueError(
-                    f"link {name!r}: a floating base needs mass; give it <inertial>, or take "
-                    "base='fixed'"
-                )
-            self.robot.notes.append(
-                f"link {name!r} is left out, with joint {joints[0].name!r}: it has no mass"
-            )
-            if self.robot.links[name].visuals:
-                self.robot.notes.append(f"link {name!r}: its shape is not used (no mass)")
-            self.root = joints[0].child
-            self.start = self.start @ joints[0].origin
-
     def _place(self, joint: urdf.Joint, at: Origin, v: Any, omega: Any) -> Any:
         """Add the child of a joint, and the joint; return pose, velocity and angular velocity."""
         axis = joint.axis / (np.linalg.norm(joint.axis) or 1.0)
@@ -192,19 +203,14 @@ class _Robot:
         else:
             omega = omega + along
         link = self.robot.links[joint.child]
-        if link.mass:
-            self._body(joint.child, pose, v, omega)
-            self._join(joint, axis)
-        elif joint.type == "fixed":
-            body, frame = self.carrier[joint.parent]
-            self.carrier[joint.child] = (body, frame @ joint.origin)
-            if link.visuals:
-                self.robot.notes.append(f"link {link.name!r}: its shape is not used (no mass)")
-        else:
+        if not link.mass:
             raise ValueError(
                 f"link {link.name!r}: has no inertia but moves at joint {joint.name!r}; give it "
-                "<inertial> with <mass> and <inertia>, or make the joint fixed"
+                "<inertial> with <mass> and <inertia>, make the joint fixed, or take "
+                "massless='repair'"
             )
+        self._body(joint.child, pose, v, omega)
+        self._join(joint, axis)
         return pose, v, omega
 
     def _body(self, name: str, pose: Origin, v: Any, omega: Any) -> None:
@@ -216,8 +222,9 @@ class _Robot:
                 velocity=v, angular_velocity=omega, shape=self.find(link), **self.options,
             )  # fmt: skip
         except ValueError as error:
-            raise ValueError(f"link {error}") from error
-        self.carrier[name] = (self.system.add(body), Origin())
+            remedy = "; or take inertia='repair'" if "inertia" in str(error) else ""
+            raise ValueError(f"link {error}{remedy}") from error
+        self.bodies[name] = self.system.add(body)
 
     def _free_name(self, name: str, what: str) -> str:
         """Return a name that no other part has: links and joints may have the same one in URDF."""
@@ -231,11 +238,11 @@ class _Robot:
             if joint.damping:
                 self.robot.notes.append(f"joint {joint.name!r}: its damping is not used")
             return
-        (one, frame), (two, own) = self.carrier[joint.parent], self.carrier[joint.child]
-        turn = _third(axis)
-        at = frame @ joint.origin @ Origin(rotation=turn)
-        own = own @ Origin(rotation=turn)
-        ends = (Frame(one, at.position, at.rotation), Frame(two, own.position, own.rotation))
+        one, two, own = self.bodies[joint.parent], self.bodies[joint.child], _third(axis)
+        at = joint.origin @ Origin(rotation=own)
+        if joint.parent == self.root and not self.floating:
+            at = self.start @ at
+        ends = (Frame(one, at.position, at.rotation), Frame(two, axes=own))
         part = self.system.add(_JOINTS[joint.type](self._free_name(joint.name, "joint"), *ends))
         self.joints[joint.name] = part
         if joint.damping and joint.type in _MOVING:

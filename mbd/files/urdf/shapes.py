@@ -53,6 +53,8 @@ def shapes(link: Link, folder: Path, packages: Any, notes: list[str]) -> list[An
 def _mesh(visual: Visual, folder: Path, packages: Any) -> tuple[Mesh | None, str]:
     if len(set(visual.numbers)) != 1:
         return None, f"its scale {visual.numbers} differs from axis to axis"
+    if visual.numbers[0] <= 0.0:
+        return None, f"its scale {visual.numbers} is not positive"
     path, why = found_file(visual.file, folder, packages)
     if path is None:
         return None, why
