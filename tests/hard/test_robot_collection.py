@@ -1,6 +1,7 @@
-"""The robots of the package ``example-robot-data``: read, and moving as pinocchio says.
+"""The robots of two collections: read, and moving as pinocchio says.
 
-Both are extras: without them (pip install example-robot-data pin) there is nothing to run here.
+They are extras: without them there is nothing to run here (pip install pin example-robot-data
+rtb-data).
 """
 
 import re
@@ -14,19 +15,33 @@ import pytest
 import mbd
 
 pin = pytest.importorskip("pinocchio")
-try:
-    _FILES = metadata.files("example-robot-data") or []
-except metadata.PackageNotFoundError:
-    pytest.skip("example-robot-data is not installed", allow_module_level=True)
-ROBOTS = sorted(Path(str(f.locate())) for f in _FILES if f.suffix == ".urdf")
+
+
+def _robots(package):
+    try:
+        files = metadata.files(package) or []
+    except metadata.PackageNotFoundError:
+        return []
+    return sorted(Path(str(f.locate())) for f in files if f.suffix == ".urdf")
+
+
+ROBOTS = [x for package in ("example-robot-data", "rtb-data") for x in _robots(package)]
+if not ROBOTS:
+    pytest.skip("no collection is installed", allow_module_level=True)
 REPAIR = {"inertia": "repair", "massless": "repair"}
 
 # why these are refused, and the reason holds for everyone
-REFUSED = {"ur3": "has no <link>", "alex_psyonic_hands": "<mimic> must name another joint"}
+REFUSED = {
+    "ur3": "has no <link>",
+    "alex_psyonic_hands": "<mimic> must name another joint",
+    "test": "is no XML",
+}
+# no link has mass: nothing can float
+KINEMATIC = {"irb140", "irb140QT", "lbr_iiwa_14_r820", "puma560_robot"}
 # these are read by request only: with inertia that no body has, or links that have no mass
 UNPHYSICAL = {
     "allegro_left_hand", "allegro_right_hand", "finger_edu", "human", "icub", "icub_reduced",
-    "romeo", "romeo_laas_small", "romeo_small",
+    "romeo", "romeo_laas_small", "romeo_small", "al5d_robot", *KINEMATIC,
 }  # fmt: skip
 
 
@@ -42,6 +57,10 @@ def test_a_robot_is_read_or_refused_with_the_reason(path, options):
     if path.stem in REFUSED or (path.stem in UNPHYSICAL and not options):
         reason = REFUSED.get(path.stem, "take (inertia|massless)='repair'")
         with pytest.raises(ValueError, match=reason):
+            read(path, **options)
+        return
+    if path.stem in KINEMATIC and "base" in options:
+        with pytest.raises(ValueError, match="a floating base needs mass"):
             read(path, **options)
         return
     robot = read(path, **options)

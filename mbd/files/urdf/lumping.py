@@ -62,10 +62,9 @@ def lump(robot: Description, *, floating: bool, fixed: str, inertia: str, massle
         Whether joints at which nothing that has mass moves are left out, and links that carry mass
         but have none get some.
     """
-    size = max((_second_moments(x)[0][0] / x.mass for x in robot.links.values() if x.mass > 0),
-               default=0.0)  # fmt: skip
+    size = _size(robot)
     for name, link in robot.links.items():
-        robot.links[name] = _mended(link, robot.notes, size if inertia == "repair" else 0.0)
+        robot.links[name] = _mended(link, robot.notes, size, inertia == "repair")
     left_out, carried = set(), {name: link.mass for name, link in robot.links.items()}
     moving = {j.child for j in robot.joints if j.type != "fixed"}
     if floating:
@@ -153,18 +152,26 @@ def _second_moments(link: Link) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return 0.5 * moments.sum() - moments, moments, axes
 
 
-def _mended(link: Link, notes: list[str], size: float) -> Link:
+def _size(robot: Description) -> float:
+    """Return the largest second moment of a mass [m^2]; where none has one, that of its bars."""
+    links = [x for x in robot.links.values() if x.mass > 0]
+    size = max((float(_second_moments(x)[0][0]) / x.mass for x in links), default=0.0)
+    bars = [float(j.origin.position @ j.origin.position) / 12 for j in robot.joints]
+    return size if size > 0.0 else max(bars, default=0.0)
+
+
+def _mended(link: Link, notes: list[str], size: float, repair: bool) -> Link:
     """Return the link with inertia that a body can have, where that takes round-off or a repair.
 
-    Second moments of a body are not negative, and two of them are positive. A repair takes a size
-    of the robot, the largest second moment of a mass [m^2], for what has no extent at all.
+    Second moments of a body are not negative, and two of them are positive. A repair takes the size
+    of the robot for what has no extent at all.
     """
     second, moments, axes = _second_moments(link)
     most = max(second[0], _THIN * size * link.mass)
     if not link.mass > 0 or not most > 0.0 or (second[2] >= 0.0 and second[1] > 0.0):
         return link
     round_off = second[2] >= -_ROUND_OFF * most and second[1] > 0.0
-    if not size and not round_off:
+    if not repair and not round_off:
         return link
     second = np.maximum(second, [most, 0.0 if round_off else _THIN * most, 0.0])
     mended = second.sum() - second
