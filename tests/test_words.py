@@ -7,7 +7,7 @@ import mbd
 from mbd.base.spoken_options import parted
 from mbd.files import scenes
 from mbd.formulations import NAMES, named
-from mbd.integration.methods import changed, method
+from mbd.runs.methods import changed, method
 
 WORDS = {
     "EulerParameters('reduced')": mbd.EulerParameters("reduced"),

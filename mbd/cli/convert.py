@@ -72,7 +72,7 @@ def _results(options: argparse.Namespace, output: Path) -> tuple[str, ...]:
     from mbd.files.vocabulary import run_settings
     from mbd.front.load import load
     from mbd.front.solution import Solution
-    from mbd.integration.methods import method as integrator
+    from mbd.runs.methods import method as integrator
 
     solution = load(options.file)
     if not isinstance(solution, Solution):

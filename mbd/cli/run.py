@@ -47,9 +47,9 @@ def run(options: argparse.Namespace) -> int:
 
     from mbd.front.simulate import simulate
     from mbd.integration.generalized_alpha import GeneralizedAlpha
-    from mbd.integration.methods import changed
-    from mbd.integration.methods import method as integrator
     from mbd.runs.interrupts import listening
+    from mbd.runs.methods import changed
+    from mbd.runs.methods import method as integrator
 
     talk = not options.quiet and not options.json
     method = integrator(how.pop("method", GeneralizedAlpha()))

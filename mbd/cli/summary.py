@@ -62,8 +62,6 @@ def summary(solution: Solution) -> dict[str, Any]:
 
 def text(solution: Solution, s: dict[str, Any], step: float | None) -> str:
     """Return the summary of a run as a few lines; without a step, the steps were chosen."""
-    from mbd.integration.methods import method_title
-
     cost = solution.stats
     n = max(1, int(cost["steps"]))
     mean = (s["t_end"] - float(solution.t[0])) / n
@@ -79,7 +77,7 @@ def text(solution: Solution, s: dict[str, Any], step: float | None) -> str:
     return "\n".join(
         (
             f"simulated to t = {s['t_end']:g} s: {n} steps of {size}, "
-            f"{method_title(solution.method)}",
+            f"{solution.method.facts.title}",
             f"  Newton          {cost['iterations'] / n:.2f} iterations per step, "
             f"{int(cost['factorizations'])} factorizations, {again}",
             f"  largest gap     {s['gap']:.1e} (of a constraint row) [{s['gap_unit']}]",

@@ -15,8 +15,8 @@ from mbd.comparison.trials import Trial
 from mbd.formulations import NAMES, named
 from mbd.formulations.formulation import Formulation
 from mbd.integration.generalized_alpha import GeneralizedAlpha
-from mbd.integration.methods import changed
-from mbd.integration.methods import method as integrator_of
+from mbd.runs.methods import changed
+from mbd.runs.methods import method as integrator_of
 
 if TYPE_CHECKING:
     from mbd.model.system import System

@@ -15,7 +15,6 @@ from mbd.comparison.reference import reference_of
 from mbd.comparison.trials import tabulate, telling
 from mbd.formulations.formulation import Formulation
 from mbd.front.solution import Solution
-from mbd.integration.methods import method_title, orders
 from mbd.runs.plan import MOST_STEPS
 
 if TYPE_CHECKING:
@@ -138,10 +137,10 @@ def compare(
             for one in built:
                 one.clock(h, how, options)
     rows = tabulate(trials, steps, against.error)
-    title = f"{name} to t = {end:g} s, {method_title(how)}"
+    title = f"{name} to t = {end:g} s, {how.facts.title}"
     notes = (*_not_unique(masks), *_shortened(steps, end), *_working(rows))
     return Comparison(
-        title, rows, against.label, against.error, telling(trials, rows), notes, orders(how)
+        title, rows, against.label, against.error, telling(trials, rows), notes, how.facts.orders
     )
 
 

@@ -16,7 +16,7 @@ from mbd.comparison.trials import Trial
 from mbd.formulations import NAMES, named
 from mbd.formulations.formulation import Formulation
 from mbd.front.solution import Solution
-from mbd.integration.methods import orders, sharp
+from mbd.runs.methods import sharp
 
 __all__ = ["Reference", "reference_of"]
 
@@ -125,7 +125,7 @@ def _extrapolated(
         if solution is None or not solution.success:
             return None
         runs.append(last(solution, names))
-    of_motion, of_reactions = orders(method)
+    of_motion, of_reactions = method.facts.orders
 
     def limit(n: int) -> Values:
         h = np.array(levels[-n:])

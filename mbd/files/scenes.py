@@ -165,7 +165,7 @@ def _python(path: Path) -> Scene:
         if key not in _RUN:
             raise ValueError(f"{path}: RUN has no entry {key!r}; it may have {', '.join(_RUN)}")
     if "method" in run:
-        from mbd.integration.methods import method
+        from mbd.runs.methods import method
 
         try:
             run["method"] = method(run["method"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,8 @@ from mbd.base.checked import file_path, flag, names, shown
 from mbd.base.tolerances import LOST_STEPS
 from mbd.front.solution import Solution
 from mbd.integration.consistent import consistent
-from mbd.integration.energy_momentum import EnergyMomentum
 from mbd.integration.generalized_alpha import GeneralizedAlpha
-from mbd.integration.lie_runge_kutta import LieRungeKutta4
+from mbd.integration.method import Method, is_method
 from mbd.integration.newton_loop import FAILED
 from mbd.model import released_rows as switches
 from mbd.model.frozen import state_of
@@ -30,6 +28,7 @@ from mbd.runs.events import Event, checked_events
 from mbd.runs.interrupts import listening
 from mbd.runs.large_steps import too_large
 from mbd.runs.lost_run import departure, oscillation
+from mbd.runs.methods import completed, example
 from mbd.runs.options import run_options
 from mbd.runs.plan import Plan, checked_plan
 from mbd.runs.record import MemoryRecord, Record
@@ -37,8 +36,6 @@ from mbd.runs.run import Stretches
 from mbd.runs.stretch import Run
 
 __all__ = ["SimulationError", "simulate"]
-
-Method = GeneralizedAlpha | EnergyMomentum | LieRungeKutta4
 
 
 class SimulationError(RuntimeError):
@@ -87,7 +84,7 @@ def simulate(
     step : float [s]
         Step size; the last step is shortened where it does not divide the time. With ``rtol`` the
         size of the first step (default: estimated).
-    method : GeneralizedAlpha, EnergyMomentum or LieRungeKutta4, optional
+    method : GeneralizedAlpha, EnergyMomentum, LieRungeKutta4 or one of your own, optional
         Default ``GeneralizedAlpha(rho=0.8)``; with ``rtol`` in its stabilised form, whose
         multipliers do not feel a change of the step.
     rtol : float [-]
@@ -176,12 +173,14 @@ def _trouble(solution: Solution, run: Run, plan: Plan) -> str:
     """Return what is wrong with a run that looks all right, or an empty string."""
     words = ""
     in_a_row = plan.every == 1 and not plan.free
-    if in_a_row and not solution.events and isinstance(run.method, GeneralizedAlpha):
-        words = oscillation(solution.model, solution.lam, run.method.beta * run.h**2)
+    if in_a_row and not solution.events and run.facts.oscillation:
+        words = oscillation(solution.model, solution.lam, run.facts.oscillation * run.h**2)
     if not words and run.by_position and run.done >= LOST_STEPS:
         words = departure(solution.model, solution.state, run.h, solution.v)
     judged = solution.success and not np.isfinite(plan.rtol)
-    large = too_large(solution, plan.step, in_a_row) if judged else ""
+    large = (
+        too_large(solution, plan.step, in_a_row and run.facts.error is not None) if judged else ""
+    )
     return "; ".join(x for x in (words, large) if x)
 
 
@@ -203,16 +202,12 @@ def _method(method: Any, free: bool) -> Method:
     """Return the method, or the default one."""
     if method is None:
         method = GeneralizedAlpha()
-    if not isinstance(method, GeneralizedAlpha | EnergyMomentum | LieRungeKutta4):
-        from mbd.integration.methods import example
-
+    if not is_method(method):
         raise TypeError(
             f"simulate: method must be an integrator as an object, mbd.{example(method)}, got "
             f"{shown(method)}"
         )
-    if isinstance(method, GeneralizedAlpha) and method.constraints is None:
-        return replace(method, constraints="stabilized" if free else "position")
-    return method
+    return completed(method, free)
 
 
 def _first(model: Model, state: State | None, off: Any, project: bool) -> State:

@@ -36,7 +36,7 @@ class Solution(History):
         Steps, iterations, factorizations, evaluations, rejected, seconds, ...
     last : State
         The last state, from which a run can go on: ``solution.state``.
-    method : GeneralizedAlpha, EnergyMomentum or LieRungeKutta4
+    method : integrator
         Of a loaded run its text.
     before : mapping, optional
         What came before the first instant: of pieces of a long run.

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from mbd.base.checked import one_of, whole
+from mbd.integration.method import Facts
+from mbd.integration.midpoint import conserve
 from mbd.machine import buffer as m
 from mbd.model.frozen import FrozenModel
 
@@ -52,9 +54,14 @@ class EnergyMomentum:
     @property
     def kernel(self) -> Any:
         """The compiled loop over steps."""
-        from mbd.integration.midpoint import conserve
-
         return conserve
+
+    @property
+    def facts(self) -> Facts:
+        """What the runs are told of it: multipliers are those of the middle of the step."""
+        return Facts(
+            title="energy-momentum scheme", orders=(2, 1), error=(1 / 12, 1), level="position"
+        )
 
     def prepare(self, model: FrozenModel, I: np.ndarray, F: np.ndarray) -> None:
         """Write the parameters of the method; refuse what it cannot conserve."""

@@ -2,13 +2,19 @@ r"""Generalized-alpha and its family: the parameters of the method."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Self
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Literal, Self
 
 import numpy as np
 
+from mbd.algebra.newmark import Weights, damping_weights, largest_damping
 from mbd.base.checked import one_of, whole
 from mbd.base.door import number, vector
+from mbd.integration.adaptive import advance_adaptive, resize
+from mbd.integration.method import Facts, FreeSteps, newton_failed
+from mbd.integration.newton_loop import advance
+from mbd.integration.starting_values import begin, first_step
 from mbd.machine import buffer as m
 from mbd.model.frozen import FrozenModel
 
@@ -63,11 +69,11 @@ class GeneralizedAlpha:
     """
 
     rho: float = 0.8
-    constraints: str | None = None
+    constraints: Literal["position", "velocity", "stabilized"] | None = None
     tol: float = 1e-9
     max_iterations: int = 20
     newton: str = "modified"
-    linear_solver: str = "fronts"
+    linear_solver: Literal["fronts", "splu"] = "fronts"
     weights: tuple[float, float, float, float] | None = None
 
     def __post_init__(self) -> None:
@@ -100,51 +106,116 @@ class GeneralizedAlpha:
         velocity level or the stabilised form.
         """
         gamma = number("GeneralizedAlpha.newmark", "gamma", gamma, "-")
-        return cls(weights=(0.0, 0.0, _beta(gamma) if beta is None else beta, gamma), **options)
+        return cls(
+            weights=(0.0, 0.0, largest_damping(gamma) if beta is None else beta, gamma), **options
+        )
 
     @classmethod
     def hht(cls, alpha: float = 0.1, **options: Any) -> Self:
         """Return the method of Hilber, Hughes and Taylor, alpha in [0, 1/3] (damping)."""
         alpha = _damping("hht", alpha)
-        return cls(weights=(0.0, alpha, _beta(0.5 + alpha), 0.5 + alpha), **options)
+        return cls(weights=(0.0, alpha, largest_damping(0.5 + alpha), 0.5 + alpha), **options)
 
     @classmethod
     def bossak(cls, alpha: float = 0.1, **options: Any) -> Self:
         """Return the method of Wood, Bossak and Zienkiewicz, alpha in [0, 1/3] (damping)."""
         alpha = _damping("bossak", alpha)
-        return cls(weights=(-alpha, 0.0, _beta(0.5 + alpha), 0.5 + alpha), **options)
+        return cls(weights=(-alpha, 0.0, largest_damping(0.5 + alpha), 0.5 + alpha), **options)
 
     @property
-    def level(self) -> str:
+    def level(self) -> Literal["position", "velocity", "stabilized"]:
         """Which rows steps of one size meet."""
         return self.constraints or "position"
 
     @property
+    def alpha(self) -> Weights:
+        """The weights, given or those of rho."""
+        return damping_weights(self.rho) if self.weights is None else Weights(*self.weights)
+
+    @property
     def alpha_m(self) -> float:
         """Weight of the old algorithmic acceleration."""
-        return self.weights[0] if self.weights else (2 * self.rho - 1) / (self.rho + 1)
+        return self.alpha.alpha_m
 
     @property
     def alpha_f(self) -> float:
         """Weight of the old acceleration."""
-        return self.weights[1] if self.weights else self.rho / (self.rho + 1)
+        return self.alpha.alpha_f
 
     @property
     def gamma(self) -> float:
         """Newmark's gamma."""
-        return self.weights[3] if self.weights else 0.5 + self.alpha_f - self.alpha_m
+        return self.alpha.gamma
 
     @property
     def beta(self) -> float:
         """Newmark's beta."""
-        return self.weights[2] if self.weights else _beta(self.gamma)
+        return self.alpha.beta
 
     @property
     def kernel(self) -> Any:
         """The compiled loop over steps."""
-        from mbd.integration.newton_loop import advance
-
         return advance
+
+    @property
+    def facts(self) -> Facts:
+        """What the runs are told of it."""
+        am, af, beta, _ = self.alpha
+        by_position = self.level == "position"
+        rows = "" if by_position else f", {self.level} rows"
+        member = f"rho = {self.rho:g}"
+        if self.weights:
+            member = "weights " + ", ".join(f"{x:g}" for x in self.weights)
+        damping = "with weights (hht, bossak, newmark), whose damping they say"
+        return Facts(
+            title=f"generalized-alpha with {member}{rows}, {self.newton} Newton",
+            orders=(2, 2),
+            error=(abs(1 / 6 - beta - 0.5 * (am - af)), 1),
+            level=self.level,
+            velocities_of_step=by_position,
+            start=partial(begin, weights=self.alpha, by_position=by_position),
+            resize=resize,
+            free=FreeSteps(
+                kernel=advance_adaptive,
+                first_step=partial(first_step, weights=self.alpha),
+                check=self._check_free,
+            ),
+            linear_solver=self.linear_solver,
+            pivoting=self.max_iterations,
+            divided_by=self,
+            oscillation=beta,
+            failure=self._failed,
+            complete=self._complete,
+            fixed={"rho": damping} if self.weights else {},
+            sharp={"newton": "full", "tol": 1e-10},
+        )
+
+    def _complete(self, free: bool) -> Self:
+        """Return the method with a level: rows are stabilised where steps are chosen."""
+        if self.constraints is not None:
+            return self
+        return replace(self, constraints="stabilized" if free else "position")
+
+    def _check_free(self, model: FrozenModel, chosen: bool) -> None:
+        """Refuse what has no steps within a tolerance."""
+        if self.linear_solver != "fronts":
+            raise ValueError("simulate: rtol and t_eval need linear_solver='fronts'")
+        if chosen and self.constraints == "position" and model.n_lam:
+            raise ValueError(
+                "simulate: rtol needs constraints='stabilized' (its default) or 'velocity', got "
+                "'position', where multipliers feel every change of the step"
+            )
+
+    def _failed(self, model: FrozenModel, where: str) -> str:
+        """Return the message on a step that failed."""
+        if self.level == "velocity" and model.redundant:
+            return (
+                f"Newton did not converge {where}, or constraints='stabilized': at velocity level "
+                "positions drift, and closed loops with redundant rows lock when they do"
+            )
+        stabilized = ", constraints='stabilized'"
+        by_position = self.level == "position" and model.n_lam
+        return newton_failed(model, f"{where}, a smaller rho{stabilized if by_position else ''}")
 
     def prepare(self, model: FrozenModel, I: np.ndarray, F: np.ndarray) -> None:
         """Write the parameters of the method where the loop finds them."""
@@ -160,11 +231,6 @@ class GeneralizedAlpha:
             for _, family in model.kernels[m.MAPS]:
                 n, pairs = I[family + 2 : family + 4]
                 I[I[pairs : pairs + 2 * n : 2] + m.ATT_RATE] = 1
-
-
-def _beta(gamma: float) -> float:
-    """Return the beta of largest damping at high frequency."""
-    return 0.25 * (gamma + 0.5) ** 2
 
 
 def _damping(who: str, alpha: float) -> float:

@@ -3,12 +3,15 @@ r"""The explicit Lie-group Runge-Kutta methods: parameters, and the models they 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mbd.base.checked import one_of
 from mbd.formulations.families import family
+from mbd.integration.method import Facts
+from mbd.integration.quaternion_steps import quaternion
+from mbd.integration.runge_kutta import commutator_free, motion_vector
 from mbd.machine import buffer as m
 from mbd.model.frozen import FrozenModel
 
@@ -17,7 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["LieRungeKutta4"]
 
-_SCHEMES = ("motion_vector", "commutator_free", "quaternion")
+_SCHEMES = {
+    "motion_vector": motion_vector, "commutator_free": commutator_free, "quaternion": quaternion,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -59,8 +64,6 @@ class LieRungeKutta4:
     """
 
     scheme: str = "motion_vector"
-    linear_solver: ClassVar[str] = "fronts"
-    max_iterations: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         """Check the scheme."""
@@ -69,13 +72,15 @@ class LieRungeKutta4:
     @property
     def kernel(self) -> Any:
         """The compiled loop over steps."""
-        if self.scheme == "quaternion":
-            from mbd.integration.quaternion_steps import quaternion
+        return _SCHEMES[self.scheme]
 
-            return quaternion
-        from mbd.integration import runge_kutta
-
-        return getattr(runge_kutta, self.scheme)
+    @property
+    def facts(self) -> Facts:
+        """What the runs are told of it."""
+        return Facts(
+            title=f"Lie-group Runge-Kutta, {self.scheme}", orders=(4, 4), error=(1 / 120, 3),
+            level="position", failure=_failed,
+        )  # fmt: skip
 
     def prepare(self, model: FrozenModel, I: np.ndarray, F: np.ndarray) -> None:
         """Write the parameters of the method; refuse what it cannot move."""
@@ -99,7 +104,6 @@ class LieRungeKutta4:
                 to = I[m.CONVECT] + 2 * I[m.CONVECT + 1]
                 I[to : to + 2] = kernels.convect.address, I[I[m.FLOW] + 2 * s + 1]
                 I[m.CONVECT + 1] += 1
-        I[m.MAX_ITER] = self.max_iterations
 
     def _check(self, name: str, formulation: Formulation) -> None:
         """Refuse a formulation that the scheme cannot move."""
@@ -118,3 +122,9 @@ class LieRungeKutta4:
                 f"their own, such as Scalable(rigid=False); use {way_out}"
                 "GeneralizedAlpha"
             )
+
+
+def _failed(model: FrozenModel, where: str) -> str:
+    """Return the message on a step that failed."""
+    del model
+    return f"the explicit step failed {where}"

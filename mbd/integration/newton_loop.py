@@ -33,6 +33,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from mbd.algebra.newmark import change_rates
 from mbd.base.tolerances import (
     NEWTON_CONTRACTION,
     NEWTON_LACK,
@@ -128,7 +129,7 @@ def predict(I: Any, F: Any) -> None:
             F[vn + i] = F[v + i]
             F[d + i] = h * F[v + i] + h * h * ((0.5 - beta) * old + beta * new)
             F[v + i] += h * ((1 - gamma) * old + gamma * new)
-    b = (1 - am) / (h * h * beta * (1 - af))
+    _, b, _ = change_rates(am, af, beta, gamma, h)
     for k in range(m.FORCE):  # what accelerations allow of an increment is bounded by the model
         F[SCALE + k] = min(F[SCALE + k], NEWTON_REACH * F[m.UNIT + k] * b / F[TOL])
     if I[m.LEVEL] != m.POSITION:
@@ -149,10 +150,8 @@ def restore(I: Any, F: Any) -> None:
 @jit
 def correct(I: Any, F: Any) -> float:
     """Subtract the solution in X from the iterate; return its size in units of the tolerance."""
-    h, beta = F[H], F[BETA]
-    g = F[GAMMA] / (h * beta)
-    b = (1 - F[ALPHA_M]) / (h * h * beta * (1 - F[ALPHA_F]))
-    c, r = 1.0 / (h * h * beta), F[m.ROUND]
+    g, b, scale = change_rates(F[ALPHA_M], F[ALPHA_F], F[BETA], F[GAMMA], F[H])
+    c, r = 1.0 / scale, F[m.ROUND]
     a, d, v, x = I[A], I[D], I[V], I[X]
     size = 0.0
     for f in range(I[N_FRONTS]):
@@ -193,8 +192,7 @@ def ask_positions(I: Any, F: Any) -> None:
 @jit
 def correct_positions(I: Any, F: Any) -> float:
     """Move positions alone, by the solution in X; return its size in units of the tolerance."""
-    h, beta = F[H], F[BETA]
-    b = (1 - F[ALPHA_M]) / (h * h * beta * (1 - F[ALPHA_F]))
+    _, b, _ = change_rates(F[ALPHA_M], F[ALPHA_F], F[BETA], F[GAMMA], F[H])
     d, x = I[D], I[X]
     size = 0.0
     for f in range(I[N_FRONTS]):
@@ -342,12 +340,11 @@ def record(I: Any, F: Any) -> None:
 @jit
 def set_weights(I: Any, F: Any) -> None:
     """Set the weights of the iteration matrix from step size and method."""
-    h = F[H]
-    F[W_M] = (1 - F[ALPHA_M]) / (1 - F[ALPHA_F])
-    F[W_G] = h * F[GAMMA]
-    F[W_K] = h * h * F[BETA]
-    F[SCALE_R] = h * h * F[BETA]
-    F[m.ROW_RATE] = F[m.ROW_TURN] = h * F[BETA] / F[GAMMA]
+    g, b, scale = change_rates(F[ALPHA_M], F[ALPHA_F], F[BETA], F[GAMMA], F[H])
+    F[W_M] = scale * b
+    F[W_G] = scale * g
+    F[W_K] = F[SCALE_R] = scale
+    F[m.ROW_RATE] = F[m.ROW_TURN] = 1.0 / g
     F[m.POSITION_TURN] = 0.0 if I[m.LEVEL] == m.POSITION else F[m.ROW_TURN]
     F[m.ROUND] = 1.0
 

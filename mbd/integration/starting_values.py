@@ -26,9 +26,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from mbd.algebra.newmark import Weights
 from mbd.base.tolerances import START_DIFFERENCE, START_SMOOTH
 from mbd.integration.consistent import Saddle, accelerate, consistent, violations
-from mbd.integration.generalized_alpha import GeneralizedAlpha
 from mbd.machine import buffer as m
 from mbd.model.displacement import ahead
 from mbd.model.frozen import FrozenModel
@@ -76,21 +76,21 @@ def _later(model: FrozenModel, state: State, s: float) -> np.ndarray:
 
 
 def started(
-    model: FrozenModel, state: State, method: GeneralizedAlpha, h: float
+    model: FrozenModel, state: State, h: float, weights: Weights, by_position: bool
 ) -> tuple[State, np.ndarray]:
     """Return the state from which steps of size h begin, and the change of accelerations in h."""
     change = jerk(model, state, h)
     if not change.any():
         return state, change
-    shift = method.alpha_m - method.alpha_f
+    shift = weights.alpha_m - weights.alpha_f
     alg = state.a + shift * change
     begun = state.replace(alg=alg)
-    if method.level != "position" or not model.n_lam:
+    if not by_position or not model.n_lam:
         return begun, change
     v, lam = model.numbering.v, model.numbering.lam
     work = Workspace(model, state)
     saddle = Saddle(work)
-    beta = method.beta
+    beta = weights.beta
     work.vector(m.D)[v] = h * state.v + h * h * ((0.5 - beta) * alg + beta * (alg + change))
     work.F[m.T] = state.t + h
     r = np.zeros(int(work.I[m.N_U]))
@@ -100,33 +100,36 @@ def started(
 
 
 def begin(
-    model: FrozenModel, state: State, method: GeneralizedAlpha, h: float, continued: bool
-) -> tuple[State, np.ndarray | None]:
+    model: FrozenModel, state: State, h: float, continued: bool, *, weights: Weights,
+    by_position: bool,
+) -> tuple[State, np.ndarray | None]:  # fmt: skip
     """Return the state from which steps of size h begin, and the change of accelerations in h.
 
-    The state of a run that is `continued` with the same step is left as it is.
+    The state of a run that is `continued` with the same step is left as it is. ``by_position``:
+    rows are met at the level of positions.
     """
     if not continued:
-        return started(model, state, method, h)
+        return started(model, state, h, weights, by_position)
     if state.step is None or np.isclose(state.step, h, rtol=1e-12, atol=0.0):
         return state, None
-    return resumed(model, state, method, h)
+    return resumed(model, state, h, weights, by_position)
 
 
 def resumed(
-    model: FrozenModel, state: State, method: GeneralizedAlpha, h: float
+    model: FrozenModel, state: State, h: float, weights: Weights, by_position: bool
 ) -> tuple[State, np.ndarray]:
     """Return the state of a run from which steps of another size begin; what `started` returns."""
     anywhere = np.zeros(model.n_lam, bool)  # at velocity level positions have drifted
-    return started(model, consistent(model, state, project="velocities", rows=anywhere), method, h)
+    state = consistent(model, state, project="velocities", rows=anywhere)
+    return started(model, state, h, weights, by_position)
 
 
 def first_step(
-    model: FrozenModel, state: State, method: GeneralizedAlpha, allowed: np.ndarray, largest: float
+    model: FrozenModel, state: State, allowed: np.ndarray, largest: float, *, weights: Weights
 ) -> float:
     """Return a step whose error of positions is what is allowed, (n_v,), in a unit of time."""
     short = 1e-6 * largest
     rate = np.abs(_later(model, state, short) - state.a) / short
-    c = abs(1 / 6 - method.beta - 0.5 * (method.alpha_m - method.alpha_f))
+    c = abs(1 / 6 - weights.beta - 0.5 * (weights.alpha_m - weights.alpha_f))
     h = np.sqrt(np.min(allowed / np.maximum(c * rate, 1e-300)))
     return float(min(max(h, 1e-9 * largest), largest))

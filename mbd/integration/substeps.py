@@ -86,7 +86,9 @@ def _begin_anew(work: Workspace, method: GeneralizedAlpha, state: State) -> None
     keep(work.I, work.F)
     state = state.replace(t=float(work.F[m.T]))
     try:
-        begun, change = resumed(work.model, state, method, float(work.F[m.H]))
+        begun, change = resumed(
+            work.model, state, float(work.F[m.H]), method.alpha, method.level == "position"
+        )
     except (ValueError, LawError):  # the next step goes on as it can
         work.load(state)
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mbd.algebra.newmark import change_rates
 from mbd.base.tolerances import SMALLEST_LEFT, SMALLEST_PASSES, SMALLEST_STAYS, SOFT_LEAST
 from mbd.machine import buffer as m
 from mbd.machine.buffer import FR_NP, FR_NV, FR_SIZE, FR_U, FRONTS, N_FRONTS
@@ -66,7 +67,7 @@ def smallest_multipliers(I: Any, F: Any) -> None:
 @jit
 def _take(I: Any, F: Any) -> float:
     """Add mu to lam; return what is left, x, in units of what is not seen of the accelerations."""
-    b = (1 - F[m.ALPHA_M]) / (F[m.H] ** 2 * F[m.BETA] * (1 - F[m.ALPHA_F]))
+    _, b, _ = change_rates(F[m.ALPHA_M], F[m.ALPHA_F], F[m.BETA], F[m.GAMMA], F[m.H])
     left = 0.0
     for f in range(I[N_FRONTS]):
         j = I[FRONTS] + f * FR_SIZE

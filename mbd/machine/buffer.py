@@ -43,6 +43,7 @@ BASE = 81  # steps counted where the grid of times begins
 BAD_LAW, BAD_HOW = 82, 83  # address of the first law whose answer is no number, and how
 NOT_FINITE, RAISED = 1, 2
 ENERGY, LOADS = 84, 86  # of results: what elements store, dissipate, are driven by; forces of loads
+METHOD = 89  # what a method keeps of its own, in F
 LOOPS = 88  # whether rows close loops: then they may be redundant
 I_HEADER = 92
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from mbd.algebra.newmark import damping_weights, derived_rates
 from mbd.base.atomic import replaced, replaced_together
 from mbd.base.checked import file_path, flag, one_of, scalar, shown
 from mbd.machine import buffer as m
@@ -105,15 +106,13 @@ class Assembly:
                 f"{step:g} and {rho:g}"
             )
         softened = flag("iteration_matrix", "softened", softened)
-        am, af = (2 * rho - 1) / (rho + 1), rho / (rho + 1)
-        gamma = 0.5 + af - am
-        beta = 0.25 * (gamma + 0.5) ** 2
-        S = (1 - am) / (1 - af) * self.M + step * gamma * self.G + step**2 * beta * self.K
+        gamma_h, beta_h, scale = derived_rates(*damping_weights(rho), step)
+        S = scale * (beta_h * self.M + gamma_h * self.G + self.K)
         model = self.model
         corner = None
         if softened and model.n_lam:
             corner = sp.diags(-model.F[model.I[m.EPS] + model.numbering.lam])
-        B = self.B + step * beta / gamma * self.turn
+        B = self.B + self.turn / gamma_h
         return sp.block_array([[S, self.Bt], [B, corner]], format="csc")
 
     def spy(self, which: str = "S", *, step: float = 1e-3, ax: Any = None) -> Figure:

@@ -17,14 +17,23 @@ __all__ = ["Workspace"]
 
 
 class Workspace:
-    """A private copy of the model's buffers, in which kernels run."""
+    """A private copy of the model's buffers, in which kernels run.
 
-    def __init__(self, model: FrozenModel, state: State | None = None, extra: int = 0) -> None:
+    ``own`` numbers of a method follow those of the model, at F[I[METHOD]], and belong to snapshots;
+    behind them is room for ``extra`` ones, which do not.
+    """
+
+    def __init__(
+        self, model: FrozenModel, state: State | None = None, extra: int = 0, own: int = 0
+    ) -> None:
         self.model = model
         self.off: tuple[str, ...] = ()
         self.I = model.I.copy()
-        self.F = np.empty(len(model.F) + extra)
+        self.size = len(model.F) + own
+        self.F = np.empty(self.size + extra)
         self.F[: len(model.F)] = model.F
+        self.F[len(model.F) : self.size] = 0.0
+        self.I[m.METHOD] = len(model.F)
         self.fill(*(stage for stage in model.kernels if stage != m.ENERGY))  # results fill that
         self.laws = model.laws
         for law in self.laws:  # what nobody asked for of the last one who had this memory
@@ -88,11 +97,11 @@ class Workspace:
 
     def snapshot(self) -> tuple[np.ndarray, np.ndarray]:
         """Return a copy of everything but what was recorded."""
-        return self.I.copy(), self.F[: len(self.model.F)].copy()
+        return self.I.copy(), self.F[: self.size].copy()
 
     def restore(self, snapshot: tuple[np.ndarray, np.ndarray]) -> None:
         """Go back to a snapshot."""
-        self.I[:], self.F[: len(self.model.F)] = snapshot
+        self.I[:], self.F[: self.size] = snapshot
 
     def store(self) -> State:
         """Return the state."""

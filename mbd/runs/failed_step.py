@@ -9,9 +9,7 @@ import numpy as np
 from mbd.base.tolerances import OPEN_FAR
 from mbd.integration.consistent import consistent
 from mbd.integration.contradiction import contradiction
-from mbd.integration.energy_momentum import EnergyMomentum
-from mbd.integration.generalized_alpha import GeneralizedAlpha
-from mbd.integration.lie_runge_kutta import LieRungeKutta4
+from mbd.integration.method import Method
 from mbd.integration.newton_loop import grid_from_here
 from mbd.interactions.laws import LawError
 from mbd.machine import buffer as m
@@ -25,7 +23,7 @@ _UNITS = {
 }  # fmt: skip
 
 
-def failed_step(work: Workspace, method: Any, advance: Any) -> tuple[np.ndarray, str]:
+def failed_step(work: Workspace, advance: Any) -> tuple[np.ndarray, str]:
     """Return the residual of a step that failed, and which rows contradict each other there.
 
     The step is tried again by the kernel `advance`, which leaves it as it is when told so.
@@ -35,7 +33,7 @@ def failed_step(work: Workspace, method: Any, advance: Any) -> tuple[np.ndarray,
     grid_from_here(work.I, work.F)
     advance(work.I, work.F, 1)
     work.F[m.T] = t + work.F[m.H]
-    work.evaluate(float(work.F[m.H]) if isinstance(method, EnergyMomentum) else 0.0)
+    work.evaluate(float(work.F[m.H]))
     r, against = work.vector(m.X).copy(), ""
     if np.all(np.isfinite(r)) and np.all(np.isfinite(work.store().q)):
         against = contradiction(work.model, work, bool(work.I[m.LEVEL] != m.POSITION))
@@ -55,7 +53,7 @@ def _agree(work: Workspace) -> bool:
     return True
 
 
-def explain(work: Workspace, method: Any, advance: Any) -> str:
+def explain(work: Workspace, method: Method) -> str:
     """Return a message with the largest residuals of the failed step by name."""
     model, numbering = work.model, work.model.numbering
     t = float(work.F[m.T])
@@ -63,7 +61,7 @@ def explain(work: Workspace, method: Any, advance: Any) -> str:
         h = work.F[m.H]
         return f"the step to t = {t + h:.6g} s (h = {h:g} s) failed: {bad_law}"
     h = float(work.F[m.H])
-    r, against = failed_step(work, method, advance)
+    r, against = failed_step(work, method.kernel)
     rows = np.concatenate([r[numbering.v], r[numbering.lam]])
     kinds = np.concatenate([numbering.v_kinds, numbering.lam_kinds])
     if not np.all(np.isfinite(rows)):
@@ -76,8 +74,6 @@ def explain(work: Workspace, method: Any, advance: Any) -> str:
     if against:
         return f"no step at t = {t + h:.6g} s (h = {h:g} s): {against}"
     where = f"at t = {t + h:.6g} s (h = {h:g} s): {who}; try a smaller step"
-    if isinstance(method, LieRungeKutta4):
-        return f"the explicit step failed {where}"
     if np.isfinite(work.F[m.RTOL]):
         where = where.removesuffix("; try a smaller step")
         whole = float(work.F[m.T_END] - work.F[m.T_START])
@@ -92,15 +88,4 @@ def explain(work: Workspace, method: Any, advance: Any) -> str:
             f"the step size became too small {where}; look for a law that jumps, allow a larger "
             "rtol, or look at model.report(state) for a singular pose"
         )
-    if work.I[m.LEVEL] == m.VELOCITY and work.model.redundant:
-        return (
-            f"Newton did not converge {where}, or constraints='stabilized': at velocity level "
-            "positions drift, and closed loops with redundant rows lock when they do"
-        )
-    damped = ", a smaller rho" if isinstance(method, GeneralizedAlpha) else ""
-    if damped and work.I[m.LEVEL] == m.POSITION and len(rows) > len(numbering.v):
-        damped += ", constraints='stabilized'"
-    return (
-        f"Newton did not converge {where}{damped}, or look at model.report(state) for a singular "
-        "pose"
-    )
+    return method.facts.failure(model, where)

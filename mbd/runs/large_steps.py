@@ -1,12 +1,12 @@
 r"""Steps too large for their motion: estimates of their errors, and the balance of energies.
 
-The error of one step of size h, along the manifold, is that of its Taylor series, of second order
+The error of one step of size h, along the manifold, is that of its Taylor series,
 
-.. math:: e_q = c\, h^2 (\dot v_{n+1} - \dot v_n), \qquad
-          c = \tfrac16 - \beta - \tfrac12(\alpha_m - \alpha_f), \text{ or } \tfrac1{12}
-          \text{ of the midpoint rule},
+.. math:: e_q = c\, h^2 \Delta^k \dot v,
 
-and of Runge-Kutta methods of fourth order, :math:`e_q = h^2 \Delta^3\dot v/120`. In a unit of
+of which the method says c and k: generalized-alpha :math:`\tfrac16 - \beta - \tfrac12(\alpha_m -
+\alpha_f)` and 1, the midpoint rule 1/12 and 1, Runge-Kutta methods of fourth order 1/120 and 3. In
+a unit of
 :math:`e_q`, the length of the model or one radian, the errors of all steps add up to a part of
 their sum. The balance of energies tells of errors as well: kinetic, potential and
 dissipated energy less work stay what they were, as far as work is known: a sum by trapezia, off by
@@ -29,8 +29,6 @@ from mbd.base.tolerances import (
     LOST_NOISE,
 )
 from mbd.history.history import History
-from mbd.integration.energy_momentum import EnergyMomentum
-from mbd.integration.generalized_alpha import GeneralizedAlpha
 from mbd.machine import buffer as m
 
 __all__ = ["energy_departure", "step_errors", "too_large"]
@@ -44,7 +42,8 @@ def too_large(history: History, h: float, in_a_row: bool) -> str:
     history : History
     h : float [s]
     in_a_row : bool
-        Whether the instants of the history are those of all steps, of one size.
+        Whether the instants of the history are those of all steps, of one size, and the method
+        says what the error of a step is.
     """
     words, worst = [], 0.0
     if in_a_row:
@@ -72,14 +71,8 @@ def too_large(history: History, h: float, in_a_row: bool) -> str:
 
 def step_errors(history: History, h: float) -> tuple[float, str, float]:
     """Return what errors of steps add up to, whose is the largest of them, and when [s]."""
-    model, t, a, method = history.model, history.t, history.a, history.method
-    order = 1
-    if isinstance(method, GeneralizedAlpha):
-        c = abs(1 / 6 - method.beta - 0.5 * (method.alpha_m - method.alpha_f))
-    elif isinstance(method, EnergyMomentum):
-        c = 1 / 12
-    else:
-        c, order = 1 / 120, 3
+    model, t, a = history.model, history.t, history.a
+    c, order = history.method.facts.error
     whole = np.abs(np.diff(t) - h) < 1e-6 * h  # not those that an event ends, or the last one
     total, largest, who, when = 0.0, -1.0, "", 0.0
     for first in range(0, len(t) - order, 4096):  # what stays in the cache of the processor

@@ -10,8 +10,7 @@ import numpy as np
 
 from mbd.base.checked import floats, is_whole, shown
 from mbd.base.door import number
-from mbd.integration.generalized_alpha import GeneralizedAlpha
-from mbd.integration.starting_values import first_step
+from mbd.integration.method import Method
 from mbd.machine import buffer as m
 from mbd.model.model import Model
 from mbd.model.state import State
@@ -69,7 +68,7 @@ def checked_plan(
     max_step: Any,
     t_eval: Any,
     every: Any,
-    method: Any,
+    method: Method,
 ) -> Plan:
     """Return the plan of a run from the arguments of ``simulate``."""
     who = "simulate"
@@ -87,18 +86,14 @@ def checked_plan(
         step = number(who, "step", step, "s", positive=True)
     times = None if t_eval is None else _times(t_eval, first.t, t_end)
     free = rtol is not None or times is not None
-    if free and not isinstance(method, GeneralizedAlpha):
+    steps_of_choice = method.facts.free
+    if free and steps_of_choice is None:
         raise ValueError(
             f"{who}: rtol and t_eval need GeneralizedAlpha, got {type(method).__name__}, which has "
             "steps of one size; give step alone"
         )
-    if free and method.linear_solver != "fronts":
-        raise ValueError(f"{who}: rtol and t_eval need linear_solver='fronts'")
-    if rtol is not None and method.constraints == "position" and model.n_lam:
-        raise ValueError(
-            f"{who}: rtol needs constraints='stabilized' (its default) or 'velocity', got "
-            "'position', where multipliers feel every change of the step"
-        )
+    if free and steps_of_choice is not None and steps_of_choice.check is not None:
+        steps_of_choice.check(model, rtol is not None)
     for word, value in (("atol", atol), ("max_step", max_step)):
         if value is not None and rtol is None:
             raise ValueError(f"{who}: {word} belongs to free steps; give rtol too, got none")
@@ -118,9 +113,9 @@ def checked_plan(
     largest = (
         left / 100 if max_step is None else number(who, "max_step", max_step, "s", positive=True)
     )
-    if step is None:
+    if step is None and steps_of_choice is not None:
         allowed = rtol * model.units + np.array(absolute)[model.numbering.v_kinds]
-        step = first_step(model, first, method, allowed / left, largest)
+        step = steps_of_choice.first_step(model, first, allowed / left, largest)
     return Plan(t_end, min(step, largest), int(every), float(rtol), absolute, largest, times)
 
 

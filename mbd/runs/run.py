@@ -9,9 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mbd.integration.generalized_alpha import GeneralizedAlpha
+from mbd.integration.method import Method
 from mbd.integration.newton_loop import FAILED
-from mbd.integration.starting_values import begin
 from mbd.interactions.laws import LawError
 from mbd.model.model import Model
 from mbd.model.state import State
@@ -50,7 +49,7 @@ class Stretches:
     """
 
     def __init__(
-        self, model: Model, method: Any, plan: Plan, watch: Watch, record: Record,
+        self, model: Model, method: Method, plan: Plan, watch: Watch, record: Record,
         progress: bool | None, interrupt: Interrupt,
     ) -> None:  # fmt: skip
         self.model, self.method, self.plan, self.watch = model, method, plan, watch
@@ -94,9 +93,9 @@ class Stretches:
         """Run to the next event that changes something; ``last`` is then behind it."""
         plan, first = self.plan, self.last
         begun, change = first, None
-        if isinstance(self.method, GeneralizedAlpha):
+        if (start := self.method.facts.start) is not None:
             h = min(plan.step, plan.t_end - first.t)
-            begun, change = begin(self.model, first, self.method, h, continued)
+            begun, change = start(self.model, first, h, continued)
         run = Run(self.model, begun, self.method, plan, self.interrupt, self.watch)
         if change is not None:
             run.remember(begun.a - change)

@@ -13,12 +13,9 @@ from typing import Any
 import numpy as np
 
 from mbd.base.tolerances import NEWTON_FREE
-from mbd.integration.adaptive import advance_adaptive, resize
-from mbd.integration.energy_momentum import EnergyMomentum
-from mbd.integration.generalized_alpha import GeneralizedAlpha
+from mbd.integration.method import Method
 from mbd.integration.newton_loop import CONVERGED, FAILED, PIVOTS, grid_from_here
 from mbd.integration.pivoting_step import careful_step
-from mbd.integration.starting_values import resumed
 from mbd.integration.substeps import in_substeps
 from mbd.linear.fronts import factor_and_solve
 from mbd.machine import buffer as m
@@ -44,10 +41,11 @@ class Run:
     """A stretch of a run from a state: to the end, or to an event that ends it."""
 
     def __init__(
-        self, model: Model, first: State, method: Any, plan: Plan, interrupt: Interrupt,
+        self, model: Model, first: State, method: Method, plan: Plan, interrupt: Interrupt,
         watch: Watch | None = None,
     ) -> None:  # fmt: skip
         self.model, self.method, self.plan, self.interrupt = model, method, plan, interrupt
+        self.facts = facts = method.facts
         self.watch = watch if watch is not None and watch.events else None
         left = plan.t_end - first.t
         self.h = h = min(plan.step, left)
@@ -59,11 +57,13 @@ class Run:
         self.size = 1 + model.n_q + 2 * n_u
         self.capacity = int(np.clip(_CHUNK_BYTES // (8 * self.size), 2, 100_000))
         times = np.empty(0) if plan.times is None else plan.times[plan.times > first.t]
-        self.work = work = Workspace(model, first, extra=self.capacity * self.size + len(times))
+        own, room = facts.memory(model), self.capacity * self.size + len(times)
+        self.work = work = Workspace(model, first, extra=room, own=own)
+        self.at = len(model.F) + own  # where instants are recorded
         I, F = work.I, work.F
-        I[m.RECORD], I[m.RECORD_SIZE], I[m.CAPACITY] = len(model.F), self.size, self.capacity
+        I[m.RECORD], I[m.RECORD_SIZE], I[m.CAPACITY] = self.at, self.size, self.capacity
         I[m.RECORD_EVERY] = 1 if self.watch else 0 if plan.times is not None else plan.every
-        I[m.OUTPUT], I[m.N_OUTPUT] = len(model.F) + self.capacity * self.size, len(times)
+        I[m.OUTPUT], I[m.N_OUTPUT] = self.at + self.capacity * self.size, len(times)
         F[I[m.OUTPUT] : I[m.OUTPUT] + len(times)] = times
         I[m.LINEAR] = factor_and_solve.address
         F[m.H], F[m.T_END], F[m.T_START] = h, plan.t_end, first.t
@@ -77,17 +77,14 @@ class Run:
             F[m.TOL] = min(F[m.TOL], NEWTON_FREE * plan.rtol)
         self.done, self.pivoting = 0, 0
         self.divided: dict[float, int] = {}  # smaller ones, by the time of the step
-        self.advance = advance_adaptive if plan.free else method.kernel
+        self.advance = facts.free.kernel if plan.free and facts.free else method.kernel
         self.compiled = self.advance.address  # at the latest now: the clock of the steps is theirs
         self.started = self.seconds = 0.0  # clock, and how long the steps took [s]
         self.error: Exception | None = None  # what user code raised, behind the last good step
         self.occurrences: list[Occurrence] = []
         self.instant: Instant | None = None  # that ended the stretch
-        self.by_position = bool(
-            isinstance(method, GeneralizedAlpha) and I[m.LEVEL] == m.POSITION and model.n_lam
-        )
-        level = method.level if isinstance(method, GeneralizedAlpha) else "position"
-        self.jumps = Jumps(model, level, first.t, first.off)
+        self.by_position = bool(facts.velocities_of_step and model.n_lam)
+        self.jumps = Jumps(model, facts.level, first.t, first.off)
         self.shortened = self.rest > 0.0 and (self.by_position or not plan.free)
         if self.shortened:  # the last step comes by itself
             F[m.T_END] = first.t + self.n_steps * h
@@ -154,7 +151,7 @@ class Run:
             return EVENT, f"stopped by an event at t = {F[m.T]:.9g} s"
         if status == CONVERGED:
             return CONVERGED, f"reached t = {F[m.T]:g} s"
-        return FAILED, explain(self.work, self.method, self.method.kernel)
+        return FAILED, explain(self.work, self.method)
 
     def _bar(self, progress: bool | None) -> Any:
         """Return the bar that shows how far the run is."""
@@ -214,24 +211,24 @@ class Run:
         I, F, kernel = self.work.I, self.work.F, kernel or self.advance
         I[m.N_RECORDED] = 0
         taken, status = 0, CONVERGED
-        if self.method.linear_solver == "fronts":
+        if self.facts.linear_solver == "fronts":
             I[m.N_STEPS] = n
             kernel(I, F)
             taken, status = int(I[m.STEPS_DONE]), int(I[m.STATUS])
             self.done += taken
-        if status == PIVOTS and isinstance(self.method, EnergyMomentum):
+        if status == PIVOTS and not self.facts.pivoting:
             status = FAILED
-        if status == PIVOTS or (self.method.linear_solver == "splu" and taken < n):
+        if status == PIVOTS or (self.facts.linear_solver == "splu" and taken < n):
             self.pivoting += status == PIVOTS
             status = CONVERGED
             while taken < n and status == CONVERGED:
-                status = careful_step(self.work, self.method.max_iterations, self.plan.free)
+                status = careful_step(self.work, self.facts.pivoting, self.plan.free)
                 taken += status == CONVERGED
                 self.done += status == CONVERGED
-                if self.method.linear_solver == "fronts":
+                if self.facts.linear_solver == "fronts":
                     break  # one careful step, then the fronts again
         if status == FAILED and self._may_divide():
-            if steps := in_substeps(self.work, self.method):
+            if steps := in_substeps(self.work, self.facts.divided_by):
                 self.divided[float(F[m.T])] = steps
                 self.done += 1
                 return taken + 1, CONVERGED
@@ -243,13 +240,13 @@ class Run:
         It is no law, no contradiction of rows, no drift of loops at velocity level.
         """
         I, work = self.work.I, self.work
-        if self.plan.free or not isinstance(self.method, GeneralizedAlpha):
+        if self.plan.free or self.facts.divided_by is None:
             return False
         if I[m.LEVEL] == m.VELOCITY and self.model.redundant:
             return False
         if any(law.raised for law in work.laws) or work.bad_law():
             return False
-        return not failed_step(work, self.method, self.method.kernel)[1]
+        return not failed_step(work, self.method.kernel)[1]
 
     def _times(self, begin: Any, taken: int, status: int) -> np.ndarray:
         """Return the times of the steps since a snapshot, and that of one that failed."""
@@ -269,7 +266,7 @@ class Run:
     def _recorded(self) -> Instants:
         """Return what was recorded since this was asked last."""
         I, F, model = self.work.I, self.work.F, self.model
-        rows = F[len(model.F) :][: int(I[m.N_RECORDED]) * self.size].reshape(-1, self.size)
+        rows = F[self.at :][: int(I[m.N_RECORDED]) * self.size].reshape(-1, self.size)
         v, lam = model.numbering.v, model.numbering.lam
         n_v = 1 + model.n_q
         n_a = n_v + int(I[m.N_U])
@@ -337,19 +334,20 @@ class Run:
     def _resize(self, h: float) -> None:
         """Set the size of the next step, and count times from here."""
         grid_from_here(self.work.I, self.work.F)
-        if self.by_position and h != self.work.F[m.H]:
+        start, here = self.facts.start, self.work.store().replace(step=float(self.work.F[m.H]))
+        if self.by_position and start is not None:
             try:
-                begun, change = resumed(self.model, self.work.store(), self.method, h)
+                begun, change = start(self.model, here, h, True)
             except ValueError:  # a run that is lost goes on as it can
-                pass
-            else:
+                change = None
+            if change is not None:
                 self.work.load(begun)
                 self.work.F[m.H] = h
                 self.remember(begun.a - change)
                 return
         self.work.F[m.H_NEW] = h
         self.work.I[m.HAVE_FACTOR] = self.work.I[m.HISTORY] = 0
-        resize(self.work.I, self.work.F)
+        self.facts.resize(self.work.I, self.work.F)
 
     def _finish(self, status: int) -> None:
         """Keep the last state if the record does not end with it."""

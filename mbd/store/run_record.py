@@ -125,14 +125,17 @@ def model_text(model: Model, folder: Path = Path()) -> str:
 
 
 def file_text(model: Model, folder: Path, method: Any, options: Mapping[str, Any] | None) -> str:
-    """Return the model and, if there are options, how it was run; empty if no file can say it."""
+    """Return the model and how it was run, as far as a file can say it; empty if not the model."""
     from mbd.files.modelfile import run_text
-    from mbd.integration.methods import method as integrator
+    from mbd.runs.methods import method as integrator
 
     text = model_text(model, folder)
     if not text or not options:
         return text
-    return f"{text}\n{run_text({**options, 'method': integrator(method)})}"
+    try:
+        return f"{text}\n{run_text({**options, 'method': integrator(method)})}"
+    except ValueError:  # a method of the user's own
+        return text
 
 
 def model_from_text(source: Source) -> Model | None:

@@ -1,0 +1,153 @@
+"""Integrator: what a method in time declares of itself, and the two things that it does.
+
+A method is a frozen dataclass of its options with `facts`, `kernel` and `prepare`. Runs ask these
+alone; nobody asks for the class of a method. How a run goes on between the calls of the kernel
+(what is recorded, events, Ctrl-C, the last step) is the same for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from mbd.machine import buffer as m
+from mbd.machine.jit import kernel
+from mbd.model.frozen import FrozenModel
+from mbd.model.state import State
+
+__all__ = ["Facts", "FreeSteps", "Method", "is_method", "newton_failed"]
+
+Start = Callable[[FrozenModel, State, float, bool], tuple[State, np.ndarray | None]]
+
+
+def newton_failed(model: FrozenModel, where: str) -> str:
+    """Return the message on a step that failed: where, and what to try."""
+    del model
+    return f"Newton did not converge {where}, or look at model.report(state) for a singular pose"
+
+
+def _no_memory(model: FrozenModel) -> int:
+    """Return that the vectors of the model are enough."""
+    del model
+    return 0
+
+
+@kernel
+def take_size(I: Any, F: Any, k: int) -> None:
+    """Let the next step have the size F[H_NEW]."""
+    F[m.H] = F[m.H_NEW]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FreeSteps:
+    """Steps within a tolerance, and states at requested times within steps.
+
+    Parameters
+    ----------
+    kernel : kernel
+        Takes up to I[N_STEPS] steps, none beyond F[T_END], of errors within F[RTOL] (infinite:
+        all of one size) and F[ATOL]; records states at the times in OUTPUT.
+    first_step : callable
+        ``(model, state, allowed, largest)``: the size of the first step [s], by the error of
+        positions (n_v,) that a unit of time is allowed, and the largest step [s].
+    check : callable, optional
+        ``(model, chosen)``: raise where a model cannot have steps within a tolerance (`chosen`), or
+        states within steps of one size.
+    """
+
+    kernel: Any
+    first_step: Callable[[FrozenModel, State, np.ndarray, float], float]
+    check: Callable[[FrozenModel, bool], None] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    r"""What a method declares of itself; the defaults are those of a one-step method.
+
+    Parameters
+    ----------
+    title : str
+        The name in titles of tables.
+    orders : tuple of int
+        Order of convergence of the motion, and of forces of joints at recorded instants.
+    error : tuple of float and int, optional
+        c and k of the error of positions in one step, :math:`c h^2 \Delta^k \dot v`, by differences
+        of the accelerations at successive steps; without it runs are not told that their steps are
+        too large.
+    level : {"position", "velocity", "stabilized"}
+        Which rows the end of a step meets: positions, their rates, or both.
+    velocities_of_step : bool
+        Whether velocities leave the rows by a part that belongs to the size of the step, so that
+        another size begins anew.
+    start : callable, optional
+        ``(model, state, h, continued)``: the state from which steps of size h begin, and the change
+        of accelerations in h; a state of a run that is `continued` with the same h stays.
+    resize : kernel
+        Lets the next step have the size F[H_NEW].
+    memory : callable
+        ``(model)``: how many numbers the method keeps of its own, at F[I[METHOD]].
+    free : FreeSteps, optional
+        How steps are chosen, and states within them had.
+    linear_solver : {"fronts", "splu"}
+        What solves the equations.
+    pivoting : int
+        Iterations of generalized-alpha that take a step by a pivoting LU where pivots of the fronts
+        are small; 0: such a step fails.
+    divided_by : GeneralizedAlpha, optional
+        The method that takes a step which fails in smaller ones, in its stabilised form.
+    oscillation : float
+        :math:`\beta` of multipliers at positions, :math:`\beta h^2\lambda`, that may oscillate; 0:
+        they cannot.
+    failure : callable
+        ``(model, where)``: the message on a step that failed.
+    complete : callable, optional
+        ``(free)``: the method with the options that were left open, for free steps or others.
+    fixed : mapping
+        Options that other options decide, each with the reason.
+    sharp : mapping
+        Options with which the iteration is carried to the end.
+    """
+
+    title: str
+    orders: tuple[int, int]
+    error: tuple[float, int] | None = None
+    level: Literal["position", "velocity", "stabilized"] = "stabilized"
+    velocities_of_step: bool = False
+    start: Start | None = None
+    resize: Any = take_size
+    memory: Callable[[FrozenModel], int] = _no_memory
+    free: FreeSteps | None = None
+    linear_solver: Literal["fronts", "splu"] = "fronts"
+    pivoting: int = 0
+    divided_by: Any = None
+    oscillation: float = 0.0
+    failure: Callable[[FrozenModel, str], str] = newton_failed
+    complete: Callable[[bool], Any] | None = None
+    fixed: Mapping[str, str] = field(default_factory=dict)
+    sharp: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Method(Protocol):
+    """An integrator, a frozen dataclass."""
+
+    @property
+    def facts(self) -> Facts:
+        """What the runs are told of it."""
+
+    @property
+    def kernel(self) -> Any:
+        """The compiled loop: I[N_STEPS] steps of F[H]; STEPS_DONE and STATUS say how it went.
+
+        With k = 1 it leaves the state of a step that failed for inspection.
+        """
+
+    def prepare(self, model: FrozenModel, I: np.ndarray, F: np.ndarray) -> None:
+        """Write the parameters where the kernel finds them; refuse what it cannot move."""
+
+
+def is_method(value: Any) -> bool:
+    """Tell whether a value is an integrator: an object, no class, that declares its facts."""
+    return not isinstance(value, type) and isinstance(getattr(value, "facts", None), Facts)

@@ -1,0 +1,74 @@
+"""Integrators by name, and with other options."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any
+
+from mbd.base.checked import shown
+from mbd.base.spoken_options import call_of_literals
+from mbd.integration.energy_momentum import EnergyMomentum
+from mbd.integration.generalized_alpha import GeneralizedAlpha
+from mbd.integration.lie_runge_kutta import LieRungeKutta4
+from mbd.integration.method import Method, is_method
+
+__all__ = ["METHODS", "changed", "completed", "example", "method", "sharp"]
+
+METHODS = {x.__name__: x for x in (GeneralizedAlpha, EnergyMomentum, LieRungeKutta4)}
+
+
+def method(value: Any, who: str = "") -> Method:
+    """Return an integrator, given itself or as words, ``LieRungeKutta4(scheme="quaternion")``."""
+    if is_method(value):
+        return value  # type: ignore[no-any-return]
+    if not isinstance(value, str):
+        raise TypeError(
+            f"{who}method must be one of {', '.join(METHODS)}, an object or its name, got "
+            f"{shown(value)}"
+        )
+    integrator: Method = call_of_literals(
+        value, METHODS, f"{who}method", "LieRungeKutta4(scheme='quaternion')"
+    )
+    return integrator
+
+
+def example(value: Any) -> str:
+    """Return how to write the integrator that was meant, or any one."""
+    if any(value is x for x in METHODS.values()):  # the class in place of an object
+        return f"{value.__name__}()"
+    try:
+        method(value)
+    except (TypeError, ValueError):
+        return "GeneralizedAlpha(rho=0.8)"
+    return str(value) if "(" in value else f"{value}()"
+
+
+def changed(integrator: Method, **options: Any) -> Method:
+    """Return an integrator with other options; those that it does not have are named."""
+    options_of: Any = integrator
+    parameters = [f.name for f in fields(options_of)]
+    for name, value in options.items():
+        if name not in parameters:
+            raise ValueError(
+                f"{name} is no option of {type(integrator).__name__}, which has "
+                f"{', '.join(parameters)}"
+            )
+        if reason := integrator.facts.fixed.get(name):
+            raise ValueError(
+                f"{name} is no option of a {type(integrator).__name__} {reason}, got "
+                f"{name} = {value!r}; leave it out"
+            )
+    changed_one: Method = replace(options_of, **options)
+    return changed_one
+
+
+def completed(integrator: Method, free: bool) -> Method:
+    """Return the integrator with what it leaves to the run: whether steps are chosen."""
+    complete = integrator.facts.complete
+    whole: Method = integrator if complete is None else complete(free)
+    return whole
+
+
+def sharp(integrator: Method) -> Method:
+    """Return the integrator with its iteration carried to the end."""
+    return changed(integrator, **integrator.facts.sharp)
