@@ -7,6 +7,9 @@ Of :math:`h\Delta = h v_n + h^2((\tfrac12-\beta)a_n + \beta a_{n+1})`,
 .. math:: \gamma' = \frac{\partial v}{\partial(h\Delta)} = \frac{\gamma}{h\beta}, \qquad
           \beta' = \frac{\partial\dot v}{\partial(h\Delta)} =
           \frac{1-\alpha_m}{h^2\beta(1-\alpha_f)} .
+
+Times :math:`\beta h^2` these are the weights of M and G in the iteration matrix, that of K is
+:math:`\beta h^2`.
 """
 
 from __future__ import annotations
@@ -15,7 +18,10 @@ from typing import Any, NamedTuple
 
 from mbd.machine.jit import jit
 
-__all__ = ["Weights", "change_rates", "damping_weights", "derived_rates", "largest_damping"]
+__all__ = [
+    "Weights", "change_rates", "damping_weights", "largest_damping", "matrix_weights",
+    "scaled_rates",
+]  # fmt: skip
 
 
 class Weights(NamedTuple):
@@ -39,10 +45,16 @@ def damping_weights(rho: float) -> Weights:
     return Weights(alpha_m, alpha_f, largest_damping(gamma), gamma)
 
 
-def derived_rates(am: float, af: float, beta: float, gamma: float, h: float) -> Any:
+def matrix_weights(am: float, af: float, beta: float, gamma: float, h: float) -> Any:
+    """Return the weights of M, G, K, times beta h^2, and 1/gamma', that of rates of rows."""
+    return (1 - am) / (1 - af), h * gamma, h * h * beta, h * beta / gamma
+
+
+scaled_rates = jit(matrix_weights)
+
+
+@jit
+def change_rates(am: float, af: float, beta: float, gamma: float, h: float) -> Any:
     """Return gamma', beta' and beta h^2."""
-    scale = h * h * beta
-    return gamma / (h * beta), (1 - am) / (scale * (1 - af)), scale
-
-
-change_rates = jit(derived_rates)
+    w_m, w_g, w_k, _ = scaled_rates(am, af, beta, gamma, h)
+    return w_g / w_k, w_m / w_k, w_k

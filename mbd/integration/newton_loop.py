@@ -33,7 +33,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mbd.algebra.newmark import change_rates
+from mbd.algebra.newmark import change_rates, scaled_rates
 from mbd.base.tolerances import (
     NEWTON_CONTRACTION,
     NEWTON_LACK,
@@ -340,11 +340,9 @@ def record(I: Any, F: Any) -> None:
 @jit
 def set_weights(I: Any, F: Any) -> None:
     """Set the weights of the iteration matrix from step size and method."""
-    g, b, scale = change_rates(F[ALPHA_M], F[ALPHA_F], F[BETA], F[GAMMA], F[H])
-    F[W_M] = scale * b
-    F[W_G] = scale * g
-    F[W_K] = F[SCALE_R] = scale
-    F[m.ROW_RATE] = F[m.ROW_TURN] = 1.0 / g
+    w_m, w_g, w_k, turn = scaled_rates(F[ALPHA_M], F[ALPHA_F], F[BETA], F[GAMMA], F[H])
+    F[W_M], F[W_G], F[W_K], F[SCALE_R] = w_m, w_g, w_k, w_k
+    F[m.ROW_RATE] = F[m.ROW_TURN] = turn
     F[m.POSITION_TURN] = 0.0 if I[m.LEVEL] == m.POSITION else F[m.ROW_TURN]
     F[m.ROUND] = 1.0
 

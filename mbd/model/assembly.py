@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from mbd.algebra.newmark import damping_weights, derived_rates
+from mbd.algebra.newmark import damping_weights, matrix_weights
 from mbd.base.atomic import replaced, replaced_together
 from mbd.base.checked import file_path, flag, one_of, scalar, shown
 from mbd.machine import buffer as m
@@ -106,13 +106,13 @@ class Assembly:
                 f"{step:g} and {rho:g}"
             )
         softened = flag("iteration_matrix", "softened", softened)
-        gamma_h, beta_h, scale = derived_rates(*damping_weights(rho), step)
-        S = scale * (beta_h * self.M + gamma_h * self.G + self.K)
+        w_m, w_g, w_k, turn = matrix_weights(*damping_weights(rho), step)
+        S = w_m * self.M + w_g * self.G + w_k * self.K
         model = self.model
         corner = None
         if softened and model.n_lam:
             corner = sp.diags(-model.F[model.I[m.EPS] + model.numbering.lam])
-        B = self.B + self.turn / gamma_h
+        B = self.B + turn * self.turn
         return sp.block_array([[S, self.Bt], [B, corner]], format="csc")
 
     def spy(self, which: str = "S", *, step: float = 1e-3, ax: Any = None) -> Figure:
