@@ -208,10 +208,10 @@ def spinning(model: Model, names: list[str], omega: np.ndarray) -> State:
     """Return the initial state with some bodies spinning about one axis."""
     state = model.state
     v = state.v.copy()
-    lead = model.system.bodies[names[0]]
+    lead = model.nodes[names[0]]
     center = lead.position + lead.rotation @ lead.center_of_mass
     first = 0
-    for name, body in model.system.bodies.items():
+    for name, body in model.nodes.items():
         n_v = body.formulation.n_v
         if name in names:
             velocity = np.cross(omega, body.position - center)
@@ -241,12 +241,11 @@ def _forms(modes: Modes, X: np.ndarray, axis: np.ndarray) -> tuple[np.ndarray, n
     k = X.shape[1]
     energy, round_ = np.zeros((k, k), complex), np.zeros((k, k), complex)
     for body in modes.motion.maps:
-        part = modes.model.system.bodies[body.name]
+        part = modes.model.nodes[body.name]
         w = np.concatenate([[1.0], part.center_of_mass])
         move, turn = body.at(w, body.Y) @ X[body.v], body.turn() @ X[body.v]
-        E = part.second_moments - part.mass * np.outer(w[1:], w[1:])
         R = body.y[1:].T if body.axes else np.eye(3)
-        J = R @ (np.trace(E) * np.eye(3) - E) @ R.T
+        J = R @ part.inertia @ R.T
         across = 0.5 * (np.trace(J) - axis @ J @ axis)
         energy += part.mass * move.conj().T @ move + turn.conj().T @ J @ turn
         for size, x in ((part.mass, move), (across, turn)):

@@ -222,8 +222,8 @@ def _problem(
     point = vector("equilibrium", "about", about, "m")
     own: dict[str, np.ndarray] = {}
     for name, spin in mapping("equilibrium", "spins", spins, "{'wheel': (0, 0, 9)}").items():
-        if name not in model.bodies or not model.system.bodies[name].formulation.axes:
-            rigid = [n for n, b in model.system.bodies.items() if b.formulation.axes]
+        if name not in model.bodies or not model.nodes[name].formulation.axes:
+            rigid = [n for n, b in model.nodes.items() if b.formulation.axes]
             raise ValueError(
                 f"equilibrium: spins must name rigid bodies, got {shown(name)}; there are "
                 f"{', '.join(rigid)}"

@@ -16,7 +16,6 @@ from mbd.analyses.mode_labels import BodyMotion, label
 from mbd.base.checked import is_whole, one_of, shown, whole
 from mbd.base.door import number
 from mbd.front.solution import Solution
-from mbd.history.energy import weights
 from mbd.integration.consistent import consistent
 from mbd.machine import buffer as m
 from mbd.model.displacement import displaced
@@ -148,11 +147,11 @@ class Modes:
         """Return displacement of the centre of mass and small rotation of each body in a mode."""
         motions = []
         for body, share in zip(self.motion.maps, self.kinetic[i], strict=True):
-            part = self.model.system.bodies[body.name]
+            part = self.model.nodes[body.name]
             delta = self.shapes[body.v, i]
             w = np.concatenate([[1.0], part.center_of_mass])
             move, turn = body.at(w, body.Y) @ delta, body.turn() @ delta
-            W = weights(part)
+            W = part.mass_matrix
             dy = (body.Y @ delta).reshape(4, 3)
             total = float(np.einsum("kc,kl,lc->", dy.conj(), W, dy).real)
             carry = part.mass * float(np.vdot(move, move).real)
@@ -184,12 +183,11 @@ class Modes:
         n = X.shape[1]
         even, uneven = np.zeros((n, n)), np.zeros((n, n))
         for k, body in enumerate(self.motion.maps):
-            part = self.model.system.bodies[body.name]
+            part = self.model.nodes[body.name]
             w = np.concatenate([[1.0], part.center_of_mass])
             move, turn = body.at(w, body.Y) @ X[body.v], body.turn() @ X[body.v]
             R = body.y[1:].T if body.axes else np.eye(3)
-            E = part.second_moments - part.mass * np.outer(w[1:], w[1:])
-            J = R @ (np.trace(E) * np.eye(3) - E) @ R.T
+            J = R @ part.inertia @ R.T
             axes = np.array([1.0, 1.3, 1.7])
             even += part.mass * move.T @ move + turn.T @ J @ turn
             form = part.mass * move.T @ (axes[:, None] * move) + 3.0 * turn.T @ J @ (
@@ -206,7 +204,7 @@ class Modes:
         length = float(self.model.F[m.LENGTH])
         parts = [np.zeros((1, shapes.shape[1]), complex)]
         for body in self.motion.maps:
-            center = self.model.system.bodies[body.name].center_of_mass
+            center = self.model.nodes[body.name].center_of_mass
             w = np.concatenate([[1.0], center])
             parts += [body.at(w, body.Y) @ shapes[body.v] / length, body.turn() @ shapes[body.v]]
         all_parts = np.concatenate(parts)
@@ -217,7 +215,7 @@ class Modes:
         energies = np.zeros((len(self.bodies), len(self)))
         for row, body in zip(energies, self.motion.maps, strict=True):
             dy = (body.Y @ self.shapes[body.v]).reshape(4, 3, -1)
-            W = weights(self.model.system.bodies[body.name])
+            W = self.model.nodes[body.name].mass_matrix
             row[:] = np.einsum("kcn,kl,lcn->n", dy.conj(), W, dy).real
         total = energies.sum(0)
         return (energies / np.where(total > 0.0, total, 1.0)).T

@@ -138,7 +138,7 @@ def check_part(part: Any, *, tolerance: float = 1e-6, seed: int = 60427) -> Part
     properties = _reconstruction(part)
     state = random_state(model, rng)
     state = state.replace(v=model.units * state.v, a=model.units * state.a)  # of its own size
-    for name in system.bodies:  # rows that bodies have of their own are no concern of the part
+    for name in model.nodes:  # rows that bodies have of their own are no concern of the part
         state.lam[model.numbering.owners[name]] = 0.0
     described = state.replace(q=model.state.q)
     if len({body.name for body in part.bodies}) > 1:

@@ -101,7 +101,7 @@ def _movers(problem: Statics, shapes: np.ndarray) -> tuple[str, ...]:
     amount = np.abs(shapes / problem.scale[:, None]).max(1)
     movers = []
     first = 0
-    for name, body in problem.model.system.bodies.items():
+    for name, body in problem.model.nodes.items():
         n = body.formulation.n_v
         if amount[first : first + n].max() > 1e-6 * amount.max():
             movers.append(name)

@@ -58,8 +58,8 @@ class Options:
 
 def draw(solution: History, options: Options, also: float | None = None) -> Drawing:
     """Return the drawing of a solution; the instant nearest to `also` [s] is among those shown."""
-    system = solution.model.system
-    if not system.bodies:
+    model, system = solution.model, solution.model.system
+    if not model.nodes:
         raise ValueError("animate: there is nothing to show, the system has no bodies")
     t = np.asarray(solution.t)
     if not len(t):
@@ -74,13 +74,13 @@ def draw(solution: History, options: Options, also: float | None = None) -> Draw
     if also is not None:
         k = np.union1d(k, np.argmin(np.abs(t - also)))
     shown = solution.part(k, solution.before)
-    tracks = {name: _track(shown, body) for name, body in system.bodies.items()}
-    sizes = Sizes(system)
-    colors = {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(system.bodies)}
+    tracks = {name: _track(shown, body) for name, body in model.nodes.items()}
+    sizes = Sizes(model)
+    colors = {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(model.nodes)}
 
     solids = [
         Solid(name, shape, shape.color or colors[name], "bodies", name)
-        for name, body in system.bodies.items()
+        for name, body in model.nodes.items()
         for shape in looks(body, sizes)
     ]
     drawn: list[Drawn] = []
@@ -88,7 +88,7 @@ def draw(solution: History, options: Options, also: float | None = None) -> Draw
         drawn += draw_symbol(part, _SYMBOL * sizes.of(*(b.name for b in part.bodies)), tracks)
     drawn += draw_motors(system, lambda *names: _SYMBOL * sizes.of(*names))
     solids += [x for x in drawn if isinstance(x, Solid)]
-    drawn += lines(system, options.lines, colors, _LINE * sizes.typical)
+    drawn += lines(model, options.lines, colors, _LINE * sizes.typical)
 
     up = upwards(system.gravity) if options.up is None else _axis(options.up)
     show = _layers(options.show)
@@ -113,7 +113,7 @@ def draw(solution: History, options: Options, also: float | None = None) -> Draw
         wires=tuple(x for x in drawn if isinstance(x, Wire)),
         links=tuple(x for x in drawn if isinstance(x, Link)),
         arrows=tuple(vectors),
-        trails=trails(system, options.trails, colors),
+        trails=trails(model, options.trails, colors),
         labels=labels((*solids, *(x for x in drawn if not isinstance(x, Solid)))),
         length=sizes.typical,
         low=low,
@@ -128,7 +128,7 @@ def draw(solution: History, options: Options, also: float | None = None) -> Draw
 
 def _fastest(solution: History) -> float:
     """Return the largest angular velocity of a body [rad/s], of up to 2000 instants."""
-    turning = [n for n, b in solution.model.system.bodies.items() if b.formulation.axes]
+    turning = [n for n, b in solution.model.nodes.items() if b.formulation.axes]
     k = np.unique(np.linspace(0, len(solution.t) - 1, 2000).astype(int))
     some = solution.part(k, solution.before)
     rates = (np.linalg.norm(some.body(n).angular_velocity, axis=1).max() for n in turning)
@@ -162,17 +162,17 @@ def _followed(
     points: np.ndarray, solution: History, name: Any
 ) -> tuple[str, np.ndarray, np.ndarray]:
     """Return the body to follow and the box that is seen: all of it, if nothing runs away."""
-    system = solution.model.system
-    if name is not None and not (isinstance(name, str) and name in ("", *system.bodies)):
+    nodes = solution.model.nodes
+    if name is not None and not (isinstance(name, str) and name in ("", *nodes)):
         raise ValueError(
             f"animate: follow must name a body, got {checked.shown(name)}; there are "
-            f"{', '.join(system.bodies)}"
+            f"{', '.join(nodes)}"
         )
     low, high = points.min((0, 1)), points.max((0, 1))
     at_start = points[0].min(0), points[0].max(0)
     away = np.linalg.norm(high - low) > _AWAY * np.linalg.norm(at_start[1] - at_start[0])
     if name or (name is None and away):
-        heaviest = max(system.bodies.values(), key=lambda b: b.mass).name
+        heaviest = solution.model.heaviest.name
         return name or heaviest, *at_start
     return "", low, high
 

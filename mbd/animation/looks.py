@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbd.model.description import Description
+from mbd.model.model import Model
 from mbd.parts.part import Body
 from mbd.parts.shapes import Box, Capsule, Shape, Sphere
 
@@ -17,10 +17,10 @@ __all__ = ["Sizes", "held_points", "looks"]
 _THIN = 0.03  # least edge of a box, of its largest
 
 
-def held_points(system: Description) -> dict[str, np.ndarray]:
+def held_points(model: Model) -> dict[str, np.ndarray]:
     """Return the points of each body where joints and forces hold it, in its axes, each once."""
-    by_body: dict[str, list[np.ndarray]] = {name: [] for name in system.bodies}
-    for part in (*system.joints.values(), *system.forces.values()):
+    by_body: dict[str, list[np.ndarray]] = {name: [] for name in model.nodes}
+    for part in model.system.parts.values():
         for frame in part.ends:
             if frame.name in by_body:
                 points = by_body[frame.name]
@@ -55,11 +55,11 @@ class Sizes:
         Radius below which a bar would hardly be seen beside the whole system.
     """
 
-    def __init__(self, system: Description) -> None:
-        self.system = system
-        self.points = held_points(system)
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.points = held_points(model)
         self._of: dict[str, float] = {}
-        for name, body in system.bodies.items():
+        for name, body in model.nodes.items():
             corners = np.vstack([self.points[name], body.center_of_mass])
             extents = [float(np.linalg.norm(np.ptp(corners, axis=0)))]
             if body.formulation.axes:
@@ -67,18 +67,18 @@ class Sizes:
             self._of[name] = max(extents)
         positive = [x for x in self._of.values() if x > 0] or self._between()
         self.typical = float(np.median(positive)) if positive else 1.0
-        places = np.array([b.position for b in system.bodies.values()])
+        places = np.array([b.position for b in model.nodes.values()])
         self.visible = 1.5e-3 * float(np.linalg.norm(np.ptp(places, axis=0)))
 
     def _between(self) -> list[float]:
         """Return the lengths of what holds points together, or else their extent."""
         distances = []
-        for part in (*self.system.joints.values(), *self.system.forces.values()):
+        for part in self.model.system.parts.values():
             if part.ends:
                 p, q = (f.body.position + f.body.rotation @ f.position for f in part.ends)
                 distances.append(float(np.linalg.norm(q - p)))
         if not any(distances):
-            places = np.array([b.position for b in self.system.bodies.values()])
+            places = np.array([b.position for b in self.model.nodes.values()])
             distances = [float(np.linalg.norm(np.ptp(places, axis=0))) / 5]
         return [x for x in distances if x > 0]
 
@@ -93,12 +93,11 @@ def looks(body: Body, sizes: Sizes) -> tuple[Shape, ...]:
     if body.shapes:
         return body.shapes
     if not body.formulation.axes:
-        heaviest = max(b.mass for b in sizes.system.bodies.values())
-        share = (body.mass / heaviest) ** (1 / 3)
+        share = (body.mass / sizes.model.heaviest.mass) ** (1 / 3)
         return (Sphere(max(0.08 * sizes.typical * max(share, 0.4), 2 * sizes.visible)),)
     points, c = sizes.points[body.name], body.center_of_mass
     # neighbours differ a little: equal surfaces in one place would flicker
-    thick = 1 - 0.06 * (list(sizes.system.bodies).index(body.name) % 4)
+    thick = 1 - 0.06 * (sizes.model.bodies[body.name] % 4)
     slim = min(0.045 * sizes.of(body.name), 0.03 * sizes.typical)
     radius = thick * max(slim, sizes.visible)
     edges, axes = inertia_box(body)

@@ -42,7 +42,7 @@ _SYMBOLS: dict[str, Callable[[], np.ndarray]] = {"angle": _around, "displacement
 def draw_motors(system: Description, size: Callable[..., float]) -> list[Wire]:
     """Return the symbols of drives and motors; `size` gives that [m] of a symbol on some bodies."""
     wires = []
-    for part in (*system.joints.values(), *system.forces.values()):
+    for part in system.parts.values():
         if part.drives is None:
             continue
         joint: Any = system.joints.get(part.drives.joint)

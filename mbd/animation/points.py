@@ -11,7 +11,7 @@ import numpy as np
 from mbd.animation.drawing import End, Link, Trail
 from mbd.base.checked import listed, shown
 from mbd.base.door import vector
-from mbd.model.description import Description
+from mbd.model.model import Model
 from mbd.parts.part import Frame, Part
 
 __all__ = ["lines", "trails"]
@@ -19,18 +19,18 @@ __all__ = ["lines", "trails"]
 _POINT = "the name of a body, or (name, point in body axes [m])"
 
 
-def trails(system: Description, ends: Any, colors: dict[str, str]) -> tuple[Trail, ...]:
+def trails(model: Model, ends: Any, colors: dict[str, str]) -> tuple[Trail, ...]:
     """Return the trails of bodies (their origins), frames, or pairs of a name and a point."""
     paths = []
     if isinstance(ends, str | Frame | Part):
         ends = [ends]
     for item in listed(f"animate: trails must be a list, each {_POINT}", ends):
-        end = _end(system, item, "trail")
+        end = _end(model, item, "trail")
         paths.append(Trail(end, colors[end.frame], f"path of {end.frame}"))
     return tuple(paths)
 
 
-def lines(system: Description, sequences: Any, colors: dict[str, str], radius: float) -> list[Link]:
+def lines(model: Model, sequences: Any, colors: dict[str, str], radius: float) -> list[Link]:
     """Return bars between neighbours of each sequence of points; a radius [m]."""
     bars = []
     for line in listed(f"animate: lines must be a list of lists, each point {_POINT}", sequences):
@@ -39,14 +39,14 @@ def lines(system: Description, sequences: Any, colors: dict[str, str], radius: f
                 f"animate: a line must be two or more points, each of them {_POINT}, got "
                 f"{shown(line)}"
             )
-        ends = [_end(system, item, "line") for item in line]
+        ends = [_end(model, item, "line") for item in line]
         label = f"{ends[0].frame} to {ends[-1].frame}"
         color = colors[ends[0].frame]
         bars += [Link(pair, "rod", radius, color, "bodies", label) for pair in pairwise(ends)]
     return bars
 
 
-def _end(system: Description, item: Any, what: str) -> End:
+def _end(model: Model, item: Any, what: str) -> End:
     """Return a point of a body."""
     name: Any = item
     point: Any = np.zeros(3)
@@ -59,9 +59,9 @@ def _end(system: Description, item: Any, what: str) -> End:
             name, point = item
         except Exception:  # also what the value's own methods raise
             raise TypeError(f"animate: a {what} must be {_POINT}, got {shown(item)}") from None
-    if not (isinstance(name, str) and name in system.bodies):
+    if not (isinstance(name, str) and name in model.nodes):
         raise ValueError(
             f"animate: {what}s must be of bodies, got {shown(name)}; there are "
-            f"{', '.join(system.bodies)}"
+            f"{', '.join(model.nodes)}"
         )
     return End(name, vector("animate", f"{what} of {name!r}", point, "m"))

@@ -133,7 +133,7 @@ def determined(model: Model, names: Iterable[str]) -> Values:
 def noise(model: Model, what: str, h: float) -> float:
     """Return what round-off of positions may do to a quantity with steps h."""
     length = float(model.F[m.LENGTH])
-    mass = max(b.mass for b in model.system.bodies.values())
+    mass = model.heaviest.mass
     size = {"rotation": 1.0, "angular_velocity": 1.0, "force": mass * length,
             "moment": mass * length**2, "load": mass * length * max(1.0, length)}  # fmt: skip
     return COMPARE_ROUND_OFF * size.get(what, length) / h ** QUANTITIES[what].power

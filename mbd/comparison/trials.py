@@ -106,7 +106,7 @@ class Trial:
         row |= {"gap": float(solution.gap.max()), "conservative": energy.conservative}
         row["energy_change"] = float(np.abs(energy.total - energy.total[0]).max())
         numbering = solution.model.numbering
-        own = [solution.lam[:, numbering.owners[b]] for b in solution.model.system.bodies]
+        own = [solution.lam[:, numbering.owners[b]] for b in solution.model.nodes]
         row["own_multiplier"] = max((float(np.abs(x).max()) for x in own if x.size), default=0.0)
         if not solution.success:
             return

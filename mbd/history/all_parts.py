@@ -54,7 +54,7 @@ class AllParts:
         """The bodies of each formulation."""
         s, f, histories = self.trajectory, self.faces, []
         for g in all_groups(self.model):
-            body = self.model.system.bodies[g.names[0]]
+            body = self.model.nodes[g.names[0]]
             quaternions = [s.before[name] for name in g.names if name in s.before]
             faces = (f.y[:, g.at], f.yd[:, g.at], f.ydd[:, g.at])
             before = np.array(quaternions) if quaternions else None

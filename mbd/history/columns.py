@@ -119,7 +119,7 @@ def items_of(
 @per_model
 def model_items(model: Model) -> Items:
     """Return everyone in a model who has quantities."""
-    texts, bodies = labels(model), model.system.bodies.values()
+    texts, bodies = labels(model), model.nodes.values()
     return items_of(
         lambda name: texts[name][1] if name in texts else (),
         {x.name for x in bodies if x.formulation.axes},
@@ -131,11 +131,11 @@ def model_items(model: Model) -> Items:
 def labels(model: Model) -> dict[str, tuple[tuple[str, ...], Any]]:
     """Return the labels of arrays: name -> (dimensions, values)."""
     system, numbering = model.system, model.numbering
-    bodies, joints = system.bodies.values(), system.joints.values()
+    bodies, joints = model.nodes.values(), system.joints.values()
     labels: dict[str, tuple[tuple[str, ...], Any]] = {
         "component": (("component",), ["x", "y", "z"]),
         "quaternion_component": (("quaternion_component",), ["w", "x", "y", "z"]),
-        "body": (("body",), list(system.bodies)),
+        "body": (("body",), list(model.nodes)),
         "mass": (("body",), np.array([body.mass for body in bodies])),
         "formulation": (("body",), [body.formulation.name for body in bodies]),
         "coordinate": (

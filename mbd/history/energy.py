@@ -30,16 +30,7 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 1024  # faces whose numbers stay in the cache of the processor
 
-__all__ = ["sums", "weights"]
-
-
-def weights(body: Any) -> np.ndarray:
-    """Return the 4x4 matrix W of a body."""
-    W = np.empty((4, 4))
-    W[0, 0] = body.mass
-    W[0, 1:] = W[1:, 0] = body.mass * body.center_of_mass
-    W[1:, 1:] = body.second_moments
-    return W
+__all__ = ["sums"]
 
 
 @kernel
@@ -73,7 +64,7 @@ def sums_kernel(I: Any, F: Any, k: int) -> None:
 @per_model
 def _masses(model: Model) -> np.ndarray:
     """Return the matrices W of all bodies, (bodies, 4, 4)."""
-    return np.array([weights(body) for body in model.system.bodies.values()])
+    return np.array([body.mass_matrix for body in model.nodes.values()])
 
 
 def sums(model: Model, faces: Faces) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

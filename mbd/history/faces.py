@@ -76,7 +76,7 @@ class Faces:
 @per_model
 def columns_of(model: FrozenModel) -> dict[str, tuple[slice, slice]]:
     """Return the columns of each body in arrays over coordinates and velocities."""
-    bodies = model.system.bodies
+    bodies = model.nodes
     ends = np.cumsum([body.formulation.n_v for body in bodies.values()]).tolist()
     starts = [0, *ends[:-1]]
     v = (slice(a, b) for a, b in zip(starts, ends, strict=True))
@@ -96,7 +96,7 @@ def _groups(model: FrozenModel, names: Iterable[str]) -> list[Group]:
     """Return some bodies, which are numbered as they come, by formulation."""
     by_formulation: dict[Formulation, list[tuple[int, str]]] = {}
     for i, name in enumerate(names):
-        by_formulation.setdefault(model.system.bodies[name].formulation, []).append((i, name))
+        by_formulation.setdefault(model.nodes[name].formulation, []).append((i, name))
     columns, groups = columns_of(model), []
     for formulation, members in by_formulation.items():
         numbers, mine = zip(*members, strict=True)
@@ -111,13 +111,13 @@ def _groups(model: FrozenModel, names: Iterable[str]) -> list[Group]:
 @per_model
 def all_groups(model: FrozenModel) -> list[Group]:
     """Return all bodies by formulation."""
-    return _groups(model, model.system.bodies)
+    return _groups(model, model.nodes)
 
 
 @per_model
 def all_columns(model: FrozenModel) -> dict[str, int]:
     """Return the places of all bodies, and of ground, among the faces of all."""
-    return _numbered(model.system.bodies)
+    return _numbered(model.nodes)
 
 
 def _numbered(names: Iterable[str]) -> dict[str, int]:

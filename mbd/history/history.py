@@ -24,10 +24,10 @@ class History(Trajectory):
     """A trajectory whose parts and sums are read by name."""
 
     def __getitem__(self, name: str) -> PartHistory:
-        system = self.model.system
+        system, nodes = self.model.system, self.model.nodes
         if not isinstance(name, str):
-            raise no_part("Solution", name, system.bodies)
-        if name in system.bodies:
+            raise no_part("Solution", name, nodes)
+        if name in nodes:
             return self.body(name)
         if name in system.joints:
             return self.joint(name)
@@ -36,7 +36,7 @@ class History(Trajectory):
         part = system.forces.get(name)
         if part is not None and part.reads:
             return MotorHistory(part, self)
-        raise no_part("Solution", name, [*system.bodies, *system.joints])
+        raise no_part("Solution", name, [*nodes, *system.joints])
 
     def joint(self, name: str) -> JointHistory:
         """Return the history of a joint."""

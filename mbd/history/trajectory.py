@@ -81,7 +81,7 @@ class Trajectory:
             faces = self.faces([name])
             q, v = columns_of(self.model)[name]
             self._bodies[name] = BodyHistory(
-                self.model.system.bodies[name],
+                self.model.nodes[name],
                 (self.q[:, q], self.v[:, v], self.a[:, v]),
                 (faces.y[:, 0], faces.yd[:, 0], faces.ydd[:, 0]),
                 self.model.origin,

@@ -66,7 +66,7 @@ class EnergyMomentum:
     def prepare(self, model: FrozenModel, I: np.ndarray, F: np.ndarray) -> None:
         """Write the parameters of the method; refuse what it cannot conserve."""
         del F
-        for body in model.system.bodies.values():
+        for body in model.nodes.values():
             if not body.formulation.linear:
                 raise ValueError(
                     f"EnergyMomentum: {body.name!r} is carried by {body.formulation.name!r}, whose "

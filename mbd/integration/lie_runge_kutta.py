@@ -85,7 +85,7 @@ class LieRungeKutta4:
     def prepare(self, model: FrozenModel, I: np.ndarray, F: np.ndarray) -> None:
         """Write the parameters of the method; refuse what it cannot move."""
         del F
-        bodies = model.system.bodies
+        bodies = model.nodes
         for body in bodies.values():
             self._check(body.name, body.formulation)
         for name, rows in model.numbering.owners.items():

@@ -133,7 +133,7 @@ class Assembly:
         """Return the blocks of velocities by body, and of rows by joint, with their labels."""
         velocities: list[Group] = []
         at = 0
-        for name, body in self.model.system.bodies.items():
+        for name, body in self.model.nodes.items():
             labels = tuple(body.formulation.velocities)
             velocities.append((at, len(labels), name, labels))
             at += len(labels)

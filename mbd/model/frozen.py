@@ -16,6 +16,7 @@ from mbd.machine import buffer as m
 from mbd.model.description import Description, origin
 from mbd.model.state import State
 from mbd.model.topology import Front
+from mbd.parts.part import Body
 
 __all__ = ["FrozenModel", "Numbering", "per_model", "state_of"]
 
@@ -90,10 +91,20 @@ class FrozenModel:
         """Names of all unknowns."""
         return self.numbering.v_labels + self.numbering.lam_labels
 
+    @property
+    def nodes(self) -> dict[str, Body]:
+        """All nodes by name, with their formulations and masses: bodies, and those of parts."""
+        return self.system.bodies
+
     @cached_property
     def bodies(self) -> dict[str, int]:
-        """Index of each body."""
-        return {name: i for i, name in enumerate(self.system.bodies)}
+        """Index of each node."""
+        return {name: i for i, name in enumerate(self.nodes)}
+
+    @cached_property
+    def heaviest(self) -> Body:
+        """The node of the largest mass."""
+        return max(self.nodes.values(), key=lambda x: x.mass)
 
     @cached_property
     def laws(self) -> list[Any]:

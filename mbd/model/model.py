@@ -76,11 +76,11 @@ class Model(FrozenModel):
         rows = self.F[self.I[m.DIAG] + self.numbering.lam]  # one without a gradient here: its unit
         sizes = np.where(rows > 0.0, rows, self.F[m.UNIT + self.numbering.lam_kinds])
         self.F[self.I[m.DIAG] + self.numbering.lam] = sizes
-        mass = max(b.mass for b in self.system.bodies.values())
+        mass = self.heaviest.mass
         tiny = np.finfo(float).eps
         # the round-off of a position turns a body of size `arm` by length/arm
         turn = length / arm
-        force = mass * length * np.sqrt(len(self.system.bodies))  # it adds up along a chain
+        force = mass * length * np.sqrt(len(self.nodes))  # it adds up along a chain
         floors = (length, turn, turn, force, force * arm, force * arm, force * arm)
         for kind, size in enumerate(floors):
             self.F[m.FLOOR + kind] = tiny * size
@@ -119,9 +119,9 @@ class Model(FrozenModel):
         from mbd.figures.topology import draw_topology
         from mbd.model.report import edges
 
-        n, joints = len(self.system.bodies), len(self.system.joints)
+        n, joints = len(self.nodes), len(self.system.joints)
         lines = edges(self, self.report().redundant)
-        return draw_topology(list(self.system.bodies), lines, f"{n} bodies, {joints} joints", ax)
+        return draw_topology(list(self.nodes), lines, f"{n} bodies, {joints} joints", ax)
 
     def assemble(self, state: State | None = None) -> Assembly:
         """Return the labelled global matrices M, G, K, B and the residual at a state."""
@@ -131,6 +131,6 @@ class Model(FrozenModel):
 
     def __repr__(self) -> str:
         return (
-            f"Model({len(self.system.bodies)} bodies, {len(self.system.joints)} joints, "
+            f"Model({len(self.nodes)} bodies, {len(self.system.joints)} joints, "
             f"{self.n_v} velocities, {self.n_lam} rows)"
         )

@@ -16,7 +16,7 @@ __all__ = ["checked", "tables"]
 
 def checked(model: FrozenModel, names: tuple[str, ...], who: str) -> tuple[str, ...]:
     """Return the names, sorted, each once, if they are those of parts with rows."""
-    owners = [name for name in model.numbering.owners if name not in model.system.bodies]
+    owners = [name for name in model.numbering.owners if name not in model.nodes]
     for name in names:
         if name not in owners:
             raise ValueError(

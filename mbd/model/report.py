@@ -130,7 +130,7 @@ def report(model: FrozenModel, state: State | None = None) -> Report:
 
     system = model.system
     graph = nx.MultiGraph()
-    graph.add_nodes_from(system.bodies)
+    graph.add_nodes_from(model.nodes)
     around = model.row_bodies()
     for name, bodies in around.items():
         for a, b in pairwise(bodies):
@@ -139,12 +139,12 @@ def report(model: FrozenModel, state: State | None = None) -> Report:
     loops = [tuple(c) for c in nx.cycle_basis(simple)]
     for a, b in simple.edges:  # two joints between the same bodies are a loop too
         loops += [(a, b)] * (graph.number_of_edges(a, b) - 1)
-    without = graph.subgraph(system.bodies)
+    without = graph.subgraph(model.nodes)
     islands = [tuple(sorted(c)) for c in nx.connected_components(without)]
     redundant, free = _rank(model, state, simple, graph, around)
     n = model.numbering
     return Report(
-        n_bodies=len(system.bodies),
+        n_bodies=len(model.nodes),
         n_joints=len(system.joints),
         n_constraints=len(around.keys() & system.forces.keys()),
         n_forces=len(system.forces.keys() - around.keys()),
@@ -166,7 +166,7 @@ def report(model: FrozenModel, state: State | None = None) -> Report:
             )
             for name, bodies in around.items()
         ),
-        bodies=tuple((b.name, b.formulation.name, b.mass) for b in system.bodies.values()),
+        bodies=tuple((b.name, b.formulation.name, b.mass) for b in model.nodes.values()),
     )
 
 

@@ -265,6 +265,21 @@ class Body(Part):
         """Return the body itself."""
         return (self,)
 
+    @property
+    def mass_matrix(self) -> np.ndarray:
+        """The matrix W = [[m, m c^T], [m c, E]], (4, 4) [kg, kg m, kg m^2]."""
+        first = self.mass * self.center_of_mass
+        return np.block(
+            [[np.full((1, 1), self.mass), first], [first[:, None], self.second_moments]]
+        )
+
+    @property
+    def inertia(self) -> np.ndarray:
+        """The inertia tensor about the centre of mass, in body axes (3, 3) [kg m^2]."""
+        c = self.center_of_mass
+        E = self.second_moments - self.mass * np.outer(c, c)
+        return np.trace(E) * np.eye(3) - E
+
     def agrees_with(self, other: Any) -> bool:
         """Tell whether another body has the same mass properties and initial state."""
         return all(np.array_equal(getattr(self, x), getattr(other, x)) for x in _NUMBERS)

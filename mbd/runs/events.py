@@ -177,7 +177,7 @@ def rotations(model: Model, state: State) -> dict[str, np.ndarray]:
     solution = _history(model, Instants.of(state), None)
     return {
         name: solution[name].rotation[0]
-        for name, body in model.system.bodies.items()
+        for name, body in model.nodes.items()
         if body.formulation.axes and body.formulation.n_q > body.formulation.n_v
     }
 

@@ -112,7 +112,7 @@ def energy_departure(history: History, h: float, in_a_row: bool) -> float:
     if sums.any() and not (few and in_a_row):
         return 0.0
     moved = max(energy.kinetic.max(), *np.ptp([energy.potential, *sums], axis=1))
-    mass = sum(body.mass for body in model.system.bodies.values())
+    mass = sum(body.mass for body in model.nodes.values())
     noise = LOST_NOISE * np.finfo(float).eps
     rest = 0.5 * mass * (noise * float(model.F[m.LENGTH]) / h) ** 2
     rest += noise * float(np.abs(energy.potential).max())

@@ -54,7 +54,7 @@ def oscillation(model: Model, lam: np.ndarray, weight: float) -> str:
     of_kind = np.zeros(m.N_KINDS)
     np.maximum.at(of_kind, kinds, size)
     largest = np.maximum(of_kind[kinds], 1e-3 * size.max())
-    mass = max(b.mass for b in model.system.bodies.values())
+    mass = model.heaviest.mass
     length = float(model.F[m.LENGTH])
     force = LOST_NOISE * np.finfo(float).eps * mass * length / weight
     largest = np.maximum(largest, np.where(kinds == m.FORCE, force, force * length))

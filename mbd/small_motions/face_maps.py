@@ -84,7 +84,7 @@ def face_maps(model: Model, state: State) -> list[FaceMaps]:
     both = _polarised(work)
     maps = []
     first = 0
-    for i, (name, body) in enumerate(model.system.bodies.items()):
+    for i, (name, body) in enumerate(model.nodes.items()):
         n = body.formulation.n_v
         D = slope[i]
         maps.append(
@@ -106,7 +106,7 @@ def face_maps(model: Model, state: State) -> list[FaceMaps]:
 
 def test_map(model: Model, state: State) -> sp.csr_matrix:
     """Return T with Z T = Y: rows are tested with T delta for an increment delta."""
-    if all(b.formulation.galerkin for b in model.system.bodies.values()):
+    if all(b.formulation.galerkin for b in model.nodes.values()):
         return sp.eye(model.n_v, format="csr")
     pairs = [np.linalg.lstsq(b.Z, b.Y, rcond=None)[0] for b in face_maps(model, state)]
     return sp.block_diag(pairs, format="csr")
@@ -115,7 +115,7 @@ def test_map(model: Model, state: State) -> sp.csr_matrix:
 def _maps(work: Workspace) -> tuple[list[np.ndarray], ...]:
     """Return Y, Z and D of all bodies, by the kernels ``maps`` at the four corners of a face."""
     model = work.model
-    bodies = list(model.system.bodies.values())
+    bodies = list(model.nodes.values())
     nodes = _nodes(work, len(bodies))
     tail: list[int] = []  # behind the tables of the model
     base, room = len(work.I), len(work.F)
@@ -168,7 +168,7 @@ def _nodes(work: Workspace, n: int) -> list[int]:
 def _polarised(work: Workspace) -> np.ndarray:
     """Return b(v, e_j) + b(e_j, v) of all bodies as (bodies, 12, most velocities of a body)."""
     model = work.model
-    bodies = list(model.system.bodies.values())
+    bodies = list(model.nodes.values())
     V, A, v = work.vector(m.V), work.vector(m.A), model.numbering.v
     speed = V[v].copy()
     sizes = np.array([b.formulation.n_v for b in bodies])

@@ -26,7 +26,7 @@ class Metric:
     """Sizes of increments at a state; along a motion they hardly change."""
 
     def __init__(self, model: Model, state: State) -> None:
-        bodies = list(model.system.bodies.values())
+        bodies = list(model.nodes.values())
         sizes = np.array([b.formulation.n_v for b in bodies])
         self.first = np.cumsum(sizes) - sizes
         self.body = np.repeat(np.arange(len(sizes)), sizes)

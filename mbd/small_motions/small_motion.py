@@ -93,7 +93,7 @@ def small_motion(model: Model, state: State, omega: np.ndarray) -> SmallMotion:
     maps = face_maps(model, state)
     A, C = [], []
     for body in maps:
-        moving, _ = carried(body, omega, model.system.bodies[body.name].center_of_mass)
+        moving, _ = carried(body, omega, model.nodes[body.name].center_of_mass)
         back = np.linalg.pinv(body.Y)
         A.append(back @ (body.D - moving))
         C.append(back @ (moving - body.Yd))

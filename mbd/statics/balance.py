@@ -105,7 +105,7 @@ class Statics:
             rate[0] = np.cross(self.omega, body.y[0] - self.about)
             spin = self.spins.get(body.name)
             if spin is not None:
-                center = self.model.system.bodies[body.name].center_of_mass
+                center = self.model.nodes[body.name].center_of_mass
                 s = np.zeros((4, 4))
                 s[1:, 1:] = tilde(spin)
                 s[1:, 0] = -s[1:, 1:] @ center

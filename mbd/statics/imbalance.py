@@ -212,7 +212,7 @@ def _residual(model: Model, state: State) -> np.ndarray:
 
 def _acting(model: Model, state: State, factors: dict[str, float]) -> tuple[np.ndarray, np.ndarray]:
     """Return the sums of the sizes of weights and loads, and of all else, (2, bodies) each."""
-    bodies = model.system.bodies.values()
+    bodies = model.nodes.values()
     n = len(bodies)
     gravity = abs(factors.get(GRAVITY, 1.0)) * float(np.linalg.norm(model.system.gravity))
     loads = np.array(

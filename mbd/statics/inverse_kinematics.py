@@ -84,7 +84,7 @@ class _Target:
                 total((u.measure,)), u.attachments, (aim, 0.0, 1.0), (u.start,), (key,),
                 (u.row_kind,),
             )  # fmt: skip
-        elif name in system.bodies and what in ("position", "velocity"):
+        elif name in model.nodes and what in ("position", "velocity"):
             self.rate, self.unit = what == "velocity", "m"
             self.wanted = vector(owner, f"target {key!r}", value, "m/s" if self.rate else "m")
             x, y, z = point
@@ -97,7 +97,7 @@ class _Target:
                 f"{owner}: no target {shown(key)}; a target is written 'joint.coordinate', "
                 "'joint.coordinate_rate', 'body(x, y, z).position' or 'body(x, y, z).velocity'; "
                 f"joints are {', '.join(system.joints) or 'none'}, bodies "
-                f"{', '.join(system.bodies)}"
+                f"{', '.join(model.nodes)}"
             )
 
 

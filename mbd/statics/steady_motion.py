@@ -109,7 +109,7 @@ def _followed(motion: SmallMotion, tau: float) -> State:
     frame = np.zeros((4, 4))
     frame[:3, :3] = tilde(motion.omega)
     for body in motion.maps:
-        part = motion.model.system.bodies[body.name]
+        part = motion.model.nodes[body.name]
         center = part.center_of_mass
         R0 = body.y[1:].T / np.linalg.norm(body.y[1:], axis=1) if body.axes else np.eye(3)
         frame[:3, 3] = body.yd[0] + np.cross(body.omega, R0 @ center)
@@ -132,7 +132,7 @@ def _transport(motion: SmallMotion, later: SmallMotion, tau: float) -> sp.csr_ma
     turn = scipy.linalg.expm(tilde(motion.omega) * tau)
     blocks = []
     for body, new in zip(motion.maps, later.maps, strict=True):
-        part = motion.model.system.bodies[body.name]
+        part = motion.model.nodes[body.name]
         _, s = carried(body, motion.omega, part.center_of_mass)
         spun = scipy.linalg.expm(s * tau)
         moved = np.einsum("ab,jbn,jk->kan", turn, body.Y.reshape(4, 3, -1), spun)

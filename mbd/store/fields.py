@@ -127,12 +127,11 @@ def _remembered(model: Model) -> int:
 
 def sizes(model: Model) -> dict[str, int]:
     """Return the length of all dimensions but time."""
-    system = model.system
     return {
         "component": 3,
         "quaternion_component": 4,
-        "body": len(system.bodies),
-        "joint": len(system.joints),
+        "body": len(model.nodes),
+        "joint": len(model.system.joints),
         "freedom": len(freedoms(model)),
         "reading": len(all_loads(model).units),
         "row": model.n_lam,

@@ -45,7 +45,7 @@ def save_paraview(solution: History, path: str | Path, every: int = 1) -> Path:
     here = slice(None, None, every)
     t = np.asarray(solution.t[here])
     data = _points(solution, here)
-    places = data["position"][:, : len(solution.model.system.bodies)]
+    places = data["position"][:, : len(solution.model.nodes)]
     entries = []
     frames = zip(t.tolist(), _frames(solution, data, len(t)), strict=True)
     with replaced_set(path, "save") as (file, members):
@@ -95,15 +95,15 @@ def _points(solution: History, here: slice) -> dict[str, np.ndarray]:
 
 def _frames(solution: History, data: dict[str, np.ndarray], n: int) -> Iterator[bytes]:
     """Yield the files of n instants."""
-    system = solution.model.system
-    k, n_joints = len(system.bodies), len(system.joints)
-    masses = [body.mass for body in system.bodies.values()]
+    nodes, joints = solution.model.nodes, solution.model.system.joints
+    k, n_joints = len(nodes), len(joints)
+    masses = [body.mass for body in nodes.values()]
     same = {
         "kind": np.repeat([BODY, JOINT], [k, n_joints]),
         "number": np.arange(k + n_joints),
         "mass": np.concatenate([masses, np.zeros(n_joints)]),
     }
-    names = {"names": _names([*system.bodies, *system.joints])}
+    names = {"names": _names([*nodes, *joints])}
     verts = np.arange(k + n_joints)[:, None]
     for i in range(n):
         here = {name: x[i] for name, x in data.items()}
@@ -115,7 +115,7 @@ def _paths(solution: History, t: np.ndarray, places: np.ndarray) -> bytes:
     n, bodies, _ = places.shape
     data = {"time": np.tile(t, bodies), "number": np.repeat(np.arange(bodies), n)}
     lines = np.arange(bodies * n).reshape(bodies, n)
-    names = {"names": _names(list(solution.model.system.bodies))}
+    names = {"names": _names(list(solution.model.nodes))}
     return polydata(places.transpose(1, 0, 2).reshape(-1, 3), data, names, lines=lines)
 
 

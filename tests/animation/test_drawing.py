@@ -93,7 +93,7 @@ def test_links_go_from_joint_to_joint():
     system.add(own)
     for name, body, at in (("a", link, 0), ("b", link, 1), ("c", door, 0)):
         system.add(mbd.Spherical(name, system.ground, body, at=(at, 0, 0)))
-    sizes = Sizes(system)
+    sizes = Sizes(system.build())
     (bar,) = looks(link, sizes)
     assert isinstance(bar, mbd.Capsule)
     assert bar.length == pytest.approx(1.0)

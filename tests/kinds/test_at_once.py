@@ -11,7 +11,6 @@ from mbd.formulations import NAMES
 from mbd.history import all_parts as everything
 from mbd.history.all_parts import AllParts, in_pieces
 from mbd.history.elements import Table, tables
-from mbd.history.energy import weights
 from mbd.history.faces import Faces
 from mbd.interactions.driven_rows import total
 from mbd.interactions.kind import Element
@@ -98,7 +97,7 @@ def test_sums_are_those_of_the_bodies(solution):
     kinetic, potential, linear, angular = 0.0, 0.0, 0.0, 0.0
     for name, body in system.bodies.items():
         h = solution[name]
-        p = np.einsum("kl,nlc->nkc", weights(body), h.yd)
+        p = np.einsum("kl,nlc->nkc", body.mass_matrix, h.yd)
         kinetic = kinetic + 0.5 * np.einsum("nkc,nkc->n", h.yd, p)
         potential = potential - body.mass * (h.at(body.center_of_mass).position @ g)
         linear, angular = linear + p[:, 0], angular + np.cross(h.y, p).sum(1)

@@ -25,7 +25,6 @@ from test_inertia import face, loaded, test_map, trial_map
 from test_invariance import check_batch, check_moved
 
 import mbd
-from mbd.history.energy import weights
 from mbd.machine import buffer as m
 
 RANK_DEFICIENT = [name for name, f in FORMS.items() if not f.galerkin]
@@ -50,7 +49,7 @@ def test_mass_matrix_is_the_pull_back(name):
     body, work = loaded(FORMS[name], 70223)
     Y, zt = trial_map(work), test_map(work)
     M = work.model.assemble(work.store()).M.toarray()
-    pulled = zt @ np.kron(weights(body), np.eye(3)) @ Y
+    pulled = zt @ np.kron(body.mass_matrix, np.eye(3)) @ Y
     if name.startswith("euler") and not name.endswith(("B1", "None")):
         p = work.vector(m.Q, 7)[3:7]
         off = np.eye(7)
@@ -67,7 +66,7 @@ def test_mass_matrix_is_the_pull_back(name):
 def test_power_of_inertia_is_the_rate_of_kinetic_energy(name):
     """Forms that test by moments lose the power along p off the unit sphere: left out."""
     body, work = loaded(FORMS[name], 70237, gravity=(0, 0, 0))
-    n, W = work.model.numbering, weights(body)
+    n, W = work.model.numbering, body.mass_matrix
     v, a = work.vector(m.V), work.vector(m.A)
     work.evaluate()
     power = work.vector(m.X)[n.v] @ v[n.v]
@@ -94,7 +93,9 @@ def test_free_flight_is_newton_and_euler(name):
     y, ydd = face(work, m.Y), face(work, m.YDD)
     c = np.array([1, *body.center_of_mass])
     assert np.allclose(c @ ydd, GRAVITY, rtol=0, atol=1e-11)
-    rate = np.cross(y, weights(body) @ ydd).sum(0) - np.cross(c @ y, body.mass * np.array(GRAVITY))
+    rate = np.cross(y, body.mass_matrix @ ydd).sum(0) - np.cross(
+        c @ y, body.mass * np.array(GRAVITY)
+    )
     assert np.allclose(rate, 0, atol=1e-11)
 
 

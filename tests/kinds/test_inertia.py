@@ -5,7 +5,6 @@ import pytest
 from recipes import FORMULATIONS, GRAVITY, pair
 from scenes import increment
 
-from mbd.history.energy import weights
 from mbd.machine import buffer as m
 from mbd.model.workspace import Workspace
 
@@ -76,7 +75,7 @@ def test_residual_is_the_pull_back(name):
     zt = test_map(work)
     work.evaluate()
     work.rates()
-    W = weights(body)
+    W = body.mass_matrix
     pulled = W @ face(work, m.YDD) - np.outer(W[0], GRAVITY)
     work.evaluate()
     r = work.vector(m.X)[n.v]
@@ -88,7 +87,7 @@ def test_residual_is_the_pull_back(name):
 def test_mass_matrix_is_the_pull_back(name):
     body, work = loaded(name, 70223)
     Y, zt = trial_map(work), test_map(work)
-    dense = np.kron(weights(body), np.eye(3))
+    dense = np.kron(body.mass_matrix, np.eye(3))
     M = work.model.assemble(work.store()).M.toarray()
     assert np.allclose(M, zt @ dense @ Y, rtol=0, atol=1e-14 * np.abs(M).max())
     assert np.allclose(M, M.T, rtol=0, atol=1e-14)
@@ -117,7 +116,7 @@ def test_maps_of_attachments_are_weighted_face_maps(name):
 def test_power_of_inertia_is_the_rate_of_kinetic_energy(name):
     body, work = loaded(name, 70237, gravity=(0, 0, 0))
     n = work.model.numbering
-    v, a, W = work.vector(m.V), work.vector(m.A), weights(body)
+    v, a, W = work.vector(m.V), work.vector(m.A), body.mass_matrix
     work.evaluate()
     power = work.vector(m.X)[n.v] @ v[n.v]
     start = v.copy()
@@ -150,7 +149,7 @@ def test_free_flight_is_newton_and_euler(name):
     c = np.array([1, *body.center_of_mass])
     assert np.allclose(c @ ydd, GRAVITY, rtol=0, atol=1e-12)
     if name != "point":
-        W = weights(body)
+        W = body.mass_matrix
         rate = np.cross(y, W @ ydd).sum(0) - np.cross(c @ y, body.mass * np.array(GRAVITY))
         assert np.allclose(rate, 0, atol=1e-12)
         assert np.abs(np.cross(yd[1:], ydd[1:])).max() > 1e-3

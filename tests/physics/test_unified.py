@@ -7,7 +7,6 @@ from scipy.spatial.transform import Rotation
 import mbd
 from mbd.algebra.rotations import tilde
 from mbd.formulations import named, unified
-from mbd.history.energy import weights
 
 from .tools import SHARP, converge, published
 
@@ -82,7 +81,7 @@ def test_quadratic_velocities_of_newton_and_euler():  # Eqs. (97), (100), (105)
     assert np.isclose(gamma[1], second / (2 * np.sqrt(2)), rtol=1e-12)
     # eccentric centre of mass: the same as the weights of the face
     body = mbd.RigidBody("b", mass=2.0, inertia=(1, 1.2, 1.4), center_of_mass=(0.3, -0.2, 0.5))
-    W = weights(body)
+    W = body.mass_matrix
     J = np.trace(W[1:, 1:]) * np.eye(3) - W[1:, 1:]
     M = np.block([[W[0, 0] * np.eye(3), tilde(W[0, 1:]).T], [tilde(W[0, 1:]), J]])
     gamma = unified.quadratic_velocity_matrix(w, M, HEXAHEDRAL) @ w
