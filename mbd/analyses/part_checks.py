@@ -141,7 +141,7 @@ def check_part(part: Any, *, tolerance: float = 1e-6, seed: int = 60427) -> Part
     for name in model.nodes:  # rows that bodies have of their own are no concern of the part
         state.lam[model.numbering.owners[name]] = 0.0
     described = state.replace(q=model.state.q)
-    if len({body.name for body in part.bodies}) > 1:
+    if len({x.name for x in (*part.bodies, *part.nodes())}) > 1:
         rows = any(x.kind.n_rows for x in part.elements())
         properties += _reaction(Workspace(model, described if rows else state))
     properties += _rates(Workspace(model, state), model.numbering.owners.get(part.name))

@@ -46,7 +46,7 @@ def _values(load: Applied, t: np.ndarray) -> np.ndarray:
 def loads(solution: History) -> list[Arrow]:
     """Return the applied forces and moments."""
     arrows = []
-    for load in solution.model.system.forces.values():
+    for load in solution.model.system.parts.values():
         applied = load.applied
         if applied is None:
             continue

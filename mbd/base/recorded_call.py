@@ -89,6 +89,9 @@ class Recorded:
             )
         object.__setattr__(self, name, value)
 
+    def _completed(self) -> None:
+        """Do what is to be done when the object has all that its arguments say."""
+
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Return class and arguments: whoever unpickles it makes it anew."""
         if not hasattr(self, "call"):
@@ -116,6 +119,7 @@ def _recorded(init: Callable[..., None]) -> Callable[..., None]:
             object.__setattr__(self, "call", _call(type(self), args, options))
         init(self, *args, **options)
         if outermost:
+            self._completed()
             object.__setattr__(self, "complete", True)
 
     return init_and_record

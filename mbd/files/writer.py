@@ -20,7 +20,7 @@ from scipy.spatial.transform import Rotation
 from mbd.base.public import PLACES, public
 from mbd.base.recorded_call import recorded_call, signature
 from mbd.files.expressions import Expression
-from mbd.files.vocabulary import SECTIONS, arguments, parts
+from mbd.files.vocabulary import arguments, parts
 from mbd.formulations import NAMES, named
 from mbd.formulations.formulation import Formulation
 from mbd.model.description import Description
@@ -187,10 +187,13 @@ class Writer:
             )
         return {"joint": value.joint, "coordinate": value.name}
 
+    def _is_in(self, part: Part) -> bool:
+        return part.name in self.system and self.system[part.name] is part
+
     @plain.register
     def _other_part(self, value: Part) -> str:
         """Return the name of a part of the system."""
-        if value is not self.system.ground and self.system.parts.get(value.name) is not value:
+        if value is not self.system.ground and not self._is_in(value):
             raise ValueError(f"refers to {value.name!r}, which was not added to the system; add it")
         return value.name
 
@@ -225,10 +228,8 @@ def document(
     tables["system"] = {k: x for k, x in own.items() if np.any(x)}
     if not tables["system"]:
         del tables["system"]
-    parts_of: tuple[dict[str, Any], ...] = (system.bodies, system.joints, system.forces)
-    for name, members in zip(SECTIONS, parts_of, strict=True):
-        if members:
-            tables[name] = {part.name: writer.part(part) for part in members.values()}
+    for part in system.parts.values():
+        tables.setdefault(part.drawer, {})[part.name] = writer.part(part)
     if run:
         tables["run"] = {k: writer.plain(x) for k, x in run.items()}
     return tables

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mbd.base.door import vector
-from mbd.history.quantities import PartHistory, PointHistory
+from mbd.history.quantities import PartHistory, PointHistory, Reaction
 from mbd.history.quantity import Owner, Quantity
 
 if TYPE_CHECKING:
     from mbd.parts.part import Body
 
-__all__ = ["BodyHistory", "PointHistory"]
+__all__ = ["BodyHistory", "PointHistory", "StructureHistory"]
 
 
 class BodyHistory(PartHistory):
@@ -60,3 +61,42 @@ class BodyHistory(PartHistory):
         w = np.concatenate([[1.0], where])
         x, xd, xdd = (np.einsum("k,nkc->nc", w, x) for x in (self.y, self.yd, self.ydd))
         return PointHistory(x + self.origin, xd, xdd)
+
+
+class StructureHistory(PartHistory):
+    """The nodes of a part together, over time: arrays (n, k, 3) in the order of its k nodes.
+
+    Attributes
+    ----------
+    nodes : dict
+        The history of each node, by name.
+    """
+
+    def __init__(self, name: str, nodes: Sequence[PartHistory], rows: PartHistory | None) -> None:
+        self.name, self.instants, self._rows = name, nodes[0].instants, rows
+        self.nodes = {x.name: x for x in nodes}
+        common = set.intersection(*({*x.owners} for x in nodes)) - {Owner.ROWS}
+        self.owners = (*common, *(() if rows is None else rows.owners))
+        self.methods = () if rows is None else rows.methods
+
+    def _value(self, quantity: Quantity) -> np.ndarray:
+        if quantity.of is Owner.ROWS and self._rows is not None:
+            return self._rows._value(quantity)
+        if quantity.of not in self.owners:
+            raise AttributeError(self._lacks(quantity.name))
+        return np.stack([x._value(quantity) for x in self.nodes.values()], axis=1)
+
+    def _columns(self) -> list[str]:
+        return [] if self._rows is None else self._rows._columns()
+
+    def _column(self, name: str) -> np.ndarray:
+        if self._rows is None:
+            raise AttributeError(self._lacks(name))
+        return self._rows._column(name)
+
+    def reaction(self, on: str = "", at: str = "") -> Reaction:
+        """Return force and moment of the rows (about its origin) on a body, by its name."""
+        if self._rows is None:
+            raise AttributeError(self._lacks("reaction"))
+        del at
+        return self._rows.reaction(on)

@@ -10,6 +10,7 @@ import numpy as np
 
 from mbd.base.checked import whole
 from mbd.history.all_parts import AllParts, in_pieces, past_of
+from mbd.history.bodies import StructureHistory
 from mbd.history.columns import Column, model_columns
 from mbd.history.joint_coordinates import freedoms
 from mbd.history.joints import JointHistory, RowHistory
@@ -31,12 +32,16 @@ class History(Trajectory):
             return self.body(name)
         if name in system.joints:
             return self.joint(name)
-        if name in self.model.numbering.elements:
-            return RowHistory(system[name], self)
-        part = system.forces.get(name)
-        if part is not None and part.reads:
-            return MotorHistory(part, self)
-        raise no_part("Solution", name, [*nodes, *system.joints])
+        rows = name in self.model.numbering.elements
+        own = RowHistory(system[name], self) if rows else None
+        if name in system.structures:
+            nodes_of = [self.body(x.name) for x in system[name].nodes()]
+            return StructureHistory(name, nodes_of, own)
+        if own is not None:
+            return own
+        if name in system and system[name].reads:
+            return MotorHistory(system[name], self)
+        raise no_part("Solution", name, [*nodes, *system.structures, *system.joints])
 
     def joint(self, name: str) -> JointHistory:
         """Return the history of a joint."""

@@ -88,7 +88,7 @@ def freedoms(model: Model) -> dict[str, Coordinate]:
     """Return the coordinates of all joints by name, ``hinge.angle``."""
     return {
         f"{joint.name}.{name}": free
-        for joint in model.system.joints.values()
+        for joint in model.system.parts.values()
         for name, free in joint.coordinates.items()
     }
 

@@ -231,7 +231,7 @@ class RowHistory(PartHistory):
 
     def reaction(self, on: str) -> Reaction:  # type: ignore[override]
         """Return force and moment (about its origin) on a body, by the name of the body."""
-        names = [b.name for b in self.part.bodies]
+        names = [x.name for x in (*self.part.bodies, *self.part.nodes())]
         if on not in names:
             raise ValueError(f"reaction: on must be one of {', '.join(names)}, got {on!r}")
         return _reaction(self._trajectory, ReactionSpec(self.name, on, on))

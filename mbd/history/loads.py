@@ -88,7 +88,7 @@ def all_loads(model: Model) -> Loads:
     """Return the loads of all parts of a model."""
     rows, factors, units = [], [], {}
     motors: dict[str, tuple[Coordinate, Law, float, str]] = {}
-    for name, part in model.system.forces.items():
+    for name, part in model.system.parts.items():
         for what, factor in part.reads.items():
             if name in model.numbering.owners:
                 units[f"{name}.{what}"] = part.units[what]

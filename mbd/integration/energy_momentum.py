@@ -80,7 +80,7 @@ class EnergyMomentum:
                     "follows a law of time, so that the midpoint rule does not conserve energy; "
                     "use GeneralizedAlpha"
                 )
-        for part in model.system.forces.values():
+        for part in model.system.parts.values():
             if not all(element.kind.secant for element in part.elements()):
                 raise ValueError(
                     f"EnergyMomentum: {part.name!r} acts on a measure whose change over a step has "
@@ -96,7 +96,7 @@ class EnergyMomentum:
     @staticmethod
     def _replace(model: FrozenModel, I: np.ndarray) -> None:
         """Let springs act by their means and secants."""
-        kinds = {e.kind for part in model.system.forces.values() for e in part.elements()}
+        kinds = {e.kind for part in model.system.parts.values() for e in part.elements()}
         stands_for: dict[Any, Any] = {}
         for kind in kinds:
             if kind.conserving is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections import Counter
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +16,7 @@ from mbd.interactions.kind import Attachment, Element, Kind
 from mbd.interactions.unwrapped_angle import unwrapped_angle
 from mbd.machine import buffer as m
 from mbd.model.description import Description, origin
+from mbd.model.frozen import Numbering
 from mbd.model.layout import Layout, Memory, Owned
 from mbd.model.model import Model
 from mbd.model.topology import eliminate, eliminate_order
@@ -48,9 +50,9 @@ def _built(system: Description) -> Model:
     index = {b.name: i for i, b in enumerate(bodies)}
     index["ground"] = -1
     owned = [
-        Owned(part.name, e, _bodies_of(e, index), f"{part.name}.{i}")
-        for table in (system.joints, system.forces)
-        for part in table.values()
+        Owned(part.name, e, _bodies_of(part.name, e, index), f"{part.name}.{word}{i}")
+        for part in system.parts.values()
+        for word in ("element " if part.nodes() else "",)
         for i, e in enumerate(part.elements())
     ]
     rows = [o for o in owned if o.element.kind.n_rows]
@@ -84,14 +86,32 @@ def _built(system: Description) -> Model:
     for where, values in memory.chunks:
         F[where : where + len(values)] = values
     numbering = layout.numbering(bodies, rows)
+    _check_labels(numbering)
     model = Model(system, I, F, numbering, fronts, stages.kernels, tuple(remembered))
     model.prepare()
     return model
 
 
-def _bodies_of(element: Element, index: dict[str, int]) -> list[int]:
+def _bodies_of(owner: str, element: Element, index: dict[str, int]) -> list[int]:
     """Return the bodies of an element, each once, without ground."""
+    for a in element.attachments:
+        if a.body not in index:
+            raise ValueError(
+                f"{owner}: an element is attached to {a.body!r}, which is no body of the system; "
+                "the part must have it among its bodies or nodes"
+            )
     return sorted({index[a.body] for a in element.attachments} - {-1})
+
+
+def _check_labels(numbering: Numbering) -> None:
+    """Refuse rows of one part that have the same name."""
+    if len(set(numbering.lam_labels)) == len(numbering.lam_labels):
+        return
+    twice = next(x for x, n in Counter(numbering.lam_labels).items() if n > 1)
+    owner = next(x for x, rows in numbering.owners.items() if twice in numbering.lam_labels[rows])
+    raise ValueError(
+        f"{owner}: two of its rows are called {twice!r}; each element must name its rows apart"
+    )
 
 
 def _frozen(system: Description) -> Description:
@@ -99,7 +119,7 @@ def _frozen(system: Description) -> Description:
     mine = copy(system)
     mine.gravity = system.gravity.copy()
     mine.bodies, mine.joints = dict(system.bodies), dict(system.joints)
-    mine.forces = dict(system.forces)
+    mine.structures, mine.forces = dict(system.structures), dict(system.forces)
     return mine
 
 
@@ -256,7 +276,7 @@ def _turns(
 ) -> list[str]:
     """Write the tables that count the turns of the joints' angles; return the labels of these."""
     by_measure: dict[Any, dict[str, Any]] = {}
-    for joint in system.joints.values():
+    for joint in system.parts.values():
         for name, free in joint.coordinates.items():
             if free.measure.periodic:
                 by_measure.setdefault(free.measure, {})[f"{joint.name}.{name}"] = free

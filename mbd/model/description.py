@@ -1,7 +1,8 @@
-"""The description of a system: bodies, joints and forces by name."""
+"""The description of a system: its parts by name."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,14 +22,17 @@ SomePart = TypeVar("SomePart", bound=Part)
 class Description:
     """Bodies, joints and forces by name, and gravity; see ``System``."""
 
-    __slots__ = ("__weakref__", "_dotted", "_gravity", "bodies", "forces", "ground", "joints")
+    __slots__ = (
+        "__weakref__", "_dotted", "_gravity", "bodies", "forces", "ground", "joints", "structures",
+    )  # fmt: skip
 
     def __init__(self, gravity: Any = (0.0, 0.0, 0.0)) -> None:
         self.gravity = gravity
         self.ground: Body = Ground()
         self.bodies: dict[str, Body] = {}
+        self.structures: dict[str, Part] = {}
         self.joints: dict[str, Joint] = {}
-        self.forces: dict[str, Any] = {}
+        self.forces: dict[str, Part] = {}
         self._dotted: dict[str, str] = {}  # what stands before a dot of a name, and the name
 
     @property
@@ -51,8 +55,13 @@ class Description:
 
     @property
     def parts(self) -> dict[str, Part]:
-        """All parts by name: bodies, then joints, then forces, each as they were added."""
-        return {**self.bodies, **self.joints, **self.forces}
+        """All parts by name: bodies, structures, joints, forces, each as they were added."""
+        own = {name: x for name, x in self.bodies.items() if x.owner is None}
+        return {**own, **self.structures, **self.joints, **self.forces}
+
+    @property
+    def _tables(self) -> tuple[Mapping[str, Part], ...]:
+        return self.bodies, self.structures, self.joints, self.forces
 
     def add(self, part: SomePart) -> SomePart:
         """Add a body, joint or force and return it."""
@@ -66,15 +75,28 @@ class Description:
                     else "for example system.add(mbd.RigidBody(...))"
                 )
             )
-        name = part.name
-        if self._named(name):
+        self._check_name(part.name)
+        nodes = [x for x in part.nodes() if x is not part]
+        for node in nodes:
+            self._check_node(part, node)
+        for body in part.bodies:
+            if body not in nodes:
+                self._check_added(part.name, body)
+        self._dotted |= dict.fromkeys(_stems(part.name), part.name)
+        self.bodies |= {node.name: node for node in nodes}
+        table: dict[str, Part] = getattr(self, part.drawer)
+        table[part.name] = part
+        return part
+
+    def _check_name(self, name: str) -> None:
+        """Refuse a name that another part has, or that would be read as a quantity of one."""
+        if name in self or name == "ground":
             taken = ["ground", *self.parts]
             raise ValueError(
                 f"{name}: names must differ, there is already a part called {name!r}; names in "
                 f"use: {', '.join(taken[:12])}"
             )
-        dots = [i for i, x in enumerate(name) if x == "."]
-        above = next((name[:i] for i in dots if self._named(name[:i])), None)
+        above = next((x for x in _stems(name) if x in self), None)
         below = self._dotted.get(name)
         if above is not None or below is not None:
             raise ValueError(
@@ -82,12 +104,22 @@ class Description:
                 f"{above or name!r}; take a name that does not begin with that of another part "
                 "and a dot"
             )
-        for body in part.bodies:
-            self._check_added(name, body)
-        self._dotted |= {name[:i]: name for i in dots}
-        table: dict[str, Part] = getattr(self, part.drawer)
-        table[name] = part
-        return part
+
+    def _check_node(self, part: Part, node: Body) -> None:
+        """Refuse a node that a part may not own."""
+        if part.drawer != "structures":
+            raise ValueError(
+                f"{part.name}: {type(part).__name__} owns nodes, its drawer must be 'structures', "
+                f"got {part.drawer!r}"
+            )
+        stem, dot, word = node.name.rpartition(".")
+        if node.owner is not part or stem != part.name or not (dot and word):
+            raise ValueError(
+                f"{part.name}: its nodes must be made with it and called '{part.name}.0' and so "
+                f"on, got {node.name!r}"
+            )
+        if [x.name for x in part.nodes()].count(node.name) > 1:
+            raise ValueError(f"{part.name}: two of its nodes are called {node.name!r}")
 
     def _check_added(self, name: str, body: Body) -> None:
         """Refuse a body, of a part of some name, that is not of this system."""
@@ -101,23 +133,27 @@ class Description:
                 f"{name}: is attached to the ground of another system; use system.ground"
             )
 
-    def _named(self, name: str) -> bool:
-        """Tell whether a part has this name."""
-        return name in self.bodies or name in self.joints or name in self.forces or name == "ground"
+    def __contains__(self, name: object) -> bool:
+        return any(name in table for table in self._tables)
 
     def __getitem__(self, name: str) -> Any:
         if not isinstance(name, str):
             raise TypeError(f"System: a part is asked for by its name, got {shown(name)}")
-        parts = self.parts
-        if name not in parts:
-            raise KeyError(f"no part named {shown(name)}; there are {', '.join(parts)}")
-        return parts[name]
+        for table in self._tables:
+            if name in table:
+                return table[name]
+        raise KeyError(f"no part named {shown(name)}; there are {', '.join(self.parts)}")
 
     def __repr__(self) -> str:
         return (
             f"System({len(self.bodies)} bodies, {len(self.joints)} joints, "
             f"{len(self.forces)} forces)"
         )
+
+
+def _stems(name: str) -> list[str]:
+    """Return what stands before each dot of a name."""
+    return [name[:i] for i, x in enumerate(name) if x == "."]
 
 
 def lengths(system: Description) -> tuple[float, float]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from operator import methodcaller
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -47,6 +47,14 @@ class Numbering:
     def body_of_v(self, i: int) -> str:
         """Return the body that owns velocity i."""
         return self.v_labels[i].rsplit(".", 1)[0]
+
+
+class Link(NamedTuple):
+    """Bodies, ground among them, that some rows of a part link."""
+
+    owner: str
+    bodies: list[str]
+    rows: list[int]
 
 
 @dataclass(eq=False)
@@ -109,8 +117,7 @@ class FrozenModel:
     @cached_property
     def laws(self) -> list[Any]:
         """Laws of all elements, which may have raised."""
-        tables = (self.system.joints, self.system.forces)
-        elements = [e for table in tables for part in table.values() for e in part.elements()]
+        elements = [e for part in self.system.parts.values() for e in part.elements()]
         return [e.law for e in elements if e.law is not None]
 
     @property
@@ -143,6 +150,17 @@ class FrozenModel:
             name: list({a.body: None for element, _ in elements for a in element.attachments})
             for name, elements in self.numbering.elements.items()
         }
+
+    def links(self) -> list[Link]:
+        """Return what rows link: each joint or other part, of structures each element."""
+        links = []
+        for name, elements in self.numbering.elements.items():
+            together = [[x] for x in elements] if name in self.system.structures else [elements]
+            for some in together:
+                bodies = list({a.body: None for element, _ in some for a in element.attachments})
+                rows = [row + i for x, row in some for i in range(x.kind.n_rows)]
+                links.append(Link(name, bodies, rows))
+        return links
 
 
 def per_model(make: Callable[[SomeModel], Value]) -> Callable[[SomeModel], Value]:

@@ -97,8 +97,8 @@ class Model(FrozenModel):
                 parent[x] = x = parent[parent[x]]
             return x
 
-        for bodies in self.row_bodies().values():
-            for a, b in pairwise(bodies):
+        for link in self.links():
+            for a, b in pairwise(link.bodies):
                 one, two = root(a), root(b)
                 if one == two:
                     return True

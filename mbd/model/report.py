@@ -15,7 +15,7 @@ from mbd.model.assembly import assemble
 
 if TYPE_CHECKING:
     from mbd.figures.topology import Edge
-    from mbd.model.frozen import FrozenModel
+    from mbd.model.frozen import FrozenModel, Link
     from mbd.model.state import State
 
 __all__ = ["Report", "edges", "report"]
@@ -131,22 +131,23 @@ def report(model: FrozenModel, state: State | None = None) -> Report:
     system = model.system
     graph = nx.MultiGraph()
     graph.add_nodes_from(model.nodes)
-    around = model.row_bodies()
-    for name, bodies in around.items():
-        for a, b in pairwise(bodies):
-            graph.add_edge(a, b, joint=name)
+    links = model.links()
+    for i, link in enumerate(links):
+        for a, b in pairwise(link.bodies):
+            graph.add_edge(a, b, link=i)
     simple = nx.Graph(graph)
     loops = [tuple(c) for c in nx.cycle_basis(simple)]
     for a, b in simple.edges:  # two joints between the same bodies are a loop too
         loops += [(a, b)] * (graph.number_of_edges(a, b) - 1)
     without = graph.subgraph(model.nodes)
     islands = [tuple(sorted(c)) for c in nx.connected_components(without)]
-    redundant, free = _rank(model, state, simple, graph, around)
-    n = model.numbering
+    redundant, free = _rank(model, state, simple, graph, links)
+    n, around = model.numbering, model.row_bodies()
+    with_rows = sorted(around, key=lambda name: name not in system.joints)
     return Report(
         n_bodies=len(model.nodes),
         n_joints=len(system.joints),
-        n_constraints=len(around.keys() & system.forces.keys()),
+        n_constraints=len(around.keys() - system.joints.keys()),
         n_forces=len(system.forces.keys() - around.keys()),
         n_q=model.n_q,
         n_v=model.n_v,
@@ -160,18 +161,18 @@ def report(model: FrozenModel, state: State | None = None) -> Report:
             (
                 name,
                 type(system[name]).__name__,
-                bodies[0],
-                ", ".join(bodies[1:]),
+                around[name][0],
+                ", ".join(around[name][1:]),
                 n.owners[name].stop - n.owners[name].start,
             )
-            for name, bodies in around.items()
+            for name in with_rows
         ),
         bodies=tuple((b.name, b.formulation.name, b.mass) for b in model.nodes.values()),
     )
 
 
 def _rank(
-    model: FrozenModel, state: State | None, simple: Any, graph: Any, around: dict[str, list[str]]
+    model: FrozenModel, state: State | None, simple: Any, graph: Any, links: list[Link]
 ) -> tuple[list[int], list[int]]:
     """Return the redundant rows and the rows whose multipliers are not unique.
 
@@ -181,21 +182,20 @@ def _rank(
     import networkx as nx
 
     n = model.numbering
-    place = {name: i for i, name in enumerate(around)}
     groups = []
     for edges in nx.biconnected_component_edges(simple):
-        together = {d["joint"] for a, b in edges for d in graph[a][b].values()}
+        together = {d["link"] for a, b in edges for d in graph[a][b].values()}
         if len(together) > 1:
-            groups.append(sorted(together, key=place.__getitem__))
+            groups.append([links[i] for i in sorted(together)])
     if not groups:
         return [], []
     B = assemble(model, model.state if state is None else state).B
     redundant: list[int] = []
     free: list[int] = []
-    for names in groups:
-        bodies = sorted({x for j in names for x in around[j]} & set(model.bodies))
+    for some in groups:
+        bodies = sorted({x for link in some for x in link.bodies} & set(model.bodies))
         own = [i for b in bodies for i in range(*_span(n.owners.get(b)))]
-        mine = [i for j in names for i in range(*_span(n.owners[j]))]
+        mine = [i for link in some for i in link.rows]
         rows = np.array(own + mine)
         block = B[rows]
         columns = np.unique(block.indices)
@@ -271,4 +271,7 @@ def edges(model: FrozenModel, redundant: tuple[str, ...]) -> list[Edge]:
         if len(bodies) == 2:
             first, second = bodies
             lines.append((first, second, f"{name}\n{type(part).__name__}", "force between bodies"))
+    for name, part in model.system.structures.items():
+        pairs = [dict.fromkeys(a.body for a in e.attachments) for e in part.elements()]
+        lines += [(*pair, name, "force between bodies") for pair in pairs if len(pair) == 2]
     return lines

@@ -31,10 +31,10 @@ def turns_so_far(model: FrozenModel, state: State) -> Before:
     turns: Before = dict(zip(model.remembered, memory, strict=True))
     angles = {
         f"{joint.name}.{name}": f"{joint.name}.{name}"
-        for joint in model.system.joints.values()
+        for joint in model.system.parts.values()
         for name in joint.coordinates
     }
-    for name, part in model.system.forces.items():
+    for name, part in model.system.parts.items():
         if part.drives is not None and name not in model.numbering.owners:  # by a law of the angle
             driven = f"{part.drives.joint}.{part.drives.name}"
             angles |= {f"{name}.{x}": driven for x in part.reads}

@@ -123,7 +123,8 @@ class Part(Recorded):
     ----------
     name : str
     drawer : str
-        Which table of the system, and section of a model file, it belongs to.
+        Which table of the system, and section of a model file, it belongs to: "bodies", "joints",
+        "forces", or "structures" of a part that owns nodes. These are named ``NAME.0`` and so on.
     symbol : Symbol or None
     reads : dict
         What it reports over time by name: each is a factor times the multiplier of its first row,
@@ -142,8 +143,13 @@ class Part(Recorded):
         return tuple(x.body for x in self.ends)
 
     def nodes(self) -> Sequence[Body]:
-        """Return the nodes that the part owns."""
+        """Return the nodes that the part owns, the same objects every time."""
         return ()
+
+    def _completed(self) -> None:
+        for node in self.nodes():
+            if node is not self:
+                node._set(owner=self)
 
     def elements(self) -> Sequence[Element]:
         """Return the rows and forces that the part owns."""
@@ -243,6 +249,8 @@ class Frame(Recorded):
 class Body(Part):
     """A node: coordinates, mass properties and an initial state; base of all bodies.
 
+    A node that a part owns has it as ``owner``.
+
     ``center_of_mass`` and ``second_moments`` E = integral of rho rho^T dm are about the origin of
     the body frame in its axes; velocities are inertial.
     """
@@ -260,6 +268,7 @@ class Body(Part):
     velocity: np.ndarray
     angular_velocity: np.ndarray
     shapes: tuple[Shape, ...]
+    owner: Part | None = None
 
     def nodes(self) -> tuple[Body, ...]:
         """Return the body itself."""
@@ -311,12 +320,23 @@ class Body(Part):
             return law.initial(*motion)
         return law.initial(*motion, float(np.sqrt(np.trace(self.second_moments) / self.mass)))
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Return the call of the body, or that of the part that owns it."""
+        if self.owner is None:
+            return super().__reduce_ex__(protocol)
+        return _node, (self.owner, self.name)
+
     def _set(self, **values: Any) -> None:
         for key, value in values.items():
             object.__setattr__(self, key, value)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, mass={self.mass:g})"
+
+
+def _node(owner: Part, name: str) -> Body:
+    """Return a node of a part by name."""
+    return next(x for x in owner.nodes() if x.name == name)
 
 
 def acted_upon(owner: str, body: Any) -> Body:

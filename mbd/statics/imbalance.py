@@ -237,7 +237,7 @@ def _acting(model: Model, state: State, factors: dict[str, float]) -> tuple[np.n
 def _owners(model: Model) -> dict[int, list[str]]:
     """Return the names of the parts of all applied loads, by their kernels."""
     owners: dict[int, list[str]] = {id(kind.forces): [] for kind in (FORCE, MOMENT, SCALING)}
-    for name, part in model.system.forces.items():
+    for name, part in model.system.parts.items():
         for element in part.elements():
             names = owners.get(id(element.kind.forces))
             if names is not None:

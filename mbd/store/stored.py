@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.base.door import vector
+from mbd.history.bodies import StructureHistory
 from mbd.history.columns import Column, parts
 from mbd.history.quantities import (
     Energy,
@@ -105,9 +106,24 @@ class StoredHistory:
 
     def __getitem__(self, name: str) -> PartHistory:
         """Return a body, a joint or rows by name."""
-        if not isinstance(name, str) or name not in self._parts:
+        own = None
+        if isinstance(name, str) and name in self._parts:
+            own = StoredPart(name, self._parts[name], self.source)
+        if isinstance(name, str) and name in self._structures:
+            nodes = [StoredPart(x, self._parts[x], self.source) for x in self._structures[name]]
+            return StructureHistory(name, nodes, own)
+        if own is None:
             raise no_part("Stored", name, self._parts)
-        return StoredPart(name, self._parts[name], self.source)
+        return own
+
+    @cached_property
+    def _structures(self) -> dict[str, list[str]]:
+        """The bodies with dots in their names by what stands before the last one."""
+        names = [x for x, words in self._parts.items() if "." in x and "position" in words]
+        stems: dict[str, list[str]] = {}
+        for name in names:
+            stems.setdefault(name.rpartition(".")[0], []).append(name)
+        return stems
 
     @property
     def columns(self) -> dict[str, Column]:

@@ -228,7 +228,7 @@ class _Robot:
 
     def _free_name(self, name: str, what: str) -> str:
         """Return a name that no other part has: links and joints may have the same one in URDF."""
-        used = ("ground", *self.system.bodies, *self.system.joints, *self.system.forces)
+        used = ("ground", *self.system.parts)
         later = self.robot.links if what == "joint" else ()
         return f"{name} {what}" if name in used or name in later else name
 
