@@ -1,7 +1,6 @@
 """Rotations and small matrices: compared with numpy and scipy on many numbers."""
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from scipy.spatial.transform import Rotation
 
 from mbd.algebra import so3, vec
 from mbd.algebra.rotations import angular_velocity, quaternion_from_matrix, tilde
-from mbd.machine import buffer as memory
 
 numbers = st.floats(-10, 10, allow_subnormal=False)
 vectors = arrays(float, 3, elements=numbers)
@@ -182,41 +180,3 @@ def test_weighted_and_spread_are_transposes(y, w, f):
     assert np.allclose(x, w @ y.reshape(4, 3), rtol=1e-13, atol=1e-11)
     vec.spread(F, 16, 12, 2.0, tuple(f))
     assert np.isclose(F[16:] @ y, 2.0 * np.dot(f, x), rtol=1e-11, atol=1e-9)
-
-
-def test_no_two_places_of_the_buffers_are_one():
-    """Every name of the header has a place of its own: those before I_HEADER, those of F."""
-    lines = Path(memory.__file__).read_text(encoding="utf-8").splitlines()
-    first, second, end = (
-        next(i for i, line in enumerate(lines) if line.startswith(f"# --- {word}"))
-        for word in ("I: ", "F: ", "kinds")
-    )
-    choices = {
-        "ORDINARY",
-        "START",
-        "MIDDLE",
-        "END",
-        "POSITION",
-        "VELOCITY",
-        "STABILIZED",
-        "N_KINDS",
-        "SCRATCH_SIZE",
-        "NOT_FINITE",
-        "RAISED",
-    }
-    wide = {"SCALE": 8, "FLOOR": 8, "ATOL": 8, "SIZE": 8, "UNIT": 8, "BAD_AT": 3}
-    pairs = {"PLACE", "FORCES", "RESIDUAL", "MAPS", "TANGENT", "RATES", "ACCEPT", "FLOW", "CONVECT"}
-    for block, header in ((lines[first:second], "I_HEADER"), (lines[second:end], "F_HEADER")):
-        taken = {}
-        for line in block:
-            names, equals, _ = line.partition(" = ")
-            if not equals or line.startswith("#"):
-                continue
-            for name in names.split(", "):
-                if name in choices or name == header:
-                    continue
-                at = getattr(memory, name)
-                for place in range(at, at + wide.get(name, 2 if name in pairs else 1)):
-                    assert place < getattr(memory, header), name
-                    assert taken.setdefault(place, name) == name, (name, taken[place])
-        assert len(taken) > 30

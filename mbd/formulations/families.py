@@ -28,7 +28,7 @@ from mbd.machine.buffer import (
     NODE_U,
     NODE_Y,
 )
-from mbd.machine.jit import kernel
+from mbd.machine.jit import ints, kernel
 
 __all__ = ["Family", "family"]
 
@@ -97,11 +97,12 @@ def _maps(of_node: Callable[..., Any]) -> Any:
     @kernel
     def maps(I: Any, F: Any, k: int) -> None:
         """Write the maps of every attachment."""
+        rates = ints(F)[m.ALL_RATES]
         for e in range(I[k + 2]):
             a, i = I[I[k + 3] + 2 * e], I[I[k + 3] + 2 * e + 1]
             u = I[i + NODE_U]
             of_node(F, I[Q] + I[i + NODE_Q], I[Y] + I[i + NODE_Y], I[V] + u, I[D] + u, I[a + ATT_W],
-                I[a + ATT_P], I[a + ATT_PT], I[a + ATT_DP], I[a + ATT_RATE],
+                I[a + ATT_P], I[a + ATT_PT], I[a + ATT_DP], I[a + ATT_RATE] | rates,
                 I[a + ATT_PV])  # fmt: skip
 
     return maps

@@ -139,13 +139,13 @@ def instants(trajectory: Trajectory) -> Instants:
     work.fill(m.ENERGY)
     work.vector(m.A)[:] = work.vector(m.D)[:] = 0.0
     work.F[m.SCALE_R] = work.F[m.ROW_RATE] = 1.0
-    work.I[m.PHASE] = m.START  # potentials of laws begin at the described pose
+    work.S[m.PHASE] = m.START  # potentials of laws begin at the described pose
     for calls in (model.kernels[m.PLACE], model.kernels[m.ENERGY]):
         for kernel_, record in calls:
             kernel_(work.I, work.F, record)
-    work.I[m.PHASE] = m.ORDINARY
+    work.S[m.PHASE] = m.ORDINARY
     work.remember(trajectory.before.get(MEMORY))
-    at, k = len(model.F), len(work.I)
+    at, k = model.size, len(work.I)
     out = at + many * size
     work.I = np.concatenate([work.I, [0, at, size, out, len(rows)], rows]).astype(np.int64)
     table = work.F[at:out].reshape(many, size)
@@ -163,7 +163,7 @@ def instants(trajectory: Trajectory) -> Instants:
             work.check_laws()
         except RuntimeError as error:  # results are not lost by what they are asked for
             warnings.warn(f"energies are not known: {error}", stacklevel=2)
-            work.I[m.BAD_HOW] = 0
+            work.S[m.BAD_HOW] = 0
         values[here] = work.F[out:][: 4 * n].reshape(n, 4)
     dissipated, supplied = _work(t, values[:, 2:], trajectory.before).T
     after = {

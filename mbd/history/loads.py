@@ -17,7 +17,7 @@ from mbd.history.joint_coordinates import Coordinates
 from mbd.history.quantities import PartHistory
 from mbd.interactions.laws import Law, check
 from mbd.machine import buffer as m
-from mbd.machine.jit import kernel, law_call
+from mbd.machine.jit import ints, kernel, law_call
 from mbd.model.frozen import per_model
 from mbd.parts.part import Coordinate, Part
 
@@ -31,10 +31,11 @@ __all__ = ["Loads", "MotorHistory", "all_loads"]
 @kernel
 def laws_kernel(I: Any, F: Any, k: int) -> None:
     """Evaluate a law n times: I[k:] has n, its address, the places of inputs and outputs."""
+    S = ints(F)
     for e in range(I[k]):
         at = I[k + 2] + 3 * e
-        if law_call(I[k + 1], F, at, I[k + 3] + 3 * e) != 0 and I[m.BAD_HOW] == 0:
-            I[m.BAD_HOW], I[m.BAD_LAW] = m.RAISED, I[k + 1]
+        if law_call(I[k + 1], F, at, I[k + 3] + 3 * e) != 0 and S[m.BAD_HOW] == 0:
+            S[m.BAD_HOW], S[m.BAD_LAW] = m.RAISED, I[k + 1]
             for i in range(3):
                 F[m.BAD_AT + i] = F[at + i]
 
@@ -46,7 +47,7 @@ def _tension(law: Law, u: np.ndarray, rate: np.ndarray, t: np.ndarray) -> np.nda
     I[k:] = n, law.address, at, at + 3 * n
     F[at : at + 3 * n] = np.column_stack([u, rate, t]).ravel()
     laws_kernel(I, F, k)
-    check((law,), I, F)
+    check((law,), m.integers(F), F)
     return F[at + 3 * n :: 3]
 
 

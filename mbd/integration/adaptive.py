@@ -84,7 +84,7 @@ from mbd.machine.buffer import (
     V,
     X,
 )
-from mbd.machine.jit import call, jit, kernel, loop
+from mbd.machine.jit import call, ints, jit, kernel, loop
 from mbd.machine.subnormal import flushing
 from mbd.model.evaluation import evaluate, linearise, stage, switch_off
 
@@ -94,6 +94,7 @@ __all__ = ["advance_adaptive", "resize"]
 @jit
 def local_error(I: Any, F: Any) -> float:
     """Return the largest error of the step, in units of what a step of this size is allowed."""
+    S = ints(F)
     h, before = F[H], F[H_LAST]
     am, af, beta, gamma = F[ALPHA_M], F[ALPHA_F], F[BETA], F[GAMMA]
     shift = am - af
@@ -120,7 +121,7 @@ def local_error(I: Any, F: Any) -> float:
                 speed = max(speed, ERROR_SLOW * length * fastest)
                 allowed = F[RTOL] * speed + F[m.ATOL + kind] + 1e-300
                 worst = max(worst, abs(c_v * h * bend) / allowed)
-    steps = ERROR_FIRST + I[m.N_TAKEN]
+    steps = ERROR_FIRST + S[m.N_TAKEN]
     share = (ERROR_FIRST * h + F[T] - F[m.T_START]) / (steps * (F[T_END] - F[m.T_START]))
     return worst / (ERROR_CANCELS * share)
 
@@ -128,6 +129,7 @@ def local_error(I: Any, F: Any) -> float:
 @jit
 def set_step(I: Any, F: Any, h: float) -> None:
     """Set the size of the next step; the algorithmic acceleration moves with it."""
+    S = ints(F)
     old = F[H]
     if h == old:
         return
@@ -139,9 +141,9 @@ def set_step(I: Any, F: Any, h: float) -> None:
             for i in range(I[j + FR_U], I[j + FR_U] + I[j + FR_NV]):
                 F[I[AL] + i] += move * (F[I[A] + i] - F[I[AB] + i])
     F[H] = h
-    I[HISTORY] = 0  # what was extrapolated belonged to the old step
+    S[HISTORY] = 0  # what was extrapolated belonged to the old step
     if not 0.5 < h / old < 2.0:
-        I[HAVE_FACTOR] = 0
+        S[HAVE_FACTOR] = 0
     set_weights(I, F)
 
 
@@ -152,6 +154,7 @@ def refresh(I: Any, F: Any) -> None:
     Those of a step that was too large carry its error, of the order :math:`h^2 \dddot v`: beside a
     much smaller step it would pass for a change of the motion.
     """
+    S = ints(F)
     F[m.SCALE_R], F[m.W_M], F[m.W_G], F[m.W_K] = 1.0, 1.0, 0.0, 0.0
     F[m.ROW_RATE] = F[m.ROW_TURN] = F[m.POSITION_TURN] = 0.0
     n_u = I[m.N_U]
@@ -170,7 +173,7 @@ def refresh(I: Any, F: Any) -> None:
         switch_off(I, F)
         if again == 0:
             linearise(I, F)
-        call(I[m.LINEAR], I, F, 1 - again)
+        call(S[m.LINEAR], I, F, 1 - again)
         for i in range(n_u):
             F[I[A] + i] -= F[I[X] + i]
     move = (F[ALPHA_M] - F[ALPHA_F]) * F[H] / F[H_LAST] if F[H_LAST] > 0.0 else 0.0
@@ -178,18 +181,19 @@ def refresh(I: Any, F: Any) -> None:
         j = I[FRONTS] + f * FR_SIZE
         for i in range(I[j + FR_U], I[j + FR_U] + I[j + FR_NV]):
             F[I[AL] + i] = F[I[A] + i] + move * (F[I[A] + i] - F[I[AB] + i])
-    I[HAVE_FACTOR] = 0
+    S[HAVE_FACTOR] = 0
     set_weights(I, F)
 
 
 @jit
 def give(I: Any, F: Any, start: float) -> None:
     """Record the states at requested times within the step from `start` to F[T]."""
+    S = ints(F)
     h, end = F[T] - start, F[T]
     a, an, d, v, vn, x = I[A], I[AN], I[D], I[V], I[VN], I[X]
     n_u, n_q = I[m.N_U], I[m.N_Q]
-    while I[m.N_GIVEN] < I[m.N_OUTPUT] and F[I[m.OUTPUT] + I[m.N_GIVEN]] <= end:
-        time = F[I[m.OUTPUT] + I[m.N_GIVEN]]
+    while S[m.N_GIVEN] < S[m.N_OUTPUT] and F[S[m.OUTPUT] + S[m.N_GIVEN]] <= end:
+        time = F[S[m.OUTPUT] + S[m.N_GIVEN]]
         s = (time - start) / h
         h01 = s * s * (3 - 2 * s)
         h10, h11 = s * (1 - s) ** 2, s * s * (s - 1)
@@ -197,7 +201,7 @@ def give(I: Any, F: Any, start: float) -> None:
             F[x + i] = F[d + i]
             F[d + i] = h01 * F[d + i] + h * (h10 * F[vn + i] + h11 * F[v + i])
         stage(I, F, m.PLACE)
-        to = I[m.RECORD] + I[m.N_RECORDED] * I[m.RECORD_SIZE]
+        to = S[m.RECORD] + S[m.N_RECORDED] * S[m.RECORD_SIZE]
         F[to] = time
         for i in range(n_q):
             F[to + 1 + i] = F[I[Q] + i]
@@ -209,8 +213,8 @@ def give(I: Any, F: Any, start: float) -> None:
             F[to + n_u + i] = (1 - s) * F[an + i] + s * F[a + i]
             F[d + i] = F[x + i]
         stage(I, F, m.PLACE)
-        I[m.N_RECORDED] += 1
-        I[m.N_GIVEN] += 1
+        S[m.N_RECORDED] += 1
+        S[m.N_GIVEN] += 1
 
 
 @jit
@@ -231,11 +235,12 @@ def resize(I: Any, F: Any, k: int) -> None:
 @loop
 @flushing
 def advance_adaptive(I: Any, F: Any, k: int) -> None:
-    """Take up to I[N_STEPS] steps, none beyond F[T_END]; F[H] is left for the next one."""
+    """Take up to S[N_STEPS] steps, none beyond F[T_END]; F[H] is left for the next one."""
+    S = ints(F)
     set_weights(I, F)
-    I[STATUS], I[STEPS_DONE] = CONVERGED, 0
-    while I[STEPS_DONE] < I[m.N_STEPS] and F[T] < F[T_END]:
-        if I[m.N_RECORDED] + 2 > I[m.CAPACITY]:
+    S[STATUS], S[STEPS_DONE] = CONVERGED, 0
+    while S[STEPS_DONE] < S[m.N_STEPS] and F[T] < F[T_END]:
+        if S[m.N_RECORDED] + 2 > S[m.CAPACITY]:
             return
         wanted = F[H]
         left = F[T_END] - F[T]
@@ -244,11 +249,11 @@ def advance_adaptive(I: Any, F: Any, k: int) -> None:
             h = left
         elif left < 2 * wanted and F[RTOL] < 1e300:
             h = 0.5 * left
-        room = I[m.CAPACITY] - I[m.N_RECORDED] - 1  # one is for the step itself
-        if I[m.N_OUTPUT] - I[m.N_GIVEN] > room:  # the record must hold what is asked for in a step
-            limit = F[I[m.OUTPUT] + I[m.N_GIVEN] + room] - F[T]
+        room = S[m.CAPACITY] - S[m.N_RECORDED] - 1  # one is for the step itself
+        if S[m.N_OUTPUT] - S[m.N_GIVEN] > room:  # the record must hold what is asked for in a step
+            limit = F[S[m.OUTPUT] + S[m.N_GIVEN] + room] - F[T]
             if limit <= h:
-                if I[m.N_RECORDED] > 0:
+                if S[m.N_RECORDED] > 0:
                     return
                 h = 0.999 * limit
         set_step(I, F, h)
@@ -259,34 +264,34 @@ def advance_adaptive(I: Any, F: Any, k: int) -> None:
         F[T] = start
         if status == PIVOTS:
             restore(I, F)
-            I[HISTORY] = 0
-            I[STATUS] = PIVOTS
+            S[HISTORY] = 0
+            S[STATUS] = PIVOTS
             return
         error = local_error(I, F) if status == CONVERGED else math.inf
         if not error <= 1.0:
             restore(I, F)
-            I[N_REJECT] += 1
-            I[HISTORY] = 0
-            I[HAVE_FACTOR] = 0
+            S[N_REJECT] += 1
+            S[HISTORY] = 0
+            S[HAVE_FACTOR] = 0
             smaller = 0.25 * h
             if error < 1e300:
                 smaller = h * max(STEP_SHRINKS, STEP_SAFE * error ** (-1 / 3))
             set_step(I, F, smaller)
             F[ERROR] = 1.0
             if smaller < (F[H_MIN] if F[m.OPEN] < math.inf else OPEN_STEP * F[H_MAX]):
-                I[STATUS] = FAILED
+                S[STATUS] = FAILED
                 return
             refresh(I, F)
             continue
-        if I[m.PROJECT]:
+        if S[m.PROJECT]:
             smallest_multipliers(I, F)
         add_time(F, h)
         if left == h:
             F[T] = F[T_END]
         give(I, F, start)
         finish(I, F)
-        I[STEPS_DONE] += 1
-        I[m.N_TAKEN] += 1
+        S[STEPS_DONE] += 1
+        S[m.N_TAKEN] += 1
         keep_record(I, F)
         error = max(error, 1e-8)
         factor = STEP_SAFE * error**-0.25 * F[ERROR] ** 0.15

@@ -103,9 +103,9 @@ class Saddle:
         self.pivoting: Any = None
         work.evaluate()
         work.linearise(1.0, 0.0, 0.0)
-        work.I[m.SMALL_PIVOTS] = 0
+        work.S[m.SMALL_PIVOTS] = 0
         factor_and_solve(work.I, work.F, 1)
-        if work.I[m.SMALL_PIVOTS]:
+        if work.S[m.SMALL_PIVOTS]:
             from scipy.sparse.linalg import splu
 
             from mbd.model.pattern import sparse

@@ -65,7 +65,7 @@ class EnergyMomentum:
 
     def prepare(self, model: FrozenModel, I: np.ndarray, F: np.ndarray) -> None:
         """Write the parameters of the method; refuse what it cannot conserve."""
-        del F
+        S = m.integers(F)
         for body in model.nodes.values():
             if not body.formulation.linear:
                 raise ValueError(
@@ -87,14 +87,12 @@ class EnergyMomentum:
                     "no secant gradient yet, so that its energy is not conserved; use "
                     "GeneralizedAlpha"
                 )
-        self._replace(model, I)
-        I[m.MAX_ITER] = self.max_iterations
-        for _, family in model.kernels[m.MAPS]:  # rows at the end of a step turn with their rates
-            n, pairs = I[family + 2 : family + 4]
-            I[I[pairs : pairs + 2 * n : 2] + m.ATT_RATE] = 1
+        self._replace(model, S)
+        S[m.MAX_ITER] = self.max_iterations
+        S[m.ALL_RATES] = 1  # rows at the end of a step turn with their rates
 
     @staticmethod
-    def _replace(model: FrozenModel, I: np.ndarray) -> None:
+    def _replace(model: FrozenModel, S: np.ndarray) -> None:
         """Let springs act by their means and secants."""
         kinds = {e.kind for part in model.system.parts.values() for e in part.elements()}
         stands_for: dict[Any, Any] = {}
@@ -104,4 +102,4 @@ class EnergyMomentum:
         for stage in (m.FORCES, m.TANGENT):
             for s, (kernel, _) in enumerate(model.kernels[stage]):
                 if kernel in stands_for:
-                    I[I[stage] + 2 * s] = stands_for[kernel].address
+                    S[S[stage] + 2 * s] = stands_for[kernel].address

@@ -219,18 +219,17 @@ class GeneralizedAlpha:
 
     def prepare(self, model: FrozenModel, I: np.ndarray, F: np.ndarray) -> None:
         """Write the parameters of the method where the loop finds them."""
-        I[m.MAX_ITER] = self.max_iterations
-        I[m.FULL_NEWTON] = int(self.newton == "full")
-        I[m.PROJECT] = int(model.redundant)
+        S = m.integers(F)
+        S[m.MAX_ITER] = self.max_iterations
+        S[m.FULL_NEWTON] = int(self.newton == "full")
+        S[m.PROJECT] = int(model.redundant)
         F[m.TOL], F[m.THETA] = self.tol, 0.5
         F[m.ALPHA_M], F[m.ALPHA_F] = self.alpha_m, self.alpha_f
         F[m.BETA], F[m.GAMMA] = self.beta, self.gamma
         F[m.H_LAST] = 0.0
-        I[m.LEVEL] = _LEVELS[self.level]
-        if I[m.LEVEL] != m.POSITION:  # the rates of rows turn with the derivatives of velocities
-            for _, family in model.kernels[m.MAPS]:
-                n, pairs = I[family + 2 : family + 4]
-                I[I[pairs : pairs + 2 * n : 2] + m.ATT_RATE] = 1
+        S[m.LEVEL] = _LEVELS[self.level]
+        # the rates of rows turn with the derivatives of velocities
+        S[m.ALL_RATES] = int(S[m.LEVEL] != m.POSITION)
 
 
 def _damping(who: str, alpha: float) -> float:

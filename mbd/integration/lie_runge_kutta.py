@@ -84,7 +84,7 @@ class LieRungeKutta4:
 
     def prepare(self, model: FrozenModel, I: np.ndarray, F: np.ndarray) -> None:
         """Write the parameters of the method; refuse what it cannot move."""
-        del F
+        S = m.integers(F)
         bodies = model.nodes
         for body in bodies.values():
             self._check(body.name, body.formulation)
@@ -95,15 +95,15 @@ class LieRungeKutta4:
                     f"LieRungeKutta4: the method is explicit and cannot keep {n} constraint rows, "
                     f"the first is {model.numbering.lam_labels[rows.start]!r}; use GeneralizedAlpha"
                 )
-        I[m.CONVECT + 1] = 0
+        S[m.CONVECT + 1] = 0
         for s, formulation in enumerate(dict.fromkeys(b.formulation for b in bodies.values())):
             kernels = family(formulation)
             kernel = kernels.carry if self.scheme == "quaternion" else kernels.flow
-            I[I[m.FLOW] + 2 * s] = kernel.address
+            S[S[m.FLOW] + 2 * s] = kernel.address
             if kernels.convect is not None and self.scheme == "motion_vector":
-                to = I[m.CONVECT] + 2 * I[m.CONVECT + 1]
-                I[to : to + 2] = kernels.convect.address, I[I[m.FLOW] + 2 * s + 1]
-                I[m.CONVECT + 1] += 1
+                to = S[m.CONVECT] + 2 * S[m.CONVECT + 1]
+                S[to : to + 2] = kernels.convect.address, S[S[m.FLOW] + 2 * s + 1]
+                S[m.CONVECT + 1] += 1
 
     def _check(self, name: str, formulation: Formulation) -> None:
         """Refuse a formulation that the scheme cannot move."""

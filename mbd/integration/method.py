@@ -48,7 +48,7 @@ class FreeSteps:
     Parameters
     ----------
     kernel : kernel
-        Takes up to I[N_STEPS] steps, none beyond F[T_END], of errors within F[RTOL] (infinite:
+        Takes up to S[N_STEPS] steps, none beyond F[T_END], of errors within F[RTOL] (infinite:
         all of one size) and F[ATOL]; records states at the times in OUTPUT.
     first_step : callable
         ``(model, state, allowed, largest)``: the size of the first step [s], by the error of
@@ -139,7 +139,7 @@ class Method(Protocol):
 
     @property
     def kernel(self) -> Any:
-        """The compiled loop: I[N_STEPS] steps of F[H]; STEPS_DONE and STATUS say how it went.
+        """The compiled loop: S[N_STEPS] steps of F[H]; STEPS_DONE and STATUS say how it went.
 
         With k = 1 it leaves the state of a step that failed for inspection.
         """

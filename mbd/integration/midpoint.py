@@ -36,7 +36,7 @@ from mbd.base.tolerances import (
 from mbd.integration.newton_loop import CONVERGED, FAILED, PIVOTS, keep_record, next_time
 from mbd.integration.round_off import measure_place, measure_rows
 from mbd.machine import buffer as m
-from mbd.machine.jit import call, jit, loop
+from mbd.machine.jit import call, ints, jit, loop
 from mbd.machine.subnormal import flushing
 from mbd.model.evaluation import evaluate, linearise, stage
 
@@ -54,11 +54,12 @@ FR_NP, FR_NV, FR_SIZE, FR_U, FRONTS, N_FRONTS = (
 @jit
 def _evaluate_end(I: Any, F: Any) -> None:
     """Evaluate at q_0 + Delta; keep the rows in AN, behind the velocities."""
+    S = ints(F)
     for f in range(I[N_FRONTS]):
         j = I[FRONTS] + f * FR_SIZE
         for i in range(I[j + FR_U], I[j + FR_U] + I[j + FR_NV]):
             F[I[D] + i] = F[I[AL] + i]
-    I[m.PHASE] = m.END
+    S[m.PHASE] = m.END
     evaluate(I, F)
     for f in range(I[N_FRONTS]):
         j = I[FRONTS] + f * FR_SIZE
@@ -70,6 +71,7 @@ def _evaluate_end(I: Any, F: Any) -> None:
 @jit
 def _evaluate_middle(I: Any, F: Any, t: float) -> None:
     """Evaluate at q_0 + Delta/2, v = Delta/h, v' = 2 (Delta/h - v_0)/h; rows from the end."""
+    S = ints(F)
     h = F[H]
     for f in range(I[N_FRONTS]):
         j = I[FRONTS] + f * FR_SIZE
@@ -78,7 +80,7 @@ def _evaluate_middle(I: Any, F: Any, t: float) -> None:
             F[I[D] + i] = 0.5 * delta
             F[I[V] + i] = delta / h
             F[I[A] + i] = 2 / h * (delta / h - F[I[VN] + i])
-    I[m.PHASE] = m.MIDDLE
+    S[m.PHASE] = m.MIDDLE
     F[T] = t + 0.5 * h
     evaluate(I, F)
     for f in range(I[N_FRONTS]):
@@ -110,6 +112,7 @@ def _correct(I: Any, F: Any) -> float:
 @jit
 def _begin(I: Any, F: Any) -> None:
     """Keep the state, with lam behind the increments; measure the springs at the start."""
+    S = ints(F)
     for i in range(I[m.N_Q]):
         F[I[QN] + i] = F[I[Q] + i]
     for i in range(I[m.N_U]):
@@ -119,7 +122,7 @@ def _begin(I: Any, F: Any) -> None:
         j = I[FRONTS] + f * FR_SIZE
         for i in range(I[j + FR_U] + I[j + FR_NV], I[j + FR_U] + I[j + FR_NP]):
             F[I[AP] + i] = F[I[A] + i]
-    I[m.PHASE] = m.START
+    S[m.PHASE] = m.START
     stage(I, F, m.PLACE)
     stage(I, F, m.FORCES)
 
@@ -144,30 +147,31 @@ def _guess(I: Any, F: Any, steps: int) -> None:
 @jit
 def _iterate(I: Any, F: Any, t: float, careful: bool) -> int:
     """Find Delta and lam, carefully by a new matrix each time; return the status."""
+    S = ints(F)
     last = math.inf
-    for iteration in range(I[m.MAX_ITER]):
+    for iteration in range(S[m.MAX_ITER]):
         _evaluate_end(I, F)
         if iteration == 0:
             measure_place(I, F)
         _evaluate_middle(I, F, t)
         rows_open = measure_rows(I, F, I[X]) if I[m.LOOPS] else 0.0
-        if careful or not I[m.HAVE_FACTOR]:
-            I[m.SMALL_PIVOTS] = 0
+        if careful or not S[m.HAVE_FACTOR]:
+            S[m.SMALL_PIVOTS] = 0
             linearise(I, F)
-            call(I[m.LINEAR], I, F, 1)
-            I[m.HAVE_FACTOR] = 1
-            if I[m.SMALL_PIVOTS]:
+            call(S[m.LINEAR], I, F, 1)
+            S[m.HAVE_FACTOR] = 1
+            if S[m.SMALL_PIVOTS]:
                 return PIVOTS
         else:
-            call(I[m.LINEAR], I, F, 0)
+            call(S[m.LINEAR], I, F, 0)
         size = _correct(I, F)
-        I[m.N_ITER] += 1
+        S[m.N_ITER] += 1
         if not size < 1e300:
             return FAILED
         if size <= MIDPOINT_CLOSE or (size > 0.5 * last and size < MIDPOINT_STAGNATED):
             return CONVERGED if rows_open <= 1.0 else FAILED
         if size > 0.05 * last or iteration == 3:
-            I[m.HAVE_FACTOR] = 0
+            S[m.HAVE_FACTOR] = 0
         last = size
     return FAILED
 
@@ -175,13 +179,14 @@ def _iterate(I: Any, F: Any, t: float, careful: bool) -> int:
 @jit
 def _solve(I: Any, F: Any, t: float) -> int:
     """Find the step, if need be from other guesses; return the status."""
-    history = I[m.HISTORY]
+    S = ints(F)
+    history = S[m.HISTORY]
     _guess(I, F, history)
     status = _iterate(I, F, t, False)
     for steps in range(history, -1, -1):
         if status == CONVERGED:
             break
-        I[m.N_REJECT] += 1
+        S[m.N_REJECT] += 1
         _guess(I, F, steps)
         status = _iterate(I, F, t, True)
     return status
@@ -190,6 +195,7 @@ def _solve(I: Any, F: Any, t: float) -> int:
 @jit
 def _finish(I: Any, F: Any) -> None:
     """Accept the step."""
+    S = ints(F)
     h = F[H]
     _evaluate_end(I, F)
     for f in range(I[N_FRONTS]):
@@ -201,18 +207,19 @@ def _finish(I: Any, F: Any) -> None:
             F[I[AP] + i] = F[I[AL] + i]
     F[m.ELAPSED] = h
     stage(I, F, m.ACCEPT)
-    I[m.HISTORY] = min(I[m.HISTORY] + 1, 2)
+    S[m.HISTORY] = min(S[m.HISTORY] + 1, 2)
 
 
 @jit
 def _step(I: Any, F: Any, t: float, k: int) -> int:
     """Take one step of F[H]; return the status. After a failure k = 1 leaves its last iterate."""
+    S = ints(F)
     _begin(I, F)
     status = _solve(I, F, t)
     if status == CONVERGED:
         _finish(I, F)
     else:
-        I[m.HAVE_FACTOR] = 0
+        S[m.HAVE_FACTOR] = 0
         if k == 0:
             for i in range(I[m.N_Q]):
                 F[I[Q] + i] = F[I[QN] + i]
@@ -225,6 +232,7 @@ def _step(I: Any, F: Any, t: float, k: int) -> int:
 @jit
 def _set_size(I: Any, F: Any, h: float) -> None:
     """Set the size of the step and what depends on it; increments of steps before are scaled."""
+    S = ints(F)
     F[m.SCALE_R] = 0.5 * h * h
     F[m.W_M], F[m.W_G], F[m.W_K] = 1.0, 0.5 * h, 0.25 * h * h
     F[m.ROW_RATE], F[m.ROW_TURN], F[m.POSITION_TURN] = h, 0.5 * h, 0.5 * h
@@ -234,8 +242,8 @@ def _set_size(I: Any, F: Any, h: float) -> None:
             for i in range(I[j + FR_U], I[j + FR_U] + I[j + FR_NV]):
                 F[I[AP] + i] *= h / F[H]
         F[H] = h
-        I[m.HISTORY] = min(I[m.HISTORY], 1)
-        I[m.HAVE_FACTOR] = 0
+        S[m.HISTORY] = min(S[m.HISTORY], 1)
+        S[m.HAVE_FACTOR] = 0
 
 
 @jit
@@ -253,6 +261,7 @@ def _in_parts(I: Any, F: Any, t: float, h: float) -> int:
 
     Every part conserves what the whole conserves. The way made is kept in AN, before the rows.
     """
+    S = ints(F)
     for i in range(I[m.N_U]):
         F[I[m.GAP] + i] = F[I[V] + i]
         F[I[AN] + i] = 0.0
@@ -273,28 +282,29 @@ def _in_parts(I: Any, F: Any, t: float, h: float) -> int:
         F[I[V] + i] = F[I[m.GAP] + i]
         F[I[D] + i] = -F[I[AN] + i]
     stage(I, F, m.PLACE)
-    I[m.HISTORY] = 0
+    S[m.HISTORY] = 0
     return FAILED
 
 
 @loop
 @flushing
 def conserve(I: Any, F: Any, k: int) -> None:
-    """Take I[N_STEPS] steps of F[H]; k = 1 leaves the state of a failed step for inspection."""
+    """Take S[N_STEPS] steps of F[H]; k = 1 leaves the state of a failed step for inspection."""
+    S = ints(F)
     h = F[H]
     _set_size(I, F, h)
-    I[m.STATUS] = CONVERGED
-    I[m.STEPS_DONE] = 0
-    for step in range(I[m.N_STEPS]):
+    S[m.STATUS] = CONVERGED
+    S[m.STEPS_DONE] = 0
+    for step in range(S[m.N_STEPS]):
         t = F[T]
         status = _step(I, F, t, k)
         if status == FAILED and k == 0:
             status = _in_parts(I, F, t, h)
-        I[m.PHASE] = m.ORDINARY
+        S[m.PHASE] = m.ORDINARY
         F[T] = t
         if status != CONVERGED:
-            I[m.STATUS] = status
+            S[m.STATUS] = status
             return
         F[T] = next_time(I, F)
-        I[m.STEPS_DONE] = step + 1
+        S[m.STEPS_DONE] = step + 1
         keep_record(I, F)

@@ -51,7 +51,7 @@ from mbd.integration.round_off import (
 )
 from mbd.linear.least_multipliers import smallest_multipliers
 from mbd.machine import buffer as m
-from mbd.machine.jit import call, jit, loop
+from mbd.machine.jit import call, ints, jit, loop
 from mbd.machine.subnormal import flushing
 from mbd.model.evaluation import evaluate_level, linearise, stage
 
@@ -101,13 +101,14 @@ RECORD, RECORD_EVERY, N_RECORDED, RECORD_SIZE, COUNT = (
 @jit
 def predict(I: Any, F: Any) -> None:
     """Start the step: keep the old state, extrapolate v' and lam, predict v and the increment."""
+    S = ints(F)
     h, am, af = F[H], F[ALPHA_M], F[ALPHA_F]
     beta, gamma = F[BETA], F[GAMMA]
     for i in range(I[N_Q]):
         F[I[QN] + i] = F[I[Q] + i]
     for k in range(N_KINDS):
         F[SCALE + k] = 0.0
-    history = I[HISTORY]
+    history = S[HISTORY]
     a, al, an, ap, d, v, vn = I[A], I[AL], I[AN], I[AP], I[D], I[V], I[VN]
     c0, c1, c2 = (1 - af) / (1 - am), af / (1 - am), -am / (1 - am)
     for f in range(I[N_FRONTS]):
@@ -132,7 +133,7 @@ def predict(I: Any, F: Any) -> None:
     _, b, _ = change_rates(am, af, beta, gamma, h)
     for k in range(m.FORCE):  # what accelerations allow of an increment is bounded by the model
         F[SCALE + k] = min(F[SCALE + k], NEWTON_REACH * F[m.UNIT + k] * b / F[TOL])
-    if I[m.LEVEL] != m.POSITION:
+    if S[m.LEVEL] != m.POSITION:
         measure_speed(I, F)
 
 
@@ -221,11 +222,12 @@ def iterate(I: Any, F: Any) -> int:
 @jit
 def newton(I: Any, F: Any) -> int:
     """Run Newton's iteration until increments are small; return its status."""
+    S = ints(F)
     last, lack, rough, before = 0.0, 0.0, False, 0.0
     F[m.OPEN] = 0.0
     theta = max(F[THETA], 0.05) ** 0.8
     fresh = False  # whether the matrix belongs to this step
-    for iteration in range(I[MAX_ITER]):
+    for iteration in range(S[MAX_ITER]):
         evaluate_level(I, F)
         if iteration == 0:
             measure_place(I, F)
@@ -234,24 +236,24 @@ def newton(I: Any, F: Any) -> int:
             F[m.OPEN] = measure_rows(I, F, I[X])
         if rough and iteration > 2 and settled(I, F):
             return CONVERGED
-        if I[FULL_NEWTON] or not I[HAVE_FACTOR]:
-            I[SMALL_PIVOTS] = 0
+        if S[FULL_NEWTON] or not S[HAVE_FACTOR]:
+            S[SMALL_PIVOTS] = 0
             linearise(I, F)
-            call(I[m.LINEAR], I, F, 1)
-            I[HAVE_FACTOR] = 1
+            call(S[m.LINEAR], I, F, 1)
+            S[HAVE_FACTOR] = 1
             fresh = True
-            if I[SMALL_PIVOTS]:
-                I[HAVE_FACTOR] = 0
+            if S[SMALL_PIVOTS]:
+                S[HAVE_FACTOR] = 0
                 return PIVOTS
         else:
-            call(I[m.LINEAR], I, F, 0)
+            call(S[m.LINEAR], I, F, 0)
         size = correct(I, F)
-        if I[m.LEVEL] == m.STABILIZED:
+        if S[m.LEVEL] == m.STABILIZED:
             ask_positions(I, F)
-            call(I[m.LINEAR], I, F, 0)
+            call(S[m.LINEAR], I, F, 0)
             lack = correct_positions(I, F)
             size = max(size, lack)
-        I[N_ITER] += 1
+        S[N_ITER] += 1
         F[NORM] = size
         if not size < 1e300:
             return FAILED
@@ -264,17 +266,17 @@ def newton(I: Any, F: Any) -> int:
                 if theta > 0.5 and fresh and size * F[m.ROUND] < NEWTON_ROUND_OFF:
                     F[m.OPEN] = max(F[m.OPEN], 2.0)  # stagnated: are rows met?
                     return CONVERGED
-                I[HAVE_FACTOR] = 0
+                S[HAVE_FACTOR] = 0
                 if fresh:  # not the age of the matrix: its softness, if rows are met as slowly
                     share = 0.5 * (1.0 + theta) if theta < 1.0 else 0.5
-                    slow = I[m.LEVEL] != m.VELOCITY and F[m.OPEN] < min(1.0, share * before)
+                    slow = S[m.LEVEL] != m.VELOCITY and F[m.OPEN] < min(1.0, share * before)
                     F[m.SOFT] = SOFT_LEAST if slow else 1.0
             if fresh and ((theta > 1e3 and iteration > 4) or (theta > 1.0 and iteration > 20)):
                 return FAILED
         if theta < 1.0 and size * theta / (1 - theta) <= 1.0 and lack <= NEWTON_LACK:
             # the matrix ages: a new one for the next step when this step needed work
             if iteration > 1 or (iteration > 0 and theta > 0.1):
-                I[HAVE_FACTOR] = 0
+                S[HAVE_FACTOR] = 0
             return CONVERGED
         last = size
     F[m.OPEN] = max(F[m.OPEN], 2.0)
@@ -284,6 +286,7 @@ def newton(I: Any, F: Any) -> int:
 @jit
 def finish(I: Any, F: Any) -> None:
     """Accept the step."""
+    S = ints(F)
     if F[NORM] > 1.0:  # the last correction counts: positions take it too
         stage(I, F, m.PLACE)
     am, af = F[ALPHA_M], F[ALPHA_F]
@@ -297,34 +300,38 @@ def finish(I: Any, F: Any) -> None:
             F[al + i] = c0 * F[a + i] + c1 * F[an + i] + c2 * F[al + i]
     F[m.H_LAST] = F[m.ELAPSED] = F[H]
     stage(I, F, m.ACCEPT)
-    I[HISTORY] = 1
+    S[HISTORY] = 1
 
 
 @jit
 def next_time(I: Any, F: Any) -> float:
     """Return the time at the end of the step: that of its number, no sum of steps."""
-    return F[m.T_BASE] + (I[COUNT] + 1 - I[m.BASE]) * F[H]
+    S = ints(F)
+    return F[m.T_BASE] + (S[COUNT] + 1 - S[m.BASE]) * F[H]
 
 
 def grid_from_here(I: Any, F: Any) -> None:
     """Let the times of steps be counted from the present one."""
-    F[m.T_BASE], I[m.BASE] = F[T], I[COUNT]
+    S = m.integers(F)
+    F[m.T_BASE], S[m.BASE] = F[T], S[COUNT]
 
 
 @jit
 def keep_record(I: Any, F: Any) -> None:
     """Count the step; record it if it is its turn. What was no number on the way is forgotten."""
-    I[COUNT] += 1
-    if I[m.BAD_HOW] == m.NOT_FINITE:
-        I[m.BAD_HOW] = 0
-    if I[RECORD_EVERY] and I[COUNT] % I[RECORD_EVERY] == 0:
+    S = ints(F)
+    S[COUNT] += 1
+    if S[m.BAD_HOW] == m.NOT_FINITE:
+        S[m.BAD_HOW] = 0
+    if S[RECORD_EVERY] and S[COUNT] % S[RECORD_EVERY] == 0:
         record(I, F)
 
 
 @jit
 def record(I: Any, F: Any) -> None:
     """Append t, q, v and (v', lam) to the record."""
-    to = I[RECORD] + I[N_RECORDED] * I[RECORD_SIZE]
+    S = ints(F)
+    to = S[RECORD] + S[N_RECORDED] * S[RECORD_SIZE]
     F[to] = F[T]
     to += 1
     for i in range(I[N_Q]):
@@ -334,51 +341,53 @@ def record(I: Any, F: Any) -> None:
     for i in range(n):
         F[to + i] = F[I[V] + i]
         F[to + n + i] = F[I[A] + i]
-    I[N_RECORDED] += 1
+    S[N_RECORDED] += 1
 
 
 @jit
 def set_weights(I: Any, F: Any) -> None:
     """Set the weights of the iteration matrix from step size and method."""
+    S = ints(F)
     w_m, w_g, w_k, turn = scaled_rates(F[ALPHA_M], F[ALPHA_F], F[BETA], F[GAMMA], F[H])
     F[W_M], F[W_G], F[W_K], F[SCALE_R] = w_m, w_g, w_k, w_k
     F[m.ROW_RATE] = F[m.ROW_TURN] = turn
-    F[m.POSITION_TURN] = 0.0 if I[m.LEVEL] == m.POSITION else F[m.ROW_TURN]
+    F[m.POSITION_TURN] = 0.0 if S[m.LEVEL] == m.POSITION else F[m.ROW_TURN]
     F[m.ROUND] = 1.0
 
 
 @loop
 @flushing
 def advance(I: Any, F: Any, k: int) -> None:
-    """Take I[N_STEPS] steps of F[H]; k = 1 leaves the state of a failed step for inspection."""
+    """Take S[N_STEPS] steps of F[H]; k = 1 leaves the state of a failed step for inspection."""
+    S = ints(F)
     set_weights(I, F)
-    I[STATUS] = CONVERGED
-    I[STEPS_DONE] = 0
-    full, most = I[FULL_NEWTON], I[MAX_ITER]
-    for step in range(I[N_STEPS]):
+    S[STATUS] = CONVERGED
+    S[STEPS_DONE] = 0
+    full, most = S[FULL_NEWTON], S[MAX_ITER]
+    for step in range(S[N_STEPS]):
         start = F[T]
         predict(I, F)
         F[T] = next_time(I, F)
         status = iterate(I, F)
         if status == FAILED:  # once more, carefully: no extrapolation, a new matrix each time
-            I[N_REJECT] += 1
+            S[N_REJECT] += 1
             restore(I, F)
-            I[HISTORY] = 0
+            S[HISTORY] = 0
             predict(I, F)
-            I[FULL_NEWTON], I[MAX_ITER] = 1, NEWTON_PATIENCE * most
+            S[FULL_NEWTON], S[MAX_ITER] = 1, NEWTON_PATIENCE * most
             F[THETA] = 0.5
             status = iterate(I, F)
-            I[FULL_NEWTON], I[MAX_ITER] = full, most
-            I[HAVE_FACTOR] = 0
+            S[FULL_NEWTON], S[MAX_ITER] = full, most
+            S[HAVE_FACTOR] = 0
         if status != CONVERGED:
             if k == 0:
                 restore(I, F)
-            I[HISTORY] = 0
+            S[HISTORY] = 0
             F[T] = start
-            I[STATUS] = status
+            S[STATUS] = status
             return
-        if I[PROJECT]:
+        if S[PROJECT]:
             smallest_multipliers(I, F)
         finish(I, F)
-        I[STEPS_DONE] = step + 1
+        S[STEPS_DONE] = step + 1
         keep_record(I, F)

@@ -97,11 +97,11 @@ def careful_step(work: Workspace, max_iterations: int = 15, free: bool = False) 
                 x[:] = matrix.solve(x)
             except RuntimeError:  # exactly singular
                 break
-            work.I[m.N_FACTOR] += 1
-            work.I[m.N_ITER] += 1
+            work.S[m.N_FACTOR] += 1
+            work.S[m.N_ITER] += 1
             apply(work.I, work.F)
             size = float(work.F[m.NORM])
-            if work.I[m.LEVEL] == m.STABILIZED:
+            if work.S[m.LEVEL] == m.STABILIZED:
                 x[:] = 0.0
                 x[work.model.numbering.lam] = work.vector(m.GAP)[work.model.numbering.lam]
                 x[:] = matrix.solve(x)
@@ -119,6 +119,6 @@ def careful_step(work: Workspace, max_iterations: int = 15, free: bool = False) 
             end(work.I, work.F)
         else:
             undo(work.I, work.F)
-            work.I[m.HISTORY] = 0
+            work.S[m.HISTORY] = 0
             work.F[m.T] = start
     return status

@@ -26,7 +26,7 @@ from mbd.algebra.vec import cross, dot, load3, mat_vec, plus, store3
 from mbd.integration.runge_kutta import explicit, solve, start_from
 from mbd.machine import buffer as m
 from mbd.machine.buffer import NODE_SIZE, NODE_U, NODE_Y
-from mbd.machine.jit import jit
+from mbd.machine.jit import ints, jit
 from mbd.model.evaluation import evaluate, stage
 
 __all__ = ["quaternion"]
@@ -71,9 +71,10 @@ def _accelerate(I: Any, F: Any) -> bool:
 @jit
 def _begin_step(I: Any, F: Any) -> None:
     """Note the velocities of all faces; clear the sums."""
+    S = ints(F)
     start_from(I, F, I[Q])
-    for s in range(I[FLOW + 1]):
-        k = I[I[FLOW] + 2 * s + 1]
+    for s in range(S[FLOW + 1]):
+        k = S[S[FLOW] + 2 * s + 1]
         for e in range(I[k]):
             i = I[k + 1] + e * NODE_SIZE
             u, y, yd = I[i + NODE_U], I[Y] + I[i + NODE_Y], I[YD] + I[i + NODE_Y]
@@ -90,9 +91,10 @@ def _begin_step(I: Any, F: Any) -> None:
 @jit
 def _slope(I: Any, F: Any, weight: float, ahead: float) -> None:
     """Add weight times the slopes to the sums in AN, AP; write how far they go `ahead` to AL, X."""
+    S = ints(F)
     h = F[H]
-    for s in range(I[FLOW + 1]):
-        k = I[I[FLOW] + 2 * s + 1]
+    for s in range(S[FLOW + 1]):
+        k = S[S[FLOW] + 2 * s + 1]
         for e in range(I[k]):
             i = I[k + 1] + e * NODE_SIZE
             u, y = I[i + NODE_U], I[Y] + I[i + NODE_Y]

@@ -22,7 +22,7 @@ from mbd.base.tolerances import (
     START_VELOCITY,
 )
 from mbd.machine import buffer as m
-from mbd.machine.jit import jit
+from mbd.machine.jit import ints, jit
 from mbd.model.evaluation import evaluate_level
 
 __all__ = ["measure_place", "measure_rows", "measure_speed", "settled", "still_open"]
@@ -35,12 +35,13 @@ FR_NP, FR_NV, FR_SIZE, FR_U, FRONTS, N_FRONTS = (
 @jit
 def measure_speed(I: Any, F: Any) -> None:
     """Note the largest velocities, and by them the round-off of a step that meets rates."""
+    S = ints(F)
     for f in range(I[N_FRONTS]):
         j = I[FRONTS] + f * FR_SIZE
         for i in range(I[j + FR_U], I[j + FR_U] + I[j + FR_NV]):
             kind = m.SIZE + I[I[m.KIND] + i]
             F[kind] = max(F[kind], abs(F[I[m.V] + i]))
-    if I[m.LEVEL] == m.POSITION:
+    if S[m.LEVEL] == m.POSITION:
         F[m.ROUND] = 1.0
         return
     moved = 0.0  # in a step, relative to the extent of the model
@@ -72,7 +73,8 @@ def measure_place(I: Any, F: Any) -> None:
 @jit
 def measure_rows(I: Any, F: Any, rows: int) -> float:
     """Return the largest row of the vector at F[rows], and of GAP, in units of what is allowed."""
-    by_rates = I[m.LEVEL] != m.POSITION
+    S = ints(F)
+    by_rates = S[m.LEVEL] != m.POSITION
     speed = 1.0
     for k in range(m.FORCE):
         speed = max(speed, F[m.SIZE + k] / F[m.UNIT + k])
@@ -86,7 +88,7 @@ def measure_rows(I: Any, F: Any, rows: int) -> float:
             size = F[I[m.DIAG] + i]
             of_rate = by_rates or I[I[m.KIND] + i] == m.VELOCITY_ROW
             largest = max(largest, abs(F[rows + i]) / ((rate if of_rate else place) * size))
-            if I[m.LEVEL] == m.STABILIZED:
+            if S[m.LEVEL] == m.STABILIZED:
                 largest = max(largest, abs(F[I[m.GAP] + i]) / (place * size))
     return largest
 

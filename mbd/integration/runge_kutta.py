@@ -43,7 +43,7 @@ from typing import Any
 
 from mbd.integration.newton_loop import CONVERGED, FAILED, keep_record, next_time
 from mbd.machine import buffer as m
-from mbd.machine.jit import call, jit, loop
+from mbd.machine.jit import call, ints, jit, loop
 from mbd.machine.subnormal import flushing
 from mbd.model.evaluation import evaluate, linearise, stage
 
@@ -58,14 +58,15 @@ A, AL, AN, AP, D, H, N_Q, N_U, Q, QN, T, V, VN, X, YDD = (
 @jit
 def solve(I: Any, F: Any) -> bool:
     """Write accelerations and multipliers from the residual in X; return whether they are good."""
+    S = ints(F)
     linearise(I, F)
-    I[m.SMALL_PIVOTS] = 0
-    call(I[m.LINEAR], I, F, 1)
+    S[m.SMALL_PIVOTS] = 0
+    call(S[m.LINEAR], I, F, 1)
     good = True
     for i in range(I[N_U]):
         F[I[A] + i] = -F[I[X] + i]
         good = good and abs(F[I[X] + i]) < math.inf
-    return good and I[m.SMALL_PIVOTS] == 0
+    return good and S[m.SMALL_PIVOTS] == 0
 
 
 @jit
@@ -92,21 +93,22 @@ def explicit(begin: Callable[..., Any], step: Callable[..., Any], back: Callable
     @loop
     @flushing
     def steps(I: Any, F: Any, k: int) -> None:
-        """Take I[N_STEPS] steps of F[H]; k = 1 leaves the state of a failed step as it is."""
+        """Take S[N_STEPS] steps of F[H]; k = 1 leaves the state of a failed step as it is."""
+        S = ints(F)
         F[m.W_M] = 1.0
         F[m.W_G] = 0.0
         F[m.W_K] = 0.0
         F[m.SCALE_R] = 1.0
-        I[m.HAVE_FACTOR] = 0
-        I[m.STATUS] = CONVERGED
-        I[m.STEPS_DONE] = 0
-        if not I[m.HISTORY]:  # what one piece of a run leaves the next one goes on from
+        S[m.HAVE_FACTOR] = 0
+        S[m.STATUS] = CONVERGED
+        S[m.STEPS_DONE] = 0
+        if not S[m.HISTORY]:  # what one piece of a run leaves the next one goes on from
             begin(I, F)
-            I[m.HISTORY] = 1
-        for i in range(I[m.N_STEPS]):
+            S[m.HISTORY] = 1
+        for i in range(S[m.N_STEPS]):
             t = F[T]
             if not step(I, F, t):
-                I[m.STATUS], I[m.HISTORY] = FAILED, 0
+                S[m.STATUS], S[m.HISTORY] = FAILED, 0
                 if k == 0:
                     back(I, F)
                 F[T] = t
@@ -114,7 +116,7 @@ def explicit(begin: Callable[..., Any], step: Callable[..., Any], back: Callable
             F[T] = next_time(I, F)
             F[m.ELAPSED] = F[H]
             stage(I, F, m.ACCEPT)
-            I[m.STEPS_DONE] = i + 1
+            S[m.STEPS_DONE] = i + 1
             keep_record(I, F)
 
     return steps

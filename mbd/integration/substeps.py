@@ -50,9 +50,9 @@ def in_substeps(work: Workspace, method: GeneralizedAlpha) -> int:
         except (ValueError, LawError):  # no such velocities or accelerations
             pass
         finally:
-            state, costs = work.store() if steps else None, work.I[_COSTS]
+            state, costs = work.store() if steps else None, work.S[_COSTS]
             work.restore(begin)
-            work.I[_COSTS] = costs
+            work.S[_COSTS] = costs
         if state is not None:
             _begin_anew(work, method, state)
             return steps
@@ -61,9 +61,9 @@ def in_substeps(work: Workspace, method: GeneralizedAlpha) -> int:
 
 def _free_steps(work: Workspace, method: GeneralizedAlpha, rtol: float) -> int:
     """Go through the time of the step by free steps; return their number, or 0 in vain."""
-    I, F, model = work.I, work.F, work.model
+    I, S, F, model = work.I, work.S, work.F, work.model
     h, start = float(F[m.H]), work.store()
-    t_end = float(F[m.T_BASE] + (I[m.N_PREDICTED] + 1 - I[m.BASE]) * h)
+    t_end = float(F[m.T_BASE] + (S[m.N_PREDICTED] + 1 - S[m.BASE]) * h)
     anywhere = np.zeros(model.n_lam, bool)
     work.load(consistent(model, start, project="velocities", rows=anywhere))
     replace(method, constraints="stabilized").prepare(model, I, F)
@@ -71,13 +71,13 @@ def _free_steps(work: Workspace, method: GeneralizedAlpha, rtol: float) -> int:
     F[m.RTOL], F[m.ERROR], F[m.CARRY] = rtol, 1.0, 0.0
     F[m.ATOL : m.ATOL + m.N_KINDS] = 0.0
     F[m.H], F[m.H_MAX], F[m.H_MIN] = 0.25 * h, 0.5 * h, SUBSTEP_LEAST * h
-    I[m.N_TAKEN], I[m.RECORD_EVERY], I[m.N_OUTPUT] = 0, 0, I[m.N_GIVEN]
-    while F[m.T] < t_end and I[m.N_TAKEN] < SUBSTEP_MOST:
-        I[m.N_STEPS] = min(50, SUBSTEP_MOST - I[m.N_TAKEN])  # then a look for Ctrl-C
+    S[m.N_TAKEN], S[m.RECORD_EVERY], S[m.N_OUTPUT] = 0, 0, S[m.N_GIVEN]
+    while F[m.T] < t_end and S[m.N_TAKEN] < SUBSTEP_MOST:
+        S[m.N_STEPS] = min(50, SUBSTEP_MOST - S[m.N_TAKEN])  # then a look for Ctrl-C
         advance_adaptive(I, F)
-        if I[m.STATUS] != CONVERGED:
+        if S[m.STATUS] != CONVERGED:
             return 0
-    return int(I[m.N_TAKEN]) if F[m.T] >= t_end else 0
+    return int(S[m.N_TAKEN]) if F[m.T] >= t_end else 0
 
 
 def _begin_anew(work: Workspace, method: GeneralizedAlpha, state: State) -> None:

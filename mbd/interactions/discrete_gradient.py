@@ -23,7 +23,7 @@ from mbd.interactions.measures import GRAD, HESS, HXD, NORMAL, XA, Measure, unwr
 from mbd.interactions.pullback import add_product, at, push
 from mbd.machine import buffer as m
 from mbd.machine.buffer import ATT_N, ATT_P, ATT_PT
-from mbd.machine.jit import jit, kernel
+from mbd.machine.jit import ints, jit, kernel
 
 __all__ = ["discrete_gradient"]
 
@@ -58,7 +58,8 @@ def discrete_gradient(measure: Measure, mean: Any, size: int) -> tuple[Any, Any]
     @kernel
     def forces(I: Any, F: Any, k: int) -> None:
         """At the ends of the step keep the measure; in the middle act."""
-        s, phase = I[SCRATCH], I[PHASE]
+        S = ints(F)
+        s, phase = I[SCRATCH], S[PHASE]
         for e in range(I[k]):
             i = I[k + 1] + e * I[k + 2]
             u = value(I, F, i, s, 0.0)

@@ -7,7 +7,7 @@ from typing import Any
 
 from mbd.interactions.measures import LAW_IN, LAW_OUT
 from mbd.machine import buffer as m
-from mbd.machine.jit import jit, law_call
+from mbd.machine.jit import ints, jit, law_call
 
 __all__ = ["evaluate_law"]
 
@@ -22,6 +22,7 @@ def evaluate_law(I: Any, F: Any, law: int) -> None:
 
     The value of one that raises is NaN: no step that needs it converges.
     """
+    S = ints(F)
     s = I[SCRATCH]
     how = 0
     if law_call(law, F, s + LAW_IN, s + LAW_OUT) != 0:
@@ -34,7 +35,7 @@ def evaluate_law(I: Any, F: Any, law: int) -> None:
             size += abs(F[s + LAW_OUT + i])
         if not size < math.inf:
             how = NOT_FINITE
-    if how > I[BAD_HOW]:
-        I[BAD_LAW], I[BAD_HOW] = law, how
+    if how > S[BAD_HOW]:
+        S[BAD_LAW], S[BAD_HOW] = law, how
         for i in range(3):
             F[BAD_AT + i] = F[s + LAW_IN + i]

@@ -131,18 +131,18 @@ class Law:
         )
 
 
-def noted(laws: Sequence[Law], I: np.ndarray) -> Law | None:
+def noted(laws: Sequence[Law], S: np.ndarray) -> Law | None:
     """Return the law that a work space notes as failed or not finite."""
-    return next((law for law in laws if I[m.BAD_HOW] and law.address == I[m.BAD_LAW]), None)
+    return next((law for law in laws if S[m.BAD_HOW] and law.address == S[m.BAD_LAW]), None)
 
 
-def check(laws: Sequence[Law], I: np.ndarray, F: np.ndarray) -> None:
+def check(laws: Sequence[Law], S: np.ndarray, F: np.ndarray) -> None:
     """Raise what a law has raised in a work space."""
-    if I[m.BAD_HOW] != m.RAISED:
+    if S[m.BAD_HOW] != m.RAISED:
         return
-    law = noted(laws, I)
+    law = noted(laws, S)
     assert law is not None
-    I[m.BAD_HOW] = 0
+    S[m.BAD_HOW] = 0
     error = law.error(F)
     for other in laws:
         other.forget(F)

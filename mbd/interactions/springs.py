@@ -49,7 +49,7 @@ from mbd.interactions.measures import (
 from mbd.interactions.pullback import add_product, at, push
 from mbd.machine import buffer as m
 from mbd.machine.buffer import ATT_DP, ATT_N, ATT_P, ATT_PT, ATT_PV
-from mbd.machine.jit import jit, kernel
+from mbd.machine.jit import ints, jit, kernel
 
 __all__ = ["motor", "spring", "stop"]
 
@@ -231,12 +231,13 @@ def _acting(
     @kernel
     def energy(I: Any, F: Any, k: int) -> None:
         """Add the potential, the power dissipated and that supplied by what changes with time."""
+        S = ints(F)
         s = I[SCRATCH]
         for e in range(I[k]):
             i = I[k + 1] + e * I[k + 2]
             u, ud = value(I, F, i, s)
             number, law, V = I[i + n + 1], I[i + n + 3], 0.0
-            if I[PHASE] != START:
+            if S[PHASE] != START:
                 last, V = F[number + size], F[number + size + 1]
                 V, now, held = potential(I, F, s, number, law, u, last, V)
                 f, _, _ = tension(I, F, s, number, law, u, ud)

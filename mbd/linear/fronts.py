@@ -62,10 +62,10 @@ from mbd.machine.buffer import (
     XS,
     X,
 )
-from mbd.machine.jit import jit, kernel
+from mbd.machine.jit import ints, jit, kernel
 from mbd.machine.simd import dot4, scale4, subtract4, subtract_product4
 
-__all__ = ["factor", "factor_and_solve", "solve"]
+__all__ = ["eliminate", "factor", "factor_and_solve", "solve"]
 
 
 @jit
@@ -84,6 +84,7 @@ def _exchange(F: Any, A: int, ld: int, k: int, n_p: int) -> int:
 @jit
 def _sweep(I: Any, F: Any, j: int) -> None:
     """Turn [A_pp, A_pu] into [A_pp^-1, W]; rows change places where a pivot cannot be trusted."""
+    S = ints(F)
     A, ld, n_p, u = I[j + FR_A], I[j + FR_LDA], I[j + FR_NP], I[j + FR_U]
     exchanged = False
     for k in range(n_p):
@@ -100,7 +101,7 @@ def _sweep(I: Any, F: Any, j: int) -> None:
                 exchanged = True
             F[I[XS] + u + k] = _exchange(F, A, ld, k, n_p)
             if not abs(F[row + k]) > (PIVOT_ZERO * F[I[DIAG] + u + k] if k < I[j + FR_NV] else 0.0):
-                I[SMALL_PIVOTS] += 1
+                S[SMALL_PIVOTS] += 1
         reciprocal = 1.0 / F[row + k]
         F[row + k] = 1.0
         scale4(F, row, reciprocal, ld)
@@ -133,13 +134,19 @@ def _schur(I: Any, F: Any, j: int) -> None:
 
 
 @jit
+def eliminate(I: Any, F: Any, j: int) -> None:
+    """Eliminate the pivots of one front."""
+    _sweep(I, F, j)
+    _schur(I, F, j)
+
+
+@jit
 def factor(I: Any, F: Any) -> None:
     """Factor the assembled matrix in place."""
-    I[N_FACTOR] += 1
+    S = ints(F)
+    S[N_FACTOR] += 1
     for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        _sweep(I, F, j)
-        _schur(I, F, j)
+        eliminate(I, F, I[FRONTS] + f * FR_SIZE)
 
 
 @jit

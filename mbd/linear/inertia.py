@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mbd.linear.fronts import factor
+from mbd.linear.fronts import eliminate
 from mbd.machine import buffer as m
 from mbd.machine.buffer import FR_A, FR_LDA, FR_NP, FR_SIZE, FRONTS, N_FRONTS
 from mbd.machine.jit import kernel
@@ -35,18 +35,14 @@ __all__ = ["Inertia"]
 @kernel
 def factor_and_keep(I: Any, F: Any, k: int) -> None:
     """Factor front by front, and keep the Schur complements of the pivots from F[k] on."""
-    first, n = I[FRONTS], I[N_FRONTS]
-    I[N_FRONTS] = 1
-    for f in range(n):
-        j = first + f * FR_SIZE
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
         A, ld, n_p = I[j + FR_A], I[j + FR_LDA], I[j + FR_NP]
         for r in range(n_p):
             for c in range(n_p):
                 F[k + c] = F[A + r * ld + c]
             k += n_p
-        I[FRONTS] = j
-        factor(I, F)
-    I[FRONTS], I[N_FRONTS] = first, n
+        eliminate(I, F, j)
 
 
 class Inertia:
@@ -80,20 +76,20 @@ class Inertia:
         size = float(np.abs(self.size @ K @ self.size).max()) or 1.0  # of K against M
         corner = self.soft if B.shape[0] else None
         S = sp.coo_array(sp.block_array([[K / size, B.T], [B, corner]]) if B.shape[0] else K / size)
-        I, F = self.work.I, self.work.F
+        I, S_run, F = self.work.I, self.work.S, self.work.F
         F[I[m.MATRIX] : I[m.MATRIX] + I[m.MATRIX_SIZE]] = 0.0
         places = np.searchsorted(self.keys, S.row.astype(np.int64) * self.n + S.col)
         F[pattern(self.model).places[places]] = S.data
-        I[m.SMALL_PIVOTS] = 0
-        factor_and_keep(I, F, len(self.model.F))
+        S_run[m.SMALL_PIVOTS] = 0
+        factor_and_keep(I, F, self.model.size)
         blocks = self._complements()
-        if I[m.SMALL_PIVOTS] or not all(np.isfinite(b).all() for b in blocks):
+        if S_run[m.SMALL_PIVOTS] or not all(np.isfinite(b).all() for b in blocks):
             return None
         return sum(int((_values(b) < 0.0).sum()) for b in blocks) - B.shape[0]
 
     def _complements(self) -> list[np.ndarray]:
         """Return what was kept, (fronts, n, n) for every number of pivots n."""
-        kept = self.work.F[len(self.model.F) :]
+        kept = self.work.F[self.model.size :]
         complements = []
         for n in np.unique(self.pivots):
             starts = (self.ends - self.pivots**2)[self.pivots == n]

@@ -8,7 +8,7 @@ from mbd.algebra.newmark import change_rates
 from mbd.base.tolerances import SMALLEST_LEFT, SMALLEST_PASSES, SMALLEST_STAYS, SOFT_LEAST
 from mbd.machine import buffer as m
 from mbd.machine.buffer import FR_NP, FR_NV, FR_SIZE, FR_U, FRONTS, N_FRONTS
-from mbd.machine.jit import call, jit
+from mbd.machine.jit import call, ints, jit
 from mbd.model.evaluation import evaluate, linearise
 
 __all__ = ["smallest_multipliers"]
@@ -29,6 +29,7 @@ def smallest_multipliers(I: Any, F: Any) -> None:
     velocity level, where redundant rows are nearly dependent by the drift of positions, and would
     lock by it.
     """
+    S = ints(F)
     a, x, keep = I[m.A], I[m.X], I[m.GAP]
     evaluate(I, F)
     linearise(I, F)
@@ -49,14 +50,14 @@ def smallest_multipliers(I: Any, F: Any) -> None:
                 F[x + i] = F[keep + i] - F[x + i]
             for i in range(u + I[j + FR_NV], u + I[j + FR_NP]):
                 F[x + i] = 0.0
-        call(I[m.LINEAR], I, F, anew)
-        I[m.HAVE_FACTOR] = 1
+        call(S[m.LINEAR], I, F, anew)
+        S[m.HAVE_FACTOR] = 1
         left = _take(I, F)
         if left <= 1.0 or (last > 0.0 and left > SMALLEST_STAYS * last):
             return
         anew = 0
         if left > 0.5 * last > 0.0 and F[m.SOFT] > SOFT_LEAST:
-            if I[m.LEVEL] == m.VELOCITY:
+            if S[m.LEVEL] == m.VELOCITY:
                 return
             anew = 1
             F[m.SOFT] = SOFT_LEAST

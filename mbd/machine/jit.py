@@ -6,9 +6,9 @@ Two kinds of compiled function exist in the package:
     a small law on numbers and tuples, compiled into whoever calls it;
 ``@kernel``
     a loop over all elements of a kind. Every kernel has the one C signature
-    ``void (int64 *I, double *F, int64 k)``: the integers of the model, its floats, and where
-    in ``I`` the kernel finds its own record. One signature means that kernels are called through
-    their addresses, so a new formulation or force never recompiles the time loop.
+    ``void (int64 *I, double *F, int64 k)``: the tables of the model, the numbers of a run, and
+    where in ``I`` the kernel finds its own record. One signature means that kernels are called
+    through their addresses, so a new formulation or force never recompiles the time loop.
 
 A kernel that runs long, a ``loop`` over steps or any on large arrays, releases the lock of the
 interpreter: other threads run meanwhile, and laws in Python that it calls back take the lock again.
@@ -44,6 +44,7 @@ from numba.core.serialize import dumps
 from numba.extending import intrinsic
 
 from mbd.machine import kernel_cache
+from mbd.machine.buffer import INTS, integers
 from mbd.machine.kernel_cache import FingerprintError, Fingerprints
 
 __all__ = [
@@ -52,6 +53,7 @@ __all__ = [
     "carried_code",
     "compile_all",
     "external",
+    "ints",
     "is_compiled",
     "jit",
     "kernel",
@@ -314,7 +316,20 @@ if PYTHON:
         """Run the law at ``address`` on inputs at ``F[i:]`` and outputs at ``F[o:]``."""
         return int(_PYTHON_KERNELS[address - 1](F[i:], F[o:]))
 
+    ints: Any = integers
+
 else:
+
+    @intrinsic
+    def ints(_typing: Any, F: Any) -> Any:
+        """Return S, the integers of the run, which lie among its floats."""
+        pointer = types.CPointer(types.int64)
+
+        def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            first = builder.gep(args[0], [ir.Constant(ir.IntType(64), INTS)])
+            return builder.bitcast(first, context.get_value_type(pointer))
+
+        return pointer(F), codegen
 
     @intrinsic
     def call(_typing: Any, address: Any, I: Any, F: Any, k: Any) -> Any:

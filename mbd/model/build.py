@@ -8,8 +8,6 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from mbd.formulations.families import family
 from mbd.formulations.formulation import Formulation
 from mbd.interactions.kind import Attachment, Element, Kind
@@ -22,8 +20,6 @@ from mbd.model.model import Model
 from mbd.model.topology import eliminate, eliminate_order
 
 __all__ = ["build"]
-
-_STAGES = (m.PLACE, m.FORCES, m.RESIDUAL, m.MAPS, m.TANGENT, m.RATES, m.ACCEPT, m.ENERGY, m.LOADS)
 
 
 def build(system: Description) -> Model:
@@ -79,15 +75,12 @@ def _built(system: Description) -> Model:
     remembered = _interactions(memory, owned, rows, index, layout, attachments, stages)
     remembered += _turns(memory, system, index, stages)
     _families(memory, bodies, nodes, attachments, stages)
-    stages.write(memory)
-
-    I = np.array(memory.I, np.int64)
-    F = np.zeros(memory.n_float)
-    for where, values in memory.chunks:
-        F[where : where + len(values)] = values
+    calls = {stage: [at for _, at in kernels] for stage, kernels in stages.kernels.items()}
+    calls[m.FLOW] = calls[m.CONVECT] = calls[m.PLACE]  # explicit methods write their addresses
+    I, F, size = memory.arrays(calls)
     numbering = layout.numbering(bodies, rows)
     _check_labels(numbering)
-    model = Model(system, I, F, numbering, fronts, stages.kernels, tuple(remembered))
+    model = Model(system, I, F, size, numbering, fronts, stages.kernels, tuple(remembered))
     model.prepare()
     return model
 
@@ -135,9 +128,8 @@ def _nodes(memory: Memory, system: Description, bodies: list[Any], layout: Layou
     """Write constants and initial state; return where the record of each node is."""
     where: dict[int, int] = {}
     header = memory.I
-    ground = header[m.Y]
     here = origin(system)
-    memory.chunks.append((ground, [*-here, 1, 0, 0, 0, 1, 0, 0, 0, 1]))
+    header[m.GROUND] = memory.put([*-here, 1, 0, 0, 0, 1, 0, 0, 0, 1])
     memory.chunks.append((m.GX, system.gravity))
     for members in _by_formulation(bodies).values():
         for i in members:
@@ -148,7 +140,6 @@ def _nodes(memory: Memory, system: Description, bodies: list[Any], layout: Layou
             place, ld = layout.block(i, i)
             q, v = body.q_and_v(body.position - here)
             memory.chunks.append((header[m.Q] + layout.q[i], q))
-            memory.chunks.append((header[m.QN] + layout.q[i], q))
             memory.chunks.append((header[m.V] + layout.start[i], v))
             where[i] = memory.table([layout.q[i], layout.start[i], par, 12 * (i + 1), place, ld])
     return [where[i] for i in range(len(bodies))]
@@ -190,20 +181,13 @@ class _Stages:
     """Which kernels run when, each with the record it reads."""
 
     kernels: dict[int, list[tuple[Any, int]]] = field(
-        default_factory=lambda: {stage: [] for stage in _STAGES}
+        default_factory=lambda: {stage: [] for stage in m.STAGES}
     )
 
     def add(self, stage: int, kernel: Any, record: int) -> None:
         """Run a kernel in a stage."""
         if kernel is not None:
             self.kernels[stage].append((kernel, record))
-
-    def write(self, memory: Memory) -> None:
-        """Write the tables; addresses are filled in when the model first runs."""
-        for stage, calls in self.kernels.items():
-            flat = [x for _, record in calls for x in (0, record)]
-            memory.I[stage] = memory.table(flat)
-            memory.I[stage + 1] = len(calls)
 
 
 def _interactions(
@@ -238,7 +222,7 @@ def _interactions(
                 *ends,
                 u,
                 memory.put([*e.numbers, *[0.0] * kind.room]),
-                memory.put(list(e.memory)),
+                memory.put(list(e.memory), m.STATE),
                 law,
             ]
             bodies = [index[a.body] for a in e.attachments]
@@ -288,7 +272,7 @@ def _turns(
             for end in free.attachments:
                 place, weights = 12 * (index[end.body] + 1), memory.put(end.weights)
                 records.append(memory.table([place, weights, *[0] * (m.ATT_SIZE - 2)]))
-            records += [-1, 0, memory.put([free.start]), 0]
+            records += [-1, 0, memory.put([free.start], m.STATE), 0]
         at = memory.table([len(angles), 0, kind.size, kind.n_attachments + 2, 1])
         memory.I[at + 1] = memory.table(records)
         stages.add(m.ACCEPT, kind.accept, at)
@@ -316,7 +300,3 @@ def _families(
         stages.add(m.TANGENT, kernels.tangent, at)
         stages.add(m.RATES, kernels.rates, at)
     stages.kernels[m.RATES] += interactions
-    for stage in (m.FLOW, m.CONVECT):
-        places = stages.kernels[m.PLACE]
-        memory.I[stage] = memory.table([x for _, at in places for x in (0, at)])
-        memory.I[stage + 1] = len(places)

@@ -10,7 +10,7 @@ from typing import Any
 
 from mbd.machine import buffer as m
 from mbd.machine.buffer import FORCE as FIRST_ROW_KIND
-from mbd.machine.jit import call, jit, kernel
+from mbd.machine.jit import call, ints, jit, kernel
 
 __all__ = [
     "evaluate",
@@ -35,15 +35,17 @@ N_EVALUATE = m.N_EVALUATE
 @jit
 def stage(I: Any, F: Any, which: int) -> None:
     """Call all kernels of a stage."""
-    first = I[which]
-    for s in range(I[which + 1]):
-        call(I[first + 2 * s], I, F, I[first + 2 * s + 1])
+    S = ints(F)
+    first = S[which]
+    for s in range(S[which + 1]):
+        call(S[first + 2 * s], I, F, S[first + 2 * s + 1])
 
 
 @jit
 def evaluate(I: Any, F: Any) -> None:
     """Write the residual of the present iterate to X."""
-    I[N_EVALUATE] += 1
+    S = ints(F)
+    S[N_EVALUATE] += 1
     stage(I, F, m.PLACE)
     stage(I, F, m.FORCES)
     stage(I, F, m.RESIDUAL)
@@ -53,8 +55,9 @@ def evaluate(I: Any, F: Any) -> None:
 @jit
 def switch_off(I: Any, F: Any) -> None:
     """Put lam = 0 in the place of rows that are switched off."""
-    for e in range(I[m.N_OFF]):
-        u = I[I[m.OFF] + 2 * e]
+    S = ints(F)
+    for e in range(S[m.N_OFF]):
+        u = I[S[m.OFF] + 2 * e]
         F[I[m.X] + u] = -F[m.SCALE_R] * F[I[m.A] + u]
         F[I[m.GAP] + u] = 0.0
 
@@ -66,7 +69,8 @@ def evaluate_rates(I: Any, F: Any) -> None:
     What positions lack beyond that goes to GAP, :math:`\Phi - \dot\Phi/\gamma'`; of a row on
     velocities there is none.
     """
-    I[N_EVALUATE] += 1
+    S = ints(F)
+    S[N_EVALUATE] += 1
     stage(I, F, m.PLACE)
     stage(I, F, m.RATES)
     stage(I, F, m.FORCES)
@@ -85,7 +89,8 @@ def evaluate_rates(I: Any, F: Any) -> None:
 @jit
 def evaluate_level(I: Any, F: Any) -> None:
     """Evaluate the iterate with its rows at the level at which they are met."""
-    if I[m.LEVEL] == m.POSITION:
+    S = ints(F)
+    if S[m.LEVEL] == m.POSITION:
         evaluate(I, F)
     else:
         evaluate_rates(I, F)
@@ -98,6 +103,7 @@ def linearise(I: Any, F: Any) -> None:
     Its zero block carries -EPS on the diagonal: rows that are redundant, or become so in some
     pose, then leave the iteration regular, and the residual as it is.
     """
+    S = ints(F)
     first = I[MATRIX]
     for i in range(I[MATRIX_SIZE]):
         F[first + i] = 0.0
@@ -108,10 +114,10 @@ def linearise(I: Any, F: Any) -> None:
             F[A + k * ld + k] = -F[m.SOFT] * F[I[EPS] + u + k]
     stage(I, F, m.MAPS)
     stage(I, F, m.TANGENT)
-    for e in range(I[m.N_CLEARED]):
-        F[I[I[m.CLEARED] + e]] = 0.0
-    for e in range(I[m.N_OFF]):
-        F[I[I[m.OFF] + 2 * e + 1]] = -1.0
+    for e in range(S[m.N_CLEARED]):
+        F[I[S[m.CLEARED] + e]] = 0.0
+    for e in range(S[m.N_OFF]):
+        F[I[S[m.OFF] + 2 * e + 1]] = -1.0
 
 
 @kernel

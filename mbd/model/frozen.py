@@ -64,6 +64,7 @@ class FrozenModel:
     system: Description
     I: np.ndarray
     F: np.ndarray
+    size: int
     numbering: Numbering
     fronts: list[Front]
     kernels: dict[int, list[tuple[Any, int]]] = field(repr=False)

@@ -27,21 +27,21 @@ class Owned:
 
 @dataclass
 class Memory:
-    """The two buffers while they grow."""
+    """The two buffers while they grow; a place in F has its region in its first bits."""
 
     I: list[int] = field(default_factory=lambda: [0] * m.I_HEADER)
-    n_float: int = m.F_HEADER
+    sizes: list[int] = field(default_factory=lambda: [0] * m.N_REGIONS)
     chunks: list[tuple[int, Any]] = field(default_factory=list)
 
-    def room(self, size: int) -> int:
+    def room(self, size: int, region: int = m.WORK) -> int:
         """Reserve floats."""
-        where = self.n_float
-        self.n_float += size
-        return where
+        where = self.sizes[region]
+        self.sizes[region] += size
+        return (region << m.REGION_BITS) + where
 
-    def put(self, values: Any) -> int:
-        """Store constants."""
-        where = self.room(len(values))
+    def put(self, values: Any, region: int = m.CONSTANTS) -> int:
+        """Store numbers."""
+        where = self.room(len(values), region)
         if len(values):
             self.chunks.append((where, values))
         return where
@@ -51,6 +51,30 @@ class Memory:
         where = len(self.I)
         self.I.extend(values)
         return where
+
+    def arrays(self, calls: dict[int, list[int]]) -> tuple[np.ndarray, np.ndarray, int]:
+        """Return I, the numbers with which every F begins, and the size of F.
+
+        `calls` are the records of the kernels of each stage; their addresses come when they run.
+        """
+        n_calls = sum(map(len, calls.values()))
+        bases = np.cumsum([0, m.F_HEADER + 2 * n_calls, *self.sizes[1:]])
+        bases, size = bases[:-1], int(bases[-1])
+        self.I[m.METHOD] = size
+        I = np.array(self.I, np.int64)
+        regions = np.maximum(I >> m.REGION_BITS, 0)
+        I += bases[regions] - (regions << m.REGION_BITS)
+        F = np.zeros(bases[m.WORK])
+        for place, values in self.chunks:
+            region = place >> m.REGION_BITS
+            where = bases[region] + place - (region << m.REGION_BITS)
+            F[where : where + len(values)] = values
+        S, at = m.integers(F), m.S_HEADER
+        for stage, records in calls.items():
+            S[stage], S[stage + 1] = at, len(records)
+            S[at + 1 : at + 2 * len(records) : 2] = records
+            at += 2 * len(records)
+        return I, F, size
 
 
 class Layout:
@@ -92,13 +116,9 @@ class Layout:
         header = memory.I
         header[m.N_U], header[m.N_Q], header[m.N_NODES] = u, self.n_q, len(bodies)
         header[m.N_FRONTS] = len(fronts)
-        state = (m.V, m.VN, m.A, m.AN, m.AP, m.AL, m.AB, m.D)
-        for vector in (*state, m.X, m.XS, m.DIAG, m.EPS, m.GAP):
-            header[vector] = memory.room(u + 4)
-        for vector in (m.Q, m.QN):
-            header[vector] = memory.room(self.n_q)
-        for vector in (m.Y, m.YD, m.YDD, m.FY):
-            header[vector] = memory.room(12 * (len(bodies) + 1))
+        sizes = {m.N_U: u + 4, m.N_Q: self.n_q, m.N_NODES: 12 * (len(bodies) + 1)}
+        for place, vector in m.VECTORS.items():
+            header[place] = memory.room(sizes[vector.over], vector.region)
         header[m.SCRATCH] = memory.room(m.SCRATCH_SIZE)
         header[m.KIND] = memory.table(self.kinds)
         self._matrix(memory, fronts)
@@ -111,7 +131,7 @@ class Layout:
         self.L: list[int] = []
         self.lda: list[int] = []
         self.ldl: list[int] = []
-        first = memory.n_float
+        first = memory.room(0)
         groups = []
         for f, front in enumerate(fronts):
             ordered = sorted(front.updates, key=lambda g, f=front: (f.updates[g], self.start[g]))
@@ -130,7 +150,7 @@ class Layout:
             self.A.append(memory.room(n_p * width))
             self.L.append(memory.room(height * n_p))
         memory.room(4)  # vector operations may run over the end
-        memory.I[m.MATRIX], memory.I[m.MATRIX_SIZE] = first, memory.n_float - first
+        memory.I[m.MATRIX], memory.I[m.MATRIX_SIZE] = first, memory.room(0) - first
         records = []
         for f, front in enumerate(fronts):
             u0 = self.u0[f]

@@ -36,8 +36,12 @@ class Model(FrozenModel):
     ----------
     system : System
         The description.
-    I, F : (n,) arrays of int and of float
-        All tables and all numbers, as the kernels see them (``mbd/machine/buffer.py``).
+    I : (n,) array of int
+        All tables, which no run changes (``mbd/machine/buffer.py``).
+    F : (n,) array of float
+        Constants and the initial state: what the floats of every run begin with.
+    size : int
+        Floats of one run.
     numbering : Numbering
         Where each body and each row is among the unknowns, and their labels.
     fronts : list of Front
@@ -59,8 +63,10 @@ class Model(FrozenModel):
         """Measure sizes once: diagonal of M, softness of the rows, round-off of the unknowns."""
         loops = self._loops()
         length, arm = lengths(self.system)
-        self.I[m.LOOPS], self.F[m.LENGTH], self.F[m.FAR] = loops, length, 1.0
-        self.F[m.SOFT] = 1.0
+        self.I[m.LOOPS] = loops
+        self.I.flags.writeable = False
+        self.F[m.LENGTH] = length
+        self.F[[m.FAR, m.SOFT]] = 1.0
         self.F[m.UNIT : m.UNIT + m.N_KINDS] = 1.0
         self.F[[m.UNIT + m.TRANSLATION, m.UNIT + m.FORCE]] = length
         work = Workspace(self)

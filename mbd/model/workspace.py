@@ -1,4 +1,4 @@
-"""The private copy of a model's buffers in which kernels run."""
+"""The numbers of one run of a model, in which kernels work."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Workspace"]
 
 
 class Workspace:
-    """A private copy of the model's buffers, in which kernels run.
+    """The floats F of one run, with its integers S among them, beside the tables I of the model.
 
     ``own`` numbers of a method follow those of the model, at F[I[METHOD]], and belong to snapshots;
     behind them is room for ``extra`` ones, which do not.
@@ -28,12 +28,14 @@ class Workspace:
     ) -> None:
         self.model = model
         self.off: tuple[str, ...] = ()
-        self.I = model.I.copy()
-        self.size = len(model.F) + own
+        self.I = model.I
+        self.size = model.size + own
         self.F = np.empty(self.size + extra)
         self.F[: len(model.F)] = model.F
         self.F[len(model.F) : self.size] = 0.0
-        self.I[m.METHOD] = len(model.F)
+        self.S = m.integers(self.F)
+        self.vector(m.Y, 12)[:] = self.vector(m.GROUND, 12)
+        self.vector(m.QN, model.n_q)[:] = self.vector(m.Q, model.n_q)
         self.fill(*(stage for stage in model.kernels if stage != m.ENERGY))  # results fill that
         self.laws = model.laws
         for law in self.laws:  # what nobody asked for of the last one who had this memory
@@ -48,7 +50,7 @@ class Workspace:
         compile_all(k for stage in stages for k, _ in kernels[stage])
         for stage in stages:
             for s, (kernel, _) in enumerate(kernels[stage]):
-                self.I[self.I[stage] + 2 * s] = kernel.address
+                self.S[self.S[stage] + 2 * s] = kernel.address
 
     def vector(self, name: int, size: int | None = None) -> np.ndarray:
         """Return a view of a vector over the unknowns (or the first `size` numbers there)."""
@@ -78,30 +80,30 @@ class Workspace:
         self.vector(m.A)[v] = state.a
         self.vector(m.A)[lam] = state.lam
         self.vector(m.AL)[v] = state.a if state.alg is None else state.alg
-        self.I[m.HISTORY] = 0
-        self.I[m.HAVE_FACTOR] = 0
+        self.S[m.HISTORY] = 0
+        self.S[m.HAVE_FACTOR] = 0
         self.remember(state.memory)
         if state.off != self.off:
             self.switch(state.off)
 
     def switch(self, off: tuple[str, ...]) -> None:
         """Switch off the rows of these parts, and on all others."""
-        n = len(self.model.I)
+        I, S = self.model.I, self.S
         self.off = checked(self.model, off, "state.off")
         table, cleared = tables(self.model, self.off) if self.off else (np.empty(0, np.int64),) * 2
-        self.I = np.concatenate([self.I[:n], table, cleared])
-        self.I[m.OFF], self.I[m.N_OFF] = n, len(table) // 2
-        self.I[m.CLEARED], self.I[m.N_CLEARED] = n + len(table), len(cleared)
-        self.I[m.HAVE_FACTOR] = 0
+        self.I = np.concatenate([I, table, cleared]) if self.off else I
+        S[m.OFF], S[m.N_OFF] = len(I), len(table) // 2
+        S[m.CLEARED], S[m.N_CLEARED] = len(I) + len(table), len(cleared)
+        S[m.HAVE_FACTOR] = 0
         self.vector(m.A)[table[::2]] = 0.0
 
-    def snapshot(self) -> tuple[np.ndarray, np.ndarray]:
+    def snapshot(self) -> np.ndarray:
         """Return a copy of everything but what was recorded."""
-        return self.I.copy(), self.F[: self.size].copy()
+        return self.F[: self.size].copy()
 
-    def restore(self, snapshot: tuple[np.ndarray, np.ndarray]) -> None:
+    def restore(self, snapshot: np.ndarray) -> None:
         """Go back to a snapshot."""
-        self.I[:], self.F[: self.size] = snapshot
+        self.F[: self.size] = snapshot
 
     def store(self) -> State:
         """Return the state."""
@@ -144,15 +146,15 @@ class Workspace:
         """Return first and second time derivative of all rows for the accelerations at hand."""
         rates_kernel(self.I, self.F)
         for name in (m.AL, m.X):
-            self.vector(name)[self.I[self.I[m.OFF] :][: 2 * self.I[m.N_OFF] : 2]] = 0.0
+            self.vector(name)[self.I[self.S[m.OFF] :][: 2 * self.S[m.N_OFF] : 2]] = 0.0
         lam = self.model.numbering.lam
         return self.vector(m.AL)[lam], self.vector(m.X)[lam]
 
     def check_laws(self) -> None:
         """Raise what a user's law has raised."""
-        check(self.laws, self.I, self.F)
+        check(self.laws, self.S, self.F)
 
     def bad_law(self) -> str:
         """Return which law was the first whose answer is not finite, or an empty string."""
-        law = noted(self.laws, self.I)
+        law = noted(self.laws, self.S)
         return "" if law is None else law.not_finite(self.F)

@@ -29,14 +29,14 @@ def failed_step(work: Workspace, advance: Any) -> tuple[np.ndarray, str]:
     The step is tried again by the kernel `advance`, which leaves it as it is when told so.
     """
     begin, t = work.snapshot(), float(work.F[m.T])
-    work.I[m.N_STEPS], work.I[m.RECORD_EVERY] = 1, 0
+    work.S[m.N_STEPS], work.S[m.RECORD_EVERY] = 1, 0
     grid_from_here(work.I, work.F)
     advance(work.I, work.F, 1)
     work.F[m.T] = t + work.F[m.H]
     work.evaluate(float(work.F[m.H]))
     r, against = work.vector(m.X).copy(), ""
     if np.all(np.isfinite(r)) and np.all(np.isfinite(work.store().q)):
-        against = contradiction(work.model, work, bool(work.I[m.LEVEL] != m.POSITION))
+        against = contradiction(work.model, work, bool(work.S[m.LEVEL] != m.POSITION))
     work.restore(begin)
     rows = work.model.numbering.lam
     far = np.abs(r[rows] / work.F[work.I[m.DIAG] + rows]).max(initial=0.0) > OPEN_FAR

@@ -59,13 +59,13 @@ class Run:
         times = np.empty(0) if plan.times is None else plan.times[plan.times > first.t]
         own, room = facts.memory(model), self.capacity * self.size + len(times)
         self.work = work = Workspace(model, first, extra=room, own=own)
-        self.at = len(model.F) + own  # where instants are recorded
-        I, F = work.I, work.F
-        I[m.RECORD], I[m.RECORD_SIZE], I[m.CAPACITY] = self.at, self.size, self.capacity
-        I[m.RECORD_EVERY] = 1 if self.watch else 0 if plan.times is not None else plan.every
-        I[m.OUTPUT], I[m.N_OUTPUT] = self.at + self.capacity * self.size, len(times)
-        F[I[m.OUTPUT] : I[m.OUTPUT] + len(times)] = times
-        I[m.LINEAR] = factor_and_solve.address
+        self.at = model.size + own  # where instants are recorded
+        I, S, F = work.I, work.S, work.F
+        S[m.RECORD], S[m.RECORD_SIZE], S[m.CAPACITY] = self.at, self.size, self.capacity
+        S[m.RECORD_EVERY] = 1 if self.watch else 0 if plan.times is not None else plan.every
+        S[m.OUTPUT], S[m.N_OUTPUT] = self.at + self.capacity * self.size, len(times)
+        F[S[m.OUTPUT] : S[m.OUTPUT] + len(times)] = times
+        S[m.LINEAR] = factor_and_solve.address
         F[m.H], F[m.T_END], F[m.T_START] = h, plan.t_end, first.t
         F[m.H_MAX] = min(plan.max_step, h if np.isinf(plan.rtol) else np.inf)
         F[m.H_MIN] = 1e-15 * max(left, abs(plan.t_end))
@@ -208,13 +208,13 @@ class Run:
 
     def _steps(self, n: int, kernel: Any = None) -> tuple[int, int]:
         """Take up to n steps; return their number and a status."""
-        I, F, kernel = self.work.I, self.work.F, kernel or self.advance
-        I[m.N_RECORDED] = 0
+        I, S, F, kernel = self.work.I, self.work.S, self.work.F, kernel or self.advance
+        S[m.N_RECORDED] = 0
         taken, status = 0, CONVERGED
         if self.facts.linear_solver == "fronts":
-            I[m.N_STEPS] = n
+            S[m.N_STEPS] = n
             kernel(I, F)
-            taken, status = int(I[m.STEPS_DONE]), int(I[m.STATUS])
+            taken, status = int(S[m.STEPS_DONE]), int(S[m.STATUS])
             self.done += taken
         if status == PIVOTS and not self.facts.pivoting:
             status = FAILED
@@ -239,10 +239,10 @@ class Run:
 
         It is no law, no contradiction of rows, no drift of loops at velocity level.
         """
-        I, work = self.work.I, self.work
+        S, work = self.work.S, self.work
         if self.plan.free or self.facts.divided_by is None:
             return False
-        if I[m.LEVEL] == m.VELOCITY and self.model.redundant:
+        if S[m.LEVEL] == m.VELOCITY and self.model.redundant:
             return False
         if any(law.raised for law in work.laws) or work.bad_law():
             return False
@@ -250,10 +250,10 @@ class Run:
 
     def _times(self, begin: Any, taken: int, status: int) -> np.ndarray:
         """Return the times of the steps since a snapshot, and that of one that failed."""
-        (I, F), n = begin, taken + 1 + (status == FAILED)
+        F, S, n = begin, m.integers(begin), taken + 1 + (status == FAILED)
         if self.plan.free:
             return np.asarray(F[m.T] + F[m.H] * np.arange(n))
-        return np.asarray(F[m.T_BASE] + (I[m.N_PREDICTED] - I[m.BASE] + np.arange(n)) * F[m.H])
+        return np.asarray(F[m.T_BASE] + (S[m.N_PREDICTED] - S[m.BASE] + np.arange(n)) * F[m.H])
 
     def _rewind(self, begin: Any, first: int, n: int) -> None:
         """Go back to a snapshot before step `first`, and n steps on from there."""
@@ -265,11 +265,11 @@ class Run:
 
     def _recorded(self) -> Instants:
         """Return what was recorded since this was asked last."""
-        I, F, model = self.work.I, self.work.F, self.model
-        rows = F[self.at :][: int(I[m.N_RECORDED]) * self.size].reshape(-1, self.size)
+        S, F, model = self.work.S, self.work.F, self.model
+        rows = F[self.at :][: int(S[m.N_RECORDED]) * self.size].reshape(-1, self.size)
         v, lam = model.numbering.v, model.numbering.lam
         n_v = 1 + model.n_q
-        n_a = n_v + int(I[m.N_U])
+        n_a = n_v + int(model.I[m.N_U])
         return Instants(rows[:, 0].copy(), rows[:, 1:n_v], rows[:, n_v + v], rows[:, n_a + v],
                         rows[:, n_a + lam])  # fmt: skip
 
@@ -346,7 +346,7 @@ class Run:
                 self.remember(begun.a - change)
                 return
         self.work.F[m.H_NEW] = h
-        self.work.I[m.HAVE_FACTOR] = self.work.I[m.HISTORY] = 0
+        self.work.S[m.HAVE_FACTOR] = self.work.S[m.HISTORY] = 0
         self.facts.resize(self.work.I, self.work.F)
 
     def _finish(self, status: int) -> None:
@@ -361,13 +361,13 @@ class Run:
 
     def stats(self) -> dict[str, float]:
         """Return what the run cost."""
-        I = self.work.I
+        S = self.work.S
         return {
             "steps": self.done,
-            "iterations": int(I[m.N_ITER]),
-            "factorizations": int(I[m.N_FACTOR]),
-            "evaluations": int(I[m.N_EVALUATE]),
-            "rejected": int(I[m.N_REJECT]),
+            "iterations": int(S[m.N_ITER]),
+            "factorizations": int(S[m.N_FACTOR]),
+            "evaluations": int(S[m.N_EVALUATE]),
+            "rejected": int(S[m.N_REJECT]),
             "pivoting_steps": self.pivoting,
             "divided_steps": len(self.divided),
             "substeps": sum(self.divided.values()),

@@ -249,7 +249,7 @@ def _each(
     work: Workspace, kernel: object, at: int
 ) -> Iterator[tuple[list[int], np.ndarray, np.ndarray]]:
     """Run a kernel element by element; yield bodies, their faces and the forces on these."""
-    I, F = work.I, work.F
+    I, F = work.I.copy(), work.F
     n, first, size, fields = (int(x) for x in I[at : at + 4])
     y, faces = (
         work.vector(x, 12 * (len(work.model.bodies) + 1)).reshape(-1, 4, 3) for x in (m.Y, m.FY)
@@ -263,4 +263,3 @@ def _each(
         I[at + 1] = record
         kernel(I, F, at)  # type: ignore[operator]
         yield [i - 1 for i in where], y[where], faces[where]
-    I[at], I[at + 1] = n, first

@@ -148,9 +148,9 @@ def test_the_time_loop_allocates_nothing():
     model = chain(8, NAMES).build()
     plan = Plan(t_end=1.0, step=1e-3)
     run = Run(model, mbd.consistent(model), mbd.GeneralizedAlpha(), plan, Interrupt())
-    I, F = run.work.I, run.work.F
-    I[m.RECORD_EVERY] = 0
-    I[m.N_STEPS] = 5
+    I, S, F = run.work.I, run.work.S, run.work.F
+    S[m.RECORD_EVERY] = 0
+    S[m.N_STEPS] = 5
     advance(I, F)
     tracemalloc.start()
     try:
@@ -162,7 +162,7 @@ def test_the_time_loop_allocates_nothing():
         after, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert int(I[m.STATUS]) == 0
+    assert int(S[m.STATUS]) == 0
     assert abs(after - before) < 500
     assert peak - before < 5000
 

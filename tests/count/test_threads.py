@@ -76,7 +76,7 @@ def test_python_goes_on_beside_a_loop(method, rtol, monkeypatch):
     model = model.build()
     plan = Plan(1e6, 1e-3, every=10**9, rtol=rtol, max_step=1e-3)
     run = stretch.Run(model, mbd.consistent(model), method, plan, Interrupt())
-    run.work.I[m.N_STEPS] = LONG
+    run.work.S[m.N_STEPS] = LONG
     woken, over = [0], threading.Event()
 
     def watch():
@@ -93,7 +93,7 @@ def test_python_goes_on_beside_a_loop(method, rtol, monkeypatch):
     finally:
         over.set()
         thread.join()
-    assert run.work.I[m.STEPS_DONE] == LONG
+    assert run.work.S[m.STEPS_DONE] == LONG
     assert during >= 5
 
 

@@ -81,10 +81,10 @@ def test_fronts_solve_what_splu_solves(shape, seed):
     S = sparse(model, work.F)
     b = rng.normal(size=S.shape[0])
     work.vector(m.X)[:] = b
-    work.I[m.SMALL_PIVOTS] = 0
+    work.S[m.SMALL_PIVOTS] = 0
     factor_and_solve(work.I, work.F, 1)
     x = work.vector(m.X).copy()
-    assert work.I[m.SMALL_PIVOTS] == 0
+    assert work.S[m.SMALL_PIVOTS] == 0
     y = splu(S).solve(b)
     size = abs(S) @ np.abs(y) + np.abs(b)
     # redundant rows leave a condition number of one over the softness
@@ -233,9 +233,9 @@ def test_a_zero_pivot_is_seen_and_solved_by_pivoting():
     work = filled(model, first, STEP, 1.0)
     S = sparse(model, work.F)
     assert np.linalg.cond(S.toarray()) < 1e4
-    work.I[m.SMALL_PIVOTS] = 0
+    work.S[m.SMALL_PIVOTS] = 0
     factor_and_solve(work.I, work.F, 1)
-    assert work.I[m.SMALL_PIVOTS] >= 1
+    assert work.S[m.SMALL_PIVOTS] >= 1
     fronts = mbd.simulate(model, 5 * STEP, STEP, method=EXACT)
     assert fronts.stats["pivoting_steps"] >= 1
     method = mbd.GeneralizedAlpha(rho=1.0, linear_solver="splu")

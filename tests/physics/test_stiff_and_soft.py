@@ -6,6 +6,7 @@ from scipy.optimize import root
 
 import mbd
 from mbd.analyses import stability as in_full
+from mbd.machine import buffer as m
 
 from .tools import RIGID
 
@@ -271,7 +272,7 @@ def test_the_loads_are_those_that_act():
     system.add(mbd.Moment("push", bar, (0, -3.0, 0)))
     found = mbd.equilibrium(system)
     assert found.loads.force == pytest.approx(20.0)
-    assert found.loads.moment == pytest.approx(20.0 * found.model.F[17])  # over the length
+    assert found.loads.moment == pytest.approx(20.0 * found.model.F[m.LENGTH])  # over the length
     half = mbd.equilibrium(system, load_factor=0.5, scaled=["gravity"])
     assert half.loads.force == pytest.approx(10.0)
     assert f"beside loads of {half.loads}" in half.message
