@@ -63,9 +63,8 @@ class EnergyMomentum:
             title="energy-momentum scheme", orders=(2, 1), error=(1 / 12, 1), level="position"
         )
 
-    def prepare(self, model: FrozenModel, I: np.ndarray, F: np.ndarray) -> None:
+    def prepare(self, model: FrozenModel, S: np.ndarray, F: np.ndarray) -> None:
         """Write the parameters of the method; refuse what it cannot conserve."""
-        S = m.integers(F)
         for body in model.nodes.values():
             if not body.formulation.linear:
                 raise ValueError(

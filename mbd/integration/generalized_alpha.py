@@ -217,9 +217,8 @@ class GeneralizedAlpha:
         by_position = self.level == "position" and model.n_lam
         return newton_failed(model, f"{where}, a smaller rho{stabilized if by_position else ''}")
 
-    def prepare(self, model: FrozenModel, I: np.ndarray, F: np.ndarray) -> None:
+    def prepare(self, model: FrozenModel, S: np.ndarray, F: np.ndarray) -> None:
         """Write the parameters of the method where the loop finds them."""
-        S = m.integers(F)
         S[m.MAX_ITER] = self.max_iterations
         S[m.FULL_NEWTON] = int(self.newton == "full")
         S[m.PROJECT] = int(model.redundant)

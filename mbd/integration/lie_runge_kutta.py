@@ -82,9 +82,8 @@ class LieRungeKutta4:
             level="position", failure=_failed,
         )  # fmt: skip
 
-    def prepare(self, model: FrozenModel, I: np.ndarray, F: np.ndarray) -> None:
+    def prepare(self, model: FrozenModel, S: np.ndarray, F: np.ndarray) -> None:
         """Write the parameters of the method; refuse what it cannot move."""
-        S = m.integers(F)
         bodies = model.nodes
         for body in bodies.values():
             self._check(body.name, body.formulation)

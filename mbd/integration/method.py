@@ -144,7 +144,7 @@ class Method(Protocol):
         With k = 1 it leaves the state of a step that failed for inspection.
         """
 
-    def prepare(self, model: FrozenModel, I: np.ndarray, F: np.ndarray) -> None:
+    def prepare(self, model: FrozenModel, S: np.ndarray, F: np.ndarray) -> None:
         """Write the parameters where the kernel finds them; refuse what it cannot move."""
 
 

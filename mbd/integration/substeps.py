@@ -66,7 +66,7 @@ def _free_steps(work: Workspace, method: GeneralizedAlpha, rtol: float) -> int:
     t_end = float(F[m.T_BASE] + (S[m.N_PREDICTED] + 1 - S[m.BASE]) * h)
     anywhere = np.zeros(model.n_lam, bool)
     work.load(consistent(model, start, project="velocities", rows=anywhere))
-    replace(method, constraints="stabilized").prepare(model, I, F)
+    replace(method, constraints="stabilized").prepare(model, S, F)
     F[m.T_START], F[m.T_END] = start.t, t_end
     F[m.RTOL], F[m.ERROR], F[m.CARRY] = rtol, 1.0, 0.0
     F[m.ATOL : m.ATOL + m.N_KINDS] = 0.0

@@ -72,7 +72,7 @@ class Run:
         F[m.RTOL], F[m.ERROR] = plan.rtol, 1.0
         grid_from_here(I, F)
         F[m.ATOL : m.ATOL + m.N_KINDS] = plan.atol
-        method.prepare(model, I, F)
+        method.prepare(model, S, F)
         if np.isfinite(plan.rtol):  # what Newton leaves must not pass for an error of the step
             F[m.TOL] = min(F[m.TOL], NEWTON_FREE * plan.rtol)
         self.done, self.pivoting = 0, 0
