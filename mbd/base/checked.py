@@ -22,6 +22,8 @@ _WIDTH = 200  # characters of a value in an error
 _LARGEST = 1e100  # products of three numbers of the door are finite
 _LARGEST_WHOLE = 1 << 62  # of a table of integers
 _LONGEST_PATH, _LONGEST_NAME = 4095, 255  # bytes that file systems take
+_PLAIN = frozenset((float, int))
+_FEW = 16  # numbers, which Python looks at faster than numpy
 
 
 def shown(value: Any) -> str:
@@ -55,6 +57,12 @@ def _float(value: Any) -> float:
 def floats(value: Any) -> np.ndarray:
     """Return a new float array of any shape; a TypeError for what is not made of numbers."""
     try:
+        if type(value) in (tuple, list) and len(value) <= _FEW and _PLAIN.issuperset(
+            map(type, value)
+        ):
+            return np.array([_float(x) for x in value], float)
+        if type(value) is np.ndarray and value.dtype == float:
+            return value.astype(float)
         if isinstance(value, np.ma.MaskedArray):
             value = value.filled(np.nan)
         raw = np.asarray(value)
@@ -71,6 +79,8 @@ def floats(value: Any) -> np.ndarray:
 
 def scalar(owner: str, what: str, value: Any, unit: str) -> float:
     """Return a finite float."""
+    if type(value) is float and -_LARGEST <= value <= _LARGEST:
+        return value
     try:
         x = _float(value) if np.shape(value) == () else None
     except Exception:  # also what the value's own methods raise
@@ -86,6 +96,8 @@ def scalar(owner: str, what: str, value: Any, unit: str) -> float:
 
 def sized(owner: str, what: str, x: np.ndarray, unit: str) -> np.ndarray:
     """Return an array that is finite and not too large to compute with."""
+    if x.size <= _FEW and all(-_LARGEST <= value <= _LARGEST for value in x.ravel().tolist()):
+        return x
     if not np.all(np.isfinite(x)):
         raise ValueError(f"{owner}: {what} must be finite [{unit}], got {shown(x.tolist())}")
     if x.size and np.abs(x).max() > _LARGEST:

@@ -30,6 +30,8 @@ def label(value: Any, what: str) -> str:
             f"{what}: name must not be longer than {_LONGEST} characters, got {len(value)}: "
             f"{shown(value[:40])} ..."
         )
+    if value.isascii() and value.isprintable() and "/" not in value and "\\" not in value:
+        return value
     bad = [x for x in value if x in "/\\" or unicodedata.category(x) in _UNUSABLE]
     if bad:
         raise ValueError(
@@ -71,7 +73,7 @@ def unit_vector(owner: str, what: str, value: Any) -> np.ndarray:
     largest = float(np.abs(x).max())
     if largest == 0.0:
         raise ValueError(f"{owner}: {what} must have a direction, got {x.tolist()}")
-    length = float(np.linalg.norm(x))
+    length = float(np.sqrt(x @ x))
     if abs(length - 1.0) < 1e-15:
         return x  # what was written to a file and read again stays what it was
     if not 1e-100 < largest:  # squares would vanish
@@ -100,8 +102,7 @@ def rotation_matrix(owner: str, what: str, value: Any) -> np.ndarray:
         raise ValueError(
             f"{owner}: {what} must be a scipy Rotation or a finite 3x3 matrix, got {got}"
         )
-    with np.errstate(over="ignore", invalid="ignore"):
-        error, det = float(np.abs(R.T @ R - np.eye(3)).max()), float(np.linalg.det(R))
+    error, det = _deviation(R.tolist())
     if not error <= 1e-6 or det < 0:
         raise ValueError(
             f"{owner}: {what} must be orthogonal with determinant +1, got max|R'R - I| = "
@@ -113,11 +114,25 @@ def rotation_matrix(owner: str, what: str, value: Any) -> np.ndarray:
     return R
 
 
+def _deviation(rows: list[list[float]]) -> tuple[float, float]:
+    """Return max|R'R - I| and det R."""
+    (a, b, c), (d, e, f), (g, h, i) = rows
+    products = (
+        a * a + d * d + g * g - 1, b * b + e * e + h * h - 1, c * c + f * f + i * i - 1,
+        a * b + d * e + g * h, a * c + d * f + g * i, b * c + e * f + h * i,
+    )  # fmt: skip
+    det = a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
+    return max(map(abs, products)), det
+
+
 def inertia_tensor(owner: str, value: Any) -> np.ndarray:
     """Return the (3, 3) inertia about the centre of mass of a body that can exist [kg m^2]."""
     J = array(owner, "inertia", value, "3 or 3x3 numbers [kg m^2]")
     if J.shape == (3,):
+        moments = J.tolist()
         J = np.diag(J)
+        if all(0.0 < x <= 0.5 * sum(moments) < 1e99 for x in moments):
+            return J
     if J.shape != (3, 3) or not np.all(np.isfinite(J)):
         got = f"shape {J.shape}" if J.shape != (3, 3) else shown(value)
         raise ValueError(f"{owner}: inertia must be 3 or 3x3 finite numbers [kg m^2], got {got}")

@@ -11,7 +11,7 @@ the metric of M) that satisfy the rows.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -27,29 +27,65 @@ from mbd.base.tolerances import (
 from mbd.integration.contradiction import contradiction
 from mbd.linear.fronts import factor_and_solve
 from mbd.machine import buffer as m
+from mbd.machine.jit import call, ints, kernel
+from mbd.model.evaluation import evaluate, stage
 from mbd.model.frozen import FrozenModel, state_of
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = [
     "Saddle",
     "accelerate",
     "allowed",
     "consistent",
+    "unmet",
     "violated",
     "violations",
 ]
 
 
 def violations(work: Workspace) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows Phi and their time derivative at the state in a work space."""
+    """Return the rows Phi and their time derivative at the state in a work space.
+
+    Their second derivative is then in X, beside the residual of the velocities.
+    """
     work.evaluate()
-    gap = work.vector(m.X)[work.model.numbering.lam].copy()
-    rate, _ = work.rates()
-    return gap, rate.copy()
+    gap = work.vector(m.X)[work.model.numbering.lam]
+    return gap, work.rates()[0]
+
+
+@kernel
+def unmet_kernel(I: Any, F: Any, k: int) -> None:
+    """Write the residual and the second derivative of the rows to X.
+
+    Before that k times subtract the solution for the ones that are there from accelerations and
+    multipliers; NORM is the largest change of a velocity's in the last of these.
+    """
+    S = ints(F)
+    for n in range(-1, k):
+        F[m.NORM] = 0.0
+        if n >= 0:
+            call(S[m.LINEAR], I, F, 0)
+            for f in range(I[m.N_FRONTS]):
+                j = I[m.FRONTS] + f * m.FR_SIZE
+                for i in range(I[j + m.FR_NP]):
+                    u = I[j + m.FR_U] + i
+                    F[I[m.A] + u] -= F[I[m.X] + u]
+                    if i < I[j + m.FR_NV]:
+                        F[m.NORM] = max(F[m.NORM], abs(F[I[m.X] + u]))
+        if n >= 0 or k == 0:
+            evaluate(I, F)
+            stage(I, F, m.RATES)
+            for e in range(S[m.N_OFF]):
+                F[I[m.X] + I[S[m.OFF] + 2 * e]] = 0.0
+
+
+def unmet(work: Workspace) -> np.ndarray:
+    """Return the residual r beside the second derivative of the rows, a view (n_u,) of X."""
+    work.F[m.SCALE_R], work.F[m.ROW_RATE] = 1.0, 0.0
+    unmet_kernel(work.I, work.F)
+    work.check_laws()
+    return work.vector(m.X)
 
 
 def _sizes(model: FrozenModel) -> np.ndarray:
@@ -67,6 +103,8 @@ def violated(model: FrozenModel, value: np.ndarray, size: np.ndarray, *, rate: b
 
     Values are those of the rows, or their rates; of a row on velocities always its own.
     """
+    if (np.abs(value) <= size).all():
+        return ""
     worst, names = np.argsort(-np.abs(value / size))[:3], model.numbering
     per_second = ["/s" if rate and k != m.VELOCITY_ROW else "" for k in names.lam_kinds]
     return ", ".join(
@@ -96,12 +134,12 @@ def _check(what: str, named: str, advice: str, work: Workspace, share: float) ->
 
 
 class Saddle:
-    """The matrix [[M, B^T], [B, -eps]] at the state of a work space, factored."""
+    """The matrix [[M, B^T], [B, -eps]] at the state evaluated last in a work space, factored."""
 
     def __init__(self, work: Workspace) -> None:
         self.work = work
         self.pivoting: Any = None
-        work.evaluate()
+        work.S[m.LINEAR] = factor_and_solve.address
         work.linearise(1.0, 0.0, 0.0)
         work.S[m.SMALL_PIVOTS] = 0
         factor_and_solve(work.I, work.F, 1)
@@ -128,6 +166,24 @@ class Saddle:
         x[:] = r
         factor_and_solve(self.work.I, self.work.F, 0)
         return x.copy()
+
+    def correct(self, r: np.ndarray, n: int = 1) -> np.ndarray:
+        """Subtract S^-1 r from accelerations and multipliers, n times; return what is unmet then.
+
+        NORM is the largest change of an acceleration in the last of these.
+        """
+        work = self.work
+        if self.pivoting is None:
+            work.vector(m.X)[:] = r
+            unmet_kernel(work.I, work.F, n)
+            work.check_laws()
+            return work.vector(m.X)
+        for _ in range(n):
+            step = self.solve(r)
+            work.vector(m.A)[:] -= step
+            r = unmet(work)
+            work.F[m.NORM] = np.abs(step[work.model.numbering.v]).max(initial=0.0)
+        return r
 
 
 def consistent(
@@ -160,9 +216,10 @@ def consistent(
     if rows is not None:
         rows = _checked(model, rows)
     state = state_of("consistent", model, state)
-    work = Workspace(model, state.replace(a=np.zeros(model.n_v), lam=np.zeros(model.n_lam)))
-    size = _sizes(model)
+    work = Workspace(model, state)
+    work.vector(m.A)[:] = 0.0
     if model.n_lam:
+        size = _sizes(model)
         if project is True:
             _project_positions(model, work, size)
         if project:
@@ -179,7 +236,7 @@ def consistent(
         if project:
             _check("velocities", named, _NONE, work, 0.0)
         _check("initial velocities", named, _CORRECT, work, 0.0)
-    if not np.all(np.isfinite(accelerate(work))):
+    if not np.isfinite(accelerate(work, evaluated=model.n_lam > 0)).all():
         raise ValueError(
             work.bad_law()
             or "initial accelerations are not finite: the mass matrix is singular on the motions "
@@ -202,32 +259,25 @@ def _checked(model: FrozenModel, rows: Any) -> np.ndarray:
     return which
 
 
-def accelerate(work: Workspace, dependent: bool = True) -> np.ndarray:
+def accelerate(work: Workspace, *, evaluated: bool = False) -> np.ndarray:
     """Find the accelerations and multipliers of the state in a work space; return a view of them.
 
     Positions and velocities need not meet the rows: their second derivative is made zero, of rows
-    that are nearly `dependent` too. Off the rows those are only redundant, and are left alone.
+    that are nearly dependent too. The state may be `evaluated` already, by ``violations``.
     """
     lam = work.model.numbering.lam
+    A, r = work.vector(m.A), work.vector(m.X) if evaluated else unmet(work)
+    r = r.copy()
     saddle = Saddle(work)
-    A = work.vector(m.A)
-    for _ in range(3):  # linear: the second and third pass remove the effect of eps and round-off
-        work.evaluate()
-        r = work.vector(m.X).copy()
-        r[lam] = work.rates()[1]
-        A -= saddle.solve(r)
-
-    def second() -> np.ndarray:
-        work.evaluate()
-        return work.rates()[1].copy()
-
-    if dependent:
-        _meet_rows(saddle, A, second)
+    r = saddle.correct(r, 3)  # linear: two of them remove the effect of eps and round-off
+    _meet_rows(saddle, A, r[lam], lambda: unmet(work)[lam])
     return A
 
 
-def _meet_rows(saddle: Saddle, x: np.ndarray, rates: Callable[[], np.ndarray]) -> None:
-    r"""Move x by :math:`M^{-1}B^T\mu` until its rates, which are affine, are zero or stay.
+def _meet_rows(
+    saddle: Saddle, x: np.ndarray, lack: np.ndarray, rates: Callable[[], np.ndarray]
+) -> None:
+    r"""Move x by :math:`M^{-1}B^T\mu` until its rates, now `lack`, are zero or stay; they are affine.
 
     One solve shrinks what a row lacks by :math:`\epsilon/(\epsilon + \sigma^2)`, which is little
     where the rows are nearly dependent (:math:`\sigma` small). Generalised conjugate residuals with
@@ -239,7 +289,6 @@ def _meet_rows(saddle: Saddle, x: np.ndarray, rates: Callable[[], np.ndarray]) -
         return
     steps: list[np.ndarray] = []
     images: list[np.ndarray] = []
-    lack = rates()
     for _ in range(MEETING_STEPS):
         size = float(np.linalg.norm(lack))
         if not size > MEETING_DUST * float(np.abs(x[v]).max(initial=0.0)):
@@ -271,10 +320,10 @@ def _project_positions(model: FrozenModel, work: Workspace, size: np.ndarray) ->
     """Satisfy the rows."""
     lam, v = model.numbering.lam, model.numbering.v
     for _ in range(25):
-        saddle = Saddle(work)
         gap, _ = violations(work)
         if np.abs(gap / size).max() < 1e-14:
             break
+        saddle = Saddle(work)
         r = np.zeros(int(work.I[m.N_U]))
         r[lam] = gap
         step = saddle.solve(r)[v]
@@ -291,16 +340,12 @@ def _project_positions(model: FrozenModel, work: Workspace, size: np.ndarray) ->
 def _project_velocities(model: FrozenModel, work: Workspace) -> None:
     """Satisfy the time derivative of the rows: what an impulse B^T Lambda does."""
     lam, v = model.numbering.lam, model.numbering.v
-    saddle = Saddle(work)
+    _, rate = violations(work)
+    saddle, V = Saddle(work), work.vector(m.V)
     for _ in range(2):
-        _, rate = violations(work)
         r = np.zeros(int(work.I[m.N_U]))
         r[lam] = rate
-        work.vector(m.V)[v] -= saddle.solve(r)[v]
-
-    def first() -> np.ndarray:
-        return violations(work)[1]
-
-    V = work.vector(m.V)
-    _meet_rows(saddle, V, first)
+        V[v] -= saddle.solve(r)[v]
+        _, rate = violations(work)
+    _meet_rows(saddle, V, rate, lambda: violations(work)[1])
     V[lam] = 0.0  # impulses, which nobody asks for

@@ -28,58 +28,108 @@ import numpy as np
 
 from mbd.algebra.newmark import Weights
 from mbd.base.tolerances import START_DIFFERENCE, START_SMOOTH
-from mbd.integration.consistent import Saddle, accelerate, consistent, violations
+from mbd.integration.consistent import Saddle, consistent, unmet
 from mbd.machine import buffer as m
-from mbd.model.displacement import ahead
 from mbd.model.frozen import FrozenModel
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 
-__all__ = ["Size", "begin", "first_step", "jerk", "resumed", "started"]
-
-
-def jerk(model: FrozenModel, state: State, h: float) -> np.ndarray:
-    """Return the change of the accelerations in a time h, or zeros where it is not smooth.
-
-    Smooth is what the derivative foretells; the measure of that is the metric of the mass matrix,
-    which does not know the choice of coordinates.
-    """
-    rate = (_later(model, state, START_DIFFERENCE * h) - state.a) / START_DIFFERENCE
-    whole = _later(model, state, h) - state.a
-    size = Size(model, state)
-    if not size(whole - rate) <= START_SMOOTH * max(size(rate), size(state.a)):
-        return np.zeros(model.n_v)
-    return rate
+__all__ = ["Size", "begin", "first_step", "resumed", "started"]
 
 
 class Size:
-    """The size of accelerations or velocities a, root of a.M a, with M a from two residuals."""
+    """The size of accelerations or velocities a, root of a.M a, with M a from two residuals.
 
-    def __init__(self, model: FrozenModel, state: State) -> None:
-        self.work, self.v = Workspace(model, state), model.numbering.v
-        self.rest = self._residual(np.zeros(model.n_v))
+    Of the state in a work space, which is left as it is.
+    """
 
-    def _residual(self, a: np.ndarray) -> np.ndarray:
-        self.work.vector(m.A)[self.v] = a
+    def __init__(self, work: Workspace) -> None:
+        self.work, self.v = work, work.model.numbering.v
+        self.rest = self._residual(0.0)
+
+    def _residual(self, a: np.ndarray | float) -> np.ndarray:
+        A = self.work.vector(m.A)
+        here = A[self.v]
+        A[self.v] = a
         self.work.evaluate()
-        return self.work.vector(m.X)[self.v].copy()
+        A[self.v] = here
+        return self.work.vector(m.X)[self.v]
 
     def __call__(self, a: np.ndarray) -> float:
         """Return the size of a."""
         return float(np.sqrt(abs(a @ (self._residual(a) - self.rest))))
 
 
-def _later(model: FrozenModel, state: State, s: float) -> np.ndarray:
-    """Return consistent accelerations a time s later, q and v by their Taylor series."""
-    there = ahead(model, state, s, state.a)
-    return accelerate(there, dependent=False)[model.numbering.v].copy()
+class Nearby:
+    """Accelerations near a consistent state, in one work space, its saddle factored once.
+
+    Those there are corrected with this factor: a motion that is resolved changes the matrix little.
+    Where that does not converge, the matrix is factored where they are wanted.
+    """
+
+    def __init__(self, model: FrozenModel, state: State) -> None:
+        self.state, self.v, self.work = state, model.numbering.v, Workspace(model, state)
+        self.A = self.work.vector(m.A)
+        self.here = self.A.copy()
+        self.size = Size(self.work)
+        self.saddle = Saddle(self.work)
+
+    def move(self, increment: np.ndarray | float, speed: np.ndarray, s: float) -> None:
+        """Go to q [+] increment with another speed, a time s later."""
+        self.work.vector(m.D)[self.v] = increment
+        self.work.vector(m.V)[self.v] = speed
+        self.work.F[m.T] = self.state.t + s
+
+    def change(self, s: float, share: float) -> np.ndarray:
+        """Return the change of accelerations in a time s, q and v by their Taylor series.
+
+        It is right to a share of it, or to round-off.
+        """
+        state, saddle = self.state, self.saddle
+        self.move(s * state.v + 0.5 * s * s * state.a, state.v + s * state.a, s)
+        rest, last = 2.0**-44 * float(np.abs(state.a).max()), 0.0
+        r, own = unmet(self.work), 0
+        while True:
+            r = saddle.correct(r)
+            change = self.A[self.v] - state.a
+            size, whole = float(self.work.F[m.NORM]), float(np.abs(change).max())
+            pace = size / last if last else 1.0
+            own += saddle is not self.saddle
+            if own == 3 or not size * min(1.0, pace) > max(share * whole, rest):
+                break
+            if last and pace > 0.1 and saddle is self.saddle:  # far from here
+                self.A[:], last = self.here, 0.0
+                r = unmet(self.work).copy()
+                saddle = Saddle(self.work)
+            else:
+                last = size
+        self.move(0.0, state.v, 0.0)
+        self.A[:] = self.here
+        if saddle is not self.saddle:
+            self.work.evaluate()
+            self.saddle = Saddle(self.work)
+        return change
+
+
+def jerk(near: Nearby, h: float) -> np.ndarray:
+    """Return the change of the accelerations in a time h, or zeros where it is not smooth.
+
+    Smooth is what the derivative foretells; the measure of that is the metric of the mass matrix,
+    which does not know the choice of coordinates.
+    """
+    rate = near.change(START_DIFFERENCE * h, 1e-8) / START_DIFFERENCE
+    whole, size = near.change(h, 1e-3), near.size
+    if not size(whole - rate) <= START_SMOOTH * max(size(rate), size(near.state.a)):
+        return np.zeros_like(rate)
+    return rate
 
 
 def started(
     model: FrozenModel, state: State, h: float, weights: Weights, by_position: bool
 ) -> tuple[State, np.ndarray]:
     """Return the state from which steps of size h begin, and the change of accelerations in h."""
-    change = jerk(model, state, h)
+    near = Nearby(model, state)
+    change = jerk(near, h)
     if not change.any():
         return state, change
     shift = weights.alpha_m - weights.alpha_f
@@ -87,16 +137,14 @@ def started(
     begun = state.replace(alg=alg)
     if not by_position or not model.n_lam:
         return begun, change
-    v, lam = model.numbering.v, model.numbering.lam
-    work = Workspace(model, state)
-    saddle = Saddle(work)
     beta = weights.beta
-    work.vector(m.D)[v] = h * state.v + h * h * ((0.5 - beta) * alg + beta * (alg + change))
-    work.F[m.T] = state.t + h
-    r = np.zeros(int(work.I[m.N_U]))
-    r[lam] = violations(work)[0]
-    r[lam[model.numbering.lam_kinds == m.VELOCITY_ROW]] = 0.0
-    return begun.replace(v=state.v - saddle.solve(r)[v] / h, alg=alg), change
+    step = h * state.v + h * h * ((0.5 - beta) * alg + beta * (alg + change))
+    near.move(step, state.v, h)
+    near.work.evaluate()
+    r = near.work.vector(m.X)
+    r[near.v] = 0.0
+    r[model.numbering.lam[model.numbering.lam_kinds == m.VELOCITY_ROW]] = 0.0
+    return begun.replace(v=state.v - near.saddle.solve(r)[near.v] / h), change
 
 
 def begin(
@@ -129,7 +177,7 @@ def first_step(
 ) -> float:
     """Return a step whose error of positions is what is allowed, (n_v,), in a unit of time."""
     short = 1e-6 * largest
-    rate = np.abs(_later(model, state, short) - state.a) / short
+    rate = np.abs(Nearby(model, state).change(short, 1e-4)) / short
     c = abs(1 / 6 - weights.beta - 0.5 * (weights.alpha_m - weights.alpha_f))
     h = np.sqrt(np.min(allowed / np.maximum(c * rate, 1e-300)))
     return float(min(max(h, 1e-9 * largest), largest))

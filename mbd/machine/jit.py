@@ -30,6 +30,7 @@ from contextlib import nullcontext, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from weakref import ReferenceType, ref
 
 import llvmlite
 import numba
@@ -142,9 +143,17 @@ def _tell(what: str) -> None:
     print(f"mbd: {what}", file=sys.stderr, flush=True)
 
 
+_places: dict[int, tuple[ReferenceType[np.ndarray], int]] = {}
+
+
 def _place(array: np.ndarray) -> int:
-    """Return the address of an array's data (``array.ctypes`` leaves objects behind)."""
-    return int(array.__array_interface__["data"][0])
+    """Return the address of an array's data, which numpy takes longer to tell than a kernel."""
+    key = id(array)
+    place = _places.get(key)
+    if place is None or place[0]() is not array:
+        alive = ref(array, lambda _: _places.pop(key, None))
+        place = _places[key] = alive, int(array.__array_interface__["data"][0])
+    return place[1]
 
 
 def _self_contained(compiled: Any) -> Any:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mbd.model.frozen import per_model
+
 if TYPE_CHECKING:
     from mbd.model.frozen import FrozenModel
     from mbd.model.state import State
@@ -29,22 +31,25 @@ def turns_so_far(model: FrozenModel, state: State) -> Before:
         return {}
     memory = checked_memory(model, state.memory)
     turns: Before = dict(zip(model.remembered, memory, strict=True))
-    angles = {
-        f"{joint.name}.{name}": f"{joint.name}.{name}"
-        for joint in model.system.parts.values()
-        for name in joint.coordinates
-    }
-    for name, part in model.system.parts.items():
-        if part.drives is not None and name not in model.numbering.owners:  # by a law of the angle
-            driven = f"{part.drives.joint}.{part.drives.name}"
-            angles |= {f"{name}.{x}": driven for x in part.reads}
     # here and now: no time goes by in which a rate would count
     turns |= {
-        name: np.array([state.t, turns[angle], 0.0])
-        for name, angle in angles.items()
-        if angle in model.remembered
+        name: np.array([state.t, turns[angle], 0.0]) for name, angle in _angles(model).items()
     }
     return turns | {MEMORY: memory}
+
+
+@per_model
+def _angles(model: FrozenModel) -> dict[str, str]:
+    """Return the angle that each quantity counts turns by, both by name."""
+    parts = model.system.parts
+    pairs = [(name, *name.rpartition(".")[::2]) for name in model.remembered]
+    angles = {name: name for name, part, which in pairs if part in parts and not which.isdigit()}
+    for name, part in parts.items():
+        if part.drives is not None and name not in model.numbering.owners:  # by a law of the angle
+            driven = f"{part.drives.joint}.{part.drives.name}"
+            if driven in angles:
+                angles |= {f"{name}.{x}": driven for x in part.reads}
+    return angles
 
 
 def checked_memory(model: FrozenModel, memory: np.ndarray) -> np.ndarray:

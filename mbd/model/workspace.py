@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from math import isfinite
+
 import numpy as np
 
 from mbd.interactions.laws import check, noted
 from mbd.machine import buffer as m
 from mbd.machine.jit import compile_all
 from mbd.model.evaluation import evaluate_kernel, linearise_kernel, rates_kernel
-from mbd.model.frozen import FrozenModel
+from mbd.model.frozen import FrozenModel, per_model
 from mbd.model.released_rows import checked, tables
 from mbd.model.state import State
 from mbd.model.turns_so_far import checked_memory
@@ -46,11 +48,8 @@ class Workspace:
 
     def fill(self, *stages: int) -> None:
         """Write the addresses of the kernels of some stages."""
-        kernels = self.model.kernels
-        compile_all(k for stage in stages for k, _ in kernels[stage])
-        for stage in stages:
-            for s, (kernel, _) in enumerate(kernels[stage]):
-                self.S[self.S[stage] + 2 * s] = kernel.address
+        places, addresses = _addresses(self.model, stages)
+        self.S[places] = addresses
 
     def vector(self, name: int, size: int | None = None) -> np.ndarray:
         """Return a view of a vector over the unknowns (or the first `size` numbers there)."""
@@ -62,13 +61,13 @@ class Workspace:
         v, lam = self.model.numbering.v, self.model.numbering.lam
         expected = {"q": self.model.n_q, "v": len(v), "a": len(v), "lam": len(lam)}
         for name, size in expected.items():
-            got = np.shape(getattr(state, name))
-            if got != (size,):
+            x = getattr(state, name)
+            if np.shape(x) != (size,):
                 raise ValueError(
-                    f"state.{name} must have shape ({size},) for this model, got {got}; was it "
-                    "made by another model?"
+                    f"state.{name} must have shape ({size},) for this model, got {np.shape(x)}; "
+                    "was it made by another model?"
                 )
-            if not np.isfinite(getattr(state, name)).all():
+            if not (isfinite(np.dot(x, x)) or np.isfinite(x).all()):
                 raise ValueError(
                     f"state.{name} must be finite, got nan or inf at t = {state.t:g} s"
                 )
@@ -158,3 +157,24 @@ class Workspace:
         """Return which law was the first whose answer is not finite, or an empty string."""
         law = noted(self.laws, self.S)
         return "" if law is None else law.not_finite(self.F)
+
+
+def _addresses(model: FrozenModel, stages: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Return where the addresses of the kernels of some stages belong, and these."""
+    if stages not in (kept := _kept(model)):
+        kernels, S = model.kernels, m.integers(model.F)
+        compile_all(k for stage in stages for k, _ in kernels[stage])
+        pairs = [
+            (S[stage] + 2 * s, kernel.address)
+            for stage in stages
+            for s, (kernel, _) in enumerate(kernels[stage])
+        ]
+        places, addresses = np.array(pairs, np.int64).reshape(-1, 2).T
+        kept[stages] = places, addresses
+    return kept[stages]
+
+
+@per_model
+def _kept(_model: FrozenModel) -> dict[tuple[int, ...], tuple[np.ndarray, np.ndarray]]:
+    """Return what was looked up for a model."""
+    return {}

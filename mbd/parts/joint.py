@@ -32,8 +32,8 @@ def perpendicular(axis: np.ndarray) -> np.ndarray:
     """Return axes (columns) whose third one is `axis`; with z the inertial axes themselves."""
     x = np.array([1.0, 0.0, 0.0]) if abs(axis[0]) < 0.9 else np.array([0.0, 1.0, 0.0])
     x = x - axis * (axis @ x)
-    x /= np.linalg.norm(x)
-    return np.column_stack([x, np.cross(axis, x), axis])
+    (a, b, c), (d, e, f) = axis.tolist(), (x / np.sqrt(x @ x)).tolist()
+    return np.array([[d, b * f - c * e, a], [e, c * d - a * f, b], [f, a * e - b * d, c]])
 
 
 def two_frames(

@@ -91,6 +91,8 @@ class Watch:
 
     def at(self, state: State, before: Any) -> np.ndarray:
         """Return the values of all functions at one instant, (n_events,)."""
+        if not self.events:
+            return np.empty(0)
         return values_of(self.events, self.model, Instants.of(state), before)[0]
 
     def sides(self, g: np.ndarray, size: np.ndarray | None = None) -> np.ndarray:

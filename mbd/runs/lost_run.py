@@ -21,7 +21,7 @@ from mbd.base.tolerances import (
     OSCILLATION_INSTANTS,
     OSCILLATION_SHARE,
 )
-from mbd.integration.consistent import consistent
+from mbd.integration.consistent import Saddle, consistent
 from mbd.integration.starting_values import Size
 from mbd.interactions.laws import LawError
 from mbd.machine import buffer as m
@@ -47,19 +47,21 @@ def oscillation(model: Model, lam: np.ndarray, weight: float) -> str:
     if model.n_lam == 0 or len(last) < OSCILLATION_INSTANTS:
         return ""
     second = np.abs(np.diff(last, 2, axis=0))
-    first = np.abs(np.diff(last, axis=0))
     size = np.abs(last).max(axis=0)
     kinds = model.numbering.lam_kinds
     # compared with the largest of its kind, or with what the largest of all would be noise of
     of_kind = np.zeros(m.N_KINDS)
     np.maximum.at(of_kind, kinds, size)
     largest = np.maximum(of_kind[kinds], 1e-3 * size.max())
+    if (second.max(axis=0) <= OSCILLATION_SHARE * largest).all():
+        return ""
     mass = model.heaviest.mass
     length = float(model.F[m.LENGTH])
     force = LOST_NOISE * np.finfo(float).eps * mass * length / weight
     largest = np.maximum(largest, np.where(kinds == m.FORCE, force, force * length))
     share = np.median(second, axis=0) / largest
     # alternating: the second difference is about twice the first; smooth: much smaller
+    first = np.abs(np.diff(last, axis=0))
     rough = np.median(second, axis=0) > 1.5 * np.median(first, axis=0)
     bad = np.flatnonzero(rough & (share > OSCILLATION_SHARE))
     if not len(bad):
@@ -81,17 +83,20 @@ def departure(model: Model, state: State, step: float, v: Any) -> str:
     a step.
     """
     try:
+        work = Workspace(model, state)
+        size = Size(work)
+        if size(_off_the_rows(work)) <= 0.5 * LOST_VELOCITY * size(state.v):
+            return ""
         nearest = consistent(model, state, project="velocities")
     except (ValueError, LawError):
         return ""
-    size = Size(model, nearest)
+    size = Size(Workspace(model, nearest))
     noise = LOST_NOISE * np.finfo(float).eps / step * model.units  # of velocities: round-off over h
     largest = max(size(v[i]) for i in range(0, len(v), max(1, len(v) // LOST_INSTANTS)))
     gained = min(largest, step * size(nearest.a))  # where all explodes, accelerations do most
     lack = size(state.v - nearest.v) / (largest + gained + size(noise))
     if not lack > LOST_VELOCITY:
         return ""
-    work = Workspace(model, state)
     work.evaluate()
     worst = int(np.argmax(np.abs(work.rates()[0])))
     return (
@@ -100,3 +105,12 @@ def departure(model: Model, state: State, step: float, v: Any) -> str:
         "constraints='stabilized', a smaller rho (0.8 or less), a smaller step, or "
         "formulation='so3'"
     )
+
+
+def _off_the_rows(work: Workspace) -> np.ndarray:
+    """Return about what velocities must lose to meet the rates of the rows, (n_v,)."""
+    v, lam = work.model.numbering.v, work.model.numbering.lam
+    work.evaluate()
+    r = np.zeros(len(v) + len(lam))
+    r[lam] = work.rates()[0]
+    return Saddle(work).solve(r)[v]

@@ -28,6 +28,7 @@ from mbd.runs.failed_step import explain, failed_step
 from mbd.runs.interrupts import Interrupt
 from mbd.runs.law_jumps import JumpError, Jumps
 from mbd.runs.plan import Plan
+from mbd.runs.progress import Progress
 from mbd.runs.record import Record
 
 __all__ = ["EVENT", "Run"]
@@ -35,6 +36,7 @@ __all__ = ["EVENT", "Run"]
 EVENT = 3  # beside CONVERGED, FAILED, PIVOTS: an event ended the stretch
 _CHUNK_BYTES = 1 << 23  # recorded steps are taken over in pieces of this size
 _CHUNK_SECONDS = 0.1  # how long compiled code runs before Python looks around
+_GROWTH = 32  # most by which a piece has more steps than the one before
 
 
 class Run:
@@ -55,7 +57,8 @@ class Run:
             self.rest = 0.0
         n_u = int(model.I[m.N_U])
         self.size = 1 + model.n_q + 2 * n_u
-        self.capacity = int(np.clip(_CHUNK_BYTES // (8 * self.size), 2, 100_000))
+        most = 100_000 if plan.free else min(100_000, self.n_steps + 1)
+        self.capacity = int(np.clip(_CHUNK_BYTES // (8 * self.size), 2, most))
         times = np.empty(0) if plan.times is None else plan.times[plan.times > first.t]
         own, room = facts.memory(model), self.capacity * self.size + len(times)
         self.work = work = Workspace(model, first, extra=room, own=own)
@@ -133,7 +136,7 @@ class Run:
                     taken, status = self._chunk(n)
                     spent = time.perf_counter() - clock
                     bar.update(round(F[m.T] - before, 9) if self.plan.free else taken)
-                    chunk = int(max(1, min(4 * n, taken * _CHUNK_SECONDS / max(spent, 1e-9))))
+                    chunk = int(max(1, min(_GROWTH * n, taken * _CHUNK_SECONDS / max(spent, 1e-9))))
                 if self.shortened and status == CONVERGED and not interrupt.stop:
                     F[m.T_END] = self.plan.t_end
                     self._resize(self.rest)
@@ -153,19 +156,12 @@ class Run:
             return CONVERGED, f"reached t = {F[m.T]:g} s"
         return FAILED, explain(self.work, self.method)
 
-    def _bar(self, progress: bool | None) -> Any:
+    def _bar(self, wanted: bool | None) -> Progress:
         """Return the bar that shows how far the run is."""
-        from tqdm import tqdm
-
-        steps = {"total": self.n_steps, "unit": "step"}
+        if not self.plan.free:
+            return Progress(self.n_steps, "step", wanted)
         length = self.plan.t_end - float(self.work.F[m.T_START])
-        seconds = {"total": round(length, 9), "unit": "s of the model"}
-        return tqdm(
-            **(seconds if self.plan.free else steps),
-            delay=0 if progress else 1.0,
-            disable=None if progress is None else not progress,
-            leave=False,
-        )
+        return Progress(round(length, 9), "s of the model", wanted)
 
     def _more(self) -> bool:
         if self.plan.free:

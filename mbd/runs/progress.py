@@ -1,0 +1,47 @@
+"""The bar that shows how far a run is."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any, Self
+
+__all__ = ["Progress"]
+
+_PATIENCE = 1.0  # s, before which nobody asks how far a run is
+
+
+class Progress:
+    """A bar that appears when the run takes long, and leaves nothing behind.
+
+    Parameters
+    ----------
+    total : float
+    unit : str
+    wanted : bool, optional
+        Whether it appears, and then at once; default on a terminal, if the run is long.
+    """
+
+    def __init__(self, total: float, unit: str, wanted: bool | None) -> None:
+        self.total, self.unit = total, unit
+        self.shown = sys.stderr.isatty() if wanted is None else wanted
+        self.due = time.perf_counter() + (0.0 if wanted else _PATIENCE)
+        self.done: float = 0
+        self.bar: Any = None
+
+    def update(self, more: float) -> None:
+        """Go on by so much."""
+        self.done += more
+        if self.bar is not None:
+            self.bar.update(more)
+        elif self.shown and time.perf_counter() >= self.due:
+            from tqdm import tqdm
+
+            self.bar = tqdm(total=self.total, unit=self.unit, initial=self.done, leave=False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        if self.bar is not None:
+            self.bar.close()

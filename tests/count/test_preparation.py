@@ -1,0 +1,95 @@
+"""What a run costs before its first step and behind its last one, counted."""
+
+import numpy as np
+import pytest
+from scenes import chain, four_bar
+
+import mbd
+from mbd.integration.consistent import accelerate
+from mbd.integration.starting_values import Nearby
+from mbd.machine import buffer as m
+from mbd.model import workspace
+from mbd.model.displacement import ahead
+from mbd.runs import stretch
+
+STABILIZED = mbd.GeneralizedAlpha(constraints="stabilized")
+
+
+@pytest.fixture()
+def spent(monkeypatch):
+    """Return what simulate spends before and behind the loop.
+
+    (work spaces, factorisations, evaluations) each.
+    """
+    works, pieces = [], []
+    make, loop = workspace.Workspace.__init__, stretch.Run.loop
+
+    def made(work, *args, **options):
+        works.append(work)
+        make(work, *args, **options)
+
+    def close():
+        counts = [(1, w.S[m.N_FACTOR], w.S[m.N_EVALUATE]) for w in works]
+        pieces.append(np.sum(counts, axis=0).tolist() if counts else [0, 0, 0])
+        works.clear()
+
+    def looped(run, progress):
+        close()
+        return loop(run, progress)
+
+    monkeypatch.setattr(workspace.Workspace, "__init__", made)
+    monkeypatch.setattr(stretch.Run, "loop", looped)
+
+    def run(*args, **options):
+        pieces.clear()
+        works.clear()
+        mbd.simulate(*args, **options)
+        close()
+        return pieces
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("build", "method", "most"),
+    [
+        (lambda: chain(1), None, (3, 2, 18)),
+        (lambda: chain(7, ("directors", "se3"), spin=3.0), None, (3, 2, 20)),
+        (lambda: chain(3), STABILIZED, (3, 2, 18)),
+        (four_bar, None, (3, 2, 24)),
+    ],
+)
+def test_a_run_is_prepared_with_few_evaluations(spent, build, method, most):
+    model = build().build()
+    before, behind = spent(model, 0.15, 1e-3, method=method)
+    assert all(np.array(before) <= most), before
+    assert all(np.array(behind) <= (1, 1, 6)), behind
+
+
+@pytest.mark.parametrize("s", [1e-9, 1e-5, 1e-3, 1e-2])
+@pytest.mark.parametrize("build", [four_bar, lambda: chain(5, ("so3", "directors"), spin=2.0)])
+def test_accelerations_nearby_are_those_of_a_factor_of_their_own(build, s):
+    """The factor of the state serves where motions are resolved."""
+    model = build().build()
+    state = mbd.consistent(model)
+    near = Nearby(model, state)
+    change = near.change(s, 1e-9)
+    exact = accelerate(ahead(model, state, s, state.a))[model.numbering.v] - state.a
+    size = 1e-8 * np.abs(exact).max() + 1e-11 * np.abs(state.a).max()
+    assert np.abs(change - exact).max() <= size
+    assert near.work.S[m.N_FACTOR] == 1
+
+
+@pytest.mark.parametrize("s", [1e-3, 0.3, 30.0])
+@pytest.mark.parametrize("build", [four_bar, lambda: chain(5, ("so3", "directors"), spin=20.0)])
+def test_a_look_ahead_leaves_all_as_it_was(build, s):
+    """Also where nothing is resolved; then the matrix is factored there, and here again."""
+    model = build().build()
+    state = mbd.consistent(model)
+    near = Nearby(model, state)
+    before, far = near.change(1e-6, 1e-9), near.change(s, 1e-3)
+    assert near.work.S[m.N_FACTOR] in ((1, 3) if s < 0.1 else (3,))
+    assert np.isfinite(far).all()
+    assert np.array_equal(near.A, near.here)
+    after = near.change(1e-6, 1e-9)
+    assert np.abs(after - before).max() <= 1e-12 * np.abs(state.a).max()
