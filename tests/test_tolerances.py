@@ -29,7 +29,16 @@ TABLE = of_docs().entries()
 ROOMS = ("model", "linear", "integration", "small_motions", "statics", "runs")
 SOLVERS = sorted(p for room in ROOMS for p in (ROOT / room).rglob("*.py"))
 # sizes of pieces of memory and of work: they change no number of a result
-SIZES = {"_SMALL", "_CHUNK_BYTES", "_CHUNK_SECONDS", "_DENSE", "_HEAD", "_BLOCK"}
+SIZES = {
+    "_SMALL",
+    "_CHUNK_BYTES",
+    "_CHUNK_GROWTH",
+    "_CHUNK_SECONDS",
+    "_DELAY",
+    "_DENSE",
+    "_HEAD",
+    "_BLOCK",
+}
 
 
 def private_numbers(path):

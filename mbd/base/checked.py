@@ -57,8 +57,10 @@ def _float(value: Any) -> float:
 def floats(value: Any) -> np.ndarray:
     """Return a new float array of any shape; a TypeError for what is not made of numbers."""
     try:
-        if type(value) in (tuple, list) and len(value) <= _FEW and _PLAIN.issuperset(
-            map(type, value)
+        if (
+            type(value) in (tuple, list)
+            and len(value) <= _FEW
+            and _PLAIN.issuperset(map(type, value))
         ):
             return np.array([_float(x) for x in value], float)
         if type(value) is np.ndarray and value.dtype == float:

@@ -144,7 +144,7 @@ def started(
     r = near.work.vector(m.X)
     r[near.v] = 0.0
     r[model.numbering.lam[model.numbering.lam_kinds == m.VELOCITY_ROW]] = 0.0
-    return begun.replace(v=state.v - near.saddle.solve(r)[near.v] / h), change
+    return begun.replace(v=state.v - near.saddle.solve(r)[near.v] / h, alg=alg), change
 
 
 def begin(

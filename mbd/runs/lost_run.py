@@ -85,7 +85,8 @@ def departure(model: Model, state: State, step: float, v: Any) -> str:
     try:
         work = Workspace(model, state)
         size = Size(work)
-        if size(_off_the_rows(work)) <= 0.5 * LOST_VELOCITY * size(state.v):
+        lost = _off_the_rows(work)
+        if lost is not None and size(lost) <= 0.5 * LOST_VELOCITY * size(state.v):
             return ""
         nearest = consistent(model, state, project="velocities")
     except (ValueError, LawError):
@@ -107,10 +108,18 @@ def departure(model: Model, state: State, step: float, v: Any) -> str:
     )
 
 
-def _off_the_rows(work: Workspace) -> np.ndarray:
-    """Return about what velocities must lose to meet the rates of the rows, (n_v,)."""
-    v, lam = work.model.numbering.v, work.model.numbering.lam
+def _off_the_rows(work: Workspace) -> np.ndarray | None:
+    """Return about what velocities must lose to meet the rates of the rows, (n_v,).
+
+    None where one solution with the softened rows does not tell.
+    """
+    v, lam, V = work.model.numbering.v, work.model.numbering.lam, work.vector(m.V)
     work.evaluate()
     r = np.zeros(len(v) + len(lam))
-    r[lam] = work.rates()[0]
-    return Saddle(work).solve(r)[v]
+    r[lam] = rate = work.rates()[0]
+    here, step = V[v], Saddle(work).solve(r)[v]
+    V[v] -= step
+    work.evaluate()
+    left = work.rates()[0]
+    V[v] = here
+    return step if np.abs(left).max() <= 0.1 * np.abs(rate).max() else None

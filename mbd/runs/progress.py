@@ -8,7 +8,7 @@ from typing import Any, Self
 
 __all__ = ["Progress"]
 
-_PATIENCE = 1.0  # s, before which nobody asks how far a run is
+_DELAY = 1.0  # s, before which nobody asks how far a run is
 
 
 class Progress:
@@ -25,7 +25,7 @@ class Progress:
     def __init__(self, total: float, unit: str, wanted: bool | None) -> None:
         self.total, self.unit = total, unit
         self.shown = sys.stderr.isatty() if wanted is None else wanted
-        self.due = time.perf_counter() + (0.0 if wanted else _PATIENCE)
+        self.due = time.perf_counter() + (0.0 if wanted else _DELAY)
         self.done: float = 0
         self.bar: Any = None
 

@@ -34,9 +34,9 @@ from mbd.runs.record import Record
 __all__ = ["EVENT", "Run"]
 
 EVENT = 3  # beside CONVERGED, FAILED, PIVOTS: an event ended the stretch
-_CHUNK_BYTES = 1 << 23  # recorded steps are taken over in pieces of this size
+_CHUNK_BYTES = 1 << 20  # recorded steps are taken over in pieces of this size
 _CHUNK_SECONDS = 0.1  # how long compiled code runs before Python looks around
-_GROWTH = 32  # most by which a piece has more steps than the one before
+_CHUNK_GROWTH = 32  # most by which a piece has more steps than the one before
 
 
 class Run:
@@ -57,8 +57,8 @@ class Run:
             self.rest = 0.0
         n_u = int(model.I[m.N_U])
         self.size = 1 + model.n_q + 2 * n_u
-        most = 100_000 if plan.free else min(100_000, self.n_steps + 1)
-        self.capacity = int(np.clip(_CHUNK_BYTES // (8 * self.size), 2, most))
+        room = _CHUNK_BYTES * (8 if self.watch else 1) // (8 * self.size)  # a search costs more
+        self.capacity = min(max(room, 8), 100_000 if plan.free else self.n_steps + 1)
         times = np.empty(0) if plan.times is None else plan.times[plan.times > first.t]
         own, room = facts.memory(model), self.capacity * self.size + len(times)
         self.work = work = Workspace(model, first, extra=room, own=own)
@@ -136,7 +136,9 @@ class Run:
                     taken, status = self._chunk(n)
                     spent = time.perf_counter() - clock
                     bar.update(round(F[m.T] - before, 9) if self.plan.free else taken)
-                    chunk = int(max(1, min(_GROWTH * n, taken * _CHUNK_SECONDS / max(spent, 1e-9))))
+                    chunk = int(
+                        max(1, min(_CHUNK_GROWTH * n, taken * _CHUNK_SECONDS / max(spent, 1e-9)))
+                    )
                 if self.shortened and status == CONVERGED and not interrupt.stop:
                     F[m.T_END] = self.plan.t_end
                     self._resize(self.rest)

@@ -15,7 +15,7 @@ from mbd.runs import stretch
 STABILIZED = mbd.GeneralizedAlpha(constraints="stabilized")
 
 
-@pytest.fixture()
+@pytest.fixture
 def spent(monkeypatch):
     """Return what simulate spends before and behind the loop.
 
