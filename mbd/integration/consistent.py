@@ -279,7 +279,9 @@ def _meet_rows(
 ) -> None:
     r"""Move x by :math:`M^{-1}B^T\mu` until its rates, now `lack`, are zero or stay.
 
-    They are affine. One solve shrinks what a row lacks by :math:`\epsilon/(\epsilon + \sigma^2)`, which is little
+    They are affine.
+
+    One solve shrinks what a row lacks by :math:`\epsilon/(\epsilon + \sigma^2)`, which is little
     where the rows are nearly dependent (:math:`\sigma` small). Generalised conjugate residuals with
     this solve as preconditioner (Eisenstat, Elman, Schultz, SIAM J. Numer. Anal. 20, 1983) need one
     step for each such direction.
