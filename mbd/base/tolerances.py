@@ -27,6 +27,10 @@ SMALLEST_PASSES = 10
 """[-] Passes by which redundant multipliers are made smallest; one, where rows are independent or
 redundant."""
 
+SMALLEST_EVERY = 32
+"""[steps] How often redundant multipliers are made smallest, beside recorded steps: what has no
+effect grows by round-off over softness, and with the square of the steps where it is predicted."""
+
 SMALLEST_LEFT = 1e-4
 """[accelerations] What forces of multipliers may lose by it."""
 

@@ -48,7 +48,7 @@ from mbd.integration.newton_loop import (
     set_weights,
 )
 from mbd.integration.round_off import measure_speed
-from mbd.linear.least_multipliers import smallest_multipliers
+from mbd.linear.least_multipliers import smallest_where_due
 from mbd.machine import buffer as m
 from mbd.machine.buffer import (
     AB,
@@ -284,7 +284,7 @@ def advance_adaptive(I: Any, F: Any, k: int) -> None:
             refresh(I, F)
             continue
         if S[m.PROJECT]:
-            smallest_multipliers(I, F)
+            smallest_where_due(I, F)
         add_time(F, h)
         if left == h:
             F[T] = F[T_END]

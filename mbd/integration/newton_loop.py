@@ -49,7 +49,7 @@ from mbd.integration.round_off import (
     settled,
     still_open,
 )
-from mbd.linear.least_multipliers import smallest_multipliers
+from mbd.linear.least_multipliers import smallest_where_due
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit, loop
 from mbd.machine.subnormal import flushing
@@ -387,7 +387,7 @@ def advance(I: Any, F: Any, k: int) -> None:
             S[STATUS] = status
             return
         if S[PROJECT]:
-            smallest_multipliers(I, F)
+            smallest_where_due(I, F)
         finish(I, F)
         S[STEPS_DONE] = step + 1
         keep_record(I, F)

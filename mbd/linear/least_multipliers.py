@@ -5,13 +5,29 @@ from __future__ import annotations
 from typing import Any
 
 from mbd.algebra.newmark import change_rates
-from mbd.base.tolerances import SMALLEST_LEFT, SMALLEST_PASSES, SMALLEST_STAYS, SOFT_LEAST
+from mbd.base.tolerances import (
+    SMALLEST_EVERY,
+    SMALLEST_LEFT,
+    SMALLEST_PASSES,
+    SMALLEST_STAYS,
+    SOFT_LEAST,
+)
 from mbd.machine import buffer as m
 from mbd.machine.buffer import FR_NP, FR_NV, FR_SIZE, FR_U, FRONTS, N_FRONTS
-from mbd.machine.jit import call, ints, jit
+from mbd.machine.jit import call, ints, jit, kernel
 from mbd.model.evaluation import evaluate, linearise
 
-__all__ = ["smallest_multipliers"]
+__all__ = ["make_up", "smallest_where_due"]
+
+
+@jit
+def due(F: Any, n: int) -> bool:
+    """Tell whether multipliers are made smallest after the n-th step.
+
+    What has no effect on the motion need not be removed before somebody sees it, or it has grown.
+    """
+    every = ints(F)[m.RECORD_EVERY]
+    return every == 0 or n % every == 0 or n % SMALLEST_EVERY == 0
 
 
 @jit
@@ -80,3 +96,28 @@ def _take(I: Any, F: Any) -> float:
         for i in range(u + n_v, u + I[j + FR_NP]):
             F[I[m.A] + i] += F[I[m.X] + i] / F[m.SCALE_R]
     return left
+
+
+@jit
+def smallest_where_due(I: Any, F: Any) -> None:
+    """Make multipliers smallest if that is due after the step at hand.
+
+    What is taken off them is no rate of theirs: none is predicted from here.
+    """
+    n = ints(F)[m.N_PREDICTED]
+    if not due(F, n + 1):
+        return
+    smallest_multipliers(I, F)
+    if due(F, n):
+        return
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        for i in range(I[j + FR_U] + I[j + FR_NV], I[j + FR_U] + I[j + FR_NP]):
+            F[I[m.AP] + i] = F[I[m.A] + i]
+
+
+@kernel
+def make_up(I: Any, F: Any, k: int) -> None:
+    """Make multipliers smallest now if they were not after the last step: for use from Python."""
+    if not due(F, ints(F)[m.N_PREDICTED]):
+        smallest_multipliers(I, F)

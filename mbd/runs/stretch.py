@@ -18,6 +18,7 @@ from mbd.integration.newton_loop import CONVERGED, FAILED, PIVOTS, grid_from_her
 from mbd.integration.pivoting_step import careful_step
 from mbd.integration.substeps import in_substeps
 from mbd.linear.fronts import factor_and_solve
+from mbd.linear.least_multipliers import make_up
 from mbd.machine import buffer as m
 from mbd.model.model import Model
 from mbd.model.state import State
@@ -349,9 +350,20 @@ class Run:
 
     def _finish(self, status: int) -> None:
         """Keep the last state if the record does not end with it."""
+        self._least()
         late = self.work.F[m.T] > getattr(self, "t_kept", -np.inf) + 1e-9 * self.h
         if late and status != EVENT and self.plan.times is None:
             self._keep(Instants.of(self.work.store()))
+
+    def _least(self) -> None:
+        """Make redundant multipliers of the last state smallest, where the loop left that out."""
+        work, S = self.work, self.work.S
+        if not (S[m.PROJECT] and self.done):
+            return
+        before, S[m.SMALL_PIVOTS] = work.vector(m.A).copy(), 0
+        make_up(work.I, work.F)
+        if S[m.SMALL_PIVOTS] or S[m.BAD_HOW] or not np.isfinite(work.vector(m.A)).all():
+            work.vector(m.A)[:] = before
 
     def state(self) -> State:
         """Return the last state."""

@@ -1,0 +1,92 @@
+"""Redundant rows: their multipliers are the least ones wherever they are seen, at little cost."""
+
+import numpy as np
+import pytest
+from scenes import four_bar
+
+import mbd
+from mbd.machine import buffer as m
+from mbd.runs import stretch
+
+STEPS = 230
+
+
+def ladder(n=2):
+    """Two bars beside each other, n times, held together by rungs: each hinge is redundant."""
+    system = mbd.System(gravity=(0.0, 0.3, -9.81))
+    before = [system.ground, system.ground]
+    for i in range(n):
+        sides = [
+            system.add(
+                mbd.RigidBody(
+                    f"bar {i}{k}", mass=1.0 + k, inertia=(1e-3, 0.1, 0.1), position=(i + 0.5, 0, k)
+                )
+            )
+            for k in (0, 1)
+        ]
+        rung = system.add(
+            mbd.RigidBody(
+                f"rung {i}", mass=0.5, inertia=(1e-2, 1e-2, 1e-2), position=(i + 1, 0, 0.5)
+            )
+        )
+        joints = zip((*before, *sides), (*sides, rung, rung), strict=True)
+        places = ((i, 0, 0), (i, 0, 1), (i + 1, 0, 0), (i + 1, 0, 1))
+        for k, ((a, b), at) in enumerate(zip(joints, places, strict=True)):
+            system.add(mbd.Revolute(f"hinge {i}{k}", a, b, at=at, axis=(0, 1, 0)))
+        before = sides
+    return system
+
+
+@pytest.fixture(scope="module", params=["four_bar", "ladder"])
+def model(request):
+    built = (four_bar if request.param == "four_bar" else ladder)().build()
+    assert built.redundant
+    return built
+
+
+def test_only_what_is_recorded_costs_a_factor(model):
+    """The others are taken as those of all models."""
+    often, seldom = (mbd.simulate(model, STEPS * 1e-3, 1e-3, every=n).stats for n in (1, STEPS))
+    assert often["factorizations"] >= STEPS
+    assert seldom["factorizations"] < 0.5 * STEPS
+    assert seldom["evaluations"] < often["evaluations"] - 1.5 * STEPS
+    assert seldom["evaluations"] < seldom["iterations"] + 0.2 * STEPS
+
+
+@pytest.mark.parametrize("every", [3, 50, 1000])
+def test_multipliers_are_the_least_ones_wherever_they_are_kept(model, every):
+    """At recorded instants, in the last state, and where the last step is a shorter one."""
+    t_end = STEPS * 1e-3 + 4e-4
+    whole = mbd.simulate(model, t_end, 1e-3)
+    some = mbd.simulate(model, t_end, 1e-3, every=every)
+    kept = np.searchsorted(whole.t, some.t - 1e-9)
+    assert np.allclose(some.q, whole.q[kept], rtol=0, atol=3e-9)
+    size = np.abs(whole.lam).max()
+    assert np.allclose(some.lam, whole.lam[kept], rtol=0, atol=1e-6 * size)
+    assert np.allclose(some.state.lam, whole.state.lam, rtol=0, atol=1e-6 * size)
+    assert np.linalg.norm(null_part(model, some.state)) < 1e-7 * size
+
+
+def null_part(model, state):
+    """Return the part of lam that has no effect, in the metric in which lam is least."""
+    B = model.assemble(state).B.toarray()
+    scale = np.sqrt(model.F[model.I[m.EPS] + model.numbering.lam])
+    U, s, _ = np.linalg.svd(B / scale[:, None])
+    null = U[:, (s > 1e-9 * s.max()).sum() :]
+    return null.T @ (scale * state.lam) / scale.max()
+
+
+def test_a_run_that_ends_early_has_the_least_multipliers_too(model, monkeypatch):
+    """Interrupted between recorded steps."""
+    steps = stretch.Run._chunk
+
+    def interrupted(run, n, last=False):
+        run.interrupt.stop = run.done > 20
+        return steps(run, 7, last)
+
+    monkeypatch.setattr(stretch.Run, "_chunk", interrupted)
+    cut = mbd.simulate(model, 1.0, 1e-3, every=1000)
+    assert "interrupted" in cut.message
+    assert cut.stats["steps"] == 28
+    assert np.linalg.norm(null_part(model, cut.state)) < 1e-7 * np.abs(cut.state.lam).max()
+    assert np.array_equal(cut.lam[-1], cut.state.lam)
