@@ -152,7 +152,7 @@ class Modes:
             w = np.concatenate([[1.0], part.center_of_mass])
             move, turn = body.at(w, body.Y) @ delta, body.turn() @ delta
             W = part.mass_matrix
-            dy = (body.Y @ delta).reshape(4, 3)
+            dy = (body.whole("Y") @ delta).reshape(-1, 3)
             total = float(np.einsum("kc,kl,lc->", dy.conj(), W, dy).real)
             carry = part.mass * float(np.vdot(move, move).real)
             rotation = max(0.0, 1.0 - carry / total) if total > 0.0 else 0.0
@@ -214,8 +214,8 @@ class Modes:
     def _kinetic(self) -> np.ndarray:
         energies = np.zeros((len(self.bodies), len(self)))
         for row, body in zip(energies, self.motion.maps, strict=True):
-            dy = (body.Y @ self.shapes[body.v]).reshape(4, 3, -1)
             W = self.model.nodes[body.name].mass_matrix
+            dy = (body.whole("Y") @ self.shapes[body.v]).reshape(len(W), 3, -1)
             row[:] = np.einsum("kcn,kl,lcn->n", dy.conj(), W, dy).real
         total = energies.sum(0)
         return (energies / np.where(total > 0.0, total, 1.0)).T
@@ -224,7 +224,8 @@ class Modes:
         force = self.motion.K @ self.shapes
         energies = np.zeros((len(self.bodies), len(self)))
         for row, body in zip(energies, self.motion.maps, strict=True):
-            tested = np.linalg.lstsq(body.Z, body.Y, rcond=None)[0] @ self.shapes[body.v]
+            tests = np.linalg.lstsq(body.whole("Z"), body.whole("Y"), rcond=None)[0]
+            tested = tests @ self.shapes[body.v]
             row[:] = np.einsum("in,in->n", tested.conj(), force[body.v]).real
         total, size = energies.sum(0), np.abs(energies).sum(0)
         some = (np.abs(total) > 1e-9 * size) & (self.eigenvalues != 0.0)

@@ -170,7 +170,7 @@ def _reconstruction(part: Part) -> list[PropertyError]:
 
 def _faces(work: Workspace) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return faces, rates and forces (n, 4, 3) of ground and all bodies."""
-    size = 12 * (len(work.model.bodies) + 1)
+    size = 12 * (work.model.n_faces + 1)
     work.vector(m.FY, 12)[:] = 0.0  # ground's, which nobody else needs
     work.evaluate()
     y, yd, f = (work.vector(x, size).reshape(-1, 4, 3).copy() for x in (m.Y, m.YD, m.FY))
@@ -246,7 +246,7 @@ def _power(work: Workspace) -> PropertyError:
     work.evaluate()
     _, dissipated, supplied = energies()
     change = _along(work, lambda: energies()[0])
-    size = 12 * (len(model.bodies) + 1)
+    size = 12 * (model.n_faces + 1)
     force = work.vector(m.FY, size)
     force[:] = 0.0
     for kernel, record in model.kernels[m.LOADS]:

@@ -56,11 +56,12 @@ class Rows:
 Output = str | tuple[Any, ...]
 
 
-def _body(motion: SmallMotion, name: str) -> FaceMaps | None:
-    """Return the maps of a body, None for the ground."""
-    if name == "ground":
+def _body(motion: SmallMotion, place: str) -> FaceMaps | None:
+    """Return the maps of a face by name, None for the ground."""
+    if place == "ground":
         return None
-    return motion.maps[motion.model.bodies[name]]
+    name, _, face = place.partition("/")
+    return motion.maps[motion.model.bodies[name]].faces[int(face or 0)]
 
 
 def _weights(motion: SmallMotion, name: str, weights: Any) -> np.ndarray:
@@ -146,7 +147,7 @@ def _of_part(motion: SmallMotion, part: Part) -> tuple[str, str, np.ndarray]:
 
 def _gradient(motion: SmallMotion, free: Coordinate) -> list[tuple[FaceMaps, np.ndarray]]:
     """Return the derivatives (4, 3) of a coordinate by the faces of the bodies that move."""
-    names = dict.fromkeys(end.body for end in free.attachments)
+    names = dict.fromkeys(end.place for end in free.attachments)
     bodies = [_body(motion, name) for name in names]
     y = [np.vstack([-motion.model.origin, np.eye(3)]) if x is None else x.y for x in bodies]
     still = np.zeros((1, len(y), 4, 3))
@@ -155,7 +156,7 @@ def _gradient(motion: SmallMotion, free: Coordinate) -> list[tuple[FaceMaps, np.
     (table,) = tables([element], faces.column)
     ((_, forces),) = table.forces(faces, np.ones((1, 1, 1)))
     return [
-        (body, sum(f for f, end in zip(forces[0], free.attachments, strict=True) if end.body == n))
+        (body, sum(f for f, end in zip(forces[0], free.attachments, strict=True) if end.place == n))
         for n, body in zip(names, bodies, strict=True)
         if body is not None
     ]

@@ -63,7 +63,7 @@ def reactions(solution: History) -> list[Arrow]:
     arrows = []
     for name, joint in solution.model.system.joints.items():
         history = solution[name]
-        end = End(joint.B.name, joint.B.position)
+        end = End(joint.B.place, joint.B.position)
         for unit, values, color in (
             ("N", history.force, REACTION),
             ("N m", history.moment, REACTION_MOMENT),

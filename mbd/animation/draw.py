@@ -31,6 +31,7 @@ from mbd.parts.part import Body
 
 if TYPE_CHECKING:
     from mbd.history.history import History
+from mbd.interactions.kind import face_name
 
 __all__ = ["SHOWN", "Options", "draw"]
 
@@ -74,7 +75,11 @@ def draw(solution: History, options: Options, also: float | None = None) -> Draw
     if also is not None:
         k = np.union1d(k, np.argmin(np.abs(t - also)))
     shown = solution.part(k, solution.before)
-    tracks = {name: _track(shown, body) for name, body in model.nodes.items()}
+    tracks = {
+        place: _track(shown, place, body)
+        for name, body in model.nodes.items()
+        for place in (face_name(name, i) for i in range(body.formulation.n_faces))
+    }
     sizes = Sizes(model)
     colors = {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(model.nodes)}
 
@@ -135,11 +140,11 @@ def _fastest(solution: History) -> float:
     return float(max(rates, default=0.0))
 
 
-def _track(shown: History, body: Body) -> Track:
-    history, formulation = shown.body(body.name), body.formulation
+def _track(shown: History, place: str, body: Body) -> Track:
+    history, formulation = shown.body(place), body.formulation
     quaternion = history.quaternion if formulation.axes else None
     scale = history.scale if formulation.axes and not formulation.rigid else None
-    return Track(body.name, history.position, quaternion, scale)
+    return Track(place, history.position, quaternion, scale)
 
 
 def _axis(up: Any) -> np.ndarray:

@@ -22,18 +22,18 @@ Rule = Callable[[Any, float, dict[str, Track], str], Iterator[Drawn]]
 
 
 def _end(frame: Frame) -> End:
-    return End(frame.name, frame.position)
+    return End(frame.place, frame.position)
 
 
 def _steel(frame: Frame, shape: Shape, label: str, color: str = STEEL) -> Solid:
-    return Solid(frame.name, shape, color, "joints", label)
+    return Solid(frame.place, shape, color, "joints", label)
 
 
 def _travel(joint: Any, tracks: dict[str, Track]) -> np.ndarray:
     """Return where B goes in the frame A: the corners (2, 3) of a box, in the axes of A."""
     n = len(next(iter(tracks.values())).position)
     d = over_time(tracks, _end(joint.B), n) - over_time(tracks, _end(joint.A), n)
-    axes = joint.A.axes if joint.A.name == "ground" else tracks[joint.A.name].matrix @ joint.A.axes
+    axes = joint.A.axes if joint.A.name == "ground" else tracks[joint.A.place].matrix @ joint.A.axes
     d = np.einsum("...cj,...c->...j", axes, d)
     return np.array([d.min(0), d.max(0)])
 
@@ -131,12 +131,12 @@ def _spiral(spring: Any, g: float, _tracks: dict[str, Track], label: str) -> Ite
     u = np.linspace(0, 1, 73)
     r, turn = (1 + 2 * u) * g, 6 * np.pi * u
     flat = np.column_stack([r * np.cos(turn), r * np.sin(turn), np.zeros_like(u)])
-    yield Wire(A.name, A.position + flat @ A.axes.T, SPRING, "springs", label)
+    yield Wire(A.place, A.position + flat @ A.axes.T, SPRING, "springs", label)
 
 
 def _block(bushing: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
     A = bushing.A
-    yield Solid(A.name, Box((2.2 * g,) * 3, A.position, A.axes), SPRING, "springs", label)
+    yield Solid(A.place, Box((2.2 * g,) * 3, A.position, A.axes), SPRING, "springs", label)
 
 
 _RULES: dict[Symbol, Rule] = {

@@ -22,7 +22,7 @@ def held_points(model: Model) -> dict[str, np.ndarray]:
     by_body: dict[str, list[np.ndarray]] = {name: [] for name in model.nodes}
     for part in model.system.parts.values():
         for frame in part.ends:
-            if frame.name in by_body:
+            if frame.place in by_body:
                 points = by_body[frame.name]
                 near = 1e-6 * max([np.abs(frame.position).max(), *map(np.max, map(np.abs, points))])
                 if not any(np.abs(p - frame.position).max() <= near for p in points):
@@ -75,7 +75,7 @@ class Sizes:
         distances = []
         for part in self.model.system.parts.values():
             if part.ends:
-                p, q = (f.body.position + f.body.rotation @ f.position for f in part.ends)
+                p, q = (f.start[0] for f in part.ends)
                 distances.append(float(np.linalg.norm(q - p)))
         if not any(distances):
             places = np.array([b.position for b in self.model.nodes.values()])

@@ -52,5 +52,5 @@ def draw_motors(system: Description, size: Callable[..., float]) -> list[Wire]:
         A = joint.A
         points = A.position + size(*(b.name for b in joint.bodies)) * symbol() @ A.axes.T
         label = f"{part.name} ({type(part).__name__})"
-        wires.append(Wire(A.name, points, _COLOR, "joints", label))
+        wires.append(Wire(A.place, points, _COLOR, "joints", label))
     return wires

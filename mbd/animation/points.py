@@ -26,7 +26,7 @@ def trails(model: Model, ends: Any, colors: dict[str, str]) -> tuple[Trail, ...]
         ends = [ends]
     for item in listed(f"animate: trails must be a list, each {_POINT}", ends):
         end = _end(model, item, "trail")
-        paths.append(Trail(end, colors[end.frame], f"path of {end.frame}"))
+        paths.append(Trail(end, colors[end.frame.partition("/")[0]], f"path of {end.frame}"))
     return tuple(paths)
 
 
@@ -41,7 +41,7 @@ def lines(model: Model, sequences: Any, colors: dict[str, str], radius: float) -
             )
         ends = [_end(model, item, "line") for item in line]
         label = f"{ends[0].frame} to {ends[-1].frame}"
-        color = colors[ends[0].frame]
+        color = colors[ends[0].frame.partition("/")[0]]
         bars += [Link(pair, "rod", radius, color, "bodies", label) for pair in pairwise(ends)]
     return bars
 
@@ -51,7 +51,7 @@ def _end(model: Model, item: Any, what: str) -> End:
     name: Any = item
     point: Any = np.zeros(3)
     if isinstance(item, Frame):
-        name, point = item.name, item.position
+        name, point = item.place, item.position
     elif isinstance(item, Part):
         name = item.name
     elif not isinstance(item, str):
@@ -59,7 +59,7 @@ def _end(model: Model, item: Any, what: str) -> End:
             name, point = item
         except Exception:  # also what the value's own methods raise
             raise TypeError(f"animate: a {what} must be {_POINT}, got {shown(item)}") from None
-    if not (isinstance(name, str) and name in model.nodes):
+    if not (isinstance(name, str) and name.partition("/")[0] in model.nodes):
         raise ValueError(
             f"animate: {what}s must be of bodies, got {shown(name)}; there are "
             f"{', '.join(model.nodes)}"

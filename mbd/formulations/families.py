@@ -20,6 +20,7 @@ from mbd.machine.buffer import (
     ATT_PV,
     ATT_RATE,
     ATT_W,
+    ATT_Y,
     NODE_LD,
     NODE_PAR,
     NODE_Q,
@@ -50,10 +51,12 @@ class Family:
     carry: Any
 
 
-def _place(retract: Callable[..., Any], face: Callable[..., Any], rate: Callable[..., Any]) -> Any:
+def _place(
+    retract: Callable[..., Any], face: Callable[..., Any], rate: Callable[..., Any], n_faces: int
+) -> Any:
     @kernel
     def place(I: Any, F: Any, k: int) -> None:
-        """Move every node to q = q_n [+] d and show its face; clear the face force."""
+        """Move every node to q = q_n [+] d and show its faces; clear the face forces."""
         for e in range(I[k]):
             i = I[k + 1] + e * NODE_SIZE
             q, y = I[Q] + I[i + NODE_Q], I[Y] + I[i + NODE_Y]
@@ -61,7 +64,7 @@ def _place(retract: Callable[..., Any], face: Callable[..., Any], rate: Callable
             face(F, q, y)
             rate(F, q, y, I[V] + I[i + NODE_U], I[YD] + I[i + NODE_Y])
             f = I[FY] + I[i + NODE_Y]
-            for j in range(12):
+            for j in range(12 * n_faces):
                 F[f + j] = 0.0
 
     return place
@@ -101,7 +104,8 @@ def _maps(of_node: Callable[..., Any]) -> Any:
         for e in range(I[k + 2]):
             a, i = I[I[k + 3] + 2 * e], I[I[k + 3] + 2 * e + 1]
             u = I[i + NODE_U]
-            of_node(F, I[Q] + I[i + NODE_Q], I[Y] + I[i + NODE_Y], I[V] + u, I[D] + u, I[a + ATT_W],
+            of_node(F, I[Q] + I[i + NODE_Q], I[Y] + I[i + NODE_Y], I[V] + u, I[D] + u,
+                I[a + ATT_W] - (I[a + ATT_Y] - I[i + NODE_Y]) // 3,
                 I[a + ATT_P], I[a + ATT_PT], I[a + ATT_DP], I[a + ATT_RATE] | rates,
                 I[a + ATT_PV])  # fmt: skip
 
@@ -161,7 +165,12 @@ def _carry(of_node: Callable[..., Any]) -> Any:
 def family(formulation: Formulation) -> Family:
     """Return the kernels of a formulation."""
     return Family(
-        place=_place(formulation.retract, formulation.face, formulation.face_velocity),
+        place=_place(
+            formulation.retract,
+            formulation.face,
+            formulation.face_velocity,
+            formulation.n_faces,
+        ),
         residual=_residual(formulation.residual),
         maps=_maps(formulation.maps),
         tangent=_tangent(formulation.tangent),

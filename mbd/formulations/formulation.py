@@ -85,6 +85,14 @@ class Formulation:
         False if the body may change its scale: its directors are orthogonal, of one length.
     sized : bool
         Whether ``initial`` takes the radius of gyration about the origin [m] too.
+    n_faces : int
+        Number k of faces that a body shows, one behind the other in y, its rates and f, 12 k
+        numbers each; weights w are 4 k then. The first is the face of position and rotation.
+    faces : callable, optional
+        ``q -> (k, 4, 3)``, the faces as an array; needed if there are several.
+    mass_matrix : callable, optional
+        What ``constants`` takes to the (4 k, 4 k) matrix W of the kinetic energy
+        :math:`\tfrac12\dot y^T(W\otimes I_3)\dot y`; default that of the first face.
     """
 
     name: str
@@ -112,6 +120,9 @@ class Formulation:
     scales: bool = False
     linear: bool = False
     sized: bool = False
+    n_faces: int = 1
+    faces: Callable[[np.ndarray], np.ndarray] | None = None
+    mass_matrix: Callable[[float, np.ndarray, np.ndarray], np.ndarray] | None = None
 
     def __reduce__(self) -> Any:
         return reduced(self)

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.formulations.directors import constants as mass_matrix
+from mbd.formulations.directors import constants as of_rigid_body
 from mbd.formulations.formulation import Formulation
 from mbd.formulations.polynomials import Polynomial, entries, polynomial
 from mbd.machine.buffer import GX, OWN, W_G, W_K, W_M
@@ -35,24 +35,25 @@ from mbd.machine.jit import jit
 __all__ = ["pulled"]
 
 
-def _residual(face: Polynomial, rows: Polynomial, n: int) -> Any:
+def _residual(face: Polynomial, rows: Polynomial, n: int, k: int) -> Any:
     slope, bend, back = face.slope, face.bend, face.back
     row_value, row_back = rows.value, rows.back
 
     @jit
     def force(F: Any, par: int, q: int, y: int, v: int, a: int, f: int) -> None:
-        """Write phi, all that acts on the face, behind the constants."""
-        phi, ydd = par + 16, par + 28
+        """Write phi, all that acts on the faces, behind the constants."""
+        phi, ydd = par + 16 * k * k, par + 16 * k * k + 12 * k
         slope(F, q, a, ydd)
         bend(F, v, v, ydd)
-        for c in range(3):
-            F[ydd + c] -= F[GX + c]
-        for k in range(4):
+        for j in range(0, 12 * k, 12):
             for c in range(3):
-                i = 3 * k + c
+                F[ydd + j + c] -= F[GX + c]
+        for l in range(4 * k):
+            for c in range(3):
+                i = 3 * l + c
                 F[phi + i] = F[f + i]
-                for j in range(4):
-                    F[phi + i] += F[par + 4 * k + j] * F[ydd + 3 * j + c]
+                for j in range(4 * k):
+                    F[phi + i] += F[par + 4 * k * l + j] * F[ydd + 3 * j + c]
         row_back(F, y, a + n, phi)
 
     @jit
@@ -63,7 +64,7 @@ def _residual(face: Polynomial, rows: Polynomial, n: int) -> Any:
         force(F, par, q, y, v, a, f)
         for j in range(n):
             F[x + j] = 0.0
-        back(F, q, par + 16, x)
+        back(F, q, par + 16 * k * k, x)
         for j in range(n):
             F[x + j] *= s
         row_value(F, y, x + n)
@@ -71,7 +72,7 @@ def _residual(face: Polynomial, rows: Polynomial, n: int) -> Any:
     return residual, force
 
 
-def _tangent(face: Polynomial, rows: Polynomial, force: Any, n: int, n_own: int) -> Any:
+def _tangent(face: Polynomial, rows: Polynomial, force: Any, n: int, n_own: int, k: int) -> Any:
     matrix, add_bend, add_curvature = face.matrix, face.add_bend, face.add_curvature
     row_matrix, row_curvature = rows.matrix, rows.add_curvature
 
@@ -81,38 +82,39 @@ def _tangent(face: Polynomial, rows: Polynomial, force: Any, n: int, n_own: int)
     ) -> None:
         """Add Y^T (W (w_M Y + 2 w_G H[v, .] + w_K H[v', .]) + w_K Lambda Y) + w_K C, rows."""
         wM, wG, wK = F[W_M], F[W_G], F[W_K]
-        Y = par + 40
-        U, X, Z = Y + 12 * n, Y + 24 * n, Y + 36 * n
+        size = 12 * k
+        Y = par + 16 * k * k + 2 * size
+        U, X, Z = Y + size * n, Y + 2 * size * n, Y + 3 * size * n
         force(F, par, q, y, v, a, f)
         matrix(F, q, Y)
-        for t in range(12 * n):
+        for t in range(size * n):
             F[U + t] = wM * F[Y + t]
         add_bend(F, 2 * wG, v, U)
         add_bend(F, wK, a, U)
-        for t in range(144):
+        for t in range(size * size):
             F[Z + t] = 0.0
-        row_curvature(F, wK, a + n, Z, 12)
-        for i in range(12):
+        row_curvature(F, wK, a + n, Z, size)
+        for i in range(size):
             for j in range(n):
                 value = 0.0
-                for k in range(4):
-                    value += F[par + 4 * (i // 3) + k] * F[U + n * (3 * k + i % 3) + j]
-                for k in range(12):
-                    value += F[Z + 12 * i + k] * F[Y + n * k + j]
+                for l in range(4 * k):
+                    value += F[par + 4 * k * (i // 3) + l] * F[U + n * (3 * l + i % 3) + j]
+                for l in range(size):
+                    value += F[Z + size * i + l] * F[Y + n * l + j]
                 F[X + n * i + j] = value
-        for i in range(12):
+        for i in range(size):
             for j in range(n):
                 value = F[Y + n * i + j]
                 if value != 0.0:
-                    for k in range(n):
-                        F[S + ld * j + k] += value * F[X + n * i + k]
-        add_curvature(F, wK, par + 16, S, ld)
+                    for l in range(n):
+                        F[S + ld * j + l] += value * F[X + n * i + l]
+        add_curvature(F, wK, par + 16 * k * k, S, ld)
         row_matrix(F, y, Z)
         for i in range(n_own):
             for j in range(n):
                 value = 0.0
-                for k in range(12):
-                    value += F[Z + 12 * i + k] * F[Y + n * k + j]
+                for l in range(size):
+                    value += F[Z + size * i + l] * F[Y + n * l + j]
                 F[S + ld * (n + i) + j] += value
                 F[S + ld * j + n + i] += value
 
@@ -146,6 +148,16 @@ def _maps(face: Polynomial, n: int) -> Any:
     return maps
 
 
+def checked_mass(name: str, W: np.ndarray, size: int) -> np.ndarray:
+    """Refuse what is no mass matrix of faces."""
+    W = np.asarray(W, float)
+    if W.shape != (size, size) or not np.allclose(W, W.T, rtol=1e-12, atol=0.0):
+        raise ValueError(
+            f"pulled: the mass matrix of {name} must be symmetric, ({size}, {size}), got {W.shape}"
+        )
+    return W
+
+
 def pulled(
     name: str,
     velocities: Mapping[str, int],
@@ -153,8 +165,11 @@ def pulled(
     coordinates: Callable[[np.ndarray, np.ndarray], Any],
     own_rows: Sequence[str],
     rows: Callable[[np.ndarray], Any],
+    *,
+    n_faces: int = 1,
+    mass_matrix: Callable[[float, np.ndarray, np.ndarray], np.ndarray] | None = None,
 ) -> Formulation:
-    r"""Return the formulation of a rigid body with a given face, all its functions by pull-back.
+    r"""Return the formulation of a body with given faces, all its functions by pull-back.
 
     Parameters
     ----------
@@ -165,14 +180,21 @@ def pulled(
         ``mbd.machine.buffer``.
     face : callable
         ``q (n,) -> y``, 12 numbers or (4, 3): origin and three directors, at most quadratic in q.
+        Of k faces 12 k numbers or (k, 4, 3), the first of them at the pose of the body.
     coordinates : callable
-        ``(position (3,), rotation (3, 3)) -> q (n,)``, of which the face is the origin at the
-        position and the columns of the rotation.
+        ``(position (3,), rotation (3, 3)) -> q (n,)``, of which the first face is the origin at
+        the position and the columns of the rotation.
     own_rows : sequence of str
-        Names of the n - 6 own constraint rows.
+        Names of the n - 6 own constraint rows; fewer of a body of several faces that
+        is not rigid.
     rows : callable
-        ``y (12,) -> (n - 6,)``, at most quadratic in the face, zero for every rigid pose; without
-        units, best of slope near one.
+        ``y (12 k,) -> (n_own,)``, at most quadratic in the faces, zero for every rigid pose;
+        without units, best of slope near one.
+    n_faces : int
+        Number k of faces.
+    mass_matrix : callable, optional
+        ``(mass, center_of_mass, second_moments) -> W (4 k, 4 k)``, the matrix of the kinetic energy
+        :math:`\tfrac12\dot y^T(W\otimes I_3)\dot y`; default the rigid body on the first face.
 
     Returns
     -------
@@ -201,21 +223,36 @@ def pulled(
     (True, 12, 6)
     """
     n, n_own = len(velocities), len(own_rows)
-    if n < 7 or n_own != n - 6:
+    if n < 7 or n_own > n - 6 or (n_faces == 1 and n_own < n - 6):
         raise ValueError(
-            f"pulled: {name} must have n > 6 coordinates and n - 6 own rows, got {n} and {n_own}"
+            f"pulled: {name} must have n > 6 coordinates and n - 6 own rows, fewer if it shows "
+            f"several faces and is not rigid, got {n} and {n_own}"
         )
     shown = polynomial(f"pulled: face of {name}", face, n)
-    held = polynomial(f"pulled: rows of {name}", rows, 12)
-    if len(shown.c) != 12 or len(held.c) != n_own:
+    size = 12 * n_faces
+    held = polynomial(f"pulled: rows of {name}", rows, size)
+    if len(shown.c) != size or len(held.c) != n_own:
         raise ValueError(
-            f"pulled: {name} must return 12 numbers of the face and {n_own} of rows, got "
+            f"pulled: {name} must return {size} numbers of the face and {n_own} of rows, got "
             f"{len(shown.c)} and {len(held.c)}"
         )
 
+    def matrix(mass: float, center: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """Return W."""
+        if mass_matrix is not None:
+            return checked_mass(name, mass_matrix(mass, center, second), 4 * n_faces)
+        W = np.zeros((4 * n_faces, 4 * n_faces))
+        W[:4, :4] = of_rigid_body(mass, center, second).reshape(4, 4)
+        return W
+
     def constants(mass: float, center: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Return W and room for phi, a face acceleration, three (12, n) and one (12, 12) matrix."""
-        return np.concatenate([mass_matrix(mass, center, second), np.zeros(24 + 36 * n + 144)])
+        """Return W, room for phi and a face acceleration, three (12 k, n), one (12 k, 12 k)."""
+        W = matrix(mass, center, second).ravel()
+        return np.concatenate([W, np.zeros(2 * size + 3 * size * n + size**2)])
+
+    def faces(q: np.ndarray) -> np.ndarray:
+        """Return the faces (k, 4, 3)."""
+        return np.reshape(np.asarray(face(q), float), (n_faces, 4, 3))
 
     def initial(
         position: np.ndarray, rotation: np.ndarray, velocity: np.ndarray, omega: np.ndarray
@@ -223,11 +260,12 @@ def pulled(
         """Return q and the v with Y v = y' that keeps the own rows."""
         q = np.asarray(coordinates(position, rotation), float)
         y = np.concatenate([position, rotation.T.ravel()])
-        if q.shape != (n,) or not np.allclose(np.ravel(face(q)), y, atol=1e-9):
+        if q.shape != (n,) or not np.allclose(np.ravel(face(q))[:12], y, atol=1e-9):
             raise ValueError(
                 f"pulled: coordinates of {name} must return {n} numbers whose face is the given "
                 f"pose, got {q.tolist()} for {y.tolist()}"
             )
+        y = np.ravel(face(q))
         Y, gradient = shown.L + shown.H @ q, held.L + held.H @ y
         ranks = np.linalg.matrix_rank(Y), np.linalg.matrix_rank(gradient @ Y)
         if ranks != (n, n_own) or not np.allclose(rows(y), 0.0, atol=1e-9):
@@ -236,7 +274,7 @@ def pulled(
                 f"zero in every rigid pose, got ranks {ranks[0]} and {ranks[1]}, rows {rows(y)}"
             )
         rate = np.concatenate([velocity, np.cross(omega, rotation.T).ravel()])
-        return q, np.linalg.lstsq(Y, rate, rcond=None)[0]
+        return q, np.linalg.lstsq(Y[:12], rate, rcond=None)[0]
 
     initial(np.array([0.3, -0.2, 0.5]), _TURN, np.zeros(3), np.zeros(3))
     slope, bend = shown.slope, shown.bend
@@ -266,7 +304,7 @@ def pulled(
         row_slope(F, y, ydd, second)
         row_bend(F, yd, yd, second)
 
-    residual, force = _residual(shown, held, n)
+    residual, force = _residual(shown, held, n, n_faces)
     return Formulation(
         name=name,
         velocities=tuple(velocities),
@@ -282,10 +320,13 @@ def pulled(
         face_velocity=face_velocity,
         face_acceleration=face_acceleration,
         residual=residual,
-        tangent=_tangent(shown, held, force, n, n_own),
+        tangent=_tangent(shown, held, force, n, n_own, n_faces),
         maps=_maps(shown, n),
         own_rates=own_rates,
         linear=not np.any(shown.H),
+        n_faces=n_faces,
+        faces=faces,
+        mass_matrix=matrix,
     )
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from mbd.history.bodies import BodyHistory
 from mbd.history.energy import sums
-from mbd.history.faces import Faces, Group, all_groups
+from mbd.history.faces import Faces, Group, all_columns, all_groups
 from mbd.history.instants import Instants, instants
 from mbd.history.joint_coordinates import all_freedoms
 from mbd.history.joints import all_reactions
@@ -56,7 +56,9 @@ class AllParts:
         for g in all_groups(self.model):
             body = self.model.nodes[g.names[0]]
             quaternions = [s.before[name] for name in g.names if name in s.before]
-            faces = (f.y[:, g.at], f.yd[:, g.at], f.ydd[:, g.at])
+            first = all_columns(self.model)
+            at = g.faces if g.formulation.n_faces == 1 else [first[name] for name in g.names]
+            faces = (f.y[:, at], f.yd[:, at], f.ydd[:, at])
             before = np.array(quaternions) if quaternions else None
             histories.append((g, BodyHistory(body, (s.q, s.v, s.a), faces, s.model.origin, before)))
         return histories
@@ -146,7 +148,7 @@ class AllParts:
 def in_pieces(trajectory: Trajectory, most: int = _PIECE) -> Iterator[AllParts]:
     """Yield everything of some instants after the other, not too many for memory."""
     n, before = len(trajectory.t), trajectory.before
-    step = max(1, min(most, _FACES // len(trajectory.model.bodies)))
+    step = max(1, min(most, _FACES // trajectory.model.n_faces))
     for first in range(0, n or 1, step):
         whole = step >= n and isinstance(trajectory.q, np.ndarray)
         here = slice(first, first + step)

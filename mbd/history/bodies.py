@@ -40,8 +40,9 @@ class BodyHistory(PartHistory):
         origin: np.ndarray,
         before: np.ndarray | None = None,
         lam: np.ndarray | None = None,
+        name: str = "",
     ) -> None:
-        self.body, self.name, self.origin = body, body.name, origin
+        self.body, self.name, self.origin = body, name or body.name, origin
         self.q, self.v, self.a = numbers
         self.y, self.yd, self.ydd = faces
         self.before = before  # quaternion at the instant before the first one

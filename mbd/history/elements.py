@@ -109,7 +109,7 @@ class Table:
 
 
 def tables(elements: Sequence[Element], column: dict[str, int]) -> list[Table]:
-    """Return elements kind by kind; `column` has the places of bodies among the faces."""
+    """Return elements kind by kind; `column` has the places of faces."""
     by_kind: dict[Kind, list[int]] = {}
     for i, element in enumerate(elements):
         by_kind.setdefault(element.kind, []).append(i)
@@ -123,7 +123,7 @@ def tables(elements: Sequence[Element], column: dict[str, int]) -> list[Table]:
         return Table(
             kind,
             np.array(members),
-            np.array([[column[a.body] for a in e.attachments] for e in mine]),
+            np.array([[column[a.place] for a in e.attachments] for e in mine]),
             stacked(np.ravel([a.weights for a in e.attachments]) for e in mine).reshape(
                 len(mine), kind.n_attachments, 4
             ),

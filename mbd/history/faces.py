@@ -6,7 +6,7 @@ table, taken in blocks that stay in the cache of the processor.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -15,6 +15,7 @@ import numpy as np
 
 from mbd.formulations.families import family
 from mbd.formulations.formulation import Formulation
+from mbd.interactions.kind import face_name
 from mbd.machine import buffer as m
 from mbd.model.frozen import FrozenModel, per_model
 
@@ -38,8 +39,8 @@ class Group:
     Attributes
     ----------
     names : tuple of str
-    at : slice or (k,) array
-        Their columns in arrays over the bodies that are evaluated.
+    at, faces : slice or array
+        Their columns in arrays over the bodies that are evaluated, and those of all their faces.
     q, v : list of slices
         Their columns in arrays over coordinates and velocities.
     """
@@ -47,6 +48,7 @@ class Group:
     formulation: Formulation
     names: tuple[str, ...]
     at: Any
+    faces: Any
     q: list[slice]
     v: list[slice]
 
@@ -58,8 +60,8 @@ class Faces:
     Attributes
     ----------
     column : dict
-        Place of each body and of "ground".
-    y, yd, ydd : (n, bodies + 1, 4, 3) arrays
+        Place of each face by name, and of "ground".
+    y, yd, ydd : (n, faces + 1, 4, 3) arrays
         Faces, as seen from the origin of the model, their rates and second rates.
     """
 
@@ -69,7 +71,7 @@ class Faces:
     ydd: np.ndarray
 
     def vectors(self, bodies: Any, weights: np.ndarray) -> np.ndarray:
-        """Return sum w_k y_k (n, ..., 3) of bodies, by column, with weights (..., 4)."""
+        """Return sum w_k y_k (n, ..., 3) of faces, by column, with weights (..., 4)."""
         return np.asarray((weights[..., None] * self.y[:, bodies]).sum(-2))
 
 
@@ -92,19 +94,27 @@ def _merged(slices: Iterable[slice]) -> list[slice]:
     return merged
 
 
+def _run(numbers: Sequence[int]) -> Any:
+    """Return numbers as a slice if each follows the one before."""
+    if all(b == a + 1 for a, b in pairwise(numbers)):
+        return slice(numbers[0], numbers[-1] + 1)
+    return np.array(numbers)
+
+
 def _groups(model: FrozenModel, names: Iterable[str]) -> list[Group]:
     """Return some bodies, which are numbered as they come, by formulation."""
-    by_formulation: dict[Formulation, list[tuple[int, str]]] = {}
+    by_formulation: dict[Formulation, list[tuple[int, int, str]]] = {}
+    face = 0
     for i, name in enumerate(names):
-        by_formulation.setdefault(model.nodes[name].formulation, []).append((i, name))
+        formulation = model.nodes[name].formulation
+        by_formulation.setdefault(formulation, []).append((i, face, name))
+        face += formulation.n_faces
     columns, groups = columns_of(model), []
     for formulation, members in by_formulation.items():
-        numbers, mine = zip(*members, strict=True)
-        at: Any = np.array(numbers)
-        if all(b == a + 1 for a, b in pairwise(numbers)):
-            at = slice(numbers[0], numbers[-1] + 1)
+        numbers, firsts, mine = zip(*members, strict=True)
+        faces = [x + i for x in firsts for i in range(formulation.n_faces)]
         q, v = (_merged(columns[name][i] for name in mine) for i in (0, 1))
-        groups.append(Group(formulation, mine, at, q, v))
+        groups.append(Group(formulation, mine, _run(numbers), _run(faces), q, v))
     return groups
 
 
@@ -116,13 +126,13 @@ def all_groups(model: FrozenModel) -> list[Group]:
 
 @per_model
 def all_columns(model: FrozenModel) -> dict[str, int]:
-    """Return the places of all bodies, and of ground, among the faces of all."""
-    return _numbered(model.nodes)
+    """Return the places of the faces of all bodies, and of ground."""
+    return _numbered(model, model.nodes)
 
 
-def _numbered(names: Iterable[str]) -> dict[str, int]:
-    columns = {name: i for i, name in enumerate(names)}
-    return columns | {"ground": len(columns)}
+def _numbered(model: FrozenModel, names: Iterable[str]) -> dict[str, int]:
+    places = [face_name(x, i) for x in names for i in range(model.nodes[x].formulation.n_faces)]
+    return {place: i for i, place in enumerate([*places, "ground"])}
 
 
 def faces_over_time(
@@ -135,13 +145,14 @@ def faces_over_time(
     if names is None:
         column, groups = all_columns(model), all_groups(model)
     else:
-        names = [name for name in dict.fromkeys(names) if name != "ground"]
-        column, groups = _numbered(names), _groups(model, names)
+        bodies = dict.fromkeys(name.partition("/")[0] for name in names)
+        names = [name for name in bodies if name != "ground"]
+        column, groups = _numbered(model, names), _groups(model, names)
     y, yd, ydd = (np.zeros((len(q), len(column), 4, 3)) for _ in range(3))
     y[:, -1, 0], y[:, -1, 1:] = -model.origin, np.eye(3)
     for g in groups:
         numbers = (_taken(q, g.q), _taken(v, g.v), _taken(a, g.v))
-        y[:, g.at], yd[:, g.at], ydd[:, g.at] = faces(g.formulation, *numbers)
+        y[:, g.faces], yd[:, g.faces], ydd[:, g.faces] = faces(g.formulation, *numbers)
     return Faces(column, y, yd, ydd)
 
 
@@ -154,11 +165,11 @@ def _taken(x: Any, columns: list[slice]) -> np.ndarray:
 def faces(
     formulation: Formulation, q: np.ndarray, v: np.ndarray, a: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return faces (n, k, 4, 3), their rates and second rates, of k bodies over n instants.
+    """Return faces (n, k n_faces, 4, 3), rates and second rates, of k bodies over n instants.
 
     The numbers of the bodies, (n, k n_q) and (n, k n_v), stand side by side.
     """
-    n_q, n_v = formulation.n_q, formulation.n_v
+    n_q, n_v, size = formulation.n_q, formulation.n_v, 12 * formulation.n_faces
     k = q.shape[1] // n_q
     q, v, a = q.reshape(-1, n_q), v.reshape(-1, n_v), a.reshape(-1, n_v)
     total = len(q)
@@ -167,19 +178,20 @@ def faces(
     I = np.zeros(m.I_HEADER + 4 + n * m.NODE_SIZE, np.int64)
     sizes = {
         m.Q: n * n_q, m.QN: n * n_q, m.V: n * stride, m.A: n * stride, m.D: n * stride,
-        m.AL: n * stride, m.X: n * stride, m.Y: 12 * n, m.YD: 12 * n, m.YDD: 12 * n, m.FY: 12 * n,
+        m.AL: n * stride, m.X: n * stride, m.Y: size * n, m.YD: size * n, m.YDD: size * n,
+        m.FY: size * n,
     }  # fmt: skip
     at = m.F_HEADER
-    for name, size in sizes.items():
+    for name, room in sizes.items():
         I[name] = at
-        at += size
+        at += room
     F = np.zeros(at)
     record = m.I_HEADER
     I[record + 1] = record + 4
     e = np.arange(n)
     nodes = I[record + 4 :].reshape(n, m.NODE_SIZE)
-    nodes[:, m.NODE_Q], nodes[:, m.NODE_U], nodes[:, m.NODE_Y] = e * n_q, e * stride, 12 * e
-    kernels, motion = family(formulation), np.empty((3, total, 12))
+    nodes[:, m.NODE_Q], nodes[:, m.NODE_U], nodes[:, m.NODE_Y] = e * n_q, e * stride, size * e
+    kernels, motion = family(formulation), np.empty((3, total, size))
     for first in range(0, total, n or 1):
         here = slice(first, min(first + n, total))
         I[record] = many = here.stop - first
@@ -189,6 +201,6 @@ def faces(
         kernels.place(I, F, record)
         kernels.rates(I, F, record)
         for i, place in enumerate((m.Y, m.YD, m.YDD)):
-            motion[i, here] = F[I[place] :][: 12 * many].reshape(many, 12)
-    y, yd, ydd = motion.reshape(3, -1, k, 4, 3)
+            motion[i, here] = F[I[place] :][: size * many].reshape(many, size)
+    y, yd, ydd = motion.reshape(3, -1, k * formulation.n_faces, 4, 3)
     return y, yd, ydd

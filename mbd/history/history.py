@@ -12,6 +12,7 @@ from mbd.base.checked import whole
 from mbd.history.all_parts import AllParts, in_pieces, past_of
 from mbd.history.bodies import StructureHistory
 from mbd.history.columns import Column, model_columns
+from mbd.history.faces import all_columns
 from mbd.history.joint_coordinates import freedoms
 from mbd.history.joints import JointHistory, RowHistory
 from mbd.history.loads import MotorHistory, all_loads
@@ -28,7 +29,7 @@ class History(Trajectory):
         system, nodes = self.model.system, self.model.nodes
         if not isinstance(name, str):
             raise no_part("Solution", name, nodes)
-        if name in nodes:
+        if name in nodes or ("/" in name and name in all_columns(self.model)):
             return self.body(name)
         if name in system.joints:
             return self.joint(name)

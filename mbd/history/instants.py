@@ -66,7 +66,7 @@ def instants_kernel(I: Any, F: Any, k: int) -> None:
     and their unknowns.
     """
     n, at, size, out, n_rows = I[k], I[k + 1], I[k + 2], I[k + 3], I[k + 4]
-    n_q, n_u, faces = I[m.N_Q], I[m.N_U], 12 * (I[m.N_NODES] + 1)
+    n_q, n_u, faces = I[m.N_Q], I[m.N_U], 12 * I[m.N_FACES]
     for e in range(n):
         F[m.T] = F[at]
         for i in range(n_q):

@@ -15,6 +15,7 @@ from mbd.history.faces import Faces, all_columns
 from mbd.history.joint_coordinates import Coordinates
 from mbd.history.quantities import PartHistory, Reaction
 from mbd.history.quantity import Owner
+from mbd.interactions.kind import face_name
 from mbd.machine import buffer as m
 from mbd.machine.jit import kernel
 from mbd.model.frozen import per_model
@@ -56,7 +57,7 @@ def moments_kernel(I: Any, F: Any, k: int) -> None:
 
 @dataclass(frozen=True)
 class ReactionSpec:
-    """What the rows of a part do to the body `on`, about a point of the body `at`."""
+    """What the rows of a part do to the face `on`, about a point of the face `at`, by name."""
 
     part: str
     on: str
@@ -71,7 +72,7 @@ class Reactions:
     Attributes
     ----------
     on, at : (k,) arrays
-        Columns of the bodies among the faces.
+        Columns of the faces.
     points : (k, 4) array
     pushes : list
         Table, columns (k_e, n_rows) of its multipliers, which of its attachments, one after the
@@ -101,7 +102,7 @@ class Reactions:
                 (e * table.kind.n_attachments + a, i)
                 for e, (i, element, _) in enumerate(mine)
                 for a, end in enumerate(element.attachments)
-                if end.body == specs[i].on
+                if end.place == specs[i].on
             ]
             which, owner = np.array(hits, int).reshape(-1, 2).T
             parts, starts = np.unique(owner, return_index=True)
@@ -138,7 +139,7 @@ class Reactions:
 
 
 def _of_joint(joint: Joint, on: Any, at: Any) -> ReactionSpec:
-    return ReactionSpec(joint.name, on.name, at.name, at.point())
+    return ReactionSpec(joint.name, on.place, at.place, at.point())
 
 
 @per_model
@@ -234,7 +235,14 @@ class RowHistory(PartHistory):
         names = [x.name for x in (*self.part.bodies, *self.part.nodes())]
         if on not in names:
             raise ValueError(f"reaction: on must be one of {', '.join(names)}, got {on!r}")
-        return _reaction(self._trajectory, ReactionSpec(self.name, on, on))
+        nodes = self._trajectory.model.nodes
+        several = nodes[on].formulation.n_faces if on in nodes else 1  # ground shows one
+        faces = (ReactionSpec(self.name, face_name(on, i), on) for i in range(several))
+        each = [_reaction(self._trajectory, spec) for spec in faces]
+        force, moment = (
+            np.sum(x, axis=0) for x in ([x.force for x in each], [x.moment for x in each])
+        )
+        return Reaction(force, moment)
 
     def _columns(self) -> list[str]:
         return list(self._reads)

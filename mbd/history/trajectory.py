@@ -74,24 +74,26 @@ class Trajectory:
         return faces_over_time(self.model, self.q, self.v, self.a, names)
 
     def body(self, name: str) -> BodyHistory:
-        """Return the history of a body."""
+        """Return the history of a body, or of another face of it: "rod/1"."""
         if name not in self._bodies:
             if not isinstance(self.q, np.ndarray) and len(self._bodies) >= _BODIES_FROM_DISK:
                 del self._bodies[next(iter(self._bodies))]
-            faces = self.faces([name])
-            q, v = columns_of(self.model)[name]
+            faces, owner = self.faces([name]), name.partition("/")[0]
+            q, v = columns_of(self.model)[owner]
+            i = faces.column[name]
             self._bodies[name] = BodyHistory(
-                self.model.nodes[name],
+                self.model.nodes[owner],
                 (self.q[:, q], self.v[:, v], self.a[:, v]),
-                (faces.y[:, 0], faces.yd[:, 0], faces.ydd[:, 0]),
+                (faces.y[:, i], faces.yd[:, i], faces.ydd[:, i]),
                 self.model.origin,
                 self.before.get(name),
                 np.asarray(self.lam[:, self.model.numbering.owners.get(name, slice(0))]),
+                name,
             )
         return self._bodies[name]
 
     def vector_of(self, body: str, weights: tuple[float, ...]) -> np.ndarray:
-        """Return sum w_k y_k of a body (or "ground") over time, (n, 3)."""
+        """Return sum w_k y_k of a body or face (or "ground") over time, (n, 3)."""
         w = np.asarray(weights)
         if body == "ground":
             return np.broadcast_to(w[1:], (len(self.t), 3)).copy()

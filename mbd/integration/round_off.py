@@ -56,7 +56,7 @@ def measure_speed(I: Any, F: Any) -> None:
 def measure_place(I: Any, F: Any) -> None:
     """Let floors follow where bodies are, by a power of two: exactly there and back."""
     far, scale, length = 0.0, F[m.FAR], F[m.LENGTH]
-    for y in range(I[m.Y] + 12, I[m.Y] + 12 * I[m.N_NODES] + 12, 12):
+    for y in range(I[m.Y] + 12, I[m.Y] + 12 * I[m.N_FACES], 12):
         far = max(far, abs(F[y]), abs(F[y + 1]), abs(F[y + 2]))
     if not far < 1e300:
         return

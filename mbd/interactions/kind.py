@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Attachment", "Element", "Kind"]
+__all__ = ["Attachment", "Element", "Kind", "face_name"]
 
 
 @dataclass(frozen=True)
@@ -86,12 +86,23 @@ class Kind:
         return self.n_attachments + 4
 
 
+def face_name(body: str, face: int) -> str:
+    """Return the name of a face: that of the body, behind it the number if it is not the first."""
+    return f"{body}/{face}" if face else body
+
+
 @dataclass(frozen=True)
 class Attachment:
-    """A point (weights with w0 = 1) or a vector (w0 = 0) fixed to the face of a body."""
+    """A point (weights with w0 = 1) or a vector (w0 = 0) fixed to a face of a body."""
 
     body: str
     weights: tuple[float, float, float, float]
+    face: int = 0
+
+    @property
+    def place(self) -> str:
+        """Name of the face."""
+        return face_name(self.body, self.face)
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ REGION_BITS = 48
 
 # --- I: sizes and tables, then where vectors are in F ---------------------------------------------
 (
-    N_U, N_Q, N_NODES, N_FRONTS,
+    N_U, N_Q, N_FACES, N_FRONTS,
     FRONTS,  # table of fronts
     KIND,  # table: kind of each unknown, an index into SCALE
     LOOPS,  # whether rows close loops: then they may be redundant
@@ -41,7 +41,7 @@ SCRATCH_SIZE = 256
 
 @dataclass(frozen=True)
 class Vector:
-    """A vector in F: region; over unknowns, coordinates or nodes (N_U, N_Q, N_NODES); meaning."""
+    """A vector in F: region; over unknowns, coordinates or faces (N_U, N_Q, N_FACES); meaning."""
 
     name: str
     region: int
@@ -65,10 +65,10 @@ VECTORS = {
     GAP: Vector("GAP", WORK, N_U, "what positions are corrected by, where rates are met too"),
     DIAG: Vector("DIAG", CONSTANTS, N_U, "size of the diagonal (pivot watch)"),
     EPS: Vector("EPS", CONSTANTS, N_U, "softness of the rows in the iteration"),
-    Y: Vector("Y", WORK, N_NODES, "faces, ground first"),
-    YD: Vector("YD", WORK, N_NODES, "their rates"),
-    YDD: Vector("YDD", WORK, N_NODES, "their second rates"),
-    FY: Vector("FY", WORK, N_NODES, "forces on faces"),
+    Y: Vector("Y", WORK, N_FACES, "faces, ground first"),
+    YD: Vector("YD", WORK, N_FACES, "their rates"),
+    YDD: Vector("YDD", WORK, N_FACES, "their second rates"),
+    FY: Vector("FY", WORK, N_FACES, "forces on faces"),
 }
 
 # --- S: integers of the run -----------------------------------------------------------------------

@@ -70,10 +70,10 @@ def _built(system: Description) -> Model:
     memory = Memory()
     layout = Layout(memory, bodies, rows, fronts)
     nodes = _nodes(memory, system, bodies, layout)
-    attachments = _Attachments(memory, bodies, index, nodes)
+    attachments = _Attachments(memory, bodies, index, nodes, layout.face)
     stages = _Stages()
     remembered = _interactions(memory, owned, rows, index, layout, attachments, stages)
-    remembered += _turns(memory, system, index, stages)
+    remembered += _turns(memory, system, attachments, stages)
     _families(memory, bodies, nodes, attachments, stages)
     calls = {stage: [at for _, at in kernels] for stage, kernels in stages.kernels.items()}
     calls[m.FLOW] = calls[m.CONVECT] = calls[m.PLACE]  # explicit methods write their addresses
@@ -141,7 +141,8 @@ def _nodes(memory: Memory, system: Description, bodies: list[Any], layout: Layou
             q, v = body.q_and_v(body.position - here)
             memory.chunks.append((header[m.Q] + layout.q[i], q))
             memory.chunks.append((header[m.V] + layout.start[i], v))
-            where[i] = memory.table([layout.q[i], layout.start[i], par, 12 * (i + 1), place, ld])
+            y = 12 * layout.face[i]
+            where[i] = memory.table([layout.q[i], layout.start[i], par, y, place, ld])
     return [where[i] for i in range(len(bodies))]
 
 
@@ -149,24 +150,47 @@ class _Attachments:
     """Attachments, each once, except those whose weights a law rewrites."""
 
     def __init__(
-        self, memory: Memory, bodies: list[Any], index: dict[str, int], nodes: list[int]
+        self,
+        memory: Memory,
+        bodies: list[Any],
+        index: dict[str, int],
+        nodes: list[int],
+        faces: list[int],
     ) -> None:
+        self.faces = faces
         self.memory, self.bodies, self.index, self.nodes = memory, bodies, index, nodes
-        self.records: dict[tuple[int, tuple[float, ...]], int] = {}
+        self.records: dict[tuple[int, int, tuple[float, ...]], int] = {}
         self.of_body: dict[int, list[int]] = {}
+
+    def place(self, end: Attachment) -> tuple[int, int]:
+        """Store weights; return where the face and the weights are.
+
+        The maps of a body take weights of all its faces, four each: others are zero.
+        """
+        b = self.index[end.body]
+        n_faces = 1 if b < 0 else self.bodies[b].formulation.n_faces
+        if not 0 <= end.face < n_faces:
+            raise ValueError(
+                f"{end.body}: an element is attached to face {end.face}, but the body shows "
+                f"{n_faces}, numbered from 0"
+            )
+        w = 4 * end.face
+        weights = [*[0.0] * w, *end.weights, *[0.0] * (4 * n_faces - 4 - w)]
+        first = 0 if b < 0 else self.faces[b]
+        return 12 * (first + end.face), self.memory.put(weights) + w
 
     def get(self, end: Attachment, *, own: bool, rate: bool) -> int:
         """Return where the record of an attachment is."""
         b = self.index[end.body]
-        key = (b, end.weights)
+        key = (b, end.face, end.weights)
         record = self.records.get(key, 0)
         if not record or own:
             formulation = None if b < 0 else self.bodies[b].formulation
             n = 0 if formulation is None else formulation.n_v
-            w = self.memory.put(list(end.weights))
+            y, w = self.place(end)
             P, PT, DP = (self.memory.room(3 * n) for _ in range(3))
             PV = P if formulation is None or formulation.galerkin else self.memory.room(3 * n)
-            record = self.memory.table([12 * (b + 1), w, n, P, PT, DP, PV, 0])
+            record = self.memory.table([y, w, n, P, PT, DP, PV, 0])
             if not own:
                 self.records[key] = record
             if b >= 0:
@@ -256,7 +280,7 @@ def _memory_labels(o: Owned) -> list[str]:
 
 
 def _turns(
-    memory: Memory, system: Description, index: dict[str, int], stages: _Stages
+    memory: Memory, system: Description, attachments: _Attachments, stages: _Stages
 ) -> list[str]:
     """Write the tables that count the turns of the joints' angles; return the labels of these."""
     by_measure: dict[Any, dict[str, Any]] = {}
@@ -270,8 +294,7 @@ def _turns(
         records: list[int] = []
         for free in angles.values():
             for end in free.attachments:
-                place, weights = 12 * (index[end.body] + 1), memory.put(end.weights)
-                records.append(memory.table([place, weights, *[0] * (m.ATT_SIZE - 2)]))
+                records.append(memory.table([*attachments.place(end), *[0] * (m.ATT_SIZE - 2)]))
             records += [-1, 0, memory.put([free.start], m.STATE), 0]
         at = memory.table([len(angles), 0, kind.size, kind.n_attachments + 2, 1])
         memory.I[at + 1] = memory.table(records)

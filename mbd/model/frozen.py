@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
+from itertools import accumulate
 from operator import methodcaller
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
@@ -109,6 +110,23 @@ class FrozenModel:
     def bodies(self) -> dict[str, int]:
         """Index of each node."""
         return {name: i for i, name in enumerate(self.nodes)}
+
+    @cached_property
+    def faces(self) -> dict[str, int]:
+        """Index of the first face of each node among the faces of all."""
+        ends = accumulate((x.formulation.n_faces for x in self.nodes.values()), initial=0)
+        return dict(zip(self.nodes, ends, strict=False))
+
+    @cached_property
+    def node_of_face(self) -> np.ndarray:
+        """Index of the node of each face."""
+        counts = [x.formulation.n_faces for x in self.nodes.values()]
+        return np.repeat(np.arange(len(counts)), counts)
+
+    @property
+    def n_faces(self) -> int:
+        """Number of faces of all nodes."""
+        return int(self.I[m.N_FACES]) - 1
 
     @cached_property
     def heaviest(self) -> Body:

@@ -83,11 +83,14 @@ class Layout:
     def __init__(
         self, memory: Memory, bodies: list[Any], rows: list[Owned], fronts: list[Front]
     ) -> None:
-        self.n_q = 0
-        self.q = []
+        self.n_q, n_faces = 0, 1
+        self.q: list[int] = []
+        self.face: list[int] = []  # the first one of each body; before all is that of ground
         for b in bodies:
             self.q.append(self.n_q)
+            self.face.append(n_faces)
             self.n_q += b.formulation.n_q
+            n_faces += b.formulation.n_faces
         self.start: dict[int, int] = {}  # group -> first unknown
         self.size: dict[int, int] = {}
         self.front_of: dict[int, int] = {}
@@ -114,9 +117,9 @@ class Layout:
             self.n_p.append(u - self.u0[-1])
         self.n_u = u
         header = memory.I
-        header[m.N_U], header[m.N_Q], header[m.N_NODES] = u, self.n_q, len(bodies)
+        header[m.N_U], header[m.N_Q], header[m.N_FACES] = u, self.n_q, n_faces
         header[m.N_FRONTS] = len(fronts)
-        sizes = {m.N_U: u + 4, m.N_Q: self.n_q, m.N_NODES: 12 * (len(bodies) + 1)}
+        sizes = {m.N_U: u + 4, m.N_Q: self.n_q, m.N_FACES: 12 * n_faces}
         for place, vector in m.VECTORS.items():
             header[place] = memory.room(sizes[vector.over], vector.region)
         header[m.SCRATCH] = memory.room(m.SCRATCH_SIZE)

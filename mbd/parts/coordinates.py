@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mbd.interactions.driven_rows import total
-from mbd.interactions.kind import Attachment, Element
+from mbd.interactions.kind import Element
 from mbd.interactions.measures import ANGLE, OFFSET, SLIDE, Measure
 from mbd.machine.buffer import VELOCITY_ROW
 from mbd.parts.part import Coordinate, Frame
@@ -22,12 +22,12 @@ __all__ = ["angle_between", "displacement_between", "offset_along", "sum_row"]
 
 def _axis(frame: Frame, i: int) -> np.ndarray:
     """Return an axis of a frame at the initial pose, inertial."""
-    return np.asarray(frame.body.rotation @ frame.axes[:, i])
+    return frame.start[1][:, i]
 
 
 def _origin(frame: Frame) -> np.ndarray:
     """Return the origin of a frame at the initial pose, inertial."""
-    return np.asarray(frame.body.position + frame.body.rotation @ frame.position)
+    return frame.start[0]
 
 
 def angle_between(
@@ -35,9 +35,9 @@ def angle_between(
 ) -> Coordinate:
     """Return the angle of axis k of another frame, from axis i towards axis j of the base."""
     ends = (
-        Attachment(base.name, base.direction(i)),
-        Attachment(base.name, base.direction(j)),
-        Attachment(other.name, other.direction(k)),
+        base.end(i),
+        base.end(j),
+        other.end(k),
     )
     b = _axis(other, k)
     start = float(np.arctan2(_axis(base, j) @ b, _axis(base, i) @ b))
@@ -47,9 +47,9 @@ def angle_between(
 def displacement_between(joint: str, name: str, base: Frame, i: int, other: Frame) -> Coordinate:
     """Return the displacement of another frame from the base along axis i of the base."""
     ends = (
-        Attachment(base.name, base.direction(i)),
-        Attachment(other.name, other.point()),
-        Attachment(base.name, base.point()),
+        base.end(i),
+        other.end(),
+        base.end(),
     )
     start = float(_axis(base, i) @ (_origin(other) - _origin(base)))
     return Coordinate(joint, name, "m", (base.body, other.body), start, offset_along(base), ends)

@@ -113,7 +113,7 @@ class PointForce(_Load):
 
     def elements(self) -> list[Element]:
         """Return the force on its point."""
-        ends = (Attachment(self.body.name, self.frame.point()), self._direction())
+        ends = (self.frame.end(), self._direction())
         return [Element(FORCE, ends, self._numbers(), law=self.law)]
 
 
@@ -191,7 +191,7 @@ class Spring(Part):
                 raise ValueError(f"{self.name}: {f.name!r} is a point; hold it at its position")
         self.stiffness = number(self.name, "stiffness", stiffness, "N/m")
         self.damping = number(self.name, "damping", damping, "N s/m")
-        p, q = (f.body.position + f.body.rotation @ f.position for f in (self.A, self.B))
+        p, q = (f.start[0] for f in (self.A, self.B))
         now = float(np.linalg.norm(q - p))
         self.length = number(
             self.name, "length", now if length is None else length, "m", positive=False
@@ -205,7 +205,7 @@ class Spring(Part):
 
     def elements(self) -> list[Element]:
         """Return the spring on the length."""
-        ends = (Attachment(self.A.name, self.A.point()), Attachment(self.B.name, self.B.point()))
+        ends = (self.A.end(), self.B.end())
         numbers = (self.stiffness, self.damping, self.length)
         return [Element(spring(LENGTH), ends, numbers, law=self.law)]
 
@@ -260,12 +260,12 @@ class RotationalSpring(Part):
 
     def elements(self) -> list[Element]:
         """Return the spring on the angle."""
-        a, b = (f.body.rotation @ f.axes for f in (self.A, self.B))
+        a, b = (f.start[1] for f in (self.A, self.B))
         start = float(np.arctan2(a[:, 1] @ b[:, 0], a[:, 0] @ b[:, 0]))
         ends = (
-            Attachment(self.A.name, self.A.direction(0)),
-            Attachment(self.A.name, self.A.direction(1)),
-            Attachment(self.B.name, self.B.direction(0)),
+            self.A.end(0),
+            self.A.end(1),
+            self.B.end(0),
         )
         numbers = (self.stiffness, self.damping, self.angle)
         return [Element(spring(ANGLE), ends, numbers, (start,), law=self.law)]
@@ -320,9 +320,9 @@ class Bushing(Part):
 
     def elements(self) -> list[Element]:
         """Return three springs on offsets, three on twists."""
-        P, Q = Attachment(self.A.name, self.A.point()), Attachment(self.B.name, self.B.point())
-        a = [Attachment(self.A.name, self.A.direction(i)) for i in range(3)]
-        b = [Attachment(self.B.name, self.B.direction(i)) for i in range(3)]
+        P, Q = self.A.end(), self.B.end()
+        a = [self.A.end(i) for i in range(3)]
+        b = [self.B.end(i) for i in range(3)]
         springs = []
         for i in range(3):
             numbers = (float(self.stiffness[i]), float(self.damping[i]), 0.0)

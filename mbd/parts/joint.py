@@ -18,7 +18,7 @@ import numpy as np
 
 from mbd.base.checked import meant, shown
 from mbd.base.door import label, unit_vector, vector
-from mbd.interactions.kind import Attachment, Element
+from mbd.interactions.kind import Element
 from mbd.interactions.measures import OFFSET
 from mbd.interactions.rows import COINCIDE, DOT_ROW, row
 from mbd.machine.buffer import FORCE, MOMENT
@@ -134,7 +134,7 @@ class Joint(Part):
         return self.A, self.B
 
     def _coincide(self) -> Element:
-        ends = (Attachment(self.A.name, self.A.point()), Attachment(self.B.name, self.B.point()))
+        ends = (self.A.end(), self.B.end())
         return Element(
             COINCIDE, ends, rows=("force x", "force y", "force z"), row_kinds=(FORCE,) * 3
         )
@@ -144,8 +144,8 @@ class Joint(Part):
         k = 3 - i - j
         about = about or f"{'' if (j - i) % 3 == 1 else '-'}a{k + 1}"
         ends = (
-            Attachment(self.A.name, self.A.direction(i)),
-            Attachment(self.B.name, self.B.direction(j)),
+            self.A.end(i),
+            self.B.end(j),
         )
         return Element(DOT_ROW, ends, (0.0,), rows=(f"moment about {about}",), row_kinds=(MOMENT,))
 
@@ -164,9 +164,9 @@ class Joint(Part):
 
     def _offset(self, i: int) -> Element:
         ends = (
-            Attachment(self.A.name, self.A.direction(i)),
-            Attachment(self.A.name, self.A.point()),
-            Attachment(self.B.name, self.B.point()),
+            self.A.end(i),
+            self.A.end(),
+            self.B.end(),
         )
         return Element(
             row(OFFSET), ends, (0.0,), rows=(f"force along a{i + 1}",), row_kinds=(FORCE,)

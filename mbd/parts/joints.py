@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from mbd.base.door import label, number
-from mbd.interactions.kind import Attachment, Element
+from mbd.interactions.kind import Element
 from mbd.interactions.measures import SQUARE
 from mbd.interactions.rows import row
 from mbd.machine.buffer import FORCE
@@ -329,12 +329,12 @@ class Distance(Joint):
         self.name = label(name, "Distance")
         self.A, self.B = two_points(self.name, first, second, at, to)
         self._check()
-        p, q = (f.body.position + f.body.rotation @ f.position for f in (self.A, self.B))
+        p, q = (f.start[0] for f in (self.A, self.B))
         distance = float(np.linalg.norm(q - p)) if length is None else length
         self.length = number(self.name, "length", distance, "m", positive=True)
 
     def elements(self) -> list[Element]:
         """(|Q - P|^2 - L^2)/2."""
-        ends = (Attachment(self.A.name, self.A.point()), Attachment(self.B.name, self.B.point()))
+        ends = (self.A.end(), self.B.end())
         half = 0.5 * self.length**2
         return [Element(row(SQUARE), ends, (half,), rows=("distance",), row_kinds=(FORCE,))]

@@ -13,11 +13,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mbd.base.checked import shown
+from mbd.base.checked import shown, whole
 from mbd.base.door import rotation_matrix, vector
 from mbd.base.recorded_call import Recorded
 from mbd.formulations.formulation import Formulation
-from mbd.interactions.kind import Attachment, Element
+from mbd.interactions.kind import Attachment, Element, face_name
 from mbd.interactions.laws import Law
 from mbd.interactions.measures import Measure
 from mbd.machine.buffer import FORCE, MOMENT
@@ -190,7 +190,7 @@ def _numbers(elements: Iterable[Element]) -> list[Any]:
     return [
         (
             x.kind,
-            [(end.body, tuple(end.weights)) for end in x.attachments],
+            [(end.place, tuple(end.weights)) for end in x.attachments],
             tuple(x.numbers),
             tuple(x.memory),
             tuple(x.rows),
@@ -215,14 +215,25 @@ class Frame(Recorded):
         Origin in the axes of the body.
     axes : (3, 3) array [-]
         Columns are the axes in the axes of the body; the third one is the axis of a joint.
+    face : int
+        Of a body that shows several faces the one that carries the frame; position and axes are
+        in the axes of that face.
     """
 
-    __slots__ = ("axes", "body", "position")
+    __slots__ = ("axes", "body", "face", "position")
 
-    def __init__(self, body: Any, position: Any = (0.0, 0.0, 0.0), axes: Any = None) -> None:
+    def __init__(
+        self, body: Any, position: Any = (0.0, 0.0, 0.0), axes: Any = None, face: int = 0
+    ) -> None:
         if not isinstance(body, Body):
             raise TypeError(f"Frame: body must be a body or system.ground, got {shown(body)}")
         self.body = body
+        self.face = whole(f"frame of {body.name!r}", "face", face, 0)
+        if face >= body.formulation.n_faces:
+            raise ValueError(
+                f"frame of {body.name!r}: face must be below {body.formulation.n_faces}, the "
+                f"number of faces that {body.formulation.name!r} shows, got {face}"
+            )
         self.position = vector(f"frame of {body.name!r}", "position", position, "m")
         self.axes = rotation_matrix(f"frame of {body.name!r}", "axes", axes)
 
@@ -241,8 +252,24 @@ class Frame(Recorded):
         x, y, z = self.axes[:, i].tolist()
         return (0.0, x, y, z)
 
+    @property
+    def place(self) -> str:
+        """Name of the face."""
+        return face_name(self.name, self.face)
+
+    def end(self, axis: int | None = None) -> Attachment:
+        """Return the attachment of the origin, or of an axis."""
+        weights = self.point() if axis is None else self.direction(axis)
+        return Attachment(self.name, weights, self.face)
+
+    @property
+    def start(self) -> tuple[np.ndarray, np.ndarray]:
+        """Origin (3,) [m] and axes (3, 3) at the initial pose, inertial."""
+        position, rotation = self.body.face_pose(self.face)
+        return position + rotation @ self.position, rotation @ self.axes
+
     def __repr__(self) -> str:
-        return f"Frame({self.name!r}, position={self.position.tolist()})"
+        return f"Frame({self.place!r}, position={self.position.tolist()})"
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -276,7 +303,13 @@ class Body(Part):
 
     @property
     def mass_matrix(self) -> np.ndarray:
-        """The matrix W = [[m, m c^T], [m c, E]], (4, 4) [kg, kg m, kg m^2]."""
+        """The matrix W of the kinetic energy of all k faces, (4 k, 4 k) [kg, kg m, kg m^2].
+
+        Of one face W = [[m, m c^T], [m c, E]].
+        """
+        facts = self.mass, self.center_of_mass, self.second_moments
+        if self.formulation.mass_matrix is not None:
+            return self.formulation.mass_matrix(*facts)
         first = self.mass * self.center_of_mass
         return np.block(
             [[np.full((1, 1), self.mass), first], [first[:, None], self.second_moments]]
@@ -293,9 +326,17 @@ class Body(Part):
         """Tell whether another body has the same mass properties and initial state."""
         return all(np.array_equal(getattr(self, x), getattr(other, x)) for x in _NUMBERS)
 
-    def frame(self, position: Any = (0.0, 0.0, 0.0), axes: Any = None) -> Frame:
-        """Return a frame fixed to the body, position [m] and axes in body axes."""
-        return Frame(self, position, axes)
+    def frame(self, position: Any = (0.0, 0.0, 0.0), axes: Any = None, face: int = 0) -> Frame:
+        """Return a frame fixed to a face of the body, position [m] and axes in its axes."""
+        return Frame(self, position, axes, face)
+
+    def face_pose(self, face: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return origin (3,) [m] and rotation (3, 3) of a face at the initial pose."""
+        if face == 0:
+            return self.position, self.rotation
+        assert self.formulation.faces is not None
+        y = self.formulation.faces(self.q_and_v(self.position)[0])[face]
+        return y[0], y[1:].T
 
     def placed_frame(self, point: np.ndarray, axes: np.ndarray) -> Frame:
         """Return the frame that has the given inertial origin and axes at the initial pose."""

@@ -17,7 +17,7 @@ import numpy as np
 from mbd.base.checked import shown
 from mbd.base.door import label, number
 from mbd.interactions.driven_rotation import DRIVEN_ROTATION, VALUES, WITH_RATES
-from mbd.interactions.kind import Attachment, Element
+from mbd.interactions.kind import Element
 from mbd.interactions.laws import TICK, Law, check_motion, numbers_law
 from mbd.machine.buffer import MOMENT
 from mbd.machine.jit import is_compiled, jit
@@ -189,7 +189,7 @@ class PrescribedMotion(Joint):
         if self.rotation is None:
             return rows
         tick, law = self.rotation
-        ends = [Attachment(f.name, f.direction(i)) for f in (self.A, self.B) for i in range(3)]
+        ends = [f.end(i) for f in (self.A, self.B) for i in range(3)]
         names, kinds = ("turn x", "turn y", "turn z"), (MOMENT,) * 3
         turn = Element(DRIVEN_ROTATION, ends, (tick,), rows=names, row_kinds=kinds, law=law)
         return [*rows, turn]

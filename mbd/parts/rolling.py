@@ -59,16 +59,16 @@ class _OnPlane(Joint):
         """Return the eight vectors of both frames, those of the second body first."""
         ends = []
         for frame in (self.B, self.A):
-            ends.append(Attachment(frame.name, frame.point()))
-            ends += [Attachment(frame.name, frame.direction(i)) for i in range(3)]
+            ends.append(frame.end())
+            ends += [frame.end(i) for i in range(3)]
         return ends
 
     def _height(self) -> tuple[Attachment, ...]:
         """Return normal, centre and a point of the plane."""
         return (
-            Attachment(self.A.name, self.A.direction(2)),
-            Attachment(self.B.name, self.B.point()),
-            Attachment(self.A.name, self.A.point()),
+            self.A.end(2),
+            self.B.end(),
+            self.A.end(),
         )
 
 
@@ -130,7 +130,7 @@ class RollingDisc(_OnPlane):
                 )
             axes = perpendicular(unit_vector(self.name, "axis", axis))
         self._place(first, second, at, axes, normal, through)
-        n, a = (f.body.rotation @ f.axes[:, 2] for f in (self.A, self.B))
+        n, a = (f.start[1][:, 2] for f in (self.A, self.B))
         if abs(n @ a) > 1 - 1e-9:
             raise ValueError(
                 f"{self.name}: the disc lies flat on the plane, its axle must not be the normal"
@@ -139,7 +139,7 @@ class RollingDisc(_OnPlane):
     def elements(self) -> list[Element]:
         """n.(C - P) - r |sin(n, a)|, and no slip along the plane."""
         ends = self._height()
-        axle = Attachment(self.B.name, self.B.direction(2))
+        axle = self.B.end(2)
         normal = Element(
             total((OFFSET, SINE)), (*ends, ends[0], axle), (0.0, 0.0, 1.0, -self.radius),
             (0.0, 0.0), ("normal",), (FORCE,),

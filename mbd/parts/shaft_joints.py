@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mbd.base.door import label, number, unit_vector
-from mbd.interactions.kind import Attachment, Element
+from mbd.interactions.kind import Element
 from mbd.interactions.measures import TWIST
 from mbd.interactions.rows import row
 from mbd.machine.buffer import MOMENT
@@ -169,10 +169,10 @@ class ConstantVelocity(Joint):
     def elements(self) -> list[Element]:
         """P - Q, (a1.b2 - a2.b1)/2."""
         ends = (
-            Attachment(self.A.name, self.A.direction(0)),
-            Attachment(self.A.name, self.A.direction(1)),
-            Attachment(self.B.name, self.B.direction(0)),
-            Attachment(self.B.name, self.B.direction(1)),
+            self.A.end(0),
+            self.A.end(1),
+            self.B.end(0),
+            self.B.end(1),
         )
         twist = Element(row(TWIST), ends, (0.0,), rows=("twist",), row_kinds=(MOMENT,))
         return [self._coincide(), twist]

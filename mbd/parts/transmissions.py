@@ -18,7 +18,7 @@ import numpy as np
 from mbd.base.checked import shown, sized
 from mbd.base.door import array, label, number
 from mbd.interactions.driven_rows import total
-from mbd.interactions.kind import Attachment, Element
+from mbd.interactions.kind import Element
 from mbd.interactions.laws import motion_law
 from mbd.interactions.measures import LENGTH
 from mbd.machine.buffer import FORCE
@@ -203,7 +203,7 @@ class Rope(Part):
                 raise ValueError(f"{self.name}: {f.name!r} is a point; hold it at its position")
         if len({f.name for f in self.frames}) < 2:
             raise ValueError(f"{self.name}: must join two bodies or more")
-        places = np.array([f.body.position + f.body.rotation @ f.position for f in self.frames])
+        places = np.array([f.start[0] for f in self.frames])
         gaps = np.linalg.norm(np.diff(places, axis=0), axis=1)
         if gaps.min() < 1e-9:
             raise ValueError(
@@ -226,7 +226,7 @@ class Rope(Part):
     def elements(self) -> list[Element]:
         """Return the row on the sum of the lengths."""
         n = len(self.frames) - 1
-        points = [Attachment(f.name, f.point()) for f in self.frames]
+        points = [f.end() for f in self.frames]
         ends = [x for pair in pairwise(points) for x in pair]
         numbers = (self.length, 0.0, *(1.0,) * n)
         return [Element(total((LENGTH,) * n), ends, numbers, (0.0,) * n, ("length",), (FORCE,))]

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 
 from mbd.formulations.families import family
 from mbd.formulations.formulation import Formulation
+from mbd.interactions.kind import face_name
 from mbd.machine import buffer as m
 from mbd.model.model import Model
 from mbd.model.state import State
@@ -27,10 +28,12 @@ __all__ = ["FaceMaps", "face_maps", "test_map"]
 
 @dataclass(frozen=True)
 class FaceMaps:
-    r"""Maps of one body at a state; n velocities.
+    r"""Maps of one body at a state, of its first face; n velocities.
 
     Attributes
     ----------
+    others : tuple of FaceMaps
+        Those of its other faces.
     v : slice
         The body's velocities among those of the model.
     y, yd : (4, 3) arrays
@@ -48,6 +51,26 @@ class FaceMaps:
     Z: np.ndarray
     D: np.ndarray
     Yd: np.ndarray
+    others: tuple[FaceMaps, ...] = ()
+
+    @property
+    def faces(self) -> tuple[FaceMaps, ...]:
+        """All faces of the body."""
+        return (self, *self.others)
+
+    def whole(self, which: str) -> np.ndarray:
+        """Return a map of all k faces, (12 k, n)."""
+        return np.concatenate([getattr(x, which) for x in self.faces])
+
+    def spins(self, s: np.ndarray) -> list[np.ndarray]:
+        r"""Return the spin, :math:`\dot y = s^T y` of the first face, of each face (4, 4)."""
+        spins = [s]
+        for face in self.others:  # y = A y_1 there
+            back = np.linalg.inv(self.y[1:])
+            A = np.eye(4)
+            A[0, 1:], A[1:, 1:] = (face.y[0] - self.y[0]) @ back, face.y[1:] @ back
+            spins.append(np.linalg.solve(A.T, s @ A.T))
+        return spins
 
     @property
     def omega(self) -> np.ndarray:
@@ -78,28 +101,33 @@ def face_maps(model: Model, state: State) -> list[FaceMaps]:
     """Return the maps of all bodies, in the order of the model."""
     work = Workspace(model, state)
     work.evaluate()
-    y = work.vector(m.Y, 12 * (len(model.bodies) + 1)).reshape(-1, 4, 3).copy()
+    y = work.vector(m.Y, 12 * (model.n_faces + 1)).reshape(-1, 4, 3).copy()
     yd = work.vector(m.YD, y.size).reshape(y.shape).copy()
     trial, test, slope = _maps(work)
     both = _polarised(work)
     maps = []
     first = 0
-    for i, (name, body) in enumerate(model.nodes.items()):
+    for b, (name, body) in enumerate(model.nodes.items()):
         n = body.formulation.n_v
-        D = slope[i]
-        maps.append(
-            FaceMaps(
-                name,
-                slice(first, first + n),
-                body.formulation.axes,
-                y[i + 1],
-                yd[i + 1],
-                trial[i],
-                test[i],
-                D,
-                both[i][:, :n] - D,
+        faces: list[FaceMaps] = []
+        for i in reversed(range(body.formulation.n_faces)):
+            here, face = slice(12 * i, 12 * i + 12), model.faces[name] + i
+            D = slope[b][here]
+            faces.append(
+                FaceMaps(
+                    face_name(name, i),
+                    slice(first, first + n),
+                    body.formulation.axes,
+                    y[face + 1],
+                    yd[face + 1],
+                    trial[b][here],
+                    test[b][here],
+                    D,
+                    both[face][:, :n] - D,
+                    () if i else tuple(reversed(faces)),
+                )
             )
-        )
+        maps.append(faces[-1])
         first += n
     return maps
 
@@ -108,30 +136,33 @@ def test_map(model: Model, state: State) -> sp.csr_matrix:
     """Return T with Z T = Y: rows are tested with T delta for an increment delta."""
     if all(b.formulation.galerkin for b in model.nodes.values()):
         return sp.eye(model.n_v, format="csr")
-    pairs = [np.linalg.lstsq(b.Z, b.Y, rcond=None)[0] for b in face_maps(model, state)]
+    pairs = [
+        np.linalg.lstsq(b.whole("Z"), b.whole("Y"), rcond=None)[0] for b in face_maps(model, state)
+    ]
     return sp.block_diag(pairs, format="csr")
 
 
 def _maps(work: Workspace) -> tuple[list[np.ndarray], ...]:
-    """Return Y, Z and D of all bodies, by the kernels ``maps`` at the four corners of a face."""
+    """Return Y, Z and D of all bodies, by the kernels ``maps`` at the corners of faces."""
     model = work.model
     bodies = list(model.nodes.values())
-    nodes = _nodes(work, len(bodies))
+    nodes = _nodes(work)
     tail: list[int] = []  # behind the tables of the model
     base, room = len(work.I), len(work.F)
-    corners = room  # the four unit weights
-    room += 16
+    most = 4 * max(x.formulation.n_faces for x in bodies)
+    corners = room  # unit weights
+    room += most**2
     where: list[list[tuple[int, int, int]]] = []
     records: dict[Formulation, list[int]] = {}
     for i, body in enumerate(bodies):
         n = body.formulation.n_v
         places = []
-        for k in range(4):
+        for k in range(4 * body.formulation.n_faces):
             P, PT, DP = room, room + 3 * n, room + 6 * n
             PV = P if body.formulation.galerkin else room + 9 * n
             room += 12 * n
             record = base + len(tail)
-            tail += [12 * (i + 1), corners + 4 * k, n, P, PT, DP, PV, 1]
+            tail += [int(work.I[nodes[i] + m.NODE_Y]), corners + most * k, n, P, PT, DP, PV, 1]
             places.append((P, PT, DP))
             records.setdefault(body.formulation, []).extend([record, nodes[i]])
         where.append(places)
@@ -142,7 +173,7 @@ def _maps(work: Workspace) -> tuple[list[np.ndarray], ...]:
         calls.append((family(formulation).maps, at + len(pairs)))
     I = np.concatenate([work.I, np.array(tail, np.int64)])
     F = np.concatenate([work.F, np.zeros(room - len(work.F))])
-    F[corners : corners + 16] = np.eye(4).ravel()
+    F[corners : corners + most**2] = np.eye(most).ravel()
     for kernel, k in calls:
         kernel(I, F, k)
     parts: tuple[list[np.ndarray], ...] = ([], [], [])
@@ -154,19 +185,19 @@ def _maps(work: Workspace) -> tuple[list[np.ndarray], ...]:
     return parts
 
 
-def _nodes(work: Workspace, n: int) -> list[int]:
+def _nodes(work: Workspace) -> list[int]:
     """Return where the record of each body's node is."""
-    I, nodes = work.I, [0] * n
-    for kernel, at in work.model.kernels[m.RESIDUAL]:
-        del kernel
+    I, model = work.I, work.model
+    nodes = [0] * len(model.nodes)
+    for _, at in model.kernels[m.RESIDUAL]:
         for e in range(I[at]):
             node = int(I[at + 1]) + e * m.NODE_SIZE
-            nodes[int(I[node + m.NODE_Y]) // 12 - 1] = node
+            nodes[model.node_of_face[int(I[node + m.NODE_Y]) // 12 - 1]] = node
     return nodes
 
 
 def _polarised(work: Workspace) -> np.ndarray:
-    """Return b(v, e_j) + b(e_j, v) of all bodies as (bodies, 12, most velocities of a body)."""
+    """Return b(v, e_j) + b(e_j, v) of all faces as (faces, 12, most velocities of a body)."""
     model = work.model
     bodies = list(model.nodes.values())
     V, A, v = work.vector(m.V), work.vector(m.A), model.numbering.v
@@ -174,7 +205,8 @@ def _polarised(work: Workspace) -> np.ndarray:
     sizes = np.array([b.formulation.n_v for b in bodies])
     first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     A[:] = 0.0
-    polarised = np.zeros((len(bodies), 12, int(sizes.max())))
+    of_face = sizes[model.node_of_face]
+    polarised = np.zeros((model.n_faces, 12, int(sizes.max())))
     if not speed.any():
         return polarised
     size = np.abs(speed).max()
@@ -185,8 +217,8 @@ def _polarised(work: Workspace) -> np.ndarray:
             V[v] = speed
             V[moved] += sign * size
             work.rates()
-            ends.append(work.vector(m.YDD, 12 * (len(bodies) + 1)).reshape(-1, 12)[1:].copy())
+            ends.append(work.vector(m.YDD, 12 * (model.n_faces + 1)).reshape(-1, 12)[1:].copy())
         polarised[:, :, j] = (ends[0] - ends[1]) / (2 * size)
-        polarised[sizes <= j, :, j] = 0.0
+        polarised[of_face <= j, :, j] = 0.0
     V[v] = speed
     return polarised

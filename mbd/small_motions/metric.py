@@ -33,9 +33,11 @@ class Metric:
         self.length = float(model.F[m.LENGTH])
         maps = face_maps(model, state)
         self.far = max(float(np.linalg.norm(x.y[0])) for x in maps) / self.length
-        corners = [x.Y.reshape(4, 3, -1) for x in maps]
-        moves = [Y[0].T @ Y[0] for Y in corners]
-        turns = [0.5 * np.einsum("kci,kcj->ij", Y[1:], Y[1:]) for Y in corners]
+        corners = [[face.Y.reshape(4, 3, -1) for face in x.faces] for x in maps]
+        moves = [sum(Y[0].T @ Y[0] for Y in faces) for faces in corners]
+        turns = [
+            sum(0.5 * np.einsum("kci,kcj->ij", Y[1:], Y[1:]) for Y in faces) for faces in corners
+        ]
         self.Px = sp.block_diag(moves, format="csr")
         self.Pd = sp.block_diag(turns, format="csr")
         self.move, self.turn = np.sqrt(self.Px.diagonal()), np.sqrt(self.Pd.diagonal())

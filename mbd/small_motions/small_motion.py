@@ -72,19 +72,23 @@ class SmallMotion:
 
 
 def carried(body: FaceMaps, omega: np.ndarray, center: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    r"""Return :math:`\tilde\Omega Y + Y s` (12, n) and the own spin s (4, 4) of a body.
+    r"""Return :math:`\tilde\Omega Y + Y s` (12 k, n) of k faces, and the own spin s (4, 4).
 
     The spin is what is left of its angular velocity in the frame, about its centre of mass.
     """
-    corners = body.Y.reshape(4, 3, -1)
-    rates = np.einsum("ij,kjn->kin", tilde(omega), corners)
     s = np.zeros((4, 4))
     if body.axes:
         spin = tilde(body.y[1:] @ (body.omega - omega) / np.linalg.norm(body.y[1:], axis=1))
         s[1:, 1:] = spin
         s[1:, 0] = -spin @ center
-        rates += np.einsum("jk,jcn->kcn", s, corners)
-    return rates.reshape(12, -1), s
+    rates = []
+    for face, own in zip(body.faces, body.spins(s), strict=True):
+        corners = face.Y.reshape(4, 3, -1)
+        rate = np.einsum("ij,kjn->kin", tilde(omega), corners)
+        if body.axes:
+            rate += np.einsum("jk,jcn->kcn", own, corners)
+        rates.append(rate.reshape(12, -1))
+    return np.concatenate(rates), s
 
 
 def small_motion(model: Model, state: State, omega: np.ndarray) -> SmallMotion:
@@ -94,9 +98,9 @@ def small_motion(model: Model, state: State, omega: np.ndarray) -> SmallMotion:
     A, C = [], []
     for body in maps:
         moving, _ = carried(body, omega, model.nodes[body.name].center_of_mass)
-        back = np.linalg.pinv(body.Y)
-        A.append(back @ (body.D - moving))
-        C.append(back @ (moving - body.Yd))
+        back = np.linalg.pinv(body.whole("Y"))
+        A.append(back @ (body.whole("D") - moving))
+        C.append(back @ (moving - body.whole("Yd")))
     rates = model.numbering.lam_kinds == m.VELOCITY_ROW
     A, C = (sp.block_diag(x, format="csr") for x in (A, C))
     diagonal = model.F[model.I[m.DIAG] + model.numbering.v]

@@ -101,16 +101,16 @@ class Statics:
             return state
         v = np.empty(self.model.n_v)
         for body in face_maps(self.model, state):
-            rate = body.y @ tilde(self.omega).T
-            rate[0] = np.cross(self.omega, body.y[0] - self.about)
-            spin = self.spins.get(body.name)
+            s, spin = np.zeros((4, 4)), self.spins.get(body.name)
             if spin is not None:
-                center = self.model.nodes[body.name].center_of_mass
-                s = np.zeros((4, 4))
                 s[1:, 1:] = tilde(spin)
-                s[1:, 0] = -s[1:, 1:] @ center
-                rate = rate + s.T @ body.y
-            v[body.v] = np.linalg.lstsq(body.Y, rate.ravel(), rcond=None)[0]
+                s[1:, 0] = -s[1:, 1:] @ self.model.nodes[body.name].center_of_mass
+            rates = []
+            for face, own in zip(body.faces, body.spins(s), strict=True):
+                rate = face.y @ tilde(self.omega).T
+                rate[0] = np.cross(self.omega, face.y[0] - self.about)
+                rates.append(rate if spin is None else rate + own.T @ face.y)
+            v[body.v] = np.linalg.lstsq(body.whole("Y"), np.ravel(rates), rcond=None)[0]
         state = state.replace(v=v)
         return state.replace(a=small_motion(self.model, state, self.omega).C @ v)
 

@@ -226,11 +226,11 @@ def _acting(model: Model, state: State, factors: dict[str, float]) -> tuple[np.n
         names = owners.get(id(kernel))
         for e, (where, y, f) in enumerate(_each(work, kernel, at)):
             if names is None:
-                internal[:, where] += _norms(f)
+                np.add.at(internal.T, where, _norms(f).T)
             else:
                 resultant = _turning(y, f)
                 size = resultant if resultant.any() else _norms(f)  # a force that stretches
-                loads[:, where] += abs(factors.get(names[e], 1.0)) * size
+                np.add.at(loads.T, where, abs(factors.get(names[e], 1.0)) * size.T)
     return loads, internal
 
 
@@ -249,10 +249,10 @@ def _each(
     work: Workspace, kernel: object, at: int
 ) -> Iterator[tuple[list[int], np.ndarray, np.ndarray]]:
     """Run a kernel element by element; yield bodies, their faces and the forces on these."""
-    I, F = work.I.copy(), work.F
+    I, F, node = work.I.copy(), work.F, work.model.node_of_face
     n, first, size, fields = (int(x) for x in I[at : at + 4])
     y, faces = (
-        work.vector(x, 12 * (len(work.model.bodies) + 1)).reshape(-1, 4, 3) for x in (m.Y, m.FY)
+        work.vector(x, 12 * (work.model.n_faces + 1)).reshape(-1, 4, 3) for x in (m.Y, m.FY)
     )
     I[at] = 1
     for e in range(n):
@@ -262,4 +262,4 @@ def _each(
         faces[where] = 0.0
         I[at + 1] = record
         kernel(I, F, at)  # type: ignore[operator]
-        yield [i - 1 for i in where], y[where], faces[where]
+        yield [node[i - 1] for i in where], y[where], faces[where]

@@ -134,9 +134,12 @@ def _transport(motion: SmallMotion, later: SmallMotion, tau: float) -> sp.csr_ma
     for body, new in zip(motion.maps, later.maps, strict=True):
         part = motion.model.nodes[body.name]
         _, s = carried(body, motion.omega, part.center_of_mass)
-        spun = scipy.linalg.expm(s * tau)
-        moved = np.einsum("ab,jbn,jk->kan", turn, body.Y.reshape(4, 3, -1), spun)
-        blocks.append(np.linalg.pinv(new.Y) @ moved.reshape(12, -1))
+        n = body.Y.shape[1]
+        moved = []
+        for face, own in zip(body.faces, body.spins(s), strict=True):
+            spun = scipy.linalg.expm(own * tau)
+            moved.append(np.einsum("ab,jbn,jk->kan", turn, face.Y.reshape(4, 3, -1), spun))
+        blocks.append(np.linalg.pinv(new.whole("Y")) @ np.concatenate(moved).reshape(-1, n))
     return sp.block_diag(blocks, format="csr")
 
 

@@ -89,7 +89,7 @@ def _points(solution: History, here: slice) -> dict[str, np.ndarray]:
                 put(f"axis_{axis}", k, history.rotation[here, :, i])
         if item.name in joints:
             frame = joints[item.name].B
-            put("position", k, solution.vector_of(frame.name, frame.point())[here])
+            put("position", k, solution.vector_of(frame.place, frame.point())[here])
     return data
 
 
