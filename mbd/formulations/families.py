@@ -30,11 +30,12 @@ from mbd.machine.buffer import (
     NODE_Y,
 )
 from mbd.machine.jit import ints, kernel
+from mbd.machine.unknowns import own_vector
 
 __all__ = ["Family", "family"]
 
 A, D, FY, Q, QN, V, X, Y, YD, YDD = m.A, m.D, m.FY, m.Q, m.QN, m.V, m.X, m.Y, m.YD, m.YDD
-AL, SCALE_R = m.AL, m.SCALE_R
+METHOD, PHID, PHIDD, SCALE_R = m.METHOD, m.PHID, m.PHIDD, m.SCALE_R
 
 
 @dataclass(frozen=True)
@@ -115,12 +116,13 @@ def _maps(of_node: Callable[..., Any]) -> Any:
 def _rates(acceleration: Callable[..., Any], own: Callable[..., Any], n_v: int) -> Any:
     @kernel
     def rates(I: Any, F: Any, k: int) -> None:
-        """Write the acceleration of every face; of own rows both derivatives (to AL and X)."""
+        """Write the acceleration of every face; of own rows both derivatives."""
         for e in range(I[k]):
             i = I[k + 1] + e * NODE_SIZE
             u, y, q = I[i + NODE_U], I[i + NODE_Y], I[Q] + I[i + NODE_Q]
             acceleration(F, q, I[Y] + y, I[V] + u, I[A] + u, I[YDD] + y)
-            own(F, q, I[Y] + y, I[YD] + y, I[YDD] + y, I[AL] + u + n_v, I[X] + u + n_v)
+            u += n_v
+            own(F, q, I[Y] + y, I[YD] + y, I[YDD] + y, I[PHID] + u, I[PHIDD] + u)
 
     return rates
 
@@ -128,11 +130,11 @@ def _rates(acceleration: Callable[..., Any], own: Callable[..., Any], n_v: int) 
 def _flow(of_node: Callable[..., Any]) -> Any:
     @kernel
     def flow(I: Any, F: Any, k: int) -> None:
-        """Write the rates of the increments in D at the velocities in V to X."""
+        """Write the rates of D at the velocities in V to vector 0 of the method."""
         for e in range(I[k]):
             i = I[k + 1] + e * NODE_SIZE
             u = I[i + NODE_U]
-            of_node(F, I[QN] + I[i + NODE_Q], I[D] + u, I[V] + u, I[X] + u)
+            of_node(F, I[QN] + I[i + NODE_Q], I[D] + u, I[V] + u, I[METHOD] + u)
 
     return flow
 
@@ -152,11 +154,11 @@ def _convect(of_node: Callable[..., Any]) -> Any:
 def _carry(of_node: Callable[..., Any]) -> Any:
     @kernel
     def carry(I: Any, F: Any, k: int) -> None:
-        """Write increments and velocities (D, V) of the motion in AL, at the velocities in X."""
+        """Write D and V of the motion in vector 0 of the method, at the velocities in its 1."""
         for e in range(I[k]):
             i = I[k + 1] + e * NODE_SIZE
             u, q0 = I[i + NODE_U], I[QN] + I[i + NODE_Q]
-            of_node(F, q0, I[AL] + u, I[X] + u, I[D] + u, I[V] + u)
+            of_node(F, q0, I[METHOD] + u, own_vector(I, 1) + u, I[D] + u, I[V] + u)
 
     return carry
 

@@ -64,7 +64,7 @@ class Table:
             self.kind.forces(I, F, k)
             motion[0, here] = F[I[m.X] :][:size].reshape(shape)
             self.kind.rates(I, F, k)
-            for i, place in ((1, m.AL), (2, m.X)):
+            for i, place in ((1, m.PHID), (2, m.PHIDD)):
                 motion[i, here] = F[I[place] :][:size].reshape(shape)
         value, rate, second = motion
         return value, rate, second
@@ -77,7 +77,7 @@ class Table:
         k = m.I_HEADER
         first = k + 4 + n * n_a * m.ATT_SIZE
         I = np.zeros(first + n * kind.size, np.int64)
-        sizes = {m.X: n * n_r, m.A: n * n_r, m.AL: n * n_r, m.SCRATCH: m.SCRATCH_SIZE}
+        sizes = dict.fromkeys((m.X, m.A, m.PHID, m.PHIDD), n * n_r) | {m.SCRATCH: m.SCRATCH_SIZE}
         sizes |= dict.fromkeys((m.Y, m.YD, m.YDD, m.FY), 12 * n * n_a)
         at = m.F_HEADER
         for name, size in sizes.items():

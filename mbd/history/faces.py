@@ -178,8 +178,8 @@ def faces(
     I = np.zeros(m.I_HEADER + 4 + n * m.NODE_SIZE, np.int64)
     sizes = {
         m.Q: n * n_q, m.QN: n * n_q, m.V: n * stride, m.A: n * stride, m.D: n * stride,
-        m.AL: n * stride, m.X: n * stride, m.Y: size * n, m.YD: size * n, m.YDD: size * n,
-        m.FY: size * n,
+        m.PHID: n * stride, m.PHIDD: n * stride,
+        m.Y: size * n, m.YD: size * n, m.YDD: size * n, m.FY: size * n,
     }  # fmt: skip
     at = m.F_HEADER
     for name, room in sizes.items():

@@ -58,10 +58,6 @@ from mbd.machine.buffer import (
     AN,
     BETA,
     ERROR,
-    FR_NV,
-    FR_SIZE,
-    FR_U,
-    FRONTS,
     GAMMA,
     H_LAST,
     H_MAX,
@@ -69,7 +65,6 @@ from mbd.machine.buffer import (
     HAVE_FACTOR,
     HISTORY,
     KIND,
-    N_FRONTS,
     N_REJECT,
     RTOL,
     STATUS,
@@ -86,9 +81,18 @@ from mbd.machine.buffer import (
 )
 from mbd.machine.jit import call, ints, jit, kernel, loop
 from mbd.machine.subnormal import flushing
+from mbd.machine.unknowns import is_velocity, own_vector
 from mbd.model.evaluation import evaluate, linearise, stage, switch_off
+from mbd.model.frozen import FrozenModel
 
-__all__ = ["advance_adaptive", "resize"]
+__all__ = ["advance_adaptive", "memory", "resize"]
+
+STEP = 0  # vector of free steps: the increment of the whole step
+
+
+def memory(model: FrozenModel) -> int:
+    """Return how many numbers free steps keep of their own."""
+    return int(model.I[m.N_U])
 
 
 @jit
@@ -107,9 +111,8 @@ def local_error(I: Any, F: Any) -> float:
     for kind in range(m.FORCE):
         fastest = max(fastest, F[m.SIZE + kind] / F[m.UNIT + kind])
     worst = 0.0
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        for i in range(I[j + FR_U], I[j + FR_U] + I[j + FR_NV]):
+    for i in range(I[m.N_U]):
+        if is_velocity(I, i):
             kind = I[I[KIND] + i]
             change = F[a + i] - F[an + i]
             length = F[m.UNIT + kind]
@@ -136,9 +139,8 @@ def set_step(I: Any, F: Any, h: float) -> None:
     before = F[H_LAST]
     if before > 0.0:
         move = (F[ALPHA_M] - F[ALPHA_F]) * (h - old) / before
-        for f in range(I[N_FRONTS]):
-            j = I[FRONTS] + f * FR_SIZE
-            for i in range(I[j + FR_U], I[j + FR_U] + I[j + FR_NV]):
+        for i in range(I[m.N_U]):
+            if is_velocity(I, i):
                 F[I[AL] + i] += move * (F[I[A] + i] - F[I[AB] + i])
     F[H] = h
     S[HISTORY] = 0  # what was extrapolated belonged to the old step
@@ -163,13 +165,10 @@ def refresh(I: Any, F: Any) -> None:
     for again in range(2):  # the second time removes the softness of the rows
         stage(I, F, m.PLACE)
         stage(I, F, m.RATES)
-        for i in range(n_u):
-            F[I[m.GAP] + i] = F[I[X] + i]
         evaluate(I, F)
-        for f in range(I[N_FRONTS]):
-            j = I[FRONTS] + f * FR_SIZE
-            for i in range(I[j + FR_U] + I[j + FR_NV], I[j + FR_U] + I[j + m.FR_NP]):
-                F[I[X] + i] = F[I[m.GAP] + i]
+        for i in range(n_u):
+            if not is_velocity(I, i):
+                F[I[X] + i] = F[I[m.PHIDD] + i]
         switch_off(I, F)
         if again == 0:
             linearise(I, F)
@@ -177,9 +176,8 @@ def refresh(I: Any, F: Any) -> None:
         for i in range(n_u):
             F[I[A] + i] -= F[I[X] + i]
     move = (F[ALPHA_M] - F[ALPHA_F]) * F[H] / F[H_LAST] if F[H_LAST] > 0.0 else 0.0
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        for i in range(I[j + FR_U], I[j + FR_U] + I[j + FR_NV]):
+    for i in range(I[m.N_U]):
+        if is_velocity(I, i):
             F[I[AL] + i] = F[I[A] + i] + move * (F[I[A] + i] - F[I[AB] + i])
     S[HAVE_FACTOR] = 0
     set_weights(I, F)
@@ -190,7 +188,7 @@ def give(I: Any, F: Any, start: float) -> None:
     """Record the states at requested times within the step from `start` to F[T]."""
     S = ints(F)
     h, end = F[T] - start, F[T]
-    a, an, d, v, vn, x = I[A], I[AN], I[D], I[V], I[VN], I[X]
+    a, an, d, v, vn, whole = I[A], I[AN], I[D], I[V], I[VN], own_vector(I, STEP)
     n_u, n_q = I[m.N_U], I[m.N_Q]
     while S[m.N_GIVEN] < S[m.N_OUTPUT] and F[S[m.OUTPUT] + S[m.N_GIVEN]] <= end:
         time = F[S[m.OUTPUT] + S[m.N_GIVEN]]
@@ -198,7 +196,7 @@ def give(I: Any, F: Any, start: float) -> None:
         h01 = s * s * (3 - 2 * s)
         h10, h11 = s * (1 - s) ** 2, s * s * (s - 1)
         for i in range(n_u):
-            F[x + i] = F[d + i]
+            F[whole + i] = F[d + i]
             F[d + i] = h01 * F[d + i] + h * (h10 * F[vn + i] + h11 * F[v + i])
         stage(I, F, m.PLACE)
         to = S[m.RECORD] + S[m.N_RECORDED] * S[m.RECORD_SIZE]
@@ -211,7 +209,7 @@ def give(I: Any, F: Any, start: float) -> None:
                 (1 - h01) * F[vn + i] + h01 * F[v + i] + h * (h10 * F[an + i] + h11 * F[a + i])
             )
             F[to + n_u + i] = (1 - s) * F[an + i] + s * F[a + i]
-            F[d + i] = F[x + i]
+            F[d + i] = F[whole + i]
         stage(I, F, m.PLACE)
         S[m.N_RECORDED] += 1
         S[m.N_GIVEN] += 1

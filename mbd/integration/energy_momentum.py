@@ -9,11 +9,16 @@ import numpy as np
 
 from mbd.base.checked import one_of, whole
 from mbd.integration.method import Facts
-from mbd.integration.midpoint import conserve
+from mbd.integration.midpoint import N_VECTORS, conserve
 from mbd.machine import buffer as m
 from mbd.model.frozen import FrozenModel
 
 __all__ = ["EnergyMomentum"]
+
+
+def _memory(model: FrozenModel) -> int:
+    """Return how many numbers the scheme keeps of its own."""
+    return N_VECTORS * int(model.I[m.N_U])
 
 
 @dataclass(frozen=True)
@@ -60,8 +65,9 @@ class EnergyMomentum:
     def facts(self) -> Facts:
         """What the runs are told of it: multipliers are those of the middle of the step."""
         return Facts(
-            title="energy-momentum scheme", orders=(2, 1), error=(1 / 12, 1), level="position"
-        )
+            title="energy-momentum scheme", orders=(2, 1), error=(1 / 12, 1), level="position",
+            memory=_memory,
+        )  # fmt: skip
 
     def prepare(self, model: FrozenModel, S: np.ndarray, F: np.ndarray) -> None:
         """Write the parameters of the method; refuse what it cannot conserve."""

@@ -11,7 +11,7 @@ import numpy as np
 from mbd.algebra.newmark import Weights, damping_weights, largest_damping
 from mbd.base.checked import one_of, whole
 from mbd.base.door import number, vector
-from mbd.integration.adaptive import advance_adaptive, resize
+from mbd.integration.adaptive import advance_adaptive, memory, resize
 from mbd.integration.method import Facts, FreeSteps, newton_failed
 from mbd.integration.newton_loop import advance
 from mbd.integration.starting_values import begin, first_step
@@ -183,6 +183,7 @@ class GeneralizedAlpha:
             linear_solver=self.linear_solver,
             pivoting=self.max_iterations,
             divided_by=self,
+            memory=memory,
             oscillation=beta,
             failure=self._failed,
             complete=self._complete,

@@ -9,6 +9,7 @@ import numpy as np
 
 from mbd.base.checked import one_of
 from mbd.formulations.families import family
+from mbd.integration import quaternion_steps, runge_kutta
 from mbd.integration.method import Facts
 from mbd.integration.quaternion_steps import quaternion
 from mbd.integration.runge_kutta import commutator_free, motion_vector
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["LieRungeKutta4"]
 
 _SCHEMES = {
-    "motion_vector": motion_vector, "commutator_free": commutator_free, "quaternion": quaternion,
-}  # fmt: skip
+    "motion_vector": (motion_vector, runge_kutta.memory),
+    "commutator_free": (commutator_free, runge_kutta.memory),
+    "quaternion": (quaternion, quaternion_steps.memory),
+}
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,7 @@ class LieRungeKutta4:
     @property
     def kernel(self) -> Any:
         """The compiled loop over steps."""
-        return _SCHEMES[self.scheme]
+        return _SCHEMES[self.scheme][0]
 
     @property
     def facts(self) -> Facts:
@@ -80,6 +83,7 @@ class LieRungeKutta4:
         return Facts(
             title=f"Lie-group Runge-Kutta, {self.scheme}", orders=(4, 4), error=(1 / 120, 3),
             level="position", failure=_failed,
+            memory=_SCHEMES[self.scheme][1],
         )  # fmt: skip
 
     def prepare(self, model: FrozenModel, S: np.ndarray, F: np.ndarray) -> None:

@@ -38,90 +38,78 @@ from mbd.integration.round_off import measure_place, measure_rows
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit, loop
 from mbd.machine.subnormal import flushing
+from mbd.machine.unknowns import is_velocity, own_vector
 from mbd.model.evaluation import evaluate, linearise, stage
 
-__all__ = ["conserve"]
+__all__ = ["N_VECTORS", "conserve"]
 
 
-A, AB, AL, AN, AP, D, FLOOR, H, KIND, Q, QN, T, V, VN, X = (
-    m.A, m.AB, m.AL, m.AN, m.AP, m.D, m.FLOOR, m.H, m.KIND, m.Q, m.QN, m.T, m.V, m.VN, m.X,
+A, AL, AN, D, FLOOR, H, KIND, N_U, Q, QN, T, V, VN, X = (
+    m.A, m.AL, m.AN, m.D, m.FLOOR, m.H, m.KIND, m.N_U, m.Q, m.QN, m.T, m.V, m.VN, m.X,
 )  # fmt: skip
-FR_NP, FR_NV, FR_SIZE, FR_U, FRONTS, N_FRONTS = (
-    m.FR_NP, m.FR_NV, m.FR_SIZE, m.FR_U, m.FRONTS, m.N_FRONTS,
-)  # fmt: skip
+# vectors of this method: Delta, those of the two steps before, rows at the end; of a step that is
+# taken in parts the way made and the velocities at its start
+DELTA, LAST, BEFORE, ROWS, WAY, START, N_VECTORS = range(7)
 
 
 @jit
 def _evaluate_end(I: Any, F: Any) -> None:
-    """Evaluate at q_0 + Delta; keep the rows in AN, behind the velocities."""
-    S = ints(F)
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        for i in range(I[j + FR_U], I[j + FR_U] + I[j + FR_NV]):
-            F[I[D] + i] = F[I[AL] + i]
+    """Evaluate at q_0 + Delta; keep the rows."""
+    S, delta, rows = ints(F), own_vector(I, DELTA), own_vector(I, ROWS)
+    for i in range(I[N_U]):
+        if is_velocity(I, i):
+            F[I[D] + i] = F[delta + i]
     S[m.PHASE] = m.END
     evaluate(I, F)
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        u = I[j + FR_U]
-        for i in range(u + I[j + FR_NV], u + I[j + FR_NP]):
-            F[I[AN] + i] = F[I[X] + i]
+    for i in range(I[N_U]):
+        if not is_velocity(I, i):
+            F[rows + i] = F[I[X] + i]
 
 
 @jit
 def _evaluate_middle(I: Any, F: Any, t: float) -> None:
     """Evaluate at q_0 + Delta/2, v = Delta/h, v' = 2 (Delta/h - v_0)/h; rows from the end."""
-    S = ints(F)
-    h = F[H]
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        for i in range(I[j + FR_U], I[j + FR_U] + I[j + FR_NV]):
-            delta = F[I[AL] + i]
+    S, h, rows = ints(F), F[H], own_vector(I, ROWS)
+    for i in range(I[N_U]):
+        if is_velocity(I, i):
+            delta = F[own_vector(I, DELTA) + i]
             F[I[D] + i] = 0.5 * delta
             F[I[V] + i] = delta / h
             F[I[A] + i] = 2 / h * (delta / h - F[I[VN] + i])
     S[m.PHASE] = m.MIDDLE
     F[T] = t + 0.5 * h
     evaluate(I, F)
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        u = I[j + FR_U]
-        for i in range(u + I[j + FR_NV], u + I[j + FR_NP]):
-            if I[I[KIND] + i] != m.VELOCITY_ROW:  # these hold in the middle
-                F[I[X] + i] = F[I[AN] + i]
+    for i in range(I[N_U]):
+        if not is_velocity(I, i) and I[I[KIND] + i] != m.VELOCITY_ROW:  # these hold in the middle
+            F[I[X] + i] = F[rows + i]
 
 
 @jit
 def _correct(I: Any, F: Any) -> float:
     """Subtract the solution from Delta and lam; return its size in round-off."""
-    size = 0.0
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        u = I[j + FR_U]
-        for i in range(u, u + I[j + FR_NV]):
+    size, delta = 0.0, own_vector(I, DELTA)
+    for i in range(I[N_U]):
+        if is_velocity(I, i):
             x = F[I[X] + i]
-            F[I[AL] + i] -= x
+            F[delta + i] -= x
             size = max(size, abs(x) / F[FLOOR + I[I[KIND] + i]])
             if x != x:
                 size = math.inf
-        for i in range(u + I[j + FR_NV], u + I[j + FR_NP]):
+        else:
             F[I[A] + i] -= F[I[X] + i] / F[m.SCALE_R]
     return size
 
 
 @jit
 def _begin(I: Any, F: Any) -> None:
-    """Keep the state, with lam behind the increments; measure the springs at the start."""
+    """Keep the state; measure the springs at the start."""
     S = ints(F)
     for i in range(I[m.N_Q]):
         F[I[QN] + i] = F[I[Q] + i]
     for i in range(I[m.N_U]):
         F[I[VN] + i] = F[I[V] + i]
+        F[I[AN] + i] = F[I[A] + i]
         F[I[D] + i] = 0.0
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        for i in range(I[j + FR_U] + I[j + FR_NV], I[j + FR_U] + I[j + FR_NP]):
-            F[I[AP] + i] = F[I[A] + i]
     S[m.PHASE] = m.START
     stage(I, F, m.PLACE)
     stage(I, F, m.FORCES)
@@ -130,18 +118,16 @@ def _begin(I: Any, F: Any) -> None:
 @jit
 def _guess(I: Any, F: Any, steps: int) -> None:
     """Guess Delta by so many steps before this one, and lam by the last; see the head."""
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        u = I[j + FR_U]
-        for i in range(u, u + I[j + FR_NV]):
-            if steps == 0:
-                F[I[AL] + i] = F[H] * F[I[VN] + i]
-            elif steps == 1:
-                F[I[AL] + i] = F[I[AP] + i]
-            else:
-                F[I[AL] + i] = 2 * F[I[AP] + i] - F[I[AB] + i]
-        for i in range(u + I[j + FR_NV], u + I[j + FR_NP]):
-            F[I[A] + i] = F[I[AP] + i]
+    delta, last, before = own_vector(I, DELTA), own_vector(I, LAST), own_vector(I, BEFORE)
+    for i in range(I[N_U]):
+        if not is_velocity(I, i):
+            F[I[A] + i] = F[I[AN] + i]
+        elif steps == 0:
+            F[delta + i] = F[H] * F[I[VN] + i]
+        elif steps == 1:
+            F[delta + i] = F[last + i]
+        else:
+            F[delta + i] = 2 * F[last + i] - F[before + i]
 
 
 @jit
@@ -198,13 +184,13 @@ def _finish(I: Any, F: Any) -> None:
     S = ints(F)
     h = F[H]
     _evaluate_end(I, F)
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        for i in range(I[j + FR_U], I[j + FR_U] + I[j + FR_NV]):
-            F[I[V] + i] = 2 / h * F[I[AL] + i] - F[I[VN] + i]
-            F[I[A] + i] = (F[I[V] + i] - F[I[VN] + i]) / h
-            F[I[AB] + i] = F[I[AP] + i]
-            F[I[AP] + i] = F[I[AL] + i]
+    delta, last, before = own_vector(I, DELTA), own_vector(I, LAST), own_vector(I, BEFORE)
+    for i in range(I[N_U]):
+        if is_velocity(I, i):
+            F[I[V] + i] = 2 / h * F[delta + i] - F[I[VN] + i]
+            F[I[A] + i] = F[I[AL] + i] = (F[I[V] + i] - F[I[VN] + i]) / h
+            F[before + i] = F[last + i]
+            F[last + i] = F[delta + i]
     F[m.ELAPSED] = h
     stage(I, F, m.ACCEPT)
     S[m.HISTORY] = min(S[m.HISTORY] + 1, 2)
@@ -225,7 +211,7 @@ def _step(I: Any, F: Any, t: float, k: int) -> int:
                 F[I[Q] + i] = F[I[QN] + i]
             for i in range(I[m.N_U]):
                 F[I[V] + i] = F[I[VN] + i]
-                F[I[A] + i] = F[I[AP] + i]
+                F[I[A] + i] = F[I[AN] + i]
     return status
 
 
@@ -237,40 +223,31 @@ def _set_size(I: Any, F: Any, h: float) -> None:
     F[m.W_M], F[m.W_G], F[m.W_K] = 1.0, 0.5 * h, 0.25 * h * h
     F[m.ROW_RATE], F[m.ROW_TURN], F[m.POSITION_TURN] = h, 0.5 * h, 0.5 * h
     if F[H] != h:
-        for f in range(I[N_FRONTS]):
-            j = I[FRONTS] + f * FR_SIZE
-            for i in range(I[j + FR_U], I[j + FR_U] + I[j + FR_NV]):
-                F[I[AP] + i] *= h / F[H]
+        for i in range(I[N_U]):
+            F[own_vector(I, LAST) + i] *= h / F[H]
         F[H] = h
         S[m.HISTORY] = min(S[m.HISTORY], 1)
         S[m.HAVE_FACTOR] = 0
 
 
 @jit
-def _add_velocities(I: Any, F: Any, one: int, to: int) -> None:
-    """Add the velocities of a vector to another."""
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        for i in range(I[j + FR_U], I[j + FR_U] + I[j + FR_NV]):
-            F[I[to] + i] += F[I[one] + i]
-
-
-@jit
 def _in_parts(I: Any, F: Any, t: float, h: float) -> int:
     """Take a step of h in parts, halved where they fail; return the status.
 
-    Every part conserves what the whole conserves. The way made is kept in AN, before the rows.
+    Every part conserves what the whole conserves.
     """
+    delta, way, start = own_vector(I, DELTA), own_vector(I, WAY), own_vector(I, START)
     S = ints(F)
     for i in range(I[m.N_U]):
-        F[I[m.GAP] + i] = F[I[V] + i]
-        F[I[AN] + i] = 0.0
+        F[start + i] = F[I[V] + i]
+        F[way + i] = 0.0
     at, part = 0.0, 0.5
     while at < 1.0 and part >= MIDPOINT_SMALLEST:
         _set_size(I, F, part * h)
         if _step(I, F, t + at * h, 0) == CONVERGED:
             at += part
-            _add_velocities(I, F, AL, AN)
+            for i in range(I[N_U]):
+                F[way + i] += F[delta + i]
         else:
             part *= 0.5
     _set_size(I, F, h)
@@ -279,8 +256,8 @@ def _in_parts(I: Any, F: Any, t: float, h: float) -> int:
     for i in range(I[m.N_Q]):
         F[I[QN] + i] = F[I[Q] + i]
     for i in range(I[m.N_U]):
-        F[I[V] + i] = F[I[m.GAP] + i]
-        F[I[D] + i] = -F[I[AN] + i]
+        F[I[V] + i] = F[start + i]
+        F[I[D] + i] = -F[way + i]
     stage(I, F, m.PLACE)
     S[m.HISTORY] = 0
     return FAILED

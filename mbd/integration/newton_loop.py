@@ -53,6 +53,7 @@ from mbd.linear.least_multipliers import smallest_where_due
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit, loop
 from mbd.machine.subnormal import flushing
+from mbd.machine.unknowns import is_velocity
 from mbd.model.evaluation import evaluate_level, linearise, stage
 
 __all__ = [
@@ -75,8 +76,8 @@ __all__ = [
 
 CONVERGED, FAILED, PIVOTS = 0, 1, 2
 
-A, AL, AN, AP, D, KIND, Q, QN, V, VN, X = (
-    m.A, m.AL, m.AN, m.AP, m.D, m.KIND, m.Q, m.QN, m.V, m.VN, m.X,
+A, AL, AN, D, KIND, Q, QN, V, VN, X = (
+    m.A, m.AL, m.AN, m.D, m.KIND, m.Q, m.QN, m.V, m.VN, m.X,
 )  # fmt: skip
 FR_NP, FR_NV, FR_SIZE, FR_U, FRONTS, N_FRONTS = (
     m.FR_NP, m.FR_NV, m.FR_SIZE, m.FR_U, m.FRONTS, m.N_FRONTS,
@@ -109,22 +110,18 @@ def predict(I: Any, F: Any) -> None:
     for k in range(N_KINDS):
         F[SCALE + k] = 0.0
     history = S[HISTORY]
-    a, al, an, ap, d, v, vn = I[A], I[AL], I[AN], I[AP], I[D], I[V], I[VN]
+    a, al, an, d, v, vn = I[A], I[AL], I[AN], I[D], I[V], I[VN]
     c0, c1, c2 = (1 - af) / (1 - am), af / (1 - am), -am / (1 - am)
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        u, n_v, n_p = I[j + FR_U], I[j + FR_NV], I[j + FR_NP]
-        for i in range(u, u + n_p):
-            now = F[a + i]
-            guess = now
-            if history:
-                guess += now - F[ap + i]
-            F[ap + i] = now
-            F[an + i] = now
-            F[a + i] = guess
-            kind = SCALE + I[I[KIND] + i]
-            F[kind] = max(F[kind], abs(now))
-        for i in range(u, u + n_v):
+    for i in range(I[m.N_U]):
+        now = F[a + i]
+        guess = now
+        if history:
+            guess += now - F[an + i]
+        F[an + i] = now
+        F[a + i] = guess
+        kind = SCALE + I[I[KIND] + i]
+        F[kind] = max(F[kind], abs(now))
+        if is_velocity(I, i):
             new = c0 * F[a + i] + c1 * F[an + i] + c2 * F[al + i]
             old = F[al + i]
             F[vn + i] = F[v + i]
@@ -145,7 +142,6 @@ def restore(I: Any, F: Any) -> None:
     for i in range(I[N_U]):
         F[I[V] + i] = F[I[VN] + i]
         F[I[A] + i] = F[I[AN] + i]
-        F[I[AP] + i] = F[I[AN] + i]
 
 
 @jit
@@ -155,25 +151,16 @@ def correct(I: Any, F: Any) -> float:
     c, r = 1.0 / scale, F[m.ROUND]
     a, d, v, x = I[A], I[D], I[V], I[X]
     size = 0.0
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        u, n_v, n_p = I[j + FR_U], I[j + FR_NV], I[j + FR_NP]
-        for i in range(u, u + n_v):
-            y = F[x + i]
+    for i in range(I[m.N_U]):
+        y, kind, rate = F[x + i], I[I[KIND] + i], c
+        if is_velocity(I, i):
             F[d + i] -= y
             F[v + i] -= g * y
-            F[a + i] -= b * y
-            kind = I[I[KIND] + i]
-            size = max(size, abs(y) / (F[TOL] * F[SCALE + kind] / b + r * F[FLOOR + kind]))
-            if y != y:
-                size = math.inf
-        for i in range(u + n_v, u + n_p):
-            y = F[x + i]
-            F[a + i] -= c * y
-            kind = I[I[KIND] + i]
-            size = max(size, abs(y) / (F[TOL] * F[SCALE + kind] / c + r * F[FLOOR + kind]))
-            if y != y:
-                size = math.inf
+            rate = b
+        F[a + i] -= rate * y
+        size = max(size, abs(y) / (F[TOL] * F[SCALE + kind] / rate + r * F[FLOOR + kind]))
+        if y != y:
+            size = math.inf
     return size
 
 
@@ -181,12 +168,10 @@ def correct(I: Any, F: Any) -> float:
 def ask_positions(I: Any, F: Any) -> None:
     """Put to X what positions lack of their rows: the right-hand side of their correction."""
     x, gap = I[X], I[m.GAP]
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        u, n_v, n_p = I[j + FR_U], I[j + FR_NV], I[j + FR_NP]
-        for i in range(u, u + n_v):
+    for i in range(I[m.N_U]):
+        if is_velocity(I, i):
             F[x + i] = 0.0
-        for i in range(u + n_v, u + n_p):
+        else:
             F[x + i] = F[gap + i]
 
 
@@ -196,10 +181,8 @@ def correct_positions(I: Any, F: Any) -> float:
     _, b, _ = change_rates(F[ALPHA_M], F[ALPHA_F], F[BETA], F[GAMMA], F[H])
     d, x = I[D], I[X]
     size = 0.0
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        u = I[j + FR_U]
-        for i in range(u, u + I[j + FR_NV]):
+    for i in range(I[m.N_U]):
+        if is_velocity(I, i):
             y = F[x + i]
             F[d + i] -= y
             kind = I[I[KIND] + i]
@@ -292,10 +275,8 @@ def finish(I: Any, F: Any) -> None:
     am, af = F[ALPHA_M], F[ALPHA_F]
     c0, c1, c2 = (1 - af) / (1 - am), af / (1 - am), -am / (1 - am)
     a, ab, al, an = I[A], I[m.AB], I[AL], I[AN]
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        u = I[j + FR_U]
-        for i in range(u, u + I[j + FR_NV]):
+    for i in range(I[m.N_U]):
+        if is_velocity(I, i):
             F[ab + i] = F[an + i]
             F[al + i] = c0 * F[a + i] + c1 * F[an + i] + c2 * F[al + i]
     F[m.H_LAST] = F[m.ELAPSED] = F[H]

@@ -27,13 +27,23 @@ from mbd.integration.runge_kutta import explicit, solve, start_from
 from mbd.machine import buffer as m
 from mbd.machine.buffer import NODE_SIZE, NODE_U, NODE_Y
 from mbd.machine.jit import ints, jit
+from mbd.machine.unknowns import is_velocity, own_vector
 from mbd.model.evaluation import evaluate, stage
+from mbd.model.frozen import FrozenModel
 
-__all__ = ["quaternion"]
+__all__ = ["memory", "quaternion"]
 
-A, AL, AN, AP, FLOW, H, N_Q, N_U, Q, QN, T, VN, X, Y, YD, YDD = (
-    m.A, m.AL, m.AN, m.AP, m.FLOW, m.H, m.N_Q, m.N_U, m.Q, m.QN, m.T, m.VN, m.X, m.Y, m.YD, m.YDD,
+A, AL, FLOW, H, N_Q, N_U, Q, QN, T, X, Y, YD, YDD = (
+    m.A, m.AL, m.FLOW, m.H, m.N_Q, m.N_U, m.Q, m.QN, m.T, m.X, m.Y, m.YD, m.YDD,
 )  # fmt: skip
+# vectors of this method, motions (x, theta) and their velocities (x', Omega): of this evaluation,
+# sums of weighted slopes, velocities at the start
+MOTION, SPEED, WAY, CHANGE, START = 0, 1, 2, 3, 4
+
+
+def memory(model: FrozenModel) -> int:
+    """Return how many numbers the method keeps of its own."""
+    return (START + 1) * int(model.I[N_U])
 
 
 @jit
@@ -62,7 +72,10 @@ def _accelerate(I: Any, F: Any) -> bool:
     for i in range(I[N_U]):
         F[I[A] + i] = 0.0
     evaluate(I, F)
-    stage(I, F, m.RATES)  # own rows in X become their second derivatives
+    stage(I, F, m.RATES)
+    for i in range(I[N_U]):
+        if not is_velocity(I, i):  # own rows
+            F[I[X] + i] = F[I[m.PHIDD] + i]
     good = solve(I, F)
     stage(I, F, m.RATES)
     return good
@@ -73,6 +86,9 @@ def _begin_step(I: Any, F: Any) -> None:
     """Note the velocities of all faces; clear the sums."""
     S = ints(F)
     start_from(I, F, I[Q])
+    motion, way, change, start = (
+        own_vector(I, MOTION), own_vector(I, WAY), own_vector(I, CHANGE), own_vector(I, START),
+    )  # fmt: skip
     for s in range(S[FLOW + 1]):
         k = S[S[FLOW] + 2 * s + 1]
         for e in range(I[k]):
@@ -80,19 +96,20 @@ def _begin_step(I: Any, F: Any) -> None:
             u, y, yd = I[i + NODE_U], I[Y] + I[i + NODE_Y], I[YD] + I[i + NODE_Y]
             n = 3 if _is_point(F, y) else 6
             for j in range(n):
-                F[I[AL] + u + j] = 0.0
-                F[I[AN] + u + j] = 0.0
-                F[I[AP] + u + j] = 0.0
-            store3(F, I[VN] + u, load3(F, yd))
+                F[motion + u + j] = 0.0
+                F[way + u + j] = 0.0
+                F[change + u + j] = 0.0
+            store3(F, start + u, load3(F, yd))
             if n == 6:
-                store3(F, I[VN] + u + 3, _turn(F, y, yd))
+                store3(F, start + u + 3, _turn(F, y, yd))
 
 
 @jit
 def _slope(I: Any, F: Any, weight: float, ahead: float) -> None:
-    """Add weight times the slopes to the sums in AN, AP; write how far they go `ahead` to AL, X."""
+    """Add weight times the slopes to the sums; write how far they go `ahead` to MOTION, SPEED."""
     S = ints(F)
-    h = F[H]
+    h, motion, speed = F[H], own_vector(I, MOTION), own_vector(I, SPEED)
+    way, change, start = own_vector(I, WAY), own_vector(I, CHANGE), own_vector(I, START)
     for s in range(S[FLOW + 1]):
         k = S[S[FLOW] + 2 * s + 1]
         for e in range(I[k]):
@@ -104,23 +121,26 @@ def _slope(I: Any, F: Any, weight: float, ahead: float) -> None:
             T_Omega, alpha = K, a
             if not _is_point(F, y):
                 n = 6
-                back = inverse_tangent(load3(F, I[AL] + u + 3))
+                back = inverse_tangent(load3(F, motion + u + 3))
                 T_Omega, alpha = mat_vec(back, _turn(F, y, yd)), _turn(F, y, ydd)
             for j in range(n):
                 x = h * (K[j] if j < 3 else T_Omega[j - 3])
                 v = h * (a[j] if j < 3 else alpha[j - 3])
-                F[I[AN] + u + j] += weight * x
-                F[I[AP] + u + j] += weight * v
-                F[I[AL] + u + j] = ahead * x
-                F[I[X] + u + j] = F[I[VN] + u + j] + ahead * v
+                F[way + u + j] += weight * x
+                F[change + u + j] += weight * v
+                F[motion + u + j] = ahead * x
+                F[speed + u + j] = F[start + u + j] + ahead * v
 
 
 @jit
 def _sums(I: Any, F: Any, s: float) -> None:
-    """Write s times the sums to AL, X."""
+    """Write s times the sums to MOTION, SPEED."""
+    motion, way, change, start = (
+        own_vector(I, MOTION), own_vector(I, WAY), own_vector(I, CHANGE), own_vector(I, START),
+    )  # fmt: skip
     for i in range(I[N_U]):
-        F[I[AL] + i] = s * F[I[AN] + i]
-        F[I[X] + i] = F[I[VN] + i] + s * F[I[AP] + i]
+        F[motion + i] = s * F[way + i]
+        F[own_vector(I, SPEED) + i] = F[start + i] + s * F[change + i]
 
 
 @jit

@@ -23,6 +23,7 @@ from mbd.base.tolerances import (
 )
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit
+from mbd.machine.unknowns import is_velocity
 from mbd.model.evaluation import evaluate_level
 
 __all__ = ["measure_place", "measure_rows", "measure_speed", "settled", "still_open"]
@@ -36,9 +37,8 @@ FR_NP, FR_NV, FR_SIZE, FR_U, FRONTS, N_FRONTS = (
 def measure_speed(I: Any, F: Any) -> None:
     """Note the largest velocities, and by them the round-off of a step that meets rates."""
     S = ints(F)
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        for i in range(I[j + FR_U], I[j + FR_U] + I[j + FR_NV]):
+    for i in range(I[m.N_U]):
+        if is_velocity(I, i):
             kind = m.SIZE + I[I[m.KIND] + i]
             F[kind] = max(F[kind], abs(F[I[m.V] + i]))
     if S[m.LEVEL] == m.POSITION:
@@ -81,10 +81,8 @@ def measure_rows(I: Any, F: Any, rows: int) -> float:
     place = START_POSITION * F[m.FAR]
     rate = max(START_VELOCITY * speed * F[m.ROW_RATE], OPEN_RATE) * F[m.FAR]
     largest = 0.0
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        u = I[j + FR_U]
-        for i in range(u + I[j + FR_NV], u + I[j + FR_NP]):
+    for i in range(I[m.N_U]):
+        if not is_velocity(I, i):
             size = F[I[m.DIAG] + i]
             of_rate = by_rates or I[I[m.KIND] + i] == m.VELOCITY_ROW
             largest = max(largest, abs(F[rows + i]) / ((rate if of_rate else place) * size))
@@ -109,14 +107,11 @@ def settled(I: Any, F: Any) -> bool:
     for k in range(m.FORCE):
         fastest = max(fastest, F[m.SCALE + k])
     push = F[m.SCALE + m.FORCE] * F[m.LENGTH] + F[m.SCALE + m.MOMENT] + F[m.SCALE + m.OWN]
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        u, n_v, n_p = I[j + FR_U], I[j + FR_NV], I[j + FR_NP]
-        for i in range(u, u + n_v):
+    for i in range(I[m.N_U]):
+        if is_velocity(I, i):
             force = F[I[m.DIAG] + i] * fastest + push / F[m.UNIT + I[I[m.KIND] + i]]
             if not abs(F[x + i]) <= SETTLED * F[m.SCALE_R] * force:
                 return False
-        for i in range(u + n_v, u + n_p):
-            if not abs(F[x + i]) <= SETTLED * F[m.UNIT + I[I[m.KIND] + i]] * round_off:
-                return False
+        elif not abs(F[x + i]) <= SETTLED * F[m.UNIT + I[I[m.KIND] + i]] * round_off:
+            return False
     return True

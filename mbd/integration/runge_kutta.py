@@ -45,13 +45,23 @@ from mbd.integration.newton_loop import CONVERGED, FAILED, keep_record, next_tim
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit, loop
 from mbd.machine.subnormal import flushing
+from mbd.machine.unknowns import own_vector
 from mbd.model.evaluation import evaluate, linearise, stage
+from mbd.model.frozen import FrozenModel
 
-__all__ = ["commutator_free", "explicit", "motion_vector", "solve", "start_from"]
+__all__ = ["commutator_free", "explicit", "memory", "motion_vector", "solve", "start_from"]
 
-A, AL, AN, AP, D, H, N_Q, N_U, Q, QN, T, V, VN, X, YDD = (
-    m.A, m.AL, m.AN, m.AP, m.D, m.H, m.N_Q, m.N_U, m.Q, m.QN, m.T, m.V, m.VN, m.X, m.YDD,
+A, AL, D, H, N_Q, N_U, Q, QN, T, V, VN, X = (
+    m.A, m.AL, m.D, m.H, m.N_Q, m.N_U, m.Q, m.QN, m.T, m.V, m.VN, m.X,
 )  # fmt: skip
+# vectors of these methods: rate of the increment; sums of the weighted slopes of increment (first
+# and last one, where two are composed) and velocity; behind them the coordinates at the start
+FLOWS, FIRST, LAST, CHANGE, START = 0, 1, 2, 3, 4
+
+
+def memory(model: FrozenModel) -> int:
+    """Return how many numbers these methods keep of their own."""
+    return START * int(model.I[N_U]) + model.n_q
 
 
 # --- what all schemes share -----------------------------------------------------------------------
@@ -143,11 +153,12 @@ def _slope(I: Any, F: Any, weight: float, ahead: float) -> None:
     stage(I, F, m.FLOW)
     F[m.WAY] = -1.0
     stage(I, F, m.CONVECT)
-    h = F[H]
+    h, flow = F[H], own_vector(I, FLOWS)
+    first, change = own_vector(I, FIRST), own_vector(I, CHANGE)
     for i in range(I[N_U]):
-        K, k = h * F[I[X] + i], h * F[I[A] + i]
-        F[I[AN] + i] += weight * K
-        F[I[AL] + i] += weight * k
+        K, k = h * F[flow + i], h * F[I[A] + i]
+        F[first + i] += weight * K
+        F[change + i] += weight * k
         F[I[D] + i] = ahead * K
         F[I[V] + i] = F[I[VN] + i] + ahead * k
     F[m.WAY] = 1.0
@@ -157,12 +168,12 @@ def _slope(I: Any, F: Any, weight: float, ahead: float) -> None:
 @jit
 def _motion_step(I: Any, F: Any, t: float) -> bool:
     """Take one step from t; A holds the acceleration at its start, and then at its end."""
-    h = F[H]
+    h, first, change = F[H], own_vector(I, FIRST), own_vector(I, CHANGE)
     start_from(I, F, I[Q])
     for i in range(I[N_U]):
         F[I[VN] + i] = F[I[V] + i]
-        F[I[AN] + i] = 0.0
-        F[I[AL] + i] = 0.0
+        F[first + i] = 0.0
+        F[change + i] = 0.0
     _slope(I, F, 1 / 6, 0.5)
     F[T] = t + 0.5 * h
     if not _accelerate(I, F):
@@ -176,8 +187,8 @@ def _motion_step(I: Any, F: Any, t: float) -> bool:
         return False
     _slope(I, F, 1 / 6, 0.0)
     for i in range(I[N_U]):
-        F[I[D] + i] = F[I[AN] + i]
-        F[I[V] + i] = F[I[VN] + i] + F[I[AL] + i]
+        F[I[D] + i] = F[first + i]
+        F[I[V] + i] = F[I[VN] + i] + F[change + i]
     stage(I, F, m.CONVECT)
     good = _accelerate(I, F)
     for i in range(I[N_U]):
@@ -190,7 +201,7 @@ def _motion_step(I: Any, F: Any, t: float) -> bool:
 def _back_home(I: Any, F: Any) -> None:
     """Return to the start of the step."""
     for i in range(I[N_Q]):
-        F[I[Q] + i] = F[I[YDD] + i]
+        F[I[Q] + i] = F[own_vector(I, START) + i]
     for i in range(I[N_U]):
         F[I[V] + i] = F[I[VN] + i]
 
@@ -207,24 +218,26 @@ def _go_on(I: Any, F: Any) -> None:
 def _velocity(I: Any, F: Any, weight: float, first: float, last: float) -> None:
     """Add K_i, k_i of the present V, A to both increments and to the change of velocity."""
     h = F[H]
+    D_1, D_2, change = own_vector(I, FIRST), own_vector(I, LAST), own_vector(I, CHANGE)
     for i in range(I[N_U]):
-        F[I[AN] + i] += first * h * F[I[V] + i]
-        F[I[AP] + i] += last * h * F[I[V] + i]
-        F[I[AL] + i] += weight * h * F[I[A] + i]
+        F[D_1 + i] += first * h * F[I[V] + i]
+        F[D_2 + i] += last * h * F[I[V] + i]
+        F[change + i] += weight * h * F[I[A] + i]
 
 
 @jit
 def _composed_step(I: Any, F: Any, t: float) -> bool:
     """Take one step from t; A holds the acceleration at its start, and then at its end."""
-    h = F[H]
+    h, q_n = F[H], own_vector(I, START)
+    D_1, D_2, change = own_vector(I, FIRST), own_vector(I, LAST), own_vector(I, CHANGE)
     start_from(I, F, I[Q])
     for i in range(I[N_Q]):
-        F[I[YDD] + i] = F[I[Q] + i]  # faces need no accelerations here: room for q_n
+        F[q_n + i] = F[I[Q] + i]
     for i in range(I[N_U]):
         F[I[VN] + i] = F[I[V] + i]
-        F[I[AN] + i] = 0.0
-        F[I[AP] + i] = 0.0
-        F[I[AL] + i] = 0.0
+        F[D_1 + i] = 0.0
+        F[D_2 + i] = 0.0
+        F[change + i] = 0.0
     _velocity(I, F, 1 / 6, 3 / 12, -1 / 12)
     for i in range(I[N_U]):
         F[I[D] + i] = 0.5 * h * F[I[VN] + i]
@@ -250,13 +263,13 @@ def _composed_step(I: Any, F: Any, t: float) -> bool:
         return False
     _velocity(I, F, 1 / 6, -1 / 12, 3 / 12)
     for i in range(I[N_Q]):
-        F[I[QN] + i] = F[I[YDD] + i]
+        F[I[QN] + i] = F[q_n + i]
     for i in range(I[N_U]):
-        F[I[D] + i] = F[I[AN] + i]
+        F[I[D] + i] = F[D_1 + i]
     _go_on(I, F)
     for i in range(I[N_U]):
-        F[I[D] + i] = F[I[AP] + i]
-        F[I[V] + i] = F[I[VN] + i] + F[I[AL] + i]
+        F[I[D] + i] = F[D_2 + i]
+        F[I[V] + i] = F[I[VN] + i] + F[change + i]
     good = _accelerate(I, F)
     for i in range(I[N_U]):
         F[I[AL] + i] = F[I[A] + i]

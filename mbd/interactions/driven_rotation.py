@@ -66,8 +66,8 @@ from mbd.machine.jit import jit, kernel
 
 __all__ = ["DRIVEN_ROTATION", "VALUES", "WITH_RATES"]
 
-A, AL, FY, SCRATCH, T, W_K, X, Y, YD, YDD = (
-    m.A, m.AL, m.FY, m.SCRATCH, m.T, m.W_K, m.X, m.Y, m.YD, m.YDD,
+A, FY, PHID, PHIDD, SCRATCH, T, W_K, X, Y, YD, YDD = (
+    m.A, m.FY, m.PHID, m.PHIDD, m.SCRATCH, m.T, m.W_K, m.X, m.Y, m.YD, m.YDD,
 )  # fmt: skip
 WITH_RATES, VALUES = 9, 15  # numbers that a law gives
 _ZERO, _EYE = (0.0,) * 9, (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
@@ -253,8 +253,8 @@ def rates(I: Any, F: Any, k: int) -> None:
             first = plus(_column(I, F, Y, i, Rd, c), _column(I, F, YD, i, R, c))
             second = plus(_column(I, F, Y, i, Rdd, c), _column(I, F, YDD, i, R, c))
             second = plus(second, times(2.0, _column(I, F, YD, i, Rd, c)))
-            F[I[AL] + u + r] = dot(bd, tau) + dot(b, first)
-            F[I[X] + u + r] = dot(bdd, tau) + 2 * dot(bd, first) + dot(b, second)
+            F[I[PHID] + u + r] = dot(bd, tau) + dot(b, first)
+            F[I[PHIDD] + u + r] = dot(bdd, tau) + 2 * dot(bd, first) + dot(b, second)
 
 
 _PAIRS = tuple(p for k in range(3) for a in range(3) for p in ((k, 3 + a), (3 + a, k)))

@@ -44,9 +44,11 @@ from mbd.machine.jit import jit, kernel
 
 __all__ = ["total"]
 
-A, AL, FY, POSITION_TURN, ROW_RATE, ROW_TURN, SCRATCH, SUPPLIED, T, W_K, X, Y, YD, YDD = (
-    m.A, m.AL, m.FY, m.POSITION_TURN, m.ROW_RATE, m.ROW_TURN, m.SCRATCH, m.SUPPLIED, m.T, m.W_K,
-    m.X, m.Y, m.YD, m.YDD,
+A, FY, PHID, PHIDD, POSITION_TURN, ROW_RATE, ROW_TURN, SCRATCH, SUPPLIED = (
+    m.A, m.FY, m.PHID, m.PHIDD, m.POSITION_TURN, m.ROW_RATE, m.ROW_TURN, m.SCRATCH, m.SUPPLIED,
+)  # fmt: skip
+T, W_K, X, Y, YD, YDD = (
+    m.T, m.W_K, m.X, m.Y, m.YD, m.YDD,
 )  # fmt: skip
 CONSTANT, SLOPE, FACTORS = 0, 1, 2  # places of the numbers
 
@@ -233,8 +235,8 @@ def total(measures: tuple[Measure, ...], rate: bool = False) -> Kind:
             row = I[i + n]
             f, f1, f2 = _motion(I, F, i + n)
             _, ud = add_forces(I, F, i + n, i, 0, 0.0)
-            F[I[AL] + row] = ud - (f if rate else f1)
-            F[I[X] + row] = second_rate(I, F, i + n, i, 0) - (f1 if rate else f2)
+            F[I[PHID] + row] = ud - (f if rate else f1)
+            F[I[PHIDD] + row] = second_rate(I, F, i + n, i, 0) - (f1 if rate else f2)
 
     @kernel
     def energy(I: Any, F: Any, k: int) -> None:

@@ -42,8 +42,8 @@ from mbd.machine.jit import jit, kernel
 
 __all__ = ["COINCIDE", "DOT_ROW", "add_row", "row"]
 
-A, AL, FY, POSITION_TURN, SCRATCH, W_K, X, Y, YD, YDD = (
-    m.A, m.AL, m.FY, m.POSITION_TURN, m.SCRATCH, m.W_K, m.X, m.Y, m.YD, m.YDD,
+A, FY, PHID, PHIDD, POSITION_TURN, SCRATCH, W_K, X, Y, YD, YDD = (
+    m.A, m.FY, m.PHID, m.PHIDD, m.POSITION_TURN, m.SCRATCH, m.W_K, m.X, m.Y, m.YD, m.YDD,
 )  # fmt: skip
 
 
@@ -86,8 +86,8 @@ def coincide_rates(I: Any, F: Any, k: int) -> None:
     for e in range(I[k]):
         i = I[k + 1] + e * I[k + 2]
         P, Q, u = I[i], I[i + 1], I[i + 2]
-        store3(F, I[AL] + u, minus(at(I, F, YD, P), at(I, F, YD, Q)))
-        store3(F, I[X] + u, minus(at(I, F, YDD, P), at(I, F, YDD, Q)))
+        store3(F, I[PHID] + u, minus(at(I, F, YD, P), at(I, F, YD, Q)))
+        store3(F, I[PHIDD] + u, minus(at(I, F, YDD, P), at(I, F, YDD, Q)))
 
 
 @jit
@@ -144,8 +144,8 @@ def dot_rates(I: Any, F: Any, k: int) -> None:
         u = I[i + 2]
         a, ad, add = at(I, F, Y, I[i]), at(I, F, YD, I[i]), at(I, F, YDD, I[i])
         b, bd, bdd = at(I, F, Y, I[i + 1]), at(I, F, YD, I[i + 1]), at(I, F, YDD, I[i + 1])
-        F[I[AL] + u] = dot(a, bd) + dot(ad, b)
-        F[I[X] + u] = dot(a, bdd) + 2 * dot(ad, bd) + dot(add, b)
+        F[I[PHID] + u] = dot(a, bd) + dot(ad, b)
+        F[I[PHIDD] + u] = dot(a, bdd) + 2 * dot(ad, bd) + dot(add, b)
 
 
 COINCIDE = Kind(
@@ -238,8 +238,8 @@ def row(measure: Measure) -> Kind:
                 g = load3(F, s + GRAD + 3 * a)
                 rate += dot(g, load3(F, s + XD + 3 * a))
                 second_rate += dot(g, at(I, F, YDD, I[i + a]))
-            F[I[AL] + I[i + n]] = rate
-            F[I[X] + I[i + n]] = second_rate + along(F, s, n, rate, curved, bent)
+            F[I[PHID] + I[i + n]] = rate
+            F[I[PHIDD] + I[i + n]] = second_rate + along(F, s, n, rate, curved, bent)
 
     @kernel
     def accept(I: Any, F: Any, k: int) -> None:

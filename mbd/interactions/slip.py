@@ -40,8 +40,8 @@ from mbd.machine.jit import jit, kernel
 
 __all__ = ["KNIFE", "ROLL_BALL", "ROLL_DISC"]
 
-A, AL, FY, ROW_RATE, ROW_TURN, SCRATCH, W_K, X, Y, YD, YDD = (
-    m.A, m.AL, m.FY, m.ROW_RATE, m.ROW_TURN, m.SCRATCH, m.W_K, m.X, m.Y, m.YD, m.YDD,
+A, FY, PHID, PHIDD, ROW_RATE, ROW_TURN, SCRATCH, W_K, X, Y, YD, YDD = (
+    m.A, m.FY, m.PHID, m.PHIDD, m.ROW_RATE, m.ROW_TURN, m.SCRATCH, m.W_K, m.X, m.Y, m.YD, m.YDD,
 )  # fmt: skip
 N = 8  # vectors of both frames: Q, b1, b2, b3, P, a1, a2, a3
 AXLE, PLANE, NORMAL = 3, 4, 7
@@ -192,8 +192,8 @@ def slip(
                 d = load3(F, s + XS + 3 * directions[row])
                 d_rate = load3(F, s + XDS + 3 * directions[row])
                 u = I[i + N] + row
-                F[I[AL] + u] = dot(d, velocity)
-                F[I[X] + u] = dot(d_rate, velocity) + dot(d, change)
+                F[I[PHID] + u] = dot(d, velocity)
+                F[I[PHIDD] + u] = dot(d_rate, velocity) + dot(d, change)
 
     pairs = tuple((a, b) for a in range(N) for b in range(N))
     return Kind(name, N, n_rows, pairs, forces, tangent, rates, damped=True, unit="m/s")

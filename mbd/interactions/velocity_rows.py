@@ -26,8 +26,8 @@ from mbd.machine.jit import kernel
 
 __all__ = ["NON_TWISTING"]
 
-A, AL, FY, ROW_RATE, ROW_TURN, W_K, X, Y, YD, YDD = (
-    m.A, m.AL, m.FY, m.ROW_RATE, m.ROW_TURN, m.W_K, m.X, m.Y, m.YD, m.YDD,
+A, FY, PHID, PHIDD, ROW_RATE, ROW_TURN, W_K, X, Y, YD, YDD = (
+    m.A, m.FY, m.PHID, m.PHIDD, m.ROW_RATE, m.ROW_TURN, m.W_K, m.X, m.Y, m.YD, m.YDD,
 )  # fmt: skip
 
 
@@ -75,8 +75,8 @@ def rates(I: Any, F: Any, k: int) -> None:
         d1, d2, u, a = I[i], I[i + 1], I[i + 2], F[I[i + 3]]
         x1, x2 = at(I, F, Y, d1), at(I, F, Y, d2)
         v1, v2 = at(I, F, YD, d1), at(I, F, YD, d2)
-        F[I[AL] + u] = (1 - a) * dot(v1, x2) - a * dot(v2, x1)
-        F[I[X] + u] = (
+        F[I[PHID] + u] = (1 - a) * dot(v1, x2) - a * dot(v2, x1)
+        F[I[PHIDD] + u] = (
             (1 - a) * dot(at(I, F, YDD, d1), x2)
             - a * dot(at(I, F, YDD, d2), x1)
             + (1 - 2 * a) * dot(v1, v2)

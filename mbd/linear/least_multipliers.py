@@ -13,8 +13,8 @@ from mbd.base.tolerances import (
     SOFT_LEAST,
 )
 from mbd.machine import buffer as m
-from mbd.machine.buffer import FR_NP, FR_NV, FR_SIZE, FR_U, FRONTS, N_FRONTS
 from mbd.machine.jit import call, ints, jit, kernel
+from mbd.machine.unknowns import is_velocity
 from mbd.model.evaluation import evaluate, linearise
 
 __all__ = ["make_up", "smallest_where_due"]
@@ -46,25 +46,20 @@ def smallest_multipliers(I: Any, F: Any) -> None:
     lock by it.
     """
     S = ints(F)
-    a, x, keep = I[m.A], I[m.X], I[m.GAP]
+    a, x, r = I[m.A], I[m.X], I[m.R]
     evaluate(I, F)
     linearise(I, F)
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        u = I[j + FR_U]
-        for i in range(u, u + I[j + FR_NP]):
-            F[keep + i] = F[x + i]
-        for i in range(u + I[j + FR_NV], u + I[j + FR_NP]):
+    for i in range(I[m.N_U]):
+        F[r + i] = F[x + i]
+        if not is_velocity(I, i):
             F[a + i] = 0.0
     last, anew = 0.0, 1
     for _ in range(SMALLEST_PASSES):
         evaluate(I, F)
-        for f in range(I[N_FRONTS]):
-            j = I[FRONTS] + f * FR_SIZE
-            u = I[j + FR_U]
-            for i in range(u, u + I[j + FR_NV]):
-                F[x + i] = F[keep + i] - F[x + i]
-            for i in range(u + I[j + FR_NV], u + I[j + FR_NP]):
+        for i in range(I[m.N_U]):
+            if is_velocity(I, i):
+                F[x + i] = F[r + i] - F[x + i]
+            else:
                 F[x + i] = 0.0
         call(S[m.LINEAR], I, F, anew)
         S[m.HAVE_FACTOR] = 1
@@ -86,14 +81,12 @@ def _take(I: Any, F: Any) -> float:
     """Add mu to lam; return what is left, x, in units of what is not seen of the accelerations."""
     _, b, _ = change_rates(F[m.ALPHA_M], F[m.ALPHA_F], F[m.BETA], F[m.GAMMA], F[m.H])
     left = 0.0
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        u, n_v = I[j + FR_U], I[j + FR_NV]
-        for i in range(u, u + n_v):
+    for i in range(I[m.N_U]):
+        if is_velocity(I, i):
             kind = I[I[m.KIND] + i]
             allowed = SMALLEST_LEFT * F[m.SCALE + kind] / b + F[m.FLOOR + kind]
             left = max(left, abs(F[I[m.X] + i]) / allowed)
-        for i in range(u + n_v, u + I[j + FR_NP]):
+        else:
             F[I[m.A] + i] += F[I[m.X] + i] / F[m.SCALE_R]
     return left
 
@@ -110,10 +103,9 @@ def smallest_where_due(I: Any, F: Any) -> None:
     smallest_multipliers(I, F)
     if due(F, n):
         return
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        for i in range(I[j + FR_U] + I[j + FR_NV], I[j + FR_U] + I[j + FR_NP]):
-            F[I[m.AP] + i] = F[I[m.A] + i]
+    for i in range(I[m.N_U]):
+        if not is_velocity(I, i):
+            F[I[m.AN] + i] = F[I[m.A] + i]
 
 
 @kernel

@@ -33,9 +33,9 @@ REGION_BITS = 48
     MATRIX, MATRIX_SIZE,  # the fronts, one stretch of F
     SCRATCH,  # floats for laws
     METHOD,  # what a method keeps of its own, in F
-    Q, QN, V, VN, A, AN, AP, AB, AL, D, X, XS, GAP, DIAG, EPS, Y, YD, YDD, FY, GROUND,
+    Q, QN, V, VN, A, AN, AB, AL, D, X, XS, GAP, R, PHID, PHIDD, DIAG, EPS, Y, YD, YDD, FY, GROUND,
     I_HEADER,
-) = range(32)  # fmt: skip
+) = range(34)  # fmt: skip
 SCRATCH_SIZE = 256
 
 
@@ -57,12 +57,14 @@ VECTORS = {
     QN: Vector("QN", WORK, N_Q, "stored coordinates at the start of the step"),
     VN: Vector("VN", WORK, N_U, "velocities at the start of the step"),
     AN: Vector("AN", WORK, N_U, "A at the start of the step"),
-    AP: Vector("AP", WORK, N_U, "A at the start of the step before"),
     AB: Vector("AB", WORK, N_U, "accelerations one step before those at the start of the step"),
     D: Vector("D", WORK, N_U, "increment h*Delta along the manifold since the start of the step"),
     X: Vector("X", WORK, N_U, "right-hand side, then solution"),
     XS: Vector("XS", WORK, N_U, "of the elimination"),
     GAP: Vector("GAP", WORK, N_U, "what positions are corrected by, where rates are met too"),
+    R: Vector("R", WORK, N_U, "residual with all multipliers, of which the least are sought"),
+    PHID: Vector("PHID", WORK, N_U, "rates of the rows"),
+    PHIDD: Vector("PHIDD", WORK, N_U, "second rates of the rows"),
     DIAG: Vector("DIAG", CONSTANTS, N_U, "size of the diagonal (pivot watch)"),
     EPS: Vector("EPS", CONSTANTS, N_U, "softness of the rows in the iteration"),
     Y: Vector("Y", WORK, N_FACES, "faces, ground first"),

@@ -11,6 +11,7 @@ from typing import Any
 from mbd.machine import buffer as m
 from mbd.machine.buffer import FORCE as FIRST_ROW_KIND
 from mbd.machine.jit import call, ints, jit, kernel
+from mbd.machine.unknowns import is_velocity
 
 __all__ = [
     "evaluate",
@@ -75,12 +76,10 @@ def evaluate_rates(I: Any, F: Any) -> None:
     stage(I, F, m.RATES)
     stage(I, F, m.FORCES)
     stage(I, F, m.RESIDUAL)
-    x, gap, al = I[m.X], I[m.GAP], I[m.AL]
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        u = I[j + FR_U]
-        for i in range(u + I[j + FR_NV], u + I[j + FR_NP]):
-            rate = F[m.ROW_RATE] * F[al + i]
+    x, gap, rates = I[m.X], I[m.GAP], I[m.PHID]
+    for i in range(I[m.N_U]):
+        if not is_velocity(I, i):
+            rate = F[m.ROW_RATE] * F[rates + i]
             F[gap + i] = F[x + i] - rate
             F[x + i] = rate
     switch_off(I, F)
@@ -134,7 +133,7 @@ def linearise_kernel(I: Any, F: Any, k: int) -> None:
 
 @kernel
 def rates_kernel(I: Any, F: Any, k: int) -> None:
-    """Write both time derivatives of all rows, to AL and X, for the accelerations in A."""
+    """Write both time derivatives of all rows, to PHID and PHIDD, for the accelerations in A."""
     stage(I, F, m.RATES)
 
 

@@ -144,10 +144,10 @@ class Workspace:
     def rates(self) -> tuple[np.ndarray, np.ndarray]:
         """Return first and second time derivative of all rows for the accelerations at hand."""
         rates_kernel(self.I, self.F)
-        for name in (m.AL, m.X):
+        for name in (m.PHID, m.PHIDD):
             self.vector(name)[self.I[self.S[m.OFF] :][: 2 * self.S[m.N_OFF] : 2]] = 0.0
         lam = self.model.numbering.lam
-        return self.vector(m.AL)[lam], self.vector(m.X)[lam]
+        return self.vector(m.PHID)[lam], self.vector(m.PHIDD)[lam]
 
     def check_laws(self) -> None:
         """Raise what a user's law has raised."""

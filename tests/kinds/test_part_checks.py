@@ -134,8 +134,8 @@ def wrong_rate(I, F, k):
     for e in range(I[k]):
         i = I[k + 1] + e * I[k + 2]
         P, Q, u = I[i], I[i + 1], I[i + 2]
-        store3(F, I[m.AL] + u, times(1.5, minus(at(I, F, m.YD, P), at(I, F, m.YD, Q))))
-        store3(F, I[m.X] + u, times(1.5, minus(at(I, F, m.YDD, P), at(I, F, m.YDD, Q))))
+        store3(F, I[m.PHID] + u, times(1.5, minus(at(I, F, m.YD, P), at(I, F, m.YD, Q))))
+        store3(F, I[m.PHIDD] + u, times(1.5, minus(at(I, F, m.YDD, P), at(I, F, m.YDD, Q))))
 
 
 @kernel
@@ -144,8 +144,8 @@ def wrong_second_rate(I, F, k):
     for e in range(I[k]):
         i = I[k + 1] + e * I[k + 2]
         P, Q, u = I[i], I[i + 1], I[i + 2]
-        store3(F, I[m.AL] + u, minus(at(I, F, m.YD, P), at(I, F, m.YD, Q)))
-        store3(F, I[m.X] + u, at(I, F, m.YDD, P))
+        store3(F, I[m.PHID] + u, minus(at(I, F, m.YD, P), at(I, F, m.YD, Q)))
+        store3(F, I[m.PHIDD] + u, at(I, F, m.YDD, P))
 
 
 FORCE = Kind("push", 2, 0, (), apart, nothing)

@@ -1,0 +1,126 @@
+"""A vector of the buffers has one meaning: it is written by those who compute that, no others."""
+
+import ast
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scenes import chain
+
+import mbd
+from mbd.machine import buffer as m
+
+ROOT = Path(mbd.__file__).parent
+NAMES = {v.name for v in m.VECTORS.values()}
+
+
+def _vector(node, local):
+    """Return the vector that a place F[...] belongs to: I[V] + i, I[m.V] + i, v + i."""
+    while isinstance(node, ast.BinOp):
+        node = node.left
+    if isinstance(node, ast.Subscript) and getattr(node.value, "id", "") == "I":
+        name = getattr(node.slice, "attr", getattr(node.slice, "id", ""))
+        return name if name in NAMES else None
+    return local.get(getattr(node, "id", ""))
+
+
+def _pairs(target, value):
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        return list(zip(target.elts, value.elts, strict=True))
+    return [(target, value)]
+
+
+def written(source):
+    """Return the vectors that the functions of a file assign to, or pass to one that stores."""
+    vectors = set()
+    for function in (n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.FunctionDef)):
+        local = {}
+        for node in ast.walk(function):
+            if isinstance(node, ast.Assign):
+                for target, value in (p for t in node.targets for p in _pairs(t, node.value)):
+                    if isinstance(target, ast.Name):
+                        local[target.id] = _vector(value, {})
+        for node in ast.walk(function):
+            places = []
+            if isinstance(node, ast.Assign | ast.AugAssign):
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                places = [e for t in targets for e in getattr(t, "elts", [t])]
+                places = [
+                    t.slice
+                    for t in places
+                    if isinstance(t, ast.Subscript) and getattr(t.value, "id", "") == "F"
+                ]
+            elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "store3":
+                places = [node.args[1]]
+            vectors |= {_vector(place, local) for place in places}
+    return vectors - {None}
+
+
+def test_the_search_finds_what_is_written():
+    lines = """def f(I, F, k):
+    a, d = I[A], I[m.D]
+    F[a + i] += F[I[m.V] + i]
+    F[d], F[I[QN] + 2 * i] = 1, 2
+    store3(F, I[PHID] + u, x)"""
+    assert written(lines) == {"A", "D", "QN", "PHID"}
+
+
+METHODS, MODEL = "integration", "model"
+ALLOWED = {
+    "PHID": {"interactions"},  # own rows of bodies: the family passes the place
+    "PHIDD": {"interactions"},
+    "R": {"linear"},
+    "GAP": {MODEL},
+    "XS": {"linear"},
+    "DIAG": {MODEL},
+    "EPS": {MODEL},
+    "AL": {METHODS},
+    "AN": {METHODS, "linear"},  # of multipliers made smallest nothing is extrapolated
+    "AB": {METHODS},
+    "VN": {METHODS},
+    "V": {METHODS, "history"},  # of recorded instants
+    "Q": {METHODS},  # back to the start of a step
+    "QN": {METHODS, "history"},
+    "D": {METHODS},
+    "A": {METHODS, "linear", "history"},  # least multipliers
+    "X": {METHODS, MODEL, "linear", "interactions"},  # residual, rows, solution
+    "FY": {"history", "formulations"},  # cleared where faces are placed
+    "Y": set(), "YD": set(), "YDD": set(),  # places are passed to the formulation
+}  # fmt: skip
+
+
+def test_every_vector_is_in_the_list():
+    assert set(ALLOWED) == NAMES
+
+
+def test_vectors_are_written_where_they_are_computed():
+    rooms = {name: set() for name in NAMES}
+    for path in ROOT.rglob("*.py"):
+        for name in written(path.read_text(encoding="utf-8")):
+            rooms[name].add(path.relative_to(ROOT).parts[0])
+    assert rooms == ALLOWED
+
+
+RUNS = {
+    "alpha": (mbd.GeneralizedAlpha(), "so3", True),
+    "conserving": (mbd.EnergyMomentum(), "directors", True),
+    "motion vector": (mbd.LieRungeKutta4(), "so3", False),
+    "commutator free": (mbd.LieRungeKutta4("commutator_free"), "so3", False),
+    "quaternion": (mbd.LieRungeKutta4("quaternion"), "directors", False),
+}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_state_carries_accelerations_whatever_the_method(name):
+    """What generalized-alpha goes on from is an acceleration, no increment of another method."""
+    method, formulation, jointed = RUNS[name]
+    system = chain(2, (formulation,), spin=0.0)
+    if not jointed:
+        system = mbd.System(gravity=(0.3, 0, -9.81))
+        inertia, omega = (0.2, 0.3, 0.4), (1.0, -2.0, 0.5)
+        system.add(mbd.RigidBody("top", mass=1.3, inertia=inertia, angular_velocity=omega,
+                                 formulation=formulation))  # fmt: skip
+    state = mbd.simulate(system, 0.05, 1e-3, method=method).state
+    size = np.abs(state.a).max()
+    assert size > 1.0
+    assert np.abs(state.alg - state.a).max() < 0.02 * size
