@@ -82,7 +82,7 @@ from mbd.machine.buffer import (
 from mbd.machine.jit import call, ints, jit, kernel, loop
 from mbd.machine.subnormal import flushing
 from mbd.machine.unknowns import is_velocity, own_vector
-from mbd.model.evaluation import evaluate, linearise, stage, switch_off
+from mbd.model.evaluation import evaluate_second_rates, linearise, stage
 from mbd.model.frozen import FrozenModel
 
 __all__ = ["advance_adaptive", "memory", "resize"]
@@ -163,13 +163,7 @@ def refresh(I: Any, F: Any) -> None:
     for i in range(n_u):
         F[I[D] + i] = 0.0
     for again in range(2):  # the second time removes the softness of the rows
-        stage(I, F, m.PLACE)
-        stage(I, F, m.RATES)
-        evaluate(I, F)
-        for i in range(n_u):
-            if not is_velocity(I, i):
-                F[I[X] + i] = F[I[m.PHIDD] + i]
-        switch_off(I, F)
+        evaluate_second_rates(I, F)
         if again == 0:
             linearise(I, F)
         call(S[m.LINEAR], I, F, 1 - again)

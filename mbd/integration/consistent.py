@@ -28,7 +28,8 @@ from mbd.integration.contradiction import contradiction
 from mbd.linear.fronts import factor_and_solve
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, kernel
-from mbd.model.evaluation import evaluate, stage
+from mbd.machine.unknowns import is_velocity
+from mbd.model.evaluation import evaluate_second_rates
 from mbd.model.frozen import FrozenModel, state_of
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
@@ -47,7 +48,7 @@ __all__ = [
 def violations(work: Workspace) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows Phi and their time derivative at the state in a work space.
 
-    Their second derivative is then in X, beside the residual of the velocities.
+    Their second derivative is then in PHIDD, the residual of the velocities in X.
     """
     work.evaluate()
     gap = work.vector(m.X)[work.model.numbering.lam]
@@ -66,16 +67,12 @@ def unmet_kernel(I: Any, F: Any, k: int) -> None:
         F[m.NORM] = 0.0
         if n >= 0:
             call(S[m.LINEAR], I, F, 0)
-            for f in range(I[m.N_FRONTS]):
-                j = I[m.FRONTS] + f * m.FR_SIZE
-                for i in range(I[j + m.FR_NP]):
-                    u = I[j + m.FR_U] + i
-                    F[I[m.A] + u] -= F[I[m.X] + u]
-                    if i < I[j + m.FR_NV]:
-                        F[m.NORM] = max(F[m.NORM], abs(F[I[m.X] + u]))
+            for i in range(I[m.N_U]):
+                F[I[m.A] + i] -= F[I[m.X] + i]
+                if is_velocity(I, i):
+                    F[m.NORM] = max(F[m.NORM], abs(F[I[m.X] + i]))
         if n >= 0 or k == 0:
-            evaluate(I, F)
-            stage(I, F, m.RATES)
+            evaluate_second_rates(I, F)
             for e in range(S[m.N_OFF]):
                 F[I[m.X] + I[S[m.OFF] + 2 * e]] = 0.0
 
@@ -266,8 +263,9 @@ def accelerate(work: Workspace, *, evaluated: bool = False) -> np.ndarray:
     that are nearly dependent too. The state may be `evaluated` already, by ``violations``.
     """
     lam = work.model.numbering.lam
-    A, r = work.vector(m.A), work.vector(m.X) if evaluated else unmet(work)
-    r = r.copy()
+    A, r = work.vector(m.A), (work.vector(m.X) if evaluated else unmet(work)).copy()
+    if evaluated:
+        r[lam] = work.vector(m.PHIDD)[lam]
     saddle = Saddle(work)
     r = saddle.correct(r, 3)  # linear: two of them remove the effect of eps and round-off
     _meet_rows(saddle, A, r[lam], lambda: unmet(work)[lam])

@@ -27,8 +27,8 @@ from mbd.integration.runge_kutta import explicit, solve, start_from
 from mbd.machine import buffer as m
 from mbd.machine.buffer import NODE_SIZE, NODE_U, NODE_Y
 from mbd.machine.jit import ints, jit
-from mbd.machine.unknowns import is_velocity, own_vector
-from mbd.model.evaluation import evaluate, stage
+from mbd.machine.unknowns import own_vector
+from mbd.model.evaluation import evaluate_second_rates, stage
 from mbd.model.frozen import FrozenModel
 
 __all__ = ["memory", "quaternion"]
@@ -71,11 +71,7 @@ def _accelerate(I: Any, F: Any) -> bool:
     """Write the accelerations at q = q_n [+] d, v and those of the faces."""
     for i in range(I[N_U]):
         F[I[A] + i] = 0.0
-    evaluate(I, F)
-    stage(I, F, m.RATES)
-    for i in range(I[N_U]):
-        if not is_velocity(I, i):  # own rows
-            F[I[X] + i] = F[I[m.PHIDD] + i]
+    evaluate_second_rates(I, F)
     good = solve(I, F)
     stage(I, F, m.RATES)
     return good

@@ -17,6 +17,7 @@ __all__ = [
     "evaluate",
     "evaluate_kernel",
     "evaluate_rates",
+    "evaluate_second_rates",
     "linearise",
     "linearise_kernel",
     "rates_kernel",
@@ -82,6 +83,17 @@ def evaluate_rates(I: Any, F: Any) -> None:
             rate = F[m.ROW_RATE] * F[rates + i]
             F[gap + i] = F[x + i] - rate
             F[x + i] = rate
+    switch_off(I, F)
+
+
+@jit
+def evaluate_second_rates(I: Any, F: Any) -> None:
+    """`evaluate` with the second rates of the rows in the place of the rows."""
+    evaluate(I, F)
+    stage(I, F, m.RATES)
+    for i in range(I[m.N_U]):
+        if not is_velocity(I, i):
+            F[I[m.X] + i] = F[I[m.PHIDD] + i]
     switch_off(I, F)
 
 
