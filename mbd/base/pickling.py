@@ -64,12 +64,12 @@ def again(maker: Callable[..., Any], args: tuple[Any, ...], options: dict[str, A
 
 
 def placed(thing: Any) -> tuple[Any, ...] | None:
-    """Return the place of an object among the modules of the package, as ``__reduce__`` does."""
-    for name, module in tuple(sys.modules.items()):
-        if name.startswith("mbd."):
-            for attribute, value in vars(module).items():
-                if value is thing:
-                    return _at, (name, attribute)
+    """Return the place of an object among the variables of modules, as ``__reduce__`` does."""
+    ours = sorted(sys.modules, key=lambda name: not name.startswith("mbd."))
+    for name in ours:
+        for attribute, value in tuple(getattr(sys.modules[name], "__dict__", {}).items()):
+            if value is thing:
+                return _at, (name, attribute)
     return None
 
 

@@ -152,7 +152,13 @@ def reduced(thing: Any) -> Any:
     """Return the ``__reduce__`` of an object that is one of a kind."""
     if thing in _CALLS:
         return again, tuple(_CALLS[thing])
-    return placed(thing) or object.__reduce_ex__(thing, 2)
+    place = placed(thing)
+    if place is None:
+        raise TypeError(
+            f"{thing!r} cannot be carried into another process or copied: no variable of a module "
+            "has it; define it at the top of a module"
+        )
+    return place
 
 
 def recorded_call(thing: Any) -> Call | None:

@@ -5,6 +5,7 @@ may as well be held at the first one. ``STRUT`` has one elastic coordinate, the 
 shows both of its ends; half of its mass is at each.
 """
 
+import pickle
 from math import sqrt
 
 import numpy as np
@@ -246,3 +247,13 @@ def test_faces_that_do_not_exist_are_refused():
     )  # fmt: skip
     with pytest.raises(ValueError, match="the mass matrix of bad must be symmetric, .8, 8., got"):
         mbd.System().add(body("bad", bad)).mass_matrix  # noqa: B018
+
+
+def test_formulations_of_a_module_are_carried_and_others_say_why_not():
+    system, _ = strut()
+    copy = pickle.loads(pickle.dumps(system))
+    assert copy["strut"].formulation is STRUT
+    assert copy["elastic"].strut is copy["strut"]
+    here = pulled("here", DIRECTORS, lambda q: q, face, GRAM, gram)
+    with pytest.raises(TypeError, match="Formulation.'here'. cannot be carried .* top of a module"):
+        pickle.dumps(body("lost", here))
