@@ -73,6 +73,14 @@ def test_no_file_above_compares_the_name_of_a_kind(name):
             assert not ast.unparse(node.func.value).endswith("kind.name"), name
 
 
+@pytest.mark.parametrize("name", [x for x in ABOVE if not x.startswith(("model/", "files/"))])
+def test_nodes_are_asked_from_the_model(name):
+    """Only what describes a system or writes its description knows the table of its bodies."""
+    tree = ast.parse((ROOT / name).read_text())
+    tables = {ast.unparse(x) for x in ast.walk(tree) if isinstance(x, ast.Attribute)}
+    assert not {x for x in tables if x.endswith("system.bodies")}, f"{name}: take model.nodes"
+
+
 # --- a part from outside --------------------------------------------------------------------------
 class Tendon(Part):
     """A pull between the origins of two bodies; declares nothing that it need not."""

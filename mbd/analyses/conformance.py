@@ -310,7 +310,7 @@ def with_its_bodies(who: str, part: Any, kinds: str = "a joint or a force") -> S
     for body in part.bodies:
         if not body.moves:
             system.ground = body
-        elif body.name not in system.bodies:
+        elif body.name not in system:
             system.add(body)
     system.add(part)
     return system

@@ -87,14 +87,14 @@ class Equilibrium:
             message=self.message, last=s, before=turns_so_far(self.model, s),
         )  # fmt: skip
 
-    def __getitem__(self, name: str) -> Instant:
-        return Instant(self.solution[name])
+    def __getitem__(self, name: str) -> PartAtPose:
+        return PartAtPose(self.solution[name])
 
     def __repr__(self) -> str:
         return f"Equilibrium({self.message})"
 
 
-class Instant:
+class PartAtPose:
     """What a Solution has of a body or joint, at the one instant: the axis of time is left out."""
 
     def __init__(self, history: Any) -> None:
@@ -114,7 +114,7 @@ def _first(value: Any) -> Any:
         return value[0] if value.ndim else value
     if callable(value):
         return lambda *args, **options: _first(value(*args, **options))
-    return value if isinstance(value, str | float | int | bool) else Instant(value)
+    return value if isinstance(value, str | float | int | bool) else PartAtPose(value)
 
 
 def equilibrium(

@@ -184,8 +184,8 @@ def give(I: Any, F: Any, start: float) -> None:
     h, end = F[T] - start, F[T]
     a, an, d, v, vn, whole = I[A], I[AN], I[D], I[V], I[VN], own_vector(I, STEP)
     n_u, n_q = I[m.N_U], I[m.N_Q]
-    while S[m.N_GIVEN] < S[m.N_OUTPUT] and F[S[m.OUTPUT] + S[m.N_GIVEN]] <= end:
-        time = F[S[m.OUTPUT] + S[m.N_GIVEN]]
+    while S[m.N_REACHED] < S[m.N_OUTPUT] and F[S[m.OUTPUT] + S[m.N_REACHED]] <= end:
+        time = F[S[m.OUTPUT] + S[m.N_REACHED]]
         s = (time - start) / h
         h01 = s * s * (3 - 2 * s)
         h10, h11 = s * (1 - s) ** 2, s * s * (s - 1)
@@ -206,7 +206,7 @@ def give(I: Any, F: Any, start: float) -> None:
             F[d + i] = F[whole + i]
         stage(I, F, m.PLACE)
         S[m.N_RECORDED] += 1
-        S[m.N_GIVEN] += 1
+        S[m.N_REACHED] += 1
 
 
 @jit
@@ -242,8 +242,10 @@ def advance_adaptive(I: Any, F: Any, k: int) -> None:
         elif left < 2 * wanted and F[RTOL] < 1e300:
             h = 0.5 * left
         room = S[m.CAPACITY] - S[m.N_RECORDED] - 1  # one is for the step itself
-        if S[m.N_OUTPUT] - S[m.N_GIVEN] > room:  # the record must hold what is asked for in a step
-            limit = F[S[m.OUTPUT] + S[m.N_GIVEN] + room] - F[T]
+        if (
+            S[m.N_OUTPUT] - S[m.N_REACHED] > room
+        ):  # the record must hold what is asked for in a step
+            limit = F[S[m.OUTPUT] + S[m.N_REACHED] + room] - F[T]
             if limit <= h:
                 if S[m.N_RECORDED] > 0:
                     return

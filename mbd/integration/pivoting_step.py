@@ -1,4 +1,4 @@
-"""The same step by a pivoting sparse LU: slower, where the fronts are not trusted."""
+"""Newton step with pivoting sparse LU: slower, where the fronts are not trusted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""What round-off is at an iterate, and rows that no iteration can meet.
+r"""Round-off of an iterate, and rows that no iteration can meet.
 
 Round-off of a position is that of its size: the floors of the iteration follow the bodies.
 

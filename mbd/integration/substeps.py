@@ -1,4 +1,4 @@
-r"""A step that has no solution near, taken in smaller ones.
+r"""Substeps of a step that has no solution near.
 
 Newton's iteration fails where a body turns far within a step, where a pose is nearly singular, and
 where multipliers at position level oscillate. The time of such a step is gone through by free steps
@@ -71,7 +71,7 @@ def _free_steps(work: Workspace, method: GeneralizedAlpha, rtol: float) -> int:
     F[m.RTOL], F[m.ERROR], F[m.CARRY] = rtol, 1.0, 0.0
     F[m.ATOL : m.ATOL + m.N_KINDS] = 0.0
     F[m.H], F[m.H_MAX], F[m.H_MIN] = 0.25 * h, 0.5 * h, SUBSTEP_LEAST * h
-    S[m.N_TAKEN], S[m.RECORD_EVERY], S[m.N_OUTPUT] = 0, 0, S[m.N_GIVEN]
+    S[m.N_TAKEN], S[m.RECORD_EVERY], S[m.N_OUTPUT] = 0, 0, S[m.N_REACHED]
     while F[m.T] < t_end and S[m.N_TAKEN] < SUBSTEP_MOST:
         S[m.N_STEPS] = min(50, SUBSTEP_MOST - S[m.N_TAKEN])  # then a look for Ctrl-C
         advance_adaptive(I, F)

@@ -82,7 +82,7 @@ VECTORS = {
     BASE,  # steps counted where the grid of times begins
     RECORD, RECORD_EVERY, N_RECORDED, RECORD_SIZE,
     CAPACITY,  # instants that the record can hold
-    OUTPUT, N_OUTPUT, N_GIVEN,  # times at which a state is wanted, those already given
+    OUTPUT, N_OUTPUT, N_REACHED,  # times at which a state is wanted, those already reached
     MAX_ITER, FULL_NEWTON, HAVE_FACTOR, SMALL_PIVOTS, HISTORY, PROJECT,
     LINEAR,  # address of the kernel that factors and solves
     PHASE,  # which evaluation of a conserving step this is
