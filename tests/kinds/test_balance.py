@@ -1,14 +1,15 @@
-"""Action and reaction, power, rates of rows: every part between every two formulations."""
+"""Resultants of loads, the sign of damping, rates of the rows that formulations have of their own.
+
+Action and reaction, power and rates of rows of parts are checked in ``test_part_checks.py``.
+"""
 
 import numpy as np
 import pytest
 from recipes import (
     FORMULATIONS,
-    JOINT_RECIPES,
     LOADS,
     PAIR_FORCES,
     PAIRS,
-    POINT_PARTS,
     STILL,
     elsewhere,
     pair,
@@ -19,8 +20,6 @@ from mbd.formulations import NAMES
 from mbd.machine import buffer as m
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
-
-ON_POINTS = [(name, other) for name in POINT_PARTS for other in (*NAMES, "ground")]
 
 
 def moving(system, seed, *, move=True):
@@ -39,7 +38,7 @@ def moving(system, seed, *, move=True):
 
 def faces(work):
     """Return face, velocity and force (n, 4, 3) of ground and all bodies, just evaluated."""
-    size = 12 * (len(work.model.system.bodies) + 1)
+    size = 12 * (work.model.n_faces + 1)
     work.vector(m.FY, 12)[:] = 0.0
     work.evaluate()
     return tuple(work.vector(x, size).reshape(-1, 4, 3).copy() for x in (m.Y, m.YD, m.FY))
@@ -63,39 +62,6 @@ def derivative(f, h=1e-3):
     return (8 * (f(h) - f(-h)) - f(2 * h) + f(-2 * h)) / (12 * h)
 
 
-def check_action(system, *, move):
-    """Sum forces and moments of all faces; rows are satisfied where the bodies do not move."""
-    work = moving(system, 40093, move=move)
-    y, _, f = faces(work)
-    size = np.abs(f).max()
-    assert size > 1e-2
-    assert np.allclose(f[:, 0].sum(0), 0, atol=1e-13 * size)
-    assert np.allclose(np.cross(y, f).sum((0, 1)), 0, atol=1e-13 * size)
-
-
-@pytest.mark.parametrize(("first", "second"), PAIRS)
-@pytest.mark.parametrize("name", JOINT_RECIPES)
-def test_joint_action_is_reaction(name, first, second):
-    system, one, two = pair(first, second)
-    system.add(JOINT_RECIPES[name](one, two, STILL))
-    check_action(system, move=False)
-
-
-@pytest.mark.parametrize(("first", "second"), PAIRS)
-@pytest.mark.parametrize("name", PAIR_FORCES, ids="-".join)
-def test_force_action_is_reaction(name, first, second):
-    system, one, two = pair(first, second)
-    system.add(PAIR_FORCES[name](one, two, STILL))
-    check_action(system, move=True)
-
-
-@pytest.mark.parametrize(("name", "other"), [x for x in ON_POINTS if x[0] != "PointForce"])
-def test_action_is_reaction_on_a_point(name, other):
-    system, one, two = pair("point", other)
-    system.add(POINT_PARTS[name](one, two, STILL))
-    check_action(system, move=name == "Spring")
-
-
 @pytest.mark.parametrize("formulation", NAMES)
 @pytest.mark.parametrize("name", LOADS, ids="-".join)
 def test_load_has_its_resultant(name, formulation):
@@ -116,20 +82,6 @@ def test_load_has_its_resultant(name, formulation):
 
 
 LAW_AT = (np.cos(0.3), np.sin(0.3), 1.3)
-
-
-@pytest.mark.parametrize(("first", "second"), PAIRS)
-@pytest.mark.parametrize("name", JOINT_RECIPES)
-def test_power_of_a_joint_is_multipliers_times_rates(name, first, second):
-    """Hence an ideal joint does no work."""
-    system, one, two = pair(first, second)
-    system.add(JOINT_RECIPES[name](one, two, STILL))
-    work = moving(system, 40123)
-    _, yd, f = faces(work)
-    lam = work.vector(m.A)[work.model.numbering.lam]
-    rate, _ = work.rates()
-    assert np.isclose(np.sum(f * yd), lam @ rate, rtol=1e-12, atol=1e-13)
-    assert abs(lam @ rate) > 1e-3
 
 
 @pytest.mark.parametrize(("first", "second"), PAIRS)
@@ -176,21 +128,6 @@ def check_rates(work, atol=1e-9):
     assert np.allclose(second, derivative(rates), rtol=0, atol=atol)
     assert np.abs(first).max() > 1e-3
     assert np.abs(second).max() > 1e-3
-
-
-@pytest.mark.parametrize(("first", "second"), PAIRS)
-@pytest.mark.parametrize("name", JOINT_RECIPES)
-def test_rates_of_rows(name, first, second):
-    system, one, two = pair(first, second)
-    system.add(JOINT_RECIPES[name](one, two, STILL))
-    check_rates(moving(system, 40151))
-
-
-@pytest.mark.parametrize(("name", "other"), [x for x in ON_POINTS if x[0] in JOINT_RECIPES])
-def test_rates_of_rows_on_a_point(name, other):
-    system, one, two = pair("point", other)
-    system.add(POINT_PARTS[name](one, two, STILL))
-    check_rates(moving(system, 40153))
 
 
 @pytest.mark.parametrize("name", [n for n, f in FORMULATIONS.items() if f.n_own])

@@ -1,17 +1,14 @@
-"""Tangents of every kind against differences along the manifold."""
+"""Tangents of formulations, measures and systems against differences along the manifold.
+
+Those of joints and forces are checked with their other properties in ``test_part_checks.py``.
+"""
 
 import numpy as np
 import pytest
 from recipes import (
     FORMULATIONS,
-    JOINT_RECIPES,
-    LOADS,
     MEASURES,
     MOVING_PAIRS,
-    PAIR_FORCES,
-    PAIRS,
-    POINT_PARTS,
-    STILL,
     Raw,
     pair,
     raw_part,
@@ -36,34 +33,6 @@ def test_formulation(name):
     else:
         item = FORMULATIONS[name]
     assert mbd.check_tangents(item, tolerance=TIGHT).ok
-
-
-@pytest.mark.parametrize(("first", "second"), PAIRS)
-@pytest.mark.parametrize("name", JOINT_RECIPES)
-def test_joint(name, first, second):
-    _, one, two = pair(first, second)
-    assert mbd.check_tangents(JOINT_RECIPES[name](one, two, STILL), tolerance=TIGHT).ok
-
-
-@pytest.mark.parametrize(("first", "second"), PAIRS)
-@pytest.mark.parametrize("name", PAIR_FORCES, ids="-".join)
-def test_force_between_bodies(name, first, second):
-    _, one, two = pair(first, second)
-    assert mbd.check_tangents(PAIR_FORCES[name](one, two, STILL), tolerance=TIGHT).ok
-
-
-@pytest.mark.parametrize("formulation", NAMES)
-@pytest.mark.parametrize("name", LOADS, ids="-".join)
-def test_load(name, formulation):
-    _, one, _ = pair(formulation, "ground")
-    assert mbd.check_tangents(LOADS[name](one, STILL), tolerance=TIGHT).ok
-
-
-@pytest.mark.parametrize("other", [*NAMES, "ground"])
-@pytest.mark.parametrize("name", POINT_PARTS)
-def test_part_on_a_point(name, other):
-    _, one, two = pair("point", other)
-    assert mbd.check_tangents(POINT_PARTS[name](one, two, STILL), tolerance=TIGHT).ok
 
 
 @pytest.mark.parametrize(("first", "second"), MOVING_PAIRS)
