@@ -127,6 +127,7 @@ def test_a_joint_holds_a_node_and_statics_finds_the_lengths():
     below = np.array([2.0, 1.6, 1.2]) * G  # what hangs from each spring [N]
     assert np.allclose(pose["rope"].position[:, 2], np.cumsum(-0.3 - below / 700.0), atol=1e-9)
     assert np.allclose(pose["eye"].force, (0, 0, 0.8 * G))
+    assert pose["rope"].nodes["rope.1"].position.shape == (3,)
     assert pose.stable
     assert mbd.check_tangents(system).ok
 
@@ -173,6 +174,7 @@ def test_rows_of_a_part_and_their_reactions():
     momentum = np.gradient(solution.momentum.linear, solution.t, axis=0)
     assert np.allclose(-total[5:-5] + (0, 0, -3.6 * G), momentum[5:-5], atol=2e-2)
     report = str(system.build().report())
+    assert "part  bars: Bars of 3 bodies" in report
     assert "rows  bars: Bars between ground and bars.0, bars.1, bars.2, 9 rows" in report
     assert mbd.check_part(bars).ok
 

@@ -114,6 +114,8 @@ def _first(value: Any) -> Any:
         return value[0] if value.ndim else value
     if callable(value):
         return lambda *args, **options: _first(value(*args, **options))
+    if isinstance(value, dict):  # of the nodes of a part
+        return {name: _first(x) for name, x in value.items()}
     return value if isinstance(value, str | float | int | bool) else PartAtPose(value)
 
 

@@ -31,6 +31,8 @@ class Report:
     ----------
     n_constraints, n_forces : int
         Parts with rows that are no joints (drives, transmissions, ...); parts without rows.
+    structures : tuple
+        Of parts that own nodes: name, class, number of nodes.
     joints : tuple
         Of joints, then of other parts with rows: name, class, first body, the others, rows.
     gruebler_freedoms : int
@@ -57,6 +59,7 @@ class Report:
     not_unique: tuple[str, ...]
     joints: tuple[tuple[str, str, str, str, int], ...]
     bodies: tuple[tuple[str, str, float], ...]
+    structures: tuple[tuple[str, str, int], ...] = ()
 
     @property
     def gruebler_freedoms(self) -> int:
@@ -93,6 +96,8 @@ class Report:
             lines.append(f"  body  {name}: {formulation}, {mass:g} kg")
         if len(self.bodies) > many:
             lines.append(f"  ... and {len(self.bodies) - many} more bodies")
+        for name, kind, n in self.structures[:many]:
+            lines.append(f"  part  {name}: {kind} of {_counted(n, 'body', 'bodies')}")
         for i, (name, kind, first, second, n) in enumerate(self.joints[:many]):
             word = "joint" if i < self.n_joints else "rows "
             who = f"between {first} and {second}" if second else f"of {first}"
@@ -168,6 +173,9 @@ def report(model: FrozenModel, state: State | None = None) -> Report:
             for name in with_rows
         ),
         bodies=tuple((b.name, b.formulation.name, b.mass) for b in model.nodes.values()),
+        structures=tuple(
+            (x.name, type(x).__name__, len(x.nodes())) for x in system.structures.values()
+        ),
     )
 
 
