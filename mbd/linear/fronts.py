@@ -65,7 +65,15 @@ from mbd.machine.buffer import (
 from mbd.machine.jit import ints, jit, kernel
 from mbd.machine.simd import dot4, scale4, subtract4, subtract_product4
 
-__all__ = ["eliminate", "factor", "factor_and_solve", "solve"]
+__all__ = [
+    "eliminate",
+    "factor",
+    "factor_and_solve",
+    "factor_kernel",
+    "solve",
+    "solve_transposed",
+    "transposed_kernel",
+]
 
 
 @jit
@@ -181,9 +189,54 @@ def solve(I: Any, F: Any) -> None:
                 F[x + r] -= dot4(F, column + r * ld, later, I[group + UG_N])
 
 
+@jit
+def solve_transposed(I: Any, F: Any) -> None:
+    r"""Solve with the transpose of the factored matrix; right-hand side and solution in X.
+
+    .. math:: b_u \mathrel{-}= W^T b_p; \qquad x_p = A_{pp}^{-T} (b_p - A_{up}^T x_u)
+    """
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        A, ld, b = I[j + FR_A], I[j + FR_LDA], I[X] + I[j + FR_U]
+        for g in range(I[j + FR_NG]):
+            group = I[j + FR_GROUPS] + g * UG_SIZE
+            later, column = I[X] + I[group + UG_U], A + I[group + UG_COL]
+            for r in range(I[j + FR_NP]):
+                for c in range(I[group + UG_N]):
+                    F[later + c] -= F[column + r * ld + c] * F[b + r]
+    for f in range(I[N_FRONTS] - 1, -1, -1):
+        j = I[FRONTS] + f * FR_SIZE
+        A, ld, n_p = I[j + FR_A], I[j + FR_LDA], I[j + FR_NP]
+        x, b = I[X] + I[j + FR_U], I[XS] + I[j + FR_U]
+        for k in range(n_p):
+            F[b + k] = F[x + k]
+            F[x + k] = 0.0
+        for g in range(I[j + FR_NG]):
+            group = I[j + FR_GROUPS] + g * UG_SIZE
+            for r in range(I[group + UG_N]):
+                row = I[j + FR_L] + (I[group + UG_POS] + r) * I[j + FR_LDL]
+                for k in range(I[group + UG_K], n_p):
+                    F[b + k] -= F[row + k] * F[I[X] + I[group + UG_U] + r]
+        for r in range(n_p):
+            for c in range(n_p):
+                F[x + c] += F[A + r * ld + c] * F[b + r]
+
+
 @kernel
 def factor_and_solve(I: Any, F: Any, k: int) -> None:
     """Factor if k is 1, then solve: for use from Python."""
     if k == 1:
         factor(I, F)
     solve(I, F)
+
+
+@kernel
+def factor_kernel(I: Any, F: Any, k: int) -> None:
+    """`factor`, for use from Python."""
+    factor(I, F)
+
+
+@kernel
+def transposed_kernel(I: Any, F: Any, k: int) -> None:
+    """`solve_transposed`, for use from Python."""
+    solve_transposed(I, F)

@@ -1,0 +1,67 @@
+"""Factors as a value: solutions with the matrix and with its transpose, against SuperLU."""
+
+import numpy as np
+import pytest
+from scenes import random_system
+from scipy.sparse.linalg import splu
+
+from mbd.analyses.conformance import random_state
+from mbd.linear.factor import Factor
+from mbd.machine import buffer as m
+from mbd.model.pattern import pattern
+from mbd.model.workspace import Workspace
+
+SHAPES = ["chain", "tree", "star", "ladder", "grid", "ring", "floating", "web"]
+
+
+def backward_error(S, x, b):
+    return np.max(np.abs(S @ x - b) / (abs(S) @ np.abs(x) + np.abs(b)))
+
+
+@pytest.mark.parametrize("seed", [41201, 41202])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_both_solutions_of_one_factor(shape, seed):
+    """The unsymmetric matrix of the time loop, damped and stiff; other work goes on meanwhile."""
+    rng = np.random.default_rng(seed)
+    model = random_system(shape, rng).build()
+    state = random_state(model, rng)
+    work = Workspace(model, state.replace(lam=0.1 * state.lam))
+    work.evaluate()
+    work.linearise(1.0, 3e-3, 2e-6)
+    S = pattern(model).read(work.F)
+    factor = Factor(work)
+    work.linearise(0.0, 1.0, 1.0)
+    work.vector(m.X)[:] = np.nan
+    b, c = rng.normal(size=(2, S.shape[0]))
+    assert factor.trusted
+    x, y = factor.solve(b), factor.solve_transposed(c)
+    for matrix, solve, z, right in (
+        (S, factor.solve, x, b), (S.T.tocsr(), factor.solve_transposed, y, c),
+    ):  # fmt: skip
+        z = z - solve(matrix @ z - right)  # of a small pivot, or of redundant rows, little is left
+        assert backward_error(matrix, z, right) < 1e-7
+
+
+@pytest.mark.parametrize("seed", range(41210, 41214))
+@pytest.mark.parametrize("shape", SHAPES)
+def test_exchanged_pivots(shape, seed):
+    """Random numbers in the fronts, zeros where the first pivots are: rows must change places."""
+    rng = np.random.default_rng(seed)
+    model = random_system(shape, rng).build()
+    work, at = Workspace(model, random_state(model, rng)), pattern(model)
+    n = len(at.starts) - 1
+    work.evaluate()
+    work.linearise(1.0, 1.0, 1.0)
+    values = rng.normal(size=len(at.places)) * (work.F[at.places] != 0.0)
+    rows = np.repeat(np.arange(n), np.diff(at.starts))
+    first = model.I[model.I[m.FRONTS] + m.FR_U :: m.FR_SIZE][: model.I[m.N_FRONTS]]
+    order = np.concatenate([model.numbering.v, model.numbering.lam])
+    values[(rows == at.columns) & np.isin(order[rows], first)] = 0.0
+    work.F[at.places] = (float(work.vector(m.DIAG).max()) + 1.0) * values
+    S = at.read(work.F)
+    factor = Factor(work)
+    assert factor.trusted
+    b = rng.normal(size=n)
+    for matrix, x in ((S, factor.solve(b)), (S.T.tocsr(), factor.solve_transposed(b))):
+        y = splu(matrix.tocsc()).solve(b)
+        assert np.linalg.norm(x - y) < 1e-6 * np.linalg.norm(y)
