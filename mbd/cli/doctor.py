@@ -37,6 +37,9 @@ class Check(NamedTuple):
 def arguments(command: argparse.ArgumentParser) -> None:
     """Add the options."""
     command.add_argument("--fast", action="store_true", help="packages only: run nothing")
+    command.add_argument(
+        "--warm", action="store_true", help="compile the kernels of the usual models now"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -55,6 +58,8 @@ def run(options: argparse.Namespace) -> int:
     checks = [_python()]
     checks += _packages()
     steps = () if options.fast else (_smoke, _render, _start)
+    if options.warm:
+        steps = (_warm, *steps)
     if not options.json:
         print("mbd {mbd} in {folder}\nPython {python}, {system}, {processors} processors".format(
             **about))  # fmt: skip
@@ -166,6 +171,17 @@ def _smoke() -> list[Check]:
     remedy = "" if good else "the installation computes wrong numbers: report it"
     return [_cache(done.stderr, got["cache"]), Check("ok" if good else "failed", "run", detail,
             remedy, got)]  # fmt: skip
+
+
+def _warm() -> list[Check]:
+    """Compile what usual models need, before they need it."""
+    done, _ = _process("-m", "mbd.cli.checks.warm")
+    if done is None or done.returncode:
+        remedy = "python -m mbd.cli.checks.warm shows all of it"
+        return [Check("failed", "warm", _why(done), remedy)]
+    got = json.loads(done.stdout.splitlines()[-1])
+    detail = "kernels of {systems} usual models are compiled, in {seconds:.0f} s".format(**got)
+    return [Check("ok", "warm", detail, "", got)]
 
 
 def _cache(output: str, folder: str | None) -> Check:

@@ -45,8 +45,9 @@ def run(options: argparse.Namespace) -> int:
             )
     _check_outputs(options)
 
-    from mbd.front.simulate import simulate
+    from mbd.front.simulate import kernels_of, simulate
     from mbd.integration.generalized_alpha import GeneralizedAlpha
+    from mbd.machine.jit import ahead
     from mbd.runs.interrupts import listening
     from mbd.runs.methods import changed
     from mbd.runs.methods import method as integrator
@@ -57,6 +58,7 @@ def run(options: argparse.Namespace) -> int:
         method = changed(method, rho=how.pop("rho"))
     if options.stream:
         how["stream"] = options.output
+    ahead(kernels_of(method, free="rtol" in how))
     model = system.build()
     report = model.report()
     if talk:

@@ -13,11 +13,19 @@ import numpy as np
 from mbd.base.checked import file_path, flag, names, shown
 from mbd.base.tolerances import LOST_STEPS
 from mbd.front.solution import Solution
-from mbd.integration.consistent import consistent
+from mbd.integration.consistent import consistent, unmet_kernel
 from mbd.integration.generalized_alpha import GeneralizedAlpha
 from mbd.integration.method import Method, is_method
 from mbd.integration.newton_loop import FAILED
+from mbd.linear.fronts import factor_and_solve
+from mbd.machine.jit import ahead
 from mbd.model import released_rows as switches
+from mbd.model.evaluation import (
+    evaluate_kernel,
+    linearise_kernel,
+    measure_kernel,
+    rates_kernel,
+)
 from mbd.model.frozen import state_of
 from mbd.model.model import Model
 from mbd.model.state import State
@@ -35,7 +43,7 @@ from mbd.runs.record import MemoryRecord, Record
 from mbd.runs.run import Stretches
 from mbd.runs.stretch import Run
 
-__all__ = ["SimulationError", "simulate"]
+__all__ = ["SimulationError", "kernels_of", "simulate"]
 
 
 class SimulationError(RuntimeError):
@@ -134,6 +142,7 @@ def simulate(
     if progress is not None:
         flag("simulate", "progress", progress)
     began = time.perf_counter()
+    ahead(kernels_of(method, free=rtol is not None or t_eval is not None))
     model = model_of("simulate", system)
     first = _first(model, state, off, project)
     plan = checked_plan(model, first, t_end, step, rtol, atol, max_step, t_eval, every, method)
@@ -167,6 +176,14 @@ def simulate(
         solution.message += f"; warning: {trouble}"
         warnings.warn(trouble, RuntimeWarning, stacklevel=2)
     return solution
+
+
+def kernels_of(method: Method, free: bool) -> list[Any]:
+    """Return the kernels of all runs by a method: other processes may compile them by now."""
+    free_steps = method.facts.free
+    steps = free_steps.kernel if free and free_steps is not None else method.kernel
+    always = (evaluate_kernel, linearise_kernel, measure_kernel, rates_kernel)
+    return [steps, factor_and_solve, unmet_kernel, *always]
 
 
 def _trouble(solution: Solution, run: Run, plan: Plan) -> str:

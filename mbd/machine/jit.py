@@ -46,13 +46,16 @@ from numba.extending import intrinsic
 
 from mbd.machine import kernel_cache
 from mbd.machine.buffer import INTS, integers
+from mbd.machine.compilers import Job, hand_out
 from mbd.machine.kernel_cache import FingerprintError, Fingerprints
 
 __all__ = [
     "PYTHON",
+    "ahead",
     "call",
     "carried_code",
     "compile_all",
+    "compile_to",
     "external",
     "ints",
     "is_compiled",
@@ -68,6 +71,8 @@ _LAW = types.int64(types.CPointer(types.float64), types.CPointer(types.float64))
 _C_LAW = ctypes.CFUNCTYPE(
     ctypes.c_int64, ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_double)
 )
+_PACE = 1.1e-4  # s to compile a byte of a function and those it calls
+_LONG = 3.0  # s of compiling, from which on other processes take part
 _LARGE = 1 << 16  # floats: a kernel on so many runs longer than the lock takes to come back
 _log = logging.getLogger("mbd")
 
@@ -129,8 +134,7 @@ class _Cache:
                     self.file.unlink()
         if not _Cache._told:
             _Cache._told = True
-            _log.info("compiling kernels")
-            _tell("compiling kernels for this machine, once (up to half a minute) ...")
+            _tell("compiling kernels for this machine, once ...")
         return None
 
     def save_overload(self, _sig: Any, compiled: Any) -> None:
@@ -267,12 +271,47 @@ _KEEPING, _RELEASING = (kind(None, *_ARGUMENTS) for kind in (ctypes.PYFUNCTYPE, 
 
 def compile_all(kernels: Iterable[_Kernel]) -> None:
     """Load or compile kernels; processes that want the same ones share the work."""
-    left = [k for k in kernels if not k._address]
+    left = [k for k in dict.fromkeys(kernels) if not k._address]
     if PYTHON or len(left) < 2:
         return
+    left = ahead(left)
     left = [k for k in left if not k._compile(wait=False)]
     for k in left:
         k._compile(wait=True)
+
+
+def ahead(kernels: Iterable[_Kernel]) -> list[_Kernel]:
+    """Let other processes begin with kernels that are not kept; return all, the longest first."""
+    if PYTHON:
+        return list(kernels)
+    kept, new, jobs = [], [], []
+    for k in kernels:
+        if k._address or k.file is None or k.file.exists():
+            kept.append(k)
+        else:
+            with suppress(Exception):  # of what cannot be carried over: it is compiled here
+                jobs.append(Job(k.file, carried_code(k.function), k._signature))
+            new.append(k)
+    size = {job.file: len(job.function) for job in jobs}
+    seconds = _PACE * sum(size.values())
+    if seconds > _LONG:
+        new.sort(key=lambda k: -size.get(k.file, 0))
+        seconds /= 1 + hand_out(sorted(jobs, key=lambda job: -size[job.file]))
+        if not _Cache._told:
+            _Cache._told = True
+            _tell(f"compiling kernels for this machine, once (some {seconds:.0f} s) ...")
+        else:
+            _tell(f"compiling {len(new)} more kernels (some {seconds:.0f} s) ...")
+    return new + kept
+
+
+def compile_to(file: Path, function: bytes, signature: Any) -> None:
+    """Compile a kernel to a file, unless it is there or somebody else does."""
+    _Cache._told = True
+    if not file.exists():
+        made = _Kernel(pickle.loads(function), signature)
+        made.__dict__["file"] = file
+        made._compile(wait=False)
 
 
 def kernel(function: Callable[..., None]) -> _Kernel:

@@ -7,8 +7,10 @@ from importlib import metadata
 
 import pytest
 
+import mbd
+import mbd.formulations
 from mbd.cli import doctor, main
-from mbd.cli.checks import smoke
+from mbd.cli.checks import smoke, warm
 
 
 def ended(code: int, out: str = "", err: str = "") -> subprocess.CompletedProcess:
@@ -116,3 +118,26 @@ def test_checks_can_be_run_by_hand(module):
     command = [sys.executable, "-m", f"mbd.cli.checks.{module}"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)
+
+
+def test_usual_models_are_compiled_beforehand(monkeypatch, capsys):
+    def process(*command):
+        commands.append(command)
+        return ended(0, json.dumps({"seconds": 61.2, "systems": 40})), 61.3
+
+    commands = []
+    monkeypatch.setattr(doctor, "_process", process)
+    assert main(["doctor", "--fast", "--warm", "--json"]) in (0, 1)
+    found = json.loads(capsys.readouterr().out)
+    (done,) = [x for x in found["checks"] if x["name"] == "warm"]
+    assert commands == [("-m", "mbd.cli.checks.warm")]
+    assert (done["status"], done["numbers"]["systems"]) == ("ok", 40)
+    assert "compiled, in 61 s" in done["detail"]
+
+
+def test_the_usual_models_have_every_formulation_and_run():
+    built = warm.systems()
+    mixed = built[0]
+    assert {b.formulation.name for b in mixed.bodies.values()} >= set(mbd.formulations.NAMES)
+    assert len(built) > 30
+    assert mbd.simulate(mixed, 1e-3, 5e-4).success

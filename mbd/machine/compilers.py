@@ -1,0 +1,126 @@
+"""Processes that compile kernels beside this one: ``python -m mbd.machine.compilers``.
+
+They are new interpreters, which know nothing of the program that wants the kernels: these come as
+bytes, with the names of the files in which they are to be kept. Who begins a kernel holds the lock
+of its file, so that everybody takes what nobody else has begun. A compiler ends when the process
+that started it does, or when nothing was asked of it for a while.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import pickle
+import queue
+import signal
+import struct
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+__all__ = ["Job", "hand_out"]
+
+_IDLE = 20.0  # s, after which a compiler ends
+_MOST = 4
+_SIZE = struct.Struct("<Q")
+
+
+class Job(NamedTuple):
+    """A kernel to be compiled: its file, the bytes of its function, its signature."""
+
+    file: Path
+    function: bytes
+    signature: Any = None
+
+
+class _Compilers:
+    """The compilers of one process."""
+
+    def __init__(self) -> None:
+        self.pid, self.running = os.getpid(), list[subprocess.Popen[bytes]]()
+        self.lock = threading.Lock()
+
+    def hand_out(self, jobs: Sequence[Job]) -> int:
+        """Give all jobs to all compilers; each takes those that nobody has begun."""
+        content = pickle.dumps(list(jobs))
+        with self.lock:
+            self.running = [x for x in self.running if x.poll() is None]
+            for _ in range(len(self.running), _wanted()):
+                with suppress(OSError):
+                    self.running.append(_start())
+            for compiler in self.running:
+                assert compiler.stdin is not None
+                with suppress(OSError):  # it has just ended
+                    compiler.stdin.write(_SIZE.pack(len(content)) + content)
+                    compiler.stdin.flush()
+            return len(self.running)
+
+    def end(self) -> None:
+        """End them."""
+        if os.getpid() == self.pid:
+            for compiler in self.running:
+                compiler.kill()
+                compiler.wait()
+
+
+def _wanted() -> int:
+    """Return how many compilers there may be beside this process, ``MBD_COMPILERS`` or fewer."""
+    said = os.environ.get("MBD_COMPILERS", "")
+    if said.isdigit():
+        return int(said)
+    if getattr(sys, "frozen", False) or not sys.executable:  # no interpreter to start
+        return 0
+    affinity = getattr(os, "sched_getaffinity", None)
+    return min(_MOST, (len(affinity(0)) if affinity else os.cpu_count() or 1) - 1)
+
+
+def _start() -> subprocess.Popen[bytes]:
+    """Start a compiler that imports what this process does, and nothing of its program."""
+    path = os.pathsep.join(x for x in (str(Path(__file__).parents[2]), *sys.path) if x)
+    return subprocess.Popen(
+        [sys.executable, "-m", __name__], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": path},
+    )  # fmt: skip
+
+
+_HERE: list[_Compilers] = []
+
+
+def hand_out(jobs: Sequence[Job]) -> int:
+    """Let other processes begin to compile kernels, each to its file; return how many they are."""
+    if not _wanted():
+        return 0
+    if not _HERE or _HERE[0].pid != os.getpid():
+        _HERE[:] = [_Compilers()]
+        atexit.register(_HERE[0].end)
+    return _HERE[0].hand_out(jobs)
+
+
+# --- within a compiler ----------------------------------------------------------------------------
+def _read(source: BinaryIO, jobs: queue.SimpleQueue[Any]) -> None:
+    """Take jobs from whoever started this process; end with it."""
+    while len(head := source.read(_SIZE.size)) == _SIZE.size:
+        jobs.put(pickle.loads(source.read(_SIZE.unpack(head)[0])))
+    os._exit(0)
+
+
+def main() -> None:
+    """Compile what is asked for."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is meant for the program
+    jobs: queue.SimpleQueue[list[Job]] = queue.SimpleQueue()
+    threading.Thread(target=_read, args=(sys.stdin.buffer, jobs), daemon=True).start()
+    from mbd.machine.jit import compile_to
+
+    with suppress(queue.Empty):
+        while True:
+            for job in jobs.get(timeout=_IDLE):
+                with suppress(Exception):  # whoever needs it compiles it, and sees what is wrong
+                    compile_to(*job)
+
+
+if __name__ == "__main__":
+    main()
