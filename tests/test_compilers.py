@@ -18,9 +18,9 @@ PROGRAM = """
 import json, os, sys, time
 import numpy as np
 from numba.core.ccallback import CFunc
-from mbd.machine import compilers, jit
+from mbd.machine import compilers, jit, shared_work
 
-jit._LONG = 0.0
+shared_work._LONG = 0.0
 FACTOR = 1.7
 
 @jit.jit
@@ -41,7 +41,7 @@ def counted(self):
     return compile_here(self)
 CFunc._compile_uncached = counted
 
-jit.ahead(kernels)
+shared_work.ahead(kernels)
 running = [x.pid for c in compilers._HERE for x in c.running]
 print(json.dumps(running), flush=True)
 if "wait" in sys.argv:
@@ -49,7 +49,7 @@ if "wait" in sys.argv:
         time.sleep(0.05)
 if "stay" in sys.argv:
     time.sleep(600)
-jit.compile_all(kernels)
+shared_work.compile_all(kernels)
 F = np.full(1, 0.3)
 for k in kernels:
     k(np.zeros(1, np.int64), F)

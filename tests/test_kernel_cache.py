@@ -90,13 +90,13 @@ def test_the_package_describes_all_its_kernels():
     """Two processes, with other seeds of hashes, give every kernel the same name."""
     code = """
         import importlib, pkgutil, mbd
-        from mbd.machine.jit import _Kernel
+        from mbd.machine.jit import Kernel
         names = set()
         for info in pkgutil.walk_packages(mbd.__path__, "mbd."):
             if "__main__" in info.name or ".cli" in info.name: continue
             module = importlib.import_module(info.name)
             for value in vars(module).values():
-                if isinstance(value, _Kernel): names.add(value.file.name)
+                if isinstance(value, Kernel): names.add(value.file.name)
         print(*sorted(names), sep="\\n")
     """
     runs = [
@@ -140,7 +140,7 @@ def test_a_file_is_what_was_saved_or_damaged(tmp_path_factory, payload, at, chan
 
 PROGRAM = """
 import numpy as np
-from mbd.machine.jit import compile_all
+from mbd.machine.shared_work import compile_all
 import own_kernels
 compile_all([own_kernels.first, own_kernels.second])
 F = np.ones(2)

@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
 
     from mbd.front.simulate import kernels_of, simulate
     from mbd.integration.generalized_alpha import GeneralizedAlpha
-    from mbd.machine.jit import ahead
+    from mbd.machine.shared_work import ahead
     from mbd.runs.interrupts import listening
     from mbd.runs.methods import changed
     from mbd.runs.methods import method as integrator

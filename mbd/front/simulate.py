@@ -18,7 +18,7 @@ from mbd.integration.generalized_alpha import GeneralizedAlpha
 from mbd.integration.method import Method, is_method
 from mbd.integration.newton_loop import FAILED
 from mbd.linear.fronts import factor_and_solve
-from mbd.machine.jit import ahead
+from mbd.machine.shared_work import ahead
 from mbd.model import released_rows as switches
 from mbd.model.evaluation import (
     evaluate_kernel,

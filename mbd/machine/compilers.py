@@ -1,4 +1,4 @@
-"""Processes that compile kernels beside this one: ``python -m mbd.machine.compilers``.
+"""Processes that compile kernels beside this one.
 
 They are new interpreters, which know nothing of the program that wants the kernels: these come as
 bytes, with the names of the files in which they are to be kept. Who begins a kernel holds the lock
@@ -11,8 +11,6 @@ from __future__ import annotations
 import atexit
 import os
 import pickle
-import queue
-import signal
 import struct
 import subprocess
 import sys
@@ -20,13 +18,12 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
-__all__ = ["Job", "hand_out"]
+__all__ = ["SIZE", "Job", "hand_out"]
 
-_IDLE = 20.0  # s, after which a compiler ends
+SIZE = struct.Struct("<Q")  # of jobs, which follow pickled
 _MOST = 4
-_SIZE = struct.Struct("<Q")
 
 
 class Job(NamedTuple):
@@ -55,7 +52,7 @@ class _Compilers:
             for compiler in self.running:
                 assert compiler.stdin is not None
                 with suppress(OSError):  # it has just ended
-                    compiler.stdin.write(_SIZE.pack(len(content)) + content)
+                    compiler.stdin.write(SIZE.pack(len(content)) + content)
                     compiler.stdin.flush()
             return len(self.running)
 
@@ -82,8 +79,8 @@ def _start() -> subprocess.Popen[bytes]:
     """Start a compiler that imports what this process does, and nothing of its program."""
     path = os.pathsep.join(x for x in (str(Path(__file__).parents[2]), *sys.path) if x)
     return subprocess.Popen(
-        [sys.executable, "-m", __name__], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": path},
+        [sys.executable, "-m", "mbd.machine.compiler"], env={**os.environ, "PYTHONPATH": path},
+        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
 
 
@@ -98,29 +95,3 @@ def hand_out(jobs: Sequence[Job]) -> int:
         _HERE[:] = [_Compilers()]
         atexit.register(_HERE[0].end)
     return _HERE[0].hand_out(jobs)
-
-
-# --- within a compiler ----------------------------------------------------------------------------
-def _read(source: BinaryIO, jobs: queue.SimpleQueue[Any]) -> None:
-    """Take jobs from whoever started this process; end with it."""
-    while len(head := source.read(_SIZE.size)) == _SIZE.size:
-        jobs.put(pickle.loads(source.read(_SIZE.unpack(head)[0])))
-    os._exit(0)
-
-
-def main() -> None:
-    """Compile what is asked for."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is meant for the program
-    jobs: queue.SimpleQueue[list[Job]] = queue.SimpleQueue()
-    threading.Thread(target=_read, args=(sys.stdin.buffer, jobs), daemon=True).start()
-    from mbd.machine.jit import compile_to
-
-    with suppress(queue.Empty):
-        while True:
-            for job in jobs.get(timeout=_IDLE):
-                with suppress(Exception):  # whoever needs it compiles it, and sees what is wrong
-                    compile_to(*job)
-
-
-if __name__ == "__main__":
-    main()

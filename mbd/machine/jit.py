@@ -25,7 +25,7 @@ import inspect
 import logging
 import pickle
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from functools import cached_property
 from pathlib import Path
@@ -46,16 +46,13 @@ from numba.extending import intrinsic
 
 from mbd.machine import kernel_cache
 from mbd.machine.buffer import INTS, integers
-from mbd.machine.compilers import Job, hand_out
 from mbd.machine.kernel_cache import FingerprintError, Fingerprints
 
 __all__ = [
     "PYTHON",
-    "ahead",
+    "Kernel",
     "call",
     "carried_code",
-    "compile_all",
-    "compile_to",
     "external",
     "ints",
     "is_compiled",
@@ -63,6 +60,7 @@ __all__ = [
     "kernel",
     "law_call",
     "loop",
+    "notice",
 ]
 
 PYTHON = bool(getattr(numba.config, "DISABLE_JIT", 0))
@@ -71,8 +69,6 @@ _LAW = types.int64(types.CPointer(types.float64), types.CPointer(types.float64))
 _C_LAW = ctypes.CFUNCTYPE(
     ctypes.c_int64, ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_double)
 )
-_PACE = 1.1e-4  # s to compile a byte of a function and those it calls
-_LONG = 3.0  # s of compiling, from which on other processes take part
 _LARGE = 1 << 16  # floats: a kernel on so many runs longer than the lock takes to come back
 _log = logging.getLogger("mbd")
 
@@ -115,8 +111,6 @@ _VERSIONS = (
 class _Cache:
     """Where numba looks for a compiled kernel, and keeps it."""
 
-    _told = False
-
     def __init__(self, name: str, file: Path | None) -> None:
         self.name, self.file = name, file
 
@@ -132,9 +126,7 @@ class _Cache:
                 _tell(f"the kept kernel {self.name} is damaged and is compiled anew ({error!r})")
                 with suppress(OSError):
                     self.file.unlink()
-        if not _Cache._told:
-            _Cache._told = True
-            _tell("compiling kernels for this machine, once ...")
+        notice("")
         return None
 
     def save_overload(self, _sig: Any, compiled: Any) -> None:
@@ -145,6 +137,18 @@ class _Cache:
 
 def _tell(what: str) -> None:
     print(f"mbd: {what}", file=sys.stderr, flush=True)
+
+
+_NOTICES: list[str] = []
+
+
+def notice(time: str) -> None:
+    """Say that kernels are being compiled, once, or about how long it takes."""
+    if not _NOTICES:
+        _tell(f"compiling kernels for this machine, once{time} ...")
+    elif time:
+        _tell(f"compiling more kernels{time} ...")
+    _NOTICES.append(time)
 
 
 _places: dict[int, tuple[ReferenceType[np.ndarray], int]] = {}
@@ -187,7 +191,7 @@ def _self_contained(compiled: Any) -> Any:
     return compiled
 
 
-class _Kernel:
+class Kernel:
     """A compiled loop; compiled (or loaded from the cache) when its address is first asked for.
 
     Parameters
@@ -203,9 +207,14 @@ class _Kernel:
         self.function, self.long = function, long
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
-        self._signature = signature
+        self.signature = signature
         self._address = 0
         self._compiled: list[Any] = []
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it has an address."""
+        return bool(self._address)
 
     @property
     def address(self) -> int:
@@ -215,7 +224,7 @@ class _Kernel:
                 _PYTHON_KERNELS.append(self.function)
                 self._address = len(_PYTHON_KERNELS)
             else:
-                self._compile(wait=True)
+                self.compile(wait=True)
         return self._address
 
     @cached_property
@@ -227,7 +236,7 @@ class _Kernel:
         machine = registry.cpu_target.target_context.codegen().magic_tuple()
         try:
             made_from = _fingerprint(
-                [self.function, str(self._signature), _VERSIONS, machine, _OPTIONS]
+                [self.function, str(self.signature), _VERSIONS, machine, _OPTIONS]
             )
         except FingerprintError as reason:
             _log.debug("%s cannot be kept: %s", self.function, reason)
@@ -235,9 +244,9 @@ class _Kernel:
         digest = hashlib.sha256(made_from.encode()).hexdigest()
         return where / f"{self.__name__}-{digest[:40]}.kernel"
 
-    def _compile(self, wait: bool) -> bool:
+    def compile(self, wait: bool) -> bool:
         """Compile, or load from the cache; false where another process does, and we do not wait."""
-        args = (self._signature.args, self._signature.return_type)
+        args = (self.signature.args, self.signature.return_type)
         compiled = _self_contained(CFunc(self.function, args, {}, _OPTIONS))
         compiled._cache = _Cache(self.__name__, self.file)
         file = self.file
@@ -269,59 +278,14 @@ _ARGUMENTS = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64
 _KEEPING, _RELEASING = (kind(None, *_ARGUMENTS) for kind in (ctypes.PYFUNCTYPE, ctypes.CFUNCTYPE))
 
 
-def compile_all(kernels: Iterable[_Kernel]) -> None:
-    """Load or compile kernels; processes that want the same ones share the work."""
-    left = [k for k in dict.fromkeys(kernels) if not k._address]
-    if PYTHON or len(left) < 2:
-        return
-    left = ahead(left)
-    left = [k for k in left if not k._compile(wait=False)]
-    for k in left:
-        k._compile(wait=True)
-
-
-def ahead(kernels: Iterable[_Kernel]) -> list[_Kernel]:
-    """Let other processes begin with kernels that are not kept; return all, the longest first."""
-    if PYTHON:
-        return list(kernels)
-    kept, new, jobs = [], [], []
-    for k in kernels:
-        if k._address or k.file is None or k.file.exists():
-            kept.append(k)
-        else:
-            with suppress(Exception):  # of what cannot be carried over: it is compiled here
-                jobs.append(Job(k.file, carried_code(k.function), k._signature))
-            new.append(k)
-    size = {job.file: len(job.function) for job in jobs}
-    seconds = _PACE * sum(size.values())
-    if seconds > _LONG:
-        new.sort(key=lambda k: -size.get(k.file, 0))
-        seconds /= 1 + hand_out(sorted(jobs, key=lambda job: -size[job.file]))
-        if not _Cache._told:
-            _Cache._told = True
-            _tell(f"compiling kernels for this machine, once (some {seconds:.0f} s) ...")
-        else:
-            _tell(f"compiling {len(new)} more kernels (some {seconds:.0f} s) ...")
-    return new + kept
-
-
-def compile_to(file: Path, function: bytes, signature: Any) -> None:
-    """Compile a kernel to a file, unless it is there or somebody else does."""
-    _Cache._told = True
-    if not file.exists():
-        made = _Kernel(pickle.loads(function), signature)
-        made.__dict__["file"] = file
-        made._compile(wait=False)
-
-
-def kernel(function: Callable[..., None]) -> _Kernel:
+def kernel(function: Callable[..., None]) -> Kernel:
     """Make a kernel of ``function(I, F, k)``."""
-    return _Kernel(_named(function))
+    return Kernel(_named(function))
 
 
-def loop(function: Callable[..., None]) -> _Kernel:
+def loop(function: Callable[..., None]) -> Kernel:
     """Make a kernel of ``function(I, F, k)`` that takes many steps."""
-    return _Kernel(_named(function), long=True)
+    return Kernel(_named(function), long=True)
 
 
 def external(function: Callable[[Any, Any], int], *, compiled: bool) -> tuple[int, Any]:

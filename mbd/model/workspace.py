@@ -8,7 +8,7 @@ import numpy as np
 
 from mbd.interactions.laws import check, noted
 from mbd.machine import buffer as m
-from mbd.machine.jit import compile_all
+from mbd.machine.shared_work import compile_all
 from mbd.model.evaluation import evaluate_kernel, linearise_kernel, rates_kernel
 from mbd.model.frozen import FrozenModel, per_model
 from mbd.model.released_rows import checked, tables

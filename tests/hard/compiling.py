@@ -15,7 +15,7 @@ from pathlib import Path
 import numba
 import numpy as np
 
-from mbd.machine import jit
+from mbd.machine.shared_work import compile_all
 
 
 def child(folder: Path) -> None:
@@ -24,7 +24,7 @@ def child(folder: Path) -> None:
     import own_kernels
 
     kernels = [own_kernels.first, own_kernels.second]
-    jit.compile_all(kernels)
+    compile_all(kernels)
     F = np.ones(2)
     for kernel in kernels:
         kernel(np.zeros(2, np.int64), F)

@@ -37,7 +37,7 @@ def main() -> None:
     clock = time.perf_counter()
     import mbd
     from mbd.front.simulate import kernels_of
-    from mbd.machine.jit import ahead, compile_all
+    from mbd.machine.shared_work import ahead, compile_all
 
     methods = (
         mbd.GeneralizedAlpha(), mbd.EnergyMomentum(), mbd.LieRungeKutta4(),
