@@ -50,6 +50,29 @@ def test_free_steps_change_by_bounded_factors():
     assert run.stats["rejected"] < 40
 
 
+def stiff(stiffness, t_end):
+    """Return a run by free steps of a point on a spring of 1 m that is drawn by another one."""
+    system = mbd.System()
+    point = system.add(mbd.PointMass("point", mass=1.0, position=(1.5, 0, 0)))
+    system.add(mbd.Spring("spring", system.ground, point, stiffness=stiffness, length=1.0))
+    return mbd.simulate(system, t_end, rtol=1e-4, raise_on_failure=False)
+
+
+def test_steps_that_bring_a_run_no_further_end_it_by_name():
+    """Some 1e9 oscillations."""
+    run = stiff(1e10, 2e4)
+    assert not run.success
+    assert "2000 steps took the run" in run.message
+    assert "'point.x'" in run.message
+    assert run.stats["steps"] == len(run.t) - 1 == 2_000
+
+
+def test_many_steps_are_no_crawl():
+    run = stiff(1e7, 0.1)
+    assert run.success
+    assert run.stats["steps"] > 2_400
+
+
 # --- Newton ---------------------------------------------------------------------------------------
 def two_links(step, rate, last=1.0, **options):
     """Return a run of 20 steps of two links of 1 m that fall from the horizontal."""

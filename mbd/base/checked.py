@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from mbd.base.tolerances import LARGEST
+
 __all__ = [
     "file_path", "flag", "floats", "function", "is_whole", "listed", "mapping", "meant",
     "names", "numbers", "one_of", "place", "scalar", "shown", "sized", "whole",
 ]  # fmt: skip
 
 _WIDTH = 200  # characters of a value in an error
-_LARGEST = 1e100  # products of three numbers of the door are finite
 _LARGEST_WHOLE = 1 << 62  # of a table of integers
 _LONGEST_PATH, _LONGEST_NAME = 4095, 255  # bytes that file systems take
 _PLAIN = frozenset((float, int))
@@ -81,7 +82,7 @@ def floats(value: Any) -> np.ndarray:
 
 def scalar(owner: str, what: str, value: Any, unit: str) -> float:
     """Return a finite float."""
-    if type(value) is float and -_LARGEST <= value <= _LARGEST:
+    if type(value) is float and -LARGEST <= value <= LARGEST:
         return value
     try:
         x = _float(value) if np.shape(value) == () else None
@@ -91,20 +92,20 @@ def scalar(owner: str, what: str, value: Any, unit: str) -> float:
         raise TypeError(f"{owner}: {what} must be a number [{unit}], got {shown(value)}")
     if not np.isfinite(x):
         raise ValueError(f"{owner}: {what} must be finite [{unit}], got {x}")
-    if abs(x) > _LARGEST:
-        raise ValueError(f"{owner}: {what} must not exceed {_LARGEST:g} [{unit}], got {x:g}")
+    if abs(x) > LARGEST:
+        raise ValueError(f"{owner}: {what} must not exceed {LARGEST:g} [{unit}], got {x:g}")
     return x
 
 
 def sized(owner: str, what: str, x: np.ndarray, unit: str) -> np.ndarray:
     """Return an array that is finite and not too large to compute with."""
-    if x.size <= _FEW and all(-_LARGEST <= value <= _LARGEST for value in x.ravel().tolist()):
+    if x.size <= _FEW and all(-LARGEST <= value <= LARGEST for value in x.ravel().tolist()):
         return x
     if not np.all(np.isfinite(x)):
         raise ValueError(f"{owner}: {what} must be finite [{unit}], got {shown(x.tolist())}")
-    if x.size and np.abs(x).max() > _LARGEST:
+    if x.size and np.abs(x).max() > LARGEST:
         raise ValueError(
-            f"{owner}: {what} must not exceed {_LARGEST:g} [{unit}], got {shown(x.tolist())}"
+            f"{owner}: {what} must not exceed {LARGEST:g} [{unit}], got {shown(x.tolist())}"
         )
     return x
 

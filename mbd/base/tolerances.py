@@ -5,6 +5,11 @@ change from version to version. What a user may choose (``rtol``, ``tol``, ``max
 argument and is not here.
 """
 
+# --- numbers --------------------------------------------------------------------------------------
+
+LARGEST = 1e100
+"""[SI] Largest number that is taken, from arguments and from laws: products of three are finite."""
+
 # --- models ---------------------------------------------------------------------------------------
 
 SOFT_LOOPS = 1e-9
@@ -176,6 +181,13 @@ STEP_SHRINKS = 0.2
 STEP_STAYS = 1.2
 """[-] A step that could grow by less stays, and with it the matrix."""
 
+CRAWL_STEPS = 2_000
+"""[-] Free steps in a row that must bring a run `CRAWL_SHARE` further."""
+
+CRAWL_SHARE = 1e-4
+"""[length of the run] What so many free steps go through at least; runs that need 2e7 of them are
+ended by name."""
+
 # --- steps in time: one that fails, in smaller ones -----------------------------------------------
 
 SUBSTEP_RTOL = 1e-4
@@ -291,13 +303,13 @@ REST_TWO = 0.8
 """[steps ahead] What is ahead of Newton's steps must be less after two of them."""
 
 REST_NEARER = 0.5
-"""[full steps] By which a long way must get shorter."""
+"""[step] Part by which a long way must get shorter."""
 
-REST_FAR = 100_000
+REST_FAR = 1_000
 """[full steps] Most of them on a long way."""
 
 REST_REACH = 3.0
-"""[full steps] Longest step on a long way, less than half a turn between two bodies."""
+"""[full steps] Largest turn of a step on a long way, less than half a turn between two bodies."""
 
 REST_NEWTON = 1e-9
 """[stiffness] A smaller sigma is none: the step is Newton's."""

@@ -56,8 +56,10 @@ class Size:
         return self.work.vector(m.X)[self.v]
 
     def __call__(self, a: np.ndarray) -> float:
-        """Return the size of a."""
-        return float(np.sqrt(abs(a @ (self._residual(a) - self.rest))))
+        """Return the size of a, which may be large: its square is not computed."""
+        force = self._residual(a) - self.rest
+        most, push = np.abs(a).max(initial=1e-300), np.abs(force).max(initial=1e-300)
+        return float(np.sqrt(most) * np.sqrt(push) * np.sqrt(abs(a / most @ (force / push))))
 
 
 class Nearby:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from mbd.base.tolerances import LARGEST
 from mbd.interactions.measures import LAW_IN, LAW_OUT
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit, law_call
@@ -20,7 +21,7 @@ BAD_AT, BAD_HOW, BAD_LAW, NOT_FINITE, RAISED, SCRATCH = (
 def evaluate_law(I: Any, F: Any, law: int) -> None:
     """Run the law on the inputs at LAW_IN; note the first that raises, or is not finite.
 
-    The value of one that raises is NaN: no step that needs it converges.
+    The value of one that fails is NaN: no step that needs it converges.
     """
     S = ints(F)
     s = I[SCRATCH]
@@ -33,8 +34,9 @@ def evaluate_law(I: Any, F: Any, law: int) -> None:
         size = 0.0
         for i in range(3):
             size += abs(F[s + LAW_OUT + i])
-        if not size < math.inf:
+        if not size <= LARGEST:  # nor if it is NaN
             how = NOT_FINITE
+            F[s + LAW_OUT] = math.nan
     if how > S[BAD_HOW]:
         S[BAD_LAW], S[BAD_HOW] = law, how
         for i in range(3):

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd.base.tolerances import LARGEST
 from mbd.machine import buffer as m
 from mbd.machine.jit import external, is_compiled, jit
 
@@ -127,7 +128,8 @@ class Law:
         values = F[m.BAD_AT : m.BAD_AT + len(self.arguments)]
         return (
             f"{self.name}: its law returned a value or derivative that is not finite at "
-            f"{self.at(values)}; let it return finite numbers there, or end the run before"
+            f"{self.at(values)}, or beyond {LARGEST:g}; let it return smaller numbers there, or "
+            "end the run before"
         )
 
 

@@ -15,7 +15,7 @@ from mbd.interactions.laws import LawError
 from mbd.machine import buffer as m
 from mbd.model.workspace import Workspace
 
-__all__ = ["explain", "failed_step"]
+__all__ = ["explain", "failed_step", "slow_progress"]
 
 _UNITS = {
     m.TRANSLATION: "N", m.ROTATION: "N m", m.DIRECTOR: "N m", m.FORCE: "m", m.MOMENT: "-",
@@ -89,3 +89,15 @@ def explain(work: Workspace, method: Method) -> str:
             "rtol, or look at model.report(state) for a singular pose"
         )
     return method.facts.failure(model, where)
+
+
+def slow_progress(work: Workspace, steps: int, further: float) -> str:
+    """Return a message on free steps that do not bring a run further."""
+    v = work.model.numbering.v
+    change = np.abs(work.vector(m.A)[v] - work.vector(m.AN)[v]) / work.model.units
+    return (
+        f"the step size became too small at t = {work.F[m.T]:.9g} s (h = {work.F[m.H]:.2g} s): the "
+        f"last {steps} steps took the run {further:.2g} s further; the acceleration of "
+        f"{work.model.labels[int(np.argmax(change))]!r} changes most; allow a larger rtol, or look "
+        "for loads that are too large, and at model.report(state) for a singular pose"
+    )

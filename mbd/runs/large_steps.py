@@ -11,7 +11,8 @@ a unit of
 their sum. The balance of energies tells of errors as well: kinetic, potential and
 dissipated energy less work stay what they were, as far as work is known: a sum by trapezia, off by
 less than the second differences of its parts; it is looked at where errors are large,
-where steps failed, or where instants are not those of all steps.
+where steps failed, where the error is of a high order, which holds for small steps, or where
+instants are not those of all steps.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ def too_large(history: History, h: float, in_a_row: bool) -> str:
     words, worst = [], 0.0
     if in_a_row:
         error, who, when = step_errors(history, h)
-        if error <= LARGE_STEP_ERROR and not history.stats.get("divided_steps"):
+        order = (history.method.facts.error or (0.0, 0))[1]  # a high one is that of small steps
+        if error <= LARGE_STEP_ERROR and order < 3 and not history.stats.get("divided_steps"):
             return ""
         if not error <= LARGE_STEP_ERROR:
             worst = error / LARGE_STEP_ERROR

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.tolerances import NEWTON_FREE
+from mbd.base.tolerances import CRAWL_SHARE, CRAWL_STEPS, NEWTON_FREE
 from mbd.integration.method import Method
 from mbd.integration.newton_loop import CONVERGED, FAILED, PIVOTS, grid_from_here
 from mbd.integration.pivoting_step import careful_step
@@ -25,7 +25,7 @@ from mbd.model.state import State
 from mbd.model.workspace import Workspace
 from mbd.runs.crossings import Instant, Watch
 from mbd.runs.events import Instants, Occurrence, carried
-from mbd.runs.failed_step import explain, failed_step
+from mbd.runs.failed_step import explain, failed_step, slow_progress
 from mbd.runs.interrupts import Interrupt
 from mbd.runs.law_jumps import JumpError, Jumps
 from mbd.runs.plan import Plan
@@ -80,6 +80,7 @@ class Run:
         if np.isfinite(plan.rtol):  # what Newton leaves must not pass for an error of the step
             F[m.TOL] = min(F[m.TOL], NEWTON_FREE * plan.rtol)
         self.done, self.pivoting = 0, 0
+        self.crawl = (0, first.t)  # free steps and time at the last look for their progress
         self.divided: dict[float, int] = {}  # smaller ones, by the time of the step
         self.advance = facts.free.kernel if plan.free and facts.free else method.kernel
         self.compiled = self.advance.address  # at the latest now: the clock of the steps is theirs
@@ -173,7 +174,9 @@ class Run:
 
     def _chunk(self, n: int, last: bool = False) -> tuple[int, int]:
         """Take up to n steps, look for events, keep what was recorded."""
-        if not self.plan.free and not last:
+        if self.plan.free:
+            n = min(n, self.crawl[0] + CRAWL_STEPS - self.done)
+        elif not last:
             n = min(n, self.n_steps - self.done)
         first = self.done + 1
         begin = self.work.snapshot() if self.watch or self.jumps.driven else None
@@ -203,7 +206,18 @@ class Run:
         if self.error is not None:
             raise self.error
         self.work.check_laws()
+        if self.plan.free and status == CONVERGED and self.done >= self.crawl[0] + CRAWL_STEPS:
+            status = self._progress()
         return taken, status
+
+    def _progress(self) -> int:
+        """Look whether many free steps brought the run further; return a status."""
+        F, before = self.work.F, self.crawl[1]
+        self.crawl = (self.done, float(F[m.T]))
+        if F[m.T] - before >= CRAWL_SHARE * (self.plan.t_end - F[m.T_START]):
+            return CONVERGED
+        self.error = RuntimeError(slow_progress(self.work, CRAWL_STEPS, float(F[m.T] - before)))
+        return FAILED
 
     def _steps(self, n: int, kernel: Any = None) -> tuple[int, int]:
         """Take up to n steps; return their number and a status."""

@@ -39,7 +39,6 @@ from mbd.base.tolerances import (
     REST_FAR,
     REST_NEARER,
     REST_NEWTON,
-    REST_REACH,
 )
 from mbd.model.state import State
 from mbd.statics.balance import Statics
@@ -60,8 +59,9 @@ class _Iterations:
 
     def took(self, ahead: float, steps: int) -> None:
         """Count steps, the first of which had so many full steps ahead, itself among them."""
-        steady = 1.0 < ahead <= self.ahead - REST_NEARER and self.done < REST_FAR
-        self.search.reach = min(REST_REACH, 1.3 * self.search.reach) if steady else 1.0
+        nearer = REST_NEARER * min(self.search.reach, ahead)
+        steady = 1.0 < ahead <= self.ahead - nearer and self.done < REST_FAR
+        self.search.reach = 1.3 * self.search.reach if steady else 1.0
         self.ahead = ahead
         self.done += steps
         self.left -= 0 if steady else steps
@@ -113,6 +113,8 @@ class _Ending:
             result = min(search.result(before, iterations), result, key=lambda x: x.imbalance.share)
         if result.imbalance.small:
             return result, None
+        if last == np.inf and way.whole > 0.0:  # less than positions are resolved is seen at zero
+            return None, way
         while search.held > HELD_LEAST:
             search.held *= 0.1
             whole, way = way.whole, search.way(now, 0.0)

@@ -7,7 +7,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
-from mbd.base.tolerances import HELD, HELD_LEAST, REST_BALANCE, REST_HELD, REST_SHORT, REST_TWO
+from mbd.base.tolerances import (
+    HELD,
+    HELD_LEAST,
+    REST_BALANCE,
+    REST_HELD,
+    REST_REACH,
+    REST_SHORT,
+    REST_TWO,
+)
 from mbd.linear.inertia import Inertia
 from mbd.machine import buffer as m
 from mbd.model.displacement import displaced
@@ -158,7 +166,8 @@ class Search:
             return Way(tangent, self.metric, delta, 1.0, np.inf, np.inf)
         steps = self.metric.steps(delta)
         whole = float(steps.max())
-        part = 1.0 / max(1.0, whole / self.reach)
+        turn = float(steps[len(steps) // 2 :].max())
+        part = 1.0 / max(1.0, whole / self.reach, turn / REST_REACH)
         return Way(tangent, self.metric, part * delta, part, whole, float(np.linalg.norm(steps)))
 
     def _holds(self, tangent: HeldTangent, at: Balance) -> bool:
