@@ -7,6 +7,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import mbd
+from mbd.integration.starting_values import Nearby, jerk
 
 
 # --- free steps -----------------------------------------------------------------------------------
@@ -71,6 +72,25 @@ def test_many_steps_are_no_crawl():
     run = stiff(1e7, 0.1)
     assert run.success
     assert run.stats["steps"] > 2_400
+
+
+# --- starts ---------------------------------------------------------------------------------------
+@pytest.mark.parametrize("step", [1e-2, 1e-4])
+def test_the_first_change_of_accelerations_is_that_of_the_law(step):
+    system = mbd.System()
+    mass = system.add(mbd.PointMass("m", mass=2.0))
+    system.add(mbd.PointForce("f", mass, force=lambda t: (1.0 + np.sin(5.0 * t), 0, 0)))
+    model = system.build()
+    change = jerk(Nearby(model, mbd.consistent(model)), step)
+    assert change == pytest.approx([2.5 * step, 0, 0], rel=1e-6)
+
+
+def test_no_change_is_foretold_across_a_jump():
+    system = mbd.System()
+    mass = system.add(mbd.PointMass("m", mass=2.0))
+    system.add(mbd.PointForce("f", mass, force=lambda t: (t + 9.0 * (t > 5e-3), 0, 0)))
+    model = system.build()
+    assert not jerk(Nearby(model, mbd.consistent(model)), 1e-2).any()
 
 
 # --- Newton ---------------------------------------------------------------------------------------

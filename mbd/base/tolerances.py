@@ -185,8 +185,7 @@ CRAWL_STEPS = 2_000
 """[-] Free steps in a row that must bring a run `CRAWL_SHARE` further."""
 
 CRAWL_SHARE = 1e-4
-"""[length of the run] What so many free steps go through at least; runs that need 2e7 of them are
-ended by name."""
+"""[length of the run] What so many go through at least: a run of more than 2e7 is ended by name."""
 
 # --- steps in time: one that fails, in smaller ones -----------------------------------------------
 
@@ -205,9 +204,6 @@ SUBSTEP_LEAST = 1e-12
 MIDPOINT_CLOSE = 10.0
 """[round-off of positions] Increments below have converged."""
 
-MIDPOINT_STAGNATED = 1e4
-"""[round-off of positions] Increments below have converged when they no longer shrink."""
-
 MIDPOINT_SMALLEST = 1 / 64
 """[step] Smallest part that is tried where a whole step fails."""
 
@@ -222,9 +218,7 @@ OSCILLATION_SHARE = 0.3
 JUMP = 1e-2
 """[length of the model, rad] Change of a law of motion in no time that a run does not take.
 
-Smaller ones are met: measured with 1e-3 and 0.03 rad on two bars, one driven, energies return to
-those of the stabilised form; with 0.1 rad the run is lost in every formulation.
-"""
+Smaller ones are met; with 0.1 rad a run of two bars, one driven, is lost in every formulation."""
 
 JUMP_PARTS = 16
 """[-] Parts of a step: a law that moves in one of them alone jumps."""
@@ -328,9 +322,6 @@ ARC_ITERATIONS = 10
 
 ARC_RESOLVED = 1e-15
 """[length of the model, 1 rad, load factor] Corrections below are not resolved: the step ends."""
-
-ARC_SHORT = 1e-6
-"""[step] Corrections below end the step when they get no shorter."""
 
 STEADY_STAYS = 1e-9
 """[length of the model, or 1 rad] A displacement below changes no matrix: where round-off is more

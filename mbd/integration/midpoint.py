@@ -31,7 +31,7 @@ from typing import Any
 from mbd.base.tolerances import (
     MIDPOINT_CLOSE,
     MIDPOINT_SMALLEST,
-    MIDPOINT_STAGNATED,
+    NEWTON_ROUND_OFF,
 )
 from mbd.integration.newton_loop import CONVERGED, FAILED, PIVOTS, keep_record, next_time
 from mbd.integration.round_off import measure_place, measure_rows
@@ -154,7 +154,7 @@ def _iterate(I: Any, F: Any, t: float, careful: bool) -> int:
         S[m.N_ITER] += 1
         if not size < 1e300:
             return FAILED
-        if size <= MIDPOINT_CLOSE or (size > 0.5 * last and size < MIDPOINT_STAGNATED):
+        if size <= MIDPOINT_CLOSE or (size > 0.5 * last and size < NEWTON_ROUND_OFF):
             return CONVERGED if rows_open <= 1.0 else FAILED
         if size > 0.05 * last or iteration == 3:
             S[m.HAVE_FACTOR] = 0

@@ -182,4 +182,4 @@ def first_step(
     rate = np.abs(Nearby(model, state).change(short, 1e-4)) / short
     c = abs(1 / 6 - weights.beta - 0.5 * (weights.alpha_m - weights.alpha_f))
     h = np.sqrt(np.min(allowed / np.maximum(c * rate, 1e-300)))
-    return float(min(max(h, 1e-9 * largest), largest))
+    return float(min(max(1e-9 * largest, h), largest))  # the smallest where h is no number

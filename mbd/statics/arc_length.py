@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from mbd.base.tolerances import ARC_ITERATIONS, ARC_RESOLVED, ARC_SHORT, HELD
+from mbd.base.tolerances import ARC_ITERATIONS, ARC_RESOLVED, HELD
 from mbd.machine import buffer as m
 from mbd.model.displacement import displaced
 from mbd.model.state import State
@@ -73,12 +73,16 @@ class _Path:
             ahead = float(np.sqrt(x @ (self.W * x) + df * df))
             if not np.isfinite(ahead) or ahead > 5 * ds:
                 return None
-            if ahead <= max(ARC_RESOLVED, 0.0 if ahead < 0.5 * last else ARC_SHORT * ds):
-                return (now, f, i) if self.problem.imbalance(now, f).balanced else None
+            if ahead <= ARC_RESOLVED or (ahead > 0.5 * last and self._balanced(now, f)):
+                return (now, f, i) if self._balanced(now, f) else None
             last = ahead
             state = displaced(model, state, x).replace(lam=state.lam + mu)
             f += df
         return None
+
+    def _balanced(self, at: Balance, f: float) -> bool:
+        """Tell whether little is out of balance."""
+        return bool(self.problem.imbalance(at, f).balanced)
 
 
 def follow(
