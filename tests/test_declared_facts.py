@@ -10,7 +10,7 @@ import mbd
 from mbd.interactions.kind import Attachment, Element
 from mbd.interactions.measures import LENGTH
 from mbd.interactions.springs import spring
-from mbd.parts.part import Part
+from mbd.parts.part import Part, Symbol
 
 ABOVE = [x for x in NAMES if "/" in x and room_of(x) > ORDER.index("parts")]
 
@@ -151,3 +151,43 @@ def test_a_joint_of_one_coordinate_is_an_input_and_every_coordinate_an_output():
     G = small.D - small.C @ np.linalg.pinv(small.A - 1j * 3.0 * np.eye(len(small.A))) @ small.B
     assert np.all(np.isfinite(G))
     assert abs(G[1, 0] - 3j * G[0, 0]) < 1e-9 * abs(G[1, 0])
+
+
+class Reading(Tendon):
+    """Says that it reads something, and not of what."""
+
+    reads = {"tension": 2.0}  # noqa: RUF012
+    units = {"tension": "N"}  # noqa: RUF012
+    symbol = Symbol.COIL
+
+    @property
+    def ends(self):
+        return self.one.frame((0.1, 0.2, 0.0)), self.two.frame()
+
+
+class WithoutUnits(Reading):
+    units = {"force": "N"}  # noqa: RUF012
+
+
+def test_readings_of_nothing_are_refused_where_the_part_is_added():
+    system = mbd.System()
+    a = system.add(mbd.PointMass("a", mass=1.3, position=(0.9, 0.2, 0.0)))
+    for kind, text in (
+        (Reading, "it must have a row, or drive a coordinate by a law"),
+        (WithoutUnits, "its units must name each of them, got .'force'"),
+    ):
+        with pytest.raises(ValueError, match=f"pull: it reads tension, .*{text}"):
+            system.add(kind("pull", system.ground, a, 3.0))
+    assert list(system.parts) == ["a"]
+
+
+class Coil(Reading):
+    reads = {}  # noqa: RUF012
+
+
+def test_a_symbol_needs_no_more_than_the_ends():
+    system = mbd.System()
+    a = system.add(mbd.PointMass("a", mass=1.3, position=(0.9, 0.2, 0.0)))
+    system.add(Coil("coil", system.ground, a, 3.0))
+    drawing = mbd.simulate(system, 0.01, 1e-3).animate().drawing
+    assert [(x.form, x.label) for x in drawing.links] == [("coil", "coil (Coil)")]

@@ -32,102 +32,112 @@ def _steel(frame: Frame, shape: Shape, label: str, color: str = STEEL) -> Solid:
 def _travel(joint: Any, tracks: dict[str, Track]) -> np.ndarray:
     """Return where B goes in the frame A: the corners (2, 3) of a box, in the axes of A."""
     n = len(next(iter(tracks.values())).position)
-    d = over_time(tracks, _end(joint.B), n) - over_time(tracks, _end(joint.A), n)
-    axes = joint.A.axes if joint.A.name == "ground" else tracks[joint.A.place].matrix @ joint.A.axes
+    A, B = joint.ends
+    d = over_time(tracks, _end(B), n) - over_time(tracks, _end(A), n)
+    axes = A.axes if A.name == "ground" else tracks[A.place].matrix @ A.axes
     d = np.einsum("...cj,...c->...j", axes, d)
     return np.array([d.min(0), d.max(0)])
 
 
 def _rail(joint: Any, g: float, tracks: dict[str, Track]) -> tuple[np.ndarray, float]:
     """Return middle and length of the line along which B goes in A."""
+    A, _ = joint.ends
     low, high = _travel(joint, tracks)[:, 2]
-    return joint.A.position + joint.A.axes[:, 2] * (low + high) / 2, high - low + 6 * g
+    return A.position + A.axes[:, 2] * (low + high) / 2, high - low + 6 * g
 
 
 def _plate(joint: Any, g: float, tracks: dict[str, Track]) -> Box:
+    A, _ = joint.ends
     low, high = _travel(joint, tracks)
-    middle = joint.A.position + joint.A.axes[:, :2] @ (low + high)[:2] / 2
+    middle = A.position + A.axes[:, :2] @ (low + high)[:2] / 2
     size = (*(high - low + 8 * g)[:2], 0.1 * g)
-    return Box(size, at=middle, rotation=joint.A.axes)
+    return Box(size, at=middle, rotation=A.axes)
 
 
 def _revolute(joint: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
-    A = joint.A
+    A, _ = joint.ends
     yield _steel(A, Cylinder(0.6 * g, 3.4 * g, A.position, A.axes[:, 2]), label, DARK)
 
 
 def _ball(joint: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
-    yield _steel(joint.B, Sphere(1.1 * g, joint.B.position), label, DARK)
+    _, B = joint.ends
+    yield _steel(B, Sphere(1.1 * g, B.position), label, DARK)
 
 
 def _universal(joint: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
-    for frame, i in ((joint.A, 0), (joint.B, 1)):
+    for i, frame in enumerate(joint.ends):
         axis = frame.axes[:, i]
         yield _steel(frame, Cylinder(0.45 * g, 3.4 * g, frame.position, axis), label, DARK)
 
 
 def _fixed(joint: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
-    A = joint.A
+    A, _ = joint.ends
     yield _steel(A, Box((1.9 * g,) * 3, A.position, A.axes), label, DARK)
 
 
 def _prismatic(joint: Any, g: float, tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
+    A, B = joint.ends
     middle, length = _rail(joint, g, tracks)
-    yield _steel(joint.A, Box((0.7 * g, 0.7 * g, length), middle, joint.A.axes), label)
-    B = joint.B
+    yield _steel(A, Box((0.7 * g, 0.7 * g, length), middle, A.axes), label)
     yield _steel(B, Box((1.5 * g, 1.5 * g, 2.6 * g), B.position, B.axes), label, DARK)
 
 
 def _cylindrical(joint: Any, g: float, tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
+    A, B = joint.ends
     middle, length = _rail(joint, g, tracks)
-    yield _steel(joint.A, Cylinder(0.4 * g, length, middle, joint.A.axes[:, 2]), label)
-    B = joint.B
+    yield _steel(A, Cylinder(0.4 * g, length, middle, A.axes[:, 2]), label)
     yield _steel(B, Cylinder(0.9 * g, 2.6 * g, B.position, B.axes[:, 2]), label, DARK)
 
 
 def _on_line(joint: Any, g: float, tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
+    A, B = joint.ends
     middle, length = _rail(joint, g, tracks)
-    yield _steel(joint.A, Cylinder(0.3 * g, length, middle, joint.A.axes[:, 2]), label)
-    yield _steel(joint.B, Sphere(0.8 * g, joint.B.position), label, DARK)
+    yield _steel(A, Cylinder(0.3 * g, length, middle, A.axes[:, 2]), label)
+    yield _steel(B, Sphere(0.8 * g, B.position), label, DARK)
 
 
 def _in_plane(joint: Any, g: float, tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
-    yield _steel(joint.A, _plate(joint, g, tracks), label, "#c9ced6")
-    yield _steel(joint.B, Sphere(0.8 * g, joint.B.position), label, DARK)
+    A, B = joint.ends
+    yield _steel(A, _plate(joint, g, tracks), label, "#c9ced6")
+    yield _steel(B, Sphere(0.8 * g, B.position), label, DARK)
 
 
 def _distance(joint: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
-    yield Link((_end(joint.A), _end(joint.B)), "rod", 0.4 * g, STEEL, "joints", label)
+    A, B = joint.ends
+    yield Link((_end(A), _end(B)), "rod", 0.4 * g, STEEL, "joints", label)
 
 
 def _disc(joint: Any, g: float, tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
+    A, B = joint.ends
     # a little smaller than the wheel: a shape of the body itself lies over it
-    yield _steel(joint.A, _plate(joint, g, tracks), label, "#c9ced6")
-    B, r = joint.B, 0.97 * joint.radius
+    yield _steel(A, _plate(joint, g, tracks), label, "#c9ced6")
+    r = 0.97 * joint.radius
     yield _steel(B, Cylinder(r, 0.08 * r, B.position, B.axes[:, 2]), label)
 
 
 def _rolling(joint: Any, g: float, tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
-    yield _steel(joint.A, _plate(joint, g, tracks), label, "#c9ced6")
-    yield _steel(joint.B, Sphere(0.97 * joint.radius, joint.B.position), label)
+    A, B = joint.ends
+    yield _steel(A, _plate(joint, g, tracks), label, "#c9ced6")
+    yield _steel(B, Sphere(0.97 * joint.radius, B.position), label)
 
 
 def _blade(joint: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
-    B = joint.B
+    _, B = joint.ends
     yield _steel(B, Box((4 * g, 0.3 * g, 1.2 * g), B.position, B.axes), label, DARK)
 
 
 def _rope(rope: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
-    for first, second in pairwise(rope.frames):
+    for first, second in pairwise(rope.ends):
         yield Link((_end(first), _end(second)), "rod", 0.2 * g, STEEL, "joints", label)
 
 
 def _coil(spring: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
-    yield Link((_end(spring.A), _end(spring.B)), "coil", 1.1 * g, SPRING, "springs", label)
+    A, B = spring.ends
+    yield Link((_end(A), _end(B)), "coil", 1.1 * g, SPRING, "springs", label)
 
 
 def _spiral(spring: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
-    A = spring.A
+    A, _ = spring.ends
     u = np.linspace(0, 1, 73)
     r, turn = (1 + 2 * u) * g, 6 * np.pi * u
     flat = np.column_stack([r * np.cos(turn), r * np.sin(turn), np.zeros_like(u)])
@@ -135,7 +145,7 @@ def _spiral(spring: Any, g: float, _tracks: dict[str, Track], label: str) -> Ite
 
 
 def _block(bushing: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
-    A = bushing.A
+    A, _ = bushing.ends
     yield Solid(A.place, Box((2.2 * g,) * 3, A.position, A.axes), SPRING, "springs", label)
 
 

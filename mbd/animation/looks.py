@@ -21,7 +21,7 @@ def held_points(model: Model) -> dict[str, np.ndarray]:
     """Return the points of each body where joints and forces hold it, in its axes, each once."""
     by_body: dict[str, list[np.ndarray]] = {name: [] for name in model.nodes}
     for part in model.system.parts.values():
-        for frame in part.ends:
+        for frame in part.ends if len(part.ends) == 2 else ():
             if frame.place in by_body:
                 points = by_body[frame.name]
                 near = 1e-6 * max([np.abs(frame.position).max(), *map(np.max, map(np.abs, points))])
@@ -74,7 +74,7 @@ class Sizes:
         """Return the lengths of what holds points together, or else their extent."""
         distances = []
         for part in self.model.system.parts.values():
-            if part.ends:
+            if len(part.ends) == 2:
                 p, q = (f.start[0] for f in part.ends)
                 distances.append(float(np.linalg.norm(q - p)))
         if not any(distances):

@@ -82,6 +82,8 @@ class Description:
         for body in part.bodies:
             if body not in nodes:
                 self._check_added(part.name, body)
+        if part.reads:
+            _check_reads(part)
         self._dotted |= dict.fromkeys(_stems(part.name), part.name)
         self.bodies |= {node.name: node for node in nodes}
         table: dict[str, Part] = getattr(self, part.drawer)
@@ -148,6 +150,21 @@ class Description:
         return (
             f"System({len(self.bodies)} bodies, {len(self.joints)} joints, "
             f"{len(self.forces)} forces)"
+        )
+
+
+def _check_reads(part: Part) -> None:
+    """Refuse readings of which nobody can tell what they are."""
+    if part.reads.keys() - part.units.keys():
+        raise ValueError(
+            f"{part.name}: it reads {', '.join(part.reads)}, its units must name each of them, got "
+            f"{dict(part.units)}"
+        )
+    by_law = part.drives is not None and part.law is not None
+    if not by_law and not any(x.kind.n_rows for x in part.elements()):
+        raise ValueError(
+            f"{part.name}: it reads {', '.join(part.reads)}, so it must have a row, or drive a "
+            "coordinate by a law; got neither"
         )
 
 

@@ -27,7 +27,7 @@ __all__ = ["Applied", "Body", "Coordinate", "Frame", "Part", "Symbol", "acted_up
 
 
 class Symbol(Enum):
-    """How a part is drawn, at the frames that it joins."""
+    """How a part is drawn at its ends; a DISC and a WHEEL have a ``radius`` [m] too."""
 
     BALL = auto()
     BALL_ON_LINE = auto()
@@ -140,7 +140,7 @@ class Part(Recorded):
     @property
     def bodies(self) -> Sequence[Body]:
         """Bodies of the system that the part is attached to; by default those of its ends."""
-        return tuple(x.body for x in self.ends)
+        return tuple({x.name: x.body for x in self.ends}.values())
 
     def nodes(self) -> Sequence[Body]:
         """Return the nodes that the part owns, the same objects every time."""
@@ -157,7 +157,7 @@ class Part(Recorded):
 
     @property
     def ends(self) -> tuple[Frame, ...]:
-        """The two frames that it joins, if it joins two."""
+        """The frames that it joins, mostly two, in order."""
         return ()
 
     @property

@@ -214,9 +214,9 @@ class Rope(Part):
         self.length = number(self.name, "length", total, "m", positive=True)
 
     @property
-    def bodies(self) -> tuple[Any, ...]:
-        """All bodies that the rope visits."""
-        return tuple({f.name: f.body for f in self.frames}.values())
+    def ends(self) -> tuple[Frame, ...]:
+        """Its points."""
+        return self.frames
 
     @property
     def units(self) -> dict[str, str]:
