@@ -4,16 +4,19 @@ import ast
 import re
 import tomllib
 from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple
 
-from mbd.base import tolerances
+from mbd.base import collocation_tolerances, tolerances
 
+MODULES = (tolerances, collocation_tolerances)
 GUARDS = Path(__file__).parents[1] / "tests" / "guards.toml"
 
 
 class Entry(NamedTuple):
-    """One number; `without` is a value with which the test `guard` fails."""
+    """One number of a module; `without` is a value with which the test `guard` fails."""
 
+    module: str
     section: str
     name: str
     value: str
@@ -25,13 +28,20 @@ class Entry(NamedTuple):
 
 def entries() -> list[Entry]:
     """Return the entries in their order; without and guard are empty where none is named."""
-    source = Path(tolerances.__file__).read_text(encoding="utf-8")
+    guards = tomllib.loads(GUARDS.read_text(encoding="utf-8"))
+    of_modules = [x for module in MODULES for x in _entries(module, guards)]
+    assert not guards, f"{GUARDS}: there are no tolerances {sorted(guards)}"
+    return of_modules
+
+
+def _entries(module: ModuleType, guards: dict[str, tuple[str, str]]) -> list[Entry]:
+    """Return the entries of a module; what names a guard of them is taken out of the guards."""
+    source = Path(str(module.__file__)).read_text(encoding="utf-8")
     headings = {
         i: x[6:].rstrip("- ") for i, x in enumerate(source.splitlines()) if x[:6] == "# --- "
     }
-    guards = tomllib.loads(GUARDS.read_text(encoding="utf-8"))
     body = ast.parse(source).body
-    found = []
+    rows = []
     for number, text in zip(body, [*body[1:], None], strict=True):
         if not isinstance(number, ast.Assign):
             continue
@@ -44,9 +54,9 @@ def entries() -> list[Entry]:
         without, test = guards.pop(name, ("", ""))
         section = headings[max(i for i in headings if i < number.lineno)]
         value = ast.unparse(number.value)
-        found.append(Entry(section, name, value, unit[1], unit[2], without, test))
-    assert not guards, f"{GUARDS}: there are no tolerances {sorted(guards)}"
-    return found
+        where = module.__name__.rpartition(".")[2]
+        rows.append(Entry(where, section, name, value, unit[1], unit[2], without, test))
+    return rows
 
 
 def page() -> str:

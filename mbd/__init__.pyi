@@ -24,6 +24,7 @@ from mbd.integration.consistent import consistent as consistent
 from mbd.integration.energy_momentum import EnergyMomentum as EnergyMomentum
 from mbd.integration.generalized_alpha import GeneralizedAlpha as GeneralizedAlpha
 from mbd.integration.lie_runge_kutta import LieRungeKutta4 as LieRungeKutta4
+from mbd.integration.radau_collocation import RadauCollocation as RadauCollocation
 from mbd.model.model import Model as Model
 from mbd.model.state import State as State
 from mbd.model.system import System as System

@@ -153,6 +153,13 @@ def own_rates(F: Any, q: int, y: int, yd: int, ydd: int, rate: int, second: int)
 
 
 @jit
+def flow(F: Any, q: int, d: int, v: int, k: int) -> None:
+    """Write the rates: coordinates of a vector space."""
+    for i in range(12):
+        F[k + i] = F[v + i]
+
+
+@jit
 def turned(F: Any, q0: int, X: Any, k: int) -> Any:
     """Return R_0 X e_k of the directors at q0."""
     a, b = times(X[k], load3(F, q0 + 3)), times(X[3 + k], load3(F, q0 + 6))
@@ -201,6 +208,7 @@ DIRECTORS = Formulation(
     tangent=tangent,
     maps=maps,
     own_rates=own_rates,
+    flow=flow,
     carry=carry,
     linear=True,
 )

@@ -67,7 +67,7 @@ class Formulation:
         ``(F, q, y, yd, ydd, rate, second)``: first and second time derivative of the own rows.
     flow : function, optional
         ``(F, q, d, v, k)``: k = T(d)^{-1} v, the rate of the increment d while q [+] d moves with
-        v; for explicit steps of bodies without own rows.
+        v; for methods that integrate increments (explicit ones, collocation).
     convect : function, optional
         ``(F, s, d, w)``: turn the components of the velocity w with the increment s d, s = 1 or -1,
         so that those of a body that keeps spinning stay what they are; None: they do anyway.

@@ -389,7 +389,7 @@ def formulation(
         tangent=_tangent(inertia, force, reduced, row),
         maps=_maps(force),
         own_rates=own_rates if row else no_rates,
-        flow=None if row else flow,
+        flow=flow,
         carry=carry if row else None,
         galerkin=inertia == force == WORK,
         rigid=row,

@@ -298,6 +298,12 @@ def pulled(
         bend(F, v, v, ydd)
 
     @jit
+    def flow(F: Any, q: int, d: int, v: int, k: int) -> None:
+        """Write the rates."""
+        for i in range(n):
+            F[k + i] = F[v + i]
+
+    @jit
     def own_rates(F: Any, q: int, y: int, yd: int, ydd: int, rate: int, second: int) -> None:
         """Write both derivatives of the rows from those of the face."""
         row_slope(F, y, yd, rate)
@@ -323,6 +329,7 @@ def pulled(
         tangent=_tangent(shown, held, force, n, n_own, n_faces),
         maps=_maps(shown, n),
         own_rates=own_rates,
+        flow=flow,
         linear=not np.any(shown.H),
         n_faces=n_faces,
         faces=faces,

@@ -51,6 +51,7 @@ import numpy as np
 
 from mbd.algebra.quaternions import bilinear, columns, dot4, load4, store_columns
 from mbd.algebra.rotations import quaternion_from_matrix
+from mbd.algebra.se3 import inverse_tangent
 from mbd.algebra.so3 import quaternion_exp, quaternion_product, tangent
 from mbd.algebra.vec import (
     add_identity,
@@ -286,6 +287,18 @@ def maps(
 
 
 @jit
+def flow(F: Any, q: int, d: int, v: int, k: int) -> None:
+    """Write the velocity, nu and (s kappa T(-theta))^-1 (omega - s kappa' nu d_w)."""
+    A, w, nu = load4(F, q + 3), load3(F, d + 4), F[v + 3]
+    s = dot4(A, A) + F[d + 3]
+    f, g = stretch(F[d + 3] / s)
+    turn = minus(load3(F, v + 4), times(nu * g / s, w))
+    store3(F, k, load3(F, v))
+    F[k + 3] = nu
+    store3(F, k + 4, times(1.0 / f, mat_vec(inverse_tangent(times(f / s, w)), turn)))
+
+
+@jit
 def carry(F: Any, q0: int, d: int, w: int, D: int, v: int) -> None:
     """Write the increments to scale one (set, not accumulated) and u = (velocity, 0, Omega)."""
     A = load4(F, q0 + 3)
@@ -345,6 +358,7 @@ def _scalable(rigid: bool, velocities: str) -> Formulation:
         tangent=_tangent(rigid),
         maps=maps,
         own_rates=own_rates if rigid else no_rates,
+        flow=flow,
         carry=carry if rigid else None,
         rigid=rigid,
         scales=True,

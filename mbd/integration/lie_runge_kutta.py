@@ -1,4 +1,21 @@
-r"""The explicit Lie-group Runge-Kutta methods: parameters, and the models they apply to."""
+r"""The explicit Lie-group Runge-Kutta methods: parameters, models, and the one on unit quaternions.
+
+In the last of these a body, whatever its formulation, is moved by its origin, its unit quaternion p
+and the velocities :math:`\dot x` and :math:`\bar\Omega` in body axes; the formulation gives the
+accelerations. With a rotation vector :math:`\theta` of the step, body axes,
+
+.. math:: p = p_n \exp(\tfrac12\theta), \qquad \dot\theta = T^{-1}(\theta)\,\bar\Omega, \qquad
+          T^{-1}(\theta) = I + \tfrac12\tilde\theta + c\,\tilde\theta^2,
+
+the classical Runge-Kutta method goes along :math:`(x, \theta, \dot x, \bar\Omega)`, and the product
+of unit quaternions keeps the norm, and so the own rows of a formulation, by construction. Own rows
+enter the accelerations by their second derivatives (index 1).
+
+References
+----------
+.. [1] Terze, Müller and Zlatar, "Singularity-free time integration of rotational quaternions using
+   non-redundant ordinary differential equations", Multibody System Dynamics 38, 2016.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +24,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbd.algebra.se3 import inverse_tangent
+from mbd.algebra.vec import cross, dot, load3, mat_vec, plus, store3
 from mbd.base.checked import one_of
 from mbd.formulations.families import family
-from mbd.integration import quaternion_steps, runge_kutta
+from mbd.integration import runge_kutta
 from mbd.integration.method import Facts
-from mbd.integration.quaternion_steps import quaternion
-from mbd.integration.runge_kutta import commutator_free, motion_vector
+from mbd.integration.runge_kutta import commutator_free, explicit, motion_vector, solve, start_from
 from mbd.machine import buffer as m
+from mbd.machine.buffer import NODE_SIZE, NODE_U, NODE_Y
+from mbd.machine.jit import ints, jit
+from mbd.machine.unknowns import own_vector
+from mbd.model.evaluation import evaluate_second_rates, stage
 from mbd.model.frozen import FrozenModel
 
 if TYPE_CHECKING:
@@ -21,10 +43,164 @@ if TYPE_CHECKING:
 
 __all__ = ["LieRungeKutta4"]
 
+A, AL, FLOW, H, N_Q, N_U, Q, QN, T, X, Y, YD, YDD = (
+    m.A, m.AL, m.FLOW, m.H, m.N_Q, m.N_U, m.Q, m.QN, m.T, m.X, m.Y, m.YD, m.YDD,
+)  # fmt: skip
+# vectors of this method, motions (x, theta) and their velocities (x', Omega): of this evaluation,
+# sums of weighted slopes, velocities at the start
+MOTION, SPEED, WAY, CHANGE, START = 0, 1, 2, 3, 4
+
+
+def memory(model: FrozenModel) -> int:
+    """Return how many numbers the method keeps of its own."""
+    return (START + 1) * int(model.I[N_U])
+
+
+@jit
+def _turn(F: Any, y: int, rate: int) -> Any:
+    """Return half the sum of d_k x rate_k in components along the directors d."""
+    w = (0.0, 0.0, 0.0)
+    for k in range(3, 12, 3):
+        w = plus(w, cross(load3(F, y + k), load3(F, rate + k)))
+    return (
+        0.5 * dot(load3(F, y + 3), w),
+        0.5 * dot(load3(F, y + 6), w),
+        0.5 * dot(load3(F, y + 9), w),
+    )
+
+
+@jit
+def _is_point(F: Any, y: int) -> bool:
+    """Tell whether a face has no directors."""
+    d = load3(F, y + 3)
+    return d[0] == 0.0 and d[1] == 0.0 and d[2] == 0.0
+
+
+@jit
+def _accelerate(I: Any, F: Any) -> bool:
+    """Write the accelerations at q = q_n [+] d, v and those of the faces."""
+    for i in range(I[N_U]):
+        F[I[A] + i] = 0.0
+    evaluate_second_rates(I, F)
+    good = solve(I, F)
+    stage(I, F, m.RATES)
+    return good
+
+
+@jit
+def _begin_step(I: Any, F: Any) -> None:
+    """Note the velocities of all faces; clear the sums."""
+    S = ints(F)
+    start_from(I, F, I[Q])
+    motion, way, change, start = (
+        own_vector(I, MOTION), own_vector(I, WAY), own_vector(I, CHANGE), own_vector(I, START),
+    )  # fmt: skip
+    for s in range(S[FLOW + 1]):
+        k = S[S[FLOW] + 2 * s + 1]
+        for e in range(I[k]):
+            i = I[k + 1] + e * NODE_SIZE
+            u, y, yd = I[i + NODE_U], I[Y] + I[i + NODE_Y], I[YD] + I[i + NODE_Y]
+            n = 3 if _is_point(F, y) else 6
+            for j in range(n):
+                F[motion + u + j] = 0.0
+                F[way + u + j] = 0.0
+                F[change + u + j] = 0.0
+            store3(F, start + u, load3(F, yd))
+            if n == 6:
+                store3(F, start + u + 3, _turn(F, y, yd))
+
+
+@jit
+def _slope(I: Any, F: Any, weight: float, ahead: float) -> None:
+    """Add weight times the slopes to the sums; write how far they go `ahead` to MOTION, SPEED."""
+    S = ints(F)
+    h, motion, speed = F[H], own_vector(I, MOTION), own_vector(I, SPEED)
+    way, change, start = own_vector(I, WAY), own_vector(I, CHANGE), own_vector(I, START)
+    for s in range(S[FLOW + 1]):
+        k = S[S[FLOW] + 2 * s + 1]
+        for e in range(I[k]):
+            i = I[k + 1] + e * NODE_SIZE
+            u, y = I[i + NODE_U], I[Y] + I[i + NODE_Y]
+            yd, ydd = I[YD] + I[i + NODE_Y], I[YDD] + I[i + NODE_Y]
+            n = 3
+            K, a = load3(F, yd), load3(F, ydd)
+            T_Omega, alpha = K, a
+            if not _is_point(F, y):
+                n = 6
+                back = inverse_tangent(load3(F, motion + u + 3))
+                T_Omega, alpha = mat_vec(back, _turn(F, y, yd)), _turn(F, y, ydd)
+            for j in range(n):
+                x = h * (K[j] if j < 3 else T_Omega[j - 3])
+                v = h * (a[j] if j < 3 else alpha[j - 3])
+                F[way + u + j] += weight * x
+                F[change + u + j] += weight * v
+                F[motion + u + j] = ahead * x
+                F[speed + u + j] = F[start + u + j] + ahead * v
+
+
+@jit
+def _sums(I: Any, F: Any, s: float) -> None:
+    """Write s times the sums to MOTION, SPEED."""
+    motion, way, change, start = (
+        own_vector(I, MOTION), own_vector(I, WAY), own_vector(I, CHANGE), own_vector(I, START),
+    )  # fmt: skip
+    for i in range(I[N_U]):
+        F[motion + i] = s * F[way + i]
+        F[own_vector(I, SPEED) + i] = F[start + i] + s * F[change + i]
+
+
+@jit
+def _begin(I: Any, F: Any) -> None:
+    """Show the faces of the first instant, with the accelerations given."""
+    start_from(I, F, I[Q])
+    stage(I, F, m.PLACE)
+    stage(I, F, m.RATES)
+
+
+@jit
+def _back(I: Any, F: Any) -> None:
+    """Return to the start of the step."""
+    _sums(I, F, 0.0)
+    stage(I, F, FLOW)
+    for i in range(I[N_Q]):
+        F[I[Q] + i] = F[I[QN] + i]
+
+
+@jit
+def _step(I: Any, F: Any, t: float) -> bool:
+    """Take one step from t; the faces hold the accelerations at its start, and then at its end."""
+    h = F[H]
+    _begin_step(I, F)
+    _slope(I, F, 1 / 6, 0.5)
+    stage(I, F, FLOW)
+    F[T] = t + 0.5 * h
+    if not _accelerate(I, F):
+        return False
+    _slope(I, F, 2 / 6, 0.5)
+    stage(I, F, FLOW)
+    if not _accelerate(I, F):
+        return False
+    _slope(I, F, 2 / 6, 1.0)
+    stage(I, F, FLOW)
+    F[T] = t + h
+    if not _accelerate(I, F):
+        return False
+    _slope(I, F, 1 / 6, 0.0)
+    _sums(I, F, 1.0)
+    stage(I, F, FLOW)
+    good = _accelerate(I, F)
+    for i in range(I[N_U]):
+        F[I[AL] + i] = F[I[A] + i]
+    return good
+
+
+quaternion = explicit(_begin, _step, _back)
+
+
 _SCHEMES = {
     "motion_vector": (motion_vector, runge_kutta.memory),
     "commutator_free": (commutator_free, runge_kutta.memory),
-    "quaternion": (quaternion, quaternion_steps.memory),
+    "quaternion": (quaternion, memory),
 }
 
 
@@ -117,7 +293,7 @@ class LieRungeKutta4:
                     f"{subject}, which does not say how a unit quaternion moves it (a body that "
                     "changes its scale has no such motion); use GeneralizedAlpha"
                 )
-        elif formulation.flow is None:
+        elif formulation.flow is None or formulation.n_own:
             way_out = "" if formulation.carry is None else "scheme='quaternion', or "
             raise ValueError(
                 f"{subject}, whose coordinates are no group with a tangent operator; the scheme "

@@ -53,6 +53,8 @@ class FreeSteps:
     first_step : callable
         ``(model, state, allowed, largest)``: the size of the first step [s], by the error of
         positions (n_v,) that a unit of time is allowed, and the largest step [s].
+    fewest : int
+        As many steps at least, if the largest is not given.
     check : callable, optional
         ``(model, chosen)``: raise where a model cannot have steps within a tolerance (`chosen`), or
         states within steps of one size.
@@ -60,6 +62,7 @@ class FreeSteps:
 
     kernel: Any
     first_step: Callable[[FrozenModel, State, np.ndarray, float], float]
+    fewest: int = 100
     check: Callable[[FrozenModel, bool], None] | None = None
 
 

@@ -11,10 +11,13 @@ from mbd.integration.energy_momentum import EnergyMomentum
 from mbd.integration.generalized_alpha import GeneralizedAlpha
 from mbd.integration.lie_runge_kutta import LieRungeKutta4
 from mbd.integration.method import Method, is_method
+from mbd.integration.radau_collocation import RadauCollocation
 
 __all__ = ["METHODS", "changed", "completed", "example", "method", "sharp"]
 
-METHODS = {x.__name__: x for x in (GeneralizedAlpha, EnergyMomentum, LieRungeKutta4)}
+METHODS = {
+    x.__name__: x for x in (GeneralizedAlpha, EnergyMomentum, LieRungeKutta4, RadauCollocation)
+}
 
 
 def method(value: Any, who: str = "") -> Method:

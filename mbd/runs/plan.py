@@ -110,8 +110,9 @@ def checked_plan(
         raise ValueError(f"{who}: rtol must be in [1e-13, 1) [-], got {rtol}")
     absolute = _absolute(atol)
     left = t_end - first.t
+    fewest = 100 if steps_of_choice is None else steps_of_choice.fewest
     largest = (
-        left / 100 if max_step is None else number(who, "max_step", max_step, "s", positive=True)
+        left / fewest if max_step is None else number(who, "max_step", max_step, "s", positive=True)
     )
     if step is None and steps_of_choice is not None:
         allowed = rtol * model.units + np.array(absolute)[model.numbering.v_kinds]

@@ -106,6 +106,7 @@ PARTS = {
     "JointSpring": along(stiffness=3.0, damping=0.1),
     "KnifeEdge": pair(axis=(1, 0, 0)),
     "LieRungeKutta4": lambda w: {},
+    "RadauCollocation": lambda w: {},
     "Moment": lambda w: {"name": "x", "body": w.a, "moment": (1, 0, 0)},
     "Motor": along(effort=2.0),
     "NonTwisting": lambda w: {"name": "x", "body": w.a},

@@ -1,0 +1,314 @@
+r"""Stages of a step of collocation at the points of Radau: triangular sweeps, the end of the step.
+
+Equations and letters are those of `radau_collocation.py`. A method keeps its numbers and vectors
+at F[I[METHOD]]; vectors are over all unknowns, and at the places of multipliers those of velocities
+and increments mean nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from mbd.algebra.radau_points import cardinal
+from mbd.base.collocation_tolerances import SWEEP_LOST, SWEEP_ROUND_OFF
+from mbd.base.tolerances import ERROR_SLOW, NEWTON_CONTRACTION
+from mbd.integration.newton_loop import CONVERGED, FAILED, PIVOTS
+from mbd.integration.round_off import measure_place, measure_speed
+from mbd.linear.least_multipliers import smallest_multipliers
+from mbd.linear.onto_rows import add, clear, copy, effective_multipliers, onto_rows, solve
+from mbd.machine import buffer as m
+from mbd.machine.jit import call, ints, jit
+from mbd.machine.unknowns import own_vector
+from mbd.model.evaluation import evaluate, evaluate_second_rates, linearise, stage
+
+__all__ = [
+    "ACC",
+    "BACK",
+    "BEGIN_A",
+    "BEGIN_V",
+    "GAMMA",
+    "H_OLD",
+    "ORDER",
+    "PASSES",
+    "RATE",
+    "SPARE",
+    "START_Q",
+    "SWEEP",
+    "SWEEPS",
+    "VECTORS",
+    "WEIGHTS",
+    "C",
+    "base",
+    "finish",
+    "iterate",
+    "local_error",
+    "other",
+    "own",
+    "undo",
+]  # fmt: skip
+
+A, AN, D, FORCE, KIND, N_U, Q, QN, T, V, VN, X = (
+    m.A, m.AN, m.D, m.FORCE, m.KIND, m.N_U, m.Q, m.QN, m.T, m.V, m.VN, m.X,
+)  # fmt: skip
+# what the method keeps: numbers of it and of the last step, then vectors over the unknowns
+ORDER, GAMMA, H_OLD, SWEEPS, PASSES, SIZES = 0, 1, 2, 3, 4, 5  # ORDER: stages; SIZES by kind
+C, WEIGHTS, SWEEP, BACK, VECTORS = 13, 18, 43, 68, 73
+# of each stage: v' and lam, v, increment, its rate; corrections of the first two
+ACC, VEL, INC, RATE, DACC, DVEL = 0, 1, 2, 3, 4, 5
+SPARE, BEGIN_V, BEGIN_A, START_Q = 0, 2, 3, 4  # behind them: room for two; starts of steps
+
+
+@jit
+def base(I: Any) -> int:
+    """Return where the numbers of the method are, behind vector 0, which FLOW writes."""
+    return own_vector(I, 1)  # type: ignore[no-any-return]
+
+
+@jit
+def own(I: Any, F: Any, which: int, i: int) -> int:
+    """Return the place of a vector of stage i."""
+    b = base(I)
+    return b + VECTORS + (which * int(F[b + ORDER]) + i) * I[N_U]  # type: ignore[no-any-return]
+
+
+@jit
+def other(I: Any, F: Any, which: int) -> int:
+    """Return the place of a vector that is no stage's."""
+    return own(I, F, DVEL + 1, which)  # type: ignore[no-any-return]
+
+
+@jit
+def factor(I: Any, F: Any) -> int:
+    """Factor S at the pose in D, V, A, with T = 1; X becomes S^-1 X. Return a status."""
+    S, increment = ints(F), other(I, F, SPARE)
+    copy(F, increment, I[D], I[N_U])
+    clear(F, I[D], I[N_U])
+    S[m.SMALL_PIVOTS] = 0
+    linearise(I, F)
+    copy(F, I[D], increment, I[N_U])
+    solve(I, F, 1, other(I, F, SPARE))
+    return PIVOTS if S[m.SMALL_PIVOTS] else CONVERGED
+
+
+@jit
+def guess(I: Any, F: Any, h: float) -> None:
+    """Start a step: v' and lam of the stages from the polynomial of the last one, or constants."""
+    S, b, n = ints(F), base(I), I[N_U]
+    s, ratio = int(F[b + ORDER]), h / F[b + H_OLD] if F[b + H_OLD] > 0.0 else 0.0
+    if S[m.HISTORY] and 0.0 < ratio <= 2.0:
+        for i in range(s):
+            to, x = own(I, F, DACC, i), 1.0 + F[b + C + i] * ratio
+            clear(F, to, n)
+            for j in range(s + 1):
+                source = own(I, F, ACC, j - 1) if j > 0 else I[AN]
+                add(F, to, cardinal(F, b + C, s, j, x), source, n)
+        copy(F, own(I, F, ACC, 0), own(I, F, DACC, 0), n * s)
+    else:
+        for i in range(s):
+            copy(F, own(I, F, ACC, i), I[A], n)
+    copy(F, I[QN], I[Q], I[m.N_Q])
+    copy(F, I[VN], I[V], n)
+    copy(F, I[AN], I[A], n)
+    clear(F, I[D], n)
+
+
+@jit
+def measure(I: Any, F: Any) -> None:
+    """Note by kind what changes of velocities, and of h lam, are compared with."""
+    S = ints(F)
+    for k in range(m.N_KINDS):
+        F[m.SCALE + k] = 0.0
+    for u in range(I[N_U]):
+        kind = m.SCALE + I[I[KIND] + u]
+        F[kind] = max(F[kind], abs(F[I[A] + u]))
+    measure_speed(I, F)
+    sizes, fastest, rate, push = base(I) + SIZES, 1e-300, 1e-300, 0.0
+    for k in range(FORCE):
+        unit = F[m.UNIT + k]
+        fastest = max(fastest, F[m.SIZE + k] / unit, math.sqrt(F[m.SCALE + k] / unit))
+    for k in range(FORCE):
+        unit = F[m.UNIT + k]
+        speed = max(F[m.SIZE + k], math.sqrt(unit * F[m.SCALE + k]), ERROR_SLOW * unit * fastest)
+        F[sizes + k] = speed + F[m.ATOL + k] / F[m.RTOL]
+        rate = max(rate, F[m.SCALE + k] / F[sizes + k])
+    for k in range(FORCE, m.N_KINDS):
+        push = max(push, F[m.SCALE + k])
+    for k in range(FORCE, m.N_KINDS):
+        F[sizes + k] = max(F[m.SCALE + k], ERROR_SLOW * push) / rate
+        if S[m.PROJECT]:  # what is redundant of them is noise
+            F[sizes + k] = 0.0
+
+
+@jit
+def size_of(I: Any, F: Any, x: int) -> float:
+    """Return the largest entry of the vector at F[x], relative to the size of its kind.
+
+    That of velocities is their speed; multipliers, relative to themselves, count as accelerations.
+    """
+    largest = 0.0
+    for u in range(I[N_U]):
+        size = F[base(I) + SIZES + I[I[KIND] + u]]
+        if size > 0.0:
+            y = abs(F[x + u]) / size
+            if not y <= largest:  # no number, too
+                largest = y
+    return largest
+
+
+@jit
+def move(I: Any, F: Any, h: float, passes: int) -> None:
+    """Write velocities and increments of the stages from their accelerations."""
+    b, n = base(I), I[N_U]
+    s = int(F[b + ORDER])
+    for i in range(s):
+        copy(F, own(I, F, VEL, i), I[VN], n)
+        for j in range(s):
+            add(F, own(I, F, VEL, i), h * F[b + WEIGHTS + s * i + j], own(I, F, ACC, j), n)
+    for _ in range(passes):
+        for j in range(s):
+            copy(F, I[D], own(I, F, INC, j), n)
+            copy(F, I[V], own(I, F, VEL, j), n)
+            stage(I, F, m.FLOW)
+            copy(F, own(I, F, RATE, j), own_vector(I, 0), n)
+        for i in range(s):
+            clear(F, own(I, F, INC, i), n)
+            for j in range(s):
+                add(F, own(I, F, INC, i), h * F[b + WEIGHTS + s * i + j], own(I, F, RATE, j), n)
+
+
+@jit
+def sweep(I: Any, F: Any, t: float, h: float, each: bool) -> float:
+    """Correct the accelerations of all stages; return the largest change of a velocity by it."""
+    b, n, increment = base(I), I[N_U], I[D]
+    s, diagonal, largest = int(F[b + ORDER]), h * F[b + GAMMA], 0.0
+    for i in range(s):
+        step, to = own(I, F, DVEL, i), own(I, F, DACC, i)
+        clear(F, step, n)
+        copy(F, increment, own(I, F, INC, i), n)
+        for j in range(i):
+            add(F, step, h * F[b + SWEEP + s * i + j], own(I, F, DACC, j), n)
+            add(F, increment, h * F[b + SWEEP + s * i + j], own(I, F, DVEL, j), n)
+        add(F, increment, diagonal, step, n)
+        copy(F, I[V], own(I, F, VEL, i), n)
+        add(F, I[V], 1.0, step, n)
+        copy(F, I[A], own(I, F, ACC, i), n)
+        F[T] = t + F[b + C + i] * h
+        evaluate_second_rates(I, F)
+        if each:
+            if factor(I, F) != CONVERGED:
+                return math.inf
+        else:
+            solve(I, F, 0, other(I, F, SPARE))
+        clear(F, to, n)
+        add(F, to, -1.0, I[X], n)
+        add(F, step, diagonal, to, n)
+        largest = max(largest, h * size_of(I, F, to))
+    add(F, own(I, F, ACC, 0), 1.0, own(I, F, DACC, 0), s * n)
+    return largest
+
+
+@jit
+def iterate(I: Any, F: Any, h: float, tol: float, each: bool) -> int:
+    """Find the stages of a step of size h from the present state; return a status.
+
+    ``tol``: what velocities may still change, relative to their speed; ``each``: each stage has a
+    matrix of its own.
+    """
+    S, b, t = ints(F), base(I), F[T]
+    s, diagonal, passes = int(F[b + ORDER]), h * F[b + GAMMA], int(F[b + PASSES])
+    guess(I, F, h)
+    measure(I, F)
+    F[m.W_M], F[m.W_G], F[m.W_K], F[m.SCALE_R] = 1.0, diagonal, diagonal * diagonal, 1.0
+    F[m.ROW_TURN], F[m.POSITION_TURN], F[m.ROW_RATE], F[m.SOFT] = 0.0, 0.0, 1.0, 1.0
+    evaluate(I, F)
+    measure_place(I, F)
+    if factor(I, F) != CONVERGED:
+        return PIVOTS
+    if S[m.PROJECT]:
+        effective_multipliers(I, F, own(I, F, ACC, 0), s, other(I, F, SPARE))
+        copy(F, I[A], I[AN], I[N_U])
+    for i in range(s):  # along the velocities at the start
+        clear(F, own(I, F, INC, i), I[N_U])
+        add(F, own(I, F, INC, i), h * F[b + C + i], I[VN], I[N_U])
+    move(I, F, h, 2 * passes)
+    last, theta = 0.0, 1.0
+    for k in range(S[m.MAX_ITER]):
+        size = sweep(I, F, t, h, each)
+        S[m.N_ITER] += 1
+        F[b + SWEEPS] = k + 1.0
+        if not size < 1e300:
+            return FAILED
+        move(I, F, h, passes)
+        if k > 0:
+            theta = max(size / last, NEWTON_CONTRACTION) if last > 0.0 else NEWTON_CONTRACTION
+            if theta > 0.5 and size < SWEEP_ROUND_OFF:
+                return CONVERGED
+            if theta > SWEEP_LOST:
+                return FAILED
+        if theta < 1.0 and size * theta / (1.0 - theta) <= tol:
+            return CONVERGED
+        last = size
+    return FAILED
+
+
+@jit
+def local_error(I: Any, F: Any, t: float, h: float) -> float:
+    """Return the error of order s of velocities, relative to their speed, and of increments."""
+    S, b, n, far = ints(F), base(I), I[N_U], 0.0
+    clear(F, I[A], n)
+    copy(F, I[D], I[VN], n)
+    for i in range(int(F[b + ORDER])):
+        add(F, I[A], F[b + BACK + i], own(I, F, ACC, i), n)
+        add(F, I[D], -F[b + BACK + i], own(I, F, RATE, i), n)
+    for u in range(n):
+        kind = I[I[KIND] + u]
+        if kind < FORCE:
+            far = max(far, abs(F[I[D] + u]) / (F[m.UNIT + kind] + F[m.ATOL + kind] / F[m.RTOL]))
+    copy(F, I[V], I[VN], n)
+    clear(F, I[D], n)
+    F[T] = t
+    evaluate(I, F)
+    for u in range(n):
+        if I[I[KIND] + u] >= FORCE:
+            F[I[X] + u] = 0.0
+    call(S[m.LINEAR], I, F, 0)
+    return h * F[b + GAMMA] * max(far, size_of(I, F, I[X]))  # type: ignore[no-any-return]
+
+
+@jit
+def undo(I: Any, F: Any, t: float) -> None:
+    """Go back to the start of the step, and forget the last one."""
+    copy(F, I[Q], I[QN], I[m.N_Q])
+    copy(F, I[V], I[VN], I[N_U])
+    copy(F, I[A], I[AN], I[N_U])
+    ints(F)[m.HISTORY] = 0
+    F[T] = t
+
+
+@jit
+def finish(I: Any, F: Any, t: float, h: float) -> bool:
+    """End the step at the last stage, on the rows; return whether it meets them."""
+    S, b, n = ints(F), base(I), I[N_U]
+    s = int(F[b + ORDER]) - 1
+    copy(F, I[V], own(I, F, VEL, s), n)
+    copy(F, I[D], own(I, F, INC, s), n)
+    copy(F, I[A], own(I, F, ACC, s), n)
+    F[T] = t
+    stage(I, F, m.PLACE)
+    copy(F, other(I, F, START_Q), I[QN], I[m.N_Q])
+    copy(F, I[QN], I[Q], I[m.N_Q])  # increments of corrections are those from the end
+    clear(F, I[D], n)
+    if not onto_rows(I, F, other(I, F, SPARE), 8, True):
+        copy(F, I[QN], other(I, F, START_Q), I[m.N_Q])
+        return False
+    copy(F, I[m.AL], I[A], n)
+    F[b + H_OLD], S[m.HISTORY] = h, 1
+    F[m.ELAPSED] = h
+    stage(I, F, m.ACCEPT)
+    copy(F, I[QN], I[Q], I[m.N_Q])
+    clear(F, I[D], n)
+    if S[m.PROJECT]:
+        F[m.BETA] = 1.0 / (F[m.H] * F[m.H])
+        smallest_multipliers(I, F)
+    return True
