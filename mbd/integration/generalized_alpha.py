@@ -44,7 +44,8 @@ class GeneralizedAlpha:
         (conserves). At position level redundant coordinates with fast spin want it well below 1.
     constraints : str, optional
         Which rows a step meets. "position" (index 3): :math:`\Phi = 0`. "velocity" (index 2):
-        :math:`\dot\Phi = 0`; positions drift slowly. "stabilized": both, by a further set of
+        :math:`\dot\Phi = 0`; positions drift slowly, except in closed loops with redundant rows,
+        which that would lock: they are stabilised. "stabilized": both, by a further set of
         multipliers eta that moves positions, :math:`q_{n+1} = q_n \boxplus (h\Delta + \delta)` with
         :math:`S\delta + B^T\eta = 0`, at the cost of a second solve an iteration. Default
         "position", and "stabilized" where the steps are chosen (``rtol``): at position level
@@ -209,11 +210,6 @@ class GeneralizedAlpha:
 
     def _failed(self, model: FrozenModel, where: str) -> str:
         """Return the message on a step that failed."""
-        if self.level == "velocity" and model.redundant:
-            return (
-                f"Newton did not converge {where}, or constraints='stabilized': at velocity level "
-                "positions drift, and closed loops with redundant rows lock when they do"
-            )
         stabilized = ", constraints='stabilized'"
         by_position = self.level == "position" and model.n_lam
         return newton_failed(model, f"{where}, a smaller rho{stabilized if by_position else ''}")
@@ -227,7 +223,8 @@ class GeneralizedAlpha:
         F[m.ALPHA_M], F[m.ALPHA_F] = self.alpha_m, self.alpha_f
         F[m.BETA], F[m.GAMMA] = self.beta, self.gamma
         F[m.H_LAST] = 0.0
-        S[m.LEVEL] = _LEVELS[self.level]
+        locks = self.level == "velocity" and model.redundant  # by the drift of positions
+        S[m.LEVEL] = m.STABILIZED if locks else _LEVELS[self.level]
         # the rates of rows turn with the derivatives of velocities
         S[m.ALL_RATES] = int(S[m.LEVEL] != m.POSITION)
 

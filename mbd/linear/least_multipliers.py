@@ -41,9 +41,7 @@ def smallest_multipliers(I: Any, F: Any) -> None:
 
     Of rows that are nearly dependent, :math:`s` beside :math:`\epsilon`, that leaves out a part
     :math:`\epsilon/(\epsilon + s)`: as long as :math:`x = S^{-1}B^T(\lambda - \mu)` is seen beside
-    the accelerations, the same is done with what is left, :math:`B^T(\lambda - \mu)`. Not so at
-    velocity level, where redundant rows are nearly dependent by the drift of positions, and would
-    lock by it.
+    the accelerations, the same is done with what is left, :math:`B^T(\lambda - \mu)`.
     """
     S = ints(F)
     a, x, r = I[m.A], I[m.X], I[m.R]
@@ -68,8 +66,6 @@ def smallest_multipliers(I: Any, F: Any) -> None:
             return
         anew = 0
         if left > 0.5 * last > 0.0 and F[m.SOFT] > SOFT_LEAST:
-            if S[m.LEVEL] == m.VELOCITY:
-                return
             anew = 1
             F[m.SOFT] = SOFT_LEAST
             linearise(I, F)

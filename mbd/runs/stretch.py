@@ -250,12 +250,10 @@ class Run:
     def _may_divide(self) -> bool:
         """Whether a step that failed may be taken in smaller ones: they would mend the cause.
 
-        It is no law, no contradiction of rows, no drift of loops at velocity level.
+        It is no law, no contradiction of rows.
         """
-        S, work = self.work.S, self.work
+        work = self.work
         if self.plan.free or self.facts.divided_by is None:
-            return False
-        if S[m.LEVEL] == m.VELOCITY and self.model.redundant:
             return False
         if any(law.raised for law in work.laws) or work.bad_law():
             return False

@@ -124,3 +124,10 @@ def test_a_step_on_its_way_is_not_taken_for_met():
     """An old matrix halves the gap from iteration to iteration: the last of them is not the end."""
     run = mbd.simulate(linkage(902), 0.01, 5e-4, project=True)
     assert run.gap.max() < 1e-11
+
+
+@pytest.mark.parametrize("seed", [586, 21366, 25056, 25636])
+def test_redundant_loops_do_not_lock_by_drift(seed):
+    """At velocity level positions would leave rows of which not all can then be met."""
+    outcome = judged(seed)
+    assert outcome.what == "finished", outcome.why
