@@ -174,6 +174,7 @@ def simulate(
         raise SimulationError(solution) from stretches.cause
     if run is not None and (trouble := _trouble(solution, run, plan)):
         solution.message += f"; warning: {trouble}"
+        record.remark(solution.message)
         warnings.warn(trouble, RuntimeWarning, stacklevel=2)
     return solution
 

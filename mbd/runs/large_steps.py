@@ -8,7 +8,10 @@ of which the method says c and k: generalized-alpha :math:`\tfrac16 - \beta - \t
 \alpha_f)` and 1, the midpoint rule 1/12 and 1, Runge-Kutta methods of fourth order 1/120 and 3. In
 a unit of
 :math:`e_q`, the length of the model or one radian, the errors of all steps add up to a part of
-their sum. The balance of energies tells of errors as well: kinetic, potential and
+their sum. Between instants that are some steps apart accelerations change by no more than the steps
+within add up to: for k = 1 the sum over instants is a bound from below.
+
+The balance of energies tells of errors as well: kinetic, potential and
 dissipated energy less work stay what they were, as far as work is known: a sum by trapezia, off by
 less than the second differences of its parts; it is looked at where errors are large,
 where steps failed, where the error is of a high order, which holds for small steps, or where
@@ -47,16 +50,19 @@ def too_large(history: History, h: float, in_a_row: bool) -> str:
         says what the error of a step is.
     """
     words, worst = [], 0.0
-    if in_a_row:
-        error, who, when = step_errors(history, h)
-        order = (history.method.facts.error or (0.0, 0))[1]  # a high one is that of small steps
-        if error <= LARGE_STEP_ERROR and order < 3 and not history.stats.get("divided_steps"):
+    order = (history.method.facts.error or (0.0, 0))[1]  # a high one is that of small steps
+    changed = any(occurrence.event.changes for occurrence in history.events)
+    if in_a_row or (order == 1 and not changed):
+        error, who, when = step_errors(history, h, in_a_row)
+        divided = history.stats.get("divided_steps")
+        if in_a_row and error <= LARGE_STEP_ERROR and order < 3 and not divided:
             return ""
         if not error <= LARGE_STEP_ERROR:
             worst = error / LARGE_STEP_ERROR
+            least = "" if in_a_row else "at least "
             words.append(
-                f"errors of steps add up to {error:.2g} (of the length of the model, or 1 rad), "
-                f"most of them of {who!r}, at t = {when:.6g} s"
+                f"errors of steps add up to {least}{error:.2g} (of the length of the model, or "
+                f"1 rad), most of them of {who!r}, at t = {when:.6g} s"
             )
     energy = energy_departure(history, h, in_a_row)
     if not energy <= LARGE_STEP_ENERGY:
@@ -71,11 +77,16 @@ def too_large(history: History, h: float, in_a_row: bool) -> str:
     )
 
 
-def step_errors(history: History, h: float) -> tuple[float, str, float]:
-    """Return what errors of steps add up to, whose is the largest of them, and when [s]."""
+def step_errors(history: History, h: float, in_a_row: bool = True) -> tuple[float, str, float]:
+    """Return what errors of steps add up to, whose is the largest of them, and when [s].
+
+    If steps are not kept one after the other, a bound from below.
+    """
     model, t, a = history.model, history.t, history.a
     c, order = history.method.facts.error
-    whole = np.abs(np.diff(t) - h) < 1e-6 * h  # not those that an event ends, or the last one
+    whole = np.diff(t) > (1 - 1e-6) * h  # not those that an event ends, or the last one
+    if in_a_row:
+        whole &= np.diff(t) < (1 + 1e-6) * h
     total, largest, who, when = 0.0, -1.0, "", 0.0
     for first in range(0, len(t) - order, 4096):  # what stays in the cache of the processor
         last = min(first + 4096, len(t) - order)

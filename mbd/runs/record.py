@@ -47,6 +47,9 @@ class Record(Protocol):
         Return status and message, which say more if the last instants cannot be kept.
         """
 
+    def remark(self, message: str) -> None:
+        """Take note of a message that says more, after ``close``."""
+
     def histories(self) -> Histories:
         """Return t, q, v, a, lam of all instants kept so far."""
 
@@ -121,6 +124,9 @@ class MemoryRecord:
     ) -> tuple[int, str]:
         """Do nothing: what is in memory needs no end."""
         return status, message
+
+    def remark(self, message: str) -> None:
+        """Do nothing: the solution has the message."""
 
     @property
     def stored(self) -> None:

@@ -16,7 +16,7 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -249,6 +249,20 @@ class FileRecord:
             if not self._lost:
                 raise
         return status, message
+
+    def remark(self, message: str) -> None:
+        """Write a message that says more to the place of the first one, where the file is whole."""
+        if self._source is None:
+            return
+        array = self._source.h5["outcome"]
+        about = json.loads(array[:].tobytes().rstrip(b"\0") or b"{}")
+        if not about:
+            return
+        about["message"] = message[: _OUTCOME // 8]
+        text = json.dumps(about).encode()
+        with suppress(OSError), self.path.open("r+b") as file:
+            file.seek(array.id.get_offset())
+            file.write(text.ljust(array.size, b"\0"))
 
     @property
     def stored(self) -> Mapping[str, Any] | None:

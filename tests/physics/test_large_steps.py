@@ -132,3 +132,53 @@ def test_published_outcomes_are_judged_by_the_same_energies():
     x = outcome(two_links(5.0), 6.0, 0.3)
     assert x.departure > 0.9
     assert any("too large" in w for w in x.warnings)
+
+
+def driven_arm(frequency):
+    """Two arms, the first one driven to and fro."""
+    system = mbd.System(gravity=(0, 0, -9.81))
+    one, two = (
+        system.add(
+            mbd.RigidBody(f"arm {i}", mass=1.5, inertia=(0.01, 0.1, 0.1), position=(i + 0.5, 0, 0))
+        )
+        for i in range(2)
+    )
+    hinge = mbd.Revolute("hinge", system.ground, one, at=(0, 0, 0), axis=(0, 1, 0))
+    system.add(hinge)
+    system.add(mbd.Revolute("elbow", one, two, at=(1, 0, 0), axis=(0, 1, 0)))
+    turn = mbd.Harmonic(amplitude=0.8, frequency=frequency, phase=np.pi / 2, mean=-0.8)
+    system.add(mbd.Drive("motor", hinge.angle, position=turn))
+    return system
+
+
+@pytest.mark.parametrize("every", [1, 2, 6])
+@pytest.mark.parametrize(("frequency", "step"), [(6.0, 0.03), (5.0, 0.04)])
+def test_driven_runs_are_judged_whichever_steps_are_kept(every, frequency, step):
+    """Their energies tell nothing, since work is not known between instants."""
+    system = driven_arm(frequency)
+    with pytest.warns(RuntimeWarning, match="errors of steps add up to"):
+        mbd.simulate(system, 200 * step, step, every=every)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mbd.simulate(system, 20 * step, step / 60, every=every)
+
+
+@pytest.mark.parametrize("every", [2, 5, 8])
+def test_what_some_instants_tell_is_a_bound_of_what_all_do(every):
+    system = two_links(3.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        whole, some = (mbd.simulate(system, 2.0, 0.02, every=n) for n in (1, every))
+    total, bound = step_errors(whole, 0.02)[0], step_errors(some, 0.02, in_a_row=False)[0]
+    assert 0.2 * total < bound <= total * (1 + 1e-9)
+
+
+def test_a_stream_has_the_warning_in_its_outcome(tmp_path):
+    path = tmp_path / "links.nc"
+    with pytest.warns(RuntimeWarning, match="too large"):
+        run = mbd.simulate(two_links(5.0), 6.0, 0.3, stream=path)
+    assert "; warning: steps of " in run.message
+    read = mbd.load(path)
+    assert read.message == run.message
+    assert read.success
+    assert np.array_equal(read.q, run.q)
