@@ -72,15 +72,20 @@ def _built(system: Description) -> Model:
     nodes = _nodes(memory, system, bodies, layout)
     attachments = _Attachments(memory, bodies, index, nodes, layout.face)
     stages = _Stages()
-    remembered = _interactions(memory, owned, rows, index, layout, attachments, stages)
-    remembered += _turns(memory, system, attachments, stages)
+    records: dict[str, list[int]] = {name: [] for name in system.parts}
+    remembered = _interactions(memory, owned, rows, index, layout, attachments, stages, records)
+    remembered += _turns(memory, system, attachments, stages, records)
     _families(memory, bodies, nodes, attachments, stages)
     calls = {stage: [at for _, at in kernels] for stage, kernels in stages.kernels.items()}
     calls[m.FLOW] = calls[m.CONVECT] = calls[m.PLACE]  # explicit methods write their addresses
     I, F, size = memory.arrays(calls)
     numbering = layout.numbering(bodies, rows)
     _check_labels(numbering)
-    model = Model(system, I, F, size, numbering, fronts, stages.kernels, tuple(remembered))
+    where = {body.name: node for body, node in zip(bodies, nodes, strict=True)}
+    model = Model(system, I, F, size, numbering, fronts, stages.kernels, where, records,
+                  tuple(remembered))  # fmt: skip
+    I[m.LOOPS] = model.loops()
+    I.flags.writeable = False
     model.prepare()
     return model
 
@@ -222,9 +227,11 @@ def _interactions(
     layout: Layout,
     attachments: _Attachments,
     stages: _Stages,
+    records_of: dict[str, list[int]],
 ) -> list[str]:
     """Write the tables of all interactions, kind by kind; return labels of what they remember."""
     labels: list[str] = []
+    where: dict[int, int] = {}
     number = {id(o): e for e, o in enumerate(rows)}
     by_kind: dict[Kind, list[Owned]] = {}
     for o in owned:
@@ -262,6 +269,7 @@ def _interactions(
         remembered = len(members[0].element.memory)
         at = memory.table([len(members), 0, kind.size, kind.n_attachments + 2, remembered])
         memory.I[at + 1] = memory.table(records)
+        where |= {id(o): memory.I[at + 1] + e * kind.size for e, o in enumerate(members)}
         stages.add(m.FORCES, kind.forces, at)
         stages.add(m.TANGENT, kind.tangent, at)
         stages.add(m.RATES, kind.rates, at)
@@ -270,6 +278,8 @@ def _interactions(
         stages.add(m.LOADS, kind.forces if kind.loads else None, at)
         if kind.accept is not None:
             labels += [x for o in members for x in _memory_labels(o)]
+    for o in owned:
+        records_of[o.owner].append(where[id(o)])
     return labels
 
 
@@ -280,8 +290,9 @@ def _memory_labels(o: Owned) -> list[str]:
 
 
 def _turns(
-    memory: Memory, system: Description, attachments: _Attachments, stages: _Stages
-) -> list[str]:
+    memory: Memory, system: Description, attachments: _Attachments, stages: _Stages,
+    records_of: dict[str, list[int]],
+) -> list[str]:  # fmt: skip
     """Write the tables that count the turns of the joints' angles; return the labels of these."""
     by_measure: dict[Any, dict[str, Any]] = {}
     for joint in system.parts.values():
@@ -297,7 +308,8 @@ def _turns(
                 records.append(memory.table([*attachments.place(end), *[0] * (m.ATT_SIZE - 2)]))
             records += [-1, 0, memory.put([free.start], m.STATE), 0]
         at = memory.table([len(angles), 0, kind.size, kind.n_attachments + 2, 1])
-        memory.I[at + 1] = memory.table(records)
+        first = memory.I[at + 1] = memory.table(records)
+        records_of |= {label: [first + e * kind.size] for e, label in enumerate(angles)}
         stages.add(m.ACCEPT, kind.accept, at)
         labels += angles
     return labels

@@ -69,6 +69,8 @@ class FrozenModel:
     numbering: Numbering
     fronts: list[Front]
     kernels: dict[int, list[tuple[Any, int]]] = field(repr=False)
+    node_records: dict[str, int] = field(repr=False)
+    records: dict[str, list[int]] = field(repr=False)
     remembered: tuple[str, ...] = ()
     redundant: bool = False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from mbd.model.description import lengths
 from mbd.model.evaluation import measure_kernel
 from mbd.model.frozen import FrozenModel, state_of
 from mbd.model.state import State
+from mbd.model.values import changed
 from mbd.model.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -48,6 +50,8 @@ class Model(FrozenModel):
         The order of elimination.
     kernels : dict
         Compiled functions of each stage with their tables.
+    node_records, records : dict
+        Where in `I` the record of each node is, and those of the elements of each part.
     redundant : bool
         Whether some rows depend on others.
     labels : tuple of str
@@ -61,10 +65,8 @@ class Model(FrozenModel):
 
     def prepare(self) -> None:
         """Measure sizes once: diagonal of M, softness of the rows, round-off of the unknowns."""
-        loops = self._loops()
+        loops = bool(self.I[m.LOOPS])
         length, arm = lengths(self.system)
-        self.I[m.LOOPS] = loops
-        self.I.flags.writeable = False
         self.F[m.LENGTH] = length
         self.F[[m.FAR, m.SOFT]] = 1.0
         self.F[m.UNIT : m.UNIT + m.N_KINDS] = 1.0
@@ -94,7 +96,7 @@ class Model(FrozenModel):
             self.F[m.FLOOR + m.FORCE : m.FLOOR + m.VELOCITY_ROW + 1] = np.inf
         self.redundant = self.n_lam > 0 and loops and self.report().n_redundant > 0
 
-    def _loops(self) -> bool:
+    def loops(self) -> bool:
         """Tell whether rows close loops (only then rows can be redundant)."""
         parent: dict[Any, Any] = {}
 
@@ -110,6 +112,32 @@ class Model(FrozenModel):
                     return True
                 parent[one] = two
         return False
+
+    def with_values(self, values: Mapping[str, Any]) -> Model:
+        """Return the model with other values of arguments of its parts, such as masses.
+
+        What it computes is, bit for bit, what a model built with these values does; this one stays
+        as it is. Tables and elimination order are shared, constants and the initial state written
+        anew. Values with which a part would have other coordinates, rows or forces are refused.
+
+        Parameters
+        ----------
+        values : dict
+            By part and argument, ``{"rod.mass": 2.0, "hinge.at": (0, 0, 1)}``, units as there;
+            ``"gravity"`` is that of the system.
+
+        Examples
+        --------
+        >>> import mbd
+        >>> system = mbd.System(gravity=(0, 0, -9.81))
+        >>> rod = system.add(mbd.RigidBody("rod", mass=1.0, inertia=(0.1, 0.1, 0.1)))
+        >>> model = system.build()
+        >>> heavy = model.with_values({"rod.mass": 2.0})
+        >>> heavy.nodes["rod"].mass
+        2.0
+        """
+        other: Model = changed(self, values)
+        return other
 
     def report(self, state: State | None = None) -> Report:
         """Return bodies, joints, freedoms (counted and actual), loops, redundant rows by name."""

@@ -1,0 +1,239 @@
+"""Other values of arguments in a model: its tables stay, constants and initial state are anew.
+
+A part is made again by its recorded call, with the new argument, and so is every part that refers
+to it. Where nodes and elements are still of the same kinds, on the same bodies, only their numbers
+are written, to the places that the tables have.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from copy import copy
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mbd.base.checked import meant, shown
+from mbd.base.recorded_call import Recorded, signature
+from mbd.interactions.kind import Element
+from mbd.machine import buffer as m
+from mbd.model.description import Description, origin
+from mbd.model.frozen import FrozenModel, per_model
+from mbd.parts.part import Body, Coordinate, Part
+
+__all__ = ["changed"]
+
+_WHO = "Model.with_values"
+
+
+def changed(model: Any, values: Any) -> Any:
+    """Return a model with other values of arguments; see ``Model.with_values``."""
+    system = _described(model.system, _checked(model.system, values))
+    parts = [x for name, x in system.parts.items() if x is not model.system.parts[name]]
+    for part in parts:
+        _check_structure(model, part, values)
+    numbers = _numbers(model, system, parts)
+    if numbers is None:
+        return system.build()  # type: ignore[attr-defined]
+    F = model.F.copy()
+    for place in (m.DIAG, m.EPS):
+        F[model.I[place] :][: model.I[m.N_U]] = 0.0
+    for at, x in numbers:
+        F[at : at + len(x)] = x
+    elements = dict(model.numbering.elements)
+    for part in parts:
+        if part.name in elements:
+            mine = [e for e in part.elements() if e.kind.n_rows]
+            rows = [row for _, row in elements[part.name]]
+            elements[part.name] = list(zip(mine, rows, strict=True))
+    numbering = replace(model.numbering, elements=elements)
+    other = replace(model, system=system, F=F, numbering=numbering)
+    other.prepare()
+    return other
+
+
+def _checked(system: Description, values: Any) -> dict[str, dict[str, Any]]:
+    """Return the new arguments of each part by name; "" is the system."""
+    if not isinstance(values, Mapping):
+        raise TypeError(
+            f'{_WHO}: values must be a dict such as {{"rod.mass": 2.0}}, got {shown(values)}'
+        )
+    changes: dict[str, dict[str, Any]] = {}
+    for key, value in values.items():
+        name, _, argument = str(key).rpartition(".")
+        arguments = ["gravity"]
+        if name:
+            if name not in system.parts:
+                raise ValueError(
+                    f"{_WHO}: there is no part {name!r}{meant(name, system.parts)}; the system has "
+                    f"{', '.join(list(system.parts)[:12])}"
+                )
+            arguments = list(signature(system.parts[name].call.maker).parameters)
+        if argument not in arguments:
+            raise ValueError(
+                f"{_WHO}: {name or 'the system'} has no argument {argument!r}"
+                f"{meant(argument, arguments)}; there are {', '.join(arguments)}"
+            )
+        changes.setdefault(name, {})[argument] = value
+    return changes
+
+
+def _described(system: Description, changes: dict[str, dict[str, Any]]) -> Description:
+    """Return a description in which parts have other arguments; the others are the same objects."""
+    anew: dict[int, Any] = {}
+
+    def again(value: Any) -> Any:
+        """Return an argument in which parts are those of the new description."""
+        if id(value) in anew:
+            return anew[id(value)]
+        if isinstance(value, Body) and value.owner is not None:
+            owner = again(value.owner)
+            nodes = () if owner is value.owner else owner.nodes()
+            return next((x for x in nodes if x.name == value.name), value)
+        if isinstance(value, Coordinate):
+            joint = system.parts.get(value.joint)
+            if joint is not None:
+                return value if again(joint) is joint else again(joint).coordinates[value.name]
+            if any(again(x) is not x for x in value.bodies):
+                raise ValueError(
+                    f"{_WHO}: a part acts along {value.joint}.{value.name}, and that joint is not "
+                    "in the system; add it, or build() a system with the new values"
+                )
+            return value
+        if isinstance(value, Recorded) and hasattr(value, "call"):
+            return made(value, {})
+        if isinstance(value, tuple | list):
+            items = [again(x) for x in value]
+            same = all(x is y for x, y in zip(items, value, strict=True))
+            return value if same else type(value)(items)
+        return value
+
+    def made(thing: Any, options: dict[str, Any]) -> Any:
+        """Return a thing made by its call, or itself if nothing in it is new."""
+        maker, args, old = thing.call
+        bound = signature(maker).bind(*args, **old)
+        before = dict(bound.arguments)
+        for name, value in before.items():
+            bound.arguments[name] = (
+                {k: again(x) for k, x in value.items()} if isinstance(value, dict) else again(value)
+            )
+        bound.arguments |= options
+        same = all(
+            x is before[k]
+            or (isinstance(x, dict) and all(y is before[k].get(i) for i, y in x.items()))
+            for k, x in bound.arguments.items()
+            if k in before
+        )
+        if same and not options:
+            return thing
+        anew[id(thing)] = maker(*bound.args, **bound.kwargs)
+        return anew[id(thing)]
+
+    described = copy(system)
+    gravity = changes.get("", {}).get("gravity", system.gravity)
+    for table in ("bodies", "structures", "joints", "forces"):
+        setattr(described, table, {})
+    described.gravity = gravity
+    for name, part in system.parts.items():
+        new = made(part, changes.get(name, {}))
+        if new.name != name:
+            raise ValueError(f"{_WHO}: a part keeps its name, got {new.name!r} for {name!r}")
+        getattr(described, part.drawer)[name] = new
+    owned = [x for part in described.structures.values() for x in part.nodes()]
+    by_name = described.bodies | {x.name: x for x in owned}
+    described.bodies = {name: by_name[name] for name in system.bodies if name in by_name}
+    return described
+
+
+def _form(part: Part) -> list[Any]:
+    """Return what of a part the tables of a model stand for."""
+    nodes = [(x.name, x.formulation) for x in part.nodes()]
+    elements = [
+        (
+            e.kind, [(a.body, a.face) for a in e.attachments], len(e.numbers), len(e.memory),
+            list(e.rows), list(e.row_kinds), e.law is None,
+        )
+        for e in part.elements()
+    ]  # fmt: skip
+    turns = [(name, x.measure) for name, x in part.coordinates.items()]
+    return [*nodes, *elements, *turns]
+
+
+def _check_structure(model: FrozenModel, part: Part, values: Mapping[str, Any]) -> None:
+    """Refuse values with which nodes, rows or forces are others than in the model."""
+    if _form(part) == _form(model.system.parts[part.name]):
+        return
+    mine = [key for key in values if key.rpartition(".")[0] == part.name] or list(values)
+    raise ValueError(
+        f"{_WHO}: {', '.join(mine)} would change the structure of the model: {part.name!r} would "
+        "have other coordinates, rows or forces; describe it in a system and build() that"
+    )
+
+
+@per_model
+def _users(model: FrozenModel) -> Counter[int]:
+    """Return how many attachments have their weights at each place."""
+    ends = [end for part in model.system.parts.values() for end in _ends(model, part)]
+    return Counter(place for place, _ in ends)
+
+
+def _ends(model: FrozenModel, part: Part) -> Iterator[tuple[int, tuple[float, ...]]]:
+    """Yield place and weights of all attachments of a part."""
+    I, records = model.I, model.records
+    for record, element in zip(records[part.name], part.elements(), strict=True):
+        for j, end in enumerate(element.attachments):
+            yield int(I[I[record + j] + m.ATT_W]), end.weights
+    for name, free in part.coordinates.items():
+        for record in records.get(f"{part.name}.{name}", ()):
+            for j, end in enumerate(free.attachments):
+                yield int(I[I[record + j] + m.ATT_W]), end.weights
+
+
+def _numbers(
+    model: FrozenModel, system: Description, parts: list[Part]
+) -> list[tuple[int, Any]] | None:
+    """Return places and numbers; None if two attachments that share weights need different ones.
+
+    Also if a law is at another address.
+    """
+    I, here = model.I, origin(system)
+    moved = not np.array_equal(here, model.origin)
+    numbers: list[tuple[int, Any]] = [(m.GX, system.gravity)]
+    if moved:
+        numbers.append((int(I[m.GROUND]), -here))
+    nodes = system.bodies.values() if moved else [x for part in parts for x in part.nodes()]
+    for body in nodes:
+        node, law = model.node_records[body.name], body.formulation
+        q, v = body.q_and_v(body.position - here)
+        constants = law.constants(body.mass, body.center_of_mass, body.second_moments)
+        numbers += [
+            (I[node + m.NODE_PAR], constants), (I[m.Q] + I[node + m.NODE_Q], q),
+            (I[m.V] + I[node + m.NODE_U], v),
+        ]  # fmt: skip
+    weights: dict[int, tuple[float, ...]] = {}
+    users: Counter[int] = Counter()
+    for part in parts:
+        for place, w in _ends(model, part):
+            if weights.setdefault(place, tuple(w)) != tuple(w):
+                return None
+            users[place] += 1
+        olds = model.system.parts[part.name].elements()
+        for record, e, old in zip(model.records[part.name], part.elements(), olds, strict=True):
+            if e.law is not None and e.law.address != old.law.address:
+                return None
+            numbers += _of_element(I, record, e)
+        for name, free in part.coordinates.items():
+            for record in model.records.get(f"{part.name}.{name}", ()):
+                numbers.append((I[record + len(free.attachments) + 2], [free.start]))
+    for place, w in weights.items():
+        if users[place] < _users(model)[place] and tuple(model.F[place : place + 4]) != w:
+            return None
+    return numbers + list(weights.items())
+
+
+def _of_element(I: np.ndarray, record: int, e: Element) -> list[tuple[int, Any]]:
+    """Return the places of an element's numbers and memory, and these."""
+    n = e.kind.n_attachments
+    return [(I[record + n + 1], list(e.numbers)), (I[record + n + 2], list(e.memory))]
