@@ -8,7 +8,7 @@ are written, to the places that the tables have.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any
@@ -32,9 +32,11 @@ def changed(model: Any, values: Any) -> Any:
     """Return a model with other values of arguments; see ``Model.with_values``."""
     system = _described(model.system, _checked(model.system, values))
     parts = [x for name, x in system.parts.items() if x is not model.system.parts[name]]
+    new = {part.name: part.elements() for part in parts}
+    old = {part.name: model.system.parts[part.name].elements() for part in parts}
     for part in parts:
-        _check_structure(model, part, values)
-    numbers = _numbers(model, system, parts)
+        _check_structure(model, part, (new[part.name], old[part.name]), values)
+    numbers = _numbers(model, system, parts, new, old)
     if numbers is None:
         return system.build()  # type: ignore[attr-defined]
     F = model.F.copy()
@@ -45,11 +47,12 @@ def changed(model: Any, values: Any) -> Any:
     elements = dict(model.numbering.elements)
     for part in parts:
         if part.name in elements:
-            mine = [e for e in part.elements() if e.kind.n_rows]
+            mine = [e for e in new[part.name] if e.kind.n_rows]
             rows = [row for _, row in elements[part.name]]
             elements[part.name] = list(zip(mine, rows, strict=True))
     numbering = replace(model.numbering, elements=elements)
     other = replace(model, system=system, F=F, numbering=numbering)
+    other.__dict__["laws"] = model.laws  # at the same addresses
     other.prepare()
     return other
 
@@ -104,30 +107,25 @@ def _described(system: Description, changes: dict[str, dict[str, Any]]) -> Descr
             return value
         if isinstance(value, Recorded) and hasattr(value, "call"):
             return made(value, {})
+        if isinstance(value, dict):
+            new = {k: again(x) for k, x in value.items()}
+            return value if all(x is value[k] for k, x in new.items()) else new
         if isinstance(value, tuple | list):
             items = [again(x) for x in value]
             same = all(x is y for x, y in zip(items, value, strict=True))
             return value if same else type(value)(items)
         return value
 
-    def made(thing: Any, options: dict[str, Any]) -> Any:
+    def made(thing: Any, changes: Mapping[str, Any]) -> Any:
         """Return a thing made by its call, or itself if nothing in it is new."""
-        maker, args, old = thing.call
-        bound = signature(maker).bind(*args, **old)
-        before = dict(bound.arguments)
-        for name, value in before.items():
-            bound.arguments[name] = (
-                {k: again(x) for k, x in value.items()} if isinstance(value, dict) else again(value)
-            )
-        bound.arguments |= options
-        same = all(
-            x is before[k]
-            or (isinstance(x, dict) and all(y is before[k].get(i) for i, y in x.items()))
-            for k, x in bound.arguments.items()
-            if k in before
-        )
-        if same and not options:
+        maker, args, options = thing.call
+        new_args = tuple(again(x) for x in args)
+        new_options = {k: again(x) for k, x in options.items()}
+        same = all(x is y for x, y in zip(new_args, args, strict=True))
+        if same and not changes and all(x is options[k] for k, x in new_options.items()):
             return thing
+        bound = signature(maker).bind(*new_args, **new_options)
+        bound.arguments |= changes
         anew[id(thing)] = maker(*bound.args, **bound.kwargs)
         return anew[id(thing)]
 
@@ -147,23 +145,27 @@ def _described(system: Description, changes: dict[str, dict[str, Any]]) -> Descr
     return described
 
 
-def _form(part: Part) -> list[Any]:
-    """Return what of a part the tables of a model stand for."""
+def _form(part: Part, own: Sequence[Element]) -> list[Any]:
+    """Return what of a part and its elements the tables of a model stand for."""
     nodes = [(x.name, x.formulation) for x in part.nodes()]
     elements = [
         (
             e.kind, [(a.body, a.face) for a in e.attachments], len(e.numbers), len(e.memory),
             list(e.rows), list(e.row_kinds), e.law is None,
         )
-        for e in part.elements()
+        for e in own
     ]  # fmt: skip
     turns = [(name, x.measure) for name, x in part.coordinates.items()]
     return [*nodes, *elements, *turns]
 
 
-def _check_structure(model: FrozenModel, part: Part, values: Mapping[str, Any]) -> None:
+def _check_structure(
+    model: FrozenModel, part: Part, elements: tuple[Sequence[Element], Sequence[Element]],
+    values: Mapping[str, Any],
+) -> None:  # fmt: skip
     """Refuse values with which nodes, rows or forces are others than in the model."""
-    if _form(part) == _form(model.system.parts[part.name]):
+    new, old = elements
+    if _form(part, new) == _form(model.system.parts[part.name], old):
         return
     mine = [key for key in values if key.rpartition(".")[0] == part.name] or list(values)
     raise ValueError(
@@ -175,14 +177,17 @@ def _check_structure(model: FrozenModel, part: Part, values: Mapping[str, Any]) 
 @per_model
 def _users(model: FrozenModel) -> Counter[int]:
     """Return how many attachments have their weights at each place."""
-    ends = [end for part in model.system.parts.values() for end in _ends(model, part)]
+    parts = model.system.parts.values()
+    ends = [end for part in parts for end in _ends(model, part, part.elements())]
     return Counter(place for place, _ in ends)
 
 
-def _ends(model: FrozenModel, part: Part) -> Iterator[tuple[int, tuple[float, ...]]]:
+def _ends(
+    model: FrozenModel, part: Part, own: Sequence[Element]
+) -> Iterator[tuple[int, tuple[float, ...]]]:
     """Yield place and weights of all attachments of a part."""
     I, records = model.I, model.records
-    for record, element in zip(records[part.name], part.elements(), strict=True):
+    for record, element in zip(records[part.name], own, strict=True):
         for j, end in enumerate(element.attachments):
             yield int(I[I[record + j] + m.ATT_W]), end.weights
     for name, free in part.coordinates.items():
@@ -192,8 +197,9 @@ def _ends(model: FrozenModel, part: Part) -> Iterator[tuple[int, tuple[float, ..
 
 
 def _numbers(
-    model: FrozenModel, system: Description, parts: list[Part]
-) -> list[tuple[int, Any]] | None:
+    model: FrozenModel, system: Description, parts: list[Part],
+    new: Mapping[str, Sequence[Element]], old: Mapping[str, Sequence[Element]],
+) -> list[tuple[int, Any]] | None:  # fmt: skip
     """Return places and numbers; None if two attachments that share weights need different ones.
 
     Also if a law is at another address.
@@ -215,13 +221,13 @@ def _numbers(
     weights: dict[int, tuple[float, ...]] = {}
     users: Counter[int] = Counter()
     for part in parts:
-        for place, w in _ends(model, part):
+        for place, w in _ends(model, part, new[part.name]):
             if weights.setdefault(place, tuple(w)) != tuple(w):
                 return None
             users[place] += 1
-        olds = model.system.parts[part.name].elements()
-        for record, e, old in zip(model.records[part.name], part.elements(), olds, strict=True):
-            if e.law is not None and e.law.address != old.law.address:
+        name = part.name
+        for record, e, before in zip(model.records[name], new[name], old[name], strict=True):
+            if e.law is not None and e.law.address != before.law.address:
                 return None
             numbers += _of_element(I, record, e)
         for name, free in part.coordinates.items():
