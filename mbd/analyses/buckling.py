@@ -19,11 +19,11 @@ from mbd.base.door import number
 from mbd.base.tolerances import NEUTRAL
 from mbd.linear.null_space import null_space
 from mbd.machine import buffer as m
-from mbd.model.displacement import displaced
 from mbd.model.frozen import state_of
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import System, model_of
+from mbd.model.workspace import displaced
 from mbd.small_motions.metric import Metric
 from mbd.statics.balance import Balance, Statics, least_multipliers, scaled_loads
 from mbd.statics.descent import nearest

@@ -251,7 +251,7 @@ def _settled(
         away = held.downhill
         if away is None:
             break
-        from mbd.model.displacement import displaced
+        from mbd.model.workspace import displaced
 
         size = float(np.abs(away).max())
         start = displaced(problem.model, result.balance.state, 0.02 * (1 + attempt) * away / size)

@@ -18,11 +18,11 @@ from mbd.base.door import number
 from mbd.front.solution import Solution
 from mbd.integration.consistent import consistent
 from mbd.machine import buffer as m
-from mbd.model.displacement import displaced
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import System
 from mbd.model.turns_so_far import turns_so_far
+from mbd.model.workspace import displaced
 from mbd.small_motions.eigenvalues import alike, dense, sparse
 from mbd.small_motions.small_motion import SmallMotion
 from mbd.statics.steady_motion import require_balance

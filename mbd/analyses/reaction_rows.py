@@ -8,7 +8,7 @@ from mbd.analyses.ports import Rows
 from mbd.base.tolerances import REACTION_STEP
 from mbd.history.joints import JointHistory
 from mbd.history.trajectory import Trajectory
-from mbd.model.displacement import displaced
+from mbd.model.workspace import displaced
 from mbd.parts.joints import Joint
 from mbd.small_motions.small_motion import SmallMotion
 

@@ -18,10 +18,9 @@ import numpy as np
 
 from mbd.base.tolerances import EVENT_AHEAD, EVENT_MANY, EVENT_ROTATION, EVENT_SHORT
 from mbd.integration.consistent import allowed, consistent, violated, violations
-from mbd.model.displacement import ahead
 from mbd.model.model import Model
 from mbd.model.state import State
-from mbd.model.workspace import Workspace
+from mbd.model.workspace import Workspace, ahead
 from mbd.runs.crossings import Instant, Watch
 from mbd.runs.events import Event, Occurrence, rotations
 

@@ -19,8 +19,8 @@ import scipy.sparse as sp
 
 from mbd.base.tolerances import ARC_ITERATIONS, ARC_RESOLVED, HELD
 from mbd.machine import buffer as m
-from mbd.model.displacement import displaced
 from mbd.model.state import State
+from mbd.model.workspace import displaced
 from mbd.small_motions.metric import Metric
 from mbd.statics.balance import Balance, SaddlePoint, Statics, accepted
 from mbd.statics.descent import EquilibriumError, SearchResult, nearest

@@ -18,8 +18,8 @@ from mbd.base.tolerances import (
 )
 from mbd.linear.inertia import Inertia
 from mbd.machine import buffer as m
-from mbd.model.displacement import displaced
 from mbd.model.state import State
+from mbd.model.workspace import displaced
 from mbd.small_motions.face_maps import test_map
 from mbd.small_motions.metric import Metric
 from mbd.statics.balance import Balance, SaddlePoint, Statics, accepted, least_multipliers

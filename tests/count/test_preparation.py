@@ -9,7 +9,7 @@ from mbd.integration.consistent import accelerate
 from mbd.integration.starting_values import Nearby
 from mbd.machine import buffer as m
 from mbd.model import workspace
-from mbd.model.displacement import ahead
+from mbd.model.workspace import ahead
 from mbd.runs import stretch
 
 STABILIZED = mbd.GeneralizedAlpha(constraints="stabilized")

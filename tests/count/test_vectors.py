@@ -70,7 +70,7 @@ ALLOWED = {
     "PHID": {"interactions"},  # own rows of bodies: the family passes the place
     "PHIDD": {"interactions"},
     "R": {"linear"},
-    "GAP": {MODEL},
+    "GAP": {MODEL, "linear"},  # of a projection too
     "XS": {"linear"},
     "DIAG": {MODEL},
     "EPS": {MODEL},
