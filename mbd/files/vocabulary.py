@@ -132,6 +132,8 @@ ARGUMENTS: dict[str, ValueType] = {
 }
 
 OF: dict[str, dict[str, ValueType]] = {
+    "PointForce": {"body": END},
+    "Moment": {"body": END},
     "RotationalSpring": {**ROTATIONAL, "joint": JOINT},
     **dict.fromkeys(("JointSpring", "Stop"), ALONG),
     "Drive": {

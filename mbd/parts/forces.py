@@ -12,7 +12,7 @@ import numpy as np
 
 from mbd.base.checked import flag, function, shown
 from mbd.base.door import label, number, rotation_matrix, vector
-from mbd.interactions.kind import Attachment, Element
+from mbd.interactions.kind import Attachment, Element, face_name
 from mbd.interactions.laws import number_law, spring_law, time_law
 from mbd.interactions.loads import FORCE, MOMENT, SCALING
 from mbd.interactions.measures import ANGLE, LENGTH, TWIST
@@ -48,9 +48,11 @@ class _Load(Part):
 
     def __init__(self, name: str, body: Any, value: Any, follow: bool) -> None:
         self.name = label(name, type(self).__name__)
-        self.body = acted_upon(self.name, body)
+        framed = isinstance(body, Frame)
+        self.body = acted_upon(self.name, body.body if framed else body)
+        self.face = body.face if framed else 0
         self.follow = flag(self.name, "follow", follow)
-        if follow and not body.formulation.axes:
+        if follow and not self.body.formulation.axes:
             raise ValueError(
                 f"{self.name}: a load that follows {body.name!r} needs its axes, but it is a point"
             )
@@ -68,11 +70,14 @@ class _Load(Part):
         return (0.0 if self.body.formulation.rigid else 1.0,)
 
     def _applied(self, at: np.ndarray, *, moment: bool) -> Applied:
-        return Applied(self.body.name, at, self.value, self.law, self.follow, moment)
+        place = face_name(self.body.name, self.face)
+        return Applied(place, at, self.value, self.law, self.follow, moment)
 
     def _direction(self) -> Attachment:
         x, y, z = self.value.tolist()
-        return Attachment(self.body.name if self.follow else "ground", (0.0, x, y, z))
+        if self.follow:
+            return Attachment(self.body.name, (0.0, x, y, z), self.face)
+        return Attachment("ground", (0.0, x, y, z))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {self.body.name!r})"
@@ -84,7 +89,8 @@ class PointForce(_Load):
     Parameters
     ----------
     name : str
-    body : RigidBody or PointMass
+    body : RigidBody, PointMass or Frame
+        A Frame is where the force acts, in place of ``at``.
     force : (3,) array [N] or callable
         Constant, or a law of time ``f(t) -> (x, y, z)``, Python or numba-jitted.
     at : (3,) array [m], optional
@@ -100,7 +106,7 @@ class PointForce(_Load):
     ) -> None:
         super().__init__(name, body, force, follow)
         self.frame, _ = two_points(self.name, body, body, at, None)
-        if not body.formulation.axes and np.abs(self.frame.position).max() > 1e-12:
+        if not self.body.formulation.axes and np.abs(self.frame.position).max() > 1e-12:
             raise ValueError(
                 f"{self.name}: {body.name!r} is a point; a force acts at its position, leave out "
                 "at="
@@ -123,7 +129,7 @@ class Moment(_Load):
     Parameters
     ----------
     name : str
-    body : RigidBody
+    body : RigidBody or Frame
     moment : (3,) array [N m] or callable
         Constant, or a law of time ``f(t) -> (x, y, z)``, Python or numba-jitted.
     follow : bool
@@ -134,17 +140,17 @@ class Moment(_Load):
 
     def __init__(self, name: str, body: Any, moment: Any, *, follow: bool = False) -> None:
         super().__init__(name, body, moment, follow)
-        if not body.formulation.axes:
+        if not self.body.formulation.axes:
             raise ValueError(f"{self.name}: a moment needs axes, but {body.name!r} is a point")
 
     @property
     def applied(self) -> Applied:
         """The moment, drawn at the centre of mass."""
-        return self._applied(self.body.center_of_mass, moment=True)
+        return self._applied(np.zeros(3) if self.face else self.body.center_of_mass, moment=True)
 
     def elements(self) -> list[Element]:
         """Return the moment on the three directors."""
-        ends = tuple(Attachment(self.body.name, w) for w in _DIRECTORS)
+        ends = tuple(Attachment(self.body.name, w, self.face) for w in _DIRECTORS)
         return [Element(MOMENT, (*ends, self._direction()), self._numbers(), law=self.law)]
 
 

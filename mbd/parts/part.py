@@ -54,6 +54,7 @@ class Applied:
     Attributes
     ----------
     body : str
+        Name of the face.
     at : (3,) array [m]
         Where it acts, of a moment where it is drawn; in body axes.
     value : (3,) array [N or N m]

@@ -615,3 +615,15 @@ def test_files_meet_the_schema(validator):
 )
 def test_the_schema_refuses_what_the_reader_refuses(old, new, validator):
     assert not validator.is_valid(tomllib.loads(GOOD.replace(old, new, 1)))
+
+
+def test_loads_on_frames_come_back(tmp_path):
+    system = mbd.System()
+    bar = system.add(mbd.RigidBody("bar", mass=1.0, inertia=(0.1, 0.2, 0.3)))
+    frame = bar.frame((0.1, 0.2, 0.3))
+    system.add(mbd.PointForce("push", frame, (1.0, 2.0, 3.0), follow=True))
+    system.add(mbd.Moment("twist", frame, (0.0, 0.0, 1.0)))
+    file = mbd.write(system, tmp_path / "model.toml")
+    again = mbd.read(file).system
+    assert again["push"].agrees_with(system["push"])
+    assert again["twist"].agrees_with(system["twist"])

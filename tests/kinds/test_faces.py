@@ -213,6 +213,30 @@ def test_weight_acts_on_both_faces():
     assert np.allclose(pose["eye"].force, (0, 0, 2.0 * 9.81))
 
 
+def test_loads_act_on_the_face_that_a_frame_is_on():
+    system, bar = strut()
+    frame = bar.frame()
+    system.add(mbd.Fixed("wall", mbd.Frame(system.ground, *frame.start), frame))
+    tip = bar.frame((0.0, 0.1, 0.0), face=1)
+    system.add(mbd.PointForce("pull", tip, (5.0, 0.0, 0.0), follow=True))  # along d1
+    system.add(mbd.Moment("twist", tip, (0.0, 0.0, 0.7)))
+    pose = mbd.equilibrium(system)
+    at_tip, at_wall = pose["strut/1"].position, pose["strut"].position
+    assert np.linalg.norm(at_tip - at_wall) == pytest.approx(LENGTH_OF_STRUT + 5.0 / K, rel=1e-10)
+    lever = tip.start[0] - frame.start[0]
+    assert np.allclose(pose["wall"].force, -5.0 * R0[:, 0], atol=1e-8)
+    moment = np.cross(lever, 5.0 * R0[:, 0]) + np.array([0.0, 0.0, 0.7])
+    assert np.allclose(pose["wall"].moment, -moment, atol=2e-2)  # the lever grows by 5 N / K
+    arrows = {x.label: x.end.frame for x in pose.solution.animate().drawing.arrows}
+    assert arrows["pull"] == arrows["twist"] == "strut/1"
+    one = mbd.linearize(pose, inputs=["pull"], outputs=["strut.position.x"])
+    assert np.isfinite(one.A).all()
+    for part in (system["pull"], system["twist"]):
+        assert mbd.check_part(part).ok
+    with pytest.raises(ValueError, match="a Frame says where it is; leave out at="):
+        mbd.PointForce("both", tip, (1.0, 0, 0), at=(0, 0, 0))
+
+
 def test_tangents_of_joints_and_springs_at_the_second_face():
     for formulation in (FORK, STRUT):
         assert mbd.check_tangents(formulation).ok
