@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 __all__ = ["Mode", "Modes", "modes"]
 
 _MOST = 100_000  # instants of a period
-_MANY = 900  # velocities, above which a few modes are found without dense matrices
+_MANY = 900  # velocities, above which modes are found without dense matrices
+_SOME = 40  # modes that are found of so many, if nobody says how many
 
 
 def modes(
@@ -57,7 +58,8 @@ def modes(
     state : State, optional
         Where; default the initial state. It must be an equilibrium or move steadily.
     n : int, optional
-        How many, slowest first; default all.
+        How many, slowest first; default all, of more than 900 velocities the 40 slowest: the time
+        that dense matrices take rises with the third power, ``solver="dense"`` finds all the same.
     rotating : (3,) array [rad/s], optional
         Rate of the frame in which the motion is steady; shapes are given in it. Bodies may spin
         about their axes of symmetry inside it.
@@ -65,7 +67,7 @@ def modes(
         Of "sparse": return the modes nearest to this frequency instead of the slowest.
     solver : {"dense", "sparse"}, optional
         Dense matrices in independent coordinates, or Arnoldi's method on the sparse equations.
-        Default dense up to 900 velocities.
+        Default dense up to 900 velocities, sparse above.
 
     Returns
     -------
@@ -77,7 +79,8 @@ def modes(
     if solver is not None:
         solver = one_of("modes", "solver", solver, ("dense", "sparse"))
     if solver is None:
-        solver = "sparse" if near is not None or (n and model.n_v > _MANY) else "dense"
+        solver = "sparse" if near is not None or model.n_v > _MANY else "dense"
+        n = _SOME if n is None and model.n_v > _MANY else n
     if solver == "sparse":
         if n is None:
             raise ValueError("modes: the sparse solver finds some modes only; say how many, n=")

@@ -339,3 +339,25 @@ def test_arguments_are_checked():
         mbd.modes(mbd.equilibrium(system), state=system.build().state)
     with pytest.raises(IndexError, match="there are 2 modes"):
         mbd.modes(system)[2]
+
+
+def test_large_models_are_not_solved_by_dense_matrices(monkeypatch):
+    """Without n the slowest modes are found, which are those of all."""
+    system, last = mbd.System(gravity=(0, 0, -9.81)), None
+    for i in range(155):
+        link = mbd.RigidBody(
+            f"link {i}", mass=0.1, inertia=(1e-4, 1e-4, 1e-5), position=(0, 0, -0.1 * i)
+        )
+        top = (0, 0, 0.05 - 0.1 * i)
+        system.add(link)
+        system.add(mbd.Revolute(f"pin {i}", last or system.ground, link, at=top, axis=(0, 1, 0)))
+        last = link
+    model = system.build()
+    assert model.n_v == 930
+    whole = mbd.modes(model, solver="dense").frequency
+    monkeypatch.setattr("mbd.analyses.modes.dense", None)
+    some = mbd.modes(model).frequency
+    assert len(whole) == 155
+    assert len(some) == 40
+    assert np.allclose(some, whole[:40], rtol=1e-6, atol=0)
+    assert len(mbd.modes(model, n=7)) == 7
