@@ -12,6 +12,7 @@ import numpy as np
 
 from mbd.base.checked import file_path, flag, names, shown
 from mbd.base.tolerances import LOST_STEPS
+from mbd.front.richardson import checked_order, of_order
 from mbd.front.solution import Solution
 from mbd.integration.consistent import consistent, unmet_kernel
 from mbd.integration.generalized_alpha import GeneralizedAlpha
@@ -71,6 +72,7 @@ def simulate(
     rtol: float | None = None,
     atol: float | Mapping[str, float] | None = None,
     max_step: float | None = None,
+    order: int | None = None,
     t_eval: Any = None,
     events: Event | Sequence[Event] = (),
     off: str | Sequence[str] = (),
@@ -103,6 +105,10 @@ def simulate(
         "director": 1e-9}``. Default 0.
     max_step : float [s]
         Largest step of free steps; default a hundredth of the run.
+    order : int, optional
+        Extrapolate runs with steps h, h/2, ... (Richardson) to this order, up to three above that
+        of the method. ``solution.lower`` has one order less: what any result differs from it by
+        estimates its error. The step must divide the time; not with events, ``rtol``, ``t_eval``.
     t_eval : (n,) array [s]
         Keep the states at these times, interpolated within steps, and no others.
     events : Event or sequence of Event
@@ -145,6 +151,17 @@ def simulate(
     ahead(kernels_of(method, free=rtol is not None or t_eval is not None))
     model = model_of("simulate", system)
     first = _first(model, state, off, project)
+    if order is not None:
+        refused = {"rtol": rtol, "t_eval": t_eval, "stream": stream, "events": events or None}
+        n, whole = checked_order(order, method, first.t, t_end, step, refused)
+
+        def run_in(parts: int) -> Solution:
+            return simulate(
+                model, t_end, whole / parts, method=method, off=off, state=state, project=project,
+                every=every * parts, progress=progress, raise_on_failure=raise_on_failure,
+            )  # fmt: skip
+
+        return of_order(n, run_in, method)
     plan = checked_plan(model, first, t_end, step, rtol, atol, max_step, t_eval, every, method)
     happens = checked_events(model, events, first, described=state is None)
     before = turns_so_far(model, first)

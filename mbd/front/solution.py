@@ -50,6 +50,9 @@ class Solution(History):
         loaded with ``state``.
     """
 
+    #: the same run of one order less, if it was extrapolated (``order=`` of ``simulate``)
+    lower: Solution | None = None
+
     def to_xarray(self) -> xr.Dataset:
         """Return everything by name as one labelled data set (needs the extra "results").
 
