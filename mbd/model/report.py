@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
+from mbd.algebra.graphs import blocks, components, cycle_basis, neighbours
 from mbd.base.tolerances import REPORT_LOOSE, REPORT_PIVOT, REPORT_RANK, REPORT_SOFT
 from mbd.model.assembly import assemble
 
@@ -131,22 +132,18 @@ def _grouped(labels: tuple[str, ...]) -> str:
 
 def report(model: FrozenModel, state: State | None = None) -> Report:
     """Return the facts of a model at a state (default: the initial one)."""
-    import networkx as nx
-
-    system = model.system
-    graph = nx.MultiGraph()
-    graph.add_nodes_from(model.nodes)
-    links = model.links()
-    for i, link in enumerate(links):
-        for a, b in pairwise(link.bodies):
-            graph.add_edge(a, b, link=i)
-    simple = nx.Graph(graph)
-    loops = [tuple(c) for c in nx.cycle_basis(simple)]
-    for a, b in simple.edges:  # two joints between the same bodies are a loop too
-        loops += [(a, b)] * (graph.number_of_edges(a, b) - 1)
-    without = graph.subgraph(model.nodes)
-    islands = [tuple(sorted(c)) for c in nx.connected_components(without)]
-    redundant, free = _rank(model, state, simple, graph, links)
+    system, links = model.system, model.links()
+    between = _between(links)
+    pairs = [(a, b) for link in links for a, b in pairwise(link.bodies)]
+    together = neighbours(model.nodes, pairs)
+    simple = neighbours(together, [(a, b) for a, others in together.items() for b in others])
+    loops = [tuple(c) for c in cycle_basis(simple)]
+    for a, others in simple.items():  # two joints between the same bodies are a loop too
+        for b in others:
+            loops += [(a, b)] * (len(between.pop(frozenset((a, b)), [0])) - 1)
+    alone = {a: [b for b in simple[a] if b in model.nodes] for a in model.nodes}
+    islands = [tuple(sorted(c)) for c in components(alone)]
+    redundant, free = _rank(model, state, simple, links)
     n, around = model.numbering, model.row_bodies()
     with_rows = sorted(around, key=lambda name: name not in system.joints)
     return Report(
@@ -179,20 +176,27 @@ def report(model: FrozenModel, state: State | None = None) -> Report:
     )
 
 
+def _between(links: list[Link]) -> dict[frozenset[str], list[int]]:
+    """Return which links there are between two bodies."""
+    pairs: dict[frozenset[str], list[int]] = {}
+    for i, link in enumerate(links):
+        for a, b in pairwise(link.bodies):
+            pairs.setdefault(frozenset((a, b)), []).append(i)
+    return pairs
+
+
 def _rank(
-    model: FrozenModel, state: State | None, simple: Any, graph: Any, links: list[Link]
+    model: FrozenModel, state: State | None, simple: dict[str, list[str]], links: list[Link]
 ) -> tuple[list[int], list[int]]:
     """Return the redundant rows and the rows whose multipliers are not unique.
 
     Only rows in loops can be redundant, so the rank is taken per two-connected component of the
     body graph (with ground).
     """
-    import networkx as nx
-
-    n = model.numbering
+    n, between = model.numbering, _between(links)
     groups = []
-    for edges in nx.biconnected_component_edges(simple):
-        together = {d["link"] for a, b in edges for d in graph[a][b].values()}
+    for edges in blocks(simple):
+        together = {i for pair in edges for i in between[frozenset(pair)]}
         if len(together) > 1:
             groups.append([links[i] for i in sorted(together)])
     if not groups:
