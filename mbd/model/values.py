@@ -21,7 +21,7 @@ from mbd.interactions.kind import Element
 from mbd.machine import buffer as m
 from mbd.model.description import Description, origin
 from mbd.model.frozen import FrozenModel, per_model
-from mbd.parts.part import Body, Coordinate, Part
+from mbd.parts.part import Coordinate, Part
 
 __all__ = ["changed"]
 
@@ -91,7 +91,7 @@ def _described(system: Description, changes: dict[str, dict[str, Any]]) -> Descr
         """Return an argument in which parts are those of the new description."""
         if id(value) in anew:
             return anew[id(value)]
-        if isinstance(value, Body) and value.owner is not None:
+        if isinstance(value, Part) and value.owner is not None:
             owner = again(value.owner)
             nodes = () if owner is value.owner else owner.nodes()
             return next((x for x in nodes if x.name == value.name), value)

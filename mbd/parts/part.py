@@ -127,6 +127,8 @@ class Part(Recorded):
         Which table of the system, and section of a model file, it belongs to: "bodies", "joints",
         "forces", or "structures" of a part that owns nodes. These are named ``NAME.0`` and so on.
     symbol : Symbol or None
+    owner : Part or None
+        Of a node the part that owns it.
     reads : dict
         What it reports over time by name: each is a factor times the multiplier of its first row,
         or, of a part without rows, times the tension of its law along ``drives``.
@@ -137,6 +139,7 @@ class Part(Recorded):
     reads: ClassVar[Mapping[str, float]] = {}
     name: str
     law: Any = None
+    owner: Part | None = None
 
     @property
     def bodies(self) -> Sequence[Body]:
@@ -277,8 +280,6 @@ class Frame(Recorded):
 class Body(Part):
     """A node: coordinates, mass properties and an initial state; base of all bodies.
 
-    A node that a part owns has it as ``owner``.
-
     ``center_of_mass`` and ``second_moments`` E = integral of rho rho^T dm are about the origin of
     the body frame in its axes; velocities are inertial.
     """
@@ -296,7 +297,6 @@ class Body(Part):
     velocity: np.ndarray
     angular_velocity: np.ndarray
     shapes: tuple[Shape, ...]
-    owner: Part | None = None
 
     def nodes(self) -> tuple[Body, ...]:
         """Return the body itself."""
