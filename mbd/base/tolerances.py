@@ -1,8 +1,7 @@
 """Tolerances: every number that decides what is zero, met, small enough or lost.
 
 Each has what it is relative to in brackets, and its reason. They are part of no interface: they may
-change from version to version. What a user may choose (``rtol``, ``tol``, ``max_iterations``) is an
-argument and is not here.
+change. What a user may choose (``rtol``, ``tol``, ``max_iterations``) is an argument, not here.
 """
 
 # --- numbers --------------------------------------------------------------------------------------
@@ -198,6 +197,9 @@ SUBSTEP_MOST = 2_000
 
 SUBSTEP_LEAST = 1e-12
 """[step] A smaller step fails."""
+
+SINGULAR = 1e-2
+"""[singular value at the start] Where rows hold less of a motion, a pose is called singular."""
 
 # --- steps in time: conserving --------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.tolerances import OPEN_FAR
+from mbd.base.tolerances import OPEN_FAR, REPORT_RANK, SINGULAR
 from mbd.integration.consistent import consistent
 from mbd.integration.contradiction import contradiction
 from mbd.integration.method import Method
@@ -15,7 +15,7 @@ from mbd.interactions.laws import LawError
 from mbd.machine import buffer as m
 from mbd.model.workspace import Workspace
 
-__all__ = ["explain", "failed_step", "slow_progress"]
+__all__ = ["explain", "failed_step", "singular_pose", "slow_progress"]
 
 _UNITS = {
     m.TRANSLATION: "N", m.ROTATION: "N m", m.DIRECTOR: "N m", m.FORCE: "m", m.MOMENT: "-",
@@ -73,6 +73,8 @@ def explain(work: Workspace, method: Method) -> str:
         )
     if against:
         return f"no step at t = {t + h:.6g} s (h = {h:g} s): {against}"
+    if singular := singular_pose(work):
+        who = f"{who}; {singular}"
     where = f"at t = {t + h:.6g} s (h = {h:g} s): {who}; try a smaller step"
     if np.isfinite(work.F[m.RTOL]):
         where = where.removesuffix("; try a smaller step")
@@ -91,6 +93,34 @@ def explain(work: Workspace, method: Method) -> str:
     return method.facts.failure(model, where)
 
 
+def singular_pose(work: Workspace) -> str:
+    """Return which rows depend on each other at the pose in a work space, but not at the start.
+
+    Of rows, and velocities in their units, the smallest singular value that is not zero at the
+    described state tells; where it has fallen to `SINGULAR` of what it was, the rows of its vector
+    hold a motion there that they do not hold here.
+    """
+    from mbd.model.assembly import assemble  # scipy.sparse, which most runs do not need
+
+    model, names = work.model, work.model.numbering
+    if not 0 < model.n_lam * model.n_v <= 1_000_000:
+        return ""
+    sizes = np.where(names.lam_kinds == m.FORCE, float(model.F[m.LENGTH]), 1.0)
+    poses = [assemble(model, state).B.toarray() for state in (model.state, work.store())]
+    rows = [B * model.units / sizes[:, None] for B in poses]
+    if not np.all(np.isfinite(rows[1])):
+        return ""
+    before = np.linalg.svd(rows[0], compute_uv=False)
+    u, now, _ = np.linalg.svd(rows[1], full_matrices=False)
+    last = int(np.count_nonzero(before > REPORT_RANK * before[0])) - 1
+    if not now[last] < SINGULAR * before[last]:
+        return ""
+    part = np.abs(u[:, last])
+    worst = [i for i in np.argsort(-part)[:4] if part[i] > 0.1]
+    who = ", ".join(repr(names.lam_labels[i]) for i in worst)
+    return f"the pose is singular, {who} hold {now[last] / before[last]:.1g} of what they held"
+
+
 def slow_progress(work: Workspace, steps: int, further: float) -> str:
     """Return a message on free steps that do not bring a run further."""
     v = work.model.numbering.v
@@ -98,6 +128,6 @@ def slow_progress(work: Workspace, steps: int, further: float) -> str:
     return (
         f"the step size became too small at t = {work.F[m.T]:.9g} s (h = {work.F[m.H]:.2g} s): the "
         f"last {steps} steps took the run {further:.2g} s further; the acceleration of "
-        f"{work.model.labels[int(np.argmax(change))]!r} changes most; allow a larger rtol, or look "
-        "for loads that are too large, and at model.report(state) for a singular pose"
+        f"{work.model.labels[int(np.argmax(change))]!r} changes most; "
+        + (singular_pose(work) or "allow a larger rtol, or look for loads that are too large")
     )

@@ -131,3 +131,10 @@ def test_redundant_loops_do_not_lock_by_drift(seed):
     """At velocity level positions would leave rows of which not all can then be met."""
     outcome = judged(seed)
     assert outcome.what == "finished", outcome.why
+
+
+@pytest.mark.parametrize("seed", [20639, 23699])
+def test_a_singular_pose_is_named(seed):
+    """Shafts of a homokinetic joint that fold back: their row then holds no twist."""
+    with pytest.raises(mbd.SimulationError, match=r"pose is singular, 'Const.*\.twist' hold"):
+        mbd.simulate(linkage(seed), 0.2, rtol=1e-5, project=True)
