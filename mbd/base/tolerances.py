@@ -218,9 +218,8 @@ OSCILLATION_SHARE = 0.3
 """[largest multiplier] Part that oscillates, from which the user is warned."""
 
 JUMP = 1e-2
-"""[length of the model, rad] Change of a law of motion in no time that a run does not take.
-
-Smaller ones are met; with 0.1 rad a run of two bars, one driven, is lost in every formulation."""
+"""[length of the model, rad] Change of a law of motion in no time that a run does not take: smaller
+ones are met; with 0.1 rad a run of two bars, one driven, is lost in every formulation."""
 
 JUMP_PARTS = 16
 """[-] Parts of a step: a law that moves in one of them alone jumps."""
