@@ -19,7 +19,7 @@ from mbd.model.layout import Layout, Memory, Owned
 from mbd.model.model import Model
 from mbd.model.topology import eliminate, eliminate_order
 
-__all__ = ["build"]
+__all__ = ["build", "built"]
 
 
 def build(system: Description) -> Model:
@@ -30,13 +30,14 @@ def build(system: Description) -> Model:
     collecting = gc.isenabled()
     gc.disable()
     try:
-        return _built(system)
+        return built(system, Memory())
     finally:
         if collecting:
             gc.enable()
 
 
-def _built(system: Description) -> Model:
+def built(system: Description, memory: Memory) -> Model:
+    """Freeze a system, with tables in this memory."""
     if not system.bodies:
         raise ValueError(
             "System.build: there is no body; call system.add(mbd.RigidBody(...)) first"
@@ -67,7 +68,6 @@ def _built(system: Description) -> Model:
         freedoms, [o.element.kind.n_rows for o in rows], [o.bodies for o in rows], couplings, order
     )
 
-    memory = Memory()
     layout = Layout(memory, bodies, rows, fronts)
     nodes = _nodes(memory, system, bodies, layout)
     attachments = _Attachments(memory, bodies, index, nodes, layout.face)
@@ -134,13 +134,14 @@ def _nodes(memory: Memory, system: Description, bodies: list[Any], layout: Layou
     where: dict[int, int] = {}
     header = memory.I
     here = origin(system)
-    header[m.GROUND] = memory.put([*-here, 1, 0, 0, 0, 1, 0, 0, 0, 1])
+    header[m.GROUND] = memory.put([*-here, 1, 0, 0, 0, 1, 0, 0, 0, 1], what="GROUND")
     memory.chunks.append((m.GX, system.gravity))
     for members in _by_formulation(bodies).values():
         for i in members:
             body, formulation = bodies[i], bodies[i].formulation
             par = memory.put(
-                formulation.constants(body.mass, body.center_of_mass, body.second_moments)
+                formulation.constants(body.mass, body.center_of_mass, body.second_moments),
+                what=body.name,
             )
             place, ld = layout.block(i, i)
             q, v = body.q_and_v(body.position - here)
@@ -149,6 +150,9 @@ def _nodes(memory: Memory, system: Description, bodies: list[Any], layout: Layou
             y = 12 * layout.face[i]
             where[i] = memory.table([layout.q[i], layout.start[i], par, y, place, ld])
     return [where[i] for i in range(len(bodies))]
+
+
+_MAP = "a map of an attachment"
 
 
 class _Attachments:
@@ -182,7 +186,9 @@ class _Attachments:
         w = 4 * end.face
         weights = [*[0.0] * w, *end.weights, *[0.0] * (4 * n_faces - 4 - w)]
         first = 0 if b < 0 else self.faces[b]
-        return 12 * (first + end.face), self.memory.put(weights) + w
+        return 12 * (first + end.face), self.memory.put(
+            weights, what="the weights of an attachment"
+        ) + w
 
     def get(self, end: Attachment, *, own: bool, rate: bool) -> int:
         """Return where the record of an attachment is."""
@@ -193,8 +199,12 @@ class _Attachments:
             formulation = None if b < 0 else self.bodies[b].formulation
             n = 0 if formulation is None else formulation.n_v
             y, w = self.place(end)
-            P, PT, DP = (self.memory.room(3 * n) for _ in range(3))
-            PV = P if formulation is None or formulation.galerkin else self.memory.room(3 * n)
+            P, PT, DP = (self.memory.room(3 * n, what=_MAP) for _ in range(3))
+            PV = (
+                P
+                if formulation is None or formulation.galerkin
+                else self.memory.room(3 * n, what=_MAP)
+            )
             record = self.memory.table([y, w, n, P, PT, DP, PV, 0])
             if not own:
                 self.records[key] = record
@@ -252,8 +262,8 @@ def _interactions(
             records += [
                 *ends,
                 u,
-                memory.put([*e.numbers, *[0.0] * kind.room]),
-                memory.put(list(e.memory), m.STATE),
+                memory.put([*e.numbers, *[0.0] * kind.room], what=o.label),
+                memory.put(list(e.memory), m.STATE, o.label),
                 law,
             ]
             bodies = [index[a.body] for a in e.attachments]

@@ -33,15 +33,16 @@ class Memory:
     sizes: list[int] = field(default_factory=lambda: [0] * m.N_REGIONS)
     chunks: list[tuple[int, Any]] = field(default_factory=list)
 
-    def room(self, size: int, region: int = m.WORK) -> int:
-        """Reserve floats."""
+    def room(self, size: int, region: int = m.WORK, what: str = "") -> int:
+        """Reserve floats; `what` they are is of interest where bounds are checked."""
+        del what
         where = self.sizes[region]
         self.sizes[region] += size
         return (region << m.REGION_BITS) + where
 
-    def put(self, values: Any, region: int = m.CONSTANTS) -> int:
+    def put(self, values: Any, region: int = m.CONSTANTS, what: str = "") -> int:
         """Store numbers."""
-        where = self.room(len(values), region)
+        where = self.room(len(values), region, what)
         if len(values):
             self.chunks.append((where, values))
         return where
@@ -121,8 +122,8 @@ class Layout:
         header[m.N_FRONTS] = len(fronts)
         sizes = {m.N_U: u + 4, m.N_Q: self.n_q, m.N_FACES: 12 * n_faces}
         for place, vector in m.VECTORS.items():
-            header[place] = memory.room(sizes[vector.over], vector.region)
-        header[m.SCRATCH] = memory.room(m.SCRATCH_SIZE)
+            header[place] = memory.room(sizes[vector.over], vector.region, vector.name)
+        header[m.SCRATCH] = memory.room(m.SCRATCH_SIZE, what="SCRATCH, the floats for laws")
         header[m.KIND] = memory.table(self.kinds)
         self._matrix(memory, fronts)
 
@@ -150,8 +151,8 @@ class Layout:
             self.column.append(column)
             self.lda.append(width)
             self.ldl.append(n_p)
-            self.A.append(memory.room(n_p * width))
-            self.L.append(memory.room(height * n_p))
+            self.A.append(memory.room(n_p * width, what="the rows of a front"))
+            self.L.append(memory.room(height * n_p, what="the rows below a front"))
         memory.room(4)  # vector operations may run over the end
         memory.I[m.MATRIX], memory.I[m.MATRIX_SIZE] = first, memory.room(0) - first
         records = []
