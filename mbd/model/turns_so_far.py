@@ -31,10 +31,10 @@ def turns_so_far(model: FrozenModel, state: State) -> Before:
         return {}
     memory = checked_memory(model, state.memory)
     turns: Before = dict(zip(model.remembered, memory, strict=True))
-    # here and now: no time goes by in which a rate would count
-    turns |= {
-        name: np.array([state.t, turns[angle], 0.0]) for name, angle in _angles(model).items()
-    }
+    angles = _angles(model)
+    values = np.zeros((len(angles), 3))  # here and now: no time goes by in which a rate would count
+    values[:, 0], values[:, 1] = state.t, [turns[angle] for angle in angles.values()]
+    turns |= zip(angles, values, strict=True)
     return turns | {MEMORY: memory}
 
 
