@@ -20,9 +20,10 @@ from recipes import (
     pair,
 )
 from scenes import chain
-from test_balance import check_action, check_rates, derivative, faces, moving
+from test_balance import check_rates, derivative, moving
 from test_inertia import face, loaded, test_map, trial_map
 from test_invariance import check_batch, check_moved
+from test_part_checks import check
 
 import mbd
 from mbd.machine import buffer as m
@@ -133,24 +134,14 @@ def test_batch(name):
 
 @pytest.mark.parametrize(("name", "joint"), FORM_JOINTS)
 def test_joint(name, joint):
-    system, one, two = pair(FORMS[name], "so3")
-    part = system.add(JOINT_RECIPES[joint](one, two, STILL))
-    assert mbd.check_tangents(part, tolerance=5e-8).ok
-    check_action(system, move=False)
-    work = moving(system, 40123)
-    _, yd, f = faces(work)
-    mine = work.model.numbering.owners["part"]
-    lam = work.vector(m.A)[work.model.numbering.lam][mine]
-    assert np.isclose(np.sum(f * yd), lam @ work.rates()[0][mine], rtol=1e-12, atol=1e-13)
-    check_rates(moving(system, 40151))
+    _, one, two = pair(FORMS[name], "so3")
+    check(JOINT_RECIPES[joint](one, two, STILL))
 
 
 @pytest.mark.parametrize(("name", "force"), FORM_FORCES)
 def test_force_between_bodies(name, force):
-    system, one, two = pair("so3", FORMS[name])
-    part = system.add(PAIR_FORCES[force](one, two, STILL))
-    assert mbd.check_tangents(part, tolerance=5e-8).ok
-    check_action(system, move=True)
+    _, one, two = pair("so3", FORMS[name])
+    check(PAIR_FORCES[force](one, two, STILL))
 
 
 @pytest.mark.parametrize(("name", "load"), FORM_LOADS)
