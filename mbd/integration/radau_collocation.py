@@ -256,6 +256,7 @@ class RadauCollocation:
     of :class:`mbd.GeneralizedAlpha`. Rows are met by their second derivatives at the stages, by
     positions and velocities at the end of a step. Where forces jump within a step, where stops are
     hit or laws of drives jump, no method is of high order; the steps should end there (events).
+    Poses in which rows lose rank, as a flat four-bar, are not passed: a run stops there.
 
     Equations :eq:`collocation` and :eq:`sweep` of the theory page.
 
@@ -377,5 +378,6 @@ def _failed(model: FrozenModel, where: str) -> str:
     del model
     return (
         f"the sweeps over the stages did not converge {where}, stages=3, or let steps be chosen "
-        "(rtol=1e-6); look at model.report(state) for a singular pose"
+        "(rtol=1e-6); look at model.report(state) for a singular pose, which rows at the level of "
+        "accelerations do not pass: GeneralizedAlpha does"
     )

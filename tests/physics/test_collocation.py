@@ -365,6 +365,33 @@ def test_contradictory_drives_are_named():
     assert error.value.solution.t[-1] < 0.1
 
 
+def test_a_singular_pose_stops_the_run_by_name():
+    """Four-bars in a row are flat at 0.73 s: rows of accelerations have lower rank there."""
+    with pytest.raises(mbd.SimulationError, match="singular pose.*GeneralizedAlpha") as error:
+        mbd.simulate(scene("n_fourbar").build(), 2.0, 0.01, method=mbd.RadauCollocation())
+    assert 0.5 < error.value.solution.t[-1] < 1.0
+    assert error.value.solution.gap.max() < 1e-10
+
+
+@pytest.mark.parametrize("size", [1e-6, 1e6])
+@pytest.mark.parametrize("far", [0.0, 1e6])
+def test_size_and_place_do_not_matter(size, far):
+    """A pendulum of a micrometre and of a thousand kilometres, a million sizes from the origin."""
+
+    def end(size, far):
+        system = mbd.System(gravity=(0, 0, -9.81 * size))
+        place = np.array((far, -far, 2 * far)) * size
+        bob = system.add(
+            mbd.RigidBody("bob", mass=1.0, inertia=np.array((0.01, 0.1, 0.1)) * size**2,
+                          position=np.add(place, (0.5 * size, 0, 0)))
+        )  # fmt: skip
+        system.add(mbd.Revolute("hinge", system.ground, bob, at=place, axis=(0, 1, 0)))
+        run = mbd.simulate(system, 1.0, rtol=1e-10, method=mbd.RadauCollocation())
+        return (run["bob"].position[-1] - place) / size
+
+    assert np.abs(end(size, far) - end(1.0, 0.0)).max() < (1e-11 if far == 0.0 else 1e-9)
+
+
 def test_what_it_does_not_take_is_refused_by_name():
     for stages in (4, 0, 2.5, "5", True, None):
         with pytest.raises((ValueError, TypeError), match="RadauCollocation: stages must be"):
