@@ -313,7 +313,9 @@ def test_events_are_located_to_round_off_and_the_run_goes_on_behind_them():
 
 
 def test_energy_is_kept_to_what_the_step_resolves():
-    run = mbd.simulate(scene("heavy_top").build(), 1.0, 2e-3, method=SHARP[5])
+    method = mbd.RadauCollocation(tol=1e-18)
+    run = mbd.simulate(scene("heavy_top").build(), 1.0, 2e-3, method=method)
+    assert run.stats["rejected"] == 0  # a tolerance below round-off does not fail a step
     assert np.abs(run.energy.total / run.energy.total[0] - 1).max() < 3e-12
 
 
