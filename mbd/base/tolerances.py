@@ -28,8 +28,7 @@ SOFT_LEAST = 1e-3
 beside bodies of 1e7 times the mass: the rest of a step is met at a rate of eps / (eps + s)."""
 
 SMALLEST_PASSES = 10
-"""[-] Passes by which redundant multipliers are made smallest; one, where rows are independent or
-redundant."""
+"""[-] Passes by which redundant multipliers are made smallest; one, where rows are clearly so."""
 
 SMALLEST_EVERY = 32
 """[steps] How often redundant multipliers are made smallest, beside recorded steps: what has no
@@ -189,8 +188,7 @@ CRAWL_SHARE = 1e-4
 # --- steps in time: one that fails, in smaller ones -----------------------------------------------
 
 SUBSTEP_RTOL = 1e-4
-"""[length of the model, 1 rad, largest velocity] Error of all smaller steps in the time of one that
-failed."""
+"""[length of the model, 1 rad, largest velocity] Error of all steps in the time of one."""
 
 SUBSTEP_MOST = 2_000
 """[-] So many smaller steps are taken in the time of one; what needs more fails."""
@@ -243,6 +241,9 @@ LARGE_STEP_ERROR = 0.1
 
 LARGE_STEP_ENERGY = 0.03
 """[largest energy that moves] Departure of the balance of energies without a warning."""
+
+LARGE_STEP_THROW = 0.5
+"""[largest velocity] Difference of two steps from which the energies of all are looked at."""
 
 LARGE_STEP_ADVICE = 0.1
 """[error that is warned of] What the step that is advised would leave of it."""
@@ -346,8 +347,7 @@ FREQUENCY_REAL = 1e-9
 """[eigenvalue] Imaginary part that counts."""
 
 NEUTRAL = 1e-14
-"""[stiffness of a body] Stiffness below is round-off: the motion is free, neither stable nor
-unstable."""
+"""[stiffness of a body] Stiffness below is round-off: the motion is free."""
 
 LOWEST_FIRST = 1e-16
 """[largest eigenvalue] Where the search for the lowest begins."""

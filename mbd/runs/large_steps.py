@@ -14,7 +14,8 @@ within add up to: for k = 1 the sum over instants is a bound from below.
 The balance of energies tells of errors as well: kinetic, potential and
 dissipated energy less work stay what they were, as far as work is known: a sum by trapezia, off by
 less than the second differences of its parts; it is looked at where errors are large,
-where steps failed, where the error is of a high order, which holds for small steps, or where
+where steps failed or throw bodies, where the error is of a high order, which holds for small
+steps, or where
 instants are not those of all steps.
 """
 
@@ -30,6 +31,7 @@ from mbd.base.tolerances import (
     LARGE_STEP_ENERGY,
     LARGE_STEP_ERROR,
     LARGE_STEP_INSTANTS,
+    LARGE_STEP_THROW,
     LOST_NOISE,
 )
 from mbd.history.history import History
@@ -49,13 +51,14 @@ def too_large(history: History, h: float, in_a_row: bool) -> str:
         Whether the instants of the history are those of all steps, of one size, and the method
         says what the error of a step is.
     """
-    words, worst = [], 0.0
+    words, worst, throws = [], 0.0, False
     order = (history.method.facts.error or (0.0, 0))[1]  # a high one is that of small steps
     changed = any(occurrence.event.changes for occurrence in history.events)
     if in_a_row or (order == 1 and not changed):
         error, who, when = step_errors(history, h, in_a_row)
         divided = history.stats.get("divided_steps")
-        if in_a_row and error <= LARGE_STEP_ERROR and order < 3 and not divided:
+        throws = in_a_row and thrown(history, h) > LARGE_STEP_THROW
+        if in_a_row and error <= LARGE_STEP_ERROR and order < 3 and not (divided or throws):
             return ""
         if not error <= LARGE_STEP_ERROR:
             worst = error / LARGE_STEP_ERROR
@@ -64,7 +67,7 @@ def too_large(history: History, h: float, in_a_row: bool) -> str:
                 f"errors of steps add up to {least}{error:.2g} (of the length of the model, or "
                 f"1 rad), most of them of {who!r}, at t = {when:.6g} s"
             )
-    energy = energy_departure(history, h, in_a_row)
+    energy = energy_departure(history, h, in_a_row, throws)
     if not energy <= LARGE_STEP_ENERGY:
         worst = max(worst, energy / LARGE_STEP_ENERGY)
         words.append(f"the balance of energies departs by {100 * energy:.2g} % of what moves")
@@ -102,17 +105,32 @@ def step_errors(history: History, h: float, in_a_row: bool = True) -> tuple[floa
     return total / ERROR_CANCELS, who, when
 
 
-def energy_departure(history: History, h: float, in_a_row: bool) -> float:
+def thrown(history: History, h: float) -> float:
+    """Return the largest change of a velocity that one step adds to another, of the largest one.
+
+    A step across a singular pose moves bodies little and throws them: its multipliers are impulses.
+    Velocities that in the whole run move bodies by less than what errors may add up to are none.
+    """
+    model, v = history.model, history.v
+    least = LARGE_STEP_ERROR / max(h, float(history.t[-1] - history.t[0]))
+    fastest = max(float(np.max(np.abs(v / model.units), initial=0.0)), least)
+    blocks = (history.a[i : i + 4097] for i in range(0, len(history.t), 4096))
+    change = (np.abs(np.diff(a / model.units, axis=0)).max(initial=0.0) for a in blocks)
+    return h * max(change, default=0.0) / fastest
+
+
+def energy_departure(history: History, h: float, in_a_row: bool, thorough: bool = False) -> float:
     """Return by how much the balance of energies departs, over the largest energy that moves.
 
     What sums over time may be wrong by is taken off it, the second differences of their parts.
-    Zero where it is not known: behind changes at events, which take energy in no time, and in long
-    runs with work or dampers, or with springs that count turns.
+    Zero where it is not known: behind changes at events, which take energy in no time, and, unless
+    all instants are evaluated (`thorough`), in long runs with work or dampers, or with springs that
+    count turns.
     """
     n, model = len(history.t), history.model
     if n < 2 or any(occurrence.event.changes for occurrence in history.events):
         return 0.0
-    few = n <= LARGE_STEP_INSTANTS
+    few = thorough or n <= LARGE_STEP_INSTANTS
     if history.stored is None and not few:
         if len(model.memory) and model.kernels[m.ENERGY]:
             return 0.0

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from hard.linkages import linkage
 from hard.published import outcome
 from models.test_scenes import load
 
@@ -182,3 +183,11 @@ def test_a_stream_has_the_warning_in_its_outcome(tmp_path):
     assert read.message == run.message
     assert read.success
     assert np.array_equal(read.q, run.q)
+
+
+@pytest.mark.parametrize("level", ["velocity", "stabilized"])
+def test_a_step_across_a_singular_pose_that_throws_bodies_is_told(level):
+    """Positions hardly feel the impulse, dampers hide the energy from a sample of instants."""
+    method = mbd.GeneralizedAlpha(constraints=level)
+    with pytest.warns(RuntimeWarning, match="the balance of energies departs by"):
+        mbd.simulate(linkage(40456), 0.2, 1e-3, method=method, project=True)
