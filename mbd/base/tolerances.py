@@ -179,11 +179,11 @@ STEP_SHRINKS = 0.2
 STEP_STAYS = 1.2
 """[-] A step that could grow by less stays, and with it the matrix."""
 
-CRAWL_STEPS = 2_000
+CRAWL_STEPS = 200_000
 """[-] Free steps in a row that must bring a run `CRAWL_SHARE` further."""
 
 CRAWL_SHARE = 1e-4
-"""[length of the run] What so many go through at least: a run of more than 2e7 is ended by name."""
+"""[length of the run] What so many go through at least: longer runs are ended by name."""
 
 # --- steps in time: one that fails, in smaller ones -----------------------------------------------
 
