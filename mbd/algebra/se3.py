@@ -44,23 +44,19 @@ __all__ = [
 ]
 
 _SMALL = 0.25  # of phi^2; below it series
+A = tuple((-1) ** k / math.factorial(2 * k + 2) for k in range(8))
+B = tuple((-1) ** k / math.factorial(2 * k + 3) for k in range(8))
+DA, DB = (tuple(2 * k * c[k] for k in range(1, 8)) for c in (A, B))  # a'/phi = 2 da/dx
 
 
 @jit
 def coefficients(x: Any) -> Any:
     """Return a, b, a'/phi, b'/phi for phi^2 = x."""
     if x < _SMALL:
-        a = 0.5 - x / 24 * (
-            1 - x / 30 * (1 - x / 56 * (1 - x / 90 * (1 - x / 132 * (1 - x / 182))))
-        )
-        b = 1 / 6 - x / 120 * (1 - x / 42 * (1 - x / 72 * (1 - x / 110 * (1 - x / 156 * (
-            1 - x / 210)))))  # fmt: skip
-        da = -1 / 12 * (
-            1 - x / 15 * (1 - x / 37.33333333333333 * (1 - x / 67.5 * (1 - x / 105.6 * (
-                1 - x / 151.66666666666666)))))  # fmt: skip
-        db = (
-            -1 / 60 * (1 - x / 21 * (1 - x / 48 * (1 - x / 82.5 * (1 - x / 124.8 * (1 - x / 175)))))
-        )
+        a = A[0] + x * (A[1] + x * (A[2] + x * (A[3] + x * (A[4] + x * (A[5] + x * A[6])))))
+        b = B[0] + x * (B[1] + x * (B[2] + x * (B[3] + x * (B[4] + x * (B[5] + x * B[6])))))
+        da = DA[0] + x * (DA[1] + x * (DA[2] + x * (DA[3] + x * (DA[4] + x * (DA[5] + x * DA[6])))))
+        db = DB[0] + x * (DB[1] + x * (DB[2] + x * (DB[3] + x * (DB[4] + x * (DB[5] + x * DB[6])))))
     else:
         f = math.sqrt(x)
         s = math.sin(f) / f

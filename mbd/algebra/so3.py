@@ -18,15 +18,18 @@ from mbd.algebra.vec import tilde
 from mbd.machine.jit import jit
 
 _SMALL = 1e-2  # below it the series of five terms is exact to round-off
+A1, A2, A3, A4 = -1 / 6, 1 / 120, -1 / 5040, 1 / 362880  # sin f = f - f^3/6 + ...
+B1, B2, B3, B4 = -1 / 24, 1 / 720, -1 / 40320, 1 / 3628800  # 1 - cos f = f^2/2 - f^4/24 + ...
+C1, C2, C3, C4 = -1 / 120, 1 / 5040, -1 / 362880, 1 / 39916800  # f - sin f = f^3/6 - f^5/120 + ...
 
 
 @jit
 def coefficients(x: Any) -> Any:
     """Return sin(f)/f, (1-cos f)/f^2, (f-sin f)/f^3 for f^2 = x."""
     if x < _SMALL:
-        a = 1 - x / 6 * (1 - x / 20 * (1 - x / 42 * (1 - x / 72)))
-        b = 0.5 - x / 24 * (1 - x / 30 * (1 - x / 56 * (1 - x / 90)))
-        c = 1 / 6 - x / 120 * (1 - x / 42 * (1 - x / 72 * (1 - x / 110)))
+        a = 1 + x * (A1 + x * (A2 + x * (A3 + x * A4)))
+        b = 0.5 + x * (B1 + x * (B2 + x * (B3 + x * B4)))
+        c = 1 / 6 + x * (C1 + x * (C2 + x * (C3 + x * C4)))
     else:
         f = math.sqrt(x)
         a = math.sin(f) / f
@@ -40,8 +43,8 @@ def quaternion_exp(theta: Any) -> Any:
     """Return the unit quaternion (scalar first) of the rotation vector theta [rad]."""
     x = 0.25 * (theta[0] * theta[0] + theta[1] * theta[1] + theta[2] * theta[2])
     if x < _SMALL:
-        c = 1 - x / 2 * (1 - x / 12 * (1 - x / 30 * (1 - x / 56)))
-        s = 1 - x / 6 * (1 - x / 20 * (1 - x / 42 * (1 - x / 72)))
+        c = 1 + x * (-0.5 + x * (-B1 + x * (-B2 - x * B3)))
+        s = 1 + x * (A1 + x * (A2 + x * (A3 + x * A4)))
     else:
         f = math.sqrt(x)
         c = math.cos(f)

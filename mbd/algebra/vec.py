@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mbd.machine.buffer import MAP_ROW
 from mbd.machine.jit import jit
 
 # ruff: noqa: E501
@@ -35,6 +36,22 @@ def add3(F: Any, i: int, s: float, a: Any) -> None:
     F[i] += s * a[0]
     F[i + 1] += s * a[1]
     F[i + 2] += s * a[2]
+
+
+@jit
+def store_column(F: Any, i: int, a: Any) -> None:
+    """Write a 3-vector as the column of a map that begins at F[i]."""
+    F[i] = a[0]
+    F[i + MAP_ROW] = a[1]
+    F[i + 2 * MAP_ROW] = a[2]
+
+
+@jit
+def store_multiple(F: Any, i: int, s: float) -> None:
+    """Write s times the identity as three columns of a map, the first of which begins at F[i]."""
+    store_column(F, i, (s, 0.0, 0.0))
+    store_column(F, i + 1, (0.0, s, 0.0))
+    store_column(F, i + 2, (0.0, 0.0, s))
 
 
 @jit

@@ -28,6 +28,7 @@ from mbd.base.tolerances import (
 )
 from mbd.formulations.formulation import Formulation
 from mbd.machine import buffer as m
+from mbd.machine.buffer import integers
 from mbd.model.frozen import state_of
 from mbd.model.model import Model
 from mbd.model.pattern import sparse
@@ -161,6 +162,7 @@ def check_tangents(
     rng = np.random.default_rng(seed)
     worst: dict[str, BlockError] = {}
     at = random_state(model, rng) if state is None else state
+    _all_declared(model, at)
     for error in _compare(model, at, rng):
         if error.block not in worst or not error.error <= worst[error.block].error:
             worst[error.block] = error
@@ -168,6 +170,26 @@ def check_tangents(
     if not report.ok:
         raise TangentError(report)
     return report
+
+
+def _all_declared(model: Model, state: State) -> None:
+    """Refuse a kind that writes to a pair of attachments which it does not declare."""
+    work = Workspace(model, state)
+    work.evaluate()
+    S = integers(work.F)
+    for part in model.system.parts.values():
+        for kind in {element.kind for element in part.elements()}:
+            for tangent, at in model.kernels[m.TANGENT]:
+                if tangent is not kind.tangent:
+                    continue
+                S[m.UNDECLARED] = 0
+                tangent(work.I, work.F, at)
+                if S[m.UNDECLARED]:
+                    raise ValueError(
+                        f"{part.name}: the tangent of its kind {kind.name!r} writes to pair "
+                        f"{S[m.UNDECLARED] - 1}, but `pairs` declares {len(kind.pairs)} pairs of "
+                        "attachments; declare all that it couples"
+                    )
 
 
 def random_state(model: Model, rng: np.random.Generator) -> State:

@@ -18,7 +18,17 @@ from typing import Any
 import numpy as np
 
 from mbd.algebra.so3 import quaternion_exp, quaternion_matrix
-from mbd.algebra.vec import add_identity, cross, dot, load3, minus, plus, store3, times
+from mbd.algebra.vec import (
+    add_identity,
+    cross,
+    dot,
+    load3,
+    minus,
+    plus,
+    store3,
+    store_multiple,
+    times,
+)
 from mbd.formulations.formulation import Formulation
 from mbd.machine.buffer import DIRECTOR, GX, OWN, POSITION_TURN, TRANSLATION, W_K, W_M
 from mbd.machine.jit import jit
@@ -123,17 +133,14 @@ def tangent(
 
 @jit
 def maps(
-    F: Any, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int, rate: int, PV: int
+    F: Any, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int, PV: int, rate: int
 ) -> None:
     """Write w (x) I, the same for test and trial; the velocity does not depend on q."""
     for k in range(4):
-        for i in range(3):
-            for j in range(3):
-                value = F[w + k] if i == j else 0.0
-                F[P + 9 * k + 3 * i + j] = value
-                F[PT + 9 * k + 3 * i + j] = value
-                if rate:
-                    F[DP + 9 * k + 3 * i + j] = 0.0
+        store_multiple(F, P + 3 * k, F[w + k])
+        store_multiple(F, PT + 3 * k, F[w + k])
+        if rate:
+            store_multiple(F, DP + 3 * k, 0.0)
 
 
 @jit

@@ -1,7 +1,6 @@
 """Loops over all bodies of one formulation, built from its functions of one node.
 
-The record of a family at ``I[k]``: number of nodes, where their records begin, number of
-attachments, where the pairs (attachment, node) begin.
+The record of a family at ``I[k]``: number of nodes, where their records begin.
 """
 
 from __future__ import annotations
@@ -14,13 +13,12 @@ from typing import Any
 from mbd.formulations.formulation import Formulation
 from mbd.machine import buffer as m
 from mbd.machine.buffer import (
-    ATT_DP,
-    ATT_P,
-    ATT_PT,
-    ATT_PV,
-    ATT_RATE,
+    ATT_NODE,
     ATT_W,
     ATT_Y,
+    DP,
+    MAP_ROW,
+    MAPS_SIZE,
     NODE_LD,
     NODE_PAR,
     NODE_Q,
@@ -28,8 +26,12 @@ from mbd.machine.buffer import (
     NODE_SIZE,
     NODE_U,
     NODE_Y,
+    PT,
+    PV,
+    P,
+    padded,
 )
-from mbd.machine.jit import ints, kernel
+from mbd.machine.jit import kernel, maps_kernel
 from mbd.machine.unknowns import own_vector
 
 __all__ = ["Family", "family"]
@@ -40,7 +42,7 @@ METHOD, PHID, PHIDD, SCALE_R = m.METHOD, m.PHID, m.PHIDD, m.SCALE_R
 
 @dataclass(frozen=True)
 class Family:
-    """The kernels of one formulation, one for each stage; compiled when first used."""
+    """The kernels of one formulation; compiled when first used."""
 
     place: Any
     residual: Any
@@ -97,18 +99,21 @@ def _tangent(of_node: Callable[..., Any]) -> Any:
     return tangent
 
 
-def _maps(of_node: Callable[..., Any]) -> Any:
-    @kernel
-    def maps(I: Any, F: Any, k: int) -> None:
-        """Write the maps of every attachment."""
-        rates = ints(F)[m.ALL_RATES]
-        for e in range(I[k + 2]):
-            a, i = I[I[k + 3] + 2 * e], I[I[k + 3] + 2 * e + 1]
-            u = I[i + NODE_U]
-            of_node(F, I[Q] + I[i + NODE_Q], I[Y] + I[i + NODE_Y], I[V] + u, I[D] + u,
-                I[a + ATT_W] - (I[a + ATT_Y] - I[i + NODE_Y]) // 3,
-                I[a + ATT_P], I[a + ATT_PT], I[a + ATT_DP], I[a + ATT_RATE] | rates,
-                I[a + ATT_PV])  # fmt: skip
+def _maps(of_node: Callable[..., Any], n_v: int, galerkin: bool) -> Any:
+    own, columns = P if galerkin else PV, padded(n_v)
+
+    @maps_kernel
+    def maps(I: Any, F: Any, a: int, to: int, rate: int) -> None:
+        """Write the maps of one attachment, with zeros behind the columns of its velocities."""
+        i = I[a + ATT_NODE]
+        u = I[i + NODE_U]
+        used = MAPS_SIZE if rate or not galerkin else DP
+        for row in range(to, to + used, MAP_ROW):
+            for j in range(n_v, columns):
+                F[row + j] = 0.0
+        of_node(F, I[Q] + I[i + NODE_Q], I[Y] + I[i + NODE_Y], I[V] + u, I[D] + u,
+            I[a + ATT_W] - (I[a + ATT_Y] - I[i + NODE_Y]) // 3, to + P, to + PT, to + DP, to + own,
+            rate)  # fmt: skip
 
     return maps
 
@@ -174,7 +179,7 @@ def family(formulation: Formulation) -> Family:
             formulation.n_faces,
         ),
         residual=_residual(formulation.residual),
-        maps=_maps(formulation.maps),
+        maps=_maps(formulation.maps, formulation.n_v, formulation.galerkin),
         tangent=_tangent(formulation.tangent),
         rates=_rates(formulation.face_acceleration, formulation.own_rates, formulation.n_v),
         flow=None if formulation.flow is None else _flow(formulation.flow),

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from mbd.base.recorded_call import reduced
+from mbd.machine.buffer import MAP_ROW
 
 __all__ = ["Formulation", "NodeFunction"]
 
@@ -59,10 +60,11 @@ class Formulation:
         ``(F, par, q, y, v, a, f, d, S, ld)``: add w_M M + w_G G + w_K (K + C) T and the blocks of
         the own rows to the matrix at F[S], rows ld apart.
     maps : function
-        ``(F, q, y, v, d, w, P, PT, DP, rate, PV)``: for the weights at w the (n_v, 3) matrices
-        test map P = Z^T w, trial map of increments PT = (Y T)^T w and, if rate, the derivative of
-        the velocity of the weighted point, DP = (d(Y v)/dq T)^T w, and the trial map of velocities
-        PV = Y^T w (where test and trial agree PV is P, the same place).
+        ``(F, q, y, v, d, w, P, PT, DP, PV, rate)``: for the weights at w the transposes, (3, n_v)
+        with rows MAP_ROW apart, of the test map P = Z^T w, the trial map of increments
+        PT = (Y T)^T w, the trial map of velocities PV = Y^T w (where test and trial agree PV is P,
+        the same place) and, if rate, of the derivative of the velocity of the weighted point,
+        DP = (d(Y v)/dq T)^T w.
     own_rates : function
         ``(F, q, y, yd, ydd, rate, second)``: first and second time derivative of the own rows.
     flow : function, optional
@@ -123,6 +125,13 @@ class Formulation:
     n_faces: int = 1
     faces: Callable[[np.ndarray], np.ndarray] | None = None
     mass_matrix: Callable[[float, np.ndarray, np.ndarray], np.ndarray] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse more velocities than a map has room for."""
+        if self.n_v > MAP_ROW:
+            raise ValueError(
+                f"Formulation {self.name!r} must have at most {MAP_ROW} velocities, got {self.n_v}"
+            )
 
     def __reduce__(self) -> Any:
         return reduced(self)

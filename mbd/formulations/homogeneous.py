@@ -57,12 +57,15 @@ from mbd.algebra.vec import (
     outer,
     plus,
     store3,
+    store_column,
+    store_multiple,
     times,
 )
 from mbd.formulations.formulation import Formulation
 from mbd.machine.buffer import (
     DIRECTOR,
     GX,
+    MAP_ROW,
     OWN,
     POSITION_TURN,
     TRANSLATION,
@@ -323,36 +326,30 @@ def _tangent(inertia: int, force: int, reduced: bool, row: bool) -> Any:
 def _maps(force: int) -> Any:
     @jit
     def maps(
-        F: Any, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int, rate: int, PV: int
+        F: Any, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int, PV: int, rate: int
     ) -> None:
         """Write w (x) I and 2 A(p, e_j) u of the trial, their tested combinations as test map."""
         p, u = load4(F, q + 3), load3(F, w + 1)
         B = slopes(p)
-        for i in range(3):
-            for j in range(3):
-                value = F[w] if i == j else 0.0
-                F[P + 3 * i + j] = value
-                F[PT + 3 * i + j] = value
-                F[PV + 3 * i + j] = value
-                if rate:
-                    F[DP + 3 * i + j] = 0.0
+        for A in (P, PT, PV):
+            store_multiple(F, A, F[w])
         for j in range(4):
             b = times(2.0, mat_vec(B[j], u))
-            store3(F, PT + 9 + 3 * j, b)
-            store3(F, PV + 9 + 3 * j, b)
-            store3(F, P + 9 + 3 * j, b)
+            for A in (P, PT, PV):
+                store_column(F, A + 3 + j, b)
         if force != WORK:
             for i in range(3):
-                z = (F[PT + 9 + i], F[PT + 12 + i], F[PT + 15 + i], F[PT + 18 + i])
+                z = load4(F, PT + MAP_ROW * i + 3)
                 t = tested(force, p, z)
                 if force == INHOMOGENEOUS:
                     t = mix4(1.0, t, 2 * u[i], p)
                 for j in range(4):
-                    F[P + 9 + 3 * j + i] = t[j]
+                    F[P + MAP_ROW * i + 3 + j] = t[j]
         if rate:
             D = slopes(load4(F, v + 3))
+            store_multiple(F, DP, 0.0)
             for j in range(4):
-                store3(F, DP + 9 + 3 * j, times(2.0, mat_vec(D[j], u)))
+                store_column(F, DP + 3 + j, times(2.0, mat_vec(D[j], u)))
 
     return maps
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.algebra.vec import add_identity, load3, minus, plus, store3, times
+from mbd.algebra.vec import add_identity, load3, minus, plus, store3, store_multiple, times
 from mbd.formulations.formulation import Formulation
 from mbd.machine.buffer import GX, TRANSLATION, W_M
 from mbd.machine.jit import jit
@@ -70,16 +70,13 @@ def tangent(
 
 @jit
 def maps(
-    F: Any, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int, rate: int, PV: int
+    F: Any, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int, PV: int, rate: int
 ) -> None:
     """Write w_0 I."""
-    for i in range(3):
-        for j in range(3):
-            value = F[w] if i == j else 0.0
-            F[P + 3 * i + j] = value
-            F[PT + 3 * i + j] = value
-            if rate:
-                F[DP + 3 * i + j] = 0.0
+    store_multiple(F, P, F[w])
+    store_multiple(F, PT, F[w])
+    if rate:
+        store_multiple(F, DP, 0.0)
 
 
 @jit

@@ -29,7 +29,7 @@ import numpy as np
 from mbd.formulations.directors import constants as of_rigid_body
 from mbd.formulations.formulation import Formulation
 from mbd.formulations.polynomials import Polynomial, entries, polynomial
-from mbd.machine.buffer import GX, OWN, W_G, W_K, W_M
+from mbd.machine.buffer import GX, MAP_ROW, OWN, W_G, W_K, W_M
 from mbd.machine.jit import jit
 
 __all__ = ["pulled"]
@@ -127,22 +127,22 @@ def _maps(face: Polynomial, n: int) -> Any:
 
     @jit
     def maps(
-        F: Any, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int, rate: int, PV: int
+        F: Any, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int, PV: int, rate: int
     ) -> None:
         """Write Y^T w, the same for test and trial, and H[v, .]^T w."""
         _ = stamp
-        for j in range(3 * n):
+        for j in range(3 * MAP_ROW):
             F[P + j] = 0.0
             if rate:
                 F[DP + j] = 0.0
         for t in range(n_l):
-            F[P + 3 * lj[t] + li[t] % 3] += lc[t] * F[w + li[t] // 3]
+            F[P + MAP_ROW * (li[t] % 3) + lj[t]] += lc[t] * F[w + li[t] // 3]
         for t in range(n_h):
-            to, value = 3 * hj[t] + hi[t] % 3, hc[t] * F[w + hi[t] // 3]
+            to, value = MAP_ROW * (hi[t] % 3) + hj[t], hc[t] * F[w + hi[t] // 3]
             F[P + to] += value * F[q + hk[t]]
             if rate:
                 F[DP + to] += value * F[v + hk[t]]
-        for j in range(3 * n):
+        for j in range(3 * MAP_ROW):
             F[PT + j] = F[P + j]
 
     return maps

@@ -65,6 +65,8 @@ from mbd.algebra.vec import (
     outer,
     plus,
     store3,
+    store_column,
+    store_multiple,
     tilde,
     tilde_mat,
     times,
@@ -258,32 +260,28 @@ def _tangent(rigid: bool) -> Any:
 
 @jit
 def maps(
-    F: Any, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int, rate: int, PV: int
+    F: Any, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int, PV: int, rate: int
 ) -> None:
-    """Write w0 I and the rows R u, R (e_j x u); T^T of them; T^T R (e_j x (nu u + w x u))/s."""
+    """Write w0 I and the columns R u, R (e_j x u); T^T of them; T^T R (e_j x (nu u + w x u))/s."""
     s, R = pose(F, q)
     u, nu, omega = load3(F, w + 1), F[v + 3], load3(F, v + 4)
     low, J = operator(F, q, d)
-    for i in range(3):
-        for j in range(3):
-            value = F[w] if i == j else 0.0
-            F[P + 3 * i + j] = value
-            F[PT + 3 * i + j] = value
-            if rate:
-                F[DP + 3 * i + j] = 0.0
+    store_multiple(F, P, F[w])
+    store_multiple(F, PT, F[w])
     Ru = mat_vec(R, u)
-    store3(F, P + 9, Ru)
-    store3(F, PT + 9, plus(Ru, mat_vec(R, cross(low, u))))
+    store_column(F, P + 3, Ru)
+    store_column(F, PT + 3, plus(Ru, mat_vec(R, cross(low, u))))
     moved = times(1.0 / s, plus(times(nu, u), cross(omega, u)))
     if rate:
-        store3(F, DP + 9, mat_vec(R, cross(low, moved)))
+        store_multiple(F, DP, 0.0)
+        store_column(F, DP + 3, mat_vec(R, cross(low, moved)))
     for j in range(3):
         e = (1.0 if j == 0 else 0.0, 1.0 if j == 1 else 0.0, 1.0 if j == 2 else 0.0)
         turn = mat_vec(J, e)
-        store3(F, P + 12 + 3 * j, mat_vec(R, cross(e, u)))
-        store3(F, PT + 12 + 3 * j, mat_vec(R, cross(turn, u)))
+        store_column(F, P + 4 + j, mat_vec(R, cross(e, u)))
+        store_column(F, PT + 4 + j, mat_vec(R, cross(turn, u)))
         if rate:
-            store3(F, DP + 12 + 3 * j, mat_vec(R, cross(turn, moved)))
+            store_column(F, DP + 4 + j, mat_vec(R, cross(turn, moved)))
 
 
 @jit

@@ -59,7 +59,7 @@ from mbd.algebra.vec import (
 )
 from mbd.formulations.formulation import Formulation
 from mbd.formulations.so3 import constants, face, own_rates, rotation
-from mbd.machine.buffer import GX, ROTATION, TRANSLATION, W_G, W_K, W_M
+from mbd.machine.buffer import GX, MAP_ROW, ROTATION, TRANSLATION, W_G, W_K, W_M
 from mbd.machine.jit import jit
 
 __all__ = [
@@ -186,11 +186,9 @@ def add_blocks(
 
 @jit
 def _write9(F: Any, i: int, A: Any) -> None:
-    """Write A^T row by row."""
+    """Write A as three columns of a map, the first of which begins at F[i]."""
     for r in range(3):
-        F[i + r] = A[3 * r]
-        F[i + 3 + r] = A[3 * r + 1]
-        F[i + 6 + r] = A[3 * r + 2]
+        store3(F, i + MAP_ROW * r, (A[3 * r], A[3 * r + 1], A[3 * r + 2]))
 
 
 @jit
@@ -198,7 +196,7 @@ def write_maps(
     F: Any, y: int, U: Any, Omega: Any, u: Any, theta: Any, w: int, P: int, PT: int, DP: int,
     rate: int,
 ) -> None:  # fmt: skip
-    """Write the transposes of R [w0 I, -b~], of the same times T, and of R [0, -c~] T.
+    """Write R [w0 I, -b~], the same times T, and R [0, -c~] T.
 
     b is the weighted vector and c its velocity, both in body axes.
     """
@@ -210,13 +208,13 @@ def write_maps(
     B = mat_mat(R, T)
     zero = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     _write9(F, P, mat_plus(zero, w0, R))
-    _write9(F, P + 9, mat_plus(zero, -1.0, Rb))
+    _write9(F, P + 3, mat_plus(zero, -1.0, Rb))
     _write9(F, PT, mat_plus(zero, w0, B))
-    _write9(F, PT + 9, mat_plus(zero, -1.0, A))
+    _write9(F, PT + 3, mat_plus(zero, -1.0, A))
     if rate:
         c = plus(times(w0, U), cross(Omega, b))
         _write9(F, DP, zero)
-        _write9(F, DP + 9, mat_plus(zero, -1.0, mat_mat(mat_tilde(R, c), T)))
+        _write9(F, DP + 3, mat_plus(zero, -1.0, mat_mat(mat_tilde(R, c), T)))
 
 
 # --- functions of one node ------------------------------------------------------------------------
@@ -293,7 +291,7 @@ def carry(F: Any, q0: int, d: int, w: int, D: int, v: int) -> None:
 
 @jit
 def maps(
-    F: Any, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int, rate: int, PV: int
+    F: Any, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int, PV: int, rate: int
 ) -> None:
     """Write the maps of an attachment."""
     write_maps(F, y, load3(F, v), load3(F, v + 3), load3(F, d), load3(F, d + 3), w, P, PT, DP, rate)

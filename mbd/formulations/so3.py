@@ -50,6 +50,8 @@ from mbd.algebra.vec import (
     outer,
     plus,
     store3,
+    store_column,
+    store_multiple,
     tilde,
     tilde_mat,
     times,
@@ -193,35 +195,24 @@ def add_tangent(
 
 @jit
 def maps(
-    F: Any, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int, rate: int, PV: int
+    F: Any, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int, PV: int, rate: int
 ) -> None:
     """Write P = [w0 I; b~], PT = [w0 I; T^T b~], DP = [0; -T^T b~ omega~], b~ = tilde(b)."""
     w0 = F[w]
     b = minus(weighted(F, y, w), times(w0, load3(F, y)))
     T = tangent(load3(F, d + 3))
     B = tilde(b)
-    TB = (
-        *vec_mat((B[0], B[3], B[6]), T),
-        *vec_mat((B[1], B[4], B[7]), T),
-        *vec_mat((B[2], B[5], B[8]), T),
-    )
-    for k in range(9):
-        F[P + k] = 0.0
-        F[PT + k] = 0.0
-        F[P + 9 + k] = B[k]
-    for i in range(3):
-        F[P + 4 * i] = w0
-        F[PT + 4 * i] = w0
-        for j in range(3):
-            F[PT + 9 + 3 * i + j] = TB[3 * j + i]
+    store_multiple(F, P, w0)
+    store_multiple(F, PT, w0)
     if rate:
-        W = tilde(load3(F, v + 3))
-        for i in range(3):
-            for j in range(3):
-                F[DP + 3 * i + j] = 0.0
-                F[DP + 9 + 3 * i + j] = -(
-                    TB[i] * W[j] + TB[3 + i] * W[3 + j] + TB[6 + i] * W[6 + j]
-                )
+        store_multiple(F, DP, 0.0)
+    omega = load3(F, v + 3)
+    for k in range(3):
+        turned = cross((T[k], T[3 + k], T[6 + k]), b)
+        store_column(F, P + 3 + k, (B[3 * k], B[3 * k + 1], B[3 * k + 2]))
+        store_column(F, PT + 3 + k, turned)
+        if rate:
+            store_column(F, DP + 3 + k, cross(omega, turned))
 
 
 @jit

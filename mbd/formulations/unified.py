@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.algebra.vec import times
+from mbd.algebra.vec import load3, store3, times
 from mbd.base.checked import numbers, one_of
 from mbd.base.recorded_call import remembered
 from mbd.formulations import se3
@@ -41,7 +41,7 @@ from mbd.formulations.velocity_sets import (
     tetrahedral,
     velocity_interpolation,
 )
-from mbd.machine.buffer import TRANSLATION
+from mbd.machine.buffer import MAP_ROW, TRANSLATION
 from mbd.machine.jit import jit
 
 __all__ = [
@@ -93,19 +93,17 @@ def _write(D: Any, F: Any, x: int, a: Any, b: Any) -> None:
 
 
 @jit
-def _back(E: Any, F: Any, x: int, step: int, s: float, a: Any, b: Any) -> None:
-    """Write s E^T (a, b) to six numbers of F, `step` apart."""
+def _back(E: Any, F: Any, x: int, s: float, a: Any, b: Any) -> None:
+    """Write s E^T (a, b) to F[x:x+6]."""
     for i in range(6):
-        F[x + i * step] = s * _column(E, i, a, b)
+        F[x + i] = s * _column(E, i, a, b)
 
 
 @jit
 def _map_back(E: Any, F: Any, P: int) -> None:
-    """Write E^T P in place of the (6, 3) matrix P."""
-    for c in range(P, P + 3):
-        a = (F[c], F[c + 3], F[c + 6])
-        b = (F[c + 9], F[c + 12], F[c + 15])
-        _back(E, F, c, 3, 1.0, a, b)
+    """Write P E in place of the map P."""
+    for row in range(P, P + 3 * MAP_ROW, MAP_ROW):
+        _back(E, F, row, 1.0, load3(F, row), load3(F, row + 3))
 
 
 @jit
@@ -174,9 +172,9 @@ def _formulation(numbers: tuple[float, ...], name: str, sized: bool) -> Formulat
 
     @jit
     def map_back(F: Any, q: int, P: int) -> None:
-        """Write D^-T P in place of the (6, 3) matrix P."""
-        for i in range(P + 9, P + 18):
-            F[i] /= length(F, q)
+        """Write P D^-1 in place of the map P."""
+        for row in range(P, P + 3 * MAP_ROW, MAP_ROW):
+            store3(F, row + 3, times(1.0 / length(F, q), load3(F, row + 3)))
         _map_back(E, F, P)
 
     @jit
@@ -204,7 +202,7 @@ def _formulation(numbers: tuple[float, ...], name: str, sized: bool) -> Formulat
         U, Omega = halves(F, q, v)
         dU, dOmega = halves(F, q, a)
         force, moment = se3.body_forces(F, par, y, U, Omega, dU, dOmega, f)
-        _back(E, F, x, 1, s, force, times(1.0 / length(F, q), moment))
+        _back(E, F, x, s, force, times(1.0 / length(F, q), moment))
 
     @jit
     def tangent(
@@ -227,7 +225,7 @@ def _formulation(numbers: tuple[float, ...], name: str, sized: bool) -> Formulat
 
     @jit
     def maps(
-        F: Any, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int, rate: int, PV: int
+        F: Any, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int, PV: int, rate: int
     ) -> None:
         U, Omega = halves(F, q, v)
         u, theta = halves(F, q, d)

@@ -75,9 +75,10 @@ class Table:
         many = max(1, min(total, _AT_ONCE // n_e))  # instants
         n, n_r = many * n_e, kind.n_rows
         k = m.I_HEADER
-        first = k + 4 + n * n_a * m.ATT_SIZE
-        I = np.zeros(first + n * kind.size, np.int64)
-        sizes = dict.fromkeys((m.X, m.A, m.PHID, m.PHIDD), n * n_r) | {m.SCRATCH: m.SCRATCH_SIZE}
+        first = k + m.T_HEAD + n * n_a * m.ATT_SIZE
+        head = kind.head(0, first)
+        I = np.zeros(first + n * head[m.T_SIZE], np.int64)
+        sizes = dict.fromkeys((m.X, m.A, m.PHID, m.PHIDD), n * n_r) | {m.SCRATCH: kind.scratch}
         sizes |= dict.fromkeys((m.Y, m.YD, m.YDD, m.FY), 12 * n * n_a)
         at = m.F_HEADER
         for name, size in sizes.items():
@@ -87,23 +88,24 @@ class Table:
         F = np.concatenate([np.zeros(at), *(x.ravel() for x in constants)])
         F[m.ROW_RATE] = 1.0
         weights, numbers, memory = at + np.cumsum([0, self.weights.size, self.numbers.size])
-        I[k + 1 : k + 3] = first, kind.size
+        I[k : k + m.T_HEAD] = head
         e, a = np.arange(n), np.arange(n_a)
         own = e % n_e
-        ends = I[k + 4 : first].reshape(n, n_a, m.ATT_SIZE)
+        ends = I[k + m.T_HEAD : first].reshape(n, n_a, m.ATT_SIZE)
         ends[..., m.ATT_Y] = 12 * (n_a * e[:, None] + a)
         ends[..., m.ATT_W] = weights + 4 * (n_a * own[:, None] + a)
-        records = I[first:].reshape(n, kind.size)
+        records = I[first:].reshape(n, -1)
         records[:] = -1
-        records[:, :n_a] = k + 4 + m.ATT_SIZE * (n_a * e[:, None] + a)
-        records[:, n_a], records[:, n_a + 1] = e * n_r, numbers + own * self.numbers.shape[1]
-        records[:, n_a + 2], records[:, n_a + 3] = memory + own * self.memory.shape[1], 0
+        records[:, m.E_ENDS :][:, :n_a] = k + m.T_HEAD + m.ATT_SIZE * (n_a * e[:, None] + a)
+        records[:, m.E_ROW], records[:, m.E_LAW] = e * n_r, 0
+        records[:, m.E_NUMBERS] = numbers + own * self.numbers.shape[1]
+        records[:, m.E_MEMORY] = memory + own * self.memory.shape[1]
         for begin in range(0, total, many):
             here = slice(begin, min(begin + many, total))
             shape = (here.stop - begin, n_e, n_a, 4, 3)
-            I[k] = shape[0] * n_e
+            I[k + m.T_NUMBER] = shape[0] * n_e
             for place, x in ((m.Y, faces.y), (m.YD, faces.yd), (m.YDD, faces.ydd)):
-                to = F[I[place] :][: 12 * n_a * I[k]].reshape(shape)
+                to = F[I[place] :][: 12 * n_a * I[k + m.T_NUMBER]].reshape(shape)
                 np.take(x[here], self.ends, axis=1, out=to, mode="clip")  # without a buffer
             yield here, I, F, k
 

@@ -94,7 +94,6 @@ class EnergyMomentum:
                 )
         self._replace(model, S)
         S[m.MAX_ITER] = self.max_iterations
-        S[m.ALL_RATES] = 1  # rows at the end of a step turn with their rates
 
     @staticmethod
     def _replace(model: FrozenModel, S: np.ndarray) -> None:

@@ -225,8 +225,6 @@ class GeneralizedAlpha:
         F[m.H_LAST] = 0.0
         locks = self.level == "velocity" and model.redundant  # by the drift of positions
         S[m.LEVEL] = m.STABILIZED if locks else _LEVELS[self.level]
-        # the rates of rows turn with the derivatives of velocities
-        S[m.ALL_RATES] = int(S[m.LEVEL] != m.POSITION)
 
 
 def _damping(who: str, alpha: float) -> float:

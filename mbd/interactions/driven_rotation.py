@@ -55,14 +55,14 @@ from mbd.algebra.vec import (
     tilde,
     times,
 )
-from mbd.interactions.kind import Kind
+from mbd.interactions.kind import Kind, each
 from mbd.interactions.law_evaluation import evaluate_law
 from mbd.interactions.measures import LAW_IN, LAW_OUT
-from mbd.interactions.pullback import add_gradient, add_scaled_product, at, push
-from mbd.interactions.rows import add_row
+from mbd.interactions.pullback import add_multiple, at, form_maps, push
+from mbd.interactions.rows import add_gradient
 from mbd.machine import buffer as m
-from mbd.machine.buffer import ATT_N, ATT_P, ATT_PT
-from mbd.machine.jit import jit, kernel
+from mbd.machine.buffer import ATT_N
+from mbd.machine.jit import jit
 
 __all__ = ["DRIVEN_ROTATION", "VALUES", "WITH_RATES"]
 
@@ -70,6 +70,7 @@ A, FY, PHID, PHIDD, SCRATCH, T, W_K, X, Y, YD, YDD = (
     m.A, m.FY, m.PHID, m.PHIDD, m.SCRATCH, m.T, m.W_K, m.X, m.Y, m.YD, m.YDD,
 )  # fmt: skip
 WITH_RATES, VALUES = 9, 15  # numbers that a law gives
+SECOND = 3  # number of the first attachment of the second frame
 _ZERO, _EYE = (0.0,) * 9, (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
 
@@ -113,10 +114,11 @@ def _turned_by(F: Any, at: int, p: Any) -> Any:
 
 
 @jit
-def _present(I: Any, F: Any, i: int) -> Any:
+def _present(I: Any, F: Any, e: Any) -> Any:
     """Return the rotation that the frames have, a_k . b_c row by row."""
-    a1, a2, a3 = at(I, F, Y, I[i]), at(I, F, Y, I[i + 1]), at(I, F, Y, I[i + 2])
-    b1, b2, b3 = at(I, F, Y, I[i + 3]), at(I, F, Y, I[i + 4]), at(I, F, Y, I[i + 5])
+    a, b = e.ends, e.ends + SECOND
+    a1, a2, a3 = at(I, F, Y, I[a]), at(I, F, Y, I[a + 1]), at(I, F, Y, I[a + 2])
+    b1, b2, b3 = at(I, F, Y, I[b]), at(I, F, Y, I[b + 1]), at(I, F, Y, I[b + 2])
     k = 1 / math.sqrt(dot(a1, a1) * dot(b1, b1))
     return (
         k * dot(a1, b1), k * dot(a1, b2), k * dot(a1, b3),
@@ -143,12 +145,12 @@ def _axis(S: Any) -> Any:
 
 
 @jit
-def _nearer(I: Any, F: Any, i: int, R: Any) -> Any:
+def _nearer(I: Any, F: Any, e: Any, R: Any) -> Any:
     """Return R, or a rotation on the way to it from a pose where the rows vanish by mistake.
 
     From half a turn off, the step tan 1.176 = 2.4 rad of Newton's method ends 0.74 rad beside R.
     """
-    C = _present(I, F, i)
+    C = _present(I, F, e)
     S = mat_mat((C[0], C[3], C[6], C[1], C[4], C[7], C[2], C[5], C[8]), R)
     if S[0] + S[4] + S[8] >= 1.0 or S[1] * S[1] + S[5] * S[5] + S[6] * S[6] > 1e-4:
         return R
@@ -156,14 +158,14 @@ def _nearer(I: Any, F: Any, i: int, R: Any) -> Any:
 
 
 @jit
-def _target(I: Any, F: Any, fields: int, i: int) -> Any:
-    """Return R, R', R'' row by row; ``fields`` is behind the attachments, which are at I[i]."""
-    law, s = I[fields + 3], I[SCRATCH]
-    if law == 0:
-        return _present(I, F, i), _ZERO, _ZERO
+def _target(I: Any, F: Any, e: Any) -> Any:
+    """Return R, R', R'' row by row."""
+    s = I[SCRATCH]
+    if e.law == 0:
+        return _present(I, F, e), _ZERO, _ZERO
     F[s + LAW_IN] = F[T]
-    evaluate_law(I, F, law)
-    h, o = F[I[fields + 1]], s + LAW_OUT
+    evaluate_law(I, F, e.law)
+    h, o = F[e.numbers], s + LAW_OUT
     if h == 0.0:
         p = quaternion_exp(load3(F, o))
         w, alpha = spin(load3(F, o), load3(F, o + 3), load3(F, o + 6))
@@ -180,82 +182,67 @@ def _target(I: Any, F: Any, fields: int, i: int) -> Any:
 
 
 @jit
-def _column(I: Any, F: Any, base: int, i: int, R: Any, c: int) -> Any:
+def _column(I: Any, F: Any, base: int, e: Any, R: Any, c: int) -> Any:
     """Return sum_k R_kc a_k of the axes, or of their rates."""
-    x = times(R[c], at(I, F, base, I[i]))
-    x = plus(x, times(R[3 + c], at(I, F, base, I[i + 1])))
-    return plus(x, times(R[6 + c], at(I, F, base, I[i + 2])))
+    x = times(R[c], at(I, F, base, I[e.ends]))
+    x = plus(x, times(R[3 + c], at(I, F, base, I[e.ends + 1])))
+    return plus(x, times(R[6 + c], at(I, F, base, I[e.ends + 2])))
 
 
-@kernel
-def forces(I: Any, F: Any, k: int) -> None:
+@each
+def forces(I: Any, F: Any, e: Any) -> None:
     """Write b_a . tau_c; add lam tau_c at b_a and lam R_kc b_a at a_k."""
-    for e in range(I[k]):
-        i = I[k + 1] + e * I[k + 2]
-        R, _, _ = _target(I, F, i + 6, i)
-        R = _nearer(I, F, i, R)
-        u = I[i + 6]
-        for r in range(3):
-            a, c = (r + 1) % 3, (r + 2) % 3
-            lam, b, tau = F[I[A] + u + r], at(I, F, Y, I[i + 3 + a]), _column(I, F, Y, i, R, c)
-            F[I[X] + u + r] = dot(b, tau)
-            push(I, F, FY, I[i + 3 + a], lam, tau)
-            for j in range(3):
-                push(I, F, FY, I[i + j], lam * R[3 * j + c], b)
+    R, _, _ = _target(I, F, e)
+    R = _nearer(I, F, e, R)
+    for r in range(3):
+        a, c = (r + 1) % 3, (r + 2) % 3
+        B = I[e.ends + SECOND + a]
+        lam, b, tau = F[I[A] + e.row + r], at(I, F, Y, B), _column(I, F, Y, e, R, c)
+        F[I[X] + e.row + r] = dot(b, tau)
+        push(I, F, FY, B, lam, tau)
+        for k in range(3):
+            push(I, F, FY, I[e.ends + k], lam * R[3 * k + c], b)
 
 
-@jit
-def _add(I: Any, F: Any, end: int, j: int, r: int, g: Any, rate: Any) -> None:
-    """Add the gradient g of row r on the attachment `end`, whose blocks are at I[j]."""
-    add_gradient(F, I[end + ATT_P], I[end + ATT_N], 1.0, g, I[j + 2] + r, I[j + 3])
-    add_row(I, F, end, g, rate, I[j] + r * I[j + 1])
-
-
-@kernel
-def tangents(I: Any, F: Any, k: int) -> None:
+@each
+def tangents(I: Any, F: Any, e: Any) -> None:
     """Add the rows of B, their transposes, and lam R_kc of the pairs (a_k, b_a)."""
-    for e in range(I[k]):
-        i = I[k + 1] + e * I[k + 2]
-        R, Rd, _ = _target(I, F, i + 6, i)
-        R = _nearer(I, F, i, R)
-        u, blocks, pair = I[i + 6], i + 10, i + 34
-        for r in range(3):
-            a, c = (r + 1) % 3, (r + 2) % 3
-            B, lam = I[i + 3 + a], F[W_K] * F[I[A] + u + r]
-            b, bd = at(I, F, Y, B), at(I, F, YD, B)
-            tau = _column(I, F, Y, i, R, c)
-            rate = plus(_column(I, F, Y, i, Rd, c), _column(I, F, YD, i, R, c))
-            _add(I, F, B, blocks + 4 * (3 + a), r, tau, rate)
-            for j in range(3):
-                end, h = I[i + j], R[3 * j + c]
-                rate = plus(times(Rd[3 * j + c], b), times(h, bd))
-                _add(I, F, end, blocks + 4 * j, r, times(h, b), rate)
-                to = pair + 4 * (3 * j + a)
-                if I[to] >= 0:
-                    add_scaled_product(F, I[end + ATT_P], I[end + ATT_N], lam * h, I[B + ATT_PT],
-                                       I[B + ATT_N], I[to], I[to + 1])  # fmt: skip
-                    add_scaled_product(F, I[B + ATT_P], I[B + ATT_N], lam * h, I[end + ATT_PT],
-                                       I[end + ATT_N], I[to + 2], I[to + 3])  # fmt: skip
+    R, Rd, _ = _target(I, F, e)
+    R = _nearer(I, F, e, R)
+    form_maps(I, F, e, 6, True)
+    first, second = I[I[e.ends] + ATT_N] > 0, I[I[e.ends + SECOND] + ATT_N] > 0
+    for r in range(3):
+        a, c = (r + 1) % 3, (r + 2) % 3
+        B, lam = I[e.ends + SECOND + a], F[W_K] * F[I[A] + e.row + r]
+        b, bd = at(I, F, Y, B), at(I, F, YD, B)
+        if second:
+            rate = plus(_column(I, F, Y, e, Rd, c), _column(I, F, YD, e, R, c))
+            add_gradient(I, F, e, SECOND + a, r, _column(I, F, Y, e, R, c), rate)
+        for k in range(3):
+            h = R[3 * k + c]
+            if first:
+                rate = plus(times(Rd[3 * k + c], b), times(h, bd))
+                add_gradient(I, F, e, k, r, times(h, b), rate)
+            pair = 2 * (3 * k + a)
+            add_multiple(I, F, e, pair, k, SECOND + a, lam * h)
+            add_multiple(I, F, e, pair + 1, SECOND + a, k, lam * h)
 
 
-@kernel
-def rates(I: Any, F: Any, k: int) -> None:
+@each
+def rates(I: Any, F: Any, e: Any) -> None:
     """Write both derivatives of b_a . tau_c."""
-    for e in range(I[k]):
-        i = I[k + 1] + e * I[k + 2]
-        R, Rd, Rdd = _target(I, F, i + 6, i)
-        u = I[i + 6]
-        for r in range(3):
-            a, c = (r + 1) % 3, (r + 2) % 3
-            B = I[i + 3 + a]
-            b, bd, bdd = at(I, F, Y, B), at(I, F, YD, B), at(I, F, YDD, B)
-            tau = _column(I, F, Y, i, R, c)
-            first = plus(_column(I, F, Y, i, Rd, c), _column(I, F, YD, i, R, c))
-            second = plus(_column(I, F, Y, i, Rdd, c), _column(I, F, YDD, i, R, c))
-            second = plus(second, times(2.0, _column(I, F, YD, i, Rd, c)))
-            F[I[PHID] + u + r] = dot(bd, tau) + dot(b, first)
-            F[I[PHIDD] + u + r] = dot(bdd, tau) + 2 * dot(bd, first) + dot(b, second)
+    R, Rd, Rdd = _target(I, F, e)
+    for r in range(3):
+        a, c = (r + 1) % 3, (r + 2) % 3
+        B = I[e.ends + SECOND + a]
+        b, bd, bdd = at(I, F, Y, B), at(I, F, YD, B), at(I, F, YDD, B)
+        tau = _column(I, F, Y, e, R, c)
+        first = plus(_column(I, F, Y, e, Rd, c), _column(I, F, YD, e, R, c))
+        second = plus(_column(I, F, Y, e, Rdd, c), _column(I, F, YDD, e, R, c))
+        second = plus(second, times(2.0, _column(I, F, YD, e, Rd, c)))
+        F[I[PHID] + e.row + r] = dot(bd, tau) + dot(b, first)
+        F[I[PHIDD] + e.row + r] = dot(bdd, tau) + 2 * dot(bd, first) + dot(b, second)
 
 
-_PAIRS = tuple(p for k in range(3) for a in range(3) for p in ((k, 3 + a), (3 + a, k)))
+_PAIRS = tuple(p for k in range(3) for a in range(3) for p in ((k, SECOND + a), (SECOND + a, k)))
 DRIVEN_ROTATION = Kind("turned", 6, 3, _PAIRS, forces, tangents, rates, secant=False)

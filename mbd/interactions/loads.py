@@ -21,13 +21,13 @@ import math
 from typing import Any
 
 from mbd.algebra.vec import cross, dot, load3, mat_mat, mat_plus, outer, tilde, times
-from mbd.interactions.kind import Kind
+from mbd.interactions.kind import Kind, each
 from mbd.interactions.law_evaluation import evaluate_law
 from mbd.interactions.measures import LAW_IN, LAW_OUT
-from mbd.interactions.pullback import add_product, at, push
+from mbd.interactions.pullback import add_stiffness, at, form_maps, push
 from mbd.machine import buffer as m
-from mbd.machine.buffer import ATT_N, ATT_P, ATT_PT, ATT_W
-from mbd.machine.jit import jit, kernel
+from mbd.machine.buffer import ATT_W
+from mbd.machine.jit import jit
 
 __all__ = ["FORCE", "MOMENT", "SCALING"]
 
@@ -79,102 +79,84 @@ def _by_direction(I: Any, F: Any, b: int, breathes: float) -> Any:
     return mat_plus(_ZERO, size, mat_plus(_EYE, -1.0, outer(n, n)))
 
 
-@kernel
-def force_forces(I: Any, F: Any, k: int) -> None:
+@each
+def force_forces(I: Any, F: Any, e: Any) -> None:
     """Apply the force b at the point P."""
-    for e in range(I[k]):
-        i = I[k + 1] + e * I[k + 2]
-        _components(I, F, I[i + 5], I[i + 1])
-        push(I, F, FY, I[i], -1.0, _load(I, F, I[i + 1], F[I[i + 3]]))
+    P, b = I[e.ends], I[e.ends + 1]
+    _components(I, F, e.law, b)
+    push(I, F, FY, P, -1.0, _load(I, F, b, F[e.numbers]))
 
 
-@kernel
-def force_tangent(I: Any, F: Any, k: int) -> None:
+@each
+def force_tangent(I: Any, F: Any, e: Any) -> None:
     """Add -P_P (df/db) P_b^T where the direction follows a body."""
-    for e in range(I[k]):
-        i = I[k + 1] + e * I[k + 2]
-        P, b, K = I[i], I[i + 1], I[i + 6]
-        if K >= 0:
-            _components(I, F, I[i + 5], b)
-            J = _by_direction(I, F, b, F[I[i + 3]])
-            add_product(F, I[P + ATT_P], I[P + ATT_N], -F[W_K], J, I[b + ATT_PT], I[b + ATT_N], K,
-                        I[i + 7])  # fmt: skip
+    b = I[e.ends + 1]
+    if I[e.pairs] >= 0:
+        _components(I, F, e.law, b)
+        form_maps(I, F, e, 2, False)
+        add_stiffness(I, F, e, 0, 0, 1, -F[W_K], _by_direction(I, F, b, F[e.numbers]))
 
 
-@kernel
-def moment_forces(I: Any, F: Any, k: int) -> None:
+@each
+def moment_forces(I: Any, F: Any, e: Any) -> None:
     """Apply the moment m as -m x d_i / (2 d_i.d_i) in the residual."""
-    for e in range(I[k]):
-        i = I[k + 1] + e * I[k + 2]
-        _components(I, F, I[i + 7], I[i + 3])
-        breathes = F[I[i + 5]]
-        moment = _load(I, F, I[i + 3], breathes)
-        for c in range(3):
-            d = at(I, F, Y, I[i + c])
-            dd = dot(d, d) if breathes != 0.0 else 1.0
-            push(I, F, FY, I[i + c], -0.5 / dd, cross(moment, d))
+    b, breathes = I[e.ends + 3], F[e.numbers]
+    _components(I, F, e.law, b)
+    moment = _load(I, F, b, breathes)
+    for c in range(3):
+        d = at(I, F, Y, I[e.ends + c])
+        dd = dot(d, d) if breathes != 0.0 else 1.0
+        push(I, F, FY, I[e.ends + c], -0.5 / dd, cross(moment, d))
 
 
-@kernel
-def moment_tangent(I: Any, F: Any, k: int) -> None:
+@each
+def moment_tangent(I: Any, F: Any, e: Any) -> None:
     """Add (-tilde(m)/2 + (m x d) d^T/d^2)/d^2 on a director, tilde(d)/(2 d^2) dm/db beside it."""
-    for e in range(I[k]):
-        i = I[k + 1] + e * I[k + 2]
-        b, breathes = I[i + 3], F[I[i + 5]]
-        _components(I, F, I[i + 7], b)
-        moment = _load(I, F, b, breathes)
-        for c in range(3):
-            at_d, own, cross_block = I[i + c], i + 8 + 2 * c, i + 14 + 2 * c
-            P, n, d = I[at_d + ATT_P], I[at_d + ATT_N], at(I, F, Y, at_d)
-            dd = dot(d, d) if breathes != 0.0 else 1.0
-            if I[own] >= 0:
-                K = tilde(times(-0.5, moment))
-                if breathes != 0.0:
-                    K = mat_plus(K, 1.0 / dd, outer(cross(moment, d), d))
-                add_product(F, P, n, F[W_K] / dd, K, I[at_d + ATT_PT], n, I[own],
-                            I[own + 1])  # fmt: skip
-            if I[cross_block] >= 0:
-                K = mat_mat(tilde(d), _by_direction(I, F, b, breathes))
-                add_product(F, P, n, 0.5 * F[W_K] / dd, K, I[b + ATT_PT], I[b + ATT_N],
-                            I[cross_block], I[cross_block + 1])  # fmt: skip
+    b, breathes = I[e.ends + 3], F[e.numbers]
+    _components(I, F, e.law, b)
+    moment = _load(I, F, b, breathes)
+    form_maps(I, F, e, 4, False)
+    for c in range(3):
+        d = at(I, F, Y, I[e.ends + c])
+        dd = dot(d, d) if breathes != 0.0 else 1.0
+        K = tilde(times(-0.5, moment))
+        if breathes != 0.0:
+            K = mat_plus(K, 1.0 / dd, outer(cross(moment, d), d))
+        add_stiffness(I, F, e, c, c, c, F[W_K] / dd, K)
+        K = mat_mat(tilde(d), _by_direction(I, F, b, breathes))
+        add_stiffness(I, F, e, 3 + c, c, 3, 0.5 * F[W_K] / dd, K)
 
 
 @jit
-def _size(I: Any, F: Any, i: int) -> float:
-    """Return the scaling force of the element at i, at the present time."""
-    law = I[i + 6]
-    if law == 0:
-        return F[I[i + 4]]
+def _size(I: Any, F: Any, e: Any) -> float:
+    """Return the scaling force of an element at the present time."""
+    if e.law == 0:
+        return F[e.numbers]
     s = I[SCRATCH]
     F[s + LAW_IN] = F[T]
-    evaluate_law(I, F, law)
+    evaluate_law(I, F, e.law)
     return F[s + LAW_OUT]
 
 
-@kernel
-def scaling_forces(I: Any, F: Any, k: int) -> None:
+@each
+def scaling_forces(I: Any, F: Any, e: Any) -> None:
     """Pull the three directors along themselves."""
-    for e in range(I[k]):
-        i = I[k + 1] + e * I[k + 2]
-        third = _size(I, F, i) / 3
-        for d in range(3):
-            x = at(I, F, Y, I[i + d])
-            push(I, F, FY, I[i + d], -third / math.sqrt(dot(x, x)), x)
+    third = _size(I, F, e) / 3
+    for c in range(3):
+        d = at(I, F, Y, I[e.ends + c])
+        push(I, F, FY, I[e.ends + c], -third / math.sqrt(dot(d, d)), d)
 
 
-@kernel
-def scaling_tangent(I: Any, F: Any, k: int) -> None:
+@each
+def scaling_tangent(I: Any, F: Any, e: Any) -> None:
     """Add -c/(3 s) (I - d d^T / s^2) on each director."""
-    for e in range(I[k]):
-        i = I[k + 1] + e * I[k + 2]
-        third = _size(I, F, i) / 3
-        for c in range(3):
-            d, own = I[i + c], i + 7 + 2 * c
-            P, n, x = I[d + ATT_P], I[d + ATT_N], at(I, F, Y, d)
-            s2 = dot(x, x)
-            along = mat_plus(_EYE, -1 / s2, outer(x, x))
-            add_product(F, P, n, -F[W_K] * third / math.sqrt(s2), along, I[d + ATT_PT], n, I[own],
-                        I[own + 1])  # fmt: skip
+    third = _size(I, F, e) / 3
+    form_maps(I, F, e, 3, False)
+    for c in range(3):
+        d = at(I, F, Y, I[e.ends + c])
+        s2 = dot(d, d)
+        along = mat_plus(_EYE, -1 / s2, outer(d, d))
+        add_stiffness(I, F, e, c, c, c, -F[W_K] * third / math.sqrt(s2), along)
 
 
 FORCE = Kind("force", 2, 0, ((0, 1),), force_forces, force_tangent)

@@ -6,6 +6,11 @@ each attachment the test map P and the trial map P_T (both n x 3), and
 
 .. math:: r \mathrel{+}= P_a f_a, \qquad K \mathrel{+}= P_a K_{ab} P_{T,b}^T, \qquad
           B \mathrel{+}= g_a^T P_{T,a}^T, \qquad \text{column of } \lambda: P_a g_a .
+
+Maps are formed where they are used, in the scratch space. What acts on several attachments of one
+face is summed there first, as a vector over the velocities of its body,
+:math:`\gamma = \sum_a P_a g_a`, and enters the matrix once. The first numbers of the scratch
+space belong to the kernels of a kind; behind them each attachment has five vectors and its maps.
 """
 
 from __future__ import annotations
@@ -13,51 +18,163 @@ from __future__ import annotations
 from typing import Any
 
 from mbd.algebra.vec import spread, weighted
-from mbd.machine.buffer import ATT_W, ATT_Y
-from mbd.machine.jit import jit
+from mbd.machine import buffer as m
+from mbd.machine.buffer import (
+    ATT_MAPS,
+    ATT_N,
+    ATT_NODE,
+    ATT_PV,
+    ATT_W,
+    ATT_Y,
+    DP,
+    MAP_ROW,
+    PT,
+    SCRATCH_EACH,
+    SCRATCH_OWN,
+    SCRATCH_VECTORS,
+    P,
+)
+from mbd.machine.jit import call_maps, ints, jit
+from mbd.machine.simd import add4, add_map, add_outer3, set_map
 
-__all__ = ["add_gradient", "add_product", "add_scaled_product", "at", "push"]
+__all__ = [
+    "add_column",
+    "add_damping",
+    "add_multiple",
+    "add_row",
+    "add_stiffness",
+    "at",
+    "clear",
+    "coupled",
+    "face",
+    "form_maps",
+    "map_of",
+    "push",
+    "vector",
+    "velocity_map",
+]
+
+MAPS, SCRATCH, UNDECLARED, W_G, W_K = m.MAPS, m.SCRATCH, m.UNDECLARED, m.W_G, m.W_K
 
 
 @jit
 def at(I: Any, F: Any, base: int, a: int) -> Any:
-    """Return the 3-vector of attachment a; base is Y, YD or YDD."""
+    """Return the 3-vector of the attachment at I[a]; base is Y, YD or YDD."""
     return weighted(F, I[base] + I[a + ATT_Y], I[a + ATT_W])
 
 
 @jit
 def push(I: Any, F: Any, base: int, a: int, s: float, f: Any) -> None:
-    """Add the force s*f on attachment a to the face force (base is FY)."""
+    """Add the force s*f on the attachment at I[a] to the face force (base is FY)."""
     spread(F, I[base] + I[a + ATT_Y], I[a + ATT_W], s, f)
 
 
+# --- attachments by their number in an element, 0, 1, ... -----------------------------------------
 @jit
-def add_gradient(F: Any, P: int, n: int, s: float, g: Any, to: int, step: int) -> None:
-    """Add s P g to n entries of F, `step` apart: a row of B or a column of its transpose."""
-    for j in range(n):
-        F[to + j * step] += s * (
-            F[P + 3 * j] * g[0] + F[P + 3 * j + 1] * g[1] + F[P + 3 * j + 2] * g[2]
-        )
+def vector(I: Any, a: int, which: int) -> int:
+    """Return the place of a vector, 0 to 4, of attachment a."""
+    return I[SCRATCH] + SCRATCH_OWN + SCRATCH_EACH * a + MAP_ROW * which
 
 
 @jit
-def add_scaled_product(F: Any, P: int, n: int, s: float, Q: int, m: int, to: int, ld: int) -> None:
-    """Add s P Q^T to the n x m block at F[to]."""
-    for i in range(n):
-        a, b, c = s * F[P + 3 * i], s * F[P + 3 * i + 1], s * F[P + 3 * i + 2]
-        row = to + i * ld
-        for j in range(m):
-            F[row + j] += a * F[Q + 3 * j] + b * F[Q + 3 * j + 1] + c * F[Q + 3 * j + 2]
+def map_of(I: Any, a: int, which: int) -> int:
+    """Return the place of a map, P, PT or DP, of attachment a."""
+    return I[SCRATCH] + SCRATCH_OWN + SCRATCH_VECTORS + SCRATCH_EACH * a + which
 
 
 @jit
-def add_product(F: Any, P: int, n: int, s: float, K: Any, Q: int, m: int, to: int, ld: int) -> None:
-    """Add s P K Q^T to the n x m block at F[to]."""
-    for i in range(n):
-        p0, p1, p2 = s * F[P + 3 * i], s * F[P + 3 * i + 1], s * F[P + 3 * i + 2]
-        a = p0 * K[0] + p1 * K[3] + p2 * K[6]
-        b = p0 * K[1] + p1 * K[4] + p2 * K[7]
-        c = p0 * K[2] + p1 * K[5] + p2 * K[8]
-        row = to + i * ld
-        for j in range(m):
-            F[row + j] += a * F[Q + 3 * j] + b * F[Q + 3 * j + 1] + c * F[Q + 3 * j + 2]
+def velocity_map(I: Any, e: Any, a: int) -> int:
+    """Return the place of the map PV of attachment a: P where test = trial."""
+    return map_of(I, a, I[I[e.ends + a] + ATT_PV])
+
+
+@jit
+def form_maps(I: Any, F: Any, e: Any, n: int, rate: bool) -> None:
+    """Form the maps of n attachments, with ``rate`` those of velocities too."""
+    S = ints(F)
+    for a in range(n):
+        end = I[e.ends + a]
+        if I[end + ATT_N] > 0:
+            address = S[S[MAPS] + 2 * I[end + ATT_MAPS]]
+            call_maps(address, I, F, end, map_of(I, a, P), 1 if rate else 0)
+
+
+@jit
+def face(I: Any, e: Any, a: int) -> int:
+    """Return the first attachment on the body of attachment a; -1 on ground."""
+    end = I[e.ends + a]
+    if I[end + ATT_N] == 0:
+        return -1
+    for b in range(a):
+        if I[I[e.ends + b] + ATT_NODE] == I[end + ATT_NODE]:
+            return b
+    return a
+
+
+@jit
+def clear(F: Any, to: int, n: int) -> None:
+    """Write zeros to n vectors."""
+    for j in range(MAP_ROW * n):
+        F[to + j] = 0.0
+
+
+@jit
+def add_row(I: Any, F: Any, e: Any, a: int, r: int, s: float, x: int) -> None:
+    """Add s times the vector at F[x] to row r of the element, on the body of attachment a."""
+    block = e.blocks + 4 * a
+    add4(F, I[block] + r * I[block + 1], s, x, I[I[e.ends + a] + ATT_N])
+
+
+@jit
+def add_column(I: Any, F: Any, e: Any, a: int, r: int, s: float, x: int) -> None:
+    """Add s times the vector at F[x] to the column of multiplier r, on the body of attachment a."""
+    block = e.blocks + 4 * a
+    to, ld = I[block + 2] + r, I[block + 3]
+    for j in range(I[I[e.ends + a] + ATT_N]):
+        F[to + j * ld] += s * F[x + j]
+
+
+@jit
+def coupled(I: Any, F: Any, e: Any, p: int) -> bool:
+    """Tell whether pair p has a block: ground has none. One that is not declared is noted."""
+    if e.pairs + 2 * p >= e.end:
+        ints(F)[UNDECLARED] = p + 1
+        return False
+    return I[e.pairs + 2 * p] >= 0
+
+
+@jit
+def _add_product(I: Any, F: Any, e: Any, p: int, a: int, b: int, s: float, V: int) -> None:
+    """Add s P_a V^T to the block of pair p, V a map."""
+    block, one, two = e.pairs + 2 * p, I[e.ends + a], I[e.ends + b]
+    add_outer3(F, I[block], I[block + 1], I[one + ATT_N], I[two + ATT_N], s, map_of(I, a, P), V)
+
+
+@jit
+def add_multiple(I: Any, F: Any, e: Any, p: int, a: int, b: int, s: float) -> None:
+    """Add s P_a P_T,b^T to the block of pair p, if there is one."""
+    if coupled(I, F, e, p):
+        _add_product(I, F, e, p, a, b, s, map_of(I, b, PT))
+
+
+@jit
+def add_stiffness(I: Any, F: Any, e: Any, p: int, a: int, b: int, s: float, K: Any) -> None:
+    """Add s P_a K P_T,b^T to the block of pair p, if there is one; K by the position of b."""
+    if coupled(I, F, e, p):
+        V, PT_b, n = vector(I, a, 0), map_of(I, b, PT), I[I[e.ends + b] + ATT_N]
+        for c in range(3):
+            set_map(F, V + MAP_ROW * c, PT_b, n, K[3 * c], K[3 * c + 1], K[3 * c + 2])
+        _add_product(I, F, e, p, a, b, s, V)
+
+
+@jit
+def add_damping(I: Any, F: Any, e: Any, p: int, a: int, b: int, G: Any) -> None:
+    """Add P_a G (w_G P_V,b + w_K P_D,b)^T to the block of pair p, if any; G by the rate of b."""
+    if coupled(I, F, e, p):
+        V, PV_b, DP_b = vector(I, a, 0), velocity_map(I, e, b), map_of(I, b, DP)
+        wG, wK, n = F[W_G], F[W_K], I[I[e.ends + b] + ATT_N]
+        for c in range(3):
+            x, y, z = G[3 * c], G[3 * c + 1], G[3 * c + 2]
+            set_map(F, V + MAP_ROW * c, PV_b, n, wG * x, wG * y, wG * z)
+            add_map(F, V + MAP_ROW * c, DP_b, n, wK * x, wK * y, wK * z)
+        _add_product(I, F, e, p, a, b, 1.0, V)

@@ -31,12 +31,24 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from mbd.algebra.vec import add3, dot, load3, mat_plus, minus, outer, plus, store3, times
-from mbd.interactions.kind import Kind
-from mbd.interactions.pullback import add_gradient, add_product, at, push
+from mbd.algebra.vec import add3, dot, load3, minus, plus, store3, times
+from mbd.interactions.gradients import add_through
+from mbd.interactions.kind import Kind, each
+from mbd.interactions.pullback import (
+    add_column,
+    add_row,
+    at,
+    clear,
+    form_maps,
+    map_of,
+    push,
+    vector,
+    velocity_map,
+)
 from mbd.machine import buffer as m
-from mbd.machine.buffer import ATT_DP, ATT_N, ATT_P, ATT_PT, ATT_PV
-from mbd.machine.jit import jit, kernel
+from mbd.machine.buffer import ATT_N, DP, MAP_ROW, PT, P
+from mbd.machine.jit import jit
+from mbd.machine.simd import add4, add_outer3
 
 __all__ = ["KNIFE", "ROLL_BALL", "ROLL_DISC"]
 
@@ -45,8 +57,17 @@ A, FY, PHID, PHIDD, ROW_RATE, ROW_TURN, SCRATCH, W_K, X, Y, YD, YDD = (
 )  # fmt: skip
 N = 8  # vectors of both frames: Q, b1, b2, b3, P, a1, a2, a3
 AXLE, PLANE, NORMAL = 3, 4, 7
-XS, XDS, C, G = 0, 24, 48, 56  # places in the scratch space: vectors, rates, c, dc/dx (8 x 8 x 3)
-_EYE = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+# places in the scratch space: vectors, rates, c, dc/dx (8 x 8 x 3), d.x'
+XS, XDS, C, G, ALONG = 0, 24, 48, 56, 248
+FRAME = 4  # vectors of one frame, all of one body: pairs of frames stand for those of attachments
+COLUMN, ROW = 3, 4  # vectors on a face; the first three hold a map
+_PAIRS = tuple((a, b) for a in (0, FRAME) for b in (0, FRAME))
+
+
+@jit
+def _block(e: Any, one: int, two: int) -> int:
+    """Return where place and row length of the block of two frames are."""
+    return e.pairs + 2 * (2 * (one // FRAME) + two // FRAME)
 
 
 @jit
@@ -86,27 +107,27 @@ def slip(
 ) -> Kind:
     """Return the rows against slip along some of the eight vectors; the number is the radius."""
     n_rows = len(directions)
-    fields = N + 4
+    of_frame = directions[0] // FRAME  # whose vectors d are
 
     @jit
-    def place(I: Any, F: Any, i: int) -> Any:
+    def place(I: Any, F: Any, e: Any) -> Any:
         """Write c and G, and return s, the velocity of slip and the force of the multipliers."""
-        s, r = I[SCRATCH], F[I[i + N + 1]]
+        s, r = I[SCRATCH], F[e.numbers]
         for a in range(N):
-            store3(F, s + XS + 3 * a, at(I, F, Y, I[i + a]))
-            store3(F, s + XDS + 3 * a, at(I, F, YD, I[i + a]))
+            store3(F, s + XS + 3 * a, at(I, F, Y, I[e.ends + a]))
+            store3(F, s + XDS + 3 * a, at(I, F, YD, I[e.ends + a]))
         for j in range(3 * N * N):
             F[s + G + j] = 0.0
         axle, normal = load3(F, s + XS + 3 * AXLE), load3(F, s + XS + 3 * NORMAL)
-        e, size, D = down(normal, axle)
-        arm = times(-r, e)
+        up, size, D = down(normal, axle)
+        arm = times(-r, up)
         x = plus(minus(load3(F, s + XS), load3(F, s + XS + 3 * PLANE)), arm)
         F[s + C], F[s + C + PLANE] = 1.0, -1.0
         for k in range(1, 4):
             b, row = load3(F, s + XS + 3 * k), s + G + 3 * N * k
             F[s + C + k] = dot(b, arm)
             add3(F, row + 3 * k, 1.0, arm)
-            by_normal, by_axle = back(b, e, size, D, normal, axle)
+            by_normal, by_axle = back(b, up, size, D, normal, axle)
             add3(F, row + 3 * NORMAL, -r, by_normal)
             add3(F, row + 3 * AXLE, -r, by_axle)
             j = PLANE + k
@@ -115,88 +136,118 @@ def slip(
             add3(F, row + 3 * j, -1.0, x)
             add3(F, row, -1.0, a)
             add3(F, row + 3 * PLANE, 1.0, a)
-            by_normal, by_axle = back(a, e, size, D, normal, axle)
+            by_normal, by_axle = back(a, up, size, D, normal, axle)
             add3(F, row + 3 * NORMAL, r, by_normal)
             add3(F, row + 3 * AXLE, r, by_axle)
         velocity, force = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
         for a in range(N):
             velocity = plus(velocity, times(F[s + C + a], load3(F, s + XDS + 3 * a)))
         for row in range(n_rows):
-            mu = F[I[A] + I[i + N] + row]
+            mu = F[I[A] + e.row + row]
             force = plus(force, times(mu, load3(F, s + XS + 3 * directions[row])))
         return s, velocity, force
 
-    @kernel
-    def forces(I: Any, F: Any, k: int) -> None:
+    @each
+    def forces(I: Any, F: Any, e: Any) -> None:
         """Write g; add c_a f at all vectors."""
-        for e in range(I[k]):
-            i = I[k + 1] + e * I[k + 2]
-            s, velocity, force = place(I, F, i)
-            for row in range(n_rows):
-                d = load3(F, s + XS + 3 * directions[row])
-                F[I[X] + I[i + N] + row] = F[ROW_RATE] * dot(d, velocity)
-            for a in range(N):
-                push(I, F, FY, I[i + a], F[s + C + a], force)
+        s, velocity, force = place(I, F, e)
+        for row in range(n_rows):
+            d = load3(F, s + XS + 3 * directions[row])
+            F[I[X] + e.row + row] = F[ROW_RATE] * dot(d, velocity)
+        for a in range(N):
+            push(I, F, FY, I[e.ends + a], F[s + C + a], force)
 
-    @kernel
-    def tangent(I: Any, F: Any, k: int) -> None:
-        """Add rows and columns, the derivative of A^T mu, and that of g with respect to q."""
-        for e in range(I[k]):
-            i = I[k + 1] + e * I[k + 2]
-            s, velocity, force = place(I, F, i)
-            for row in range(n_rows):
-                d = load3(F, s + XS + 3 * directions[row])
-                for b in range(N):
-                    one, j = I[i + b], i + fields + 4 * b
-                    n_v, B = I[one + ATT_N], I[j] + row * I[j + 1]
-                    c = F[s + C + b]
-                    add_gradient(F, I[one + ATT_P], n_v, c, d, I[j + 2] + row, I[j + 3])
-                    add_gradient(F, I[one + ATT_PV], n_v, c, d, B, 1)
-                    if F[ROW_TURN] == 0.0:
-                        continue
-                    turn = velocity if b == directions[row] else (0.0, 0.0, 0.0)
+    @jit
+    def add_rows(I: Any, F: Any, e: Any, first: int, velocity: Any) -> None:
+        """Add the rows and columns of the frame whose vectors begin with `first`.
+
+        With C = sum_b c_b P_b of the test map, of that of velocities and of their derivative.
+        """
+        s, turn = I[SCRATCH], F[ROW_TURN]
+        test, trial, drift = vector(I, first, 0), vector(I, first + 1, 0), vector(I, first + 2, 0)
+        column, row = vector(I, first, COLUMN), vector(I, first, ROW)
+        n_v = I[I[e.ends + first] + ATT_N]
+        clear(F, test, 3)
+        clear(F, trial, 3)
+        clear(F, drift, 3)
+        for b in range(first, first + FRAME):
+            c = F[s + C + b]
+            add4(F, test, c, map_of(I, b, P), 3 * MAP_ROW)
+            add4(F, trial, c, velocity_map(I, e, b), 3 * MAP_ROW)
+            add4(F, drift, c * turn, map_of(I, b, DP), 3 * MAP_ROW)
+        for r in range(n_rows):
+            d = load3(F, s + XS + 3 * directions[r])
+            clear(F, column, 2)
+            add_through(F, column, test, n_v, 1.0, d)
+            add_through(F, row, trial, n_v, 1.0, d)
+            if turn != 0.0:
+                add_through(F, row, drift, n_v, 1.0, d)
+                for a in range(N):
+                    F[s + ALONG + a] = dot(d, load3(F, s + XDS + 3 * a))
+                for b in range(first, first + FRAME):
+                    change = velocity if b == directions[r] else (0.0, 0.0, 0.0)
                     for a in range(N):
-                        along = dot(d, load3(F, s + XDS + 3 * a))
-                        turn = plus(turn, times(along, load3(F, s + G + 3 * (N * a + b))))
-                    add_gradient(F, I[one + ATT_DP], n_v, F[ROW_TURN] * c, d, B, 1)
-                    add_gradient(F, I[one + ATT_PT], n_v, F[ROW_TURN], turn, B, 1)
-            for a in range(N):
-                for b in range(N):
-                    j = i + fields + 4 * N + 2 * (N * a + b)
-                    if I[j] < 0:
-                        continue
-                    one, two = I[i + a], I[i + b]
-                    K = outer(force, load3(F, s + G + 3 * (N * a + b)))
-                    for row in range(n_rows):
-                        if b == directions[row]:
-                            mu = F[I[A] + I[i + N] + row]
-                            K = mat_plus(K, F[s + C + a] * mu, _EYE)
-                    add_product(F, I[one + ATT_P], I[one + ATT_N], F[W_K], K, I[two + ATT_PT],
-                                I[two + ATT_N], I[j], I[j + 1])  # fmt: skip
+                        dc = load3(F, s + G + 3 * (N * a + b))
+                        change = plus(change, times(F[s + ALONG + a], dc))
+                    add_through(F, row, map_of(I, b, PT), n_v, turn, change)
+            add_row(I, F, e, first, r, 1.0, row)
+            add_column(I, F, e, first, r, 1.0, column)
 
-    @kernel
-    def rates(I: Any, F: Any, k: int) -> None:
+    @jit
+    def add_block(I: Any, F: Any, e: Any, one: int, two: int, force: Any) -> None:
+        """Add sum_ab P_a f (P_T,b G_ab)^T of two frames, and C (sum_b mu_b P_T,b)^T."""
+        s, block = I[SCRATCH], _block(e, one, two)
+        to, ld, rows, columns = I[block], I[block + 1], I[e.ends + one], I[e.ends + two]
+        rows, columns = I[rows + ATT_N], I[columns + ATT_N]
+        U, V = vector(I, one + 1, 0), vector(I, two + 2, 0)
+        clear(F, U, 3)
+        clear(F, V, 3)
+        for k in range(1, FRAME):  # of the point itself G is zero
+            add_through(F, U + MAP_ROW * (k - 1), map_of(I, one + k, P), rows, 1.0, force)
+            for b in range(two, two + FRAME):
+                dc = load3(F, s + G + 3 * (N * (one + k) + b))
+                if dc[0] != 0.0 or dc[1] != 0.0 or dc[2] != 0.0:
+                    add_through(F, V + MAP_ROW * (k - 1), map_of(I, b, PT), columns, 1.0, dc)
+        add_outer3(F, to, ld, rows, columns, F[W_K], U, V)
+        if two == FRAME * of_frame:
+            clear(F, V, 3)
+            for r in range(n_rows):
+                mu, d = F[I[A] + e.row + r], map_of(I, directions[r], PT)
+                add4(F, V, mu, d, 3 * MAP_ROW)
+            add_outer3(F, to, ld, rows, columns, F[W_K], vector(I, one, 0), V)
+
+    @each
+    def tangent(I: Any, F: Any, e: Any) -> None:
+        """Add rows and columns, the derivative of A^T mu, and that of g with respect to q."""
+        _, velocity, force = place(I, F, e)
+        form_maps(I, F, e, N, True)
+        for one in range(0, N, FRAME):
+            if I[I[e.ends + one] + ATT_N] > 0:
+                add_rows(I, F, e, one, velocity)
+        for one in range(0, N, FRAME):
+            for two in range(0, N, FRAME):
+                if I[_block(e, one, two)] >= 0:
+                    add_block(I, F, e, one, two, force)
+
+    @each
+    def rates(I: Any, F: Any, e: Any) -> None:
         """Write g and its time derivative."""
-        for e in range(I[k]):
-            i = I[k + 1] + e * I[k + 2]
-            s, velocity, _ = place(I, F, i)
-            change = (0.0, 0.0, 0.0)
-            for a in range(N):
-                c_rate = 0.0
-                for b in range(N):
-                    dc = load3(F, s + G + 3 * (N * a + b))
-                    c_rate += dot(dc, load3(F, s + XDS + 3 * b))
-                change = plus(change, times(F[s + C + a], at(I, F, YDD, I[i + a])))
-                change = plus(change, times(c_rate, load3(F, s + XDS + 3 * a)))
-            for row in range(n_rows):
-                d = load3(F, s + XS + 3 * directions[row])
-                d_rate = load3(F, s + XDS + 3 * directions[row])
-                u = I[i + N] + row
-                F[I[PHID] + u] = dot(d, velocity)
-                F[I[PHIDD] + u] = dot(d_rate, velocity) + dot(d, change)
+        s, velocity, _ = place(I, F, e)
+        change = (0.0, 0.0, 0.0)
+        for a in range(N):
+            c_rate = 0.0
+            for b in range(N):
+                dc = load3(F, s + G + 3 * (N * a + b))
+                c_rate += dot(dc, load3(F, s + XDS + 3 * b))
+            change = plus(change, times(F[s + C + a], at(I, F, YDD, I[e.ends + a])))
+            change = plus(change, times(c_rate, load3(F, s + XDS + 3 * a)))
+        for row in range(n_rows):
+            d = load3(F, s + XS + 3 * directions[row])
+            d_rate = load3(F, s + XDS + 3 * directions[row])
+            F[I[PHID] + e.row + row] = dot(d, velocity)
+            F[I[PHIDD] + e.row + row] = dot(d_rate, velocity) + dot(d, change)
 
-    pairs = tuple((a, b) for a in range(N) for b in range(N))
-    return Kind(name, N, n_rows, pairs, forces, tangent, rates, damped=True, unit="m/s")
+    return Kind(name, N, n_rows, _PAIRS, forces, tangent, rates, damped=True, unit="m/s")
 
 
 ROLL_BALL = slip("rolling ball row", below, back_below, (5, 6))

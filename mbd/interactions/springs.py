@@ -14,7 +14,7 @@ What the tension holds at rest, :math:`f_0(u) = f(u, 0, 0)`, has the potential
 .. math:: V = \int_{u_0}^u f_0(x)\,dx ,
 
 in closed form for linear springs and stops; of a user's law from the measure at the described
-pose on, by the quadrature of ``mean_tension.py``. The rest of the power is dissipated,
+pose on, by the quadrature of ``discrete_gradient.py``. The rest of the power is dissipated,
 :math:`(f(u, \dot u, t) - f(u, 0, t))\,\dot u`, or supplied by what changes with time,
 :math:`(f_0(u) - f(u, 0, t))\,\dot u`. A law that jumps at rate zero (dry friction) holds the mean
 of both sides there.
@@ -26,38 +26,26 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from mbd.algebra.vec import dot, load3, mat_plus, outer, plus, store3, times
-from mbd.interactions.discrete_gradient import discrete_gradient
-from mbd.interactions.kind import Kind
-from mbd.interactions.law_evaluation import evaluate_law
-from mbd.interactions.mean_tension import mean_of_law, mean_push, mean_tension
-from mbd.interactions.measures import (
-    GRAD,
-    HXD,
-    LAW_IN,
-    LAW_OUT,
-    MU,
-    NORMAL,
-    XA,
-    XD,
-    Measure,
-    bend,
-    hessian,
-    hessian_times,
-    unwrap,
+from mbd.algebra.vec import load3
+from mbd.interactions.discrete_gradient import (
+    discrete_gradient,
+    mean_of_law,
+    mean_push,
+    mean_tension,
 )
-from mbd.interactions.pullback import add_product, at, push
+from mbd.interactions.gradients import add_tension, value_of
+from mbd.interactions.kind import Kind, each
+from mbd.interactions.law_evaluation import evaluate_law
+from mbd.interactions.measures import GRAD, LAW_IN, LAW_OUT, Measure
+from mbd.interactions.pullback import push
 from mbd.machine import buffer as m
-from mbd.machine.buffer import ATT_DP, ATT_N, ATT_P, ATT_PT, ATT_PV
-from mbd.machine.jit import ints, jit, kernel
+from mbd.machine.jit import ints, jit
 
 __all__ = ["motor", "spring", "stop"]
 
-DISSIPATED, FY, PHASE, POTENTIAL, SCRATCH, START, SUPPLIED, T, W_G, W_K, Y, YD = (
-    m.DISSIPATED, m.FY, m.PHASE, m.POTENTIAL, m.SCRATCH, m.START, m.SUPPLIED, m.T, m.W_G, m.W_K,
-    m.Y, m.YD,
+DISSIPATED, FY, PHASE, POTENTIAL, SCRATCH, START, SUPPLIED, T = (
+    m.DISSIPATED, m.FY, m.PHASE, m.POTENTIAL, m.SCRATCH, m.START, m.SUPPLIED, m.T,
 )  # fmt: skip
-_ZERO = (0.0,) * 9
 _BARELY = 1e-150  # a rate of either sign that no law feels by its size
 
 
@@ -163,97 +151,41 @@ def _acting(
     Of its numbers there are `size`; two more hold the measure at the ends of a conserving step, and
     where energies are asked for the last measure and its potential.
     """
-    evaluate, n, periodic = measure.evaluate, measure.n, measure.periodic
-    bent = measure.bent
-    n_fields = n + 4
+    n, periodic, curved, bent = measure.n, measure.periodic, measure.curved, measure.bent
+    value = value_of(measure)
 
-    @jit
-    def value(I: Any, F: Any, i: int, s: int) -> Any:
-        for a in range(n):
-            store3(F, s + XA + 3 * a, at(I, F, Y, I[i + a]))
-            store3(F, s + XD + 3 * a, at(I, F, YD, I[i + a]))
-        u = evaluate(F, s)
-        if periodic:
-            u = unwrap(u, F[I[i + n + 2]])
-        ud = 0.0
-        for a in range(n):
-            ud += dot(load3(F, s + GRAD + 3 * a), load3(F, s + XD + 3 * a))
-        return u, ud
-
-    @kernel
-    def forces(I: Any, F: Any, k: int) -> None:
+    @each
+    def forces(I: Any, F: Any, e: Any) -> None:
         s = I[SCRATCH]
-        for e in range(I[k]):
-            i = I[k + 1] + e * I[k + 2]
-            u, ud = value(I, F, i, s)
-            f, _, _ = tension(I, F, s, I[i + n + 1], I[i + n + 3], u, ud)
-            for a in range(n):
-                push(I, F, FY, I[i + a], f, load3(F, s + GRAD + 3 * a))
+        u, ud = value(I, F, e, True)
+        f, _, _ = tension(I, F, s, e.numbers, e.law, u, ud)
+        for a in range(n):
+            push(I, F, FY, I[e.ends + a], f, load3(F, s + GRAD + 3 * a))
 
-    @kernel
-    def tangent(I: Any, F: Any, k: int) -> None:
-        s = I[SCRATCH]
-        wG, wK = F[W_G], F[W_K]
-        for e in range(I[k]):
-            i = I[k + 1] + e * I[k + 2]
-            u, ud = value(I, F, i, s)
-            f, stiff, damp = tension(I, F, s, I[i + n + 1], I[i + n + 3], u, ud)
-            turn = 0.0
-            for a in range(n):
-                turn += dot(load3(F, s + NORMAL + 3 * a), load3(F, s + XD + 3 * a))
-            for b in range(n):
-                hx = hessian_times(F, s, n, b, ud, turn)
-                if bent:
-                    hx = plus(hx, times(F[s + MU] * turn, load3(F, s + NORMAL + 3 * b)))
-                store3(F, s + HXD + 3 * b, hx)
-            for a in range(n):
-                ga = load3(F, s + GRAD + 3 * a)
-                for b in range(n):
-                    j = i + n_fields + 2 * (a * n + b)
-                    if I[j] < 0:
-                        continue
-                    gg = outer(ga, load3(F, s + GRAD + 3 * b))
-                    K = mat_plus(_ZERO, stiff, gg)
-                    K = mat_plus(K, f, hessian(F, s, a, b))
-                    if bent:
-                        K = mat_plus(K, f, bend(F, s, a, b))
-                    K = mat_plus(K, damp, outer(ga, load3(F, s + HXD + 3 * b)))
-                    one, two = I[i + a], I[i + b]
-                    P, rows, cols = I[one + ATT_P], I[one + ATT_N], I[two + ATT_N]
-                    add_product(F, P, rows, wK, K, I[two + ATT_PT], cols, I[j], I[j + 1])
-                    if damp != 0.0:
-                        add_product(
-                            F, P, rows, wG * damp, gg, I[two + ATT_PV], cols, I[j], I[j + 1]
-                        )
-                        add_product(F, P, rows, wK * damp, gg, I[two + ATT_DP], cols, I[j],
-                                    I[j + 1])  # fmt: skip
+    @each
+    def tangent(I: Any, F: Any, e: Any) -> None:
+        u, ud = value(I, F, e, True)
+        f, stiff, damp = tension(I, F, I[SCRATCH], e.numbers, e.law, u, ud)
+        add_tension(I, F, e, n, curved, bent, ud, f, stiff, damp)
 
-    @kernel
-    def energy(I: Any, F: Any, k: int) -> None:
+    @each
+    def energy(I: Any, F: Any, e: Any) -> None:
         """Add the potential, the power dissipated and that supplied by what changes with time."""
-        S = ints(F)
-        s = I[SCRATCH]
-        for e in range(I[k]):
-            i = I[k + 1] + e * I[k + 2]
-            u, ud = value(I, F, i, s)
-            number, law, V = I[i + n + 1], I[i + n + 3], 0.0
-            if S[PHASE] != START:
-                last, V = F[number + size], F[number + size + 1]
-                V, now, held = potential(I, F, s, number, law, u, last, V)
-                f, _, _ = tension(I, F, s, number, law, u, ud)
-                F[POTENTIAL] += V
-                F[DISSIPATED] += (f - now) * ud
-                F[SUPPLIED] += (held - now) * ud
-            F[number + size], F[number + size + 1] = u, V
+        s, number, V = I[SCRATCH], e.numbers, 0.0
+        u, ud = value(I, F, e, True)
+        if ints(F)[PHASE] != START:
+            last, V = F[number + size], F[number + size + 1]
+            V, now, held = potential(I, F, s, number, e.law, u, last, V)
+            f, _, _ = tension(I, F, s, number, e.law, u, ud)
+            F[POTENTIAL] += V
+            F[DISSIPATED] += (f - now) * ud
+            F[SUPPLIED] += (held - now) * ud
+        F[number + size], F[number + size + 1] = u, V
 
-    @kernel
-    def accept(I: Any, F: Any, k: int) -> None:
+    @each
+    def accept(I: Any, F: Any, e: Any) -> None:
         """Remember the angle, so that the next one is the nearest to it."""
-        s = I[SCRATCH]
-        for e in range(I[k]):
-            i = I[k + 1] + e * I[k + 2]
-            u, _ = value(I, F, i, s)
-            F[I[i + n + 2]] = u
+        F[e.memory], _ = value(I, F, e, False)
 
     return Kind(
         f"{word} on {measure.name}",

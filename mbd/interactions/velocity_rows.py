@@ -17,12 +17,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from mbd.algebra.vec import dot, times
-from mbd.interactions.kind import Kind
-from mbd.interactions.pullback import add_gradient, add_scaled_product, at, push
+from mbd.algebra.vec import dot
+from mbd.interactions.gradients import GAMMA, ROW, add_through
+from mbd.interactions.kind import Kind, each
+from mbd.interactions.pullback import (
+    add_column,
+    add_multiple,
+    add_row,
+    at,
+    clear,
+    form_maps,
+    map_of,
+    push,
+    vector,
+    velocity_map,
+)
 from mbd.machine import buffer as m
-from mbd.machine.buffer import ATT_DP, ATT_N, ATT_P, ATT_PT, ATT_PV
-from mbd.machine.jit import kernel
+from mbd.machine.buffer import ATT_N, DP, PT, P
 
 __all__ = ["NON_TWISTING"]
 
@@ -31,56 +42,53 @@ A, FY, PHID, PHIDD, ROW_RATE, ROW_TURN, W_K, X, Y, YD, YDD = (
 )  # fmt: skip
 
 
-@kernel
-def forces(I: Any, F: Any, k: int) -> None:
+@each
+def forces(I: Any, F: Any, e: Any) -> None:
     """Write g; add mu (1-a) d2 at d1 and -mu a d1 at d2."""
-    for e in range(I[k]):
-        i = I[k + 1] + e * I[k + 2]
-        d1, d2, u, a = I[i], I[i + 1], I[i + 2], F[I[i + 3]]
-        mu = F[I[A] + u]
-        x1, x2 = at(I, F, Y, d1), at(I, F, Y, d2)
-        g = (1 - a) * dot(at(I, F, YD, d1), x2) - a * dot(at(I, F, YD, d2), x1)
-        F[I[X] + u] = F[ROW_RATE] * g
-        push(I, F, FY, d1, mu * (1 - a), x2)
-        push(I, F, FY, d2, -mu * a, x1)
+    d1, d2, a, mu = I[e.ends], I[e.ends + 1], F[e.numbers], F[I[A] + e.row]
+    x1, x2 = at(I, F, Y, d1), at(I, F, Y, d2)
+    g = (1 - a) * dot(at(I, F, YD, d1), x2) - a * dot(at(I, F, YD, d2), x1)
+    F[I[X] + e.row] = F[ROW_RATE] * g
+    push(I, F, FY, d1, mu * (1 - a), x2)
+    push(I, F, FY, d2, -mu * a, x1)
 
 
-@kernel
-def tangent(I: Any, F: Any, k: int) -> None:
+@each
+def tangent(I: Any, F: Any, e: Any) -> None:
     """Add A, its transpose, the derivative of A^T mu, and that of g with respect to q."""
-    for e in range(I[k]):
-        i = I[k + 1] + e * I[k + 2]
-        a, mu, turn = F[I[i + 3]], F[W_K] * F[I[A] + I[i + 2]], F[ROW_TURN]
-        for side in range(2):
-            this, other, j = I[i + side], I[i + 1 - side], i + 6 + 4 * side
-            n, s = I[this + ATT_N], (1 - a) if side == 0 else -a
-            partner = -a if side == 0 else 1 - a  # factor of the rate of the other director
-            g = at(I, F, Y, other)
-            add_gradient(F, I[this + ATT_PV], n, s, g, I[j], 1)
-            add_gradient(F, I[this + ATT_P], n, s, g, I[j + 2], I[j + 3])
-            if turn != 0.0:
-                add_gradient(F, I[this + ATT_DP], n, turn * s, g, I[j], 1)
-                rate = times(partner, at(I, F, YD, other))
-                add_gradient(F, I[this + ATT_PT], n, turn, rate, I[j], 1)
-            add_scaled_product(F, I[this + ATT_P], n, mu * s, I[other + ATT_PT],
-                               I[other + ATT_N], I[i + 14 + 2 * side],
-                               I[i + 15 + 2 * side])  # fmt: skip
+    a, mu, turn = F[e.numbers], F[W_K] * F[I[A] + e.row], F[ROW_TURN]
+    form_maps(I, F, e, 2, True)
+    for this in range(2):
+        other = 1 - this
+        if I[I[e.ends + this] + ATT_N] == 0:
+            continue
+        s, partner = (1 - a, -a) if this == 0 else (-a, 1 - a)  # factors of the rates of both
+        g, rate = at(I, F, Y, I[e.ends + other]), at(I, F, YD, I[e.ends + other])
+        n_v = I[I[e.ends + this] + ATT_N]
+        row, column = vector(I, this, ROW), vector(I, this, GAMMA)
+        clear(F, row, 1)
+        clear(F, column, 1)
+        add_through(F, column, map_of(I, this, P), n_v, s, g)
+        add_through(F, row, velocity_map(I, e, this), n_v, s, g)
+        add_through(F, row, map_of(I, this, DP), n_v, turn * s, g)
+        add_through(F, row, map_of(I, this, PT), n_v, turn * partner, rate)
+        add_row(I, F, e, this, 0, 1.0, row)
+        add_column(I, F, e, this, 0, 1.0, column)
+        add_multiple(I, F, e, this, this, other, mu * s)
 
 
-@kernel
-def rates(I: Any, F: Any, k: int) -> None:
+@each
+def rates(I: Any, F: Any, e: Any) -> None:
     """Write g and its time derivative: such a row begins with its velocity."""
-    for e in range(I[k]):
-        i = I[k + 1] + e * I[k + 2]
-        d1, d2, u, a = I[i], I[i + 1], I[i + 2], F[I[i + 3]]
-        x1, x2 = at(I, F, Y, d1), at(I, F, Y, d2)
-        v1, v2 = at(I, F, YD, d1), at(I, F, YD, d2)
-        F[I[PHID] + u] = (1 - a) * dot(v1, x2) - a * dot(v2, x1)
-        F[I[PHIDD] + u] = (
-            (1 - a) * dot(at(I, F, YDD, d1), x2)
-            - a * dot(at(I, F, YDD, d2), x1)
-            + (1 - 2 * a) * dot(v1, v2)
-        )
+    d1, d2, a = I[e.ends], I[e.ends + 1], F[e.numbers]
+    x1, x2 = at(I, F, Y, d1), at(I, F, Y, d2)
+    v1, v2 = at(I, F, YD, d1), at(I, F, YD, d2)
+    F[I[PHID] + e.row] = (1 - a) * dot(v1, x2) - a * dot(v2, x1)
+    F[I[PHIDD] + e.row] = (
+        (1 - a) * dot(at(I, F, YDD, d1), x2)
+        - a * dot(at(I, F, YDD, d2), x1)
+        + (1 - 2 * a) * dot(v1, v2)
+    )
 
 
 NON_TWISTING = Kind(

@@ -36,7 +36,6 @@ REGION_BITS = 48
     Q, QN, V, VN, A, AN, AB, AL, D, X, XS, GAP, R, PHID, PHIDD, DIAG, EPS, Y, YD, YDD, FY, GROUND,
     I_HEADER,
 ) = range(34)  # fmt: skip
-SCRATCH_SIZE = 256
 
 
 @dataclass(frozen=True)
@@ -87,10 +86,10 @@ VECTORS = {
     LINEAR,  # address of the kernel that factors and solves
     PHASE,  # which evaluation of a conserving step this is
     LEVEL,  # where the rows of positions are met
-    ALL_RATES,  # whether the derivatives of velocities are formed of all attachments
     OFF, N_OFF,  # table in I: unknown and place in the matrix of rows that are switched off
     CLEARED, N_CLEARED,  # table in I: places of their entries in the matrix
     BAD_LAW, BAD_HOW,  # address of the first law whose answer is no number, and how
+    UNDECLARED,  # pair of attachments, counted from one, that a kind couples and does not declare
 ) = range(34)  # fmt: skip
 ORDINARY, START, MIDDLE, END = 0, 1, 2, 3  # PHASE
 POSITION, VELOCITY, STABILIZED = 0, 1, 2  # LEVEL
@@ -138,9 +137,22 @@ TRANSLATION, ROTATION, DIRECTOR, FORCE, MOMENT, OWN, VELOCITY_ROW = range(7)
 # --- records -------------------------------------------------------------------------------------
 # node: coordinates, unknown, constants, face, own block of the matrix and its row length
 NODE_Q, NODE_U, NODE_PAR, NODE_Y, NODE_S, NODE_LD, NODE_SIZE = range(7)
-# attachment: face, weights, number of velocities; test map, trial map of increments, derivative of
-# the velocity, trial map of velocities (the test map where test = trial); whether rates are wanted
-ATT_Y, ATT_W, ATT_N, ATT_P, ATT_PT, ATT_DP, ATT_PV, ATT_RATE, ATT_SIZE = range(9)
+# attachment: face, weights, number of velocities, record of the node, which of the kernels of the
+# stage MAPS is its own, where its PV is
+ATT_Y, ATT_W, ATT_N, ATT_NODE, ATT_MAPS, ATT_PV, ATT_SIZE = range(7)
+# maps of an attachment in the scratch space, three rows each, one column for each velocity: test
+# map, trial map of increments, derivative of the velocity, trial map of velocities (the test map
+# where test = trial)
+MAP_ROW = 24  # most velocities of a body
+P, PT, DP, PV, MAPS_SIZE = range(0, 15 * MAP_ROW, 3 * MAP_ROW)
+# the scratch space: numbers of the kind's own; then of each attachment some vectors and its maps
+SCRATCH_OWN, SCRATCH_VECTORS = 256, 5 * MAP_ROW
+SCRATCH_EACH = SCRATCH_VECTORS + MAPS_SIZE
+# table of elements: number, first record, size of one, where blocks and pairs are in it, number of
+# attachments, of floats that an element remembers
+T_NUMBER, T_FIRST, T_SIZE, T_BLOCKS, T_PAIRS, T_ENDS, T_MEMORY, T_HEAD = range(8)
+# element: first unknown of its rows, numbers, memory, law, attachments
+E_ROW, E_NUMBERS, E_MEMORY, E_LAW, E_ENDS = range(5)
 # front: first unknown, pivots, velocities among them, pivot rows A and their length, rows L below
 # and their length, update groups, blocks of the Schur complement
 (

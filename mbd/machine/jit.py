@@ -52,6 +52,7 @@ __all__ = [
     "PYTHON",
     "Kernel",
     "call",
+    "call_maps",
     "carried_code",
     "external",
     "ints",
@@ -60,11 +61,13 @@ __all__ = [
     "kernel",
     "law_call",
     "loop",
+    "maps_kernel",
     "notice",
 ]
 
 PYTHON = bool(getattr(numba.config, "DISABLE_JIT", 0))
 _SIGNATURE = types.void(types.CPointer(types.int64), types.CPointer(types.float64), types.int64)
+_MAPS = types.void(*_SIGNATURE.args, types.int64, types.int64)
 _LAW = types.int64(types.CPointer(types.float64), types.CPointer(types.float64))
 _C_LAW = ctypes.CFUNCTYPE(
     ctypes.c_int64, ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_double)
@@ -78,7 +81,14 @@ _OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}}
 
 def jit(function: Callable[..., Any]) -> Any:
     """Compile a small law into whoever calls it."""
-    return numba.njit(**_OPTIONS)(_named(function))
+    law = numba.njit(**_OPTIONS)(_named(function))
+    if not PYTHON:
+        template = law.get_call_template
+        # once for all numbers written in calls of it, not once for each of them
+        law.get_call_template = lambda args, kws: template(
+            tuple(types.unliteral(a) for a in args), {k: types.unliteral(a) for k, a in kws.items()}
+        )
+    return law
 
 
 def _source(value: Any) -> Any:
@@ -259,23 +269,26 @@ class Kernel:
         self._address = self._compiled[0].address
         return True
 
-    def __call__(self, I: np.ndarray, F: np.ndarray, k: int = 0) -> None:
+    def __call__(self, I: np.ndarray, F: np.ndarray, k: int = 0, *more: int) -> None:
         """Run the kernel on arrays."""
         if PYTHON:
-            self.function(I, F, k)
+            self.function(I, F, k, *more)
             return
         alone, beside = self._calls
-        (beside if self.long or F.size > _LARGE else alone)(_place(I), _place(F), k)
+        (beside if self.long or F.size > _LARGE else alone)(_place(I), _place(F), k, *more)
 
     @cached_property
     def _calls(self) -> tuple[Any, Any]:
         """The calls that keep and that release the lock of the interpreter."""
-        return _KEEPING(self.address), _RELEASING(self.address)
+        more = (ctypes.c_int64,) * len(self._signature.args[2:])
+        arguments = ctypes.c_void_p, ctypes.c_void_p, *more
+        keeping, releasing = (
+            kind(None, *arguments) for kind in (ctypes.PYFUNCTYPE, ctypes.CFUNCTYPE)
+        )
+        return keeping(self.address), releasing(self.address)
 
 
 _PYTHON_KERNELS: list[Callable[..., Any]] = []
-_ARGUMENTS = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64
-_KEEPING, _RELEASING = (kind(None, *_ARGUMENTS) for kind in (ctypes.PYFUNCTYPE, ctypes.CFUNCTYPE))
 
 
 def kernel(function: Callable[..., None]) -> Kernel:
@@ -286,6 +299,11 @@ def kernel(function: Callable[..., None]) -> Kernel:
 def loop(function: Callable[..., None]) -> Kernel:
     """Make a kernel of ``function(I, F, k)`` that takes many steps."""
     return Kernel(_named(function), long=True)
+
+
+def maps_kernel(function: Callable[..., None]) -> _Kernel:
+    """Make a kernel of ``function(I, F, a, to, rate)``, which writes the maps of an attachment."""
+    return _Kernel(_named(function), _MAPS)
 
 
 def external(function: Callable[[Any, Any], int], *, compiled: bool) -> tuple[int, Any]:
@@ -324,6 +342,10 @@ if PYTHON:
         """Run the kernel at ``address``."""
         _PYTHON_KERNELS[address - 1](I, F, k)
 
+    def call_maps(address: int, I: np.ndarray, F: np.ndarray, a: int, to: int, rate: int) -> None:
+        """Run the kernel of maps at ``address``."""
+        _PYTHON_KERNELS[address - 1](I, F, a, to, rate)
+
     def law_call(address: int, F: np.ndarray, i: int, o: int) -> int:
         """Run the law at ``address`` on inputs at ``F[i:]`` and outputs at ``F[o:]``."""
         return int(_PYTHON_KERNELS[address - 1](F[i:], F[o:]))
@@ -347,6 +369,12 @@ else:
     def call(_typing: Any, address: Any, I: Any, F: Any, k: Any) -> Any:
         """Run the kernel at ``address``."""
         signature = types.void(address, I, F, types.int64)
+        return signature, _indirect
+
+    @intrinsic
+    def call_maps(_typing: Any, address: Any, I: Any, F: Any, a: Any, to: Any, rate: Any) -> Any:
+        """Run the kernel of maps at ``address``."""
+        signature = types.void(address, I, F, types.int64, types.int64, types.int64)
         return signature, _indirect
 
     @intrinsic

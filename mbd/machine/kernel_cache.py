@@ -95,6 +95,8 @@ class Fingerprints:
             return f"{value.__module__}.{value.__qualname__}"
         if isinstance(value, FunctionType):
             return self._function(value)
+        if isinstance(value, type) and issubclass(value, tuple):
+            return f"named {value.__qualname__} {self(getattr(value, '_fields', ()))}"
         if isinstance(value, type):
             members = {k: v for k, v in vars(value).items() if not k.startswith("__")}
             return f"class {value.__qualname__} {self(members)}"

@@ -1,8 +1,9 @@
-"""Loops over whole vector registers of four floats, for the block LU.
+"""Loops over whole vector registers of four floats, for the block LU and the pull-back.
 
 LLVM does not find them by itself in loops as short as a joint has rows, so they are written as
 vector instructions here, each with its plain meaning beside it (used with ``NUMBA_DISABLE_JIT=1``).
-All lengths n are rounded up to multiples of four: rows are padded with zeros.
+All lengths n are rounded up to multiples of four: rows are padded with zeros. A *map* is a matrix
+of three rows, a *vector* a row, each of MAP_ROW numbers.
 """
 
 from __future__ import annotations
@@ -10,9 +11,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from mbd.machine.buffer import MAP_ROW
 from mbd.machine.jit import PYTHON
 
-__all__ = ["dot4", "scale4", "subtract4", "subtract_product4"]
+__all__ = [
+    "add4",
+    "add_map",
+    "add_outer1",
+    "add_outer2",
+    "add_outer3",
+    "dot4",
+    "scale4",
+    "set_map",
+    "subtract4",
+    "subtract_product4",
+]
 
 if PYTHON:
 
@@ -32,6 +45,32 @@ if PYTHON:
         """F[to+i] -= sum_k F[row+k] F[B+k*ld+i], k below count."""
         for k in range(count):
             F[to : to + n] -= F[row + k] * F[B + k * ld : B + k * ld + n]
+
+    def add4(F: Any, to: int, s: float, source: int, n: int) -> None:
+        """F[to+i] += s F[source+i]."""
+        F[to : to + n] += s * F[source : source + n]
+
+    def set_map(F: Any, to: int, A: int, n: int, x: float, y: float, z: float) -> None:
+        """Write n numbers of the vector (x, y, z) A of a map A."""
+        F[to : to + n] = (x, y, z) @ F[A : A + 3 * MAP_ROW].reshape(3, MAP_ROW)[:, :n]
+
+    def add_map(F: Any, to: int, A: int, n: int, x: float, y: float, z: float) -> None:
+        """Add n numbers of (x, y, z) A of a map A to a vector."""
+        F[to : to + n] += (x, y, z) @ F[A : A + 3 * MAP_ROW].reshape(3, MAP_ROW)[:, :n]
+
+    def _outer(terms: int) -> Callable[..., Any]:
+        def add_outer(
+            F: Any, to: int, ld: int, rows: int, columns: int, s: float, U: int, V: int
+        ) -> None:
+            """Add s sum_k U_k V_k^T of vectors to the block at F[to]."""
+            u, v = (F[x : x + MAP_ROW * terms].reshape(terms, MAP_ROW) for x in (U, V))
+            block = s * u[:, :rows].T @ v[:, :columns]
+            for i in range(rows):
+                F[to + i * ld : to + i * ld + columns] += block[i]
+
+        return add_outer
+
+    add_outer1, add_outer2, add_outer3 = _outer(1), _outer(2), _outer(3)
 
 else:
     from mbd.machine.vector_code import vector_intrinsic
@@ -63,8 +102,45 @@ else:
                 b.add_product(total, factor, b.load(F, start, b.product(k, ld)))
             b.store(F, to, i, b.value(total))
 
+    def _add(b: Any, F: Any, to: Any, s: Any, source: Any, n: Any) -> None:
+        factor = b.broadcast(s)
+        with b.loop(n, 4) as i:
+            b.store(F, to, i, b.fma(factor, b.load(F, source, i), b.load(F, to, i)))
+
+    def _through_map(add: bool) -> Callable[..., None]:
+        def emit(b: Any, F: Any, to: Any, A: Any, n: Any, x: Any, y: Any, z: Any) -> None:
+            factors = [b.broadcast(c) for c in (x, y, z)]
+            with b.loop(n, 4) as j:
+                total = b.load(F, to, j) if add else b.zero
+                for k, factor in enumerate(factors):
+                    row = b.load(F, b.plus(A, b.number(MAP_ROW * k)), j)
+                    total = b.fma(factor, row, total)
+                b.store(F, to, j, total)
+
+        return emit
+
+    def _outer(terms: int) -> Callable[..., None]:
+        def emit(
+            b: Any, F: Any, to: Any, ld: Any, rows: Any, columns: Any, s: Any, U: Any, V: Any
+        ) -> None:
+            factor, starts = b.broadcast(s), [b.number(MAP_ROW * k) for k in range(terms)]
+            with b.loop(columns, 4) as j:
+                right = [b.times(factor, b.load(F, b.plus(V, k), j)) for k in starts]
+                with b.loop(rows, 1) as i:
+                    place = b.plus(b.plus(to, j), b.product(i, ld))
+                    total = b.load(F, place, b.number(0))
+                    for k, v in zip(starts, right, strict=True):
+                        left = b.broadcast(b.load_one(F, b.plus(U, k), i))
+                        total = b.fma(left, v, total)
+                    b.store(F, place, b.number(0), total)
+
+        return emit
+
     _make: Callable[..., Any] = vector_intrinsic
     dot4 = _make(_dot, "Fiii", "f")
     scale4 = _make(_scale, "Fifi", "")
     subtract4 = _make(_subtract, "Fifii", "")
     subtract_product4 = _make(_subtract_product, "Fiiiiii", "")
+    add4 = _make(_add, "Fifii", "")
+    set_map, add_map = (_make(_through_map(add), "Fiiifff", "") for add in (False, True))
+    add_outer1, add_outer2, add_outer3 = (_make(_outer(k), "Fiiiifii", "") for k in (1, 2, 3))

@@ -43,6 +43,9 @@ class _Vectors:
         lanes = ir.Constant(ir.VectorType(ir.IntType(32), 4), [0] * 4)
         return self.b.shuffle_vector(first, self.zero, lanes)
 
+    def number(self, n: int) -> Any:
+        return ir.Constant(self.index, n)
+
     def negative(self, s: Any) -> Any:
         return self.b.fneg(s)
 

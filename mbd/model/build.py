@@ -75,7 +75,7 @@ def built(system: Description, memory: Memory) -> Model:
     records: dict[str, list[int]] = {name: [] for name in system.parts}
     remembered = _interactions(memory, owned, rows, index, layout, attachments, stages, records)
     remembered += _turns(memory, system, attachments, stages, records)
-    _families(memory, bodies, nodes, attachments, stages)
+    _families(memory, bodies, nodes, stages)
     calls = {stage: [at for _, at in kernels] for stage, kernels in stages.kernels.items()}
     calls[m.FLOW] = calls[m.CONVECT] = calls[m.PLACE]  # explicit methods write their addresses
     I, F, size = memory.arrays(calls)
@@ -152,9 +152,6 @@ def _nodes(memory: Memory, system: Description, bodies: list[Any], layout: Layou
     return [where[i] for i in range(len(bodies))]
 
 
-_MAP = "a map of an attachment"
-
-
 class _Attachments:
     """Attachments, each once, except those whose weights a law rewrites."""
 
@@ -169,7 +166,7 @@ class _Attachments:
         self.faces = faces
         self.memory, self.bodies, self.index, self.nodes = memory, bodies, index, nodes
         self.records: dict[tuple[int, int, tuple[float, ...]], int] = {}
-        self.of_body: dict[int, list[int]] = {}
+        self.families = {f: i for i, f in enumerate(_by_formulation(bodies))}
 
     def place(self, end: Attachment) -> tuple[int, int]:
         """Store weights; return where the face and the weights are.
@@ -190,7 +187,7 @@ class _Attachments:
             weights, what="the weights of an attachment"
         ) + w
 
-    def get(self, end: Attachment, *, own: bool, rate: bool) -> int:
+    def get(self, end: Attachment, *, own: bool) -> int:
         """Return where the record of an attachment is."""
         b = self.index[end.body]
         key = (b, end.face, end.weights)
@@ -199,19 +196,14 @@ class _Attachments:
             formulation = None if b < 0 else self.bodies[b].formulation
             n = 0 if formulation is None else formulation.n_v
             y, w = self.place(end)
-            P, PT, DP = (self.memory.room(3 * n, what=_MAP) for _ in range(3))
-            PV = (
-                P
-                if formulation is None or formulation.galerkin
-                else self.memory.room(3 * n, what=_MAP)
-            )
-            record = self.memory.table([y, w, n, P, PT, DP, PV, 0])
+            own_maps = formulation is not None and not formulation.galerkin
+            record = self.memory.table([
+                y, w, n, 0 if b < 0 else self.nodes[b],
+                0 if formulation is None else self.families[formulation],
+                m.PV if own_maps else m.P,
+            ])  # fmt: skip
             if not own:
                 self.records[key] = record
-            if b >= 0:
-                self.of_body.setdefault(b, []).append(record)
-        if rate:
-            self.memory.I[record + m.ATT_RATE] = 1
         return record
 
 
@@ -246,6 +238,8 @@ def _interactions(
     by_kind: dict[Kind, list[Owned]] = {}
     for o in owned:
         by_kind.setdefault(o.element.kind, []).append(o)
+    scratch = max((k.scratch for k in by_kind), default=m.SCRATCH_OWN)
+    memory.I[m.SCRATCH] = memory.room(scratch, what="SCRATCH, the floats for laws")
     for kind, members in by_kind.items():
         records: list[int] = []
         for o in members:
@@ -253,19 +247,14 @@ def _interactions(
             driven = e.law is not None and not kind.damped and not kind.n_rows  # rewrites it
             last = len(e.attachments) - 1
             ends = [
-                attachments.get(a, own=driven and i == last, rate=kind.damped)
-                for i, a in enumerate(e.attachments)
+                attachments.get(a, own=driven and i == last) for i, a in enumerate(e.attachments)
             ]
             group = ~number[id(o)] if kind.n_rows else 0
             u = layout.start[group] if kind.n_rows else -1
             law = e.law.address if e.law is not None else 0
-            records += [
-                *ends,
-                u,
-                memory.put([*e.numbers, *[0.0] * kind.room], what=o.label),
-                memory.put(list(e.memory), m.STATE, o.label),
-                law,
-            ]
+            numbers = memory.put([*e.numbers, *[0.0] * kind.room], what=o.label)
+            kept = memory.put(list(e.memory), m.STATE, o.label)
+            records += [u, numbers, kept, law, *ends]
             bodies = [index[a.body] for a in e.attachments]
             if kind.n_rows:
                 for b in bodies:
@@ -277,9 +266,9 @@ def _interactions(
                 grounded = bodies[a] < 0 or bodies[b] < 0
                 records += (-1, 0) if grounded else layout.block(bodies[a], bodies[b])
         remembered = len(members[0].element.memory)
-        at = memory.table([len(members), 0, kind.size, kind.n_attachments + 2, remembered])
-        memory.I[at + 1] = memory.table(records)
-        where |= {id(o): memory.I[at + 1] + e * kind.size for e, o in enumerate(members)}
+        head = kind.head(len(members), memory.table(records), remembered)
+        at, first, size = memory.table(head), head[m.T_FIRST], head[m.T_SIZE]
+        where |= {id(o): first + e * size for e, o in enumerate(members)}
         stages.add(m.FORCES, kind.forces, at)
         stages.add(m.TANGENT, kind.tangent, at)
         stages.add(m.RATES, kind.rates, at)
@@ -314,12 +303,12 @@ def _turns(
         kind = unwrapped_angle(measure)
         records: list[int] = []
         for free in angles.values():
+            records += [-1, 0, memory.put([free.start], m.STATE), 0]
             for end in free.attachments:
                 records.append(memory.table([*attachments.place(end), *[0] * (m.ATT_SIZE - 2)]))
-            records += [-1, 0, memory.put([free.start], m.STATE), 0]
-        at = memory.table([len(angles), 0, kind.size, kind.n_attachments + 2, 1])
-        first = memory.I[at + 1] = memory.table(records)
-        records_of |= {label: [first + e * kind.size] for e, label in enumerate(angles)}
+        head = kind.head(len(angles), memory.table(records), 1)
+        at, first, size = memory.table(head), head[m.T_FIRST], head[m.T_SIZE]
+        records_of |= {label: [first + e * size] for e, label in enumerate(angles)}
         stages.add(m.ACCEPT, kind.accept, at)
         labels += angles
     return labels
@@ -329,15 +318,13 @@ def _families(
     memory: Memory,
     bodies: list[Any],
     nodes: list[int],
-    attachments: _Attachments,
     stages: _Stages,
 ) -> None:
     """Write the records of the families; faces first, so that rates find them."""
     interactions = stages.kernels[m.RATES]
     stages.kernels[m.RATES] = []
     for formulation, members in _by_formulation(bodies).items():
-        pairs = [x for i in members for a in attachments.of_body.get(i, ()) for x in (a, nodes[i])]
-        at = memory.table([len(members), nodes[members[0]], len(pairs) // 2, memory.table(pairs)])
+        at = memory.table([len(members), nodes[members[0]]])
         kernels = family(formulation)
         stages.add(m.PLACE, kernels.place, at)
         stages.add(m.RESIDUAL, kernels.residual, at)

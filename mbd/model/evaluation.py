@@ -123,7 +123,6 @@ def linearise(I: Any, F: Any) -> None:
         u, A, ld = I[j + FR_U], I[j + FR_A], I[j + FR_LDA]
         for k in range(I[j + FR_NV], I[j + FR_NP]):
             F[A + k * ld + k] = -F[m.SOFT] * F[I[EPS] + u + k]
-    stage(I, F, m.MAPS)
     stage(I, F, m.TANGENT)
     for e in range(S[m.N_CLEARED]):
         F[I[S[m.CLEARED] + e]] = 0.0

@@ -154,9 +154,10 @@ class FrozenModel:
         """Where the numbers of ``state.memory`` are."""
         where: list[int] = []
         for _, at in self.kernels[m.ACCEPT]:
-            n, first, size, field_of_memory, length = (int(x) for x in self.I[at : at + 5])
-            for e in range(n):
-                start = int(self.I[first + e * size + field_of_memory])
+            head = [int(x) for x in self.I[at : at + m.T_HEAD]]
+            length = head[m.T_MEMORY]
+            for e in range(head[m.T_NUMBER]):
+                start = int(self.I[head[m.T_FIRST] + e * head[m.T_SIZE] + m.E_MEMORY])
                 where += range(start, start + length)
         return np.array(where, np.int64)
 

@@ -123,7 +123,6 @@ class Layout:
         sizes = {m.N_U: u + 4, m.N_Q: self.n_q, m.N_FACES: 12 * n_faces}
         for place, vector in m.VECTORS.items():
             header[place] = memory.room(sizes[vector.over], vector.region, vector.name)
-        header[m.SCRATCH] = memory.room(m.SCRATCH_SIZE, what="SCRATCH, the floats for laws")
         header[m.KIND] = memory.table(self.kinds)
         self._matrix(memory, fronts)
 

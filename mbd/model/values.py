@@ -189,11 +189,11 @@ def _ends(
     I, records = model.I, model.records
     for record, element in zip(records[part.name], own, strict=True):
         for j, end in enumerate(element.attachments):
-            yield int(I[I[record + j] + m.ATT_W]), end.weights
+            yield int(I[I[record + m.E_ENDS + j] + m.ATT_W]), end.weights
     for name, free in part.coordinates.items():
         for record in records.get(f"{part.name}.{name}", ()):
             for j, end in enumerate(free.attachments):
-                yield int(I[I[record + j] + m.ATT_W]), end.weights
+                yield int(I[I[record + m.E_ENDS + j] + m.ATT_W]), end.weights
 
 
 def _numbers(
@@ -232,7 +232,7 @@ def _numbers(
             numbers += _of_element(I, record, e)
         for name, free in part.coordinates.items():
             for record in model.records.get(f"{part.name}.{name}", ()):
-                numbers.append((I[record + len(free.attachments) + 2], [free.start]))
+                numbers.append((I[record + m.E_MEMORY], [free.start]))
     for place, w in weights.items():
         if users[place] < _users(model)[place] and tuple(model.F[place : place + 4]) != w:
             return None
@@ -241,5 +241,4 @@ def _numbers(
 
 def _of_element(I: np.ndarray, record: int, e: Element) -> list[tuple[int, Any]]:
     """Return the places of an element's numbers and memory, and these."""
-    n = e.kind.n_attachments
-    return [(I[record + n + 1], list(e.numbers)), (I[record + n + 2], list(e.memory))]
+    return [(I[record + m.E_NUMBERS], list(e.numbers)), (I[record + m.E_MEMORY], list(e.memory))]

@@ -16,7 +16,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from mbd.formulations.families import family
-from mbd.formulations.formulation import Formulation
 from mbd.interactions.kind import face_name
 from mbd.machine import buffer as m
 from mbd.model.model import Model
@@ -147,41 +146,22 @@ def _maps(work: Workspace) -> tuple[list[np.ndarray], ...]:
     model = work.model
     bodies = list(model.nodes.values())
     nodes = _nodes(work)
-    tail: list[int] = []  # behind the tables of the model
-    base, room = len(work.I), len(work.F)
+    end, corners = len(work.I), len(work.F)  # behind the model: one attachment, its weights
     most = 4 * max(x.formulation.n_faces for x in bodies)
-    corners = room  # unit weights
-    room += most**2
-    where: list[list[tuple[int, int, int]]] = []
-    records: dict[Formulation, list[int]] = {}
-    for i, body in enumerate(bodies):
-        n = body.formulation.n_v
-        places = []
-        for k in range(4 * body.formulation.n_faces):
-            P, PT, DP = room, room + 3 * n, room + 6 * n
-            PV = P if body.formulation.galerkin else room + 9 * n
-            room += 12 * n
-            record = base + len(tail)
-            tail += [int(work.I[nodes[i] + m.NODE_Y]), corners + most * k, n, P, PT, DP, PV, 1]
-            places.append((P, PT, DP))
-            records.setdefault(body.formulation, []).extend([record, nodes[i]])
-        where.append(places)
-    calls = []
-    for formulation, pairs in records.items():
-        at = base + len(tail)
-        tail += [*pairs, 0, 0, len(pairs) // 2, at]
-        calls.append((family(formulation).maps, at + len(pairs)))
-    I = np.concatenate([work.I, np.array(tail, np.int64)])
-    F = np.concatenate([work.F, np.zeros(room - len(work.F))])
-    F[corners : corners + most**2] = np.eye(most).ravel()
-    for kernel, k in calls:
-        kernel(I, F, k)
+    to = corners + most
+    I = np.concatenate([work.I, np.zeros(m.ATT_SIZE, np.int64)])
+    F = np.concatenate([work.F, np.zeros(most + m.MAPS_SIZE)])
+    I[end + m.ATT_W] = corners
     parts: tuple[list[np.ndarray], ...] = ([], [], [])
-    for body, places in zip(bodies, where, strict=True):
-        n = body.formulation.n_v
-        for part, entry in zip(parts, (1, 0, 2), strict=True):  # Y, Z, D
-            corner = [F[p[entry] :][: 3 * n].reshape(n, 3).T for p in places]
-            part.append(np.concatenate(corner))
+    for body, node in zip(bodies, nodes, strict=True):
+        I[end + m.ATT_NODE], I[end + m.ATT_Y] = node, I[node + m.NODE_Y]
+        corner = []
+        for k in range(4 * body.formulation.n_faces):
+            F[corners:to] = np.eye(most)[k]
+            family(body.formulation).maps(I, F, end, to, 1)
+            corner.append(F[to:].reshape(4, 3, m.MAP_ROW)[..., : body.formulation.n_v].copy())
+        for part, which in zip(parts, (m.PT, m.P, m.DP), strict=True):  # Y, Z, D
+            part.append(np.concatenate([c[which // m.PT] for c in corner]))
     return parts
 
 

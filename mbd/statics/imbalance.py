@@ -250,16 +250,17 @@ def _each(
 ) -> Iterator[tuple[list[int], np.ndarray, np.ndarray]]:
     """Run a kernel element by element; yield bodies, their faces and the forces on these."""
     I, F, node = work.I.copy(), work.F, work.model.node_of_face
-    n, first, size, fields = (int(x) for x in I[at : at + 4])
+    n, first, size = (int(I[at + x]) for x in (m.T_NUMBER, m.T_FIRST, m.T_SIZE))
     y, faces = (
         work.vector(x, 12 * (work.model.n_faces + 1)).reshape(-1, 4, 3) for x in (m.Y, m.FY)
     )
-    I[at] = 1
+    I[at + m.T_NUMBER] = 1
     for e in range(n):
         record = first + e * size
-        ends = {int(I[int(a) + m.ATT_Y]) // 12 for a in I[record : record + fields - 2]}
+        attached = I[record + m.E_ENDS :][: I[at + m.T_ENDS]]
+        ends = {int(I[int(a) + m.ATT_Y]) // 12 for a in attached}
         where = sorted(ends - {0})
         faces[where] = 0.0
-        I[at + 1] = record
+        I[at + m.T_FIRST] = record
         kernel(I, F, at)  # type: ignore[operator]
         yield [node[i - 1] for i in where], y[where], faces[where]

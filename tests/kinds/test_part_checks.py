@@ -29,8 +29,8 @@ from mbd.algebra.vec import minus, store3, times
 from mbd.analyses.conformance import TangentError
 from mbd.analyses.part_checks import PartError
 from mbd.formulations import NAMES
-from mbd.interactions.kind import Attachment, Element, Kind
-from mbd.interactions.pullback import at, push
+from mbd.interactions.kind import Attachment, Element, Kind, each
+from mbd.interactions.pullback import add_stiffness, at, form_maps, push
 from mbd.interactions.rows import COINCIDE
 from mbd.machine import buffer as m
 from mbd.machine.jit import kernel
@@ -131,25 +131,21 @@ def test_size_place_and_stiffness_do_not_matter(L, far, k):
 
 
 # --- every property must be able to fail ---------------------------------------------------------
-@kernel
-def one_sided(I, F, k):
+@each
+def one_sided(I, F, e):
     """Push the first body, and nobody back."""
-    for e in range(I[k]):
-        i = I[k + 1] + e * I[k + 2]
-        push(I, F, m.FY, I[i], 1.0, (2.0, -1.0, 3.0))
+    push(I, F, m.FY, I[e.ends], 1.0, (2.0, -1.0, 3.0))
 
 
-@kernel
-def apart(I, F, k):
+@each
+def apart(I, F, e):
     """Push both bodies with opposite forces, whose lines are apart."""
-    for e in range(I[k]):
-        i = I[k + 1] + e * I[k + 2]
-        push(I, F, m.FY, I[i], 1.0, (2.0, -1.0, 3.0))
-        push(I, F, m.FY, I[i + 1], -1.0, (2.0, -1.0, 3.0))
+    push(I, F, m.FY, I[e.ends], 1.0, (2.0, -1.0, 3.0))
+    push(I, F, m.FY, I[e.ends + 1], -1.0, (2.0, -1.0, 3.0))
 
 
-@kernel
-def nothing(I, F, k):
+@each
+def nothing(I, F, e):
     """Add nothing: the derivative of a constant force on a point."""
 
 
@@ -159,24 +155,20 @@ def dissipates(I, F, k):
     F[m.DISSIPATED] += 1.0
 
 
-@kernel
-def wrong_rate(I, F, k):
+@each
+def wrong_rate(I, F, e):
     """Write 3/2 of the rate of P - Q."""
-    for e in range(I[k]):
-        i = I[k + 1] + e * I[k + 2]
-        P, Q, u = I[i], I[i + 1], I[i + 2]
-        store3(F, I[m.PHID] + u, times(1.5, minus(at(I, F, m.YD, P), at(I, F, m.YD, Q))))
-        store3(F, I[m.PHIDD] + u, times(1.5, minus(at(I, F, m.YDD, P), at(I, F, m.YDD, Q))))
+    P, Q, u = I[e.ends], I[e.ends + 1], e.row
+    store3(F, I[m.PHID] + u, times(1.5, minus(at(I, F, m.YD, P), at(I, F, m.YD, Q))))
+    store3(F, I[m.PHIDD] + u, times(1.5, minus(at(I, F, m.YDD, P), at(I, F, m.YDD, Q))))
 
 
-@kernel
-def wrong_second_rate(I, F, k):
+@each
+def wrong_second_rate(I, F, e):
     """Write the rate of P - Q, and of the second one P alone."""
-    for e in range(I[k]):
-        i = I[k + 1] + e * I[k + 2]
-        P, Q, u = I[i], I[i + 1], I[i + 2]
-        store3(F, I[m.PHID] + u, minus(at(I, F, m.YD, P), at(I, F, m.YD, Q)))
-        store3(F, I[m.PHIDD] + u, at(I, F, m.YDD, P))
+    P, Q, u = I[e.ends], I[e.ends + 1], e.row
+    store3(F, I[m.PHID] + u, minus(at(I, F, m.YD, P), at(I, F, m.YD, Q)))
+    store3(F, I[m.PHIDD] + u, at(I, F, m.YDD, P))
 
 
 FORCE = Kind("push", 2, 0, (), apart, nothing)
@@ -238,3 +230,21 @@ def test_a_wrong_tangent_is_named_first():
 def test_only_joints_and_forces_are_parts():
     with pytest.raises(TypeError, match="check_part: part must be a joint or a force, got"):
         mbd.check_part(mbd.System())
+
+
+# --- what a kind declares -------------------------------------------------------------------------
+@each
+def to_an_undeclared_pair(I, F, e):
+    """Add the stiffness of a force that grows with the position of the other attachment."""
+    form_maps(I, F, e, 2, False)
+    add_stiffness(I, F, e, 1, 0, 1, 1.0, (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0))
+
+
+@pytest.mark.parametrize("pairs", [((0, 0),), ()])
+def test_writing_to_an_undeclared_pair_is_named(pairs):
+    _, one, two = pair("so3", "directors")
+    ends = [Attachment(b.name, (1.0, 0.1, 0.2, 0.3)) for b in (one, two)]
+    kind = Kind("greedy", 2, 0, pairs, apart, to_an_undeclared_pair)
+    with pytest.raises((ValueError, IndexError), match="writes to pair 1") as caught:
+        mbd.check_part(Raw("part", (one, two), [Element(kind, ends)]))
+    assert "greedy" in str(caught.value) or "to_an_undeclared_pair" in str(caught.value)
