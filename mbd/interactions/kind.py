@@ -82,7 +82,8 @@ def each(function: Callable[[Any, Any, Any], None]) -> Any:
         _all_declared(function, F)
 
     loop = checked if PYTHON else of_all
-    loop.__name__, loop.__doc__ = function.__name__, function.__doc__
+    loop.__name__, loop.__qualname__ = function.__name__, function.__qualname__
+    loop.__doc__ = function.__doc__
     return kernel(loop)
 
 
