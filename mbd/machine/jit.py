@@ -41,6 +41,7 @@ from numba.core.ccallback import CFunc
 from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
 from numba.core.extending import _Intrinsic
+from numba.core.registry import CPUDispatcher
 from numba.core.serialize import dumps
 from numba.extending import intrinsic
 
@@ -79,15 +80,21 @@ _log = logging.getLogger("mbd")
 _OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}}
 
 
+class _Law(CPUDispatcher):
+    """A law that is compiled once for all numbers written in calls of it, not once for each."""
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Return what numba calls, for arguments without their values."""
+        return super().get_call_template(
+            tuple(types.unliteral(a) for a in args), {k: types.unliteral(a) for k, a in kws.items()}
+        )
+
+
 def jit(function: Callable[..., Any]) -> Any:
     """Compile a small law into whoever calls it."""
     law = numba.njit(**_OPTIONS)(_named(function))
     if not PYTHON:
-        template = law.get_call_template
-        # once for all numbers written in calls of it, not once for each of them
-        law.get_call_template = lambda args, kws: template(
-            tuple(types.unliteral(a) for a in args), {k: types.unliteral(a) for k, a in kws.items()}
-        )
+        law.__class__ = _Law
     return law
 
 
@@ -280,12 +287,9 @@ class Kernel:
     @cached_property
     def _calls(self) -> tuple[Any, Any]:
         """The calls that keep and that release the lock of the interpreter."""
-        more = (ctypes.c_int64,) * len(self._signature.args[2:])
-        arguments = ctypes.c_void_p, ctypes.c_void_p, *more
-        keeping, releasing = (
-            kind(None, *arguments) for kind in (ctypes.PYFUNCTYPE, ctypes.CFUNCTYPE)
-        )
-        return keeping(self.address), releasing(self.address)
+        arguments = *(ctypes.c_void_p,) * 2, *(ctypes.c_int64,) * len(self.signature.args[2:])
+        alone, beside = (kind(None, *arguments) for kind in (ctypes.PYFUNCTYPE, ctypes.CFUNCTYPE))
+        return alone(self.address), beside(self.address)
 
 
 _PYTHON_KERNELS: list[Callable[..., Any]] = []
@@ -301,9 +305,9 @@ def loop(function: Callable[..., None]) -> Kernel:
     return Kernel(_named(function), long=True)
 
 
-def maps_kernel(function: Callable[..., None]) -> _Kernel:
+def maps_kernel(function: Callable[..., None]) -> Kernel:
     """Make a kernel of ``function(I, F, a, to, rate)``, which writes the maps of an attachment."""
-    return _Kernel(_named(function), _MAPS)
+    return Kernel(_named(function), _MAPS)
 
 
 def external(function: Callable[[Any, Any], int], *, compiled: bool) -> tuple[int, Any]:
@@ -338,13 +342,11 @@ def _indirect(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
 
 if PYTHON:
 
-    def call(address: int, I: np.ndarray, F: np.ndarray, k: int) -> None:
+    def call(address: int, I: np.ndarray, F: np.ndarray, k: int, *more: int) -> None:
         """Run the kernel at ``address``."""
-        _PYTHON_KERNELS[address - 1](I, F, k)
+        _PYTHON_KERNELS[address - 1](I, F, k, *more)
 
-    def call_maps(address: int, I: np.ndarray, F: np.ndarray, a: int, to: int, rate: int) -> None:
-        """Run the kernel of maps at ``address``."""
-        _PYTHON_KERNELS[address - 1](I, F, a, to, rate)
+    call_maps = call
 
     def law_call(address: int, F: np.ndarray, i: int, o: int) -> int:
         """Run the law at ``address`` on inputs at ``F[i:]`` and outputs at ``F[o:]``."""
