@@ -197,8 +197,8 @@ def forces(I: Any, F: Any, e: Any) -> None:
     for r in range(3):
         a, c = (r + 1) % 3, (r + 2) % 3
         B = I[e.ends + SECOND + a]
-        lam, b, tau = F[I[A] + e.row + r], at(I, F, Y, B), _column(I, F, Y, e, R, c)
-        F[I[X] + e.row + r] = dot(b, tau)
+        lam, b, tau = F[I[A] + e.u + r], at(I, F, Y, B), _column(I, F, Y, e, R, c)
+        F[I[X] + e.u + r] = dot(b, tau)
         push(I, F, FY, B, lam, tau)
         for k in range(3):
             push(I, F, FY, I[e.ends + k], lam * R[3 * k + c], b)
@@ -213,7 +213,7 @@ def tangents(I: Any, F: Any, e: Any) -> None:
     first, second = I[I[e.ends] + ATT_N] > 0, I[I[e.ends + SECOND] + ATT_N] > 0
     for r in range(3):
         a, c = (r + 1) % 3, (r + 2) % 3
-        B, lam = I[e.ends + SECOND + a], F[W_K] * F[I[A] + e.row + r]
+        B, lam = I[e.ends + SECOND + a], F[W_K] * F[I[A] + e.u + r]
         b, bd = at(I, F, Y, B), at(I, F, YD, B)
         if second:
             rate = plus(_column(I, F, Y, e, Rd, c), _column(I, F, YD, e, R, c))
@@ -240,8 +240,8 @@ def rates(I: Any, F: Any, e: Any) -> None:
         first = plus(_column(I, F, Y, e, Rd, c), _column(I, F, YD, e, R, c))
         second = plus(_column(I, F, Y, e, Rdd, c), _column(I, F, YDD, e, R, c))
         second = plus(second, times(2.0, _column(I, F, YD, e, Rd, c)))
-        F[I[PHID] + e.row + r] = dot(bd, tau) + dot(b, first)
-        F[I[PHIDD] + e.row + r] = dot(bdd, tau) + 2 * dot(bd, first) + dot(b, second)
+        F[I[PHID] + e.u + r] = dot(bd, tau) + dot(b, first)
+        F[I[PHIDD] + e.u + r] = dot(bdd, tau) + 2 * dot(bd, first) + dot(b, second)
 
 
 _PAIRS = tuple(p for k in range(3) for a in range(3) for p in ((k, SECOND + a), (SECOND + a, k)))

@@ -55,7 +55,7 @@ def _motion(I: Any, F: Any, e: Any) -> Any:
 def _first(e: Any) -> Any:
     """Return the record of the first term."""
     return Record(
-        e.row, e.numbers + FACTORS, e.memory, e.law, e.ends, e.blocks, e.pairs, e.end
+        e.u, e.numbers + FACTORS, e.memory, e.law, e.ends, e.blocks, e.pairs, e.end
     )  # fmt: skip
 
 
@@ -63,7 +63,7 @@ def _first(e: Any) -> Any:
 def _following(e: Any, n: int) -> Any:
     """Return the record of the term behind one with n attachments."""
     return Record(
-        e.row, e.numbers + 1, e.memory + 1, e.law, e.ends + n, e.blocks + 4 * n,
+        e.u, e.numbers + 1, e.memory + 1, e.law, e.ends + n, e.blocks + 4 * n,
         e.pairs + 2 * n * n, e.end,
     )  # fmt: skip
 
@@ -162,26 +162,26 @@ def total(measures: tuple[Measure, ...], rate: bool = False) -> Kind:
         f, _, _ = _motion(I, F, e)
         if alone:
             F[e.memory] = f / F[e.numbers + FACTORS]
-        u, ud = add_forces(I, F, _first(e), F[I[A] + e.row])
-        F[I[X] + e.row] = F[ROW_RATE] * (ud - f) if rate else u - f
+        u, ud = add_forces(I, F, _first(e), F[I[A] + e.u])
+        F[I[X] + e.u] = F[ROW_RATE] * (ud - f) if rate else u - f
 
     @each
     def tangent(I: Any, F: Any, e: Any) -> None:
-        add_tangent(I, F, _first(e), F[W_K] * F[I[A] + e.row])
+        add_tangent(I, F, _first(e), F[W_K] * F[I[A] + e.u])
 
     @each
     def rates(I: Any, F: Any, e: Any) -> None:
         """Write both derivatives; of a row on velocities its value and its derivative."""
         f, f1, f2 = _motion(I, F, e)
         _, ud = add_forces(I, F, _first(e), 0.0)
-        F[I[PHID] + e.row] = ud - (f if rate else f1)
-        F[I[PHIDD] + e.row] = second_rate(I, F, _first(e)) - (f1 if rate else f2)
+        F[I[PHID] + e.u] = ud - (f if rate else f1)
+        F[I[PHIDD] + e.u] = second_rate(I, F, _first(e)) - (f1 if rate else f2)
 
     @each
     def energy(I: Any, F: Any, e: Any) -> None:
         """Add the power -lam df/dt with which the motion drives; of a row on velocities -lam f."""
         f, f1, _ = _motion(I, F, e)
-        F[SUPPLIED] -= F[I[A] + e.row] * (f if rate else f1)
+        F[SUPPLIED] -= F[I[A] + e.u] * (f if rate else f1)
 
     some = any(x.periodic for x in measures) and not rate and not alone
     remember = _remember(measures) if some else None

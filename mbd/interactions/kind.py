@@ -38,12 +38,12 @@ __all__ = ["Attachment", "Element", "Kind", "Record", "each", "face_name"]
 class Record(NamedTuple):
     """The record of an element, as its kernels read it.
 
-    ``row`` is the first unknown of its rows, ``numbers`` and ``memory`` are places in F, ``law`` is
+    ``u`` is the first unknown of its rows, ``numbers`` and ``memory`` are places in F, ``law`` is
     an address; ``ends``, ``blocks`` and ``pairs`` are places in I of what follows, ``end`` that
     behind the record.
     """
 
-    row: int
+    u: int
     numbers: int
     memory: int
     law: int

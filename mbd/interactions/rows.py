@@ -55,8 +55,8 @@ A, FY, PHID, PHIDD, POSITION_TURN, SCRATCH, W_K, X, Y, YD, YDD = (
 def coincide_forces(I: Any, F: Any, e: Any) -> None:
     """Write P - Q; add lam at P, -lam at Q."""
     P, Q = I[e.ends], I[e.ends + 1]
-    lam = load3(F, I[A] + e.row)
-    store3(F, I[X] + e.row, minus(at(I, F, Y, P), at(I, F, Y, Q)))
+    lam = load3(F, I[A] + e.u)
+    store3(F, I[X] + e.u, minus(at(I, F, Y, P), at(I, F, Y, Q)))
     push(I, F, FY, P, 1.0, lam)
     push(I, F, FY, Q, -1.0, lam)
 
@@ -82,8 +82,8 @@ def coincide_tangent(I: Any, F: Any, e: Any) -> None:
 def coincide_rates(I: Any, F: Any, e: Any) -> None:
     """Write both derivatives of P - Q."""
     P, Q = I[e.ends], I[e.ends + 1]
-    store3(F, I[PHID] + e.row, minus(at(I, F, YD, P), at(I, F, YD, Q)))
-    store3(F, I[PHIDD] + e.row, minus(at(I, F, YDD, P), at(I, F, YDD, Q)))
+    store3(F, I[PHID] + e.u, minus(at(I, F, YD, P), at(I, F, YD, Q)))
+    store3(F, I[PHIDD] + e.u, minus(at(I, F, YDD, P), at(I, F, YDD, Q)))
 
 
 @jit
@@ -108,8 +108,8 @@ def add_gradient(I: Any, F: Any, e: Any, a: int, r: int, g: Any, rate: Any) -> N
 def dot_forces(I: Any, F: Any, e: Any) -> None:
     """Write a.b - c; add lam b at a, lam a at b."""
     a, b = at(I, F, Y, I[e.ends]), at(I, F, Y, I[e.ends + 1])
-    lam = F[I[A] + e.row]
-    F[I[X] + e.row] = dot(a, b) - F[e.numbers]
+    lam = F[I[A] + e.u]
+    F[I[X] + e.u] = dot(a, b) - F[e.numbers]
     push(I, F, FY, I[e.ends], lam, b)
     push(I, F, FY, I[e.ends + 1], lam, a)
 
@@ -117,7 +117,7 @@ def dot_forces(I: Any, F: Any, e: Any) -> None:
 @each
 def dot_tangent(I: Any, F: Any, e: Any) -> None:
     """Add the rows of B, their transposes, and lam P_a P_b^T in both orders."""
-    lam = F[W_K] * F[I[A] + e.row]
+    lam = F[W_K] * F[I[A] + e.u]
     form_maps(I, F, e, 2, F[POSITION_TURN] != 0.0)
     for a in range(2):
         b = I[e.ends + 1 - a]
@@ -132,8 +132,8 @@ def dot_rates(I: Any, F: Any, e: Any) -> None:
     i, j = I[e.ends], I[e.ends + 1]
     a, ad, add = at(I, F, Y, i), at(I, F, YD, i), at(I, F, YDD, i)
     b, bd, bdd = at(I, F, Y, j), at(I, F, YD, j), at(I, F, YDD, j)
-    F[I[PHID] + e.row] = dot(a, bd) + dot(ad, b)
-    F[I[PHIDD] + e.row] = dot(a, bdd) + 2 * dot(ad, bd) + dot(add, b)
+    F[I[PHID] + e.u] = dot(a, bd) + dot(ad, b)
+    F[I[PHIDD] + e.u] = dot(a, bdd) + 2 * dot(ad, bd) + dot(add, b)
 
 
 COINCIDE = Kind(
@@ -155,13 +155,13 @@ def row(measure: Measure) -> Kind:
     def forces(I: Any, F: Any, e: Any) -> None:
         s = I[SCRATCH]
         u, _ = value(I, F, e, False)
-        F[I[X] + e.row] = u - F[e.numbers]
+        F[I[X] + e.u] = u - F[e.numbers]
         for a in range(n):
-            push(I, F, FY, I[e.ends + a], F[I[A] + e.row], load3(F, s + GRAD + 3 * a))
+            push(I, F, FY, I[e.ends + a], F[I[A] + e.u], load3(F, s + GRAD + 3 * a))
 
     @each
     def tangent(I: Any, F: Any, e: Any) -> None:
-        lam = F[W_K] * F[I[A] + e.row]
+        lam = F[W_K] * F[I[A] + e.u]
         _, ud = value(I, F, e, F[POSITION_TURN] != 0.0)
         add_measured_row(I, F, e, n, curved, bent, held, False, ud, 1.0, lam)
 
@@ -172,8 +172,8 @@ def row(measure: Measure) -> Kind:
         second = along(F, s, n, rate, curved, bent)
         for a in range(n):
             second += dot(load3(F, s + GRAD + 3 * a), at(I, F, YDD, I[e.ends + a]))
-        F[I[PHID] + e.row] = rate
-        F[I[PHIDD] + e.row] = second
+        F[I[PHID] + e.u] = rate
+        F[I[PHIDD] + e.u] = second
 
     @each
     def accept(I: Any, F: Any, e: Any) -> None:

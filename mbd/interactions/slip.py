@@ -143,7 +143,7 @@ def slip(
         for a in range(N):
             velocity = plus(velocity, times(F[s + C + a], load3(F, s + XDS + 3 * a)))
         for row in range(n_rows):
-            mu = F[I[A] + e.row + row]
+            mu = F[I[A] + e.u + row]
             force = plus(force, times(mu, load3(F, s + XS + 3 * directions[row])))
         return s, velocity, force
 
@@ -153,7 +153,7 @@ def slip(
         s, velocity, force = place(I, F, e)
         for row in range(n_rows):
             d = load3(F, s + XS + 3 * directions[row])
-            F[I[X] + e.row + row] = F[ROW_RATE] * dot(d, velocity)
+            F[I[X] + e.u + row] = F[ROW_RATE] * dot(d, velocity)
         for a in range(N):
             push(I, F, FY, I[e.ends + a], F[s + C + a], force)
 
@@ -212,7 +212,7 @@ def slip(
         if two == FRAME * of_frame:
             clear(F, V, 3)
             for r in range(n_rows):
-                mu, d = F[I[A] + e.row + r], map_of(I, directions[r], PT)
+                mu, d = F[I[A] + e.u + r], map_of(I, directions[r], PT)
                 add4(F, V, mu, d, 3 * MAP_ROW)
             add_outer3(F, to, ld, rows, columns, F[W_K], vector(I, one, 0), V)
 
@@ -244,8 +244,8 @@ def slip(
         for row in range(n_rows):
             d = load3(F, s + XS + 3 * directions[row])
             d_rate = load3(F, s + XDS + 3 * directions[row])
-            F[I[PHID] + e.row + row] = dot(d, velocity)
-            F[I[PHIDD] + e.row + row] = dot(d_rate, velocity) + dot(d, change)
+            F[I[PHID] + e.u + row] = dot(d, velocity)
+            F[I[PHIDD] + e.u + row] = dot(d_rate, velocity) + dot(d, change)
 
     return Kind(name, N, n_rows, _PAIRS, forces, tangent, rates, damped=True, unit="m/s")
 

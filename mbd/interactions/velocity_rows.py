@@ -45,10 +45,10 @@ A, FY, PHID, PHIDD, ROW_RATE, ROW_TURN, W_K, X, Y, YD, YDD = (
 @each
 def forces(I: Any, F: Any, e: Any) -> None:
     """Write g; add mu (1-a) d2 at d1 and -mu a d1 at d2."""
-    d1, d2, a, mu = I[e.ends], I[e.ends + 1], F[e.numbers], F[I[A] + e.row]
+    d1, d2, a, mu = I[e.ends], I[e.ends + 1], F[e.numbers], F[I[A] + e.u]
     x1, x2 = at(I, F, Y, d1), at(I, F, Y, d2)
     g = (1 - a) * dot(at(I, F, YD, d1), x2) - a * dot(at(I, F, YD, d2), x1)
-    F[I[X] + e.row] = F[ROW_RATE] * g
+    F[I[X] + e.u] = F[ROW_RATE] * g
     push(I, F, FY, d1, mu * (1 - a), x2)
     push(I, F, FY, d2, -mu * a, x1)
 
@@ -56,7 +56,7 @@ def forces(I: Any, F: Any, e: Any) -> None:
 @each
 def tangent(I: Any, F: Any, e: Any) -> None:
     """Add A, its transpose, the derivative of A^T mu, and that of g with respect to q."""
-    a, mu, turn = F[e.numbers], F[W_K] * F[I[A] + e.row], F[ROW_TURN]
+    a, mu, turn = F[e.numbers], F[W_K] * F[I[A] + e.u], F[ROW_TURN]
     form_maps(I, F, e, 2, True)
     for this in range(2):
         other = 1 - this
@@ -83,8 +83,8 @@ def rates(I: Any, F: Any, e: Any) -> None:
     d1, d2, a = I[e.ends], I[e.ends + 1], F[e.numbers]
     x1, x2 = at(I, F, Y, d1), at(I, F, Y, d2)
     v1, v2 = at(I, F, YD, d1), at(I, F, YD, d2)
-    F[I[PHID] + e.row] = (1 - a) * dot(v1, x2) - a * dot(v2, x1)
-    F[I[PHIDD] + e.row] = (
+    F[I[PHID] + e.u] = (1 - a) * dot(v1, x2) - a * dot(v2, x1)
+    F[I[PHIDD] + e.u] = (
         (1 - a) * dot(at(I, F, YDD, d1), x2)
         - a * dot(at(I, F, YDD, d2), x1)
         + (1 - 2 * a) * dot(v1, v2)

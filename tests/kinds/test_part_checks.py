@@ -158,7 +158,7 @@ def dissipates(I, F, k):
 @each
 def wrong_rate(I, F, e):
     """Write 3/2 of the rate of P - Q."""
-    P, Q, u = I[e.ends], I[e.ends + 1], e.row
+    P, Q, u = I[e.ends], I[e.ends + 1], e.u
     store3(F, I[m.PHID] + u, times(1.5, minus(at(I, F, m.YD, P), at(I, F, m.YD, Q))))
     store3(F, I[m.PHIDD] + u, times(1.5, minus(at(I, F, m.YDD, P), at(I, F, m.YDD, Q))))
 
@@ -166,7 +166,7 @@ def wrong_rate(I, F, e):
 @each
 def wrong_second_rate(I, F, e):
     """Write the rate of P - Q, and of the second one P alone."""
-    P, Q, u = I[e.ends], I[e.ends + 1], e.row
+    P, Q, u = I[e.ends], I[e.ends + 1], e.u
     store3(F, I[m.PHID] + u, minus(at(I, F, m.YD, P), at(I, F, m.YD, Q)))
     store3(F, I[m.PHIDD] + u, at(I, F, m.YDD, P))
 
