@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from mbd.interactions.kind import Kind
+
 HERE = Path(__file__).parent
 SCRIPT = """
 import sys
@@ -99,11 +101,12 @@ for method, formulation, jointed in (
 """)
 
 
+SCRATCH = Kind("far", 2, 0, (), None, None).scratch
 LEAVING = {
-    "F[I[m.SCRATCH] + 256] = 1.0": "number 256 of SCRATCH",
+    f"F[I[m.SCRATCH] + {SCRATCH}] = 1.0": f"number {SCRATCH} of SCRATCH",
     "F[I[m.V] - 1] = 1.0": "number -1 of V",
     "F[I[m.X] + I[m.N_U] + 4] = 1.0": "number 16 of X",
-    "F[I[i + 3] + 4]": "number 4 of part.0, which has 3",
+    "F[I[i + m.E_NUMBERS] + 4]": "number 4 of part.0, which has 3",
     "F[I[m.METHOD] - 1] += 0.0": "number -1 of what the method keeps",
 }
 
