@@ -5,8 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-from mbd.interactions.kind import Kind
-
 HERE = Path(__file__).parent
 SCRIPT = """
 import sys
@@ -36,7 +34,6 @@ def evaluate_all(model):
     work = work_of(model)
     I, F = watched(work)
     work.F[m.SCALE_R] = work.F[m.W_M] = work.F[m.W_G] = work.F[m.W_K] = 1.0
-    work.S[m.ALL_RATES] = 1
     evaluate_kernel(I, F)
     evaluate_rates(I, F)
     linearise(I, F)
@@ -101,9 +98,8 @@ for method, formulation, jointed in (
 """)
 
 
-SCRATCH = Kind("far", 2, 0, (), None, None).scratch
 LEAVING = {
-    f"F[I[m.SCRATCH] + {SCRATCH}] = 1.0": f"number {SCRATCH} of SCRATCH",
+    "F[I[m.SCRATCH] - 1] = 1.0": "number -1 of SCRATCH",
     "F[I[m.V] - 1] = 1.0": "number -1 of V",
     "F[I[m.X] + I[m.N_U] + 4] = 1.0": "number 16 of X",
     "F[I[i + m.E_NUMBERS] + 4]": "number 4 of part.0, which has 3",
