@@ -102,7 +102,7 @@ def chain(case: Callable[..., None], formulation: str) -> mbd.Model:
 
 def fastest(calls: list[tuple[Any, int]], work: Any, turns: int) -> float:
     """Return the nanoseconds that some kernels take together, less those for empty tables."""
-    empty = work.I.copy()
+    empty = np.append(work.I, (0, 0))
     for _, k in calls:
         empty[k] = empty[k + 2] = 0
     best = [np.inf, np.inf]
