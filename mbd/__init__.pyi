@@ -78,3 +78,6 @@ from mbd.statics.inverse_kinematics import assemble_pose as assemble_pose
 from mbd.statics.inverse_kinematics import target_errors as target_errors
 
 __version__: str
+from mbd.beams.beam import Beam as Beam
+from mbd.beams.beam import LineLoad as LineLoad
+from mbd.beams.section import Section as Section

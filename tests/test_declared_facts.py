@@ -12,7 +12,8 @@ from mbd.interactions.measures import LENGTH
 from mbd.interactions.springs import spring
 from mbd.parts.part import Part, Symbol
 
-ABOVE = [x for x in NAMES if "/" in x and room_of(x) > ORDER.index("parts")]
+ABOVE = [x for x in NAMES if "/" in x and room_of(x) > ORDER.index("parts")
+         and not x.startswith("beams/")]  # which are parts  # fmt: skip
 
 
 def classes(base):

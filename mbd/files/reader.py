@@ -104,6 +104,11 @@ class Reader:
         if table == "bodies" and name == "ground":
             return self.system.ground
         members = self._table(table)
+        owner = name.rpartition(".")[0]
+        if table == "bodies" and owner in self._table("structures"):
+            nodes = {x.name: x for x in self._built("structures", owner).nodes()}
+            if name in nodes:
+                return nodes[name]
         if name not in members:
             names = ["ground", *members] if table == "bodies" else list(members)
             there = ", ".join(names[:20]) + (" ..." if len(names) > 20 else "") or "none"

@@ -31,6 +31,7 @@ from mbd.files.value_types import (
     Word,
 )
 from mbd.formulations import NAMES
+from mbd.beams.section import Section
 from mbd.parts.part import Frame, Part
 
 __all__ = [
@@ -38,7 +39,7 @@ __all__ = [
     "run_settings", "section",
 ]  # fmt: skip
 
-SECTIONS = ("bodies", "joints", "forces")
+SECTIONS = ("bodies", "structures", "joints", "forces")
 
 
 def makers(module: str) -> dict[str, Callable[..., Any]]:
@@ -50,7 +51,7 @@ def makers(module: str) -> dict[str, Callable[..., Any]]:
 @cache
 def parts() -> dict[str, Callable[..., Any]]:
     """Return the classes of parts of a system, by name."""
-    members = makers("parts.").items()
+    members = (makers("parts.") | makers("beams.")).items()
     return {n: x for n, x in members if isinstance(x, type) and issubclass(x, Part)
             and x.drawer}  # fmt: skip
 
@@ -80,7 +81,8 @@ COORDINATE = Chosen()
 MOTION = Constructed("motion", lambda: makers("parts.motions"))
 FORMULATION = Constructed("formulation", lambda: makers("formulations."), NAMES)
 SHAPE, METHOD = Constructed("shape", shapes), Constructed("method", methods)
-CONSTRUCTED = (FRAME, MOTION, FORMULATION, SHAPE, METHOD)
+SECTION = Constructed("section", lambda: {"Section": Section}, default="Section")
+CONSTRUCTED = (FRAME, MOTION, FORMULATION, SHAPE, METHOD, SECTION)
 ROTATIONAL: dict[str, ValueType] = {"stiffness": Number("N m/rad"), "damping": Number("N m s/rad")}
 ALONG: dict[str, ValueType] = {"stiffness": Along("F/u"), "damping": Along("F s/u")}
 
@@ -151,6 +153,25 @@ OF: dict[str, dict[str, ValueType]] = {
     "Bushing": {
         "stiffness": Array(("N/m",) * 3 + ("N m/rad",) * 3, ((6,),)),
         "damping": Array(("N s/m",) * 3 + ("N m s/rad",) * 3, ((6,),)),
+    },
+    "Beam": {
+        "points": Several(POINT),
+        "section": Several(SECTION, single=True),
+        "elements": Whole,
+        "up": DIRECTION,
+        "twist": Several(Number("rad"), single=True),
+        "formulation": Several(FORMULATION, single=True),
+        "damping": Several(Number("s"), single=True),
+        "smooth": Flag,
+        "last": END,
+    },
+    "LineLoad": {"beam": Reference("structures"), "force": Array("N/m"), "law": Law(("t",))},
+    "Section": {
+        "stiffness": Array(("N",) * 3 + ("N m^2",) * 3, ((6,), (6, 6))),
+        "mass": Number("kg/m"),
+        "inertia": Array("kg m", ((3,), (3, 3))),
+        "center": Array("m", ((2,),)),
+        "outline": Several(Array("m", ((2,),))),
     },
     "Unified": {
         "points": Array("m", ((6, 3),)),

@@ -10,6 +10,7 @@ import numpy as np
 
 from mbd.base.checked import whole
 from mbd.history.all_parts import AllParts, in_pieces, past_of
+from mbd.history.beams import BeamHistory
 from mbd.history.bodies import StructureHistory
 from mbd.history.columns import Column, model_columns
 from mbd.history.faces import all_columns
@@ -36,7 +37,10 @@ class History(Trajectory):
         rows = name in self.model.numbering.elements
         own = RowHistory(system[name], self) if rows else None
         if name in system.structures:
-            nodes_of = [self.body(x.name) for x in system[name].nodes()]
+            part = system[name]
+            nodes_of = [self.body(x.name) for x in part.nodes()]
+            if part.line is not None:
+                return BeamHistory(name, part.line, self, nodes_of, own)
             return StructureHistory(name, nodes_of, own)
         if own is not None:
             return own

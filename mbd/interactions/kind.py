@@ -109,6 +109,8 @@ class Kind:
         Whether forces depend on velocities (then the maps of the velocity are formed).
     room : int
         Numbers behind the element's own that its kernels may write.
+    work : int
+        Floats of scratch space behind the maps of attachments, ``vector(I, n_attachments, 0)``.
     secant : bool
         Whether the gradient of the rows at the midpoint of a step is their secant: they are at most
         quadratic in the face and know no time. Of springs, whether there is such a secant. The
@@ -135,6 +137,7 @@ class Kind:
     accept: Any = None
     damped: bool = False
     room: int = 0
+    work: int = 0
     secant: bool = True
     conserving: tuple[Any, Any] | None = None
     energy: Any = None
@@ -148,7 +151,7 @@ class Kind:
     @property
     def scratch(self) -> int:
         """Floats of the scratch space that its kernels need."""
-        return SCRATCH_OWN + SCRATCH_EACH * self.n_attachments
+        return SCRATCH_OWN + SCRATCH_EACH * self.n_attachments + self.work
 
     def head(self, number: int, first: int, memory: int = 0) -> list[int]:
         """Return the head of a table: number of elements, place of the first, its numbers kept."""

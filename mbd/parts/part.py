@@ -17,6 +17,7 @@ from mbd.base.checked import shown, whole
 from mbd.base.door import rotation_matrix, vector
 from mbd.base.recorded_call import Recorded
 from mbd.formulations.formulation import Formulation
+from mbd.interactions.beams.line import Line
 from mbd.interactions.kind import Attachment, Element, face_name
 from mbd.interactions.laws import Law
 from mbd.interactions.measures import Measure
@@ -177,6 +178,11 @@ class Part(Recorded):
     @property
     def applied(self) -> Applied | None:
         """The force or moment on a body that it is."""
+        return None
+
+    @property
+    def line(self) -> Line | None:
+        """The sections along it, if it is a beam."""
         return None
 
     @property

@@ -45,7 +45,7 @@ IDS = ["-".join([name, *options.values()]) for name, options in CASES]
 
 def quantity(solution, words):
     """Return what "body.position", "body(x, y, z).position", "joint.force", "energy.total" name."""
-    name, point, attribute = re.fullmatch(r"([^(.]+)(\(.*\))?\.(\w+)", words).groups()
+    name, point, attribute = re.fullmatch(r"(.+?)(\(.*\))?\.(\w+)", words).groups()
     if name == "energy":
         return getattr(solution.energy, attribute)
     if attribute == "multipliers":  # of a joint, of a row that a body wears, of a body's own rows

@@ -1,0 +1,1 @@
+"""Beams: sections, reference curves, nodes with fitted masses, elements between them."""

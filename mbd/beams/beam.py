@@ -1,0 +1,368 @@
+"""Beams: a chain of bodies at the nodes, and helicoids between them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from mbd.base.checked import shown, whole
+from mbd.base.door import array, label, vector
+from mbd.interactions.beams.element import BEAM
+from mbd.interactions.beams.line import Line
+from mbd.interactions.kind import Attachment, Element
+from mbd.beams.curve import Curve
+from mbd.beams.pieces import mesh, shares, stiffness
+from mbd.beams.section import Section
+from mbd.parts.bodies import RigidBody
+from mbd.parts.forces import PointForce
+from mbd.parts.joints import Fixed
+from mbd.parts.part import Body, Frame, Part
+from mbd.parts.shapes import Box
+
+__all__ = ["Beam", "LineLoad"]
+
+_TURN, _MOST = 1.0, 2.0  # of an element in the reference [rad]: warned of, refused; pi is singular
+
+
+class Beam(Part):
+    r"""A beam of any length, taper, twist and stiffness, for displacements and turns of any size.
+
+    Its nodes are rigid bodies ``NAME.0 ... NAME.n``; joints, springs and loads attach to them as to
+    any body. Between neighbours is a helicoid with six strains (stretch, two shears, twist, two
+    bendings), exact for every strain that is constant, and for small loads at the nodes whatever
+    the section does between them. An element must not turn by pi; below 1 rad is good practice.
+
+    Parameters
+    ----------
+    name : str
+    points : (n, 3) array [m], or function of p in [0, 1]
+        Line of the section origins at rest, in inertial axes: a smooth curve through the points, or
+        straight pieces with ``smooth=False``.
+    section : Section, several in a list, or function of p
+        Several are equally spaced along p, linear between them.
+    elements : int
+        They have equal lengths in each smooth piece.
+    up : (3,) array
+        Axis 3 of the sections lies in the plane of this direction and the line; axis 1 is along the
+        line.
+    twist : float, several in a list, or function of p [rad], optional
+        Turn of axes 2 and 3 about axis 1. One number is the twist at the end, growing evenly.
+    formulation : str or Formulation, or a list with one for each node
+    damping : float or (6,) array [s]
+        Stresses get the rate of strain times this, as stiffness times strain: of a mode with the
+        circular frequency w, half of it times w is the damping ratio.
+    smooth : bool
+    first, last : Frame or body, optional
+        To which the first and the last node are fixed, with reactions ``NAME`` "first ..." and
+        "last ...".
+    velocity, angular_velocity : (3,) array [m/s], [rad/s]
+        Of the first node, and of the whole beam, which starts as a rigid body.
+
+    Examples
+    --------
+    >>> import mbd
+    >>> system = mbd.System(gravity=(0, 0, -9.81))
+    >>> steel = mbd.Section.rectangle(0.02, 0.005, young=210e9, poisson=0.3, density=7850)
+    >>> ruler = system.add(mbd.Beam("ruler", points=[(0, 0, 0), (1, 0, 0)], section=steel,
+    ...                             first=system.ground))
+    >>> tip = mbd.equilibrium(system)["ruler.8"].position
+    """
+
+    drawer = "structures"
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        points: Any,
+        section: Section | Sequence[Section] | Callable[[float], Section],
+        elements: int = 8,
+        up: Any = (0.0, 0.0, 1.0),
+        twist: Any = None,
+        formulation: Any = "so3",
+        damping: Any = 0.0,
+        smooth: bool = True,
+        first: Any = None,
+        last: Any = None,
+        velocity: Any = (0.0, 0.0, 0.0),
+        angular_velocity: Any = (0.0, 0.0, 0.0),
+    ) -> None:
+        self.name = label(name, "Beam")
+        n = whole(self.name, "elements", elements, 1)
+        if not isinstance(smooth, bool):
+            raise TypeError(f"{self.name}: smooth must be True or False, got {shown(smooth)}")
+        curve = Curve(self.name, points, smooth, section, vector(self.name, "up", up, "-"), twist)
+        self._curve, self._mesh = curve, mesh(curve, max(n, len(curve.pieces)))
+        self._warn()
+        tau = np.broadcast_to(_damping(self.name, damping), 6)
+        self.strains, self.stiffness, self.viscosity = self._constants(tau)
+        self._nodes = self._bodies(
+            formulation,
+            vector(self.name, "velocity", velocity, "m/s"),
+            vector(self.name, "angular_velocity", angular_velocity, "rad/s"),
+        )
+        self._helicoids = tuple(
+            Element(BEAM, _frames(a, b), (*e0, *K.ravel(), *D.ravel()))
+            for a, b, e0, K, D in zip(self._nodes[:-1], self._nodes[1:], self.strains,
+                                      self.stiffness, self.viscosity, strict=True)
+        )  # fmt: skip
+        self.clamps = tuple(
+            (word, self._clamp(word, end, node))
+            for word, end, node in (("first", first, self.first), ("last", last, self.last))
+            if end is not None
+        )
+
+    @property
+    def length(self) -> float:
+        """Length of the line at rest [m]."""
+        return self._curve.length
+
+    @property
+    def stations(self) -> np.ndarray:
+        """Length along the line at the nodes (n + 1,) [m]."""
+        return self._mesh.s
+
+    @property
+    def first(self) -> RigidBody:
+        """The first node."""
+        return self._nodes[0]
+
+    @property
+    def last(self) -> RigidBody:
+        """The last node."""
+        return self._nodes[-1]
+
+    def node(self, i: int) -> RigidBody:
+        """Return node i, 0 to the number of elements; negative ones count from the end."""
+        try:
+            return self._nodes[i]
+        except (IndexError, TypeError):
+            raise IndexError(
+                f"{self.name}: there is no node {shown(i)}; there are 0 to {len(self._nodes) - 1}"
+            ) from None
+
+    def nodes(self) -> tuple[RigidBody, ...]:
+        """Return the bodies at the nodes."""
+        return self._nodes
+
+    @property
+    def bodies(self) -> Sequence[Body]:
+        """Nodes, and bodies to which the ends are fixed."""
+        return (*self._nodes, *(joint.A.body for _, joint in self.clamps))
+
+    def elements(self) -> list[Element]:
+        """Return the helicoids between the nodes, and the rows that fix the ends."""
+        rows = [
+            replace(x, rows=[f"{word} {row}" for row in x.rows])
+            for word, joint in self.clamps
+            for x in joint.elements()
+        ]
+        return [*self._helicoids, *rows]
+
+    @property
+    def line(self) -> Line:
+        """The sections along it."""
+        s, n = self._mesh.s, len(self._helicoids)
+        inside = np.column_stack([s[:-1], s[1:]]) / s[-1]
+        return Line(self._helicoids, s, self._curve.stiffness(inside.ravel()).reshape(n, 2, 6, 6))
+
+    def shares(self) -> np.ndarray:
+        """Return the lengths that nodes stand for, (n + 1,) [m]: those of a uniform load."""
+        return self.loads(np.ones_like)
+
+    def loads(self, per_length: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """Return the integrals of a function of the length s [m] times the nodes' polynomials."""
+        total: Any = 0.0
+        order = 2 if self._mesh.linear else 4
+        for nodes, L, at, w in shares(self._mesh.s, self._mesh.piece, order):
+            values = np.asarray(per_length(at))
+            part = np.zeros((len(self._mesh.s), *values.shape[1:]))
+            part[nodes] = np.tensordot(w * L, values, axes=(1, 0))
+            total = total + part
+        return np.asarray(total)
+
+    def _warn(self) -> None:
+        """Refuse, or warn of, elements that turn far in the reference."""
+        turns = np.array([self._turn(e) for e in range(len(self._mesh.piece))])
+        e = int(np.argmax(turns))
+        if turns[e] > _TURN:
+            text = (
+                f"{self.name}: element {e} turns by {turns[e]:.3g} rad at rest, best are below "
+                f"{_TURN:g} rad; take elements={int(np.ceil(len(turns) * turns[e] / 0.5))}"
+            )
+            if turns[e] > _MOST:
+                raise ValueError(text)
+            warnings.warn(text, UserWarning, stacklevel=4)
+        if self._mesh.linear:
+            warnings.warn(
+                f"{self.name}: masses are shared by halves, fitted ones would be negative; let the "
+                "section change less from element to element",
+                UserWarning,
+                stacklevel=4,
+            )
+
+    def _turn(self, e: int) -> float:
+        """Return by how much the section turns over an element in the reference [rad]."""
+        s = np.linspace(self._mesh.s[e], self._mesh.s[e + 1], 7)
+        _, R = self._curve.at(int(self._mesh.piece[e]), s)
+        steps = Rotation.from_matrix(np.swapaxes(R[:-1], 1, 2) @ R[1:])
+        return float(steps.magnitude().sum())
+
+    def _constants(self, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return strains at rest, stiffness and damping of all elements."""
+        elements = [stiffness(self._curve, self._mesh, e) for e in range(len(self._mesh.piece))]
+        e0, K = (np.array(x) for x in zip(*elements, strict=True))
+        root = np.sqrt(tau)
+        return e0, K, root[:, None] * K * root if np.ptp(tau) else tau[0] * K
+
+    def _bodies(self, formulation: Any, v: np.ndarray, omega: np.ndarray) -> tuple[RigidBody, ...]:
+        n = len(self._mesh.s)
+        several = isinstance(formulation, Sequence) and not isinstance(formulation, str)
+        formulations = list(formulation) if several else [formulation] * n
+        if len(formulations) != n:
+            raise ValueError(
+                f"{self.name}: formulation must be one, or one for each of the {n} nodes, got "
+                f"{len(formulations)}"
+            )
+        here = self._mesh.position[0]
+        bodies = []
+        for i, (r, R, W) in enumerate(
+            zip(self._mesh.position, self._mesh.rotation, self._mesh.mass, strict=True)
+        ):
+            m, c = W[0, 0], W[0, 1:] / W[0, 0]
+            E = W[1:, 1:] - m * np.outer(c, c)
+            bodies.append(
+                RigidBody(
+                    f"{self.name}.{i}",
+                    mass=m,
+                    inertia=np.trace(E) * np.eye(3) - E,
+                    center_of_mass=c,
+                    position=r,
+                    rotation=R,
+                    velocity=v + np.cross(omega, r - here),
+                    angular_velocity=omega,
+                    formulation=formulations[i],
+                    shape=self._shape(i),
+                )
+            )
+        return tuple(bodies)
+
+    def _shape(self, i: int) -> Box:
+        """Return how the piece of beam at a node looks."""
+        s, share = self._mesh.s, np.diff(self._mesh.s)
+        before = 0.5 * share[i - 1] if i > 0 else 0.0
+        behind = 0.5 * share[i] if i < len(share) else 0.0
+        EA, _, _, _, EI2, EI3 = np.diag(self._curve.stiffness(s[i : i + 1] / s[-1])[0])
+        size = (before + behind, np.sqrt(12 * EI3 / EA), np.sqrt(12 * EI2 / EA))
+        return Box(size, at=(0.5 * (behind - before), 0.0, 0.0))
+
+    def _clamp(self, word: str, end: Any, node: RigidBody) -> Fixed:
+        """Return the joint that fixes a node to a frame, or to a body where the node is."""
+        own = node.frame()
+        if isinstance(end, Frame):
+            frame = end
+        elif isinstance(end, Body):
+            frame = end.placed_frame(node.position, node.rotation)
+        else:
+            raise TypeError(
+                f"{self.name}: {word} must be a body or a frame of one, got {shown(end)}"
+            )
+        return Fixed(f"{self.name} {word}", frame, own)
+
+    def __repr__(self) -> str:
+        return f"Beam({self.name!r}, length={self.length:.6g}, elements={len(self.strains)})"
+
+
+class LineLoad(Part):
+    """A force per length along a beam, at the origins of its sections.
+
+    Nodes get the integrals of the load times their polynomials, which is of fourth order.
+
+    Parameters
+    ----------
+    name : str
+    beam : Beam
+    force : (3,) array [N/m], or function of p in [0, 1]
+        In inertial axes, or with ``follow=True`` in those of the nodes.
+    law : callable, optional
+        Function of time [s], a factor of the force.
+    follow : bool
+        Whether the load turns with the nodes.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        beam: Beam,
+        force: Any,
+        *,
+        law: Callable[[float], float] | None = None,
+        follow: bool = False,
+    ) -> None:
+        self.name = label(name, "LineLoad")
+        if not isinstance(beam, Beam):
+            raise TypeError(f"{self.name}: beam must be a Beam, got {shown(beam)}")
+        if law is not None and not callable(law):
+            raise TypeError(f"{self.name}: law must be a function of time, got {shown(law)}")
+        self.beam = beam
+        constant = None if callable(force) else vector(self.name, "force", force, "N/m")
+
+        def per_length(s: np.ndarray) -> np.ndarray:
+            if constant is not None:
+                return np.broadcast_to(constant, (len(s), 3))
+            return np.array(
+                [vector(self.name, "force(p)", force(float(x)), "N/m") for x in s / beam.length]
+            )
+
+        self.forces = beam.loads(per_length)
+        loads = [F if law is None else _scaled(law, F) for F in self.forces]
+        self._loads = [
+            PointForce(f"{self.name}.{i}", node, load, follow=follow)
+            for i, (node, load) in enumerate(zip(beam.nodes(), loads, strict=True))
+        ]  # fmt: skip
+
+    @property
+    def bodies(self) -> Sequence[Body]:
+        """The nodes of the beam."""
+        return self.beam.nodes()
+
+    def elements(self) -> list[Element]:
+        """Return the forces at the nodes."""
+        return [x for load in self._loads for x in load.elements()]
+
+
+def _frames(a: Body, b: Body) -> tuple[Attachment, ...]:
+    """Return origin and directors of two nodes."""
+    weights = (
+        (1.0, 0.0, 0.0, 0.0),
+        (0.0, 1.0, 0.0, 0.0),
+        (0.0, 0.0, 1.0, 0.0),
+        (0.0, 0.0, 0.0, 1.0),
+    )
+    return tuple(Attachment(x.name, w) for x in (a, b) for w in weights)
+
+
+def _damping(who: str, value: Any) -> np.ndarray:
+    """Return one or six times [s]."""
+    tau = np.atleast_1d(array(who, "damping", value, "one or six numbers [s]"))
+    if tau.shape not in ((1,), (6,)) or not np.isfinite(tau).all() or (tau < 0).any():
+        raise ValueError(
+            f"{who}: damping must be one or six numbers, not negative [s], got {shown(value)}"
+        )
+    return tau
+
+
+def _scaled(law: Callable[[float], float], force: np.ndarray) -> Callable[[float], Any]:
+    """Return the force times a law of time."""
+    x, y, z = force.tolist()
+
+    def scaled(t: float) -> tuple[float, float, float]:
+        s = law(t)
+        return s * x, s * y, s * z
+
+    return scaled

@@ -1,0 +1,225 @@
+r"""Reference curve of a beam: its line, section frames and section properties along the length.
+
+Pieces are smooth; between them are corners, where a node must be. Axis 1 of a section is the
+tangent of the line; axis 3 lies in the plane of axis 1 and the direction ``up``; both axes are
+turned about the tangent by the twist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+from scipy.spatial.transform import Rotation
+
+from mbd.base.checked import shown
+from mbd.base.door import array, number
+from mbd.beams.section import Section
+
+__all__ = ["Curve", "Piece"]
+
+_ALONG = 1e-6  # sine of the angle between axis 1 and `up` that is too small for a plane
+_GAUSS = np.polynomial.legendre.leggauss(6)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A smooth piece of the line: position by a parameter in [0, 1], its derivative, its length."""
+
+    position: Callable[[np.ndarray], np.ndarray]
+    tangent: Callable[[np.ndarray], np.ndarray]
+
+    @staticmethod
+    def line(a: np.ndarray, b: np.ndarray) -> Piece:
+        """Return a straight piece."""
+        return Piece(
+            lambda p: a + np.multiply.outer(p, b - a),
+            lambda p: np.broadcast_to(b - a, (*np.shape(p), 3)),
+        )
+
+    def lengths(self, p: np.ndarray) -> np.ndarray:
+        """Return the arc length from 0 to each parameter, which grow [m]."""
+        x, w = _GAUSS
+        fine = np.unique(np.concatenate([np.linspace(0.0, 1.0, 65), p]))
+        low, high = fine[:-1], fine[1:]
+        at = 0.5 * (low + high)[:, None] + 0.5 * (high - low)[:, None] * x
+        speed = np.linalg.norm(self.tangent(at), axis=-1)
+        s = np.concatenate([[0.0], np.cumsum(0.5 * (high - low) * (speed @ w))])
+        return np.asarray(s[np.searchsorted(fine, p)])
+
+
+class Curve:
+    """The line of a beam with its section frames and section properties.
+
+    Parameters
+    ----------
+    who : str
+        Name of the beam, for errors.
+    points : (n, 3) array [m], or function of p in [0, 1]
+    smooth : bool
+        Whether points are joined by a cubic spline, or by straight pieces.
+    section : Section, several in a list, or function of p
+        Several are equally spaced in p, with linear changes between them.
+    up : (3,) array
+    twist : None, float [rad], several in a list, or function of p
+        One number is the twist at the end, growing evenly from zero.
+    """
+
+    def __init__(
+        self, who: str, points: Any, smooth: bool, section: Any, up: np.ndarray, twist: Any
+    ) -> None:
+        self.who, self.up = who, up
+        self.pieces = _pieces(who, points, smooth)
+        ends = [piece.lengths(np.array([0.0, 1.0]))[1] for piece in self.pieces]
+        self.corners = np.concatenate([[0.0], np.cumsum(ends)])  # [m]
+        self.length = float(self.corners[-1])
+        self._inverse = [_inverse(piece) for piece in self.pieces]
+        self.stiffness, self.mass = _properties(who, section)
+        self.twist = _twist(who, twist)
+
+    def at(self, piece: int, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return r0 (..., 3) and R0 (..., 3, 3) at lengths s [m], which lie in a piece."""
+        part, start = self.pieces[piece], self.corners[piece]
+        p = self._inverse[piece](s - start)
+        t = part.tangent(p)
+        t = t / np.linalg.norm(t, axis=-1, keepdims=True)
+        two = np.cross(self.up, t)
+        size = np.linalg.norm(two, axis=-1, keepdims=True)
+        if np.min(size) < _ALONG:
+            raise ValueError(
+                f"{self.who}: up must not be along the beam, got {self.up.tolist()} [-]; give "
+                "another direction, of axis 3 of the section"
+            )
+        two = two / size
+        frame = np.stack([t, two, np.cross(t, two)], axis=-1)
+        angle = self.twist(s / self.length)
+        if np.any(angle):
+            turn = Rotation.from_rotvec(np.multiply.outer(np.ravel(angle), (1.0, 0.0, 0.0)))
+            frame = frame @ turn.as_matrix().reshape(*np.shape(s), 3, 3)
+        return part.position(p), frame
+
+
+def _pieces(who: str, points: Any, smooth: bool) -> list[Piece]:
+    if callable(points):
+        return [_of_function(who, points)]
+    P = array(who, "points", points, "(n, 3) numbers [m]")
+    if P.ndim != 2 or P.shape[1] != 3 or len(P) < 2 or not np.isfinite(P).all():
+        raise ValueError(
+            f"{who}: points must be two or more finite points (n, 3) [m], got {shown(points)}"
+        )
+    steps = np.linalg.norm(np.diff(P, axis=0), axis=1)
+    if steps.min() <= 1e-12 * steps.sum():
+        i = int(np.argmin(steps))
+        raise ValueError(f"{who}: points {i} and {i + 1} must differ, got {P[i].tolist()} twice")
+    if not smooth or len(P) == 2:
+        return [Piece.line(a, b) for a, b in pairwise(P)]
+    knots = np.concatenate([[0.0], np.cumsum(steps)])
+    spline = CubicSpline(knots / knots[-1], P, bc_type="natural" if len(P) == 3 else "not-a-knot")
+    return [Piece(spline, spline.derivative())]
+
+
+def _of_function(who: str, function: Callable[[float], Any]) -> Piece:
+    """Return the spline through many points of a user's curve."""
+    p = np.linspace(0.0, 1.0, 257)
+    try:
+        P = np.array([np.asarray(function(float(x)), dtype=float) for x in p])
+    except Exception as error:
+        raise ValueError(f"{who}: points, a function of p in [0, 1], raised {error!r}") from error
+    if P.shape != (len(p), 3) or not np.isfinite(P).all():
+        raise ValueError(
+            f"{who}: points, a function of p in [0, 1], must return three finite numbers [m], got "
+            f"{shown(function(0.0))} at p = 0"
+        )
+    spline = CubicSpline(p, P)
+    piece = Piece(spline, spline.derivative())
+    if np.linalg.norm(piece.tangent(p), axis=-1).min() <= 0.0:
+        raise ValueError(f"{who}: points, a function of p in [0, 1], must move along all of it")
+    return piece
+
+
+def _inverse(piece: Piece) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the parameter of a piece by its arc length: a spline, then Newton's iteration."""
+    p = np.linspace(0.0, 1.0, 65)
+    s = piece.lengths(p)
+    speeds = np.linalg.norm(piece.tangent(p), axis=-1)
+    if np.ptp(speeds) <= 1e-14 * speeds.max():
+        return lambda x: np.clip(x / s[-1], 0.0, 1.0)
+    guess = CubicSpline(s, p)
+
+    def parameter(x: np.ndarray) -> np.ndarray:
+        flat = np.ravel(np.clip(x, 0.0, s[-1]))
+        q = np.clip(guess(flat), 0.0, 1.0)
+        order = np.argsort(q)
+        for _ in range(2):
+            lengths = np.empty_like(q)
+            lengths[order] = piece.lengths(np.sort(q))
+            q = np.clip(q - (lengths - flat) / np.linalg.norm(piece.tangent(q), axis=-1), 0.0, 1.0)
+        return q.reshape(np.shape(x))
+
+    return parameter
+
+
+def _properties(who: str, section: Any) -> tuple[Any, Any]:
+    """Return stiffness (..., 6, 6) and mass matrix (..., 4, 4) per length as functions of p."""
+    if callable(section) and not isinstance(section, Section):
+        return (
+            lambda p: _stacked(who, section, p, "stiffness"),
+            lambda p: _stacked(who, section, p, "mass_matrix"),
+        )
+    sections = [section] if isinstance(section, Section) else section
+    if not isinstance(sections, Sequence) or not all(isinstance(x, Section) for x in sections):
+        raise TypeError(
+            f"{who}: section must be a Section, several in a list, or a function of p in [0, 1], "
+            f"got {shown(section)}"
+        )
+    if not sections:
+        raise ValueError(f"{who}: section must be at least one Section, got an empty list")
+    stations = np.linspace(0.0, 1.0, len(sections))
+    tables = [np.array([getattr(x, a) for x in sections]) for a in ("stiffness", "mass_matrix")]
+    stiffness, mass = (_linear(stations, table) for table in tables)
+    return stiffness, mass
+
+
+def _linear(stations: np.ndarray, table: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """Return a function that is linear between the rows of a table."""
+    if len(table) == 1:
+        return lambda p: np.broadcast_to(table[0], (*np.shape(p), *table.shape[1:]))
+
+    def at(p: np.ndarray) -> np.ndarray:
+        i = np.clip(np.searchsorted(stations, p, side="right") - 1, 0, len(table) - 2)
+        share = (p - stations[i]) / (stations[i + 1] - stations[i])
+        share = share.reshape(*np.shape(p), *(1,) * (table.ndim - 1))
+        return np.asarray((1 - share) * table[i] + share * table[i + 1])
+
+    return at
+
+
+def _stacked(who: str, function: Callable[[float], Any], p: np.ndarray, name: str) -> np.ndarray:
+    """Return a property of a user's section at many places."""
+    sections = [function(float(x)) for x in np.ravel(p)]
+    for section in sections:
+        if not isinstance(section, Section):
+            raise TypeError(f"{who}: section(p) must return a Section, got {shown(section)}")
+    table = np.array([getattr(x, name) for x in sections])
+    return table.reshape(*np.shape(p), *table.shape[1:])
+
+
+def _twist(who: str, twist: Any) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the twist [rad] as a function of p."""
+    if twist is None:
+        return np.zeros_like
+    if callable(twist):
+        return lambda p: np.array(
+            [number(who, "twist(p)", twist(float(x)), "rad") for x in np.ravel(p)]
+        ).reshape(np.shape(p))
+    values = np.atleast_1d(array(who, "twist", twist, "numbers [rad]"))
+    if values.ndim != 1 or not np.isfinite(values).all():
+        raise ValueError(f"{who}: twist must be finite numbers [rad], got {shown(twist)}")
+    if len(values) == 1:
+        values = np.array([0.0, values[0]])
+    stations = np.linspace(0.0, 1.0, len(values))
+    return lambda p: np.interp(p, stations, values)

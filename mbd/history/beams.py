@@ -1,0 +1,149 @@
+r"""Beams over time: forces, moments and strains of their sections, their line, their energy.
+
+The helicoid between two nodes acts on them at their origins; with f the forces on a node's frame
+(``interactions/beams/element.py``) and its directors :math:`d_k`, in section axes at the second
+end
+
+.. math:: N_i = d_i\cdot f_r, \qquad M_i = d_i\cdot\sum_k d_k\times f_k ,
+
+and at the first end the same with the other sign. In equilibrium these are exact whatever the
+length of the element; strains follow from the stiffness of the section, :math:`C^{-1}(N, M)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from mbd.base.checked import whole
+from mbd.history.bodies import StructureHistory
+from mbd.history.elements import tables
+from mbd.history.faces import Faces, faces_over_time
+from mbd.history.quantities import PartHistory
+from mbd.history.quantity import Owner, Quantity
+from mbd.history.trajectory import Trajectory
+from mbd.interactions.beams.line import Line
+
+__all__ = ["BeamHistory"]
+
+
+class BeamHistory(StructureHistory):
+    """A beam over time: its nodes, and what its sections bear, (n, elements, 2 ends, 3)."""
+
+    def __init__(
+        self,
+        name: str,
+        line: Line,
+        run: Trajectory,
+        nodes: Sequence[PartHistory],
+        rows: PartHistory | None,
+    ) -> None:
+        super().__init__(name, nodes, rows)
+        self._line, self._run = line, run
+        self.owners = (*self.owners, Owner.JOINT)
+        self.methods = (*self.methods, "strain", "curvature", "energy", "curve(points)")
+
+    @cached_property
+    def _frames(self) -> tuple[np.ndarray, np.ndarray]:
+        """Origins (n, k, 3), from the origin of the model, and rotations of the nodes."""
+        y = self._faces.y[:, [self._faces.column[x] for x in self.nodes]]
+        return y[..., 0, :], np.swapaxes(y[..., 1:, :], -1, -2)
+
+    @cached_property
+    def _faces(self) -> Faces:
+        run = self._run
+        return faces_over_time(run.model, run.q, run.v, run.a, self.nodes)
+
+    @cached_property
+    def _loads(self) -> np.ndarray:
+        """Force and moment (n, elements, 2 ends, 2, 3) of the sections, in their axes."""
+        elements, faces = list(self._line.elements), self._faces
+        (table,) = tables(elements, faces.column)
+        k = len(elements)
+        f = np.empty((self.instants, k, 2, 4, 3))
+        for here, on_faces in table.forces(faces, np.zeros((self.instants, k, 0))):
+            ends = on_faces.reshape(-1, k, 2, 4, 4, 3)  # end, attachment, vector of the face
+            f[here] = np.einsum("...aax->...ax", ends)
+        _, R = self._frames
+        d = np.stack([R[:, :-1], R[:, 1:]], axis=2)  # columns are directors
+        moment = np.cross(np.swapaxes(d, -1, -2), f[..., 1:, :]).sum(-2)
+        both = np.stack([f[..., 0, :], moment], axis=-2)
+        both[:, :, 0] *= -1.0
+        return np.asarray(np.einsum("...ji,...cj->...ci", d, both))
+
+    def _value(self, quantity: Quantity) -> np.ndarray:
+        """Return force or moment of the sections, in their axes, or what nodes and rows have."""
+        if quantity is PartHistory.force or quantity is PartHistory.moment:
+            return self._loads[..., 0 if quantity is PartHistory.force else 1, :]
+        return super()._value(quantity)
+
+    @cached_property
+    def _strains(self) -> np.ndarray:
+        flexibility = np.linalg.inv(self._line.stiffness)
+        loads = self._loads.reshape(*self._loads.shape[:3], 6)
+        return np.asarray(np.einsum("eaij,teaj->teai", flexibility, loads))
+
+    @property
+    def strain(self) -> np.ndarray:
+        """Stretch and two shears [-], section axes."""
+        return self._strains[..., :3]
+
+    @property
+    def curvature(self) -> np.ndarray:
+        """Twist and two bendings [rad/m], section axes, from those at rest."""
+        return self._strains[..., 3:]
+
+    @cached_property
+    def _helicoids(self) -> np.ndarray:
+        """Lengths and turns of the elements (n, elements, 6)."""
+        r, R = self._frames
+        return _logarithm(r[:, :-1], R[:, :-1], r[:, 1:], R[:, 1:])
+
+    @property
+    def energy(self) -> np.ndarray:
+        """Elastic energy of each element (n, elements) [J]."""
+        numbers = np.array([x.numbers for x in self._line.elements])
+        x = self._helicoids - numbers[:, :6]
+        K = numbers[:, 6:42].reshape(-1, 6, 6)
+        return np.asarray(0.5 * np.einsum("tei,eij,tej->te", x, K, x))
+
+    def curve(self, points: int = 4) -> np.ndarray:
+        """Return the line through `points` points an element, (n, points elements + 1, 3) [m]."""
+        n = whole(f"{self.name}.curve", "points", points, 1)
+        r, R = self._frames
+        shares = np.arange(n) / n
+        inner = _points(r[:, :-1], R[:, :-1], self._helicoids, shares)
+        line = np.concatenate([inner.reshape(len(r), -1, 3), r[:, -1:]], axis=1)
+        return np.asarray(line + self._run.model.origin)
+
+
+def _arm(theta: np.ndarray) -> np.ndarray:
+    r"""Return :math:`I + a\tilde\theta + b\tilde\theta^2`, which makes a translation of u."""
+    x = (theta**2).sum(-1)
+    near = x < 1e-4
+    phi = np.sqrt(np.where(near, 1.0, x))
+    a = np.where(near, 0.5 - x / 24 + x * x / 720, (1 - np.cos(phi)) / phi**2)
+    b = np.where(near, 1 / 6 - x / 120 + x * x / 5040, (phi - np.sin(phi)) / phi**3)
+    tilde = np.zeros((*theta.shape, 3))
+    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        tilde[..., j, k], tilde[..., k, j] = -theta[..., i], theta[..., i]
+    return np.asarray(np.eye(3) + a[..., None, None] * tilde + b[..., None, None] * (tilde @ tilde))
+
+
+def _logarithm(ra: np.ndarray, Ra: np.ndarray, rb: np.ndarray, Rb: np.ndarray) -> np.ndarray:
+    """Return the strains e = (e_T, e_R), (..., 6), between frames (..., 3), (..., 3, 3)."""
+    from scipy.spatial.transform import Rotation
+
+    turn = np.swapaxes(Ra, -1, -2) @ Rb
+    theta = Rotation.from_matrix(turn.reshape(-1, 3, 3)).as_rotvec().reshape(ra.shape)
+    x = np.einsum("...ji,...j->...i", Ra, rb - ra)
+    return np.concatenate([np.linalg.solve(_arm(theta), x[..., None])[..., 0], theta], axis=-1)
+
+
+def _points(ra: np.ndarray, Ra: np.ndarray, e: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Return points (..., k, 3) of helicoids from frames, at shares (k,) of their lengths."""
+    part = shares[:, None] * e[..., None, :]
+    x = np.einsum("...ij,...j->...i", _arm(part[..., 3:]), part[..., :3])
+    return np.asarray(ra[..., None, :] + np.einsum("...ij,...kj->...ki", Ra, x))

@@ -1,0 +1,1 @@
+"""The beam element: forces and tangent of a helicoid between two frames."""

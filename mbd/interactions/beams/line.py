@@ -1,0 +1,30 @@
+"""The sections along a part that is a beam: its elements, stations, stiffness."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbd.interactions.kind import Element
+
+__all__ = ["Line"]
+
+
+@dataclass(frozen=True)
+class Line:
+    """The sections along a part that is a beam.
+
+    Attributes
+    ----------
+    elements : tuple of Element
+        Between neighbours of its nodes, with strains at rest (6) and stiffness (6, 6) first.
+    stations : (n + 1,) array [m]
+        Length along the line at the nodes.
+    stiffness : (n, 2, 6, 6) array [N, N m, N m^2]
+        Of the sections at both ends of each element.
+    """
+
+    elements: tuple[Element, ...]
+    stations: np.ndarray
+    stiffness: np.ndarray

@@ -1,0 +1,1 @@
+"""Tests of beams: statics, stability, frequencies, motion, properties of the element."""

@@ -1,0 +1,163 @@
+"""The beam element between any two bodies: every property that parts must have."""
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+import mbd
+from mbd.formulations import NAMES
+from mbd.interactions.beams.element import BEAM
+from mbd.interactions.kind import Element
+from mbd.parts.part import Part
+
+
+class Helicoid(Part):
+    """An element between frames on two bodies, with all couplings, and damping of any kind."""
+
+    def __init__(self, name, one, two, damping):
+        self.name, self.A, self.B = name, one, two
+        L = np.tril(np.arange(1.0, 37.0).reshape(6, 6) % 7 - 3) + 5 * np.eye(6)
+        K, rest = L @ L.T, (0.9, 0.2, -0.1, 0.2, -0.3, 0.1)
+        self.numbers = (*rest, *K.ravel(), *(damping * (K + np.eye(6))).ravel())
+
+    @property
+    def ends(self):
+        return self.A, self.B
+
+    def elements(self):
+        ends = [frame.end(axis) for frame in self.ends for axis in (None, 0, 1, 2)]
+        return [Element(BEAM, ends, self.numbers)]
+
+
+def helicoid(formulations, damping):
+    turn = Rotation.from_rotvec((0.3, -0.5, 0.7))
+    one, two = (
+        mbd.RigidBody(name, mass=2.0, inertia=(0.3, 0.4, 0.5), position=p, formulation=f)
+        for name, p, f in zip("ab", ((0, 0, 0), (0.8, 0.3, -0.1)), formulations, strict=True)
+    )
+    frames = one.frame((0.1, 0.2, -0.1)), two.frame((0.2, -0.1, 0.1), turn.as_matrix())
+    return Helicoid("part", *frames, damping)
+
+
+PAIRS = [*((x, x) for x in NAMES), *zip(NAMES, [*NAMES[1:], NAMES[0]], strict=True)]
+
+
+@pytest.mark.parametrize("formulations", PAIRS, ids="-".join)
+@pytest.mark.parametrize("damping", [0.0, 0.3])
+def test_an_element_has_the_properties_of_every_part(formulations, damping):
+    """Exact tangents, action and reaction, invariance, power and energy."""
+    assert mbd.check_part(helicoid(formulations, damping)).ok
+
+
+def test_strains_are_the_logarithm_of_the_relative_motion():
+    from mbd.beams.pieces import _logarithm
+    from mbd.history.beams import _logarithm as over_time
+
+    rng = np.random.default_rng(2)
+    for size in (1e-9, 1e-3, 0.7, 3.0):
+        a, b = Rotation.random(random_state=1), None
+        b = a * Rotation.from_rotvec(size * np.array((0.6, -0.64, 0.48)))
+        ra, rb = rng.normal(size=(2, 3))
+        Ra, Rb = a.as_matrix(), b.as_matrix()
+        turn = Rotation.from_matrix(Ra.T @ Rb).as_rotvec()
+        one, _ = _logarithm(Ra, ra, Rb, rb, turn)
+        two = over_time(ra, Ra, rb, Rb)
+        assert np.allclose(one, two, rtol=1e-11, atol=1e-13)
+
+
+def test_bad_beams_are_refused_by_name():
+    section = mbd.Section(stiffness=(1.0,) * 6, mass=1.0)
+    good = {"points": [(0, 0, 0), (1, 0, 0)], "section": section}
+    for options, said in (
+        ({"points": [(0, 0, 0)]}, "beam: points must be two or more finite points"),
+        ({"points": [(0, 0, 0), (0, 0, 0)]}, "beam: points 0 and 1 must differ"),
+        ({"points": [(0, 0, 0), (0, np.nan, 0)]}, "beam: points must be two or more finite"),
+        ({"points": lambda p: (p, 0)}, "must return three finite numbers"),
+        ({"points": [(0, 0, 0), (0, 0, 1)]}, "beam: up must not be along the beam"),
+        ({"elements": 0}, "beam: elements must be"),
+        ({"damping": -1.0}, "beam: damping must be one or six numbers, not negative"),
+        ({"section": "steel"}, "beam: section must be a Section"),
+        ({"section": []}, "beam: section must be at least one Section"),
+        ({"first": "ground"}, "beam: first must be a body or a frame"),
+        ({"formulation": ["so3"]}, "beam: formulation must be one, or one for each of the 9"),
+        ({"points": lambda p: (np.sin(7 * p), np.cos(7 * p), 0), "elements": 2},
+         "turns by .* rad at rest"),
+    ):  # fmt: skip
+        with pytest.raises((ValueError, TypeError), match=said):
+            mbd.Beam("beam", **(good | options))
+    with pytest.warns(UserWarning, match="element 0 turns by 1.4 rad at rest"):
+        mbd.Beam("beam", section=section, elements=5,
+                 points=lambda p: (np.sin(7 * p), np.cos(7 * p), 0))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"stiffness": (1, 1, 1, 1, 1, 0)}, "stiffness must be symmetric with a positive diagonal"),
+        ({"stiffness": np.ones((6, 6))}, "stiffness must be positive definite"),
+        ({"stiffness": (1, 2)}, "stiffness must be 6 or 6x6"),
+        ({"mass": 0.0}, "mass must be positive"),
+        ({"inertia": (5, 1, 1)}, "none above the sum of the others"),
+        ({"outline": (1, 2)}, "outline must have the shape"),
+    ],
+)
+def test_bad_sections_are_refused(options, said):
+    with pytest.raises(ValueError, match=said):
+        mbd.Section(**({"stiffness": (1.0,) * 6, "mass": 1.0} | options))
+
+
+def test_sections_of_simple_shapes():
+    """A thin strip has the torsion constant b h^3/3; a thin tube 2 pi r^3 t."""
+    material = {"young": 2.0, "poisson": 0.25, "density": 3.0}
+    G = 2.0 / 2.5
+    strip = np.diag(mbd.Section.rectangle(1.0, 1e-3, **material).stiffness)
+    assert strip[3] == pytest.approx(G * 1e-9 / 3, rel=1e-3)
+    assert strip[4] == pytest.approx(2 * 1e-9 / 12)
+    assert strip[5] == pytest.approx(2 * 1e-3 / 12)
+    square = np.diag(mbd.Section.rectangle(1.0, 1.0, **material).stiffness)
+    assert square[3] == pytest.approx(G * 0.140577, rel=1e-5)  # Timoshenko and Goodier
+    tube = mbd.Section.tube(1.0, 1e-3, **material)
+    assert np.diag(tube.stiffness)[3] == pytest.approx(G * 2 * np.pi * 1e-3, rel=2e-3)
+    assert np.diag(tube.stiffness)[1] == pytest.approx(0.53 * G * 2e-3 * np.pi, rel=0.01)
+    whole = np.diag(mbd.Section.tube(0.5, 0.5, **material).stiffness)
+    assert np.allclose(whole, np.diag(mbd.Section.circle(0.5, **material).stiffness))
+    with pytest.raises(ValueError, match="give poisson .* or shear"):
+        mbd.Section.circle(0.1, young=1.0, density=1.0)
+
+
+def test_results_are_in_balance_with_the_load():
+    section = mbd.Section(stiffness=(1e4, 1e4, 1e4, 1, 1, 1), mass=1.0)
+    system = mbd.System()
+    beam = system.add(mbd.Beam("beam", points=[(0, 0, 0), (1, 0, 0)], section=section,
+                               elements=4, first=system.ground))  # fmt: skip
+    system.add(mbd.PointForce("load", beam.last, (0, 1, 0)))
+    pose = mbd.equilibrium(system)
+    run = mbd.simulate(system, 0.01, 0.005, state=pose.state)
+    result = run["beam"]
+    assert np.allclose(result.force[0, 0, 0], (0, 1, 0), atol=1e-7)
+    assert np.allclose(result.moment[0, 0, 0], (0, 0, pose["beam.4"].position[0]), atol=1e-7)
+    assert np.allclose(result.moment[:, 1:, 0], result.moment[:, :-1, 1], atol=1e-6)
+    assert np.allclose(result.curvature[0, 0, 0, 2], result.moment[0, 0, 0, 2])
+    assert result.energy[0].sum() == pytest.approx(run.energy.potential[0], rel=1e-9)
+    assert np.allclose(result.curve(3)[:, ::3], result.position)
+    assert {"force", "moment", "position"} <= set(result.quantities)
+
+
+def test_files_and_processes_carry_beams(tmp_path):
+    import pickle
+
+    section = mbd.Section.rectangle(0.05, 0.02, young=210e9, poisson=0.3, density=7850)
+    system = mbd.System(gravity=(0, 0, -9.81))
+    system.add(mbd.RigidBody("end", mass=1, inertia=(1, 1, 1), position=(1, 1, 0)))
+    corner = ((0, 0, 0), (1, 0, 0), (1, 1, 0))
+    beam = system.add(mbd.Beam("beam", points=corner, section=[section] * 2, elements=4,
+                               first=system.ground, damping=1e-4, twist=[0, 0.2],
+                               smooth=False))  # fmt: skip
+    system.add(mbd.LineLoad("load", beam, (0, 1, 0)))
+    system.add(mbd.Spherical("pin", beam.last, system["end"], at=beam.last.position))
+    mbd.write(system, tmp_path / "beam.toml")
+    again = mbd.read(tmp_path / "beam.toml").system
+    carried = pickle.loads(pickle.dumps(system))
+    for other in (again, carried):
+        assert list(other.bodies) == list(system.bodies)
+        assert np.array_equal(other.build().F, system.build().F)
