@@ -12,12 +12,12 @@ from scipy.spatial.transform import Rotation
 
 from mbd.base.checked import shown, whole
 from mbd.base.door import array, label, vector
-from mbd.interactions.beams.element import BEAM
-from mbd.interactions.beams.line import Line
-from mbd.interactions.kind import Attachment, Element
 from mbd.beams.curve import Curve
 from mbd.beams.pieces import mesh, shares, stiffness
 from mbd.beams.section import Section
+from mbd.interactions.beams.element import BEAM
+from mbd.interactions.beams.line import Line
+from mbd.interactions.kind import Attachment, Element
 from mbd.parts.bodies import RigidBody
 from mbd.parts.forces import PointForce
 from mbd.parts.joints import Fixed

@@ -14,6 +14,7 @@ from typing import Any
 
 from mbd.base.public import PLACES, public
 from mbd.base.recorded_call import signature
+from mbd.beams.section import Section
 from mbd.files.coordinate_types import Along, Chosen, OrLaw, Three
 from mbd.files.references import Constructed, Reference, Turn
 from mbd.files.value_types import (
@@ -31,7 +32,6 @@ from mbd.files.value_types import (
     Word,
 )
 from mbd.formulations import NAMES
-from mbd.beams.section import Section
 from mbd.parts.part import Frame, Part
 
 __all__ = [

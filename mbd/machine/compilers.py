@@ -45,7 +45,9 @@ class _Compilers:
         """Give all jobs to all compilers; each takes those that nobody has begun."""
         content = pickle.dumps(list(jobs))
         with self.lock:
-            self.running = [x for x in self.running if x.poll() is None]
+            for compiler in [x for x in self.running if x.poll() is not None]:
+                _close(compiler)
+                self.running.remove(compiler)
             for _ in range(len(self.running), _wanted()):
                 with suppress(OSError):
                     self.running.append(_start())
@@ -61,7 +63,15 @@ class _Compilers:
         if os.getpid() == self.pid:
             for compiler in self.running:
                 compiler.kill()
+                _close(compiler)
                 compiler.wait()
+
+
+def _close(compiler: subprocess.Popen[bytes]) -> None:
+    """Close the pipe to a compiler."""
+    with suppress(OSError):  # what was not sent yet is lost with it
+        if compiler.stdin is not None:
+            compiler.stdin.close()
 
 
 def _wanted() -> int:
