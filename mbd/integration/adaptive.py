@@ -48,7 +48,8 @@ from mbd.integration.newton_loop import (
     set_weights,
 )
 from mbd.integration.round_off import measure_speed
-from mbd.linear.least_multipliers import smallest_where_due
+from mbd.linear.least_multipliers import memory as aside
+from mbd.linear.least_multipliers import smallest_multipliers
 from mbd.machine import buffer as m
 from mbd.machine.buffer import (
     AB,
@@ -91,8 +92,8 @@ STEP = 0  # vector of free steps: the increment of the whole step
 
 
 def memory(model: FrozenModel) -> int:
-    """Return how many numbers free steps keep of their own."""
-    return int(model.I[m.N_U])
+    """Return how many numbers steps keep of their own."""
+    return int(model.I[m.N_U]) + aside(model)
 
 
 @jit
@@ -278,7 +279,7 @@ def advance_adaptive(I: Any, F: Any, k: int) -> None:
             refresh(I, F)
             continue
         if S[m.PROJECT]:
-            smallest_where_due(I, F)
+            smallest_multipliers(I, F)
         add_time(F, h)
         if left == h:
             F[T] = F[T_END]

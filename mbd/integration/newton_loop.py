@@ -49,7 +49,9 @@ from mbd.integration.round_off import (
     settled,
     still_open,
 )
-from mbd.linear.least_multipliers import smallest_where_due
+from mbd.linear.least_multipliers import (
+    due, put_aside, smallest_multipliers, smallest_where_due, take_back, take_back_coordinates,
+)  # fmt: skip
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit, loop
 from mbd.machine.subnormal import flushing
@@ -66,6 +68,7 @@ __all__ = [
     "finish",
     "grid_from_here",
     "iterate",
+    "keep_least_record",
     "keep_record",
     "next_time",
     "predict",
@@ -309,6 +312,26 @@ def keep_record(I: Any, F: Any) -> None:
 
 
 @jit
+def keep_least_record(I: Any, F: Any) -> None:
+    """Count and record the step, redundant multipliers smallest; the run goes on with its own."""
+    S = ints(F)
+    n, every = S[COUNT] + 1, S[RECORD_EVERY]
+    if not S[PROJECT] or every == 0 or n % every != 0 or due(n):
+        keep_record(I, F)
+        return
+    factored, soft, small = S[HAVE_FACTOR], F[m.SOFT], S[SMALL_PIVOTS]
+    put_aside(I, F)
+    S[SMALL_PIVOTS] = 0
+    smallest_multipliers(I, F)
+    if S[SMALL_PIVOTS]:
+        take_back(I, F)
+    take_back_coordinates(I, F)
+    keep_record(I, F)
+    take_back(I, F)
+    S[HAVE_FACTOR], F[m.SOFT], S[SMALL_PIVOTS] = factored, soft, small
+
+
+@jit
 def record(I: Any, F: Any) -> None:
     """Append t, q, v and (v', lam) to the record."""
     S = ints(F)
@@ -371,4 +394,4 @@ def advance(I: Any, F: Any, k: int) -> None:
             smallest_where_due(I, F)
         finish(I, F)
         S[STEPS_DONE] = step + 1
-        keep_record(I, F)
+        keep_least_record(I, F)

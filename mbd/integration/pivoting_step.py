@@ -13,7 +13,7 @@ from mbd.integration.newton_loop import (
     correct,
     correct_positions,
     finish,
-    keep_record,
+    keep_least_record,
     next_time,
     predict,
     restore,
@@ -65,7 +65,7 @@ def end(I: Any, F: Any, k: int) -> None:
     """Accept the step and record it."""
     give(I, F, F[m.T] - F[m.H])
     finish(I, F)
-    keep_record(I, F)
+    keep_least_record(I, F)
 
 
 @kernel

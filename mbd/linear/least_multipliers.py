@@ -14,20 +14,30 @@ from mbd.base.tolerances import (
 )
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit, kernel
-from mbd.machine.unknowns import is_velocity
+from mbd.machine.unknowns import is_velocity, own_vector
 from mbd.model.evaluation import evaluate, linearise
+from mbd.model.frozen import FrozenModel
 
-__all__ = ["make_up", "smallest_where_due"]
+__all__ = ["due", "make_up", "memory", "put_aside", "smallest_multipliers", "smallest_where_due",
+           "take_back", "take_back_coordinates"]  # fmt: skip
+
+ASIDE = 1  # own vector of the method at which what is put aside begins; the first is of free steps
+
+
+def memory(model: FrozenModel) -> int:
+    """Return how many numbers are put aside while recorded multipliers are made least."""
+    sizes = sum(int(model.I[x]) for x in (m.N_Q, m.N_U, m.MATRIX_SIZE))
+    return sizes if model.redundant else 0
 
 
 @jit
-def due(F: Any, n: int) -> bool:
+def due(n: int) -> bool:
     """Tell whether multipliers are made smallest after the n-th step.
 
-    What has no effect on the motion need not be removed before somebody sees it, or it has grown.
+    What has no effect on the motion need not be removed before it has grown. Of the steps alone:
+    what is recorded does not change a run.
     """
-    every = ints(F)[m.RECORD_EVERY]
-    return every == 0 or n % every == 0 or n % SMALLEST_EVERY == 0
+    return n % SMALLEST_EVERY == 0
 
 
 @jit
@@ -93,19 +103,44 @@ def smallest_where_due(I: Any, F: Any) -> None:
 
     What is taken off them is no rate of theirs: none is predicted from here.
     """
-    n = ints(F)[m.N_PREDICTED]
-    if not due(F, n + 1):
+    if not due(ints(F)[m.N_PREDICTED] + 1):
         return
     smallest_multipliers(I, F)
-    if due(F, n):
-        return
     for i in range(I[m.N_U]):
         if not is_velocity(I, i):
             F[I[m.AN] + i] = F[I[m.A] + i]
 
 
+@jit
+def put_aside(I: Any, F: Any) -> None:
+    """Keep coordinates, accelerations, multipliers and the factors as they are."""
+    _copy(F, I[m.Q], own_vector(I, ASIDE), I[m.N_Q])
+    _copy(F, I[m.A], own_vector(I, ASIDE) + I[m.N_Q], I[m.N_U])
+    _copy(F, I[m.MATRIX], own_vector(I, ASIDE) + I[m.N_Q] + I[m.N_U], I[m.MATRIX_SIZE])
+
+
+@jit
+def take_back_coordinates(I: Any, F: Any) -> None:
+    """Go on with the coordinates that were put aside: the last correction is not in all of them."""
+    _copy(F, own_vector(I, ASIDE), I[m.Q], I[m.N_Q])
+
+
+@jit
+def take_back(I: Any, F: Any) -> None:
+    """Go on with everything that was put aside."""
+    take_back_coordinates(I, F)
+    _copy(F, own_vector(I, ASIDE) + I[m.N_Q], I[m.A], I[m.N_U])
+    _copy(F, own_vector(I, ASIDE) + I[m.N_Q] + I[m.N_U], I[m.MATRIX], I[m.MATRIX_SIZE])
+
+
+@jit
+def _copy(F: Any, source: int, to: int, n: int) -> None:
+    for i in range(n):
+        F[to + i] = F[source + i]
+
+
 @kernel
 def make_up(I: Any, F: Any, k: int) -> None:
     """Make multipliers smallest now if they were not after the last step: for use from Python."""
-    if not due(F, ints(F)[m.N_PREDICTED]):
+    if not due(ints(F)[m.N_PREDICTED]):
         smallest_multipliers(I, F)
