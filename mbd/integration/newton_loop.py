@@ -49,9 +49,7 @@ from mbd.integration.round_off import (
     settled,
     still_open,
 )
-from mbd.linear.least_multipliers import (
-    due, put_aside, smallest_multipliers, smallest_where_due, take_back, take_back_coordinates,
-)  # fmt: skip
+from mbd.linear import least_multipliers as least
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit, loop
 from mbd.machine.subnormal import flushing
@@ -316,18 +314,18 @@ def keep_least_record(I: Any, F: Any) -> None:
     """Count and record the step, redundant multipliers smallest; the run goes on with its own."""
     S = ints(F)
     n, every = S[COUNT] + 1, S[RECORD_EVERY]
-    if not S[PROJECT] or every == 0 or n % every != 0 or due(n):
+    if not S[PROJECT] or every == 0 or n % every != 0 or least.due(n):
         keep_record(I, F)
         return
     factored, soft, small = S[HAVE_FACTOR], F[m.SOFT], S[SMALL_PIVOTS]
-    put_aside(I, F)
+    least.put_aside(I, F)
     S[SMALL_PIVOTS] = 0
-    smallest_multipliers(I, F)
+    least.smallest_multipliers(I, F)
     if S[SMALL_PIVOTS]:
-        take_back(I, F)
-    take_back_coordinates(I, F)
+        least.take_back(I, F)
+    least.take_back_coordinates(I, F)
     keep_record(I, F)
-    take_back(I, F)
+    least.take_back(I, F)
     S[HAVE_FACTOR], F[m.SOFT], S[SMALL_PIVOTS] = factored, soft, small
 
 
@@ -391,7 +389,7 @@ def advance(I: Any, F: Any, k: int) -> None:
             S[STATUS] = status
             return
         if S[PROJECT]:
-            smallest_where_due(I, F)
+            least.smallest_where_due(I, F)
         finish(I, F)
         S[STEPS_DONE] = step + 1
         keep_least_record(I, F)

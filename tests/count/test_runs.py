@@ -141,7 +141,7 @@ def test_ctrl_c_between_chunks(monkeypatch):
             raise KeyboardInterrupt
         real(I, F, k)
 
-    advance.address = real.address
+    advance.address, advance.is_ready = real.address, True
     monkeypatch.setattr(mbd.GeneralizedAlpha, "kernel", property(lambda self: advance))
     solution = mbd.simulate(pushed(lambda t: (0, 0, 0)), 1.0, 1e-3)
     assert solution.status == -1
