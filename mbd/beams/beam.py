@@ -47,7 +47,7 @@ class Beam(Part):
         Several are equally spaced along p, linear between them.
     elements : int
         They have equal lengths in each smooth piece.
-    up : (3,) array
+    up : (3,) array [-]
         Axis 3 of the sections lies in the plane of this direction and the line; axis 1 is along the
         line.
     twist : float, several in a list, or function of p [rad], optional

@@ -64,7 +64,7 @@ class Curve:
         Whether points are joined by a cubic spline, or by straight pieces.
     section : Section, several in a list, or function of p
         Several are equally spaced in p, with linear changes between them.
-    up : (3,) array
+    up : (3,) array [-]
     twist : None, float [rad], several in a list, or function of p
         One number is the twist at the end, growing evenly from zero.
     """
