@@ -22,9 +22,7 @@ REFERENCE = (
 )
 
 
-def throw(t: float) -> float:
-    """Return the moment about z at end A [N m]."""
-    return 80.0 * t if t < 2.5 else max(400.0 - 80.0 * t, 0.0)
+THROW = "max(0, min(80*t, 400 - 80*t))"  # moment about z at end A [N m]
 
 
 def build(elements: int = 16, formulation: str = "so3") -> mbd.System:
@@ -35,6 +33,6 @@ def build(elements: int = 16, formulation: str = "so3") -> mbd.System:
         mbd.Beam("spaghetti", points=[(6, 0, 0), (0, 8, 0)], section=section, elements=elements,
                  formulation=formulation)
     )  # fmt: skip
-    system.add(mbd.PointForce("force", beam.first, lambda t: (throw(t) / 10, 0.0, 0.0)))
-    system.add(mbd.Moment("moment", beam.first, lambda t: (0.0, -throw(t) / 2, -throw(t))))
+    system.add(mbd.PointForce("force", beam.first, mbd.Expression(f"{THROW}/10", 0, 0)))
+    system.add(mbd.Moment("moment", beam.first, mbd.Expression(0, f"-{THROW}/2", f"-{THROW}")))
     return system

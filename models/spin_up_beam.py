@@ -19,18 +19,8 @@ REFERENCE = (
     ("blade.12.position", 1.5, (1.284200201248, 1.288537662539, 0.82833956487), 1e-3, _SOURCE),
     ("blade.12.position", 2.0, (-1.095853083426, 1.596116929017, 0.493997629926), 2e-3, _SOURCE),
 )
-CYCLE = 2 * math.pi / 3  # rad/s
-
-
-def angle(t: float) -> tuple[float, float, float]:
-    """Return the angle of the hub and its derivatives: from rest to 4 rad/s in 3 s."""
-    if t > 3.0:
-        return 4 * t - 6, 4.0, 0.0
-    return (
-        4 / 3 * (t * t / 2 + (math.cos(CYCLE * t) - 1) / CYCLE**2),
-        4 / 3 * (t - math.sin(CYCLE * t) / CYCLE),
-        4 / 3 * (1 - math.cos(CYCLE * t)),
-    )
+# of the hub [rad], from rest to 4 rad/s in 3 s
+ANGLE = "4/3*(t**2/2 + (cos(2*pi*t/3) - 1)*(3/(2*pi))**2)"
 
 
 def build(elements: int = 12, formulation: str = "so3") -> mbd.System:
@@ -53,5 +43,5 @@ def build(elements: int = 12, formulation: str = "so3") -> mbd.System:
                  formulation=formulation)
     )  # fmt: skip
     hub = system.add(mbd.Revolute("hub", system.ground, blade.first, at=(0, 0, 0), axis=(0, 0, 1)))
-    system.add(mbd.Drive("motor", hub, position=angle))
+    system.add(mbd.Drive("motor", hub, position=mbd.Expression(ANGLE)))
     return system

@@ -186,7 +186,7 @@ def _all_declared(model: Model, state: State) -> None:
                 tangent(work.I, work.F, at)
                 if S[m.UNDECLARED]:
                     raise ValueError(
-                        f"{part.name}: the tangent of its kind {kind.name!r} writes to pair "
+                        f"{part.name}: the tangent of its kind {str(kind)!r} writes to pair "
                         f"{S[m.UNDECLARED] - 1}, but `pairs` declares {len(kind.pairs)} pairs of "
                         "attachments; declare all that it couples"
                     )

@@ -30,7 +30,7 @@ beside bodies of 1e7 times the mass: the rest of a step is met at a rate of eps 
 SMALLEST_PASSES = 10
 """[-] Passes by which redundant multipliers are made smallest; one, where rows are clearly so."""
 
-SMALLEST_EVERY = 32
+SMALLEST_EVERY = 12
 """[steps] How often redundant multipliers are made smallest, beside recorded steps: what has no
 effect grows by round-off over softness, and with the square of the steps where it is predicted."""
 

@@ -107,9 +107,9 @@ class Beam(Part):
             vector(self.name, "angular_velocity", angular_velocity, "rad/s"),
         )
         self._helicoids = tuple(
-            Element(BEAM, _frames(a, b), (*e0, *K.ravel(), *D.ravel()))
-            for a, b, e0, K, D in zip(self._nodes[:-1], self._nodes[1:], self.strains,
-                                      self.stiffness, self.viscosity, strict=True)
+            Element(BEAM, self._ends(e), (*e0, *K.ravel(), *D.ravel()))
+            for e, (e0, K, D) in enumerate(zip(self.strains, self.stiffness, self.viscosity,
+                                               strict=True))
         )  # fmt: skip
         self.clamps = tuple(
             (word, self._clamp(word, end, node))
@@ -261,6 +261,15 @@ class Beam(Part):
         size = (before + behind, np.sqrt(12 * EI3 / EA), np.sqrt(12 * EI2 / EA))
         return Box(size, at=(0.5 * (behind - before), 0.0, 0.0))
 
+    def _ends(self, e: int) -> tuple[Attachment, ...]:
+        """Return origin and axes of both ends of an element; at a corner nodes have other axes."""
+        nodes = self._nodes[e : e + 2]
+        _, R = self._curve.at(int(self._mesh.piece[e]), self._mesh.s[e : e + 2])
+        frames = [
+            x.frame(axes=_cleaned(x.rotation.T @ own)) for x, own in zip(nodes, R, strict=True)
+        ]
+        return tuple(frame.end(axis) for frame in frames for axis in (None, 0, 1, 2))
+
     def _clamp(self, word: str, end: Any, node: RigidBody) -> Fixed:
         """Return the joint that fixes a node to a frame, or to a body where the node is."""
         own = node.frame()
@@ -336,15 +345,9 @@ class LineLoad(Part):
         return [x for load in self._loads for x in load.elements()]
 
 
-def _frames(a: Body, b: Body) -> tuple[Attachment, ...]:
-    """Return origin and directors of two nodes."""
-    weights = (
-        (1.0, 0.0, 0.0, 0.0),
-        (0.0, 1.0, 0.0, 0.0),
-        (0.0, 0.0, 1.0, 0.0),
-        (0.0, 0.0, 0.0, 1.0),
-    )
-    return tuple(Attachment(x.name, w) for x in (a, b) for w in weights)
+def _cleaned(R: np.ndarray) -> np.ndarray:
+    """Return a rotation, the identity where it is one but for round-off."""
+    return np.eye(3) if np.abs(R - np.eye(3)).max() < 1e-14 else R
 
 
 def _damping(who: str, value: Any) -> np.ndarray:

@@ -35,16 +35,21 @@ class _Coder:
         self.system, self.writer = system, Writer(system, folder)
         parts = list(system.parts.values())
         self.parts = parts
+        self.owners: dict[int, int] = {}  # of nodes
         self.names = {id(system.ground): "system.ground"}
         taken = {"system", "mbd", "build", "RUN", "HERE", "formulation", "Rotation", "Path"}
         for part in parts:
             self.names[id(part)] = name = _identifier(part.name, taken)
+            nodes = [x for x in part.nodes() if x is not part]
+            self.names |= {id(x): f"{name}.nodes()[{i}]" for i, x in enumerate(nodes)}
+            self.owners |= {id(x): id(part) for x in nodes}
             taken.add(name)
         free = [b for b in parts if "formulation" in _takes(b)]
         choices = {minimal_call(b)[1].get("formulation", "so3") for b in free}
         common = choices.pop() if len(choices) == 1 else None
         self.formulation = common if isinstance(common, str) else None
-        self.used = {id(x) for p in parts for x in self._named(tuple(minimal_call(p)[1].values()))}
+        used = {id(x) for p in parts for x in self._named(tuple(minimal_call(p)[1].values()))}
+        self.used = {self.owners.get(x, x) for x in used}
 
     def _named(self, value: Any) -> list[Any]:
         """Return the parts that a value names; only they need a variable."""

@@ -46,10 +46,13 @@ class BeamHistory(StructureHistory):
         self.methods = (*self.methods, "strain", "curvature", "energy", "curve(points)")
 
     @cached_property
-    def _frames(self) -> tuple[np.ndarray, np.ndarray]:
-        """Origins (n, k, 3), from the origin of the model, and rotations of the nodes."""
-        y = self._faces.y[:, [self._faces.column[x] for x in self.nodes]]
-        return y[..., 0, :], np.swapaxes(y[..., 1:, :], -1, -2)
+    def _ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """Origins (n, k, 2, 3), from the origin of the model, and axes of both ends of elements."""
+        ends = [[x.place for x in e.attachments] for e in self._line.elements]
+        w = np.array([[x.weights for x in e.attachments] for e in self._line.elements])
+        columns = np.array([[self._faces.column[x] for x in element] for element in ends])
+        x = self._faces.vectors(columns, w).reshape(self.instants, len(w), 2, 4, 3)
+        return x[..., 0, :], np.swapaxes(x[..., 1:, :], -1, -2)
 
     @cached_property
     def _faces(self) -> Faces:
@@ -63,15 +66,13 @@ class BeamHistory(StructureHistory):
         (table,) = tables(elements, faces.column)
         k = len(elements)
         f = np.empty((self.instants, k, 2, 4, 3))
+        w = table.weights.reshape(k, 2, 4, 4)  # element, end, attachment, vector of the face
         for here, on_faces in table.forces(faces, np.zeros((self.instants, k, 0))):
-            ends = on_faces.reshape(-1, k, 2, 4, 4, 3)  # end, attachment, vector of the face
-            f[here] = np.einsum("...aax->...ax", ends)
-        _, R = self._frames
-        d = np.stack([R[:, :-1], R[:, 1:]], axis=2)  # columns are directors
-        moment = np.cross(np.swapaxes(d, -1, -2), f[..., 1:, :]).sum(-2)
-        both = np.stack([f[..., 0, :], moment], axis=-2)
+            f[here] = np.einsum("eabj,teabjx->teabx", w, on_faces.reshape(-1, k, 2, 4, 4, 3))
+        d = np.swapaxes(self._ends[1], -1, -2)  # rows are directors
+        both = np.stack([f[..., 0, :], np.cross(d, f[..., 1:, :]).sum(-2)], axis=-2)
         both[:, :, 0] *= -1.0
-        return np.asarray(np.einsum("...ji,...cj->...ci", d, both))
+        return np.asarray(np.einsum("...ix,...cx->...ci", d, both))
 
     def _value(self, quantity: Quantity) -> np.ndarray:
         """Return force or moment of the sections, in their axes, or what nodes and rows have."""
@@ -98,8 +99,8 @@ class BeamHistory(StructureHistory):
     @cached_property
     def _helicoids(self) -> np.ndarray:
         """Lengths and turns of the elements (n, elements, 6)."""
-        r, R = self._frames
-        return _logarithm(r[:, :-1], R[:, :-1], r[:, 1:], R[:, 1:])
+        r, R = self._ends
+        return _logarithm(r[:, :, 0], R[:, :, 0], r[:, :, 1], R[:, :, 1])
 
     @property
     def energy(self) -> np.ndarray:
@@ -112,10 +113,10 @@ class BeamHistory(StructureHistory):
     def curve(self, points: int = 4) -> np.ndarray:
         """Return the line through `points` points an element, (n, points elements + 1, 3) [m]."""
         n = whole(f"{self.name}.curve", "points", points, 1)
-        r, R = self._frames
+        r, R = self._ends
         shares = np.arange(n) / n
-        inner = _points(r[:, :-1], R[:, :-1], self._helicoids, shares)
-        line = np.concatenate([inner.reshape(len(r), -1, 3), r[:, -1:]], axis=1)
+        inner = _points(r[:, :, 0], R[:, :, 0], self._helicoids, shares)
+        line = np.concatenate([inner.reshape(len(r), -1, 3), r[:, -1:, 1]], axis=1)
         return np.asarray(line + self._run.model.origin)
 
 

@@ -143,6 +143,10 @@ class Kind:
     energy: Any = None
     unit: str = "-"
 
+    def __str__(self) -> str:
+        """Return its name, for messages."""
+        return self.name
+
     @property
     def loads(self) -> bool:
         """Whether all power of its forces goes into the system, as that of a load."""

@@ -103,7 +103,8 @@ def singular_pose(work: Workspace) -> str:
     from mbd.model.assembly import assemble  # scipy.sparse, which most runs do not need
 
     model, names = work.model, work.model.numbering
-    if not 0 < model.n_lam * model.n_v <= 1_000_000:
+    pose = work.vector(m.Q, model.n_q)
+    if not 0 < model.n_lam * model.n_v <= 1_000_000 or not np.isfinite(pose).all():
         return ""
     sizes = np.where(names.lam_kinds == m.FORCE, float(model.F[m.LENGTH]), 1.0)
     poses = [assemble(model, state).B.toarray() for state in (model.state, work.store())]

@@ -146,3 +146,26 @@ def test_own_weight_of_a_cantilever(L, n, error):
     system.add(mbd.LineLoad("load", system["beam"], (0, 0, -1e-3)))
     assert tip(system)[2] == pytest.approx(-1e-3 * L**4 / 8 / 1e3, rel=2e-3)
     assert system["load"].forces.sum(axis=0) == pytest.approx((0, 0, -1e-3 * L))
+
+
+@pytest.mark.parametrize("formulation", ["so3", "directors"])
+def test_a_beam_with_a_corner_is_two_beams_that_are_welded(formulation):
+    section = mbd.Section(stiffness=(1e5, 3e4, 4e4, 500, 800, 300), mass=1.0)
+    points = np.array([(0, 0, 0), (4, 0, 0), (4, 3, 0)])
+    one = cantilever(6, section=section, points=points, force=(20, -10, 30), smooth=False,
+                     formulation=formulation)  # fmt: skip
+    two = mbd.System()
+    first, last = (
+        two.add(mbd.Beam(name, points=points[i : i + 2], section=section, elements=3,
+                         formulation=formulation))
+        for i, name in enumerate(("first", "last"))
+    )  # fmt: skip
+    two.add(mbd.Fixed("clamp", two.ground, first.first, at=(0, 0, 0)))
+    two.add(mbd.Fixed("weld", first.last, last.first, at=points[1]))
+    two.add(mbd.PointForce("load", last.last, (20, -10, 30)))
+    want = tip(two)
+    assert np.linalg.norm(want - points[2]) > 0.5
+    assert np.allclose(tip(one), want, atol=1e-8)
+    run = mbd.simulate(one, 1e-3, 1e-3, state=mbd.equilibrium(one).state)["beam"]
+    assert np.allclose(run.force[0, 0, 0], (20, -10, 30), atol=1e-4)  # axes 2, 3 are y, z here
+    assert np.allclose(run.curve(2)[0, ::2], run.position[0], atol=1e-12)

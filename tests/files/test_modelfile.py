@@ -146,6 +146,11 @@ def everything(formulation):
     system.add(mbd.Bushing("bush", a, b, at=(0, 0, 0), stiffness=range(6), axes=turn))
     system.add(mbd.PointForce("push", a, (1, 2, 3), follow=True, at=(1, 1, 1)))
     system.add(mbd.Moment("turn", b, mbd.Expression(0, "sin(t)", 1.5)))
+    section = mbd.Section(stiffness=(9, 8, 7, 6, 5, 4), mass=0.5, center=(0.01, 0.02))
+    beam = system.add(mbd.Beam("beam", points=[(0, 0, 0), (1, 0.1, 0), (1, 1, 0)], twist=0.1,
+                               section=[section, section], elements=3, first=b, damping=0.1,
+                               smooth=False, formulation=formulation))  # fmt: skip
+    system.add(mbd.LineLoad("wind", beam, (0, 1, 2), law=mbd.Expression("sin(t)"), follow=True))
     if not formulation == "se3":
         system.add(mbd.NonTwisting("no twist", a, a=0.25))
     return system
@@ -195,8 +200,7 @@ def machine():
 
 
 def test_no_part_is_forgotten():
-    used = {type(p) for s in (everything("so3"), machine()) for p in
-            (*s.bodies.values(), *s.joints.values(), *s.forces.values())}  # fmt: skip
+    used = {type(p) for s in (everything("so3"), machine()) for p in s.parts.values()}
     missing = {n for n, x in words.parts().items() if x not in used} - set(MADE)
     assert not missing, (
         f"add {missing} to everything() or machine(), so that it is written and read"

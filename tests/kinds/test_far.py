@@ -57,7 +57,7 @@ def motion_of(solution, at=(0.0, 0.0, 0.0), length=1.0, mass=1.0, time=1.0):
     return np.concatenate(places + turns, axis=1), loads / max(1.0, np.abs(loads).max())
 
 
-def check_alike(one, two, tolerance=1e-11, of_loads=1e-6):
+def check_alike(one, two, tolerance=2e-11, of_loads=1e-6):
     assert np.abs(one[0] - two[0]).max() < tolerance
     assert np.abs(one[1] - two[1]).max() < of_loads  # round-off of positions over h^2
 
