@@ -139,7 +139,7 @@ def test_a_new_kind_compiles_its_own_kernels_only(monkeypatch):
     system.add(Lift("lift", system["bar 1"]))
     assert mbd.check_tangents(system).ok
     assert mbd.simulate(system, 0.02, 1e-3).success
-    assert len(counter.names) == 2  # forces and tangent
+    assert len(set(counter.names)) == 2  # forces and tangent, begun here or by another process
     assert all(name.startswith("_acting.<locals>") for name in counter.names)
 
 
