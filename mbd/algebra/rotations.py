@@ -10,8 +10,11 @@ _IDENTITY = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
 
 
 def tilde(a: np.ndarray) -> np.ndarray:
-    """Return the cross-product matrix of a (3,) array."""
-    return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
+    """Return the cross-product matrices (..., 3, 3) of vectors (..., 3)."""
+    matrix = np.zeros((*np.shape(a), 3))
+    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        matrix[..., j, k], matrix[..., k, j] = -a[..., i], a[..., i]
+    return matrix
 
 
 def quaternion_from_matrix(R: np.ndarray) -> np.ndarray:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from mbd.base.checked import shown, whole
 from mbd.base.door import array, label, vector
 from mbd.beams.curve import Curve
-from mbd.beams.pieces import mesh, shares, stiffness
+from mbd.beams.pieces import mesh, stiffness
 from mbd.beams.section import Section
 from mbd.interactions.beams.element import BEAM
 from mbd.interactions.beams.line import Line
@@ -100,7 +99,6 @@ class Beam(Part):
         self._curve, self._mesh = curve, mesh(curve, max(n, len(curve.pieces)))
         self._warn()
         tau = np.broadcast_to(_damping(self.name, damping), 6)
-        self.strains, self.stiffness, self.viscosity = self._constants(tau)
         self._nodes = self._bodies(
             formulation,
             vector(self.name, "velocity", velocity, "m/s"),
@@ -108,9 +106,8 @@ class Beam(Part):
         )
         self._helicoids = tuple(
             Element(BEAM, self._ends(e), (*e0, *K.ravel(), *D.ravel()))
-            for e, (e0, K, D) in enumerate(zip(self.strains, self.stiffness, self.viscosity,
-                                               strict=True))
-        )  # fmt: skip
+            for e, (e0, K, D) in enumerate(self._constants(tau))
+        )
         self.clamps = tuple(
             (word, self._clamp(word, end, node))
             for word, end, node in (("first", first, self.first), ("last", last, self.last))
@@ -171,24 +168,13 @@ class Beam(Part):
         inside = np.column_stack([s[:-1], s[1:]]) / s[-1]
         return Line(self._helicoids, s, self._curve.stiffness(inside.ravel()).reshape(n, 2, 6, 6))
 
-    def shares(self) -> np.ndarray:
-        """Return the lengths that nodes stand for, (n + 1,) [m]: those of a uniform load."""
-        return self.loads(np.ones_like)
-
     def loads(self, per_length: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """Return the integrals of a function of the length s [m] times the nodes' polynomials."""
-        total: Any = 0.0
-        order = 2 if self._mesh.linear else 4
-        for nodes, L, at, w in shares(self._mesh.s, self._mesh.piece, order):
-            values = np.asarray(per_length(at))
-            part = np.zeros((len(self._mesh.s), *values.shape[1:]))
-            part[nodes] = np.tensordot(w * L, values, axes=(1, 0))
-            total = total + part
-        return np.asarray(total)
+        return self._mesh.integral(np.asarray(per_length(self._mesh.at)))
 
     def _warn(self) -> None:
         """Refuse, or warn of, elements that turn far in the reference."""
-        turns = np.array([self._turn(e) for e in range(len(self._mesh.piece))])
+        turns = self._turns()
         e = int(np.argmax(turns))
         if turns[e] > _TURN:
             text = (
@@ -206,19 +192,19 @@ class Beam(Part):
                 stacklevel=4,
             )
 
-    def _turn(self, e: int) -> float:
-        """Return by how much the section turns over an element in the reference [rad]."""
-        s = np.linspace(self._mesh.s[e], self._mesh.s[e + 1], 7)
-        _, R = self._curve.at(int(self._mesh.piece[e]), s)
-        steps = Rotation.from_matrix(np.swapaxes(R[:-1], 1, 2) @ R[1:])
-        return float(steps.magnitude().sum())
+    def _turns(self) -> np.ndarray:
+        """Return by how much the section turns over each element in the reference [rad]."""
+        from scipy.spatial.transform import Rotation
 
-    def _constants(self, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return strains at rest, stiffness and damping of all elements."""
-        elements = [stiffness(self._curve, self._mesh, e) for e in range(len(self._mesh.piece))]
-        e0, K = (np.array(x) for x in zip(*elements, strict=True))
+        R = self._mesh.frames
+        steps = Rotation.from_matrix((np.swapaxes(R[:, :-1], -1, -2) @ R[:, 1:]).reshape(-1, 3, 3))
+        return np.asarray(steps.magnitude().reshape(len(R), -1).sum(axis=1))
+
+    def _constants(self, tau: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Yield strains at rest, stiffness and damping of each element."""
         root = np.sqrt(tau)
-        return e0, K, root[:, None] * K * root if np.ptp(tau) else tau[0] * K
+        for e0, K in zip(*stiffness(self._curve, self._mesh), strict=True):
+            yield e0, K, root[:, None] * K * root if np.ptp(tau) else tau[0] * K
 
     def _bodies(self, formulation: Any, v: np.ndarray, omega: np.ndarray) -> tuple[RigidBody, ...]:
         n = len(self._mesh.s)
@@ -229,10 +215,10 @@ class Beam(Part):
                 f"{self.name}: formulation must be one, or one for each of the {n} nodes, got "
                 f"{len(formulations)}"
             )
-        here = self._mesh.position[0]
+        positions, shapes = self._mesh.position, self._shapes()
         bodies = []
         for i, (r, R, W) in enumerate(
-            zip(self._mesh.position, self._mesh.rotation, self._mesh.mass, strict=True)
+            zip(positions, self._mesh.rotation, self._mesh.mass, strict=True)
         ):
             m, c = W[0, 0], W[0, 1:] / W[0, 0]
             E = W[1:, 1:] - m * np.outer(c, c)
@@ -244,27 +230,29 @@ class Beam(Part):
                     center_of_mass=c,
                     position=r,
                     rotation=R,
-                    velocity=v + np.cross(omega, r - here),
+                    velocity=v + np.cross(omega, r - positions[0]),
                     angular_velocity=omega,
                     formulation=formulations[i],
-                    shape=self._shape(i),
+                    shape=shapes[i],
                 )
             )
         return tuple(bodies)
 
-    def _shape(self, i: int) -> Box:
-        """Return how the piece of beam at a node looks."""
-        s, share = self._mesh.s, np.diff(self._mesh.s)
-        before = 0.5 * share[i - 1] if i > 0 else 0.0
-        behind = 0.5 * share[i] if i < len(share) else 0.0
-        EA, _, _, _, EI2, EI3 = np.diag(self._curve.stiffness(s[i : i + 1] / s[-1])[0])
-        size = (before + behind, np.sqrt(12 * EI3 / EA), np.sqrt(12 * EI2 / EA))
-        return Box(size, at=(0.5 * (behind - before), 0.0, 0.0))
+    def _shapes(self) -> list[Box]:
+        """Return how the pieces of beam at the nodes look."""
+        s = self._mesh.s
+        half = 0.5 * np.concatenate([[0.0], np.diff(s), [0.0]])
+        EA, _, _, _, EI2, EI3 = np.diagonal(self._curve.stiffness(s / s[-1]), axis1=1, axis2=2).T
+        wide, high = np.sqrt(12 * EI3 / EA), np.sqrt(12 * EI2 / EA)
+        return [
+            Box((before + behind, w, h), at=(0.5 * (behind - before), 0.0, 0.0))
+            for before, behind, w, h in zip(half[:-1], half[1:], wide, high, strict=True)
+        ]
 
     def _ends(self, e: int) -> tuple[Attachment, ...]:
         """Return origin and axes of both ends of an element; at a corner nodes have other axes."""
         nodes = self._nodes[e : e + 2]
-        _, R = self._curve.at(int(self._mesh.piece[e]), self._mesh.s[e : e + 2])
+        R = self._mesh.frames[e, [0, -1]]
         frames = [
             x.frame(axes=_cleaned(x.rotation.T @ own)) for x, own in zip(nodes, R, strict=True)
         ]
@@ -284,7 +272,7 @@ class Beam(Part):
         return Fixed(f"{self.name} {word}", frame, own)
 
     def __repr__(self) -> str:
-        return f"Beam({self.name!r}, length={self.length:.6g}, elements={len(self.strains)})"
+        return f"Beam({self.name!r}, length={self.length:.6g}, elements={len(self._helicoids)})"
 
 
 class LineLoad(Part):
@@ -323,10 +311,10 @@ class LineLoad(Part):
 
         def per_length(s: np.ndarray) -> np.ndarray:
             if constant is not None:
-                return np.broadcast_to(constant, (len(s), 3))
-            return np.array(
-                [vector(self.name, "force(p)", force(float(x)), "N/m") for x in s / beam.length]
-            )
+                return np.broadcast_to(constant, (*s.shape, 3))
+            places = np.ravel(s / beam.length)
+            values = [vector(self.name, "force(p)", force(float(x)), "N/m") for x in places]
+            return np.reshape(values, (*s.shape, 3))
 
         self.forces = beam.loads(per_length)
         loads = [F if law is None else _scaled(law, F) for F in self.forces]

@@ -13,8 +13,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.interpolate import CubicSpline
-from scipy.spatial.transform import Rotation
 
 from mbd.base.checked import shown
 from mbd.base.door import array, number
@@ -98,6 +96,8 @@ class Curve:
         frame = np.stack([t, two, np.cross(t, two)], axis=-1)
         angle = self.twist(s / self.length)
         if np.any(angle):
+            from scipy.spatial.transform import Rotation
+
             turn = Rotation.from_rotvec(np.multiply.outer(np.ravel(angle), (1.0, 0.0, 0.0)))
             frame = frame @ turn.as_matrix().reshape(*np.shape(s), 3, 3)
         return part.position(p), frame
@@ -117,6 +117,8 @@ def _pieces(who: str, points: Any, smooth: bool) -> list[Piece]:
         raise ValueError(f"{who}: points {i} and {i + 1} must differ, got {P[i].tolist()} twice")
     if not smooth or len(P) == 2:
         return [Piece.line(a, b) for a, b in pairwise(P)]
+    from scipy.interpolate import CubicSpline
+
     knots = np.concatenate([[0.0], np.cumsum(steps)])
     spline = CubicSpline(knots / knots[-1], P, bc_type="natural" if len(P) == 3 else "not-a-knot")
     return [Piece(spline, spline.derivative())]
@@ -124,6 +126,8 @@ def _pieces(who: str, points: Any, smooth: bool) -> list[Piece]:
 
 def _of_function(who: str, function: Callable[[float], Any]) -> Piece:
     """Return the spline through many points of a user's curve."""
+    from scipy.interpolate import CubicSpline
+
     p = np.linspace(0.0, 1.0, 257)
     try:
         P = np.array([np.asarray(function(float(x)), dtype=float) for x in p])
@@ -148,6 +152,8 @@ def _inverse(piece: Piece) -> Callable[[np.ndarray], np.ndarray]:
     speeds = np.linalg.norm(piece.tangent(p), axis=-1)
     if np.ptp(speeds) <= 1e-14 * speeds.max():
         return lambda x: np.clip(x / s[-1], 0.0, 1.0)
+    from scipy.interpolate import CubicSpline
+
     guess = CubicSpline(s, p)
 
     def parameter(x: np.ndarray) -> np.ndarray:

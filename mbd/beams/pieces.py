@@ -31,39 +31,68 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import expm
-from scipy.spatial.transform import Rotation
 
 from mbd.algebra.rotations import tilde
 from mbd.beams.curve import Curve
+from mbd.beams.helicoids import logarithm
 
-__all__ = ["Mesh", "lagrange", "mesh", "stiffness"]
+__all__ = ["Mesh", "mesh", "stiffness"]
 
 _X, _W = np.polynomial.legendre.leggauss(6)
+_CUBIC, _LINEAR = 4, 2  # nodes of the polynomials
 
 
 @dataclass(frozen=True)
 class Mesh:
-    """Nodes of a beam and their shares of what is spread along it.
+    """Nodes and elements of a beam.
 
     Attributes
     ----------
     s : (n + 1,) array [m]
         Length at the nodes.
-    position, rotation : (n + 1, 3), (n + 1, 3, 3) arrays [m], [-]
     piece : (n,) array
         Smooth piece in which an element lies.
+    at, weight : (n, 6) arrays [m]
+        Gauss points of the elements.
+    line, frames : (n, 8, 3), (n, 8, 3, 3) arrays [m], [-]
+        Position and section axes at the first end, the Gauss points and the last end of an element.
     mass : (n + 1, 4, 4) array [kg, kg m, kg m^2]
-    linear : tuple of int
-        Smooth pieces whose masses are shared by linear polynomials.
+        Of the nodes.
+    linear : bool
+        Whether the masses of some piece are shared by linear polynomials.
     """
 
     s: np.ndarray
-    position: np.ndarray
-    rotation: np.ndarray
     piece: np.ndarray
+    at: np.ndarray
+    weight: np.ndarray
+    line: np.ndarray
+    frames: np.ndarray
     mass: np.ndarray
-    linear: tuple[int, ...]
+    linear: bool
+
+    @property
+    def position(self) -> np.ndarray:
+        """Positions of the nodes (n + 1, 3) [m]."""
+        return np.concatenate([self.line[:, 0], self.line[-1:, -1]])
+
+    @property
+    def rotation(self) -> np.ndarray:
+        """Axes of the nodes (n + 1, 3, 3): at a corner those of the piece behind it."""
+        return _of_nodes(self.frames)
+
+    def integral(self, values: np.ndarray) -> np.ndarray:
+        """Return integrals of values (n, 6, ...) at Gauss points times the nodes' polynomials."""
+        total = np.zeros((len(self.s), *values.shape[2:]))
+        nodes_of_a_load = _LINEAR if self.linear else _CUBIC
+        for e, at_points in enumerate(values):
+            nodes, L = _polynomials(self.s, self.piece, self.at, e, nodes_of_a_load)
+            total[nodes] += np.tensordot(self.weight[e] * L, at_points, axes=(1, 0))
+        return total
+
+
+def _of_nodes(frames: np.ndarray) -> np.ndarray:
+    return np.concatenate([frames[:, 0], frames[-1:, -1]])
 
 
 def mesh(curve: Curve, elements: int) -> Mesh:
@@ -75,23 +104,37 @@ def mesh(curve: Curve, elements: int) -> Mesh:
          for a, b, n in zip(curve.corners[:-1], curve.corners[1:], counts, strict=True)]
         + [[curve.length]]
     )  # fmt: skip
-    last = np.append(piece, piece[-1])
-    frames = [curve.at(int(k), s[i : i + 1]) for i, k in enumerate(last)]
-    position = np.concatenate([r for r, _ in frames])
-    rotation = np.concatenate([R for _, R in frames])
-    mass = np.zeros((len(s), 4, 4))
-    linear = []
+    half = 0.5 * np.diff(s)[:, None]
+    at, weight = s[:-1, None] + half * (1.0 + _X), half * _W
+    inside = np.column_stack([s[:-1], at, s[1:]])
+    line, frames = np.empty((len(piece), 8, 3)), np.empty((len(piece), 8, 3, 3))
     for k in range(len(counts)):
-        share = _masses(curve, s, rotation, piece, k, 4)
+        own = piece == k
+        line[own], frames[own] = curve.at(k, inside[own])
+    rotation, per_length = _of_nodes(frames), curve.mass(at / curve.length)
+    mass, linear = np.zeros((len(s), 4, 4)), False
+
+    def masses(k: int, most: int) -> np.ndarray:
+        """Return the masses that nodes get from one smooth piece."""
+        W = np.zeros((len(s), 4, 4))
+        for e in np.flatnonzero(piece == k):
+            nodes, L = _polynomials(s, piece, at, int(e), most)
+            A = np.zeros((len(nodes), len(_X), 4, 4))
+            A[..., 0, 0] = 1.0
+            A[..., 1:, 1:] = np.swapaxes(rotation[nodes], -1, -2)[:, None] @ frames[e, 1:-1]
+            share = A @ per_length[e] @ np.swapaxes(A, -1, -2)
+            W[nodes] += ((weight[e] * L)[..., None, None] * share).sum(axis=1)
+        return W
+
+    for k in range(len(counts)):
+        share = masses(k, _CUBIC)
         own = share.any(axis=(1, 2))
         if share[own, 0, 0].min() <= 0.0:
-            share = _masses(curve, s, rotation, piece, k, 2)
-            linear.append(k)
+            share, linear = masses(k, _LINEAR), True
         elif not _can_be_bodies(share[own]):
-            hats = _masses(curve, s, rotation, piece, k, 2)
-            share[:, 1:, 1:] = _central(hats) + _eccentric(share)
+            share[:, 1:, 1:] = _central(masses(k, _LINEAR)) + _eccentric(share)
         mass += share
-    return Mesh(s, position, rotation, piece, mass, tuple(linear))
+    return Mesh(s, piece, at, weight, line, frames, mass, linear)
 
 
 def _eccentric(W: np.ndarray) -> np.ndarray:
@@ -128,81 +171,57 @@ def _stencil(piece: np.ndarray, e: int, most: int) -> np.ndarray:
     return np.arange(start, start + n)
 
 
-def lagrange(nodes: np.ndarray, s: np.ndarray) -> np.ndarray:
-    """Return the Lagrange polynomials of nodes (n,) at places (m,): (n, m)."""
-    L = np.ones((len(nodes), len(s)))
-    for a, x in enumerate(nodes):
-        for b, other in enumerate(nodes):
-            if b != a:
-                L[a] *= (s - other) / (x - other)
-    return L
-
-
-def shares(s: np.ndarray, piece: np.ndarray, most: int = 4) -> list[tuple[np.ndarray, ...]]:
-    """Return of each element nodes, their polynomials, places and weights of the integral."""
-    of_elements: list[tuple[np.ndarray, ...]] = []
-    for e in range(len(piece)):
-        a, b = s[e], s[e + 1]
-        at, w = 0.5 * (a + b) + 0.5 * (b - a) * _X, 0.5 * (b - a) * _W
-        nodes = _stencil(piece, e, most)
-        of_elements.append((nodes, lagrange(s[nodes], at), at, w))
-    return of_elements
-
-
-def _masses(
-    curve: Curve, s: np.ndarray, rotation: np.ndarray, piece: np.ndarray, k: int, most: int
-) -> np.ndarray:
-    """Return the masses that nodes get from one smooth piece."""
-    W = np.zeros((len(s), 4, 4))
-    for e, (nodes, L, at, w) in enumerate(shares(s, piece, most)):
-        if piece[e] != k:
-            continue
-        _, R = curve.at(k, at)
-        per_length = curve.mass(at / curve.length)
-        for a, polynomial in zip(nodes, L, strict=True):
-            A = np.zeros((len(at), 4, 4))
-            A[:, 0, 0] = 1.0
-            A[:, 1:, 1:] = rotation[a].T @ R
-            W[a] += np.einsum("g,gij,gjk,glk->il", w * polynomial, A, per_length, A)
-    return W
-
-
-def stiffness(curve: Curve, grid: Mesh, e: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the strains e0 (6,) and the stiffness K (6, 6) of an element in the reference."""
-    k = int(grid.piece[e])
-    a, b = grid.s[e], grid.s[e + 1]
-    (ra, rb), (Ra, Rb) = curve.at(k, np.array([a, b]))
-    at, w = 0.5 * (a + b) + 0.5 * (b - a) * _X, 0.5 * (b - a) * _W
-    turn = Rotation.from_matrix(Ra.T @ Rb).as_rotvec()
-    Rm, rm = Ra @ Rotation.from_rotvec(0.5 * turn).as_matrix(), 0.5 * (ra + rb)
-    r, R = curve.at(k, at)
-    A = np.swapaxes(R, -1, -2) @ Rm
-    Q = np.zeros((len(at), 6, 6))
-    Q[:, :3, :3] = Q[:, 3:, 3:] = A
-    Q[:, 3:, :3] = A @ np.array([tilde(Rm.T @ (rm - x)) for x in r])
-    C = curve.stiffness(at / curve.length)
-    S = np.einsum("g,gji,gjk,gkl->il", w, Q, np.linalg.inv(C), Q)
-    e0, T = _logarithm(Ra, ra, Rb, rb, turn)
-    ell = tilde(rb - rm)
-    arm = np.block([[Rm, -ell @ Rm], [np.zeros((3, 3)), Rm]])
-    back = np.block([[Rb.T, np.zeros((3, 3))], [np.zeros((3, 3)), Rb.T]])
-    J = np.linalg.solve(T, back @ arm)
-    inverse = np.linalg.inv(J)
-    K = inverse.T @ np.linalg.inv(S) @ inverse
-    return e0, 0.5 * (K + K.T)
-
-
-def _logarithm(
-    Ra: np.ndarray, ra: np.ndarray, Rb: np.ndarray, rb: np.ndarray, turn: np.ndarray
+def _polynomials(
+    s: np.ndarray, piece: np.ndarray, at: np.ndarray, e: int, most: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""Return :math:`e = \log_{SE(3)} H_a^{-1}H_b` and its tangent operator T(e).
+    """Return nodes near an element, and their Lagrange polynomials at its Gauss points (n, 6)."""
+    nodes = _stencil(piece, e, most)
+    L = np.ones((len(nodes), at.shape[1]))
+    for a, x in enumerate(s[nodes]):
+        for b, other in enumerate(s[nodes]):
+            if b != a:
+                L[a] *= (at[e] - other) / (x - other)
+    return nodes, L
+
+
+def stiffness(curve: Curve, grid: Mesh) -> tuple[np.ndarray, np.ndarray]:
+    """Return the strains e0 (n, 6) and the stiffness K (n, 6, 6) of all elements at rest."""
+    from scipy.spatial.transform import Rotation
+
+    (ra, rb), (Ra, Rb) = (np.swapaxes(x[:, [0, -1]], 0, 1) for x in (grid.line, grid.frames))
+    e0 = logarithm(ra, Ra, rb, Rb)
+    Rm, rm = Ra @ Rotation.from_rotvec(0.5 * e0[:, 3:]).as_matrix(), 0.5 * (ra + rb)
+    A = np.swapaxes(grid.frames[:, 1:-1], -1, -2) @ Rm[:, None]
+    arms = np.einsum("eji,egj->egi", Rm, rm[:, None] - grid.line[:, 1:-1])
+    Q = np.zeros((*grid.at.shape, 6, 6))
+    Q[..., :3, :3] = Q[..., 3:, 3:] = A
+    Q[..., 3:, :3] = A @ tilde(arms)
+    C = curve.stiffness(grid.at / curve.length)
+    S = (grid.weight[..., None, None] * (np.swapaxes(Q, -1, -2) @ np.linalg.inv(C) @ Q)).sum(axis=1)
+    arm = _blocks(Rm, -tilde(rb - rm) @ Rm)
+    back = _blocks(np.swapaxes(Rb, -1, -2), np.zeros_like(Rb))
+    J = np.linalg.solve(_tangent(e0), back @ arm)
+    inverse = np.linalg.inv(J)
+    K = np.swapaxes(inverse, -1, -2) @ np.linalg.inv(S) @ inverse
+    return e0, 0.5 * (K + np.swapaxes(K, -1, -2))
+
+
+def _blocks(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """Return [[A, B], [0, A]] of (..., 3, 3) arrays."""
+    return np.concatenate(
+        [np.concatenate([A, B], axis=-1), np.concatenate([np.zeros_like(A), A], axis=-1)], axis=-2
+    )
+
+
+def _tangent(e: np.ndarray) -> np.ndarray:
+    r"""Return the tangent operator T(e) of SE(3), (n, 6, 6).
 
     :math:`T = \varphi_1(-\mathrm{ad}_e)`, a block of the exponential of
     :math:`[[-\mathrm{ad}_e, I], [0, 0]]`; motions of b in its own axes are T times changes of e.
     """
-    zero, one = np.zeros((6, 6)), np.eye(6)
-    along = expm(np.block([[-tilde(turn), np.eye(3)], [np.zeros((3, 6))]]))[:3, 3:]
-    u = np.linalg.solve(along.T, Ra.T @ (rb - ra))
-    ad = np.block([[tilde(turn), tilde(u)], [np.zeros((3, 3)), tilde(turn)]])
-    T = expm(np.block([[-ad, one], [zero, zero]]))[:6, 6:]
-    return np.concatenate([u, turn]), T
+    from scipy.linalg import expm
+
+    both = np.zeros((len(e), 12, 12))
+    both[:, :6, :6] = -_blocks(tilde(e[:, 3:]), tilde(e[:, :3]))
+    both[:, :6, 6:] = np.eye(6)
+    return np.asarray(expm(both)[:, :6, 6:])

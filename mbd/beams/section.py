@@ -38,7 +38,7 @@ class Section(Recorded):
     center : (2,) array [m]
         Centre of mass along axes 2 and 3.
     outline : (n, 2) array [m], optional
-        Corners of the section, for pictures.
+        Corners of the section, kept with it. Pictures show boxes with the same radii of gyration.
 
     Examples
     --------

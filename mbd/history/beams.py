@@ -18,6 +18,7 @@ from functools import cached_property
 import numpy as np
 
 from mbd.base.checked import whole
+from mbd.beams.helicoids import logarithm, points_between
 from mbd.history.bodies import StructureHistory
 from mbd.history.elements import tables
 from mbd.history.faces import Faces, faces_over_time
@@ -100,7 +101,7 @@ class BeamHistory(StructureHistory):
     def _helicoids(self) -> np.ndarray:
         """Lengths and turns of the elements (n, elements, 6)."""
         r, R = self._ends
-        return _logarithm(r[:, :, 0], R[:, :, 0], r[:, :, 1], R[:, :, 1])
+        return logarithm(r[:, :, 0], R[:, :, 0], r[:, :, 1], R[:, :, 1])
 
     @property
     def energy(self) -> np.ndarray:
@@ -115,36 +116,6 @@ class BeamHistory(StructureHistory):
         n = whole(f"{self.name}.curve", "points", points, 1)
         r, R = self._ends
         shares = np.arange(n) / n
-        inner = _points(r[:, :, 0], R[:, :, 0], self._helicoids, shares)
+        inner = points_between(r[:, :, 0], R[:, :, 0], self._helicoids, shares)
         line = np.concatenate([inner.reshape(len(r), -1, 3), r[:, -1:, 1]], axis=1)
         return np.asarray(line + self._run.model.origin)
-
-
-def _arm(theta: np.ndarray) -> np.ndarray:
-    r"""Return :math:`I + a\tilde\theta + b\tilde\theta^2`, which makes a translation of u."""
-    x = (theta**2).sum(-1)
-    near = x < 1e-4
-    phi = np.sqrt(np.where(near, 1.0, x))
-    a = np.where(near, 0.5 - x / 24 + x * x / 720, (1 - np.cos(phi)) / phi**2)
-    b = np.where(near, 1 / 6 - x / 120 + x * x / 5040, (phi - np.sin(phi)) / phi**3)
-    tilde = np.zeros((*theta.shape, 3))
-    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
-        tilde[..., j, k], tilde[..., k, j] = -theta[..., i], theta[..., i]
-    return np.asarray(np.eye(3) + a[..., None, None] * tilde + b[..., None, None] * (tilde @ tilde))
-
-
-def _logarithm(ra: np.ndarray, Ra: np.ndarray, rb: np.ndarray, Rb: np.ndarray) -> np.ndarray:
-    """Return the strains e = (e_T, e_R), (..., 6), between frames (..., 3), (..., 3, 3)."""
-    from scipy.spatial.transform import Rotation
-
-    turn = np.swapaxes(Ra, -1, -2) @ Rb
-    theta = Rotation.from_matrix(turn.reshape(-1, 3, 3)).as_rotvec().reshape(ra.shape)
-    x = np.einsum("...ji,...j->...i", Ra, rb - ra)
-    return np.concatenate([np.linalg.solve(_arm(theta), x[..., None])[..., 0], theta], axis=-1)
-
-
-def _points(ra: np.ndarray, Ra: np.ndarray, e: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Return points (..., k, 3) of helicoids from frames, at shares (k,) of their lengths."""
-    part = shares[:, None] * e[..., None, :]
-    x = np.einsum("...ij,...j->...i", _arm(part[..., 3:]), part[..., :3])
-    return np.asarray(ra[..., None, :] + np.einsum("...ij,...kj->...ki", Ra, x))

@@ -76,9 +76,9 @@ def _close(compiler: subprocess.Popen[bytes]) -> None:
 
 def _wanted() -> int:
     """Return how many compilers there may be beside this process, ``MBD_COMPILERS`` or fewer."""
-    said = os.environ.get("MBD_COMPILERS", "")
-    if said.isdigit():
-        return int(said)
+    number = os.environ.get("MBD_COMPILERS", "")
+    if number.isdigit():
+        return int(number)
     if getattr(sys, "frozen", False) or not sys.executable:  # no interpreter to start
         return 0
     affinity = getattr(os, "sched_getaffinity", None)

@@ -52,6 +52,6 @@ def ahead(kernels: Iterable[Kernel]) -> list[Kernel]:
 def compile_to(file: Path, function: bytes, signature: Any) -> None:
     """Compile a kernel to a file, unless it is there or somebody else does."""
     if not file.exists():
-        made = Kernel(pickle.loads(function), signature)
-        made.__dict__["file"] = file
-        made.compile(wait=False)
+        kernel = Kernel(pickle.loads(function), signature)
+        kernel.__dict__["file"] = file
+        kernel.compile(wait=False)
