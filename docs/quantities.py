@@ -10,6 +10,8 @@ def _name(x: Quantity) -> str:
         return f"``.angle{x.flat}``, ``.displacement{x.flat}``, ..."
     if x.of is Owner.LOAD:
         return "``.load``, ``.tension``"
+    if x.of in (Owner.SECTION, Owner.ELEMENT):
+        return f"``{x.flat}``"
     if x.of in (Owner.TIME, Owner.TOTAL, Owner.POSITIONS, Owner.SPEEDS):
         flat = x.array if x.of in (Owner.POSITIONS, Owner.SPEEDS) else x.flat
         return f"``solution.{flat}``"
@@ -18,7 +20,7 @@ def _name(x: Quantity) -> str:
 
 def _dimensions(x: Quantity) -> str:
     """Return the dimensions of the array in data sets."""
-    dims = [d for d in ("time", x.of.dimension, x.axes.dimension) if d]
+    dims = [d for d in ("time", x.of.dimension, *x.axes.dimensions) if d]
     return f"``{x.array}`` ({', '.join(dims)})" if x.array else ""
 
 

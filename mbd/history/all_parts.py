@@ -14,6 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
+from mbd.history.beams import Sections, all_helicoids
 from mbd.history.bodies import BodyHistory
 from mbd.history.energy import sums
 from mbd.history.faces import Faces, Group, all_columns, all_groups
@@ -87,6 +88,13 @@ class AllParts:
     def reactions(self) -> Reaction:
         """Reactions of all joints on their second bodies, at the joint, (n, joints, 3)."""
         return all_reactions(self.model).over_time(self.faces, self.trajectory.lam)
+
+    @cached_property
+    def sections(self) -> Sections:
+        """What the sections of all beams bear, (n, elements, ...)."""
+        helicoids = all_helicoids(self.model)
+        assert helicoids is not None  # quantities of sections are asked of models with beams
+        return Sections(helicoids, self.faces, self.model.origin)
 
     @cached_property
     def freedoms(self) -> tuple[np.ndarray, np.ndarray]:

@@ -12,22 +12,165 @@ length of the element; strains follow from the stiffness of the section, :math:`
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from mbd.base.checked import whole
 from mbd.beams.helicoids import logarithm, points_between
 from mbd.history.bodies import StructureHistory
-from mbd.history.elements import tables
-from mbd.history.faces import Faces, faces_over_time
-from mbd.history.quantities import PartHistory
+from mbd.history.elements import Table, tables
+from mbd.history.faces import Faces, all_columns
+from mbd.history.quantities import COLUMNS, PartHistory
 from mbd.history.quantity import Owner, Quantity
-from mbd.history.trajectory import Trajectory
 from mbd.interactions.beams.line import Line
+from mbd.interactions.kind import Element
+from mbd.model.frozen import per_model
 
-__all__ = ["BeamHistory"]
+if TYPE_CHECKING:
+    from mbd.model.model import Model
+
+__all__ = [
+    "SECTION_WORDS", "BeamHistory", "Helicoids", "SectionResults", "Sections", "all_helicoids",
+    "lines",
+]  # fmt: skip
+
+SECTION_WORDS = [x.flat[1:] for x in COLUMNS if x.of in (Owner.SECTION, Owner.ELEMENT)]
+
+
+def lines(model: Model) -> dict[str, Line]:
+    """Return the lines of all beams by name."""
+    both = ((name, part.line) for name, part in model.system.structures.items())
+    return {name: line for name, line in both if line is not None}
+
+
+@dataclass(frozen=True)
+class Helicoids:
+    """The elements of some beams.
+
+    Attributes
+    ----------
+    elements : tuple of k Elements
+    table : Table
+    weights : (k, 2, 4, 4) array
+        Of origin and axes of the sections at both ends, in the faces there.
+    flexibility : (k, 2, 6, 6) array
+        Of the sections at both ends.
+    """
+
+    elements: tuple[Element, ...]
+    table: Table
+    weights: np.ndarray
+    flexibility: np.ndarray
+
+    @classmethod
+    def of(cls, some: Iterable[Line], column: dict[str, int]) -> Helicoids | None:
+        """Take the elements of lines, if there are any; `column` has the places of faces."""
+        some = list(some)
+        if not some:
+            return None
+        elements = tuple(x for line in some for x in line.elements)
+        (table,) = tables(elements, column)
+        stiffness = np.concatenate([line.stiffness for line in some])
+        weights = table.weights.reshape(-1, 2, 4, 4)
+        return cls(elements, table, weights, np.linalg.inv(stiffness))
+
+
+@per_model
+def all_helicoids(model: Model) -> Helicoids | None:
+    """Return the elements of all beams of a model."""
+    return Helicoids.of(lines(model).values(), all_columns(model))
+
+
+class SectionResults(Protocol):
+    """What sections of beams have over time, computed or stored."""
+
+    @property
+    def force(self) -> np.ndarray:
+        """Normal force and two shear forces (n, elements, 2 ends, 3) [N]."""
+
+    @property
+    def moment(self) -> np.ndarray:
+        """Torsion and two bending moments (n, elements, 2 ends, 3) [N m]."""
+
+    @property
+    def ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """Origins (n, k, 2, 3) [m] and axes (n, k, 2, 3, 3) of both ends of elements."""
+
+
+class Sections:
+    """What the sections of beams bear, computed from the faces of their nodes."""
+
+    def __init__(self, helicoids: Helicoids, faces: Faces, origin: np.ndarray) -> None:
+        self._of, self._faces, self._origin = helicoids, faces, origin
+
+    @cached_property
+    def _frames(self) -> tuple[np.ndarray, np.ndarray]:
+        """Origins, from the origin of the model, and axes."""
+        columns = self._of.table.ends.reshape(-1, 2, 4)
+        x = self._faces.vectors(columns, self._of.weights)
+        return x[..., 0, :], np.swapaxes(x[..., 1:, :], -1, -2)
+
+    @property
+    def ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """Origins and axes of both ends of elements."""
+        r, R = self._frames
+        return r + self._origin, R
+
+    @cached_property
+    def loads(self) -> np.ndarray:
+        """Force and moment (n, elements, 2 ends, 2, 3) of the sections, in their axes."""
+        w, table = self._of.weights, self._of.table
+        n, k = len(self._faces.y), len(w)
+        f = np.empty((n, k, 2, 4, 3))
+        for here, on_faces in table.forces(self._faces, np.zeros((n, k, 0))):
+            # element, end, attachment, vector of the face
+            f[here] = np.einsum("eabj,teabjx->teabx", w, on_faces.reshape(-1, k, 2, 4, 4, 3))
+        d = np.swapaxes(self._frames[1], -1, -2)  # rows are directors
+        both = np.stack([f[..., 0, :], np.cross(d, f[..., 1:, :]).sum(-2)], axis=-2)
+        both[:, :, 0] *= -1.0
+        return np.asarray(np.einsum("...ix,...cx->...ci", d, both))
+
+    @property
+    def force(self) -> np.ndarray:
+        """Normal force and two shear forces."""
+        return self.loads[..., 0, :]
+
+    @property
+    def moment(self) -> np.ndarray:
+        """Torsion and two bending moments."""
+        return self.loads[..., 1, :]
+
+    @cached_property
+    def _strains(self) -> np.ndarray:
+        loads = self.loads.reshape(*self.loads.shape[:3], 6)
+        return np.asarray(np.einsum("eaij,teaj->teai", self._of.flexibility, loads))
+
+    @property
+    def strain(self) -> np.ndarray:
+        """Stretch and two shears."""
+        return self._strains[..., :3]
+
+    @property
+    def curvature(self) -> np.ndarray:
+        """Twist and two bendings."""
+        return self._strains[..., 3:]
+
+    @cached_property
+    def energy(self) -> np.ndarray:
+        """Elastic energy of each element (n, elements)."""
+        numbers = self._of.table.numbers
+        x = _between(*self._frames) - numbers[:, :6]
+        K = numbers[:, 6:42].reshape(-1, 6, 6)
+        return np.asarray(0.5 * np.einsum("tei,eij,tej->te", x, K, x))
+
+
+def _between(r: np.ndarray, R: np.ndarray) -> np.ndarray:
+    """Return lengths and turns (n, k, 6) of helicoids between two ends."""
+    return logarithm(r[:, :, 0], R[:, :, 0], r[:, :, 1], R[:, :, 1])
 
 
 class BeamHistory(StructureHistory):
@@ -36,86 +179,35 @@ class BeamHistory(StructureHistory):
     def __init__(
         self,
         name: str,
-        line: Line,
-        run: Trajectory,
         nodes: Sequence[PartHistory],
         rows: PartHistory | None,
+        sections: SectionResults,
     ) -> None:
         super().__init__(name, nodes, rows)
-        self._line, self._run = line, run
-        self.owners = (*self.owners, Owner.JOINT)
-        self.methods = (*self.methods, "strain", "curvature", "energy", "curve(points)")
-
-    @cached_property
-    def _ends(self) -> tuple[np.ndarray, np.ndarray]:
-        """Origins (n, k, 2, 3), from the origin of the model, and axes of both ends of elements."""
-        ends = [[x.place for x in e.attachments] for e in self._line.elements]
-        w = np.array([[x.weights for x in e.attachments] for e in self._line.elements])
-        columns = np.array([[self._faces.column[x] for x in element] for element in ends])
-        x = self._faces.vectors(columns, w).reshape(self.instants, len(w), 2, 4, 3)
-        return x[..., 0, :], np.swapaxes(x[..., 1:, :], -1, -2)
-
-    @cached_property
-    def _faces(self) -> Faces:
-        run = self._run
-        return faces_over_time(run.model, run.q, run.v, run.a, self.nodes)
-
-    @cached_property
-    def _loads(self) -> np.ndarray:
-        """Force and moment (n, elements, 2 ends, 2, 3) of the sections, in their axes."""
-        elements, faces = list(self._line.elements), self._faces
-        (table,) = tables(elements, faces.column)
-        k = len(elements)
-        f = np.empty((self.instants, k, 2, 4, 3))
-        w = table.weights.reshape(k, 2, 4, 4)  # element, end, attachment, vector of the face
-        for here, on_faces in table.forces(faces, np.zeros((self.instants, k, 0))):
-            f[here] = np.einsum("eabj,teabjx->teabx", w, on_faces.reshape(-1, k, 2, 4, 4, 3))
-        d = np.swapaxes(self._ends[1], -1, -2)  # rows are directors
-        both = np.stack([f[..., 0, :], np.cross(d, f[..., 1:, :]).sum(-2)], axis=-2)
-        both[:, :, 0] *= -1.0
-        return np.asarray(np.einsum("...ix,...cx->...ci", d, both))
+        self.sections = sections
+        self.owners = (*{*self.owners, Owner.JOINT},)
+        self.methods = (*self.methods, "curve(points)")
 
     def _value(self, quantity: Quantity) -> np.ndarray:
         """Return force or moment of the sections, in their axes, or what nodes and rows have."""
-        if quantity is PartHistory.force or quantity is PartHistory.moment:
-            return self._loads[..., 0 if quantity is PartHistory.force else 1, :]
-        return super()._value(quantity)
+        if quantity is PartHistory.force:
+            return self.sections.force
+        return self.sections.moment if quantity is PartHistory.moment else super()._value(quantity)
 
-    @cached_property
-    def _strains(self) -> np.ndarray:
-        flexibility = np.linalg.inv(self._line.stiffness)
-        loads = self._loads.reshape(*self._loads.shape[:3], 6)
-        return np.asarray(np.einsum("eaij,teaj->teai", flexibility, loads))
+    def _columns(self) -> list[str]:
+        own = [x for x in SECTION_WORDS if x not in ("force", "moment")]
+        return [*own, *(x for x in super()._columns() if x not in own)]
 
-    @property
-    def strain(self) -> np.ndarray:
-        """Stretch and two shears [-], section axes."""
-        return self._strains[..., :3]
+    def _column(self, name: str) -> np.ndarray:
+        if name in SECTION_WORDS:
+            values: np.ndarray = getattr(self.sections, name)
+            return values
+        return super()._column(name)
 
-    @property
-    def curvature(self) -> np.ndarray:
-        """Twist and two bendings [rad/m], section axes, from those at rest."""
-        return self._strains[..., 3:]
-
-    @cached_property
-    def _helicoids(self) -> np.ndarray:
-        """Lengths and turns of the elements (n, elements, 6)."""
-        r, R = self._ends
-        return logarithm(r[:, :, 0], R[:, :, 0], r[:, :, 1], R[:, :, 1])
-
-    @property
-    def energy(self) -> np.ndarray:
-        """Elastic energy of each element (n, elements) [J]."""
-        numbers = np.array([x.numbers for x in self._line.elements])
-        x = self._helicoids - numbers[:, :6]
-        K = numbers[:, 6:42].reshape(-1, 6, 6)
-        return np.asarray(0.5 * np.einsum("tei,eij,tej->te", x, K, x))
-
-    def curve(self, points: int = 4) -> np.ndarray:
+    def curve(self, points: Any = 4) -> np.ndarray:
         """Return the line through `points` points an element, (n, points elements + 1, 3) [m]."""
         n = whole(f"{self.name}.curve", "points", points, 1)
-        r, R = self._ends
+        r, R = self.sections.ends
         shares = np.arange(n) / n
-        inner = points_between(r[:, :, 0], R[:, :, 0], self._helicoids, shares)
-        line = np.concatenate([inner.reshape(len(r), -1, 3), r[:, -1:, 1]], axis=1)
-        return np.asarray(line + self._run.model.origin)
+        inner = points_between(r[:, :, 0], R[:, :, 0], _between(r, R), shares)
+        return np.concatenate([inner.reshape(len(r), -1, 3), r[:, -1:, 1]], axis=1)

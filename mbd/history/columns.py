@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from mbd.history.beams import lines
 from mbd.history.joint_coordinates import freedoms
 from mbd.history.loads import all_loads
 from mbd.history.quantities import table
@@ -23,6 +24,8 @@ __all__ = [
     "Column", "Series", "columns", "fitting", "items_of", "labels", "model_columns", "model_items",
     "parts",
 ]  # fmt: skip
+
+ENDS, SECTION_AXIS = ("first", "last"), ("1", "2", "3")
 
 
 class Item(NamedTuple):
@@ -64,6 +67,12 @@ class Series:
     unit: str
     components: tuple[str, ...] = ()
 
+    @classmethod
+    def of(cls, name: str, values: np.ndarray, column: Column) -> Series:
+        """Take values (n, ...) of a column, its components side by side."""
+        flat = values.reshape(len(values), -1) if column.components else values
+        return cls(name, flat, column.unit, column.components)
+
     @property
     def word(self) -> str:
         """What it is, without the part it belongs to."""
@@ -90,6 +99,13 @@ def items_of(
         both = zip(labels(dimension), units, strict=False)
         return [Item(name, (of,), (i,), unit) for i, (name, unit) in enumerate(both)]
 
+    sections, elements, first = [], [], 0
+    for name, some in groupby(labels("beam")):
+        numbers = [str(i) for i, _ in enumerate(some)]
+        here = (slice(first, first := first + len(numbers)),)
+        names = tuple(".".join(x) for x in product(numbers, ENDS, SECTION_AXIS))
+        sections.append(Item(name, (Owner.SECTION,), here, "", names))
+        elements.append(Item(name, (Owner.ELEMENT,), here, "", tuple(numbers)))
     rows, first = [], 0
     for name, some in groupby(labels("owner")):
         mine = slice(first, first := first + len(list(some)))
@@ -108,6 +124,7 @@ def items_of(
             for x in all_of("body", Owner.BODY)
         ],
         "joint": all_of("joint", Owner.JOINT),
+        "element": [*sections, *elements],
         "freedom": all_of("freedom", Owner.COORDINATE),
         "reading": all_of("reading", Owner.LOAD),
         "row": rows,
@@ -151,6 +168,7 @@ def labels(model: Model) -> dict[str, tuple[tuple[str, ...], Any]]:
         labels["first"] = (("joint",), [joint.A.name for joint in joints])
         labels["second"] = (("joint",), [joint.B.name for joint in joints])
         labels["kind"] = (("joint",), [type(joint).__name__ for joint in joints])
+    labels |= _of_beams(model)
     free = freedoms(model)
     if free:
         labels["freedom"] = (("freedom",), list(free))
@@ -167,6 +185,28 @@ def labels(model: Model) -> dict[str, tuple[tuple[str, ...], Any]]:
         labels["owner"] = (("row",), owner)
         labels["row_unit"] = (("row",), of_rows(model))
     return labels
+
+
+def _of_beams(model: Model) -> dict[str, tuple[tuple[str, ...], Any]]:
+    """Return elements, their beam, and of both ends length, body, point and axes of the section."""
+    beams = lines(model)
+    if not beams:
+        return {}
+    each = [(name, i) for name, line in beams.items() for i in range(len(line.elements))]
+    ends = [x.attachments for line in beams.values() for x in line.elements]
+    weights = np.array([[x.weights for x in some] for some in ends]).reshape(-1, 2, 4, 4)
+    s = [np.column_stack([x.stations[:-1], x.stations[1:]]) for x in beams.values()]
+    both = ("element", "end")
+    return {
+        "element": (("element",), [f"{name}.{i}" for name, i in each]),
+        "beam": (("element",), [name for name, _ in each]),
+        "end": (("end",), list(ENDS)),
+        "section_axis": (("section_axis",), list(SECTION_AXIS)),
+        "station": (both, np.concatenate(s)),
+        "end_body": (both, [[some[0].place, some[4].place] for some in ends]),
+        "end_point": ((*both, "component"), weights[:, :, 0, 1:]),
+        "end_axes": ((*both, "section_axis", "component"), weights[:, :, 1:, 1:]),
+    }
 
 
 def fitting(items: Items) -> list[Quantity]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from mbd.base.checked import whole
 from mbd.history.all_parts import AllParts, in_pieces, past_of
-from mbd.history.beams import BeamHistory
+from mbd.history.beams import BeamHistory, Helicoids, Sections
 from mbd.history.bodies import StructureHistory
 from mbd.history.columns import Column, model_columns
 from mbd.history.faces import all_columns
@@ -40,7 +40,12 @@ class History(Trajectory):
             part = system[name]
             nodes_of = [self.body(x.name) for x in part.nodes()]
             if part.line is not None:
-                return BeamHistory(name, part.line, self, nodes_of, own)
+                places = [x.place for e in part.line.elements for x in e.attachments]
+                faces = self.faces(places)
+                helicoids = Helicoids.of([part.line], faces.column)
+                assert helicoids is not None
+                sections = Sections(helicoids, faces, self.model.origin)
+                return BeamHistory(name, nodes_of, own, sections)
             return StructureHistory(name, nodes_of, own)
         if own is not None:
             return own

@@ -22,6 +22,7 @@ from mbd.history.quantity import (
     MATRIX,
     QUATERNION,
     SCALAR,
+    SECTION_AXES,
     Owner,
     Quantity,
 )
@@ -162,6 +163,11 @@ class PartHistory:
     y_second_rate: np.ndarray
     load: np.ndarray
     tension: np.ndarray
+    # of beams, at both ends of each element [-, 1/m], and of each element [J]; force and moment are
+    # those of the sections
+    strain: np.ndarray
+    curvature: np.ndarray
+    energy: np.ndarray
 
     name: str
     instants: int
@@ -210,6 +216,9 @@ class PartHistory:
 
         def reaction(self, on: str = ..., at: str = ...) -> Reaction:
             """Return force and moment of a joint, or of rows, on a body."""
+
+        def curve(self, points: int = ...) -> np.ndarray:
+            """Return the line of a beam over time [m]."""
 
     else:
 
@@ -312,6 +321,26 @@ class Momentum(_Totals):
 #: What is no attribute of a part under its own name, and the numbers of the model.
 COLUMNS = (
     Quantity(Owner.TIME, "s", SCALAR, "time", lambda x: x.trajectory.t, array="time"),
+    Quantity(
+        Owner.SECTION, "N", SECTION_AXES, "normal force and two shear forces of a section",
+        lambda x: x.sections.force, array="section_force", flat=".force",
+    ),
+    Quantity(
+        Owner.SECTION, "N m", SECTION_AXES, "torsion and two bending moments of a section",
+        lambda x: x.sections.moment, array="section_moment", flat=".moment",
+    ),
+    Quantity(
+        Owner.SECTION, "-", SECTION_AXES, "stretch and two shears of a section",
+        lambda x: x.sections.strain, array="section_strain", flat=".strain",
+    ),
+    Quantity(
+        Owner.SECTION, "rad/m", SECTION_AXES, "twist and two bendings, from those at rest",
+        lambda x: x.sections.curvature, array="section_curvature", flat=".curvature",
+    ),
+    Quantity(
+        Owner.ELEMENT, "J", SCALAR, "elastic energy of an element of a beam",
+        lambda x: x.sections.energy, array="element_energy", flat=".energy",
+    ),
     Quantity(
         Owner.COORDINATE, "{}", SCALAR,
         "what a joint leaves free, in its freedom_unit; angles count turns",

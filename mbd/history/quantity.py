@@ -8,24 +8,28 @@ from typing import Any, NamedTuple, Self, overload
 
 import numpy as np
 
-__all__ = ["BODY_AXES", "INERTIAL", "MATRIX", "QUATERNION", "SCALAR", "Axes", "Owner", "Quantity"]
+__all__ = [
+    "BODY_AXES", "INERTIAL", "MATRIX", "QUATERNION", "SCALAR", "SECTION_AXES", "Axes", "Owner",
+    "Quantity",
+]  # fmt: skip
 
 Take = Callable[[Any], np.ndarray]
 
 
 class Axes(NamedTuple):
-    """Components of a quantity: their dimension in labelled data, names, axes of a vector."""
+    """Components of a quantity: their dimensions in labelled data, names, axes of a vector."""
 
-    dimension: str = ""
+    dimensions: tuple[str, ...] = ()
     components: tuple[str, ...] = ()
     frame: str = ""
 
 
 SCALAR = Axes()
-INERTIAL = Axes("component", ("x", "y", "z"), "inertial axes")
+INERTIAL = Axes(("component",), ("x", "y", "z"), "inertial axes")
 BODY_AXES = INERTIAL._replace(frame="body axes")
-QUATERNION = Axes("quaternion_component", ("w", "x", "y", "z"))
-MATRIX = Axes("matrix")  # (n, 3, 3), of attributes only
+QUATERNION = Axes(("quaternion_component",), ("w", "x", "y", "z"))
+MATRIX = Axes(("matrix",))  # (n, 3, 3), of attributes only
+SECTION_AXES = Axes(("end", "section_axis"), frame="section axes")
 
 
 class Owner(Enum):
@@ -39,6 +43,8 @@ class Owner(Enum):
     TURNING = ("body", ".{}", "a body with axes")
     BREATHING = ("body", ".{}", "a body whose directors may change their length")
     JOINT = ("joint", ".{}", "a joint")
+    SECTION = ("element", ".{}", "the sections at both ends of an element of a beam")
+    ELEMENT = ("element", ".{}", "an element of a beam")
     COORDINATE = ("freedom", "", "a coordinate that a joint leaves free")
     LOAD = ("reading", "", "a motor, drive, transmission or rope")
     ROWS = ("row", ".{}", "a part with constraint rows")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.base.checked import shown
+from mbd.history.bodies import StructureHistory
 from mbd.history.columns import Column, Series, parts
 from mbd.history.quantities import PartHistory, table
 from mbd.history.quantity import MATRIX, Quantity
@@ -45,7 +46,7 @@ def curves(solution: History | StoredHistory, name: str) -> list[Series]:
     if quantity and quantity not in there:
         raise _unknown(name, quantity, list(there), part)
     series = [
-        Series(f"{part}.{x}", np.asarray(getattr(of, x)), there[x].unit, there[x].components)
+        Series.of(f"{part}.{x}", np.asarray(getattr(of, x)), there[x])
         for x in ([quantity] if quantity else _main(of, list(there)))
     ]
     return [_one(series[0], component, name)] if component else series
@@ -56,7 +57,8 @@ def _quantities(solution: History | StoredHistory, part: str, of: Any) -> dict[s
     if not isinstance(of, PartHistory):
         return {x.name: Column(x.unit, x.axes.components) for x in table(type(of))}
     columns = {x: solution.columns.get(f"{part}.{x}") for x in of.quantities}
-    entries = {x.name: x for x in table(PartHistory) if x.axes is not MATRIX}
+    several = isinstance(of, StructureHistory)  # what nodes have is drawn node by node
+    entries = {x.name: x for x in table(PartHistory) if x.axes is not MATRIX and not several}
     return {
         x: column or Column(entries[x].unit, entries[x].axes.components)
         for x, column in columns.items()

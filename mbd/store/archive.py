@@ -6,8 +6,8 @@ first: ``t``, ``<body>.position``, ``<joint>.force``, ``energy.kinetic``, ... an
 ``about``
     a string of JSON: ``units`` and ``components`` by name of the array, ``version``, ``method``,
     ``run`` (the options of ``mbd.simulate``), ``status``, ``message``, ``stats``, ``events``
-    (names, times), ``loads`` (units by name of the array), ``model`` (the model file, if it can be
-    one) and what the caller adds as notes;
+    (names, times), ``ends`` (of elements of beams: bodies, points, axes), ``loads`` (units by name
+    of the array), ``model`` (the model file, if it can be one) and what the caller adds as notes;
 ``q``, ``v``, ``a``, ``lam``, ``v.labels``, ``lam.labels``, ``last_alg``, ``last_memory``
     the numbers of the model in its own order, for going on from the last state.
 """
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.base.atomic import replaced
-from mbd.history.columns import Series
+from mbd.history.columns import Series, labels, model_items
 from mbd.history.loads import all_loads
 from mbd.runs.options import plain
 from mbd.store.data_set import arrays
@@ -30,6 +30,7 @@ from mbd.store.run_record import file_text, method_text
 
 if TYPE_CHECKING:
     from mbd.history.history import History
+    from mbd.model.model import Model
 
 __all__ = ["quantities", "save_csv", "save_npz"]
 
@@ -38,7 +39,7 @@ def quantities(solution: History) -> Iterator[Series]:
     """Yield everything a solution has by name, in inertial axes."""
     values = arrays(solution)
     for name, x in solution.columns.items():
-        yield Series(name, values[x.array][(slice(None), *x.place)], x.unit, x.components)
+        yield Series.of(name, values[x.array][(slice(None), *x.place)], x)
 
 
 def save_npz(solution: History, path: str | Path, **notes: Any) -> Path:
@@ -68,6 +69,7 @@ def save_npz(solution: History, path: str | Path, **notes: Any) -> Path:
         "off": list(solution.state.off),
         "last_step": solution.state.step,
         "events": [[x.name, x.t] for x in solution.events],
+        "ends": _ends(solution.model),
         "loads": all_loads(solution.model).units,
         "units": units,
         "components": components,
@@ -77,6 +79,13 @@ def save_npz(solution: History, path: str | Path, **notes: Any) -> Path:
     with replaced(path, "save") as file:
         np.savez(file, **arrays)  # type: ignore[arg-type]
     return path
+
+
+def _ends(model: Model) -> dict[str, list[Any]]:
+    """Return body, point and axes of both ends of the elements of each beam."""
+    texts, items = labels(model), model_items(model)["element"]
+    words = ("end_body", "end_point", "end_axes")
+    return {x.name: [np.asarray(texts[word][1])[x.place].tolist() for word in words] for x in items}
 
 
 def save_csv(solution: History, path: str | Path, every: int = 1) -> Path:

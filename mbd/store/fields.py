@@ -1,8 +1,9 @@
 """Labelled arrays of results, for data sets in memory, in files, and streamed.
 
-Dimensions: ``time``, ``body``, ``joint``, ``freedom`` (of joints), ``reading`` (of motors, drives,
-transmissions), ``row`` (of constraints), ``component`` (x, y, z), ``quaternion_component``
-(w, x, y, z), ``coordinate`` (stored coordinates q), ``speed`` (velocities v).
+Dimensions: ``time``, ``body``, ``joint``, ``element``, ``end`` and ``section_axis`` (of beams),
+``freedom`` (of joints), ``reading`` (of motors, drives, transmissions), ``row`` (of constraints),
+``component`` (x, y, z), ``quaternion_component`` (w, x, y, z), ``coordinate`` (stored coordinates
+q), ``speed`` (velocities v).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.history.all_parts import AllParts
+from mbd.history.beams import all_helicoids
 from mbd.history.columns import fitting, labels, model_items
 from mbd.history.joint_coordinates import freedoms
 from mbd.history.loads import all_loads
@@ -77,7 +79,7 @@ def _alg(x: AllParts) -> np.ndarray:
 
 def _field(x: Quantity, unit: str) -> Field:
     """Return an entry of the table as an array of all that have it; `unit` is that of gaps."""
-    dims = tuple(d for d in ("time", x.of.dimension, x.axes.dimension) if d)
+    dims = tuple(d for d in ("time", x.of.dimension, *x.axes.dimensions) if d)
     mixed = "{}" in x.unit and x.of is not Owner.TOTAL
     pure = "1" if x.unit == "-" else x.unit.format(unit)
     return Field(
@@ -130,6 +132,7 @@ def sizes(model: Model) -> dict[str, int]:
     return {
         "component": 3,
         "quaternion_component": 4,
+        **_of_beams(model),
         "body": len(model.nodes),
         "joint": len(model.system.joints),
         "freedom": len(freedoms(model)),
@@ -139,6 +142,13 @@ def sizes(model: Model) -> dict[str, int]:
         "speed": model.n_v,
         "memory": _remembered(model),
     }
+
+
+def _of_beams(model: Model) -> dict[str, int]:
+    helicoids = all_helicoids(model)
+    if helicoids is None:
+        return {}
+    return {"element": len(helicoids.elements), "end": 2, "section_axis": 3}
 
 
 def happened(events: Sequence[Any]) -> dict[str, tuple[tuple[str, ...], Any, dict[str, str]]]:
@@ -154,5 +164,10 @@ def happened(events: Sequence[Any]) -> dict[str, tuple[tuple[str, ...], Any, dic
 
 def coordinates(model: Model) -> dict[str, tuple[tuple[str, ...], Any, dict[str, str]]]:
     """Return the labels: name -> (dimensions, values, attributes)."""
-    about = {"mass": {"units": "kg", "long_name": "mass"}}
+    about = {
+        "mass": {"units": "kg", "long_name": "mass"},
+        "station": {"units": "m", "long_name": "length along the beam at rest"},
+        "end_point": {"units": "m", "long_name": "origin of the section in end_body"},
+        "end_axes": {"units": "1", "long_name": "axes of the section in end_body"},
+    }
     return {name: (*x, about.get(name, {})) for name, x in labels(model).items()}

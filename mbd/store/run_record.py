@@ -35,9 +35,9 @@ __all__ = [
 
 #: What files say of a run, under these names: notes have others.
 OWN = (
-    "about", "components", "events", "gravity", "last_step", "loads", "mbd_version", "message",
-    "method", "model", "notes", "off", "options", "outcome", "run", "schema", "stats", "status",
-    "units", "version",
+    "about", "components", "ends", "events", "gravity", "last_step", "loads", "mbd_version",
+    "message", "method", "model", "notes", "off", "options", "outcome", "run", "schema", "stats",
+    "status", "units", "version",
 )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -87,12 +87,15 @@ class Source(Mapping[str, Any]):
     columns : dict
         Unit and components of each quantity by its full name, ``rod.position``.
     events : list of PastEvent
+    ends : dict
+        Of the elements of each beam bodies (k, 2), points (k, 2, 3) and axes (k, 2, 3, 3) in them.
     """
 
     path: Path
     about: dict[str, Any]
     columns: dict[str, Column]
     events: list[PastEvent]
+    ends: Mapping[str, Sequence[Any]]
     last_alg: np.ndarray | None = None
     last_memory: np.ndarray | None = None
 
@@ -148,6 +151,7 @@ class FileSource(Source):
         breathing = turning if "scale" in self.h5 else ()
         items = items_of(cache(self._labels), turning, breathing, gap)
         self.columns = {k: x for k, x in columns(items).items() if x.array in self.h5}
+        self.ends = self._ends({x.name: x.place for x in items["element"]})
         raw = [name for name, array in _RAW.items() if array in self.h5]
         self._names = dict.fromkeys((*self.columns, *raw))
         times = self._rows("event_time").tolist() if "event_time" in self.h5 else []
@@ -163,6 +167,12 @@ class FileSource(Source):
     def __reduce__(self) -> Any:
         """Return the file, which another process reads again."""
         return FileSource, (self.path.resolve(),)
+
+    def _ends(self, beams: Mapping[str, Any]) -> dict[str, list[Any]]:
+        words = ("end_body", "end_point", "end_axes") if beams else ()
+        bodies, *numbers = (self.h5[x][:] for x in words) if beams else ([],)
+        names = np.array([[x.decode() for x in both] for both in bodies])
+        return {beam: [x[here] for x in (names, *numbers)] for beam, here in beams.items()}
 
     def _whole(self, n: int) -> int:
         """Return how many of n instants are there, of a file that may have lost its end."""
@@ -241,6 +251,7 @@ class ArchiveSource(Source):
         self.about["last_step"] = record.pop("last_step", None)
         self.events = [PastEvent(*x) for x in record.pop("events", [])]
         record.pop("loads", None)
+        self.ends = record.pop("ends", {})
         inside = record.get("components", {})
         self.columns = {k: Column(x, tuple(inside.get(k, ()))) for k, x in record["units"].items()}
         self.about["notes"] = {k: x for k, x in record.items() if k not in ("units", "components")}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.base.door import vector
+from mbd.history.beams import SECTION_WORDS, BeamHistory
 from mbd.history.bodies import StructureHistory
 from mbd.history.columns import Column, parts
 from mbd.history.quantities import (
@@ -81,6 +82,31 @@ class StoredPart(PartHistory):
         return Reaction(self.force, self.moment)
 
 
+class StoredSections:
+    """What the sections of a beam bear over time, read from a file."""
+
+    def __init__(self, beam: StoredPart, of: StoredHistory) -> None:
+        self._beam, self._of = beam, of
+
+    def __getattr__(self, name: str) -> np.ndarray:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        values = self._beam._column(name)
+        return values if name == "energy" else values.reshape(len(values), -1, 2, 3)
+
+    @property
+    def ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """Origins and axes of both ends of elements."""
+        names, points, axes = self._of.source.ends[self._beam.name]
+        bodies = {x: self._of[x] for x in np.unique(names).tolist()}
+        x, R = (
+            np.array([[getattr(bodies[b], what) for b in both] for both in names])
+            for what in ("position", "rotation")
+        )
+        r = x + np.einsum("eatij,eaj->eati", R, np.asarray(points))
+        return np.moveaxis(r, 2, 0), np.einsum("eatij,eakj->teaik", R, np.asarray(axes))
+
+
 class StoredHistory:
     """What a file of results holds, by name; see ``Stored``."""
 
@@ -111,6 +137,10 @@ class StoredHistory:
             own = StoredPart(name, self._parts[name], self.source)
         if isinstance(name, str) and name in self._structures:
             nodes = [StoredPart(x, self._parts[x], self.source) for x in self._structures[name]]
+            if own is not None and name in self.source.ends:
+                words = [x for x in self._parts[name] if x not in SECTION_WORDS]
+                rows = StoredPart(name, words, self.source) if words else None
+                return BeamHistory(name, nodes, rows, StoredSections(own, self))
             return StructureHistory(name, nodes, own)
         if own is None:
             raise no_part("Stored", name, self._parts)

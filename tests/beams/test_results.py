@@ -1,0 +1,91 @@
+"""Results of beams: the same numbers by name in a run, in every kind of file, and in a stream."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import mbd
+
+WORDS = ("force", "moment", "strain", "curvature", "energy")
+
+
+def two_beams(law=None):
+    """Return a beam with a corner that is clamped, and a free one beside it."""
+    section = mbd.Section(stiffness=(1e4, 1e4, 1e4, 20, 10, 30), mass=1.0, center=(0.01, -0.02))
+    system = mbd.System(gravity=(0, 0, -9.81))
+    corner = mbd.Beam("corner", points=[(0, 0, 0), (1, 0, 0), (1, 1, 0)], section=section,
+                      elements=4, smooth=False, twist=[0, 0.3], first=system.ground)  # fmt: skip
+    free = mbd.Beam("free", points=[(3, 0, 0), (3, 0, 2)], section=section, elements=2,
+                    up=(1, 0, 0), angular_velocity=(1, 0, 0),
+                    damping=1e-3, formulation="directors")  # fmt: skip
+    for part in (corner, free):
+        system.add(part)
+    system.add(mbd.PointForce("push", corner.last, law or (0, 1, 3)))
+    return system
+
+
+@pytest.fixture(scope="module", params=["model in the file", "law in Python"])
+def runs(request, tmp_path_factory):
+    """Return a run, and what every kind of file gives back of it."""
+    folder = tmp_path_factory.mktemp("runs")
+    system = two_beams((lambda t: (0, 1, 3 * t)) if request.param[0] == "l" else None)
+    run = mbd.simulate(system, 0.02, 2e-3)
+    streamed = mbd.simulate(system, 0.02, 2e-3, stream=folder / "stream.nc")
+    files = [run.save(folder / f"run.{x}") for x in ("nc", "npz")]
+    loaded = [mbd.load(x) for x in (*files, folder / "stream.nc")]
+    assert all(isinstance(x, mbd.Solution) == (request.param[0] == "m") for x in loaded)
+    return run, [streamed, *loaded], folder
+
+
+@pytest.mark.parametrize("beam", ["corner", "free"])
+def test_every_file_has_what_the_run_has(runs, beam):
+    run, others, _ = runs
+    k = 4 if beam == "corner" else 2
+    for word in WORDS:
+        values = getattr(run[beam], word)
+        assert values.shape == ((11, k) if word == "energy" else (11, k, 2, 3))
+        assert np.ptp(values) > 0
+        for other in others:
+            assert np.allclose(getattr(other[beam], word), values, rtol=1e-12, atol=1e-9)
+            assert word in other[beam].quantities
+    for other in others:
+        assert np.allclose(other[beam].curve(3), run[beam].curve(3), atol=1e-12)
+        assert np.array_equal(other[beam].position, run[beam].position)
+    if beam == "corner":
+        assert np.array_equal(others[1][beam].multipliers, run[beam].multipliers)
+
+
+def test_labels_units_and_axes_are_in_the_data_set(runs):
+    run, _, folder = runs
+    data = run.to_xarray()
+    force = data.section_force
+    assert force.dims == ("time", "element", "end", "section_axis")
+    meaning = "normal force and two shear forces of a section"
+    assert force.attrs == {"units": "N", "frame": "section axes", "long_name": meaning}
+    one = force.sel(element="corner.2", end="last", section_axis="1")
+    assert np.array_equal(one, run["corner"].force[:, 2, 1, 0])
+    mine = data.section_moment[:, (data.beam == "free").values]
+    assert np.array_equal(mine, run["free"].moment)
+    assert np.allclose(data.station.sel(element="corner.3"), [1.5, 2.0])
+    assert data.section_curvature.attrs["units"] == "rad/m"
+    with xr.open_dataset(folder / "run.nc") as file:
+        xr.testing.assert_identical(file.load(), data)
+
+
+def test_tables_name_element_end_and_axis(runs):
+    run, _, folder = runs
+    path = run.save(folder / "run.csv")
+    rows = np.loadtxt(path, delimiter=",", skiprows=1)
+    heads = path.read_text().split("\n", 1)[0].split(",")
+    at = heads.index("corner.moment.3.first.2 [N m]")
+    assert np.array_equal(rows[:, at], run["corner"].moment[:, 3, 0, 1])
+    (axes,) = run.plot("free.force.1.last.1").axes
+    assert np.array_equal(axes.lines[0].get_ydata(), run["free"].force[:, 1, 1, 0])
+    assert axes.get_ylabel() == "force [N]"
+
+
+def test_models_without_beams_have_no_sections():
+    system = mbd.System()
+    system.add(mbd.PointMass("ball", mass=1.0))
+    data = mbd.simulate(system, 0.01, 0.01).to_xarray()
+    assert not {"element", "end", "section_axis"} & set(data.sizes)
