@@ -66,6 +66,7 @@ PICTURES = {
     "breathing_body": Picture("body.scale", 1.7),
     "bricard": Picture("rod 3.position", 0.6, None, _trail(("rod 2", (0.5, 0, 0)))),
     "cart_pole": Picture("cart.position.x", 0.3, 2.0, _trail("mass")),
+    "catenary": Picture("left.force"),
     "chain": Picture("joint 1.force", 0.6, None, _trail(("bar 2", (0.5, 0, 0)))),
     "column": Picture("link 8.position"),
     "door": Picture(

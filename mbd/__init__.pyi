@@ -80,4 +80,5 @@ from mbd.statics.inverse_kinematics import target_errors as target_errors
 __version__: str
 from mbd.beams.beam import Beam as Beam
 from mbd.beams.beam import LineLoad as LineLoad
+from mbd.beams.cable import Cable as Cable
 from mbd.beams.section import Section as Section

@@ -330,10 +330,11 @@ def with_its_bodies(who: str, part: Any, kinds: str = "a joint or a force") -> S
         raise TypeError(f"{who} must be {kinds}, got {shown(part)}")
     system = System(gravity=(1.3, -0.7, -9.81))
     for body in part.bodies:
+        owner = body.owner or body
         if not body.moves:
             system.ground = body
-        elif body.name not in system:
-            system.add(body)
+        elif owner is not part and owner.name not in system:
+            system.add(owner)
     system.add(part)
     return system
 

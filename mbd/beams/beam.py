@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from mbd.base.checked import shown, whole
 from mbd.base.door import array, label, vector
+from mbd.beams.clamps import clamped, rows_of
 from mbd.beams.curve import Curve
 from mbd.beams.pieces import mesh, stiffness
 from mbd.beams.section import Section
@@ -20,7 +20,7 @@ from mbd.interactions.kind import Attachment, Element
 from mbd.parts.bodies import RigidBody
 from mbd.parts.forces import PointForce
 from mbd.parts.joints import Fixed
-from mbd.parts.part import Body, Frame, Part
+from mbd.parts.part import Body, Part
 from mbd.parts.shapes import Box
 
 __all__ = ["Beam", "LineLoad"]
@@ -93,8 +93,6 @@ class Beam(Part):
     ) -> None:
         self.name = label(name, "Beam")
         n = whole(self.name, "elements", elements, 1)
-        if not isinstance(smooth, bool):
-            raise TypeError(f"{self.name}: smooth must be True or False, got {shown(smooth)}")
         curve = Curve(self.name, points, smooth, section, vector(self.name, "up", up, "-"), twist)
         self._curve, self._mesh = curve, mesh(curve, max(n, len(curve.pieces)))
         self._warn()
@@ -108,11 +106,7 @@ class Beam(Part):
             Element(BEAM, self._ends(e), (*e0, *K.ravel(), *D.ravel()))
             for e, (e0, K, D) in enumerate(self._constants(tau))
         )
-        self.clamps = tuple(
-            (word, self._clamp(word, end, node))
-            for word, end, node in (("first", first, self.first), ("last", last, self.last))
-            if end is not None
-        )
+        self.clamps = clamped(self.name, Fixed, first, self.first, last, self.last)
 
     @property
     def length(self) -> float:
@@ -154,12 +148,7 @@ class Beam(Part):
 
     def elements(self) -> list[Element]:
         """Return the helicoids between the nodes, and the rows that fix the ends."""
-        rows = [
-            replace(x, rows=[f"{word} {row}" for row in x.rows])
-            for word, joint in self.clamps
-            for x in joint.elements()
-        ]
-        return [*self._helicoids, *rows]
+        return [*self._helicoids, *rows_of(self.clamps)]
 
     @property
     def line(self) -> Line:
@@ -257,19 +246,6 @@ class Beam(Part):
             x.frame(axes=_cleaned(x.rotation.T @ own)) for x, own in zip(nodes, R, strict=True)
         ]
         return tuple(frame.end(axis) for frame in frames for axis in (None, 0, 1, 2))
-
-    def _clamp(self, word: str, end: Any, node: RigidBody) -> Fixed:
-        """Return the joint that fixes a node to a frame, or to a body where the node is."""
-        own = node.frame()
-        if isinstance(end, Frame):
-            frame = end
-        elif isinstance(end, Body):
-            frame = end.placed_frame(node.position, node.rotation)
-        else:
-            raise TypeError(
-                f"{self.name}: {word} must be a body or a frame of one, got {shown(end)}"
-            )
-        return Fixed(f"{self.name} {word}", frame, own)
 
     def __repr__(self) -> str:
         return f"Beam({self.name!r}, length={self.length:.6g}, elements={len(self._helicoids)})"

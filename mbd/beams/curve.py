@@ -1,4 +1,4 @@
-r"""Reference curve of a beam: its line, section frames and section properties along the length.
+r"""Reference curve of a beam or cable: its line, section frames and properties along the length.
 
 Pieces are smooth; between them are corners, where a node must be. Axis 1 of a section is the
 tangent of the line; axis 3 lies in the plane of axis 1 and the direction ``up``; both axes are
@@ -18,7 +18,7 @@ from mbd.base.checked import shown
 from mbd.base.door import array, number
 from mbd.beams.section import Section
 
-__all__ = ["Curve", "Piece"]
+__all__ = ["Curve", "Path", "Piece"]
 
 _ALONG = 1e-6  # sine of the angle between axis 1 and `up` that is too small for a plane
 _GAUSS = np.polynomial.legendre.leggauss(6)
@@ -50,16 +50,56 @@ class Piece:
         return np.asarray(s[np.searchsorted(fine, p)])
 
 
-class Curve:
-    """The line of a beam with its section frames and section properties.
+class Path:
+    """The line of a beam or cable by its length.
 
     Parameters
     ----------
     who : str
-        Name of the beam, for errors.
+        Name of the part, for errors.
     points : (n, 3) array [m], or function of p in [0, 1]
     smooth : bool
         Whether points are joined by a cubic spline, or by straight pieces.
+    """
+
+    def __init__(self, who: str, points: Any, smooth: bool) -> None:
+        if not isinstance(smooth, bool):
+            raise TypeError(f"{who}: smooth must be True or False, got {shown(smooth)}")
+        self.pieces = _pieces(who, points, smooth)
+        ends = [piece.lengths(np.array([0.0, 1.0]))[1] for piece in self.pieces]
+        self.corners = np.concatenate([[0.0], np.cumsum(ends)])  # [m]
+        self.length = float(self.corners[-1])
+        self._inverse = [_inverse(piece) for piece in self.pieces]
+
+    def parameter(self, piece: int, s: np.ndarray) -> np.ndarray:
+        """Return the parameter of a piece in which lengths s [m] lie."""
+        return self._inverse[piece](s - self.corners[piece])
+
+    def places(self, s: np.ndarray, piece: np.ndarray) -> np.ndarray:
+        """Return the nodes (n + 1, 3) [m] at lengths s, with the pieces (n,) between them."""
+        own = np.concatenate([piece, piece[-1:]])
+        places = np.empty((len(s), 3))
+        for k, part in enumerate(self.pieces):
+            places[own == k] = part.position(self.parameter(k, s[own == k]))
+        return places
+
+    def nodes(self, elements: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return lengths (n + 1,) [m] of nodes, equal in a piece, and pieces (n,) between them."""
+        counts = _counts(np.diff(self.corners), elements)
+        s = [
+            np.linspace(a, b, n, endpoint=False)
+            for a, b, n in zip(self.corners[:-1], self.corners[1:], counts, strict=True)
+        ]
+        return np.concatenate([*s, [self.length]]), np.repeat(np.arange(len(counts)), counts)
+
+
+class Curve(Path):
+    """The line of a beam with its section frames and section properties.
+
+    Parameters
+    ----------
+    who, points, smooth
+        Of the line.
     section : Section, several in a list, or function of p
         Several are equally spaced in p, with linear changes between them.
     up : (3,) array [-]
@@ -70,19 +110,14 @@ class Curve:
     def __init__(
         self, who: str, points: Any, smooth: bool, section: Any, up: np.ndarray, twist: Any
     ) -> None:
+        super().__init__(who, points, smooth)
         self.who, self.up = who, up
-        self.pieces = _pieces(who, points, smooth)
-        ends = [piece.lengths(np.array([0.0, 1.0]))[1] for piece in self.pieces]
-        self.corners = np.concatenate([[0.0], np.cumsum(ends)])  # [m]
-        self.length = float(self.corners[-1])
-        self._inverse = [_inverse(piece) for piece in self.pieces]
         self.stiffness, self.mass = _properties(who, section)
         self.twist = _twist(who, twist)
 
     def at(self, piece: int, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return r0 (..., 3) and R0 (..., 3, 3) at lengths s [m], which lie in a piece."""
-        part, start = self.pieces[piece], self.corners[piece]
-        p = self._inverse[piece](s - start)
+        part, p = self.pieces[piece], self.parameter(piece, s)
         t = part.tangent(p)
         t = t / np.linalg.norm(t, axis=-1, keepdims=True)
         two = np.cross(self.up, t)
@@ -122,6 +157,14 @@ def _pieces(who: str, points: Any, smooth: bool) -> list[Piece]:
     knots = np.concatenate([[0.0], np.cumsum(steps)])
     spline = CubicSpline(knots / knots[-1], P, bc_type="natural" if len(P) == 3 else "not-a-knot")
     return [Piece(spline, spline.derivative())]
+
+
+def _counts(lengths: np.ndarray, elements: int) -> np.ndarray:
+    """Return numbers of elements of pieces: at least one each, the longest elements divided."""
+    counts = np.ones(len(lengths), dtype=int)
+    while counts.sum() < elements:
+        counts[np.argmax(lengths / counts)] += 1
+    return counts
 
 
 def _of_function(who: str, function: Callable[[float], Any]) -> Piece:

@@ -97,18 +97,13 @@ def _of_nodes(frames: np.ndarray) -> np.ndarray:
 
 def mesh(curve: Curve, elements: int) -> Mesh:
     """Return nodes at equal distances in every smooth piece, and their masses."""
-    counts = _counts(np.diff(curve.corners), elements)
-    piece = np.repeat(np.arange(len(counts)), counts)
-    s = np.concatenate(
-        [np.linspace(a, b, n, endpoint=False)
-         for a, b, n in zip(curve.corners[:-1], curve.corners[1:], counts, strict=True)]
-        + [[curve.length]]
-    )  # fmt: skip
+    s, piece = curve.nodes(elements)
+    count = piece[-1] + 1
     half = 0.5 * np.diff(s)[:, None]
     at, weight = s[:-1, None] + half * (1.0 + _X), half * _W
     inside = np.column_stack([s[:-1], at, s[1:]])
     line, frames = np.empty((len(piece), 8, 3)), np.empty((len(piece), 8, 3, 3))
-    for k in range(len(counts)):
+    for k in range(count):
         own = piece == k
         line[own], frames[own] = curve.at(k, inside[own])
     rotation, per_length = _of_nodes(frames), curve.mass(at / curve.length)
@@ -126,7 +121,7 @@ def mesh(curve: Curve, elements: int) -> Mesh:
             W[nodes] += ((weight[e] * L)[..., None, None] * share).sum(axis=1)
         return W
 
-    for k in range(len(counts)):
+    for k in range(count):
         share = masses(k, _CUBIC)
         own = share.any(axis=(1, 2))
         if share[own, 0, 0].min() <= 0.0:
@@ -152,14 +147,6 @@ def _can_be_bodies(W: np.ndarray) -> bool:
     """Tell whether second moments about centres of mass are not negative, but for round-off."""
     E = np.linalg.eigvalsh(_central(W))
     return bool((E[:, 0] >= -1e-9 * E[:, 2]).all())
-
-
-def _counts(lengths: np.ndarray, elements: int) -> np.ndarray:
-    """Return numbers of elements of pieces: at least one each, the longest elements divided."""
-    counts = np.ones(len(lengths), dtype=int)
-    while counts.sum() < elements:
-        counts[np.argmax(lengths / counts)] += 1
-    return counts
 
 
 def _stencil(piece: np.ndarray, e: int, most: int) -> np.ndarray:

@@ -178,11 +178,51 @@ class Section(Recorded):
                           shear, density, factor)  # fmt: skip
 
     @classmethod
+    def from_plate(
+        cls,
+        width: float,
+        thickness: float,
+        *,
+        young: float,
+        poisson: float | None = None,
+        shear: float | None = None,
+        density: float,
+    ) -> Self:
+        r"""Return a wide strip of a plate; width along axis 2, thickness along axis 3 [m].
+
+        A strip that is bent to a radius R over its thickness t, much wider than
+        :math:`\sqrt{Rt}`, stays flat across and has the stiffness of the plate,
+
+        .. math:: EI_2 = Dw, \quad GJ = 2\,(1 - \nu)\,Dw = \tfrac13 Gwt^3, \quad
+                  D = \frac{Et^3}{12\,(1 - \nu^2)}
+
+        (Timoshenko and Woinowsky-Krieger, Theory of Plates and Shells, 1959), with shear factors
+        5/6 (Reissner). A narrower one is a ``rectangle``.
+
+        Parameters
+        ----------
+        width, thickness : float [m]
+        young : float [Pa]
+        poisson : float [-]
+            Or ``shear``, the shear modulus [Pa].
+        density : float [kg/m^3]
+        """
+        w, t = _lengths("Section.from_plate", width=width, thickness=thickness)
+        corners = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)]) * (w / 2, t / 2)
+        return cls._solid("from_plate", w * t, (w * t**3 / 12, t * w**3 / 12), w * t**3 / 3,
+                          corners, young, poisson, shear, density, lambda nu: 5 / 6,
+                          flat=True)  # fmt: skip
+
+    @classmethod
     def _solid(
         cls, word: str, area: float, moments: tuple[float, float], J: float, outline: np.ndarray,
         young: float, poisson: float | None, shear: float | None, density: float, factor: Any,
+        flat: bool = False,
     ) -> Self:  # fmt: skip
-        """Return a section of one material, from area, second moments and torsion constant."""
+        """Return a section of one material, from area, second moments and torsion constant.
+
+        One that stays flat across is stiffer in its first bending.
+        """
         who = f"Section.{word}"
         E = number(who, "young", young, "Pa", positive=True)
         rho = number(who, "density", density, "kg/m^3", positive=True)
@@ -195,11 +235,12 @@ class Section(Recorded):
             G = E / (2 * (1 + nu))
         else:
             G = number(who, "shear", shear, "Pa", positive=True)
-            nu = min(max(E / (2 * G) - 1, 0.0), 0.5)  # of the shear factor alone
+            nu = min(max(E / (2 * G) - 1, 0.0), 0.5)  # of factors alone
         k = factor(nu)
         two, three = moments
+        EI2 = E * two / (1 - nu**2) if flat else E * two
         return cls(
-            stiffness=(E * area, k * G * area, k * G * area, G * J, E * two, E * three),
+            stiffness=(E * area, k * G * area, k * G * area, G * J, EI2, E * three),
             mass=rho * area, inertia=(rho * (two + three), rho * two, rho * three), outline=outline,
         )  # fmt: skip
 

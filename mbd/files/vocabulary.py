@@ -165,6 +165,16 @@ OF: dict[str, dict[str, ValueType]] = {
         "smooth": Flag,
         "last": END,
     },
+    "Cable": {
+        "points": Several(POINT),
+        "stiffness": Number("N"),
+        "mass": Number("kg/m"),
+        "elements": Whole,
+        "slack": Flag,
+        "damping": Number("s"),
+        "smooth": Flag,
+        "last": END,
+    },
     "LineLoad": {"beam": Reference("structures"), "force": Array("N/m"), "law": Law(("t",))},
     "Section": {
         "stiffness": Array(("N",) * 3 + ("N m^2",) * 3, ((6,), (6, 6))),

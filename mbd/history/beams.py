@@ -28,13 +28,15 @@ from mbd.history.quantities import COLUMNS, PartHistory
 from mbd.history.quantity import Owner, Quantity
 from mbd.interactions.beams.line import Line
 from mbd.interactions.kind import Element
+from mbd.interactions.measures import LENGTH
+from mbd.interactions.springs import tie
 from mbd.model.frozen import per_model
 
 if TYPE_CHECKING:
     from mbd.model.model import Model
 
 __all__ = [
-    "SECTION_WORDS", "BeamHistory", "Helicoids", "SectionResults", "Sections", "all_helicoids",
+    "SECTION_WORDS", "BeamHistory", "CableHistory", "Helicoids", "SectionResults", "Sections", "all_helicoids",
     "lines",
 ]  # fmt: skip
 
@@ -211,3 +213,56 @@ class BeamHistory(StructureHistory):
         shares = np.arange(n) / n
         inner = points_between(r[:, :, 0], R[:, :, 0], _between(r, R), shares)
         return np.concatenate([inner.reshape(len(r), -1, 3), r[:, -1:, 1]], axis=1)
+
+
+class CableHistory(StructureHistory):
+    """A cable over time: its nodes, and the tension of its bars, (n, bars)."""
+
+    def __init__(
+        self,
+        name: str,
+        bars: Sequence[Element],
+        faces: Faces,
+        nodes: Sequence[PartHistory],
+        rows: PartHistory | None,
+    ) -> None:
+        super().__init__(name, nodes, rows)
+        self._bars, self._faces = bars, faces
+        self.methods = (*self.methods, "curve(points)")
+
+    @cached_property
+    def _tension(self) -> np.ndarray:
+        """Tension of each bar (n, bars) [N], with that of damping."""
+        k = len(self._bars)
+        (table,) = tables(self._bars, self._faces.column)
+        x = self.position
+        along = np.diff(x, axis=1)
+        along /= np.linalg.norm(along, axis=-1, keepdims=True).clip(1e-300)
+        N = np.empty((self.instants, k))
+        for here, f in table.forces(self._faces, np.zeros((self.instants, k, 0))):
+            N[here] = (f.reshape(-1, k, 2, 4, 3)[:, :, 1, 0] * along[here]).sum(-1)
+        return N
+
+    @property
+    def _energy(self) -> np.ndarray:
+        """Elastic energy of each bar (n, bars) [J]."""
+        k, _, l0 = np.array([x.numbers for x in self._bars]).T
+        longer = np.linalg.norm(np.diff(self.position, axis=1), axis=-1) - l0
+        if self._bars[0].kind is tie(LENGTH):
+            longer = longer.clip(0.0)
+        return np.asarray(0.5 * k * longer**2)
+
+    def curve(self, points: int = 4) -> np.ndarray:
+        """Return the line through `points` points a bar, (n, points bars + 1, 3) [m]."""
+        n = whole(f"{self.name}.curve", "points", points, 1)
+        x = self.position
+        inner = x[:, :-1, None] + np.diff(x, axis=1)[:, :, None] * (np.arange(n) / n)[:, None]
+        return np.concatenate([inner.reshape(len(x), -1, 3), x[:, -1:]], axis=1)
+
+    def _columns(self) -> list[str]:
+        return ["tension", "energy", *super()._columns()]
+
+    def _column(self, name: str) -> np.ndarray:
+        if name == "tension":
+            return self._tension
+        return self._energy if name == "energy" else super()._column(name)

@@ -91,7 +91,7 @@ class StructureHistory(PartHistory):
         return [] if self._rows is None else self._rows._columns()
 
     def _column(self, name: str) -> np.ndarray:
-        if self._rows is None:
+        if self._rows is None or name not in self._rows._columns():
             raise AttributeError(self._lacks(name))
         return self._rows._column(name)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from mbd.base.checked import whole
 from mbd.history.all_parts import AllParts, in_pieces, past_of
-from mbd.history.beams import BeamHistory, Helicoids, Sections
+from mbd.history.beams import BeamHistory, CableHistory, Helicoids, Sections
 from mbd.history.bodies import StructureHistory
 from mbd.history.columns import Column, model_columns
 from mbd.history.faces import all_columns
@@ -46,6 +46,9 @@ class History(Trajectory):
                 assert helicoids is not None
                 sections = Sections(helicoids, faces, self.model.origin)
                 return BeamHistory(name, nodes_of, own, sections)
+            if part.bars:
+                faces = self.faces([x.name for x in part.nodes()])
+                return CableHistory(name, part.bars, faces, nodes_of, own)
             return StructureHistory(name, nodes_of, own)
         if own is not None:
             return own

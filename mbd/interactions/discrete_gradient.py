@@ -44,7 +44,7 @@ from mbd.machine import buffer as m
 from mbd.machine.buffer import ATT_N, PT, P
 from mbd.machine.jit import ints, jit
 
-__all__ = ["discrete_gradient", "mean_of_law", "mean_push", "mean_tension"]
+__all__ = ["discrete_gradient", "mean_of_law", "mean_pull", "mean_push", "mean_tension"]
 
 END, FY, PHASE, ROW_RATE, SCRATCH, START, W_K, Y, YD = (
     m.END, m.FY, m.PHASE, m.ROW_RATE, m.SCRATCH, m.START, m.W_K, m.Y, m.YD,
@@ -132,6 +132,20 @@ def mean_push(
     above, below = max(1.0 + e * rate, 0.0), max(1.0 - e * rate, 0.0)
     damp = k * e * ((up if above > 0.0 else 0.0) + (down if below > 0.0 else 0.0))
     return k * (above * up - below * down), k * (above * by_up + below * by_down), damp
+
+
+@jit
+def mean_pull(
+    I: Any, F: Any, s: int, number: int, law: int, first: float, last: float, rate: float
+) -> Any:
+    """Return the mean of max(k (u - u0) + c u', 0) and its derivatives, the same two."""
+    k, c, u0 = F[number], F[number + 1], F[number + 2]
+    one, two = first - u0 + c * rate / k, last - u0 + c * rate / k
+    depth, by_last = _mean_depth(one, two)
+    share = 1.0 if two > 0.0 else 0.0  # of the step in which it pulls
+    if one * two < 0.0:
+        share = max(one, two) / abs(two - one)
+    return k * depth, k * by_last, c * share
 
 
 def discrete_gradient(measure: Measure, mean: Any, size: int) -> tuple[Any, Any]:

@@ -13,11 +13,11 @@ What the tension holds at rest, :math:`f_0(u) = f(u, 0, 0)`, has the potential
 
 .. math:: V = \int_{u_0}^u f_0(x)\,dx ,
 
-in closed form for linear springs and stops; of a user's law from the measure at the described
-pose on, by the quadrature of ``discrete_gradient.py``. The rest of the power is dissipated,
-:math:`(f(u, \dot u, t) - f(u, 0, t))\,\dot u`, or supplied by what changes with time,
-:math:`(f_0(u) - f(u, 0, t))\,\dot u`. A law that jumps at rate zero (dry friction) holds the mean
-of both sides there.
+in closed form for linear springs, ties (springs that only pull) and stops; of a user's law from
+the measure at the described pose on, by the quadrature of ``discrete_gradient.py``. The rest of the
+power is dissipated, :math:`(f(u, \dot u, t) - f(u, 0, t))\,\dot u`, or supplied by what changes
+with time, :math:`(f_0(u) - f(u, 0, t))\,\dot u`. A law that jumps at rate zero (dry friction)
+holds the mean of both sides there.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from mbd.algebra.vec import load3
 from mbd.interactions.discrete_gradient import (
     discrete_gradient,
     mean_of_law,
+    mean_pull,
     mean_push,
     mean_tension,
 )
@@ -41,7 +42,7 @@ from mbd.interactions.pullback import push
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit
 
-__all__ = ["motor", "spring", "stop"]
+__all__ = ["motor", "spring", "stop", "tie"]
 
 DISSIPATED, FY, PHASE, POTENTIAL, SCRATCH, START, SUPPLIED, T = (
     m.DISSIPATED, m.FY, m.PHASE, m.POTENTIAL, m.SCRATCH, m.START, m.SUPPLIED, m.T,
@@ -79,6 +80,13 @@ def _pushed_back(I: Any, F: Any, s: int, number: int, law: int, u: float, ud: fl
     if factor <= 0.0:
         return 0.0, 0.0, 0.0
     return side * k * depth * factor, k * factor, k * depth * e
+
+
+@jit
+def _pulled(I: Any, F: Any, s: int, number: int, law: int, u: float, ud: float) -> Any:
+    """Return the tension of what goes slack, max(k (u - u0) + c du/dt, 0), and its derivatives."""
+    f, k, c = _tension(I, F, s, number, 0, u, ud)
+    return (f, k, c) if f > 0.0 else (0.0, 0.0, 0.0)
 
 
 @jit
@@ -125,6 +133,16 @@ def _pushed_in(
     return 0.5 * f * depth, f, f
 
 
+@jit
+def _stretched(
+    I: Any, F: Any, s: int, number: int, law: int, u: float, last: float, V: float
+) -> Any:
+    """Return the potential k max(u - u0, 0)^2/2, and the tension at rest twice."""
+    x = max(u - F[number + 2], 0.0)
+    f = F[number] * x
+    return 0.5 * f * x, f, f
+
+
 @cache
 def spring(measure: Measure) -> Kind:
     """Return the spring-damper on a measure; numbers are (stiffness, damping, reference)."""
@@ -141,6 +159,12 @@ def motor(measure: Measure) -> Kind:
 def stop(measure: Measure) -> Kind:
     """Return the stops of a measure; numbers are (stiffness, dissipation, lower, upper)."""
     return _acting("stop", measure, _pushed_back, mean_push, _pushed_in, 4)
+
+
+@cache
+def tie(measure: Measure) -> Kind:
+    """Return the spring-damper that only pulls; numbers are (stiffness > 0, damping, reference)."""
+    return _acting("tie", measure, _pulled, mean_pull, _stretched, 3)
 
 
 def _acting(

@@ -186,6 +186,11 @@ class Part(Recorded):
         return None
 
     @property
+    def bars(self) -> Sequence[Element]:
+        """The bars between neighbours of its nodes, if it is a cable."""
+        return ()
+
+    @property
     def units(self) -> Mapping[str, str]:
         """Unit of each reading."""
         return {}

@@ -125,6 +125,15 @@ def test_sections_of_simple_shapes():
     assert np.diag(tube.stiffness)[1] == pytest.approx(0.53 * G * 2e-3 * np.pi, rel=0.01)
     whole = np.diag(mbd.Section.tube(0.5, 0.5, **material).stiffness)
     assert np.allclose(whole, np.diag(mbd.Section.circle(0.5, **material).stiffness))
+    plate = mbd.Section.from_plate(0.5, 2e-3, **material)
+    C = np.diag(plate.stiffness)
+    D = 2.0 * 8e-9 / 12 / (1 - 0.25**2)
+    assert C[4] == pytest.approx(D * 0.5)
+    assert C[3] == pytest.approx(2 * (1 - 0.25) * D * 0.5)
+    thin = np.diag(mbd.Section.rectangle(0.5, 2e-3, **material).stiffness)
+    assert np.allclose(C[[0, 5]], thin[[0, 5]])
+    assert C[3] == pytest.approx(thin[3], rel=3e-3)
+    assert plate.mass == pytest.approx(3e-3)
     with pytest.raises(ValueError, match="give poisson .* or shear"):
         mbd.Section.circle(0.1, young=1.0, density=1.0)
 

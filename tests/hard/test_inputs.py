@@ -138,9 +138,9 @@ PARTS = {
     "Universal": pair(at=(0, 0, 0), axis=(0, 1, 0), second_axis=(1, 0, 0)),
 }  # fmt: skip
 # what functions take; made by these the rest is, not by users
-MADE = {  # beams: tests/beams/test_element.py
-    "Beam", "LineLoad", "Section", "Coordinate", "EquilibriumError", "Expression", "Mesh", "Model",
-    "ModelFile", "SimulationError", "Solution", "State",
+MADE = {  # beams: tests/beams
+    "Beam", "Cable", "LineLoad", "Section", "Coordinate", "EquilibriumError", "Expression", "Mesh",
+    "Model", "ModelFile", "SimulationError", "Solution", "State",
 }  # fmt: skip
 
 
