@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from mbd.model.model import Model
 
 __all__ = [
-    "SECTION_WORDS", "BeamHistory", "CableHistory", "Helicoids", "SectionResults", "Sections", "all_helicoids",
-    "lines",
+    "SECTION_WORDS", "BeamHistory", "CableHistory", "Helicoids", "SectionResults", "Sections",
+    "all_helicoids", "lines",
 ]  # fmt: skip
 
 SECTION_WORDS = [x.flat[1:] for x in COLUMNS if x.of in (Owner.SECTION, Owner.ELEMENT)]
