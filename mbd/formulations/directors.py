@@ -61,21 +61,21 @@ def retract(F: Any, q0: int, d: int, q: int) -> None:
 
 
 @jit
-def face(F: Any, q: int, y: int) -> None:
+def face(F: Any, par: int, q: int, y: int) -> None:
     """Copy the coordinates."""
     for i in range(12):
         F[y + i] = F[q + i]
 
 
 @jit
-def face_velocity(F: Any, q: int, y: int, v: int, yd: int) -> None:
+def face_velocity(F: Any, par: int, q: int, y: int, v: int, yd: int) -> None:
     """Copy the velocities."""
     for i in range(12):
         F[yd + i] = F[v + i]
 
 
 @jit
-def face_acceleration(F: Any, q: int, y: int, v: int, a: int, ydd: int) -> None:
+def face_acceleration(F: Any, par: int, q: int, y: int, v: int, a: int, ydd: int) -> None:
     """Copy the accelerations."""
     for i in range(12):
         F[ydd + i] = F[a + i]
@@ -133,8 +133,9 @@ def tangent(
 
 @jit
 def maps(
-    F: Any, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int, PV: int, rate: int
-) -> None:
+    F: Any, par: int, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int,
+    PV: int, rate: int,
+) -> None:  # fmt: skip
     """Write w (x) I, the same for test and trial; the velocity does not depend on q."""
     for k in range(4):
         store_multiple(F, P + 3 * k, F[w + k])

@@ -62,10 +62,10 @@ def _place(
         """Move every node to q = q_n [+] d and show its faces; clear the face forces."""
         for e in range(I[k]):
             i = I[k + 1] + e * NODE_SIZE
-            q, y = I[Q] + I[i + NODE_Q], I[Y] + I[i + NODE_Y]
+            par, q, y = I[i + NODE_PAR], I[Q] + I[i + NODE_Q], I[Y] + I[i + NODE_Y]
             retract(F, I[QN] + I[i + NODE_Q], I[D] + I[i + NODE_U], q)
-            face(F, q, y)
-            rate(F, q, y, I[V] + I[i + NODE_U], I[YD] + I[i + NODE_Y])
+            face(F, par, q, y)
+            rate(F, par, q, y, I[V] + I[i + NODE_U], I[YD] + I[i + NODE_Y])
             f = I[FY] + I[i + NODE_Y]
             for j in range(12 * n_faces):
                 F[f + j] = 0.0
@@ -111,7 +111,7 @@ def _maps(of_node: Callable[..., Any], n_v: int, galerkin: bool) -> Any:
         for row in range(to, to + used, MAP_ROW):
             for j in range(n_v, columns):
                 F[row + j] = 0.0
-        of_node(F, I[Q] + I[i + NODE_Q], I[Y] + I[i + NODE_Y], I[V] + u, I[D] + u,
+        of_node(F, I[i + NODE_PAR], I[Q] + I[i + NODE_Q], I[Y] + I[i + NODE_Y], I[V] + u, I[D] + u,
             I[a + ATT_W] - (I[a + ATT_Y] - I[i + NODE_Y]) // 3, to + P, to + PT, to + DP, to + own,
             rate)  # fmt: skip
 
@@ -125,7 +125,7 @@ def _rates(acceleration: Callable[..., Any], own: Callable[..., Any], n_v: int) 
         for e in range(I[k]):
             i = I[k + 1] + e * NODE_SIZE
             u, y, q = I[i + NODE_U], I[i + NODE_Y], I[Q] + I[i + NODE_Q]
-            acceleration(F, q, I[Y] + y, I[V] + u, I[A] + u, I[YDD] + y)
+            acceleration(F, I[i + NODE_PAR], q, I[Y] + y, I[V] + u, I[A] + u, I[YDD] + y)
             u += n_v
             own(F, q, I[Y] + y, I[YD] + y, I[YDD] + y, I[PHID] + u, I[PHIDD] + u)
 

@@ -47,11 +47,11 @@ class Formulation:
     retract : function
         ``(F, q0, d, q)``: q = q0 [+] d.
     face : function
-        ``(F, q, y)``: the 12 numbers of the face.
+        ``(F, par, q, y)``: the 12 numbers of the face.
     face_velocity : function
-        ``(F, q, y, v, yd)``: :math:`\dot y = Y v`.
+        ``(F, par, q, y, v, yd)``: :math:`\dot y = Y v`.
     face_acceleration : function
-        ``(F, q, y, v, a, ydd)``: :math:`\ddot y = Y \dot v + \dot Y v`.
+        ``(F, par, q, y, v, a, ydd)``: :math:`\ddot y = Y \dot v + \dot Y v`.
     residual : function
         ``(F, par, q, y, v, a, f, x, s)``: with the face force at f, the scaled residual
         x[:n_v] = s (inertia - weight + Z^T f_y + own B^T lam); own rows Phi to x[n_v:].
@@ -60,8 +60,8 @@ class Formulation:
         ``(F, par, q, y, v, a, f, d, S, ld)``: add w_M M + w_G G + w_K (K + C) T and the blocks of
         the own rows to the matrix at F[S], rows ld apart.
     maps : function
-        ``(F, q, y, v, d, w, P, PT, DP, PV, rate)``: for the weights at w the transposes, (3, n_v)
-        with rows MAP_ROW apart, of the test map P = Z^T w, the trial map of increments
+        ``(F, par, q, y, v, d, w, P, PT, DP, PV, rate)``: for the weights at w the transposes,
+        (3, n_v) with rows MAP_ROW apart, of the test map P = Z^T w, the trial map of increments
         PT = (Y T)^T w, the trial map of velocities PV = Y^T w (where test and trial agree PV is P,
         the same place) and, if rate, of the derivative of the velocity of the weighted point,
         DP = (d(Y v)/dq T)^T w.

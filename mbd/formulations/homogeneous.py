@@ -103,7 +103,7 @@ def retract(F: Any, q0: int, d: int, q: int) -> None:
 
 
 @jit
-def face(F: Any, q: int, y: int) -> None:
+def face(F: Any, par: int, q: int, y: int) -> None:
     """Write r and the columns of A(p)."""
     p = load4(F, q + 3)
     store3(F, y, load3(F, q))
@@ -111,7 +111,7 @@ def face(F: Any, q: int, y: int) -> None:
 
 
 @jit
-def face_velocity(F: Any, q: int, y: int, v: int, yd: int) -> None:
+def face_velocity(F: Any, par: int, q: int, y: int, v: int, yd: int) -> None:
     """Write the rates, 2 A(p, p')."""
     A = bilinear(load4(F, q + 3), load4(F, v + 3))
     store3(F, yd, load3(F, v))
@@ -126,7 +126,7 @@ def second_rate(p: Any, pd: Any, pdd: Any) -> Any:
 
 
 @jit
-def face_acceleration(F: Any, q: int, y: int, v: int, a: int, ydd: int) -> None:
+def face_acceleration(F: Any, par: int, q: int, y: int, v: int, a: int, ydd: int) -> None:
     """Write the second rates."""
     store3(F, ydd, load3(F, a))
     A = second_rate(load4(F, q + 3), load4(F, v + 3), load4(F, a + 3))
@@ -326,8 +326,9 @@ def _tangent(inertia: int, force: int, reduced: bool, row: bool) -> Any:
 def _maps(force: int) -> Any:
     @jit
     def maps(
-        F: Any, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int, PV: int, rate: int
-    ) -> None:
+        F: Any, par: int, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int,
+        PV: int, rate: int,
+    ) -> None:  # fmt: skip
         """Write w (x) I and 2 A(p, e_j) u of the trial, their tested combinations as test map."""
         p, u = load4(F, q + 3), load3(F, w + 1)
         B = slopes(p)

@@ -36,19 +36,19 @@ def retract(F: Any, q0: int, d: int, q: int) -> None:
 
 
 @jit
-def face(F: Any, q: int, y: int) -> None:
+def face(F: Any, par: int, q: int, y: int) -> None:
     """Write the origin; the directors stay zero."""
     store3(F, y, load3(F, q))
 
 
 @jit
-def face_velocity(F: Any, q: int, y: int, v: int, yd: int) -> None:
+def face_velocity(F: Any, par: int, q: int, y: int, v: int, yd: int) -> None:
     """Write the velocity of the origin."""
     store3(F, yd, load3(F, v))
 
 
 @jit
-def face_acceleration(F: Any, q: int, y: int, v: int, a: int, ydd: int) -> None:
+def face_acceleration(F: Any, par: int, q: int, y: int, v: int, a: int, ydd: int) -> None:
     """Write the acceleration of the origin."""
     store3(F, ydd, load3(F, a))
 
@@ -70,8 +70,9 @@ def tangent(
 
 @jit
 def maps(
-    F: Any, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int, PV: int, rate: int
-) -> None:
+    F: Any, par: int, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int,
+    PV: int, rate: int,
+) -> None:  # fmt: skip
     """Write w_0 I."""
     store_multiple(F, P, F[w])
     store_multiple(F, PT, F[w])

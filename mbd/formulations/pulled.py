@@ -127,8 +127,9 @@ def _maps(face: Polynomial, n: int) -> Any:
 
     @jit
     def maps(
-        F: Any, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int, PV: int, rate: int
-    ) -> None:
+        F: Any, par: int, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int,
+        PV: int, rate: int,
+    ) -> None:  # fmt: skip
         """Write Y^T w, the same for test and trial, and H[v, .]^T w."""
         _ = stamp
         for j in range(3 * MAP_ROW):
@@ -277,7 +278,7 @@ def pulled(
         return q, np.linalg.lstsq(Y[:12], rate, rcond=None)[0]
 
     initial(np.array([0.3, -0.2, 0.5]), _TURN, np.zeros(3), np.zeros(3))
-    slope, bend = shown.slope, shown.bend
+    value, slope, bend = shown.value, shown.slope, shown.bend
     row_slope, row_bend = held.slope, held.bend
 
     @jit
@@ -287,12 +288,17 @@ def pulled(
             F[q + i] = F[q0 + i] + F[d + i]
 
     @jit
-    def face_velocity(F: Any, q: int, y: int, v: int, yd: int) -> None:
+    def shown_faces(F: Any, par: int, q: int, y: int) -> None:
+        """Write the faces."""
+        value(F, q, y)
+
+    @jit
+    def face_velocity(F: Any, par: int, q: int, y: int, v: int, yd: int) -> None:
         """Write Y v."""
         slope(F, q, v, yd)
 
     @jit
-    def face_acceleration(F: Any, q: int, y: int, v: int, a: int, ydd: int) -> None:
+    def face_acceleration(F: Any, par: int, q: int, y: int, v: int, a: int, ydd: int) -> None:
         """Write Y v' + H[v, v]."""
         slope(F, q, a, ydd)
         bend(F, v, v, ydd)
@@ -322,7 +328,7 @@ def pulled(
         constants=constants,
         initial=initial,
         retract=retract,
-        face=shown.value,
+        face=shown_faces,
         face_velocity=face_velocity,
         face_acceleration=face_acceleration,
         residual=residual,

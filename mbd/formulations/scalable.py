@@ -148,7 +148,7 @@ def body_acceleration(s: float, nu: float, w: Any, nud: float, wd: Any) -> Any:
 
 
 @jit
-def face_velocity(F: Any, q: int, y: int, v: int, yd: int) -> None:
+def face_velocity(F: Any, par: int, q: int, y: int, v: int, yd: int) -> None:
     """Write the velocity of the origin and R (nu I + w~)."""
     _, R = pose(F, q)
     store3(F, yd, load3(F, v))
@@ -156,7 +156,7 @@ def face_velocity(F: Any, q: int, y: int, v: int, yd: int) -> None:
 
 
 @jit
-def face_acceleration(F: Any, q: int, y: int, v: int, a: int, ydd: int) -> None:
+def face_acceleration(F: Any, par: int, q: int, y: int, v: int, a: int, ydd: int) -> None:
     """Write the acceleration of the origin and of the directors."""
     s, R = pose(F, q)
     B = body_acceleration(s, F[v + 3], load3(F, v + 4), F[a + 3], load3(F, a + 4))
@@ -260,8 +260,9 @@ def _tangent(rigid: bool) -> Any:
 
 @jit
 def maps(
-    F: Any, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int, PV: int, rate: int
-) -> None:
+    F: Any, par: int, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int,
+    PV: int, rate: int,
+) -> None:  # fmt: skip
     """Write w0 I and the columns R u, R (e_j x u); T^T of them; T^T R (e_j x (nu u + w x u))/s."""
     s, R = pose(F, q)
     u, nu, omega = load3(F, w + 1), F[v + 3], load3(F, v + 4)

@@ -225,13 +225,13 @@ def retract(F: Any, q0: int, d: int, q: int) -> None:
 
 
 @jit
-def face_velocity(F: Any, q: int, y: int, v: int, yd: int) -> None:
+def face_velocity(F: Any, par: int, q: int, y: int, v: int, yd: int) -> None:
     """Write R U and omega x d_k."""
     write_velocity(F, y, load3(F, v), load3(F, v + 3), yd)
 
 
 @jit
-def face_acceleration(F: Any, q: int, y: int, v: int, a: int, ydd: int) -> None:
+def face_acceleration(F: Any, par: int, q: int, y: int, v: int, a: int, ydd: int) -> None:
     """Write the acceleration of the origin and of the directors."""
     write_acceleration(F, y, load3(F, v), load3(F, v + 3), load3(F, a), load3(F, a + 3), ydd)
 
@@ -291,8 +291,9 @@ def carry(F: Any, q0: int, d: int, w: int, D: int, v: int) -> None:
 
 @jit
 def maps(
-    F: Any, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int, PV: int, rate: int
-) -> None:
+    F: Any, par: int, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int,
+    PV: int, rate: int,
+) -> None:  # fmt: skip
     """Write the maps of an attachment."""
     write_maps(F, y, load3(F, v), load3(F, v + 3), load3(F, d), load3(F, d + 3), w, P, PT, DP, rate)
 

@@ -103,7 +103,7 @@ def rotation(F: Any, y: int) -> Any:
 
 
 @jit
-def face(F: Any, q: int, y: int) -> None:
+def face(F: Any, par: int, q: int, y: int) -> None:
     """Write x and the columns of R."""
     R = quaternion_matrix((F[q + 3], F[q + 4], F[q + 5], F[q + 6]))
     store3(F, y, load3(F, q))
@@ -113,7 +113,7 @@ def face(F: Any, q: int, y: int) -> None:
 
 
 @jit
-def face_velocity(F: Any, q: int, y: int, v: int, yd: int) -> None:
+def face_velocity(F: Any, par: int, q: int, y: int, v: int, yd: int) -> None:
     """Write the velocity of the origin and omega x d_k."""
     omega = load3(F, v + 3)
     store3(F, yd, load3(F, v))
@@ -122,7 +122,7 @@ def face_velocity(F: Any, q: int, y: int, v: int, yd: int) -> None:
 
 
 @jit
-def face_acceleration(F: Any, q: int, y: int, v: int, a: int, ydd: int) -> None:
+def face_acceleration(F: Any, par: int, q: int, y: int, v: int, a: int, ydd: int) -> None:
     """Write the acceleration of the origin and of the directors."""
     omega, alpha = load3(F, v + 3), load3(F, a + 3)
     store3(F, ydd, load3(F, a))
@@ -195,8 +195,9 @@ def add_tangent(
 
 @jit
 def maps(
-    F: Any, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int, PV: int, rate: int
-) -> None:
+    F: Any, par: int, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int,
+    PV: int, rate: int,
+) -> None:  # fmt: skip
     """Write P = [w0 I; b~], PT = [w0 I; T^T b~], DP = [0; -T^T b~ omega~], b~ = tilde(b)."""
     w0 = F[w]
     b = minus(weighted(F, y, w), times(w0, load3(F, y)))

@@ -185,12 +185,12 @@ def _formulation(numbers: tuple[float, ...], name: str, sized: bool) -> Formulat
             F[q + 7] = F[q0 + 7]
 
     @jit
-    def face_velocity(F: Any, q: int, y: int, v: int, yd: int) -> None:
+    def face_velocity(F: Any, par: int, q: int, y: int, v: int, yd: int) -> None:
         U, Omega = halves(F, q, v)
         se3.write_velocity(F, y, U, Omega, yd)
 
     @jit
-    def face_acceleration(F: Any, q: int, y: int, v: int, a: int, ydd: int) -> None:
+    def face_acceleration(F: Any, par: int, q: int, y: int, v: int, a: int, ydd: int) -> None:
         U, Omega = halves(F, q, v)
         dU, dOmega = halves(F, q, a)
         se3.write_acceleration(F, y, U, Omega, dU, dOmega, ydd)
@@ -225,8 +225,9 @@ def _formulation(numbers: tuple[float, ...], name: str, sized: bool) -> Formulat
 
     @jit
     def maps(
-        F: Any, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int, PV: int, rate: int
-    ) -> None:
+        F: Any, par: int, q: int, y: int, v: int, d: int, w: int, P: int, PT: int, DP: int,
+        PV: int, rate: int,
+    ) -> None:  # fmt: skip
         U, Omega = halves(F, q, v)
         u, theta = halves(F, q, d)
         se3.write_maps(F, y, U, Omega, u, theta, w, P, PT, DP, rate)

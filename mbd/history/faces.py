@@ -175,21 +175,24 @@ def faces(
     total = len(q)
     n = min(total, _AT_ONCE)
     stride = n_v + formulation.n_own
+    par = formulation.constants(1.0, np.zeros(3), np.eye(3))  # faces know no masses
     I = np.zeros(m.I_HEADER + 4 + n * m.NODE_SIZE, np.int64)
     sizes = {
         m.Q: n * n_q, m.QN: n * n_q, m.V: n * stride, m.A: n * stride, m.D: n * stride,
         m.PHID: n * stride, m.PHIDD: n * stride,
-        m.Y: size * n, m.YD: size * n, m.YDD: size * n, m.FY: size * n,
+        m.Y: size * n, m.YD: size * n, m.YDD: size * n, m.FY: size * n, m.SCRATCH: len(par),
     }  # fmt: skip
     at = m.F_HEADER
     for name, room in sizes.items():
         I[name] = at
         at += room
     F = np.zeros(at)
+    F[I[m.SCRATCH] :] = par
     record = m.I_HEADER
     I[record + 1] = record + 4
     e = np.arange(n)
     nodes = I[record + 4 :].reshape(n, m.NODE_SIZE)
+    nodes[:, m.NODE_PAR] = I[m.SCRATCH]
     nodes[:, m.NODE_Q], nodes[:, m.NODE_U], nodes[:, m.NODE_Y] = e * n_q, e * stride, size * e
     kernels, motion = family(formulation), np.empty((3, total, size))
     for first in range(0, total, n or 1):

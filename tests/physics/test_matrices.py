@@ -62,7 +62,7 @@ def buffer():
     second = 0.5 * np.trace(J) * np.eye(3) - J
     F[PAR : PAR + 13] = so3.constants(2.0, np.array([0.1, 0.2, 0.3]), second)
     F[Q_ : Q_ + 7], F[V_ : V_ + 6] = so3.initial(np.zeros(3), R, np.zeros(3), OMEGA)
-    so3.face(F, Q_, Y_)
+    so3.face(F, 0, Q_, Y_)
     F[A_ : A_ + 3], F[A_ + 3 : A_ + 6] = ACCELERATION, ALPHA
     return so3, F
 

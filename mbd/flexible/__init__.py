@@ -1,0 +1,1 @@
+"""Flexible bodies from finite elements: reduction, invariants of inertia, the body."""

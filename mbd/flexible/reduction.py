@@ -1,0 +1,193 @@
+r"""Craig-Bampton reduction of a free finite element model with rigid interfaces.
+
+With boundary degrees of freedom b, those of the interfaces, :math:`u_b = T r` of their rigid
+motions r, and interior ones i,
+
+.. math::
+   u_i = -K_{ii}^{-1}K_{ib}T\,r + \Phi\,\eta, \qquad K_{ii}\Phi = M_{ii}\Phi\Omega^2,
+
+constraint modes and fixed-interface modes. Of the reduced matrices the six rigid motions are taken
+out, and the eigenvectors of what is left are the shapes :math:`\psi_j`: free of rigid motion and
+orthogonal to it by M, so that the frame of the body is its mean frame.
+
+References
+----------
+Craig, Bampton, Coupling of substructures for dynamic analyses, AIAA Journal 6 (1968).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import eigh, null_space
+
+from mbd.flexible.mesh import Mesh, factor, rigid_motions
+
+__all__ = ["Shapes", "given_shapes", "reduced"]
+
+_DENSE = 300  # unknowns up to which all eigenvectors are computed
+_MORE = 6  # fixed-interface modes beyond the number of shapes
+_SOFT = 1e-9  # eigenvalues of a mechanism, of the largest one of the reduced matrices
+_RANK = 1e-6  # smallest singular value of rigid motions and shapes at unit length
+
+
+@dataclass(frozen=True, eq=False)
+class Shapes:
+    """Shapes of deformation of a mesh, m of them.
+
+    Attributes
+    ----------
+    values : (n, d, m) array [-], [1/m]
+        Displacements and turns of the nodes for a coordinate of 1 m.
+    K, M : (m, m) arrays [N/m], [kg]
+    frequencies : (m,) array [Hz]
+        Of the free body with these shapes.
+    """
+
+    values: np.ndarray
+    K: np.ndarray
+    M: np.ndarray
+
+    @property
+    def modes(self) -> tuple[np.ndarray, np.ndarray]:
+        """Circular frequencies (m,) [rad/s] and eigenvectors, of unit modal mass."""
+        squared, vectors = eigh(self.K, self.M)
+        return np.sqrt(np.maximum(squared, 0.0)), vectors
+
+    @property
+    def frequencies(self) -> np.ndarray:
+        """Frequencies of the body where its frame is held (m,) [Hz]."""
+        return np.asarray(self.modes[0] / (2 * np.pi))
+
+
+def reduced(mesh: Mesh, count: int | None, cutoff: float | None) -> Shapes:
+    """Return the lowest eigenvectors of the reduced model: so many, or those up to a frequency."""
+    V, R = _basis(mesh, count, cutoff)
+    K, M = V.T @ (mesh.K @ V), V.T @ (mesh.M @ V)
+    elastic = null_space((M @ R).T)
+    squared, vectors = eigh(elastic.T @ K @ elastic, elastic.T @ M @ elastic)
+    soft = int(np.count_nonzero(squared < _SOFT * squared[-1])) if squared.size else 0
+    if soft and squared[-1] > 0 and squared[soft - 1] < 1e-6 * squared[min(soft, len(squared) - 1)]:
+        raise ValueError(
+            f"{mesh.who}: K must resist all motions but the six rigid ones, but {soft} more cost "
+            "no energy; connect all parts of the mesh, and give nodes without stiffness one"
+        )
+    n = len(squared)
+    if cutoff is not None:
+        n = int(np.count_nonzero(squared <= (2 * np.pi * cutoff) ** 2))
+    if count is not None:
+        n = count
+    if not 0 < n <= len(squared):
+        what = f"up to {cutoff:g} Hz" if count is None else f"of {count} shapes"
+        raise ValueError(
+            f"{mesh.who}: there must be 1 to {len(squared)} modes, the mesh has {n} {what}; its "
+            f"lowest frequency is {np.sqrt(max(squared[0], 0.0)) / (2 * np.pi):.6g} Hz"
+        )
+    return _shapes(mesh, V @ (elastic @ vectors[:, :n]))
+
+
+def given_shapes(mesh: Mesh, basis: np.ndarray) -> Shapes:
+    """Return given shapes (n d, m); refuse those that contain a rigid motion."""
+    if basis.ndim != 2 or basis.shape[0] != mesh.M.shape[0] or not np.isfinite(basis).all():
+        raise ValueError(
+            f"{mesh.who}: modes must be a number, or finite shapes ({mesh.M.shape[0]}, m), got "
+            f"shape {basis.shape}"
+        )
+    both = np.column_stack([rigid_motions(mesh.x - mesh.x.mean(axis=0), mesh.d), basis])
+    length = np.sqrt(np.einsum("ij,ij->j", both, mesh.M @ both))
+    if not (length > 0).all():
+        raise ValueError(f"{mesh.who}: shape {int(np.argmin(length)) - 6} of modes is zero")
+    both /= length
+    if np.linalg.eigvalsh(both.T @ (mesh.M @ both))[0] < _RANK**2 * both.shape[1]:
+        raise ValueError(
+            f"{mesh.who}: modes must be free of rigid motion and independent of each other; take "
+            "the rigid motions out, the frame of the body carries them"
+        )
+    return _shapes(mesh, basis, True)
+
+
+def _shapes(mesh: Mesh, values: np.ndarray, as_they_are: bool = False) -> Shapes:
+    """Return shapes, the largest displacement of each 1, and positive."""
+    size = float(np.ptp(mesh.x, axis=0).max())
+    nodal = values.reshape(len(mesh.x), mesh.d, -1)
+    if not as_they_are:
+        lengths = (nodal * np.repeat([1.0, size], 3)[: mesh.d, None]).reshape(values.shape)
+        largest = lengths[np.abs(lengths).argmax(axis=0), np.arange(values.shape[1])]
+        values = values / largest
+        nodal = values.reshape(nodal.shape)
+    K, M = values.T @ (mesh.K @ values), values.T @ (mesh.M @ values)
+    return Shapes(nodal, 0.5 * (K + K.T), 0.5 * (M + M.T))
+
+
+def _basis(mesh: Mesh, count: int | None, cutoff: float | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return the basis V of the reduction, and the rigid motions in its coordinates."""
+    n = mesh.M.shape[0]
+    patches = {name: mesh.patch(name) for name in mesh.interfaces}
+    boundary = np.concatenate([np.zeros(0, int), *(dofs for _, dofs, _ in patches.values())])
+    inside = np.setdiff1d(np.arange(n), boundary)
+    if not patches:
+        return _free(mesh, count, cutoff)
+    T = sp.block_diag([R for _, _, R in patches.values()]).toarray()
+    V = np.zeros((n, T.shape[1]))
+    V[boundary] = T
+    if inside.size:
+        K, M = mesh.K[inside][:, inside], mesh.M[inside][:, inside]
+        solve = factor(sp.csc_array(K))
+        if solve is None:
+            raise ValueError(
+                f"{mesh.who}: K must resist all motions of the nodes while the interfaces are "
+                "held; connect all parts of the mesh, and give nodes without stiffness one"
+            )
+        V[inside] = -solve.solve(mesh.K[inside][:, boundary] @ T)
+        Phi = _eigenvectors(sp.csc_array(K), sp.csc_array(M), 0.0, solve, count, cutoff)
+        V = np.column_stack([V, np.zeros((n, Phi.shape[1]))])
+        V[inside, T.shape[1] :] = Phi
+    centers = np.array([center for center, _, _ in patches.values()])
+    R = np.zeros((V.shape[1], 6))
+    R[: T.shape[1]] = rigid_motions(centers, 6)
+    return V, R
+
+
+def _free(mesh: Mesh, count: int | None, cutoff: float | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return rigid motions and eigenvectors of a body without interfaces."""
+    R = rigid_motions(mesh.x, mesh.d)
+    shift = 1e-4 * mesh.K.diagonal().sum() / mesh.M.diagonal().sum()
+    shifted = sp.csc_array(mesh.K + shift * mesh.M)
+    solve = factor(shifted)
+    if solve is None:
+        raise ValueError(f"{mesh.who}: K must be positive semidefinite; check its signs")
+    n = None if count is None else count + 6
+    Phi = _eigenvectors(mesh.K, mesh.M, -shift, solve, n, cutoff)
+    MR = mesh.M @ R
+    Phi = Phi - R @ np.linalg.solve(R.T @ MR, MR.T @ Phi)
+    squared, turned = np.linalg.eigh(Phi.T @ (mesh.M @ Phi))
+    Phi = Phi @ turned[:, squared > 0.5]  # at unit length before: rigid ones vanish
+    return np.column_stack([R, Phi]), np.eye(6 + Phi.shape[1], 6)
+
+
+def _eigenvectors(
+    K: Any, M: Any, shift: float, solve: Any, count: int | None, cutoff: float | None
+) -> np.ndarray:
+    """Return the lowest eigenvectors of unit modal mass: so many and some more, or up to 2 f."""
+    n = K.shape[0]
+    if n <= _DENSE:
+        squared, vectors = eigh(K.toarray(), M.toarray())
+        few = n if count is None else min(n, count + _MORE)
+        if cutoff is not None:
+            few = min(n, _MORE + int(np.count_nonzero(squared <= (4 * np.pi * cutoff) ** 2)))
+        return np.asarray(vectors[:, :few])
+    from scipy.sparse.linalg import LinearOperator, eigsh
+
+    inverse = LinearOperator(K.shape, matvec=solve.solve, dtype=float)
+    few = min(n - 1, (20 if count is None else count) + _MORE)
+    while True:
+        start = np.random.default_rng(1).normal(size=n)  # the same in every run
+        squared, vectors = eigsh(K, few, M, sigma=shift, OPinv=inverse, v0=start)
+        enough = cutoff is None or squared.max() > (4 * np.pi * cutoff) ** 2
+        if enough or few == n - 1:
+            break
+        few = min(n - 1, 2 * few)
+    return np.asarray(vectors)

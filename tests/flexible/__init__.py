@@ -1,0 +1,1 @@
+"""Tests of flexible bodies: reduction, equations, motion, results."""

@@ -1,0 +1,259 @@
+"""Reduction of finite element models: frequencies, invariants, what is refused."""
+
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse as sp
+from scipy.linalg import eigh
+
+from mbd.flexible.inertia import invariants
+from mbd.flexible.mesh import Mesh, rigid_motions
+from mbd.flexible.reduction import given_shapes, reduced
+
+from .meshes import beam, ends, lattice
+
+BAR = lattice()
+HERMITE = beam(10, 1.0, EA=2.1e7, GJ=110.0, EI2=200.0, EI3=150.0, mass_per_length=0.78)
+
+
+def frequencies(M, K):
+    squared = eigh(K.toarray(), M.toarray(), eigvals_only=True)
+    return np.sqrt(np.maximum(squared, 0.0)) / (2 * np.pi)
+
+
+def test_without_interfaces_frequencies_are_those_of_the_matrices():
+    for M, K, x in (BAR, HERMITE):
+        exact = frequencies(M, K)[6:12]
+        shapes = reduced(Mesh.checked("body", M, K, x, {}), 6, None)
+        assert shapes.frequencies == pytest.approx(exact, rel=1e-9)
+
+
+def test_interfaces_of_one_node_stiffen_nothing():
+    M, K, x = HERMITE
+    mesh = Mesh.checked("body", M, K, x, {"left": [0], "right": [10]})
+    exact = frequencies(M, K)[6:]
+    few = reduced(mesh, 6, None).frequencies / exact[:6] - 1
+    assert (few > -1e-10).all()  # from above, as Rayleigh says
+    assert few.max() < 5e-4
+    everything = reduced(mesh, len(exact), None)  # all fixed-interface modes
+    assert everything.frequencies == pytest.approx(exact, rel=1e-7)
+
+
+def test_rigid_patches_are_those_of_the_constrained_matrices():
+    M, K, x = BAR
+    patches = ends(x)
+    T = np.eye(len(x) * 3)[
+        :, np.repeat(~np.isin(np.arange(len(x)), [*patches["left"], *patches["right"]]), 3)
+    ]
+    for nodes in patches.values():
+        R = np.zeros((len(x) * 3, 6))
+        R[(3 * nodes[:, None] + np.arange(3)).ravel()] = rigid_motions(x[nodes], 3)
+        T = np.column_stack([T, R])
+    exact = frequencies(sp.csr_matrix(T.T @ M @ T), sp.csr_matrix(T.T @ K @ T))[6:]
+    mesh = Mesh.checked("body", M, K, x, patches)
+    shapes = reduced(mesh, 30, None)
+    assert shapes.frequencies == pytest.approx(exact[:30], rel=1e-8)
+    cut = 0.5 * (exact[4] + exact[5])
+    assert len(reduced(mesh, None, cut).K) == 5
+
+
+def test_a_large_mesh_takes_the_sparse_way():
+    M, K, x = lattice((14, 3, 3), seed=3)
+    exact = frequencies(M, K)[6:10]
+    assert reduced(Mesh.checked("b", M, K, x, {}), 4, None).frequencies == pytest.approx(exact)
+    soft = reduced(Mesh.checked("b", M, K, x, {}), None, 0.5 * (exact[2] + exact[3]))
+    assert len(soft.K) == 3
+
+
+def test_shapes_are_apart_from_rigid_motion_and_of_largest_displacement_one():
+    for (M, K, x), patches in ((BAR, ends(BAR[2])), (HERMITE, {"a": [0], "b": [4], "c": [10]})):
+        mesh = Mesh.checked("body", M, K, x, patches)
+        shapes = reduced(mesh, 7, None)
+        psi = shapes.values.reshape(-1, 7)
+        coupling = rigid_motions(x, mesh.d).T @ (M @ psi)
+        assert np.abs(coupling).max() < 1e-10 * M.trace()
+        off = shapes.M - np.diag(np.diag(shapes.M))
+        assert np.abs(off).max() < 1e-10 * shapes.M.max()
+        assert shapes.values[:, :3].max() <= 1.0 + 1e-12
+
+
+def test_invariants_are_sums_over_mass_points():
+    M, K, x = BAR
+    mesh = Mesh.checked("body", M, K, x, ends(x))
+    shapes = reduced(mesh, 5, None)
+    W0, W1, W2 = invariants(mesh, shapes)
+    m, psi = M.diagonal()[::3], shapes.values
+    for n in range(1, 4):  # powers of the mass would not pass
+        w0 = np.column_stack([np.ones(len(x)), x])
+        assert np.allclose(W0, (w0 * m[:, None]).T @ w0, rtol=1e-13)
+        for j in range(5):
+            assert np.allclose(W1[j], (w0 * m[:, None]).T @ psi[:, :, j], atol=1e-15)
+            assert np.allclose(
+                W2[n % 5, j], (psi[:, :, n % 5] * m[:, None]).T @ psi[:, :, j], atol=1e-15
+            )
+
+
+def test_inertia_of_nodes_is_that_of_points_around_them():
+    """A node with inertia about its axes is six points on small arms."""
+    M, K, x = beam(3, 0.9, 1e5, 50.0, 60.0, 70.0, 1.3, inertia=(0.02, 0.03, 0.04))
+    mesh = Mesh.checked("body", M, K, x, {})
+    shapes = reduced(mesh, 4, None)
+    W0, W1, W2 = invariants(mesh, shapes)
+    m, arm = M.diagonal()[::6], 1e-3
+    total = [np.zeros_like(A) for A in (W0, W1, W2)]
+    for n, center in enumerate(x):
+        J = M.diagonal()[6 * n + 3 : 6 * n + 6]
+        masses = 0.5 * (0.5 * J.sum() - J) / arm**2  # at +- arm along each axis
+        points = [(center * 0, m[n] - 2 * masses.sum())]
+        points += [
+            (s * arm * e, w) for e, w in zip(np.eye(3), masses, strict=True) for s in (1, -1)
+        ]
+        for rho, w in points:
+            psi = shapes.values[n, :3] + np.cross(shapes.values[n, 3:].T, rho).T
+            w0 = np.array([1.0, *(center + rho)])
+            total[0] += w * np.outer(w0, w0)
+            total[1] += w * np.einsum("k,lj->jkl", w0, psi)
+            total[2] += w * np.einsum("ki,lj->ijkl", psi, psi)
+    for A, B in zip((W0, W1, W2), total, strict=True):
+        assert np.allclose(A, B, atol=1e-9 * np.abs(A).max())
+
+
+def test_files_hold_the_same_matrices(tmp_path):
+    M, K, x = BAR
+    scipy.io.mmwrite(tmp_path / "M.mtx", M, symmetry="symmetric")
+    sp.save_npz(tmp_path / "K.npz", K)
+    np.save(tmp_path / "x.npy", x)
+    names = (tmp_path / "M.mtx", str(tmp_path / "K.npz"), tmp_path / "x.npy")
+    there = Mesh.checked("body", *names, ends(x))
+    here = Mesh.checked("body", M.toarray(), K, x.tolist(), ends(x))
+    assert abs(there.M - here.M).max() < 1e-12
+    assert abs(there.K - here.K).max() < 1e-6
+    assert np.array_equal(there.x, here.x)
+
+
+def test_meshes_are_read_by_meshio_or_it_is_named(tmp_path):
+    path = tmp_path / "mesh.vtk"
+    M, K, x = BAR
+    try:
+        import meshio
+    except ImportError:
+        path.write_text("")
+        with pytest.raises(ImportError, match=r"need meshio: pip install 'mbd\[mesh\]'"):
+            bad(coordinates=path)
+    else:
+        meshio.Mesh(x, [("vertex", np.arange(len(x))[:, None])]).write(path)
+        assert np.allclose(Mesh.checked("body", M, K, path, ends(x)).x, x)
+
+
+# --- what is refused ------------------------------------------------------------------------------
+def bad(**changes):
+    M, K, x = BAR
+    given = {"M": M, "K": K, "coordinates": x, "interfaces": ends(x)} | changes
+    return Mesh.checked("body", *given.values())
+
+
+def supported():
+    K = BAR[1].tolil()
+    K[1, 1] += 1e3
+    return K
+
+
+def skewed():
+    A = BAR[0].tolil()
+    A[0, 3] += 1e-3
+    return A
+
+
+def massless():
+    return sp.diags(np.where(np.arange(60) == 7, 0.0, BAR[0].diagonal()))
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"M": np.eye(5)}, r"M and K must be \(60, 60\), .* got \(5, 5\) and \(60, 60\)"),
+        ({"M": np.ones((3, 4))}, r"M must be square and finite, got shape \(3, 4\)"),
+        ({"K": np.full((60, 60), np.nan)}, "K must be square and finite"),
+        ({"M": skewed}, "M must be symmetric, entries differ by 0.001"),
+        ({"M": massless}, "M must be positive definite; give every degree"),
+        ({"M": -BAR[0]}, "M must be positive definite"),
+        ({"K": supported}, "K must leave rigid motions free, but it resists a "),
+        ({"coordinates": np.zeros((20, 2))}, r"coordinates must be an \(n, 3\) array"),
+        ({"coordinates": BAR[2] * [1, 1, -1]}, "K must leave rigid motions free"),
+        ({"interfaces": {"left": []}}, "interface 'left' must have nodes, whole numbers"),
+        ({"interfaces": {"left": [0.5]}}, "interface 'left' must have nodes, whole numbers"),
+        ({"interfaces": {"left": [0, 20]}}, "'left' must have nodes from 0 to 19, got 20"),
+        (
+            {"interfaces": {"a": [0, 1, 2], "b": [2, 3, 4]}},
+            "'a' and 'b' must not share nodes, both have 2",
+        ),
+        ({"M": "nowhere.mtx"}, "M: there is no file 'nowhere.mtx'"),
+    ],
+)  # fmt: skip
+def test_what_is_no_model_is_refused(changes, text):
+    changes = {k: v() if callable(v) else v for k, v in changes.items()}
+    with pytest.raises((ValueError, FileNotFoundError), match=text):
+        bad(**changes)
+
+
+def test_files_of_other_kinds_are_refused(tmp_path):
+    (tmp_path / "M.txt").write_text("1 2 3")
+    with pytest.raises(ValueError, match="M must be a matrix, or a file .mtx"):
+        bad(M=tmp_path / "M.txt")
+    (tmp_path / "M.mtx").write_text("1 2 3")
+    with pytest.raises(ValueError, match=r"M: .*M\.mtx' cannot be read"):
+        bad(M=tmp_path / "M.mtx")
+    np.savez(tmp_path / "two.npz", a=1.0, b=2.0)
+    with pytest.raises(ValueError, match=r"two\.npz' cannot be read"):
+        bad(K=tmp_path / "two.npz")
+    with pytest.raises(TypeError, match="interfaces must be a dict of name and nodes"):
+        bad(interfaces=[1, 2])
+
+
+def test_patches_that_say_no_turn_and_parts_that_hang_loose_are_refused():
+    M, K, x = BAR
+    for nodes in ([0], [0, 1]):
+        with pytest.raises(ValueError, match="'tip' must have nodes that say how it turns"):
+            reduced(bad(interfaces={"tip": nodes}), 3, None)
+    two = [sp.block_diag([A, A]) for A in (M, K)]
+    far = np.concatenate([x, x + np.array([0.0, 1.0, 0.0])])
+    for patches in (ends(x), {}):
+        mesh = Mesh.checked("pair", *two, far, patches)
+        with pytest.raises(ValueError, match=r"pair: K must resist all motions"):
+            reduced(mesh, 3, None)
+
+
+def test_bases_that_contain_rigid_motion_are_refused():
+    mesh = bad()
+    good = reduced(mesh, 4, None).values.reshape(-1, 4)
+    shapes = given_shapes(mesh, good)
+    assert np.allclose(shapes.frequencies, reduced(mesh, 4, None).frequencies)
+    turn = rigid_motions(mesh.x, 3)[:, [4]]
+    for basis in (np.column_stack([good, turn]), np.column_stack([good, good[:, 0] + good[:, 1]])):
+        with pytest.raises(ValueError, match="modes must be free of rigid motion and independent"):
+            given_shapes(mesh, basis)
+    with pytest.raises(ValueError, match=r"or finite shapes \(60, m\), got shape \(60,\)"):
+        given_shapes(mesh, good[:, 0])
+    with pytest.raises(ValueError, match="shape 1 of modes is zero"):
+        given_shapes(mesh, good * [1, 0, 1, 1])
+
+
+def test_numbers_of_modes_that_are_not_there_are_refused():
+    with pytest.raises(ValueError, match="must be 1 to 42 modes, the mesh has 99 of 99 shapes"):
+        reduced(bad(), 99, None)
+    with pytest.raises(ValueError, match="has 0 up to 3 Hz; its lowest frequency is 171"):
+        reduced(bad(), None, 3.0)
+
+
+def test_consistent_masses_of_nodes_with_rotations_are_refused():
+    M, K, x = HERMITE
+    M = M.tolil()
+    M[1, 7] = M[7, 1] = 0.01
+    mesh = Mesh.checked("body", M, K, x, {})
+    with pytest.raises(ValueError, match="M of nodes with rotations must be lumped"):
+        invariants(mesh, reduced(mesh, 2, None))
+    M, K, x = BAR
+    uneven = sp.diags(np.where(np.arange(60) == 7, 0.5, M.diagonal()))
+    mesh = Mesh.checked("body", uneven, K, x, {})
+    with pytest.raises(ValueError, match="M must be the same along x, y and z"):
+        invariants(mesh, reduced(mesh, 2, None))
