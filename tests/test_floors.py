@@ -16,8 +16,8 @@ ROOT = Path(mbd.__file__).parent
 # from below to above; formulations and interactions do not know each other
 ORDER = (
     "machine", "base", "algebra", "figures", "formulations", "interactions", "parts", "model",
-    "beams", "flexible", "linear", "integration", "small_motions", "statics", "history", "runs", "files",
-    "store", "pictures", "animation", "front", "analyses", "comparison", "cli", "__main__",
+    "beams", "flexible", "linear", "integration", "small_motions", "statics", "history", "runs",
+    "files", "store", "pictures", "animation", "front", "analyses", "comparison", "cli", "__main__",
 )  # fmt: skip
 APART = {"formulations", "interactions"}
 DRAW = ("figures", "pictures", "animation", "comparison", "cli")
