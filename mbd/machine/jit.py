@@ -41,13 +41,13 @@ from numba.core.ccallback import CFunc
 from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
 from numba.core.extending import _Intrinsic
-from numba.core.registry import CPUDispatcher
 from numba.core.serialize import dumps
 from numba.extending import intrinsic
 
 from mbd.machine import kernel_cache
 from mbd.machine.buffer import INTS, integers
 from mbd.machine.kernel_cache import FingerprintError, Fingerprints
+from mbd.machine.laws import Law
 
 __all__ = [
     "PYTHON",
@@ -80,22 +80,11 @@ _log = logging.getLogger("mbd")
 _OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}}
 
 
-class _Law(CPUDispatcher):
-    """A law that is compiled once for all numbers written in calls of it, not once for each."""
-
-    def get_call_template(self, args: Any, kws: Any) -> Any:
-        """Return what numba calls, for arguments without their values."""
-        return super().get_call_template(
-            tuple(types.unliteral(a) for a in args), {k: types.unliteral(a) for k, a in kws.items()}
-        )
-
-
 def jit(function: Callable[..., Any]) -> Any:
     """Compile a small law into whoever calls it."""
-    law = numba.njit(**_OPTIONS)(_named(function))
-    if not PYTHON:
-        law.__class__ = _Law
-    return law
+    if PYTHON:
+        return function
+    return Law(_named(function), targetoptions={"nopython": True, "boundscheck": None, **_OPTIONS})
 
 
 def _source(value: Any) -> Any:
@@ -119,7 +108,7 @@ def _named(function: Callable[..., Any]) -> Callable[..., Any]:
 
 _fingerprint = Fingerprints(_source)
 _VERSIONS = (
-    "own copies of called functions",  # kernels that share them may have been linked otherwise
+    "own copies of functions, optimised with them",  # how kernels are made, if not of what
     sys.version, numba.__version__, llvmlite.__version__, np.__version__,
     *(getattr(numba.config, name) for name in ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT")),
 )  # fmt: skip
