@@ -154,8 +154,14 @@ class Beam(Part):
     def line(self) -> Line:
         """The sections along it."""
         s, n = self._mesh.s, len(self._helicoids)
-        inside = np.column_stack([s[:-1], s[1:]]) / s[-1]
-        return Line(self._helicoids, s, self._curve.stiffness(inside.ravel()).reshape(n, 2, 6, 6))
+        inside = (np.column_stack([s[:-1], s[1:]]) / s[-1]).ravel()
+        stiffness, outline = self._curve.stiffness(inside), self._curve.outline(inside)
+        return Line(
+            self._helicoids,
+            s,
+            stiffness.reshape(n, 2, 6, 6),
+            outline.reshape(n, 2, *outline.shape[1:]),
+        )
 
     def loads(self, per_length: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """Return the integrals of a function of the length s [m] times the nodes' polynomials."""

@@ -21,6 +21,8 @@ from mbd.beams.section import Section
 __all__ = ["Curve", "Path", "Piece"]
 
 _ALONG = 1e-6  # sine of the angle between axis 1 and `up` that is too small for a plane
+_PER_LENGTH = ("stiffness", "mass_matrix")
+_AROUND = 24  # points of outlines whose numbers of corners differ
 _GAUSS = np.polynomial.legendre.leggauss(6)
 
 
@@ -112,7 +114,7 @@ class Curve(Path):
     ) -> None:
         super().__init__(who, points, smooth)
         self.who, self.up = who, up
-        self.stiffness, self.mass = _properties(who, section)
+        self.stiffness, self.mass, self.outline = _properties(who, section)
         self.twist = _twist(who, twist)
 
     def at(self, piece: int, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -212,12 +214,16 @@ def _inverse(piece: Piece) -> Callable[[np.ndarray], np.ndarray]:
     return parameter
 
 
-def _properties(who: str, section: Any) -> tuple[Any, Any]:
-    """Return stiffness (..., 6, 6) and mass matrix (..., 4, 4) per length as functions of p."""
+Table = Callable[[np.ndarray], np.ndarray]  # of p (...) to arrays (..., ...)
+
+
+def _properties(who: str, section: Any) -> tuple[Table, Table, Table]:
+    """Return stiffness (6, 6) and mass matrix (4, 4) per length, and outline (n, 2), of p."""
     if callable(section) and not isinstance(section, Section):
         return (
-            lambda p: _stacked(who, section, p, "stiffness"),
-            lambda p: _stacked(who, section, p, "mass_matrix"),
+            lambda p: _stacked(who, section, p, lambda x: [y.stiffness for y in x]),
+            lambda p: _stacked(who, section, p, lambda x: [y.mass_matrix for y in x]),
+            lambda p: _stacked(who, section, p, _outlines),
         )
     sections = [section] if isinstance(section, Section) else section
     if not isinstance(sections, Sequence) or not all(isinstance(x, Section) for x in sections):
@@ -228,9 +234,30 @@ def _properties(who: str, section: Any) -> tuple[Any, Any]:
     if not sections:
         raise ValueError(f"{who}: section must be at least one Section, got an empty list")
     stations = np.linspace(0.0, 1.0, len(sections))
-    tables = [np.array([getattr(x, a) for x in sections]) for a in ("stiffness", "mass_matrix")]
-    stiffness, mass = (_linear(stations, table) for table in tables)
-    return stiffness, mass
+    stiffness, mass = (np.array([getattr(x, a) for x in sections]) for a in _PER_LENGTH)
+    outline = np.array(_outlines(sections))
+    return _linear(stations, stiffness), _linear(stations, mass), _linear(stations, outline)
+
+
+def _outlines(sections: Sequence[Section]) -> list[np.ndarray]:
+    """Return the outlines, with equally many corners: else points at equal parts of them."""
+    outlines = [x.corners for x in sections]
+    if len({len(x) for x in outlines}) == 1:
+        return outlines
+    return [_points_along(x, _AROUND) for x in outlines]
+
+
+def _points_along(outline: np.ndarray, n: int) -> np.ndarray:
+    """Return n points at equal parts of a closed line, from axis 2 towards axis 3."""
+    x, y = (outline - outline.mean(axis=0)).T
+    if (x * np.roll(y, -1) - y * np.roll(x, -1)).sum() < 0:  # twice the area
+        outline = outline[::-1]
+    closed = np.concatenate([outline, outline[:1]])
+    s = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(closed, axis=0), axis=1))])
+    fine = np.linspace(0.0, s[-1], 32 * n, endpoint=False)
+    path = np.column_stack([np.interp(fine, s, x) for x in closed.T])
+    y, z = (path - path.mean(axis=0)).T
+    return np.roll(path, -int(np.argmin(np.abs(np.arctan2(z, y)))), axis=0)[::32]
 
 
 def _linear(stations: np.ndarray, table: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
@@ -247,13 +274,15 @@ def _linear(stations: np.ndarray, table: np.ndarray) -> Callable[[np.ndarray], n
     return at
 
 
-def _stacked(who: str, function: Callable[[float], Any], p: np.ndarray, name: str) -> np.ndarray:
+def _stacked(
+    who: str, function: Callable[[float], Any], p: np.ndarray, taken: Callable[..., Any]
+) -> np.ndarray:
     """Return a property of a user's section at many places."""
     sections = [function(float(x)) for x in np.ravel(p)]
     for section in sections:
         if not isinstance(section, Section):
             raise TypeError(f"{who}: section(p) must return a Section, got {shown(section)}")
-    table = np.array([getattr(x, name) for x in sections])
+    table = np.array(taken(sections))
     return table.reshape(*np.shape(p), *table.shape[1:])
 
 

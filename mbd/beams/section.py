@@ -38,7 +38,7 @@ class Section(Recorded):
     center : (2,) array [m]
         Centre of mass along axes 2 and 3.
     outline : (n, 2) array [m], optional
-        Corners of the section, kept with it. Pictures show boxes with the same radii of gyration.
+        Corners of the section, for pictures. Default: the rectangle with its radii of gyration.
 
     Examples
     --------
@@ -77,6 +77,14 @@ class Section(Recorded):
         w[1:, 1:] += E
         return w
 
+    @property
+    def corners(self) -> np.ndarray:
+        """The outline (n, 2) [m], or the rectangle with the radii of gyration of the stiffness."""
+        if self.outline is not None:
+            return self.outline
+        EA, *_, EI2, EI3 = np.diag(self.stiffness)
+        return _rectangle(np.sqrt(12 * EI3 / EA), np.sqrt(12 * EI2 / EA))
+
     @classmethod
     def rectangle(
         cls,
@@ -108,10 +116,9 @@ class Section(Recorded):
         n = np.arange(1, 60, 2)
         series = (np.tanh(n * np.pi * a / (2 * b)) / n**5).sum()
         J = a * b**3 * (1 / 3 - 64 / np.pi**5 * b / a * series)
-        corners = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)]) * (w / 2, h / 2)
         moments = (w * h**3 / 12, h * w**3 / 12)
-        return cls._solid("rectangle", w * h, moments, J, corners, young, poisson, shear, density,
-                          lambda nu: 10 * (1 + nu) / (12 + 11 * nu))  # fmt: skip
+        return cls._solid("rectangle", w * h, moments, J, _rectangle(w, h), young, poisson, shear,
+                          density, lambda nu: 10 * (1 + nu) / (12 + 11 * nu))  # fmt: skip
 
     @classmethod
     def circle(
@@ -256,6 +263,10 @@ def _of_a_circle(nu: float) -> float:
 
 def _lengths(who: str, **lengths: Any) -> list[float]:
     return [number(who, name, x, "m", positive=True) for name, x in lengths.items()]
+
+
+def _rectangle(width: float, height: float) -> np.ndarray:
+    return np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)]) * (width / 2, height / 2)
 
 
 def _ring(radius: float) -> np.ndarray:

@@ -146,6 +146,28 @@ class Solution(History):
 
         return plot(self, names, ax)
 
+    def diagram(self, beam: str, *names: str, t: Any = None, ax: Any = None) -> Figure:
+        """Draw section forces along a beam (needs the extra "plot").
+
+        Parameters
+        ----------
+        beam : str
+        names : str
+            "N", "V2", "V3" [N], "T", "M2", "M3" [N m]: normal and shear forces, torsion and bending
+            moments in section axes. Default: all.
+        t : float, or up to five in a list [s], optional
+            The instants nearest to these are drawn; default the envelope of all instants.
+        ax : matplotlib Axes, optional
+            Where to draw; then all must have one unit.
+
+        Returns
+        -------
+        Figure
+        """
+        from mbd.pictures.diagrams import diagram
+
+        return diagram(self, beam, names, t, ax)
+
     def __repr__(self) -> str:
         n = int(self.stats.get("steps", 0))
         return f"Solution({len(self.t)} instants, {n} steps, {self.message})"

@@ -49,3 +49,9 @@ class Stored(StoredHistory):
         from mbd.pictures.plots import plot
 
         return plot(self, names, ax)
+
+    def diagram(self, beam: str, *names: str, t: Any = None, ax: Any = None) -> Figure:
+        """Draw section forces along a beam, as ``Solution.diagram`` does."""
+        from mbd.pictures.diagrams import diagram
+
+        return diagram(self, beam, names, t, ax)

@@ -36,13 +36,23 @@ if TYPE_CHECKING:
     from mbd.model.model import Model
 
 __all__ = [
-    "SECTION_WORDS", "BeamHistory", "CableHistory", "Helicoids", "SectionResults", "Sections",
-    "all_helicoids", "lines",
+    "SECTION_FORCES", "SECTION_WORDS", "BeamHistory", "CableHistory", "Helicoids",
+    "SectionResults", "Sections", "all_helicoids", "ends_of", "lines",
 ]  # fmt: skip
 
+#: The six, force and then moment: unit, what it is.
+SECTION_FORCES = {
+    "N": ("N", "normal force"),
+    "V2": ("N", "shear force"),
+    "V3": ("N", "shear force"),
+    "T": ("N m", "torsion"),
+    "M2": ("N m", "bending moment"),
+    "M3": ("N m", "bending moment"),
+}
 SECTION_WORDS = [x.flat[1:] for x in COLUMNS if x.of in (Owner.SECTION, Owner.ELEMENT)]
 
 
+@per_model
 def lines(model: Model) -> dict[str, Line]:
     """Return the lines of all beams by name."""
     both = ((name, part.line) for name, part in model.system.structures.items())
@@ -61,12 +71,15 @@ class Helicoids:
         Of origin and axes of the sections at both ends, in the faces there.
     flexibility : (k, 2, 6, 6) array
         Of the sections at both ends.
+    stations : (k, 2) array [m]
+        Length along the beam there.
     """
 
     elements: tuple[Element, ...]
     table: Table
     weights: np.ndarray
     flexibility: np.ndarray
+    stations: np.ndarray
 
     @classmethod
     def of(cls, some: Iterable[Line], column: dict[str, int]) -> Helicoids | None:
@@ -78,7 +91,13 @@ class Helicoids:
         (table,) = tables(elements, column)
         stiffness = np.concatenate([line.stiffness for line in some])
         weights = table.weights.reshape(-1, 2, 4, 4)
-        return cls(elements, table, weights, np.linalg.inv(stiffness))
+        stations = np.concatenate([ends_of(line.stations) for line in some])
+        return cls(elements, table, weights, np.linalg.inv(stiffness), stations)
+
+
+def ends_of(stations: np.ndarray) -> np.ndarray:
+    """Return the length at both ends of elements (n, 2), from that at their nodes [m]."""
+    return np.column_stack([stations[:-1], stations[1:]])
 
 
 @per_model
@@ -99,6 +118,10 @@ class SectionResults(Protocol):
         """Torsion and two bending moments (n, elements, 2 ends, 3) [N m]."""
 
     @property
+    def stations(self) -> np.ndarray:
+        """Length along the beam at both ends of elements (elements, 2) [m]."""
+
+    @property
     def ends(self) -> tuple[np.ndarray, np.ndarray]:
         """Origins (n, k, 2, 3) [m] and axes (n, k, 2, 3, 3) of both ends of elements."""
 
@@ -108,6 +131,7 @@ class Sections:
 
     def __init__(self, helicoids: Helicoids, faces: Faces, origin: np.ndarray) -> None:
         self._of, self._faces, self._origin = helicoids, faces, origin
+        self.stations = helicoids.stations
 
     @cached_property
     def _frames(self) -> tuple[np.ndarray, np.ndarray]:
@@ -205,6 +229,11 @@ class BeamHistory(StructureHistory):
             values: np.ndarray = getattr(self.sections, name)
             return values
         return super()._column(name)
+
+    @property
+    def section_forces(self) -> np.ndarray:
+        """The six of ``SECTION_FORCES`` (n, elements, 2 ends, 6) [N, N m]."""
+        return np.concatenate([self.sections.force, self.sections.moment], axis=-1)
 
     def curve(self, points: Any = 4) -> np.ndarray:
         """Return the line through `points` points an element, (n, points elements + 1, 3) [m]."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mbd.history.beams import lines
+from mbd.history.beams import ends_of, lines
 from mbd.history.joint_coordinates import freedoms
 from mbd.history.loads import all_loads
 from mbd.history.quantities import table
@@ -195,7 +195,7 @@ def _of_beams(model: Model) -> dict[str, tuple[tuple[str, ...], Any]]:
     each = [(name, i) for name, line in beams.items() for i in range(len(line.elements))]
     ends = [x.attachments for line in beams.values() for x in line.elements]
     weights = np.array([[x.weights for x in some] for some in ends]).reshape(-1, 2, 4, 4)
-    s = [np.column_stack([x.stations[:-1], x.stations[1:]]) for x in beams.values()]
+    s = [ends_of(x.stations) for x in beams.values()]
     both = ("element", "end")
     return {
         "element": (("element",), [f"{name}.{i}" for name, i in each]),

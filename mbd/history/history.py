@@ -10,7 +10,7 @@ import numpy as np
 
 from mbd.base.checked import whole
 from mbd.history.all_parts import AllParts, in_pieces, past_of
-from mbd.history.beams import BeamHistory, CableHistory, Helicoids, Sections
+from mbd.history.beams import BeamHistory, CableHistory, Helicoids, Sections, lines
 from mbd.history.bodies import StructureHistory
 from mbd.history.columns import Column, model_columns
 from mbd.history.faces import all_columns
@@ -39,10 +39,10 @@ class History(Trajectory):
         if name in system.structures:
             part = system[name]
             nodes_of = [self.body(x.name) for x in part.nodes()]
-            if part.line is not None:
-                places = [x.place for e in part.line.elements for x in e.attachments]
-                faces = self.faces(places)
-                helicoids = Helicoids.of([part.line], faces.column)
+            line = lines(self.model).get(name)
+            if line is not None:
+                faces = self.faces([x.place for e in line.elements for x in e.attachments])
+                helicoids = Helicoids.of([line], faces.column)
                 assert helicoids is not None
                 sections = Sections(helicoids, faces, self.model.origin)
                 return BeamHistory(name, nodes_of, own, sections)

@@ -6,8 +6,9 @@ first: ``t``, ``<body>.position``, ``<joint>.force``, ``energy.kinetic``, ... an
 ``about``
     a string of JSON: ``units`` and ``components`` by name of the array, ``version``, ``method``,
     ``run`` (the options of ``mbd.simulate``), ``status``, ``message``, ``stats``, ``events``
-    (names, times), ``ends`` (of elements of beams: bodies, points, axes), ``loads`` (units by name
-    of the array), ``model`` (the model file, if it can be one) and what the caller adds as notes;
+    (names, times), ``ends`` (of elements of beams: bodies, points, axes, stations), ``loads``
+    (units by name of the array), ``model`` (the model file, if it can be one) and what the caller
+    adds as notes;
 ``q``, ``v``, ``a``, ``lam``, ``v.labels``, ``lam.labels``, ``last_alg``, ``last_memory``
     the numbers of the model in its own order, for going on from the last state.
 """
@@ -82,9 +83,9 @@ def save_npz(solution: History, path: str | Path, **notes: Any) -> Path:
 
 
 def _ends(model: Model) -> dict[str, list[Any]]:
-    """Return body, point and axes of both ends of the elements of each beam."""
+    """Return body, point, axes and station of both ends of the elements of each beam."""
     texts, items = labels(model), model_items(model)["element"]
-    words = ("end_body", "end_point", "end_axes")
+    words = ("end_body", "end_point", "end_axes", "station")
     return {x.name: [np.asarray(texts[word][1])[x.place].tolist() for word in words] for x in items}
 
 

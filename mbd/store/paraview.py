@@ -10,6 +10,11 @@ bodies         ``mass``, ``axis_x``, ``axis_y``, ``axis_z``, and all scalars and
 joints         ``force`` and ``moment`` on the second body
 =============  =====================================================================================
 
+With beams there is another file of each instant, one line for each beam with points between its
+nodes (the filter *Tube* draws it): ``N``, ``V2``, ``V3``, ``T``, ``M2``, ``M3``, linear between the
+ends of elements and at nodes the mean of both sides, ``station`` along the beam [m], and ``radius``
+of the circle with the same radii of gyration.
+
 The file of the paths belongs to all instants: one line for each body, with ``time`` on its points.
 Numbers are stored as they are, in raw blocks behind the XML.
 """
@@ -17,7 +22,7 @@ Numbers are stored as they are, in raw blocks behind the XML.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
@@ -25,6 +30,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from mbd.base.atomic import replaced_set
+from mbd.history.beams import SECTION_FORCES, BeamHistory, ends_of, lines
 from mbd.history.columns import model_items
 from mbd.history.quantities import PartHistory, table
 from mbd.history.quantity import INERTIAL, SCALAR, Owner
@@ -35,6 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["BODY", "JOINT", "polydata", "save_paraview"]
 
 BODY, JOINT = 0, 1
+_BETWEEN = 4  # points of lines in each element
 _TYPES = {"f": "Float64", "i": "Int64", "u": "UInt8"}
 _ORDER = "LittleEndian" if sys.byteorder == "little" else "BigEndian"
 
@@ -47,12 +54,17 @@ def save_paraview(solution: History, path: str | Path, every: int = 1) -> Path:
     data = _points(solution, here)
     places = data["position"][:, : len(solution.model.nodes)]
     entries = []
+    beams = _beams(solution, here) if lines(solution.model) else None
     frames = zip(t.tolist(), _frames(solution, data, len(t)), strict=True)
     with replaced_set(path, "save") as (file, members):
         members.write("paths.vtp", _paths(solution, t, places))
         for i, (time, frame) in enumerate(frames):
-            members.write(f"{i:06d}.vtp", frame)
-            for part, name in enumerate((f"{i:06d}.vtp", "paths.vtp")):
+            written = {f"{i:06d}.vtp": frame}
+            if beams is not None:
+                written[f"{i:06d}_beams.vtp"] = next(beams)
+            for name, content in written.items():
+                members.write(name, content)
+            for part, name in enumerate((f"{i:06d}.vtp", "paths.vtp", *list(written)[1:])):
                 where = quoteattr(f"{members.name}/{name}")
                 entries.append(f'<DataSet timestep="{time!r}" part="{part}" file={where}/>')
         text = [
@@ -119,6 +131,41 @@ def _paths(solution: History, t: np.ndarray, places: np.ndarray) -> bytes:
     return polydata(places.transpose(1, 0, 2).reshape(-1, 3), data, names, lines=lines)
 
 
+def _beams(solution: History, here: slice) -> Iterator[bytes]:
+    """Yield the files of all beams at each instant."""
+    some = lines(solution.model)
+    names = {"names": _names(list(some))}
+    places, loads, fixed = [], [], []
+    for i, (name, line) in enumerate(some.items()):
+        history = solution[name]
+        assert isinstance(history, BeamHistory)
+        places.append(history.curve(_BETWEEN)[here])
+        both = history.section_forces[here]
+        loads.append(np.concatenate([_along(both), both[:, -1:, 1]], axis=1))
+        C = np.diagonal(line.stiffness, axis1=2, axis2=3)
+        radius = np.sqrt(2 * (C[..., 4] + C[..., 5]) / C[..., 0])
+        ends = np.stack([ends_of(line.stations), radius], axis=-1)[None]
+        both = np.concatenate([_along(ends), ends[:, -1:, 1]], axis=1)[0]
+        fixed.append(np.column_stack([both, np.full(len(both), i)]))
+    x, F = np.concatenate(places, axis=1), np.concatenate(loads, axis=1)
+    station, radius, number = np.concatenate(fixed).T
+    same = {"station": station, "radius": radius, "number": number.astype(int)}
+    cells = np.split(np.arange(len(station)), np.cumsum([p.shape[1] for p in places])[:-1])
+    for points, values in zip(x, F, strict=True):
+        six = dict(zip(SECTION_FORCES, np.ascontiguousarray(values.T), strict=True))
+        yield polydata(points, six | same, names, lines=cells)
+
+
+def _along(x: np.ndarray) -> np.ndarray:
+    """Return values (n, 4 k, ...) along k elements from those at both ends (n, k, 2, ...)."""
+    first = x[:, :, 0].copy()
+    first[:, 1:] = 0.5 * (x[:, 1:, 0] + x[:, :-1, 1])
+    u = np.arange(_BETWEEN)[:, None] / _BETWEEN
+    inner = (1 - u) * x[:, :, :1] + u * x[:, :, 1:]
+    inner[:, :, 0] = first
+    return inner.reshape(len(x), -1, x.shape[-1])
+
+
 def _names(names: list[str]) -> np.ndarray:
     """Return names as bytes, one name on a line."""
     return np.frombuffer("\n".join(names).encode(), np.uint8)
@@ -128,8 +175,8 @@ def polydata(
     points: np.ndarray,
     data: dict[str, np.ndarray],
     fixed: dict[str, np.ndarray],
-    verts: np.ndarray | None = None,
-    lines: np.ndarray | None = None,
+    verts: Iterable[np.ndarray] = (),
+    lines: Iterable[np.ndarray] = (),
 ) -> bytes:
     """Return the content of a ``.vtp`` file.
 
@@ -140,10 +187,10 @@ def polydata(
         Arrays (n,) or (n, 3) on the points, by name.
     fixed : dict
         Arrays that belong to the whole.
-    verts, lines : (cells, points of each) arrays of int
+    verts, lines : arrays of int
+        The points of each cell.
     """
-    none = np.zeros((0, 1), np.int64)
-    verts, lines = (none if x is None else x for x in (verts, lines))
+    verts, lines = list(verts), list(lines)
     appended = _Appended()
     text = [
         '<?xml version="1.0"?>',
@@ -162,10 +209,10 @@ def polydata(
         "</Points>",
     ]
     for tag, cells in (("Verts", verts), ("Lines", lines)):
-        ends = np.arange(1, len(cells) + 1) * cells.shape[1]
+        ends = np.cumsum([len(x) for x in cells], dtype=int)
         text += [
             f"<{tag}>",
-            appended.array("connectivity", cells.ravel()),
+            appended.array("connectivity", np.concatenate([np.zeros(0, int), *cells])),
             appended.array("offsets", ends),
             f"</{tag}>",
         ]

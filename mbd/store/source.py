@@ -88,7 +88,8 @@ class Source(Mapping[str, Any]):
         Unit and components of each quantity by its full name, ``rod.position``.
     events : list of PastEvent
     ends : dict
-        Of the elements of each beam bodies (k, 2), points (k, 2, 3) and axes (k, 2, 3, 3) in them.
+        Of the elements of each beam bodies (k, 2), points (k, 2, 3) and axes (k, 2, 3, 3) in them,
+        stations (k, 2).
     """
 
     path: Path
@@ -169,7 +170,7 @@ class FileSource(Source):
         return FileSource, (self.path.resolve(),)
 
     def _ends(self, beams: Mapping[str, Any]) -> dict[str, list[Any]]:
-        words = ("end_body", "end_point", "end_axes") if beams else ()
+        words = ("end_body", "end_point", "end_axes", "station") if beams else ()
         bodies, *numbers = (self.h5[x][:] for x in words) if beams else ([],)
         names = np.array([[x.decode() for x in both] for both in bodies])
         return {beam: [x[here] for x in (names, *numbers)] for beam, here in beams.items()}

@@ -95,9 +95,14 @@ class StoredSections:
         return values if name == "energy" else values.reshape(len(values), -1, 2, 3)
 
     @property
+    def stations(self) -> np.ndarray:
+        """Length along the beam at both ends of elements."""
+        return np.asarray(self._of.source.ends[self._beam.name][3])
+
+    @property
     def ends(self) -> tuple[np.ndarray, np.ndarray]:
         """Origins and axes of both ends of elements."""
-        names, points, axes = self._of.source.ends[self._beam.name]
+        names, points, axes, _ = self._of.source.ends[self._beam.name]
         bodies = {x: self._of[x] for x in np.unique(names).tolist()}
         x, R = (
             np.array([[getattr(bodies[b], what) for b in both] for both in names])

@@ -1,11 +1,16 @@
 """Results of beams: the same numbers by name in a run, in every kind of file, and in a stream."""
 
+import xml.etree.ElementTree as ET
+
+import matplotlib as mpl
 import numpy as np
 import pytest
 import xarray as xr
 
 import mbd
+from tests.results.test_paraview import read
 
+mpl.use("Agg")
 WORDS = ("force", "moment", "strain", "curvature", "energy")
 
 
@@ -89,3 +94,73 @@ def test_models_without_beams_have_no_sections():
     system.add(mbd.PointMass("ball", mass=1.0))
     data = mbd.simulate(system, 0.01, 0.01).to_xarray()
     assert not {"element", "end", "section_axis"} & set(data.sizes)
+
+
+def test_paraview_has_a_line_for_each_beam(runs):
+    run, _, folder = runs
+    path = run.save(folder / "run.pvd", every=5)
+    entries = [x.attrib for x in ET.parse(path).getroot().iter("DataSet")]
+    third = [x for x in entries if x["part"] == "2"]
+    assert [float(x["timestep"]) for x in third] == run.t[::5].tolist()
+    data, piece = read(path.parent / third[1]["file"])
+    assert (piece["NumberOfLines"], piece["NumberOfPoints"]) == ("2", "26")
+    assert data["Lines", "offsets"].tolist() == [17, 26]
+    x = np.concatenate([run[name].curve(4)[5] for name in ("corner", "free")])
+    assert np.array_equal(data["Points", "position"], x)
+    assert data["FieldData", "names"].tobytes() == b"corner\nfree"
+    N, M2, s = (data["PointData", name] for name in ("N", "M2", "station"))
+    force, moment = run["corner"].force[5], run["corner"].moment[5]
+    assert (N[0], N[16]) == (force[0, 0, 0], force[3, 1, 0])
+    assert N[8] == pytest.approx(0.5 * (force[1, 1, 0] + force[2, 0, 0]))  # the corner
+    assert M2[5] == pytest.approx(0.75 * moment[1, 0, 1] + 0.25 * moment[1, 1, 1])
+    assert np.allclose(s[:17], np.linspace(0, 2, 17))
+    assert data["PointData", "number"].tolist() == [0] * 17 + [1] * 9
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_diagrams_are_the_section_forces_along_the_beam(runs, stored):
+    run, others, _ = runs
+    source = others[1] if stored else run
+    axes = source.diagram("corner", t=0.0091).axes
+    assert [x.get_ylabel() for x in axes] == [
+        "N, normal force [N]", "shear force [N]", "T, torsion [N m]", "bending moment [N m]"
+    ]  # fmt: skip
+    forces, moments = run["corner"].force[5], run["corner"].moment[5]  # of 0.01 s
+    s = np.repeat([0, 0.5, 1, 1.5, 2], 2)[1:-1]
+    for ax, both in zip(axes, (forces[..., :1], forces[..., 1:], moments[..., :1],
+                               moments[..., 1:]), strict=True):  # fmt: skip
+        for line, values in zip(ax.lines, np.moveaxis(both, -1, 0), strict=False):
+            assert np.allclose(line.get_xdata(), s)
+            assert np.allclose(line.get_ydata(), values.ravel(), rtol=1e-9, atol=1e-9)
+    (ax,) = source.diagram("free", "M3").axes
+    top, bottom = (line.get_ydata() for line in ax.lines[:2])
+    assert np.allclose(top, run["free"].moment[..., 2].max(0).ravel(), atol=1e-9)
+    assert np.allclose(bottom, run["free"].moment[..., 2].min(0).ravel(), atol=1e-9)
+    assert "envelope" in ax.get_title()
+    assert len(source.diagram("free", "V2", "N", t=[0, 0.01]).axes) == 2
+
+
+@pytest.mark.parametrize(
+    ("names", "options", "message"),
+    [
+        (("corner.0",), {}, "'corner.0' is no beam"),
+        (("corner", "M"), {}, "there is no 'M' .did you mean 'M3'.*there are N, V2, V3, T"),
+        (("corner",), {"t": range(6)}, "1 to 5 instants"),
+        (("corner",), {"t": float("nan")}, "1 to 5 instants"),
+        (("corner",), {"ax": True}, "must be axes of matplotlib"),
+    ],
+)
+def test_wrong_diagrams_are_refused(names, options, message, runs):
+    with pytest.raises((ValueError, TypeError), match=message):
+        runs[0].diagram(*names, **options)
+
+
+def test_with_axes_units_are_one(runs):
+    import matplotlib.pyplot as plt
+
+    figure, ax = plt.subplots()
+    runs[0].diagram("corner", "M2", "M3", t=0.01, ax=ax)
+    assert len(ax.lines) == 3  # and zero
+    with pytest.raises(ValueError, match="must have one unit, got N, M2"):
+        runs[0].diagram("corner", "N", "M2", ax=ax)
+    plt.close(figure)

@@ -23,8 +23,11 @@ class Line:
         Length along the line at the nodes.
     stiffness : (n, 2, 6, 6) array [N, N m, N m^2]
         Of the sections at both ends of each element.
+    outline : (n, 2, corners, 2) array [m]
+        Of the sections there, along axes 2 and 3, for pictures.
     """
 
     elements: tuple[Element, ...]
     stations: np.ndarray
     stiffness: np.ndarray
+    outline: np.ndarray
