@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.checked import shown, whole
-from mbd.base.door import array, label, vector
+from mbd.base.checked import flag, shown, whole
+from mbd.base.door import array, label, unit_vector, vector
 from mbd.beams.clamps import clamped, rows_of
-from mbd.beams.curve import Curve
+from mbd.beams.curve import Curve, evaluated
 from mbd.beams.pieces import mesh, stiffness
 from mbd.beams.section import Section
 from mbd.interactions.beams.element import BEAM
 from mbd.interactions.beams.line import Line
 from mbd.interactions.kind import Attachment, Element
+from mbd.interactions.laws import number_law
 from mbd.parts.bodies import RigidBody
 from mbd.parts.forces import PointForce
 from mbd.parts.joints import Fixed
@@ -26,6 +27,7 @@ from mbd.parts.shapes import Box
 __all__ = ["Beam", "LineLoad"]
 
 _TURN, _MOST = 1.0, 2.0  # of an element in the reference [rad]: warned of, refused; pi is singular
+_STEEP = 0.5  # sine of the angle between the beam and `up` below which axes may turn quickly
 
 
 class Beam(Part):
@@ -43,7 +45,7 @@ class Beam(Part):
         Line of the section origins at rest, in inertial axes: a smooth curve through the points, or
         straight pieces with ``smooth=False``.
     section : Section, several in a list, or function of p
-        Several are equally spaced along p, linear between them.
+        Entries of a list are at ``stations``, linear between them.
     elements : int
         They have equal lengths in each smooth piece.
     up : (3,) array [-]
@@ -51,6 +53,8 @@ class Beam(Part):
         line.
     twist : float, several in a list, or function of p [rad], optional
         Turn of axes 2 and 3 about axis 1. One number is the twist at the end, growing evenly.
+    stations : (k,) array [-], optional
+        The p of the entries of lists, from 0 to 1; default equally spaced.
     formulation : str or Formulation, or a list with one for each node
     damping : float or (6,) array [s]
         Stresses get the rate of strain times this, as stiffness times strain: of a mode with the
@@ -83,6 +87,7 @@ class Beam(Part):
         elements: int = 8,
         up: Any = (0.0, 0.0, 1.0),
         twist: Any = None,
+        stations: Any = None,
         formulation: Any = "so3",
         damping: Any = 0.0,
         smooth: bool = True,
@@ -93,7 +98,8 @@ class Beam(Part):
     ) -> None:
         self.name = label(name, "Beam")
         n = whole(self.name, "elements", elements, 1)
-        curve = Curve(self.name, points, smooth, section, vector(self.name, "up", up, "-"), twist)
+        direction = unit_vector(self.name, "up", up)
+        curve = Curve(self.name, points, smooth, section, stations, direction, twist)
         self._curve, self._mesh = curve, mesh(curve, max(n, len(curve.pieces)))
         self._warn()
         tau = np.broadcast_to(_damping(self.name, damping), 6)
@@ -176,6 +182,8 @@ class Beam(Part):
                 f"{self.name}: element {e} turns by {turns[e]:.3g} rad at rest, best are below "
                 f"{_TURN:g} rad; take elements={int(np.ceil(len(turns) * turns[e] / 0.5))}"
             )
+            if self._curve.steepest(self._mesh.frames[e]) < _STEEP:
+                text += ", or give another direction up=: it is nearly along the beam there"
             if turns[e] > _MOST:
                 raise ValueError(text)
             warnings.warn(text, UserWarning, stacklevel=4)
@@ -286,8 +294,11 @@ class LineLoad(Part):
         self.name = label(name, "LineLoad")
         if not isinstance(beam, Beam):
             raise TypeError(f"{self.name}: beam must be a Beam, got {shown(beam)}")
-        if law is not None and not callable(law):
-            raise TypeError(f"{self.name}: law must be a function of time, got {shown(law)}")
+        if law is not None:
+            if not callable(law):
+                raise TypeError(f"{self.name}: law must be a function of time, got {shown(law)}")
+            number_law(self.name, law)
+        flag(self.name, "follow", follow)
         self.beam = beam
         constant = None if callable(force) else vector(self.name, "force", force, "N/m")
 
@@ -295,7 +306,10 @@ class LineLoad(Part):
             if constant is not None:
                 return np.broadcast_to(constant, (*s.shape, 3))
             places = np.ravel(s / beam.length)
-            values = [vector(self.name, "force(p)", force(float(x)), "N/m") for x in places]
+            values = [
+                vector(self.name, "force(p)", evaluated(self.name, "force", force, float(x)), "N/m")
+                for x in places
+            ]
             return np.reshape(values, (*s.shape, 3))
 
         self.forces = beam.loads(per_length)

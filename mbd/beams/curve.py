@@ -18,12 +18,24 @@ from mbd.base.checked import shown
 from mbd.base.door import array, number
 from mbd.beams.section import Section
 
-__all__ = ["Curve", "Path", "Piece"]
+__all__ = ["Curve", "Path", "Piece", "evaluated"]
 
 _ALONG = 1e-6  # sine of the angle between axis 1 and `up` that is too small for a plane
 _PER_LENGTH = ("stiffness", "mass_matrix")
 _AROUND = 24  # points of outlines whose numbers of corners differ
+_SHORT, _LONG = 1e-100, 1e100  # [m] of a line: squares of others are no numbers
 _GAUSS = np.polynomial.legendre.leggauss(6)
+
+
+def evaluated(who: str, what: str, function: Callable[[float], Any], p: float) -> Any:
+    """Return what a user's function of p gives."""
+    try:
+        return function(p)
+    except Exception as error:
+        raise ValueError(
+            f"{who}: {what}, a function of p in [0, 1], raised {type(error).__name__}: {error} at "
+            f"p = {p:g}"
+        ) from error
 
 
 @dataclass(frozen=True)
@@ -103,19 +115,24 @@ class Curve(Path):
     who, points, smooth
         Of the line.
     section : Section, several in a list, or function of p
-        Several are equally spaced in p, with linear changes between them.
+        With linear changes between the entries of a list.
+    stations : None or (k,) array [-]
+        The p of the entries of lists; default equally spaced.
     up : (3,) array [-]
+        Of unit length.
     twist : None, float [rad], several in a list, or function of p
         One number is the twist at the end, growing evenly from zero.
     """
 
     def __init__(
-        self, who: str, points: Any, smooth: bool, section: Any, up: np.ndarray, twist: Any
-    ) -> None:
+        self, who: str, points: Any, smooth: bool, section: Any, stations: Any, up: np.ndarray,
+        twist: Any,
+    ) -> None:  # fmt: skip
         super().__init__(who, points, smooth)
         self.who, self.up = who, up
-        self.stiffness, self.mass, self.outline = _properties(who, section)
-        self.twist = _twist(who, twist)
+        p = None if stations is None else _stations(who, stations)
+        self.stiffness, self.mass, self.outline = _properties(who, section, p)
+        self.twist = _twist(who, twist, p)
 
     def at(self, piece: int, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return r0 (..., 3) and R0 (..., 3, 3) at lengths s [m], which lie in a piece."""
@@ -126,8 +143,9 @@ class Curve(Path):
         size = np.linalg.norm(two, axis=-1, keepdims=True)
         if np.min(size) < _ALONG:
             raise ValueError(
-                f"{self.who}: up must not be along the beam, got {self.up.tolist()} [-]; give "
-                "another direction, of axis 3 of the section"
+                f"{self.who}: up must not be along the beam, got {self.up.tolist()} [-], which it "
+                f"is {np.ravel(s)[np.argmin(size)]:.3g} m from its start; give another direction, "
+                "of axis 3 of the section"
             )
         two = two / size
         frame = np.stack([t, two, np.cross(t, two)], axis=-1)
@@ -139,6 +157,10 @@ class Curve(Path):
             frame = frame @ turn.as_matrix().reshape(*np.shape(s), 3, 3)
         return part.position(p), frame
 
+    def steepest(self, frames: np.ndarray) -> float:
+        """Return the least sine of the angle between `up` and axis 1 of some frames."""
+        return float(np.linalg.norm(np.cross(self.up, frames[..., 0]), axis=-1).min())
+
 
 def _pieces(who: str, points: Any, smooth: bool) -> list[Piece]:
     if callable(points):
@@ -147,6 +169,10 @@ def _pieces(who: str, points: Any, smooth: bool) -> list[Piece]:
     if P.ndim != 2 or P.shape[1] != 3 or len(P) < 2 or not np.isfinite(P).all():
         raise ValueError(
             f"{who}: points must be two or more finite points (n, 3) [m], got {shown(points)}"
+        )
+    if not _SHORT < (largest := np.abs(np.diff(P, axis=0)).max(initial=0.0)) < _LONG and largest:
+        raise ValueError(
+            f"{who}: points must be between {_SHORT:g} and {_LONG:g} apart [m], got {largest:g}"
         )
     steps = np.linalg.norm(np.diff(P, axis=0), axis=1)
     if steps.min() <= 1e-12 * steps.sum():
@@ -158,7 +184,24 @@ def _pieces(who: str, points: Any, smooth: bool) -> list[Piece]:
 
     knots = np.concatenate([[0.0], np.cumsum(steps)])
     spline = CubicSpline(knots / knots[-1], P, bc_type="natural" if len(P) == 3 else "not-a-knot")
-    return [Piece(spline, spline.derivative())]
+    piece = Piece(spline, spline.derivative())
+    _check_moving(who, "points", piece, "; straight pieces, smooth=False, may")
+    return [piece]
+
+
+def _check_moving(who: str, what: str, piece: Piece, else_: str = "") -> None:
+    """Refuse a curve that stops or turns back between two of many points."""
+    p = np.linspace(0.0, 1.0, 257)
+    v = piece.tangent(p)
+    speed = np.linalg.norm(v, axis=-1)
+    back = (v[1:] * v[:-1]).sum(-1) <= 0.0
+    stops = speed <= 1e-9 * speed.max()
+    if back.any() or stops.any():
+        where = p[np.argmax(stops)] if stops.any() else p[np.argmax(back)]
+        raise ValueError(
+            f"{who}: {what} must be a curve that goes on without stop or turning back, which it "
+            f"does at p = {where:.3g}{else_}"
+        )
 
 
 def _counts(lengths: np.ndarray, elements: int) -> np.ndarray:
@@ -174,19 +217,19 @@ def _of_function(who: str, function: Callable[[float], Any]) -> Piece:
     from scipy.interpolate import CubicSpline
 
     p = np.linspace(0.0, 1.0, 257)
+    values = [evaluated(who, "points", function, float(x)) for x in p]
     try:
-        P = np.array([np.asarray(function(float(x)), dtype=float) for x in p])
-    except Exception as error:
-        raise ValueError(f"{who}: points, a function of p in [0, 1], raised {error!r}") from error
+        P = np.array(values, dtype=float)
+    except (TypeError, ValueError):
+        P = np.empty(0)
     if P.shape != (len(p), 3) or not np.isfinite(P).all():
         raise ValueError(
             f"{who}: points, a function of p in [0, 1], must return three finite numbers [m], got "
-            f"{shown(function(0.0))} at p = 0"
+            f"{shown(values[0])} at p = 0"
         )
     spline = CubicSpline(p, P)
     piece = Piece(spline, spline.derivative())
-    if np.linalg.norm(piece.tangent(p), axis=-1).min() <= 0.0:
-        raise ValueError(f"{who}: points, a function of p in [0, 1], must move along all of it")
+    _check_moving(who, "points, a function of p in [0, 1],", piece)
     return piece
 
 
@@ -217,7 +260,32 @@ def _inverse(piece: Piece) -> Callable[[np.ndarray], np.ndarray]:
 Table = Callable[[np.ndarray], np.ndarray]  # of p (...) to arrays (..., ...)
 
 
-def _properties(who: str, section: Any) -> tuple[Table, Table, Table]:
+def _stations(who: str, stations: Any) -> np.ndarray:
+    """Return increasing numbers from 0 to 1."""
+    p = array(who, "stations", stations, "numbers from 0 to 1 [-]")
+    if p.ndim != 1 or len(p) < 2 or p[0] != 0.0 or p[-1] != 1.0 or not (np.diff(p) > 0.0).all():
+        raise ValueError(
+            f"{who}: stations must be numbers that increase from 0 to 1 [-], got "
+            f"{shown(stations)}; a section that jumps is that of two beams, joined by first="
+        )
+    return p
+
+
+def _spaced(who: str, what: str, n: int, stations: np.ndarray | None) -> np.ndarray:
+    """Return the p of n entries of a list."""
+    if stations is None:
+        return np.linspace(0.0, 1.0, n)
+    if len(stations) != n:
+        raise ValueError(
+            f"{who}: {what} must be a list with one entry for each of the {len(stations)} "
+            f"stations, got {n}"
+        )
+    return stations
+
+
+def _properties(
+    who: str, section: Any, stations: np.ndarray | None
+) -> tuple[Table, Table, Table]:
     """Return stiffness (6, 6) and mass matrix (4, 4) per length, and outline (n, 2), of p."""
     if callable(section) and not isinstance(section, Section):
         return (
@@ -233,10 +301,10 @@ def _properties(who: str, section: Any) -> tuple[Table, Table, Table]:
         )
     if not sections:
         raise ValueError(f"{who}: section must be at least one Section, got an empty list")
-    stations = np.linspace(0.0, 1.0, len(sections))
+    at = _spaced(who, "section", len(sections), stations) if len(sections) > 1 else np.zeros(1)
     stiffness, mass = (np.array([getattr(x, a) for x in sections]) for a in _PER_LENGTH)
     outline = np.array(_outlines(sections))
-    return _linear(stations, stiffness), _linear(stations, mass), _linear(stations, outline)
+    return _linear(at, stiffness), _linear(at, mass), _linear(at, outline)
 
 
 def _outlines(sections: Sequence[Section]) -> list[np.ndarray]:
@@ -278,7 +346,7 @@ def _stacked(
     who: str, function: Callable[[float], Any], p: np.ndarray, taken: Callable[..., Any]
 ) -> np.ndarray:
     """Return a property of a user's section at many places."""
-    sections = [function(float(x)) for x in np.ravel(p)]
+    sections = [evaluated(who, "section", function, float(x)) for x in np.ravel(p)]
     for section in sections:
         if not isinstance(section, Section):
             raise TypeError(f"{who}: section(p) must return a Section, got {shown(section)}")
@@ -286,18 +354,22 @@ def _stacked(
     return table.reshape(*np.shape(p), *table.shape[1:])
 
 
-def _twist(who: str, twist: Any) -> Callable[[np.ndarray], np.ndarray]:
+def _twist(who: str, twist: Any, stations: np.ndarray | None) -> Callable[[np.ndarray], np.ndarray]:
     """Return the twist [rad] as a function of p."""
     if twist is None:
         return np.zeros_like
     if callable(twist):
         return lambda p: np.array(
-            [number(who, "twist(p)", twist(float(x)), "rad") for x in np.ravel(p)]
+            [
+                number(who, "twist(p)", evaluated(who, "twist", twist, float(x)), "rad")
+                for x in np.ravel(p)
+            ]
         ).reshape(np.shape(p))
     values = np.atleast_1d(array(who, "twist", twist, "numbers [rad]"))
-    if values.ndim != 1 or not np.isfinite(values).all():
+    if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
         raise ValueError(f"{who}: twist must be finite numbers [rad], got {shown(twist)}")
     if len(values) == 1:
         values = np.array([0.0, values[0]])
-    stations = np.linspace(0.0, 1.0, len(values))
-    return lambda p: np.interp(p, stations, values)
+    several = np.ndim(twist) == 1 and len(twist) > 1
+    at = _spaced(who, "twist", len(values), stations if several else None)
+    return lambda p: np.interp(p, at, values)

@@ -308,6 +308,8 @@ def _inertia(value: Any) -> np.ndarray:
         raise ValueError(
             f"Section: inertia must be 3 or 3x3 finite numbers [kg m], got {J.tolist()}"
         )
+    if np.abs(J - J.T).max() > 1e-9 * np.abs(J).max():
+        raise ValueError(f"Section: inertia must be symmetric [kg m], got {J.tolist()}")
     J = 0.5 * (J + J.T)
     moments = np.linalg.eigvalsh(J)
     if moments[0] <= 0 or moments[2] > (moments[0] + moments[1]) * (1 + 1e-6):
@@ -324,4 +326,6 @@ def _outline(value: Any) -> np.ndarray:
         raise ValueError(
             f"Section: outline must have the shape (n, 2), n >= 3, got {corners.shape}"
         )
+    if not np.isfinite(corners).all():
+        raise ValueError(f"Section: outline must be finite [m], got {corners.tolist()}")
     return corners

@@ -160,6 +160,7 @@ OF: dict[str, dict[str, ValueType]] = {
         "elements": Whole,
         "up": DIRECTION,
         "twist": Several(Number("rad"), single=True),
+        "stations": Several(Number("-")),
         "formulation": Several(FORMULATION, single=True),
         "damping": Several(Number("s"), single=True),
         "smooth": Flag,

@@ -23,7 +23,7 @@ from mbd.base.checked import whole
 from mbd.beams.helicoids import logarithm, points_between
 from mbd.history.bodies import StructureHistory
 from mbd.history.elements import Table, tables
-from mbd.history.faces import Faces, all_columns
+from mbd.history.faces import Faces, all_columns, faces_over_time
 from mbd.history.quantities import COLUMNS, PartHistory
 from mbd.history.quantity import Owner, Quantity
 from mbd.interactions.beams.line import Line
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SECTION_FORCES", "SECTION_WORDS", "BeamHistory", "CableHistory", "Helicoids",
-    "SectionResults", "Sections", "all_helicoids", "ends_of", "lines",
+    "SectionResults", "Sections", "all_helicoids", "ends_of", "lines", "turned_too_far",
 ]  # fmt: skip
 
 #: The six, force and then moment: unit, what it is.
@@ -49,6 +49,8 @@ SECTION_FORCES = {
     "M2": ("N m", "bending moment"),
     "M3": ("N m", "bending moment"),
 }
+_TURN = 2.8  # [rad] of an element: nearly pi
+_LOOKED_AT = 500  # instants
 SECTION_WORDS = [x.flat[1:] for x in COLUMNS if x.of in (Owner.SECTION, Owner.ELEMENT)]
 
 
@@ -106,6 +108,33 @@ def all_helicoids(model: Model) -> Helicoids | None:
     return Helicoids.of(lines(model).values(), all_columns(model))
 
 
+def turned_too_far(model: Model, t: np.ndarray, q: Any, v: Any, a: Any) -> str:
+    """Return which element of a beam turns by nearly pi, where its strains jump; or nothing.
+
+    It looks at some of the instants, (n, ...) arrays, and at the last one.
+    """
+    of = all_helicoids(model)
+    if of is None or not len(t):
+        return ""
+    apart = -(-len(t) // _LOOKED_AT)
+    some = slice((len(t) - 1) % apart, None, apart)
+    faces = faces_over_time(model, q[some], v[some], a[some])
+    R = Sections(of, faces, model.origin).axes
+    cosine = 0.5 * (np.einsum("teij,teij->te", R[:, :, 0], R[:, :, 1]) - 1.0)
+    if not (cosine < np.cos(_TURN)).any():
+        return ""
+    i = int(np.argmax((cosine < np.cos(_TURN)).any(axis=1)))
+    worst = int(np.argmin(cosine[i]))
+    names = [(name, e) for name, line in lines(model).items() for e in range(len(line.elements))]
+    name, e = names[worst]
+    n = sum(x == name for x, _ in names)
+    turn = np.arccos(max(-1.0, cosine[i].min()))
+    return (
+        f"element {e} of {name!r} turns by {turn:.2g} rad at t = {t[some][i]:.6g} s: strains "
+        f"jump at pi, and best are below 1 rad; take more elements, such as {4 * n}"
+    )
+
+
 class SectionResults(Protocol):
     """What sections of beams have over time, computed or stored."""
 
@@ -139,6 +168,11 @@ class Sections:
         columns = self._of.table.ends.reshape(-1, 2, 4)
         x = self._faces.vectors(columns, self._of.weights)
         return x[..., 0, :], np.swapaxes(x[..., 1:, :], -1, -2)
+
+    @property
+    def axes(self) -> np.ndarray:
+        """Axes (n, k, 2, 3, 3) of both ends of elements."""
+        return self._frames[1]
 
     @property
     def ends(self) -> tuple[np.ndarray, np.ndarray]:

@@ -69,47 +69,6 @@ def test_strains_are_the_logarithm_of_the_relative_motion():
         assert np.allclose(one, two, rtol=1e-11, atol=1e-13)
 
 
-def test_bad_beams_are_refused_by_name():
-    section = mbd.Section(stiffness=(1.0,) * 6, mass=1.0)
-    good = {"points": [(0, 0, 0), (1, 0, 0)], "section": section}
-    for options, said in (
-        ({"points": [(0, 0, 0)]}, "beam: points must be two or more finite points"),
-        ({"points": [(0, 0, 0), (0, 0, 0)]}, "beam: points 0 and 1 must differ"),
-        ({"points": [(0, 0, 0), (0, np.nan, 0)]}, "beam: points must be two or more finite"),
-        ({"points": lambda p: (p, 0)}, "must return three finite numbers"),
-        ({"points": [(0, 0, 0), (0, 0, 1)]}, "beam: up must not be along the beam"),
-        ({"elements": 0}, "beam: elements must be"),
-        ({"damping": -1.0}, "beam: damping must be one or six numbers, not negative"),
-        ({"section": "steel"}, "beam: section must be a Section"),
-        ({"section": []}, "beam: section must be at least one Section"),
-        ({"first": "ground"}, "beam: first must be a body or a frame"),
-        ({"formulation": ["so3"]}, "beam: formulation must be one, or one for each of the 9"),
-        ({"points": lambda p: (np.sin(7 * p), np.cos(7 * p), 0), "elements": 2},
-         "turns by .* rad at rest"),
-    ):  # fmt: skip
-        with pytest.raises((ValueError, TypeError), match=said):
-            mbd.Beam("beam", **(good | options))
-    with pytest.warns(UserWarning, match="element 0 turns by 1.4 rad at rest"):
-        mbd.Beam("beam", section=section, elements=5,
-                 points=lambda p: (np.sin(7 * p), np.cos(7 * p), 0))  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"stiffness": (1, 1, 1, 1, 1, 0)}, "stiffness must be symmetric with a positive diagonal"),
-        ({"stiffness": np.ones((6, 6))}, "stiffness must be positive definite"),
-        ({"stiffness": (1, 2)}, "stiffness must be 6 or 6x6"),
-        ({"mass": 0.0}, "mass must be positive"),
-        ({"inertia": (5, 1, 1)}, "none above the sum of the others"),
-        ({"outline": (1, 2)}, "outline must have the shape"),
-    ],
-)
-def test_bad_sections_are_refused(options, said):
-    with pytest.raises(ValueError, match=said):
-        mbd.Section(**({"stiffness": (1.0,) * 6, "mass": 1.0} | options))
-
-
 def test_sections_of_simple_shapes():
     """A thin strip has the torsion constant b h^3/3; a thin tube 2 pi r^3 t."""
     material = {"young": 2.0, "poisson": 0.25, "density": 3.0}
