@@ -283,9 +283,7 @@ def _spaced(who: str, what: str, n: int, stations: np.ndarray | None) -> np.ndar
     return stations
 
 
-def _properties(
-    who: str, section: Any, stations: np.ndarray | None
-) -> tuple[Table, Table, Table]:
+def _properties(who: str, section: Any, stations: np.ndarray | None) -> tuple[Table, Table, Table]:
     """Return stiffness (6, 6) and mass matrix (4, 4) per length, and outline (n, 2), of p."""
     if callable(section) and not isinstance(section, Section):
         return (
