@@ -109,6 +109,10 @@ class Kind:
         Whether forces depend on velocities (then the maps of the velocity are formed).
     room : int
         Numbers behind the element's own that its kernels may write.
+    stresses : int
+        Numbers behind its own which are stresses of its strains. In the phase STRESS_AHEAD forces
+        writes them, as they become along the velocities, and nothing else; in STRESS_GIVEN both
+        kernels take them for those of the pose.
     work : int
         Floats of scratch space behind the maps of attachments, ``vector(I, n_attachments, 0)``.
     secant : bool
@@ -137,6 +141,7 @@ class Kind:
     accept: Any = None
     damped: bool = False
     room: int = 0
+    stresses: int = 0
     work: int = 0
     secant: bool = True
     conserving: tuple[Any, Any] | None = None

@@ -47,6 +47,7 @@ __all__ = ["motor", "spring", "stop", "tie"]
 DISSIPATED, FY, PHASE, POTENTIAL, SCRATCH, START, SUPPLIED, T = (
     m.DISSIPATED, m.FY, m.PHASE, m.POTENTIAL, m.SCRATCH, m.START, m.SUPPLIED, m.T,
 )  # fmt: skip
+STRESS_AHEAD, STRESS_GIVEN = m.STRESS_AHEAD, m.STRESS_GIVEN
 _BARELY = 1e-150  # a rate of either sign that no law feels by its size
 
 
@@ -181,8 +182,14 @@ def _acting(
     @each
     def forces(I: Any, F: Any, e: Any) -> None:
         s = I[SCRATCH]
+        phase = ints(F)[PHASE]
         u, ud = value(I, F, e, True)
-        f, _, _ = tension(I, F, s, e.numbers, e.law, u, ud)
+        f, stiff, _ = tension(I, F, s, e.numbers, e.law, u, 0.0 if phase == STRESS_AHEAD else ud)
+        if phase == STRESS_AHEAD:
+            F[e.numbers + size] = f + stiff * ud
+            return
+        if phase == STRESS_GIVEN:
+            f = F[e.numbers + size]
         for a in range(n):
             push(I, F, FY, I[e.ends + a], f, load3(F, s + GRAD + 3 * a))
 
@@ -190,6 +197,8 @@ def _acting(
     def tangent(I: Any, F: Any, e: Any) -> None:
         u, ud = value(I, F, e, True)
         f, stiff, damp = tension(I, F, I[SCRATCH], e.numbers, e.law, u, ud)
+        if ints(F)[PHASE] == STRESS_GIVEN:
+            f = F[e.numbers + size]
         add_tension(I, F, e, n, curved, bent, ud, f, stiff, damp)
 
     @each
@@ -221,6 +230,7 @@ def _acting(
         accept=accept if periodic else None,
         damped=True,
         room=2,
+        stresses=1,
         secant=measure.conserves,
         conserving=discrete_gradient(measure, mean, size) if measure.conserves else None,
         energy=energy,

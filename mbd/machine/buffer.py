@@ -84,7 +84,7 @@ VECTORS = {
     OUTPUT, N_OUTPUT, N_REACHED,  # times at which a state is wanted, those already reached
     MAX_ITER, FULL_NEWTON, HAVE_FACTOR, SMALL_PIVOTS, HISTORY, PROJECT,
     LINEAR,  # address of the kernel that factors and solves
-    PHASE,  # which evaluation of a conserving step this is
+    PHASE,  # which evaluation this is of a conserving step, or of a search for balance
     LEVEL,  # where the rows of positions are met
     OFF, N_OFF,  # table in I: unknown and place in the matrix of rows that are switched off
     CLEARED, N_CLEARED,  # table in I: places of their entries in the matrix
@@ -92,6 +92,7 @@ VECTORS = {
     UNDECLARED,  # pair of attachments, counted from one, that a kind couples and does not declare
 ) = range(34)  # fmt: skip
 ORDINARY, START, MIDDLE, END = 0, 1, 2, 3  # PHASE
+STRESS_AHEAD, STRESS_GIVEN = 4, 5  # PHASE of a search for balance: see stresses in Kind
 POSITION, VELOCITY, STABILIZED = 0, 1, 2  # LEVEL
 NOT_FINITE, RAISED = 1, 2  # BAD_HOW
 # stages: where in S their pairs (address, record) are, and how many

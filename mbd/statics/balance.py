@@ -33,20 +33,26 @@ from mbd.model.workspace import Workspace
 from mbd.small_motions.face_maps import face_maps
 from mbd.small_motions.small_motion import small_motion
 from mbd.statics.imbalance import GRAVITY, Imbalance, imbalance
+from mbd.statics.stresses import give, stresses
 
 __all__ = ["Balance", "SaddlePoint", "Statics"]
 
 
 @dataclass(frozen=True, eq=False)
 class Balance:
-    """Forces and tangents at a pose; ``forces`` is g without the part of the rows."""
+    """Forces and tangents at a pose; ``forces`` is g without the part of the rows.
+
+    With ``stress`` given (``stresses.py``), K is that of these, ``carried`` are the forces of them.
+    """
 
     state: State
     forces: np.ndarray
+    carried: np.ndarray
     gap: np.ndarray
     K: sp.csr_matrix
     B: sp.csr_matrix
     Bt: sp.csr_matrix
+    stress: np.ndarray | None = None
 
     @property
     def residual(self) -> np.ndarray:
@@ -114,16 +120,17 @@ class Statics:
         state = state.replace(v=v)
         return state.replace(a=small_motion(self.model, state, self.omega).C @ v)
 
-    def at(self, state: State, factor: float) -> Balance:
-        """Return the balance at a pose with its multipliers."""
+    def at(self, state: State, factor: float, stress: np.ndarray | None = None) -> Balance:
+        """Return the balance at a pose with its multipliers, and with stresses if given."""
         state = self.moving(state)
-        now = self._of(self.model, state)
+        now = self._of(self.model, state, stress)
         if factor == 1.0 or self.bare is self.model:
             return now
-        bare = self._of(self.bare, state)
+        bare = self._of(self.bare, state, stress)
         K = factor * now.K + (1 - factor) * bare.K
         forces = factor * now.forces + (1 - factor) * bare.forces
-        return replace(now, K=K.tocsr(), forces=forces)
+        carried = factor * now.carried + (1 - factor) * bare.carried
+        return replace(now, K=K.tocsr(), forces=forces, carried=carried)
 
     def imbalance(self, balance: Balance, factor: float) -> Imbalance:
         """Return what is out of balance beside the loads at a load factor."""
@@ -142,19 +149,36 @@ class Statics:
         parts = (_forces(model, state) for model in (self.model, self.bare))
         return next(parts) - next(parts)
 
-    def _of(self, model: Model, state: State) -> Balance:
+    def stresses(self, state: State, delta: np.ndarray) -> np.ndarray:
+        """Return the stresses at a pose, and what an increment (n_v,) adds to first order."""
+        return stresses(self.model, state, delta)
+
+    def pulled(self, state: State, stress: np.ndarray) -> np.ndarray:
+        """Return the residual at a pose with stresses given."""
+        work = Workspace(self.model, state)
+        give(work, stress)
+        work.evaluate()
+        return work.vector(m.X)[self.model.numbering.v].copy()
+
+    def _of(self, model: Model, state: State, stress: np.ndarray | None) -> Balance:
         """Return the balance of one model, with dg/dq for K."""
         work, n = Workspace(model, state), model.n_v
         work.evaluate()
         r = work.vector(m.X).copy()
+        carried = r
+        if stress is not None:
+            give(work, stress)
+            work.evaluate()
+            carried = work.vector(m.X).copy()
         work.linearise(0.0, 0.0, 1.0)
         S = pattern(model).read(work.F)
         K, B, Bt = S[:n, :n], S[n:, :n], S[:n, n:]
-        forces = r[model.numbering.v] - Bt @ state.lam
+        forces, carried = (x[model.numbering.v] - Bt @ state.lam for x in (r, carried))
         if self.turning:
             motion = small_motion(model, state, self.omega)
             K = K - motion.G @ motion.A
-        return Balance(state, forces, r[model.numbering.lam], sp.csr_matrix(K), B, Bt)
+        gap = r[model.numbering.lam]
+        return Balance(state, forces, carried, gap, sp.csr_matrix(K), B, Bt, stress)
 
 
 def _forces(model: Model, state: State) -> np.ndarray:

@@ -11,9 +11,10 @@ inertia says, and a step if the forces have done work on the way. "nearest" take
 shortened until the step that the same matrix makes from their end is shorter (the natural test of
 monotony [2]_), and finds unstable equilibria as well.
 
-Of two steps none but the last is judged where that leads nearer: a step along what is soft
-stretches what is stiff by the square of its length, and the next one takes that back. Beams whose
-stiffness along is 1e12 times that across bend far in some twenty steps.
+Both begin with Newton's steps in which stresses are iterates of their own (``stresses.py``): a step
+along what is soft stretches what is stiff by the square of its length, which they do not see.
+Beams whose stiffness along is 1e12 times that across bend far in some ten steps. "minimum" goes on
+with them while K is positive. Where they do not lead to a balance, the search begins anew without.
 
 The search ends where Newton's steps stop getting shorter, or are shorter than positions are
 resolved. Steps know stiff directions from soft ones; forces do not: beside what a stiff direction
@@ -57,36 +58,14 @@ class _Iterations:
     def __init__(self, search: Search, most: int) -> None:
         self.search, self.done, self.left, self.ahead = search, 0, most, np.inf
 
-    def took(self, ahead: float, steps: int) -> None:
-        """Count steps, the first of which had so many full steps ahead, itself among them."""
+    def took(self, ahead: float) -> None:
+        """Count a step that had so many full steps ahead, itself among them."""
         nearer = REST_NEARER * min(self.search.reach, ahead)
         steady = 1.0 < ahead <= self.ahead - nearer and self.done < REST_FAR
         self.search.reach = 1.3 * self.search.reach if steady else 1.0
         self.ahead = ahead
-        self.done += steps
-        self.left -= 0 if steady else steps
-
-
-class _Pairs:
-    """Two steps at once, after one that was refused; where they fail they are tried less often."""
-
-    def __init__(self, search: Search, count: _Iterations) -> None:
-        self.search, self.count, self.wait, self.next = search, count, 1, 0
-
-    @property
-    def due(self) -> bool:
-        """Whether to try; where there is no potential, never."""
-        ready = self.count.left >= 2 and self.count.done >= self.next
-        return ready and not self.search.problem.turning
-
-    def taken(self, now: Place, way: Way, sigma: float) -> Place | None:
-        """Return where two steps of a sigma lead, or None: not due, uphill, or not nearer."""
-        if not self.due or now.work(way.delta) > 0.0:
-            return None
-        place = self.search.two_steps(now, way, sigma)
-        self.wait = 1 if place else 2 * self.wait
-        self.next = self.count.done + (0 if place else self.wait)
-        return place
+        self.done += 1
+        self.left -= 0 if steady else 1
 
 
 class _Ending:
@@ -129,51 +108,68 @@ class _Ending:
         return None, None
 
 
-def nearest(problem: Statics, state: State, factor: float, most: int) -> SearchResult:
-    """Return the equilibrium that Newton's method finds from a pose."""
-    search = Search(problem, factor, state)
-    now, count, ending = search.start(state), _Iterations(search, most), _Ending(search)
+def _newton(search: Search, now: Place, count: _Iterations, down: bool) -> SearchResult | Place:
+    """Return the balance at which Newton's steps end, or the place from where they lead nowhere.
+
+    With ``down`` they are not taken where K is not positive.
+    """
+    ending = _Ending(search)
     while count.left > 0:
         result, way = ending.at(now, search.way(now, 0.0), count.done)
         if result is not None:
             return result
-        if way is None:
+        if way is None or (down and not search.positive(now, 0.0)):
             break
-        pair = not way.short and count.left >= 2
-        better = search.two_steps(now, way, 0.0) if pair else None
-        count.took(way.ahead, 2 if better else 1)
-        better = better or search.nearer(now, way)
+        count.took(way.ahead)
+        better = search.nearer(now, way)
         if better is None:
             break
         now = better
-    return search.stopped(now, count.done)
+    return now
+
+
+def _stressed(search: Search, now: Place, count: _Iterations, down: bool) -> SearchResult | Place:
+    """Return where Newton's steps with stresses of their own end, the start if nowhere."""
+    for start in search.stressed(now):
+        end = _newton(search, start, count, down)
+        search.held, search.reach, count.ahead = HELD, 1.0, np.inf
+        if isinstance(end, SearchResult) or count.left <= 0:
+            return end
+    return now
+
+
+def nearest(problem: Statics, state: State, factor: float, most: int) -> SearchResult:
+    """Return the equilibrium that Newton's method finds from a pose."""
+    search = Search(problem, factor, state)
+    count = _Iterations(search, most)
+    end = _stressed(search, search.start(state), count, down=False)
+    if isinstance(end, Place):
+        end = _newton(search, end, count, down=False)
+    return search.stopped(end, count.done) if isinstance(end, Place) else end
 
 
 def descend(problem: Statics, state: State, factor: float, most: int) -> SearchResult:
     """Return an equilibrium that lies downhill of a pose."""
     search = Search(problem, factor, state)
-    now, count, ending = search.start(state), _Iterations(search, most), _Ending(search)
-    pairs, sigma, near = _Pairs(search, count), 1.0, search.calm(now)
+    count, ending = _Iterations(search, most), _Ending(search)
+    now = _stressed(search, search.start(state), count, down=True)
+    if isinstance(now, SearchResult):
+        return now
+    sigma, near = 1.0, search.calm(now)
     while count.left > 0:
         taken: Place | None = None
-        way = search.way(now, 0.0) if near or pairs.due else None
-        if way is not None and near and (way.short or search.positive(now, 0.0)):
-            # to a balance, which may be unstable
-            result, way = ending.at(now, way, count.done)
-            if result is not None:
-                return result
-            taken = None if way is None else search.downhill(now, way)
-        pair = False
-        if taken is None and way is not None and not way.short and search.positive(now, 0.0):
-            taken = pairs.taken(now, way, 0.0)
-            pair = taken is not None
+        way: Way | None = None
+        if near:
+            way = search.way(now, 0.0)
+            if way.short or search.positive(now, 0.0):  # to a balance, which may be unstable
+                result, way = ending.at(now, way, count.done)
+                if result is not None:
+                    return result
+                taken = None if way is None else search.downhill(now, way)
         for _ in range(0 if taken else 40):
             if search.positive(now, sigma):
                 way = search.way(now, sigma)
                 taken = search.downhill(now, way)
-                if taken is None:
-                    taken = pairs.taken(now, way, sigma)
-                    pair = taken is not None
                 if taken is not None:
                     break
             sigma = max(8 * sigma, 1e3 * REST_NEWTON)
@@ -182,5 +178,5 @@ def descend(problem: Statics, state: State, factor: float, most: int) -> SearchR
         now = taken
         sigma = sigma / 30 if sigma > 30 * REST_NEWTON else REST_NEWTON
         near = sigma <= REST_NEWTON or search.calm(now)
-        count.took(way.ahead, 2 if pair else 1)
+        count.took(way.ahead)
     return search.stopped(now, count.done)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,7 +15,6 @@ from mbd.base.tolerances import (
     REST_HELD,
     REST_REACH,
     REST_SHORT,
-    REST_TWO,
 )
 from mbd.linear.inertia import Inertia
 from mbd.machine import buffer as m
@@ -98,11 +98,6 @@ class Way:
         """Whether the search is about to end."""
         return self.whole <= REST_SHORT
 
-    def left(self, place: Place) -> float:
-        """Return the length of the step that the same matrix makes elsewhere."""
-        delta = self.tangent.step(place.residual, place.balance.gap)
-        return float(self.metric.steps(delta).max())
-
 
 class Search:
     """What both ways share: sizes, steps along the manifold, rows restored."""
@@ -119,15 +114,15 @@ class Search:
         self.resolved = 4.0 * float(np.finfo(float).eps) * max(1.0, self.metric.far)
         self.near = 1e-13 * max(1.0, self.metric.length)
 
-    def place(self, state: State) -> Place:
+    def place(self, state: State, stress: np.ndarray | None = None) -> Place:
         """Return a pose that satisfies the rows, with the multipliers of least forces."""
-        balance = self.problem.at(state, self.factor)
+        balance = self.problem.at(state, self.factor, stress)
         rows = SaddlePoint(self.heavy, balance.B, balance.Bt)
         if self.model.n_lam:
-            _, lam = rows.solve(-balance.forces, np.zeros(self.model.n_lam))
-            lam[self.own] -= self._carried(balance, balance.forces + balance.Bt @ lam)
-            balance = self.problem.at(state.replace(lam=lam), self.factor)
-        acting = np.abs(balance.forces) + np.abs(balance.Bt) @ np.abs(balance.state.lam)
+            _, lam = rows.solve(-balance.carried, np.zeros(self.model.n_lam))
+            lam[self.own] -= self._carried(balance, balance.carried + balance.Bt @ lam)
+            balance = self.problem.at(state.replace(lam=lam), self.factor, stress)
+        acting = np.abs(balance.carried) + np.abs(balance.Bt) @ np.abs(balance.state.lam)
         test = test_map(self.model, balance.state)
         stiff = self.metric.stiff(balance.K)
         return Place(balance, rows, self.metric.drag(acting), stiff, test)
@@ -192,12 +187,14 @@ class Search:
         K = place.test.T @ (place.dragged(sigma) + self.held * place.stiff)
         return self.inertia.negative(K, place.balance.B) in (0, None)
 
-    def moved(self, place: Place, delta: np.ndarray) -> Place | None:
+    def moved(
+        self, place: Place, delta: np.ndarray, stress: np.ndarray | None = None
+    ) -> Place | None:
         """Return where a step leads, rows restored, or None if they could not be."""
         if not np.all(np.isfinite(delta)):
             return None
         restored = self.restored(displaced(self.model, place.balance.state, delta))
-        return None if restored is None else self.place(accepted(self.model, restored))
+        return None if restored is None else self.place(accepted(self.model, restored), stress)
 
     def restored(self, state: State) -> State | None:
         """Return a pose nearby that satisfies the rows."""
@@ -221,29 +218,27 @@ class Search:
 
     def nearer(self, now: Place, way: Way) -> Place | None:
         """Return where a step leads, shortened until what is left to go has become less."""
+        before, ahead = now.balance.stress, None
+        if before is not None:
+            ahead = self.problem.stresses(now.balance.state, way.delta / way.part)
         for cut in 0.5 ** np.arange(12):
-            trial = self.moved(now, cut * way.delta)
+            stress = None if ahead is None else before + cut * way.part * (ahead - before)
+            trial = self.moved(now, cut * way.delta, stress)
             if trial is None:
                 continue
-            if way.short or way.left(trial) <= (1.0 - 0.25 * cut * way.part) * way.whole:
+            if way.short or self.left(now, way, trial) <= (1 - 0.25 * cut * way.part) * way.whole:
                 return trial
         return None
 
-    def two_steps(self, now: Place, way: Way, sigma: float) -> Place | None:
-        """Return where two steps of a sigma lead if less is ahead of a third.
-
-        A step along what is soft stretches what is stiff by the square of its length, and forces
-        grow; the second takes that back.
-        """
-        first = self.moved(now, way.delta)
-        if first is None:
-            return None
-        again = self.way(replace(first, drag=now.drag), sigma)
-        second = self.moved(first, again.delta)
-        if second is None:
-            return None
-        ahead = self.way(replace(second, drag=now.drag), sigma).ahead
-        return second if ahead <= REST_TWO * way.ahead else None
+    def left(self, now: Place, way: Way, trial: Place) -> float:
+        """Return the length of the step that the same matrix makes elsewhere."""
+        at, g = trial.balance, trial.residual
+        if at.stress is not None:
+            true = self.problem.stresses(at.state, np.zeros(self.model.n_v))
+            pull = self.problem.pulled
+            g = g + at.carried - at.forces
+            g += pull(now.balance.state, true) - pull(now.balance.state, at.stress)
+        return float(self.metric.steps(way.tangent.step(g, at.gap)).max())
 
     def downhill(self, now: Place, way: Way) -> Place | None:
         """Return where a step leads if the forces have done work on the way."""
@@ -252,7 +247,7 @@ class Search:
         trial = self.moved(now, way.delta)
         if trial is None or way.short or self._work(now, trial, way.delta) < 0.0:
             return trial
-        return trial if way.left(trial) < 0.1 * way.whole else None
+        return trial if self.left(now, way, trial) < 0.1 * way.whole else None
 
     def _work(self, now: Place, then: Place, delta: np.ndarray) -> float:
         """Return minus the work of all forces on the way, by the trapezoidal rule.
@@ -308,3 +303,17 @@ class Search:
                 state,
             )
         return self.place(restored)
+
+    def stressed(self, start: Place) -> Iterator[Place]:
+        """Yield the start with stresses of its own, if there are any.
+
+        First with those of the pose; then with those that drag makes from none: the tensions with
+        which bars, that have no stiffness across without them, carry what acts.
+        """
+        state = start.balance.state
+        pose = self.problem.stresses(state, np.zeros(self.model.n_v))
+        if len(pose):
+            yield self.place(state, pose)
+            way = self.way(self.place(state, 0.0 * pose), 1.0)
+            if np.all(np.isfinite(way.delta)):
+                yield self.place(state, self.problem.stresses(state, way.delta / way.part))

@@ -72,6 +72,41 @@ def test_tip_of_a_cantilever_converges_to_the_exact_one(case):
         assert got == pytest.approx(error, rel=0.1), elements
 
 
+@pytest.mark.parametrize("seek", ["minimum", "nearest"])
+@pytest.mark.parametrize(
+    ("case", "n", "most"),
+    [("45-degree bend", 8, 10), ("45-degree bend", 64, 12), ("elastica, 10", 8, 10),
+     ("elastica, 10", 64, 12), ("elastica, 1", 16, 8), ("coupled section", 64, 8)],
+)  # fmt: skip
+def test_large_loads_in_one_step_take_few_iterations(case, n, most, seek):
+    """Stresses are iterates of their own: without, up to 105 iterations in these cases."""
+    options, exact, _ = CASES[case]
+    pose = mbd.equilibrium(cantilever(n, **options), seek=seek)
+    assert pose.iterations <= most
+    assert pose.stable
+    assert np.allclose(pose[f"beam.{n}"].position, exact, rtol=0, atol=1e-3)
+
+
+@pytest.mark.parametrize("seek", ["minimum", "nearest"])
+@pytest.mark.parametrize(("slenderness", "angle"), [(40, 45), (160, 30), (4000, 75)])
+def test_strips_that_bend_and_twist_take_few_iterations(slenderness, angle, seek):
+    """In the manner of the Princeton beam: stiff one way, soft the other and in torsion."""
+    h, side = 1 / slenderness, np.radians(angle)
+    EI = h**4 / 12
+    section = mbd.Section(stiffness=(h**2, h**2 / 3, h**2 / 3, EI / 3, 4 * EI, EI / 4), mass=1.0)
+    load = -1.2 * EI * np.array((0, np.sin(side), 3 * np.cos(side)))
+    assert mbd.equilibrium(cantilever(12, section=section, force=load), seek=seek).iterations <= 13
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES)
+def test_a_thousand_elements_take_few_iterations(case):
+    options, exact, _ = CASES[case]
+    pose = mbd.equilibrium(cantilever(1000, **options))
+    assert pose.iterations <= 20
+    assert np.allclose(pose["beam.1000"].position, exact, rtol=0, atol=2e-6)
+
+
 @pytest.mark.parametrize("n", [1, 3])
 @pytest.mark.parametrize("slenderness", [10, 1e3, 1e5])
 def test_small_loads_are_exact_at_any_slenderness(n, slenderness):

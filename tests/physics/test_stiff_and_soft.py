@@ -231,6 +231,50 @@ def test_springs_side_by_side_with_any_stiffness():
         assert found.stable
 
 
+def bars(n, points, EA=1e3, length=None, weight=24.0):
+    """Return mass points on springs that stand for the n bars of a cable; free lengths as drawn."""
+    system, last = mbd.System(gravity=(0, 0, -10.0)), None
+    points = np.array([points(u) for u in np.linspace(0, 1, n + 1)])
+    for i in range(n):
+        free = np.linalg.norm(points[i + 1] - points[i]) if length is None else length / n
+        end = system.ground
+        if i < n - 1:
+            end = system.add(
+                mbd.PointMass(f"m{i + 1}", mass=weight / 10 / n, position=points[i + 1])
+            )
+        system.add(
+            mbd.Spring(f"bar {i}", last or system.ground, end, stiffness=EA / free, length=free,
+                       at=points[0] if i == 0 else None, to=points[n] if i == n - 1 else None)
+        )  # fmt: skip
+        last = end
+    return system
+
+
+@pytest.mark.parametrize("seek", ["minimum", "nearest"])
+@pytest.mark.parametrize(("n", "error"), [(8, 8.0e-3), (32, 5.0e-4)])
+def test_bars_of_a_cable_hang_in_few_iterations(n, error, seek):
+    """An elastic catenary; sag = qL^2/8EA + (|(H, qL/2)| - H)/q, with H = 9.014472554 N."""
+    start = bars(n, lambda u: (10 * u, 0, -12 * u * (1 - u)), length=12.0)
+    pose = mbd.equilibrium(start, seek=seek)
+    assert pose.stable
+    assert pose.iterations <= (6 if seek == "minimum" else 10)
+    sag = -pose[f"m{n // 2}"].position[2] / 3.033107722
+    assert sag - 1 == pytest.approx(error, rel=0.1)
+
+
+@pytest.mark.parametrize("n", [5, 40])
+@pytest.mark.parametrize("EA", [1e3, 1e9])
+@pytest.mark.parametrize("sag", [0.7, 2.5])
+def test_bars_without_tension_are_no_obstacle(n, sag, EA):
+    """The matrix of the start is singular: nothing but tension holds bars across."""
+    start = bars(n, lambda u: (10 * u, 0, -4 * sag * u * (1 - u)), EA)
+    for seek in ("minimum", "nearest"):
+        pose = mbd.equilibrium(start, seek=seek)
+        assert pose.stable
+        assert pose.iterations <= 10
+        assert pose.free == ()
+
+
 @pytest.mark.parametrize("weight", [1e-9, 9.81, 1e9])
 def test_a_chain_hangs_under_any_weight(weight):
     system = mbd.System(gravity=(0, 0, -weight))

@@ -51,9 +51,9 @@ __all__ = ["BEAM"]
 DISSIPATED, FY, PHASE, POTENTIAL, ROW_RATE, Y, YD = (
     m.DISSIPATED, m.FY, m.PHASE, m.POTENTIAL, m.ROW_RATE, m.Y, m.YD,
 )  # fmt: skip
-START, END = m.START, m.END
+START, END, STRESS_AHEAD, STRESS_GIVEN = m.START, m.END, m.STRESS_AHEAD, m.STRESS_GIVEN
 K, D, Z0, Z1 = 6, 42, 78, 85  # numbers: e0, K, D row by row; z at both ends of a conserving step
-ROOM = 14
+STRESS, ROOM = Z0, 14  # sigma of a search for balance, which makes no steps
 PAIRS = ((0, 0), (0, 4), (4, 0), (4, 4))
 _GAUSS = (0.5 - math.sqrt(0.15), 0.5, 0.5 + math.sqrt(0.15)), (5 / 18, 8 / 18, 5 / 18)
 
@@ -102,14 +102,18 @@ def elastic(F: Any, e: Any, eT: Any, eR: Any) -> Any:
 
 @jit
 def stress(I: Any, F: Any, e: Any, a: Any, b: Any) -> Any:
-    """Return z, z' and the stress sigma of the present pose and its rates."""
+    """Return z, z' and the stress sigma of the present pose and its rates, ahead or given."""
     u, turn, t = products(a, b)
     ad, bd = frame(I, F, YD, e, 0), frame(I, F, YD, e, 4)
     ud, turnd, td = rates(a, b, ad, bd)
+    if ints(F)[PHASE] == STRESS_GIVEN:
+        sT, sR = load3(F, e.numbers + STRESS), load3(F, e.numbers + STRESS + 3)
+        return u, turn, t, ud, turnd, td, sT, sR
     eT, eR = strains(u, turn, t)
     sT, sR, _, _ = elastic(F, e, eT, eR)
     rT, rR = strain_rates(u, turn, t, ud, turnd, td)
-    dT, dR = matrix_vector(F, e.numbers + D, rT, rR)
+    by_rate = K if ints(F)[PHASE] == STRESS_AHEAD else D
+    dT, dR = matrix_vector(F, e.numbers + by_rate, rT, rR)
     return u, turn, t, ud, turnd, td, plus(sT, dT), plus(sR, dR)
 
 
@@ -141,6 +145,10 @@ def forces(I: Any, F: Any, e: Any) -> None:
     """Add G^T F_z^T sigma."""
     a, b = frame(I, F, Y, e, 0), frame(I, F, Y, e, 4)
     u, turn, t, _, _, _, sT, sR = stress(I, F, e, a, b)
+    if ints(F)[PHASE] == STRESS_AHEAD:
+        store3(F, e.numbers + STRESS, sT)
+        store3(F, e.numbers + STRESS + 3, sR)
+        return
     qu, qa, qt = gradient(u, turn, t, sT, sR)
     add_forces(I, F, e, a, b, qu, qa, qt)
 
@@ -305,6 +313,7 @@ def ahead(a: Any, ad: Any, h: float) -> Any:
 
 
 BEAM = Kind(
-    "beam", 8, 0, PAIRS, forces, tangent, damped=True, room=ROOM, work=WORK,
+    "beam", 8, 0, PAIRS, forces, tangent, damped=True, room=ROOM, stresses=6,
+    work=WORK,
     conserving=(conserving_forces, conserving_tangent), energy=energy,
 )  # fmt: skip
