@@ -76,6 +76,8 @@ from mbd.runs.events import Event as Event
 from mbd.statics.descent import EquilibriumError as EquilibriumError
 from mbd.statics.inverse_kinematics import assemble_pose as assemble_pose
 from mbd.statics.inverse_kinematics import target_errors as target_errors
+from mbd.studies.samples import sample as sample
+from mbd.studies.study import study as study
 
 __version__: str
 from mbd.beams.beam import Beam as Beam

@@ -21,6 +21,7 @@ __all__ = ["main"]
 # modules of this folder, in the order of the help
 COMMANDS = (
     "run",
+    "sweep",
     "info",
     "equilibrium",
     "modes",

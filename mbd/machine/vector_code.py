@@ -89,6 +89,7 @@ def vector_intrinsic(emit: Callable[..., Any], arguments: str, result: str) -> A
     ``arguments`` spells the kinds: F the floats, i an index, f a float; so does ``result``.
     """
     kinds = {"i": types.int64, "f": types.float64, "": types.void}
+    kinds["F"] = types.CPointer(types.float64)
 
     def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         value = emit(_Vectors(builder), *args)

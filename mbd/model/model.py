@@ -75,26 +75,31 @@ class Model(FrozenModel):
         work.evaluate()
         work.linearise(1.0, 0.0, 0.0)
         measure_kernel(work.I, work.F)
-        u = int(self.I[m.N_U])
+        self.settle(self.F, work.F, arm, self.heaviest.mass)
+        self.redundant = self.n_lam > 0 and loops and self.report().n_redundant > 0
+
+    def settle(self, F: np.ndarray, measured: np.ndarray, arm: float, mass: Any) -> None:
+        """Write what follows from a measurement (n_f,) to constants, or (n, n_f) of many models.
+
+        `arm` is the size of bodies [m], `mass` that of the heaviest one [kg].
+        """
+        loops, u = bool(self.I[m.LOOPS]), int(self.I[m.N_U])
         for vector in (m.DIAG, m.EPS):
-            at = self.I[vector]
-            self.F[at : at + u] = work.F[at : at + u]
-        eps = self.F[self.I[m.EPS] : self.I[m.EPS] + u]
-        eps *= SOFT_LOOPS if loops else SOFT_TREE
-        rows = self.F[self.I[m.DIAG] + self.numbering.lam]  # one without a gradient here: its unit
-        sizes = np.where(rows > 0.0, rows, self.F[m.UNIT + self.numbering.lam_kinds])
-        self.F[self.I[m.DIAG] + self.numbering.lam] = sizes
-        mass = self.heaviest.mass
-        tiny = np.finfo(float).eps
+            at = slice(self.I[vector], self.I[vector] + u)
+            F[..., at] = measured[..., at]
+        F[..., self.I[m.EPS] : self.I[m.EPS] + u] *= SOFT_LOOPS if loops else SOFT_TREE
+        lam = self.I[m.DIAG] + self.numbering.lam
+        rows, units = F[..., lam], F[..., m.UNIT + self.numbering.lam_kinds]
+        F[..., lam] = np.where(rows > 0.0, rows, units)  # one without a gradient here: its unit
+        length, tiny = F[..., m.LENGTH], np.finfo(float).eps
         # the round-off of a position turns a body of size `arm` by length/arm
         turn = length / arm
         force = mass * length * np.sqrt(len(self.nodes))  # it adds up along a chain
         floors = (length, turn, turn, force, force * arm, force * arm, force * arm)
         for kind, size in enumerate(floors):
-            self.F[m.FLOOR + kind] = tiny * size
+            F[..., m.FLOOR + kind] = tiny * size
         if loops:  # a pose may be singular: what lam does is then seen in v', lam itself is loose
-            self.F[m.FLOOR + m.FORCE : m.FLOOR + m.VELOCITY_ROW + 1] = np.inf
-        self.redundant = self.n_lam > 0 and loops and self.report().n_redundant > 0
+            F[..., m.FLOOR + m.FORCE : m.FLOOR + m.VELOCITY_ROW + 1] = np.inf
 
     def loops(self) -> bool:
         """Tell whether rows close loops (only then rows can be redundant)."""

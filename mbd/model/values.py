@@ -23,7 +23,7 @@ from mbd.model.description import Description, origin
 from mbd.model.frozen import FrozenModel, per_model
 from mbd.parts.part import Coordinate, Part
 
-__all__ = ["changed"]
+__all__ = ["changed", "on_tables_of"]
 
 _WHO = "Model.with_values"
 
@@ -39,6 +39,33 @@ def changed(model: Any, values: Any) -> Any:
     numbers = _numbers(model, system, parts, new, old)
     if numbers is None:
         return system.build()  # type: ignore[attr-defined]
+    return _with_numbers(model, system, parts, new, numbers)
+
+
+def on_tables_of(model: Any, system: Description) -> Any:
+    """Return the model of another system on the tables of a model, or None if it has others.
+
+    What it computes is, bit for bit, what a model built of it does.
+    """
+    parts = list(system.parts.values())
+    if [(x.name, x.drawer) for x in parts] != [
+        (x.name, x.drawer) for x in model.system.parts.values()
+    ] or list(system.bodies) != list(model.system.bodies):
+        return None
+    new = {part.name: part.elements() for part in parts}
+    old = {part.name: model.system.parts[part.name].elements() for part in parts}
+    for part in parts:
+        if _form(part, new[part.name]) != _form(model.system.parts[part.name], old[part.name]):
+            return None
+    numbers = _numbers(model, system, parts, new, old)
+    return None if numbers is None else _with_numbers(model, system, parts, new, numbers)
+
+
+def _with_numbers(
+    model: Any, system: Description, parts: list[Part], new: Mapping[str, Sequence[Element]],
+    numbers: list[tuple[int, Any]],
+) -> Any:  # fmt: skip
+    """Return a model with other numbers in its constants."""
     F = model.F.copy()
     for place in (m.DIAG, m.EPS):
         F[model.I[place] :][: model.I[m.N_U]] = 0.0

@@ -23,7 +23,7 @@ __all__ = ["curves"]
 _TOTALS = ("energy", "momentum")
 
 
-def curves(solution: History | StoredHistory, name: str) -> list[Series]:
+def curves(solution: History | StoredHistory, name: str, who: str = "plot") -> list[Series]:
     """Return what a name stands for: of a part its main quantities, or one of them.
 
     "drift" is the change of the total energy and the largest violation of a row.
@@ -39,17 +39,17 @@ def curves(solution: History | StoredHistory, name: str) -> list[Series]:
         part, _, tail = part.rpartition(".")
         what = f"{tail}.{what}" if what else tail
     if part not in owners:
-        raise _unknown(name, part, [*owners, "gap", "drift"])
+        raise _unknown(who, name, part, [*owners, "gap", "drift"])
     of: Any = getattr(solution, part) if part in owners[-2:] else solution[part]
     there = _quantities(solution, part, of)
     quantity, _, component = what.partition(".")
     if quantity and quantity not in there:
-        raise _unknown(name, quantity, list(there), part)
+        raise _unknown(who, name, quantity, list(there), part)
     series = [
         Series.of(f"{part}.{x}", np.asarray(getattr(of, x)), there[x])
         for x in ([quantity] if quantity else _main(of, list(there)))
     ]
-    return [_one(series[0], component, name)] if component else series
+    return [_one(who, series[0], component, name)] if component else series
 
 
 def _quantities(solution: History | StoredHistory, part: str, of: Any) -> dict[str, Column]:
@@ -76,16 +76,18 @@ def _main(of: Any, names: list[str]) -> list[str]:
     return [*main, *own] or names
 
 
-def _one(series: Series, component: str, name: str) -> Series:
+def _one(who: str, series: Series, component: str, name: str) -> Series:
     """Return one component of a quantity."""
     if component not in series.components:
-        raise _unknown(name, component, list(series.components), series.name)
+        raise _unknown(who, name, component, list(series.components), series.name)
     column = series.values[:, series.components.index(component)]
     return replace(series, values=column[:, None], components=(component,))
 
 
-def _unknown(name: str, word: str, names: list[str], part: str = "") -> KeyError:
+def _unknown(who: str, name: str, word: str, names: list[str], part: str = "") -> KeyError:
     close = difflib.get_close_matches(word, names, 1)
     hint = f"; did you mean {close[0]!r}?" if close else ";"
     whose = f"{part!r} has" if part else "there are"
-    return KeyError(f"plot: nothing is called {shown(name)}{hint} {whose}: {', '.join(names[:30])}")
+    return KeyError(
+        f"{who}: nothing is called {shown(name)}{hint} {whose}: {', '.join(names[:30])}"
+    )

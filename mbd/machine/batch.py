@@ -1,0 +1,80 @@
+"""Batches of runs: the floats of many runs in one array, on which a kernel works run by run.
+
+A batch begins with the number of runs that take part and the place of each, then come the floats of
+all runs, one run behind the other. The loop over runs is compiled and releases the lock of the
+interpreter.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mbd.machine import buffer as m
+from mbd.machine.jit import PYTHON, Kernel, call, maps_kernel
+
+__all__ = ["Batch"]
+
+if PYTHON:
+
+    def beyond(F: Any, i: int) -> Any:
+        """Return the floats from number i on."""
+        return F[i:]
+
+else:
+    from mbd.machine.vector_code import vector_intrinsic
+
+    beyond = vector_intrinsic(lambda v, F, i: v.b.gep(F, [i]), "Fi", "F")
+
+
+def each_run(I: Any, F: Any, address: int, k: int, _: int) -> None:
+    """Call the kernel at `address` on each run that takes part."""
+    for j in range(int(F[0])):
+        call(address, I, beyond(F, int(F[1 + j])), k)
+
+
+each = maps_kernel(each_run)
+each.long = True
+
+
+class Batch:
+    """The floats of n runs of one model.
+
+    Parameters
+    ----------
+    I : array of int
+        The tables of the model.
+    n, size : int
+        Runs, and floats of each.
+
+    Attributes
+    ----------
+    F : (n, size) array
+        One run in each row.
+    S : (n, S_HEADER) array of int
+        Its integers.
+    """
+
+    def __init__(self, I: np.ndarray, n: int, size: int) -> None:
+        self.I, stride = I, m.padded(size)
+        head = m.padded(1 + n)
+        self._all = np.zeros(head + n * stride + 4)
+        self._places = head + stride * np.arange(n)
+        self.F = self._all[head : head + n * stride].reshape(n, stride)[:, :size]
+        self.S = self.F[:, m.INTS : m.F_HEADER].view(np.int64)
+
+    def __len__(self) -> int:
+        return len(self.F)
+
+    def vector(self, name: int, size: int | None = None) -> np.ndarray:
+        """Return a view (n, .) of a vector over the unknowns, or of the first numbers there."""
+        at = self.I[name]
+        return self.F[:, at : at + (self.I[m.N_U] if size is None else size)]
+
+    def run(self, kernel: Kernel, k: int = 0, only: Any = None) -> None:
+        """Call a kernel on all runs, or on `only` some, which are marked (n,)."""
+        places = self._places if only is None else self._places[only]
+        self._all[0] = len(places)
+        self._all[1 : 1 + len(places)] = places
+        each(self.I, self._all, kernel.address, k, 0)

@@ -1,0 +1,231 @@
+"""Chunk of a study: some members, computed by one worker, in batches where that is possible."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mbd.front.simulate import simulate
+from mbd.front.solution import Solution
+from mbd.integration.method import Method
+from mbd.model.model import Model
+from mbd.runs.plan import Plan
+from mbd.studies.batch_run import Batches
+from mbd.studies.family import Direct, Family, Row
+from mbd.studies.outputs import Output, of_batch, of_solution
+
+__all__ = ["FAILED", "REFUSED", "Chunk", "Task", "run_chunk"]
+
+FAILED, REFUSED = 1, 2  # status of a member whose run failed, or that cannot be described
+_LOCK = threading.Lock()
+_KEPT = 4  # studies whose models a process keeps
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a study computes of each member; it goes to all workers.
+
+    Attributes
+    ----------
+    token : str
+        The same for all chunks of a study.
+    build, names
+        See ``Family``.
+    probes : list of tuples
+        Members that show which places of the constants parameters have.
+    outputs : tuple of Output
+    step, t_end : float [s]
+    method : integrator
+    options : dict
+        Of ``simulate``.
+    """
+
+    token: str
+    build: Any
+    names: tuple[str, ...]
+    probes: list[Row]
+    outputs: tuple[Output, ...]
+    t_end: float
+    step: float | None
+    method: Method
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def solution(self, model: Model) -> Solution:
+        """Return the run of one member by itself."""
+        return simulate(
+            model, self.t_end, self.step, method=self.method, progress=False,
+            raise_on_failure=False, **self.options,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Results of some members.
+
+    Attributes
+    ----------
+    values : dict
+        By output a list of arrays, None where a member failed.
+    t : list of arrays [s]
+        Recorded instants.
+    status : list of int
+        0, or 1: the run failed, 2: the member cannot be described.
+    message : list of str
+    """
+
+    values: dict[str, list[Any]]
+    t: list[Any]
+    status: list[int]
+    message: list[str]
+
+
+class Ready:
+    """What a process keeps of a study: its models, and the way of its batches."""
+
+    def __init__(self, task: Task) -> None:
+        self.family = Family(task.build, task.names)
+        self.direct = None if set(task.options) - {"every"} else Direct.of(self.family, task.probes)
+        self.way: Batches | None = None
+        self.simple = task.step is not None and not set(task.options) - {"every"}
+        self.task = task
+
+    def batches(self, model: Model) -> Batches | None:
+        """Return the way of batches of a model's family, or None if each member runs alone."""
+        task = self.task
+        if self.simple and self.way is None:
+            every = int(task.options.get("every", 1))
+            try:
+                self.way = Batches(
+                    model, task.method, Plan(task.t_end, task.step or 0.0, every=every)
+                )
+            except Exception:  # this member fails; another one may not
+                return None
+        way = self.way
+        return way if way is not None and way.open and way.model.I is model.I else None
+
+
+_FAMILIES: OrderedDict[str, Ready] = OrderedDict()
+
+
+def run_chunk(task: Task, rows: Sequence[Row]) -> Chunk:
+    """Return the results of some members, each a row of values."""
+    ready = _ready(task)
+    n = len(rows)
+    chunk = Chunk({x.name: [None] * n for x in task.outputs}, [None] * n, [0] * n, [""] * n)
+    if ready.direct is not None:
+        way = ready.batches(ready.direct.model)
+        if way:
+            values = np.array(rows, float)
+            for first in range(0, n, way.together):
+                here = range(first, min(first + way.together, n))
+                F = ready.direct.constants(values[first : here.stop])
+                _together(ready, chunk, rows, here, way, F, ready.direct.at_ease, None)
+            return chunk
+    waiting: list[tuple[int, Model]] = []
+    for i in range(n):
+        model = _described(ready, chunk, rows[i], i)
+        if model is None:
+            continue
+        way = ready.batches(model)
+        if way is None:
+            _alone(ready, chunk, model, i)
+            continue
+        waiting.append((i, model))
+        if len(waiting) == way.together:
+            _some(ready, chunk, rows, waiting, way)
+            waiting = []
+    if waiting and ready.way is not None:
+        _some(ready, chunk, rows, waiting, ready.way)
+    return chunk
+
+
+def _ready(task: Task) -> Ready:
+    with _LOCK:
+        if task.token not in _FAMILIES:
+            while len(_FAMILIES) >= _KEPT:
+                _FAMILIES.popitem(last=False)
+            _FAMILIES[task.token] = Ready(task)
+        return _FAMILIES[task.token]
+
+
+def _described(ready: Ready, chunk: Chunk, row: Row, i: int) -> Model | None:
+    """Return the model of a member; note if it cannot be described."""
+    try:
+        return ready.family.model(row)
+    except Exception as error:
+        chunk.status[i], chunk.message[i] = REFUSED, f"{type(error).__name__}: {error}"
+        return None
+
+
+def _some(ready: Ready, chunk: Chunk, rows: Any, waiting: Any, way: Batches) -> None:
+    F = np.array([model.F for _, model in waiting])
+    models = dict(waiting)
+    _together(ready, chunk, rows, list(models), way, F, False, models)
+
+
+def _together(
+    ready: Ready, chunk: Chunk, rows: Any, members: Sequence[int], way: Batches, F: np.ndarray,
+    at_ease: bool, models: dict[int, Model] | None,
+) -> None:  # fmt: skip
+    """Run members in one batch; those that leave the straight way run alone."""
+    instants = way.go(F)
+    good = [i for i, clean in zip(members, instants.clean, strict=True) if clean]
+
+    def own(j: int) -> Model:
+        return models[good[j]] if models else ready.family.model(rows[good[j]])
+
+    for output in ready.task.outputs if good else ():
+        values = of_batch(output, way.model, instants.good(), at_ease, own)
+        for i, x in zip(good, values, strict=True):
+            chunk.values[output.name][i] = x
+    for i, clean in zip(members, instants.clean, strict=True):
+        chunk.t[i] = instants.t
+        wrong = [x[i] for x in chunk.values.values() if isinstance(x[i], Exception)]
+        if wrong:
+            _fails(chunk, i, wrong[0])
+        if not clean:
+            model = models[i] if models else _described(ready, chunk, rows[i], i)
+            if model is not None:
+                _alone(ready, chunk, model, i)
+
+
+def _alone(ready: Ready, chunk: Chunk, model: Model, i: int) -> None:
+    """Run one member by itself; a failure is noted."""
+    task = ready.task
+    try:
+        with _quiet():
+            solution = task.solution(model)
+        how, _, more = solution.message.partition("; ")
+        chunk.message[i] = more or ("" if how.startswith("reached") else how)
+        if not solution.success:
+            chunk.status[i], chunk.message[i] = FAILED, solution.message
+            return
+        chunk.t[i] = solution.t
+        for output in task.outputs:
+            chunk.values[output.name][i] = of_solution(output, solution)
+    except Exception as error:
+        _fails(chunk, i, error)
+
+
+def _fails(chunk: Chunk, i: int, error: Exception) -> None:
+    chunk.status[i], chunk.message[i] = FAILED, f"{type(error).__name__}: {error}"
+    for values in chunk.values.values():
+        values[i] = None
+
+
+@contextmanager
+def _quiet() -> Any:
+    """Leave the warnings of a run to its message; filters are those of the main thread."""
+    if threading.current_thread() is threading.main_thread():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            yield
+    else:
+        yield

@@ -1,0 +1,174 @@
+"""Outputs of a study: quantities by name, at recorded instants or reduced, of many members."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mbd.base.checked import shown
+from mbd.front.solution import Solution
+from mbd.history.quantities import PartHistory, table
+from mbd.history.quantity import Owner
+from mbd.model.model import Model
+from mbd.pictures.curves import curves
+from mbd.studies.batch_run import Instants
+
+__all__ = ["Output", "of_batch", "of_solution", "outputs_of"]
+
+_REDUCED: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "final": lambda x: x[-1],
+    "max": lambda x: x.max(axis=0),
+    "min": lambda x: x.min(axis=0),
+}
+_FREE = (Owner.BODY, Owner.TURNING, Owner.JOINT, Owner.ROWS)  # each instant by itself
+
+
+@dataclass(frozen=True)
+class Output:
+    """What is kept of a run.
+
+    Attributes
+    ----------
+    name : str
+        In the results.
+    quantity : str
+        "rod.position", "rod.position.x", "energy.total"; empty: the function has the solution.
+    reduce : str or callable, optional
+        "final", "max", "min", or a function of the values over time (n, ...).
+    """
+
+    name: str
+    quantity: str
+    reduce: Any = None
+
+    @property
+    def over_time(self) -> bool:
+        """Whether it has a value at each instant."""
+        return self.reduce is None
+
+    def reduced(self, values: np.ndarray) -> np.ndarray:
+        """Return what is kept of values over time."""
+        if self.reduce is None:
+            return values
+        return np.asarray(_REDUCED.get(self.reduce, self.reduce)(values), float)
+
+
+def outputs_of(who: str, outputs: Any) -> tuple[Output, ...]:
+    """Return the outputs that an argument stands for."""
+    named = outputs.items() if isinstance(outputs, Mapping) else ((None, x) for x in _list(outputs))
+    done: dict[str, Output] = {}
+    for key, what in named:
+        quantity, reduce = (
+            what if isinstance(what, tuple | list) and len(what) == 2 else (what, None)
+        )
+        if callable(quantity) and reduce is None:
+            quantity, reduce = "", quantity
+        known = reduce is None or callable(reduce) or reduce in tuple(_REDUCED)
+        if not isinstance(quantity, str) or not known or (not quantity and key is None):
+            raise ValueError(
+                f'{who}: an output must be a quantity, "rod.position", or one with "final", "max", '
+                '"min" or a function, ("hinge.force", "max"); a function of the solution needs a '
+                f'name, {{"reach": f}}; got {shown(what)}'
+            )
+        word = reduce if isinstance(reduce, str) else getattr(reduce, "__name__", "")
+        name = str(key or " ".join([quantity, word]).strip())
+        if name in done or name in ("t", "status", "message", "component", "member"):
+            raise ValueError(f"{who}: two outputs are called {name!r}, or it is a name of results; "
+                             "give names: {'tip': ...}")  # fmt: skip
+        done[name] = Output(name, quantity, reduce)
+    if not done:
+        raise ValueError(f'{who}: outputs must name a quantity, such as ["rod.position"], got none')
+    return tuple(done.values())
+
+
+def _list(outputs: Any) -> Sequence[Any]:
+    if isinstance(outputs, str) or callable(outputs):
+        return [outputs]
+    if isinstance(outputs, tuple) and len(outputs) == 2 and outputs[1] in tuple(_REDUCED):
+        return [outputs]
+    return list(outputs) if isinstance(outputs, Sequence) else [outputs]
+
+
+def of_solution(output: Output, solution: Solution) -> np.ndarray:
+    """Return an output of one solution."""
+    if not output.quantity:
+        return np.asarray(output.reduce(solution), float)
+    return output.reduced(_values(solution, output.quantity)[0])
+
+
+def _values(solution: Solution, quantity: str) -> tuple[np.ndarray, tuple[str, ...], str]:
+    """Return values (n, ...), components and unit of a quantity."""
+    several = curves(solution, quantity, "study")
+    if len(several) > 1:
+        names = ", ".join(x.name for x in several)
+        raise KeyError(f"study: {quantity!r} stands for several quantities; name one of {names}")
+    series = several[0]
+    values = np.asarray(series.values, float)
+    one = len(series.components) == 1 and values.ndim == 2
+    return (values[:, 0], (), series.unit) if one else (values, series.components, series.unit)
+
+
+def described(output: Output, solution: Solution) -> dict[str, Any]:
+    """Return components and unit of an output, for the results."""
+    if not output.quantity:
+        return {"components": (), "unit": ""}
+    _, components, unit = _values(solution, output.quantity)
+    return {"components": components, "unit": unit}
+
+
+def of_batch(
+    output: Output, model: Model, instants: Instants, at_ease: bool, own: Callable[[int], Model]
+) -> list[Any]:
+    """Return an output of each run of a batch, or what its function raised.
+
+    Where rows and faces do not know the parameters (`at_ease`), or the quantity is one of bodies at
+    each instant by itself, all runs are evaluated at once with `model`; else each with its `own`.
+    """
+    n, k = instants.q.shape[:2]
+    raw = (instants.q, instants.v, instants.a, instants.lam)
+    if _each_by_itself(output.quantity, model, at_ease):
+        flat = (x.reshape(n * k, x.shape[2]) for x in raw)
+        whole = Solution(model, np.tile(instants.t, n), *flat)
+        values = _values(whole, output.quantity)[0]
+        return [_tried(output.reduced, x) for x in values.reshape(n, k, *values.shape[1:])]
+    same = at_ease and _of_joint(output.quantity, model)
+
+    def of_run(i: int) -> np.ndarray:
+        of = model if same else own(i)
+        return of_solution(output, Solution(of, instants.t, *(x[i] for x in raw)))
+
+    return [_tried(of_run, i) for i in range(n)]
+
+
+def _tried(function: Callable[[Any], Any], argument: Any) -> Any:
+    try:
+        return function(argument)
+    except Exception as error:
+        return error
+
+
+def _each_by_itself(quantity: str, model: Model, at_ease: bool) -> bool:
+    """Tell whether a quantity at an instant needs nothing but the numbers of this instant."""
+    part, entry = _entry(quantity)
+    if entry is None or entry.of not in _FREE or entry.keep:
+        return False
+    of_body = part in model.system.bodies
+    return of_body if entry.of in (Owner.BODY, Owner.TURNING) else at_ease and not of_body
+
+
+def _of_joint(quantity: str, model: Model) -> bool:
+    """Tell whether a quantity is one of a joint: its rows and faces alone."""
+    return any(quantity.startswith(f"{name}.") for name in model.system.joints)
+
+
+def _entry(quantity: str) -> tuple[str, Any]:
+    """Return the part of a name and the entry of the table, or none."""
+    entries = {x.name: x for x in table(PartHistory)}
+    for name in (quantity, quantity.rpartition(".")[0]):
+        part, _, word = name.rpartition(".")
+        if word in entries and part:
+            return part, entries[word]
+    return "", None

@@ -1,0 +1,358 @@
+"""``mbd.study``: many runs of one system with other parameters."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import os
+import queue
+import uuid
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mbd.base.atomic import replaced
+from mbd.base.checked import file_path, meant, shown, whole
+from mbd.base.door import number
+from mbd.front.simulate import kernels_of, simulate
+from mbd.front.solution import Solution
+from mbd.integration.consistent import consistent
+from mbd.integration.generalized_alpha import GeneralizedAlpha
+from mbd.machine.shared_work import compile_all
+from mbd.model.system import System
+from mbd.runs.methods import completed
+from mbd.runs.progress import Progress
+from mbd.studies.chunk import Task, run_chunk
+from mbd.studies.family import Family
+from mbd.studies.outputs import described, outputs_of
+from mbd.studies.results import Packed, StudyTable, inner_dimensions, joined, packed, table_of
+from mbd.studies.samples import Members, members_of
+from mbd.studies.summary import Summary
+
+__all__ = ["study"]
+
+_WHO = "study"
+_PROBED = 16  # members of which one must be described before a study begins
+_AHEAD = 4  # chunks that wait for each worker
+
+
+def study(
+    build: Any,
+    parameters: Any,
+    *,
+    t_end: float,
+    step: float | None = None,
+    outputs: Any,
+    on: Any = None,
+    method: Any = None,
+    summary: Sequence[float] | None = None,
+    directory: str | Path | None = None,
+    chunk: int | None = None,
+    progress: bool | None = None,
+    **options: Any,
+) -> Any:
+    """Run one system with many values of its parameters.
+
+    Members that differ in constants only, such as masses and stiffnesses, are run together in
+    compiled code; what is computed is, bit for bit, what ``mbd.simulate`` does for each of them,
+    however many threads or workers there are.
+
+    Parameters
+    ----------
+    build : callable, System or Model
+        A function of the parameters that returns a System; or a System, the parameters being paths
+        such as "rod.mass".
+    parameters : dict, list of dict, or Members
+        ``{"rod.mass": [1.0, 2.0], "spring.stiffness": [10.0, 20.0, 30.0]}``: all combinations, a
+        grid; a list of dicts with one value each: these members; ``mbd.sample(...)``.
+    t_end, step : float [s]
+    outputs : list or dict
+        Quantities by name at the recorded instants, ``"rod.position"``, ``"hinge.force.x"``,
+        ``"energy.total"``; or reduced, ``("hinge.force", "max")``, with "final", "max", "min" over
+        time or a function of the values (n, ...). In a dict they have names of your own, and
+        functions of the whole solution may stand there: ``{"reach": lambda s: ...}``.
+    on : executor, optional
+        Where members are computed: any ``concurrent.futures`` executor, or a ``dask.distributed``
+        client. Default: threads of this process, one for each core.
+    method : integrator, optional
+    summary : tuple of float, optional
+        Keep no members but their mean, standard deviation, extremes, these quantiles and the number
+        of the member of the largest absolute value: for very many members.
+    directory : str or Path, optional
+        Keep the results of each chunk in a file there. A study that was interrupted goes on where
+        it stopped when it is called again.
+    chunk : int, optional
+        Members that one worker takes at a time; default a 64th of all, at most 256.
+    progress : bool, optional
+        Show a progress bar; default on a terminal, if it takes long.
+    options
+        Of ``mbd.simulate``, such as ``every``, ``rtol``, ``t_eval``, ``events``, ``project``; with
+        others than ``every`` members run one by one.
+
+    Returns
+    -------
+    xarray.Dataset
+        Each output over the parameters (of a grid) or over "member", then "time" and "component".
+        ``status`` is 0, 1 where a run failed, 2 where a member cannot be described, with NaN in the
+        outputs and the reason in ``message``; a run with a warning has it there too. Without
+        xarray a ``StudyTable``, whose arrays have the same names.
+
+    Examples
+    --------
+    >>> import mbd
+    >>> system = mbd.System(gravity=(0, 0, -9.81))
+    >>> ball = system.add(mbd.PointMass("ball", mass=1.0, velocity=(1, 0, 0)))
+    >>> done = mbd.study(system, {"ball.mass": [1.0, 2.0]}, t_end=0.1, step=0.01,
+    ...                  outputs=[("ball.position", "final")])
+    >>> done["ball.position final"].shape
+    (2, 3)
+    """
+    members = members_of(_WHO, parameters)
+    if isinstance(build, System):
+        build = build.build()
+    kept = outputs_of(_WHO, outputs)
+    allowed = [
+        k for k, x in inspect.signature(simulate).parameters.items()
+        if x.kind is x.KEYWORD_ONLY
+        and k not in ("method", "progress", "stream", "raise_on_failure")
+    ]  # fmt: skip
+    for name in options:
+        if name not in allowed:
+            raise TypeError(
+                f"{_WHO}: there is no option {name!r}{meant(name, allowed)}; besides its own there "
+                f"are those of simulate, {', '.join(allowed)}"
+            )
+    method = completed(GeneralizedAlpha() if method is None else method, "rtol" in options)
+    t_end = number(_WHO, "t_end", t_end, "s", positive=True)
+    if step is not None:
+        step = number(_WHO, "step", step, "s", positive=True)
+    whole(_WHO, "every", options.get("every", 1), 1)
+    moving = "rtol" in options and "t_eval" not in options
+    if moving and (loose := [x.name for x in kept if x.over_time]):
+        raise ValueError(
+            f"{_WHO}: with rtol members have instants of their own; give t_eval, or reduce "
+            f"{', '.join(loose)} to its final, max or min"
+        )
+    n = len(members.rows)
+    size = max(1, min(256, -(-n // 64))) if chunk is None else whole(_WHO, "chunk", chunk, 1)
+    task = Task(
+        uuid.uuid4().hex, build, members.names, _probes(members), kept, t_end, step, method, options
+    )
+    about = _about(task, members)
+    place = None if directory is None else _Directory(directory, task, members, size)
+    size = size if place is None else place.size
+    starts = range(0, n, size)
+    pieces: list[Packed] = []
+    totals = {x.name: Summary(_levels(summary)) for x in kept} if summary is not None else {}
+    t, failed = np.empty(0), 0
+    bar = Progress(n, "member", progress)
+    with bar, warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # they are in the messages
+        for piece in _computed(task, members, starts, size, on, place, bar):
+            if not totals:
+                pieces.append(piece)
+                continue
+            for name, total in totals.items():
+                total.add(piece[f"={name}"])
+            bad = piece["status"] != 0
+            failed += int(bad.sum())
+            t = max(t, piece["t"], key=len)
+    if totals:
+        done = _summarised(totals, about, t, n, failed)
+    else:
+        done = table_of(joined(pieces), members, about)
+    try:
+        return done.to_xarray()
+    except ImportError:
+        return done
+
+
+def _levels(summary: Any) -> tuple[float, ...]:
+    try:
+        levels = tuple(float(x) for x in summary)
+    except (TypeError, ValueError):
+        levels = (np.nan,)
+    if not all(0.0 <= x <= 1.0 for x in levels):
+        raise ValueError(
+            f"{_WHO}: summary must be quantiles from 0 to 1, such as (0.05, 0.5, 0.95), or (), got "
+            f"{shown(summary)}"
+        )
+    return levels
+
+
+def _probes(members: Members) -> list[Any]:
+    """Return some members: those with the extremes of each parameter, and some between."""
+    rows, which = members.rows, {0, len(members.rows) // 3, len(members.rows) // 2}
+    for i in range(len(members.names)):
+        column = [row[i] for row in rows]
+        if not all(isinstance(x, int | float) for x in column):
+            break
+        which |= {int(np.argmin(column)), int(np.argmax(column))}
+    return [tuple(float(x) if isinstance(x, int) else x for x in rows[i]) for i in sorted(which)]
+
+
+def _about(task: Task, members: Members) -> dict[str, dict[str, Any]]:
+    """Return components and units of outputs, from the start of a member that has one."""
+    family, reason = Family(task.build, task.names), None
+    for row in members.rows[:_PROBED]:
+        try:
+            model = family.model(row)
+            x = consistent(model, project=bool(task.options.get("project", False)))
+        except Exception as error:
+            reason = reason or error
+            continue
+        compile_all(kernels_of(task.method, False))
+        start = Solution(model, np.array([x.t]), *(y[None] for y in (x.q, x.v, x.a, x.lam)))
+        return {
+            x.name: described(x, start) | {"over_time": x.over_time and bool(x.quantity)}
+            for x in task.outputs
+        }
+    assert reason is not None
+    raise reason
+
+
+def _computed(
+    task: Task, members: Members, starts: range, size: int, on: Any, place: Any, bar: Progress
+) -> Iterator[Packed]:
+    """Yield the results of chunks in their order, each computed wherever there is room."""
+    done: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
+
+    def rescue() -> None:
+        """Keep what was computed when the study ends early."""
+        while place is not None and not done.empty():
+            at, future = done.get()
+            if not future.cancelled() and future.exception() is None:
+                place.write(at, packed(future.result()))
+
+    with ExitStack() as stack:
+        stack.callback(rescue)
+        if on is None:
+            on = ThreadPoolExecutor(_cores())
+            stack.callback(on.shutdown, wait=True, cancel_futures=True)
+        if not callable(getattr(on, "submit", None)):
+            raise TypeError(
+                f"{_WHO}: on must be an executor of concurrent.futures or a client of "
+                f"dask.distributed, got {shown(on)}"
+            )
+        room = _AHEAD * (getattr(on, "_max_workers", None) or 16)
+        ready: dict[int, Packed] = {}
+        running: dict[int, Any] = {}
+        stack.callback(lambda: [x.cancel() for x in running.values()])
+        sent = 0
+        for turn, first in enumerate(starts):
+            while first not in ready:
+                while sent < len(starts) and sent < turn + room:
+                    start, sent = starts[sent], sent + 1
+                    old = None if place is None else place.read(start)
+                    if old is not None:
+                        ready[start] = old
+                        bar.update(len(old["status"]))
+                        continue
+                    future = on.submit(run_chunk, task, members.rows[start : start + size])
+                    running[start] = future
+                    future.add_done_callback(lambda x, at=start: done.put((at, x)))
+                if first in ready:
+                    break
+                at, future = done.get()
+                ready[at] = packed(_result(future, len(starts) - len(running), place))
+                del running[at]
+                if place is not None:
+                    place.write(at, ready[at])
+                bar.update(len(ready[at]["status"]))
+            yield ready.pop(first)
+
+
+def _result(future: Any, finished: int, place: Any) -> Any:
+    """Return what a worker has computed."""
+    try:
+        return future.result()
+    except BrokenExecutor as error:
+        more = (
+            "the same call goes on from there" if place is not None
+            else "with directory= a study goes on where it stopped"
+        )  # fmt: skip
+        raise RuntimeError(
+            f"{_WHO}: a worker died ({error}); {finished} chunks were done, {more}"
+        ) from error
+
+
+def _cores() -> int:
+    """Return the number of cores that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
+
+
+def _summarised(
+    totals: Mapping[str, Summary], about: Mapping[str, Any], t: np.ndarray, n: int, failed: int
+) -> StudyTable:
+    """Return the statistics of all members."""
+    values: dict[str, np.ndarray] = {"members": np.array(n), "failed": np.array(failed)}
+    dimensions: dict[str, tuple[str, ...]] = {"members": (), "failed": ()}
+    coordinates: dict[str, np.ndarray] = {}
+    units = {name: str(facts["unit"]) for name, facts in about.items()}
+    for name, total in totals.items():
+        names, values[name] = total.statistics()
+        coordinates["statistic"] = np.array(names)
+        inner, own = inner_dimensions(name, about[name], values[name].shape[1:], t)
+        dimensions[name] = ("statistic", *inner)
+        coordinates |= own
+        values[f"{name} worst"], dimensions[f"{name} worst"] = np.array(total.worst), ()
+    return StudyTable(values, dimensions, coordinates, units)
+
+
+class _Directory:
+    """The chunks of a study in files, with what they belong to."""
+
+    def __init__(self, path: str | Path, task: Task, members: Members, size: int) -> None:
+        self.path, self.size = file_path(_WHO, path), size
+        digest = hashlib.sha256(repr((members.names, members.rows)).encode()).hexdigest()
+        try:
+            described = inspect.getsource(task.build) if callable(task.build) else ""
+        except (OSError, TypeError):
+            described = ""
+        about = {
+            "members": digest, "number": len(members.rows), "t_end": task.t_end, "step": task.step,
+            "outputs": [[x.name, x.quantity, _named(x.reduce)] for x in task.outputs],
+            "method": repr(task.method), "options": {k: _named(x) for k, x in task.options.items()},
+            "build": hashlib.sha256(described.encode()).hexdigest(),
+        }  # fmt: skip
+        file = self.path / "study.json"
+        if file.exists():
+            old = json.loads(file.read_text())
+            self.size = int(old.pop("chunk"))
+            if other := [k for k, x in about.items() if old.get(k) != x]:
+                raise ValueError(
+                    f"{_WHO}: {self.path} has the results of another study, which differs in "
+                    f"{', '.join(other)}; choose another directory, or remove it"
+                )
+            return
+        with replaced(file, _WHO) as stream:
+            stream.write(json.dumps(about | {"chunk": size}, indent=1).encode())
+
+    def _file(self, start: int) -> Path:
+        return self.path / f"chunk_{start:09d}.npz"
+
+    def read(self, start: int) -> Packed | None:
+        """Return the results of a chunk, or None if there are none that can be read."""
+        try:
+            with self._file(start).open("rb") as stream, np.load(stream) as file:
+                return {name: file[name] for name in file.files}
+        except Exception:  # missing or damaged: it is computed anew
+            return None
+
+    def write(self, start: int, piece: Packed) -> None:
+        """Keep the results of a chunk; the file is whole or not there."""
+        with replaced(self._file(start), _WHO) as stream:
+            np.savez(stream, **piece)  # type: ignore[arg-type]
+
+
+def _named(value: Any) -> str:
+    return getattr(value, "__qualname__", None) or repr(value)

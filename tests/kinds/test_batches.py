@@ -1,0 +1,119 @@
+"""Runs that are taken together have the bits of the runs one by one, whatever is in the model."""
+
+import numpy as np
+import pytest
+from recipes import BODIES, EXAMPLES, JOINT_RECIPES, LOADS, PAIR_FORCES, ROW_PARTS, STILL, WORN
+from scenes import four_bar
+
+import mbd
+from mbd.machine import buffer as m
+from mbd.runs.plan import Plan
+from mbd.studies.batch_run import Batches
+
+RECIPES = {
+    **{("joint", k): v for k, v in JOINT_RECIPES.items()},
+    **ROW_PARTS, **PAIR_FORCES, **EXAMPLES,
+    **{k: (lambda a, b, s, make=v: make(a, s)) for k, v in {**LOADS, **WORN}.items()},
+}  # fmt: skip
+MASSES = (1.7, 0.6, 3.1)
+H, STEPS = 1e-3, 12
+
+
+def described(recipe, mass=1.7):
+    """Return two bodies at rest, so that all rows are met, and a part on them."""
+    system = mbd.System(gravity=(0.1, -0.2, -9.7))
+    one = system.add(
+        mbd.RigidBody("one", mass=mass, inertia=(0.31, 0.42, 0.37), position=(0.1, 0.2, -0.3))
+    )
+    two = system.add(
+        mbd.RigidBody("two", mass=0.9, inertia=(0.2, 0.3, 0.25), position=(0.7, -0.1, 0.2))
+    )
+    system.add(recipe(one, two, STILL))
+    return system
+
+
+def compared(models, method, h=H, steps=STEPS, every=1):
+    """Return how many runs are good for a batch, all of them compared with simulate."""
+    method = method.facts.complete(False) if method.facts.complete else method
+    way = Batches(models[0], method, Plan(steps * h, h, every=every))
+    if not way.open:
+        assert models[0].laws
+        return 0
+    instants = way.go(np.array([x.F for x in models]))
+    for i in np.flatnonzero(instants.clean):
+        alone = mbd.simulate(models[i], steps * h, h, method=method, every=every)
+        assert np.array_equal(instants.t, alone.t)
+        for name in ("q", "v", "a", "lam"):
+            assert np.array_equal(getattr(instants, name)[i], getattr(alone, name)), name
+    return int(instants.clean.sum())
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("key", RECIPES, ids=str)
+def test_every_part(key):
+    models = [described(RECIPES[key], x).build() for x in MASSES]
+    try:
+        mbd.consistent(models[0])
+    except ValueError:  # rows that are not met at rest: a drive that moves
+        with pytest.raises(ValueError, match="violate"):
+            compared(models, mbd.GeneralizedAlpha())
+        return
+    clean = compared(models, mbd.GeneralizedAlpha())
+    assert clean == (0 if models[0].laws else len(MASSES))
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        mbd.GeneralizedAlpha(constraints="stabilized"),
+        mbd.GeneralizedAlpha(constraints="velocity"),
+        mbd.GeneralizedAlpha.hht(0.1),
+        mbd.LieRungeKutta4(),
+    ],
+    ids=str,
+)
+def test_methods(method):
+    system = mbd.System(gravity=(0.0, 0.0, -9.81))
+    system.add(
+        mbd.RigidBody("one", mass=1.0, inertia=(0.1, 0.2, 0.25), angular_velocity=(1, 0.1, 0.2))
+    )
+    system.add(mbd.Moment("push", system["one"], (0.1, 0.2, 0.3)))
+    model = system.build()
+    models = [model.with_values({"one.mass": x}) for x in MASSES]
+    assert compared(models, method, steps=60) == len(MASSES)
+
+
+@pytest.mark.parametrize("every", [1, 4])
+def test_loops_with_redundant_rows(every):
+    model = four_bar().build()
+    assert model.redundant
+    name = next(iter(model.nodes))
+    models = [model.with_values({f"{name}.mass": x}) for x in MASSES]
+    assert compared(models, mbd.GeneralizedAlpha(), steps=60, every=every) == len(MASSES)
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_bodies_without_rows(body):
+    system = mbd.System(gravity=(0.0, 0.0, -9.81))
+    if body == "Ground":
+        return
+    options = {} if body == "PointMass" else {"inertia": (0.1, 0.2, 0.25)}
+    system.add(getattr(mbd, body)("one", mass=1.0, velocity=(1, 0, 0), **options))
+    model = system.build()
+    models = [model.with_values({"one.mass": x}) for x in MASSES]
+    assert compared(models, mbd.GeneralizedAlpha()) == len(MASSES)
+
+
+def test_runs_that_leave_the_straight_way_are_marked():
+    """Rows that are not met, a step that fails, steps that are too large."""
+    system = mbd.System(gravity=(0.0, 0.0, -9.81))
+    one = system.add(mbd.RigidBody("one", mass=1.0, inertia=(0.3, 0.4, 0.35), position=(1, 0, 0)))
+    system.add(mbd.Revolute("hinge", system.ground, one, at=(0, 0, 0), axis=(0, 1, 0)))
+    model = system.build()
+    way = Batches(model, mbd.GeneralizedAlpha().facts.complete(False), Plan(0.05, 1e-3))
+    F = np.tile(model.F, (5, 1))
+    F[1, model.I[m.Q]] += 0.01  # the joint is open
+    F[2, model.I[m.V] + model.numbering.v[0]] += 1.0  # its rate is not zero
+    F[3, m.GX] = np.nan
+    F[4, m.GZ] = -1e7
+    assert way.go(F).clean.tolist() == [True, False, False, False, False]

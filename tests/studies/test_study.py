@@ -1,0 +1,350 @@
+"""Studies: bits of a plain loop, failures as data, workers, interruption, summaries."""
+
+import multiprocessing
+import os
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import scipy.stats
+
+import mbd
+from mbd.machine.jit import PYTHON
+from mbd.model import model as models
+from mbd.model import system as systems
+from mbd.model import workspace
+from mbd.studies import chunk as chunks
+from mbd.studies.study import study
+from mbd.studies.summary import Summary
+
+H, T = 1e-3, 0.02
+OUTPUTS = ["two.position", ("pin.force", "max"), ("hinge.angle", "final"), "energy.total"]
+
+
+def pair(length=0.4, mass=1.2, k=35.0):
+    """Two links and a spring."""
+    system = mbd.System(gravity=(0, 0, -9.81))
+    one = system.add(mbd.RigidBody("one", mass=mass, inertia=(0.01, 0.02, 0.02),
+                                   position=(0.5 * length, 0, 0)))  # fmt: skip
+    two = system.add(mbd.RigidBody("two", mass=0.7, inertia=(0.02, 0.03, 0.03),
+                                   position=(1.5 * length, 0, 0)))  # fmt: skip
+    system.add(mbd.Revolute("hinge", system.ground, one, at=(0, 0, 0), axis=(0, 1, 0)))
+    system.add(mbd.Spherical("pin", one, two, at=(length, 0, 0)))
+    system.add(mbd.Spring("spring", system.ground, two, at=(0, 0, 1), to=(2 * length, 0, 0),
+                          stiffness=k))  # fmt: skip
+    return system
+
+
+def kept(solution):
+    """Return what OUTPUTS stand for, of one solution."""
+    return [
+        solution["two"].position, solution["pin"].force.max(axis=0),
+        solution["hinge"].angle[-1], solution.energy.total,
+    ]  # fmt: skip
+
+
+def names(outputs):
+    return [x if isinstance(x, str) else " ".join(x) for x in outputs]
+
+
+GRIDS = {
+    "paths": (pair(), {"one.mass": [0.8, 1.2, 3.0], "spring.stiffness": [0.0, 35.0]}),
+    "function, constants": (pair, {"mass": [0.8, 1.2, 3.0], "k": [0.0, 35.0]}),
+    "function, geometry": (pair, {"length": [0.3, 0.4, 0.7], "k": [0.0, 35.0]}),
+    "vectors": (pair(), {"one.inertia": [(0.01, 0.02, 0.02), (0.03, 0.03, 0.04)]}),
+}
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("case", GRIDS)
+def test_the_bits_of_a_plain_loop(case, threads):
+    build, grid = GRIDS[case]
+    with ThreadPoolExecutor(threads) as pool:
+        done = mbd.study(build, grid, t_end=T, step=H, outputs=OUTPUTS, on=pool, chunk=2)
+    shape = tuple(map(len, grid.values()))
+    assert done.status.shape == shape
+    assert not done.status.any()
+    for at in np.ndindex(*shape):
+        values = {k: x[i] for (k, x), i in zip(grid.items(), at, strict=True)}
+        system = build(**values) if callable(build) else build.build().with_values(values)
+        alone = mbd.simulate(system, T, H)
+        for name, x in zip(names(OUTPUTS), kept(alone), strict=True):
+            assert np.array_equal(done[name].values[at], x), (name, at)
+    assert np.array_equal(done.time, alone.t)
+    assert done["two.position"].dims == (*grid, "time", "component")
+    assert done["pin.force max"].attrs["units"] == "N"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"every": 5},
+        {"rtol": 1e-5, "t_eval": [0.0, 0.01, 0.02]},
+        {"method": mbd.GeneralizedAlpha(rho=0.5, constraints="stabilized")},
+        {"step": 0.0015},
+    ],
+    ids=str,
+)
+def test_options_of_runs(options):
+    options = {"step": H} | options
+    done = mbd.study(pair(), [{"one.mass": 2.0}, {"one.mass": 0.9}], t_end=T,
+                     outputs={"tip": "two.position.z"}, **options)  # fmt: skip
+    alone = mbd.simulate(pair().build().with_values({"one.mass": 0.9}), T, **options)
+    assert np.array_equal(done.tip.values[1], alone["two"].position[:, 2])
+    assert done.tip.dims == ("member", "time")
+
+
+def test_nothing_is_built_for_a_member(monkeypatch):
+    """Members that differ in constants: models, work spaces and runs do not grow in number."""
+    counts = dict.fromkeys(("build", "prepare", "workspace", "simulate"), 0)
+
+    def counting(name, function):
+        def counted(*args, **options):
+            counts[name] += 1
+            return function(*args, **options)
+
+        return counted
+
+    monkeypatch.setattr(systems, "build", counting("build", systems.build))
+    monkeypatch.setattr(models.Model, "prepare", counting("prepare", models.Model.prepare))
+    monkeypatch.setattr(
+        workspace.Workspace, "__init__", counting("workspace", workspace.Workspace.__init__)
+    )
+    monkeypatch.setattr(chunks, "simulate", counting("simulate", chunks.simulate))
+    members = mbd.sample({"one.mass": (0.5, 2.0), "spring.stiffness": (10.0, 40.0)}, 400)
+    outputs = ["two.position", ("pin.force", "max"), ("hinge.angle", "final")]
+    mbd.study(pair(), members, t_end=T, step=H, outputs=outputs, chunk=64)
+    assert counts.pop("build") == 1
+    assert counts.pop("simulate") == 0
+    assert max(counts.values()) <= 24  # of some members, by which places are seen
+
+
+def test_failures_are_data():
+    """A mass that cannot be, an open joint, a run that is lost; the others are as they are."""
+
+    def build(mass, at):
+        system = pair(mass=mass)
+        system.add(mbd.Distance("rod", system["one"], system["two"], length=0.4 + at))
+        return system
+
+    grid = {"mass": [1.2, -1.0, float("nan")], "at": [0.0, 1e-3]}
+    done = mbd.study(build, grid, t_end=T, step=H, outputs=OUTPUTS)
+    assert done.status.values.tolist() == [[0, 1], [2, 2], [2, 2]]
+    assert "mass must be positive" in str(done.message.values[1, 0])
+    assert "initial positions violate constraints" in str(done.message.values[0, 1])
+    for name in names(OUTPUTS):
+        assert np.isfinite(done[name].values[0, 0]).all()
+        assert np.isnan(done[name].values[1:]).all()
+        assert np.isnan(done[name].values[0, 1]).all()
+
+    def picky(z):
+        if z.max() > -0.1:
+            raise ValueError("too high")
+        return z.min()
+
+    done = mbd.study(pair(), {"spring.stiffness": [0.0, 400.0]}, t_end=0.3, step=H,
+                     outputs=[("two.position.z", picky)])  # fmt: skip
+    assert done.status.values.max() == 1
+    assert "too high" in str(done.message.values[done.status.values == 1][0])
+
+
+def test_warnings_are_messages():
+    """A run with steps that are too large says so, like the run alone."""
+    system = pair()
+    system.add(mbd.Moment("wheel", system["two"], (0, 5.0, 0)))
+    grid = {"one.mass": [1.2, 1e-3]}
+    done = mbd.study(system, grid, t_end=1.5, step=0.03, outputs=[("two.position", "final")])
+    with pytest.warns(RuntimeWarning) as told:
+        alone = mbd.simulate(system.build(), 1.5, 0.03)
+    assert str(told[0].message) in alone.message
+    assert str(told[0].message) in str(done.message.values[0])
+
+
+class Lent:
+    """An executor that works at once, and stops after so many chunks."""
+
+    def __init__(self, most):
+        self.most, self.done = most, 0
+
+    def submit(self, function, *args):
+        future = Future()
+        if self.done == self.most:
+            raise KeyboardInterrupt
+        self.done += 1
+        future.set_result(function(*args))
+        return future
+
+
+def test_an_interrupted_study_goes_on(tmp_path):
+    grid = {"one.mass": np.linspace(0.5, 2.0, 10), "spring.stiffness": [1.0, 30.0]}
+    how = {"t_end": T, "step": H, "outputs": OUTPUTS, "directory": tmp_path / "results"}
+    whole = mbd.study(pair(), grid, **{k: x for k, x in how.items() if k != "directory"})
+    with pytest.raises(KeyboardInterrupt):
+        mbd.study(pair(), grid, chunk=3, on=Lent(4), **how)
+    files = sorted((tmp_path / "results").glob("*.npz"))
+    assert len(files) >= 3
+    files[1].write_bytes(files[1].read_bytes()[:100])  # damaged
+    rest = Lent(100)
+    done = mbd.study(pair(), grid, chunk=5, on=rest, **how)  # the chunks stay those of before
+    assert rest.done == 7 - len(files) + 1
+    for name in names(OUTPUTS):
+        assert np.array_equal(done[name].values, whole[name].values)
+    assert mbd.study(pair(), grid, on=Lent(0), **how).equals(done)
+    with pytest.raises(ValueError, match=r"results of another study, which differs in members"):
+        mbd.study(pair(), {"one.mass": [1.0]}, **how)
+    with pytest.raises(ValueError, match=r"differs in t_end, outputs"):
+        mbd.study(pair(), grid, **(how | {"t_end": 0.01, "outputs": ["two.position"]}))
+
+
+def die(s):
+    """End the worker."""
+    os._exit(7)
+
+
+@pytest.mark.skipif(PYTHON, reason="slow")
+def test_processes():
+    """Workers of another process compute the same bits; one that dies is told of."""
+    grid = {"one.mass": [0.8, 3.0], "spring.stiffness": [0.0, 35.0]}
+    here = mbd.study(pair(), grid, t_end=T, step=H, outputs=OUTPUTS)
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        there = mbd.study(pair(), grid, t_end=T, step=H, outputs=OUTPUTS, on=pool, chunk=2)
+        assert there.equals(here)
+        with pytest.raises(RuntimeError, match=r"a worker died .* with directory= a study goes on"):
+            study(pair(), grid, t_end=T, step=H, outputs={"x": die}, on=pool)
+
+
+def test_summaries():
+    rng = np.random.default_rng(3)
+    x = rng.normal(2.0, 3.0, (9001, 2)) ** 3
+    x[17] = np.nan
+    total = Summary((0.0, 0.05, 0.5, 0.95, 1.0))
+    for first in range(0, len(x), 250):
+        total.add(x[first : first + 250])
+    good = np.delete(x, 17, axis=0)
+    kinds, values = total.statistics()
+    assert kinds == ["mean", "std", "min", "max", "0 %", "5 %", "50 %", "95 %", "100 %"]
+    assert np.allclose(values[0], good.mean(axis=0), rtol=1e-12)
+    assert np.allclose(values[1], good.std(axis=0, ddof=1), rtol=1e-12)
+    assert np.array_equal(values[2:4], [good.min(axis=0), good.max(axis=0)])
+    for level, row in zip(total.levels[1:4], values[5:8], strict=True):
+        share = (good < row).mean(axis=0)
+        assert np.abs(share - level).max() < np.log2(len(x) / 2048) / 2048 + 1e-3
+    assert total.worst == np.nanargmax(np.abs(x).max(axis=1))
+    few = Summary((0.25,))
+    few.add(x[:1000][~np.isnan(x[:1000, 0])])
+    exact = np.quantile(np.delete(x[:1000], 17, axis=0), 0.25, axis=0)
+    assert np.allclose(few.statistics()[1][-1], exact, rtol=1e-12)
+
+
+def test_a_study_with_a_summary():
+    members = mbd.sample({"one.mass": (0.5, 2.0)}, 40, method="random", seed=5)
+    how = {"t_end": T, "step": H, "outputs": ["two.position", ("pin.force.z", "min")], "chunk": 7}
+    all_of_them = mbd.study(pair(), members, **how)
+    done = mbd.study(pair(), members, summary=(0.1, 0.9), **how)
+    force = all_of_them["pin.force.z min"].values
+    assert int(done.members) == 40
+    assert int(done.failed) == 0
+    assert done["pin.force.z min"].sel(statistic="10 %") == pytest.approx(np.quantile(force, 0.1))
+    assert int(done["pin.force.z min worst"]) == np.abs(force).argmax()
+    assert done["two.position"].dims == ("statistic", "time", "component")
+    assert np.allclose(
+        done["two.position"].sel(statistic="mean"), all_of_them["two.position"].mean("member")
+    )
+
+
+def test_samples():
+    spread = {"a": (1.0, 3.0), "b": scipy.stats.norm(5.0, 0.5)}
+    for method in ("sobol", "latin", "random"):
+        members = mbd.sample(spread, 512, method=method)
+        assert members.rows == mbd.sample(spread, 512, method=method).rows
+        a, b = members.column("a"), members.column("b")
+        assert a.min() >= 1.0
+        assert a.max() <= 3.0
+        assert b.mean() == pytest.approx(5.0, abs=0.06)
+        assert b.std() == pytest.approx(0.5, abs=0.05)
+        per_bin = np.histogram(a, 64, (1.0, 3.0))[0]
+        assert (np.ptp(per_bin) == 0) == (method != "random")
+
+
+WRONG = [
+    (lambda: mbd.study(pair, 3, t_end=T, step=H, outputs=["two.position"]), "parameters must be"),
+    (lambda: mbd.study(pair, {"k": 3.0}, t_end=T, step=H, outputs=["two.position"]), "a list of"),
+    (lambda: mbd.study(pair, {"k": []}, t_end=T, step=H, outputs=["two.position"]), "at least one"),
+    (
+        lambda: mbd.study(pair, [{"k": 1.0}, {"m": 1.0}], t_end=T, step=H, outputs=["two.mass"]),
+        "all members must have the parameters k",
+    ),
+    (lambda: mbd.study(pair, {"k": [1.0]}, t_end=T, step=H, outputs=["tow.position"]), "two"),
+    (lambda: mbd.study(pair, {"k": [1.0]}, t_end=T, step=H, outputs=[]), "must name a quantity"),
+    (
+        lambda: mbd.study(pair, {"k": [1.0]}, t_end=T, step=H, outputs=[("two.position", "most")]),
+        "an output must be",
+    ),
+    (
+        lambda: mbd.study(pair, {"k": [1.0]}, t_end=T, step=H, outputs=["two"]),
+        "several quantities; name one of two.position",
+    ),
+    (
+        lambda: mbd.study(pair, {"k": [1.0]}, t_end=T, step=H, outputs=["two.position"], evry=2),
+        "no option 'evry' .did you mean 'every'",
+    ),
+    (
+        lambda: mbd.study(pair, {"k": [1.0]}, t_end=T, step=H, outputs=["two.position"], on=4),
+        "on must be an executor",
+    ),
+    (
+        lambda: mbd.study(pair, {"k": [1.0]}, t_end=T, rtol=1e-5, outputs=["two.position"]),
+        "give t_eval, or reduce two.position",
+    ),
+    (
+        lambda: mbd.study(pair(), {"one.maas": [1.0]}, t_end=T, step=H, outputs=["two.position"]),
+        "did you mean 'mass'",
+    ),
+    (
+        lambda: mbd.study(lambda k: k, {"k": [1.0]}, t_end=T, step=H, outputs=["two.position"]),
+        "build must return a System",
+    ),
+    (
+        lambda: mbd.study(pair, {"k": [1.0]}, t_end=T, step=H, outputs=["gap"], summary=(5.0,)),
+        "quantiles from 0 to 1",
+    ),
+    (lambda: mbd.sample({"k": (3.0, 1.0)}, 4), "low < high"),
+    (lambda: mbd.sample({}, 4), "must have a parameter"),
+    (lambda: mbd.sample({"k": (1, 2)}, 4, method="halton"), "sobol, latin, random"),
+]
+
+
+@pytest.mark.parametrize("case", range(len(WRONG)))
+def test_what_is_refused(case):
+    call, text = WRONG[case]
+    with pytest.raises((TypeError, ValueError, KeyError), match=text):
+        call()
+
+
+def test_many_workers_of_a_cluster():
+    """Workers of dask; one of them is killed, and no member is lost."""
+    distributed = pytest.importorskip("distributed")
+    members = mbd.sample({"one.mass": (0.5, 2.0)}, 64)
+    how = {"t_end": 1.0, "step": H, "outputs": ["two.position"], "chunk": 4}
+    here = mbd.study(pair(), members, **how)
+    with (
+        distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        workers = list(cluster.workers.values())
+
+        assert mbd.study(pair(), members, on=client, **how).equals(here)
+        killed = []
+
+        class Killer:
+            """The client, which kills a worker on the way."""
+
+            def submit(self, *args):
+                future = client.submit(*args, pure=False)
+                if not killed:
+                    killed.append(workers[0].pid)
+                    os.kill(workers[0].pid, 9)
+                return future
+
+        assert mbd.study(pair(), members, on=Killer(), **how).equals(here)
+        assert killed
