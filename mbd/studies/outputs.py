@@ -155,7 +155,7 @@ def _each_by_itself(quantity: str, model: Model, at_ease: bool) -> bool:
     part, entry = _entry(quantity)
     if entry is None or entry.of not in _FREE or entry.keep:
         return False
-    of_body = part in model.system.bodies
+    of_body = part in model.nodes
     return of_body if entry.of in (Owner.BODY, Owner.TURNING) else at_ease and not of_body
 
 

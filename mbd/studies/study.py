@@ -81,7 +81,7 @@ def study(
         Where members are computed: any ``concurrent.futures`` executor, or a ``dask.distributed``
         client. Default: threads of this process, one for each core.
     method : integrator, optional
-    summary : tuple of float, optional
+    summary : tuple of float, optional [-]
         Keep no members but their mean, standard deviation, extremes, these quantiles and the number
         of the member of the largest absolute value: for very many members.
     directory : str or Path, optional
@@ -91,7 +91,7 @@ def study(
         Members that one worker takes at a time; default a 64th of all, at most 256.
     progress : bool, optional
         Show a progress bar; default on a terminal, if it takes long.
-    options
+    **options
         Of ``mbd.simulate``, such as ``every``, ``rtol``, ``t_eval``, ``events``, ``project``; with
         others than ``every`` members run one by one.
 
