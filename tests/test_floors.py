@@ -17,11 +17,11 @@ ROOT = Path(mbd.__file__).parent
 ORDER = (
     "machine", "base", "algebra", "figures", "formulations", "interactions", "parts", "model",
     "beams", "flexible", "linear", "integration", "small_motions", "statics", "history", "runs",
-    "files", "store", "pictures", "animation", "front", "analyses", "studies", "comparison", "cli",
-    "__main__",
+    "files", "store", "pictures", "surfaces", "animation", "front", "analyses", "studies",
+    "comparison", "cli", "__main__",
 )  # fmt: skip
 APART = {"formulations", "interactions"}
-DRAW = ("figures", "pictures", "animation", "comparison", "cli")
+DRAW = ("figures", "pictures", "surfaces", "animation", "comparison", "cli")
 LAZY = {"matplotlib", "xarray", "h5py", "h5netcdf", "tqdm"}  # inside functions only
 KNOW_NUMBA = ("machine/jit.py", "machine/laws.py", "machine/subnormal.py", "machine/vector_code.py")
 HEAVY = ("numba", "scipy", "matplotlib", "networkx", "xarray", "h5py", "h5netcdf")

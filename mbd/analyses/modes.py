@@ -383,8 +383,12 @@ class Mode:
     def animate(
         self, path: str | Path | None = None, *, amplitude: float = 0.2, **options: Any
     ) -> Any:
-        """Animate one period; arguments as for ``Solution.animate``."""
+        """Animate one period; arguments as for ``Solution.animate``.
+
+        A ghost shows the model at rest, unless there are others among the arguments.
+        """
         shown = self.history(amplitude)
+        options = {"ghosts": shown.t[-1] / 4} | options
         return shown.animate(path, **options) if path is not None else shown.animate(**options)
 
     def __repr__(self) -> str:

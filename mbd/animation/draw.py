@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.animation import arrows as loads_and_reactions
+from mbd.animation.beams import hidden_nodes, names, reach, strands, sweeps
 from mbd.animation.drawing import (
     LAYERS,
     Arrow,
     Drawing,
     Link,
     Solid,
+    Strand,
+    Sweep,
     Track,
     Wire,
 )
@@ -26,7 +29,8 @@ from mbd.animation.motors import draw_motors
 from mbd.animation.points import lines, trails
 from mbd.animation.view import corners, direction, upwards
 from mbd.base import checked
-from mbd.base.door import number, unit_vector
+from mbd.base.door import array, number, unit_vector
+from mbd.history.beams import SECTION_FORCES
 from mbd.parts.part import Body
 
 if TYPE_CHECKING:
@@ -39,6 +43,7 @@ PALETTE = ("#3b78b4", "#e08a2e", "#4f9d5d", "#b5524e", "#7f6bb0", "#8a6a52", "#c
 SHOWN = ("bodies", "joints", "springs", "trails", "loads", "grid")
 _SYMBOL = 0.045  # size of a symbol, of the smallest body it joins
 _LINE = 0.03  # radius of a line, of a typical body
+_GHOSTS = 8
 _AWAY = 8.0  # the eye follows a body that leaves by so many extents of the model
 
 
@@ -55,6 +60,8 @@ class Options:
     view: Any = None
     follow: Any = None
     title: str | None = None
+    color_by: str | None = None
+    ghosts: Any = ()
 
 
 def draw(solution: History, options: Options, also: float | None = None) -> Drawing:
@@ -71,9 +78,10 @@ def draw(solution: History, options: Options, also: float | None = None) -> Draw
     speed = pace(float(t[-1] - t[0]))
     if options.speed is not None:
         speed = number("animate", "speed", options.speed, "s of the model per s", positive=True)
-    k = chosen(t, speed, _fastest(solution))
-    if also is not None:
-        k = np.union1d(k, np.argmin(np.abs(t - also)))
+    ghosts = _ghosts(options.ghosts)
+    kept = ghosts if also is None else np.append(ghosts, also)
+    wanted = np.abs(t - kept[:, None]).argmin(axis=1)
+    k = np.union1d(chosen(t, speed, _fastest(solution)), wanted)
     shown = solution.part(k, solution.before)
     tracks = {
         place: _track(shown, place, body)
@@ -83,13 +91,19 @@ def draw(solution: History, options: Options, also: float | None = None) -> Draw
     sizes = Sizes(model)
     colors = {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(model.nodes)}
 
+    beams = sweeps(shown, colors)
+    cables = strands(shown, colors, max(0.1 * _SYMBOL * sizes.typical, sizes.visible))
+    hidden = hidden_nodes(model)
     solids = [
         Solid(name, shape, shape.color or colors[name], "bodies", name)
         for name, body in model.nodes.items()
+        if name not in hidden
         for shape in looks(body, sizes)
     ]
     drawn: list[Drawn] = []
     for part in system.parts.values():
+        if part.bars:
+            continue
         drawn += draw_symbol(part, _SYMBOL * sizes.of(*(b.name for b in part.bodies)), tracks)
     drawn += draw_motors(system, lambda *names: _SYMBOL * sizes.of(*names))
     solids += [x for x in drawn if isinstance(x, Solid)]
@@ -102,6 +116,7 @@ def draw(solution: History, options: Options, also: float | None = None) -> Draw
         tracks,
         [x for x in solids if x.layer in visible],
         [x for x in drawn if isinstance(x, Link) and x.layer in visible],
+        reach(beams, cables),
     )
     follow, low, high = _followed(points, solution, options.follow)
     vectors: list[Arrow] = []
@@ -119,7 +134,10 @@ def draw(solution: History, options: Options, also: float | None = None) -> Draw
         links=tuple(x for x in drawn if isinstance(x, Link)),
         arrows=tuple(vectors),
         trails=trails(model, options.trails, colors),
-        labels=labels((*solids, *(x for x in drawn if not isinstance(x, Solid)))),
+        labels=(
+            *labels((*solids, *(x for x in drawn if not isinstance(x, Solid)))),
+            *names(beams, cables),
+        ),
         length=sizes.typical,
         low=low,
         high=high,
@@ -128,7 +146,29 @@ def draw(solution: History, options: Options, also: float | None = None) -> Draw
         follow=follow,
         scales=loads_and_reactions.scales(vectors, 0.2 * float(np.linalg.norm(high - low))),
         show=show,
+        sweeps=beams,
+        strands=cables,
+        ghosts=tuple(np.searchsorted(k, wanted[: len(ghosts)]).tolist()),
+        color_by=_color_by(options.color_by, beams, cables),
     )
+
+
+def _ghosts(instants: Any) -> np.ndarray:
+    t = np.atleast_1d(array("animate", "ghosts", instants, "instants [s]"))
+    if t.ndim != 1 or len(t) > _GHOSTS or not np.isfinite(t).all():
+        raise ValueError(
+            f"animate: ghosts must be up to {_GHOSTS} instants [s], got {checked.shown(instants)}"
+        )
+    return t
+
+
+def _color_by(name: Any, beams: tuple[Sweep, ...], cables: tuple[Strand, ...]) -> str:
+    """Return the section force that colours beams and cables at first."""
+    if name is None:
+        return ""
+    if not (beams or cables):
+        raise ValueError(f"animate: color_by={checked.shown(name)} is for beams; there are none")
+    return checked.one_of("animate", "color_by", name, tuple(SECTION_FORCES))
 
 
 def _fastest(solution: History) -> float:

@@ -12,9 +12,13 @@ from functools import cached_property
 import numpy as np
 
 from mbd.animation.instants import nice
+from mbd.history.beams import SECTION_FORCES
 from mbd.parts.shapes import Shape
 
-__all__ = ["LAYERS", "Arrow", "Drawing", "End", "Label", "Link", "Solid", "Track", "Trail", "Wire"]
+__all__ = [
+    "LAYERS", "Arrow", "Drawing", "End", "Label", "Link", "Solid", "Strand", "Sweep", "Track",
+    "Trail", "Wire",
+]  # fmt: skip
 
 LAYERS = ("bodies", "joints", "springs", "trails", "loads", "reactions", "labels", "grid")
 
@@ -86,6 +90,41 @@ class Link:
 
 
 @dataclass(frozen=True)
+class Sweep:
+    """A beam: sections swept along helicoids between k pairs of frames.
+
+    Attributes
+    ----------
+    ends : tuple of k pairs of names
+    points, axes : (k, 2, 3), (k, 2, 3, 3) arrays
+        Origin and axes (columns) of the sections in these frames.
+    outline : (k, 2, n, 2) array [m]
+    loads : dict of (t, k, 2) arrays
+        Section forces by name.
+    """
+
+    ends: tuple[tuple[str, str], ...]
+    points: np.ndarray
+    axes: np.ndarray
+    outline: np.ndarray
+    loads: dict[str, np.ndarray]
+    color: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Strand:
+    """A cable: bars between k + 1 frames, of free lengths (k,) [m], with a radius [m]."""
+
+    ends: tuple[str, ...]
+    lengths: np.ndarray
+    radius: float
+    loads: dict[str, np.ndarray]
+    color: str
+    label: str
+
+
+@dataclass(frozen=True)
 class Arrow:
     """A vector (n, 3) at a point, inertial axes, of unit "N" or "N m"."""
 
@@ -140,6 +179,10 @@ class Drawing:
         By unit of an arrow: (value, its length [m]).
     show : tuple of str
         Layers that are visible at first.
+    ghosts : tuple of int
+        Instants that are shown faintly all the time.
+    color_by : str
+        Section force that colours beams and cables at first, or "".
     """
 
     title: str
@@ -160,6 +203,25 @@ class Drawing:
     follow: str
     scales: dict[str, tuple[float, float]]
     show: tuple[str, ...]
+    sweeps: tuple[Sweep, ...] = ()
+    strands: tuple[Strand, ...] = ()
+    ghosts: tuple[int, ...] = ()
+    color_by: str = ""
+
+    @property
+    def slender(self) -> tuple[Sweep | Strand, ...]:
+        """All beams and cables."""
+        return (*self.sweeps, *self.strands)
+
+    @cached_property
+    def largest(self) -> dict[str, float]:
+        """Largest section force over the whole time, by name [N, N m]."""
+        names = SECTION_FORCES if self.sweeps else ("N",) if self.strands else ()
+        both = self.slender
+        return {
+            name: max(float(np.abs(x.loads[name]).max(initial=0)) for x in both if name in x.loads)
+            for name in names
+        }
 
     @property
     def spacing(self) -> float:
@@ -176,6 +238,10 @@ class Drawing:
             return points
         track = self.tracks[frame]
         return track.position[i] + points @ track.matrix[i].T
+
+    def turned(self, frame: str, vectors: np.ndarray, i: int) -> np.ndarray:
+        """Return vectors (k, 3) of a frame at instant i, in inertial axes."""
+        return vectors if frame == "ground" else vectors @ self.tracks[frame].matrix[i].T
 
 
 def over_time(tracks: dict[str, Track], end: End, n: int) -> np.ndarray:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from mbd.animation.drawing import End, Label, Link, Solid, Wire
-from mbd.animation.surfaces import surface
+from mbd.surfaces.solids import surface
 
 __all__ = ["labels", "settled"]
 

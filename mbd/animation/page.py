@@ -11,14 +11,17 @@ from typing import Any
 import numpy as np
 
 from mbd.algebra.rotations import quaternion_from_matrix
-from mbd.animation.drawing import Drawing, End, Track
+from mbd.animation.drawing import Drawing, End, Strand, Sweep, Track
 from mbd.animation.pack import Pack, squeezed
+from mbd.history.beams import SECTION_FORCES
 from mbd.parts.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
+from mbd.surfaces.colors import COLORS
 
 __all__ = ["page"]
 
 _HERE = Path(__file__).parent
-_SCRIPTS = ("unpack.js", "world.js", "camera.js", "panel.js", "viewer.js")
+_SCRIPTS = ("unpack.js", "batches.js", "beams.js", "world.js", "camera.js", "panel.js", "viewer.js")
+_SHADES = 200  # steps of a section force that colours can tell apart
 _FINE = 2e-5  # step of positions, of the length of a body, and of quaternions
 
 _FORMS: dict[type, tuple[str, tuple[str, ...]]] = {
@@ -84,6 +87,16 @@ def _data(d: Drawing, pack: Pack) -> dict[str, Any]:
              "vectors": pack.table(a.vectors, d.scales[a.unit][0] * 1e-3)}
             for a in d.arrows if a.unit in d.scales
         ],
+        "sweeps": [_sweep(x, d, pack) for x in d.sweeps],
+        "strands": [
+            {**_some(x, ("color", "label")), "ends": list(x.ends), "lengths": _plain(x.lengths),
+             "radius": _plain(x.radius), "loads": _loads(x, d, pack)} for x in d.strands
+        ],
+        "largest": {name: _plain(x) for name, x in d.largest.items()},
+        "forces": SECTION_FORCES if d.slender else {},
+        "colors": COLORS,
+        "colorBy": d.color_by,
+        "ghosts": list(d.ghosts),
         "trails": [{**_some(x, ("color", "label")), **_end(x.end)} for x in d.trails],
         "labels": [
             {**_some(x, ("text", "layer")), "ends": [_end(e) for e in x.ends]} for x in d.labels
@@ -121,6 +134,26 @@ def _frame(track: Track, pack: Pack, fine: float) -> dict[str, Any]:
     if track.scale is not None:
         entry["scale"] = pack.table(track.scale, _FINE)
     return entry
+
+
+def _sweep(x: Sweep, d: Drawing, pack: Pack) -> dict[str, Any]:
+    fine = 1e-4 * float(np.abs(x.outline).max())
+    return {
+        **_some(x, ("color", "label")),
+        "ends": x.ends,
+        "points": _plain(x.points),
+        "axes": _plain(quaternion_from_matrix(x.axes)),
+        "outline": pack.table(x.outline.reshape(2 * len(x.ends), -1), fine),
+        "loads": _loads(x, d, pack),
+    }
+
+
+def _loads(x: Sweep | Strand, d: Drawing, pack: Pack) -> dict[str, Any]:
+    """Return section forces, as fine as colours are."""
+    return {
+        name: pack.table(values.reshape(len(d.t), -1), (d.largest[name] or 1.0) / _SHADES)
+        for name, values in x.loads.items()
+    }
 
 
 def _shape(shape: Shape, pack: Pack, fine: float) -> dict[str, Any]:

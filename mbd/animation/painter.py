@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbd.animation.beams import surface_of
 from mbd.animation.camera import Camera
 from mbd.animation.drawing import Arrow, Drawing, Label, Link
 from mbd.animation.labels import settled
-from mbd.animation.surfaces import surface
 from mbd.base.atomic import replaced
 from mbd.base.checked import file_path, shown
 from mbd.base.door import number, vector
 from mbd.figures.figure import save_figure
+from mbd.history.beams import SECTION_FORCES
 from mbd.parts.shapes import Mesh
+from mbd.surfaces.colors import shade
+from mbd.surfaces.solids import surface
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,6 +31,7 @@ _GREY = "#454c55"
 _DPI = 100
 _SLOWEST, _FASTEST = 0.01, 100.0  # frames per second that a GIF can hold
 _FRAME = 4.0  # pixels around a name
+_FAINT, _UNTOLD = 0.25, "#a9b0b8"
 _FRONT = 1e-3  # arrows are painted over everything: forces often run inside the bars
 
 
@@ -44,12 +48,16 @@ class Faces:
         self,
         vertices: np.ndarray,
         faces: np.ndarray,
-        color: str,
+        color: str | np.ndarray,
         closed: bool,
         *,
         nearer: float = 1.0,
+        alpha: float = 1.0,
     ) -> None:
-        """Add the faces of a surface that are seen, shaded; `nearer` scales their distance."""
+        """Add the faces of a surface that are seen, shaded; `nearer` scales their distance.
+
+        The colour may be one (m, 3) for each face.
+        """
         corners = vertices[faces]
         normal = np.cross(corners[:, 2] - corners[:, 0], corners[:, 3] - corners[:, 1])
         thin = np.linalg.norm(normal, axis=1) == 0  # the last corner of a triangle counts twice
@@ -63,7 +71,10 @@ class Faces:
         lit = np.clip(normal @ (_LIGHT @ self.camera.axes), 0, 1)
         pixels, _ = self.camera.project(corners[visible], self.i)
         _, depth = self.camera.project(corners[visible].mean(1), self.i)
-        self._put(pixels, nearer * depth, _rgb(color) * (0.55 + 0.5 * lit)[:, None])
+        own = _rgb(color) if isinstance(color, str) else color[visible]
+        lit_color = np.clip(own * (0.55 + 0.5 * lit)[:, None], 0, 1)
+        depth *= nearer + 1e-2 * (1 - alpha)  # what is faint lies behind
+        self._put(pixels, depth, alpha * lit_color + (1 - alpha))
 
     def line(
         self,
@@ -105,11 +116,10 @@ def _rgb(color: str) -> np.ndarray:
 def _painted(d: Drawing, camera: Camera, i: int) -> Faces:
     """Return the faces of all that is visible at instant i."""
     faces = Faces(camera, i)
-    for s in d.solids:
-        if s.layer in d.show:
-            vertices, quads = surface(s.shape)
-            placed = d.placed(s.frame, vertices, i)
-            faces.solid(placed, quads, s.color, closed=not isinstance(s.shape, Mesh))
+    for ghost in d.ghosts if "bodies" in d.show else ():
+        if ghost != i:
+            _bodies(faces, d, ghost, ("bodies",), _FAINT)
+    _bodies(faces, d, i, d.show, 1.0)
     for w in d.wires:
         if w.layer in d.show:
             faces.line(d.placed(w.frame, w.points, i), 1.6, w.color)
@@ -124,6 +134,24 @@ def _painted(d: Drawing, camera: Camera, i: int) -> Faces:
         faces.line(path[i:], 1.2, trail.color, alpha=0.3)
         faces.line(path[: i + 1], 1.8, trail.color)
     return faces
+
+
+def _bodies(faces: Faces, d: Drawing, i: int, show: tuple[str, ...], alpha: float) -> None:
+    """Add solids, beams and cables as they are at instant i."""
+    for s in d.solids:
+        if s.layer in show and not (alpha < 1 and s.frame == "ground"):
+            vertices, quads = surface(s.shape)
+            placed = d.placed(s.frame, vertices, i)
+            closed = not isinstance(s.shape, Mesh)
+            faces.solid(placed, quads, s.color, closed=closed, alpha=alpha)
+    for x in d.slender if "bodies" in show else ():
+        vertices, quads, values = surface_of(d, x, i)
+        color: str | np.ndarray = x.color
+        if d.color_by and values is None:
+            color = _UNTOLD
+        elif values is not None and alpha == 1:
+            color = shade(values, d.largest[d.color_by])
+        faces.solid(vertices, quads, color, closed=False, alpha=alpha)
 
 
 def _link(faces: Faces, d: Drawing, link: Link, i: int) -> None:
@@ -208,6 +236,18 @@ def _metres(x: float) -> str:
                 if x >= k or u == "um")  # fmt: skip
 
 
+def _color_bar(ax: Any, d: Drawing, width: float, text: dict[str, Any]) -> None:
+    """Draw what colours of beams mean, at the lower right."""
+    far, at = d.largest[d.color_by], np.linspace(-1, 1, 256)
+    unit, word = SECTION_FORCES[d.color_by]
+    left, right = max(12.0, width - 212), width - 12
+    ax.imshow(shade(at, 1.0)[None], extent=(left, right, 26, 38), aspect="auto", zorder=3)
+    ax.text(left, 56, f"{d.color_by}, {word} [{unit}]", **text)
+    for place, value, side in ((left, -far, "left"), ((left + right) / 2, 0.0, "center"),
+                               (right, far, "right")):  # fmt: skip
+        ax.text(place, 22, f"{float(f'{value:.3g}'):g}", ha=side, **text)
+
+
 class _Canvas:
     """A figure that shows one instant after the other."""
 
@@ -239,6 +279,8 @@ class _Canvas:
         self.clock = ax.text(width - 12, height - 10, "", ha="right", **top)
         for k, (text, color) in enumerate(_legend(d)):
             ax.text(12, height - 12 - 18 * len(heading) - 16 * k, text, color=color, **top)
+        if d.color_by and "bodies" in d.show:
+            _color_bar(ax, d, width, top)
         frame = {"facecolor": "white", "edgecolor": "0.8", "pad": 1.5}
         self.labels = [x for x in d.labels if {x.layer, "labels"} <= set(d.show)]
         self.names = [

@@ -20,6 +20,7 @@ function buildPanel(data, world, app) {
   get("loop").checked = app.state.loop;
   get("loop").addEventListener("change", (e) => { app.state.loop = e.target.checked; });
   get("fit").addEventListener("click", () => app.fit());
+  get("theme").addEventListener("click", () => app.dark(!app.state.dark));
 
   options(get("speed"), SPEEDS.map((x) => [String(x * data.speed), `${Number((x * data.speed).toPrecision(3))} ×`]));
   get("speed").value = String(data.speed);
@@ -43,6 +44,11 @@ function buildPanel(data, world, app) {
     get("layers").append(label);
     boxes.set(name, box);
   }
+  const forces = Object.keys(data.largest);
+  get("coloured").hidden = !forces.length;
+  options(get("color"), [["", "nothing"], ...forces.map((x) => [x, `${x}, ${data.forces[x][1]}`])]);
+  get("color").value = data.colorBy;
+  get("color").addEventListener("change", (e) => app.colorBy(e.target.value));
   get("panel").hidden = false;
 
   // Show what the state says.
@@ -53,10 +59,12 @@ function buildPanel(data, world, app) {
     clock.textContent = `t = ${app.state.t.toFixed(digits)} s`;
     time.setAttribute("aria-valuetext", clock.textContent);
     for (const [name, box] of boxes) box.checked = app.state.shown.has(name);
+    get("theme").setAttribute("aria-pressed", String(app.state.dark));
+    get("color").value = app.state.colorBy;
   }
 
   keys(app, get("view"));
-  return { refresh, legend: () => legend(get("legend"), data, world, app.state.shown) };
+  return { refresh, legend: () => legend(get("legend"), data, app.state) };
 }
 
 function options(select, pairs) {
@@ -64,7 +72,7 @@ function options(select, pairs) {
 }
 
 // The scale of what is drawn: the grid, and the arrows by colour.
-function legend(list, data, world, shown) {
+function legend(list, data, { shown, colorBy }) {
   list.replaceChildren();
   const item = (text, color) => {
     const entry = document.createElement("li");
@@ -76,6 +84,18 @@ function legend(list, data, world, shown) {
     entry.append(text);
     list.append(entry);
   };
+  if (colorBy && shown.has("bodies")) {
+    const [unit, word] = data.forces[colorBy], far = data.largest[colorBy];
+    item(`${colorBy}, ${word} [${unit}]`);
+    const bar = document.createElement("span");
+    bar.style.background = `linear-gradient(to right, ${data.colors.join(", ")})`;
+    const scale = document.createElement("span");
+    scale.append(...[-far, 0, far].map((x) => Object.assign(document.createElement("b"), { textContent: number(x) })));
+    const entry = document.createElement("li");
+    entry.className = "bar";
+    entry.append(bar, scale);
+    list.append(entry);
+  }
   if (shown.has("grid")) item(`grid ${metres(data.spacing)}`);
   const words = {
     "N loads": "force", "N m loads": "moment",
@@ -107,6 +127,7 @@ function keys(app, canvas) {
     Home: () => app.toEnd(0),
     End: () => app.toEnd(1),
     f: () => app.fit(),
+    d: () => app.dark(!app.state.dark),
     l: () => app.show("labels", !app.state.shown.has("labels")),
   };
   const inPicture = {
@@ -180,9 +201,10 @@ function buildLabels(canvas, camera, world, state) {
     pointer.set((2 * (e.clientX - box.left)) / box.width - 1, 1 - (2 * (e.clientY - box.top)) / box.height);
     ray.setFromCamera(pointer, camera);
     ray.params.Line.threshold = 0.005 * world.size;
-    const hit = ray.intersectObject(world.root, true).find((x) => x.object.userData.label && shown(x.object));
+    const name = ({ object, instanceId }) => object.userData.label ?? object.userData.labels?.[instanceId];
+    const hit = ray.intersectObject(world.root, true).find((x) => name(x) && shown(x.object));
     if (!hit) return;
-    tip.textContent = hit.object.userData.label;
+    tip.textContent = name(hit);
     tip.style.transform = `translate(${e.clientX - box.left + 12}px, ${e.clientY - box.top + 12}px)`;
     tip.hidden = false;
   });

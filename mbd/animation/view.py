@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mbd.animation.drawing import Link, Solid, Track
-from mbd.animation.surfaces import surface
+from mbd.surfaces.solids import surface
 
 __all__ = ["corners", "direction", "upwards"]
 
@@ -22,10 +22,13 @@ def upwards(gravity: np.ndarray) -> np.ndarray:
     return -np.sign(gravity[i]) * np.eye(3)[i]
 
 
-def corners(tracks: dict[str, Track], solids: list[Solid], links: list[Link]) -> np.ndarray:
+def corners(
+    tracks: dict[str, Track], solids: list[Solid], links: list[Link], reach: dict[str, float]
+) -> np.ndarray:
     """Return corners of boxes around all bodies at up to 100 instants, (n, k, 3).
 
-    Where rods and coils are held by the ground belongs to them.
+    Where rods and coils are held by the ground belongs to them. `reach` says how far beams and
+    cables go from some frames [m].
     """
     n = len(next(iter(tracks.values())).position)
     k = np.unique(np.linspace(0, n - 1, _INSTANTS).astype(int))
@@ -41,6 +44,9 @@ def corners(tracks: dict[str, Track], solids: list[Solid], links: list[Link]) ->
             boxes.append(
                 track.position[k][:, None] + np.einsum("nij,kj->nki", track.matrix[k], box)
             )
+    for name, far in reach.items():
+        if name != "ground":
+            boxes.append(tracks[name].position[k][:, None] + far * (2 * _SIGNS - 1))
     held = [end.point for link in links for end in link.ends if end.frame == "ground"]
     if held:
         boxes.append(np.broadcast_to(held, (len(k), len(held), 3)))

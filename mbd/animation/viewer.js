@@ -14,7 +14,8 @@ function say(text) {
   note.hidden = !text;
 }
 
-// Return the entries behind the # of the address: t=1.25, show=bodies,labels, follow=rod, view=top.
+// Return the entries behind the # of the address: t=1.25, show=bodies,labels, follow=rod, view=top,
+// color=M2, theme=dark.
 function address() {
   return Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
 }
@@ -42,7 +43,6 @@ async function start() {
 }
 
 function run(data, bytes, renderer, canvas) {
-  renderer.setClearColor(0xffffff);
   renderer.setPixelRatio(window.devicePixelRatio);
   const world = buildWorld(data, bytes);
   const scene = new THREE.Scene();
@@ -52,7 +52,7 @@ function run(data, bytes, renderer, canvas) {
 
   const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
   const [first, last] = [world.times[0], world.times[world.times.length - 1]];
-  const state = { t: first, playing: false, speed: data.speed, loop: !still, shown: new Set(data.show) };
+  const state = { t: first, playing: false, speed: data.speed, loop: !still, shown: new Set(data.show), colorBy: data.colorBy };
   let dirty = true; // a frame is drawn only when something changed
 
   const app = {
@@ -81,6 +81,22 @@ function run(data, bytes, renderer, canvas) {
     show(name, on) {
       if (on) state.shown.add(name); else state.shown.delete(name);
       for (const object of world.layers.get(name) ?? []) object.visible = on;
+      panel.legend();
+      panel.refresh();
+      dirty = true;
+    },
+    dark(on) {
+      state.dark = on;
+      document.documentElement.dataset.theme = on ? "dark" : "light";
+      renderer.setClearColor(on ? 0x15181c : 0xffffff);
+      world.grid.material.color.set(on ? 0x2f363f : 0xffffff);
+      panel.refresh();
+      dirty = true;
+    },
+    colorBy(name) {
+      state.colorBy = name;
+      world.colorBy(name);
+      world.update(state.t);
       panel.legend();
       panel.refresh();
       dirty = true;
@@ -121,6 +137,8 @@ function run(data, bytes, renderer, canvas) {
       app.follow(said.follow);
       document.getElementById("follow").value = said.follow;
     }
+    if (said.theme === "dark" || said.theme === "light") app.dark(said.theme === "dark");
+    if (said.color === "" || said.color in data.largest) app.colorBy(said.color);
     if (said.view in VIEWS) app.look(said.view);
     if (said.t !== undefined && Number.isFinite(Number(said.t))) {
       app.play(false);
@@ -135,8 +153,12 @@ function run(data, bytes, renderer, canvas) {
     renderer.render(scene, eye.camera);
     names();
     tell(canvas, eye.camera, state);
+    canvas.dataset.calls = renderer.info.render.calls;
   }
 
+  const evening = window.matchMedia("(prefers-color-scheme: dark)");
+  evening.addEventListener("change", () => app.dark(evening.matches));
+  app.dark(evening.matches);
   app.seek(first);
   resize();
   new ResizeObserver(resize).observe(canvas.parentElement);

@@ -1,21 +1,6 @@
 "use strict";
-// Everything that is seen: solids and wires fixed to frames, links between them, arrows, trails.
+// Everything that is seen: solids and wires fixed to frames, links between them, beams, arrows, trails.
 // Frames are three.js groups; "ground" is the root. Nothing here knows the clock or the camera.
-
-// Geometry of each form of a solid, about the axes of the shape. Bars are along z.
-const FORMS = {
-  box: (s) => new THREE.BoxGeometry(...s.size),
-  sphere: (s) => new THREE.SphereGeometry(s.radius, 32, 20),
-  cylinder: (s) => new THREE.CylinderGeometry(s.radius, s.radius, s.length, 32).rotateX(Math.PI / 2),
-  capsule: (s) => new THREE.CapsuleGeometry(s.radius, s.length, 8, 24).rotateX(Math.PI / 2),
-  mesh: (s, read) => {
-    const geometry = new THREE.BufferGeometry();
-    geometry.setAttribute("position", new THREE.BufferAttribute(new Float32Array(read(s.vertices).values), 3));
-    geometry.setIndex(new THREE.BufferAttribute(new Uint32Array(read(s.triangles).values), 1));
-    return THREE.toCreasedNormals(geometry, 0.6);
-  },
-};
-const EDGED = new Set(["box", "cylinder", "mesh"]);
 
 // Return w, x, y, z as three.js has it.
 function turn(q) {
@@ -39,29 +24,32 @@ function buildWorld(data, bytes) {
     moving.push(pose(group, read(f.position), f.quaternion && read(f.quaternion), f.scale && read(f.scale)));
   }
 
-  const geometries = new Map(); // equal shapes share one
-  const materials = new Map();
-  const material = (color) => {
-    if (!materials.has(color)) {
-      materials.set(color, new THREE.MeshStandardMaterial({ color, roughness: 0.65, metalness: 0.05, side: THREE.DoubleSide }));
-    }
-    return materials.get(color);
-  };
+  const batches = buildBatches(root, layer);
   const line = (color) => new THREE.LineBasicMaterial({ color });
+  const at = (k) => { setPoses(moving, k, 0); root.updateMatrixWorld(true); };
+  const once = []; // what is set when all copies are known
+  const matrix = new THREE.Matrix4();
 
   for (const s of data.solids) {
-    const key = JSON.stringify([s.form, s.size, s.radius, s.length, s.vertices?.at]);
-    if (!geometries.has(key)) geometries.set(key, FORMS[s.form](s, read));
-    const mesh = new THREE.Mesh(geometries.get(key), material(s.color));
-    if (s.at) mesh.position.fromArray(s.at);
-    if (s.quaternion) mesh.quaternion.copy(turn(s.quaternion));
-    mesh.userData.label = s.label;
+    const [key, make, size] = FORMS[s.form](s, read);
+    const own = new THREE.Matrix4().compose(
+      new THREE.Vector3().fromArray(s.at ?? [0, 0, 0]), turn(s.quaternion ?? [1, 0, 0, 0]), new THREE.Vector3().fromArray(size));
+    const more = { color: s.color, label: s.label, on: s.layer };
+    const slots = [batches.add(key, make, more)];
     if (EDGED.has(s.form)) {
-      const edges = new THREE.EdgesGeometry(mesh.geometry, 30);
-      mesh.add(new THREE.LineSegments(edges, line(new THREE.Color(s.color).multiplyScalar(0.45))));
+      slots.push(batches.add(key, make, { ...more, color: new THREE.Color(s.color).multiplyScalar(0.45), lines: true }));
     }
-    frames.get(s.frame).add(mesh);
-    layer(s.layer).push(mesh);
+    const frame = frames.get(s.frame);
+    const put = (some) => {
+      matrix.multiplyMatrices(frame.matrixWorld, own);
+      for (const slot of some) slot.set(matrix);
+    };
+    if (frame === root) once.push(() => put(slots)); else updates.push(() => put(slots));
+    if (s.layer !== "bodies" || frame === root) continue;
+    for (const ghost of data.ghosts) {
+      const faint = [batches.add(key, make, { ...more, look: "ghost" })];
+      once.push(() => { at(ghost); put(faint); });
+    }
   }
 
   for (const w of data.wires) {
@@ -74,26 +62,25 @@ function buildWorld(data, bytes) {
   const local = new THREE.Vector3();
   const place = (end, into) => frames.get(end.frame).localToWorld(into.copy(local.fromArray(end.point)));
   for (const l of data.links) {
-    const mesh = new THREE.Mesh(l.form === "coil" ? coil() : rod(), material(l.color));
-    mesh.userData.label = l.label;
-    const holder = new THREE.Group(); // it is hidden by its layer, the mesh in it by having no length
-    root.add(holder.add(mesh));
-    layer(l.layer).push(holder);
-    updates.push(stretch(mesh, l, place));
+    const more = { color: l.color, label: l.label, on: l.layer };
+    updates.push(stretch(batches.add(l.form, l.form === "coil" ? coil : rod, more), l, place));
   }
 
   const size = new THREE.Vector3().fromArray(data.high).distanceTo(new THREE.Vector3().fromArray(data.low));
   for (const a of data.arrows) {
-    const arrow = arrowOf(a.color, 0.006 * size, a.unit === "N m" ? 2 : 1);
-    arrow.traverse((part) => { part.userData.label = a.label; });
-    root.add(arrow);
-    layer(a.layer).push(arrow);
+    const more = { color: a.color, label: a.label, on: a.layer, look: "over" };
+    const shaft = batches.add("rod", rod, more);
+    const heads = Array.from({ length: a.unit === "N m" ? 2 : 1 }, () => batches.add("cone", cone, more));
     const [value, length] = data.scales[a.unit];
-    updates.push(point(arrow, a, read(a.vectors), length / value, 0.006 * size, place));
+    updates.push(point(shaft, heads, a, read(a.vectors), length / value, 0.006 * size, place));
   }
 
+  batches.finish();
+  for (const put of once) put();
+  const beams = buildBeams(data, read, frames, at, (mesh) => { root.add(mesh); layer("bodies").push(mesh); });
+
   for (const t of data.trails) {
-    const trail = trailOf(t, times.length, (k) => { setPoses(moving, k, 0); root.updateMatrixWorld(true); }, place);
+    const trail = trailOf(t, times.length, at, place);
     root.add(trail.object);
     layer("trails").push(trail.object);
     updates.push(trail.update);
@@ -119,8 +106,10 @@ function buildWorld(data, bytes) {
     setPoses(moving, k, u);
     root.updateMatrixWorld(true);
     for (const f of updates) f(k, u);
+    beams.update(k, u);
+    batches.sent();
   }
-  return { root, times, frames, layers, labels, size, update };
+  return { root, times, frames, layers, labels, size, update, grid, colorBy: beams.colorBy };
 }
 
 // Return index k and share u with t = (1 - u) times[k] + u times[k + 1].
@@ -181,51 +170,44 @@ function coil() {
   return new THREE.TubeGeometry(new THREE.CatmullRomCurve3(path), 30 * turns, 0.14, 6).scale(1, 1, 1 / 20);
 }
 
+// The head of an arrow, its tip at the origin, for a shaft of half the width 1.
+function cone() {
+  return new THREE.ConeGeometry(2.6, 6, 16).rotateX(Math.PI / 2).translate(0, 0, -3);
+}
+
 // Return the function that spans a link between its two ends.
-function stretch(mesh, link, place) {
+function stretch(slot, link, place) {
   const a = new THREE.Vector3(), b = new THREE.Vector3(), z = new THREE.Vector3(0, 0, 1);
+  const q = new THREE.Quaternion(), size = new THREE.Vector3(), matrix = new THREE.Matrix4();
   return () => {
     place(link.ends[0], a);
     place(link.ends[1], b).sub(a);
     const length = b.length();
-    mesh.visible = length > 0;
-    if (!length) return;
-    mesh.position.copy(a);
-    mesh.quaternion.setFromUnitVectors(z, b.divideScalar(length));
-    mesh.scale.set(link.radius, link.radius, length);
+    if (!length) { slot.set(null); return; }
+    q.setFromUnitVectors(z, b.divideScalar(length));
+    slot.set(matrix.compose(a, q, size.set(link.radius, link.radius, length)));
   };
 }
 
-// An arrow along z: a shaft and one head, or two for a moment. It is drawn over everything else, for
-// forces often run inside the bars that carry them.
-function arrowOf(color, width, heads) {
-  const arrow = new THREE.Group();
-  const material = new THREE.MeshStandardMaterial({ color, roughness: 0.65, depthTest: false, transparent: true });
-  arrow.add(new THREE.Mesh(rod(), material));
-  for (let i = 0; i < heads; i++) {
-    const cone = new THREE.ConeGeometry(2.6 * width, 6 * width, 16).rotateX(Math.PI / 2).translate(0, 0, -3 * width);
-    arrow.add(new THREE.Mesh(cone, material));
-  }
-  return arrow;
-}
-
-// Return the function that sets an arrow to a vector at a point: its tail is there.
-function point(arrow, end, vectors, scale, width, place) {
+// Return the function that sets an arrow, a shaft and heads, to a vector at a point: its tail is there.
+function point(shaft, heads, end, vectors, scale, width, place) {
   const a = new THREE.Vector3(), b = new THREE.Vector3(), z = new THREE.Vector3(0, 0, 1);
-  const [shaft, ...heads] = arrow.children;
+  const q = new THREE.Quaternion(), size = new THREE.Vector3(), matrix = new THREE.Matrix4();
   return (k, u) => {
     const next = Math.min(k + 1, vectors.rows - 1);
     a.fromArray(vectors.values, 3 * k).lerp(b.fromArray(vectors.values, 3 * next), u).multiplyScalar(scale);
     const length = a.length();
-    for (const part of arrow.children) part.visible = length > width;
-    if (length <= width) return;
-    arrow.quaternion.setFromUnitVectors(z, a.divideScalar(length));
-    place(end, arrow.position);
-    const small = Math.min(1, length / (8 * width * heads.length)); // short ones have small heads
-    shaft.scale.set(0.7 * width * small, 0.7 * width * small, length - 4 * width * small);
+    if (length <= width) {
+      for (const part of [shaft, ...heads]) part.set(null);
+      return;
+    }
+    q.setFromUnitVectors(z, a.divideScalar(length));
+    place(end, b);
+    const small = Math.min(1, length / (8 * width * heads.length)) * width; // short ones have small heads
+    shaft.set(matrix.compose(b, q, size.set(0.7 * small, 0.7 * small, length - 4 * small)));
     heads.forEach((head, i) => {
-      head.scale.setScalar(small);
-      head.position.z = length - 6 * width * small * i;
+      const tip = b.clone().addScaledVector(a, length - 6 * small * i);
+      head.set(matrix.compose(tip, q, size.setScalar(small)));
     });
   };
 }

@@ -22,7 +22,6 @@ from mbd.parts.bodies import RigidBody
 from mbd.parts.forces import PointForce
 from mbd.parts.joints import Fixed
 from mbd.parts.part import Body, Part
-from mbd.parts.shapes import Box
 
 __all__ = ["Beam", "LineLoad"]
 
@@ -218,7 +217,7 @@ class Beam(Part):
                 f"{self.name}: formulation must be one, or one for each of the {n} nodes, got "
                 f"{len(formulations)}"
             )
-        positions, shapes = self._mesh.position, self._shapes()
+        positions = self._mesh.position
         bodies = []
         for i, (r, R, W) in enumerate(
             zip(positions, self._mesh.rotation, self._mesh.mass, strict=True)
@@ -236,21 +235,9 @@ class Beam(Part):
                     velocity=v + np.cross(omega, r - positions[0]),
                     angular_velocity=omega,
                     formulation=formulations[i],
-                    shape=shapes[i],
                 )
             )
         return tuple(bodies)
-
-    def _shapes(self) -> list[Box]:
-        """Return how the pieces of beam at the nodes look."""
-        s = self._mesh.s
-        half = 0.5 * np.concatenate([[0.0], np.diff(s), [0.0]])
-        EA, _, _, _, EI2, EI3 = np.diagonal(self._curve.stiffness(s / s[-1]), axis1=1, axis2=2).T
-        wide, high = np.sqrt(12 * EI3 / EA), np.sqrt(12 * EI2 / EA)
-        return [
-            Box((before + behind, w, h), at=(0.5 * (behind - before), 0.0, 0.0))
-            for before, behind, w, h in zip(half[:-1], half[1:], wide, high, strict=True)
-        ]
 
     def _ends(self, e: int) -> tuple[Attachment, ...]:
         """Return origin and axes of both ends of an element; at a corner nodes have other axes."""

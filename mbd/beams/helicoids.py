@@ -9,7 +9,7 @@ import numpy as np
 
 from mbd.algebra.rotations import tilde
 
-__all__ = ["logarithm", "points_between"]
+__all__ = ["frames_between", "logarithm", "points_between"]
 
 
 def _arm(theta: np.ndarray) -> np.ndarray:
@@ -38,3 +38,14 @@ def points_between(ra: np.ndarray, Ra: np.ndarray, e: np.ndarray, shares: np.nda
     part = shares[:, None] * e[..., None, :]
     x = np.einsum("...ij,...j->...i", _arm(part[..., 3:]), part[..., :3])
     return np.asarray(ra[..., None, :] + np.einsum("...ij,...kj->...ki", Ra, x))
+
+
+def frames_between(
+    ra: np.ndarray, Ra: np.ndarray, e: np.ndarray, shares: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return points (..., k, 3) and rotations (..., k, 3, 3) of helicoids, as `points_between`."""
+    from scipy.spatial.transform import Rotation
+
+    theta = shares[:, None] * e[..., None, 3:]
+    turn = Rotation.from_rotvec(theta.reshape(-1, 3)).as_matrix().reshape(*theta.shape, 3)
+    return points_between(ra, Ra, e, shares), np.asarray(Ra[..., None, :, :] @ turn)

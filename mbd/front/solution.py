@@ -109,6 +109,11 @@ class Solution(History):
         follow : str
             Body that the eye goes along with; "" for none. Default none, unless all run away.
         title : str
+        color_by : str, optional
+            Section force that colours beams at first: "N", "V2", "V3", "T", "M2", "M3"; cables have
+            N. The page offers all of them.
+        ghosts : up to eight instants [s]
+            At which all bodies are shown faintly the whole time.
         """
         from mbd.animation.animation import animate
 

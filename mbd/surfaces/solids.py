@@ -1,4 +1,4 @@
-"""Surfaces of shapes: vertices (n, 3) in body axes and faces (m, 4) of their indices.
+"""Surfaces of solids: vertices (n, 3) in body axes and faces (m, 4) of their indices.
 
 A triangle has its last corner twice. Faces turn about their outward normals; they are small enough
 to be sorted by their distance when they are painted.

@@ -1,0 +1,1 @@
+"""Surfaces: of solids, of sections swept along lines, and their colours."""
