@@ -84,3 +84,4 @@ from mbd.beams.beam import Beam as Beam
 from mbd.beams.beam import LineLoad as LineLoad
 from mbd.beams.cable import Cable as Cable
 from mbd.beams.section import Section as Section
+from mbd.flexible.body import FlexibleBody as FlexibleBody

@@ -231,6 +231,7 @@ def _rates(work: Workspace, mine: slice | None) -> list[PropertyError]:
 def _power(work: Workspace) -> PropertyError:
     """Compare the power of all forces with what the elements tell."""
     model, F = work.model, work.F
+    told = {x.kind.energy for part in model.system.parts.values() for x in part.elements()}
     work.fill(m.ENERGY)
     _, yd, f = _faces(work)
     lam = work.vector(m.A)[model.numbering.lam].copy()
@@ -240,7 +241,8 @@ def _power(work: Workspace) -> PropertyError:
     def energies() -> tuple[float, float, float]:
         F[[m.POTENTIAL, m.DISSIPATED, m.SUPPLIED]] = 0.0
         for kernel, record in model.kernels[m.ENERGY]:
-            kernel(work.I, F, record)
+            if kernel in told:  # what bodies store is not of the part
+                kernel(work.I, F, record)
         return F[m.POTENTIAL], F[m.DISSIPATED], F[m.SUPPLIED]
 
     work.evaluate()

@@ -86,7 +86,7 @@ def draw(solution: History, options: Options, also: float | None = None) -> Draw
     tracks = {
         place: _track(shown, place, body)
         for name, body in model.nodes.items()
-        for place in (face_name(name, i) for i in range(body.formulation.n_faces))
+        for place in (face_name(name, i) for i in range(body.formulation.n_shown))
     }
     sizes = Sizes(model)
     colors = {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(model.nodes)}

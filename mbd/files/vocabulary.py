@@ -51,7 +51,7 @@ def makers(module: str) -> dict[str, Callable[..., Any]]:
 @cache
 def parts() -> dict[str, Callable[..., Any]]:
     """Return the classes of parts of a system, by name."""
-    members = (makers("parts.") | makers("beams.")).items()
+    members = (makers("parts.") | makers("beams.") | makers("flexible.")).items()
     return {n: x for n, x in members if isinstance(x, type) and issubclass(x, Part)
             and x.drawer}  # fmt: skip
 
@@ -175,6 +175,15 @@ OF: dict[str, dict[str, ValueType]] = {
         "damping": Number("s"),
         "smooth": Flag,
         "last": END,
+    },
+    "FlexibleBody": {
+        **dict.fromkeys(("M", "K", "coordinates"), File()),
+        "interfaces": Mapping(Several(Whole)),
+        "modes": Whole,
+        "cutoff": Number("Hz"),
+        "damping": Several(Number("-"), single=True),
+        "rayleigh": Array(("1/s", "s"), ((2,),)),
+        "geometric_stiffness": Mapping(File()),
     },
     "LineLoad": {"beam": Reference("structures"), "force": Array("N/m"), "law": Law(("t",))},
     "Section": {

@@ -145,6 +145,16 @@ def maps(
 
 
 @jit
+def second_maps(
+    F: Any, par: int, q: int, y: int, v: int, a: int, d: int, w: int, AV: int, AQ: int
+) -> None:
+    """Write zeros: accelerations are those of the coordinates."""
+    for k in range(0, 12, 3):
+        store_multiple(F, AV + k, 0.0)
+        store_multiple(F, AQ + k, 0.0)
+
+
+@jit
 def own_rates(F: Any, q: int, y: int, yd: int, ydd: int, rate: int, second: int) -> None:
     """Write both derivatives of the six rows."""
     for i in range(3):
@@ -218,5 +228,6 @@ DIRECTORS = Formulation(
     own_rates=own_rates,
     flow=flow,
     carry=carry,
+    second_maps=second_maps,
     linear=True,
 )

@@ -52,6 +52,7 @@ class Family:
     flow: Any
     convect: Any
     carry: Any
+    energy: Any
 
 
 def _place(
@@ -168,6 +169,17 @@ def _carry(of_node: Callable[..., Any]) -> Any:
     return carry
 
 
+def _energy(of_node: Callable[..., Any]) -> Any:
+    @kernel
+    def energy(I: Any, F: Any, k: int) -> None:
+        """Add what every node stores and dissipates."""
+        for e in range(I[k]):
+            i = I[k + 1] + e * NODE_SIZE
+            of_node(F, I[i + NODE_PAR], I[Q] + I[i + NODE_Q], I[V] + I[i + NODE_U])
+
+    return energy
+
+
 @cache
 def family(formulation: Formulation) -> Family:
     """Return the kernels of a formulation."""
@@ -185,4 +197,5 @@ def family(formulation: Formulation) -> Family:
         flow=None if formulation.flow is None else _flow(formulation.flow),
         convect=None if formulation.convect is None else _convect(formulation.convect),
         carry=None if formulation.carry is None else _carry(formulation.carry),
+        energy=None if formulation.energy is None else _energy(formulation.energy),
     )

@@ -77,6 +77,13 @@ class Formulation:
         ``(F, q0, d, w, D, v)``: for a body moved from q0 by a translation and then turned by a
         rotation vector, body axes, both at d (6), with the velocity of the origin and the angular
         velocity, body axes, at w (6): the increments D and velocities v that say the same.
+    second_maps : function, optional
+        ``(F, par, q, y, v, a, d, w, AV, AQ)``: for the weights at w the transposes, as those of
+        ``maps``, of the derivatives of the acceleration of the weighted point by velocities and by
+        increments; a frame of modes needs it.
+    energy : function, optional
+        ``(F, par, q, v)``: add what the body stores to F[POTENTIAL], what it dissipates to
+        F[DISSIPATED].
     galerkin : bool
         Whether virtual displacements are taken as velocities are, Z = Y.
     linear : bool
@@ -90,6 +97,8 @@ class Formulation:
     n_faces : int
         Number k of faces that a body shows, one behind the other in y, its rates and f, 12 k
         numbers each; weights w are 4 k then. The first is the face of position and rotation.
+    n_inner : int
+        How many of the faces, the last ones, only carry mass: nothing is attached to them.
     faces : callable, optional
         ``q -> (k, 4, 3)``, the faces as an array; needed if there are several.
     mass_matrix : callable, optional
@@ -117,12 +126,15 @@ class Formulation:
     flow: NodeFunction | None = None
     convect: NodeFunction | None = None
     carry: NodeFunction | None = None
+    second_maps: NodeFunction | None = None
+    energy: NodeFunction | None = None
     galerkin: bool = True
     rigid: bool = True
     scales: bool = False
     linear: bool = False
     sized: bool = False
     n_faces: int = 1
+    n_inner: int = 0
     faces: Callable[[np.ndarray], np.ndarray] | None = None
     mass_matrix: Callable[[float, np.ndarray, np.ndarray], np.ndarray] | None = None
 
@@ -143,6 +155,11 @@ class Formulation:
     def n_v(self) -> int:
         """Number of velocities."""
         return len(self.velocities)
+
+    @property
+    def n_shown(self) -> int:
+        """Number of faces to which something may be attached."""
+        return self.n_faces - self.n_inner
 
     @property
     def n_own(self) -> int:

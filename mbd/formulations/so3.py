@@ -217,6 +217,23 @@ def maps(
 
 
 @jit
+def second_maps(
+    F: Any, par: int, q: int, y: int, v: int, a: int, d: int, w: int, AV: int, AQ: int
+) -> None:
+    """Write, by omega, e x (omega x b) + omega x (e x b); by increments (alpha~ + omega~^2) db."""
+    b = minus(weighted(F, y, w), times(F[w], load3(F, y)))
+    T, omega, alpha = tangent(load3(F, d + 3)), load3(F, v + 3), load3(F, a + 3)
+    store_multiple(F, AV, 0.0)
+    store_multiple(F, AQ, 0.0)
+    for k in range(3):
+        e = (1.0 * (k == 0), 1.0 * (k == 1), 1.0 * (k == 2))
+        both = plus(cross(e, cross(omega, b)), cross(omega, cross(e, b)))
+        store_column(F, AV + 3 + k, both)
+        db = cross((T[k], T[3 + k], T[6 + k]), b)
+        store_column(F, AQ + 3 + k, plus(cross(alpha, db), cross(omega, cross(omega, db))))
+
+
+@jit
 def flow(F: Any, q: int, d: int, v: int, k: int) -> None:
     """Write the velocity and T^-1 omega."""
     theta = load3(F, d + 3)
@@ -270,4 +287,5 @@ SO3 = Formulation(
     flow=flow,
     convect=convect,
     carry=carry,
+    second_maps=second_maps,
 )

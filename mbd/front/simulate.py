@@ -220,7 +220,10 @@ def _trouble(solution: Solution, run: Run, plan: Plan) -> str:
     large = (
         too_large(solution, plan.step, in_a_row and run.facts.error is not None) if judged else ""
     )
-    return "; ".join(x for x in (words, large) if x)
+    bodies = ((body.nodal, solution.body(x)) for x, body in solution.model.nodes.items()
+              if body.nodal is not None)  # fmt: skip
+    remarks = [nodal.remark(x.yd, x.q) for nodal, x in bodies]
+    return "; ".join(x for x in (words, large, *remarks) if x)
 
 
 def _record(

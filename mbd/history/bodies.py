@@ -12,9 +12,10 @@ from mbd.history.quantities import PartHistory, PointHistory, Reaction
 from mbd.history.quantity import Owner, Quantity
 
 if TYPE_CHECKING:
+    from mbd.formulations.modal.constants import NodalShapes
     from mbd.parts.part import Body
 
-__all__ = ["BodyHistory", "PointHistory", "StructureHistory"]
+__all__ = ["BodyHistory", "FlexibleHistory", "PointHistory", "StructureHistory"]
 
 
 class BodyHistory(PartHistory):
@@ -30,7 +31,7 @@ class BodyHistory(PartHistory):
         Its face and the rates of it: origin [m], from the origin of the model, and directors.
     """
 
-    methods = ("at(point)",)
+    methods: tuple[str, ...] = ("at(point)",)
 
     def __init__(
         self,
@@ -62,6 +63,49 @@ class BodyHistory(PartHistory):
         w = np.concatenate([[1.0], where])
         x, xd, xdd = (np.einsum("k,nkc->nc", w, x) for x in (self.y, self.yd, self.ydd))
         return PointHistory(x + self.origin, xd, xdd)
+
+
+class FlexibleHistory(BodyHistory):
+    """A flexible body over time: its frame, its modal coordinates, its nodes."""
+
+    methods = ("at(point)", "modal", "modal_rate", "deformation(nodes)", "points(nodes)",
+               "recovered(matrix)")  # fmt: skip
+
+    @property
+    def _shapes(self) -> NodalShapes:
+        assert self.body.nodal is not None
+        return self.body.nodal
+
+    @property
+    def modal(self) -> np.ndarray:
+        """Modal coordinates p (n, m) [m]."""
+        return np.asarray(self.q[:, -self._shapes.values.shape[2] :])
+
+    @property
+    def modal_rate(self) -> np.ndarray:
+        """Rates of the modal coordinates (n, m) [m/s]."""
+        return np.asarray(self.v[:, -self._shapes.values.shape[2] :])
+
+    def deformation(self, nodes: Any = None) -> np.ndarray:
+        """Return displacements of nodes, by number, in the axes of the frame (n, k, 3) [m]."""
+        here = slice(None) if nodes is None else np.atleast_1d(nodes)
+        return np.einsum("tj,ncj->tnc", self.modal, self._shapes.values[here, :3])
+
+    def points(self, nodes: Any = None) -> np.ndarray:
+        """Return positions of nodes, by number, inertial (n, k, 3) [m]."""
+        here = slice(None) if nodes is None else np.atleast_1d(nodes)
+        w = self._shapes.x[here] + self.deformation(nodes)
+        return np.asarray(self.origin + self.y[:, None, 0] + w @ self.y[:, 1:])
+
+    def recovered(self, matrix: Any) -> np.ndarray:
+        """Return what a matrix (k, degrees of freedom) makes of displacements: stresses (n, k)."""
+        psi = self._shapes.values.reshape(-1, self._shapes.values.shape[2])
+        if np.ndim(matrix) != 2 or matrix.shape[1] != len(psi):
+            raise ValueError(
+                f"solution[{self.name!r}].recovered: matrix must be (k, {len(psi)}), a column for "
+                f"each degree of freedom of the mesh, got shape {np.shape(matrix)}"
+            )
+        return np.asarray(self.modal @ (matrix @ psi).T)
 
 
 class StructureHistory(PartHistory):

@@ -19,6 +19,7 @@ from mbd.history.joints import JointHistory, RowHistory
 from mbd.history.loads import MotorHistory, all_loads
 from mbd.history.quantities import Energy, Momentum, PartHistory, Reaction, no_part, table
 from mbd.history.trajectory import Trajectory
+from mbd.interactions.kind import face_name
 
 __all__ = ["History"]
 
@@ -30,6 +31,9 @@ class History(Trajectory):
         system, nodes = self.model.system, self.model.nodes
         if not isinstance(name, str):
             raise no_part("Solution", name, nodes)
+        owner, _, face = name.partition("/")
+        if owner in nodes and face in nodes[owner].face_names:  # by name, not by number
+            name = face_name(owner, 1 + nodes[owner].face_names.index(face))
         if name in nodes or ("/" in name and name in all_columns(self.model)):
             return self.body(name)
         if name in system.joints:

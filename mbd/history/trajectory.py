@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from mbd.history.bodies import BodyHistory
+from mbd.history.bodies import BodyHistory, FlexibleHistory
 from mbd.history.faces import Faces, columns_of, faces_over_time
 from mbd.model.model import Model
 from mbd.model.state import State
@@ -81,8 +81,10 @@ class Trajectory:
             faces, owner = self.faces([name]), name.partition("/")[0]
             q, v = columns_of(self.model)[owner]
             i = faces.column[name]
-            self._bodies[name] = BodyHistory(
-                self.model.nodes[owner],
+            body = self.model.nodes[owner]
+            flexible = body.nodal is not None and name == owner
+            self._bodies[name] = (FlexibleHistory if flexible else BodyHistory)(
+                body,
                 (self.q[:, q], self.v[:, v], self.a[:, v]),
                 (faces.y[:, i], faces.yd[:, i], faces.ydd[:, i]),
                 self.model.origin,

@@ -175,10 +175,11 @@ class _Attachments:
         """
         b = self.index[end.body]
         n_faces = 1 if b < 0 else self.bodies[b].formulation.n_faces
-        if not 0 <= end.face < n_faces:
+        shown = 1 if b < 0 else self.bodies[b].formulation.n_shown
+        if not 0 <= end.face < shown:
             raise ValueError(
                 f"{end.body}: an element is attached to face {end.face}, but the body shows "
-                f"{n_faces}, numbered from 0"
+                f"{shown}, numbered from 0"
             )
         w = 4 * end.face
         weights = [*[0.0] * w, *end.weights, *[0.0] * (4 * n_faces - 4 - w)]
@@ -331,4 +332,5 @@ def _families(
         stages.add(m.MAPS, kernels.maps, at)
         stages.add(m.TANGENT, kernels.tangent, at)
         stages.add(m.RATES, kernels.rates, at)
+        stages.add(m.ENERGY, kernels.energy, at)
     stages.kernels[m.RATES] += interactions

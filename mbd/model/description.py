@@ -175,14 +175,14 @@ def _stems(name: str) -> list[str]:
 
 def lengths(system: Description) -> tuple[float, float]:
     """Return the extent of a system at the initial pose and the size of its bodies [m]."""
-    places = np.array([b.position for b in system.bodies.values()])
+    bodies = system.bodies.values()
+    places = np.array([b.position for b in bodies])
     extent = float(np.ptp(places, axis=0).max())
-    arms = sorted(
-        arm
-        for j in system.joints.values()
-        for f in (j.A, j.B)
-        if f.body is not system.ground and (arm := max(map(abs, f.position.tolist()))) > 0.0
-    )
+    least = 1e-12 * float(np.abs(places).max())  # below it is round-off of differences
+    frames = [f for j in system.joints.values() for f in (j.A, j.B) if f.body is not system.ground]
+    arms = [max(map(abs, f.position.tolist())) for f in frames if f.face == 0]
+    arms += [float(np.abs(b.nodal.x).max()) for b in bodies if b.nodal is not None]
+    arms = sorted(x for x in arms if x > least)
     length = max([extent, *arms[-1:]]) or 1.0
     return length, arms[len(arms) // 2] if arms else length
 

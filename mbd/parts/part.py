@@ -17,6 +17,7 @@ from mbd.base.checked import shown, whole
 from mbd.base.door import rotation_matrix, vector
 from mbd.base.recorded_call import Recorded
 from mbd.formulations.formulation import Formulation
+from mbd.formulations.modal.constants import NodalShapes
 from mbd.interactions.beams.line import Line
 from mbd.interactions.kind import Attachment, Element, face_name
 from mbd.interactions.laws import Law
@@ -244,9 +245,9 @@ class Frame(Recorded):
             raise TypeError(f"Frame: body must be a body or system.ground, got {shown(body)}")
         self.body = body
         self.face = whole(f"frame of {body.name!r}", "face", face, 0)
-        if face >= body.formulation.n_faces:
+        if face >= body.formulation.n_shown:
             raise ValueError(
-                f"frame of {body.name!r}: face must be below {body.formulation.n_faces}, the "
+                f"frame of {body.name!r}: face must be below {body.formulation.n_shown}, the "
                 f"number of faces that {body.formulation.name!r} shows, got {face}"
             )
         self.position = vector(f"frame of {body.name!r}", "position", position, "m")
@@ -308,6 +309,8 @@ class Body(Part):
     velocity: np.ndarray
     angular_velocity: np.ndarray
     shapes: tuple[Shape, ...]
+    nodal: ClassVar[NodalShapes | None] = None
+    face_names: tuple[str, ...] = ()
 
     def nodes(self) -> tuple[Body, ...]:
         """Return the body itself."""
@@ -322,10 +325,8 @@ class Body(Part):
         facts = self.mass, self.center_of_mass, self.second_moments
         if self.formulation.mass_matrix is not None:
             return self.formulation.mass_matrix(*facts)
-        first = self.mass * self.center_of_mass
-        return np.block(
-            [[np.full((1, 1), self.mass), first], [first[:, None], self.second_moments]]
-        )
+        m, first = np.full((1, 1), self.mass), self.mass * self.center_of_mass
+        return np.block([[m, first], [first[:, None], self.second_moments]])
 
     @property
     def inertia(self) -> np.ndarray:

@@ -33,6 +33,8 @@ class FaceMaps:
     ----------
     others : tuple of FaceMaps
         Those of its other faces.
+    inner : bool
+        Whether it is a multiple of the first face, which only carries mass.
     v : slice
         The body's velocities among those of the model.
     y, yd : (4, 3) arrays
@@ -51,6 +53,7 @@ class FaceMaps:
     D: np.ndarray
     Yd: np.ndarray
     others: tuple[FaceMaps, ...] = ()
+    inner: bool = False
 
     @property
     def faces(self) -> tuple[FaceMaps, ...]:
@@ -65,6 +68,9 @@ class FaceMaps:
         r"""Return the spin, :math:`\dot y = s^T y` of the first face, of each face (4, 4)."""
         spins = [s]
         for face in self.others:  # y = A y_1 there
+            if face.inner:
+                spins.append(s)
+                continue
             back = np.linalg.inv(self.y[1:])
             A = np.eye(4)
             A[0, 1:], A[1:, 1:] = (face.y[0] - self.y[0]) @ back, face.y[1:] @ back
@@ -124,6 +130,7 @@ def face_maps(model: Model, state: State) -> list[FaceMaps]:
                     D,
                     both[face][:, :n] - D,
                     () if i else tuple(reversed(faces)),
+                    i >= body.formulation.n_shown,
                 )
             )
         maps.append(faces[-1])

@@ -1,0 +1,285 @@
+"""Flexible bodies: a frame that any formulation carries, and modes of a finite element mesh."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mbd.base.checked import shown, whole
+from mbd.base.door import array, label, number, rotation_matrix, vector
+from mbd.base.recorded_call import Call
+from mbd.flexible.inertia import invariants
+from mbd.flexible.mesh import Mesh, square
+from mbd.flexible.reduction import Shapes, given_shapes, reduced
+from mbd.formulations import named
+from mbd.formulations.formulation import Formulation
+from mbd.formulations.modal.body import modal
+from mbd.formulations.modal.constants import ModalConstants, NodalShapes
+from mbd.parts.part import Body, Frame
+from mbd.parts.shapes import checked_shapes
+
+__all__ = ["FlexibleBody"]
+
+_FILES = ("M", "K", "coordinates")
+_MODES = 6  # default number
+_SMALL_TURN = 0.1  # of an interface [rad]: its axes are orthonormal to first order
+_SLOW = 0.25  # spin that needs no geometric stiffness, of the lowest frequency
+_PAIRS = {"xx": (0, 0), "yy": (1, 1), "zz": (2, 2), "yz": (1, 2), "xz": (0, 2), "xy": (0, 1)}
+
+
+class FlexibleBody(Body):
+    r"""A body that deforms a little while it moves far: modes of a free finite element model.
+
+    Its frame moves as a rigid body does; in it nodes move by :math:`\sum_j p_j\psi_j`. Shapes are
+    made by Craig-Bampton reduction, each interface being a rigid patch of nodes, and are free of
+    rigid motion; p_j [m] is the largest displacement of shape j. All terms of inertia are there:
+    no invariant is left out. Deformations are small; interfaces turn by less than 0.1 rad, of which
+    runs that leave it are told. Joints, springs and loads attach to ``body.interface(name)``; a
+    load on the body itself acts on its frame, as if spread over its mass.
+
+    Parameters
+    ----------
+    name : str
+    M, K : sparse matrix, (n, n) array, or name of a file ``.mtx``, ``.npz``, ``.npy``
+        Mass [kg, kg m^2] and stiffness [N/m, N m], free of supports, of 3 translations for each
+        node, or 6 degrees of freedom (then M is lumped); in the axes of the body.
+    coordinates : (nodes, 3) array [m], or name of a file of numbers or of a mesh
+        In the axes of the body, from its origin. Meshes need meshio.
+    interfaces : dict of str to nodes
+        Rigid patches where others attach.
+    modes : int or (n, m) array
+        Number of shapes, default 6, or shapes of your own.
+    cutoff : float [Hz], optional
+        Take all shapes up to this frequency instead.
+    damping : float or (m,) array [-]
+        Damping ratio of all modes, or of each.
+    rayleigh : (alpha, beta) [1/s], [s], optional
+        Damping alpha M + beta K, added to that.
+    geometric_stiffness : dict of str to matrix [N s^2/m], optional
+        By products of angular velocity in body axes, "xx", "yy", "zz", "yz", "xz", "xy": stiffness
+        matrices of the mesh for 1 rad^2/s^2, from the stress that this spin causes. Without them
+        a body that spins faster than a quarter of its lowest frequency is too soft, or unstable
+        where no such body is, and a warning says so.
+    position, velocity, angular_velocity : (3,) arrays [m], [m/s], [rad/s]
+        Of the frame, inertial.
+    rotation : scipy Rotation or (3, 3) array, optional
+    formulation : str or Formulation
+        Of the frame: so3, directors, euler_parameters or se3.
+    shape : Box, Cylinder, Capsule, Sphere, Mesh, or several in a list, optional
+
+    Attributes
+    ----------
+    frequencies : (m,) array [Hz]
+        Of the free body.
+    patches : dict of str to (3,) array [m]
+        Centres of the interfaces.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        M: Any,
+        K: Any,
+        coordinates: Any,
+        interfaces: Any,
+        *,
+        modes: Any = None,
+        cutoff: float | None = None,
+        damping: Any = 0.0,
+        rayleigh: Any = None,
+        geometric_stiffness: Any = None,
+        position: Any = (0.0, 0.0, 0.0),
+        rotation: Any = None,
+        velocity: Any = (0.0, 0.0, 0.0),
+        angular_velocity: Any = (0.0, 0.0, 0.0),
+        formulation: str | Formulation = "so3",
+        shape: Any = None,
+    ) -> None:
+        who = label(name, "FlexibleBody")
+        self._set(call=_with_paths(self.call))
+        mesh = Mesh.checked(who, M, K, coordinates, interfaces)
+        shapes = _shapes(mesh, modes, cutoff)
+        W0, W1, W2 = invariants(mesh, shapes)
+        moved = {x: _interface(mesh, shapes, x) for x in mesh.interfaces}
+        n = len(shapes.K)
+        constants = ModalConstants(
+            W0, W1, W2, shapes.K, _damping(who, shapes, damping, rayleigh),
+            _geometric(mesh, shapes, geometric_stiffness),
+            *(np.array([x[i] for x in moved.values()]).reshape(-1, *size)
+              for i, size in enumerate(((3,), (n, 3), (n, 3)))),
+        )  # fmt: skip
+        carrier = named(formulation) if isinstance(formulation, str) else formulation
+        if not isinstance(carrier, Formulation):
+            raise TypeError(f"{who}: formulation must be a name or a Formulation")
+        try:
+            law = modal(carrier, constants)
+        except ValueError as error:
+            raise ValueError(f"{who}: {error}") from None
+        self._set(
+            name=name,
+            formulation=law,
+            mass=float(W0[0, 0]),
+            center_of_mass=W0[0, 1:] / W0[0, 0],
+            second_moments=W0[1:, 1:],
+            position=vector(who, "position", position, "m"),
+            rotation=rotation_matrix(who, "rotation", rotation),
+            velocity=vector(who, "velocity", velocity, "m/s"),
+            angular_velocity=vector(who, "angular_velocity", angular_velocity, "rad/s"),
+            shapes=checked_shapes(who, shape),
+            frequencies=shapes.frequencies,
+            face_names=tuple(moved),
+            patches=dict(zip(moved, constants.places, strict=True)),
+            nodal=NodalShapes(mesh.x, shapes.values, self._remark),
+            _sizes={x: _reach(mesh, x) for x in moved},
+            _turns=constants.turns,
+            _stiffened=bool(constants.geometric.any()),
+        )
+        self._warn(float(np.linalg.norm(self.angular_velocity)))
+
+    frequencies: np.ndarray
+    patches: dict[str, np.ndarray]
+    nodal: NodalShapes
+    _sizes: dict[str, float]
+    _turns: np.ndarray
+    _stiffened: bool
+
+    def interface(self, name: str, position: Any = (0.0, 0.0, 0.0), axes: Any = None) -> Frame:
+        """Return a frame fixed to an interface: position [m] from its centre, axes of the body."""
+        if name not in self.patches:
+            raise KeyError(
+                f"{self.name}: there is no interface {shown(name)}; there are "
+                f"{', '.join(self.patches)}"
+            )
+        return Frame(self, position, axes, face=1 + list(self.patches).index(name))
+
+    def face_pose(self, face: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return origin (3,) [m] and rotation (3, 3) of a face at the initial pose."""
+        if face == 0:
+            return self.position, self.rotation
+        return self.position + self.rotation @ [*self.patches.values()][face - 1], self.rotation
+
+    def placed_frame(self, point: np.ndarray, axes: np.ndarray) -> Frame:
+        """Return the frame at an inertial point: on the interface that is there."""
+        local = self.rotation.T @ (point - self.position)
+        if not self.patches:
+            raise ValueError(f"{self.name}: there is no interface to attach to; name its nodes")
+        gaps = {x: float(np.linalg.norm(local - c)) for x, c in self.patches.items()}
+        name = min(gaps, key=lambda x: gaps[x] - self._sizes[x])
+        if gaps[name] > self._sizes[name]:
+            raise ValueError(
+                f"{self.name}: there is no interface at {shown(local)} m in body axes, "
+                f"the nearest, {name!r}, is {gaps[name]:.6g} m away; give a frame of it, "
+                f"body.interface({name!r}, position)"
+            )
+        return self.interface(name, local - self.patches[name], self.rotation.T @ axes)
+
+    def _remark(self, yd: np.ndarray, q: np.ndarray) -> str:
+        """Return what is to be said of a motion: rates of the frame, coordinates."""
+        p = q[:, -len(self.frequencies) :]
+        turns = np.linalg.norm(np.einsum("tj,kja->tka", p, self._turns), axis=-1)
+        words = []
+        if turns.size and turns.max() > _SMALL_TURN:
+            name = self.face_names[int(turns.max(axis=0).argmax())]
+            words.append(
+                f"interface {name!r} of {self.name!r} turns by {turns.max():.3g} rad in the frame, "
+                f"modes are for less than {_SMALL_TURN:g} rad; divide the body, or use a Beam"
+            )
+        spin = np.sqrt(0.5 * (yd[:, 1:] ** 2).sum((-1, -2)))
+        words.append(self._too_fast(float(spin.max(initial=0.0))))
+        return "; ".join(x for x in words if x)
+
+    def _too_fast(self, spin: float) -> str:
+        lowest = 2 * np.pi * float(self.frequencies.min())
+        if self._stiffened or spin <= _SLOW * lowest:
+            return ""
+        return (
+            f"{self.name!r} spins at {spin:.3g} rad/s, more than a quarter of its lowest frequency "
+            f"({lowest:.3g} rad/s), without geometric stiffness: it is too soft; give "
+            "geometric_stiffness, divide the body, or use a Beam"
+        )
+
+    def _warn(self, spin: float) -> None:
+        if text := self._too_fast(spin):
+            warnings.warn(text, UserWarning, stacklevel=4)
+
+
+def _with_paths(call: Call) -> Call:
+    """Return the call with names of files as paths, which model files tell from their folder."""
+    files = {x: Path(v) for x, v in call.arguments().items() if x in _FILES and isinstance(v, str)}
+    options = call.options | {k: v for k, v in call.arguments().items() if k != "name"} | files
+    return call._replace(args=(), options={"name": call.arguments()["name"], **options})
+
+
+def _shapes(mesh: Mesh, modes: Any, cutoff: Any) -> Shapes:
+    """Return the shapes that are asked for."""
+    if cutoff is not None:
+        if modes is not None:
+            raise ValueError(f"{mesh.who}: give modes or cutoff, not both")
+        return reduced(mesh, None, number(mesh.who, "cutoff", cutoff, "Hz", positive=True))
+    if modes is None or np.ndim(modes) == 0:
+        return reduced(mesh, whole(mesh.who, "modes", _MODES if modes is None else modes, 1), None)
+    return given_shapes(mesh, array(mesh.who, "modes", modes, "a number, or shapes (n, m)"))
+
+
+def _interface(mesh: Mesh, shapes: Shapes, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return centre (3,), and shifts and turns (m, 3) of a patch: those that fit its nodes best."""
+    center, dofs, R = mesh.patch(name)
+    motions = np.linalg.lstsq(R, shapes.values.reshape(-1, len(shapes.K))[dofs], rcond=None)[0]
+    return center, motions[:3].T, motions[3:].T
+
+
+def _reach(mesh: Mesh, name: str) -> float:
+    """Return how far from its centre a point may be that is taken for one of a patch [m]."""
+    nodes = mesh.x[mesh.interfaces[name]]
+    size = np.linalg.norm(nodes - nodes.mean(axis=0), axis=1).max()
+    return float(1.01 * size + 1e-6 * np.ptp(mesh.x, axis=0).max())
+
+
+def _damping(who: str, shapes: Shapes, ratio: Any, rayleigh: Any) -> np.ndarray:
+    """Return the damping matrix (m, m) [N s/m]."""
+    omega, vectors = shapes.modes
+    zeta = array(who, "damping", ratio, "a ratio, or one for each mode [-]")
+    if zeta.shape not in ((), omega.shape) or not np.isfinite(zeta).all() or (zeta < 0).any():
+        raise ValueError(
+            f"{who}: damping must be a ratio, or {len(omega)} of them, not negative [-], got "
+            f"{shown(ratio)}"
+        )
+    back = shapes.M @ vectors
+    D = (back * (2 * zeta * omega)) @ back.T
+    if rayleigh is not None:
+        alpha, beta = vector(who, "rayleigh", rayleigh, "1/s, s", 2)
+        if min(alpha, beta) < 0:
+            raise ValueError(
+                f"{who}: rayleigh must not be negative [1/s, s], got {shown(rayleigh)}"
+            )
+        D = D + alpha * shapes.M + beta * shapes.K
+    return np.asarray(D)
+
+
+def _geometric(mesh: Mesh, shapes: Shapes, matrices: Any) -> np.ndarray:
+    """Return stiffness for each product of two components of angular velocity (m, m, 3, 3)."""
+    n = len(shapes.K)
+    G = np.zeros((n, n, 3, 3))
+    if matrices is None:
+        return G
+    if not isinstance(matrices, dict) or not set(matrices) <= set(_PAIRS):
+        raise TypeError(
+            f"{mesh.who}: geometric_stiffness must be a dict of {', '.join(_PAIRS)} and matrices, "
+            f"got {shown(matrices)}"
+        )
+    psi = shapes.values.reshape(-1, n)
+    for pair, matrix in matrices.items():
+        A = square(mesh.who, f"geometric_stiffness[{pair!r}]", matrix)
+        if A.shape != mesh.K.shape:
+            raise ValueError(
+                f"{mesh.who}: geometric_stiffness[{pair!r}] must be {mesh.K.shape}, as K, got "
+                f"{A.shape}"
+            )
+        a, b = _PAIRS[pair]
+        half = 0.5 * psi.T @ (A @ psi)
+        G[:, :, a, b] += half
+        G[:, :, b, a] += half
+    return G

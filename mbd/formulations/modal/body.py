@@ -1,0 +1,107 @@
+"""The formulation of a body with modes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mbd.formulations.formulation import Formulation
+from mbd.formulations.modal.constants import DAMPING, EXCESS, STIFFNESS, ModalConstants, table
+from mbd.formulations.modal.equations import equations_on
+from mbd.formulations.modal.faces import faces_on
+from mbd.machine.buffer import DISSIPATED, MAP_ROW, POTENTIAL, TRANSLATION
+from mbd.machine.jit import jit
+
+__all__ = ["modal"]
+
+
+@jit
+def energy(F: Any, par: int, q: int, v: int) -> None:
+    """Add the elastic energy and the power that modal dampers take."""
+    n = int(F[par])
+    stiff, damp = table(F, par, STIFFNESS), table(F, par, DAMPING)
+    excess = table(F, par, EXCESS)  # of the products' kinetic energy with geometric stiffness
+    for i in range(n):
+        for j in range(n):
+            F[POTENTIAL] += 0.5 * F[stiff + n * i + j] * F[q + i] * F[q + j]
+            F[POTENTIAL] -= 0.5 * F[excess + n * i + j] * F[v + i] * F[v + j]
+            F[DISSIPATED] += F[damp + n * i + j] * F[v + i] * F[v + j]
+
+
+def modal(frame: Formulation, constants: ModalConstants) -> Formulation:
+    """Return the formulation of one body with modes.
+
+    Parameters
+    ----------
+    frame : Formulation
+        Of the frame; one that tests as it tries and says how accelerations depend on the state
+        (``second_maps``).
+    constants : ModalConstants
+    """
+    n, k, n_q, n_b = len(constants.W1), len(constants.places), frame.n_q, frame.n_v
+    if frame.second_maps is None or not frame.galerkin or frame.n_faces > 1:
+        raise ValueError(
+            f"the frame of modes cannot be carried by {frame.name!r}; take 'so3', 'directors', "
+            "'euler_parameters' or 'se3'"
+        )
+    if n_b + n > MAP_ROW:
+        raise ValueError(
+            f"a frame carried by {frame.name!r} takes at most {MAP_ROW - n_b} modes, got {n}; take "
+            "fewer, or a lower cutoff"
+        )
+    shown, (residual, tangent) = faces_on(frame), equations_on(frame)
+    base_retract, base_flow, base_turn = frame.retract, frame.flow, frame.convect
+
+    @jit
+    def retract(F: Any, q0: int, d: int, q: int) -> None:
+        """Move the frame, and write p + d."""
+        base_retract(F, q0, d, q)
+        for j in range(n):
+            F[q + n_q + j] = F[q0 + n_q + j] + F[d + n_b + j]
+
+    @jit
+    def flow(F: Any, q: int, d: int, v: int, to: int) -> None:
+        """Write the rates."""
+        base_flow(F, q, d, v, to)
+        for j in range(n):
+            F[to + n_b + j] = F[v + n_b + j]
+
+    @jit
+    def stored(F: Any, par: int, q: int, v: int) -> None:
+        """Add energy and power."""
+        energy(F, par, q + n_q, v + n_b)
+
+    def initial(*motion: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the frame at its pose, without deformation."""
+        q, v = frame.initial(*motion)
+        return np.concatenate([q, np.zeros(n)]), np.concatenate([v, np.zeros(n)])
+
+    numbers = constants.table(frame)
+    return Formulation(
+        name=f"modal ({frame.name}, {n} modes, {k} interfaces)",
+        velocities=(*frame.velocities, *(f"p{j + 1}" for j in range(n))),
+        velocity_kinds=(*frame.velocity_kinds, *(TRANSLATION,) * n),
+        own_rows=frame.own_rows,
+        own_kinds=frame.own_kinds,
+        n_q=n_q + n,
+        axes=True,
+        constants=lambda *_: numbers,
+        initial=initial,
+        retract=retract,
+        face=shown.face,
+        face_velocity=shown.face_velocity,
+        face_acceleration=shown.face_acceleration,
+        residual=residual,
+        tangent=tangent,
+        maps=shown.maps,
+        own_rates=frame.own_rates,
+        flow=None if frame.flow is None else flow,
+        convect=base_turn,
+        energy=stored,
+        rigid=frame.rigid,
+        scales=frame.scales,
+        n_faces=1 + k + n,
+        n_inner=n,
+        mass_matrix=lambda *_: constants.mass_matrix(),
+    )

@@ -1,0 +1,275 @@
+r"""``modal``: a body with modes on the face of any formulation (floating frame of reference).
+
+A point is :math:`x = \sum_k w_k(p)\,y_k` with :math:`w(p) = (1, \rho) + \sum_j p_j (0, \psi_j)`:
+bilinear in the face y of the frame and the modal coordinates p. With the invariants
+
+.. math::
+   W_0 &= \int w_0 w_0^T dm, \quad W_{1,j} = \int w_0\psi_j^T dm, \quad
+   W_{2,ij} = \int\psi_i\psi_j^T dm, \qquad U_j = W_{1,j} + \textstyle\sum_i p_i W_{2,ij} \\
+   W &= W_0 + \textstyle\sum_j p_j (U_j + W_{1,j}^T), \qquad \ddot y_g = \ddot y - (g, 0, 0, 0) \\
+   f_y &= W\ddot y_g + \textstyle\sum_j (2\dot p_j U_j\dot y + \ddot p_j U_j y) \\
+   f_{p,j} &= y : (U_j^T\ddot y_g + 2\textstyle\sum_i\dot p_i W_{2,ji}\dot y)
+              + \textstyle\sum_i (\mathrm{tr}W_{2,ji}\,\ddot p_i + D_{ji}\dot p_i + K_{ji}p_i),
+
+where matrices act on the four vectors of a face and :math:`y:z = \sum_k y_k\cdot z_k`. What acts on
+y is pulled back by the formulation of the frame, without mass; of rows :math:`y_k\cdot y_l =
+\delta_{kl}` is used in the coefficient of the second rates only.
+
+Geometric stiffness :math:`\sum_{ab}\Omega_a\Omega_b K_{ab}` of a spinning body is a change of its
+second moments, :math:`-\tfrac12 p^TK_{ab}p\,\Omega_a\Omega_b = \tfrac12 p_ip_j G_{ij,kl}\dot d_k
+\cdot\dot d_l` with :math:`G = K - \tfrac12\mathrm{tr}(K) I`: it is added to :math:`W_2`, except in
+the coefficient of :math:`\ddot p`, so that energy and momenta are conserved with it.
+
+Faces: that of the frame; of each interface :math:`r = y_0 + \sum_k (X + \sum_j p_j a_j)_k d_k` and
+:math:`\sum_k (e_i + \vartheta\times e_i)_k d_k, \vartheta = \sum_j p_j\vartheta_j`, orthonormal to
+first order; and of each mode the products :math:`p_j y`, which only carry mass: with them
+:math:`T = \tfrac12\dot z^T(\mathbf W\otimes I_3)\dot z` with one constant matrix.
+
+References
+----------
+Shabana, Dynamics of Multibody Systems (floating frame). Zwölfer, Gerstmayr, Multibody Syst. Dyn. 52
+(2021): the invariants as nodal sums.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from mbd.algebra.vec import add3, dot, load3
+from mbd.formulations.formulation import Formulation
+from mbd.formulations.modal.constants import (
+    ACCELERATION,
+    AQ,
+    AV,
+    BLOCK,
+    COLUMN,
+    DAMPING,
+    DP,
+    EA,
+    EV,
+    EY,
+    FRAME,
+    GRAM,
+    LOAD,
+    MASS,
+    ONE,
+    OWN,
+    PLACES,
+    PRODUCT,
+    PT,
+    RATES,
+    ROW,
+    STIFFNESS,
+    V1,
+    V2,
+    VELOCITY,
+    W0,
+    W1,
+    W2,
+    WORK,
+    P,
+    U,
+    W,
+    Z,
+    table,
+)
+from mbd.formulations.modal.faces import add_back, combined, motion, pull
+from mbd.machine.buffer import GX, MAP_ROW, W_G, W_K, W_M
+from mbd.machine.jit import jit
+
+__all__ = ["equations_on"]
+
+
+@cache
+def equations_on(frame: Formulation) -> tuple[Any, Any]:
+    """Return residual and tangent on a frame of this formulation, whatever the number of modes."""
+    n_b, n_own, n_q = frame.n_v, frame.n_own, frame.n_q
+    size = n_b + n_own
+    base_rate, base_second = frame.face_velocity, frame.face_acceleration
+    base_residual, base_tangent, base_maps = frame.residual, frame.tangent, frame.maps
+    second_maps = frame.second_maps
+
+    @jit
+    def prepare(F: Any, par: int, q: int, y: int, v: int, a: int, f: int) -> None:
+        """Write rates of the frame, U, W, V1 = 2 p' U, V2 = p'' U, products, and all of f_y."""
+        n, k, work = int(F[par]), int(F[par + 1]), table(F, par, WORK)
+        p, u, b, own = q + n_q, v + n_b, a + n_b, table(F, par, FRAME)
+        yd, ydd, load = work + VELOCITY, work + ACCELERATION, work + LOAD
+        base_rate(F, own, q, y, v, yd)
+        base_second(F, own, q, y, v, a, ydd)
+        for c in range(3):
+            F[ydd + c] -= F[GX + c]
+        for i in range(16):
+            F[work + W + i] = F[par + W0 + i]
+        for i in range(12):
+            F[work + V1 + i] = F[work + V2 + i] = 0.0
+            F[load + i] = F[f + i]
+        w1, w2 = table(F, par, W1), table(F, par, W2)
+        for j in range(n):
+            one = work + U + 12 * j
+            for i in range(12):
+                F[one + i] = F[w1 + 12 * j + i]
+            for i in range(n):
+                for t in range(9):
+                    F[one + 3 + t] += F[p + i] * F[w2 + 9 * (n * i + j) + t]
+            for t in range(4):
+                for l in range(3):
+                    F[work + W + 4 * t + l + 1] += F[p + j] * F[one + 3 * t + l]
+                    F[work + W + 4 * (l + 1) + t] += F[p + j] * F[w1 + 12 * j + 3 * t + l]
+            for i in range(12):
+                F[work + V1 + i] += 2 * F[u + j] * F[one + i]
+                F[work + V2 + i] += F[b + j] * F[one + i]
+        for t in range(4):
+            for l in range(4):
+                add3(F, load + 3 * t, F[work + W + 4 * t + l], load3(F, ydd + 3 * l))
+            for l in range(3):
+                d, dd = load3(F, y + 3 * l + 3), load3(F, yd + 3 * l + 3)
+                add3(F, load + 3 * t, F[work + V1 + 3 * t + l], dd)
+                add3(F, load + 3 * t, F[work + V2 + 3 * t + l], d)
+                F[work + GRAM + 3 * t + l] = dot(load3(F, ydd + 3 * t), d)
+                F[work + RATES + 3 * t + l] = dot(load3(F, yd + 3 * t), d)
+        at = table(F, par, PLACES)
+        for i in range(k):
+            x, turn = motion(F, at + i * (3 + 6 * n), n, p, 1.0)
+            add_back(F, f + 12 * (1 + i), load, 1.0, x, turn)
+        for i in range(n_b):
+            F[work + OWN + i] = F[a + i]
+        for i in range(n_own):  # multipliers stand behind all accelerations
+            F[work + OWN + n_b + i] = F[a + n_b + n + i]
+
+    @jit
+    def residual(
+        F: Any, par: int, q: int, y: int, v: int, a: int, f: int, x: int, s: float
+    ) -> None:
+        """Write s Z^T f_y, s f_p and the own rows."""
+        n, work, p, u, b = int(F[par]), table(F, par, WORK), q + n_q, v + n_b, a + n_b
+        prepare(F, par, q, y, v, a, f)
+        base_residual(F, table(F, par, FRAME), q, y, v, work + OWN, work + LOAD, work + ROW, s)
+        for i in range(n_b):
+            F[x + i] = F[work + ROW + i]
+        for i in range(n_own):
+            F[x + n_b + n + i] = F[work + ROW + n_b + i]
+        w2, mass = table(F, par, W2), table(F, par, MASS)
+        stiff, damp = table(F, par, STIFFNESS), table(F, par, DAMPING)
+        for j in range(n):
+            total = pull(F, par, y, f, work + COLUMN, j)
+            for i in range(12):
+                total += F[work + U + 12 * j + i] * F[work + GRAM + i]
+            for i in range(n):
+                turning = 0.0
+                for t in range(9):
+                    turning += F[w2 + 9 * (n * i + j) + t] * F[work + RATES + 3 + t]
+                total += (2 * turning + F[damp + n * j + i]) * F[u + i]
+                total += F[mass + n * j + i] * F[b + i] + F[stiff + n * j + i] * F[p + i]
+            F[x + n_b + j] = s * total
+
+    @jit
+    def frame_maps(F: Any, own: int, work: int, q: int, y: int, v: int, a: int, d: int) -> None:
+        """Write weighted maps of accelerations, velocities and positions of the frame, and Z."""
+        wM, wG, wK, one = F[W_M], F[W_G], F[W_K], work + ONE
+        for k in range(4):
+            for i in range(4):
+                F[one + i] = 1.0 * (i == k)
+            base_maps(F, own, q, y, v, d, one, work + P, work + PT, work + DP, work + P, 1)
+            second_maps(F, own, q, y, v, a, d, one, work + AV, work + AQ)
+            for c in range(3):
+                for i in range(n_b):
+                    from_, to = work + MAP_ROW * c + i, work + n_b * (3 * k + c) + i
+                    F[to + Z] = F[from_ + P]
+                    F[to + EY] = wK * F[from_ + PT]
+                    F[to + EV] = wG * F[from_ + P] + wK * F[from_ + DP]
+                    F[to + EA] = wM * F[from_ + P] + wG * F[from_ + AV] + wK * F[from_ + AQ]
+
+    @jit
+    def add_frame(
+        F: Any, par: int, work: int, q: int, y: int, v: int, d: int, S: int, ld: int, n: int
+    ) -> None:  # fmt: skip
+        """Add Z^T (W dy'' + V1 dy' + V2 dy), the curvature of f_y and the own rows."""
+        for t in range(4):
+            for c in range(3):
+                for i in range(n_b):
+                    value = 0.0
+                    for l in range(4):
+                        value += F[work + W + 4 * t + l] * F[work + EA + n_b * (3 * l + c) + i]
+                    for l in range(3):
+                        at = n_b * (3 * l + 3 + c) + i
+                        value += F[work + V1 + 3 * t + l] * F[work + EV + at]
+                        value += F[work + V2 + 3 * t + l] * F[work + EY + at]
+                    F[work + PRODUCT + n_b * (3 * t + c) + i] = value
+        for r in range(12):
+            for i in range(n_b):
+                value = F[work + Z + n_b * r + i]
+                for j in range(n_b):
+                    F[S + ld * i + j] += value * F[work + PRODUCT + n_b * r + j]
+        for i in range(size * size):
+            F[work + BLOCK + i] = 0.0
+        base_tangent(
+            F, table(F, par, FRAME), q, y, v, work + OWN, work + LOAD, d, work + BLOCK, size
+        )
+        for i in range(size):
+            for j in range(size):
+                to = S + ld * (i + n * (i >= n_b)) + j + n * (j >= n_b)
+                F[to] += F[work + BLOCK + size * i + j]
+
+    @jit
+    def tangent(
+        F: Any, par: int, q: int, y: int, v: int, a: int, f: int, d: int, S: int, ld: int
+    ) -> None:
+        """Add the derivatives of f_y and f_p by accelerations, velocities and positions."""
+        n, work, u, b = int(F[par]), table(F, par, WORK), v + n_b, a + n_b
+        wM, wG, wK = F[W_M], F[W_G], F[W_K]
+        yd, ydd, row, column = work + VELOCITY, work + ACCELERATION, work + ROW, work + COLUMN
+        prepare(F, par, q, y, v, a, f)
+        frame_maps(F, table(F, par, FRAME), work, q, y, v, a, d)
+        add_frame(F, par, work, q, y, v, d, S, ld, n)
+        w2, mass = table(F, par, W2), table(F, par, MASS)
+        stiff, damp = table(F, par, STIFFNESS), table(F, par, DAMPING)
+        for j in range(n):
+            one = work + U + 12 * j
+            pull(F, par, y, f, column, j)
+            for l in range(3):  # what both f_y and f_p,j have: U_j^T y''
+                for t in range(4):
+                    add3(F, column + 3 * l + 3, F[one + 3 * t + l], load3(F, ydd + 3 * t))
+            for i in range(12):
+                F[row + i] = 0.0
+                F[row + 12 + i] = F[column + i]
+                F[column + i] *= wK
+            for i in range(n):
+                turning, growing = 0.0, 0.0
+                for t in range(3):
+                    for l in range(3):
+                        ij = F[w2 + 9 * (n * i + j) + 3 * t + l]
+                        ji = F[w2 + 9 * (n * j + i) + 3 * t + l]
+                        turning += ij * F[work + RATES + 3 + 3 * t + l]
+                        growing += ij * F[work + GRAM + 3 + 3 * t + l]
+                        dl, dd = load3(F, y + 3 * l + 3), load3(F, yd + 3 * l + 3)
+                        add3(F, row + 3 * t + 3, 2 * F[u + i] * ij, dl)
+                        add3(F, row + 15 + 3 * l, 2 * F[u + i] * ij, load3(F, yd + 3 * t + 3))
+                        add3(F, column + 3 * t + 3, 2 * wK * F[u + i] * ji, dd)
+                        add3(F, column + 3 * t + 3, wK * F[b + i] * ji, dl)
+                F[S + ld * (n_b + j) + n_b + i] += (
+                    wM * F[mass + n * j + i]
+                    + wG * (2 * turning + F[damp + n * j + i])
+                    + wK * (growing + F[stiff + n * j + i])
+                )
+            for t in range(4):
+                for l in range(3):
+                    value, at = F[one + 3 * t + l], 3 * l + 3
+                    add3(F, column + 3 * t, wM * value, load3(F, y + at))
+                    add3(F, column + 3 * t, 2 * wG * value, load3(F, yd + at))
+                    add3(F, column + 3 * t, wK * value, load3(F, ydd + at))
+            for t in range(4):
+                moved = combined(F, y, load3(F, one + 3 * t))
+                for c in range(3):
+                    r = 3 * t + c
+                    for i in range(n_b):
+                        at = n_b * r + i
+                        F[S + ld * (n_b + j) + i] += (
+                            moved[c] * F[work + EA + at]
+                            + F[row + r] * F[work + EV + at]
+                            + F[row + 12 + r] * F[work + EY + at]
+                        )
+                        F[S + ld * i + n_b + j] += F[work + Z + at] * F[column + r]
+
+    return residual, tangent
