@@ -396,7 +396,7 @@ def test_results_by_name():
     solution = mbd.simulate(chain(2), 0.01, 1e-3)
     with raises(r"no body or joint named 'bar 2'.*did you mean 'bar \d'.*pin 1", KeyError):
         solution["bar 2"]
-    with raises(r"no body or joint named 'x'.*There are: bar 0, bar 1, pin 0, pin 1", KeyError):
+    with raises(r"no body or joint named 'x'.*there are: bar 0, bar 1, pin 0, pin 1", KeyError):
         solution["x"]
     with raises(r"reaction: on must be 'first' or 'second', got 'third'"):
         solution["pin 0"].reaction(on="third")

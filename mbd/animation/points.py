@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mbd.animation.drawing import End, Link, Trail
-from mbd.base.checked import listed, shown
+from mbd.base.checked import listed, meant, shown
 from mbd.base.door import vector
 from mbd.model.model import Model
 from mbd.parts.part import Frame, Part
@@ -61,7 +61,7 @@ def _end(model: Model, item: Any, what: str) -> End:
             raise TypeError(f"animate: a {what} must be {_POINT}, got {shown(item)}") from None
     if not (isinstance(name, str) and name.partition("/")[0] in model.nodes):
         raise ValueError(
-            f"animate: {what}s must be of bodies, got {shown(name)}; there are "
-            f"{', '.join(model.nodes)}"
+            f"animate: {what}s must be of bodies, got {shown(name)}"
+            f"{meant(name, model.nodes)}; there are {', '.join(model.nodes)}"
         )
     return End(name, vector("animate", f"{what} of {name!r}", point, "m"))

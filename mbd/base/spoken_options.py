@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mbd.base.checked import shown
+from mbd.base.checked import meant, shown
 
 __all__ = ["call_of_literals", "parted"]
 
@@ -37,7 +37,7 @@ def call_of_literals(
             f"got {shown(words)}"
         ) from None
     if name not in makers:
-        raise ValueError(f"{what} must be one of {choice}, got {shown(words)}")
+        raise ValueError(f"{what} must be one of {choice}, got {shown(words)}{meant(name, makers)}")
     takes = inspect.signature(makers[name])
     try:
         takes.bind(*arguments, **options)

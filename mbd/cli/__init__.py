@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable
@@ -31,6 +32,7 @@ COMMANDS = (
     "schema",
     "demo",
     "doctor",
+    "completion",
 )
 _INPUT = (OSError, ValueError, TypeError, KeyError, ImportError, SyntaxError)
 
@@ -40,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else arguments
     json = "--json" in words
     try:
-        options = _parser(json).parse_args(words)
+        options = parser(json).parse_args(words)
         with warnings.catch_warnings():
             warnings.showwarning = _once()
             return int(options.command(options))
@@ -78,21 +80,40 @@ def _once() -> Callable[..., None]:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are JSON too, where that was asked for."""
+    """A parser whose errors name the nearest word, and are JSON too where that was asked for."""
+
+    json = False
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.commands: dict[str, _Parser] = {}
 
     def error(self, message: str) -> NoReturn:
-        print_json({"error": message})
+        """Print one line, and end."""
+        from mbd.base.checked import meant
+
+        first, _, words = message.partition(": ")
+        if first == "unrecognized arguments":
+            there = {x for c in self.commands.values() for x in c._option_string_actions}
+            message += meant(words.split()[0].partition("=")[0], there)
+        if "invalid choice: " in words:
+            choices = words.partition("choose from ")[2]
+            message += meant(words.split("'")[1], re.findall(r"[\w-]+", choices))
+        if self.json:
+            print_json({"error": message})
         super().error(message)
 
 
-def _parser(json: bool = False) -> argparse.ArgumentParser:
+def parser(json: bool = False) -> _Parser:
+    """Return the parser of all commands."""
     from mbd.base.public import VERSION
 
-    parser = (_Parser if json else argparse.ArgumentParser)(
+    parser = _Parser(
         prog="mbd",
         description="Multibody dynamics: run, inspect and convert models.",
     )
     parser.add_argument("--version", action="version", version=f"mbd {VERSION}")
+    parser.json = json
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name in COMMANDS:
         module = importlib.import_module(f"mbd.cli.{name}")
@@ -103,4 +124,5 @@ def _parser(json: bool = False) -> argparse.ArgumentParser:
             "--traceback", action="store_true", help="show where in the code an error arose"
         )
         command.set_defaults(command=module.run)
+        command.json, parser.commands[name] = json, command
     return parser

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mbd.base.checked import file_path, listed, shown
+from mbd.base.checked import file_path, listed, meant, shown
 from mbd.base.door import number
 from mbd.base.spoken_options import parted
 from mbd.comparison.error_measures import comparable
@@ -122,8 +122,8 @@ def _choice(choice: Any) -> str | Formulation:
     if "(" in choice:
         return named(choice)
     raise ValueError(
-        f"compare: formulations must be all or of {', '.join(NAMES)}, got {shown(choice)}; options "
-        "are written EulerParameters('reduced')"
+        f"compare: formulations must be all or of {', '.join(NAMES)}, got {shown(choice)}"
+        f"{meant(choice, NAMES)}; options are written EulerParameters('reduced')"
     )
 
 

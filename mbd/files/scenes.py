@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mbd.base.checked import shown
+from mbd.base.checked import meant, shown
 
 if TYPE_CHECKING:
     from mbd.model.system import System
@@ -66,7 +66,8 @@ class Scene:
             for name in parameters:
                 if name not in takes:
                     raise ValueError(
-                        f"{self.path.name}: build has no parameter {name!r}; it has "
+                        f"{self.path.name}: build has no parameter {name!r}"
+                        f"{meant(name, takes)}; it has "
                         f"{', '.join(takes) or 'none'}"
                     )
         from mbd.model.system import System
@@ -100,7 +101,9 @@ def named(name: str) -> Path:
     """Return the file of a shipped scene."""
     paths = shipped()
     if name not in paths:
-        raise ValueError(f"there is no scene {name!r}; there are {', '.join(paths)}")
+        raise ValueError(
+            f"there is no scene {name!r}{meant(name, paths)}; there are {', '.join(paths)}"
+        )
     return paths[name]
 
 

@@ -70,6 +70,7 @@ class Solution(History):
         ``.nc``     netCDF-4, which is HDF5: all of ``to_xarray()``; ``mbd.load`` reads it
         ``.npz``    one numpy array per name; ``mbd.load`` reads it
         ``.csv``    a table of text, one row per instant
+        ``.mat``    for MATLAB and Octave: a structure for each part
         ``.pvd``    for ParaView: bodies and joints with their vectors at each instant, paths
         ==========  ============================================================================
 
@@ -77,7 +78,7 @@ class Solution(History):
         ----------
         path : str or Path
         every : int
-            Write every so many of the instants; of ``.csv`` and ``.pvd`` only.
+            Write every so many of the instants; of ``.csv``, ``.mat`` and ``.pvd`` only.
         notes
             Stored with the results (``.nc`` and ``.npz``): text, numbers, lists of them.
         """

@@ -7,7 +7,6 @@ comparisons all read this table: a new quantity is one entry here.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -239,10 +238,8 @@ def no_part(who: str, name: Any, parts: Collection[str]) -> Exception:
     """Return the error of what is the name of no part."""
     if not isinstance(name, str):
         return TypeError(f"{who}: a part is asked for by its name, got {shown(name)}")
-    close = difflib.get_close_matches(name, parts, 1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
     some = ", ".join(list(parts)[:20])
-    return KeyError(f"no body or joint named {shown(name)}{hint}. There are: {some}")
+    return KeyError(f"no body or joint named {shown(name)}{meant(name, parts)}; there are: {some}")
 
 
 _OWN = ("name", "instants", "owners", "methods")

@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from mbd.algebra.newmark import damping_weights, matrix_weights
 from mbd.base.atomic import replaced, replaced_together
 from mbd.base.checked import file_path, flag, one_of, scalar, shown
+from mbd.base.matlab import save_mat
 from mbd.machine import buffer as m
 from mbd.model.frozen import FrozenModel
 from mbd.model.pattern import pattern
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Assembly", "assemble"]
 
 _BLOCKS = ("M", "G", "K", "B")
-_FILES = (".mtx", ".mat", ".npy", ".csv", ".txt", ".h5", ".nc")  # what a folder is not called
+_FILES = (".mtx", ".npy", ".csv", ".txt", ".h5", ".nc")  # what a folder is not called
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,14 +157,17 @@ class Assembly:
             archive of numpy, which ends in ``.npz``: of each matrix ``M.data``, ``M.indices``,
             ``M.indptr`` and ``M.shape`` as scipy.sparse.csr_matrix takes them, ``residual``
             [N, N m], ``gap`` with its ``gap_units``, and the labels ``rows`` and ``constraints``.
+            Or a file for MATLAB, ``.mat``, with the same names and sparse matrices.
         """
         path = file_path("save", path)
         if path.suffix == ".npz":
             return [self._archive(path)]
+        if path.suffix == ".mat":
+            return [self._matlab(path)]
         if path.suffix in _FILES:
             raise ValueError(
-                "save: matrices are written to a folder, as Matrix Market files, or to an archive "
-                f"that ends in .npz, got {shown(str(path))}"
+                "save: matrices are written to a folder, as Matrix Market files, or to a file "
+                f"that ends in .npz or .mat, got {shown(str(path))}"
             )
         return self._market(path)
 
@@ -180,6 +184,14 @@ class Assembly:
         with replaced(path, "save") as file:
             np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
         return path
+
+    def _matlab(self, path: Path) -> Path:
+        """Write one file for MATLAB; its sparse matrices have columns that are compressed."""
+        texts = {
+            x: np.array(getattr(self, x), object) for x in ("rows", "constraints", "gap_units")
+        }
+        values = {"residual": self.residual, "gap": self.gap, **texts}
+        return save_mat(path, {name: getattr(self, name).tocsc() for name in _BLOCKS} | values)
 
     def _market(self, folder: Path) -> list[Path]:
         """Write a file for each matrix and one for the labels."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd.base.checked import shown
+from mbd.base.checked import meant, shown
 from mbd.history.bodies import StructureHistory
 from mbd.history.columns import Column, Series, parts
 from mbd.history.quantities import PartHistory, table
@@ -85,9 +84,5 @@ def _one(who: str, series: Series, component: str, name: str) -> Series:
 
 
 def _unknown(who: str, name: str, word: str, names: list[str], part: str = "") -> KeyError:
-    close = difflib.get_close_matches(word, names, 1)
-    hint = f"; did you mean {close[0]!r}?" if close else ";"
-    whose = f"{part!r} has" if part else "there are"
-    return KeyError(
-        f"{who}: nothing is called {shown(name)}{hint} {whose}: {', '.join(names[:30])}"
-    )
+    there = f"{f'{part!r} has' if part else 'there are'}: {', '.join(names[:30])}"
+    return KeyError(f"{who}: nothing is called {shown(name)}{meant(word, names)}; {there}")

@@ -1,4 +1,4 @@
-"""Results in files: netCDF (``netcdf.py``), a numpy archive, or a table of text.
+"""Results in files: a numpy archive, a table of text, a file for MATLAB (``netcdf.py``: netCDF).
 
 The archive (``.npz``, read by ``numpy.load``, nothing pickled) has one array per quantity, time
 first: ``t``, ``<body>.position``, ``<joint>.force``, ``energy.kinetic``, ... and
@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.base.atomic import replaced
+from mbd.base.matlab import save_mat
 from mbd.history.columns import Series, labels, model_items
 from mbd.history.loads import all_loads
 from mbd.runs.options import plain
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from mbd.history.history import History
     from mbd.model.model import Model
 
-__all__ = ["quantities", "save_csv", "save_npz"]
+__all__ = ["quantities", "save_csv", "save_matlab", "save_npz"]
 
 
 def quantities(solution: History) -> Iterator[Series]:
@@ -87,6 +88,13 @@ def _ends(model: Model) -> dict[str, list[Any]]:
     texts, items = labels(model), model_items(model)["element"]
     words = ("end_body", "end_point", "end_axes", "station")
     return {x.name: [np.asarray(texts[word][1])[x.place].tolist() for word in words] for x in items}
+
+
+def save_matlab(solution: History, path: str | Path, every: int = 1) -> Path:
+    """Write every so many instants for MATLAB: ``rod.position`` (n, 3), ``units.rod_position``."""
+    series = {x.name: x for x in quantities(solution)}
+    units = {f"units.{name.replace('.', '_')}": x.unit for name, x in series.items()}
+    return save_mat(Path(path), {name: x.values[::every] for name, x in series.items()} | units)
 
 
 def save_csv(solution: History, path: str | Path, every: int = 1) -> Path:

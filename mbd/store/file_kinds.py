@@ -43,6 +43,7 @@ KINDS = {
     ".nc": FileKind("mbd.store.netcdf:save_netcdf", "mbd.store.source:FileSource", True),
     ".npz": FileKind("mbd.store.archive:save_npz", "mbd.store.source:ArchiveSource", True),
     ".csv": FileKind("mbd.store.archive:save_csv"),
+    ".mat": FileKind("mbd.store.archive:save_matlab"),
     ".pvd": FileKind("mbd.store.paraview:save_paraview"),
 }
 

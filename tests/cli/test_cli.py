@@ -167,7 +167,7 @@ def test_every_scene_is_documented_and_can_be_built(name):
         (["run", FOURBAR, "-p", "formulation=quaternions"], "one of so3"),
         (["run", FOURBAR, "--step", "-1"], "step must be positive [s], got -1"),
         (["run", FOURBAR, "--rho", "2"], "rho must be in [0, 1]"),
-        (["run", FOURBAR, "-o", "results.txt"], "must end in .nc or .npz or .csv or .pvd"),
+        (["run", FOURBAR, "-o", "results.txt"], "must end in .nc or .npz or .csv or .mat or .pvd"),
         (["demo", "nosuch"], "there are andrews"),
     ],
 )

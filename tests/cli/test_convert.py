@@ -66,7 +66,7 @@ def test_commands_take_model_files(tmp_path, capsys):
 def test_results_become_tables_and_models(tmp_path, capsys):
     stored = tmp_path / "f.npz"
     assert main(["run", "fourbar", "--t-end", "0.01", "-o", str(stored), "-q"]) == 0
-    for name in ("f.csv", "f.pvd", "f.toml", "f.py"):
+    for name in ("f.csv", "f.mat", "f.pvd", "f.toml", "f.py"):
         assert main(["convert", str(stored), str(tmp_path / name)]) == 0
     assert len((tmp_path / "f.csv").read_text().splitlines()) == 12
     assert "crank.position.x [m]" in (tmp_path / "f.csv").read_text()
@@ -95,7 +95,7 @@ def test_a_missing_library_is_said_before_the_run(tmp_path, monkeypatch, capsys)
     [
         ([FOURBAR, "x.yaml"], "OUT must end in .toml, .py, got 'x.yaml'"),
         ([FOURBAR, "x.csv"], "OUT must end in .toml, .py, got 'x.csv'"),
-        (["none.npz", "x.txt"], "OUT must end in .toml, .py, .nc, .npz, .csv, .pvd"),
+        (["none.npz", "x.txt"], "OUT must end in .toml, .py, .nc, .npz, .csv, .mat, .pvd"),
         (["none.npz", "x.csv"], "none.npz"),
         ([FOURBAR, "there.toml"], "there is a file already; --force writes over it"),
         ([FOURBAR, "x.toml", "-p", "length=3"], "build has no parameter 'length'"),

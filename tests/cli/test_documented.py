@@ -11,8 +11,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "howto" / "command_line.rst"
 
 
 def commands() -> dict[str, argparse.ArgumentParser]:
-    actions = cli._parser()._actions
-    return next(a for a in actions if isinstance(a, argparse._SubParsersAction)).choices
+    return cli.parser().commands
 
 
 def test_commands_are_those_of_the_package():

@@ -36,6 +36,7 @@ WRITERS = {
     "run.nc": lambda x, n, path: x.runs[n].save(path),
     "copy.nc": lambda x, n, path: x.stored[n].save(path),
     "run.csv": lambda x, n, path: x.runs[n].save(path),
+    "run.mat": lambda x, n, path: x.runs[n].save(path),
     "run.pvd": lambda x, n, path: x.runs[n].save(path),
     "page.html": lambda x, n, path: x.runs[n].animate(path),
     "film.gif": lambda x, n, path: x.runs[n].animate().save(path, size=(60, 50), fps=2 + n),
@@ -67,6 +68,8 @@ def content(path):
     if path.is_dir():
         return {x.name: x.read_bytes() for x in sorted(path.iterdir())}
     text = path.read_bytes()
+    if path.suffix == ".mat":
+        text = text[116:]  # in front of it stands when it was written
     if path.suffix != ".pvd":
         return {path.name: text}
     assert text.endswith(b"</VTKFile>\n")

@@ -96,11 +96,14 @@ def test_axes_of_the_caller(solution):
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("fleir", r"did you mean 'flier'\? there are: body, so3"),
-        ("flier.positon", r"did you mean 'position'\? 'flier' has: position, velocity"),
+        ("fleir", r"did you mean 'flier'\?\); there are: body, so3"),
+        ("flier.positon", r"did you mean 'position'\?\); 'flier' has: position, velocity"),
         ("bob.quaternion", r"'bob' has: position, velocity, acceleration"),
         ("flier.position.w", r"'flier.position' has: x, y, z"),
-        ("energy.potental", r"did you mean 'potential'\? 'energy' has: kinetic, potential, total"),
+        (
+            "energy.potental",
+            r"did you mean 'potential'\?\); 'energy' has: kinetic, potential, total",
+        ),
         ("joint 0.angel", r"did you mean 'angle'"),
     ],
 )

@@ -126,9 +126,9 @@ def stored(solution, folder):
 
 def test_unknown_names_and_points_that_are_none(solution, tmp_path):
     for found in (solution, stored(solution, tmp_path)):
-        with pytest.raises(KeyError, match=r"no body or joint named 'x'\. There are: "):
+        with pytest.raises(KeyError, match=r"no body or joint named 'x'; there are: "):
             found["x"]
-        with pytest.raises(KeyError, match=r"; did you mean 'wheel'\?\. There are: "):
+        with pytest.raises(KeyError, match=r" \(did you mean 'wheel'\?\); there are: "):
             found["weel"]
         with pytest.raises(ValueError, match=r"'wheel'.*point must be 3 numbers \[m\]"):
             found["wheel"].at((1, 2))
