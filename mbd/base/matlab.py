@@ -1,17 +1,14 @@
-"""Files for MATLAB and Octave (``.mat``, version 5): one structure for each part."""
+"""Names in files for MATLAB and Octave: one structure for each part."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mbd.base.atomic import replaced
-
-__all__ = ["save_mat"]
+__all__ = ["structures"]
 
 
 def _identifier(name: str, taken: Mapping[str, Any]) -> str:
@@ -24,28 +21,24 @@ def _identifier(name: str, taken: Mapping[str, Any]) -> str:
     return free
 
 
-def save_mat(path: Path, values: Mapping[str, Any]) -> Path:
-    """Write values by name, ``"rod.position"`` as field ``position`` of the structure ``rod``.
+def structures(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return variables for ``savemat``: ``"rod.position"`` as field ``position`` of ``rod``.
 
     Letters that MATLAB does not take become underscores; of names that are the same then, the later
     ones get a number. Then the variable ``names`` has the new names and the old ones.
     """
-    from scipy.io import savemat
-
     variables: dict[str, Any] = {}
-    structures: dict[str, dict[str, Any]] = {"": variables}
+    fields: dict[str, dict[str, Any]] = {"": variables}
     changed = []
     for name, value in values.items():
         part, _, quantity = name.rpartition(".")
-        if part not in structures:
+        if part not in fields:
             word = _identifier(part, variables)
-            structures[part] = variables[word] = {}
+            fields[part] = variables[word] = {}
             changed += [[word, part]] if word != part else []
-        word = _identifier(quantity, structures[part])
-        structures[part][word] = value
+        word = _identifier(quantity, fields[part])
+        fields[part][word] = value
         changed += [[word, name]] if word != quantity else []
     if changed:
         variables[_identifier("names", variables)] = np.array(changed, object)
-    with replaced(path, "save") as file:
-        savemat(file, variables, do_compression=True, long_field_names=True, oned_as="column")
-    return path
+    return variables

@@ -23,7 +23,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--matrices",
         metavar="PATH",
-        help="write M, G, K, B at the initial pose: Matrix Market files in a folder, or one .npz, .mat",
+        help="write M, G, K, B at the initial pose: Matrix Market files in a folder, .npz, .mat",
     )
     command.add_argument(
         "--spy", metavar="PNG", help="draw the iteration matrix (needs the extra 'plot')"

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from mbd.algebra.newmark import damping_weights, matrix_weights
 from mbd.base.atomic import replaced, replaced_together
 from mbd.base.checked import file_path, flag, one_of, scalar, shown
-from mbd.base.matlab import save_mat
+from mbd.base.matlab import structures
 from mbd.machine import buffer as m
 from mbd.model.frozen import FrozenModel
 from mbd.model.pattern import pattern
@@ -187,11 +187,16 @@ class Assembly:
 
     def _matlab(self, path: Path) -> Path:
         """Write one file for MATLAB; its sparse matrices have columns that are compressed."""
+        from scipy.io import savemat
+
         texts = {
             x: np.array(getattr(self, x), object) for x in ("rows", "constraints", "gap_units")
         }
         values = {"residual": self.residual, "gap": self.gap, **texts}
-        return save_mat(path, {name: getattr(self, name).tocsc() for name in _BLOCKS} | values)
+        values |= {name: getattr(self, name).tocsc() for name in _BLOCKS}
+        with replaced(path, "save") as file:
+            savemat(file, structures(values), do_compression=True, oned_as="column")
+        return path
 
     def _market(self, folder: Path) -> list[Path]:
         """Write a file for each matrix and one for the labels."""

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.base.atomic import replaced
-from mbd.base.matlab import save_mat
+from mbd.base.matlab import structures
 from mbd.history.columns import Series, labels, model_items
 from mbd.history.loads import all_loads
 from mbd.runs.options import plain
@@ -92,9 +92,14 @@ def _ends(model: Model) -> dict[str, list[Any]]:
 
 def save_matlab(solution: History, path: str | Path, every: int = 1) -> Path:
     """Write every so many instants for MATLAB: ``rod.position`` (n, 3), ``units.rod_position``."""
+    from scipy.io import savemat
+
     series = {x.name: x for x in quantities(solution)}
     units = {f"units.{name.replace('.', '_')}": x.unit for name, x in series.items()}
-    return save_mat(Path(path), {name: x.values[::every] for name, x in series.items()} | units)
+    values = {name: x.values[::every] for name, x in series.items()} | units
+    with replaced(Path(path), "save") as file:
+        savemat(file, structures(values), do_compression=True, long_field_names=True)
+    return Path(path)
 
 
 def save_csv(solution: History, path: str | Path, every: int = 1) -> Path:

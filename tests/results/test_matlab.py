@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mbd
-from mbd.base.matlab import save_mat
+from mbd.base.matlab import structures
 from mbd.store.archive import quantities
 
 from . import samples
@@ -32,7 +32,8 @@ def test_every_quantity_is_a_field_of_its_part(tmp_path):
 
 def test_names_that_are_the_same_in_matlab_stay_apart(tmp_path):
     values = {"a b.x": 1.0, "a_b.x": 2.0, "7.x": 3.0, "7.ü": 4.0, "7._": 5.0, "t": 6.0, "t.x": 7.0}
-    data = read(save_mat(tmp_path / "x.mat", values))
+    scipy_io.savemat(tmp_path / "x.mat", structures(values), long_field_names=True)
+    data = read(tmp_path / "x.mat")
     new = {old: word for word, old in data["names"]}
     assert data["a_b"]["x"] == 1.0
     assert data[new["a_b"]]["x"] == 2.0
