@@ -222,14 +222,9 @@ ones are met; with 0.1 rad a run of two bars, one driven, is lost in every formu
 JUMP_PARTS = 16
 """[-] Parts of a step: a law that moves in one of them alone jumps."""
 
-LOST_STEPS = 100
-"""[-] Steps after which a run that is lost shows it."""
-
-LOST_INSTANTS = 20
-"""[-] Instants from which the size of velocities is taken."""
-
 LOST_VELOCITY = 0.2
-"""[size of velocities] Velocities that leave the rows by more are not theirs: the run is lost."""
+"""[size of velocities] A step by which velocities of positions alone leave the rows by more has
+thrown them, as across a singular pose: it is refused."""
 
 LOST_NOISE = 1e4
 """[round-off of the largest position] Round-off of multipliers and velocities."""

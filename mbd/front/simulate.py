@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from mbd.base.checked import file_path, flag, names, shown
-from mbd.base.tolerances import LOST_STEPS
 from mbd.front.richardson import checked_order, of_order
 from mbd.front.solution import Solution
 from mbd.history.beams import turned_too_far
@@ -37,9 +36,9 @@ from mbd.runs.crossings import Watch
 from mbd.runs.events import Event, checked_events
 from mbd.runs.interrupts import listening
 from mbd.runs.large_steps import too_large
-from mbd.runs.lost_run import departure, oscillation
 from mbd.runs.methods import completed, example
 from mbd.runs.options import run_options
+from mbd.runs.oscillation import oscillation
 from mbd.runs.plan import Plan, checked_plan
 from mbd.runs.record import MemoryRecord, Record
 from mbd.runs.run import Stretches
@@ -214,8 +213,6 @@ def _trouble(solution: Solution, run: Run, plan: Plan) -> str:
     in_a_row = plan.every == 1 and not plan.free
     if in_a_row and not solution.events and run.facts.oscillation:
         words = oscillation(solution.model, solution.lam, run.facts.oscillation * run.h**2)
-    if not words and run.by_position and run.done >= LOST_STEPS:
-        words = departure(solution.model, solution.state, run.h, solution.v)
     judged = solution.success and not np.isfinite(plan.rtol)
     large = (
         too_large(solution, plan.step, in_a_row and run.facts.error is not None) if judged else ""

@@ -46,6 +46,7 @@ from mbd.integration.round_off import (
     measure_place,
     measure_rows,
     measure_speed,
+    off_the_rows,
     settled,
     still_open,
 )
@@ -200,6 +201,8 @@ def iterate(I: Any, F: Any) -> int:
     if status == CONVERGED and still_open(I, F, F[m.OPEN]):
         F[m.OPEN] = math.inf
         return FAILED
+    if status == CONVERGED and ints(F)[m.LEVEL] == m.POSITION and off_the_rows(I, F):
+        return FAILED
     return status
 
 
@@ -247,13 +250,15 @@ def newton(I: Any, F: Any) -> int:
             F[THETA] = theta
             rough = theta > 0.3
             if theta > 0.5 or (rough and iteration > 4):
-                if theta > 0.5 and fresh and size * F[m.ROUND] < NEWTON_ROUND_OFF:
+                # not the age of the matrix: its softness, if rows are met as slowly
+                share = 0.5 * (1.0 + theta) if theta < 1.0 else 0.5
+                slow = S[m.LEVEL] != m.VELOCITY and F[m.OPEN] < min(1.0, share * before)
+                softer = fresh and slow and F[m.SOFT] > SOFT_LEAST
+                if theta > 0.5 and fresh and size * F[m.ROUND] < NEWTON_ROUND_OFF and not softer:
                     F[m.OPEN] = max(F[m.OPEN], 2.0)  # stagnated: are rows met?
                     return CONVERGED
                 S[HAVE_FACTOR] = 0
-                if fresh:  # not the age of the matrix: its softness, if rows are met as slowly
-                    share = 0.5 * (1.0 + theta) if theta < 1.0 else 0.5
-                    slow = S[m.LEVEL] != m.VELOCITY and F[m.OPEN] < min(1.0, share * before)
+                if fresh:
                     F[m.SOFT] = SOFT_LEAST if slow else 1.0
             if fresh and ((theta > 1e3 and iteration > 4) or (theta > 1.0 and iteration > 20)):
                 return FAILED
@@ -319,10 +324,7 @@ def keep_least_record(I: Any, F: Any) -> None:
         return
     factored, soft, small = S[HAVE_FACTOR], F[m.SOFT], S[SMALL_PIVOTS]
     least.put_aside(I, F)
-    S[SMALL_PIVOTS] = 0
     least.smallest_multipliers(I, F)
-    if S[SMALL_PIVOTS]:
-        least.take_back(I, F)
     least.take_back_coordinates(I, F)
     keep_record(I, F)
     least.take_back(I, F)

@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import Any
 
 from mbd.base.tolerances import (
+    LOST_VELOCITY,
     OPEN_RATE,
     SETTLED,
     START_POSITION,
@@ -24,9 +25,10 @@ from mbd.base.tolerances import (
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit
 from mbd.machine.unknowns import is_velocity
-from mbd.model.evaluation import evaluate_level
+from mbd.model.evaluation import evaluate_level, stage
 
-__all__ = ["measure_place", "measure_rows", "measure_speed", "settled", "still_open"]
+__all__ = ["measure_place", "measure_rows", "measure_speed", "off_the_rows", "settled",
+           "still_open"]  # fmt: skip
 
 FR_NP, FR_NV, FR_SIZE, FR_U, FRONTS, N_FRONTS = (
     m.FR_NP, m.FR_NV, m.FR_SIZE, m.FR_U, m.FRONTS, m.N_FRONTS,
@@ -115,3 +117,25 @@ def settled(I: Any, F: Any) -> bool:
         elif not abs(F[x + i]) <= SETTLED * F[m.UNIT + I[I[m.KIND] + i]] * round_off:
             return False
     return True
+
+
+@jit
+def off_the_rows(I: Any, F: Any) -> bool:
+    """Tell whether a step has thrown velocities off their rows, as across a singular pose.
+
+    Positions alone meet them there: velocities of a sound step do so by their square in a step.
+    """
+    before, now = 0.0, 0.0
+    for i in range(I[m.N_U]):
+        if is_velocity(I, i):
+            unit = F[m.UNIT + I[I[m.KIND] + i]]
+            before = max(before, abs(F[I[m.VN] + i]) / unit)
+            now = max(now, abs(F[I[m.V] + i]) / unit)
+    if now <= 2.0 * before:
+        return False
+    stage(I, F, m.RATES)
+    for i in range(I[m.N_U]):
+        if not is_velocity(I, i):
+            if abs(F[I[m.PHID] + i]) > LOST_VELOCITY * now * F[I[m.DIAG] + i]:
+                return True
+    return False

@@ -51,7 +51,8 @@ def smallest_multipliers(I: Any, F: Any) -> None:
 
     Of rows that are nearly dependent, :math:`s` beside :math:`\epsilon`, that leaves out a part
     :math:`\epsilon/(\epsilon + s)`: as long as :math:`x = S^{-1}B^T(\lambda - \mu)` is seen beside
-    the accelerations, the same is done with what is left, :math:`B^T(\lambda - \mu)`.
+    the accelerations, the same is done with what is left, :math:`B^T(\lambda - \mu)`. A matrix
+    whose pivots are none says nothing of them: they stay.
     """
     S = ints(F)
     a, x, r = I[m.A], I[m.X], I[m.R]
@@ -60,8 +61,9 @@ def smallest_multipliers(I: Any, F: Any) -> None:
     for i in range(I[m.N_U]):
         F[r + i] = F[x + i]
         if not is_velocity(I, i):
+            F[r + i] = F[a + i]
             F[a + i] = 0.0
-    last, anew = 0.0, 1
+    last, anew, S[m.SMALL_PIVOTS] = 0.0, 1, 0
     for _ in range(SMALLEST_PASSES):
         evaluate(I, F)
         for i in range(I[m.N_U]):
@@ -70,6 +72,12 @@ def smallest_multipliers(I: Any, F: Any) -> None:
             else:
                 F[x + i] = 0.0
         call(S[m.LINEAR], I, F, anew)
+        if S[m.SMALL_PIVOTS]:
+            S[m.HAVE_FACTOR] = 0
+            for i in range(I[m.N_U]):
+                if not is_velocity(I, i):
+                    F[a + i] = F[r + i]
+            return
         S[m.HAVE_FACTOR] = 1
         left = _take(I, F)
         if left <= 1.0 or (last > 0.0 and left > SMALLEST_STAYS * last):

@@ -107,7 +107,8 @@ def singular_pose(work: Workspace) -> str:
     if not 0 < model.n_lam * model.n_v <= 1_000_000 or not np.isfinite(pose).all():
         return ""
     sizes = np.where(names.lam_kinds == m.FORCE, float(model.F[m.LENGTH]), 1.0)
-    poses = [assemble(model, state).B.toarray() for state in (model.state, work.store())]
+    here = model.state.replace(t=float(work.F[m.T]), q=pose.copy())
+    poses = [assemble(model, state).B.toarray() for state in (model.state, here)]
     rows = [B * model.units / sizes[:, None] for B in poses]
     if not np.all(np.isfinite(rows[1])):
         return ""

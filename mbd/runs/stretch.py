@@ -372,11 +372,11 @@ class Run:
         work, S = self.work, self.work.S
         if not (S[m.PROJECT] and self.done):
             return
-        before, S[m.SMALL_PIVOTS] = work.vector(m.A).copy(), 0
+        before = work.vector(m.A).copy()
         q = work.vector(m.Q, self.model.n_q).copy()
         make_up(work.I, work.F)
         work.vector(m.Q, self.model.n_q)[:] = q  # the last correction is not in all of them
-        if S[m.SMALL_PIVOTS] or S[m.BAD_HOW] or not np.isfinite(work.vector(m.A)).all():
+        if S[m.BAD_HOW] or not np.isfinite(work.vector(m.A)).all():
             work.vector(m.A)[:] = before
 
     def state(self) -> State:

@@ -5,13 +5,15 @@ from collections import Counter
 import numpy as np
 import pytest
 from scenes import GRAVITY
+from scipy.linalg import null_space
 
 import mbd
 from mbd.formulations import NAMES
 from mbd.machine import buffer as m
+from mbd.model.assembly import assemble
 from mbd.model.workspace import Workspace
 
-from .linkages import judged, linkage
+from .linkages import judged, linkage, run
 
 CHUNK = 100
 
@@ -138,3 +140,33 @@ def test_a_singular_pose_is_named(seed):
     """Shafts of a homokinetic joint that fold back: their row then holds no twist."""
     with pytest.raises(mbd.SimulationError, match=r"pose is singular, 'Const.*\.twist' hold"):
         mbd.simulate(linkage(seed), 0.2, rtol=1e-5, project=True)
+
+
+@pytest.mark.parametrize("seed", [1, 7, 12, 27825, 50090])
+def test_projected_velocities_are_the_nearest(seed):
+    """Redundant rows cost digits of one solution: twins would start apart by 5e-7 m/s."""
+    model = linkage(seed, "se3").build()
+    start, described = mbd.consistent(model, project=True), assemble(model, model.state)
+    free, M = null_space(described.B.toarray(), rcond=1e-9), described.M.toarray()
+    impulse = free.T @ M @ (start.v - model.state.v)
+    assert np.abs(impulse).max(initial=0.0) < 1e-11 * max(1.0, np.abs(M @ model.state.v).max())
+
+
+def test_free_steps_meet_rows_that_are_nearly_dependent():
+    """Increments that shrink slowly by the softness of rows are no round-off of positions."""
+    result = mbd.simulate(linkage(50439), 0.01, rtol=1e-5, project=True)
+    assert result.stats["steps"] < 250
+
+
+def test_multipliers_stay_where_pivots_are_none():
+    """Bodies of 1e-4 and 3e3 kg: made smallest with a singular matrix they are no number."""
+    assert not run(linkage(51408, "directors"), "adaptive", 2).message
+
+
+@pytest.mark.parametrize(("seed", "finer"), [(51125, 2), (51703, 1)])
+def test_a_step_that_throws_velocities_off_the_rows_is_refused(seed, finer):
+    """Light bodies pass poses at which they turn by 1e7 rad/s^2: a step across says nothing."""
+    with pytest.warns(RuntimeWarning, match="too large for this motion"):
+        result = mbd.simulate(linkage(seed), 0.2, 1e-3 / finer, project=True)
+    assert result.stats["divided_steps"] > 0
+    assert np.abs(result.v / result.model.units).max() < 1e5

@@ -1,0 +1,61 @@
+r"""Loss of stability at position level: oscillating multipliers.
+
+At index 3 redundant coordinates, fast spin and a spectral radius near 1 do not go together: the
+multipliers of the bodies' own rows oscillate while positions still look right. A smooth multiplier
+changes little between neighbouring steps, :math:`|\lambda_{n+1} - 2\lambda_n + \lambda_{n-1}| \sim
+h^2`; one that oscillates has second differences as large as itself. Velocities follow later: steps
+that throw them off the rows are refused.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mbd.base.tolerances import LOST_NOISE, OSCILLATION_INSTANTS, OSCILLATION_SHARE
+from mbd.machine import buffer as m
+from mbd.model.model import Model
+
+__all__ = ["oscillation"]
+
+
+def oscillation(model: Model, lam: np.ndarray, weight: float) -> str:
+    """Return a warning that names the worst multiplier, or an empty string.
+
+    Parameters
+    ----------
+    lam : (n, n_lam) array
+        Multipliers at successive steps; the last ones are looked at.
+    weight : float [s^2]
+        beta h^2: the round-off of positions divided by it is the round-off of multipliers, which
+        alternates by nature and is no alarm where the multipliers themselves are zero.
+    """
+    last = lam[-OSCILLATION_INSTANTS:]
+    if model.n_lam == 0 or len(last) < OSCILLATION_INSTANTS:
+        return ""
+    second = np.abs(np.diff(last, 2, axis=0))
+    size = np.abs(last).max(axis=0)
+    kinds = model.numbering.lam_kinds
+    # compared with the largest of its kind, or with what the largest of all would be noise of
+    of_kind = np.zeros(m.N_KINDS)
+    np.maximum.at(of_kind, kinds, size)
+    largest = np.maximum(of_kind[kinds], 1e-3 * size.max())
+    if (second.max(axis=0) <= OSCILLATION_SHARE * largest).all():
+        return ""
+    mass = model.heaviest.mass
+    length = float(model.F[m.LENGTH])
+    force = LOST_NOISE * np.finfo(float).eps * mass * length / weight
+    largest = np.maximum(largest, np.where(kinds == m.FORCE, force, force * length))
+    share = np.median(second, axis=0) / largest
+    # alternating: the second difference is about twice the first; smooth: much smaller
+    first = np.abs(np.diff(last, axis=0))
+    rough = np.median(second, axis=0) > 1.5 * np.median(first, axis=0)
+    bad = np.flatnonzero(rough & (share > OSCILLATION_SHARE))
+    if not len(bad):
+        return ""
+    worst = int(bad[np.argmax(share[bad])])
+    return (
+        f"the multiplier of {model.numbering.lam_labels[worst]!r} oscillates from step to step (by "
+        f"{100 * share[worst]:.0f} % of the largest of its kind), and with it reactions: take "
+        "constraints='stabilized', a smaller rho (0.8 or less), a smaller step, or "
+        "formulation='so3'"
+    )
