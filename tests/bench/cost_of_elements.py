@@ -15,13 +15,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 import mbd
+from mbd.interactions.kind import Element
 from mbd.machine import buffer as m
 from mbd.model.workspace import Workspace
+from mbd.parts.part import Part
 
 N = 100
 
@@ -69,6 +72,33 @@ def slip(system: Any, i: int, one: Any, two: Any) -> None:
     )
 
 
+def beam(system: Any, i: int, one: Any, two: Any, damping: float = 0.0) -> None:
+    """Hold two bodies by the element of a beam that has other nodes too."""
+    section = mbd.Section(stiffness=(1e5, 1e5, 1e5, 100, 100, 100), mass=1.0)
+    one_element = mbd.Beam(f"b {i}", points=[(i - 0.5, 0, 0), (i + 0.5, 0, 0)], section=section,
+                           elements=1, damping=damping)  # fmt: skip
+    system.add(_Between(f"between {i}", one, two, one_element.elements()[0]))
+
+
+class _Between(Part):
+    """The element of a beam between two bodies."""
+
+    def __init__(self, name: str, one: Any, two: Any, element: Element) -> None:
+        self.name, self.ends, self.element = name, (one.frame(), two.frame()), element
+
+    ends: Any = ()
+
+    def elements(self) -> list[Element]:
+        """Return the element with ends on the bodies."""
+        ends = [frame.end(axis) for frame in self.ends for axis in (None, 0, 1, 2)]
+        return [replace(self.element, attachments=ends)]
+
+
+def damped_beam(system: Any, i: int, one: Any, two: Any) -> None:
+    """Hold two bodies by the element of a beam, with damping."""
+    beam(system, i, one, two, 1e-3)
+
+
 CASES: dict[str, Callable[..., None]] = {
     "ball joint": ball_joint,
     "hinge": hinge,
@@ -77,6 +107,8 @@ CASES: dict[str, Callable[..., None]] = {
     "spring": spring,
     "rotational spring": rotational,
     "slip": slip,
+    "beam": beam,
+    "damped beam": damped_beam,
 }
 
 
@@ -115,12 +147,12 @@ def fastest(calls: list[tuple[Any, int]], work: Any, turns: int) -> float:
     return float(best[0] - best[1])
 
 
-def measure(formulations: list[str], turns: int) -> dict[str, float]:
+def measure(cases: list[str], formulations: list[str], turns: int) -> dict[str, float]:
     """Return nanoseconds per element, by case, formulation and stage."""
     costs: dict[str, float] = {}
     for formulation in formulations:
-        for name, case in CASES.items():
-            model = chain(case, formulation)
+        for name in cases:
+            model = chain(CASES[name], formulation)
             work = Workspace(model)
             work.vector(m.A)[:] = np.linspace(-1.0, 1.0, work.I[m.N_U])
             work.evaluate()
@@ -143,7 +175,7 @@ def measure(formulations: list[str], turns: int) -> dict[str, float]:
 def in_tree(tree: str, options: Any) -> dict[str, float]:
     """Return what a checkout measures in a process of its own."""
     command = [sys.executable, __file__, "--json", "--turns", str(options.turns)]
-    command += ["--formulations", options.formulations]
+    command += ["--formulations", options.formulations, "--cases", options.cases]
     environment = os.environ | {"PYTHONPATH": tree}
     out = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
     return dict(json.loads(out.stdout))
@@ -153,12 +185,17 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--turns", type=int, default=300)
     parser.add_argument("--rounds", type=int, default=3, help="of both trees, by turns")
+    parser.add_argument("--cases", default=",".join(CASES), help="names, with commas")
     parser.add_argument("--formulations", default="so3,directors", help="names, with commas")
     parser.add_argument("--tree", help="another checkout, measured by turns with this one")
     parser.add_argument("--json", action="store_true", help="numbers only")
     options = parser.parse_args()
     if options.json:
-        print(json.dumps(measure(options.formulations.split(","), options.turns)))
+        print(
+            json.dumps(
+                measure(options.cases.split(","), options.formulations.split(","), options.turns)
+            )
+        )
         sys.exit()
     here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     trees = [here] if options.tree is None else [options.tree, here]

@@ -1,0 +1,78 @@
+"""Beams that rotate: frequencies over speed, with Coriolis and centrifugal forces; extension.
+
+Frequencies of a uniform beam clamped to the axis: of the thin beam (Wright, Smith, Thresher, Wang,
+J. Appl. Mech. 49 (1982), flap) by power series, of the geometrically exact one by Legendre
+polynomials of order 18. The steady extension is that of the beam of Simo and Vu-Quoc, J. Appl.
+Mech. 53 (1986), by shooting.
+"""
+
+import numpy as np
+import pytest
+
+import mbd
+
+E, NU, RHO, H = 210e9, 0.3, 7850.0, 0.05
+STEEL = mbd.Section(
+    stiffness=(
+        E * H**2, *(5 / 6 * E / 2.6 * H**2,) * 2, E / 2.6 * 0.1406 * H**4, *(E * H**4 / 12,) * 2
+    ),
+    mass=RHO * H**2, inertia=(RHO * H**4 / 6, RHO * H**4 / 12, RHO * H**4 / 12),
+)  # fmt: skip
+THIN = mbd.Section(stiffness=(1e6, 1e6, 1e6, 1.0, 1.0, 1.0), mass=1.0, inertia=(2e-6, 1e-6, 1e-6))
+
+
+def clamped(section, n=16):
+    """Return a beam of 1 m on a hub that turns about z and is too heavy to feel it."""
+    system = mbd.System()
+    hub = system.add(mbd.RigidBody("hub", mass=1.0, inertia=(1e7, 1e7, 1e7)))
+    system.add(mbd.Revolute("shaft", system.ground, hub, at=(0, 0, 0), axis=(0, 0, 1)))
+    system.add(mbd.Beam("blade", points=[(0, 0, 0), (1, 0, 0)], section=section, elements=n,
+                        first=hub))  # fmt: skip
+    return system.build()
+
+
+EXACT = {  # chord, flap, chord, flap [rad/s], extension of the tip [m]
+    200.0: ((275.16180237, 340.30919262, 1686.9291386, 1698.9086467), 0.00049871098),
+    400.0: ((306.05046582, 504.22672176, 1866.5628509, 1909.6838734), 0.0019984319),
+}
+
+
+@pytest.mark.parametrize("speed", EXACT)
+def test_frequencies_of_a_rotating_beam(speed):
+    """With 16 elements within the errors of the beam at rest."""
+    pose = mbd.equilibrium(clamped(STEEL), rotating=(0, 0, speed))
+    omega = np.sort(mbd.modes(pose).eigenvalues.imag)
+    frequencies, extension = EXACT[speed]
+    got = omega[omega > 1.0][:4]
+    assert np.allclose(got[:2], frequencies[:2], rtol=4e-5)
+    assert np.allclose(got[2:], frequencies[2:], rtol=2e-4)
+    assert pose["blade.16"].position[0] - 1 == pytest.approx(extension, rel=1e-5)
+
+
+def test_campbell_diagram_of_a_rotating_beam():
+    """Both bending modes of a thin beam over the speed, sqrt(m L^4/EI) = 1 s."""
+    model = clamped(THIN, 6)
+    speeds = [0.0, 2.0, 5.0]
+    chord = [3.51601526905, 3.62179696395, 4.07389586082]
+    flap = [3.51601526905, 4.13731957287, 6.4495447502]
+
+    def turning(speed):
+        return mbd.equilibrium(model, rotating=(0, 0, speed))
+
+    omega = mbd.campbell(turning, speeds).eigenvalues.imag
+    for i, speed in enumerate(speeds):
+        for value in (chord[i], flap[i]):
+            assert np.abs(omega[i] / value - 1).min() < 2e-3, (speed, value)
+
+
+def test_steady_extension_of_a_spun_up_beam():
+    section = mbd.Section(stiffness=(2.8e7, 1e7, 1e7, 1.4e4, 1.4e4, 1.4e4), mass=1.2,
+                          inertia=(1.2e-3, 6e-4, 6e-4))  # fmt: skip
+    for n in (8, 16):
+        system = mbd.System()
+        hub = system.add(mbd.RigidBody("hub", mass=1.0, inertia=(1, 1, 1)))
+        system.add(mbd.Revolute("shaft", system.ground, hub, at=(0, 0, 0), axis=(0, 0, 1)))
+        system.add(mbd.Beam("beam", points=[(0, 0, 0), (10, 0, 0)], section=section, elements=n,
+                            first=hub))  # fmt: skip
+        pose = mbd.equilibrium(system, rotating=(0, 0, 6))
+        assert pose[f"beam.{n}"].position[0] - 10 == pytest.approx(5.14311e-4, rel=2e-5)
