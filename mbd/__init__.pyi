@@ -8,7 +8,11 @@ from mbd.analyses.inverse_dynamics import inverse_dynamics as inverse_dynamics
 from mbd.analyses.linearize import linearize as linearize
 from mbd.analyses.modes import modes as modes
 from mbd.analyses.part_checks import check_part as check_part
+from mbd.base.parameter import Parameter as Parameter
 from mbd.comparison.compare import compare as compare
+from mbd.derivatives.adjoint import gradient as gradient
+from mbd.derivatives.forward import sensitivities as sensitivities
+from mbd.derivatives.objective import Objective as Objective
 from mbd.files.expressions import Expression as Expression
 from mbd.files.modelfile import write as write
 from mbd.formulations.euler_parameters import EulerParameters as EulerParameters

@@ -17,8 +17,8 @@ ROOT = Path(mbd.__file__).parent
 ORDER = (
     "machine", "base", "algebra", "figures", "formulations", "interactions", "parts", "model",
     "beams", "flexible", "linear", "integration", "small_motions", "statics", "history", "runs",
-    "files", "store", "pictures", "surfaces", "animation", "front", "analyses", "studies",
-    "comparison", "cli", "__main__",
+    "files", "store", "pictures", "surfaces", "animation", "front", "analyses",
+    "derivatives", "studies", "comparison", "cli", "__main__",
 )  # fmt: skip
 APART = {"formulations", "interactions"}
 DRAW = ("figures", "pictures", "surfaces", "animation", "comparison", "cli")

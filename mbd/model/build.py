@@ -115,7 +115,7 @@ def _check_labels(numbering: Numbering) -> None:
 def _frozen(system: Description) -> Description:
     """Return a copy that parts added to the original later do not reach."""
     mine = copy(system)
-    mine.gravity = system.gravity.copy()
+    mine.gravity = system.gravity_as_written
     mine.bodies, mine.joints = dict(system.bodies), dict(system.joints)
     mine.structures, mine.forces = dict(system.structures), dict(system.forces)
     return mine

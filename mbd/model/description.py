@@ -9,6 +9,7 @@ import numpy as np
 
 from mbd.base.checked import meant, shown
 from mbd.base.door import vector
+from mbd.base.parameter import Formula
 from mbd.base.tolerances import MODEL_FAR
 from mbd.parts.bodies import Ground
 from mbd.parts.joint import Joint
@@ -23,7 +24,8 @@ class Description:
     """Bodies, joints and forces by name, and gravity; see ``System``."""
 
     __slots__ = (
-        "__weakref__", "_dotted", "_gravity", "bodies", "forces", "ground", "joints", "structures",
+        "__weakref__", "_dotted", "_gravity", "_gravity_formulas", "bodies", "forces", "ground",
+        "joints", "structures",
     )  # fmt: skip
 
     def __init__(self, gravity: Any = (0.0, 0.0, 0.0)) -> None:
@@ -43,6 +45,13 @@ class Description:
     @gravity.setter
     def gravity(self, value: Any) -> None:
         self._gravity = vector("System", "gravity", value, "m/s^2")
+        formulas = isinstance(value, tuple | list) and any(isinstance(x, Formula) for x in value)
+        self._gravity_formulas = tuple(value) if formulas else None
+
+    @property
+    def gravity_as_written(self) -> Any:
+        """Return gravity with the formulas of parameters that are in it."""
+        return self._gravity if self._gravity_formulas is None else self._gravity_formulas
 
     def __setattr__(self, name: str, value: Any) -> None:
         try:

@@ -15,21 +15,29 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.checked import meant, shown
-from mbd.base.recorded_call import Recorded, signature
+from mbd.base.checked import floats, meant, shown
+from mbd.base.parameter import Formula, Parameter
+from mbd.base.recorded_call import Call, Recorded, signature
 from mbd.interactions.kind import Element
 from mbd.machine import buffer as m
 from mbd.model.description import Description, origin
 from mbd.model.frozen import FrozenModel, per_model
 from mbd.parts.part import Coordinate, Part
 
-__all__ = ["changed", "on_tables_of"]
+__all__ = [
+    "argument_now", "argument_of", "changed", "component_now", "described_parameters",
+    "on_tables_of",
+]  # fmt: skip
 
 _WHO = "Model.with_values"
 
 
-def changed(model: Any, values: Any) -> Any:
-    """Return a model with other values of arguments; see ``Model.with_values``."""
+def changed(model: Any, values: Any, *, measured: bool = True) -> Any:
+    """Return a model with other values of arguments; see ``Model.with_values``.
+
+    One that is not `measured` keeps the sizes of this one, with which equations are scaled: what it
+    computes is smooth in the values.
+    """
     system = _described(model.system, _checked(model.system, values))
     parts = [x for name, x in system.parts.items() if x is not model.system.parts[name]]
     new = {part.name: part.elements() for part in parts}
@@ -39,7 +47,7 @@ def changed(model: Any, values: Any) -> Any:
     numbers = _numbers(model, system, parts, new, old)
     if numbers is None:
         return system.build()  # type: ignore[attr-defined]
-    return _with_numbers(model, system, parts, new, numbers)
+    return _with_numbers(model, system, parts, new, numbers, measured)
 
 
 def on_tables_of(model: Any, system: Description) -> Any:
@@ -63,11 +71,11 @@ def on_tables_of(model: Any, system: Description) -> Any:
 
 def _with_numbers(
     model: Any, system: Description, parts: list[Part], new: Mapping[str, Sequence[Element]],
-    numbers: list[tuple[int, Any]],
+    numbers: list[tuple[int, Any]], measured: bool = True,
 ) -> Any:  # fmt: skip
     """Return a model with other numbers in its constants."""
     F = model.F.copy()
-    for place in (m.DIAG, m.EPS):
+    for place in (m.DIAG, m.EPS) if measured else ():
         F[model.I[place] :][: model.I[m.N_U]] = 0.0
     for at, x in numbers:
         F[at : at + len(x)] = x
@@ -80,39 +88,152 @@ def _with_numbers(
     numbering = replace(model.numbering, elements=elements)
     other = replace(model, system=system, F=F, numbering=numbering)
     other.__dict__["laws"] = model.laws  # at the same addresses
-    other.prepare()
+    if measured:
+        other.prepare()
     return other
 
 
+def described_parameters(system: Description) -> dict[str, Parameter]:
+    """Return the parameters among the arguments of a system, by name."""
+    seen: dict[str, Parameter] = {}
+    done: set[int] = set()
+
+    def look(value: Any) -> None:
+        if isinstance(value, Formula):
+            for name, x in value.parameters.items():
+                if seen.setdefault(name, x).value != x.value:
+                    raise ValueError(
+                        f"Parameter {name!r}: must have one value in a system, got "
+                        f"{seen[name].value:g} and {x.value:g}; name them apart"
+                    )
+        elif isinstance(value, dict):
+            look(list(value.values()))
+        elif isinstance(value, tuple | list) or (
+            isinstance(value, np.ndarray) and value.dtype == object
+        ):
+            for x in value:
+                look(x)
+        elif id(value) not in done and (call := _call_of(value)) is not None:
+            done.add(id(value))
+            look((call.args, call.options))
+
+    look([system.gravity_as_written, *system.parts.values()])
+    return seen
+
+
+def _call_of(value: Any) -> Call | None:
+    """Return the call by which a part, a frame, a law or a shape was made."""
+    if isinstance(value, Recorded):
+        return getattr(value, "call", None)
+    return None
+
+
 def _checked(system: Description, values: Any) -> dict[str, dict[str, Any]]:
-    """Return the new arguments of each part by name; "" is the system."""
+    """Return the new arguments of each part by name; "" has those of the system and parameters."""
     if not isinstance(values, Mapping):
         raise TypeError(
             f'{_WHO}: values must be a dict such as {{"rod.mass": 2.0}}, got {shown(values)}'
         )
     changes: dict[str, dict[str, Any]] = {}
     for key, value in values.items():
-        name, _, argument = str(key).rpartition(".")
-        arguments = ["gravity"]
-        if name:
-            if name not in system.parts:
-                raise ValueError(
-                    f"{_WHO}: there is no part {name!r}{meant(name, system.parts)}; the system has "
-                    f"{', '.join(list(system.parts)[:12])}"
-                )
-            arguments = list(signature(system.parts[name].call.maker).parameters)
-        if argument not in arguments:
-            raise ValueError(
-                f"{_WHO}: {name or 'the system'} has no argument {argument!r}"
-                f"{meant(argument, arguments)}; there are {', '.join(arguments)}"
-            )
-        changes.setdefault(name, {})[argument] = value
+        name, argument, places = argument_of(system, str(key))
+        of_part = changes.setdefault(name, {})
+        if places:
+            now = of_part.get(argument, argument_now(system, name, argument))
+            of_part[argument] = _with_component(str(key), now, places, value)
+        else:
+            of_part[argument] = value
     return changes
+
+
+def argument_of(system: Description, key: str) -> tuple[str, str, list[str]]:
+    """Return part, argument and component of a name such as "rod.inertia.xx"; part "" is none."""
+    words = key.split(".")
+    name, rest = "", words
+    for n in range(len(words) - 1, 0, -1):
+        if ".".join(words[:n]) in system.parts:
+            name, rest = ".".join(words[:n]), words[n:]
+            break
+    if name:
+        arguments = list(signature(system.parts[name].call.maker).parameters)
+    else:
+        arguments = ["gravity", *described_parameters(system)]
+        if rest[0] not in arguments and len(words) > 1:
+            stem = key.rpartition(".")[0]
+            raise ValueError(
+                f"{_WHO}: there is no part {stem!r}{meant(stem, system.parts)}; the system has "
+                f"{', '.join(list(system.parts)[:12])}"
+            )
+    if rest[0] not in arguments:
+        raise ValueError(
+            f"{_WHO}: {name or 'the system'} has no argument {rest[0]!r}"
+            f"{meant(rest[0], arguments)}; there are {', '.join(arguments)}"
+        )
+    return name, rest[0], rest[1:]
+
+
+def argument_now(system: Description, name: str, argument: str) -> Any:
+    """Return what an argument was when its part was made, or its default."""
+    if not name:
+        if argument == "gravity":
+            return system.gravity
+        return described_parameters(system)[argument].value
+    call = system.parts[name].call
+    bound = signature(call.maker).bind(*call.args, **call.options)
+    bound.apply_defaults()
+    return bound.arguments[argument]
+
+
+def component_now(key: str, value: Any, places: list[str]) -> float:
+    """Return a component of an argument."""
+    x, where = _component(key, value, places)
+    return float(x[where[0]])
+
+
+def _component(key: str, value: Any, places: list[str]) -> tuple[np.ndarray, list[Any]]:
+    """Return an argument as numbers, and where the component is among them."""
+    try:
+        x = floats(value)
+        if x.ndim == 0 or len(places) != 1:
+            raise TypeError
+    except TypeError:
+        raise ValueError(
+            f"{_WHO}: {key!r}: a component must be one of some numbers, but the argument is "
+            f"{shown(value)}; give the argument as a whole"
+        ) from None
+    word, axes = places[0], "xyz"
+    where: list[Any] = []
+    if word.isdecimal() and x.ndim == 1:
+        where = [int(word)] if int(word) < len(x) else []
+    elif word in axes and x.shape == (3,):
+        where = [axes.index(word)]
+    elif len(word) == 2 and set(word) <= set(axes):
+        i, j = sorted(axes.index(c) for c in word)
+        if x.shape == (3, 3):
+            where = [(i, j), (j, i)]
+        elif x.shape == (3,) and i == j:
+            where = [i]
+    if not where:
+        raise ValueError(
+            f"{_WHO}: {key!r}: {word!r} is no component of {x.tolist()}; they are x, y, z of "
+            "vectors, xx, yy, zz, xy, xz, yz of tensors, 0, 1, ... of others"
+        )
+    return x, where
+
+
+def _with_component(key: str, now: Any, places: list[str], value: Any) -> Any:
+    """Return an argument of which a component has another value; the others stay formulas."""
+    _, where = _component(key, now, places)
+    x = np.array(now, object)
+    for w in where:
+        x[w] = value
+    return tuple(map(tuple, x)) if x.ndim == 2 else tuple(x)
 
 
 def _described(system: Description, changes: dict[str, dict[str, Any]]) -> Description:
     """Return a description in which parts have other arguments; the others are the same objects."""
     anew: dict[int, Any] = {}
+    of_system = changes.get("", {})
 
     def again(value: Any) -> Any:
         """Return an argument in which parts are those of the new description."""
@@ -132,8 +253,14 @@ def _described(system: Description, changes: dict[str, dict[str, Any]]) -> Descr
                     "in the system; add it, or build() a system with the new values"
                 )
             return value
-        if isinstance(value, Recorded) and hasattr(value, "call"):
+        if _call_of(value) is not None:
             return made(value, {})
+        if isinstance(value, Formula):
+            return value.with_values(of_system)
+        if isinstance(value, np.ndarray) and value.dtype == object:
+            items = [again(x) for x in value.ravel()]
+            same = all(x is y for x, y in zip(items, value.ravel(), strict=True))
+            return value if same else np.array(items, object).reshape(value.shape)
         if isinstance(value, dict):
             new = {k: again(x) for k, x in value.items()}
             return value if all(x is value[k] for k, x in new.items()) else new
@@ -157,7 +284,7 @@ def _described(system: Description, changes: dict[str, dict[str, Any]]) -> Descr
         return anew[id(thing)]
 
     described = copy(system)
-    gravity = changes.get("", {}).get("gravity", system.gravity)
+    gravity = of_system.get("gravity", again(system.gravity_as_written))
     for table in ("bodies", "structures", "joints", "forces"):
         setattr(described, table, {})
     described.gravity = gravity

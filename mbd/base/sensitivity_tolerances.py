@@ -1,0 +1,20 @@
+"""Tolerances of discrete derivatives, as `tolerances.py` has all others."""
+
+# --- derivatives of runs --------------------------------------------------------------------------
+
+SENSITIVITY_STEP = 1e-2
+"""[parameter, or its vector] Distance of the values of a stencil of order 8; what it leaves out is
+at round-off, 1e-16."""
+
+SENSITIVITY_SHRINKS = 5
+"""[-] How often that is divided by 8 where a part does not admit such values."""
+
+SENSITIVITY_ROUND_OFF = 1e-15
+"""[right-hand side] Equations of loops that are met so well are not refined further."""
+
+REFINEMENTS = 12
+"""[-] Refinements against the equations without the softness of their rows."""
+
+SENSITIVITY_MET = 1e-9
+"""[right-hand side] What refinement leaves of redundant rows that stay redundant; of others it
+leaves a part of the size of the whole."""

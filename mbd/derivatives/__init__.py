@@ -1,0 +1,1 @@
+"""Discrete derivatives of runs, equilibria and modes by parameters."""

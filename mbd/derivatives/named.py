@@ -1,0 +1,161 @@
+r"""Derivatives of results by name.
+
+No formula of a result is repeated: the result itself is evaluated on histories displaced along the
+tangent, :math:`q \boxplus \epsilon\,\delta q,\; v + \epsilon\,\delta v, \dots`, with the model at
+:math:`p + \epsilon`, and differenced by the stencil. It is exact to about 1e-12, of quantities of
+parts outside the library too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mbd.derivatives.stencil import FRACTIONS, Stencil
+from mbd.formulations.families import family
+from mbd.history.history import History
+from mbd.machine import buffer as m
+from mbd.machine.jit import call, kernel
+from mbd.model.evaluation import stage
+from mbd.model.frozen import FrozenModel
+from mbd.model.workspace import Workspace
+
+__all__ = ["Named", "Tangents", "derivative_by_name", "moved"]
+
+_REACH = 1e-2  # [length of the model, one] largest displacement of a history
+_FORCES = ("force", "moment", "multipliers", "load")
+
+
+@dataclass(frozen=True, eq=False)
+class Tangents:
+    """Derivatives of all instants by a parameter, (n, n_v) and (n, n_lam); q in increments."""
+
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+    lam: np.ndarray
+
+
+@kernel
+def move_kernel(I: Any, F: Any, k: int) -> None:
+    """Write q [+] d of poses to their places: of all nodes, or by the one kernel that is named.
+
+    I[k:] has the number of poses, the place of the first (increments stand behind each), the place
+    of the only increment (0: none), address and table of a kernel (0: those of all nodes).
+    """
+    n, alone = I[m.N_Q] + I[m.N_U], I[k + 2] > 0
+    size = I[m.N_Q] if alone else n
+    for e in range(I[k]):
+        q = I[k + 1] + e * size
+        d = I[k + 2] if alone else q + I[m.N_Q]
+        for i in range(I[m.N_Q]):
+            F[I[m.QN] + i] = F[q + i]
+        if e == 0 or not alone:
+            for i in range(I[m.N_U]):
+                F[I[m.D] + i] = F[d + i]
+                F[I[m.V] + i] = 0.0
+        if alone:
+            call(I[k + 3], I, F, I[k + 4])
+        else:
+            stage(I, F, m.PLACE)
+        for i in range(0 if alone else I[m.N_Q]):
+            F[q + i] = F[I[m.Q] + i]
+        for i in range(I[k + 6] if alone else 0):
+            F[q + I[k + 5] + i] = F[I[m.Q] + I[k + 5] + i]
+
+
+def moved(model: FrozenModel, q: np.ndarray, d: np.ndarray, node: str = "") -> np.ndarray:
+    """Return q [+] d of n poses, (n, n_q), by increments (n, n_v), or one for all of one node."""
+    n_u, n_q = int(model.I[m.N_U]), model.n_q
+    increments = np.zeros((len(d), n_u))
+    increments[:, model.numbering.v] = d
+    head = [len(q), model.size, 0, 0, 0, 0, 0]
+    if node:
+        numbers = np.concatenate([np.ravel(q), increments[0]])
+        record, law = model.node_records[node], model.nodes[node].formulation
+        head[2:] = [
+            model.size + q.size, family(law).place.address, len(model.I) + len(head),
+            int(model.I[record + m.NODE_Q]), law.n_q,
+        ]  # fmt: skip
+        head += [1, record]
+    else:
+        numbers = np.hstack([q, increments]).ravel()
+    work = Workspace(model, None, extra=len(numbers))
+    I = np.concatenate([model.I, head])
+    work.F[model.size :] = numbers
+    move_kernel(I, work.F, len(model.I))
+    moved = work.F[model.size :]
+    if node:
+        return np.array(moved[: q.size].reshape(q.shape))
+    return np.array(moved.reshape(len(q), -1)[:, :n_q])
+
+
+class Named:
+    """Things by name, the first at the parameter, others beside it, whose numbers are differenced.
+
+    What a ``Solution`` has by name its derivative has too: ``named["rod"].position``, ``.energy``.
+    """
+
+    __slots__ = ("_refused", "_things", "_weights")
+
+    def __init__(self, things: list[Any], weights: np.ndarray, refused: Mapping[str, str]) -> None:
+        self._things, self._weights, self._refused = things, weights, dict(refused)
+
+    def _derived(self, values: list[Any]) -> Any:
+        here = values[0]
+        if isinstance(here, np.ndarray | float | int):
+            return np.tensordot(self._weights, np.array([x - here for x in values]), 1)
+        if isinstance(here, Mapping):
+            return {k: self._of(k, [x[k] for x in values]) for k in here}
+        if isinstance(here, tuple):
+            return tuple(self._derived(list(x)) for x in zip(*values, strict=True))
+        if callable(here):
+            return lambda *args, **options: self._derived([x(*args, **options) for x in values])
+        return Named(values, self._weights, self._refused)
+
+    def _of(self, name: str, values: list[Any]) -> Any:
+        """Return what is derived of a part: with a reason where its forces are not unique."""
+        if name not in self._refused:
+            return self._derived(values)
+        return Named(values, self._weights, {"": self._refused[name]})
+
+    def __getitem__(self, name: str) -> Any:
+        return self._of(name, [x[name] for x in self._things])
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if "" in self._refused and name in _FORCES:
+            raise ValueError(self._refused[""])
+        return self._derived([getattr(x, name) for x in self._things])
+
+    def __dir__(self) -> list[str]:
+        return dir(self._things[0])
+
+
+def derivative_by_name(
+    solution: Any, stencil: Stencil, tangent: Tangents, refused: Mapping[str, str]
+) -> Named:
+    """Return the derivative by name of a solution whose instants have a tangent."""
+    model, z = solution.model, tangent
+    speed = float(np.abs(np.asarray(solution.v)).max(initial=0.0)) or 1.0
+    size = max(
+        float(np.abs(z.q / model.units).max(initial=0.0)),
+        float(np.abs(z.v).max(initial=0.0)) / speed,
+    )
+    farthest = max(k for k, _ in FRACTIONS) * stencil.step * size
+    near = stencil.nearer(_REACH / farthest) if farthest > _REACH else stencil
+
+    def displaced(other: Any, e: float) -> History:
+        return History(
+            other, solution.t, moved(model, solution.q, e * z.q), solution.v + e * z.v,
+            solution.a + e * z.a, solution.lam + e * z.lam,
+        )  # fmt: skip
+
+    models = zip(FRACTIONS, near.models, strict=True)
+    things = [displaced(model, 0.0), *(displaced(x, k * near.step) for (k, _), x in models)]
+    weights = np.array([0.0, *(w for _, w in FRACTIONS)]) / near.step
+    return Named(things, weights, refused)

@@ -1,0 +1,211 @@
+r"""Objectives: one number of a run, of quantities by name at the end and along the way.
+
+.. math:: J = \int j_r\,dt + j_t(t_{end}), \qquad
+          \int j_r\,dt := \sum_n \tfrac{h}{2}(j_{r,n} + j_{r,n+1})
+
+Their derivatives by the coordinates are differenced too, of those parts alone that were asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mbd.base.checked import function, shown
+from mbd.derivatives.named import moved
+from mbd.derivatives.stencil import FRACTIONS, Stencil
+from mbd.history.history import History
+from mbd.model.frozen import FrozenModel
+
+__all__ = ["Gradients", "Objective", "gradients", "value_of"]
+
+_SHARE = 1e-2  # [size of the quantity] distance of the values of a stencil
+
+
+class Objective:
+    """A number of a run, as a function of what it has by name.
+
+    Parameters
+    ----------
+    terminal : callable, optional
+        ``f(last) -> number``: of the last instant, ``last["rod"].position[2]``.
+    running : callable, optional
+        ``f(run) -> (n,) array``: at each instant by itself, ``run["rod"].position[:, 2]**2``; it is
+        integrated over time by the trapezoidal rule.
+    """
+
+    __slots__ = ("running", "terminal")
+
+    def __init__(
+        self, terminal: Callable[[Any], Any] | None = None,
+        running: Callable[[Any], Any] | None = None,
+    ) -> None:  # fmt: skip
+        if terminal is None and running is None:
+            raise TypeError("Objective: give terminal= or running=, functions of a run; got none")
+        for word, value in (("terminal", terminal), ("running", running)):
+            if value is not None:
+                function("Objective", word, value, "of a run")
+        self.terminal, self.running = terminal, running
+
+
+class _Reader:
+    """A history that notes which parts are asked for; "" is all of them."""
+
+    def __init__(self, history: Any, asked: set[str], last: bool) -> None:
+        self._history, self._asked, self._last = history, asked, last
+
+    def __getitem__(self, name: str) -> Any:
+        self._asked.add(name)
+        part = self._history[name]
+        return _Last(part) if self._last else part
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "t":
+            return self._history.t[-1] if self._last else self._history.t
+        self._asked.add("")
+        value = getattr(self._history, name)
+        return _Last(value) if self._last else value
+
+
+class _Last:
+    """The last instant of a part: its quantities without the time axis."""
+
+    def __init__(self, part: Any) -> None:
+        self._part = part
+
+    def __getitem__(self, name: Any) -> Any:
+        value = self._part[name]
+        return value[-1] if isinstance(value, np.ndarray) else _Last(value)
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._part, name)
+        if isinstance(value, np.ndarray):
+            return value[-1]
+        if callable(value):
+            return lambda *args, **options: _Last(value(*args, **options))
+        return _Last(value)
+
+
+@dataclass(frozen=True, eq=False)
+class Gradients:
+    """Derivatives of the terms of n instants: (n, n_v), (n, n_lam); by each parameter (n_p,)."""
+
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+    lam: np.ndarray
+    p: np.ndarray
+
+
+def _terms(term: Callable[[Any], Any], history: Any, asked: set[str], last: bool) -> np.ndarray:
+    """Return the values of a term at the instants of a history, (n,)."""
+    n = len(history.t)
+    value = np.asarray(term(_Reader(history, asked, last)), float)
+    if value.shape != (() if last else (n,)):
+        expected = "one number" if last else f"({n},) numbers, one for each instant"
+        word = "terminal" if last else "running"
+        raise ValueError(f"Objective: {word} must return {expected}, got shape {value.shape}")
+    if not np.isfinite(value).all():
+        raise ValueError(f"Objective: a term must be finite, got {shown(value)}")
+    return np.atleast_1d(value)
+
+
+def value_of(objective: Objective, solution: Any) -> float:
+    """Return J of a solution with all its steps."""
+    J = 0.0
+    if objective.running is not None:
+        J += float(np.trapezoid(_terms(objective.running, solution, set(), False), solution.t))
+    if objective.terminal is not None:
+        J += float(_terms(objective.terminal, _instants(solution, slice(-1, None)), set(), True)[0])
+    return J
+
+
+def _instants(solution: Any, which: slice) -> History:
+    arrays = (np.asarray(x[which]) for x in (solution.q, solution.v, solution.a, solution.lam))
+    return History(solution.model, solution.t[which], *arrays)
+
+
+def _coordinates(model: FrozenModel, asked: set[str]) -> tuple[list[str], np.ndarray]:
+    """Return the nodes, and the rows, that the quantities of parts depend on."""
+    system, numbering = model.system, model.numbering
+    if "" in asked:
+        return list(model.nodes), np.arange(model.n_lam)
+    nodes: set[str] = set()
+    rows: list[int] = []
+    for name in asked:
+        owner = name.partition("/")[0]
+        own = numbering.owners.get(owner, slice(0))
+        rows += range(own.start or 0, own.stop)
+        if owner in model.nodes:
+            nodes.add(owner)
+            continue
+        part = system[name]
+        ends = [a for e in part.elements() for a in e.attachments]
+        ends += [a for x in part.coordinates.values() for a in x.attachments]
+        nodes |= (
+            {x.name for x in part.nodes()} | {a.body for a in ends} | {x.name for x in part.bodies}
+        )
+    return [x for x in model.nodes if x in nodes], np.unique(np.array(rows, int))
+
+
+def gradients(
+    term: Callable[[Any], Any], solution: Any, which: slice, stencils: list[Stencil], last: bool
+) -> Gradients:
+    """Return the derivatives of a term at some instants."""
+    model, asked = solution.model, set[str]()
+    here = _instants(solution, which)
+    rest = _terms(term, here, asked, last)
+    arrays = {"q": here.q, "v": here.v, "a": here.a, "lam": here.lam}
+    sizes = {"v": model.n_v, "a": model.n_v, "lam": model.n_lam, "q": model.n_v}
+    out = {name: np.zeros((len(here.t), n)) for name, n in sizes.items()}
+
+    def terms(of: Any = None, **changes: np.ndarray) -> np.ndarray:
+        history = History(of or model, here.t, **(arrays | changes))
+        return _terms(term, history, asked, last)
+
+    def depends(name: str) -> bool:
+        x = arrays[name]
+        wave = 1.0 + np.sin(1.0 + np.arange(x.size)).reshape(x.shape)
+        return x.size > 0 and not np.array_equal(rest, terms(**{name: x + _size(x) * wave}))
+
+    nodes, rows = _coordinates(model, asked)
+    slices = _velocities(model)
+    columns = np.concatenate([np.arange(s.start, s.stop) for s in (slices[x] for x in nodes)])
+    for name, of in (("v", columns), ("a", columns), ("lam", rows)):
+        if depends(name):
+            x = arrays[name]
+            step = _SHARE * _size(x)
+            for i in of:
+                unit = np.zeros(x.shape[1])
+                unit[i] = step
+                out[name][:, i] = (
+                    sum(w * terms(**{name: x + k * unit}) for k, w in FRACTIONS) / step
+                )
+    for name in nodes:
+        for i in range(slices[name].start, slices[name].stop):
+            step, d = _SHARE * model.units[i], np.zeros((1, model.n_v))
+            total = np.zeros(len(rest))
+            for k, w in FRACTIONS:
+                d[0, i] = k * step
+                total = total + w * terms(q=moved(model, here.q, d, name))
+            out["q"][:, i] = total / step
+    by_p = [sum(w * (terms(x) - rest) for w, x in s.weighted) for s in stencils]
+    return Gradients(
+        out["q"], out["v"], out["a"], out["lam"], np.array(by_p).reshape(-1, len(rest))
+    )
+
+
+def _size(x: np.ndarray) -> float:
+    return float(np.abs(x).max(initial=0.0)) or 1.0
+
+
+def _velocities(model: FrozenModel) -> dict[str, slice]:
+    """Return where the velocities of each node are."""
+    at, slices = 0, {}
+    for name, x in model.nodes.items():
+        slices[name] = slice(at, at + x.formulation.n_v)
+        at += x.formulation.n_v
+    return slices

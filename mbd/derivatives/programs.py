@@ -1,0 +1,216 @@
+r"""What a parameter changes in the equations: small tables of the elements and nodes it touches.
+
+Of every value of a stencil there are records of these elements and nodes alone, with constants of
+their own behind those of the run. The derivative of the residual and of the rows,
+
+.. math:: \hat r_p = \sum_k w_k\, \hat r(p + k s)
+
+over the unknowns that are touched, costs eight evaluations of these few. Forces of the others do
+not depend on p and drop out, :math:`\sum w_k = 0`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mbd.derivatives.stencil import Stencil
+from mbd.formulations.families import family
+from mbd.machine import buffer as m
+from mbd.machine.jit import call, jit
+from mbd.model.frozen import FrozenModel
+
+__all__ = ["Tables", "add_variation", "program"]
+
+# a program: number of its points and where they are, of stretches of unknowns, of faces
+N_POINTS, POINTS, N_RANGES, RANGES, N_FACES, FACES, PROGRAM_SIZE = range(7)
+# a point: place of its weight and of gravity; pairs (address, table) of three kinds
+WEIGHT, GRAVITY, N_FORCES, FORCES, N_NODES, NODES, N_RATES, RATES, POINT_SIZE = range(9)
+
+
+@dataclass
+class Tables:
+    """Tables behind those of a model, and numbers behind those of a run."""
+
+    I: list[int]
+    F: list[float] = field(default_factory=list)
+    start: int = 0  # where the numbers begin
+
+    def table(self, values: Any) -> int:
+        """Append integers; return where."""
+        where = len(self.I)
+        self.I.extend(int(x) for x in values)
+        return where
+
+    def put(self, values: Any) -> int:
+        """Append numbers; return where."""
+        where = self.start + len(self.F)
+        self.F.extend(float(x) for x in values)
+        return where
+
+
+@jit
+def add_variation(I: Any, F: Any, p: int, to: int, by_rate: bool) -> None:
+    """Add the derivative of residual and rows by the parameter of the program at I[p] to F[to].
+
+    Rows on velocities, and where rows are met `by_rate` all others, are scaled as they stand in the
+    equations. Face forces of the touched bodies are lost.
+    """
+    gx, gy, gz = F[m.GX], F[m.GY], F[m.GZ]
+    for j in range(I[p + N_POINTS]):
+        point = I[p + POINTS] + j * POINT_SIZE
+        if I[point + GRAVITY] >= 0:
+            for k in range(3):
+                F[m.GX + k] = F[I[point + GRAVITY] + k]
+        for f in range(I[p + N_FACES]):
+            y = I[m.FY] + I[I[p + FACES] + f]
+            for k in range(12):
+                F[y + k] = 0.0
+        for e in range(I[point + N_FORCES]):
+            e2 = I[point + FORCES] + 2 * e
+            call(I[e2], I, F, I[e2 + 1])
+        for e in range(I[point + N_NODES]):
+            e2 = I[point + NODES] + 2 * e
+            call(I[e2], I, F, I[e2 + 1])
+        if by_rate:
+            for e in range(I[point + N_RATES]):
+                e2 = I[point + RATES] + 2 * e
+                call(I[e2], I, F, I[e2 + 1])
+        w = F[I[point + WEIGHT]]
+        for r in range(I[p + N_RANGES]):
+            r3 = I[p + RANGES] + 3 * r
+            u = I[r3]
+            if by_rate and I[r3 + 2]:
+                for i in range(I[r3 + 1]):
+                    F[to + u + i] += w * F[m.ROW_RATE] * F[I[m.PHID] + u + i]
+            else:
+                for i in range(I[r3 + 1]):
+                    F[to + u + i] += w * F[I[m.X] + u + i]
+    F[m.GX], F[m.GY], F[m.GZ] = gx, gy, gz
+
+
+@dataclass
+class _Touched:
+    """The elements and nodes that a parameter changes."""
+
+    elements: list[tuple[Any, int, list[int]]] = field(default_factory=list)  # kind, record, others
+    nodes: dict[str, int] = field(default_factory=dict)  # name: record
+
+
+def _weights(model: FrozenModel, record: int, n: int) -> list[np.ndarray]:
+    """Return the weights of all attachments of an element."""
+    I = model.I
+    places = [int(I[I[record + m.E_ENDS + a] + m.ATT_W]) for a in range(n)]
+    return [model.F[w : w + 4] for w in places]
+
+
+def _constants(model: FrozenModel, record: int, element: Any) -> list[np.ndarray]:
+    """Return numbers, law and weights of an element."""
+    at, n = int(model.I[record + m.E_NUMBERS]), len(element.numbers)
+    law = np.array([model.I[record + m.E_LAW]], float)
+    return [model.F[at : at + n], law, *_weights(model, record, len(element.attachments))]
+
+
+def _of_node(model: FrozenModel, name: str) -> np.ndarray:
+    """Return the constants of a node."""
+    node = model.nodes[name]
+    n = len(node.formulation.constants(node.mass, node.center_of_mass, node.second_moments))
+    at = int(model.I[model.node_records[name] + m.NODE_PAR])
+    return model.F[at : at + n]
+
+
+def _same(one: list[np.ndarray], two: list[np.ndarray]) -> bool:
+    return all(np.array_equal(x, y) for x, y in zip(one, two, strict=True))
+
+
+def _touched(model: FrozenModel, stencil: Stencil) -> _Touched:
+    """Return what is not the same at all values of a parameter."""
+    touched = _Touched()
+    parts = model.system.parts
+    for name in parts:
+        others = [x for x in stencil.models if x.system.parts[name] is not parts[name]]
+        if not others:
+            continue
+        elements = parts[name].elements()
+        for i, (record, e) in enumerate(zip(model.records[name], elements, strict=True)):
+            here = _constants(model, record, e)
+            there = [x.records[name][i] for x in stencil.models]
+            if not all(
+                _same(here, _constants(x, r, e)) for x, r in zip(stencil.models, there, strict=True)
+            ):
+                touched.elements.append((e, record, there))
+    for name, record in model.node_records.items():
+        here = [_of_node(model, name)]
+        if not all(_same(here, [_of_node(x, name)]) for x in stencil.models):
+            touched.nodes[name] = record
+    return touched
+
+
+def program(model: FrozenModel, tables: Tables, stencil: Stencil) -> int:
+    """Write the tables of a parameter; return where its program is."""
+    I, touched = model.I, _touched(model, stencil)
+    weight = any(not np.array_equal(x.F[m.GX : m.GX + 3], model.F[m.GX : m.GX + 3])
+                 for x in stencil.models)  # fmt: skip
+    names = {record: name for name, record in model.node_records.items()}
+    bodies = dict.fromkeys(names.values() if weight else touched.nodes)
+    ranges: dict[tuple[int, int, int], None] = {}
+    for e, record, _ in touched.elements:
+        for a in range(len(e.attachments)):
+            end = I[record + m.E_ENDS + a]
+            if I[end + m.ATT_N]:
+                bodies[names[int(I[end + m.ATT_NODE])]] = None
+        if e.kind.n_rows:
+            ranges[int(I[record + m.E_ROW]), e.kind.n_rows, 1] = None
+    faces = []
+    for name in bodies:
+        record = model.node_records[name]
+        n = model.nodes[name].formulation
+        ranges[int(I[record + m.NODE_U]), n.n_v, 0] = None
+        faces += [int(I[record + m.NODE_Y]) + 12 * j for j in range(n.n_faces)]
+    points = []
+    for j, (w, other) in enumerate(stencil.weighted):
+        forces, rates, nodes = [], [], []
+        for e, record, there in touched.elements:
+            head = _element(model, tables, e, record, (other, there[j]))
+            if e.kind.forces is not None:
+                forces += [e.kind.forces.address, head]
+            if e.kind.rates is not None:
+                rates += [e.kind.rates.address, head]
+        for name in bodies:
+            copy = list(I[model.node_records[name] :][: m.NODE_SIZE])
+            if name in touched.nodes:
+                copy[m.NODE_PAR] = tables.put(_of_node(other, name))
+            one = tables.table([1, len(tables.I) + 2, *copy])
+            nodes += [family(model.nodes[name].formulation).residual.address, one]
+        gravity = tables.put(other.F[m.GX : m.GX + 3]) if weight else -1
+        points += [
+            tables.put([w]), gravity, len(forces) // 2, tables.table(forces),
+            len(nodes) // 2, tables.table(nodes), len(rates) // 2, tables.table(rates),
+        ]  # fmt: skip
+    flat = [x for stretch in ranges for x in stretch]
+    return tables.table([
+        len(points) // POINT_SIZE, tables.table(points), len(ranges), tables.table(flat),
+        len(faces), tables.table(faces),
+    ])  # fmt: skip
+
+
+def _element(
+    model: FrozenModel, tables: Tables, e: Any, record: int, there: tuple[Any, int]
+) -> int:
+    """Write the record of an element with constants of another model; return its head's place."""
+    other, its = there
+    n = len(e.attachments)
+    head = e.kind.head(1, 0, len(e.memory))
+    copy = list(model.I[record : record + head[m.T_SIZE]])
+    numbers, law, *weights = _constants(other, its, e)
+    del law
+    copy[m.E_NUMBERS] = tables.put([*numbers, *[0.0] * e.kind.room])
+    copy[m.E_LAW] = other.I[its + m.E_LAW]
+    for a in range(n):
+        end = list(model.I[copy[m.E_ENDS + a] :][: m.ATT_SIZE])
+        end[m.ATT_W] = tables.put(weights[a])
+        copy[m.E_ENDS + a] = tables.table(end)
+    head[m.T_FIRST] = tables.table(copy)
+    return tables.table(head)

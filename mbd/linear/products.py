@@ -1,0 +1,81 @@
+r"""Products of the matrix in the fronts, and of its transpose, with vectors.
+
+Block by block as the fronts hold it before they are factored: the pivot rows [A_pp, A_pu] of each,
+and A_up below. A matrix that was put aside lies some floats further on.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mbd.machine.buffer import (
+    FR_A,
+    FR_GROUPS,
+    FR_L,
+    FR_LDA,
+    FR_LDL,
+    FR_NG,
+    FR_NP,
+    FR_SIZE,
+    FR_U,
+    FRONTS,
+    N_FRONTS,
+    UG_COL,
+    UG_N,
+    UG_POS,
+    UG_SIZE,
+    UG_U,
+)
+from mbd.machine.jit import jit
+
+__all__ = ["add_product", "add_transposed_product"]
+
+
+@jit
+def _add(F: Any, y: int, S: int, ld: int, x: int, n: int, k: int) -> None:
+    """Do y += S x with the n x k block at S, its rows ld apart."""
+    for r in range(n):
+        s = 0.0
+        for c in range(k):
+            s += F[S + r * ld + c] * F[x + c]
+        F[y + r] += s
+
+
+@jit
+def _add_transposed(F: Any, y: int, S: int, ld: int, x: int, n: int, k: int) -> None:
+    """Do y += S^T x with the n x k block at S, its rows ld apart."""
+    for r in range(n):
+        s = F[x + r]
+        if s != 0.0:
+            for c in range(k):
+                F[y + c] += F[S + r * ld + c] * s
+
+
+@jit
+def add_product(I: Any, F: Any, away: int, x: int, y: int) -> None:
+    """Do y += S x, vectors over the unknowns at F[x] and F[y]; S lies `away` from the fronts."""
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        A, ld, n, u = I[j + FR_A] + away, I[j + FR_LDA], I[j + FR_NP], I[j + FR_U]
+        _add(F, y + u, A, ld, x + u, n, n)
+        for g in range(I[j + FR_NG]):
+            group = I[j + FR_GROUPS] + g * UG_SIZE
+            w, k = I[group + UG_U], I[group + UG_N]
+            _add(F, y + u, A + I[group + UG_COL], ld, x + w, n, k)
+            L = I[j + FR_L] + away + I[group + UG_POS] * I[j + FR_LDL]
+            _add(F, y + w, L, I[j + FR_LDL], x + u, k, n)
+
+
+@jit
+def add_transposed_product(I: Any, F: Any, away: int, x: int, y: int) -> None:
+    """Do y += S^T x, vectors over the unknowns at F[x] and F[y]; S lies `away` from the fronts."""
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        A, ld, n, u = I[j + FR_A] + away, I[j + FR_LDA], I[j + FR_NP], I[j + FR_U]
+        _add_transposed(F, y + u, A, ld, x + u, n, n)
+        for g in range(I[j + FR_NG]):
+            group = I[j + FR_GROUPS] + g * UG_SIZE
+            w, k = I[group + UG_U], I[group + UG_N]
+            _add_transposed(F, y + w, A + I[group + UG_COL], ld, x + u, n, k)
+            L = I[j + FR_L] + away + I[group + UG_POS] * I[j + FR_LDL]
+            _add_transposed(F, y + u, L, I[j + FR_LDL], x + w, k, n)

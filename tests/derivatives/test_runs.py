@@ -1,0 +1,219 @@
+"""Derivatives of runs: known ones, starts, loops, beams, what is refused, what it costs."""
+
+import numpy as np
+import pytest
+from scenes import four_bar
+from scipy.spatial.transform import Rotation
+
+import mbd
+from mbd.derivatives.starts import Start
+
+TIGHT = mbd.GeneralizedAlpha(tol=1e-12)
+WEIGHTS = {1: 4 / 5, 2: -1 / 5, 3: 4 / 105, 4: -1 / 280}
+
+
+def differences(system, name, value, e, of, t_end):
+    """Return derivatives of results of runs, by differences of order eight."""
+    model, total = system.build(), 0.0
+    for k, w in WEIGHTS.items():
+        for sign in (1, -1):
+            other = model.with_values({name: value + sign * k * e})
+            total += sign * w / e * of(mbd.simulate(other, t_end, 0.01, method=TIGHT))
+    return total
+
+
+def close(x, y, tolerance):
+    assert np.abs(x - y).max() <= tolerance * np.abs(y).max()
+
+
+def oscillator():
+    """A mass at a spring, at rest 0.3 m off its length."""
+    system = mbd.System()
+    mass = system.add(mbd.PointMass("mass", mass=1.3, position=(1.0, 0, 0)))
+    system.add(mbd.Spring("spring", system.ground, mass, stiffness=20.0, length=0.7))
+    return system
+
+
+@pytest.mark.parametrize("way", ["forwards", "backwards"])
+def test_the_derivative_of_a_vibration_converges_with_order_two(way):
+    """x = L + (1 - L) cos(w t), w^2 = k/m, differentiated by hand."""
+    k, mass, L, t = 20.0, 1.3, 0.7, 1.0
+    w = np.sqrt(k / mass)
+    exact = {
+        "spring.stiffness": -(1 - L) * np.sin(w * t) * t * w / (2 * k),
+        "mass.mass": (1 - L) * np.sin(w * t) * t * w / (2 * mass),
+        "spring.length": 1 - np.cos(w * t),
+        "mass.position.x": np.cos(w * t),
+        "mass.velocity.x": np.sin(w * t) / w,
+    }
+    errors = []
+    for step in (0.02, 0.01):
+        if way == "forwards":
+            s = mbd.sensitivities(oscillator(), list(exact), t, step)
+            mine = np.array([s[name]["mass"].position[-1, 0] for name in exact])
+        else:
+            objective = mbd.Objective(terminal=lambda last: last["mass"].position[0])
+            mine = mbd.gradient(objective, oscillator(), list(exact), t, step).array
+        errors.append(np.abs(mine - list(exact.values())))
+    assert np.all(errors[1] < 2e-3)
+    assert np.allclose(np.log2(errors[0] / errors[1]), 2.0, atol=0.06)
+
+
+def top(formulation="so3"):
+    """A fast heavy top on a ball joint."""
+    turn = Rotation.from_rotvec((0.5, 0, 0)).as_matrix()
+    spin = turn @ (0, 0, 30.0)
+    arm = turn @ (0, 0, 1.0)
+    system = mbd.System(gravity=(0, 0, -9.81))
+    body = system.add(
+        mbd.RigidBody(
+            "top", mass=5.0, inertia=(0.8, 0.8, 1.1), position=arm, rotation=turn,
+            angular_velocity=spin, velocity=np.cross(spin, arm), formulation=formulation,
+        )
+    )  # fmt: skip
+    system.add(mbd.Spherical("tip", system.ground, body, at=(0, 0, 0)))
+    return system
+
+
+def test_a_start_that_is_consistent_only_is_not_the_start_of_a_run(monkeypatch):
+    """The velocities and the algorithmic acceleration with which steps begin depend on p too."""
+
+    def position(s):
+        return s["top"].position
+
+    theirs = differences(top(), "gravity.z", -9.81, 0.05, position, 0.2)
+    mine = mbd.sensitivities(top(), ["gravity.z"], 0.2, 0.01, method=TIGHT)
+    close(position(mine["gravity.z"]), theirs, 1e-9)
+    monkeypatch.setattr(Start, "begun", lambda self, model, first: first)
+    wrong = mbd.sensitivities(top(), ["gravity.z"], 0.2, 0.01, method=TIGHT)["gravity.z"]
+    error = np.abs(position(wrong) - theirs).max() / np.abs(theirs).max()
+    assert error > 1e-6
+
+
+def test_loops_with_redundant_rows():
+    """Motions are differentiated; how rows share a load is not, and contradictions are told."""
+
+    def of(s):
+        return np.hstack([s["coupler"].position, s["right"].angular_velocity])
+
+    system = four_bar()
+    assert system.build().redundant
+    s = mbd.sensitivities(system, ["coupler.mass", "gravity.z"], 0.2, 0.01, method=TIGHT)
+    for name, value, e in (("coupler.mass", 1.0, 1e-2), ("gravity.z", -9.81, 0.05)):
+        close(of(s[name]), differences(system, name, value, e, of, 0.2), 1e-7)
+    assert np.isfinite(s["gravity.z"].energy.kinetic).all()
+    with pytest.raises(ValueError, match="forces of 'A' are not unique"):
+        s["gravity.z"]["A"].force  # noqa: B018
+    with pytest.raises(ValueError, match="not unique"):
+        s["gravity.z"].reactions["A"].moment  # noqa: B018
+    with pytest.raises(ValueError, match="redundant rows would contradict"):
+        mbd.sensitivities(system, ["A.axis.x"], 0.1, 0.01)
+
+
+def test_a_flexible_rod():
+    """A beam that falls, clamped at one end, by what its section is."""
+    stiffness = mbd.Parameter("EI", 20.0)
+    system = mbd.System(gravity=(0, 0, -9.81))
+    section = mbd.Section(
+        stiffness=(1e4, 5e3, 5e3, 20.0, stiffness, 20.0), mass=0.5, inertia=(2e-4, 1e-4, 1e-4)
+    )
+    system.add(
+        mbd.Beam(
+            "rod", points=[(0, 0, 0), (1, 0, 0)], section=section, elements=2, first=system.ground
+        )
+    )
+
+    def of(s):
+        return s["rod.2"].position
+
+    s = mbd.sensitivities(system, t_end=0.1, step=0.01, method=TIGHT)
+    close(of(s["EI"]), differences(system, "EI", 20.0, 0.05, of, 0.1), 1e-7)
+
+
+def test_a_thin_rod_admits_small_changes_of_its_inertia():
+    """Principal moments that obey the triangle inequality by a hair."""
+    system = mbd.System(gravity=(0, 0, -9.81))
+    rod = system.add(mbd.RigidBody("rod", mass=1.0, inertia=(2e-6, 0.1, 0.1), position=(0.5, 0, 0)))
+    system.add(mbd.Revolute("hinge", system.ground, rod, at=(0, 0, 0), axis=(0, 1, 0)))
+    s = mbd.sensitivities(system, ["rod.inertia.yy", "rod.mass"], 0.3, 0.01)
+    # (J + m/4) alpha = m g/2 cos: by dimension J d/dJ + m d/dm = 0 of the motion
+    J, mass = s["rod.inertia.yy"]["hinge"].angle[-1], s["rod.mass"]["hinge"].angle[-1]
+    assert 0.1 * J + mass == pytest.approx(0.0, abs=1e-7 * abs(mass))
+
+
+def test_the_way_back_costs_one_factorisation_a_step():
+    """Whatever the number of parameters."""
+    n, step, N = 3, 0.01, 20
+    system = mbd.System(gravity=(0, 0, -9.81))
+    last = system.ground
+    for i in range(n):
+        bar = mbd.RigidBody(
+            f"bar {i}", mass=1.0, inertia=(0.01, 0.1, 0.1), position=(i + 0.5, 0, 0)
+        )
+        system.add(bar)
+        system.add(mbd.Spherical(f"pin {i}", last, bar, at=(i, 0, 0)))
+        last = bar
+    objective = mbd.Objective(terminal=lambda run: run["bar 2"].position[2])
+    names = [f"bar {i}.{x}" for i in range(n) for x in ("mass", "inertia.xx", "center_of_mass.x")]
+    for some in (names[:1], names):
+        g = mbd.gradient(objective, system, some, N * step, step)
+        assert g.stats["factorizations"] == g.stats["evaluations"] == N
+        assert len(g) == len(some)
+
+
+REFUSED = [
+    ({"method": mbd.GeneralizedAlpha(constraints="stabilized")}, "take GeneralizedAlpha"),
+    ({"method": mbd.EnergyMomentum()}, "must be GeneralizedAlpha"),
+    ({"rtol": 1e-6}, "give step= alone"),
+    ({"events": [lambda: 0]}, "events move with the parameters"),
+    ({"step": 0.03}, "take step=0.025"),
+    ({"parameters": ["top.mas"]}, "did you mean 'mass'"),
+    ({"parameters": ["top.position"]}, "must be one number"),
+    ({"parameters": ["top.mass.x"]}, "give the argument as a whole"),
+    ({"parameters": None}, "has no Parameter"),
+    ({"parameters": []}, "must be names in a list"),
+    ({"parameters": 3}, "must be names in a list"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), REFUSED, ids=lambda x: str(x)[:20])
+def test_what_is_refused(options, message):
+    call = {"parameters": ["top.mass"], "t_end": 0.1, "step": 0.01} | options
+    for run in (mbd.sensitivities, lambda *a, **o: mbd.gradient(HEIGHT, *a, **o)):
+        with pytest.raises((ValueError, TypeError), match=message):
+            run(top(), **call)
+
+
+HEIGHT = mbd.Objective(terminal=lambda last: last["top"].position[2])
+
+
+@pytest.mark.parametrize(
+    ("terms", "message"),
+    [
+        ({"terminal": lambda last: last["top"].position}, "must return one number"),
+        ({"running": lambda run: 1.0}, "one for each instant"),
+        ({"terminal": lambda last: np.nan}, "must be finite"),
+    ],
+)
+def test_terms_that_are_no_numbers(terms, message):
+    with pytest.raises(ValueError, match=message):
+        mbd.gradient(mbd.Objective(**terms), top(), ["top.mass"], 0.05, 0.01)
+
+
+def test_an_unknown_parameter_is_named():
+    s = mbd.sensitivities(top(), ["top.mass"], 0.05, 0.01)
+    with pytest.raises(KeyError, match=r"did you mean 'top.mass'"):
+        s["top.mas"]
+
+
+@pytest.mark.parametrize("name", ["a.b", "gravity", "", 3])
+def test_names_of_parameters(name):
+    with pytest.raises(ValueError, match="name must be"):
+        mbd.Parameter(name, 1.0)
+
+
+def test_two_parameters_of_one_name_must_agree():
+    system = mbd.System(gravity=(0, 0, mbd.Parameter("p", 1.0)))
+    system.add(mbd.PointMass("a", mass=mbd.Parameter("p", 2.0)))
+    with pytest.raises(ValueError, match="one value in a system"):
+        mbd.sensitivities(system, t_end=0.1, step=0.01)
