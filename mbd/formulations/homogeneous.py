@@ -42,7 +42,7 @@ from mbd.algebra.quaternions import (
     store_columns,
     times_form,
     times_L,
-)
+)  # fmt: skip
 from mbd.algebra.rotations import quaternion_from_matrix
 from mbd.algebra.so3 import quaternion_exp, quaternion_product
 from mbd.algebra.vec import (
@@ -215,8 +215,7 @@ def _residual(inertia: int, force: int, reduced: bool, row: bool) -> Any:
         """Write s (tested inertia + tested face forces less weight + own row p lam)."""
         p, pd = load4(F, q + 3), load4(F, v + 3)
         g, mc = load3(F, GX), load3(F, par + 1)
-        A = second_rate(p, pd, load4(F, a + 3))
-        u = load3(F, a)
+        u, A = load3(F, a), second_rate(p, pd, load4(F, a + 3))
         r = plus(times(F[par], minus(u, g)), plus(mat_vec(A, mc), load3(F, f)))
         store3(F, x, times(s, r))
         Pi = mat_plus(mat_mat(A, load9(F, par + 4)), 1.0, outer(u, mc))
@@ -255,20 +254,15 @@ def _tangent(inertia: int, force: int, reduced: bool, row: bool) -> Any:
         """
         wM, wG, wK = F[W_M], F[W_G], F[W_K]
         p, pd, pdd = load4(F, q + 3), load4(F, v + 3), load4(F, a + 3)
-        g, mc, u = load3(F, GX), load3(F, par + 1), load3(F, a)
-        E = load9(F, par + 4)
+        g, mc, u, E = load3(F, GX), load3(F, par + 1), load3(F, a), load9(F, par + 4)
         Pi = mat_plus(mat_mat(second_rate(p, pd, pdd), E), 1.0, outer(u, mc))
         Pf = mat_plus(columns(F, f + 3), -1.0, outer(g, mc))
         if inertia == force:
             Pi = mat_plus(Pi, 1.0, Pf)
-        Ni = form(Pi)
-        zi = times_form(Pi, p)
-        zi = mix4(1.0, zi, 1.0, zi)
-        Nf = form(Pf)
-        zf = times_form(Pf, p)
-        zf = mix4(1.0, zf, 1.0, zf)
-        X = slopes(mix4(2.0, mix4(wM, p, 2 * wG, pd), 2 * wK, pdd))
-        B = slopes(p)
+        Ni, Nf = form(Pi), form(Pf)
+        zi, zf = times_form(Pi, p), times_form(Pf, p)
+        zi, zf = mix4(1.0, zi, 1.0, zi), mix4(1.0, zf, 1.0, zf)
+        X, B = slopes(mix4(2.0, mix4(wM, p, 2 * wG, pd), 2 * wK, pdd)), slopes(p)
         eccentric = mc[0] != 0.0 or mc[1] != 0.0 or mc[2] != 0.0
         lam = F[a + 7] if row else 0.0
         w, wd = times_L(p, pd), load9(F, par + 13)
@@ -323,6 +317,15 @@ def _tangent(inertia: int, force: int, reduced: bool, row: bool) -> Any:
     return tangent
 
 
+@jit
+def store_slopes(F: Any, to: int, w0: float, s: float, p: Any, u: Any) -> None:
+    """Write w0 I and the columns s A(p, e_j) u."""
+    store_multiple(F, to, w0)
+    B = slopes(p)
+    for j in range(4):
+        store_column(F, to + 3 + j, times(s, mat_vec(B[j], u)))
+
+
 def _maps(force: int) -> Any:
     @jit
     def maps(
@@ -331,13 +334,8 @@ def _maps(force: int) -> Any:
     ) -> None:  # fmt: skip
         """Write w (x) I and 2 A(p, e_j) u of the trial, their tested combinations as test map."""
         p, u = load4(F, q + 3), load3(F, w + 1)
-        B = slopes(p)
         for A in (P, PT, PV):
-            store_multiple(F, A, F[w])
-        for j in range(4):
-            b = times(2.0, mat_vec(B[j], u))
-            for A in (P, PT, PV):
-                store_column(F, A + 3 + j, b)
+            store_slopes(F, A, F[w], 2.0, p, u)
         if force != WORK:
             for i in range(3):
                 z = load4(F, PT + MAP_ROW * i + 3)
@@ -347,12 +345,18 @@ def _maps(force: int) -> Any:
                 for j in range(4):
                     F[P + MAP_ROW * i + 3 + j] = t[j]
         if rate:
-            D = slopes(load4(F, v + 3))
-            store_multiple(F, DP, 0.0)
-            for j in range(4):
-                store_column(F, DP + 3 + j, times(2.0, mat_vec(D[j], u)))
+            store_slopes(F, DP, 0.0, 2.0, load4(F, v + 3), u)
 
     return maps
+
+
+@jit
+def second_maps(
+    F: Any, par: int, q: int, y: int, v: int, a: int, d: int, w: int, AV: int, AQ: int
+) -> None:
+    """Write 4 A(p', e_j) u and 2 A(p'', e_j) u."""
+    store_slopes(F, AV, 0.0, 4.0, load4(F, v + 3), load3(F, w + 1))
+    store_slopes(F, AQ, 0.0, 2.0, load4(F, a + 3), load3(F, w + 1))
 
 
 def formulation(
@@ -389,6 +393,7 @@ def formulation(
         own_rates=own_rates if row else no_rates,
         flow=flow,
         carry=carry if row else None,
+        second_maps=second_maps if inertia == force == WORK else None,
         galerkin=inertia == force == WORK,
         rigid=row,
         scales=scales,

@@ -298,6 +298,24 @@ def maps(
     write_maps(F, y, load3(F, v), load3(F, v + 3), load3(F, d), load3(F, d + 3), w, P, PT, DP, rate)
 
 
+@jit
+def second_maps(
+    F: Any, par: int, q: int, y: int, v: int, a: int, d: int, w: int, AV: int, AQ: int
+) -> None:
+    """Write R [w0 Omega~, -w0 U~ - c~ - Omega~ b~], c = Omega x b, and R [0, -x''~] T."""
+    R, w0, b = rotation(F, y), F[w], load3(F, w + 1)
+    U, Omega = load3(F, v), load3(F, v + 3)
+    T, _ = tangent_blocks(load3(F, d), load3(F, d + 3))
+    zero = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    x = plus(times(w0, plus(load3(F, a), cross(Omega, U))), cross(load3(F, a + 3), b))
+    x = plus(x, cross(Omega, cross(Omega, b)))
+    turned = mat_plus(tilde(plus(times(w0, U), cross(Omega, b))), 1.0, tilde_mat(Omega, tilde(b)))
+    _write9(F, AV, mat_plus(zero, w0, mat_tilde(R, Omega)))
+    _write9(F, AV + 3, mat_plus(zero, -1.0, mat_mat(R, turned)))
+    _write9(F, AQ, zero)
+    _write9(F, AQ + 3, mat_plus(zero, -1.0, mat_mat(mat_tilde(R, x), T)))
+
+
 SE3 = Formulation(
     name="se3",
     velocities=("U_x", "U_y", "U_z", "Omega_x", "Omega_y", "Omega_z"),
@@ -318,4 +336,5 @@ SE3 = Formulation(
     own_rates=own_rates,
     flow=flow,
     carry=carry,
+    second_maps=second_maps,
 )

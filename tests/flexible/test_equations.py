@@ -1,5 +1,10 @@
 """Equations of bodies with modes: sums over mass points, tangents, conserved quantities."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -10,6 +15,7 @@ from mbd.model.workspace import Workspace
 
 from .meshes import ends, lattice
 
+ROOT = Path(__file__).parents[2]
 M, K, X = lattice(stiffness=2e5)
 FORMULATIONS = ("so3", "directors")
 
@@ -111,6 +117,30 @@ def test_tangents_are_derivatives_with_everything_that_may_be_attached(formulati
     assert mbd.check_tangents(system).ok
     for part in ("hinge", "bushing", "follower", "moment"):
         assert mbd.check_part(system[part]).ok
+
+
+_EVERY_FRAME = """
+import mbd
+from mbd.formulations import NAMES, named
+from tests.flexible.test_equations import alone, bar
+for name in NAMES:
+    if named(name).second_maps is None:
+        continue
+    system = alone(bar(name))
+    right = system["bar"].interface("right", (0.1, 0.05, 0.02))
+    system.add(mbd.PointForce("follower", right, (1.0, -2.0, 0.7), follow=True))
+    assert mbd.check_tangents(system).ok
+    print(name)
+"""
+
+
+def test_every_frame_that_says_how_it_accelerates_carries_modes():
+    """In plain Python: nothing to compile."""
+    run = subprocess.run(
+        [sys.executable, "-c", _EVERY_FRAME], capture_output=True, text=True, check=True,
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert run.stdout.split() == ["so3", "directors", "euler_parameters", "scalable", "se3"]
 
 
 def test_a_free_body_has_the_frequencies_of_its_matrices():

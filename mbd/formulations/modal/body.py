@@ -43,7 +43,7 @@ def modal(frame: Formulation, constants: ModalConstants) -> Formulation:
     if frame.second_maps is None or not frame.galerkin or frame.n_faces > 1:
         raise ValueError(
             f"the frame of modes cannot be carried by {frame.name!r}; take 'so3', 'directors', "
-            "'euler_parameters' or 'se3'"
+            "'euler_parameters', 'scalable' or 'se3'"
         )
     if n_b + n > MAP_ROW:
         raise ValueError(
