@@ -432,6 +432,29 @@ def test_inconsistent_velocities_are_named():
     assert np.abs(mbd.assemble_pose(system).v[:3]).max() < 1e-12
 
 
+@pytest.mark.parametrize("formulation", ["so3", "directors"])
+def test_rounded_numbers_are_mended_and_named(formulation):
+    """A rod at 60 degrees, described with four digits; what is far off is refused as before."""
+    system = mbd.System(gravity=(0, 0, -9.81))
+    angle = np.deg2rad(60.0)
+    rod = body(
+        "rod", position=(0.25, 0, 0.433), rotation=Rotation.from_rotvec((0, -angle, 0)),
+        velocity=(-0.866, 0, 0.5), angular_velocity=(0, -2.0, 0), formulation=formulation,
+    )  # fmt: skip
+    system.add(rod)
+    system.add(mbd.Spherical("pin", system.ground.frame(), rod.frame((-0.5, 0, 0))))
+    with pytest.warns(
+        RuntimeWarning, match=r"positions violate constraints a little: 'pin\.force z'"
+    ):
+        mended = mbd.simulate(system, 0.1, 1e-3)
+    assert np.abs(mended.gap).max() < 1e-12
+    assert abs(mended["rod"].position[0] - (0.25, 0, 0.433)).max() < 1e-4
+    meant = mbd.simulate(system, 0.1, 1e-3, project=True)
+    assert np.array_equal(meant.q, mended.q)
+    with raises(r"initial positions violate constraints: 'pin.force z'"):
+        mbd.simulate(system, 0.1, 1e-3, project=False)
+
+
 def test_an_impossible_mechanism_is_named():
     """A rod of two metres cannot reach across three."""
     system = mbd.System()

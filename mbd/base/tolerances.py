@@ -67,6 +67,9 @@ START_POSITION = 1e-7
 START_VELOCITY = 1e-7
 """[length and speed of the model] Accepted violation of rows of velocities at the start."""
 
+START_NEAR = 1e-3
+"""[length and speed of the model, or one] Violation at the start that is mended, with a warning."""
+
 MEETING_STEPS = 30
 """[steps] Directions in which rows may be nearly dependent while velocities meet them."""
 

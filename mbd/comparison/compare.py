@@ -118,7 +118,7 @@ def compare(
         )
     turns = whole("compare", "turns", turns, 0)
     how = integrator(run, method, rho, newton)
-    options = {"t_end": end, "project": run.get("project", False), "progress": False}
+    options = {"t_end": end, "project": run.get("project"), "progress": False}
     trials = chosen(formulations)
     for one in trials:
         one.build(make, parameters)

@@ -77,7 +77,7 @@ def simulate(
     events: Event | Sequence[Event] = (),
     off: str | Sequence[str] = (),
     state: State | None = None,
-    project: bool = False,
+    project: bool | None = None,
     every: int = 1,
     progress: bool | None = None,
     stream: str | Path | None = None,
@@ -118,8 +118,10 @@ def simulate(
     state : State, optional
         Where to start; default the initial state of the description. The last state of a run,
         ``solution.state``, goes on as it is.
-    project : bool
-        Move inconsistent initial positions and velocities to the nearest consistent ones.
+    project : bool, optional
+        Move inconsistent initial positions and velocities to the nearest consistent ones. Without a
+        word small violations are mended, with a warning, and large ones refused by name; False
+        refuses both.
     every : int
         Keep every so many steps (the first and the last are always kept).
     progress : bool, optional
@@ -143,10 +145,10 @@ def simulate(
         cause of the error); ``error.solution`` is what was computed up to the last good step.
     """
     method = _method(method, free=rtol is not None)
-    for what, value in (("project", project), ("raise_on_failure", raise_on_failure)):
-        flag("simulate", what, value)
-    if progress is not None:
-        flag("simulate", "progress", progress)
+    flag("simulate", "raise_on_failure", raise_on_failure)
+    for what, value in (("project", project), ("progress", progress)):
+        if value is not None:
+            flag("simulate", what, value)
     began = time.perf_counter()
     ahead(kernels_of(method, free=rtol is not None or t_eval is not None))
     model = model_of("simulate", system)
@@ -249,7 +251,7 @@ def _method(method: Any, free: bool) -> Method:
     return completed(method, free)
 
 
-def _first(model: Model, state: State | None, off: Any, project: bool) -> State:
+def _first(model: Model, state: State | None, off: Any, project: bool | None) -> State:
     """Return the consistent state at which a run starts."""
     if state is not None:
         state = state_of("simulate", model, state)

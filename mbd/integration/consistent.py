@@ -10,6 +10,7 @@ the metric of M) that satisfy the rows.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +22,7 @@ from mbd.base.tolerances import (
     MEETING_SHARE,
     MEETING_STEPS,
     OPEN_SHARE,
+    START_NEAR,
     START_POSITION,
     START_VELOCITY,
 )
@@ -187,7 +189,7 @@ def consistent(
     model: FrozenModel,
     state: State | None = None,
     *,
-    project: bool | str = False,
+    project: bool | str | None = False,
     rows: np.ndarray | None = None,
 ) -> State:
     """Return a state with consistent accelerations and multipliers.
@@ -199,16 +201,17 @@ def consistent(
     model : Model
     state : State, optional
         Default: the initial state of the description.
-    project : bool or "velocities"
+    project : bool, "velocities" or None
         Move positions and velocities (or velocities alone: an impact) to the nearest consistent
-        ones; otherwise a violation is an error that names the row.
+        ones; otherwise a violation is an error that names the row. None moves them, with a warning,
+        if no row is violated by more than a thousandth of the length and speed of the model.
     rows : (n_lam,) array of bool, optional
         Which rows of positions are checked; default all. A row is violated from 1e-7 on, of the
         length of the model [m] or of one [-].
     """
     if not isinstance(model, FrozenModel):
         raise TypeError(f"consistent: model must be a Model, system.build(), got {shown(model)}")
-    if not (isinstance(project, str) and project == "velocities"):
+    if project is not None and not (isinstance(project, str) and project == "velocities"):
         project = flag("consistent", "project", project)
     if rows is not None:
         rows = _checked(model, rows)
@@ -217,6 +220,8 @@ def consistent(
     work.vector(m.A)[:] = 0.0
     if model.n_lam:
         size = _sizes(model)
+        if project is None:
+            project = _is_near(model, work, size)
         if project is True:
             _project_positions(model, work, size)
         if project:
@@ -241,6 +246,28 @@ def consistent(
         )
     done = work.store()
     return done.replace(alg=done.a.copy())
+
+
+def _is_near(model: FrozenModel, work: Workspace, size: np.ndarray) -> bool:
+    """Tell whether rows are violated, and all by little; warn of it."""
+    gap, rate = violations(work)
+    fast = size * max(1.0, float(np.abs(work.vector(m.V)).max(initial=0.0)))
+    if violated(model, gap, START_NEAR * size) or violated(model, rate, START_NEAR * fast):
+        return False
+    named = (
+        violated(model, gap, START_POSITION * size),
+        violated(model, rate, START_VELOCITY * fast, rate=True),
+    )
+    if not any(named):
+        return False
+    warnings.warn(
+        f"initial {'positions' if named[0] else 'velocities'} violate constraints a little: "
+        f"{named[0] or named[1]}; the nearest consistent ones are taken. Say project=True "
+        "if this is meant, project=False to be told where",
+        RuntimeWarning,
+        stacklevel=4,
+    )
+    return True
 
 
 def _checked(model: FrozenModel, rows: Any) -> np.ndarray:

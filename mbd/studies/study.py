@@ -203,7 +203,7 @@ def _about(task: Task, members: Members) -> dict[str, dict[str, Any]]:
     for row in members.rows[:_PROBED]:
         try:
             model = family.model(row)
-            x = consistent(model, project=bool(task.options.get("project", False)))
+            x = consistent(model, project=task.options.get("project"))
         except Exception as error:
             reason = reason or error
             continue
