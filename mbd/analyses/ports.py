@@ -98,6 +98,8 @@ def _moment(motion: SmallMotion, name: str, moment: np.ndarray) -> np.ndarray:
 def input_column(motion: SmallMotion, what: Any) -> tuple[str, str, np.ndarray]:
     """Return label, unit and load (n_v,) of one input, as a user names it."""
     system = motion.model.system
+    if isinstance(what, Coordinate):
+        return _along(motion, f"{what.joint}.{what.name}", what)
     if isinstance(what, tuple):
         return _at_point(motion, what)
     part = system.parts.get(what) if isinstance(what, str) else what
@@ -139,10 +141,15 @@ def _of_part(motion: SmallMotion, part: Part) -> tuple[str, str, np.ndarray]:
             "and a joint that leaves one coordinate free, along which a motor could drive"
         )
     (free,) = part.coordinates.values()
+    return _along(motion, part.name, free)
+
+
+def _along(motion: SmallMotion, label: str, free: Coordinate) -> tuple[str, str, np.ndarray]:
+    """Return the load of one unit along a coordinate of a joint."""
     column = np.zeros(motion.model.n_v)
     for body, gradient in _gradient(motion, free):
         column[body.v] += np.einsum("kc,kcv->v", gradient, body.Z.reshape(4, 3, -1))
-    return part.name, free.load_unit, column
+    return label, free.load_unit, column
 
 
 def _gradient(motion: SmallMotion, free: Coordinate) -> list[tuple[FaceMaps, np.ndarray]]:

@@ -40,8 +40,10 @@ def laws_kernel(I: Any, F: Any, k: int) -> None:
                 F[m.BAD_AT + i] = F[at + i]
 
 
-def _tension(law: Law, u: np.ndarray, rate: np.ndarray, t: np.ndarray) -> np.ndarray:
-    """Return the tension that a law gives (n,)."""
+def _tension(law: Law | float, u: np.ndarray, rate: np.ndarray, t: np.ndarray) -> np.ndarray:
+    """Return the tension that a law gives (n,), or a number."""
+    if isinstance(law, float):
+        return np.full(len(t), law)
     n, at, k = len(t), m.F_HEADER, m.I_HEADER
     I, F = np.zeros(k + 4, np.int64), np.zeros(at + 6 * n)
     I[k:] = n, law.address, at, at + 3 * n
@@ -49,6 +51,13 @@ def _tension(law: Law, u: np.ndarray, rate: np.ndarray, t: np.ndarray) -> np.nda
     laws_kernel(I, F, k)
     check((law,), m.integers(F), F)
     return F[at + 3 * n :: 3]
+
+
+def _law(part: Part) -> Law | float:
+    """Return the law of a motor's tension, or the number that it is."""
+    law: Law | float | None = part.tension if part.law is None else part.law
+    assert law is not None
+    return law
 
 
 @dataclass(frozen=True)
@@ -69,7 +78,7 @@ class Loads:
     rows: np.ndarray
     factors: np.ndarray
     motors: Coordinates
-    laws: tuple[tuple[Law, float], ...]
+    laws: tuple[tuple[Law | float, float], ...]
 
     def over_time(
         self, faces: Faces, lam: np.ndarray, t: np.ndarray, before: Mapping[str, Any]
@@ -88,7 +97,7 @@ class Loads:
 def all_loads(model: Model) -> Loads:
     """Return the loads of all parts of a model."""
     rows, factors, units = [], [], {}
-    motors: dict[str, tuple[Coordinate, Law, float, str]] = {}
+    motors: dict[str, tuple[Coordinate, Law | float, float, str]] = {}
     for name, part in model.system.parts.items():
         for what, factor in part.reads.items():
             if name in model.numbering.owners:
@@ -97,7 +106,7 @@ def all_loads(model: Model) -> Loads:
                 factors.append(factor)
             else:
                 assert part.drives is not None
-                motors[f"{name}.{what}"] = (part.drives, part.law, factor, part.units[what])
+                motors[f"{name}.{what}"] = (part.drives, _law(part), factor, part.units[what])
     along = {name: coordinate for name, (coordinate, *_) in motors.items()}
     return Loads(
         units | {name: unit for name, (*_, unit) in motors.items()},
@@ -131,4 +140,4 @@ class MotorHistory(PartHistory):
         faces = trajectory.faces(end.body for end in part.drives.attachments)
         one = Coordinates.of({f"{part.name}.{name}": part.drives}, faces.column)
         u, rate, _ = one.over_time(faces, trajectory.t, trajectory.before)
-        return part.reads[name] * _tension(part.law, u[:, 0], rate[:, 0], trajectory.t)
+        return part.reads[name] * _tension(_law(part), u[:, 0], rate[:, 0], trajectory.t)

@@ -108,6 +108,14 @@ def mean_tension(
 
 
 @jit
+def mean_held(
+    I: Any, F: Any, s: int, number: int, law: int, first: float, last: float, rate: float
+) -> Any:
+    """Return a tension that is a number, and its derivatives."""
+    return F[number], 0.0, 0.0
+
+
+@jit
 def _mean_depth(first: float, last: float) -> Any:
     """Return the mean of max(x, 0) from first to last, and twice its derivative by last."""
     if first >= 0.0 and last >= 0.0:

@@ -29,6 +29,7 @@ from typing import Any
 from mbd.algebra.vec import load3
 from mbd.interactions.discrete_gradient import (
     discrete_gradient,
+    mean_held,
     mean_of_law,
     mean_pull,
     mean_push,
@@ -42,7 +43,7 @@ from mbd.interactions.pullback import push
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit
 
-__all__ = ["motor", "spring", "stop", "tie"]
+__all__ = ["held", "motor", "spring", "stop", "tie"]
 
 DISSIPATED, FY, PHASE, POTENTIAL, SCRATCH, START, SUPPLIED, T = (
     m.DISSIPATED, m.FY, m.PHASE, m.POTENTIAL, m.SCRATCH, m.START, m.SUPPLIED, m.T,
@@ -88,6 +89,12 @@ def _pulled(I: Any, F: Any, s: int, number: int, law: int, u: float, ud: float) 
     """Return the tension of what goes slack, max(k (u - u0) + c du/dt, 0), and its derivatives."""
     f, k, c = _tension(I, F, s, number, 0, u, ud)
     return (f, k, c) if f > 0.0 else (0.0, 0.0, 0.0)
+
+
+@jit
+def _held(I: Any, F: Any, s: int, number: int, law: int, u: float, ud: float) -> Any:
+    """Return a tension that is a number, and its derivatives."""
+    return F[number], 0.0, 0.0
 
 
 @jit
@@ -154,6 +161,12 @@ def spring(measure: Measure) -> Kind:
 def motor(measure: Measure) -> Kind:
     """Return a spring with a law all of whose work is put into the system."""
     return replace(spring(measure), name=f"motor on {measure.name}", energy=None)
+
+
+@cache
+def held(measure: Measure) -> Kind:
+    """Return a tension that is a number, all of whose work is put into the system."""
+    return replace(_acting("held effort", measure, _held, mean_held, _potential, 1), energy=None)
 
 
 @cache

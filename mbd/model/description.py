@@ -169,7 +169,8 @@ def _check_reads(part: Part) -> None:
             f"{part.name}: it reads {', '.join(part.reads)}, its units must name each of them, got "
             f"{dict(part.units)}"
         )
-    by_law = part.drives is not None and part.law is not None
+    told = part.law is not None or part.tension is not None
+    by_law = part.drives is not None and told
     if not by_law and not any(x.kind.n_rows for x in part.elements()):
         raise ValueError(
             f"{part.name}: it reads {', '.join(part.reads)}, so it must have a row, or drive a "

@@ -11,7 +11,7 @@ from mbd.base.checked import shown
 from mbd.base.door import label, number
 from mbd.interactions.kind import Element
 from mbd.interactions.laws import spring_law
-from mbd.interactions.springs import motor, spring, stop
+from mbd.interactions.springs import held, motor, spring, stop
 from mbd.parts.joint import chosen
 from mbd.parts.part import Coordinate, Part
 
@@ -108,15 +108,11 @@ class Motor(_OnCoordinate):
         self, name: str, joint: Any, effort: Any, *, coordinate: str | None = None
     ) -> None:
         super().__init__(name, joint, coordinate)
+        self.law, self.tension = None, None
         if callable(effort):
-            law = effort
+            self.law = spring_law(self.name, effort, self.coordinate.start, -1.0)
         else:
-            value = number(self.name, "effort", effort, self.coordinate.load_unit)
-
-            def law(u: float, rate: float, t: float) -> tuple[float, float, float]:
-                return value, 0.0, 0.0
-
-        self.law = spring_law(self.name, law, self.coordinate.start, -1.0)
+            self.tension = -number(self.name, "effort", effort, self.coordinate.load_unit)
 
     @property
     def drives(self) -> Coordinate:
@@ -131,6 +127,8 @@ class Motor(_OnCoordinate):
     def elements(self) -> list[Element]:
         """Return the force on the coordinate."""
         u = self.coordinate
+        if self.tension is not None:
+            return [Element(held(u.measure), u.attachments, (self.tension,), self._memory())]
         return [Element(motor(u.measure), u.attachments, (0.0,) * 3, self._memory(), law=self.law)]
 
 

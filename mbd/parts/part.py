@@ -133,7 +133,7 @@ class Part(Recorded):
         Of a node the part that owns it.
     reads : dict
         What it reports over time by name: each is a factor times the multiplier of its first row,
-        or, of a part without rows, times the tension of its law along ``drives``.
+        or, of a part without rows, times its tension along ``drives``: of its law, or ``tension``.
     """
 
     drawer: ClassVar[str] = "forces"
@@ -141,6 +141,7 @@ class Part(Recorded):
     reads: ClassVar[Mapping[str, float]] = {}
     name: str
     law: Any = None
+    tension: float | None = None
     owner: Part | None = None
 
     @property

@@ -107,19 +107,20 @@ class Run:
         self.record, self.before = record, before
         self.last = Instants.of(first)
         if self._is_output(first):
-            self._keep(self.last)
+            self.keep(self.last)
 
     def keep_end(self, last: State, wanted: bool) -> None:
         """Keep the state behind the event at which the run ends, if something changed there."""
         if self.instant is not None and last is not self.instant.state:
             if wanted or self._is_output(last):
-                self._keep(Instants.of(last))
+                self.keep(Instants.of(last))
 
     def _is_output(self, state: State) -> bool:
         """Whether the time of a state is among those to be kept."""
         return self.plan.times is None or state.t in self.plan.times
 
-    def _keep(self, instants: Instants) -> None:
+    def keep(self, instants: Instants) -> None:
+        """Keep instants in the record."""
         self.record.append(instants.t, instants.q, instants.v, instants.a, instants.lam)
         if len(instants.t):
             self.t_kept = float(instants.t[-1])
@@ -182,11 +183,11 @@ class Run:
         begin = self.work.snapshot() if self.watch or self.jumps.driven else None
         try:
             with self.interrupt.breaking():
-                taken, status = self._steps(n)
+                taken, status = self.steps(n)
         except KeyboardInterrupt:
-            self._keep(self._recorded())
+            self.keep(self.recorded())
             raise
-        new = self._recorded()
+        new = self.recorded()
         jump = self.jumps.first(self._times(begin, taken, status)) if begin is not None else None
         if jump is not None:
             taken, status = jump[0], FAILED
@@ -200,7 +201,7 @@ class Run:
                 raise
             if self.instant is not None:
                 status = EVENT
-        self._keep(new)
+        self.keep(new)
         if jump is not None and self.instant is None and self.error is None:
             self.error = JumpError(jump[1])
         if self.error is not None:
@@ -219,7 +220,7 @@ class Run:
         self.error = RuntimeError(slow_progress(self.work, CRAWL_STEPS, float(F[m.T] - before)))
         return FAILED
 
-    def _steps(self, n: int, kernel: Any = None) -> tuple[int, int]:
+    def steps(self, n: int, kernel: Any = None) -> tuple[int, int]:
         """Take up to n steps; return their number and a status."""
         I, S, F, kernel = self.work.I, self.work.S, self.work.F, kernel or self.advance
         S[m.N_RECORDED] = 0
@@ -271,10 +272,10 @@ class Run:
         self.work.restore(begin)
         self.done, taken = first - 1, 1
         while n and taken:
-            taken, _ = self._steps(n)
+            taken, _ = self.steps(n)
             n -= taken
 
-    def _recorded(self) -> Instants:
+    def recorded(self) -> Instants:
         """Return what was recorded since this was asked last."""
         S, F, model = self.work.S, self.work.F, self.model
         rows = F[self.at :][: int(S[m.N_RECORDED]) * self.size].reshape(-1, self.size)
@@ -339,7 +340,7 @@ class Run:
         self.work.restore(here)
         if h > 0.0:
             self._resize(h)
-            self._steps(1, kernel=self.method.kernel)
+            self.steps(1, kernel=self.method.kernel)
         return self.work.store()
 
     def _resize(self, h: float) -> None:
@@ -365,7 +366,7 @@ class Run:
         self._least()
         late = self.work.F[m.T] > getattr(self, "t_kept", -np.inf) + 1e-9 * self.h
         if late and status != EVENT and self.plan.times is None:
-            self._keep(Instants.of(self.work.store()))
+            self.keep(Instants.of(self.work.store()))
 
     def _least(self) -> None:
         """Make redundant multipliers of the last state smallest, where the loop left that out."""

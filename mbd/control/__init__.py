@@ -1,0 +1,1 @@
+"""Control: stepping by hand, feedback laws, equations in the coordinates of joints."""

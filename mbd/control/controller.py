@@ -1,0 +1,262 @@
+"""``mbd.Controller`` and ``mbd.closed_loop``: sampled feedback laws on quantities by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mbd.base.checked import function, names, shown, whole
+from mbd.base.door import number
+from mbd.control.stepper import Stepper, solution_at, value_of
+from mbd.front.simulate import SimulationError
+from mbd.front.solution import Solution
+from mbd.integration.newton_loop import CONVERGED, FAILED
+from mbd.machine import buffer as m
+from mbd.model.model import Model
+from mbd.model.state import State
+from mbd.model.system import System
+from mbd.model.turns_so_far import turns_so_far
+from mbd.runs.events import Instants
+from mbd.runs.failed_step import explain
+from mbd.runs.record import MemoryRecord
+
+__all__ = ["ClosedLoop", "Controller", "Signals", "closed_loop"]
+
+_WHO = "closed_loop"
+
+
+@dataclass(frozen=True)
+class Controller:
+    r"""A feedback law, sampled, its outputs held in between (zero-order hold).
+
+    Parameters
+    ----------
+    name : str
+    inputs : list of str
+        What the law sees, quantities by name: "cart.position.x", "hinge.angle", "pin.force".
+    outputs : list of str
+        What it sets: "push.force", "motor.effort", "drive.velocity", described by numbers.
+    law : callable
+        ``law(t, y)`` returns u; with states of its own ``law(t, y, x)`` returns ``(u, x_next)``.
+        y (n_y,) are the inputs one after the other, u (n_u,) the outputs; Python or jitted.
+    every : float, optional [s]
+        Sampling period, a whole number of steps; default each step, which tends to a continuous law
+        as steps become smaller, with an error of first order.
+    start : (n_x,) array, optional [-]
+        The law's own states at the start.
+
+    Examples
+    --------
+    >>> import mbd
+    >>> pd = mbd.Controller("pd", ["cart.position.x", "cart.velocity.x"], ["push.force"],
+    ...                     law=lambda t, y: (-9.0 * y[0] - 6.0 * y[1], 0.0, 0.0), every=0.01)
+    """
+
+    name: str
+    inputs: Sequence[str]
+    outputs: Sequence[str]
+    law: Callable[..., Any] = field(kw_only=True)
+    every: float | None = field(default=None, kw_only=True)
+    start: Any = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        who = f"Controller {self.name!r}"
+        function(who, "law", self.law, "law(t, y) -> u, or law(t, y, x) -> (u, x_next)")
+        for what in ("inputs", "outputs"):
+            object.__setattr__(self, what, names(who, what, getattr(self, what)))
+        if not self.outputs:
+            raise ValueError(f"{who}: outputs must name what it sets, such as 'push.force'")
+        if self.every is not None:
+            number(who, "every", self.every, "s", positive=True)
+        if self.start is not None:
+            object.__setattr__(self, "start", np.array(self.start, float).reshape(-1))
+
+
+@dataclass(frozen=True)
+class Signals:
+    """What a controller has seen and set, at its samples.
+
+    Attributes
+    ----------
+    t : (n,) array [s]
+    inputs, outputs, states : (n, k) arrays [SI]
+        States are those before the law was evaluated.
+    """
+
+    t: np.ndarray
+    inputs: np.ndarray
+    outputs: np.ndarray
+    states: np.ndarray
+
+
+@dataclass(frozen=True)
+class ClosedLoop:
+    """A run with controllers: its solution, and the signals of each controller by name.
+
+    In the solution forces of joints and motions are those of the run; the loads that controllers
+    set are in their signals, and energy knows of no work of theirs.
+    """
+
+    solution: Solution
+    signals: dict[str, Signals]
+
+
+class _Loop:
+    """A controller in a run."""
+
+    def __init__(self, controller: Controller, stepper: Stepper) -> None:
+        self.controller, self.stepper = controller, stepper
+        self.who = f"Controller {controller.name!r}"
+        every = stepper.h if controller.every is None else controller.every
+        self.period = round(every / stepper.h)
+        if self.period < 1 or abs(self.period * stepper.h - every) > 1e-9 * every:
+            raise ValueError(
+                f"{self.who}: every must be a whole number of steps, so that steps end on its "
+                f"samples, got {every:g} s with steps of {stepper.h:g} s; take a step of "
+                f"{every / max(1, int(np.ceil(every / stepper.h))):.6g} s"
+            )
+        self.settable = [stepper.settable[x] for x in controller.outputs]
+        self.x = np.zeros(0) if controller.start is None else controller.start
+        self.rows: list[tuple[float, Any, Any, Any]] = []
+
+    def sample(self, state: State, solution: Solution) -> bool:
+        """Evaluate the law and set its outputs; tell whether they are others."""
+        y = np.concatenate(
+            [np.zeros(0)]
+            + [np.atleast_1d(value_of(solution, x, self.who)) for x in self.controller.inputs]
+        )
+        if self.controller.start is None:
+            u = self.controller.law(state.t, y)
+            x = self.x
+        else:
+            u, x = self.controller.law(state.t, y, self.x)
+        try:
+            u = np.concatenate([np.ravel(np.asarray(a, float)) for a in np.atleast_1d(u)])
+            x = np.asarray(x, float).reshape(self.x.shape)
+        except (TypeError, ValueError):
+            u = np.array([np.nan])
+        sizes = [a.size for a in self.settable]
+        if u.size != sum(sizes) or not (np.isfinite(u).all() and np.isfinite(x).all()):
+            wanted = f"{sum(sizes)} finite numbers"
+            raise ValueError(
+                f"{self.who}: at t = {state.t:.6g} s its law must return {wanted} for "
+                f"{', '.join(self.controller.outputs)}"
+                f"{'' if self.controller.start is None else f', and {x.size} states'}, got "
+                f"{shown(u)}"
+            )
+        self.rows.append((state.t, y, u, self.x))
+        self.x = x
+        parts = np.split(u, np.cumsum(sizes)[:-1])
+        F, changed = self.stepper.run.work.F, False
+        for a, part in zip(self.settable, parts, strict=True):
+            changed |= a.set(F, part)
+        return changed
+
+    def signals(self) -> Signals:
+        """Return what was seen and set."""
+        t, y, u, x = (np.array(a) for a in zip(*self.rows, strict=True))
+        return Signals(t, y, u, x)
+
+
+def closed_loop(
+    system: System | Model,
+    controllers: Controller | Sequence[Controller],
+    t_end: float,
+    step: float,
+    *,
+    method: Any = None,
+    state: State | None = None,
+    project: bool = False,
+    every: int = 1,
+) -> ClosedLoop:
+    """Integrate a system with feedback laws, by steps of one size that end on all samples.
+
+    At a sample all controllers see the same state; where their outputs change, accelerations are
+    found anew, so that a held load acts from the sample on.
+
+    Parameters
+    ----------
+    system : System or Model
+    controllers : Controller or sequence of Controller
+    t_end, step : float [s]
+    method : integrator, optional
+    state : State, optional
+    project : bool
+    every : int
+        Keep every so many steps.
+
+    Returns
+    -------
+    ClosedLoop
+        Its ``solution``, and ``signals["pd"]`` of the controller "pd".
+
+    Raises
+    ------
+    SimulationError
+        If a step fails or a law raises; ``error.solution`` is what was computed before.
+    """
+    all_of_them = [controllers] if isinstance(controllers, Controller) else list(controllers)
+    for x in all_of_them:
+        if not isinstance(x, Controller):
+            raise TypeError(f"{_WHO}: controllers must be mbd.Controller, got {shown(x)}")
+    if len({x.name for x in all_of_them}) < len(all_of_them):
+        raise ValueError(f"{_WHO}: two controllers have the same name")
+    every = whole(_WHO, "every", every, 1)
+    inputs = [x for each in all_of_them for x in each.outputs]
+    if twice := {x for x in inputs if inputs.count(x) > 1}:
+        raise ValueError(f"{_WHO}: {', '.join(twice)} must be set by one controller, got several")
+    stepper = Stepper(
+        system, step, method=method, state=state, project=project, inputs=inputs
+    )  # fmt: skip
+    loops = [_Loop(x, stepper) for x in all_of_them]
+    model, run, first = stepper.model, stepper.run, stepper.first
+    t_end = number(_WHO, "t_end", t_end, "s", positive=True)
+    n = round((t_end - first.t) / stepper.h)
+    if n < 1 or abs(first.t + n * stepper.h - t_end) > 1e-6 * stepper.h:
+        raise ValueError(
+            f"{_WHO}: the step must divide the time, got {t_end - first.t:g} s and {stepper.h:g} s"
+        )
+    record = MemoryRecord(model, n // every + 2)
+    run.work.S[m.RECORD_EVERY] = every
+    done, status, message, cause = 0, CONVERGED, "", None
+    while done < n and status == CONVERGED:
+        now = [x for x in loops if done % x.period == 0]
+        try:
+            if now:
+                state_now = stepper.state if done else first
+                seen = solution_at(model, state_now)
+                samples = [x.sample(state_now, seen) for x in now]  # all of them see the same
+                if any(samples):
+                    stepper.renew()
+            if not done:
+                here = stepper.state
+                run.record_to(record, first.replace(a=here.a, lam=here.lam))
+            gap = min([x.period - done % x.period for x in loops], default=n)
+            gap = min(gap, n - done, run.capacity * every)
+            taken, status = run.steps(gap)
+            run.keep(run.recorded())
+            done += taken
+            run.work.check_laws()
+        except Exception as error:
+            status, message, cause = FAILED, f"{type(error).__name__}: {error}", error
+    last = stepper.state
+    if not len(record):
+        run.record_to(record, first)
+    if status != CONVERGED:
+        message = message or explain(run.work, stepper.method)
+    elif n % every:
+        run.keep(Instants.of(last))
+    status, message = record.close(
+        status, message or f"reached t = {last.t:g} s", run.stats(), last
+    )
+    solution = Solution(
+        model, *record.histories(), status=status, message=message, stats=run.stats(), last=last,
+        method=stepper.method, before=turns_so_far(model, first),
+        options={"t_end": t_end, "step": stepper.h, "every": every},
+    )  # fmt: skip
+    if status != CONVERGED:
+        raise SimulationError(solution) from cause
+    return ClosedLoop(solution, {x.controller.name: x.signals() for x in loops})

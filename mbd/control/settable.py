@@ -1,0 +1,100 @@
+"""Settable argument of a part: a load, a motor's effort, a drive's speed, while a run goes on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mbd.base.checked import floats, shown
+from mbd.base.recorded_call import signature
+from mbd.machine import buffer as m
+from mbd.model.model import Model
+
+__all__ = ["Settable"]
+
+
+class Settable:
+    """An argument whose numbers stand in the constants of a model as they are.
+
+    Parameters
+    ----------
+    who : str
+        Named in errors.
+    model : Model
+    name : str
+        Part and argument, "push.force", "motor.effort", "drive.velocity".
+    """
+
+    def __init__(self, who: str, model: Model, name: str) -> None:
+        self.who, self.name = who, name
+        part, _, argument = str(name).rpartition(".")
+        self.described = self._described(model, part, argument)
+        self.shape: tuple[int, ...] = np.shape(self.described)
+        kinds = model.numbering.lam_kinds[model.numbering.owners.get(part, slice(0))]
+        if (kinds != m.VELOCITY_ROW).any():
+            raise ValueError(
+                f"{who}: {name!r} would make positions jump; drive a velocity, "
+                "Drive(..., velocity=0.0), or push with a force"
+            )
+        k = np.arange(self.size)
+        tries = np.array([0.71 + 0.1 * k, 1.37 + 0.3 * k * k])
+        models = [model.with_values({name: self._value(x)}) for x in tries]
+        self.shared = models[0].I is not model.I  # numbers, with a part that has the same
+        self.apart = models[0]
+        F = np.array([self.apart.with_values({name: self._value(x)}).F for x in tries])
+        self.places = np.flatnonzero(F[0] != F[1])
+        both = np.concatenate([tries, -tries], axis=1)  # some parts keep the reaction
+        same = (F[:, self.places, None] == both[:, None, :]).all(axis=0)
+        if not len(self.places) or not same.any(axis=1).all():
+            raise ValueError(
+                f"{who}: {name!r} cannot be set while a run goes on, for more than its numbers "
+                "changes in the model; settable are constant loads, such as PointForce(force=), "
+                "Moment, Motor, and Drive(velocity=)"
+            )
+        self.which = same.argmax(axis=1) % self.size
+        self.sign = np.where(same.argmax(axis=1) < self.size, 1.0, -1.0)
+
+    def _described(self, model: Model, part: str, argument: str) -> Any:
+        """Return the argument as it was described; refuse what there is not, and laws."""
+        if not part:
+            return np.array(model.system.gravity, float)
+        model.with_values({self.name: None} if part not in model.system.parts else {})
+        call = model.system.parts[part].call
+        bound = signature(call.maker).bind(*call.args, **call.options)
+        if argument not in bound.signature.parameters:
+            model.with_values({self.name: None})  # says which there are
+        bound.apply_defaults()
+        value = bound.arguments[argument]
+        try:
+            return floats(value)
+        except TypeError:
+            raise TypeError(
+                f"{self.who}: {self.name!r} must be described by numbers to be set, got "
+                f"{shown(value)}; give 0.0 or (0, 0, 0) there"
+            ) from None
+
+    def _value(self, x: np.ndarray) -> Any:
+        return float(x[0]) if self.shape == () else x.reshape(self.shape)
+
+    def model(self) -> Model:
+        """Return the model in which it has places of its own."""
+        return self.apart.with_values({self.name: self._value(self.described.reshape(-1))})
+
+    @property
+    def size(self) -> int:
+        """How many numbers it has."""
+        return int(np.prod(self.shape))
+
+    def set(self, F: np.ndarray, value: Any) -> bool:
+        """Write a value; tell whether it is another one."""
+        x = np.asarray(value, float).reshape(-1)
+        if x.size != self.size or not np.isfinite(x).all():
+            raise ValueError(
+                f"{self.who}: {self.name!r} must be {self.size} finite numbers, got {shown(value)}"
+            )
+        new = self.sign * x[self.which]
+        if (F[self.places] == new).all():
+            return False
+        F[self.places] = new
+        return True

@@ -1,0 +1,231 @@
+"""``mbd.Stepper``: a run that is advanced by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mbd.base.checked import flag, names, whole
+from mbd.base.door import number
+from mbd.control.settable import Settable
+from mbd.front.solution import Solution
+from mbd.integration.consistent import consistent
+from mbd.integration.generalized_alpha import GeneralizedAlpha
+from mbd.integration.newton_loop import CONVERGED
+from mbd.linear.least_multipliers import make_up
+from mbd.machine import buffer as m
+from mbd.machine.jit import call, ints, kernel
+from mbd.machine.unknowns import is_velocity
+from mbd.model.evaluation import evaluate_second_rates, linearise
+from mbd.model.frozen import state_of
+from mbd.model.model import Model
+from mbd.model.state import State
+from mbd.model.system import System, model_of
+from mbd.model.turns_so_far import turns_so_far
+from mbd.pictures.curves import curves
+from mbd.runs.failed_step import explain
+from mbd.runs.interrupts import Interrupt
+from mbd.runs.methods import completed
+from mbd.runs.plan import Plan
+from mbd.runs.stretch import Run
+
+__all__ = ["Stepper", "read", "solution_at", "value_of"]
+
+_WHO = "Stepper"
+_LONG = 1e12  # steps that a run of unknown length may have
+
+
+@kernel
+def restart(I: Any, F: Any, k: int) -> None:
+    r"""Find accelerations and multipliers anew at the present pose, after loads have jumped.
+
+    Equation (consistent); steps go on from :math:`a = \dot v`, without extrapolation.
+    """
+    S = ints(F)
+    F[m.SCALE_R], F[m.ROW_RATE] = 1.0, 0.0
+    F[m.W_M], F[m.W_G], F[m.W_K], F[m.ROW_TURN] = 1.0, 0.0, 0.0, 0.0
+    for n in range(3):  # linear: two of them remove the effect of eps and round-off
+        evaluate_second_rates(I, F)
+        if n == 0:
+            linearise(I, F)
+        call(S[m.LINEAR], I, F, 1 if n == 0 else 0)
+        for i in range(I[m.N_U]):
+            F[I[m.A] + i] -= F[I[m.X] + i]
+    for i in range(I[m.N_U]):
+        if is_velocity(I, i):
+            F[I[m.AL] + i] = F[I[m.A] + i]
+    S[m.HISTORY] = S[m.HAVE_FACTOR] = 0
+
+
+class Stepper:
+    """A run that is advanced by hand.
+
+    Its steps have the bits of ``mbd.simulate`` with the same step. Loads, efforts of motors and
+    speeds of drives are set by name between steps, and hold until they are set again; a jump of a
+    load is met by new accelerations.
+
+    Parameters
+    ----------
+    system : System or Model
+    step : float [s]
+    method : integrator, optional
+    state : State, optional
+        Where to begin; default the initial state of the description.
+    project : bool
+        Move an inconsistent state to the nearest consistent one.
+    inputs : sequence of str
+        What will be set, if that begins after the first step.
+
+    Examples
+    --------
+    >>> import mbd
+    >>> system = mbd.System()
+    >>> cart = system.add(mbd.PointMass("cart", mass=2.0))
+    >>> push = system.add(mbd.PointForce("push", cart, (0.0, 0.0, 0.0)))
+    >>> stepper = mbd.Stepper(system, 1e-3)
+    >>> stepper["push.force"] = (4.0, 0.0, 0.0)
+    >>> stepper.step(500)
+    >>> round(float(stepper["cart.velocity.x"]), 9)
+    1.0
+    """
+
+    def __init__(
+        self, system: System | Model, step: float, *, method: Any = None,
+        state: State | None = None, project: bool = False, inputs: Sequence[str] = (),
+    ) -> None:  # fmt: skip
+        self.model = model_of(_WHO, system)
+        self.h = number(_WHO, "step", step, "s", positive=True)
+        self.method = completed(GeneralizedAlpha() if method is None else method, False)
+        self.settable: dict[str, Settable] = {}
+        for name in names(_WHO, "inputs", inputs):
+            self.model = self._own_places(name)
+        self._options = state, flag(_WHO, "project", project)
+        self._begin(*self._options)
+
+    def _own_places(self, name: str) -> Model:
+        """Return the model in which an input has places of its own."""
+        model, new = self.model, Settable(_WHO, self.model, name)
+        if not new.shared:
+            self.settable[name] = new
+            return model
+        model = new.model()
+        old = [*self.settable, name]
+        self.settable = {x: Settable(_WHO, model, x) for x in old}
+        return model
+
+    def _begin(self, state: State | None, project: bool) -> None:
+        if state is not None:
+            state = state_of(_WHO, self.model, state)
+        continued = state is not None and state.alg is not None and not project
+        first = state if continued else consistent(self.model, state, project=project)
+        assert first is not None
+        self.first, begun, change = first, first, None
+        if (start := self.method.facts.start) is not None:
+            begun, change = start(self.model, first, self.h, continued)
+        plan = Plan(first.t + _LONG * self.h, self.h, every=2**62)
+        self.run = Run(self.model, begun, self.method, plan, Interrupt())
+        if change is not None:
+            self.run.remember(begun.a - change)
+        self._start = self.run.work.snapshot()
+        self._jumped = False
+
+    @property
+    def t(self) -> float:
+        """Time now [s]."""
+        return float(self.run.work.F[m.T])
+
+    @property
+    def state(self) -> State:
+        """The state now, from which ``mbd.simulate`` goes on too."""
+        self._meet()
+        work, now = self.run.work, self.run.state()
+        if not (work.S[m.PROJECT] and self.run.done):
+            return now
+        here = work.snapshot()  # of redundant multipliers the smallest
+        make_up(work.I, work.F)
+        lam = self.run.state().lam
+        work.restore(here)
+        return now.replace(lam=lam, alg=now.alg)
+
+    def step(self, n: int = 1) -> None:
+        """Take n steps.
+
+        Raises
+        ------
+        RuntimeError
+            If one fails; the state is that of the last good step.
+        """
+        if type(n) is not int or n < 1:
+            n = whole(_WHO, "n", n, 1)
+        if self._jumped:
+            self._meet()
+        taken = 0
+        while taken < n:  # one careful step comes by itself
+            more, status = self.run.steps(n - taken)
+            taken += more
+            if status != CONVERGED:
+                self.run.work.check_laws()
+                raise RuntimeError(explain(self.run.work, self.method))
+        if self.run.work.S[m.BAD_HOW]:
+            self.run.work.check_laws()
+
+    def reset(self, state: State | None = None) -> None:
+        """Go back to the state at which it began, with all inputs as described, or to another."""
+        if state is not None:
+            self._begin(state, False)
+            return
+        self.run.work.restore(self._start)
+        self.run.done, self._jumped = 0, False
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        """Set an input, "push.force" [N], "motor.effort" [N m, N], "drive.velocity" [rad/s]."""
+        if name not in self.settable:
+            model = self._own_places(name)
+            if model is not self.model:
+                if self.run.done or self._jumped:
+                    raise ValueError(
+                        f"{_WHO}: {name!r} shares its numbers with a part that has the same ones; "
+                        f"say at the start that it will be set, Stepper(..., inputs=[{name!r}])"
+                    )
+                self.model = model
+                self._begin(*self._options)
+        if self.settable[name].set(self.run.work.F, value):
+            self._jumped = True
+
+    def __getitem__(self, name: str) -> Any:
+        """Return a quantity now, by its name in results: "cart.position", "hinge.angle"."""
+        return read(self.model, self.state, name, _WHO)
+
+    def _meet(self) -> None:
+        """Find accelerations anew where loads have jumped."""
+        if self._jumped:
+            self.renew()
+
+    def renew(self) -> None:
+        """Find accelerations and multipliers anew, as after a jump of a load."""
+        restart(self.run.work.I, self.run.work.F)
+        self.run.work.check_laws()
+        self._jumped = False
+
+
+def read(model: Model, state: State, name: str, who: str) -> Any:
+    """Return a quantity at a state, a number or (k,) [SI]."""
+    return value_of(solution_at(model, state), name, who)
+
+
+def solution_at(model: Model, state: State) -> Solution:
+    """Return a solution of one instant."""
+    raw = (x[None] for x in (state.q, state.v, state.a, state.lam))
+    return Solution(model, np.array([state.t]), *raw, before=turns_so_far(model, state))
+
+
+def value_of(solution: Solution, name: str, who: str) -> Any:
+    """Return a quantity at the last instant of a solution, a number or (k,)."""
+    several: Sequence[Any] = curves(solution, name, who)
+    if len(several) > 1:
+        names = ", ".join(x.name for x in several)
+        raise KeyError(f"{who}: {name!r} stands for several quantities; name one of {names}")
+    value = np.asarray(several[0].values, float)[-1]
+    return float(value.ravel()[0]) if value.size == 1 else value

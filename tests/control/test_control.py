@@ -1,0 +1,268 @@
+"""Stepping by hand, inputs that are set, and sampled feedback laws."""
+
+import numba
+import numpy as np
+import pytest
+from scenes import chain, four_bar
+
+import mbd
+from mbd.machine.jit import PYTHON
+from mbd.model.workspace import Workspace
+
+H = 1e-3
+
+
+def same(state, other):
+    for name in ("q", "v", "a", "lam", "alg"):
+        assert np.array_equal(getattr(state, name), getattr(other, name)), name
+    assert state.t == other.t
+
+
+@pytest.mark.parametrize(
+    "method",
+    [None, mbd.GeneralizedAlpha(rho=0.6, constraints="stabilized")],
+    ids=str,
+)
+@pytest.mark.parametrize("make", [lambda: chain(3, spin=1.0), four_bar])
+def test_the_bits_of_simulate(make, method):
+    """Step by step, some at a time, from the start and from a state of a run, after a reset."""
+    model = make().build()
+    alone = mbd.simulate(model, 0.03, H, method=method)
+    stepper = mbd.Stepper(model, H, method=method)
+    for _ in range(7):
+        stepper.step()
+    half = stepper.state
+    stepper.step(23)
+    same(stepper.state, alone.state)
+    stepper.reset()
+    stepper.step(30)
+    same(stepper.state, alone.state)
+    stepper.reset(half)
+    assert stepper.t == half.t
+    stepper.step(23)
+    on = mbd.simulate(model, 0.03, H, method=method, state=half)
+    same(stepper.state, on.state)
+
+
+def test_a_step_makes_nothing(monkeypatch):
+    """One call of the compiled loop a step; no work space is made."""
+    stepper = mbd.Stepper(chain(2), H)
+    stepper.step()
+    calls = []
+    kernel = type(stepper.run.advance)
+    before = kernel.__call__
+    monkeypatch.setattr(kernel, "__call__", lambda self, *a: (calls.append(1), before(self, *a))[1])
+    monkeypatch.setattr(Workspace, "__init__", None)
+    for _ in range(5):
+        stepper.step()
+    assert len(calls) == 5
+
+
+def arm():
+    """A link on a motor, another one on a drive, a push."""
+    system = mbd.System(gravity=(0, 0, -9.81))
+    one = system.add(mbd.RigidBody("one", mass=1.0, inertia=(0.1, 0.2, 0.2), position=(0.4, 0, 0)))
+    two = system.add(mbd.RigidBody("two", mass=0.6, inertia=(0.1, 0.1, 0.1), position=(1.1, 0, 0)))
+    shoulder = mbd.Revolute("shoulder", system.ground, one, at=(0, 0, 0), axis=(0, 1, 0))
+    elbow = mbd.Revolute("elbow", one, two, at=(0.8, 0, 0), axis=(0, 1, 0))
+    for part in (shoulder, elbow, mbd.Motor("motor", shoulder, 0.0)):
+        system.add(part)
+    system.add(mbd.Drive("drive", elbow, velocity=0.0))
+    system.add(mbd.PointForce("push", two, (0.0, 0.0, 0.0)))
+    return system
+
+
+NEW = {"motor.effort": 7.0, "push.force": (1.0, 2.0, -3.0), "drive.velocity": 0.0}
+
+
+def test_inputs_are_met_by_new_accelerations():
+    """Those of a model that is described with these loads, at the pose and speed of the run."""
+    model = arm().build()
+    stepper = mbd.Stepper(model, H)
+    stepper.step(40)
+    for name, value in NEW.items():
+        stepper[name] = value
+    now = stepper.state
+    other = model.with_values(NEW)
+    there = mbd.consistent(other, now.replace(alg=None), rows=np.zeros(model.n_lam, bool),
+                           project="velocities")  # fmt: skip
+    assert np.allclose(now.a, there.a, rtol=1e-5, atol=1e-6)
+    assert np.allclose(now.lam, there.lam, rtol=1e-5, atol=1e-5)
+    stepper["drive.velocity"] = 0.8
+    stepper.step(200)
+    assert stepper["elbow.angle_rate"] == pytest.approx(0.8, abs=1e-5)
+    stepper.reset()
+    stepper.step(40)
+    same(stepper.state, mbd.simulate(model, 0.04, H).state)
+
+
+def test_a_force_that_is_set_pushes_from_then_on():
+    """Uniform acceleration, to round-off: no step feels the old load."""
+    system = mbd.System()
+    cart = system.add(mbd.PointMass("cart", mass=2.0, velocity=(0.5, 0, 0)))
+    system.add(mbd.PointForce("push", cart, (0.0, 0.0, 0.0)))
+    stepper = mbd.Stepper(system, 0.01)
+    x, v = 0.0, 0.5
+    for force in (3.0, -8.0, 0.0, 5.0):
+        stepper["push.force"] = (force, 0.0, 0.0)
+        stepper.step(10)
+        x, v = x + 0.1 * v + 0.005 * force / 2.0, v + 0.1 * force / 2.0
+        assert stepper["cart.position"] == pytest.approx([x, 0, 0], abs=1e-14)
+        assert stepper["cart.velocity.x"] == pytest.approx(v, abs=1e-14)
+
+
+def described(**parts):
+    system = mbd.System()
+    one = system.add(mbd.RigidBody("one", mass=1.0, inertia=(1, 1, 1)))
+    hinge = system.add(mbd.Revolute("hinge", system.ground, one, at=(0, 0, 0), axis=(0, 1, 0)))
+    system.add(mbd.Drive("turn", hinge, position=0.0))
+    system.add(mbd.PointForce("law", one, lambda t: (t, 0.0, 0.0)))
+    return mbd.Stepper(system, H)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("turn.position", 1.0, "would make positions jump; drive a velocity"),
+        ("law.force", (1, 0, 0), "must be described by numbers to be set"),
+        ("one.mass", 2.0, "cannot be set while a run goes on"),
+        ("hinge.axis", (1, 0, 0), "positions jump"),
+        ("gravity", (1, 0), "must be 3 finite numbers"),
+        ("gravity", (1, 0, np.nan), "must be 3 finite numbers"),
+        ("lwa.force", 1.0, "no part 'lwa'"),
+        ("law.froce", 1.0, "no argument 'froce' .did you mean 'force'"),
+    ],
+)
+def test_what_cannot_be_set(name, value, text):
+    stepper = described()
+    with pytest.raises((TypeError, ValueError), match=text):
+        stepper[name] = value
+
+
+def test_what_a_stepper_refuses():
+    stepper = described()
+    with pytest.raises(ValueError, match="n must be a whole number, at least 1, got 0"):
+        stepper.step(0)
+    with pytest.raises(KeyError, match="Stepper: nothing is called 'one.psition'"):
+        stepper["one.psition"]
+    with pytest.raises(ValueError, match=r"step must be positive \[s\]"):
+        mbd.Stepper(chain(1), -1.0)
+
+
+M, KP, KD, DT = 2.0, 9.0, 4.0, 0.05
+
+
+def cart():
+    system = mbd.System()
+    body = system.add(mbd.PointMass("cart", mass=M, position=(1, 0, 0), velocity=(0.3, 0, 0)))
+    system.add(mbd.PointForce("push", body, (0.0, 0.0, 0.0)))
+    return system
+
+
+SEEN, SET = ["cart.position.x", "cart.velocity.x"], ["push.force"]
+
+
+@pytest.mark.parametrize("jitted", [False, True])
+def test_sampled_pd_has_the_poles_of_its_z_transform(jitted):
+    r"""Of :math:`x_{k+1} = (\Phi - \Gamma K) x_k` with held force, at any number of steps between.
+
+    Franklin, Powell, Workman, Digital Control of Dynamic Systems (1998), section 4.3: of 1/(m s^2)
+    :math:`\Phi = [[1, T], [0, 1]], \Gamma = [T^2/2, T]/m`.
+    """
+
+    def law(t, y):
+        return np.array([-KP * y[0] - KD * y[1], 0.0, 0.0])
+
+    if jitted and not PYTHON:
+        law = numba.njit(law)
+    pd = mbd.Controller("pd", SEEN, SET, law=law, every=DT)
+    Phi, Gamma = np.array([[1, DT], [0, 1]]), np.array([[DT**2 / 2], [DT]]) / M
+    closed = Phi - Gamma @ [[KP, KD]]
+    for parts in (1, 5):
+        run = mbd.closed_loop(cart(), pd, 2.0, DT / parts)
+        x = np.array([1.0, 0.3])
+        for k in range(41):
+            assert run.solution["cart"].position[parts * k, 0] == pytest.approx(x[0], abs=1e-13)
+            x = closed @ x
+        assert run.signals["pd"].t == pytest.approx(DT * np.arange(40))
+        # the poles, from the samples themselves
+        y = run.signals["pd"].inputs
+        found = np.linalg.lstsq(y[:-1], y[1:], rcond=None)[0]
+        poles = np.linalg.eigvals(found)
+        assert np.sort_complex(poles) == pytest.approx(np.sort_complex(np.linalg.eigvals(closed)))
+    assert run.signals["pd"].outputs[0] == pytest.approx([-KP - 0.3 * KD, 0, 0])
+
+
+def test_own_states_and_two_rates():
+    """An observer at the fast rate, an integrator at the slow one: the discrete system by hand."""
+    ki = 2.5
+
+    def integral(t, y, x):
+        return (-KP * y[0] - KD * y[1] - ki * x[0], 0, 0), [x[0] + DT * y[0]]
+
+    def kick(t, y):
+        return (0.0, 3.0 if t > 0.5 else -1.0, 0.0)
+
+    system = cart()
+    system.add(mbd.PointForce("kick", system["cart"], (0.0, 0.0, 0.0)))
+    run = mbd.closed_loop(
+        system,
+        [
+            mbd.Controller("pid", SEEN, SET, law=integral, every=DT, start=[0.2]),
+            mbd.Controller("kick", [], ["kick.force"], law=kick, every=0.5),
+        ],
+        2.0, 0.0125, every=4,
+    )  # fmt: skip
+    x, v, s = 1.0, 0.3, 0.2
+    for k in range(40):
+        assert run.solution["cart"].position[k, 0] == pytest.approx(x, abs=1e-12)
+        assert run.signals["pid"].states[k, 0] == pytest.approx(s, abs=1e-12)
+        u = -KP * x - KD * v - ki * s
+        s += DT * x
+        x, v = x + DT * v + 0.5 * DT**2 * u / M, v + DT * u / M
+    assert run.signals["kick"].t.tolist() == pytest.approx([0.0, 0.5, 1.0, 1.5])
+    speed = (-1.0 - 1.0 + 3.0 + 3.0) * 0.5 / M  # at t = 0.5 s itself the law still says -1
+    assert run.solution["cart"].velocity[-1, 1] == pytest.approx(speed)
+
+
+def test_each_step_tends_to_the_continuous_law():
+    exact = mbd.System()
+    body = exact.add(mbd.PointMass("cart", mass=M, position=(1, 0, 0), velocity=(0.3, 0, 0)))
+    exact.add(mbd.Spring("pd", exact.ground, body, at=(-9, 0, 0), to=(1, 0, 0), stiffness=KP,
+                         length=9.0, damping=KD))  # fmt: skip
+    x = mbd.simulate(exact, 1.0, 1e-3)["cart"].position[-1, 0]
+    law = mbd.Controller("pd", SEEN, SET, law=lambda t, y: (-KP * y[0] - KD * y[1], 0, 0))
+    errors = [
+        abs(mbd.closed_loop(cart(), law, 1.0, h).solution["cart"].position[-1, 0] - x)
+        for h in (0.02, 0.01)
+    ]
+    assert errors[1] < 0.01
+    assert errors[0] / errors[1] == pytest.approx(2.0, abs=0.1)
+
+
+def test_what_controllers_refuse():
+    def pd(**options):
+        return mbd.Controller("pd", SEEN, SET, **({"law": lambda t, y: (0, 0, 0)} | options))
+
+    with pytest.raises(ValueError, match=r"every must be a whole number of steps.*take a step of"):
+        mbd.closed_loop(cart(), pd(every=0.03), 1.0, 0.02)
+    with pytest.raises(ValueError, match="two controllers have the same name"):
+        mbd.closed_loop(cart(), [pd(), pd()], 1.0, 0.02)
+    with pytest.raises(TypeError, match="controllers must be mbd.Controller"):
+        mbd.closed_loop(cart(), [3], 1.0, 0.02)
+    with pytest.raises(ValueError, match="the step must divide the time"):
+        mbd.closed_loop(cart(), pd(), 1.0, 0.3)
+    with pytest.raises(TypeError, match=r"law must be a function law\(t, y\) -> u"):
+        pd(law=3)
+    with pytest.raises(ValueError, match="outputs must name what it sets"):
+        mbd.Controller("pd", SEEN, [], law=lambda t, y: ())
+    with pytest.raises(mbd.SimulationError, match=r"must return 3 finite numbers for push.force"):
+        mbd.closed_loop(cart(), pd(law=lambda t, y: 1.0), 1.0, 0.02)
+
+    def breaks(t, y):
+        return (1.0 / (t < 0.495), 0.0, 0.0)
+
+    with pytest.raises(mbd.SimulationError, match="ZeroDivisionError") as error:
+        mbd.closed_loop(cart(), pd(law=breaks), 1.0, 0.02)
+    assert error.value.solution.t[-1] == pytest.approx(0.5)
+    assert isinstance(error.value.__cause__, ZeroDivisionError)

@@ -1,0 +1,131 @@
+"""Equations of motion in joint coordinates: an arm by pinocchio, loops, points, what is refused."""
+
+import numpy as np
+import pytest
+from scenes import four_bar
+from scipy.spatial.transform import Rotation
+
+import mbd
+from mbd.control.stepper import solution_at
+
+# kind, place in the axes of the one before [m], mass [kg], centre of mass [m], inertia [kg m^2]
+ARM = [
+    ("z", (0.0, 0.0, 0.3), 3.0, (0.02, 0.01, 0.15), (0.05, 0.06, 0.03)),
+    ("y", (0.1, 0.0, 0.4), 2.0, (0.25, 0.03, 0.0), (0.02, 0.09, 0.08)),
+    ("y", (0.5, 0.05, 0.0), 1.4, (0.2, 0.0, 0.01), (0.01, 0.05, 0.045)),
+    ("slide", (0.45, 0.0, 0.02), 0.6, (0.1, 0.02, 0.0), (0.003, 0.006, 0.005)),
+]
+Q, QD, TAU = (0.4, -0.7, 1.1, 0.12), (0.9, -0.5, 1.3, -0.35), (1.0, -2.0, 0.5, 3.0)
+# pinocchio 4.1.0: crba, nonLinearEffects, computeGeneralizedGravity, aba, getFrameJacobian
+# (LOCAL_WORLD_ALIGNED) of a point (0.3, 0.1, -0.05) of the last body
+MASS = [
+    [1.673980171065833, -0.030747800779754, 0.014991655014122, -0.038684561748121],
+    [-0.030747800779754, 1.429243946173841, 0.54798197308692, 0.279362208018431],
+    [0.014991655014122, 0.54798197308692, 0.38172, 0.012],
+    [-0.038684561748121, 0.279362208018431, 0.012, 0.6],
+]
+BIAS = [-1.275594083988416, -18.258539891169768, -6.218764268369856, -3.079092118376729]
+GRAVITY = [0.0, -17.51626272377728, -6.261609937886027, -2.292116362828718]
+SECOND = [1.596893958355931, 7.773389612356612, 6.17532056252262, 6.49195354778034]
+JACOBIAN = [
+    [-0.633523271862822, -0.040818608500806, -0.3375005001815, 0.848353354673583],
+    [1.113233577894311, -0.017257830872469, -0.142692922797476, 0.358678045449761],
+    [0.0, -1.172061608155495, -0.789640514513251, -0.389418342308651],
+]
+TURNING = [
+    [0.0, -0.389418342308651, -0.389418342308651, 0.0],
+    [0.0, 0.921060994002885, 0.921060994002885, 0.0],
+    [1.0, 0.0, 0.0, 0.0],
+]
+NAMES = ("h0.angle", "h1.angle", "h2.angle", "h3.displacement")
+
+
+def arm(formulation="so3", loads=False):
+    """The arm at the pose Q with the rates QD: places by hand, joint by joint."""
+    system = mbd.System(gravity=(0, 0, -9.81))
+    R, x, v, w, before = Rotation.identity(), np.zeros(3), np.zeros(3), np.zeros(3), system.ground
+    for k, (kind, at, mass, center, inertia) in enumerate(ARM):
+        arm_of = R.apply(at)
+        v, x = v + np.cross(w, arm_of), x + arm_of
+        if kind == "slide":
+            axis, place = R.apply((1, 0, 0)), x
+            way = axis * Q[k]
+            x, v = x + way, v + np.cross(w, way) + axis * QD[k]
+        else:
+            axis, place = R.apply({"z": (0, 0, 1), "y": (0, 1, 0)}[kind]), x
+            w, R = w + axis * QD[k], Rotation.from_rotvec(axis * Q[k]) * R
+        body = system.add(
+            mbd.RigidBody(
+                f"b{k}", mass=mass, center_of_mass=center, inertia=inertia, position=x,
+                rotation=R, velocity=v, angular_velocity=w, formulation=formulation,
+            )
+        )  # fmt: skip
+        joint = mbd.Prismatic if kind == "slide" else mbd.Revolute
+        joint = system.add(joint(f"h{k}", before, body, at=place, axis=axis))
+        if loads:
+            system.add(mbd.Motor(f"m{k}", joint, TAU[k]))
+        before = body
+    return system
+
+
+@pytest.mark.parametrize("formulation", ["so3", "directors"])
+def test_an_arm_has_the_numbers_of_pinocchio(formulation):
+    here = mbd.joint_space(arm(formulation))
+    assert here.coordinates == NAMES
+    assert here.rates == pytest.approx(QD, abs=1e-14)
+    assert here.M == pytest.approx(np.array(MASS), abs=1e-13)
+    assert here.bias == pytest.approx(BIAS, abs=1e-12)
+    assert here.gravity == pytest.approx(GRAVITY, abs=1e-12)
+    assert here.accelerations(TAU) == pytest.approx(SECOND, abs=1e-11)
+    assert here.efforts(SECOND) == pytest.approx(TAU, abs=1e-11)
+    assert here.jacobian("b3", (0.3, 0.1, -0.05)) == pytest.approx(np.array(JACOBIAN), abs=1e-13)
+    assert here.angular_jacobian("b3") == pytest.approx(np.array(TURNING), abs=1e-13)
+
+
+def test_motors_are_efforts():
+    """What the arm does with motors in its joints, without pinocchio."""
+    model = arm(loads=True).build()
+    start = mbd.consistent(model)
+    here = mbd.joint_space(model)
+    assert here.accelerations(np.zeros(4)) == pytest.approx(SECOND, abs=1e-11)
+    assert here.bias == pytest.approx(np.array(BIAS) - TAU, abs=1e-12)
+    run = mbd.simulate(model, 1e-6, 1e-6, state=start)
+    seen = [run[x.split(".")[0]] for x in NAMES]
+    second = [
+        getattr(x, f"{n.split('.')[1]}_second_rate")[0] for x, n in zip(seen, NAMES, strict=True)
+    ]
+    assert second == pytest.approx(SECOND, abs=1e-9)
+
+
+def test_a_loop_in_each_of_its_coordinates():
+    """Energy, accelerations and power of a load agree with the model, whatever coordinate."""
+    model, body = four_bar().build(), "coupler"
+    state = mbd.simulate(model, 0.2, 1e-3).state
+    assert mbd.joint_space(model, state).coordinates[0] in {f"{x}.angle" for x in "ABCD"}
+    state = mbd.consistent(model, state, project="velocities")
+    seen, kinetic = solution_at(model, state), solution_at(model, state).energy.kinetic[0]
+    for name in "ABCD":
+        here = mbd.joint_space(model, state, coordinates=f"{name}.angle")
+        assert 0.5 * here.rates @ here.M @ here.rates == pytest.approx(kinetic, rel=1e-10)
+        second = here.accelerations([0.0])
+        assert second == pytest.approx(seen[name].angle_second_rate, rel=1e-8)
+        speed = seen[body].velocity[0]
+        assert here.jacobian(body) @ here.rates == pytest.approx(speed, abs=1e-10)
+        assert here.effort((body, (1, 0, 0))) @ here.rates == pytest.approx(speed[0], abs=1e-10)
+
+
+def test_what_is_refused():
+    model = arm().build()
+    with pytest.raises(ValueError, match=r"the system has 4 freedoms.*got h0.angle"):
+        mbd.joint_space(model, coordinates=["h0.angle"])
+    with pytest.raises(ValueError, match=r"no coordinate 'h0.anlge'; joints leave free h0.angle"):
+        mbd.joint_space(model, coordinates=["h0.anlge"])
+    with pytest.raises(ValueError, match="do not describe the motion here"):
+        mbd.joint_space(model, coordinates=["h0.angle", "h1.angle", "h2.angle", "h2.angle"])
+    free = mbd.System()
+    free.add(mbd.RigidBody("free", mass=1.0, inertia=(1, 1, 1)))
+    with pytest.raises(ValueError, match=r"6 freedoms.*got none; a body that floats"):
+        mbd.joint_space(free)
+    here = mbd.joint_space(model)
+    with pytest.raises(ValueError, match=r"efforts must be 4 numbers, one for each of h0.angle"):
+        here.accelerations([1.0])
