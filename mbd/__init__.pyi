@@ -10,10 +10,8 @@ from mbd.analyses.modes import modes as modes
 from mbd.analyses.part_checks import check_part as check_part
 from mbd.base.parameter import Parameter as Parameter
 from mbd.comparison.compare import compare as compare
-from mbd.control.controller import ClosedLoop as ClosedLoop
 from mbd.control.controller import Controller as Controller
 from mbd.control.controller import closed_loop as closed_loop
-from mbd.control.joint_space import JointSpace as JointSpace
 from mbd.control.joint_space import joint_space as joint_space
 from mbd.control.stepper import Stepper as Stepper
 from mbd.derivatives.adjoint import gradient as gradient

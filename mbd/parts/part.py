@@ -129,8 +129,7 @@ class Part(Recorded):
         Which table of the system, and section of a model file, it belongs to: "bodies", "joints",
         "forces", or "structures" of a part that owns nodes. These are named ``NAME.0`` and so on.
     symbol : Symbol or None
-    owner : Part or None
-        Of a node the part that owns it.
+    owner : Part that owns it, of a node; else None
     reads : dict
         What it reports over time by name: each is a factor times the multiplier of its first row,
         or, of a part without rows, times its tension along ``drives``: of its law, or ``tension``.
