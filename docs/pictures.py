@@ -59,7 +59,7 @@ PICTURES = {
         _trail(("K1", (0.007, 0, 0)), up=(0, 1, 0), view=(0.1, 0.1, 1)),
     ),
     "ball_on_turntable": Picture("ball.position", None, None, _trail("ball", show=BARE)),
-    "bending_rod": Picture("wrist.force", 0.03, None, {"view": (0.1, -0.2, 1)}),
+    "bending_rod": Picture("wrist.force", 0.03, None, {"up": (0, 1, 0), "view": (0.1, 0.1, 1)}),
     "bennett": Picture("link 1.angular_velocity", 0.5, None, _trail("link 2")),
     "bicycle": Picture(
         "head.angle", 0.25, 0.5, {"follow": "frame", "view": (1, -2, 0.8), "show": BARE}
