@@ -313,8 +313,12 @@ def test_forces():
         mbd.RotationalSpring("r", hinge, stiffness=NAN)
     with raises(r"r: damping must be finite \[N m s/rad\]"):
         mbd.RotationalSpring("r", hinge, damping=NAN)
-    with raises(r"b: stiffness must be 6 numbers \[N/m, N m/rad\], got shape \(3,\)"):
+    with raises(r"b: stiffness must be 6 numbers or 6x6 numbers \[N/m, N m/rad\], got shape \(3,"):
         mbd.Bushing("b", a, b, at=(0, 0, 0), stiffness=(1, 2, 3))
+    with raises(r"b: damping must be finite \[N s/m, N m s/rad\]"):
+        mbd.Bushing("b", a, b, at=(0, 0, 0), damping=(1, 2, 3, 4, 5, NAN))
+    with raises(r"b: stiffness must be symmetric .* got 2 in row 1, column 4 and 0 across"):
+        mbd.Bushing("b", a, b, at=(0, 0, 0), stiffness=np.eye(6) + 2 * np.eye(6, k=3))
     with raises(r"b: at must be a point"):
         mbd.Bushing("b", a, b, stiffness=(1,) * 6)
     with raises(r"b: axes must be orthogonal"):

@@ -4,6 +4,8 @@ At a pose that the loads do not move the multipliers, and with them the stiffnes
 load factor f, so that the critical factors are the eigenvalues of
 
 .. math:: L^T \left(K_0 + f\,(K_1 - K_0)\right) N\,\phi = 0 .
+
+A pose that the loads move is followed to its first critical point (``critical_load.py``).
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from mbd.model.system import System, model_of
 from mbd.model.workspace import displaced
 from mbd.small_motions.metric import Metric
 from mbd.statics.balance import Balance, Statics, least_multipliers, scaled_loads
+from mbd.statics.critical_load import first_critical
 from mbd.statics.descent import nearest
 
 __all__ = ["Buckling", "buckling"]
@@ -69,6 +72,9 @@ def buckling(
 ) -> Buckling:
     """Return the load factors at which a pose becomes unstable.
 
+    Where the loads move the pose, as they shorten or bend a beam, it is the first one above
+    ``load_factor`` on the path of its equilibria; ``base`` is then the pose at that load.
+
     Parameters
     ----------
     system : System or Model
@@ -86,8 +92,7 @@ def buckling(
     Raises
     ------
     ValueError
-        If the loads move the pose; then follow it with ``mbd.equilibrium`` and look at
-        ``stable`` on its ``path``.
+        If the loads move the pose, and no load factor is met at which it loses its stiffness.
     """
     model = model_of("buckling", system)
     names = scaled_loads("buckling", model, scaled)
@@ -100,7 +105,8 @@ def buckling(
     first = nearest(problem, start, base, 100).balance
     loaded = least_multipliers(problem.at(first.state, base + 1.0), problem.scale)
     loaded = problem.at(loaded.state, base + 1.0)
-    _require_still(problem, loaded, base + 1.0)
+    if not problem.imbalance(loaded, base + 1.0).balanced:
+        return _on_path(problem, first, loaded, base)
     size = Metric(model, first.state).stiff(first.K).diagonal() ** -0.5
     N, L = null_space(first.B, size), null_space(first.Bt.T, size)
     K0 = L.T @ (first.K @ N)
@@ -109,18 +115,21 @@ def buckling(
     return Buckling(model, first.state, base + factors, N @ vectors)
 
 
-def _require_still(problem: Statics, loaded: Balance, factor: float) -> None:
-    """Refuse loads that move the pose."""
-    if not problem.imbalance(loaded, factor).balanced:
+def _on_path(problem: Statics, first: Balance, loaded: Balance, base: float) -> Buckling:
+    """Return the first critical load factor where loads move the pose."""
+    critical = first_critical(problem, first, base)
+    if critical is None:
         names = problem.model.numbering
         worst = int(np.argmax(np.abs(loaded.residual) * problem.model.units))
         unit = "N" if names.v_kinds[worst] == m.TRANSLATION else "N m"
         raise ValueError(
             f"buckling: the loads move the pose ({names.v_labels[worst]!r} is out of balance by "
-            f"{loaded.residual[worst]:.3g} {unit} under one more load factor), so that the "
-            "critical load is no eigenvalue of this pose; follow it with mbd.equilibrium(system, "
-            "load_steps=..., or arc_length=...) and look where .path is no longer stable"
+            f"{loaded.residual[worst]:.3g} {unit} under one more load factor), and the equilibria "
+            "that follow do not lose their stiffness; for a limit point follow them with "
+            "mbd.equilibrium(system, arc_length=...)"
         )
+    state, factor, shape = critical
+    return Buckling(problem.model, state, np.array([factor]), shape[:, None])
 
 
 def _critical(K0: np.ndarray, change: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

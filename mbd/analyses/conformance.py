@@ -203,8 +203,8 @@ def random_state(model: Model, rng: np.random.Generator) -> State:
 
 
 def _increment(model: Model, rng: np.random.Generator) -> np.ndarray:
-    # a body that may scale must stay far from scale zero, where differences are inexact
-    far = {m.ROTATION: 0.7, m.DIRECTOR: 0.1}
+    # far from scale zero and from half a turn between bodies, where differences are inexact
+    far = {m.ROTATION: 0.4, m.DIRECTOR: 0.1}
     sizes = np.array([far.get(int(kind), 0.2) for kind in model.numbering.v_kinds])
     return sizes * model.units * rng.normal(size=model.n_v)
 

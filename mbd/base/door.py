@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.checked import floats, scalar, shown, sized
+from mbd.base.checked import floats, numbers, scalar, shown, sized
 
 __all__ = [
     "array", "inertia_tensor", "label", "mass_properties", "number", "rotation_matrix",
-    "unit_vector", "vector",
+    "symmetric", "unit_vector", "vector",
 ]  # fmt: skip
 
 _LONGEST = 200  # characters of a name
@@ -65,6 +65,19 @@ def vector(owner: str, what: str, value: Any, unit: str, size: int = 3) -> np.nd
     if x.shape != (size,):
         raise ValueError(f"{owner}: {what} must be {size} numbers [{unit}], got shape {x.shape}")
     return sized(owner, what, x, unit)
+
+
+def symmetric(owner: str, what: str, value: Any, unit: str) -> np.ndarray:
+    """Return a finite symmetric (6, 6) array, of 6 numbers the diagonal one."""
+    x = numbers(owner, what, value, ((6,), (6, 6)), unit)
+    x = np.diag(x) if x.ndim == 1 else x
+    if np.abs(x - x.T).max() > 1e-9 * np.abs(x).max():
+        i, j = np.unravel_index(int(np.argmax(np.abs(x - x.T))), x.shape)
+        raise ValueError(
+            f"{owner}: {what} must be symmetric [{unit}], got {x[i, j]:g} in row {i + 1}, column "
+            f"{j + 1} and {x[j, i]:g} across the diagonal; what is not symmetric has no energy"
+        )
+    return 0.5 * (x + x.T)
 
 
 def unit_vector(owner: str, what: str, value: Any) -> np.ndarray:

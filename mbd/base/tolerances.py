@@ -293,6 +293,9 @@ REST_HELD = 0.1
 HELD_BODY = 1e-6
 """[stiffest body] By which bodies count that have no stiffness of their own."""
 
+REST_TWO = 0.8
+"""[steps ahead] What is ahead of Newton's steps must be less after two of them."""
+
 REST_NEARER = 0.5
 """[step] Part by which a long way must get shorter."""
 

@@ -151,8 +151,8 @@ OF: dict[str, dict[str, ValueType]] = {
     "Gear": {"first": COORDINATE, "second": COORDINATE},
     "ScalingForce": {"force": OrLaw(Number("N m"))},
     "Bushing": {
-        "stiffness": Array(("N/m",) * 3 + ("N m/rad",) * 3, ((6,),)),
-        "damping": Array(("N s/m",) * 3 + ("N m s/rad",) * 3, ((6,),)),
+        "stiffness": Array(("N/m",) * 3 + ("N m/rad",) * 3, ((6,), (6, 6))),
+        "damping": Array(("N s/m",) * 3 + ("N m s/rad",) * 3, ((6,), (6, 6))),
     },
     "Beam": {
         "points": Several(POINT),

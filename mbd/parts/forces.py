@@ -11,11 +11,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mbd.base.checked import flag, function, shown
-from mbd.base.door import label, number, rotation_matrix, vector
+from mbd.base.door import label, number, rotation_matrix, symmetric, vector
+from mbd.interactions.beams.element import BEAM
 from mbd.interactions.kind import Attachment, Element, face_name
 from mbd.interactions.laws import number_law, spring_law, time_law
 from mbd.interactions.loads import FORCE, MOMENT, SCALING
-from mbd.interactions.measures import ANGLE, LENGTH, TWIST
+from mbd.interactions.measures import ANGLE, LENGTH
 from mbd.interactions.springs import spring
 from mbd.parts.coordinates import offset_along
 from mbd.parts.joint import Joint, apart, two_frames, two_points
@@ -278,11 +279,17 @@ class RotationalSpring(Part):
 
 
 class Bushing(Part):
-    """Six springs and dampers between two frames, along and about the axes of the first.
+    r"""Springs and dampers between two frames, by symmetric 6x6 matrices K and D.
 
-    Displacements are a_i.(Q - P); rotations (a_k.b_j - a_j.b_k)/2, the sine of the angle for a
-    rotation about one axis: meant for small relative rotations. Of bodies that breathe rotations
-    are products of directors, and count as many times as those are long.
+    They act on the lengths and turns e of the helicoid from the first frame to the second: the
+    displacement, seen from midway, and the rotation vector,
+
+    .. math:: V = \tfrac12 e^TKe, \qquad \sigma = Ke + D\dot e .
+
+    Turns may be large, but must stay below half a turn, where a rotation vector jumps. Exchanged
+    bodies move alike. Where rotations meet neither stiffness nor damping the bodies may spin, as in
+    a bearing: displacements are then along the axes of the first frame. Of bodies that breathe,
+    products of directors count as many times as those are long.
 
     Parameters
     ----------
@@ -291,8 +298,8 @@ class Bushing(Part):
     at : (3,) array [m]
     axes : (3, 3) array [-], optional
         Inertial at the initial pose, columns.
-    stiffness, damping : (6,) array [N/m, N m/rad], [N s/m, N m s/rad]
-        Three translations, then three rotations.
+    stiffness, damping : (6,) or (6, 6) array [N/m, N m/rad], [N s/m, N m s/rad]
+        Three translations, then three rotations: diagonals, or full symmetric matrices.
     """
 
     symbol = Symbol.CUSHION
@@ -316,8 +323,8 @@ class Bushing(Part):
         for f in (self.A, self.B):
             if not f.body.formulation.axes:
                 raise ValueError(f"{self.name}: Bushing needs axes, but {f.name!r} is a point")
-        self.stiffness = vector(self.name, "stiffness", stiffness, "N/m, N m/rad", 6)
-        self.damping = vector(self.name, "damping", damping, "N s/m, N m s/rad", 6)
+        self.stiffness = symmetric(self.name, "stiffness", stiffness, "N/m, N m/rad")
+        self.damping = symmetric(self.name, "damping", damping, "N s/m, N m s/rad")
 
     @property
     def ends(self) -> tuple[Frame, Frame]:
@@ -325,19 +332,24 @@ class Bushing(Part):
         return self.A, self.B
 
     def elements(self) -> list[Element]:
-        """Return three springs on offsets, three on twists."""
-        P, Q = self.A.end(), self.B.end()
-        a = [self.A.end(i) for i in range(3)]
-        b = [self.B.end(i) for i in range(3)]
-        springs = []
-        for i in range(3):
-            numbers = (float(self.stiffness[i]), float(self.damping[i]), 0.0)
-            springs.append(Element(spring(offset_along(self.A)), (a[i], Q, P), numbers))
-        for i in range(3):
-            j, k = (i + 1) % 3, (i + 2) % 3
-            numbers = (float(self.stiffness[3 + i]), float(self.damping[3 + i]), 0.0)
-            springs.append(Element(spring(TWIST), (a[k], a[j], b[k], b[j]), numbers))
-        return springs
+        """Return one helicoid, or springs on offsets along principal directions."""
+        K, D = self.stiffness, self.damping
+        if K[3:].any() or D[3:].any():
+            ends = [f.end(axis) for f in self.ends for axis in (None, 0, 1, 2)]
+            return [Element(BEAM, ends, (*[0.0] * 6, *K.ravel(), *D.ravel()))]
+        diagonal = all(np.array_equal(x, np.diag(np.diag(x))) for x in (K, D))
+        return [
+            self._spring(k[:3, :3], d[:3, :3], n)
+            for k, d in ([(K, D)] if diagonal else [(K, 0 * D), (0 * K, D)])
+            for n in np.linalg.eigh((k + d)[:3, :3])[1].T
+        ]
+
+    def _spring(self, K: np.ndarray, D: np.ndarray, n: np.ndarray) -> Element:
+        """Return a spring on the offset along a direction in the first frame."""
+        weights = n @ np.array([self.A.direction(i) for i in range(3)])
+        along = Attachment(self.A.name, tuple(weights.tolist()), self.A.face)
+        ends = (along, self.B.end(), self.A.end())
+        return Element(spring(offset_along(self.A)), ends, (n @ K @ n, n @ D @ n, 0.0))
 
 
 class ScalingForce(Part):

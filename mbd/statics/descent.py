@@ -58,14 +58,14 @@ class _Iterations:
     def __init__(self, search: Search, most: int) -> None:
         self.search, self.done, self.left, self.ahead = search, 0, most, np.inf
 
-    def took(self, ahead: float) -> None:
-        """Count a step that had so many full steps ahead, itself among them."""
+    def took(self, ahead: float, steps: int = 1) -> None:
+        """Count steps, the first of which had so many full steps ahead, itself among them."""
         nearer = REST_NEARER * min(self.search.reach, ahead)
         steady = 1.0 < ahead <= self.ahead - nearer and self.done < REST_FAR
         self.search.reach = 1.3 * self.search.reach if steady else 1.0
         self.ahead = ahead
-        self.done += 1
-        self.left -= 0 if steady else 1
+        self.done += steps
+        self.left -= 0 if steady else steps
 
 
 class _Ending:
@@ -111,7 +111,8 @@ class _Ending:
 def _newton(search: Search, now: Place, count: _Iterations, down: bool) -> SearchResult | Place:
     """Return the balance at which Newton's steps end, or the place from where they lead nowhere.
 
-    With ``down`` they are not taken where K is not positive.
+    With ``down`` they are not taken where K is not positive. Without stresses of their own two are
+    taken at once where that leads nearer.
     """
     ending = _Ending(search)
     while count.left > 0:
@@ -120,8 +121,10 @@ def _newton(search: Search, now: Place, count: _Iterations, down: bool) -> Searc
             return result
         if way is None or (down and not search.positive(now, 0.0)):
             break
-        count.took(way.ahead)
-        better = search.nearer(now, way)
+        pair = now.balance.stress is None and not way.short and count.left >= 2
+        better = search.two_steps(now, way) if pair else None
+        count.took(way.ahead, 2 if better else 1)
+        better = better or search.nearer(now, way)
         if better is None:
             break
         now = better

@@ -15,6 +15,7 @@ from mbd.base.tolerances import (
     REST_HELD,
     REST_REACH,
     REST_SHORT,
+    REST_TWO,
 )
 from mbd.linear.inertia import Inertia
 from mbd.machine import buffer as m
@@ -215,6 +216,20 @@ class Search:
                 return None
             state = displaced(self.model, state, delta)
         return state if worst <= 1e4 * self.near else None
+
+    def two_steps(self, now: Place, way: Way) -> Place | None:
+        """Return where two of Newton's steps lead if less is ahead of a third.
+
+        A step along what is soft stretches what is stiff by the square of its length, and forces
+        grow; the second takes that back.
+        """
+        first = self.moved(now, way.delta)
+        if first is None:
+            return None
+        second = self.moved(first, self.way(first, 0.0).delta)
+        if second is None:
+            return None
+        return second if self.way(second, 0.0).ahead <= REST_TWO * way.ahead else None
 
     def nearer(self, now: Place, way: Way) -> Place | None:
         """Return where a step leads, shortened until what is left to go has become less."""

@@ -96,7 +96,10 @@ def test_ratios_sizes_and_loads(length, ratio, slope):
 
 
 def planar(q, n, length, axial, bending, load):
-    """Return the gradient of the potential of the beam in its plane, by steps along i."""
+    """Return the gradient of the potential of the beam in its plane, by steps along i.
+
+    Bushings measure the turn phi and, in axes midway, displacements times (phi/2) / sin(phi/2).
+    """
 
     def potential(q):
         x, z, turn = q.reshape(3, n)
@@ -105,11 +108,11 @@ def planar(q, n, length, axial, bending, load):
         for i in range(n):
             near = x[i] - 0.5 * a * np.cos(turn[i]), z[i] - 0.5 * a * np.sin(turn[i])
             apart = near[0] - corner[0], near[1] - corner[1]
-            along = apart[0] * np.cos(lean) + apart[1] * np.sin(lean)
-            across = apart[1] * np.cos(lean) - apart[0] * np.sin(lean)
+            phi = turn[i] - lean
+            longer = 1 / np.sinc(phi / 2 / np.pi)
             stiff = (1.0 if i else 2.0) / a
-            total = total + 0.5 * stiff * axial * (along**2 + across**2)
-            total = total + 0.5 * stiff * bending * np.sin(turn[i] - lean) ** 2
+            total = total + 0.5 * stiff * axial * longer**2 * (apart[0] ** 2 + apart[1] ** 2)
+            total = total + 0.5 * stiff * bending * phi**2
             corner = x[i] + 0.5 * a * np.cos(turn[i]), z[i] + 0.5 * a * np.sin(turn[i])
             lean = turn[i]
         return total
@@ -144,7 +147,7 @@ def inextensible(n, length, bending, load):
 
     def slope(part):
         def gradient(turn):
-            moment = 0.5 * stiff * np.sin(2 * np.diff(turn, prepend=0.0))
+            moment = stiff * np.diff(turn, prepend=0.0)
             return moment - np.append(moment[1:], 0.0) + part * load * a * np.cos(turn)
 
         return gradient

@@ -21,13 +21,12 @@ In a step of the conserving scheme, from z0 to z1 with G of the middle (an exact
 .. math:: \bar q = \int_0^1 F_z(z_0 + s(z_1 - z_0))^T\bar\sigma\,ds, \qquad
    \bar\sigma = K\big(\tfrac12(e(z_0) + e(z_1)) - e_0\big) + D\,(e(z_1) - e(z_0))/h :
 
-three Gauss points leave an error of the energy at round-off. No strain needs a rotation vector, and
+five Gauss points leave an error of the energy at round-off. No strain needs a rotation vector, and
 a rigid motion of both frames leaves all as they are. At a relative turn of pi it is singular.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from mbd.algebra.helicoid import (
@@ -55,7 +54,10 @@ START, END, STRESS_AHEAD, STRESS_GIVEN = m.START, m.END, m.STRESS_AHEAD, m.STRES
 K, D, Z0, Z1 = 6, 42, 78, 85  # numbers: e0, K, D row by row; z at both ends of a conserving step
 STRESS, ROOM = Z0, 14  # sigma of a search for balance, which makes no steps
 PAIRS = ((0, 0), (0, 4), (4, 0), (4, 4))
-_GAUSS = (0.5 - math.sqrt(0.15), 0.5, 0.5 + math.sqrt(0.15)), (5 / 18, 8 / 18, 5 / 18)
+_GAUSS = (
+    (0.046910077030668, 0.23076534494715845, 0.5, 0.7692346550528415, 0.953089922969332),
+    (0.11846344252809454, 0.23931433524968324, 64 / 225, 0.23931433524968324, 0.11846344252809454),
+)
 
 
 # --- forces ---------------------------------------------------------------------------------------
@@ -255,7 +257,7 @@ def mean_stress(F: Any, e: Any) -> Any:
     dT, dR = matrix_vector(F, e.numbers + D, times(rate, minus(T1, T0)), times(rate, minus(R1, R0)))
     sT, sR = plus(sT, dT), plus(sR, dR)
     qu, qa, qt = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0
-    for g in range(3):
+    for g in range(5):
         u, a, t = between(F, e, _GAUSS[0][g])
         by_u, by_a, by_t = gradient(u, a, t, sT, sR)
         w = _GAUSS[1][g]
@@ -293,7 +295,7 @@ def conserving_tangent(I: Any, F: Any, e: Any) -> None:
         F[s + KF + i] = 0.5 * F[s + KF + i] + F[s + GP + i] / h
     for i in range(49):
         F[s + S + i] = 0.0
-    for g in range(3):
+    for g in range(5):
         x, w = _GAUSS[0][g], _GAUSS[1][g]
         u, turn, t = between(F, e, x)
         write_gradients(F, s + FZ, u, turn, t)

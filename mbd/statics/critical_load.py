@@ -1,0 +1,133 @@
+r"""The first critical point on a path of equilibria: the load factor at which K becomes singular.
+
+On the path q(f), :math:`\lambda(f)` the matrix of small motions is a function of the load factor
+alone, and Newton's method for the eigenvalue f of
+
+.. math:: A(f)\,x = 0, \qquad A = \begin{bmatrix} K & B^T \\ B & 0 \end{bmatrix}
+
+goes from f to the next root of :math:`A(f) + \mu A'(f)` [1]_. The derivative is a difference
+between poses to both sides on the tangent of the path,
+
+.. math:: A\,(q', \lambda') = -\left(\frac{\partial g}{\partial f}, 0\right) .
+
+Steps go no further than the pose may turn or move in one. A factor at which more motions are
+unstable than at the start lies beyond the first critical one; just below it there are no more.
+
+References
+----------
+.. [1] A. Ruhe, Algorithms for the nonlinear eigenvalue problem, SIAM J. Numer. Anal. 10 (1973).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from mbd.linear.inertia import Inertia
+from mbd.model.state import State
+from mbd.model.workspace import displaced
+from mbd.small_motions.face_maps import test_map
+from mbd.statics.balance import Balance, SaddlePoint, Statics
+from mbd.statics.descent import EquilibriumError, nearest
+
+__all__ = ["first_critical"]
+
+_FEW = 200  # unknowns, up to which all roots are computed
+_MOST = 40  # steps of the load factor
+_RESOLVED = 1e-9  # [load factor] steps below end at the critical point
+_REACH = 0.5  # [length of the model, 1 rad] how far one step may move the pose
+_BELOW = 1e-3  # [load factor] so much below it the pose must be as stable as at the start
+_PART = 1e-5  # [length of the model, 1 rad] of the path over which the change of A is taken
+
+
+def first_critical(
+    problem: Statics, start: Balance, base: float
+) -> tuple[State, float, np.ndarray] | None:
+    """Return pose, load factor and shape (n_v,) of the first critical point beyond a factor.
+
+    None where none is met.
+    """
+    inertia = Inertia(problem.model)
+    at, factor, low, high = start, base, base, np.inf
+    usual = _unstable(inertia, at)
+    for _ in range(_MOST):
+        roots, shapes, reach = _roots(problem, at, factor)
+        ahead = factor + roots
+        close = np.abs(roots) <= _RESOLVED * np.abs(ahead)
+        inside = np.flatnonzero(close | ((ahead > low) & (ahead < high)))
+        if len(inside):
+            first = inside[np.argmin(ahead[inside])]
+            if close[first]:
+                below = float(ahead[first]) * (1.0 - _BELOW)
+                before = nearest(problem, at.state, below, 100).balance
+                reached = _unstable(inertia, before) == usual
+                return (at.state, float(ahead[first]), shapes[:, first]) if reached else None
+            wanted = min(float(ahead[first]), factor + reach)
+        elif np.isfinite(high):
+            wanted = 0.5 * (low + high)
+        else:
+            return None
+        while True:
+            try:
+                at = nearest(problem, at.state, wanted, 100).balance
+                break
+            except EquilibriumError:  # perhaps behind a limit point
+                if abs(wanted - factor) <= _RESOLVED * abs(wanted):
+                    return None
+                high = min(high, wanted)
+                wanted = 0.5 * (factor + wanted)
+        factor = wanted
+        if _unstable(inertia, at) > usual:
+            high = min(high, factor)
+        else:
+            low = max(low, factor)
+    return None
+
+
+def _unstable(inertia: Inertia, at: Balance) -> int:
+    """Return the number of unstable motions; forces without a potential count as they push."""
+    K = test_map(inertia.model, at.state).T @ at.K
+    return inertia.negative(sp.csr_matrix(K), at.B) or 0
+
+
+def _roots(problem: Statics, at: Balance, factor: float) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return the real roots mu of A(f) + mu A'(f) next to zero, and their shapes (n_v, k).
+
+    And how far the load factor may go until the pose has moved much.
+    """
+    model, rows = problem.model, np.zeros(at.B.shape[0])
+    point = SaddlePoint(at.K, at.B, at.Bt)
+    move, change = point.solve(-problem.load(at.state), rows)
+    size = float(np.abs(move / model.units).max())
+    if not np.isfinite(size):
+        return np.zeros(0), np.zeros((model.n_v, 0)), np.inf
+    h = min(1.0, _PART / max(size, _PART))
+    ends = []
+    for s in (h, -h):
+        state = displaced(model, at.state, s * move)
+        ends.append(problem.at(state.replace(lam=at.state.lam + s * change), factor + s))
+    K, Bt, B = ((getattr(ends[0], x) - getattr(ends[1], x)) / (2 * h) for x in ("K", "Bt", "B"))
+    slope = sp.csr_matrix(sp.block_array([[K, Bt], [B, None]]) if len(rows) else K)
+    inverse, shapes = _largest(point, slope)
+    inverse, shapes = inverse[np.abs(inverse) > 0.0], shapes[:, np.abs(inverse) > 0.0]
+    real = np.abs(inverse.imag) <= 1e-6 * np.abs(inverse)
+    reach = _REACH / max(size, np.finfo(float).tiny)
+    return -1.0 / inverse[real].real, shapes[: model.n_v, real].real, reach
+
+
+def _largest(point: SaddlePoint, slope: sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
+    """Return the largest eigenvalues of A^-1 A' and their vectors."""
+    n = slope.shape[0]
+
+    def solved(x: np.ndarray) -> np.ndarray:
+        y = slope @ x
+        return np.concatenate(point.solve(y[: point.n], y[point.n :]))
+
+    if n <= _FEW:
+        values, vectors = np.linalg.eig(solved(np.eye(n)))
+    else:
+        from scipy.sparse.linalg import LinearOperator, eigs
+
+        start = np.random.default_rng(0).normal(size=n)
+        values, vectors = eigs(LinearOperator((n, n), solved, dtype=float), k=8, v0=start)
+    return values, vectors
