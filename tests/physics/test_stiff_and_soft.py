@@ -278,6 +278,32 @@ def test_bars_without_tension_are_no_obstacle(n, sag, EA):
         assert pose.free == ()
 
 
+def net(seed):
+    """Return bodies on springs between each other and the ground, of any stiffness, far off."""
+    rng = np.random.default_rng(seed)
+    system, bodies = mbd.System(gravity=(0, 0, -9.81)), []
+    for i in range(3):
+        bodies.append(system.add(mbd.RigidBody(f"body {i}", mass=1.0, inertia=(0.1, 0.2, 0.15),
+                                               position=rng.normal(size=3))))  # fmt: skip
+        for k, other in enumerate((*bodies[:-1], system.ground, system.ground)):
+            near = bodies[i].position + 0.2 * rng.normal(size=3)
+            far = other.position + 0.2 * rng.normal(size=3) if k < i else 2 * rng.normal(size=3)
+            system.add(mbd.Spring(f"spring {i}.{k}", other, bodies[i], at=far, to=near,
+                                  stiffness=10 ** rng.uniform(1, 4),
+                                  length=rng.uniform(0.3, 1.5)))  # fmt: skip
+    return system
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_nets_of_springs_come_to_a_balance_from_far_off(seed):
+    system = net(seed)
+    low, near = (mbd.equilibrium(system, seek=seek) for seek in ("minimum", "nearest"))
+    assert low.stable
+    assert low.iterations <= 60
+    for pose in (low, near):
+        assert pose.out_of_balance.force <= 1e-6 * pose.loads.force
+
+
 @pytest.mark.parametrize("weight", [1e-9, 9.81, 1e9])
 def test_a_chain_hangs_under_any_weight(weight):
     system = mbd.System(gravity=(0, 0, -weight))
