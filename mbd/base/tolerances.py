@@ -323,6 +323,9 @@ ARC_ITERATIONS = 10
 ARC_RESOLVED = 1e-15
 """[length of the model, 1 rad, load factor] Corrections below are not resolved: the step ends."""
 
+CRITICAL_RESOLVED = 1e-9
+"""[load factor] Steps to a critical load below end there."""
+
 STEADY_STAYS = 1e-9
 """[length of the model, or 1 rad] A displacement below changes no matrix: where round-off is more
 than the loads."""

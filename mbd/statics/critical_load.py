@@ -20,9 +20,12 @@ References
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import scipy.sparse as sp
 
+from mbd.base.tolerances import CRITICAL_RESOLVED, REST_TURN
 from mbd.linear.inertia import Inertia
 from mbd.model.state import State
 from mbd.model.workspace import displaced
@@ -32,12 +35,8 @@ from mbd.statics.descent import EquilibriumError, nearest
 
 __all__ = ["first_critical"]
 
-_FEW = 200  # unknowns, up to which all roots are computed
-_MOST = 40  # steps of the load factor
-_RESOLVED = 1e-9  # [load factor] steps below end at the critical point
-_REACH = 0.5  # [length of the model, 1 rad] how far one step may move the pose
-_BELOW = 1e-3  # [load factor] so much below it the pose must be as stable as at the start
-_PART = 1e-5  # [length of the model, 1 rad] of the path over which the change of A is taken
+_DENSE = 200  # unknowns, up to which all roots are computed
+_NEAR = math.sqrt(CRITICAL_RESOLVED)  # of what is so small the square is not resolved
 
 
 def first_critical(
@@ -50,15 +49,15 @@ def first_critical(
     inertia = Inertia(problem.model)
     at, factor, low, high = start, base, base, np.inf
     usual = _unstable(inertia, at)
-    for _ in range(_MOST):
+    for _ in range(40):
         roots, shapes, reach = _roots(problem, at, factor)
         ahead = factor + roots
-        close = np.abs(roots) <= _RESOLVED * np.abs(ahead)
+        close = np.abs(roots) <= CRITICAL_RESOLVED * np.abs(ahead)
         inside = np.flatnonzero(close | ((ahead > low) & (ahead < high)))
         if len(inside):
             first = inside[np.argmin(ahead[inside])]
             if close[first]:
-                below = float(ahead[first]) * (1.0 - _BELOW)
+                below = float(ahead[first]) * (1.0 - _NEAR)
                 before = nearest(problem, at.state, below, 100).balance
                 reached = _unstable(inertia, before) == usual
                 return (at.state, float(ahead[first]), shapes[:, first]) if reached else None
@@ -72,7 +71,7 @@ def first_critical(
                 at = nearest(problem, at.state, wanted, 100).balance
                 break
             except EquilibriumError:  # perhaps behind a limit point
-                if abs(wanted - factor) <= _RESOLVED * abs(wanted):
+                if abs(wanted - factor) <= CRITICAL_RESOLVED * abs(wanted):
                     return None
                 high = min(high, wanted)
                 wanted = 0.5 * (factor + wanted)
@@ -101,7 +100,7 @@ def _roots(problem: Statics, at: Balance, factor: float) -> tuple[np.ndarray, np
     size = float(np.abs(move / model.units).max())
     if not np.isfinite(size):
         return np.zeros(0), np.zeros((model.n_v, 0)), np.inf
-    h = min(1.0, _PART / max(size, _PART))
+    h = min(1.0, _NEAR / max(size, _NEAR))
     ends = []
     for s in (h, -h):
         state = displaced(model, at.state, s * move)
@@ -111,7 +110,7 @@ def _roots(problem: Statics, at: Balance, factor: float) -> tuple[np.ndarray, np
     inverse, shapes = _largest(point, slope)
     inverse, shapes = inverse[np.abs(inverse) > 0.0], shapes[:, np.abs(inverse) > 0.0]
     real = np.abs(inverse.imag) <= 1e-6 * np.abs(inverse)
-    reach = _REACH / max(size, np.finfo(float).tiny)
+    reach = REST_TURN / max(size, np.finfo(float).tiny)
     return -1.0 / inverse[real].real, shapes[: model.n_v, real].real, reach
 
 
@@ -123,7 +122,7 @@ def _largest(point: SaddlePoint, slope: sp.csr_matrix) -> tuple[np.ndarray, np.n
         y = slope @ x
         return np.concatenate(point.solve(y[: point.n], y[point.n :]))
 
-    if n <= _FEW:
+    if n <= _DENSE:
         values, vectors = np.linalg.eig(solved(np.eye(n)))
     else:
         from scipy.sparse.linalg import LinearOperator, eigs
