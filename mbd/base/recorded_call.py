@@ -18,7 +18,15 @@ import numpy as np
 from mbd.base.checked import meant
 from mbd.base.pickling import again, placed, portable
 
-__all__ = ["Call", "Recorded", "recorded_call", "reduced", "remembered", "signature"]
+__all__ = [
+    "Call",
+    "Recorded",
+    "recorded_call",
+    "reduced",
+    "remembered",
+    "remembered_method",
+    "signature",
+]
 
 Maker = TypeVar("Maker", bound=Callable[..., Any])
 _PLAIN = (float, int, str, bool, type(None))
@@ -143,6 +151,19 @@ def remembered(make: Maker) -> Maker:
     def make_and_record(*args: Any, **options: Any) -> Any:
         product = make(*args, **options)
         _CALLS.setdefault(product, _call(make_and_record, args, options))
+        return product
+
+    return make_and_record  # type: ignore[return-value]
+
+
+def remembered_method(make: Maker) -> Maker:
+    """Keep the call of a class method by which it returned a recorded object."""
+
+    @functools.wraps(make)
+    def make_and_record(cls: Any, *args: Any, **options: Any) -> Any:
+        product = make(cls, *args, **options)
+        call = _call(getattr(cls, make.__name__), args, options)
+        object.__setattr__(product, "call", call)
         return product
 
     return make_and_record  # type: ignore[return-value]

@@ -18,7 +18,7 @@ from typing import Any, Self
 import numpy as np
 
 from mbd.base.door import array, number, vector
-from mbd.base.recorded_call import Recorded
+from mbd.base.recorded_call import Recorded, remembered_method
 
 __all__ = ["Section"]
 
@@ -86,6 +86,7 @@ class Section(Recorded):
         return _rectangle(np.sqrt(12 * EI3 / EA), np.sqrt(12 * EI2 / EA))
 
     @classmethod
+    @remembered_method
     def rectangle(
         cls,
         width: float,
@@ -121,6 +122,7 @@ class Section(Recorded):
                           density, lambda nu: 10 * (1 + nu) / (12 + 11 * nu))  # fmt: skip
 
     @classmethod
+    @remembered_method
     def circle(
         cls,
         radius: float,
@@ -146,6 +148,7 @@ class Section(Recorded):
                           poisson, shear, density, _of_a_circle)  # fmt: skip
 
     @classmethod
+    @remembered_method
     def tube(
         cls,
         radius: float,
@@ -185,6 +188,7 @@ class Section(Recorded):
                           shear, density, factor)  # fmt: skip
 
     @classmethod
+    @remembered_method
     def from_plate(
         cls,
         width: float,
@@ -215,9 +219,8 @@ class Section(Recorded):
         density : float [kg/m^3]
         """
         w, t = _lengths("Section.from_plate", width=width, thickness=thickness)
-        corners = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)]) * (w / 2, t / 2)
         return cls._solid("from_plate", w * t, (w * t**3 / 12, t * w**3 / 12), w * t**3 / 3,
-                          corners, young, poisson, shear, density, lambda nu: 5 / 6,
+                          _rectangle(w, t), young, poisson, shear, density, lambda nu: 5 / 6,
                           flat=True)  # fmt: skip
 
     @classmethod

@@ -100,7 +100,9 @@ class _Coder:
 
     def _call_code(self, value: Any) -> str:
         maker, got = minimal_call(value)
-        return f"mbd.{maker.__name__}({', '.join(f'{k}={x}' for k, x in self._codes(maker, got))})"
+        return (
+            f"mbd.{maker.__qualname__}({', '.join(f'{k}={x}' for k, x in self._codes(maker, got))})"
+        )
 
     @singledispatchmethod
     def code(self, value: Any) -> str:

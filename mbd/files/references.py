@@ -134,7 +134,7 @@ def make(
         return maker(*args, **{**got, **fixed})
     except (ValueError, TypeError, OSError) as error:
         text = str(error)
-        for owner in (maker.__name__, *args):  # the place says it already
+        for owner in (maker.__qualname__, *args):  # the place says it already
             text = text.removeprefix(f"{owner}: ")
         word, _, rest = text.partition(" ")
         here = word in takes and word not in fixed

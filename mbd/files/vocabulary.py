@@ -73,6 +73,13 @@ def methods() -> dict[str, Callable[..., Any]]:
             and "prepare" in vars(x)}  # fmt: skip
 
 
+def constructors(maker: type) -> dict[str, Callable[..., Any]]:
+    """Return a class and its class methods that make one, by their full names."""
+    own = [n for n, x in vars(maker).items() if isinstance(x, classmethod) and n[0] != "_"]
+    methods = (getattr(maker, n) for n in own)
+    return {x.__qualname__: x for x in (maker, *methods)}
+
+
 BODY, JOINT = Reference("bodies"), Reference("joints")
 FRAME = Constructed("frame", lambda: {"Frame": Frame}, default="Frame")
 END = OneOf(lambda x: isinstance(x, dict), FRAME, BODY)
@@ -81,7 +88,7 @@ COORDINATE = Chosen()
 MOTION = Constructed("motion", lambda: makers("parts.motions"))
 FORMULATION = Constructed("formulation", lambda: makers("formulations."), NAMES)
 SHAPE, METHOD = Constructed("shape", shapes), Constructed("method", methods)
-SECTION = Constructed("section", lambda: {"Section": Section}, default="Section")
+SECTION = Constructed("section", lambda: constructors(Section), default="Section")
 CONSTRUCTED = (FRAME, MOTION, FORMULATION, SHAPE, METHOD, SECTION)
 ROTATIONAL: dict[str, ValueType] = {"stiffness": Number("N m/rad"), "damping": Number("N m s/rad")}
 ALONG: dict[str, ValueType] = {"stiffness": Along("F/u"), "damping": Along("F s/u")}
@@ -193,6 +200,21 @@ OF: dict[str, dict[str, ValueType]] = {
         "center": Array("m", ((2,),)),
         "outline": Several(Array("m", ((2,),))),
     },
+    **{
+        f"Section.{n}": {
+            "young": Number("Pa"),
+            "poisson": Number("-"),
+            "shear": Number("Pa"),
+            "density": Number("kg/m^3"),
+            **dict.fromkeys(sizes, Number("m")),
+        }
+        for n, sizes in {
+            "rectangle": ("width", "height"),
+            "circle": ("radius",),
+            "tube": ("radius", "thickness"),
+            "from_plate": ("width", "thickness"),
+        }.items()
+    },
     "Unified": {
         "points": Array("m", ((6, 3),)),
         "directions": Array("-", ((6, 3),)),
@@ -214,7 +236,7 @@ def run_settings() -> dict[str, ValueType]:
 @cache
 def arguments(maker: Callable[..., Any]) -> dict[str, ValueType]:
     """Return the type of every argument of a class or function."""
-    own = OF.get(maker.__name__, {})
+    own = OF.get(maker.__qualname__, {})
     names = [n for n in signature(maker).parameters if n not in OWN_NAME]
     unknown = [n for n in names if n not in own and n not in ARGUMENTS]
     if unknown:

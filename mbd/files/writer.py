@@ -6,6 +6,7 @@ is refused, not lost.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 import os
@@ -20,6 +21,7 @@ from scipy.spatial.transform import Rotation
 from mbd.base.public import PLACES, public
 from mbd.base.recorded_call import recorded_call, signature
 from mbd.files.expressions import Expression
+from mbd.files.value_types import Array, Several
 from mbd.files.vocabulary import arguments, parts
 from mbd.formulations import NAMES, named
 from mbd.formulations.formulation import Formulation
@@ -33,14 +35,20 @@ __all__ = ["Writer", "document", "minimal_call"]
 def minimal_call(part: Any) -> tuple[Callable[..., Any], dict[str, Any]]:
     """Return class or function and the arguments it needs: neither None nor default."""
     call = recorded_call(part)
-    name = call.maker.__name__ if call else ""
-    if call is None or name not in PLACES or _plain(public(name)) is not _plain(call.maker):
+    name = call.maker.__qualname__ if call else ""
+    if call is None or _plain(_public(name)) is not _plain(call.maker):
         kind = type(part).__name__
         raise ValueError(f"{kind} is not a part of mbd; a file cannot say what it is")
     default = {k: x.default for k, x in signature(call.maker).parameters.items()}
     got = call.arguments()
     left = {k: x for k, x in got.items() if x is not None and not _same(x, default[k])}
     return call.maker, left
+
+
+def _public(name: str) -> Any:
+    """Return a public class or function of the package, or a method of one, by its full name."""
+    first, *rest = name.split(".")
+    return functools.reduce(getattr, rest, public(first)) if first in PLACES else None
 
 
 def _plain(maker: Callable[..., Any]) -> Any:
@@ -87,11 +95,12 @@ class Writer:
         try:
             maker, got = minimal_call(part)
             _check_unchanged(part)
+            _check_functions(maker, got)
             values = {k: self.plain(x) for k, x in got.items() if k != "name"}
         except ValueError as error:
             text = str(error).removeprefix(f"{part.name}: ")
             raise ValueError(f"{part.name}: {text}") from None
-        return {"type": maker.__name__, **_ordered(maker, values)}
+        return {"type": maker.__qualname__, **_ordered(maker, values)}
 
     @singledispatchmethod
     def plain(self, value: Any) -> Any:
@@ -104,7 +113,7 @@ class Writer:
             )
         maker, got = minimal_call(value)
         values = {k: self.plain(x) for k, x in got.items()}
-        return {"type": maker.__name__, **_ordered(maker, values)}
+        return {"type": maker.__qualname__, **_ordered(maker, values)}
 
     @plain.register(bool)
     @plain.register(int)
@@ -172,7 +181,7 @@ class Writer:
             )
         maker, got = minimal_call(value)
         values = {k: self.plain(x) for k, x in got.items()}
-        return {"type": maker.__name__, **_ordered(maker, values)}
+        return {"type": maker.__qualname__, **_ordered(maker, values)}
 
     @plain.register
     def _frame(self, value: Frame) -> Any:
@@ -214,6 +223,18 @@ def _check_unchanged(part: Any) -> None:
     call = part.call
     if not part.agrees_with(call.maker(*call.args, **call.options)):
         raise ValueError("was changed after it was made; make it anew with what it should have")
+
+
+def _check_functions(maker: Callable[..., Any], got: dict[str, Any]) -> None:
+    """Refuse functions where a file has lists of numbers or objects, and no law."""
+    for name, value in got.items():
+        if callable(value) and recorded_call(value) is None and name != "name":
+            kind = arguments(maker)[name]
+            if isinstance(kind, Several | Array):
+                instead = "several values in a list" if isinstance(kind, Several) else "numbers"
+                raise ValueError(
+                    f"{name} is a Python function, which a file cannot hold; give {instead}"
+                )
 
 
 def document(
