@@ -161,4 +161,10 @@ def model_from_text(source: Source) -> Model | None:
             f"load: {path}: the model in the file has {model.n_q} coordinates and {model.n_v} "
             f"velocities, its results {expected[0]} and {expected[1]}; was the file changed?"
         )
+    for one, other in zip(model.numbering.v_labels, source.speeds, strict=True):
+        if one != other:
+            raise ValueError(
+                f"load: {path}: the model in the file has {one} where its results have {other}; "
+                "was the file changed, or written by an earlier version?"
+            )
     return model

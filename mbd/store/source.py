@@ -87,6 +87,8 @@ class Source(Mapping[str, Any]):
     columns : dict
         Unit and components of each quantity by its full name, ``rod.position``.
     events : list of PastEvent
+    speeds : list of str
+        Labels of velocities.
     ends : dict
         Of the elements of each beam bodies (k, 2), points (k, 2, 3) and axes (k, 2, 3, 3) in them,
         stations (k, 2).
@@ -96,6 +98,7 @@ class Source(Mapping[str, Any]):
     about: dict[str, Any]
     columns: dict[str, Column]
     events: list[PastEvent]
+    speeds: list[str]
     ends: Mapping[str, Sequence[Any]]
     last_alg: np.ndarray | None = None
     last_memory: np.ndarray | None = None
@@ -152,6 +155,7 @@ class FileSource(Source):
         breathing = turning if "scale" in self.h5 else ()
         items = items_of(cache(self._labels), turning, breathing, gap)
         self.columns = {k: x for k, x in columns(items).items() if x.array in self.h5}
+        self.speeds = self._labels("speed")
         self.ends = self._ends({x.name: x.place for x in items["element"]})
         raw = [name for name, array in _RAW.items() if array in self.h5]
         self._names = dict.fromkeys((*self.columns, *raw))
@@ -252,7 +256,7 @@ class ArchiveSource(Source):
         self.about["last_step"] = record.pop("last_step", None)
         self.events = [PastEvent(*x) for x in record.pop("events", [])]
         record.pop("loads", None)
-        self.ends = record.pop("ends", {})
+        self.ends, self.speeds = record.pop("ends", {}), self._arrays["v.labels"].tolist()
         inside = record.get("components", {})
         self.columns = {k: Column(x, tuple(inside.get(k, ()))) for k, x in record["units"].items()}
         self.about["notes"] = {k: x for k, x in record.items() if k not in ("units", "components")}
