@@ -14,7 +14,7 @@ from mbd.analyses.base_motion import base_motion, steady_minimal
 from mbd.analyses.frequency_response import FrequencyResponse
 from mbd.analyses.ports import Output, Rows, input_column, output_rows
 from mbd.analyses.reaction_rows import reaction_rows
-from mbd.base.checked import listed, shown
+from mbd.base.checked import listed, meant, shown
 from mbd.base.door import array
 from mbd.machine import buffer as m
 from mbd.model.model import Model
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from mbd.analyses.equilibrium import Equilibrium
 
 __all__ = ["Descriptor", "Linearized", "linearize"]
+
+_MOTION = ("position", "velocity")  # of the rows of outputs
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +77,21 @@ class Linearized:
         self.states = state_space.labels
         self.A, self.B = state_space.S, state_space.driven(self.loads)
         self.C, self.D = self._outputs()
+
+    def in_coordinates(self, names: tuple[str, ...], rows: list[Rows]) -> None:
+        """Take coordinates of joints and their rates, which are these rows, as the states."""
+        unit = np.eye(len(self.A))
+        position, velocity = (np.vstack([getattr(x, w) for x in rows]) for w in _MOTION)
+        T = position @ self.minimal.positions(unit) + velocity @ self.minimal.velocities(unit)
+        sizes = np.linalg.svd(T, compute_uv=False)
+        if T.shape[0] != T.shape[1] or not sizes[-1] > 1e-8 * sizes[0]:
+            raise ValueError(
+                f"linearize: {len(self.A)} states ({', '.join(self.states)}) need "
+                f"{len(self.A) / 2:g} independent coordinates of joints, got {', '.join(names)}"
+            )
+        back = np.linalg.inv(T)
+        self.A, self.B, self.C = T @ self.A @ back, T @ self.B, self.C @ back
+        self.states = tuple(label for x in rows for label in x.labels)
 
     def _stacked(self, which: str, width: int) -> np.ndarray:
         parts = [getattr(rows, which) for rows in self._rows]
@@ -196,6 +213,7 @@ def linearize(
     inputs: Iterable[Any] = (),
     outputs: Iterable[Output] = (),
     rotating: Any = None,
+    coordinates: Iterable[str] = (),
 ) -> Linearized:
     """Return the linear system of small motions about an equilibrium or a steady motion.
 
@@ -220,6 +238,9 @@ def linearize(
         ``.y``, ``.z``. Labels of coordinates and of constraint rows are outputs too.
     rotating : (3,) array [rad/s], optional
         Rate of the frame in which the base motion is steady; vectors are then in its axes.
+    coordinates : iterable of str, optional
+        Coordinates of joints, as many as there are freedoms, such as ``"rail.displacement"``: they
+        and their rates are then the states. Default: independent coordinates of the model.
 
     Returns
     -------
@@ -229,7 +250,19 @@ def linearize(
     state_space = steady_minimal(motion)
     columns = [input_column(motion, what) for what in _several("inputs", inputs)]
     rows = [_rows(motion, what) for what in _several("outputs", outputs)]
-    return Linearized(state_space, columns, rows)
+    linear = Linearized(state_space, columns, rows)
+    if wanted := _several("coordinates", coordinates):
+        joints = motion.model.system.joints
+        there = [f"{joint}.{x}" for joint in joints for x in joints[joint].coordinates]
+        for name in wanted:
+            if name not in there:
+                raise ValueError(
+                    f"linearize: there is no coordinate {shown(name)}{meant(name, there)}; joints "
+                    f"leave free {', '.join(there) or 'none'}"
+                )
+        states = [output_rows(motion, name + x) for x in ("", "_rate") for name in wanted]
+        linear.in_coordinates(tuple(wanted), states)
+    return linear
 
 
 def _several(what: str, value: Any) -> list[Any]:

@@ -114,6 +114,45 @@ def test_a_loop_in_each_of_its_coordinates():
         assert here.effort((body, (1, 0, 0))) @ here.rates == pytest.approx(speed[0], abs=1e-10)
 
 
+def hanging():
+    """Two links that hang, a spring between ground and the second one."""
+    system = mbd.System(gravity=(0, 0, -9.81))
+    one = system.add(
+        mbd.RigidBody("one", mass=1.2, inertia=(0.1, 0.1, 0.02), position=(0, 0, -0.3))
+    )
+    two = system.add(
+        mbd.RigidBody("two", mass=0.7, inertia=(0.1, 0.12, 0.03), position=(0, 0, -0.9))
+    )
+    system.add(mbd.Revolute("a", system.ground, one, at=(0, 0, 0), axis=(0, 1, 0)))
+    system.add(mbd.Revolute("b", one, two, at=(0, 0, -0.6), axis=(0, 1, 0)))
+    system.add(mbd.Spring("spring", system.ground, two, at=(0, 0, -2), to=(0, 0, -1.2),
+                          stiffness=3.0, damping=0.4, length=0.8))  # fmt: skip
+    return system
+
+
+def test_linear_systems_in_joint_coordinates():
+    """Rates of coordinates are states, M is that of the joint space, poles are the same."""
+    inputs, outputs = ["a", "b"], ["two.position.x", "b.angle_rate"]
+    linear = mbd.linearize(hanging(), inputs=inputs, outputs=outputs,
+                           coordinates=["b.angle", "a.angle"])  # fmt: skip
+    plain = mbd.linearize(hanging(), inputs=inputs, outputs=outputs)
+    assert linear.states == ("b.angle", "a.angle", "b.angle_rate", "a.angle_rate")
+    assert linear.A[:2] == pytest.approx(np.eye(4)[2:], abs=1e-12)
+    here = mbd.joint_space(hanging(), coordinates=["b.angle", "a.angle"])
+    assert linear.B[2:] == pytest.approx(np.linalg.inv(here.M)[:, ::-1], rel=1e-10)
+    assert np.sort_complex(linear.poles) == pytest.approx(np.sort_complex(plain.poles), rel=1e-9)
+    for w in (0.3, 2.0):
+        both = [x.C @ np.linalg.solve(1j * w * np.eye(4) - x.A, x.B) for x in (linear, plain)]
+        assert both[0] == pytest.approx(both[1], rel=1e-9)
+    for names, text in (
+        (["a.angle"], r"4 states \(.*\) need 2 independent coordinates of joints, got a.angle"),
+        (["a.angle", "a.angle"], "need 2 independent"),
+        (["a.angle", "b.agle"], r"no coordinate 'b.agle' \(did you mean 'b.angle'"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            mbd.linearize(hanging(), coordinates=names)
+
+
 def test_what_is_refused():
     model = arm().build()
     with pytest.raises(ValueError, match=r"the system has 4 freedoms.*got h0.angle"):
