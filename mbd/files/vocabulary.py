@@ -186,7 +186,7 @@ OF: dict[str, dict[str, ValueType]] = {
     "FlexibleBody": {
         **dict.fromkeys(("M", "K", "coordinates"), File()),
         "interfaces": Mapping(Several(Whole)),
-        "modes": Whole,
+        **dict.fromkeys(("modes", "fixed_modes"), Whole),
         "cutoff": Number("Hz"),
         "damping": Several(Number("-"), single=True),
         "rayleigh": Array(("1/s", "s"), ((2,),)),

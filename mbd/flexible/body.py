@@ -54,6 +54,9 @@ class FlexibleBody(Body):
         Number of shapes, default 6, or shapes of your own.
     cutoff : float [Hz], optional
         Take all shapes up to this frequency instead.
+    fixed_modes : int, optional
+        Take instead all that interfaces can do to the body, 6 shapes for each but one, and so many
+        modes of the body with its interfaces held: then statics at the interfaces are exact.
     damping : float or (m,) array [-]
         Damping ratio of all modes, or of each.
     rayleigh : (alpha, beta) [1/s], [s], optional
@@ -62,7 +65,8 @@ class FlexibleBody(Body):
         By products of angular velocity in body axes, "xx", "yy", "zz", "yz", "xz", "xy": stiffness
         matrices of the mesh for 1 rad^2/s^2, from the stress that this spin causes. Without them
         a body that spins faster than a quarter of its lowest frequency is too soft, or unstable
-        where no such body is, and a warning says so.
+        where no such body is, and a warning says so; ``{}`` if spin causes no such stress, as of a
+        shaft about its axis.
     position, velocity, angular_velocity : (3,) arrays [m], [m/s], [rad/s]
         Of the frame, inertial.
     rotation : scipy Rotation or (3, 3) array, optional
@@ -88,6 +92,7 @@ class FlexibleBody(Body):
         *,
         modes: Any = None,
         cutoff: float | None = None,
+        fixed_modes: int | None = None,
         damping: Any = 0.0,
         rayleigh: Any = None,
         geometric_stiffness: Any = None,
@@ -101,7 +106,7 @@ class FlexibleBody(Body):
         who = label(name, "FlexibleBody")
         self._set(call=_with_paths(self.call))
         mesh = Mesh.checked(who, M, K, coordinates, interfaces)
-        shapes = _shapes(mesh, modes, cutoff)
+        shapes = _shapes(mesh, modes, cutoff, fixed_modes)
         W0, W1, W2 = invariants(mesh, shapes)
         moved = {x: _interface(mesh, shapes, x) for x in mesh.interfaces}
         n = len(shapes.K)
@@ -135,7 +140,7 @@ class FlexibleBody(Body):
             nodal=NodalShapes(mesh.x, shapes.values, self._remark),
             _sizes={x: _reach(mesh, x) for x in moved},
             _turns=constants.turns,
-            _stiffened=bool(constants.geometric.any()),
+            _stiffened=geometric_stiffness is not None,
         )
         self._warn(float(np.linalg.norm(self.angular_velocity)))
 
@@ -213,12 +218,14 @@ def _with_paths(call: Call) -> Call:
     return call._replace(args=(), options={"name": call.arguments()["name"], **options})
 
 
-def _shapes(mesh: Mesh, modes: Any, cutoff: Any) -> Shapes:
+def _shapes(mesh: Mesh, modes: Any, cutoff: Any, fixed: Any) -> Shapes:
     """Return the shapes that are asked for."""
+    if sum(x is not None for x in (modes, cutoff, fixed)) > 1:
+        raise ValueError(f"{mesh.who}: give one of modes, cutoff and fixed_modes")
     if cutoff is not None:
-        if modes is not None:
-            raise ValueError(f"{mesh.who}: give modes or cutoff, not both")
         return reduced(mesh, None, number(mesh.who, "cutoff", cutoff, "Hz", positive=True))
+    if fixed is not None:
+        return reduced(mesh, None, None, whole(mesh.who, "fixed_modes", fixed, 0))
     if modes is None or np.ndim(modes) == 0:
         return reduced(mesh, whole(mesh.who, "modes", _MODES if modes is None else modes, 1), None)
     return given_shapes(mesh, array(mesh.who, "modes", modes, "a number, or shapes (n, m)"))

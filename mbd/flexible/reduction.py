@@ -63,9 +63,15 @@ class Shapes:
         return np.asarray(self.modes[0] / (2 * np.pi))
 
 
-def reduced(mesh: Mesh, count: int | None, cutoff: float | None) -> Shapes:
-    """Return the lowest eigenvectors of the reduced model: so many, or those up to a frequency."""
-    V, R = _basis(mesh, count, cutoff)
+def reduced(
+    mesh: Mesh, count: int | None, cutoff: float | None, fixed: int | None = None
+) -> Shapes:
+    """Return eigenvectors of the reduced model.
+
+    The lowest so many, those up to a frequency [Hz], or all of them with so many fixed-interface
+    modes: then statics at the interfaces are exact.
+    """
+    V, R = _basis(mesh, count, cutoff, fixed)
     K, M = V.T @ (mesh.K @ V), V.T @ (mesh.M @ V)
     elastic = null_space((M @ R).T)
     squared, vectors = eigh(elastic.T @ K @ elastic, elastic.T @ M @ elastic)
@@ -122,14 +128,16 @@ def _shapes(mesh: Mesh, values: np.ndarray, as_they_are: bool = False) -> Shapes
     return Shapes(nodal, 0.5 * (K + K.T), 0.5 * (M + M.T))
 
 
-def _basis(mesh: Mesh, count: int | None, cutoff: float | None) -> tuple[np.ndarray, np.ndarray]:
+def _basis(
+    mesh: Mesh, count: int | None, cutoff: float | None, fixed: int | None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the basis V of the reduction, and the rigid motions in its coordinates."""
     n = mesh.M.shape[0]
     patches = {name: mesh.patch(name) for name in mesh.interfaces}
     boundary = np.concatenate([np.zeros(0, int), *(dofs for _, dofs, _ in patches.values())])
     inside = np.setdiff1d(np.arange(n), boundary)
     if not patches:
-        return _free(mesh, count, cutoff)
+        return _free(mesh, count if fixed is None else fixed, cutoff)
     T = sp.block_diag([R for _, _, R in patches.values()]).toarray()
     V = np.zeros((n, T.shape[1]))
     V[boundary] = T
@@ -142,7 +150,8 @@ def _basis(mesh: Mesh, count: int | None, cutoff: float | None) -> tuple[np.ndar
                 "held; connect all parts of the mesh, and give nodes without stiffness one"
             )
         V[inside] = -solve.solve(mesh.K[inside][:, boundary] @ T)
-        Phi = _eigenvectors(sp.csc_array(K), sp.csc_array(M), 0.0, solve, count, cutoff)
+        some = count if fixed is None else max(fixed - _MORE, 0)
+        Phi = _eigenvectors(sp.csc_array(K), sp.csc_array(M), 0.0, solve, some, cutoff)[:, :fixed]
         V = np.column_stack([V, np.zeros((n, Phi.shape[1]))])
         V[inside, T.shape[1] :] = Phi
     centers = np.array([center for center, _, _ in patches.values()])

@@ -87,7 +87,7 @@ def test_what_a_body_refuses():
         return mbd.FlexibleBody("bar", M, K, X, ends(X), **({"modes": 3} | options))
 
     for options, text in (
-        ({"cutoff": 100.0}, "bar: give modes or cutoff, not both"),
+        ({"cutoff": 100.0}, "bar: give one of modes, cutoff and fixed_modes"),
         ({"damping": (0.1, 0.2)}, "bar: damping must be a ratio, or 3 of them"),
         ({"damping": -0.1}, "bar: damping must be a ratio"),
         ({"rayleigh": (-1.0, 0.0)}, "bar: rayleigh must not be negative"),

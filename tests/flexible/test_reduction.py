@@ -93,29 +93,41 @@ def test_invariants_are_sums_over_mass_points():
             )
 
 
-def test_inertia_of_nodes_is_that_of_points_around_them():
-    """A node with inertia about its axes is six points on small arms."""
+@pytest.mark.parametrize("offset", [(0.0, 0.0, 0.0), (0.01, -0.02, 0.03)])
+def test_nodes_with_inertia_are_points_around_their_centres(offset):
+    """A rigid body at each node is six points on small arms and one in its middle."""
     M, K, x = beam(3, 0.9, 1e5, 50.0, 60.0, 70.0, 1.3, inertia=(0.02, 0.03, 0.04))
+    m, arm, c = M.diagonal()[::6], 1e-2, np.array(offset)
+    points = []  # of each node: from it, and mass
+    for n in range(4):
+        J = M.diagonal()[6 * n + 3 : 6 * n + 6]
+        masses = 0.5 * (0.5 * J.sum() - J) / arm**2
+        some = [(c, m[n] - 2 * masses.sum())]
+        some += [
+            (c + s * arm * e, w) for e, w in zip(np.eye(3), masses, strict=True) for s in (1, -1)
+        ]
+        points.append(some)
+    blocks = []
+    for some in points:
+        block = np.zeros((6, 6))
+        for rho, w in some:
+            R = np.hstack([np.eye(3), np.cross(np.eye(3), rho).T])  # u + theta x rho
+            block += w * R.T @ R
+        blocks.append(block)
+    M = sp.block_diag(blocks)
     mesh = Mesh.checked("body", M, K, x, {})
     shapes = reduced(mesh, 4, None)
-    W0, W1, W2 = invariants(mesh, shapes)
-    m, arm = M.diagonal()[::6], 1e-3
-    total = [np.zeros_like(A) for A in (W0, W1, W2)]
-    for n, center in enumerate(x):
-        J = M.diagonal()[6 * n + 3 : 6 * n + 6]
-        masses = 0.5 * (0.5 * J.sum() - J) / arm**2  # at +- arm along each axis
-        points = [(center * 0, m[n] - 2 * masses.sum())]
-        points += [
-            (s * arm * e, w) for e, w in zip(np.eye(3), masses, strict=True) for s in (1, -1)
-        ]
-        for rho, w in points:
+    total = [np.zeros((4, 4)), np.zeros((4, 4, 3)), np.zeros((4, 4, 3, 3))]
+    for n, (center, some) in enumerate(zip(x, points, strict=True)):
+        for rho, w in some:
             psi = shapes.values[n, :3] + np.cross(shapes.values[n, 3:].T, rho).T
             w0 = np.array([1.0, *(center + rho)])
             total[0] += w * np.outer(w0, w0)
             total[1] += w * np.einsum("k,lj->jkl", w0, psi)
             total[2] += w * np.einsum("ki,lj->ijkl", psi, psi)
-    for A, B in zip((W0, W1, W2), total, strict=True):
-        assert np.allclose(A, B, atol=1e-9 * np.abs(A).max())
+    for A, B in zip(invariants(mesh, shapes), total, strict=True):
+        assert np.allclose(A, B, rtol=0, atol=1e-11 * np.abs(B).max())
+    assert np.allclose(np.trace(total[2], axis1=2, axis2=3), shapes.M)
 
 
 def test_files_hold_the_same_matrices(tmp_path):

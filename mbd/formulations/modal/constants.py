@@ -21,8 +21,10 @@ __all__ = ["ModalConstants", "NodalShapes", "table"]
 # constants: numbers of modes and interfaces, then where tables begin, then W0
 MODES, INTERFACES, W1, W2, MASS, STIFFNESS, DAMPING, EXCESS, PLACES, FRAME, WORK, W0 = range(12)
 # numbers in work, whose sizes do not depend on the modes; behind them U (12) of each mode
-VELOCITY, ACCELERATION, W, V1, V2, GRAM, RATES, LOAD, OWN, ROW, COLUMN, ONE = range(0, 12 * 24, 24)
-P = 12 * 24
+VELOCITY, ACCELERATION, W, V1, V2, GRAM, RATES, LOAD, OWN, ROW, COLUMN, ONE, SUMS = range(
+    0, 13 * 24, 24
+)
+P = 13 * 24
 PT, DP, AV, AQ = range(P + 3 * MAP_ROW, P + 15 * MAP_ROW, 3 * MAP_ROW)
 EA, EV, EY, Z, PRODUCT, BLOCK = range(P + 15 * MAP_ROW, P + 15 * MAP_ROW + 6 * 324, 324)
 U = BLOCK + 324
