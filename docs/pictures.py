@@ -68,6 +68,8 @@ PICTURES = {
     "bricard": Picture("rod 3.position", 0.6, None, _trail(("rod 2", (0.5, 0, 0)))),
     "cart_pole": Picture("cart.position.x", 0.3, 2.0, _trail("mass")),
     "catenary": Picture("left.force"),
+    "elastic_crank": Picture("guide.force", 0.03, None, _trail("rod/2")),
+    "modal_rotor": Picture("left pin.force", 0.012),
     "chain": Picture("joint 1.force", 0.6, None, _trail(("bar 2", (0.5, 0, 0)))),
     "column": Picture("link 8.position"),
     "door": Picture(

@@ -50,7 +50,7 @@ class FlexibleBody(Body):
         In the axes of the body, from its origin. Meshes need meshio.
     interfaces : dict of str to nodes
         Rigid patches where others attach.
-    modes : int or (n, m) array
+    modes : int or (n, m) array [-]
         Number of shapes, default 6, or shapes of your own.
     cutoff : float [Hz], optional
         Take all shapes up to this frequency instead.
