@@ -108,14 +108,13 @@ def test_tangents_are_derivatives_with_everything_that_may_be_attached(formulati
     )
     left, right = body.interface("left"), body.interface("right", (0.1, 0.05, 0.02))
     system.add(mbd.Revolute("hinge", system.ground, body, at=body.patches["left"], axis=(0, 1, 0)))
-    there = other.placed_frame(*right.start)
-    six = np.array([30.0, 20.0, 40.0, 1.0, 2.0, 3.0])
-    system.add(mbd.Bushing("bushing", there, right, stiffness=six, damping=0.1 * six))
+    eye = mbd.Frame(other, (0.1, -0.2, 0.3))
+    system.add(mbd.Spring("spring", eye, right, stiffness=30.0, damping=2.0, length=0.2))
     system.add(mbd.PointForce("follower", right, (1.0, -2.0, 0.7), follow=True))
     system.add(mbd.Moment("moment", left, (0.4, 0.1, -0.3), follow=True))
     system.add(mbd.PointForce("on the frame", body, (0.3, 0.2, 0.1)))
     assert mbd.check_tangents(system).ok
-    for part in ("hinge", "bushing", "follower", "moment"):
+    for part in ("hinge", "spring", "follower", "moment"):
         assert mbd.check_part(system[part]).ok
 
 
