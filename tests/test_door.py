@@ -412,6 +412,20 @@ def test_results_by_name():
         mbd.simulate(point, 0.01, 1e-3)["p"].angular_velocity  # noqa: B018
 
 
+@pytest.mark.parametrize(
+    ("name", "numbers"), [("x", (1, 0, 0)), ("-y", (0, -1, 0)), ("z", (0, 0, 1))]
+)
+def test_axes_have_names(name, numbers):
+    def directions(axis):
+        system = mbd.System()
+        hinge = mbd.Revolute("hinge", system.ground, system.add(body()), at=(0, 0, 0), axis=axis)
+        return np.hstack([hinge.A.axes[:, 2], mbd.Cylinder(1.0, 1.0, axis=axis).axis])
+
+    assert np.array_equal(directions(name), directions(numbers))
+    with raises(r"hinge: axis must be 3 numbers \[-\], or one of x, y, z, -x, -y, -z, got 'w'"):
+        directions("w")
+
+
 # --- initial state -------------------------------------------------------------------------------
 def apart(**options):
     """Return a pin whose two ends are 0.2 m apart or move apart."""

@@ -13,10 +13,14 @@ import numpy as np
 from mbd.base.checked import floats, numbers, scalar, shown, sized
 
 __all__ = [
-    "array", "inertia_tensor", "label", "mass_properties", "number", "rotation_matrix",
+    "AXES", "array", "inertia_tensor", "label", "mass_properties", "number", "rotation_matrix",
     "symmetric", "unit_vector", "vector",
 ]  # fmt: skip
 
+AXES = {
+    "x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0),
+    "-x": (-1.0, 0.0, 0.0), "-y": (0.0, -1.0, 0.0), "-z": (0.0, 0.0, -1.0),
+}  # fmt: skip
 _LONGEST = 200  # characters of a name
 _UNUSABLE = ("Cc", "Cs", "Zl", "Zp")  # control characters, halves of pairs, ends of lines
 
@@ -81,7 +85,14 @@ def symmetric(owner: str, what: str, value: Any, unit: str) -> np.ndarray:
 
 
 def unit_vector(owner: str, what: str, value: Any) -> np.ndarray:
-    """Return a direction at unit length, given at any length."""
+    """Return a direction at unit length, given at any length or by the name of an axis, "-z"."""
+    if isinstance(value, str):
+        if value not in AXES:
+            raise ValueError(
+                f"{owner}: {what} must be 3 numbers [-], or one of {', '.join(AXES)}, got "
+                f"{shown(value)}"
+            )
+        value = AXES[value]
     x = vector(owner, what, value, "-")
     largest = float(np.abs(x).max())
     if largest == 0.0:

@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from mbd.base.checked import floats, meant, shown
+from mbd.base.door import AXES
 from mbd.files.expressions import Expression
 from mbd.files.units import NUMBER, convert
 
 __all__ = [
-    "Array", "File", "Flag", "Law", "Load", "Mapping", "Number", "OneOf", "Place", "PlaceError",
-    "Several", "ValueType", "Whole", "Word", "unknown_key",
+    "Array", "Direction", "File", "Flag", "Law", "Load", "Mapping", "Number", "OneOf", "Place",
+    "PlaceError", "Several", "ValueType", "Whole", "Word", "unknown_key",
 ]  # fmt: skip
 
 _FINITE = re.compile(rf"\s*{NUMBER}\s*")
@@ -192,6 +193,18 @@ class Array:
             choices.append(items)
         described = {"description": self.expected}
         return {**choices[0], **described} if len(choices) == 1 else {"anyOf": choices, **described}
+
+
+class Direction:
+    """Three numbers, or the name of an axis."""
+
+    def read(self, value: Any, place: Place) -> Any:
+        """Return the name, or the numbers."""
+        return value if isinstance(value, str) and value in AXES else Array("-").read(value, place)
+
+    def schema(self) -> dict[str, Any]:
+        """Return both."""
+        return {"anyOf": [{"enum": list(AXES)}, Array("-").schema()]}
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from mbd.files.coordinate_types import Along, Chosen, OrLaw, Three
 from mbd.files.references import Constructed, Reference, Turn
 from mbd.files.value_types import (
     Array,
+    Direction,
     File,
     Flag,
     Law,
@@ -83,7 +84,7 @@ def constructors(maker: type) -> dict[str, Callable[..., Any]]:
 BODY, JOINT = Reference("bodies"), Reference("joints")
 FRAME = Constructed("frame", lambda: {"Frame": Frame}, default="Frame")
 END = OneOf(lambda x: isinstance(x, dict), FRAME, BODY)
-POINT, DIRECTION = Array("m"), Array("-")
+POINT, DIRECTION = Array("m"), Direction()
 COORDINATE = Chosen()
 MOTION = Constructed("motion", lambda: makers("parts.motions"))
 FORMULATION = Constructed("formulation", lambda: makers("formulations."), NAMES)
@@ -110,7 +111,7 @@ ARGUMENTS: dict[str, ValueType] = {
     "angle": Number("rad"),
     "atol": OneOf(lambda x: isinstance(x, dict), Mapping(Number("-")), Number("-")),
     "body": BODY,
-    "color": OneOf(lambda x: isinstance(x, str), Word, DIRECTION),
+    "color": OneOf(lambda x: isinstance(x, str), Word, Array("-")),
     "damping": Number("N s/m"),
     "file": File(),
     "force": Load("N"),

@@ -146,7 +146,7 @@ def everything(formulation):
                                mbd.PointInPlane)):  # fmt: skip
         axis = {} if joint in (mbd.Spherical, mbd.Fixed) else {"axis": (0.1, 0.2, 0.3)}
         system.add(joint(f"joint {i}", a, b, at=(i, 0.1, 0), **axis))
-    system.add(mbd.Universal("cross", a, b, at=(0, 0, 1), axis=(1, 0, 0), second_axis=(0, 0, 2)))
+    system.add(mbd.Universal("cross", a, b, at=(0, 0, 1), axis="x", second_axis=(0, 0, 2)))
     line = (system.ground.frame((0, 0, 1), turn), p.frame())
     system.add(mbd.PointOnLine("line", *line))
     system.add(mbd.Distance("rod", b, p, at=(1, 2, 3), length=0.7))
