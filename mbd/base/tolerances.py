@@ -129,8 +129,7 @@ NEWTON_PATIENCE = 5
 where rows lose rank they do so slowly."""
 
 NEWTON_REACH = 1e-6
-"""[length of the model, or one] Largest increment of positions that may count as small, however
-large accelerations are."""
+"""[length of the model, or one] Largest increment of positions that may ever count as small."""
 
 NEWTON_LACK = 10.0
 """[tolerance of Newton] Last correction of positions alone: rates of rows see it undiminished."""

@@ -485,4 +485,7 @@ def test_the_command_line_takes_robots(tmp_path, capsys):
     assert main(["run", str(ARM)]) == 2
     assert "t_end is not known [s]; give --t-end" in capsys.readouterr().err
     assert main(["run", str(ARM), "-p", "bas=fixed"]) == 2
-    assert "no parameter 'bas' (did you mean 'base'?); it has base, position" in capsys.readouterr().err
+    assert (
+        "no parameter 'bas' (did you mean 'base'?); it has base, position"
+        in capsys.readouterr().err
+    )
