@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mbd.base.atomic import replaced
+from mbd.store.damaged_files import CHECKSUM
 from mbd.store.hdf5 import libraries, named, room, whole
 from mbd.store.netcdf import FORMAT
 from mbd.store.run_record import of_run
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["save", "to_xarray"]
 
 _PIECE = 1 << 12  # instants
-_OF_STREAMS = ("instants", "outcome")  # what they say is among the attributes of a copy
+_OF_STREAMS = ("instants", "outcome", CHECKSUM)  # what they say is among the attributes of a copy
 
 
 def _file(source: Source, who: str) -> FileSource:
@@ -49,6 +50,9 @@ def to_xarray(source: Source) -> xr.Dataset:
     _, h5netcdf = libraries("to_xarray")
     store = xr.backends.H5NetCDFStore(h5netcdf.File(source.h5, "r", decode_vlen_strings=True))
     data = xr.open_dataset(store).drop_vars(_OF_STREAMS, errors="ignore")
+    for name in data.variables if CHECKSUM in source.h5 else ():
+        if data[name].dims[:1] == ("time",):
+            source.rows(str(name), slice(source.n))
     return data.isel(time=slice(source.n)).load().assign_attrs(_run(source))
 
 
@@ -92,4 +96,4 @@ def _copy(source: FileSource, old: Any, nc: Any, h5: Any) -> None:
         for first in range(0, source.n if name in over_time else 1, _PIECE):
             here = slice(first, min(first + _PIECE, source.n))
             at = here if name in over_time else ...
-            nc[name][at] = x[at]
+            nc[name][at] = source.rows(name, at) if name in over_time else x[at]

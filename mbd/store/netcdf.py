@@ -2,10 +2,11 @@
 
 The layout is that of ``fields.py``: `xarray.open_dataset` and `h5py.File` read it without mbd. Each
 chunk of an array over time has a checksum (Fletcher's), which HDF5 compares when it is read; not in
-streams, whose chunks grow. HDF5 writes a chunk anew, in its place, its checksum at the end; who
-reads between sees one that does not fit, and so does everyone if the writer is killed there.
+streams, which have checksums of instants (``damaged_files.py``), as their chunks grow: HDF5 writes
+a chunk anew, in its place, its checksum at the end; who reads between sees one that does not fit,
+and so does everyone if the writer is killed there.
 Measured with HDF5 2.0 and 20 arrays: of 60 kills at random instants 3 left chunks that cannot be
-read, and of 143 reads beside the writer 7 failed; without checksums none.
+read, and of 143 reads beside the writer 7 failed; without such checksums none.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 
 from mbd.base.atomic import replaced
 from mbd.history.all_parts import AllParts, in_pieces
+from mbd.store.damaged_files import CHECKSUM, Checked
 from mbd.store.fields import coordinates, fields, happened, sizes, write
 from mbd.store.hdf5 import libraries, named, room, whole
 from mbd.store.run_record import of_model, of_run
@@ -92,7 +94,8 @@ def _describe(
         for name, dims, shape, kind, about in extra:
             new = dict(zip(dims, shape, strict=True))
             nc.dimensions.update({d: n for d, n in new.items() if d not in nc.dimensions})
-            nc.create_variable(name, dims, kind).attrs.update(about)
+            chunks = _chunks(list(shape[1:]), instants) if dims[:1] == ("time",) else None
+            nc.create_variable(name, dims, kind, chunks=chunks).attrs.update(about)
         more = [name for name, (dims, *_) in labels.items() if dims != (name,)]
         more += ["event_name"] if "event_name" in nc.variables else []
         nc.attrs.update(attributes | {"coordinates": " ".join(more)})  # as xarray writes it
@@ -111,10 +114,11 @@ def _chunks(widths: list[int], instants: int) -> tuple[int, ...]:
 def append(h5: Any, first: int, x: AllParts) -> None:
     """Write everything behind the first instants of a file, which has room for it."""
     end = first + len(x.trajectory.t)
-    arrays = {f.name: h5[f.name] for f in fields(x.model) if f.dims[0] == "time"}
-    for array in arrays.values():
-        array.resize(end, axis=0)
-    write(arrays, first, x)
+    names = [f.name for f in fields(x.model) if f.dims[0] == "time"]
+    summed = CHECKSUM in h5
+    for name in [*names, CHECKSUM] if summed else names:
+        h5[name].resize(end, axis=0)
+    write({name: Checked(h5, name) if summed else h5[name] for name in names}, first, x)
 
 
 def write_last(h5: Any, x: AllParts) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 
 from mbd.history.columns import Column, columns, items_of
 from mbd.store.cut_files import cut_of, whole_rows
-from mbd.store.damaged_files import DamagedFileError, read_or_refuse
+from mbd.store.damaged_files import CHECKSUM, Checked, DamagedFileError, read_or_refuse
 from mbd.store.hdf5 import end_of_file, opened
 
 __all__ = ["ArchiveSource", "FileSource", "OnDisk", "PastEvent", "Source"]
@@ -217,9 +217,18 @@ class FileSource(Source):
     def __getitem__(self, name: str) -> Any:
         """Read a quantity; of the numbers of the model only what is asked of them."""
         if name in self._names and name in _RAW:
-            return OnDisk(self._read(lambda: self.h5[_RAW[name]]), self.n, self._read)
+            return OnDisk(self._read(lambda: self.array(_RAW[name])), self.n, self._read)
         x = self.columns[name]
-        return self._read(lambda: self.h5[x.array][(slice(0, self.n), *x.place)])
+        return self._read(lambda: self.array(x.array)[(slice(0, self.n), *x.place)])
+
+    def rows(self, name: str, here: Any) -> Any:
+        """Read instants of an array of the file."""
+        return self._read(lambda: self.array(name)[here])
+
+    def array(self, name: str) -> Any:
+        """Return an array of the file; of a stream one that is compared with its checksums."""
+        summed = CHECKSUM in self.h5 and name in str(self.h5[CHECKSUM].attrs["arrays"]).split(" ")
+        return Checked(self.h5, name) if summed else self.h5[name]
 
     def __contains__(self, name: object) -> bool:
         return name in self._names

@@ -28,7 +28,8 @@ from mbd.history.trajectory import Trajectory
 from mbd.integration.newton_loop import FAILED
 from mbd.model.turns_so_far import Before, turns_so_far
 from mbd.runs.record import Histories, MemoryRecord, RecordError
-from mbd.store.fields import EVENT_TIME, fields
+from mbd.store.damaged_files import CHECKSUM, blocks
+from mbd.store.fields import EVENT_TIME, fields, sizes
 from mbd.store.hdf5 import finish, let_go, libraries, named, room
 from mbd.store.netcdf import append, create, write_last
 from mbd.store.run_record import of_model, of_run
@@ -51,6 +52,15 @@ _EXTRA = (
     ("instants", (), (), "i8", {"long_name": "number of instants that are complete"}),
     ("outcome", ("character",), (_OUTCOME,), "S1", {"long_name": "how the run ended, as JSON"}),
 )
+
+
+def _checksums(model: Model) -> Any:
+    """Return the variable of the checksums of all arrays over time."""
+    names = [x.name for x in fields(model) if x.dims[0] == "time"]
+    length, over_time = sizes(model), [x.dims for x in fields(model) if x.dims[0] == "time"]
+    n = sum(blocks((0, *(length[d] for d in dims[1:]))) for dims in over_time)
+    about = {"long_name": "checksums of instants and blocks of columns", "arrays": " ".join(names)}
+    return (CHECKSUM, ("time", "block"), (None, n), "u4", about)
 
 
 def _of_events(names: Sequence[str]) -> list[Any]:
@@ -105,7 +115,7 @@ class FileRecord:
         self.model, self.method = model, method
         libraries(f"{_WHO} {self.path.name}")
         about = of_model(model, method, {}, self.path.parent, options)
-        extra = (*_EXTRA, *_of_events(options.get("events", ())))
+        extra = (*_EXTRA, _checksums(model), *_of_events(options.get("events", ())))
         with _placed(self.path) as new, named(_WHO, self.path):
             self._h5 = create(new, model, about, max(expected, _FEW), extra)
             try:
@@ -125,7 +135,7 @@ class FileRecord:
     def _begin(self) -> None:
         """Ask for room for the first instant; from now on arrays only grow."""
         names = [x.name for x in fields(self.model) if x.dims[0] == "time"]
-        self._arrays = {name: self._h5[name] for name in names}
+        self._arrays = {name: self._h5[name] for name in (*names, CHECKSUM)}
         self._reserved = room(self._h5, self._arrays.values(), 0, 1)
         self._h5.swmr_mode = True
 

@@ -1,19 +1,21 @@
 """Streams onto a full disk; checksums and size of files; what is refused first."""
 
 import json
+import math
 import os
 import subprocess
 import sys
 import warnings
 from pathlib import Path
 
-import h5py
 import numpy as np
 import pytest
 
 import mbd
 from mbd.cli import main
+from mbd.store.hdf5 import opened
 from mbd.store.run_record import OWN
+from mbd.store.source import FileSource
 from tests.hard.files import content, full_disk
 from tests.results.samples import everything, spinner
 
@@ -82,7 +84,7 @@ def test_a_stream_onto_a_full_disk(asks, unlimited, tmp_path):
 @pytest.mark.parametrize("asks", ["room", "no room"])
 def test_a_long_stream_onto_a_full_disk(asks, unlimited, tmp_path):
     """Pieces that are in memory when room for the next one is asked for need room as well."""
-    lines = filled(tmp_path, asks, 0, [6_543_210])
+    lines = filled(tmp_path, asks, 0, [7_654_321])
     check_filled(tmp_path, lines, unlimited)
     assert lines[0]["n"] > 5000
 
@@ -137,20 +139,35 @@ def test_a_stream_that_lost_its_end(unlimited, tmp_path):
     assert all(str(path) in text for text in refused)
 
 
-def test_a_changed_number_is_seen(tmp_path):
-    """Each number of the histories is under a checksum, of saved files."""
-    run = mbd.simulate(spinner(), 0.05, 1e-3, stream=tmp_path / "s.nc")
-    run.save(tmp_path / "x.nc")
-    for path in (tmp_path / "x.nc",):
-        with h5py.File(path) as h5:
-            arrays = [x for x in h5.values() if x.chunks and x.dtype == float and x.size]
-            assert all(x.fletcher32 for x in arrays)
-            place = h5["position"].id.get_chunk_info(0).byte_offset
-        data = bytearray(path.read_bytes())
-        data[place + 100] ^= 4
-        path.write_bytes(data)
-        with pytest.raises(Exception, match=path.name):
-            mbd.load(path).stored["wheel.position"]
+@pytest.mark.parametrize("name", ["x.nc", "s.nc", "killed.nc"])
+def test_a_changed_number_is_seen(name, tmp_path):
+    """Each number of the histories is under a checksum: of saved files, streams, killed ones."""
+    path = tmp_path / name
+    if name == "killed.nc":
+        code = KILLED.format(path=str(path))
+        subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False, timeout=300)
+    else:
+        run = mbd.simulate(spinner(), 0.05, 1e-3, stream=tmp_path / "s.nc")
+        run.save(tmp_path / "x.nc")
+    with opened(path) as h5:
+        arrays = [x for x in h5.values() if x.chunks and x.dtype == float and x.size]
+        arrays = [x for x in arrays if not x.name.startswith("/event_")]
+        assert all(x.fletcher32 == (name == "x.nc") for x in arrays)
+        places = [
+            (x.name[1:], x.id.get_chunk_info(0).byte_offset + 8 * 3 * math.prod(x.shape[1:]))
+            for x in arrays
+        ]
+    whole, rng = path.read_bytes(), np.random.default_rng(5)
+    for array, place in places:
+        data = bytearray(whole)
+        data[place + int(rng.integers(8))] ^= 1 << int(rng.integers(8))
+        damaged = tmp_path / f"{array}.nc"
+        damaged.write_bytes(data)
+        with pytest.raises(ValueError, match=damaged.name) as error:
+            FileSource(damaged).rows(array, slice(None))
+        if name != "x.nc":
+            assert f"{array!r} is not what was written at 1 of" in str(error.value)
+            assert "the first of them 3 " in str(error.value)
 
 
 def test_short_runs_are_short_files(tmp_path):
