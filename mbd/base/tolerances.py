@@ -201,6 +201,10 @@ SUBSTEP_LEAST = 1e-12
 SINGULAR = 1e-2
 """[singular value at the start] Where rows hold less of a motion, a pose is called singular."""
 
+LOST_VELOCITY = 0.2
+"""[size of velocities] A step by which velocities of positions alone leave the rows by more has
+thrown them, as across a singular pose: it is refused."""
+
 # --- steps in time: conserving --------------------------------------------------------------------
 
 MIDPOINT_CLOSE = 10.0
@@ -208,65 +212,6 @@ MIDPOINT_CLOSE = 10.0
 
 MIDPOINT_SMALLEST = 1 / 64
 """[step] Smallest part that is tried where a whole step fails."""
-
-# --- runs that are lost ---------------------------------------------------------------------------
-
-OSCILLATION_INSTANTS = 40
-"""[-] Instants from whose multipliers an oscillation from step to step is told."""
-
-OSCILLATION_SHARE = 0.3
-"""[largest multiplier] Part that oscillates, from which the user is warned."""
-
-JUMP = 1e-2
-"""[length of the model, rad] Change of a law of motion in no time that a run does not take: smaller
-ones are met; with 0.1 rad a run of two bars, one driven, is lost in every formulation."""
-
-JUMP_PARTS = 16
-"""[-] Parts of a step: a law that moves in one of them alone jumps."""
-
-LOST_VELOCITY = 0.2
-"""[size of velocities] A step by which velocities of positions alone leave the rows by more has
-thrown them, as across a singular pose: it is refused."""
-
-LOST_NOISE = 1e4
-"""[round-off of the largest position] Round-off of multipliers and velocities."""
-
-# --- runs whose steps are too large ---------------------------------------------------------------
-
-LARGE_STEP_ERROR = 0.1
-"""[length of the model, 1 rad] What errors of all steps may add up to without a warning."""
-
-LARGE_STEP_ENERGY = 0.03
-"""[largest energy that moves] Departure of the balance of energies without a warning."""
-
-LARGE_STEP_THROW = 0.5
-"""[largest velocity] Difference of two steps from which the energies of all are looked at."""
-
-LARGE_STEP_ADVICE = 0.1
-"""[error that is warned of] What the step that is advised would leave of it."""
-
-LARGE_STEP_INSTANTS = 64
-"""[-] Instants that are evaluated for energies: all, or a sample where it tells enough."""
-
-# --- events ---------------------------------------------------------------------------------------
-
-EVENT_ROUND_OFF = 1e-12
-"""[largest value of the function so far] Values below have no sign."""
-
-EVENT_TOGETHER = 1e-9
-"""[step] Events that are nearer to each other happen at one instant."""
-
-EVENT_AHEAD = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
-"""[step] Where one looks ahead for the side on which a function goes on."""
-
-EVENT_MANY = 100
-"""[-] So many events within `EVENT_SHORT` are an accumulation, which is refused."""
-
-EVENT_SHORT = 1e-7
-"""[length of the run] Time in which many events are an accumulation."""
-
-EVENT_ROTATION = 1e-9
-"""[1] How far the matrix of a rotation set by an event may be from orthonormal."""
 
 # --- statics --------------------------------------------------------------------------------------
 

@@ -25,8 +25,7 @@ import warnings
 
 import numpy as np
 
-from mbd.base.tolerances import (
-    ERROR_CANCELS,
+from mbd.base.run_tolerances import (
     LARGE_STEP_ADVICE,
     LARGE_STEP_ENERGY,
     LARGE_STEP_ERROR,
@@ -34,6 +33,7 @@ from mbd.base.tolerances import (
     LARGE_STEP_THROW,
     LOST_NOISE,
 )
+from mbd.base.tolerances import ERROR_CANCELS
 from mbd.history.history import History
 from mbd.machine import buffer as m
 

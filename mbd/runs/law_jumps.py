@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbd.base.tolerances import JUMP, JUMP_PARTS
+from mbd.base.run_tolerances import JUMP, JUMP_PARTS
 from mbd.interactions.driven_rotation import DRIVEN_ROTATION
 from mbd.interactions.laws import TICK, Law, differenced
 from mbd.machine import buffer as m

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbd.base.tolerances import LOST_NOISE, OSCILLATION_INSTANTS, OSCILLATION_SHARE
+from mbd.base.run_tolerances import LOST_NOISE, OSCILLATION_INSTANTS, OSCILLATION_SHARE
 from mbd.machine import buffer as m
 from mbd.model.model import Model
 

@@ -14,13 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.tolerances import (
-    ERROR_CANCELS,
+from mbd.base.run_tolerances import (
     LARGE_STEP_ERROR,
     LARGE_STEP_THROW,
-    MEETING_DUST,
     OSCILLATION_INSTANTS,
     OSCILLATION_SHARE,
+)
+from mbd.base.tolerances import (
+    ERROR_CANCELS,
+    MEETING_DUST,
     START_DIFFERENCE,
     START_POSITION,
     START_SMOOTH,
