@@ -13,8 +13,9 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from mbd.base.door import label, number
+from mbd.base.recorded_call import Call, Recorded
 
-__all__ = ["Formula", "Parameter"]
+__all__ = ["Formula", "Parameter", "call_of", "parameters_in"]
 
 _COMPARISONS = (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal)
 
@@ -119,3 +120,36 @@ class Parameter(Formula):
 
     def __repr__(self) -> str:
         return f"Parameter({self.name!r}, {self.value!r})"
+
+
+def call_of(value: Any) -> Call | None:
+    """Return the call by which a part, a frame, a motion or a shape was made."""
+    return getattr(value, "call", None) if isinstance(value, Recorded) else None
+
+
+def parameters_in(things: Any) -> dict[str, Parameter]:
+    """Return the parameters among the arguments of things that were made, by name."""
+    parameters: dict[str, Parameter] = {}
+    done: set[int] = set()
+
+    def look(value: Any) -> None:
+        if isinstance(value, Formula):
+            for name, x in value.parameters.items():
+                if parameters.setdefault(name, x).value != x.value:
+                    raise ValueError(
+                        f"Parameter {name!r}: must have one value in a system, got "
+                        f"{parameters[name].value:g} and {x.value:g}; name them apart"
+                    )
+        elif isinstance(value, dict):
+            look(list(value.values()))
+        elif isinstance(value, tuple | list) or (
+            isinstance(value, np.ndarray) and value.dtype == object
+        ):
+            for x in value:
+                look(x)
+        elif id(value) not in done and (call := call_of(value)) is not None:
+            done.add(id(value))
+            look((call.args, call.options))
+
+    look(things)
+    return parameters

@@ -19,6 +19,7 @@ from mbd.base.checked import meant
 from mbd.base.pickling import again, placed, portable
 
 __all__ = [
+    "PLAIN",
     "Call",
     "Recorded",
     "recorded_call",
@@ -29,7 +30,7 @@ __all__ = [
 ]
 
 Maker = TypeVar("Maker", bound=Callable[..., Any])
-_PLAIN = (float, int, str, bool, type(None))
+PLAIN = (float, int, str, bool, type(None))
 _CALLS: weakref.WeakKeyDictionary[Any, Call] = weakref.WeakKeyDictionary()
 
 
@@ -53,7 +54,7 @@ def signature(maker: Any) -> inspect.Signature:
 
 def _kept(value: Any) -> Any:
     """Return a copy that later changes of the caller's arrays and lists do not reach."""
-    if type(value) in _PLAIN:
+    if type(value) in PLAIN:
         return value
     if isinstance(value, np.ndarray):
         return value.copy()

@@ -18,3 +18,6 @@ REFINEMENTS = 12
 SENSITIVITY_MET = 1e-9
 """[right-hand side] What refinement leaves of redundant rows that stay redundant; of others it
 leaves a part of the size of the whole."""
+
+SENSITIVITY_QUADRATIC = 1e-13
+"""[constants] Those that leave a polynomial of low degree by less obey it: two values suffice."""

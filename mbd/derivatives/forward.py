@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
+from mbd.analyses.equilibrium import Equilibrium
+from mbd.analyses.modes import Modes
 from mbd.base.checked import meant, shown
 from mbd.base.parameter import Parameter
 from mbd.base.sensitivity_tolerances import SENSITIVITY_MET
 from mbd.derivatives import sweeps
 from mbd.derivatives.named import Named, Tangents, derivative_by_name
+from mbd.derivatives.rest import ModesTangent, PoseTangent, of_equilibrium, of_modes
 from mbd.derivatives.runs import DifferentiableRun, run
 from mbd.derivatives.starts import start_of
 from mbd.derivatives.stencil import Stencil
@@ -99,8 +102,16 @@ def not_unique(model: Model) -> dict[str, str]:
     }
 
 
+@overload
+def sensitivities(system: Equilibrium, parameters: Any = None) -> dict[str, PoseTangent]: ...
+@overload
+def sensitivities(system: Modes, parameters: Any = None) -> dict[str, ModesTangent]: ...
+@overload
 def sensitivities(
-    system: System | Model,
+    system: System | Model, parameters: Any = None, *args: Any, **options: Any
+) -> Sensitivities: ...
+def sensitivities(
+    system: System | Model | Equilibrium | Modes,
     parameters: Any = None,
     t_end: float | None = None,
     step: float | None = None,
@@ -111,7 +122,7 @@ def sensitivities(
     progress: bool | None = None,
     rtol: float | None = None,
     events: Any = (),
-) -> Sensitivities:
+) -> Any:
     """Run a system, and carry the derivatives of all its steps by parameters beside it.
 
     They are those of what the loop computes, to round-off, the start included; not those of the
@@ -121,6 +132,7 @@ def sensitivities(
     Parameters
     ----------
     system : System or Model
+        Or an ``Equilibrium`` or ``Modes`` at rest, to differentiate these, by parameters alone.
     parameters : list of str and Parameter, optional
         Arguments of parts, ``"rod.mass"``, ``"rod.inertia.xx"``, ``"hinge.at.x"``,
         ``"spring.stiffness"``, initial values, ``"rod.velocity.x"``, or ``"gravity.z"``; default
@@ -141,6 +153,8 @@ def sensitivities(
     Returns
     -------
     Sensitivities
+        Of an equilibrium a dict: each is read as the equilibrium is, ``d["k.length"]["rod"]``. Of
+        modes a dict of their ``eigenvalues`` [1/s] and ``frequency`` [Hz].
 
     Examples
     --------
@@ -151,6 +165,13 @@ def sensitivities(
     >>> s["gravity.z"]["ball"].position[-1].round(9).tolist()
     [0.0, 0.0, 0.5]
     """
+    if isinstance(system, Equilibrium | Modes):
+        for word, value in (("t_end", t_end), ("step", step), ("method", method)):
+            if value is not None:
+                raise ValueError(f"sensitivities: {word} belongs to a run, got {shown(value)}")
+        if isinstance(system, Equilibrium):
+            return of_equilibrium("sensitivities", system, parameters)
+        return of_modes("sensitivities", system, parameters)
     of = run("sensitivities", system, parameters, t_end, step, method, state, project, progress,
              rtol, events)  # fmt: skip
     return Sensitivities(of.solution, of.stencils, forward_tangents(of))

@@ -32,7 +32,7 @@ from mbd.derivatives.increments import (
     to_positions_transposed,
     write_maps,
 )
-from mbd.derivatives.programs import add_variation
+from mbd.derivatives.programs import add_variation, taken_along
 from mbd.integration.newton_loop import set_weights
 from mbd.linear.products import add_product, add_transposed_product
 from mbd.machine import buffer as m
@@ -273,14 +273,12 @@ def backward(I: Any, F: Any, k: int) -> None:
             F[w + i] = 0.0
         fill(I, F, k, False, False, 0.0)
         add_transposed_product(I, F, 0, masked, w)
+        for i in range(n):
+            F[masked + i] = 0.0
         for p in range(n_p):
-            for i in range(n):
-                F[masked + i] = 0.0
-            add_variation(I, F, I[I[k + PROGRAMS] + p], masked, S[m.LEVEL] != m.POSITION)
-            s = 0.0
-            for i in range(n):
-                s += F[masked + i] * F[y + i]
-            F[gradient + p] += s
+            program = I[I[k + PROGRAMS] + p]
+            add_variation(I, F, program, masked, S[m.LEVEL] != m.POSITION)
+            F[gradient + p] += taken_along(I, F, program, masked, y)
         for i in range(n):
             if is_velocity(I, i):
                 F[tau + i] -= F[w + i]

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from mbd.base.checked import floats, meant, shown
-from mbd.base.parameter import Formula, Parameter
-from mbd.base.recorded_call import Call, Recorded, signature
+from mbd.base.parameter import Formula, Parameter, call_of, parameters_in
+from mbd.base.recorded_call import PLAIN, signature
 from mbd.interactions.kind import Element
 from mbd.machine import buffer as m
 from mbd.model.description import Description, origin
@@ -95,37 +95,7 @@ def _with_numbers(
 
 def described_parameters(system: Description) -> dict[str, Parameter]:
     """Return the parameters among the arguments of a system, by name."""
-    seen: dict[str, Parameter] = {}
-    done: set[int] = set()
-
-    def look(value: Any) -> None:
-        if isinstance(value, Formula):
-            for name, x in value.parameters.items():
-                if seen.setdefault(name, x).value != x.value:
-                    raise ValueError(
-                        f"Parameter {name!r}: must have one value in a system, got "
-                        f"{seen[name].value:g} and {x.value:g}; name them apart"
-                    )
-        elif isinstance(value, dict):
-            look(list(value.values()))
-        elif isinstance(value, tuple | list) or (
-            isinstance(value, np.ndarray) and value.dtype == object
-        ):
-            for x in value:
-                look(x)
-        elif id(value) not in done and (call := _call_of(value)) is not None:
-            done.add(id(value))
-            look((call.args, call.options))
-
-    look([system.gravity_as_written, *system.parts.values()])
-    return seen
-
-
-def _call_of(value: Any) -> Call | None:
-    """Return the call by which a part, a frame, a law or a shape was made."""
-    if isinstance(value, Recorded):
-        return getattr(value, "call", None)
-    return None
+    return parameters_in([system.gravity_as_written, *system.parts.values()])
 
 
 def _checked(system: Description, values: Any) -> dict[str, dict[str, Any]]:
@@ -234,9 +204,12 @@ def _described(system: Description, changes: dict[str, dict[str, Any]]) -> Descr
     """Return a description in which parts have other arguments; the others are the same objects."""
     anew: dict[int, Any] = {}
     of_system = changes.get("", {})
+    of_part = {id(part): changes[name] for name, part in system.parts.items() if name in changes}
 
     def again(value: Any) -> Any:
         """Return an argument in which parts are those of the new description."""
+        if type(value) in PLAIN:
+            return value
         if id(value) in anew:
             return anew[id(value)]
         if isinstance(value, Part) and value.owner is not None:
@@ -253,8 +226,8 @@ def _described(system: Description, changes: dict[str, dict[str, Any]]) -> Descr
                     "in the system; add it, or build() a system with the new values"
                 )
             return value
-        if _call_of(value) is not None:
-            return made(value, {})
+        if call_of(value) is not None:
+            return made(value)
         if isinstance(value, Formula):
             return value.with_values(of_system)
         if isinstance(value, np.ndarray) and value.dtype == object:
@@ -270,16 +243,18 @@ def _described(system: Description, changes: dict[str, dict[str, Any]]) -> Descr
             return value if same else type(value)(items)
         return value
 
-    def made(thing: Any, changes: Mapping[str, Any]) -> Any:
+    def made(thing: Any) -> Any:
         """Return a thing made by its call, or itself if nothing in it is new."""
         maker, args, options = thing.call
+        own = of_part.get(id(thing), {})
         new_args = tuple(again(x) for x in args)
         new_options = {k: again(x) for k, x in options.items()}
         same = all(x is y for x, y in zip(new_args, args, strict=True))
-        if same and not changes and all(x is options[k] for k, x in new_options.items()):
+        if same and not own and all(x is options[k] for k, x in new_options.items()):
+            anew[id(thing)] = thing
             return thing
         bound = signature(maker).bind(*new_args, **new_options)
-        bound.arguments |= changes
+        bound.arguments |= own
         anew[id(thing)] = maker(*bound.args, **bound.kwargs)
         return anew[id(thing)]
 
@@ -289,7 +264,7 @@ def _described(system: Description, changes: dict[str, dict[str, Any]]) -> Descr
         setattr(described, table, {})
     described.gravity = gravity
     for name, part in system.parts.items():
-        new = made(part, changes.get(name, {}))
+        new = again(part)
         if new.name != name:
             raise ValueError(f"{_WHO}: a part keeps its name, got {new.name!r} for {name!r}")
         getattr(described, part.drawer)[name] = new

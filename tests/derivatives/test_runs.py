@@ -90,6 +90,38 @@ def test_a_start_that_is_consistent_only_is_not_the_start_of_a_run(monkeypatch):
     assert error > 1e-6
 
 
+ALONE = {
+    "rod.mass": 1.3, "rod.center_of_mass.x": 0.1, "rod.inertia.zz": 0.2, "hinge.at.x": -0.5,
+    "hinge.axis.z": 0.2, "rod.angular_velocity.y": 3.0, "rod.position.z": 0.0,
+}  # fmt: skip
+
+
+def test_every_kind_of_parameter_by_itself():
+    """Few points where constants and equations are of low degree, eight where they are not."""
+    system = mbd.System(gravity=(0, 0, -9.81))
+    rod = system.add(
+        mbd.RigidBody(
+            "rod", mass=1.3, inertia=(0.1, 0.2, 0.2), center_of_mass=(0.1, 0, 0),
+            angular_velocity=(0, 3.0, 0),
+        )
+    )  # fmt: skip
+    system.add(mbd.Revolute("hinge", system.ground, rod, at=(-0.5, 0, 0), axis=(0.1, 1, 0.2)))
+    model = system.build()
+    s = mbd.sensitivities(model, list(ALONE), 0.1, 0.01, method=TIGHT, project=True)
+
+    def of(run):
+        return np.hstack([run["rod"].position, run["rod"].angular_velocity])
+
+    for name, value in ALONE.items():
+        total = 0.0
+        for k, w in WEIGHTS.items():
+            for sign in (1, -1):
+                other = model.with_values({name: value + sign * k * 1e-3})
+                run = mbd.simulate(other, 0.1, 0.01, method=TIGHT, project=True)
+                total += sign * w / 1e-3 * of(run)
+        close(of(s[name]), total, 2e-8)
+
+
 def test_loops_with_redundant_rows():
     """Motions are differentiated; how rows share a load is not, and contradictions are told."""
 
