@@ -12,6 +12,7 @@ import numpy as np
 from mbd.analyses.stability import Stability, stability
 from mbd.base.checked import mapping, one_of, shown, whole
 from mbd.base.door import number, vector
+from mbd.base.html_tables import facts, page, table
 from mbd.base.tolerances import SADDLES
 from mbd.front.solution import Solution
 from mbd.model.frozen import state_of
@@ -89,6 +90,19 @@ class Equilibrium:
 
     def __getitem__(self, name: str) -> PartAtPose:
         return PartAtPose(self.solution[name])
+
+    def _repr_html_(self) -> str:
+        nodes = self.model.nodes
+        return page(
+            repr(self),
+            facts(stable=self.stable, stiffness=f"{self.stiffness:.6g} 1/s^2",
+                  load_factor=float(self.load_factor), iterations=self.iterations,
+                  free=", ".join(self.free),
+                  out_of_balance=f"{self.out_of_balance.force:.3g} N, "
+                                 f"{self.out_of_balance.moment:.3g} N m"),
+            table("pose", ("body", "x [m]", "y [m]", "z [m]"),
+                  ((name, *self[name].position.tolist()) for name in list(nodes)[:21])),
+        )  # fmt: skip
 
     def __repr__(self) -> str:
         return f"Equilibrium({self.message})"

@@ -15,6 +15,7 @@ from mbd.analyses.base_motion import base_motion, steady_minimal
 from mbd.analyses.mode_labels import BodyMotion, label
 from mbd.base.checked import is_whole, one_of, shown, whole
 from mbd.base.door import number
+from mbd.base.html_tables import table
 from mbd.front.solution import Solution
 from mbd.integration.consistent import consistent
 from mbd.machine import buffer as m
@@ -258,6 +259,10 @@ class Modes:
                 f"{mode.label}"
             )
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = ((x.index, x.frequency, x.damping, f"{x.eigenvalue:.6g}", x.label) for x in self)
+        return table(repr(self), ("", "f [Hz]", "damping [-]", "eigenvalue [1/s]", "mode"), rows)
 
     def __repr__(self) -> str:
         return f"Modes({len(self)} modes of {self.model!r})"

@@ -7,6 +7,7 @@ keep each one in memory until ``plt.close``, and a notebook would show it twice.
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +37,10 @@ def new_figure(who: str, **options: Any) -> Figure:
         ) from None
     options = {"layout": "constrained"} | options
     # pyplot is there in either case: importing it is how notebooks learn to show figures
-    if plt.get_backend().lower() in _WITHOUT_WINDOWS:
+    backend = plt.get_backend().lower()
+    if "inline" in backend:  # it tells the notebook how figures are shown when it is loaded
+        importlib.import_module("matplotlib_inline.backend_inline")
+    if backend in _WITHOUT_WINDOWS:
         return Figure(**options)
     return plt.figure(**options)
 

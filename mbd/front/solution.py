@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mbd.base.html_tables import facts, page, table
+from mbd.history.columns import parts
 from mbd.history.history import History
 
 if TYPE_CHECKING:
@@ -173,6 +175,18 @@ class Solution(History):
         from mbd.pictures.diagrams import diagram
 
         return diagram(self, beam, names, t, ax)
+
+    def _repr_html_(self) -> str:
+        t = self.t
+        there = parts(self.columns)
+        return page(
+            repr(self),
+            facts(message=self.message, method=self.method, instants=len(t),
+                  time=f"{t[0]:.6g} to {t[-1]:.6g} s" if len(t) else "",
+                  seconds=self.stats.get("seconds"), events=len(self.events) or ""),
+            table("read by name: solution[\"name\"].quantity", ("name", "quantities"),
+                  ((name, ", ".join(words)) for name, words in there.items())),
+        )  # fmt: skip
 
     def __repr__(self) -> str:
         n = int(self.stats.get("steps", 0))

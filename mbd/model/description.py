@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from mbd.base import html_tables as tables
 from mbd.base.checked import meant, shown
 from mbd.base.door import vector
 from mbd.base.parameter import Formula
@@ -162,6 +163,22 @@ class Description:
             if name in table:
                 return table[name]
         raise KeyError(f"no part named {shown(name)}; there are {', '.join(self.parts)}")
+
+    def _repr_html_(self) -> str:
+        own = [x for x in self.bodies.values() if x.owner is None]
+        return tables.page(
+            repr(self),
+            tables.facts(gravity=f"{self.gravity.tolist()} m/s^2"),
+            tables.table("bodies", ("name", "mass [kg]", "formulation"),
+                  ((x.name, float(x.mass), x.formulation.name) for x in own)),
+            *(
+                tables.table(word, ("name", "kind", "attached to"),
+                      ((x.name, type(x).__name__, ", ".join(b.name for b in x.bodies[:4]))
+                       for x in some.values()))
+                for word, some in (("structures", self.structures), ("joints", self.joints),
+                                   ("forces", self.forces))
+            ),
+        )  # fmt: skip
 
     def __repr__(self) -> str:
         return (

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbd.base.html_tables import page
 from mbd.base.tolerances import SOFT_LOOPS, SOFT_TREE
 from mbd.machine import buffer as m
 from mbd.model.description import lengths
@@ -167,6 +168,9 @@ class Model(FrozenModel):
         from mbd.model.assembly import assemble
 
         return assemble(self, state_of("Model.assemble", self, state))
+
+    def _repr_html_(self) -> str:
+        return page(repr(self), self.system._repr_html_())
 
     def __repr__(self) -> str:
         return (

@@ -11,6 +11,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from mbd.algebra.graphs import blocks, components, cycle_basis, neighbours
+from mbd.base.html_tables import facts, page, table
 from mbd.base.tolerances import REPORT_LOOSE, REPORT_PIVOT, REPORT_RANK, REPORT_SOFT
 from mbd.model.assembly import assemble
 
@@ -76,6 +77,18 @@ class Report:
     def n_redundant(self) -> int:
         """Number of redundant rows."""
         return self.n_rows - self.rank
+
+    def _repr_html_(self) -> str:
+        first, *facts_, _ = str(self).split("\n")[:5]
+        redundant = _grouped(self.redundant) if self.redundant else ""
+        return page(
+            first,
+            facts(size=facts_[0], freedoms=facts_[1], loops=len(self.loops),
+                  redundant_rows=redundant, not_unique=_grouped(self.not_unique)),
+            table("bodies", ("name", "formulation", "mass [kg]"), self.bodies),
+            table("parts with nodes", ("name", "kind", "nodes"), self.structures),
+            table("joints and rows", ("name", "kind", "first", "second", "rows"), self.joints),
+        )  # fmt: skip
 
     def __str__(self) -> str:
         """Return the report as text; long lists are cut."""

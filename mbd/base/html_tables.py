@@ -1,0 +1,47 @@
+"""Tables of HTML, which notebooks show where text would stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+__all__ = ["facts", "page", "table"]
+
+_MOST = 20  # rows
+
+
+def _cell(x: Any) -> str:
+    from html import escape  # half a megabyte of names, for notebooks only
+
+    return escape(f"{x:.6g}" if isinstance(x, float) else str(x))
+
+
+def table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Return a table with a caption; long ones are cut. Without rows there is none."""
+    rows = list(rows)
+    if not rows:
+        return ""
+    head = "".join(f'<th scope="col" style="text-align:left">{_cell(x)}</th>' for x in heads)
+    body = "".join(
+        "<tr>" + "".join(f'<td style="text-align:left">{_cell(x)}</td>' for x in row) + "</tr>"
+        for row in rows[:_MOST]
+    )
+    more = f" (the first {_MOST} of {len(rows)})" if len(rows) > _MOST else ""
+    title = f'<caption style="text-align:left">{_cell(caption)}{more}</caption>'
+    return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def facts(**values: Any) -> str:
+    """Return names and values side by side; those that are empty are left out."""
+    rows = "".join(
+        f'<tr><th scope="row" style="text-align:left">{_cell(name.replace("_", " "))}</th>'
+        f'<td style="text-align:left">{_cell(value)}</td></tr>'
+        for name, value in values.items()
+        if value is not None and value != ""
+    )
+    return f"<table><tbody>{rows}</tbody></table>"
+
+
+def page(title: str, *pieces: str) -> str:
+    """Return a heading with tables below."""
+    return f"<div><strong>{_cell(title)}</strong>{''.join(pieces)}</div>"
