@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import issparse
 from scipy.spatial.transform import Rotation
 
 import mbd
@@ -29,10 +30,10 @@ FILES = sorted((ROOT / "models").glob("*.toml"))
 
 
 def in_python(system: System) -> bool:
-    """Tell whether a part has a law, a curve or a section that is a function of Python."""
+    """Tell whether a part has a matrix, or a law, curve or section that is a function of Python."""
     values = [x for part in system.parts.values() for x in part.call.arguments().values()]
     return any(
-        callable(x) and recorded_call(x) is None
+        issparse(x) or (callable(x) and recorded_call(x) is None)
         for x in values
         if not isinstance(x, mbd.Expression)
     )

@@ -46,7 +46,7 @@ def test_model_files_name_the_files_of_matrices(system, tmp_path):
 def test_matrices_in_memory_are_not_written(tmp_path):
     system = mbd.System()
     system.add(mbd.FlexibleBody("bar", M, K, X, ends(X), modes=3))
-    with pytest.raises(ValueError, match="bar: .* a file cannot say what it is"):
+    with pytest.raises(ValueError, match="bar: its matrices are in memory, .* save them with"):
         mbd.write(system, tmp_path / "model.toml")
 
 
