@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mbd.cli.codes import DONE, FAILED, INTERRUPTED, collected, print_json, print_line
-from mbd.cli.scene import FILE, read, reading, running, stepping, writable
+from mbd.cli.scene import FILE, read, reading, running, settings, stepping, writable
 from mbd.cli.summary import facts, summary, text
 from mbd.store import file_kinds
 
@@ -31,18 +31,9 @@ def run(options: argparse.Namespace) -> int:
     """Simulate a scene."""
     scene, parameters = read(options)
     system = scene.build(parameters)
-    how = dict(scene.run)
-    if options.method is not None:
+    how = settings(options, scene, _SETTINGS)
+    if options.method is not None and options.rho is None:
         how.pop("rho", None)  # it was that of the scene's own method
-    for key in _SETTINGS:
-        if getattr(options, key) is not None:
-            how[key] = getattr(options, key)
-    for key in ("t_end",) if "rtol" in how else ("t_end", "step"):
-        if key not in how:
-            raise ValueError(
-                f"{scene.path}: {key} is not known [s]; give --{key.replace('_', '-')} or put "
-                "it in RUN"
-            )
     _check_outputs(options)
 
     from mbd.front.simulate import kernels_of, simulate

@@ -12,7 +12,17 @@ from mbd.store.file_kinds import writable as written
 if TYPE_CHECKING:
     from mbd.files.scenes import Scene
 
-__all__ = ["FILE", "STORED", "parameters", "read", "reading", "running", "stepping", "writable"]
+__all__ = [
+    "FILE",
+    "STORED",
+    "parameters",
+    "read",
+    "reading",
+    "running",
+    "settings",
+    "stepping",
+    "writable",
+]
 
 FILE = "Python scene (.py), model file (.toml), robot (.urdf), or the name of a demo"
 STORED = readable()  # results that mbd.load reads
@@ -77,6 +87,19 @@ def parameters(options: argparse.Namespace) -> dict[str, Any]:
     from mbd.files import scenes
 
     return dict(scenes.parameter(text) for text in options.parameters)
+
+
+def settings(options: argparse.Namespace, scene: Scene, keys: tuple[str, ...]) -> dict[str, Any]:
+    """Return how a scene is run, with what the options say in place of what it says."""
+    values = {key: getattr(options, key) for key in keys}
+    how = scene.run | {key: value for key, value in values.items() if value is not None}
+    for key in ("t_end",) if "rtol" in how else ("t_end", "step"):
+        if key not in how:
+            raise ValueError(
+                f"{scene.path}: {key} is not known [s]; give --{key.replace('_', '-')} or put it "
+                "in RUN"
+            )
+    return how
 
 
 def read(options: argparse.Namespace) -> tuple[Scene, dict[str, Any]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mbd.cli.codes import DONE, FAILED, INTERRUPTED, collected, print_json, print_line
-from mbd.cli.scene import STORED, parameters, reading, writable
+from mbd.cli.scene import STORED, parameters, reading, settings, writable
 
 if TYPE_CHECKING:
     from mbd.front.solution import Solution
@@ -87,16 +87,7 @@ def _simulated(options: argparse.Namespace) -> tuple[str, Solution]:
     from mbd.files import scenes
 
     scene = scenes.load(options.file)
-    how = dict(scene.run)
-    for key in ("t_end", "step", "project"):
-        if getattr(options, key) is not None:
-            how[key] = getattr(options, key)
-    for key in ("t_end", "step"):
-        if key not in how:
-            raise ValueError(
-                f"{scene.path}: {key} is not known [s]; give --{key.replace('_', '-')} or put "
-                "it in RUN"
-            )
+    how = settings(options, scene, ("t_end", "step", "project"))
 
     from dataclasses import replace
 

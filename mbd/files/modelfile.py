@@ -21,6 +21,7 @@ from mbd.model.system import System
 __all__ = ["READERS", "Document", "from_text", "reader", "run_text", "to_text", "write"]
 
 _LARGEST = 100_000_000  # bytes of a model file
+_ROBOT_RUN = {"t_end": 2.0, "step": 1e-3}  # files of robots do not say how they are run
 
 
 @dataclass(frozen=True)
@@ -179,7 +180,7 @@ def _urdf(
         )  # fmt: skip
     except (ValueError, TypeError, OSError) as error:
         raise ValueError(f"{path}: {error}") from error
-    return Document(system, title=name, notes=(*unknown, *notes))
+    return Document(system, _ROBOT_RUN.copy(), title=name, notes=(*unknown, *notes))
 
 
 READERS: dict[str, Callable[..., Document]] = {".toml": _toml, ".urdf": _urdf}

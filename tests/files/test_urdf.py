@@ -482,8 +482,8 @@ def test_the_command_line_takes_robots(tmp_path, capsys):
     one = scenes.load(tmp_path / "arm.toml").build({}).build()
     two = scenes.load(tmp_path / "arm.py").build({}).build()
     assert np.array_equal(one.F, two.F)
-    assert main(["run", str(ARM)]) == 2
-    assert "t_end is not known [s]; give --t-end" in capsys.readouterr().err
+    assert main(["run", str(ARM)]) == 0
+    assert "simulated to t = 2 s" in capsys.readouterr().out
     assert main(["run", str(ARM), "-p", "bas=fixed"]) == 2
     assert (
         "no parameter 'bas' (did you mean 'base'?); it has base, position"
