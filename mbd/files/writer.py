@@ -111,6 +111,13 @@ class Writer:
                 f"its law is the Python function {name!r}, which a file cannot hold; write it as "
                 'mbd.Expression("...")'
             )
+        from scipy.sparse import issparse
+
+        if issparse(value):
+            raise ValueError(
+                "its matrices are in memory, which a file cannot hold; save them with "
+                "scipy.sparse.save_npz and give the names of the files"
+            )
         maker, got = minimal_call(value)
         values = {k: self.plain(x) for k, x in got.items()}
         return {"type": maker.__qualname__, **_ordered(maker, values)}
