@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mbd.model.model import Model
     from mbd.parts.part import Coordinate
 
-__all__ = ["Coordinates", "all_freedoms", "freedoms"]
+__all__ = ["Coordinates", "all_freedoms", "counted", "freedoms"]
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Coordinates:
             unknown = np.full(3, np.nan)
             turning = np.flatnonzero(self.periodic)
             last = np.array([before.get(self.names[i], unknown) for i in turning])
-            u[:, turning] = _counted(u[:, turning], rate[:, turning], t, *last.T)
+            u[:, turning] = counted(u[:, turning], rate[:, turning], t, *last.T)
         return u, rate, second
 
     def after(self, t: np.ndarray, u: np.ndarray, rate: np.ndarray) -> dict[str, np.ndarray]:
@@ -71,7 +71,7 @@ class Coordinates:
         return {self.names[i]: np.array([t[-1], u[-1, i], rate[-1, i]]) for i in turning}
 
 
-def _counted(
+def counted(
     u: np.ndarray, rate: np.ndarray, t: np.ndarray,
     t_last: np.ndarray, last: np.ndarray, speed: np.ndarray,
 ) -> np.ndarray:  # fmt: skip

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from mbd.base.checked import shown
 from mbd.front.solution import Solution
+from mbd.history.faces import faces_over_time
+from mbd.history.joint_coordinates import Coordinates, counted, freedoms
 from mbd.history.quantities import PartHistory, table
 from mbd.history.quantity import Owner
 from mbd.model.model import Model
+from mbd.model.turns_so_far import Before, turns_so_far
 from mbd.pictures.curves import curves
 from mbd.studies.batch_run import Instants
 
@@ -134,13 +137,49 @@ def of_batch(
         whole = Solution(model, np.tile(instants.t, n), *flat)
         values = _values(whole, output.quantity)[0]
         return [_tried(output.reduced, x) for x in values.reshape(n, k, *values.shape[1:])]
+    if at_ease and (found := _coordinate(output.quantity, model)) is not None:
+        runs = _over_runs(*found, model, instants, raw)
+        return [_tried(output.reduced, x) for x in runs]
     same = at_ease and _of_joint(output.quantity, model)
 
     def of_run(i: int) -> np.ndarray:
         of = model if same else own(i)
-        return of_solution(output, Solution(of, instants.t, *(x[i] for x in raw)))
+        before = _turns(of)
+        return of_solution(output, Solution(of, instants.t, *(x[i] for x in raw), before=before))
 
     return [_tried(of_run, i) for i in range(n)]
+
+
+def _turns(model: Model) -> Before:
+    """Return the angles of the described pose with their turns, which results go on from."""
+    return turns_so_far(model, model.state.replace(memory=model.F[model.memory]))
+
+
+def _coordinate(quantity: str, model: Model) -> tuple[str, int] | None:
+    """Return the joint coordinate that a quantity is, and of which order, if it is one."""
+    for order, ending in enumerate(("", "_rate")):
+        name = quantity.removesuffix(ending) if ending else quantity
+        if quantity.endswith(ending) and name in freedoms(model):
+            return name, order
+    return None
+
+
+def _over_runs(
+    name: str, order: int, model: Model, instants: Instants, raw: tuple[np.ndarray, ...]
+) -> np.ndarray:
+    """Return a joint coordinate, or its rate, of each run (n, k); of all runs at once."""
+    n, k = instants.q.shape[:2]
+    free, before = freedoms(model)[name], _turns(model)
+    q, v, a = (x.reshape(n * k, -1) for x in raw[:3])
+    faces = faces_over_time(model, q, v, a, (end.body for end in free.attachments))
+    one = Coordinates.of({name: free}, faces.column)
+    plain = replace(one, periodic=np.zeros(1, bool))
+    motion = plain.over_time(faces, np.tile(instants.t, n), {})
+    u, rate = (x.reshape(n, k) for x in motion[:2])
+    if order == 0 and one.periodic[0]:
+        last = before.get(name, np.full(3, np.nan))
+        return counted(u.T, rate.T, instants.t, *(np.full(n, x) for x in last)).T
+    return (u, rate)[order]
 
 
 def _tried(function: Callable[[Any], Any], argument: Any) -> Any:
