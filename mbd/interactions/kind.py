@@ -112,7 +112,8 @@ class Kind:
     stresses : int
         Numbers behind its own which are stresses of its strains. In the phase STRESS_AHEAD forces
         writes them, as they become along the velocities, and nothing else; in STRESS_GIVEN both
-        kernels take them for those of the pose.
+        kernels take them for those of the pose. In these phases, and in STRESS_HERE, with those of
+        the pose itself, what goes slack does not.
     work : int
         Floats of scratch space behind the maps of attachments, ``vector(I, n_attachments, 0)``.
     secant : bool

@@ -86,9 +86,12 @@ def _pushed_back(I: Any, F: Any, s: int, number: int, law: int, u: float, ud: fl
 
 @jit
 def _pulled(I: Any, F: Any, s: int, number: int, law: int, u: float, ud: float) -> Any:
-    """Return the tension of what goes slack, max(k (u - u0) + c du/dt, 0), and its derivatives."""
+    """Return the tension of what goes slack, max(k (u - u0) + c du/dt, 0), and its derivatives.
+
+    Not while a balance is searched with stresses of their own: that is checked without them.
+    """
     f, k, c = _tension(I, F, s, number, 0, u, ud)
-    return (f, k, c) if f > 0.0 else (0.0, 0.0, 0.0)
+    return (f, k, c) if f > 0.0 or ints(F)[PHASE] >= STRESS_AHEAD else (0.0, 0.0, 0.0)
 
 
 @jit

@@ -92,7 +92,7 @@ VECTORS = {
     UNDECLARED,  # pair of attachments, counted from one, that a kind couples and does not declare
 ) = range(34)  # fmt: skip
 ORDINARY, START, MIDDLE, END = 0, 1, 2, 3  # PHASE
-STRESS_AHEAD, STRESS_GIVEN = 4, 5  # PHASE of a search for balance: see stresses in Kind
+STRESS_AHEAD, STRESS_GIVEN, STRESS_HERE = 4, 5, 6  # PHASE of a search: see stresses in Kind
 POSITION, VELOCITY, STABILIZED = 0, 1, 2  # LEVEL
 NOT_FINITE, RAISED = 1, 2  # BAD_HOW
 # stages: where in S their pairs (address, record) are, and how many

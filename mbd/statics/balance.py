@@ -163,6 +163,8 @@ class Statics:
     def _of(self, model: Model, state: State, stress: np.ndarray | None) -> Balance:
         """Return the balance of one model, with dg/dq for K."""
         work, n = Workspace(model, state), model.n_v
+        if stress is not None:
+            work.S[m.PHASE] = m.STRESS_HERE
         work.evaluate()
         r = work.vector(m.X).copy()
         carried = r

@@ -6,6 +6,8 @@ The catenary of span 10 m, L = 12 m, q = 2 N/m, EA = 1000 N: with the horizontal
     sag = q L^2/(8 EA) + (sqrt(H^2 + (q L/2)^2) - H)/q .
 """
 
+from contextlib import suppress
+
 import numpy as np
 import pytest
 from scipy.optimize import brentq
@@ -69,6 +71,39 @@ def test_the_pose_does_not_depend_on_the_start(sag, slack):
     """From a straight line that is slack, from a steep parabola that is stretched."""
     pose = mbd.equilibrium(hanging(8, sag=sag, slack=slack))
     assert -pose["line.4"].position[2] == pytest.approx(SAG * 1.00803, rel=1e-4)
+
+
+@pytest.mark.parametrize(("n", "length"), [(16, 102.0), (32, 120.0), (32, 100.1), (32, 99.9)])
+def test_steel_ropes_take_some_steps_from_a_parabola(n, length):
+    """EA is ten thousand times the weight: tensions are iterates of their own, slack or not."""
+    system = mbd.System(gravity=(0, 0, -G))
+    sag = np.sqrt(3 / 8 * 100 * max(length - 100, 0.01))
+    system.add(mbd.Cable("c", points=lambda p: (100 * p, 0, -4 * sag * p * (1 - p)), mass=2.0,
+                         stiffness=2e7, length=length, elements=n, first=system.ground,
+                         last=system.ground))  # fmt: skip
+    pose, run = at_rest(system)
+    assert pose.iterations <= 6
+    q, L, EA = 2 * G, length, 2e7
+
+    def gap(x):
+        return x * L / EA + 2 * x / q * np.arcsinh(q * L / (2 * x)) - 100
+
+    tension = brentq(gap, 1.0, 1e6)
+    assert abs(run["c"].reaction(on="c.0").force[0, 0]) == pytest.approx(tension, rel=4e-3)
+    assert run["c"].tension[0].min() > 0
+
+
+@pytest.mark.parametrize("seek", ["minimum", "nearest"])
+def test_a_cable_does_not_carry_what_stands_on_it(seek):
+    """Its bars would push: no such pose is returned as a balance."""
+    system = mbd.System(gravity=(0, 0, -G))
+    weight = system.add(mbd.PointMass("weight", mass=1.0, position=(0, 0, 2)))
+    cable = system.add(mbd.Cable("c", points=[(0, 0, 0), (0, 0, 2)], stiffness=1e4, mass=0.01,
+                                 elements=2, first=system.ground))  # fmt: skip
+    system.add(mbd.Spherical("knot", cable.last, weight, at=(0, 0, 2)))
+    with suppress(mbd.EquilibriumError):  # it says so, or finds it hanging
+        pose = mbd.equilibrium(system, seek=seek)
+        assert pose["weight"].position[2] == pytest.approx(-2.002, abs=1e-3)
 
 
 def test_a_slack_cable_without_weight_is_at_rest_where_it_is():
