@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["hidden_nodes", "names", "reach", "strands", "surface_of", "sweeps"]
 
+_AT_ONCE = 1 << 16  # elements times instants whose forces are evaluated at once, some 50 MB
+
 
 def hidden_nodes(model: Model) -> set[str]:
     """Return the bodies that are seen as parts of beams and cables only."""
@@ -27,11 +29,10 @@ def sweeps(shown: History, colors: dict[str, str]) -> tuple[Sweep, ...]:
     """Return all beams."""
     beams = []
     for name, line in lines(shown.model).items():
-        history = shown[name]
-        assert isinstance(history, BeamHistory)
         at = [x.attachments for x in line.elements]
         w = np.array([[x.weights for x in some] for some in at]).reshape(-1, 2, 4, 4)
-        loads = dict(zip(SECTION_FORCES, np.moveaxis(history.section_forces, -1, 0), strict=True))
+        forces = _section_forces(shown, name, len(at))
+        loads = dict(zip(SECTION_FORCES, np.moveaxis(forces, -1, 0), strict=True))
         beams.append(
             Sweep(
                 tuple((some[0].place, some[4].place) for some in at),
@@ -40,6 +41,17 @@ def sweeps(shown: History, colors: dict[str, str]) -> tuple[Sweep, ...]:
             )
         )  # fmt: skip
     return tuple(beams)
+
+
+def _section_forces(shown: History, name: str, k: int) -> np.ndarray:
+    """Return the six of k elements (n, k, 2, 6), in pieces that memory holds easily."""
+    n, step = len(shown.t), max(1, _AT_ONCE // k)
+    pieces = []
+    for first in range(0, n, step):
+        history = shown.part(slice(first, first + step))[name]
+        assert isinstance(history, BeamHistory)
+        pieces.append(history.section_forces.astype(np.float32))
+    return np.concatenate(pieces)
 
 
 def strands(shown: History, colors: dict[str, str], radius: float) -> tuple[Strand, ...]:

@@ -224,6 +224,16 @@ class Drawing:
         }
 
     @property
+    def origin(self) -> np.ndarray:
+        """Where graphics, which has seven digits, takes its origin: in the middle of what is far.
+
+        A multiple of the spacing of the grid.
+        """
+        middle = 0.5 * (self.low + self.high)
+        near = np.linalg.norm(middle) < 50 * np.linalg.norm(self.high - self.low)
+        return np.zeros(3) if near else np.round(middle / self.spacing) * self.spacing
+
+    @property
     def spacing(self) -> float:
         """Distance of the lines of the grid [m]."""
         return nice(float(np.linalg.norm(self.high - self.low)) / 8)

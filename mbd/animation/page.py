@@ -74,7 +74,8 @@ def _data(d: Drawing, pack: Pack) -> dict[str, Any]:
         "speed": d.speed,
         "t": pack.table(d.t - d.t[0], max(duration, 1e-9) * 2.0**-29),
         "start": float(d.t[0]),
-        "frames": [_frame(track, pack, fine) for track in d.tracks.values()],
+        "frames": [_frame(track, pack, fine, d.origin) for track in d.tracks.values()],
+        "origin": d.origin.tolist(),
         "solids": [{**_some(s, common), **_shape(s.shape, pack, fine)} for s in d.solids],
         "wires": [{**_some(w, common), "points": _plain(w.points)} for w in d.wires],
         "links": [
@@ -103,8 +104,8 @@ def _data(d: Drawing, pack: Pack) -> dict[str, Any]:
         ],
         "scales": {unit: _plain(np.array(x)) for unit, x in d.scales.items()},
         "spacing": _plain(d.spacing),
-        "low": _plain(d.low),
-        "high": _plain(d.high),
+        "low": _plain(d.low - d.origin),
+        "high": _plain(d.high - d.origin),
         "up": _plain(d.up),
         "view": _plain(d.view),
         "follow": d.follow,
@@ -127,8 +128,9 @@ def _end(end: End) -> dict[str, Any]:
     return {"frame": end.frame, "point": _plain(end.point)}
 
 
-def _frame(track: Track, pack: Pack, fine: float) -> dict[str, Any]:
-    entry: dict[str, Any] = {"name": track.name, "position": pack.table(track.position, fine)}
+def _frame(track: Track, pack: Pack, fine: float, origin: np.ndarray) -> dict[str, Any]:
+    position = pack.table(track.position - origin, fine)
+    entry: dict[str, Any] = {"name": track.name, "position": position}
     if track.quaternion is not None:
         entry["quaternion"] = pack.table(track.quaternion, _FINE)
     if track.scale is not None:

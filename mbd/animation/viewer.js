@@ -152,7 +152,7 @@ function run(data, bytes, renderer, canvas) {
     eye.clip();
     renderer.render(scene, eye.camera);
     names();
-    tell(canvas, eye.camera, state);
+    tell(canvas, eye.camera, state, data.origin);
     canvas.dataset.calls = renderer.info.render.calls;
   }
 
@@ -212,9 +212,10 @@ function remember(t) {
 
 // Say what is drawn where tests and other programs can read it: the instant, and the matrix from
 // points to the picture (column by column).
-function tell(canvas, camera, state) {
+function tell(canvas, camera, state, [x, y, z]) {
   if (state.playing) return;
   const matrix = new THREE.Matrix4().multiplyMatrices(camera.projectionMatrix, camera.matrixWorldInverse);
+  matrix.multiply(new THREE.Matrix4().makeTranslation(-x, -y, -z));
   canvas.dataset.t = state.t;
   canvas.dataset.projection = matrix.elements.join(" ");
 }

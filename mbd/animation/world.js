@@ -1,6 +1,6 @@
 "use strict";
 // Everything that is seen: solids and wires fixed to frames, links between them, beams, arrows, trails.
-// Frames are three.js groups; "ground" is the root. Nothing here knows the clock or the camera.
+// Frames are three.js groups; "ground" is the model's. Nothing here knows the clock or the camera.
 
 // Return w, x, y, z as three.js has it.
 function turn(q) {
@@ -11,7 +11,10 @@ function buildWorld(data, bytes) {
   const read = (where) => table(bytes, where);
   const times = read(data.t).values.map((t) => t + data.start);
   const root = new THREE.Group();
-  const frames = new Map([["ground", root]]);
+  const ground = new THREE.Group(); // graphics has its origin where the model is
+  ground.position.fromArray(data.origin).negate();
+  root.add(ground);
+  const frames = new Map([["ground", ground]]);
   const moving = [];
   const updates = []; // functions of (frame index k, share u of the way to k + 1)
   const layers = new Map(data.show.map((name) => [name, []]));
@@ -26,6 +29,7 @@ function buildWorld(data, bytes) {
 
   const batches = buildBatches(root, layer);
   const line = (color) => new THREE.LineBasicMaterial({ color });
+  root.updateMatrixWorld(true);
   const at = (k) => { setPoses(moving, k, 0); root.updateMatrixWorld(true); };
   const once = []; // what is set when all copies are known
   const matrix = new THREE.Matrix4();
@@ -44,8 +48,8 @@ function buildWorld(data, bytes) {
       matrix.multiplyMatrices(frame.matrixWorld, own);
       for (const slot of some) slot.set(matrix);
     };
-    if (frame === root) once.push(() => put(slots)); else updates.push(() => put(slots));
-    if (s.layer !== "bodies" || frame === root) continue;
+    if (frame === ground) once.push(() => put(slots)); else updates.push(() => put(slots));
+    if (s.layer !== "bodies" || frame === ground) continue;
     for (const ghost of data.ghosts) {
       const faint = [batches.add(key, make, { ...more, look: "ghost" })];
       once.push(() => { at(ghost); put(faint); });

@@ -232,3 +232,32 @@ def test_many_bodies_are_a_handful_of_calls(tmp_path):
 
 def test_colours_of_the_page_are_those_of_pictures():
     assert f'"colors":["{COLORS[0]}"' in hooks().animate(arrows=False).html
+
+
+@needs_chromium
+def test_models_far_from_the_origin_are_drawn_as_near_ones(tmp_path):
+    """1 m at 100 km: solids, ground, beams and cables are where they are, and do not tremble."""
+    at = np.array([1e5, -2e5, 3e4])
+    x, z = np.eye(3)[[0, 2]]
+    system = mbd.System()
+    bar = mbd.Section.circle(0.05, **STEEL)
+    system.add(mbd.Beam("pole", points=[at, at + z], section=bar, elements=2,
+                        up=(1, 0, 0)))  # fmt: skip
+    ball = system.add(mbd.RigidBody("ball", mass=1, inertia=(1, 1, 1), position=at + x,
+                                    shape=mbd.Sphere(0.1)))  # fmt: skip
+    system.add(mbd.Spring("rod", system.ground, ball, at=at + x + z, stiffness=1.0))
+    solution = still(system)
+    assert np.abs(solution.animate().drawing.origin - at).max() < 1.5
+    browser = Browser(tmp_path)
+    try:
+        page = browser.open(
+            solution.animate(arrows=False, show=("bodies", "springs"), view=(0, -1, 0)).html, "t=0"
+        )
+        picture = page.picture()
+        points = [(0, 0, 0.5), (0.04, 0, 0.9), (1.08, 0, 0), (1, 0, 0.5), (0.07, 0, 0.5)]
+        for p, seen in zip(points, (True, True, True, True, False), strict=True):
+            i, j = np.round(page.project(at + p)).astype(int)
+            w = 20 if p == (1, 0, 0.5) else 2  # the coil is hollow
+            assert (picture[j - 2 : j + 3, i - w : i + w + 1].min() < 230) == seen, p
+    finally:
+        browser.close()
