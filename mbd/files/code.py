@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from mbd.base.parameter import Formula
 from mbd.base.recorded_call import signature
 from mbd.files.expressions import Expression
 from mbd.files.writer import Writer, minimal_call
@@ -116,10 +117,14 @@ class _Coder:
     @code.register(type(None))
     @code.register(Expression)
     def _literal(self, value: Any) -> str:
-        text = repr(value)
+        text = repr(value.literal() if isinstance(value, Expression) else value)
         if isinstance(value, str) and '"' not in text:
             return f'"{text[1:-1]}"' if text[0] == "'" and "\\'" not in text else text
         return f"mbd.{text}".replace("'", '"') if isinstance(value, Expression) else text
+
+    @code.register
+    def _formula(self, value: Formula) -> str:
+        return repr(float(value))
 
     @code.register
     def _scalar(self, value: np.generic) -> str:

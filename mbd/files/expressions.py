@@ -17,10 +17,11 @@ import bisect
 import math
 import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mbd.base.checked import meant, scalar, shown
+from mbd.base.recorded_call import Recorded
 
 __all__ = ["FUNCTIONS", "Expression"]
 
@@ -72,7 +73,7 @@ _DIGITS = re.compile(r"(?<!\w)\d[\d_]*")
 _GROUPS = re.compile(r"\d+|\d{1,3}(_\d{3})+")  # 1_000
 
 
-class Expression:
+class Expression(Recorded):
     """A law written as text; what files can hold, unlike a Python function.
 
     Parameters
@@ -80,6 +81,8 @@ class Expression:
     *texts : str or float
         One for a scalar, three for the components of a load, in the variables ``t`` (time [s]) and,
         for a law of a spring, ``u`` (length or angle) and ``rate``.
+    **parameters : float or Parameter
+        Further names in the texts, in the units that these imply [SI].
 
     Examples
     --------
@@ -90,9 +93,9 @@ class Expression:
     (0.0, 0.0, 5.0)
     """
 
-    __slots__ = ("_laws", "names", "texts")
+    __slots__ = ("_laws", "names", "parameters", "texts")
 
-    def __init__(self, *texts: str | float) -> None:
+    def __init__(self, *texts: str | float, **parameters: Any) -> None:
         if not texts:
             raise ValueError("Expression: give a text such as '5*sin(2*pi*t)'")
         self.texts = tuple(
@@ -100,11 +103,21 @@ class Expression:
             for x in texts
         )
         try:
-            trees = [_parsed(x) for x in self.texts]
+            values = {name: scalar("Expression", name, x, "-") for name, x in parameters.items()}
+            self.parameters = parameters
+            trees = [_parsed(x, values) for x in self.texts]
             self._laws = tuple(_compiled(tree) for tree, _ in trees)
         except RecursionError:
             raise ValueError(f"expression is nested too deeply: {shown(texts[0])}") from None
         self.names = frozenset().union(*(names for _, names in trees))
+
+    def literal(self) -> Expression:
+        """Return the law with the values of its parameters in its texts: what a file holds."""
+        if not self.parameters:
+            return self
+        known = _Known(self._values())
+        trees = (ast.parse(x.strip(), mode="eval") for x in self.texts)
+        return Expression(*(ast.unparse(known.visit(tree)) for tree in trees))
 
     def __call__(self, *values: float) -> Any:
         """Return the value at ``(t)`` or at ``(u, rate, t)``."""
@@ -123,13 +136,19 @@ class Expression:
         return results[0] if len(results) == 1 else results
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Expression) and other.texts == self.texts
+        return isinstance(other, Expression) and (other.texts, other._values()) == (
+            self.texts, self._values()
+        )  # fmt: skip
+
+    def _values(self) -> dict[str, float]:
+        return {name: float(x) for name, x in self.parameters.items()}
 
     def __hash__(self) -> int:
         return hash(self.texts)
 
     def __repr__(self) -> str:
-        return f"Expression({', '.join(map(repr, self.texts))})"
+        own = [f"{name}={float(x)!r}" for name, x in self.parameters.items()]
+        return f"Expression({', '.join([*map(repr, self.texts), *own])})"
 
 
 def _compiled(tree: ast.expr) -> Callable[[float, float, float], float]:
@@ -141,7 +160,17 @@ def _compiled(tree: ast.expr) -> Callable[[float, float, float], float]:
     return eval(code, {"__builtins__": {}, "pi": math.pi, **FUNCTIONS})  # checked node by node
 
 
-def _parsed(text: str) -> tuple[ast.expr, set[str]]:
+class _Known(ast.NodeTransformer):
+    """Put numbers in the place of names."""
+
+    def __init__(self, values: Mapping[str, float]) -> None:
+        self.values = values
+
+    def visit_Name(self, node: ast.Name) -> Any:
+        return ast.Constant(self.values[node.id]) if node.id in self.values else node
+
+
+def _parsed(text: str, values: Mapping[str, float]) -> tuple[ast.expr, set[str]]:
     """Return the checked tree of an expression and the variables it uses."""
     if len(text) > _LONGEST:
         raise ValueError(f"expression must be shorter than {_LONGEST} characters, got {len(text)}")
@@ -155,7 +184,7 @@ def _parsed(text: str) -> tuple[ast.expr, set[str]]:
         reason = getattr(error, "msg", None) or str(error)
         raise ValueError(f"expression {shown(text)} cannot be read: {reason}") from None
     names: set[str] = set()
-    return _checked(tree, text, names), names
+    return _checked(_Known(values).visit(tree), text, names), names
 
 
 def _checked(node: ast.AST, text: str, names: set[str]) -> Any:

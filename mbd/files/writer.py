@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from mbd.base.parameter import Formula
 from mbd.base.public import PLACES, public
 from mbd.base.recorded_call import recorded_call, signature
 from mbd.files.expressions import Expression
@@ -160,9 +161,13 @@ class Writer:
 
     @plain.register
     def _law(self, value: Expression) -> Any:
-        if len(value.texts) == 1:
-            return value.texts[0]
-        return [_number_or_text(x) for x in value.texts]
+        texts = value.literal().texts
+        return texts[0] if len(texts) == 1 else [_number_or_text(x) for x in texts]
+
+    @plain.register
+    def _formula(self, value: Formula) -> float:
+        """Return the value of a parameter: files know numbers alone."""
+        return float(value)
 
     @plain.register
     def _rotation(self, value: Rotation) -> Any:

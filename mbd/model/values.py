@@ -254,7 +254,7 @@ def _described(system: Description, changes: dict[str, dict[str, Any]]) -> Descr
             anew[id(thing)] = thing
             return thing
         bound = signature(maker).bind(*new_args, **new_options)
-        bound.arguments |= own
+        bound.arguments |= {k: again(x) for k, x in own.items()}
         anew[id(thing)] = maker(*bound.args, **bound.kwargs)
         return anew[id(thing)]
 
