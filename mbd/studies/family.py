@@ -88,7 +88,12 @@ class Direct:
 
     @classmethod
     def of(cls, family: Family, rows: Sequence[Row]) -> Direct | None:
-        """Look whether parameters are direct, in some members; None if not, or one is refused."""
+        """Look whether parameters are direct, in some members; None if not, or one is refused.
+
+        A function is asked for each member: what it does between two of them nobody foresees.
+        """
+        if not isinstance(family.build, Model):
+            return None
         try:
             values: np.ndarray = np.array(rows)
             if values.dtype != float or not np.isfinite(values).all():
@@ -112,7 +117,7 @@ class Direct:
         for name in (m.DIAG, m.EPS):
             own[I[name] : I[name] + I[m.N_U]] = True
         own[m.FLOOR : m.FLOOR + m.N_KINDS] = True
-        places = np.flatnonzero((F != F[0]).any(axis=0) & ~own)
+        places: np.ndarray = np.flatnonzero((F != F[0]).any(axis=0) & ~own)
         equal = (F[:, places, None] == values[:, None, :]).all(axis=0)
         if not equal.any(axis=1).all():
             return None

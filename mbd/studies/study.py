@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
 from contextlib import ExitStack
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,7 @@ __all__ = ["study"]
 
 _WHO = "study"
 _PROBED = 16  # members of which one must be described before a study begins
+_CORNERED = 6  # arguments of one part whose corners are described
 _AHEAD = 4  # chunks that wait for each worker
 
 
@@ -187,14 +189,28 @@ def _levels(summary: Any) -> tuple[float, ...]:
 
 
 def _probes(members: Members) -> list[Any]:
-    """Return some members: those with the extremes of each parameter, and some between."""
+    """Return members with the extremes of each parameter, some between, and corners.
+
+    Corners are what the extremes of arguments of one part make together: where all of these can be
+    described, so can what lies between.
+    """
     rows, which = members.rows, {0, len(members.rows) // 3, len(members.rows) // 2}
+    ends: dict[str, dict[int, tuple[float, float]]] = {}
     for i in range(len(members.names)):
         column = [row[i] for row in rows]
         if not all(isinstance(x, int | float) for x in column):
             break
         which |= {int(np.argmin(column)), int(np.argmax(column))}
-    return [tuple(float(x) if isinstance(x, int) else x for x in rows[i]) for i in sorted(which)]
+        part = members.names[i].rpartition(".")[0]
+        ends.setdefault(part, {})[i] = float(min(column)), float(max(column))
+    some = [tuple(float(x) if isinstance(x, int) else x for x in rows[i]) for i in sorted(which)]
+    for ranges in ends.values():
+        if len(ranges) > _CORNERED:
+            return [(np.nan,) * len(members.names)]  # each member is described
+        for corner in product(*ranges.values()) if len(ranges) > 1 else ():
+            there = dict(zip(ranges, corner, strict=True))
+            some.append(tuple(there.get(i, x) for i, x in enumerate(some[0])))
+    return some
 
 
 def _about(task: Task, members: Members) -> dict[str, dict[str, Any]]:

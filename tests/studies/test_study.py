@@ -160,6 +160,29 @@ def test_warnings_are_messages():
     assert str(told[0].message) in str(done.message.values[0])
 
 
+def test_a_function_is_asked_for_every_member():
+    """What it does between two members nobody foresees."""
+
+    def build(k):
+        return pair(k=400.0 if 3.0 < k < 4.0 else 5.0)
+
+    values = [1.0, 2.0, 3.0, 3.5, 4.0, 5.0, 6.0, 7.0]
+    done = mbd.study(build, {"k": values}, t_end=T, step=H, outputs=["two.position"])
+    last = done["two.position"].values[:, -1, 2]
+    assert last[3] != last[0]
+    assert set(np.delete(last, 3)) == {last[0]}
+
+
+def test_arguments_that_do_not_go_together_are_refused_member_by_member():
+    """Each alone is all right."""
+    system = pair()
+    system.add(mbd.Stop("stop", system["hinge"], lower=-9.0, upper=9.0, stiffness=30.0))
+    pairs = [(-2.0, 3.0), (1.0, 0.5), (1.5, 2.5), (-1.9, 0.4), (-0.5, 1.0), (-0.7, 1.1)]
+    rows = [{"stop.lower": a, "stop.upper": b} for a, b in pairs]
+    done = mbd.study(system, rows, t_end=T, step=H, outputs=["two.position"])
+    assert done.status.values.tolist() == [2 * (a >= b) for a, b in pairs]
+
+
 def test_parameters_that_arguments_share():
     length = mbd.Parameter("length", 0.4)
     system = mbd.System(gravity=(0, 0, -9.81))
