@@ -111,7 +111,14 @@ def start_of(
     model: FrozenModel, stencil: Stencil, start: Start, first: State, begun: State
 ) -> tuple[Tangent, Tangent]:
     """Return the derivatives of the first instant, and of the state with which steps begin."""
-    firsts = {id(x): start.first(x) for x in stencil.models}
+    try:
+        firsts = {id(x): start.first(x) for x in stencil.models}
+    except ValueError as error:
+        raise ValueError(
+            f"sensitivities: the start does not follow another value of {stencil.name!r}, "
+            f"{4 * stencil.step:.3g} from its own; give project=True, and the move to the nearest "
+            f"consistent start is differentiated too: {error}"
+        ) from None
     one = tangent_of_states(model, stencil, first, lambda x: firsts[id(x)])
     two = tangent_of_states(model, stencil, begun, lambda x: start.begun(x, firsts[id(x)]))
     return one, two

@@ -232,6 +232,20 @@ def test_terms_that_are_no_numbers(terms, message):
         mbd.gradient(mbd.Objective(**terms), top(), ["top.mass"], 0.05, 0.01)
 
 
+def test_a_start_that_does_not_follow_is_told_and_projected():
+    """A rod that gets longer: the point at its end must move."""
+    system = mbd.System()
+    point = system.add(mbd.PointMass("m", mass=1.0, position=(1.0, 0, 0), velocity=(0, 2.0, 0)))
+    system.add(mbd.Distance("rod", system.ground, point, at=(0, 0, 0), length=1.0))
+    with pytest.raises(ValueError, match=r"another value of 'rod.length'.*project=True"):
+        mbd.sensitivities(system, ["rod.length"], 0.1, 0.01)
+    s = mbd.sensitivities(system, ["rod.length"], 0.5, 0.005, project=True)["rod.length"]
+    # x = l cos(v t/l), y = l sin(v t/l)
+    t, v = np.linspace(0, 0.5, 101), 2.0
+    exact = np.cos(v * t) + v * t * np.sin(v * t), np.sin(v * t) - v * t * np.cos(v * t)
+    assert np.allclose(s["m"].position[:, :2].T, exact, atol=2e-5)
+
+
 def test_an_unknown_parameter_is_named():
     s = mbd.sensitivities(top(), ["top.mass"], 0.05, 0.01)
     with pytest.raises(KeyError, match=r"did you mean 'top.mass'"):
