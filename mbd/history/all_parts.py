@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from mbd.history.beams import Sections, all_helicoids
+from mbd.history.beams import Sections, all_helicoids, bars_over_time, cables
 from mbd.history.bodies import BodyHistory
 from mbd.history.energy import sums
 from mbd.history.faces import Faces, Group, all_columns, all_groups
@@ -95,6 +95,12 @@ class AllParts:
         helicoids = all_helicoids(self.model)
         assert helicoids is not None  # quantities of sections are asked of models with beams
         return Sections(helicoids, self.faces, self.model.origin)
+
+    @cached_property
+    def bars(self) -> tuple[np.ndarray, np.ndarray]:
+        """Tension and energy of the bars of all cables, (n, bars) each."""
+        bars = [x for some in cables(self.model).values() for x in some]
+        return bars_over_time(bars, self.faces)
 
     @cached_property
     def freedoms(self) -> tuple[np.ndarray, np.ndarray]:

@@ -278,6 +278,31 @@ class BeamHistory(StructureHistory):
         return np.concatenate([inner.reshape(len(r), -1, 3), r[:, -1:, 1]], axis=1)
 
 
+@per_model
+def cables(model: Model) -> dict[str, Sequence[Element]]:
+    """Return the bars of all cables by name."""
+    return {name: x.bars for name, x in model.system.structures.items() if x.bars}
+
+
+def bars_over_time(bars: Sequence[Element], faces: Faces) -> tuple[np.ndarray, np.ndarray]:
+    """Return tension, with that of damping, and elastic energy of bars, (n, bars) each [N, J]."""
+    N, W = np.empty((2, len(faces.y), len(bars)))
+    for table in tables(bars, faces.column):
+        k = len(table.ends)
+        along = np.diff(faces.y[:, table.ends, 0], axis=2)[:, :, 0]
+        length = np.linalg.norm(along, axis=-1)
+        along /= length.clip(1e-300)[..., None]
+        for here, f in table.forces(faces, np.zeros((len(faces.y), k, 0))):
+            on_second = f.reshape(-1, k, 2, 4, 3)[:, :, 1, 0]
+            N[here, table.members] = (on_second * along[here]).sum(-1)
+        stiffness, _, l0 = table.numbers[:, :3].T
+        longer = length - l0
+        W[:, table.members] = (
+            0.5 * stiffness * (longer.clip(0.0) if table.kind is tie(LENGTH) else longer) ** 2
+        )
+    return N, W
+
+
 class CableHistory(StructureHistory):
     """A cable over time: its nodes, and the tension of its bars, (n, bars)."""
 
@@ -293,28 +318,6 @@ class CableHistory(StructureHistory):
         self._bars, self._faces = bars, faces
         self.methods = (*self.methods, "curve(points)")
 
-    @cached_property
-    def _tension(self) -> np.ndarray:
-        """Tension of each bar (n, bars) [N], with that of damping."""
-        k = len(self._bars)
-        (table,) = tables(self._bars, self._faces.column)
-        x = self.position
-        along = np.diff(x, axis=1)
-        along /= np.linalg.norm(along, axis=-1, keepdims=True).clip(1e-300)
-        N = np.empty((self.instants, k))
-        for here, f in table.forces(self._faces, np.zeros((self.instants, k, 0))):
-            N[here] = (f.reshape(-1, k, 2, 4, 3)[:, :, 1, 0] * along[here]).sum(-1)
-        return N
-
-    @property
-    def _energy(self) -> np.ndarray:
-        """Elastic energy of each bar (n, bars) [J]."""
-        k, _, l0 = np.array([x.numbers for x in self._bars]).T
-        longer = np.linalg.norm(np.diff(self.position, axis=1), axis=-1) - l0
-        if self._bars[0].kind is tie(LENGTH):
-            longer = longer.clip(0.0)
-        return np.asarray(0.5 * k * longer**2)
-
     def curve(self, points: int = 4) -> np.ndarray:
         """Return the line through `points` points a bar, (n, points bars + 1, 3) [m]."""
         n = whole(f"{self.name}.curve", "points", points, 1)
@@ -322,10 +325,14 @@ class CableHistory(StructureHistory):
         inner = x[:, :-1, None] + np.diff(x, axis=1)[:, :, None] * (np.arange(n) / n)[:, None]
         return np.concatenate([inner.reshape(len(x), -1, 3), x[:, -1:]], axis=1)
 
+    @cached_property
+    def _both(self) -> tuple[np.ndarray, np.ndarray]:
+        return bars_over_time(self._bars, self._faces)
+
     def _columns(self) -> list[str]:
         return ["tension", "energy", *super()._columns()]
 
     def _column(self, name: str) -> np.ndarray:
-        if name == "tension":
-            return self._tension
-        return self._energy if name == "energy" else super()._column(name)
+        if name in ("tension", "energy"):
+            return self._both[name == "energy"]
+        return super()._column(name)

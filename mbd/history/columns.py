@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mbd.history.beams import ends_of, lines
+from mbd.history.beams import cables, ends_of, lines
 from mbd.history.joint_coordinates import freedoms
 from mbd.history.loads import all_loads
 from mbd.history.quantities import table
@@ -106,6 +106,11 @@ def items_of(
         names = tuple(".".join(x) for x in product(numbers, ENDS, SECTION_AXIS))
         sections.append(Item(name, (Owner.SECTION,), here, "", names))
         elements.append(Item(name, (Owner.ELEMENT,), here, "", tuple(numbers)))
+    bars, first = [], 0
+    for name, some in groupby(labels("cable")):
+        numbers = [str(i) for i, _ in enumerate(some)]
+        here = (slice(first, first := first + len(numbers)),)
+        bars.append(Item(name, (Owner.BAR,), here, "", tuple(numbers)))
     rows, first = [], 0
     for name, some in groupby(labels("owner")):
         mine = slice(first, first := first + len(list(some)))
@@ -125,6 +130,7 @@ def items_of(
         ],
         "joint": all_of("joint", Owner.JOINT),
         "element": [*sections, *elements],
+        "bar": bars,
         "freedom": all_of("freedom", Owner.COORDINATE),
         "reading": all_of("reading", Owner.LOAD),
         "row": rows,
@@ -169,6 +175,10 @@ def labels(model: Model) -> dict[str, tuple[tuple[str, ...], Any]]:
         labels["second"] = (("joint",), [joint.B.name for joint in joints])
         labels["kind"] = (("joint",), [type(joint).__name__ for joint in joints])
     labels |= _of_beams(model)
+    each = [(name, i) for name, bars in cables(model).items() for i in range(len(bars))]
+    if each:
+        labels["bar"] = (("bar",), [f"{name}.{i}" for name, i in each])
+        labels["cable"] = (("bar",), [name for name, _ in each])
     free = freedoms(model)
     if free:
         labels["freedom"] = (("freedom",), list(free))

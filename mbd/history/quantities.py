@@ -339,6 +339,14 @@ COLUMNS = (
         lambda x: x.sections.energy, array="element_energy", flat=".energy",
     ),
     Quantity(
+        Owner.BAR, "N", SCALAR, "tension of a bar of a cable", lambda x: x.bars[0],
+        array="bar_tension", flat=".tension",
+    ),
+    Quantity(
+        Owner.BAR, "J", SCALAR, "elastic energy of a bar of a cable", lambda x: x.bars[1],
+        array="bar_energy", flat=".energy",
+    ),
+    Quantity(
         Owner.COORDINATE, "{}", SCALAR,
         "what a joint leaves free, in its freedom_unit; angles count turns",
         lambda x: x.freedoms[0], array="joint_coordinate",

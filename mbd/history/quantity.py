@@ -45,6 +45,7 @@ class Owner(Enum):
     JOINT = ("joint", ".{}", "a joint")
     SECTION = ("element", ".{}", "the sections at both ends of an element of a beam")
     ELEMENT = ("element", ".{}", "an element of a beam")
+    BAR = ("bar", ".{}", "a bar of a cable")
     COORDINATE = ("freedom", "", "a coordinate that a joint leaves free")
     LOAD = ("reading", "", "a motor, drive, transmission or rope")
     ROWS = ("row", ".{}", "a part with constraint rows")

@@ -1,9 +1,9 @@
 """Labelled arrays of results, for data sets in memory, in files, and streamed.
 
 Dimensions: ``time``, ``body``, ``joint``, ``element``, ``end`` and ``section_axis`` (of beams),
-``freedom`` (of joints), ``reading`` (of motors, drives, transmissions), ``row`` (of constraints),
-``component`` (x, y, z), ``quaternion_component`` (w, x, y, z), ``coordinate`` (stored coordinates
-q), ``speed`` (velocities v).
+``bar`` (of cables), ``freedom`` (of joints), ``reading`` (of motors, drives, transmissions),
+``row`` (of constraints), ``component`` (x, y, z), ``quaternion_component`` (w, x, y, z),
+``coordinate`` (stored coordinates q), ``speed`` (velocities v).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.history.all_parts import AllParts
-from mbd.history.beams import all_helicoids
+from mbd.history.beams import all_helicoids, cables
 from mbd.history.columns import fitting, labels, model_items
 from mbd.history.joint_coordinates import freedoms
 from mbd.history.loads import all_loads
@@ -133,6 +133,7 @@ def sizes(model: Model) -> dict[str, int]:
         "component": 3,
         "quaternion_component": 4,
         **_of_beams(model),
+        "bar": sum(map(len, cables(model).values())),
         "body": len(model.nodes),
         "joint": len(model.system.joints),
         "freedom": len(freedoms(model)),

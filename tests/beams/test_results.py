@@ -164,3 +164,33 @@ def test_with_axes_units_are_one(runs):
     with pytest.raises(ValueError, match="must have one unit, got N, M2"):
         runs[0].diagram("corner", "N", "M2", ax=ax)
     plt.close(figure)
+
+
+def test_tensions_of_cables_are_in_every_file(tmp_path):
+    system = mbd.System(gravity=(0, 0, -9.81))
+    for name, slack in (("loose", True), ("stiff", False)):
+        system.add(mbd.Cable(name, points=[(0, 0, 0), (3, 0, 0)], stiffness=1e4, mass=2.0,
+                             elements=3, slack=slack, length=3.001, damping=1e-3,
+                             first=system.ground))  # fmt: skip
+    run = mbd.simulate(system, 0.05, 5e-3)
+    streamed = mbd.simulate(system, 0.05, 5e-3, stream=tmp_path / "stream.nc")
+    others = [streamed, *(mbd.load(run.save(tmp_path / f"run.{x}")) for x in ("nc", "npz"))]
+    data = run.to_xarray()
+    for name in ("loose", "stiff"):
+        N, W = run[name].tension, run[name].energy
+        x = np.linalg.norm(np.diff(run[name].position, axis=1), axis=-1) / (3.001 / 3) - 1
+        assert N.shape == W.shape == (11, 3)
+        assert (N < 0).any() == (name == "stiff")
+        taut = x.clip(0) if name == "loose" else x
+        assert np.allclose(W, 0.5 * 1e4 * 3.001 / 3 * taut**2, atol=1e-12)
+        for other in others:
+            assert np.allclose(other[name].tension, N, atol=1e-9)
+            assert np.allclose(other[name].energy, W, atol=1e-12)
+        mine = (data.cable == name).values
+        assert np.array_equal(data.bar_tension[:, mine], N)
+    assert np.array_equal(data.bar_energy.sel(bar="stiff.2"), run["stiff"].energy[:, 2])
+    total = run["loose"].energy.sum(1) + run["stiff"].energy.sum(1)
+    height = sum(x.mass * 9.81 * run[n].position[:, 2] for n, x in system.bodies.items())
+    assert np.allclose(total + height, run.energy.potential)
+    heads = run.save(tmp_path / "run.csv").read_text().split("\n", 1)[0].split(",")
+    assert "loose.tension.2 [N]" in heads
