@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["BodyMotion", "direction", "label"]
+__all__ = ["BodyMotion", "direction", "label", "turn_energy"]
 
 _SHARE = 0.15  # of the kinetic energy, from which on a body is named
 _BODIES = 2
+_BENT = 0.2  # of the energy of a body, from which on it is called deformation
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,8 @@ class BodyMotion:
     """Motion of a body in a mode, complex, inertial axes.
 
     ``share`` of the kinetic energy; ``move`` [m] of the centre of mass, ``turn`` [rad], the part
-    ``rotation`` of the body's energy that is rotation, and where the centre of mass is.
+    ``rotation`` of the body's energy that is rotation, where the centre of mass is, and the part of
+    the energy that is deformation.
     """
 
     name: str
@@ -27,6 +29,7 @@ class BodyMotion:
     rotation: float
     center: np.ndarray
     axes: bool = True
+    deformation: float = 0.0
 
 
 def label(s: complex, bodies: list[BodyMotion]) -> str:
@@ -76,8 +79,16 @@ def _axis(x: np.ndarray) -> str:
     return "(" + ", ".join(f"{c:.2g}" for c in np.round(x, 2) + 0.0) + ")"
 
 
+def turn_energy(inertia: np.ndarray, directors: np.ndarray, turn: np.ndarray) -> float:
+    """Return twice the energy of a small rotation of unit rate; directors are rows."""
+    own = directors @ turn
+    return float(np.vdot(own, inertia @ own).real)
+
+
 def _motion(b: BodyMotion) -> str:
     """Return what a body does: translation, rotation, or a swing that is both."""
+    if b.deformation > _BENT:
+        return f"deformation of {b.name!r}"
     if b.rotation > 0.8:
         axis, orbit = direction(b.turn)
         return f"{'conical whirl' if orbit else 'rotation'} of {b.name!r} about {axis}"
@@ -103,6 +114,8 @@ def _phase(a: BodyMotion, b: BodyMotion) -> str:
 def _as_one(bodies: list[BodyMotion]) -> str:
     """Return "translation along x" or "rotation about y" if all bodies move as one, or ""."""
     n = len(bodies)
+    if any(b.deformation > _BENT for b in bodies):
+        return ""
     centers = np.array([b.center for b in bodies])
     about = centers.mean(0)
     rows, right = [], []

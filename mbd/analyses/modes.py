@@ -12,7 +12,7 @@ import numpy as np
 import scipy.linalg
 
 from mbd.analyses.base_motion import base_motion, steady_minimal
-from mbd.analyses.mode_labels import BodyMotion, label
+from mbd.analyses.mode_labels import BodyMotion, label, turn_energy
 from mbd.base.checked import is_whole, one_of, shown, whole
 from mbd.base.door import number
 from mbd.base.html_tables import table
@@ -160,10 +160,9 @@ class Modes:
             total = float(np.einsum("kc,kl,lc->", dy.conj(), W, dy).real)
             carry = part.mass * float(np.vdot(move, move).real)
             rotation = max(0.0, 1.0 - carry / total) if total > 0.0 else 0.0
-            place = w @ body.y + self.model.origin
-            motions.append(
-                BodyMotion(body.name, float(share), move, turn, rotation, place, body.axes)
-            )
+            bent = rotation - turn_energy(part.inertia, body.y[1:], turn) / (total or 1.0)
+            motions.append(BodyMotion(body.name, float(share), move, turn, rotation,
+                                      w @ body.y + self.model.origin, body.axes, bent))  # fmt: skip
         return motions
 
     def _sorted_out(self, shapes: np.ndarray) -> np.ndarray:
@@ -190,13 +189,15 @@ class Modes:
             part = self.model.nodes[body.name]
             w = np.concatenate([[1.0], part.center_of_mass])
             move, turn = body.at(w, body.Y) @ X[body.v], body.turn() @ X[body.v]
-            R = body.y[1:].T if body.axes else np.eye(3)
+            R, axes = body.y[1:].T if body.axes else np.eye(3), np.array([1.0, 1.3, 1.7])
             J = R @ part.inertia @ R.T
-            axes = np.array([1.0, 1.3, 1.7])
             even += part.mass * move.T @ move + turn.T @ J @ turn
-            form = part.mass * move.T @ (axes[:, None] * move) + 3.0 * turn.T @ J @ (
-                axes[:, None] * turn
-            )
+            spun = axes[:, None] * turn
+            form = part.mass * move.T @ (axes[:, None] * move) + 3.0 * turn.T @ J @ spun
+            if part.nodal is not None:  # what is no rigid motion too
+                dy = (body.whole("Y") @ X[body.v]).reshape(-1, 3, n)
+                bent = np.einsum("kcm,kl,lcn->cmn", dy, part.mass_matrix, dy)
+                even, form = even + bent.sum(axis=0), form + np.tensordot(axes, bent, 1)
             uneven += (1.0 + 0.37 * k) * form
         return even, 0.5 * (uneven + uneven.T)
 
@@ -208,11 +209,11 @@ class Modes:
         length = float(self.model.F[m.LENGTH])
         parts = [np.zeros((1, shapes.shape[1]), complex)]
         for body in self.motion.maps:
-            center = self.model.nodes[body.name].center_of_mass
-            w = np.concatenate([[1.0], center])
+            w = np.concatenate([[1.0], self.model.nodes[body.name].center_of_mass])
             parts += [body.at(w, body.Y) @ shapes[body.v] / length, body.turn() @ shapes[body.v]]
-        all_parts = np.concatenate(parts)
-        biggest = all_parts[np.argmax(np.abs(all_parts), axis=0), np.arange(shapes.shape[1])]
+            parts += [x.Y[:3] @ shapes[body.v] / length for x in body.others if not x.inner]
+        moves = np.concatenate(parts)
+        biggest = moves[np.argmax(np.abs(moves), axis=0), np.arange(shapes.shape[1])]
         return np.where(biggest == 0.0, 1.0, biggest)
 
     def _kinetic(self) -> np.ndarray:
@@ -229,8 +230,7 @@ class Modes:
         energies = np.zeros((len(self.bodies), len(self)))
         for row, body in zip(energies, self.motion.maps, strict=True):
             tests = np.linalg.lstsq(body.whole("Z"), body.whole("Y"), rcond=None)[0]
-            tested = tests @ self.shapes[body.v]
-            row[:] = np.einsum("in,in->n", tested.conj(), force[body.v]).real
+            row[:] = ((tests @ self.shapes[body.v]).conj() * force[body.v]).sum(axis=0).real
         total, size = energies.sum(0), np.abs(energies).sum(0)
         some = (np.abs(total) > 1e-9 * size) & (self.eigenvalues != 0.0)
         return np.where(some, energies / np.where(some, total, 1.0), 0.0).T

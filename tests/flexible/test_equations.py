@@ -13,7 +13,7 @@ from mbd.analyses.conformance import random_state
 from mbd.machine import buffer as m
 from mbd.model.workspace import Workspace
 
-from .meshes import ends, lattice
+from .meshes import beam, ends, lattice
 
 ROOT = Path(__file__).parents[2]
 M, K, X = lattice(stiffness=2e5)
@@ -147,9 +147,24 @@ def test_a_free_body_has_the_frequencies_of_its_matrices():
     modes = mbd.modes(mbd.equilibrium(alone(body, (0, 0, 0))))
     elastic = sorted(x.frequency for x in modes if x.frequency > 1.0)
     assert elastic == pytest.approx(body.frequencies, rel=1e-9)
+    labels = [x.label for x in modes]
+    assert labels[-3:] == ["deformation of 'bar'"] * 3
+    assert labels[:3] == [f"free translation along {c} of 'bar'" for c in "xyz"]
     damped = mbd.modes(mbd.equilibrium(alone(bar(damping=(0.01, 0.02, 0.03)), (0, 0, 0))))
     ratios = [x.damping for x in damped if x.frequency > 1.0]
     assert ratios == pytest.approx([0.01, 0.02, 0.03], rel=1e-6)
+
+
+def test_modes_of_a_symmetric_body_come_in_pairs():
+    M, K, x = beam(6, 1.0, 1e5, 40.0, 30.0, 30.0, 1.3)
+    body = mbd.FlexibleBody("rod", M, K, x, {"left": [0], "right": [6]}, modes=3)
+    assert body.frequencies[0] == pytest.approx(body.frequencies[1], rel=1e-9)
+    modes = mbd.modes(mbd.equilibrium(alone(body, (0, 0, 0))))
+    frequencies = [mode.frequency for mode in modes if mode.frequency > 1.0]
+    assert frequencies == pytest.approx(body.frequencies, rel=1e-8)
+    assert np.isfinite(modes.shapes).all()
+    ends_ = np.abs(modes.shapes[-3:, -3:]).max(axis=0)
+    assert ((ends_ > 0.1) & (ends_ < 10)).all()  # of the size of the model
 
 
 @pytest.mark.parametrize("stiffened", [False, True])
