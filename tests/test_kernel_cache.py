@@ -14,7 +14,7 @@ from numba.core.ccallback import CFunc
 
 from mbd.interactions import rows
 from mbd.machine import jit, kernel_cache
-from mbd.machine.kernel_cache import Fingerprints
+from mbd.machine.kernel_cache import FingerprintError, Fingerprints
 
 MODULE = """
 from mbd.machine.jit import jit, kernel
@@ -69,6 +69,16 @@ def test_a_kernel_is_named_by_what_it_reaches(tmp_path, monkeypatch, changes, fi
     before = keys(tmp_path, monkeypatch)
     after = keys(tmp_path, monkeypatch, **changes)
     assert [a == b for a, b in zip(before, after, strict=True)] == [first, second]
+
+
+def test_an_attribute_is_no_global_of_its_name():
+    """A field called like something of the module that nobody can describe."""
+    scope = {"stiffness": object()}
+    exec("def rate(record): return 2.0 * record.stiffness\ndef named(): return stiffness", scope)
+    describe = Fingerprints(lambda value: None)
+    assert describe(scope["rate"])
+    with pytest.raises(FingerprintError):
+        describe(scope["named"])
 
 
 def test_functions_that_reach_each_other_do_not_hide_a_change():

@@ -8,6 +8,7 @@ share their kernels. A file also holds a digest of its content: one that is dama
 
 from __future__ import annotations
 
+import dis
 import hashlib
 import os
 import sys
@@ -113,10 +114,10 @@ class Fingerprints:
         cells = [cell.cell_contents for cell in function.__closure__ or ()]
         parts = [f"{function.__module__}.{function.__qualname__}", self._code(code, function)]
         parts += map(self, (cells, function.__defaults__, function.__kwdefaults__))
-        scope = function.__globals__
+        values, own = function.__globals__, _globals(code)
         for name in sorted(_names(code)) if self.deep else ():
-            value = scope.get(name)
-            parts.append(f"{name} {self(value)}" if name in scope else "")
+            value = values.get(name) if name in own else None
+            parts.append(f"{name} {self(value)}" if name in own and name in values else "")
             if isinstance(value, ModuleType) and not _versioned(value.__name__):
                 taken = {n: vars(value)[n] for n in sorted(_names(code)) if n in vars(value)}
                 parts.append(self(taken))
@@ -136,6 +137,13 @@ def _names(code: CodeType) -> set[str]:
     """Return the names of globals and attributes in a function and those inside it."""
     inner = [c for c in code.co_consts if isinstance(c, CodeType)]
     return set(code.co_names).union(*map(_names, inner))
+
+
+def _globals(code: CodeType) -> set[str]:
+    """Return the names of globals alone: an attribute may be called like one."""
+    inner = [c for c in code.co_consts if isinstance(c, CodeType)]
+    own = {x.argval for x in dis.get_instructions(code) if x.opname == "LOAD_GLOBAL"}
+    return own.union(*map(_globals, inner))
 
 
 def _versioned(module: str | None) -> bool:
