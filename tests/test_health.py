@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import mbd
 
@@ -94,3 +95,22 @@ def test_rest_is_no_alarm():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         mbd.simulate(system, 0.5, 1e-3)
+
+
+def test_multipliers_of_nothing_are_no_alarm():
+    """No loads: what is left of multipliers is the round-off of positions over h^2."""
+    rng = np.random.default_rng(3)
+    system = mbd.System()
+    last = system.ground
+    for i in range(3):
+        at = rng.normal(size=3)
+        bar = mbd.RigidBody(
+            f"bar {i}", mass=1.0, inertia=(1e-2,) * 3, position=rng.normal(size=3),
+            rotation=Rotation.random(random_state=i), formulation="so3",
+        )  # fmt: skip
+        system.add(bar)
+        system.add(mbd.Revolute(f"hinge {i}", last, bar, at=at, axis=rng.normal(size=3)))
+        last = bar
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mbd.simulate(system, 0.1, 1e-3)
