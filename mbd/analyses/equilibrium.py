@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,13 +16,14 @@ from mbd.base.door import number, vector
 from mbd.base.html_tables import facts, page, table
 from mbd.base.tolerances import SADDLES
 from mbd.front.solution import Solution
+from mbd.history.beams import turned_too_far
 from mbd.model.frozen import state_of
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import System, model_of
 from mbd.model.turns_so_far import turns_so_far
 from mbd.statics.balance import Statics, scaled_loads
-from mbd.statics.descent import SearchResult, descend, nearest
+from mbd.statics.descent import EquilibriumError, SearchResult, descend, nearest
 from mbd.statics.imbalance import Effort
 
 __all__ = ["Equilibrium", "equilibrium"]
@@ -216,15 +218,27 @@ def equilibrium(
     else:
         results = []
         for factor in np.linspace(0.0, target, int(load_steps) + 1)[1:]:
-            result = _SEEK[seek](problem, start, float(factor), int(max_iterations))
-            leave = SADDLES if seek == "minimum" else 0
-            result, held = _settled(problem, result, float(factor), int(max_iterations), leave)
+            try:
+                result = _SEEK[seek](problem, start, float(factor), int(max_iterations))
+                leave = SADDLES if seek == "minimum" else 0
+                result, held = _settled(problem, result, float(factor), int(max_iterations), leave)
+            except EquilibriumError as error:
+                if turned := _turned(model, error.state):
+                    raise EquilibriumError(f"{error}; {turned}", error.state) from error
+                raise
             results.append((float(factor), result, held))
             start = result.balance.state
     path: list[Equilibrium] = []
     for factor, result, held in results:
         path.append(_equilibrium(problem, omega, result, held, factor, tuple(path)))
+    if turned := _turned(model, path[-1].state):
+        warnings.warn(f"equilibrium: {turned}", RuntimeWarning, stacklevel=2)
     return path[-1]
+
+
+def _turned(model: Model, state: State) -> str:
+    """Return which element of a beam turns by nearly pi, or nothing."""
+    return turned_too_far(model, np.array([state.t]), state.q[None], state.v[None], state.a[None])
 
 
 def _problem(

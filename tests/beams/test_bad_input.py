@@ -196,3 +196,18 @@ def test_a_run_that_fails_where_an_element_turns_by_pi_says_so():
     system.add(mbd.Moment("load", beam.last, lambda t: (0, 0, 60 * t if t < 0.45 else np.nan)))
     with pytest.raises(mbd.SimulationError, match="; element 0 of 'beam' turns by .* rad at t = 0"):
         mbd.simulate(system, 1.0, 1e-3)
+
+
+def test_elements_that_turn_by_pi_in_equilibrium_are_named():
+    """Of 40 N m one element would turn by 4 rad; 29 N m it bears, at 2.9 rad."""
+    for moment, how in (
+        (40, pytest.raises(mbd.EquilibriumError, match="; element 0 of 'beam' turns by")),
+        (29, pytest.warns(RuntimeWarning, match="element 0 of 'beam' turns by 2.9 rad")),
+    ):
+        system = mbd.System()
+        section = mbd.Section(stiffness=(1e4, 1e4, 1e4, 10, 10, 10), mass=1.0)
+        beam = system.add(mbd.Beam("beam", points=[(0, 0, 0), (1, 0, 0)], section=section,
+                                   elements=1, first=system.ground))  # fmt: skip
+        system.add(mbd.Moment("load", beam.last, (0, 0, moment)))
+        with how:
+            mbd.equilibrium(system, seek="nearest", max_iterations=40)
