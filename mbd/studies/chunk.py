@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -178,6 +179,7 @@ def _together(
     instants = way.go(F)
     good = [i for i, clean in zip(members, instants.clean, strict=True) if clean]
 
+    @cache
     def own(j: int) -> Model:
         return models[good[j]] if models else ready.family.model(rows[good[j]])
 
