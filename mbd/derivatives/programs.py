@@ -245,8 +245,7 @@ def _element(
     n = len(e.attachments)
     head = e.kind.head(1, 0, len(e.memory))
     copy = list(model.I[record : record + head[m.T_SIZE]])
-    numbers, law, *weights = _constants(other, its, e)
-    del law
+    numbers, _, *weights = _constants(other, its, e)
     copy[m.E_NUMBERS] = tables.put([*numbers, *[0.0] * e.kind.room])
     copy[m.E_LAW] = other.I[its + m.E_LAW]
     for a in range(n):

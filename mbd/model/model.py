@@ -129,8 +129,9 @@ class Model(FrozenModel):
         Parameters
         ----------
         values : dict
-            By part and argument, ``{"rod.mass": 2.0, "hinge.at": (0, 0, 1)}``, units as there;
-            ``"gravity"`` is that of the system.
+            By part and argument, ``{"rod.mass": 2.0, "hinge.at": (0, 0, 1)}``, units as there, or
+            component, ``"rod.inertia.xx"``, ``"rod.velocity.z"``; ``"gravity"`` is that of the
+            system, other names without a dot are those of its ``mbd.Parameter``.
 
         Examples
         --------
