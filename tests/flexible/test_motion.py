@@ -126,6 +126,11 @@ def turning():
         system = mbd.System()
         system.add(body)
         model = system.build()
+        if stiffness is not None:
+            at = {"at": (0, 0, 0), "axis": (0, 0, 1)}
+            system.add(mbd.Revolute("hub", system.ground, body, **at))
+            system.add(mbd.Drive("motor", system["hub"], position=mbd.ConstantSpeed(spin)))
+            matrices["modes"] = mbd.modes(system, rotating=(0, 0, spin))
         A = model.assemble(model.state)
         matrices[name] = [X.toarray()[6:, 6:] for X in (A.M, A.K, A.G)]
     return matrices
@@ -144,6 +149,9 @@ def test_a_turning_beam_has_the_frequencies_of_the_exact_one(turning):
         assert lowest(turning["with"], 0, n).real == pytest.approx(chord, rel=1e-4)
         assert lowest(turning["with"], 5, n).real == pytest.approx(flap, rel=1e-4)
     assert np.abs(turning["with"][2]).max() < 1e-10
+    modes = turning["modes"]
+    assert 2 * np.pi * modes.frequency[:2] == pytest.approx([4.2632254, 7.3603730], rel=2e-4)
+    assert {mode.label for mode in modes} == {"deformation of 'blade'"}
 
 
 def test_without_geometric_stiffness_it_is_too_soft(turning):

@@ -6,27 +6,26 @@ from typing import Any
 
 import numpy as np
 
+from mbd.algebra.vec import dot, load3
 from mbd.formulations.formulation import Formulation
-from mbd.formulations.modal.constants import DAMPING, EXCESS, STIFFNESS, ModalConstants, table
+from mbd.formulations.modal.constants import (
+    DAMPING,
+    FRAME,
+    GEOMETRIC,
+    GRAM,
+    ROW,
+    STIFFNESS,
+    VELOCITY,
+    WORK,
+    ModalConstants,
+    table,
+)
 from mbd.formulations.modal.equations import equations_on
 from mbd.formulations.modal.faces import faces_on
 from mbd.machine.buffer import DISSIPATED, MAP_ROW, POTENTIAL, TRANSLATION
 from mbd.machine.jit import jit
 
 __all__ = ["modal"]
-
-
-@jit
-def energy(F: Any, par: int, q: int, v: int) -> None:
-    """Add the elastic energy and the power that modal dampers take."""
-    n = int(F[par])
-    stiff, damp = table(F, par, STIFFNESS), table(F, par, DAMPING)
-    excess = table(F, par, EXCESS)  # of the products' kinetic energy with geometric stiffness
-    for i in range(n):
-        for j in range(n):
-            F[POTENTIAL] += 0.5 * F[stiff + n * i + j] * F[q + i] * F[q + j]
-            F[POTENTIAL] -= 0.5 * F[excess + n * i + j] * F[v + i] * F[v + j]
-            F[DISSIPATED] += F[damp + n * i + j] * F[v + i] * F[v + j]
 
 
 def modal(frame: Formulation, constants: ModalConstants) -> Formulation:
@@ -52,6 +51,7 @@ def modal(frame: Formulation, constants: ModalConstants) -> Formulation:
         )
     shown, (residual, tangent) = faces_on(frame), equations_on(frame)
     base_retract, base_flow, base_turn = frame.retract, frame.flow, frame.convect
+    base_face, base_rate = frame.face, frame.face_velocity
 
     @jit
     def retract(F: Any, q0: int, d: int, q: int) -> None:
@@ -68,9 +68,23 @@ def modal(frame: Formulation, constants: ModalConstants) -> Formulation:
             F[to + n_b + j] = F[v + n_b + j]
 
     @jit
-    def stored(F: Any, par: int, q: int, v: int) -> None:
-        """Add energy and power."""
-        energy(F, par, q + n_q, v + n_b)
+    def energy(F: Any, par: int, q: int, v: int) -> None:
+        """Add the energies of modes and of geometric stiffness, and what modal dampers take."""
+        own, work, p, u = table(F, par, FRAME), table(F, par, WORK), q + n_q, v + n_b
+        stiff, damp = table(F, par, STIFFNESS), table(F, par, DAMPING)
+        y, yd, second = work + ROW, work + VELOCITY, table(F, par, GEOMETRIC)
+        base_face(F, own, q, y)
+        base_rate(F, own, q, y, v, yd)
+        for k in range(3):
+            for l in range(3):
+                F[work + GRAM + 3 * k + l] = dot(load3(F, yd + 3 * k + 3), load3(F, yd + 3 * l + 3))
+        for i in range(n):
+            for j in range(n):
+                k = F[stiff + n * i + j]
+                for t in range(9):
+                    k += F[second + 9 * (n * i + j) + t] * F[work + GRAM + t]
+                F[POTENTIAL] += 0.5 * k * F[p + i] * F[p + j]
+                F[DISSIPATED] += F[damp + n * i + j] * F[u + i] * F[u + j]
 
     def initial(*motion: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the frame at its pose, without deformation."""
@@ -98,7 +112,7 @@ def modal(frame: Formulation, constants: ModalConstants) -> Formulation:
         own_rates=frame.own_rates,
         flow=None if frame.flow is None else flow,
         convect=base_turn,
-        energy=stored,
+        energy=energy,
         rigid=frame.rigid,
         scales=frame.scales,
         n_faces=1 + k + n,

@@ -19,7 +19,7 @@ from mbd.machine.jit import jit
 __all__ = ["ModalConstants", "NodalShapes", "table"]
 
 # constants: numbers of modes and interfaces, then where tables begin, then W0
-MODES, INTERFACES, W1, W2, MASS, STIFFNESS, DAMPING, EXCESS, PLACES, FRAME, WORK, W0 = range(12)
+MODES, INTERFACES, W1, W2, MASS, STIFFNESS, DAMPING, GEOMETRIC, PLACES, FRAME, WORK, W0 = range(12)
 # numbers in work, whose sizes do not depend on the modes; behind them U (12) of each mode
 VELOCITY, ACCELERATION, W, V1, V2, GRAM, RATES, LOAD, OWN, ROW, COLUMN, ONE, SUMS = range(
     0, 13 * 24, 24
@@ -70,7 +70,7 @@ class ModalConstants:
         motions = np.concatenate([self.shifts, self.turns], axis=2).reshape(len(self.places), 6 * n)
         tables = [
             self.W0, self.W1, self.second, mass, self.stiffness, self.damping,
-            np.trace(self.second, axis1=2, axis2=3) - mass,
+            self.second - self.W2,
             np.concatenate([self.places, motions], axis=1),
             frame.constants(0.0, np.zeros(3), np.zeros((3, 3))), np.zeros(U + 12 * n),
         ]  # fmt: skip
@@ -85,7 +85,7 @@ class ModalConstants:
         A[0, :, 0] = self.W0
         A[0, :, 1 + k :, 1:] = self.W1.transpose(1, 0, 2)
         A[1 + k :, 1:, 0] = self.W1.transpose(0, 2, 1)
-        A[1 + k :, 1:, 1 + k :, 1:] = self.second.transpose(0, 2, 1, 3)
+        A[1 + k :, 1:, 1 + k :, 1:] = self.W2.transpose(0, 2, 1, 3)
         return A.reshape(4 * (1 + k + n), -1)
 
 

@@ -18,7 +18,8 @@ y is pulled back by the formulation of the frame, without mass; of rows :math:`y
 Geometric stiffness :math:`\sum_{ab}\Omega_a\Omega_b K_{ab}` of a spinning body is a change of its
 second moments, :math:`-\tfrac12 p^TK_{ab}p\,\Omega_a\Omega_b = \tfrac12 p_ip_j G_{ij,kl}\dot d_k
 \cdot\dot d_l` with :math:`G = K - \tfrac12\mathrm{tr}(K) I`: it is added to :math:`W_2`, except in
-the coefficient of :math:`\ddot p`, so that energy and momenta are conserved with it.
+the coefficient of :math:`\ddot p`, so that a run conserves energy and momenta with it. Its energy
+counts as potential; sums over nodes, kinetic energy and angular momentum, are without it.
 
 Faces: that of the frame; of each interface :math:`r = y_0 + \sum_k (X + \sum_j p_j a_j)_k d_k` and
 :math:`\sum_k (e_i + \vartheta\times e_i)_k d_k, \vartheta = \sum_j p_j\vartheta_j`, orthonormal to
