@@ -14,7 +14,7 @@ from mbd.analyses.base_motion import base_motion, steady_minimal
 from mbd.analyses.frequency_response import FrequencyResponse
 from mbd.analyses.ports import Output, Rows, input_column, output_rows
 from mbd.analyses.reaction_rows import reaction_rows
-from mbd.base.checked import listed, meant, shown
+from mbd.base.checked import listed, meant, names, shown
 from mbd.base.door import array
 from mbd.machine import buffer as m
 from mbd.model.model import Model
@@ -78,7 +78,7 @@ class Linearized:
         self.A, self.B = state_space.S, state_space.driven(self.loads)
         self.C, self.D = self._outputs()
 
-    def in_coordinates(self, names: tuple[str, ...], rows: list[Rows]) -> None:
+    def in_coordinates(self, which: tuple[str, ...], rows: list[Rows]) -> None:
         """Take coordinates of joints and their rates, which are these rows, as the states."""
         unit = np.eye(len(self.A))
         position, velocity = (np.vstack([getattr(x, w) for x in rows]) for w in _MOTION)
@@ -87,7 +87,7 @@ class Linearized:
         if T.shape[0] != T.shape[1] or not sizes[-1] > 1e-8 * sizes[0]:
             raise ValueError(
                 f"linearize: {len(self.A)} states ({', '.join(self.states)}) need "
-                f"{len(self.A) / 2:g} independent coordinates of joints, got {', '.join(names)}"
+                f"{len(self.A) / 2:g} independent coordinates of joints, got {', '.join(which)}"
             )
         back = np.linalg.inv(T)
         self.A, self.B, self.C = T @ self.A @ back, T @ self.B, self.C @ back
@@ -138,8 +138,8 @@ class Linearized:
                 self._stacked("multiplier", n_lam),
             ]
         )
-        names = self.model.numbering.v_labels
-        labels = (*names, *(f"{x} rate" for x in names), *self.model.numbering.lam_labels)
+        of_v = self.model.numbering.v_labels
+        labels = (*of_v, *(f"{x} rate" for x in of_v), *self.model.numbering.lam_labels)
         E, A, B, C = (sp.csr_matrix(x) for x in (E, A, B, C))
         return Descriptor(E, A, B, C, sp.csr_matrix((C.shape[0], k)), labels)
 
@@ -251,7 +251,7 @@ def linearize(
     columns = [input_column(motion, what) for what in _several("inputs", inputs)]
     rows = [_rows(motion, what) for what in _several("outputs", outputs)]
     linear = Linearized(state_space, columns, rows)
-    if wanted := _several("coordinates", coordinates):
+    if wanted := names("linearize", "coordinates", coordinates):
         joints = motion.model.system.joints
         there = [f"{joint}.{x}" for joint in joints for x in joints[joint].coordinates]
         for name in wanted:

@@ -328,7 +328,7 @@ def _damping(who: str, value: Any) -> np.ndarray:
         raise ValueError(
             f"{who}: damping must be one or six numbers, not negative [s], got {shown(value)}"
         )
-    return tau
+    return sized(who, "damping", tau, "s")
 
 
 def _scaled(law: Callable[[float], float], force: np.ndarray) -> Callable[[float], Any]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.checked import shown
+from mbd.base.checked import shown, sized
 from mbd.base.door import array, number
 from mbd.beams.section import Section
 
@@ -366,6 +366,7 @@ def _twist(who: str, twist: Any, stations: np.ndarray | None) -> Callable[[np.nd
     values = np.atleast_1d(array(who, "twist", twist, "numbers [rad]"))
     if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
         raise ValueError(f"{who}: twist must be finite numbers [rad], got {shown(twist)}")
+    values = sized(who, "twist", values, "rad")
     if len(values) == 1:
         values = np.array([0.0, values[0]])
     several = np.ndim(twist) == 1 and len(twist) > 1

@@ -17,6 +17,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from mbd.base.checked import sized
 from mbd.base.door import array, number, vector
 from mbd.base.recorded_call import Recorded, remembered_method
 
@@ -311,6 +312,7 @@ def _inertia(value: Any) -> np.ndarray:
         raise ValueError(
             f"Section: inertia must be 3 or 3x3 finite numbers [kg m], got {J.tolist()}"
         )
+    J = sized("Section", "inertia", J, "kg m")
     if np.abs(J - J.T).max() > 1e-9 * np.abs(J).max():
         raise ValueError(f"Section: inertia must be symmetric [kg m], got {J.tolist()}")
     J = 0.5 * (J + J.T)

@@ -15,7 +15,7 @@ from mbd.comparison.reference import reference_of
 from mbd.comparison.trials import tabulate, telling
 from mbd.formulations.formulation import Formulation
 from mbd.front.solution import Solution
-from mbd.runs.plan import MOST_STEPS
+from mbd.runs.plan import number_of_steps
 
 if TYPE_CHECKING:
     from mbd.model.system import System
@@ -107,11 +107,7 @@ def compare(
     steps = sizes(steps, run)
     end = number("compare", "t_end", run.get("t_end") if t_end is None else t_end, "s",
                  positive=True)  # fmt: skip
-    if not end < MOST_STEPS * steps[-1]:
-        raise ValueError(
-            f"compare: t_end / step must be less than {MOST_STEPS:.0e} steps, got steps of "
-            f"{steps[-1]:g} s"
-        )
+    number_of_steps("compare", end, steps[-1])
     if steps[0] > end:
         raise ValueError(
             f"compare: steps must not be longer than t_end = {end:g} s, got {steps[0]:g}"

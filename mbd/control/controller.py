@@ -8,19 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.checked import function, names, shown, whole
-from mbd.base.door import number
+from mbd.base.checked import flag, function, names, shown, sized, whole
+from mbd.base.door import array, label, number
 from mbd.control.stepper import Stepper, solution_at, value_of
 from mbd.front.simulate import SimulationError
 from mbd.front.solution import Solution
 from mbd.integration.newton_loop import CONVERGED, FAILED
 from mbd.machine import buffer as m
+from mbd.model.frozen import state_of
 from mbd.model.model import Model
 from mbd.model.state import State
-from mbd.model.system import System
+from mbd.model.system import System, model_of
 from mbd.model.turns_so_far import turns_so_far
 from mbd.runs.events import Instants
 from mbd.runs.failed_step import explain
+from mbd.runs.methods import checked_method
+from mbd.runs.plan import number_of_steps
 from mbd.runs.record import MemoryRecord
 
 __all__ = ["ClosedLoop", "Controller", "Signals", "closed_loop"]
@@ -63,7 +66,7 @@ class Controller:
     start: Any = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        who = f"Controller {self.name!r}"
+        who = f"Controller {label(self.name, 'Controller')!r}"
         function(who, "law", self.law, "law(t, y) -> u, or law(t, y, x) -> (u, x_next)")
         for what in ("inputs", "outputs"):
             object.__setattr__(self, what, names(who, what, getattr(self, what)))
@@ -72,7 +75,8 @@ class Controller:
         if self.every is not None:
             number(who, "every", self.every, "s", positive=True)
         if self.start is not None:
-            object.__setattr__(self, "start", np.array(self.start, float).reshape(-1))
+            start = array(who, "start", self.start, "numbers [-]").reshape(-1)
+            object.__setattr__(self, "start", sized(who, "start", start, "-"))
 
 
 @dataclass(frozen=True)
@@ -198,10 +202,16 @@ def closed_loop(
     SimulationError
         If a step fails or a law raises; ``error.solution`` is what was computed before.
     """
-    all_of_them = [controllers] if isinstance(controllers, Controller) else list(controllers)
-    for x in all_of_them:
-        if not isinstance(x, Controller):
-            raise TypeError(f"{_WHO}: controllers must be mbd.Controller, got {shown(x)}")
+    all_of_them = [controllers] if isinstance(controllers, Controller) else controllers
+    if not (isinstance(all_of_them, Sequence) and all_of_them) or not all(
+        isinstance(x, Controller) for x in all_of_them
+    ):
+        raise TypeError(f"{_WHO}: controllers must be mbd.Controller, got {shown(controllers)}")
+    model, step = model_of(_WHO, system), number(_WHO, "step", step, "s", positive=True)
+    t_end = number(_WHO, "t_end", t_end, "s", positive=True)
+    if state is not None:
+        state = state_of(_WHO, model, state)
+    method, project = checked_method(_WHO, method, False), flag(_WHO, "project", project)
     if len({x.name for x in all_of_them}) < len(all_of_them):
         raise ValueError(f"{_WHO}: two controllers have the same name")
     every = whole(_WHO, "every", every, 1)
@@ -209,12 +219,11 @@ def closed_loop(
     if twice := {x for x in inputs if inputs.count(x) > 1}:
         raise ValueError(f"{_WHO}: {', '.join(twice)} must be set by one controller, got several")
     stepper = Stepper(
-        system, step, method=method, state=state, project=project, inputs=inputs
+        model, step, method=method, state=state, project=project, inputs=inputs
     )  # fmt: skip
     loops = [_Loop(x, stepper) for x in all_of_them]
     model, run, first = stepper.model, stepper.run, stepper.first
-    t_end = number(_WHO, "t_end", t_end, "s", positive=True)
-    n = round((t_end - first.t) / stepper.h)
+    n = round(number_of_steps(_WHO, t_end - first.t, stepper.h))
     if n < 1 or abs(first.t + n * stepper.h - t_end) > 1e-6 * stepper.h:
         raise ValueError(
             f"{_WHO}: the step must divide the time, got {t_end - first.t:g} s and {stepper.h:g} s"

@@ -12,7 +12,6 @@ from mbd.base.door import number
 from mbd.control.settable import Settable
 from mbd.front.solution import Solution
 from mbd.integration.consistent import consistent
-from mbd.integration.generalized_alpha import GeneralizedAlpha
 from mbd.integration.newton_loop import CONVERGED
 from mbd.linear.least_multipliers import make_up
 from mbd.machine import buffer as m
@@ -27,7 +26,7 @@ from mbd.model.turns_so_far import turns_so_far
 from mbd.pictures.curves import curves
 from mbd.runs.failed_step import explain
 from mbd.runs.interrupts import Interrupt
-from mbd.runs.methods import completed
+from mbd.runs.methods import checked_method
 from mbd.runs.plan import Plan
 from mbd.runs.stretch import Run
 
@@ -97,7 +96,7 @@ class Stepper:
     ) -> None:  # fmt: skip
         self.model = model_of(_WHO, system)
         self.h = number(_WHO, "step", step, "s", positive=True)
-        self.method = completed(GeneralizedAlpha() if method is None else method, False)
+        self.method = checked_method(_WHO, method, False)
         self.settable: dict[str, Settable] = {}
         for name in names(_WHO, "inputs", inputs):
             self.model = self._own_places(name)

@@ -15,9 +15,12 @@ from mbd.derivatives.sweep import Steps, steps_of
 from mbd.front.simulate import simulate
 from mbd.front.solution import Solution
 from mbd.integration.generalized_alpha import GeneralizedAlpha
+from mbd.integration.method import Method
 from mbd.model.frozen import state_of
 from mbd.model.state import State
 from mbd.model.system import model_of
+from mbd.runs.methods import checked_method
+from mbd.runs.plan import number_of_steps
 
 __all__ = ["DifferentiableRun", "run"]
 
@@ -27,7 +30,7 @@ class DifferentiableRun:
     """A run with all its steps, and the parameters by which it is differentiated."""
 
     model: Any
-    method: GeneralizedAlpha
+    method: Method
     stencils: list[Stencil]
     start: Start
     first: State
@@ -36,23 +39,26 @@ class DifferentiableRun:
     steps: Steps
 
 
-def _method(owner: str, method: Any) -> GeneralizedAlpha:
+def _method(owner: str, method: Any) -> Method:
     """Return a method of which steps can be differentiated."""
     if method is None:
-        return GeneralizedAlpha(tol=1e-11)
-    if not isinstance(method, GeneralizedAlpha):
+        method = GeneralizedAlpha(tol=1e-11)
+    method = checked_method(owner, method, free=False)
+    if method.facts.weights is None:
         raise ValueError(
             f"{owner}: method must be GeneralizedAlpha, of which steps have an exact derivative, "
             f"got {shown(method)}"
         )
-    if method.constraints == "stabilized":
+    if method.facts.level == "stabilized":
         raise ValueError(
             f"{owner}: constraints='stabilized' has no exact derivative: its corrections of "
             "positions depend on the history of the iteration; take GeneralizedAlpha("
             "constraints='position') or 'velocity'"
         )
-    if method.linear_solver != "fronts":
-        raise ValueError(f"{owner}: linear_solver must be 'fronts', got {method.linear_solver!r}")
+    if method.facts.linear_solver != "fronts":
+        raise ValueError(
+            f"{owner}: linear_solver must be 'fronts', got {method.facts.linear_solver!r}"
+        )
     return method
 
 
@@ -73,7 +79,7 @@ def run(
         )
     model = model_of(owner, system)
     method = _method(owner, method)
-    if method.level == "velocity" and model.redundant:
+    if method.facts.level == "velocity" and model.redundant:
         raise ValueError(
             f"{owner}: rows of closed loops depend on others, and at velocity level such a run is "
             "stabilised, which has no exact derivative; take constraints='position'"
@@ -91,7 +97,7 @@ def run(
                   flag(owner, "project", project))  # fmt: skip
     first = start.first(model)
     length = number(owner, "t_end", t_end, "s", positive=True) - first.t
-    n = round(length / start.h)
+    n = round(number_of_steps(owner, length, start.h))
     if n < 1 or abs(n * start.h - length) > 1e-9 * start.h:
         raise ValueError(
             f"{owner}: t_end must be a whole number of steps, got {length / start.h:.6g} of them; "

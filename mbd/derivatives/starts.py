@@ -16,7 +16,7 @@ import numpy as np
 
 from mbd.derivatives.stencil import Stencil
 from mbd.integration.consistent import consistent
-from mbd.integration.generalized_alpha import GeneralizedAlpha
+from mbd.integration.method import Method
 from mbd.integration.starting_values import started
 from mbd.machine import buffer as m
 from mbd.model.frozen import FrozenModel
@@ -41,7 +41,7 @@ class Tangent:
 class Start:
     """How a run starts: from the described or another pose, and with which step."""
 
-    method: GeneralizedAlpha
+    method: Method
     h: float
     state: State | None = None
     project: bool = False
@@ -52,8 +52,9 @@ class Start:
 
     def begun(self, model: FrozenModel, first: State) -> State:
         """Return the state with which the steps begin."""
-        by_position = self.method.level == "position"
-        return started(model, first, self.h, self.method.alpha, by_position)[0]
+        facts = self.method.facts
+        assert facts.weights is not None
+        return started(model, first, self.h, facts.weights, facts.level == "position")[0]
 
 
 def faces_of(model: FrozenModel, state: State) -> np.ndarray:

@@ -14,7 +14,7 @@ from mbd.derivatives.programs import Tables, program
 from mbd.derivatives.stencil import Stencil
 from mbd.formulations.families import family
 from mbd.formulations.formulation import Formulation
-from mbd.integration.generalized_alpha import GeneralizedAlpha
+from mbd.integration.method import Method
 from mbd.interactions.laws import check
 from mbd.linear.fronts import factor_and_solve, factor_kernel, transposed_kernel
 from mbd.machine import buffer as m
@@ -54,16 +54,15 @@ class Steps:
     D: np.ndarray
 
 
-def steps_of(
-    method: GeneralizedAlpha, solution: Any, begun: State, h: float, first: int, last: int
-) -> Steps:
+def steps_of(method: Method, solution: Any, begun: State, h: float, first: int, last: int) -> Steps:
     """Return the steps between two instants of a solution, which `begun` in a state.
 
     Algorithmic accelerations are found forwards: backwards they would grow at every step.
     """
     from scipy.signal import lfilter
 
-    am, af, beta, _ = method.alpha
+    assert method.facts.weights is not None
+    am, af, beta, _ = method.facts.weights
     here = slice(first, last + 1)
     q, v, a, lam = (np.array(x[here]) for x in (solution.q, solution.v, solution.a, solution.lam))
     v[0], a[0], lam[0] = begun.v, begun.a, begun.lam
@@ -83,7 +82,7 @@ class Sweep:
     Parameters
     ----------
     model : Model
-    method : GeneralizedAlpha
+    method : integrator
     stencils : sequence of Stencil
     columns : int
         How many tangents or adjoints are carried.
@@ -92,7 +91,7 @@ class Sweep:
     """
 
     def __init__(
-        self, model: FrozenModel, method: GeneralizedAlpha, stencils: Sequence[Stencil],
+        self, model: FrozenModel, method: Method, stencils: Sequence[Stencil],
         columns: int, remembers: bool = False,
     ) -> None:  # fmt: skip
         n = int(model.I[m.N_U])

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.checked import shown, whole
+from mbd.base.checked import is_whole, shown, sized, whole
 from mbd.base.door import array, label, number, rotation_matrix, vector
 from mbd.base.recorded_call import Call
 from mbd.flexible.inertia import invariants
@@ -50,7 +50,7 @@ class FlexibleBody(Body):
         In the axes of the body, from its origin. Meshes need meshio.
     interfaces : dict of str to nodes
         Rigid patches where others attach.
-    modes : int or (n, m) array [-]
+    modes : int or (n, m) array [-], optional
         Number of shapes, default 6, or shapes of your own.
     cutoff : float [Hz], optional
         Take all shapes up to this frequency instead.
@@ -116,9 +116,14 @@ class FlexibleBody(Body):
             *(np.array([x[i] for x in moved.values()]).reshape(-1, *size)
               for i, size in enumerate(((3,), (n, 3), (n, 3)))),
         )  # fmt: skip
-        carrier = named(formulation) if isinstance(formulation, str) else formulation
+        try:
+            carrier = named(formulation) if isinstance(formulation, str) else formulation
+        except ValueError as error:
+            raise ValueError(f"{who}: {error}") from None
         if not isinstance(carrier, Formulation):
-            raise TypeError(f"{who}: formulation must be a name or a Formulation")
+            raise TypeError(
+                f"{who}: formulation must be a name or a Formulation, got {shown(carrier)}"
+            )
         try:
             law = modal(carrier, constants)
         except ValueError as error:
@@ -226,9 +231,9 @@ def _shapes(mesh: Mesh, modes: Any, cutoff: Any, fixed: Any) -> Shapes:
         return reduced(mesh, None, number(mesh.who, "cutoff", cutoff, "Hz", positive=True))
     if fixed is not None:
         return reduced(mesh, None, None, whole(mesh.who, "fixed_modes", fixed, 0))
-    if modes is None or np.ndim(modes) == 0:
-        return reduced(mesh, whole(mesh.who, "modes", _MODES if modes is None else modes, 1), None)
-    return given_shapes(mesh, array(mesh.who, "modes", modes, "a number, or shapes (n, m)"))
+    if modes is None or is_whole(modes, 1):
+        return reduced(mesh, _MODES if modes is None else int(modes), None)
+    return given_shapes(mesh, array(mesh.who, "modes", modes, "a number from 1, or shapes (n, m)"))
 
 
 def _interface(mesh: Mesh, shapes: Shapes, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -254,7 +259,7 @@ def _damping(who: str, shapes: Shapes, ratio: Any, rayleigh: Any) -> np.ndarray:
             f"{who}: damping must be a ratio, or {len(omega)} of them, not negative [-], got "
             f"{shown(ratio)}"
         )
-    back = shapes.M @ vectors
+    zeta, back = sized(who, "damping", zeta, "-"), shapes.M @ vectors
     D = (back * (2 * zeta * omega)) @ back.T
     if rayleigh is not None:
         alpha, beta = vector(who, "rayleigh", rayleigh, "1/s, s", 2)

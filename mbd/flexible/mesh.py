@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mbd.base.checked import shown
+from mbd.base.checked import file_path, shown
 from mbd.base.door import array, label
 
 __all__ = ["Mesh", "factor", "rigid_motions", "square"]
@@ -121,9 +121,9 @@ def _file(who: str, what: str, value: Any) -> Any:
     """Return what a file of numbers holds; anything else as it is."""
     if not isinstance(value, str | Path):
         return value
-    path = Path(value)
+    path = file_path(f"{who}: {what}", value)
     if not path.is_file():
-        raise FileNotFoundError(f"{who}: {what}: there is no file {str(path)!r}")
+        raise FileNotFoundError(f"{who}: {what} must be a file or numbers, no such file: {value!r}")
     try:
         if path.suffix == ".mtx":
             from scipy.io import mmread
@@ -152,8 +152,10 @@ def square(who: str, what: str, value: Any) -> sp.csc_array:
         )
     if not sp.issparse(value):
         value = np.atleast_2d(array(who, what, value, "a symmetric matrix"))
+    if value.ndim != 2:
+        raise ValueError(f"{who}: {what} must be square and finite, got shape {value.shape}")
     A = sp.csc_array(value, dtype=float)
-    if A.ndim != 2 or A.shape[0] != A.shape[1] or not A.shape[0] or not np.isfinite(A.data).all():
+    if A.shape[0] != A.shape[1] or not A.shape[0] or not np.isfinite(A.data).all():
         raise ValueError(f"{who}: {what} must be square and finite, got shape {A.shape}")
     gap = abs(A - A.T).max()
     if gap > _SYMMETRIC * abs(A).max():

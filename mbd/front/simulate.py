@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.checked import file_path, flag, names, shown
+from mbd.base.checked import file_path, flag, names
 from mbd.front.richardson import checked_order, of_order
 from mbd.front.solution import Solution
 from mbd.history.beams import turned_too_far
 from mbd.integration.consistent import consistent, unmet_kernel
-from mbd.integration.generalized_alpha import GeneralizedAlpha
-from mbd.integration.method import Method, is_method
+from mbd.integration.method import Method
 from mbd.integration.newton_loop import FAILED
 from mbd.linear.fronts import factor_and_solve
 from mbd.machine.shared_work import ahead
@@ -36,7 +35,7 @@ from mbd.runs.crossings import Watch
 from mbd.runs.events import Event, checked_events
 from mbd.runs.interrupts import listening
 from mbd.runs.large_steps import too_large
-from mbd.runs.methods import completed, example
+from mbd.runs.methods import checked_method
 from mbd.runs.options import run_options
 from mbd.runs.oscillation import oscillation
 from mbd.runs.plan import Plan, checked_plan
@@ -144,7 +143,7 @@ def simulate(
         If a step fails, or a law, the function of an event or its change raises (which is the
         cause of the error); ``error.solution`` is what was computed up to the last good step.
     """
-    method = _method(method, free=rtol is not None)
+    method = checked_method("simulate", method, free=rtol is not None)
     flag("simulate", "raise_on_failure", raise_on_failure)
     for what, value in (("project", project), ("progress", progress)):
         if value is not None:
@@ -237,18 +236,6 @@ def _record(
 
     expected = () if plan.free else (plan.expected,)  # who knows how many free steps there are
     return FileRecord(model, stream, method, options, first, *expected)
-
-
-def _method(method: Any, free: bool) -> Method:
-    """Return the method, or the default one."""
-    if method is None:
-        method = GeneralizedAlpha()
-    if not is_method(method):
-        raise TypeError(
-            f"simulate: method must be an integrator as an object, mbd.{example(method)}, got "
-            f"{shown(method)}"
-        )
-    return completed(method, free)
 
 
 def _first(model: Model, state: State | None, off: Any, project: bool | None) -> State:

@@ -184,6 +184,7 @@ class GeneralizedAlpha:
             linear_solver=self.linear_solver,
             pivoting=self.max_iterations,
             divided_by=self,
+            weights=self.alpha,
             memory=memory,
             oscillation=beta,
             failure=self._failed,

@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
+from mbd.algebra.newmark import Weights
 from mbd.machine import buffer as m
 from mbd.machine.jit import kernel
 from mbd.model.frozen import FrozenModel
@@ -101,6 +102,8 @@ class Facts:
         are small; 0: such a step fails.
     divided_by : GeneralizedAlpha, optional
         The method that takes a step which fails in smaller ones, in its stabilised form.
+    weights : Weights, optional
+        Of generalized-alpha, whose steps have an exact derivative.
     oscillation : float
         :math:`\beta` of multipliers at positions, :math:`\beta h^2\lambda`, that may oscillate; 0:
         they cannot.
@@ -126,6 +129,7 @@ class Facts:
     linear_solver: Literal["fronts", "splu"] = "fronts"
     pivoting: int = 0
     divided_by: Any = None
+    weights: Weights | None = None
     oscillation: float = 0.0
     failure: Callable[[FrozenModel, str], str] = newton_failed
     complete: Callable[[bool], Any] | None = None

@@ -136,7 +136,7 @@ def argument_of(system: Description, key: str) -> tuple[str, str, list[str]]:
             )
     if rest[0] not in arguments:
         raise ValueError(
-            f"{_WHO}: {name or 'the system'} has no argument {rest[0]!r}"
+            f"{_WHO}: {name or 'the system'} has no argument {shown(rest[0])}"
             f"{meant(rest[0], arguments)}; there are {', '.join(arguments)}"
         )
     return name, rest[0], rest[1:]

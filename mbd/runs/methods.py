@@ -13,7 +13,7 @@ from mbd.integration.lie_runge_kutta import LieRungeKutta4
 from mbd.integration.method import Method, is_method
 from mbd.integration.radau_collocation import RadauCollocation
 
-__all__ = ["METHODS", "changed", "completed", "example", "method", "sharp"]
+__all__ = ["METHODS", "changed", "checked_method", "method", "sharp"]
 
 METHODS = {
     x.__name__: x for x in (GeneralizedAlpha, EnergyMomentum, LieRungeKutta4, RadauCollocation)
@@ -29,10 +29,10 @@ def method(value: Any, who: str = "") -> Method:
             f"{who}method must be one of {', '.join(METHODS)}, an object or its name, got "
             f"{shown(value)}"
         )
-    integrator: Method = call_of_literals(
+    one: Method = call_of_literals(
         value, METHODS, f"{who}method", "LieRungeKutta4(scheme='quaternion')"
     )
-    return integrator
+    return one
 
 
 def example(value: Any) -> str:
@@ -65,10 +65,19 @@ def changed(integrator: Method, **options: Any) -> Method:
     return changed_one
 
 
-def completed(integrator: Method, free: bool) -> Method:
-    """Return the integrator with what it leaves to the run: whether steps are chosen."""
-    complete = integrator.facts.complete
-    whole: Method = integrator if complete is None else complete(free)
+def checked_method(who: str, value: Any, free: bool) -> Method:
+    """Return an integrator, by default the usual one, with what it leaves to the run.
+
+    That is what depends on whether steps are chosen.
+    """
+    one = GeneralizedAlpha() if value is None else value
+    if not is_method(one):
+        raise TypeError(
+            f"{who}: method must be an integrator as an object, mbd.{example(one)}, got "
+            f"{shown(one)}"
+        )
+    complete = one.facts.complete
+    whole: Method = one if complete is None else complete(free)
     return whole
 
 

@@ -15,7 +15,7 @@ from mbd.machine import buffer as m
 from mbd.model.model import Model
 from mbd.model.state import State
 
-__all__ = ["Plan", "checked_plan"]
+__all__ = ["Plan", "checked_plan", "number_of_steps"]
 
 MOST_STEPS = 1e15
 _KINDS = {"translation": m.TRANSLATION, "rotation": m.ROTATION, "director": m.DIRECTOR}
@@ -58,6 +58,16 @@ class Plan:
         return bool(np.isfinite(self.rtol) or self.times is not None)
 
 
+def number_of_steps(who: str, length: float, step: float) -> float:
+    """Return how many steps are in a time; so many that time cannot be counted are refused."""
+    if not length < MOST_STEPS * step:
+        raise ValueError(
+            f"{who}: t_end / step must be less than {MOST_STEPS:.0e} steps, beyond which time "
+            f"cannot be counted, got steps of {step:.3g} s in {length:.3g} s; give a larger one"
+        )
+    return length / step
+
+
 def checked_plan(
     model: Model,
     first: State,
@@ -98,12 +108,7 @@ def checked_plan(
         if value is not None and rtol is None:
             raise ValueError(f"{who}: {word} belongs to free steps; give rtol too, got none")
     if rtol is None:
-        steps = (t_end - first.t) / step
-        if not steps < MOST_STEPS:
-            raise ValueError(
-                f"{who}: t_end / step must be less than {MOST_STEPS:.0e} steps, beyond which time "
-                f"cannot be counted, got {steps:.3g}; give a larger step [s]"
-            )
+        steps = number_of_steps(who, t_end - first.t, step)
         expected = int(steps / every) + 3 if times is None else len(times) + 2
         return Plan(t_end, step, int(every), times=times, expected=expected)
     if not 1e-13 <= number(who, "rtol", rtol, "-", positive=True) < 1.0:

@@ -89,6 +89,8 @@ def sample(
         raise ValueError(f"{who}: distributions must have a parameter, such as {example}")
     whole(who, "n", n, 1)
     one_of(who, "method", method, ("sobol", "latin", "random"))
+    if seed is not None:
+        whole(who, "seed", seed, 0)
     size, rng = len(given), np.random.default_rng(seed)
     if method == "sobol":
         points = qmc.Sobol(size, rng=rng).random_base2(int(np.ceil(np.log2(n))))[:n]

@@ -19,15 +19,16 @@ from typing import Any
 import numpy as np
 
 from mbd.base.atomic import replaced
-from mbd.base.checked import file_path, meant, shown, whole
+from mbd.base.checked import file_path, flag, floats, meant, shown, whole
 from mbd.base.door import number
 from mbd.front.simulate import kernels_of, simulate
 from mbd.front.solution import Solution
 from mbd.integration.consistent import consistent
-from mbd.integration.generalized_alpha import GeneralizedAlpha
 from mbd.machine.shared_work import compile_all
+from mbd.model.model import Model
 from mbd.model.system import System
-from mbd.runs.methods import completed
+from mbd.runs.methods import checked_method
+from mbd.runs.plan import number_of_steps
 from mbd.runs.progress import Progress
 from mbd.studies.chunk import Task, run_chunk
 from mbd.studies.family import Family
@@ -118,6 +119,10 @@ def study(
     members = members_of(_WHO, parameters)
     if isinstance(build, System):
         build = build.build()
+    elif not isinstance(build, Model):
+        _check_build(build, members.names)
+    if progress is not None:
+        flag(_WHO, "progress", progress)
     kept = outputs_of(_WHO, outputs)
     allowed = [
         k for k, x in inspect.signature(simulate).parameters.items()
@@ -130,10 +135,11 @@ def study(
                 f"{_WHO}: there is no option {name!r}{meant(name, allowed)}; besides its own there "
                 f"are those of simulate, {', '.join(allowed)}"
             )
-    method = completed(GeneralizedAlpha() if method is None else method, "rtol" in options)
+    method = checked_method(_WHO, method, "rtol" in options)
     t_end = number(_WHO, "t_end", t_end, "s", positive=True)
     if step is not None:
         step = number(_WHO, "step", step, "s", positive=True)
+        number_of_steps(_WHO, t_end, step)
     whole(_WHO, "every", options.get("every", 1), 1)
     moving = "rtol" in options and "t_eval" not in options
     if moving and (loose := [x.name for x in kept if x.over_time]):
@@ -175,10 +181,21 @@ def study(
         return done
 
 
+def _check_build(build: Any, names: Sequence[str]) -> None:
+    """Refuse what cannot be called with the parameters."""
+    try:
+        inspect.signature(build).bind(**dict.fromkeys(names))
+    except Exception:  # also what the value's own methods raise
+        raise TypeError(
+            f"{_WHO}: build must be a System, a Model, or a function of {', '.join(names)} that "
+            f"returns one, got {shown(build)}"
+        ) from None
+
+
 def _levels(summary: Any) -> tuple[float, ...]:
     try:
-        levels = tuple(float(x) for x in summary)
-    except (TypeError, ValueError):
+        levels = tuple(floats(list(summary)).reshape(-1).tolist())
+    except Exception:  # also what the value's own methods raise
         levels = (np.nan,)
     if not all(0.0 <= x <= 1.0 for x in levels):
         raise ValueError(
