@@ -92,16 +92,26 @@ class Parameter(Formula):
     """
 
     __slots__ = ("name", "value")
+    name: str
+    value: float
 
     def __init__(self, name: str, value: float) -> None:
-        self.name = label(name, "Parameter")
-        if "." in self.name or self.name == "gravity":
+        if "." in label(name, "Parameter") or name == "gravity":
             raise ValueError(
                 f"Parameter: name must be without a dot and not 'gravity', got {name!r}: such "
                 "names are those of arguments of parts"
             )
-        self.value = number(f"Parameter {name!r}", "value", value, "-")
-        super().__init__(float, (self.value,))
+        x = number(f"Parameter {name!r}", "value", value, "-")
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "value", x)
+        object.__setattr__(self, "function", float)
+        object.__setattr__(self, "operands", (x,))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(
+            f"Parameter {self.name!r}: a parameter does not change after it is made; make a new "
+            "one, or take values by their names, Model.with_values"
+        )
 
     def __float__(self) -> float:
         return self.value

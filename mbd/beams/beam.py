@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.checked import flag, shown, whole
+from mbd.base.checked import flag, shown, sized, whole
 from mbd.base.door import array, label, unit_vector, vector
 from mbd.beams.clamps import clamped, rows_of
 from mbd.beams.curve import Curve, evaluated
