@@ -16,7 +16,7 @@ from mbd.base.door import number, vector
 from mbd.base.html_tables import facts, page, table
 from mbd.base.tolerances import SADDLES
 from mbd.front.solution import Solution
-from mbd.history.beams import turned_too_far
+from mbd.history.beams import beyond_elements
 from mbd.model.frozen import state_of
 from mbd.model.model import Model
 from mbd.model.state import State
@@ -223,22 +223,22 @@ def equilibrium(
                 leave = SADDLES if seek == "minimum" else 0
                 result, held = _settled(problem, result, float(factor), int(max_iterations), leave)
             except EquilibriumError as error:
-                if turned := _turned(model, error.state):
-                    raise EquilibriumError(f"{error}; {turned}", error.state) from error
+                if beyond := _beyond(model, error.state):
+                    raise EquilibriumError(f"{error}; {beyond}", error.state) from error
                 raise
             results.append((float(factor), result, held))
             start = result.balance.state
     path: list[Equilibrium] = []
     for factor, result, held in results:
         path.append(_equilibrium(problem, omega, result, held, factor, tuple(path)))
-    if turned := _turned(model, path[-1].state):
-        warnings.warn(f"equilibrium: {turned}", RuntimeWarning, stacklevel=2)
+    if beyond := _beyond(model, path[-1].state):
+        warnings.warn(f"equilibrium: {beyond}", RuntimeWarning, stacklevel=2)
     return path[-1]
 
 
-def _turned(model: Model, state: State) -> str:
-    """Return which element of a beam turns by nearly pi, or nothing."""
-    return turned_too_far(model, np.array([state.t]), state.q[None], state.v[None], state.a[None])
+def _beyond(model: Model, state: State) -> str:
+    """Return which element of a beam turns by nearly pi, or is too long for its tension."""
+    return beyond_elements(model, np.array([state.t]), state.q[None], state.v[None], state.a[None])
 
 
 def _problem(

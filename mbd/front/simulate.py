@@ -13,7 +13,7 @@ import numpy as np
 from mbd.base.checked import file_path, flag, names
 from mbd.front.richardson import checked_order, of_order
 from mbd.front.solution import Solution
-from mbd.history.beams import turned_too_far
+from mbd.history.beams import beyond_elements
 from mbd.integration.consistent import consistent, unmet_kernel
 from mbd.integration.method import Method
 from mbd.integration.newton_loop import FAILED
@@ -188,12 +188,12 @@ def simulate(
     if interrupt.stop and status == 0:  # while it was written
         text = f"interrupted by the user at t = {last.t:.6g} s, when all steps were taken"
         solution.status, solution.message = -1, text
-    turned = turned_too_far(model, solution.t, solution.q, solution.v, solution.a)
-    if turned and status == FAILED:
-        solution.message += f"; {turned}"
+    beyond = beyond_elements(model, solution.t, solution.q, solution.v, solution.a)
+    if beyond and status == FAILED:
+        solution.message += f"; {beyond}"
     if status == FAILED and raise_on_failure:
         raise SimulationError(solution) from stretches.cause
-    if run is not None and (trouble := turned or _trouble(solution, run, plan)):
+    if run is not None and (trouble := beyond or _trouble(solution, run, plan)):
         solution.message += f"; warning: {trouble}"
         record.remark(solution.message)
         warnings.warn(trouble, RuntimeWarning, stacklevel=2)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SECTION_FORCES", "SECTION_WORDS", "BeamHistory", "CableHistory", "Helicoids",
-    "SectionResults", "Sections", "all_helicoids", "ends_of", "lines", "turned_too_far",
+    "SectionResults", "Sections", "all_helicoids", "beyond_elements", "ends_of", "lines",
 ]  # fmt: skip
 
 #: The six, force and then moment: unit, what it is.
@@ -50,6 +50,7 @@ SECTION_FORCES = {
     "M3": ("N m", "bending moment"),
 }
 _TURN = 2.8  # [rad] of an element: nearly pi
+_PULL = 4.0  # [EI/h^2] tension of an element that is a third of what makes it buckle
 _LOOKED_AT = 500  # instants
 SECTION_WORDS = [x.flat[1:] for x in COLUMNS if x.of in (Owner.SECTION, Owner.ELEMENT)]
 
@@ -108,31 +109,45 @@ def all_helicoids(model: Model) -> Helicoids | None:
     return Helicoids.of(lines(model).values(), all_columns(model))
 
 
-def turned_too_far(model: Model, t: np.ndarray, q: Any, v: Any, a: Any) -> str:
-    """Return which element of a beam turns by nearly pi, where its strains jump; or nothing.
+def beyond_elements(model: Model, t: np.ndarray, q: Any, v: Any, a: Any) -> str:
+    r"""Return which element of a beam cannot do what it should, or nothing.
 
-    It looks at some of the instants, (n, ...) arrays, and at the last one.
+    Strains jump at a turn of pi. Between its nodes an element has the flexibility of its bending
+    without tension, :math:`h^2/12EI` of shear: pulled by :math:`12EI/h^2` it buckles as no beam
+    does. It looks at some of the instants, (n, ...) arrays, and at the last one.
     """
     of = all_helicoids(model)
     if of is None or not len(t):
         return ""
     apart = -(-len(t) // _LOOKED_AT)
     some = slice((len(t) - 1) % apart, None, apart)
-    faces = faces_over_time(model, q[some], v[some], a[some])
-    R = Sections(of, faces, model.origin).axes
+    sections = Sections(of, faces_over_time(model, q[some], v[some], a[some]), model.origin)
+    R = sections.axes
     cosine = 0.5 * (np.einsum("teij,teij->te", R[:, :, 0], R[:, :, 1]) - 1.0)
-    if not (cosine < np.cos(_TURN)).any():
-        return ""
-    i = int(np.argmax((cosine < np.cos(_TURN)).any(axis=1)))
-    worst = int(np.argmin(cosine[i]))
     names = [(name, e) for name, line in lines(model).items() for e in range(len(line.elements))]
-    name, e = names[worst]
-    n = sum(x == name for x, _ in names)
-    turn = np.arccos(max(-1.0, cosine[i].min()))
-    return (
-        f"element {e} of {name!r} turns by {turn:.2g} rad at t = {t[some][i]:.6g} s: strains "
-        f"jump at pi, and best are below 1 rad; take more elements, such as {4 * n}"
-    )
+
+    def named(i: int, worst: int, finer: float) -> tuple[str, str]:
+        name, e = names[worst]
+        n = sum(x == name for x, _ in names)
+        there = f"at t = {t[some][i]:.6g} s"
+        return (
+            f"element {e} of {name!r}",
+            f"{there}: {{}}; take more, such as {int(np.ceil(finer * n))}",
+        )
+
+    if (cosine < np.cos(_TURN)).any():
+        i = int(np.argmax((cosine < np.cos(_TURN)).any(axis=1)))
+        who, what = named(i, int(np.argmin(cosine[i])), 4.0)
+        turn = np.arccos(max(-1.0, cosine[i].min()))
+        why = "strains jump at pi, and best are below 1 rad"
+        return f"{who} turns by {turn:.2g} rad {what.format(why)}"
+    pull = sections.pull(slice((len(cosine) - 1) % 32, None, 32))
+    if pull.max(initial=0.0) > _PULL:
+        at, worst = divmod(int(np.argmax(pull)), pull.shape[1])
+        most = float(pull[at, worst])
+        who, what = named(32 * at + (len(cosine) - 1) % 32, worst, float(np.sqrt(most / _PULL)))
+        return f"{who} is pulled by {most:.2g} EI/h^2 {what.format('at 12 it buckles')}"
+    return ""
 
 
 class SectionResults(Protocol):
@@ -226,6 +241,14 @@ class Sections:
         x = _between(*self._frames) - numbers[:, :6]
         K = numbers[:, 6:42].reshape(-1, 6, 6)
         return np.asarray(0.5 * np.einsum("tei,eij,tej->te", x, K, x))
+
+    def pull(self, some: slice) -> np.ndarray:
+        """Return the tension of elements at some instants (n, elements) [EI/h^2]."""
+        r, R = (x[some] for x in self._frames)
+        numbers = self._of.table.numbers
+        x, K = _between(r, R) - numbers[:, :6], numbers[:, 6:12]
+        softest = self._of.flexibility[:, :, (4, 5), (4, 5)].max(axis=(1, 2))  # 1/EI
+        return np.einsum("tei,ei->te", x, K) * np.diff(self._of.stations)[:, 0] ** 2 * softest
 
 
 def _between(r: np.ndarray, R: np.ndarray) -> np.ndarray:

@@ -1,5 +1,7 @@
 """Bad input of beams and sections: who is refused, what for, and what to do."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -211,3 +213,26 @@ def test_elements_that_turn_by_pi_in_equilibrium_are_named():
         system.add(mbd.Moment("load", beam.last, (0, 0, moment)))
         with how:
             mbd.equilibrium(system, seek="nearest", max_iterations=40)
+
+
+@pytest.mark.parametrize("static", [True, False])
+@pytest.mark.parametrize(
+    ("elements", "P", "named"), [(4, 100.0, True), (4, 30.0, False), (12, 100.0, False)]
+)
+def test_elements_that_are_too_long_for_their_tension_are_named(elements, P, named, static):
+    """A beam in tension never buckles; one of long elements does, at P = 12 EI/h^2."""
+    system = mbd.System()
+    section = mbd.Section(stiffness=(1e5, 1e5, 1e5, 1, 1, 1), mass=1.0)
+    beam = mbd.Beam("beam", points=[(0, 0, 0), (1, 0, 0)], section=section, elements=elements,
+                    first=system.ground)  # fmt: skip
+    system.add(beam)
+    system.add(mbd.PointForce("load", beam.last, lambda t: (P * min(1.0, 5 * t), 0, 0)))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        if static:
+            mbd.equilibrium(system, state=system.build().state.replace(t=1.0))
+        else:
+            mbd.simulate(system, 0.3, 1e-3)
+    pulled = [str(x.message) for x in told if "'beam' is pulled by 6." in str(x.message)]
+    assert bool(pulled) == named
+    assert all("at 12 it buckles; take more, such as 6" in x for x in pulled)
