@@ -224,6 +224,9 @@ REST_ROUND_OFF = 16.0
 REST_SHORT = 1e-6
 """[longest step] Newton's steps below are taken untested, and end where they get no shorter."""
 
+HELD_TURNING = 1e-9
+"""[stiffness] The same of what turns with a frame: spins that are free are round-off of more."""
+
 HELD = 1e-12
 """[stiffness of a body] Motions without stiffness are held by it and stay where they are: far below
 what is soft, far above what round-off leaves of no stiffness."""
@@ -269,6 +272,12 @@ ARC_RESOLVED = 1e-15
 
 CRITICAL_RESOLVED = 1e-9
 """[load factor] Steps to a critical load below end there."""
+
+CRITICAL_STEPS = 20
+"""[-] Steps along a path of equilibria to a critical load."""
+
+CRITICAL_FAR = 1e6
+"""[shortest step] Load factors beyond so much of what moves the pose move nothing any more."""
 
 STEADY_STAYS = 1e-9
 """[length of the model, or 1 rad] A displacement below changes no matrix: where round-off is more

@@ -218,10 +218,12 @@ def consistent(
     state = state_of("consistent", model, state)
     work = Workspace(model, state)
     work.vector(m.A)[:] = 0.0
+    little = ""
     if model.n_lam:
         size = _sizes(model)
         if project is None:
-            project = _is_near(model, work, size)
+            little = _little(model, work, size)
+            project = bool(little)
         if project is True:
             _project_positions(model, work, size)
         if project:
@@ -238,6 +240,13 @@ def consistent(
         if project:
             _check("velocities", named, _NONE, work, 0.0)
         _check("initial velocities", named, _CORRECT, work, 0.0)
+        if little:
+            warnings.warn(
+                f"{little}; the nearest consistent ones are taken. Say project=True if this is "
+                "meant, project=False to be told where",
+                RuntimeWarning,
+                stacklevel=4,
+            )
     if not np.isfinite(accelerate(work, evaluated=model.n_lam > 0)).all():
         raise ValueError(
             work.bad_law()
@@ -248,26 +257,19 @@ def consistent(
     return done.replace(alg=done.a.copy())
 
 
-def _is_near(model: FrozenModel, work: Workspace, size: np.ndarray) -> bool:
-    """Tell whether rows are violated, and all by little; warn of it."""
+def _little(model: FrozenModel, work: Workspace, size: np.ndarray) -> str:
+    """Return the worst rows if some are violated, and none by much."""
     gap, rate = violations(work)
     fast = size * max(1.0, float(np.abs(work.vector(m.V)).max(initial=0.0)))
     if violated(model, gap, START_NEAR * size) or violated(model, rate, START_NEAR * fast):
-        return False
-    named = (
-        violated(model, gap, START_POSITION * size),
-        violated(model, rate, START_VELOCITY * fast, rate=True),
-    )
-    if not any(named):
-        return False
-    warnings.warn(
-        f"initial {'positions' if named[0] else 'velocities'} violate constraints a little: "
-        f"{named[0] or named[1]}; the nearest consistent ones are taken. Say project=True "
-        "if this is meant, project=False to be told where",
-        RuntimeWarning,
-        stacklevel=4,
-    )
-    return True
+        return ""
+    for what, rows in (
+        ("positions", violated(model, gap, START_POSITION * size)),
+        ("velocities", violated(model, rate, START_VELOCITY * fast, rate=True)),
+    ):
+        if rows:
+            return f"initial {what} violate constraints a little: {rows}"
+    return ""
 
 
 def _checked(model: FrozenModel, rows: Any) -> np.ndarray:

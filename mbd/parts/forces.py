@@ -288,8 +288,8 @@ class Bushing(Part):
 
     Turns may be large, but must stay below half a turn, where a rotation vector jumps. Exchanged
     bodies move alike. Where rotations meet neither stiffness nor damping the bodies may spin, as in
-    a bearing: displacements are then along the axes of the first frame. Of bodies that breathe,
-    products of directors count as many times as those are long.
+    a bearing: displacements are then along the axes of the first frame. Frames of bodies
+    that breathe have no helicoid between them.
 
     Parameters
     ----------
@@ -325,6 +325,18 @@ class Bushing(Part):
                 raise ValueError(f"{self.name}: Bushing needs axes, but {f.name!r} is a point")
         self.stiffness = symmetric(self.name, "stiffness", stiffness, "N/m, N m/rad")
         self.damping = symmetric(self.name, "damping", damping, "N s/m, N m s/rad")
+        for f in self.ends if self._turns else ():
+            if not f.body.formulation.rigid:
+                raise ValueError(
+                    f"{self.name}: bodies that turn against a Bushing must keep their size, but "
+                    f"{f.body.name!r} breathes; use mbd.Scalable(rigid=True), or stiffness and "
+                    "damping of translations alone"
+                )
+
+    @property
+    def _turns(self) -> bool:
+        """Whether rotations meet stiffness or damping."""
+        return bool(self.stiffness[3:].any() or self.damping[3:].any())
 
     @property
     def ends(self) -> tuple[Frame, Frame]:
@@ -334,7 +346,7 @@ class Bushing(Part):
     def elements(self) -> list[Element]:
         """Return one helicoid, or springs on offsets along principal directions."""
         K, D = self.stiffness, self.damping
-        if K[3:].any() or D[3:].any():
+        if self._turns:
             ends = [f.end(axis) for f in self.ends for axis in (None, 0, 1, 2)]
             return [Element(BEAM, ends, (*[0.0] * 6, *K.ravel(), *D.ravel()))]
         diagonal = all(np.array_equal(x, np.diag(np.diag(x))) for x in (K, D))

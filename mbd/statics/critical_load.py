@@ -25,7 +25,7 @@ import math
 import numpy as np
 import scipy.sparse as sp
 
-from mbd.base.tolerances import CRITICAL_RESOLVED, REST_TURN
+from mbd.base.tolerances import CRITICAL_FAR, CRITICAL_RESOLVED, CRITICAL_STEPS, REST_TURN
 from mbd.linear.inertia import Inertia
 from mbd.model.state import State
 from mbd.model.workspace import displaced
@@ -48,8 +48,8 @@ def first_critical(
     """
     inertia = Inertia(problem.model)
     at, factor, low, high = start, base, base, np.inf
-    usual = _unstable(inertia, at)
-    for _ in range(40):
+    usual, farthest = _unstable(inertia, at), np.inf
+    for _ in range(CRITICAL_STEPS):
         roots, shapes, reach = _roots(problem, at, factor)
         ahead = factor + roots
         close = np.abs(roots) <= CRITICAL_RESOLVED * np.abs(ahead)
@@ -57,14 +57,18 @@ def first_critical(
         if len(inside):
             first = inside[np.argmin(ahead[inside])]
             if close[first]:
-                below = float(ahead[first]) * (1.0 - _NEAR)
-                before = nearest(problem, at.state, below, 100).balance
-                reached = _unstable(inertia, before) == usual
-                return (at.state, float(ahead[first]), shapes[:, first]) if reached else None
+                critical = float(ahead[first])
+                before = nearest(problem, at.state, critical * (1.0 - _NEAR), 100).balance
+                if _unstable(inertia, before) != usual or _stays(problem, at, critical, usual):
+                    return None
+                return at.state, critical, shapes[:, first]
             wanted = min(float(ahead[first]), factor + reach)
+            farthest = min(farthest, factor + CRITICAL_FAR * reach)
         elif np.isfinite(high):
             wanted = 0.5 * (low + high)
         else:
+            return None
+        if wanted > farthest:  # the pose has stopped moving
             return None
         while True:
             try:
@@ -81,6 +85,15 @@ def first_critical(
         else:
             low = max(low, factor)
     return None
+
+
+def _stays(problem: Statics, at: Balance, critical: float, usual: int) -> bool:
+    """Tell whether the pose is as stable beyond a factor; beyond a limit point there is none."""
+    try:
+        behind = nearest(problem, at.state, critical * (1.0 + _NEAR), 100).balance
+    except EquilibriumError:
+        return False
+    return _unstable(Inertia(problem.model), behind) <= usual
 
 
 def _unstable(inertia: Inertia, at: Balance) -> int:

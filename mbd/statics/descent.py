@@ -35,7 +35,6 @@ from __future__ import annotations
 import numpy as np
 
 from mbd.base.tolerances import (
-    HELD,
     HELD_LEAST,
     REST_FAR,
     REST_NEARER,
@@ -104,7 +103,7 @@ class _Ending:
             return result, None
         if result.imbalance.round:
             raise search.failure(now, iterations)
-        search.held = HELD
+        search.held = search.least
         return None, None
 
 
@@ -135,7 +134,7 @@ def _stressed(search: Search, now: Place, count: _Iterations, down: bool) -> Sea
     """Return where Newton's steps with stresses of their own end, the start if nowhere."""
     for start in search.stressed(now):
         end = _newton(search, start, count, down)
-        search.held, search.reach, count.ahead = HELD, 1.0, np.inf
+        search.held, search.reach, count.ahead = search.least, 1.0, np.inf
         if isinstance(end, SearchResult) or count.left <= 0:
             return end
     return now

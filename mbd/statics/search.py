@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from mbd.base.tolerances import (
     HELD,
     HELD_LEAST,
+    HELD_TURNING,
     REST_BALANCE,
     REST_HELD,
     REST_REACH,
@@ -111,7 +112,8 @@ class Search:
         self.heavy = self.metric.heavy()
         self.inertia = Inertia(self.model)
         self.own = np.flatnonzero(self.model.numbering.lam_kinds == m.OWN)
-        self.reach, self.held, self.curious = 1.0, HELD, True
+        self.least = HELD_TURNING if problem.turning else HELD
+        self.reach, self.held, self.curious = 1.0, self.least, True
         self.resolved = 4.0 * float(np.finfo(float).eps) * max(1.0, self.metric.far)
         self.near = 1e-13 * max(1.0, self.metric.length)
 

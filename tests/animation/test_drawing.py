@@ -429,7 +429,11 @@ def test_hidden_plates_are_not_fitted_into_the_picture():
     [
         ({"lines": ["rod"]}, TypeError, "a line must be two or more points, each of them the name"),
         ({"lines": [("rod", "r")]}, ValueError, "lines must be of bodies, got 'r'; there are rod"),
-        ({"trails": ["rodd"]}, ValueError, "trails must be of bodies, got 'rodd'; there are rod"),
+        (
+            {"trails": ["rodd"]},
+            ValueError,
+            "got 'rodd' .did you mean 'rod'.*; there are rod",
+        ),
         ({"trails": [3]}, TypeError, r"a trail must be the name of a body, or \(name, point"),
         ({"trails": [("rod", (1, 2))]}, ValueError, r"trail of 'rod' must be 3 numbers \[m\]"),
         ({"show": ["everything"]}, ValueError, "show must be one of bodies, joints.*'everything'"),

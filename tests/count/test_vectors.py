@@ -66,6 +66,7 @@ def test_the_search_finds_what_is_written():
 
 
 METHODS, MODEL = "integration", "model"
+AGAIN = {"history", "derivatives"}  # steps that were taken are looked at once more
 ALLOWED = {
     "PHID": {"interactions"},  # own rows of bodies: the family passes the place
     "PHIDD": {"interactions"},
@@ -74,17 +75,17 @@ ALLOWED = {
     "XS": {"linear"},
     "DIAG": {MODEL},
     "EPS": {MODEL},
-    "AL": {METHODS},
+    "AL": {METHODS, "control"},  # at a jump of a load
     "AN": {METHODS, "linear"},  # of multipliers made smallest nothing is extrapolated
     "AB": {METHODS},
     "VN": {METHODS},
-    "V": {METHODS, "history"},  # of recorded instants
-    "Q": {METHODS},  # back to the start of a step
-    "QN": {METHODS, "history"},
-    "D": {METHODS},
-    "A": {METHODS, "linear", "history"},  # least multipliers
-    "X": {METHODS, MODEL, "linear", "interactions"},  # residual, rows, solution
-    "FY": {"history", "formulations"},  # cleared where faces are placed
+    "V": {METHODS, *AGAIN},  # of recorded instants
+    "Q": {METHODS, "derivatives"},  # back to the start of a step
+    "QN": {METHODS, *AGAIN},
+    "D": {METHODS, "derivatives"},
+    "A": {METHODS, "linear", "control", *AGAIN},  # least multipliers
+    "X": {METHODS, MODEL, "linear", "interactions", "derivatives"},  # residual, rows, solution
+    "FY": {"formulations", *AGAIN},  # cleared where faces are placed
     "Y": set(), "YD": set(), "YDD": set(),  # places are passed to the formulation
 }  # fmt: skip
 

@@ -199,7 +199,7 @@ def massless():
             {"interfaces": {"a": [0, 1, 2], "b": [2, 3, 4]}},
             "'a' and 'b' must not share nodes, both have 2",
         ),
-        ({"M": "nowhere.mtx"}, "M: there is no file 'nowhere.mtx'"),
+        ({"M": "nowhere.mtx"}, "M must be a file or numbers, no such file: 'nowhere.mtx'"),
     ],
 )  # fmt: skip
 def test_what_is_no_model_is_refused(changes, text):

@@ -80,6 +80,7 @@ FORCES = _ours(
     if inspect.isclass(c) and issubclass(c, Part) and c is not Part and c.drawer == "forces"
 )
 BODIES = _ours(_subclasses(Body))
+BODIES.pop("FlexibleBody", None)  # of matrices: tests/flexible
 FORMULATIONS = {f.name: f for f in instances(Formulation, "formulations").values()}
 MEASURES = {x.name: x for x in instances(Measure, "interactions").values()}
 KINDS = {x.name: x for x in instances(Kind, "interactions", "parts").values()}

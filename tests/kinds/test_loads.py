@@ -121,6 +121,10 @@ def test_tangents_on_long_directors(load, body):
 def test_forces_between_bodies_that_breathe(name, first):
     """Action is reaction, the power what the element tells, tangents exact, at any scale."""
     system, one, two = pair(BODIES[first], "so3")
+    if name[0] == "Bushing":  # no frame has a place in SE(3) whose axes breathe
+        with pytest.raises(ValueError, match=r"must keep their size, but 'one' breathes"):
+            PAIR_FORCES[name](one, two, STILL)
+        return
     system.add(PAIR_FORCES[name](one, two, STILL))
     model = system.build()
     rng = np.random.default_rng(61297)

@@ -66,7 +66,7 @@ def test_order_two_of_all_unknowns_stays(monkeypatch, level):
 
     method = mbd.GeneralizedAlpha(constraints=level)
     exact = mbd.simulate(rod(), 0.8, 1e-4)
-    steps = Run._steps
+    steps = Run.steps
 
     def every_eighth(self, n, kernel=None):
         if self.done % 8 == 7:
@@ -75,7 +75,7 @@ def test_order_two_of_all_unknowns_stays(monkeypatch, level):
             return 1, 0
         return steps(self, min(n, 7 - self.done % 8), kernel)
 
-    monkeypatch.setattr(Run, "_steps", every_eighth)
+    monkeypatch.setattr(Run, "steps", every_eighth)
     for what in ("q", "v", "lam"):
         errors = [
             np.abs(

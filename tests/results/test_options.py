@@ -31,7 +31,7 @@ def written(way, options, path):
 def test_options_are_in_every_file_and_come_back(tmp_path, way, asked):
     found = mbd.load(written(way, asked, tmp_path / "run"))
     expected = dict(asked) | ({"off": ["hinge"]} if "off" in asked else {})
-    expected = {"every": 1, "project": False} | expected
+    expected = {"every": 1} | expected
     assert found.options == expected
     again = mbd.simulate(found.model, **found.options, method=METHOD)
     assert np.array_equal(again.t, found.t)
@@ -65,4 +65,4 @@ def test_a_model_with_a_law_in_python_keeps_its_options_too(tmp_path):
     system.add(mbd.Motor("motor", system.joints["hinge"].angle, lambda u, rate, t: 0.1))
     for ending in ("nc", "npz"):
         found = mbd.load(mbd.simulate(system, 0.01, 1e-3).save(tmp_path / f"run.{ending}"))
-        assert found.options == {"t_end": 0.01, "step": 1e-3, "every": 1, "project": False}
+        assert found.options == {"t_end": 0.01, "step": 1e-3, "every": 1}
