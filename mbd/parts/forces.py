@@ -19,7 +19,7 @@ from mbd.interactions.loads import FORCE, MOMENT, SCALING
 from mbd.interactions.measures import ANGLE, LENGTH
 from mbd.interactions.springs import spring
 from mbd.parts.coordinates import offset_along
-from mbd.parts.joint import Joint, apart, two_frames, two_points
+from mbd.parts.joint import Joint, apart, of_one_size, two_frames, two_points
 from mbd.parts.joints import Cylindrical, Planar, Revolute
 from mbd.parts.part import Applied, Frame, Part, Symbol, acted_upon
 
@@ -286,10 +286,9 @@ class Bushing(Part):
 
     .. math:: V = \tfrac12 e^TKe, \qquad \sigma = Ke + D\dot e .
 
-    Turns may be large, but must stay below half a turn, where a rotation vector jumps. Exchanged
-    bodies move alike. Where rotations meet neither stiffness nor damping the bodies may spin, as in
-    a bearing: displacements are then along the axes of the first frame. Frames of bodies
-    that breathe have no helicoid between them.
+    Turns must stay below half a turn, where a rotation vector jumps. Exchanged bodies move alike.
+    Where rotations meet neither stiffness nor damping the bodies may spin, as in a bearing, and
+    breathe: displacements are then along the axes of the first frame.
 
     Parameters
     ----------
@@ -325,18 +324,9 @@ class Bushing(Part):
                 raise ValueError(f"{self.name}: Bushing needs axes, but {f.name!r} is a point")
         self.stiffness = symmetric(self.name, "stiffness", stiffness, "N/m, N m/rad")
         self.damping = symmetric(self.name, "damping", damping, "N s/m, N m s/rad")
-        for f in self.ends if self._turns else ():
-            if not f.body.formulation.rigid:
-                raise ValueError(
-                    f"{self.name}: bodies that turn against a Bushing must keep their size, but "
-                    f"{f.body.name!r} breathes; use mbd.Scalable(rigid=True), or stiffness and "
-                    "damping of translations alone"
-                )
-
-    @property
-    def _turns(self) -> bool:
-        """Whether rotations meet stiffness or damping."""
-        return bool(self.stiffness[3:].any() or self.damping[3:].any())
+        self._turns = bool(self.stiffness[3:].any() or self.damping[3:].any())
+        if self._turns:
+            of_one_size(self.name, "turn against a Bushing", self.A, self.B)
 
     @property
     def ends(self) -> tuple[Frame, Frame]:

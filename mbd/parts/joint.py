@@ -73,6 +73,16 @@ def apart(owner: str, A: Frame, B: Frame) -> None:
         )
 
 
+def of_one_size(owner: str, what: str, *frames: Frame) -> None:
+    """Refuse frames of bodies that breathe."""
+    for frame in frames:
+        if not frame.body.formulation.rigid:
+            raise ValueError(
+                f"{owner}: bodies that {what} must keep their size, but {frame.body.name!r} "
+                "breathes; use mbd.Scalable(rigid=True)"
+            )
+
+
 class Joint(Part):
     """Base of all joints: two frames and the rows between them.
 

@@ -20,7 +20,7 @@ from mbd.interactions.measures import OFFSET, SINE
 from mbd.interactions.rows import row
 from mbd.interactions.slip import KNIFE, ROLL_BALL, ROLL_DISC
 from mbd.machine.buffer import FORCE, VELOCITY_ROW
-from mbd.parts.joint import Joint, perpendicular
+from mbd.parts.joint import Joint, of_one_size, perpendicular
 from mbd.parts.part import Body, Frame, Symbol
 
 __all__ = ["KnifeEdge", "RollingBall", "RollingDisc"]
@@ -47,12 +47,7 @@ class _OnPlane(Joint):
             where = second.position if at is None else vector(self.name, "at", at, "m")
             second = second.placed_frame(where, axes)
         self.A, self.B = first, second
-        for frame in (first, second):
-            if not frame.body.formulation.rigid:
-                raise ValueError(
-                    f"{self.name}: bodies that roll or are rolled on must keep their size, but "
-                    f"{frame.body.name!r} breathes; use mbd.Scalable(rigid=True)"
-                )
+        of_one_size(self.name, "roll or are rolled on", first, second)
         self._check()
 
     def _ends(self) -> list[Attachment]:

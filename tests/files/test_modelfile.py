@@ -154,7 +154,8 @@ def everything(formulation):
     system.add(mbd.RotationalSpring("coil", hinge, stiffness=3, damping=0.1, angle=-1))
     system.add(mbd.Spring("spring", a, b.frame((1, 0, 0)), stiffness=3e5, law=None, length=0.5))
     system.add(mbd.Spring("rope", a, b, law=mbd.Expression("max(0, 3*(u - 1))")))
-    system.add(mbd.Bushing("bush", a, b, at=(0, 0, 0), stiffness=range(6), axes=turn))
+    stiffness = [*range(6)] if a.formulation.rigid else [1, 2, 3, 0, 0, 0]
+    system.add(mbd.Bushing("bush", a, b, at=(0, 0, 0), stiffness=stiffness, axes=turn))
     system.add(mbd.PointForce("push", a, (1, 2, 3), follow=True, at=(1, 1, 1)))
     system.add(mbd.Moment("turn", b, mbd.Expression(0, "sin(t)", 1.5)))
     section = mbd.Section(stiffness=(9, 8, 7, 6, 5, 4), mass=0.5, center=(0.01, 0.02))
