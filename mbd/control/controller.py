@@ -236,8 +236,8 @@ def closed_loop(
         try:
             if now:
                 state_now = stepper.state if done else first
-                seen = solution_at(model, state_now)
-                samples = [x.sample(state_now, seen) for x in now]  # all of them see the same
+                results = solution_at(model, state_now)
+                samples = [x.sample(state_now, results) for x in now]  # all of them see the same
                 if any(samples):
                     stepper.renew()
             if not done:

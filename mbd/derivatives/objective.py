@@ -54,18 +54,18 @@ class Objective:
 class _Reader:
     """A history that notes which parts are asked for; "" is all of them."""
 
-    def __init__(self, history: Any, asked: set[str], last: bool) -> None:
-        self._history, self._asked, self._last = history, asked, last
+    def __init__(self, history: Any, names: set[str], last: bool) -> None:
+        self._history, self._names, self._last = history, names, last
 
     def __getitem__(self, name: str) -> Any:
-        self._asked.add(name)
+        self._names.add(name)
         part = self._history[name]
         return _Last(part) if self._last else part
 
     def __getattr__(self, name: str) -> Any:
         if name == "t":
             return self._history.t[-1] if self._last else self._history.t
-        self._asked.add("")
+        self._names.add("")
         value = getattr(self._history, name)
         return _Last(value) if self._last else value
 
@@ -100,10 +100,10 @@ class Gradients:
     p: np.ndarray
 
 
-def _terms(term: Callable[[Any], Any], history: Any, asked: set[str], last: bool) -> np.ndarray:
+def _terms(term: Callable[[Any], Any], history: Any, names: set[str], last: bool) -> np.ndarray:
     """Return the values of a term at the instants of a history, (n,)."""
     n = len(history.t)
-    value = np.asarray(term(_Reader(history, asked, last)), float)
+    value = np.asarray(term(_Reader(history, names, last)), float)
     if value.shape != (() if last else (n,)):
         expected = "one number" if last else f"({n},) numbers, one for each instant"
         word = "terminal" if last else "running"
@@ -128,14 +128,14 @@ def _instants(solution: Any, which: slice) -> History:
     return History(solution.model, solution.t[which], *arrays)
 
 
-def _coordinates(model: FrozenModel, asked: set[str]) -> tuple[list[str], np.ndarray]:
+def _coordinates(model: FrozenModel, names: set[str]) -> tuple[list[str], np.ndarray]:
     """Return the nodes, and the rows, that the quantities of parts depend on."""
     system, numbering = model.system, model.numbering
-    if "" in asked:
+    if "" in names:
         return list(model.nodes), np.arange(model.n_lam)
     nodes: set[str] = set()
     rows: list[int] = []
-    for name in asked:
+    for name in names:
         owner = name.partition("/")[0]
         own = numbering.owners.get(owner, slice(0))
         rows += range(own.start or 0, own.stop)
@@ -155,23 +155,23 @@ def gradients(
     term: Callable[[Any], Any], solution: Any, which: slice, stencils: list[Stencil], last: bool
 ) -> Gradients:
     """Return the derivatives of a term at some instants."""
-    model, asked = solution.model, set[str]()
+    model, names = solution.model, set[str]()
     here = _instants(solution, which)
-    rest = _terms(term, here, asked, last)
+    rest = _terms(term, here, names, last)
     arrays = {"q": here.q, "v": here.v, "a": here.a, "lam": here.lam}
     sizes = {"v": model.n_v, "a": model.n_v, "lam": model.n_lam, "q": model.n_v}
     out = {name: np.zeros((len(here.t), n)) for name, n in sizes.items()}
 
     def terms(of: Any = None, **changes: np.ndarray) -> np.ndarray:
         history = History(of or model, here.t, **(arrays | changes))
-        return _terms(term, history, asked, last)
+        return _terms(term, history, names, last)
 
     def depends(name: str) -> bool:
         x = arrays[name]
         wave = 1.0 + np.sin(1.0 + np.arange(x.size)).reshape(x.shape)
         return x.size > 0 and not np.array_equal(rest, terms(**{name: x + _size(x) * wave}))
 
-    nodes, rows = _coordinates(model, asked)
+    nodes, rows = _coordinates(model, names)
     slices = _velocities(model)
     columns = np.concatenate([np.arange(s.start, s.stop) for s in (slices[x] for x in nodes)])
     for name, of in (("v", columns), ("a", columns), ("lam", rows)):

@@ -115,9 +115,9 @@ class Expression(Recorded):
         """Return the law with the values of its parameters in its texts: what a file holds."""
         if not self.parameters:
             return self
-        known = _Known(self._values())
+        values = _Known(self._values())
         trees = (ast.parse(x.strip(), mode="eval") for x in self.texts)
-        return Expression(*(ast.unparse(known.visit(tree)) for tree in trees))
+        return Expression(*(ast.unparse(values.visit(tree)) for tree in trees))
 
     def __call__(self, *values: float) -> Any:
         """Return the value at ``(t)`` or at ``(u, rate, t)``."""

@@ -227,7 +227,7 @@ def _described(system: Description, changes: dict[str, dict[str, Any]]) -> Descr
                 )
             return value
         if call_of(value) is not None:
-            return made(value)
+            return from_call(value)
         if isinstance(value, Formula):
             return value.with_values(of_system)
         if isinstance(value, np.ndarray) and value.dtype == object:
@@ -243,7 +243,7 @@ def _described(system: Description, changes: dict[str, dict[str, Any]]) -> Descr
             return value if same else type(value)(items)
         return value
 
-    def made(thing: Any) -> Any:
+    def from_call(thing: Any) -> Any:
         """Return a thing made by its call, or itself if nothing in it is new."""
         maker, args, options = thing.call
         own = of_part.get(id(thing), {})

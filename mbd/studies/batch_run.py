@@ -161,9 +161,9 @@ class _Start:
             )
             first = int(np.argmax(self.good))
             t = np.concatenate([[0.0], rows[first, :, 0]])
-            found = Instants(self.good, t, *both)
-            self.good &= ~self._suspect(found)
-            return found
+            instants = Instants(self.good, t, *both)
+            self.good &= ~self._suspect(instants)
+            return instants
 
     # --- consistent initial values: equation (consistent) ----------------------------------------
     def _evaluate(self) -> None:

@@ -105,10 +105,10 @@ class Direct:
         if any(x.I is not first.I or x.redundant != first.redundant for x in models):
             return None
         F = np.array([x.F for x in models])
-        found = cls._read(first, models, values, F)
-        if found is None or found.constants(values).tobytes() != F.tobytes():
+        direct = cls._read(first, models, values, F)
+        if direct is None or direct.constants(values).tobytes() != F.tobytes():
             return None
-        return found
+        return direct
 
     @classmethod
     def _read(cls, model: Model, models: list[Model], values: Any, F: Any) -> Direct | None:

@@ -69,8 +69,8 @@ def outputs_of(who: str, outputs: Any) -> tuple[Output, ...]:
         )
         if callable(quantity) and reduce is None:
             quantity, reduce = "", quantity
-        known = reduce is None or callable(reduce) or reduce in tuple(_REDUCED)
-        if not isinstance(quantity, str) or not known or (not quantity and key is None):
+        possible = reduce is None or callable(reduce) or reduce in tuple(_REDUCED)
+        if not isinstance(quantity, str) or not possible or (not quantity and key is None):
             raise ValueError(
                 f'{who}: an output must be a quantity, "rod.position", or one with "final", "max", '
                 '"min" or a function, ("hinge.force", "max"); a function of the solution needs a '
@@ -137,8 +137,8 @@ def of_batch(
         whole = Solution(model, np.tile(instants.t, n), *flat)
         values = _values(whole, output.quantity)[0]
         return [_tried(output.reduced, x) for x in values.reshape(n, k, *values.shape[1:])]
-    if at_ease and (found := _coordinate(output.quantity, model)) is not None:
-        runs = _over_runs(*found, model, instants, raw)
+    if at_ease and (coordinate := _coordinate(output.quantity, model)) is not None:
+        runs = _over_runs(*coordinate, model, instants, raw)
         return [_tried(output.reduced, x) for x in runs]
     same = at_ease and _of_joint(output.quantity, model)
 

@@ -84,14 +84,14 @@ def sample(
 
     who = "sample"
     example = '{"rod.mass": (0.5, 1.5)}'
-    given = mapping(who, "distributions", distributions, example)
-    if not given:
+    ranges = mapping(who, "distributions", distributions, example)
+    if not ranges:
         raise ValueError(f"{who}: distributions must have a parameter, such as {example}")
     whole(who, "n", n, 1)
     one_of(who, "method", method, ("sobol", "latin", "random"))
     if seed is not None:
         whole(who, "seed", seed, 0)
-    size, rng = len(given), np.random.default_rng(seed)
+    size, rng = len(ranges), np.random.default_rng(seed)
     if method == "sobol":
         points = qmc.Sobol(size, rng=rng).random_base2(int(np.ceil(np.log2(n))))[:n]
         points = np.clip(points, 2.0**-40, 1.0 - 2.0**-40)  # where distributions have no end
@@ -99,9 +99,9 @@ def sample(
         points = (qmc.LatinHypercube(size, rng=rng).random(n) if method == "latin"
                   else rng.random((n, size)))  # fmt: skip
     columns = [
-        _spread(who, str(k), x, u) for (k, x), u in zip(given.items(), points.T, strict=True)
+        _spread(who, str(k), x, u) for (k, x), u in zip(ranges.items(), points.T, strict=True)
     ]
-    return Members(tuple(map(str, given)), list(zip(*columns, strict=True)))
+    return Members(tuple(map(str, ranges)), list(zip(*columns, strict=True)))
 
 
 def _spread(who: str, name: str, distribution: Any, u: np.ndarray) -> list[float]:

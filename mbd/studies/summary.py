@@ -28,14 +28,14 @@ class Summary:
     """
 
     def __init__(self, levels: tuple[float, ...]) -> None:
-        self.levels, self.n, self.seen = levels, 0, 0
+        self.levels, self.n, self.members = levels, 0, 0
         self.buffers: list[list[np.ndarray]] = [[]]
         self.turn = 0
         self.worst, self.size = -1, -np.inf
 
     def add(self, x: np.ndarray) -> None:
         """Take in the values (n, ...) of some members, NaN of those that failed."""
-        first, self.seen = self.seen, self.seen + len(x)
+        first, self.members = self.members, self.members + len(x)
         good = np.flatnonzero(~np.isnan(x.reshape(len(x), -1)).any(axis=1))
         if not len(good):
             return
