@@ -109,8 +109,8 @@ class Parameter(Formula):
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(
-            f"Parameter {self.name!r}: a parameter does not change after it is made; make a new "
-            "one, or take values by their names, Model.with_values"
+            f"Parameter {self.name!r}: a parameter does not change after it is made, "
+            f"got a new value of {name!r}; make a new one with its name, or take Model.with_values"
         )
 
     def __float__(self) -> float:

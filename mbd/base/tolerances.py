@@ -224,12 +224,12 @@ REST_ROUND_OFF = 16.0
 REST_SHORT = 1e-6
 """[longest step] Newton's steps below are taken untested, and end where they get no shorter."""
 
-HELD_TURNING = 1e-9
-"""[stiffness] The same of what turns with a frame: spins that are free are round-off of more."""
-
 HELD = 1e-12
 """[stiffness of a body] Motions without stiffness are held by it and stay where they are: far below
 what is soft, far above what round-off leaves of no stiffness."""
+
+HELD_TURNING = 1e-9
+"""[stiffness of a body] The same in a turning frame, where round-off of free spins is more."""
 
 HELD_LEAST = 1e-15
 """[stiffness of a body] The same where something so soft is out of balance: above round-off."""

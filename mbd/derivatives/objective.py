@@ -25,6 +25,7 @@ __all__ = ["Gradients", "Objective", "gradients", "value_of"]
 _SHARE = 1e-2  # [size of the quantity] distance of the values of a stencil
 
 
+@dataclass(frozen=True)
 class Objective:
     """A number of a run, as a function of what it has by name.
 
@@ -37,18 +38,15 @@ class Objective:
         integrated over time by the trapezoidal rule.
     """
 
-    __slots__ = ("running", "terminal")
+    terminal: Callable[[Any], Any] | None = None
+    running: Callable[[Any], Any] | None = None
 
-    def __init__(
-        self, terminal: Callable[[Any], Any] | None = None,
-        running: Callable[[Any], Any] | None = None,
-    ) -> None:  # fmt: skip
-        if terminal is None and running is None:
+    def __post_init__(self) -> None:
+        if self.terminal is None and self.running is None:
             raise TypeError("Objective: give terminal= or running=, functions of a run; got none")
-        for word, value in (("terminal", terminal), ("running", running)):
+        for word, value in (("terminal", self.terminal), ("running", self.running)):
             if value is not None:
                 function("Objective", word, value, "of a run")
-        self.terminal, self.running = terminal, running
 
 
 class _Reader:

@@ -193,7 +193,8 @@ def simulate(
         solution.message += f"; {beyond}"
     if status == FAILED and raise_on_failure:
         raise SimulationError(solution) from stretches.cause
-    if run is not None and (trouble := beyond or _trouble(solution, run, plan)):
+    remarks = [beyond, _trouble(solution, run, plan)] if run is not None else []
+    if trouble := "; ".join(filter(None, remarks)):
         solution.message += f"; warning: {trouble}"
         record.remark(solution.message)
         warnings.warn(trouble, RuntimeWarning, stacklevel=2)

@@ -122,32 +122,33 @@ def beyond_elements(model: Model, t: np.ndarray, q: Any, v: Any, a: Any) -> str:
     apart = -(-len(t) // _LOOKED_AT)
     some = slice((len(t) - 1) % apart, None, apart)
     sections = Sections(of, faces_over_time(model, q[some], v[some], a[some]), model.origin)
-    R = sections.axes
-    cosine = 0.5 * (np.einsum("teij,teij->te", R[:, :, 0], R[:, :, 1]) - 1.0)
     names = [(name, e) for name, line in lines(model).items() for e in range(len(line.elements))]
 
-    def named(i: int, worst: int, finer: float) -> tuple[str, str]:
-        name, e = names[worst]
-        n = sum(x == name for x, _ in names)
-        there = f"at t = {t[some][i]:.6g} s"
+    def remark(i: int, e: int, does: str, why: str, finer: float) -> str:
+        name, of_it = names[e]
+        n = int(np.ceil(finer * sum(x == name for x, _ in names)))
         return (
-            f"element {e} of {name!r}",
-            f"{there}: {{}}; take more, such as {int(np.ceil(finer * n))}",
+            f"element {of_it} of {name!r} {does} at t = {t[some][i]:.6g} s: {why}; take more, "
+            f"such as {n}"
         )
 
-    if (cosine < np.cos(_TURN)).any():
-        i = int(np.argmax((cosine < np.cos(_TURN)).any(axis=1)))
-        who, what = named(i, int(np.argmin(cosine[i])), 4.0)
-        turn = np.arccos(max(-1.0, cosine[i].min()))
+    R = sections.axes
+    cosine = 0.5 * (np.einsum("teij,teij->te", R[:, :, 0], R[:, :, 1]) - 1.0)
+    far = (cosine < np.cos(_TURN)).any(axis=1)
+    if far.any():
+        i = int(np.argmax(far))
+        e = int(np.argmin(cosine[i]))
+        turn = np.arccos(max(-1.0, cosine[i, e]))
         why = "strains jump at pi, and best are below 1 rad"
-        return f"{who} turns by {turn:.2g} rad {what.format(why)}"
-    pull = sections.pull(slice((len(cosine) - 1) % 32, None, 32))
-    if pull.max(initial=0.0) > _PULL:
-        at, worst = divmod(int(np.argmax(pull)), pull.shape[1])
-        most = float(pull[at, worst])
-        who, what = named(32 * at + (len(cosine) - 1) % 32, worst, float(np.sqrt(most / _PULL)))
-        return f"{who} is pulled by {most:.2g} EI/h^2 {what.format('at 12 it buckles')}"
-    return ""
+        return remark(i, e, f"turns by {turn:.2g} rad", why, 4.0)
+    few = np.arange((len(cosine) - 1) % 32, len(cosine), 32)
+    pull = sections.pull(few)
+    i, e = divmod(int(np.argmax(pull)), pull.shape[1])
+    most = float(pull[i, e])
+    if most <= _PULL:
+        return ""
+    does = f"is pulled by {most:.2g} EI/h^2"
+    return remark(int(few[i]), e, does, "at 12 it buckles", float(np.sqrt(most / _PULL)))
 
 
 class SectionResults(Protocol):
@@ -242,7 +243,7 @@ class Sections:
         K = numbers[:, 6:42].reshape(-1, 6, 6)
         return np.asarray(0.5 * np.einsum("tei,eij,tej->te", x, K, x))
 
-    def pull(self, some: slice) -> np.ndarray:
+    def pull(self, some: np.ndarray) -> np.ndarray:
         """Return the tension of elements at some instants (n, elements) [EI/h^2]."""
         r, R = (x[some] for x in self._frames)
         numbers = self._of.table.numbers

@@ -432,7 +432,7 @@ def test_hidden_plates_are_not_fitted_into_the_picture():
         (
             {"trails": ["rodd"]},
             ValueError,
-            "got 'rodd' .did you mean 'rod'.*; there are rod",
+            r"trails must be of bodies, got 'rodd' \(did you mean 'rod'\?\); there are rod",
         ),
         ({"trails": [3]}, TypeError, r"a trail must be the name of a body, or \(name, point"),
         ({"trails": [("rod", (1, 2))]}, ValueError, r"trail of 'rod' must be 3 numbers \[m\]"),

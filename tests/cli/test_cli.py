@@ -162,7 +162,7 @@ def test_every_scene_is_documented_and_can_be_built(name):
     [
         (["run", "nosuch.py"], "no such file"),
         (["run", "README.md"], "must be a Python file"),
-        (["run", FOURBAR, "-p", "lenght=3"], "no parameter 'lenght'"),
+        (["run", FOURBAR, "-p", "lenght=3"], "no parameter 'lenght'; it has formulation, closing"),
         (["run", FOURBAR, "-p", "lenght"], "must be written name=value"),
         (["run", FOURBAR, "-p", "formulation=quaternions"], "one of so3"),
         (["run", FOURBAR, "--step", "-1"], "step must be positive [s], got -1"),

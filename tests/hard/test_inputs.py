@@ -451,9 +451,7 @@ def test_what_was_made_does_not_change_in_silence(name):
     if isinstance(thing, mbd.System):
         pytest.skip("a System is what grows")
     for attribute in ("stiffness", "name", "value", "massiv"):
-        with pytest.raises(
-            AttributeError, match=r"make a new one|cannot assign to field|has no attribute"
-        ):
+        with pytest.raises(AttributeError, match=r"make a new one with|cannot assign to field"):
             setattr(thing, attribute, 3)
     assert not hasattr(thing, "massiv")
 
