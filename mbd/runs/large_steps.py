@@ -30,6 +30,7 @@ from mbd.base.run_tolerances import (
     LARGE_STEP_ENERGY,
     LARGE_STEP_ERROR,
     LARGE_STEP_INSTANTS,
+    LARGE_STEP_ONCE,
     LARGE_STEP_THROW,
     LOST_NOISE,
 )
@@ -68,8 +69,9 @@ def too_large(history: History, h: float, in_a_row: bool) -> str:
                 f"1 rad), most of them of {who!r}, at t = {when:.6g} s"
             )
     energy = energy_departure(history, h, in_a_row, throws)
-    if not energy <= LARGE_STEP_ENERGY:
-        worst = max(worst, energy / LARGE_STEP_ENERGY)
+    allowed = LARGE_STEP_ONCE if throws else LARGE_STEP_ENERGY
+    if not energy <= allowed:
+        worst = max(worst, energy / allowed)
         words.append(f"the balance of energies departs by {100 * energy:.2g} % of what moves")
     if not words:
         return ""

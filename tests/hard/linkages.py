@@ -221,8 +221,7 @@ def run(system: mbd.System, method: str, finer: int = 1, t_end: float = T_END) -
     )
     e, faces = s.energy, faces[::finer]
     size = np.max(np.abs(e.kinetic)) + np.ptp(e.potential) + np.max(np.abs(e.dissipated))
-    # locked ones: positions off by 1e-11 m, at velocity level, where they drift, by 1e-9 m
-    drift = 1e-4 if method == "velocity" else 1e-6
+    drift = 1e-3  # m, times 1e-5 below: positions of locked ones may be off by 1e-8 m
     size += drift * sum(9.81 * b.mass for b in system.bodies.values())
     return Motion(
         faces,
@@ -316,7 +315,7 @@ def compared(seed: int, method: str, a: Motion, fine: Motion, b: Motion, other: 
         )
     if method != "velocity":
         largest = max(gap(fine), gap(other))
-        if largest > (1e-6 if method in ("adaptive", "free") else 1e-10):  # between: a polynomial
+        if largest > (1e-6 if method in ("adaptive", "free") else 1e-9):  # between: a polynomial
             return Outcome(seed, "wrong", f"gap {largest:.2e}, {method}", share)
     for x, y in ((a, fine), (b, other)):
         coarse, close = (_drift(r, resolved) for r in (x, y))
@@ -341,6 +340,8 @@ def measured(seed: int) -> str:
     rows = [assemble(model, pose).B.toarray() * model.units for pose in poses]
     values = np.array([np.linalg.svd(x, compute_uv=False) for x in rows])
     last = int(np.count_nonzero(values[0] > 1e-9 * values[0, 0])) - 1
+    if len(s.t) == 1:
+        return f"collocation takes no step: {s.message}"
     end = "to the end" if s.success else f"to t = {s.t[-1]:.4g} s"
     return (
         f"collocation comes {end} by steps down to {np.diff(s.t).min():.1e} s, accelerations up to "

@@ -191,3 +191,14 @@ def test_a_step_across_a_singular_pose_that_throws_bodies_is_told(level):
     method = mbd.GeneralizedAlpha(constraints=level)
     with pytest.warns(RuntimeWarning, match="the balance of energies departs by"):
         mbd.simulate(linkage(40456), 0.2, 1e-3, method=method, project=True)
+
+
+def test_a_step_that_throws_light_bodies_at_the_end_is_told():
+    """The last step passes a pose at which 5e7 rad/s^2 act: 2.7 % of the energy, 14 mm are lost.
+
+    Half a step does the same, so no comparison of steps shows it; steps of 1e-5 s, free steps and
+    collocation agree on the end.
+    """
+    method = mbd.GeneralizedAlpha(constraints="stabilized")
+    with pytest.warns(RuntimeWarning, match=r"the balance of energies departs by 2\.[5-9] %"):
+        mbd.simulate(linkage(48637), 0.2, 1e-3, method=method, project=True)
