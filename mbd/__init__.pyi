@@ -25,6 +25,8 @@ from mbd.formulations.unified import Unified as Unified
 from mbd.front.load import load as load
 from mbd.front.model_file import ModelFile as ModelFile
 from mbd.front.model_file import read as read
+from mbd.front.shares import share_reactions as share_reactions
+from mbd.front.shares import unique_reactions as unique_reactions
 from mbd.front.simulate import SimulationError as SimulationError
 from mbd.front.simulate import simulate as simulate
 from mbd.front.solution import Solution as Solution

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mbd.history.trajectory import Trajectory
     from mbd.model.model import Model
 
-__all__ = ["Instants", "instants"]
+__all__ = ["Instants", "acting", "instants"]
 
 _WORK = ".work"  # key in what came before: t, dissipated energy and work there, both powers
 _BYTES = 1 << 23  # of instants that are handed over at once
@@ -101,7 +101,7 @@ def _owned(model: Model) -> np.ndarray:
     return np.array([numbering.owners[name].start for name in numbering.elements], int)
 
 
-def _acting(model: Model, lam: np.ndarray) -> np.ndarray:
+def acting(model: Model, lam: np.ndarray) -> np.ndarray:
     """Return which rows act, (n, n_lam): those of a joint that is switched off carry nothing."""
     acts, starts = np.ones(lam.shape), _owned(model)
     if len(starts):
@@ -156,7 +156,7 @@ def instants(trajectory: Trajectory) -> Instants:
         here = slice(first, first + n)
         table[:n, 0], table[:n, 1 : 1 + n_q] = t[here], trajectory.q[here]
         table[:n, v], table[:n, lam] = trajectory.v[here], trajectory.lam[here]
-        table[:n, acts:] = _acting(model, np.asarray(trajectory.lam[here]))
+        table[:n, acts:] = acting(model, np.asarray(trajectory.lam[here]))
         work.I[k] = n
         instants_kernel(work.I, work.F, k)
         try:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mbd.model.frozen import FrozenModel, Link
     from mbd.model.state import State
 
-__all__ = ["Report", "edges", "report"]
+__all__ = ["Report", "edges", "report", "rows_in_loops"]
 
 _DENSE = 800  # rows up to which the singular values are computed
 
@@ -156,7 +156,7 @@ def report(model: FrozenModel, state: State | None = None) -> Report:
             loops += [(a, b)] * (len(between.pop(frozenset((a, b)), [0])) - 1)
     alone = {a: [b for b in simple[a] if b in model.nodes] for a in model.nodes}
     islands = [tuple(sorted(c)) for c in components(alone)]
-    redundant, free = _rank(model, state, simple, links)
+    redundant, free = _rank(model, state)
     n, around = model.numbering, model.row_bodies()
     with_rows = sorted(around, key=lambda name: name not in system.joints)
     return Report(
@@ -198,30 +198,34 @@ def _between(links: list[Link]) -> dict[frozenset[str], list[int]]:
     return pairs
 
 
-def _rank(
-    model: FrozenModel, state: State | None, simple: dict[str, list[str]], links: list[Link]
-) -> tuple[list[int], list[int]]:
-    """Return the redundant rows and the rows whose multipliers are not unique.
+def rows_in_loops(model: FrozenModel) -> list[np.ndarray]:
+    """Return the rows of each two-connected component of the body graph (with ground).
 
-    Only rows in loops can be redundant, so the rank is taken per two-connected component of the
-    body graph (with ground).
+    Only these can be redundant. The rows of the bodies themselves are among them.
     """
-    n, between = model.numbering, _between(links)
+    links, n = model.links(), model.numbering
+    between = _between(links)
+    pairs = [(a, b) for link in links for a, b in pairwise(link.bodies)]
     groups = []
-    for edges in blocks(simple):
-        together = {i for pair in edges for i in between[frozenset(pair)]}
+    for edges in blocks(neighbours(model.nodes, pairs)):
+        together = sorted({i for pair in edges for i in between[frozenset(pair)]})
         if len(together) > 1:
-            groups.append([links[i] for i in sorted(together)])
+            some = [links[i] for i in together]
+            bodies = sorted({x for link in some for x in link.bodies} & set(model.bodies))
+            own = [i for b in bodies for i in range(*_span(n.owners.get(b)))]
+            groups.append(np.array(own + [i for link in some for i in link.rows]))
+    return groups
+
+
+def _rank(model: FrozenModel, state: State | None) -> tuple[list[int], list[int]]:
+    """Return the redundant rows and the rows whose multipliers are not unique."""
+    n, groups = model.numbering, rows_in_loops(model)
     if not groups:
         return [], []
     B = assemble(model, model.state if state is None else state).B
     redundant: list[int] = []
     free: list[int] = []
-    for some in groups:
-        bodies = sorted({x for link in some for x in link.bodies} & set(model.bodies))
-        own = [i for b in bodies for i in range(*_span(n.owners.get(b)))]
-        mine = [i for link in some for i in link.rows]
-        rows = np.array(own + mine)
+    for rows in groups:
         block = B[rows]
         columns = np.unique(block.indices)
         block = block[:, columns].astype(float)

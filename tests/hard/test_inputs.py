@@ -250,12 +250,14 @@ FUNCTIONS = {
     "read": lambda: {"path": "no such.toml"},
     "sample": lambda: {"distributions": {"a.mass": (1.0, 2.0)}, "n": 4},
     "sensitivities": by_mass,
+    "share_reactions": lambda: {"solution": ran(), "stiffness": {"h": (1.0,) * 6}},
     "simulate": lambda: {"system": driven(), "t_end": 0.002, "step": 1e-3, "progress": False},
     "Stepper": lambda: {"system": driven(), "step": 1e-3},
     "study": lambda: {"build": driven(), "parameters": {"a.mass": [1.0, 2.0]}, "t_end": 0.002,
                       "step": 1e-3, "outputs": ["a.position"]},
     "target_errors": lambda: {"system": driven(), "state": driven().state,
                               "targets": {"h.angle": 0.1}},
+    "unique_reactions": lambda: {"solution": ran()},
     "write": lambda: {"system": driven().system, "path": "no such folder/x.txt"},
 }  # fmt: skip
 # the methods that users call, and what they take; nothing is drawn or written in vain
