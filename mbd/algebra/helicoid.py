@@ -37,6 +37,7 @@ from mbd.algebra.vec import dot, minus, plus, times
 from mbd.machine.jit import jit
 
 __all__ = [
+    "ROW",
     "add_hessian",
     "coefficients",
     "gradient",
@@ -47,6 +48,7 @@ __all__ = [
     "write_gradients",
 ]
 
+ROW = 8  # length of the rows of matrices over z: seven numbers and a zero
 _NEAR = 0.1  # of 1 - cos(phi); below it series, whose terms fall by twenty each
 
 
@@ -83,16 +85,16 @@ def coefficients(t: float) -> Any:
 
 
 @jit
-def strains(u: Any, a: Any, t: float) -> Any:
-    """Return e_T and e_R."""
-    c, _, _, b, _, _ = coefficients(t)
+def strains(k: Any, u: Any, a: Any) -> Any:
+    """Return e_T and e_R; k are the coefficients."""
+    c, _, _, b, _, _ = k
     return plus(times(c, u), times(-b * dot(a, u), a)), times(c, a)
 
 
 @jit
-def gradient(u: Any, a: Any, t: float, sT: Any, sR: Any) -> Any:
+def gradient(k: Any, u: Any, a: Any, sT: Any, sR: Any) -> Any:
     """Return the derivatives of sT.e_T + sR.e_R by u, a and t: F_z^T sigma."""
-    c, c1, _, b, b1, _ = coefficients(t)
+    c, c1, _, b, b1, _ = k
     alpha, beta = dot(a, u), dot(sT, a)
     by_u = plus(times(c, sT), times(-b * beta, a))
     by_a = plus(times(c, sR), plus(times(-b * alpha, sT), times(-b * beta, u)))
@@ -132,9 +134,9 @@ def rates(a: Any, b: Any, ad: Any, bd: Any) -> Any:
 
 
 @jit
-def strain_rates(u: Any, a: Any, t: float, ud: Any, ad: Any, td: float) -> Any:
+def strain_rates(k: Any, u: Any, a: Any, ud: Any, ad: Any, td: float) -> Any:
     """Return F_z z', the rates of e_T and e_R."""
-    c, c1, _, b, b1, _ = coefficients(t)
+    c, c1, _, b, b1, _ = k
     along = dot(a, u)
     x = 0.5 * td
     eT = plus(times(c, ud), times(-b * along, ad))
@@ -143,14 +145,14 @@ def strain_rates(u: Any, a: Any, t: float, ud: Any, ad: Any, td: float) -> Any:
 
 
 @jit
-def write_gradients(F: Any, to: int, u: Any, a: Any, t: float) -> None:
+def write_gradients(F: Any, to: int, k: Any, u: Any, a: Any) -> None:
     """Write F_z, 6x7: the rows of the gradient of each strain."""
-    c, c1, _, b, b1, _ = coefficients(t)
+    c, c1, _, b, b1, _ = k
     along = dot(a, u)
-    for i in range(42):
+    for i in range(6 * ROW):
         F[to + i] = 0.0
     for i in range(3):
-        row, low = to + 7 * i, to + 7 * (3 + i)
+        row, low = to + ROW * i, to + ROW * (3 + i)
         for j in range(3):
             F[row + j] = -b * a[i] * a[j]
             F[row + 3 + j] = -b * a[i] * u[j]
@@ -162,21 +164,21 @@ def write_gradients(F: Any, to: int, u: Any, a: Any, t: float) -> None:
 
 
 @jit
-def add_hessian(F: Any, to: int, w: float, u: Any, a: Any, t: float, sT: Any, sR: Any) -> None:
+def add_hessian(F: Any, to: int, w: float, k: Any, u: Any, a: Any, sT: Any, sR: Any) -> None:
     """Add w sum_i sigma_i F_i,zz, 7x7."""
-    _, c1, c2, b, b1, b2 = coefficients(t)
+    _, c1, c2, b, b1, b2 = k
     alpha, beta, gamma = dot(a, u), dot(sT, a), dot(sT, u) + dot(sR, a)
     for i in range(3):
         ux = 0.5 * w * (c1 * sT[i] - b1 * beta * a[i])
         ax = 0.5 * w * (c1 * sR[i] - b1 * (alpha * sT[i] + beta * u[i]))
-        F[to + 7 * i + 6] += ux
-        F[to + 42 + i] += ux
-        F[to + 7 * (3 + i) + 6] += ax
-        F[to + 45 + i] += ax
-        F[to + 7 * i + 3 + i] -= w * b * beta
-        F[to + 7 * (3 + i) + i] -= w * b * beta
+        F[to + ROW * i + 6] += ux
+        F[to + 6 * ROW + i] += ux
+        F[to + ROW * (3 + i) + 6] += ax
+        F[to + 6 * ROW + 3 + i] += ax
+        F[to + ROW * i + 3 + i] -= w * b * beta
+        F[to + ROW * (3 + i) + i] -= w * b * beta
         for j in range(3):
-            F[to + 7 * i + 3 + j] -= w * b * a[i] * sT[j]
-            F[to + 7 * (3 + j) + i] -= w * b * a[i] * sT[j]
-            F[to + 7 * (3 + i) + 3 + j] -= w * b * (sT[i] * u[j] + u[i] * sT[j])
-    F[to + 48] += 0.25 * w * (c2 * gamma - b2 * alpha * beta)
+            F[to + ROW * i + 3 + j] -= w * b * a[i] * sT[j]
+            F[to + ROW * (3 + j) + i] -= w * b * a[i] * sT[j]
+            F[to + ROW * (3 + i) + 3 + j] -= w * b * (sT[i] * u[j] + u[i] * sT[j])
+    F[to + 6 * ROW + 6] += 0.25 * w * (c2 * gamma - b2 * alpha * beta)

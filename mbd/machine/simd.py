@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from mbd.machine.buffer import MAP_ROW
+import numpy as np
+
+from mbd.machine.buffer import MAP_ROW, SCRATCH_EACH
 from mbd.machine.jit import PYTHON
 
 __all__ = [
@@ -20,9 +22,13 @@ __all__ = [
     "add_outer1",
     "add_outer2",
     "add_outer3",
+    "add_outer7",
+    "add_outer_maps",
     "dot4",
+    "product_of",
     "scale4",
     "set_map",
+    "set_sum",
     "subtract4",
     "subtract_product4",
 ]
@@ -70,7 +76,33 @@ if PYTHON:
 
         return add_outer
 
-    add_outer1, add_outer2, add_outer3 = _outer(1), _outer(2), _outer(3)
+    add_outer1, add_outer2, add_outer3, add_outer7 = map(_outer, (1, 2, 3, 7))
+
+    def add_outer_maps(F: Any, to: int, ld: int, rows: int, columns: int, U: int, V: int) -> None:
+        """Add the sum of U_k V_k^T over twelve vectors and the rows of four attachments' maps."""
+        for k in range(4):
+            add_outer3(F, to, ld, rows, columns, 1.0, U + 3 * MAP_ROW * k, V + SCRATCH_EACH * k)
+
+    def set_sum(F: Any, to: int, A: int, n: int, *w: float) -> None:
+        """Write the sum of the maps of four attachments that follow each other, each w times."""
+        for row in range(0, 3 * MAP_ROW, MAP_ROW):
+            maps = range(A + row, A + row + 4 * SCRATCH_EACH, SCRATCH_EACH)
+            F[to + row : to + row + n] = sum(x * F[i : i + n] for x, i in zip(w, maps, strict=True))
+
+    def product_of(
+        rows: int, terms: int, ld: int, gap: int, each: int, transposed: bool = False
+    ) -> Callable[..., Any]:
+        """Return a function that adds s M X, M of a fixed size, rows ld apart, or its transpose."""
+
+        def add_product(F: Any, to: int, s: float, M: int, source: int, n: int) -> None:
+            """Add s M X to rows of n numbers, gap apart; those of X are each apart."""
+            size = (terms, rows) if transposed else (rows, terms)
+            A = np.array([F[M + ld * i : M + ld * i + size[1]] for i in range(size[0])])
+            X = np.array([F[source + each * k : source + each * k + n] for k in range(terms)])
+            for i, row in enumerate(s * (A.T if transposed else A) @ X):
+                F[to + gap * i : to + gap * i + n] += row
+
+        return add_product
 
 else:
     from mbd.machine.vector_code import vector_intrinsic
@@ -119,28 +151,82 @@ else:
 
         return emit
 
+    def _sum_of_outer(
+        starts: list[int], b: Any, F: Any, to: Any, ld: Any, rows: Any, columns: Any, s: Any,
+        U: Any, V: Any,
+    ) -> None:  # fmt: skip
+        with b.loop(columns, 4) as j:
+            right = [b.load(F, b.plus(V, b.number(k)), j) for k in starts]
+            right = right if s is None else [b.times(b.broadcast(s), v) for v in right]
+            with b.loop(rows, 1) as i:
+                place = b.plus(b.plus(to, j), b.product(i, ld))
+                total = b.load(F, place, b.number(0))
+                for k, v in enumerate(right):
+                    left = b.broadcast(b.load_one(F, b.plus(U, b.number(MAP_ROW * k)), i))
+                    total = b.fma(left, v, total)
+                b.store(F, place, b.number(0), total)
+
     def _outer(terms: int) -> Callable[..., None]:
-        def emit(
-            b: Any, F: Any, to: Any, ld: Any, rows: Any, columns: Any, s: Any, U: Any, V: Any
-        ) -> None:
-            factor, starts = b.broadcast(s), [b.number(MAP_ROW * k) for k in range(terms)]
-            with b.loop(columns, 4) as j:
-                right = [b.times(factor, b.load(F, b.plus(V, k), j)) for k in starts]
-                with b.loop(rows, 1) as i:
-                    place = b.plus(b.plus(to, j), b.product(i, ld))
-                    total = b.load(F, place, b.number(0))
-                    for k, v in zip(starts, right, strict=True):
-                        left = b.broadcast(b.load_one(F, b.plus(U, k), i))
-                        total = b.fma(left, v, total)
-                    b.store(F, place, b.number(0), total)
+        def emit(b: Any, F: Any, *places: Any) -> None:
+            _sum_of_outer([MAP_ROW * k for k in range(terms)], b, F, *places)
+
+        return emit
+
+    def _outer_maps(
+        b: Any, F: Any, to: Any, ld: Any, rows: Any, columns: Any, U: Any, V: Any
+    ) -> None:
+        starts = [SCRATCH_EACH * k + MAP_ROW * c for k in range(4) for c in range(3)]
+        _sum_of_outer(starts, b, F, to, ld, rows, columns, None, U, V)
+
+    def _set_sum(b: Any, F: Any, to: Any, A: Any, n: Any, *w: Any) -> None:
+        factors = [b.broadcast(x) for x in w]
+        with b.loop(n, 4) as j:
+            for row in range(0, 3 * MAP_ROW, MAP_ROW):
+                total = b.zero
+                for k, factor in enumerate(factors):
+                    place = b.plus(A, b.number(row + k * SCRATCH_EACH))
+                    total = b.fma(factor, b.load(F, place, j), total)
+                b.store(F, b.plus(to, b.number(row)), j, total)
+
+    def _product(rows: int, terms: int, ld: int, gap: int, each: int, transposed: bool) -> Any:
+        along, across = (1, ld) if transposed else (ld, 1)
+
+        def emit(b: Any, F: Any, to: Any, s: Any, M: Any, source: Any, n: Any) -> None:
+            factor = b.broadcast(s)
+            with b.loop(n, 4) as j:
+                X = [
+                    b.times(factor, b.load(F, b.plus(source, b.number(each * k)), j))
+                    for k in range(terms)
+                ]
+                for i in range(rows):
+                    place = b.plus(to, b.number(gap * i))
+                    total = b.load(F, place, j)
+                    for k, x in enumerate(X):
+                        entry = b.load_one(F, M, b.number(along * i + across * k))
+                        total = b.fma(b.broadcast(entry), x, total)
+                    b.store(F, place, j, total)
 
         return emit
 
     _make: Callable[..., Any] = vector_intrinsic
+
+    def product_of(
+        rows: int, terms: int, ld: int, gap: int, each: int, transposed: bool = False
+    ) -> Any:
+        """Return a function that adds s M X to rows gap apart, those of X are each apart.
+
+        M has a fixed size and rows ld apart; ``transposed`` takes its transpose.
+        """
+        return _make(_product(rows, terms, ld, gap, each, transposed), "Fifiii", "")
+
     dot4 = _make(_dot, "Fiii", "f")
     scale4 = _make(_scale, "Fifi", "")
     subtract4 = _make(_subtract, "Fifii", "")
     subtract_product4 = _make(_subtract_product, "Fiiiiii", "")
     add4 = _make(_add, "Fifii", "")
     set_map, add_map = (_make(_through_map(add), "Fiiifff", "") for add in (False, True))
-    add_outer1, add_outer2, add_outer3 = (_make(_outer(k), "Fiiiifii", "") for k in (1, 2, 3))
+    add_outer_maps = _make(_outer_maps, "Fiiiiii", "")
+    set_sum = _make(_set_sum, "Fiiiffff", "")
+    add_outer1, add_outer2, add_outer3, add_outer7 = (
+        _make(_outer(k), "Fiiiifii", "") for k in (1, 2, 3, 7)
+    )

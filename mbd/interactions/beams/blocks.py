@@ -9,21 +9,22 @@ from __future__ import annotations
 
 from typing import Any
 
+from mbd.algebra.helicoid import ROW
 from mbd.algebra.vec import minus, plus, times
 from mbd.interactions.pullback import at, clear, coupled, map_of, vector, velocity_map
 from mbd.machine import buffer as m
 from mbd.machine.buffer import ATT_N, DP, MAP_ROW, PT, P
 from mbd.machine.jit import jit
-from mbd.machine.simd import add4, add_map, add_outer1, add_outer3
+from mbd.machine.simd import add_map, add_outer3, add_outer7, add_outer_maps, product_of, set_sum
 
 __all__ = ["FZ", "GP", "KF", "WORK", "S", "add_blocks", "frame", "work"]
 
 W_G, W_K, YD = m.W_G, m.W_K, m.YD
 ENDS = (0, 4)  # first attachments of both frames: origin and three directors each
 # scratch space: S, F_z, products with it, then vectors over the velocities of a node
-S, FZ, KF, L = 0, 49, 91, 140
+S, FZ, KF, L = 0, 7 * ROW, 13 * ROW, 20 * ROW
 _VECTORS = 7 * MAP_ROW
-GP, GT, GW, U, WORK = (L + 3 * MAP_ROW + _VECTORS * k for k in (0, 2, 3, 4, 5))
+GP, GT, GW, U, WORK = (L + 12 * MAP_ROW + _VECTORS * k for k in (0, 2, 3, 4, 5))
 
 
 @jit
@@ -65,12 +66,7 @@ def add_through(
         add_map(F, to + MAP_ROW * 6, director, n, x[0], x[1], x[2])
 
 
-@jit
-def add_combined(F: Any, to: int, M: int, w: float, source: int) -> None:
-    """Add w M V, a 7x7 matrix times seven vectors, to seven vectors."""
-    for i in range(7):
-        for j in range(7):
-            add4(F, to + MAP_ROW * i, w * F[M + 7 * i + j], source + MAP_ROW * j, MAP_ROW)
+add_combined = product_of(7, 7, ROW, MAP_ROW, MAP_ROW)  # s M V, 7x7 times seven vectors
 
 
 @jit
@@ -79,33 +75,23 @@ def add_bilinear(
 ) -> None:
     """Add w sum_m q_m A_m to the block of a pair of ends, through P and P_T."""
     block, one, two = e.pairs + 2 * p, I[e.ends + first], I[e.ends + second]
-    rows, columns = I[one + ATT_N], I[two + ATT_N]
-    left = work(I) + L
-    sign = -1.0 if first == 0 else 1.0
-    for l in range(4):
-        clear(F, left, 3)
-        if first == second:
-            if l == 0:
-                for i in range(3):
-                    _add_p(I, F, left, first + 1 + i, 0.5 * sign * w * qu[i])
-            else:
-                _add_p(I, F, left, first, 0.5 * sign * w * qu[l - 1])
-        elif l == 0:
-            for i in range(3):
-                _add_p(I, F, left, first + 1 + i, -0.5 * sign * w * qu[i])
-        else:
-            i, j, k = l - 1, l % 3, (l + 1) % 3
-            _add_p(I, F, left, first, 0.5 * sign * w * qu[i])
-            _add_p(I, F, left, first + 1 + i, w * qt)
-            # of a director d_i of the second end: a_k with d_j, a_j with d_k
-            _add_p(I, F, left, first + 1 + j, 0.5 * -sign * w * qa[k])
-            _add_p(I, F, left, first + 1 + k, 0.5 * sign * w * qa[j])
-        add_outer3(F, I[block], I[block + 1], rows, columns, 1.0, left, map_of(I, second + l, PT))
-
-
-@jit
-def _add_p(I: Any, F: Any, to: int, a: int, s: float) -> None:
-    add4(F, to, s, map_of(I, a, P), 3 * MAP_ROW)
+    to, ld, rows, columns = I[block], I[block + 1], I[one + ATT_N], I[two + ATT_N]
+    origin, trial, left = map_of(I, first, P), map_of(I, second, PT), work(I) + L
+    half = -0.5 * w if first == 0 else 0.5 * w
+    x, y, z = half * qu[0], half * qu[1], half * qu[2]
+    if first == second:  # the origin with all directors, and they with it
+        set_sum(F, left, origin, rows, 0.0, x, y, z)
+        add_outer3(F, to, ld, rows, columns, 1.0, left, trial)
+        set_sum(F, left, trial, columns, 0.0, x, y, z)
+        add_outer3(F, to, ld, rows, columns, 1.0, origin, left)
+        return
+    # what stands with the origin of the second end, and with each director there
+    t, a1, a2, a3 = w * qt, half * qa[0], half * qa[1], half * qa[2]
+    set_sum(F, left, origin, rows, 0.0, -x, -y, -z)
+    set_sum(F, left + 3 * MAP_ROW, origin, rows, x, t, -a3, a2)
+    set_sum(F, left + 6 * MAP_ROW, origin, rows, y, a3, t, -a1)
+    set_sum(F, left + 9 * MAP_ROW, origin, rows, z, -a2, a1, t)
+    add_outer_maps(F, to, ld, rows, columns, left, trial)
 
 
 @jit
@@ -126,12 +112,13 @@ def add_blocks(
             add_through(I, F, e, s + GP + _VECTORS * end, first, P, 1.0, a, b)
     for right in range(2):
         second = ENDS[right]
-        if I[I[e.ends + second] + ATT_N] == 0:
+        columns = I[I[e.ends + second] + ATT_N]
+        if columns == 0:
             continue
         clear(F, s + GT, 7)
         add_through(I, F, e, s + GT, second, PT, 1.0, last_a, last_b)
         clear(F, s + U, 7)
-        add_combined(F, s + U, s + S, wK, s + GT)
+        add_combined(F, s + U, wK, s + S, s + GT, columns)
         if damped:
             ad, bd = frame(I, F, YD, e, 0), frame(I, F, YD, e, 4)
             clear(F, s + GW, 7)
@@ -139,15 +126,12 @@ def add_blocks(
             add_through(I, F, e, s + GW, second, own, F[W_G], a, b)
             add_through(I, F, e, s + GW, second, DP, wK, a, b)
             add_through(I, F, e, s + GW, second, PT, wK, ad, bd)
-            add_combined(F, s + U, s + KF, 1.0, s + GW)
+            add_combined(F, s + U, 1.0, s + KF, s + GW, columns)
         for left in range(2):
             first, p = ENDS[left], 2 * left + right
             if not coupled(I, F, e, p):
                 continue
             block, n = e.pairs + 2 * p, I[I[e.ends + first] + ATT_N]
-            columns, G = I[I[e.ends + second] + ATT_N], s + GP + _VECTORS * left
-            to, ld = I[block], I[block + 1]
-            for k in range(0, 6, 3):
-                add_outer3(F, to, ld, n, columns, 1.0, G + MAP_ROW * k, s + U + MAP_ROW * k)
-            add_outer1(F, to, ld, n, columns, 1.0, G + MAP_ROW * 6, s + U + MAP_ROW * 6)
+            to, ld, G = I[block], I[block + 1], s + GP + _VECTORS * left
+            add_outer7(F, to, ld, n, columns, 1.0, G, s + U)
             add_bilinear(I, F, e, p, first, second, wK, qu, qa, qt)

@@ -30,7 +30,9 @@ from __future__ import annotations
 from typing import Any
 
 from mbd.algebra.helicoid import (
+    ROW,
     add_hessian,
+    coefficients,
     gradient,
     products,
     rates,
@@ -44,6 +46,7 @@ from mbd.interactions.kind import Kind, each
 from mbd.interactions.pullback import form_maps, push
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit
+from mbd.machine.simd import product_of
 
 __all__ = ["BEAM"]
 
@@ -64,19 +67,19 @@ _GAUSS = (
 @jit
 def add_forces(I: Any, F: Any, e: Any, a: Any, b: Any, qu: Any, qa: Any, qt: float) -> None:
     """Add G^T q to the face forces."""
-    half = times(0.5, minus(b[0], a[0]))
+    half, force = times(0.5, minus(b[0], a[0])), (0.0, 0.0, 0.0)
     ends = e.ends
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
-        mean = times(0.5, plus(a[1 + i], b[1 + i]))
-        push(I, F, FY, I[ends], -qu[i], mean)
-        push(I, F, FY, I[ends + 4], qu[i], mean)
+        force = plus(force, times(0.5 * qu[i], plus(a[1 + i], b[1 + i])))
         one = plus(times(qu[i], half), times(qt, b[1 + i]))
         one = plus(one, plus(times(0.5 * qa[j], b[1 + k]), times(-0.5 * qa[k], b[1 + j])))
         two = plus(times(qu[i], half), times(qt, a[1 + i]))
         two = plus(two, plus(times(0.5 * qa[k], a[1 + j]), times(-0.5 * qa[j], a[1 + k])))
         push(I, F, FY, I[ends + 1 + i], 1.0, one)
         push(I, F, FY, I[ends + 5 + i], 1.0, two)
+    push(I, F, FY, I[ends], -1.0, force)
+    push(I, F, FY, I[ends + 4], 1.0, force)
 
 
 # --- strains and stresses -------------------------------------------------------------------------
@@ -103,42 +106,39 @@ def elastic(F: Any, e: Any, eT: Any, eR: Any) -> Any:
 
 
 @jit
-def stress(I: Any, F: Any, e: Any, a: Any, b: Any) -> Any:
-    """Return z, z' and the stress sigma of the present pose and its rates, ahead or given."""
+def stress(I: Any, F: Any, e: Any, a: Any, b: Any, damped: bool) -> Any:
+    """Return coefficients, z, z' and the stress of the present pose, ahead of it or given.
+
+    Rates are zero where there is no damping.
+    """
     u, turn, t = products(a, b)
-    ad, bd = frame(I, F, YD, e, 0), frame(I, F, YD, e, 4)
-    ud, turnd, td = rates(a, b, ad, bd)
-    if ints(F)[PHASE] == STRESS_GIVEN:
+    k, phase = coefficients(t), ints(F)[PHASE]
+    ud, turnd, td = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0
+    if damped or phase == STRESS_AHEAD:
+        ud, turnd, td = rates(a, b, frame(I, F, YD, e, 0), frame(I, F, YD, e, 4))
+    if phase == STRESS_GIVEN:
         sT, sR = load3(F, e.numbers + STRESS), load3(F, e.numbers + STRESS + 3)
-        return u, turn, t, ud, turnd, td, sT, sR
-    eT, eR = strains(u, turn, t)
+        return k, u, turn, ud, turnd, td, sT, sR
+    eT, eR = strains(k, u, turn)
     sT, sR, _, _ = elastic(F, e, eT, eR)
-    rT, rR = strain_rates(u, turn, t, ud, turnd, td)
-    by_rate = K if ints(F)[PHASE] == STRESS_AHEAD else D
-    dT, dR = matrix_vector(F, e.numbers + by_rate, rT, rR)
-    return u, turn, t, ud, turnd, td, plus(sT, dT), plus(sR, dR)
+    if damped or phase == STRESS_AHEAD:
+        rT, rR = strain_rates(k, u, turn, ud, turnd, td)
+        by_rate = K if phase == STRESS_AHEAD else D
+        dT, dR = matrix_vector(F, e.numbers + by_rate, rT, rR)
+        sT, sR = plus(sT, dT), plus(sR, dR)
+    return k, u, turn, ud, turnd, td, sT, sR
 
 
-# --- derivatives by the seven products, 7 numbers a row -------------------------------------------
-@jit
-def write_product(F: Any, to: int, M: int, B: int) -> None:
-    """Write M B, a 6x6 matrix times a 6x7 one."""
-    for i in range(6):
-        for j in range(7):
-            total = 0.0
-            for k in range(6):
-                total += F[M + 6 * i + k] * F[B + 7 * k + j]
-            F[to + 7 * i + j] = total
+# --- derivatives by the seven products: s M X of a 6x6 and a 6x7 matrix, s X^T Y of two 6x7 ones --
+add_product = product_of(6, 6, 6, ROW, ROW)
+add_transposed = product_of(7, 6, ROW, ROW, ROW, transposed=True)
 
 
 @jit
-def add_transposed(F: Any, to: int, w: float, A: int, B: int) -> None:
-    """Add w A^T B of two 6x7 matrices, 7x7."""
-    for k in range(6):
-        for i in range(7):
-            x = w * F[A + 7 * k + i]
-            for j in range(7):
-                F[to + 7 * i + j] += x * F[B + 7 * k + j]
+def erase(F: Any, to: int, rows: int) -> None:
+    """Write zeros to rows over z."""
+    for i in range(rows * ROW):
+        F[to + i] = 0.0
 
 
 # --- kernels --------------------------------------------------------------------------------------
@@ -146,12 +146,12 @@ def add_transposed(F: Any, to: int, w: float, A: int, B: int) -> None:
 def forces(I: Any, F: Any, e: Any) -> None:
     """Add G^T F_z^T sigma."""
     a, b = frame(I, F, Y, e, 0), frame(I, F, Y, e, 4)
-    u, turn, t, _, _, _, sT, sR = stress(I, F, e, a, b)
+    k, u, turn, _, _, _, sT, sR = stress(I, F, e, a, b, is_damped(F, e))
     if ints(F)[PHASE] == STRESS_AHEAD:
         store3(F, e.numbers + STRESS, sT)
         store3(F, e.numbers + STRESS + 3, sR)
         return
-    qu, qa, qt = gradient(u, turn, t, sT, sR)
+    qu, qa, qt = gradient(k, u, turn, sT, sR)
     add_forces(I, F, e, a, b, qu, qa, qt)
 
 
@@ -161,24 +161,24 @@ def tangent(I: Any, F: Any, e: Any) -> None:
     s = work(I)
     damped = is_damped(F, e)
     a, b = frame(I, F, Y, e, 0), frame(I, F, Y, e, 4)
-    u, turn, t, ud, turnd, td, sT, sR = stress(I, F, e, a, b)
-    write_gradients(F, s + FZ, u, turn, t)
-    write_product(F, s + KF, e.numbers + K, s + FZ)
-    for i in range(49):
-        F[s + S + i] = 0.0
-    add_transposed(F, s + S, 1.0, s + FZ, s + KF)
-    add_hessian(F, s + S, 1.0, u, turn, t, sT, sR)
+    k, u, turn, ud, turnd, td, sT, sR = stress(I, F, e, a, b, damped)
+    write_gradients(F, s + FZ, k, u, turn)
+    erase(F, s + KF, 6)
+    add_product(F, s + KF, 1.0, e.numbers + K, s + FZ, ROW)
+    erase(F, s + S, 7)
+    add_transposed(F, s + S, 1.0, s + FZ, s + KF, ROW)
+    add_hessian(F, s + S, 1.0, k, u, turn, sT, sR)
     if damped:
         # F_z^T D (F_zz z'): column by column of F_zz z' = sum_i unit_i (H_i z')^T
-        write_product(F, s + KF, e.numbers + D, s + FZ)
-        add_turning(F, s, u, turn, t, ud, turnd, td)
-        for i in range(49):
-            F[s + GP + i] = 0.0
-        add_transposed(F, s + GP, 1.0, s + KF, s + FZ)
-        for i in range(49):
+        erase(F, s + KF, 6)
+        add_product(F, s + KF, 1.0, e.numbers + D, s + FZ, ROW)
+        add_turning(F, s, k, u, turn, ud, turnd, td)
+        erase(F, s + GP, 7)
+        add_transposed(F, s + GP, 1.0, s + KF, s + FZ, ROW)
+        for i in range(7 * ROW):
             F[s + KF + i] = F[s + GP + i]
     form_maps(I, F, e, 8, damped)
-    qu, qa, qt = gradient(u, turn, t, sT, sR)
+    qu, qa, qt = gradient(k, u, turn, sT, sR)
     add_blocks(I, F, e, a, b, a, b, damped, qu, qa, qt)
 
 
@@ -192,24 +192,23 @@ def is_damped(F: Any, e: Any) -> bool:
 
 
 @jit
-def add_turning(F: Any, s: int, u: Any, a: Any, t: float, ud: Any, ad: Any, td: float) -> None:
+def add_turning(F: Any, s: int, k: Any, u: Any, a: Any, ud: Any, ad: Any, td: float) -> None:
     """Add F_z^T D (F_zz z') to S; D F_z stands at KF."""
     H, zero = s + GP, (0.0, 0.0, 0.0)
     zd = (ud[0], ud[1], ud[2], ad[0], ad[1], ad[2], td)
     for i in range(6):
         one = (1.0 if i % 3 == 0 else 0.0, 1.0 if i % 3 == 1 else 0.0, 1.0 if i % 3 == 2 else 0.0)
-        for j in range(49):
-            F[H + j] = 0.0
+        erase(F, H, 7)
         if i < 3:
-            add_hessian(F, H, 1.0, u, a, t, one, zero)
+            add_hessian(F, H, 1.0, k, u, a, one, zero)
         else:
-            add_hessian(F, H, 1.0, u, a, t, zero, one)
+            add_hessian(F, H, 1.0, k, u, a, zero, one)
         for n in range(7):
             change = 0.0
-            for k in range(7):
-                change += F[H + 7 * n + k] * zd[k]
-            for k in range(7):
-                F[s + S + 7 * k + n] += F[s + KF + 7 * i + k] * change
+            for l in range(7):
+                change += F[H + ROW * n + l] * zd[l]
+            for l in range(7):
+                F[s + S + ROW * l + n] += F[s + KF + ROW * i + l] * change
 
 
 @each
@@ -217,12 +216,12 @@ def energy(I: Any, F: Any, e: Any) -> None:
     """Add the potential and the power that damping takes."""
     a, b = frame(I, F, Y, e, 0), frame(I, F, Y, e, 4)
     u, turn, t = products(a, b)
-    eT, eR = strains(u, turn, t)
+    k = coefficients(t)
+    eT, eR = strains(k, u, turn)
     sT, sR, x, y = elastic(F, e, eT, eR)
     F[POTENTIAL] += 0.5 * (dot(sT, x) + dot(sR, y))
-    ad, bd = frame(I, F, YD, e, 0), frame(I, F, YD, e, 4)
-    ud, turnd, td = rates(a, b, ad, bd)
-    rT, rR = strain_rates(u, turn, t, ud, turnd, td)
+    ud, turnd, td = rates(a, b, frame(I, F, YD, e, 0), frame(I, F, YD, e, 4))
+    rT, rR = strain_rates(k, u, turn, ud, turnd, td)
     dT, dR = matrix_vector(F, e.numbers + D, rT, rR)
     F[DISSIPATED] += dot(dT, rT) + dot(dR, rR)
 
@@ -238,28 +237,28 @@ def keep(F: Any, to: int, u: Any, a: Any, t: float) -> None:
 
 @jit
 def between(F: Any, e: Any, s: float) -> Any:
-    """Return z0 + s (z1 - z0)."""
+    """Return the coefficients, u and a at z0 + s (z1 - z0)."""
     z0, z1 = e.numbers + Z0, e.numbers + Z1
     u = plus(times(1.0 - s, load3(F, z0)), times(s, load3(F, z1)))
     a = plus(times(1.0 - s, load3(F, z0 + 3)), times(s, load3(F, z1 + 3)))
-    return u, a, (1.0 - s) * F[z0 + 6] + s * F[z1 + 6]
+    return coefficients((1.0 - s) * F[z0 + 6] + s * F[z1 + 6]), u, a
 
 
 @jit
 def mean_stress(F: Any, e: Any) -> Any:
     """Return the stress of a conserving step, and the mean of F_z^T times it."""
-    u, a, t = between(F, e, 0.0)
-    T0, R0 = strains(u, a, t)
-    u, a, t = between(F, e, 1.0)
-    T1, R1 = strains(u, a, t)
+    k, u, a = between(F, e, 0.0)
+    T0, R0 = strains(k, u, a)
+    k, u, a = between(F, e, 1.0)
+    T1, R1 = strains(k, u, a)
     sT, sR, _, _ = elastic(F, e, times(0.5, plus(T0, T1)), times(0.5, plus(R0, R1)))
     rate = 1.0 / F[ROW_RATE]
     dT, dR = matrix_vector(F, e.numbers + D, times(rate, minus(T1, T0)), times(rate, minus(R1, R0)))
     sT, sR = plus(sT, dT), plus(sR, dR)
     qu, qa, qt = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0
     for g in range(5):
-        u, a, t = between(F, e, _GAUSS[0][g])
-        by_u, by_a, by_t = gradient(u, a, t, sT, sR)
+        k, u, a = between(F, e, _GAUSS[0][g])
+        by_u, by_a, by_t = gradient(k, u, a, sT, sR)
         w = _GAUSS[1][g]
         qu, qa, qt = plus(qu, times(w, by_u)), plus(qa, times(w, by_a)), qt + w * by_t
     return sT, sR, qu, qa, qt
@@ -286,21 +285,19 @@ def conserving_tangent(I: Any, F: Any, e: Any) -> None:
     ad, bd = frame(I, F, YD, e, 0), frame(I, F, YD, e, 4)
     last_a, last_b = ahead(a, ad, 0.5 * h), ahead(b, bd, 0.5 * h)
     sT, sR, qu, qa, qt = mean_stress(F, e)
-    u, turn, t = between(F, e, 1.0)
+    k, u, turn = between(F, e, 1.0)
     # d sigma / d z1, left at KF: (K/2 + D/h) F_z(z1)
-    write_gradients(F, s + FZ, u, turn, t)
-    write_product(F, s + KF, e.numbers + K, s + FZ)
-    write_product(F, s + GP, e.numbers + D, s + FZ)
-    for i in range(42):
-        F[s + KF + i] = 0.5 * F[s + KF + i] + F[s + GP + i] / h
-    for i in range(49):
-        F[s + S + i] = 0.0
+    write_gradients(F, s + FZ, k, u, turn)
+    erase(F, s + KF, 6)
+    add_product(F, s + KF, 0.5, e.numbers + K, s + FZ, ROW)
+    add_product(F, s + KF, 1.0 / h, e.numbers + D, s + FZ, ROW)
+    erase(F, s + S, 7)
     for g in range(5):
         x, w = _GAUSS[0][g], _GAUSS[1][g]
-        u, turn, t = between(F, e, x)
-        write_gradients(F, s + FZ, u, turn, t)
-        add_transposed(F, s + S, 2.0 * w, s + FZ, s + KF)
-        add_hessian(F, s + S, 2.0 * w * x, u, turn, t, sT, sR)
+        k, u, turn = between(F, e, x)
+        write_gradients(F, s + FZ, k, u, turn)
+        add_transposed(F, s + S, 2.0 * w, s + FZ, s + KF, ROW)
+        add_hessian(F, s + S, 2.0 * w * x, k, u, turn, sT, sR)
     form_maps(I, F, e, 8, False)
     add_blocks(I, F, e, a, b, last_a, last_b, False, qu, qa, qt)
 
