@@ -7,9 +7,21 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
-from mbd.base import collocation_tolerances, run_tolerances, sensitivity_tolerances, tolerances
+from mbd.base import (
+    collocation_tolerances,
+    fit_tolerances,
+    run_tolerances,
+    sensitivity_tolerances,
+    tolerances,
+)
 
-MODULES = (tolerances, run_tolerances, collocation_tolerances, sensitivity_tolerances)
+MODULES = (
+    tolerances,
+    run_tolerances,
+    collocation_tolerances,
+    sensitivity_tolerances,
+    fit_tolerances,
+)
 GUARDS = Path(__file__).parents[1] / "tests" / "guards.toml"
 
 

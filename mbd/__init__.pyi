@@ -94,4 +94,6 @@ from mbd.beams.beam import Beam as Beam
 from mbd.beams.beam import LineLoad as LineLoad
 from mbd.beams.cable import Cable as Cable
 from mbd.beams.section import Section as Section
+from mbd.fitting.experiments import Experiment as Experiment
+from mbd.fitting.fit import fit as fit
 from mbd.flexible.body import FlexibleBody as FlexibleBody

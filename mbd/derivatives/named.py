@@ -8,7 +8,7 @@ parts outside the library too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -134,6 +134,13 @@ class Named:
 
     def __dir__(self) -> list[str]:
         return dir(self._things[0])
+
+    def of(self, function: Callable[[Any], Any], name: str = "") -> Any:
+        """Return the derivative of a function of the run, which is called so, "hinge.force.x"."""
+        for part, reason in self._refused.items():
+            if name.startswith(tuple(f"{part}.{word}" for word in _FORCES)):
+                raise ValueError(reason)
+        return self._derived([function(x) for x in self._things])
 
 
 def derivative_by_name(

@@ -1,0 +1,29 @@
+"""Tolerances of fits and optimisation, as `tolerances.py` has all others."""
+
+# --- fits and optimisation ------------------------------------------------------------------------
+
+FIT_TOL = 1e-12
+"""[sum of squares, and its gradient] A fit whose steps change less has arrived; of parameters
+themselves the root."""
+
+FIT_ARRIVED = 1e-2
+"""[standard error] A fit that another step of Gauss and Newton would move farther has not
+arrived, whatever ended it; a bound that is nearer holds its parameter."""
+
+FIT_PERFECT = 1e-10
+"""[measured values] Where residuals are smaller, they are round-off, and no measure of noise."""
+
+FIT_RANK = 1e-9
+"""[largest singular value] Directions of parameters that are seen less are not seen: derivatives
+are exact to about 1e-10."""
+
+FIT_ZERO = 1e-9
+"""[size of the parameter] A value that a solver brings so near to zero is zero: derivatives are
+differences over a hundredth of the value, which would be round-off."""
+
+FIT_SEEN = 0.3
+"""[parameters] A direction along which the standard error is larger is named: what is measured
+hardly tells these parameters apart."""
+
+FIT_SAME = 1e-6
+"""[values] Evaluations in a file that differ more from what is computed belong to another fit."""

@@ -1,0 +1,1 @@
+"""Fits of parameters to measured curves, and optimisation."""

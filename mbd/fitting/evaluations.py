@@ -1,0 +1,192 @@
+"""Evaluations of a model at values of its parameters: each made once, kept in memory and in a file.
+
+Solvers of scipy are deterministic: one that is started again asks for the same values, and is
+answered from the file up to where it was stopped.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Self
+
+import numpy as np
+
+from mbd.base.atomic import replaced
+from mbd.base.checked import file_path, flag
+from mbd.base.fit_tolerances import FIT_SAME
+from mbd.front.simulate import SimulationError
+from mbd.runs.progress import Progress
+from mbd.statics.descent import EquilibriumError
+
+__all__ = ["Evaluation", "Evaluations"]
+
+Function = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+_FAILURES = (SimulationError, EquilibriumError, ValueError, ArithmeticError)
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """What was computed at some values of the parameters.
+
+    Attributes
+    ----------
+    x : (p,) array
+    values : (m,) array
+    jacobian : (m, p) array
+    failure : str
+        Why there are no values, or nothing.
+    """
+
+    x: np.ndarray
+    values: np.ndarray
+    jacobian: np.ndarray
+    failure: str = ""
+
+
+class Evaluations:
+    """A function with its Jacobian, evaluated once at each point.
+
+    Parameters
+    ----------
+    who : str
+        Who speaks in errors.
+    names : list of str
+        Of the parameters.
+    function : callable
+        ``function(x) -> values, jacobian``.
+    file : path, optional
+        Evaluations are appended to it, and those in it are not made again.
+    progress : bool, optional
+    """
+
+    def __init__(
+        self, who: str, names: Sequence[str], function: Function, file: Any, progress: Any
+    ) -> None:
+        self.who, self.names, self.function = who, list(names), function
+        self.asked: dict[bytes, Evaluation] = {}
+        self.kept: dict[bytes, Evaluation] = {}
+        if progress is not None:
+            flag(who, "progress", progress)
+        self.bar = Progress(float("inf"), "run", progress)
+        self.file = None if file is None else file_path(who, file)
+        if self.file is not None:
+            self._open(self.file)
+
+    def __enter__(self) -> Self:
+        self.bar.__enter__()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.bar.__exit__()
+
+    def at(self, x: np.ndarray) -> Evaluation:
+        """Return the evaluation at x."""
+        key = np.asarray(x, float).tobytes()
+        if key not in self.asked:
+            if key in self.kept:
+                self.asked[key] = self.kept[key]
+            else:
+                self.asked[key] = self._evaluated(np.array(x, float))
+                self._append(self.asked[key])
+            self.bar.update(1)
+        return self.asked[key]
+
+    def first(self, x: np.ndarray) -> Evaluation:
+        """Return the evaluation at the start, which must not fail."""
+        start = self.at(x)
+        if start.failure:
+            text = start.failure.removeprefix(f"{self.who}: ")
+            raise ValueError(f"{self.who}: there is no run at the start: {text}")
+        return start
+
+    def all(self) -> list[Evaluation]:
+        """Return all evaluations that there are, those of the file too."""
+        return list((self.kept | self.asked).values())
+
+    def _evaluated(self, x: np.ndarray) -> Evaluation:
+        p = len(self.names)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)  # of trials that are left again
+                values, jacobian = self.function(x)
+        except _FAILURES as error:
+            text = " ".join(str(error).split()) or type(error).__name__
+            return Evaluation(x, np.zeros(0), np.zeros((0, p)), text)
+        if not (np.isfinite(values).all() and np.isfinite(jacobian).all()):
+            return Evaluation(x, np.zeros(0), np.zeros((0, p)), "the results are not finite")
+        return Evaluation(x, values, jacobian)
+
+    def _open(self, path: Path) -> None:
+        """Read what is in the file; leave out a record that was cut off."""
+        head = json.dumps({"mbd": self.who, "parameters": self.names}).encode()
+        if not path.exists() or path.stat().st_size == 0:
+            with replaced(path, self.who) as stream:
+                _write(stream, np.frombuffer(head, np.uint8))
+            return
+        with path.open("r+b") as stream:
+            first = _read(stream)
+            if first is None or first.tobytes() != head:
+                raise ValueError(
+                    f"{self.who}: {path} must be a file of this call with the parameters "
+                    f"{', '.join(self.names)}, and is another one; choose another name"
+                )
+            good = stream.tell()
+            while (record := self._record(stream)) is not None:
+                self.kept[record.x.tobytes()] = record
+                good = stream.tell()
+            stream.truncate(good)
+        if self.kept:
+            self._check(path, next(iter(self.kept.values())))
+
+    def _record(self, stream: BinaryIO) -> Evaluation | None:
+        numbers, p = _read(stream), len(self.names)
+        if numbers is None or numbers.dtype != float or numbers.ndim != 1 or len(numbers) < p:
+            return None
+        x, rest = numbers[:p], numbers[p:]
+        if len(rest) == 0:
+            text = _read(stream)
+            if text is None or text.dtype != np.uint8:
+                return None
+            return Evaluation(x, np.zeros(0), np.zeros((0, p)), text.tobytes().decode())
+        m = len(rest) // (1 + p)
+        if len(rest) != m * (1 + p):
+            return None
+        return Evaluation(x, rest[:m], rest[m:].reshape(m, p))
+
+    def _check(self, path: Path, old: Evaluation) -> None:
+        """Refuse a file of another model or other measurements: its first values are made again."""
+        new = self._evaluated(old.x)
+        same = new.values.shape == old.values.shape and bool(new.failure) == bool(old.failure)
+        pairs = ((new.values, old.values), (new.jacobian, old.jacobian))
+        if not same or any(np.linalg.norm(a - b) > FIT_SAME * np.linalg.norm(b) for a, b in pairs):
+            raise ValueError(
+                f"{self.who}: {path} has evaluations of another model, other data or another run; "
+                "choose another name, or remove it"
+            )
+
+    def _append(self, new: Evaluation) -> None:
+        if self.file is None:
+            return
+        with self.file.open("ab") as stream:
+            _write(stream, np.concatenate([new.x, new.values, new.jacobian.ravel()]))
+            if new.failure:
+                _write(stream, np.frombuffer(new.failure.encode(), np.uint8))
+            stream.flush()
+            os.fsync(stream.fileno())
+
+
+def _write(stream: Any, array: np.ndarray) -> None:
+    np.lib.format.write_array(stream, array, allow_pickle=False)
+
+
+def _read(stream: BinaryIO) -> np.ndarray | None:
+    """Return the next array of a file; None where there is no whole one."""
+    try:
+        return np.lib.format.read_array(stream, allow_pickle=False)
+    except (ValueError, EOFError, OSError, MemoryError):
+        return None

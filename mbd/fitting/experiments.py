@@ -1,0 +1,281 @@
+"""Experiments: measured curves, and runs of a system that should show them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+
+from mbd.base.checked import floats, mapping, shown
+from mbd.base.door import number
+from mbd.derivatives.forward import Sensitivities, sensitivities
+from mbd.fitting.variables import knows
+from mbd.model.model import Model
+from mbd.model.system import model_of
+from mbd.pictures.curves import curves
+
+__all__ = ["Curve", "Experiment", "Experiments"]
+
+_TUPLES = "(t, values) or (t, values, sigma)"
+_FORM = '{"hinge.angle": (t, values, sigma)}'
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """Measured curves of one run.
+
+    Parameters
+    ----------
+    data : dict
+        By name of the quantity, "rod.position" or "rod.position.z", ``(t, values)`` or ``(t,
+        values, sigma)``: instants (n,) [s], values (n,) or (n, k) in the unit of the quantity, NaN
+        where there is none, and their standard deviation, one or as many. Of a quantity of your
+        own, ``{"reach": (function, t, values)}``, where ``function(run)`` returns one value or one
+        row for each instant, ``run["rod"].position[:, 0]``.
+    values : dict, optional
+        Other arguments than those of the system, ``{"rod.velocity.x": 2.0}``; a ``Parameter``
+        among them may be fitted too, to this experiment alone.
+    system : System or Model, optional
+        Another one than that of the fit.
+    step : float, optional [s]
+        Another one than that of the fit.
+    state : State, optional
+        Pose and velocities to start from; default those described.
+    """
+
+    data: Mapping[str, Any]
+    values: Mapping[str, Any] | None = None
+    system: Any = None
+    step: float | None = None
+    state: Any = None
+
+    def __post_init__(self) -> None:
+        who = type(self).__name__
+        if not mapping(who, "data", self.data, _FORM):
+            raise ValueError(f"{who}: data must have a quantity, such as {_FORM}, got none")
+        mapping(who, "values", self.values, '{"rod.velocity.x": 2.0}')
+        if self.step is not None:
+            number(who, "step", self.step, "s", positive=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Measured values of a quantity.
+
+    Attributes
+    ----------
+    label : str
+        The quantity, of several experiments with the number of its own.
+    name : str
+        The quantity; empty if it is a function.
+    of : callable
+        ``of(run)``: the quantity at the instants of a run, (n,) or (n, k).
+    t : (n,) array [s]
+    values : (n, k) array
+        NaN where there is none.
+    sigma : (n, k) array, optional
+    """
+
+    label: str
+    name: str
+    of: Callable[[Any], Any]
+    t: np.ndarray
+    values: np.ndarray
+    sigma: np.ndarray | None
+
+    @property
+    def there(self) -> np.ndarray:
+        """Where there are values, (n, k)."""
+        return np.isfinite(self.values)
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation of the values over time, or their size if they do not change."""
+        some = [x[np.isfinite(x)] for x in self.values.T]
+        off = np.concatenate([x - x.mean() for x in some if len(x)])
+        size = float(np.abs(np.concatenate(some)).max())
+        return float(np.sqrt(np.mean(off**2))) or size or 1.0
+
+
+class Experiments:
+    """All curves of a fit, and the model of each experiment.
+
+    Parameters
+    ----------
+    who : str
+    system, data, step : as those of ``mbd.fit``
+    options : dict
+        Of ``mbd.sensitivities``.
+    """
+
+    def __init__(
+        self, who: str, system: Any, data: Any, step: Any, options: Mapping[str, Any]
+    ) -> None:
+        several = [data] if isinstance(data, Mapping | Experiment) else data
+        if not isinstance(several, list | tuple) or not several:
+            raise TypeError(
+                f"{who}: data must be a dict such as {_FORM}, or a list of mbd.Experiment, got "
+                f"{shown(data)}"
+            )
+        self.who, self.options = who, dict(options)
+        if step is not None:
+            step = number(who, "step", step, "s", positive=True)
+        base = None if all(isinstance(x, Experiment) and x.system is not None for x in several) \
+            else model_of(who, system)  # fmt: skip
+        self.models: list[Model] = []
+        self.steps: list[float | None] = []
+        self.states: list[Any] = []
+        self.curves: list[list[Curve]] = []
+        for i, item in enumerate(several):
+            one = Experiment(item) if isinstance(item, Mapping) else item
+            if not isinstance(one, Experiment):
+                raise TypeError(f"{who}: data must be a list of mbd.Experiment, got {shown(one)}")
+            model: Any = base if one.system is None else model_of(who, one.system)
+            self.models.append(model.with_values(one.values) if one.values else model)
+            self.steps.append(step if one.step is None else float(one.step))
+            self.states.append(one.state)
+            if self.steps[-1] is None and "rtol" not in options:
+                raise ValueError(f"{who}: step must be a number [s], got None")
+            label = f"{i}: " if len(several) > 1 else ""
+            self.curves.append([_curve(who, label, k, x) for k, x in one.data.items()])
+
+    def fix(self, values: Mapping[Any, Any]) -> None:
+        """Give arguments other values for good."""
+        for name in values:
+            if not any(knows(model, name) for model in self.models):
+                self.models[0].with_values({name: values[name]})  # says what there is
+        self.models = self.with_values(values)
+
+    def with_values(self, values: Mapping[str, Any]) -> list[Model]:
+        """Return the models with other values of those arguments that they have."""
+        return [x.with_values({k: v for k, v in values.items() if knows(x, k)})
+                for x in self.models]  # fmt: skip
+
+    def at(self, values: Mapping[str, float]) -> list[Sensitivities]:
+        """Run all experiments with other values of parameters, and differentiate them by these."""
+        runs = []
+        for model, step, state, some in zip(
+            self.with_values(values), self.steps, self.states, self.curves, strict=True
+        ):
+            own = [name for name in values if knows(model, name)]
+            t_end = max(float(curve.t.max()) for curve in some)
+            if step is not None and "rtol" not in self.options:
+                begin = model.state.t if state is None else state.t
+                n = max(1, int(np.ceil((t_end - begin) / step - 1e-6)))
+                t_end = begin + n * step
+            options = self.options | ({} if state is None else {"state": state})
+            runs.append(sensitivities(model, own, t_end, step, progress=False, **options))
+        return runs
+
+    def residuals(
+        self, runs: list[Sensitivities], names: list[str]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return what runs differ from what was measured (N,), and its derivatives (N, p)."""
+        values, jacobian = [], []
+        for run, some in zip(runs, self.curves, strict=True):
+            for curve in some:
+                there = curve.there
+                values.append((sampled(self.who, run.solution, curve) - curve.values)[there])
+                columns = [np.zeros(there.sum())] * len(names)
+                for j, name in enumerate(names):
+                    if name in run:
+                        slope = run[name].of(curve.of, curve.name)
+                        columns[j] = sampled(self.who, run.solution, curve, slope)[there]
+                jacobian.append(np.column_stack(columns))
+        return np.concatenate(values), np.concatenate(jacobian)
+
+    @property
+    def all_curves(self) -> list[Curve]:
+        """The curves of all experiments, in the order of residuals."""
+        return [curve for some in self.curves for curve in some]
+
+
+def quantity(who: str, name: str) -> Callable[[Any], np.ndarray]:
+    """Return the function of a run that gives a quantity by name."""
+
+    def of(run: Any) -> np.ndarray:
+        several = curves(run, name, who)
+        if len(several) > 1:
+            names = ", ".join(x.name for x in several)
+            raise KeyError(f"{who}: {name!r} stands for several quantities; name one of {names}")
+        return np.asarray(several[0].values, float)
+
+    return of
+
+
+def _curve(who: str, label: str, name: Any, data: Any) -> Curve:
+    """Return a measured curve, checked."""
+    what = f"data of {shown(name)}"
+    if not isinstance(name, str) or not isinstance(data, tuple | list):
+        raise TypeError(f"{who}: {what} must be {_TUPLES}, got {shown(data)}")
+    own = callable(data[0]) if len(data) else False
+    function, rest = (data[0], data[1:]) if own else (quantity(who, name), data)
+    if len(rest) not in (2, 3):
+        raise TypeError(f"{who}: {what} must be {_TUPLES}, got {shown(data)}")
+    try:
+        t, values, *more = (floats(x) for x in rest)
+    except TypeError:
+        raise TypeError(f"{who}: {what} must be numbers, got {shown(data)}") from None
+    if t.ndim != 1 or not len(t) or not np.isfinite(t).all():
+        raise ValueError(f"{who}: {what} must have instants (n,), finite [s], got {shown(rest[0])}")
+    if values.ndim not in (1, 2) or len(values) != len(t):
+        raise ValueError(
+            f"{who}: {what} must have one value or one row for each of {len(t)} instants, got "
+            f"shape {values.shape}"
+        )
+    values = values.reshape(len(t), -1)
+    there = np.isfinite(values)
+    if np.isinf(values).any() or not there.any() or np.abs(values[there]).max() > 1e100:
+        raise ValueError(
+            f"{who}: {what} must be finite, below 1e100, or NaN where nothing was measured, got "
+            f"{shown(rest[1])}"
+        )
+    sigma = None
+    if more:
+        sigma = more[0][:, None] if more[0].ndim == 1 else more[0]
+        if np.broadcast_shapes(sigma.shape[-1:], values.shape[-1:]) != values.shape[-1:] or (
+            sigma.ndim == 2 and len(sigma) not in (1, len(t))
+        ):  # fmt: skip
+            raise ValueError(
+                f"{who}: sigma of {shown(name)} must be one number, or one for each value, got "
+                f"shape {more[0].shape}"
+            )
+        sigma = np.broadcast_to(sigma, values.shape).copy()
+        if not np.all((sigma[there] > 1e-100) & (sigma[there] < 1e100)):
+            got = shown(rest[2])
+            raise ValueError(f"{who}: sigma of {shown(name)} must be positive, got {got}")
+    return Curve(label + name, "" if own else name, function, t, values, sigma)
+
+
+def sampled(who: str, solution: Any, curve: Curve, values: Any = None) -> np.ndarray:
+    """Return a quantity of a run at the instants of a curve, by cubic splines between events."""
+    t = solution.t
+    y = np.asarray(curve.of(solution) if values is None else values, float)
+    if (
+        y.ndim not in (1, 2)
+        or len(y) != len(t)
+        or y.reshape(len(y), -1).shape[1] != (curve.values.shape[1])
+    ):
+        raise ValueError(
+            f"{who}: {curve.label} has {curve.values.shape[1]} measured components, and in the run "
+            f"the shape {y.shape} at {len(t)} instants"
+        )
+    small = 1e-6 * (t[-1] - t[0])
+    if curve.t.min() < t[0] - small or curve.t.max() > t[-1] + small:
+        raise ValueError(
+            f"{who}: {curve.label} is measured from {curve.t.min():g} to {curve.t.max():g} s, and "
+            f"the run goes from {t[0]:g} to {t[-1]:g} s"
+        )
+    y, out = y.reshape(len(t), -1), np.empty((len(curve.t), y.reshape(len(t), -1).shape[1]))
+    ends = [0, *(np.flatnonzero(np.diff(t) <= 0) + 1), len(t)]
+    for first, last in pairwise(ends):
+        here = (curve.t >= t[first]) | (first == 0)
+        if last - first == 1:
+            out[here] = y[first]
+        else:
+            out[here] = CubicSpline(t[first:last], y[first:last])(curve.t[here])
+    return out
