@@ -10,7 +10,7 @@ def _name(x: Quantity) -> str:
         return f"``.angle{x.flat}``, ``.displacement{x.flat}``, ..."
     if x.of is Owner.LOAD:
         return "``.load``, ``.tension``"
-    if x.of in (Owner.SECTION, Owner.ELEMENT, Owner.BAR):
+    if x.of in (Owner.SECTION, Owner.ELEMENT, Owner.BAR, Owner.MODE):
         return f"``{x.flat}``"
     if x.of in (Owner.TIME, Owner.TOTAL, Owner.POSITIONS, Owner.SPEEDS):
         flat = x.array if x.of in (Owner.POSITIONS, Owner.SPEEDS) else x.flat

@@ -16,7 +16,7 @@ from mbd.base.door import number, vector
 from mbd.base.html_tables import facts, page, table
 from mbd.base.tolerances import SADDLES
 from mbd.front.solution import Solution
-from mbd.history.beams import beyond_elements
+from mbd.history.beams import beyond_limits
 from mbd.model.frozen import state_of
 from mbd.model.model import Model
 from mbd.model.state import State
@@ -237,8 +237,8 @@ def equilibrium(
 
 
 def _beyond(model: Model, state: State) -> str:
-    """Return which element of a beam turns by nearly pi, or is too long for its tension."""
-    return beyond_elements(model, np.array([state.t]), state.q[None], state.v[None], state.a[None])
+    """Return what elements of beams and flexible bodies cannot do, or nothing."""
+    return beyond_limits(model, np.array([state.t]), state.q[None], state.v[None], state.a[None])
 
 
 def _problem(

@@ -13,7 +13,7 @@ import numpy as np
 from mbd.base.checked import file_path, flag, names
 from mbd.front.richardson import checked_order, of_order
 from mbd.front.solution import Solution
-from mbd.history.beams import beyond_elements
+from mbd.history.beams import beyond_limits
 from mbd.integration.consistent import consistent, unmet_kernel
 from mbd.integration.method import Method
 from mbd.integration.newton_loop import FAILED
@@ -188,7 +188,7 @@ def simulate(
     if interrupt.stop and status == 0:  # while it was written
         text = f"interrupted by the user at t = {last.t:.6g} s, when all steps were taken"
         solution.status, solution.message = -1, text
-    beyond = beyond_elements(model, solution.t, solution.q, solution.v, solution.a)
+    beyond = beyond_limits(model, solution.t, solution.q, solution.v, solution.a)
     if beyond and status == FAILED:
         solution.message += f"; {beyond}"
     if status == FAILED and raise_on_failure:
@@ -219,10 +219,7 @@ def _trouble(solution: Solution, run: Run, plan: Plan) -> str:
     large = (
         too_large(solution, plan.step, in_a_row and run.facts.error is not None) if judged else ""
     )
-    bodies = ((body.nodal, solution.body(x)) for x, body in solution.model.nodes.items()
-              if body.nodal is not None)  # fmt: skip
-    remarks = [nodal.remark(x.yd, x.q) for nodal, x in bodies]
-    return "; ".join(x for x in (words, large, *remarks) if x)
+    return "; ".join(x for x in (words, large) if x)
 
 
 def _record(

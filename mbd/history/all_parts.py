@@ -17,7 +17,7 @@ import numpy as np
 from mbd.history.beams import Sections, all_helicoids, bars_over_time, cables
 from mbd.history.bodies import BodyHistory
 from mbd.history.energy import sums
-from mbd.history.faces import Faces, Group, all_columns, all_groups
+from mbd.history.faces import Faces, Group, all_columns, all_groups, columns_of
 from mbd.history.instants import Instants, instants
 from mbd.history.joint_coordinates import all_freedoms
 from mbd.history.joints import all_reactions
@@ -101,6 +101,16 @@ class AllParts:
         """Tension and energy of the bars of all cables, (n, bars) each."""
         bars = [x for some in cables(self.model).values() for x in some]
         return bars_over_time(bars, self.faces)
+
+    @property
+    def modal(self) -> tuple[np.ndarray, np.ndarray]:
+        """Coordinates of the shapes of all flexible bodies and their rates, (n, modes) each."""
+        numbers: tuple[list[int], list[int]] = [], []
+        for name, both in columns_of(self.model).items():
+            n = self.model.nodes[name].formulation.n_inner
+            for own, x in zip(numbers, both, strict=True):
+                own.extend(range(x.stop - n, x.stop))
+        return self.trajectory.q[:, numbers[0]], self.trajectory.v[:, numbers[1]]
 
     @cached_property
     def freedoms(self) -> tuple[np.ndarray, np.ndarray]:

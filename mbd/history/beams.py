@@ -12,7 +12,7 @@ length of the element; strains follow from the stiffness of the section, :math:`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
@@ -23,7 +23,7 @@ from mbd.base.checked import whole
 from mbd.beams.helicoids import logarithm, points_between
 from mbd.history.bodies import StructureHistory
 from mbd.history.elements import Table, tables
-from mbd.history.faces import Faces, all_columns, faces_over_time
+from mbd.history.faces import Faces, all_columns, columns_of, faces_over_time
 from mbd.history.quantities import COLUMNS, PartHistory
 from mbd.history.quantity import Owner, Quantity
 from mbd.interactions.beams.line import Line
@@ -36,8 +36,9 @@ if TYPE_CHECKING:
     from mbd.model.model import Model
 
 __all__ = [
-    "SECTION_FORCES", "SECTION_WORDS", "BeamHistory", "CableHistory", "Helicoids",
-    "SectionResults", "Sections", "all_helicoids", "beyond_elements", "ends_of", "lines",
+    "BAR_WORDS", "SECTION_FORCES", "SECTION_WORDS", "BeamHistory", "CableHistory", "Helicoids",
+    "SectionResults", "Sections", "all_helicoids", "bars_over_time", "beyond_limits", "ends_of",
+    "lines",
 ]  # fmt: skip
 
 #: The six, force and then moment: unit, what it is.
@@ -52,6 +53,7 @@ SECTION_FORCES = {
 _TURN = 2.8  # [rad] of an element: nearly pi
 _PULL = 4.0  # [EI/h^2] tension of an element that is a third of what makes it buckle
 _LOOKED_AT = 500  # instants
+BAR_WORDS = [x.flat[1:] for x in COLUMNS if x.of is Owner.BAR]
 SECTION_WORDS = [x.flat[1:] for x in COLUMNS if x.of in (Owner.SECTION, Owner.ELEMENT)]
 
 
@@ -109,7 +111,19 @@ def all_helicoids(model: Model) -> Helicoids | None:
     return Helicoids.of(lines(model).values(), all_columns(model))
 
 
-def beyond_elements(model: Model, t: np.ndarray, q: Any, v: Any, a: Any) -> str:
+def beyond_limits(model: Model, t: np.ndarray, q: Any, v: Any, a: Any) -> str:
+    """Return what elements of beams and flexible bodies cannot do in a motion, or nothing."""
+    remarks = [_beyond_elements(model, t, q, v, a)]
+    columns = columns_of(model)
+    for name, body in model.nodes.items():
+        if body.nodal is not None and len(t):
+            faces = faces_over_time(model, q, v, a, [name])
+            own = faces.yd[:, faces.column[name]], np.asarray(q[:, columns[name][0]])
+            remarks.append(body.nodal.remark(*own))
+    return "; ".join(filter(None, remarks))
+
+
+def _beyond_elements(model: Model, t: np.ndarray, q: Any, v: Any, a: Any) -> str:
     r"""Return which element of a beam cannot do what it should, or nothing.
 
     Strains jump at a turn of pi. Between its nodes an element has the flexibility of its bending
@@ -333,13 +347,12 @@ class CableHistory(StructureHistory):
     def __init__(
         self,
         name: str,
-        bars: Sequence[Element],
-        faces: Faces,
         nodes: Sequence[PartHistory],
         rows: PartHistory | None,
+        bars: Callable[[str], np.ndarray],
     ) -> None:
         super().__init__(name, nodes, rows)
-        self._bars, self._faces = bars, faces
+        self._bars = bars  # "tension" or "energy", computed or stored
         self.methods = (*self.methods, "curve(points)")
 
     def curve(self, points: int = 4) -> np.ndarray:
@@ -349,14 +362,10 @@ class CableHistory(StructureHistory):
         inner = x[:, :-1, None] + np.diff(x, axis=1)[:, :, None] * (np.arange(n) / n)[:, None]
         return np.concatenate([inner.reshape(len(x), -1, 3), x[:, -1:]], axis=1)
 
-    @cached_property
-    def _both(self) -> tuple[np.ndarray, np.ndarray]:
-        return bars_over_time(self._bars, self._faces)
-
     def _columns(self) -> list[str]:
-        return ["tension", "energy", *super()._columns()]
+        return [*BAR_WORDS, *(x for x in super()._columns() if x not in BAR_WORDS)]
 
     def _column(self, name: str) -> np.ndarray:
-        if name in ("tension", "energy"):
-            return self._both[name == "energy"]
+        if name in BAR_WORDS:
+            return self._bars(name)
         return super()._column(name)

@@ -68,23 +68,22 @@ class BodyHistory(PartHistory):
 class FlexibleHistory(BodyHistory):
     """A flexible body over time: its frame, its modal coordinates, its nodes."""
 
-    methods = ("at(point)", "modal", "modal_rate", "deformation(nodes)", "points(nodes)",
-               "recovered(matrix)")  # fmt: skip
+    methods = ("at(point)", "deformation(nodes)", "points(nodes)", "recovered(matrix)")
 
     @property
     def _shapes(self) -> NodalShapes:
         assert self.body.nodal is not None
         return self.body.nodal
 
-    @property
-    def modal(self) -> np.ndarray:
-        """Modal coordinates p (n, m) [m]."""
-        return np.asarray(self.q[:, -self._shapes.values.shape[2] :])
+    def _columns(self) -> list[str]:
+        return ["modal", "modal_rate"]
 
-    @property
-    def modal_rate(self) -> np.ndarray:
-        """Rates of the modal coordinates (n, m) [m/s]."""
-        return np.asarray(self.v[:, -self._shapes.values.shape[2] :])
+    def _column(self, name: str) -> np.ndarray:
+        """Return modal coordinates p (n, m) [m], or their rates [m/s]."""
+        if name not in self._columns():
+            return super()._column(name)
+        numbers = self.q if name == "modal" else self.v
+        return np.asarray(numbers[:, -self.body.formulation.n_inner :])
 
     def deformation(self, nodes: Any = None) -> np.ndarray:
         """Return displacements of nodes, by number, in the axes of the frame (n, k, 3) [m]."""

@@ -99,18 +99,21 @@ def items_of(
         both = zip(labels(dimension), units, strict=False)
         return [Item(name, (of,), (i,), unit) for i, (name, unit) in enumerate(both)]
 
-    sections, elements, first = [], [], 0
-    for name, some in groupby(labels("beam")):
-        numbers = [str(i) for i, _ in enumerate(some)]
-        here = (slice(first, first := first + len(numbers)),)
-        names = tuple(".".join(x) for x in product(numbers, ENDS, SECTION_AXIS))
-        sections.append(Item(name, (Owner.SECTION,), here, "", names))
-        elements.append(Item(name, (Owner.ELEMENT,), here, "", tuple(numbers)))
-    bars, first = [], 0
-    for name, some in groupby(labels("cable")):
-        numbers = [str(i) for i, _ in enumerate(some)]
-        here = (slice(first, first := first + len(numbers)),)
-        bars.append(Item(name, (Owner.BAR,), here, "", tuple(numbers)))
+    def counted(dimension: str, of: Owner) -> list[Item]:
+        """Return owners of several things that are counted, from 0."""
+        some, first = [], 0
+        for name, own in groupby(labels(dimension)):
+            numbers = tuple(str(i) for i, _ in enumerate(own))
+            here = (slice(first, first := first + len(numbers)),)
+            some.append(Item(name, (of,), here, "", numbers))
+        return some
+
+    elements = counted("beam", Owner.ELEMENT)
+    sections = [
+        x._replace(owners=(Owner.SECTION,),
+                   components=tuple(map(".".join, product(x.components, ENDS, SECTION_AXIS))))
+        for x in elements
+    ]  # fmt: skip
     rows, first = [], 0
     for name, some in groupby(labels("owner")):
         mine = slice(first, first := first + len(list(some)))
@@ -130,7 +133,8 @@ def items_of(
         ],
         "joint": all_of("joint", Owner.JOINT),
         "element": [*sections, *elements],
-        "bar": bars,
+        "bar": counted("cable", Owner.BAR),
+        "mode": counted("flexible", Owner.MODE),
         "freedom": all_of("freedom", Owner.COORDINATE),
         "reading": all_of("reading", Owner.LOAD),
         "row": rows,
@@ -179,6 +183,10 @@ def labels(model: Model) -> dict[str, tuple[tuple[str, ...], Any]]:
     if each:
         labels["bar"] = (("bar",), [f"{name}.{i}" for name, i in each])
         labels["cable"] = (("bar",), [name for name, _ in each])
+    each = [(x.name, i) for x in bodies for i in range(x.formulation.n_inner)]
+    if each:
+        labels["mode"] = (("mode",), [f"{name}.{i}" for name, i in each])
+        labels["flexible"] = (("mode",), [name for name, _ in each])
     free = freedoms(model)
     if free:
         labels["freedom"] = (("freedom",), list(free))

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Self
 
 import numpy as np
 
 from mbd.base.checked import whole
 from mbd.history.all_parts import AllParts, in_pieces, past_of
-from mbd.history.beams import BeamHistory, CableHistory, Helicoids, Sections, lines
+from mbd.history.beams import (
+    BAR_WORDS,
+    BeamHistory,
+    CableHistory,
+    Helicoids,
+    Sections,
+    bars_over_time,
+    lines,
+)
 from mbd.history.bodies import StructureHistory
 from mbd.history.columns import Column, model_columns
 from mbd.history.faces import all_columns
@@ -52,7 +60,10 @@ class History(Trajectory):
                 return BeamHistory(name, nodes_of, own, sections)
             if part.bars:
                 faces = self.faces([x.name for x in part.nodes()])
-                return CableHistory(name, part.bars, faces, nodes_of, own)
+                both = cache(
+                    lambda: dict(zip(BAR_WORDS, bars_over_time(part.bars, faces), strict=True))
+                )
+                return CableHistory(name, nodes_of, own, lambda word: both()[word])
             return StructureHistory(name, nodes_of, own)
         if own is not None:
             return own

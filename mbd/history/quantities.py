@@ -167,6 +167,9 @@ class PartHistory:
     strain: np.ndarray
     curvature: np.ndarray
     energy: np.ndarray
+    # of flexible bodies [m], [m/s]
+    modal: np.ndarray
+    modal_rate: np.ndarray
 
     name: str
     instants: int
@@ -346,6 +349,10 @@ COLUMNS = (
         Owner.BAR, "J", SCALAR, "elastic energy of a bar of a cable", lambda x: x.bars[1],
         array="bar_energy", flat=".energy",
     ),
+    Quantity(Owner.MODE, "m", SCALAR, "largest displacement of a shape of a flexible body",
+             lambda x: x.modal[0], array="modal", flat=".modal"),
+    Quantity(Owner.MODE, "m/s", SCALAR, "rate of the largest displacement of a shape",
+             lambda x: x.modal[1], array="modal_rate", flat=".modal_rate"),
     Quantity(
         Owner.COORDINATE, "{}", SCALAR,
         "what a joint leaves free, in its freedom_unit; angles count turns",

@@ -46,6 +46,7 @@ class Owner(Enum):
     SECTION = ("element", ".{}", "the sections at both ends of an element of a beam")
     ELEMENT = ("element", ".{}", "an element of a beam")
     BAR = ("bar", ".{}", "a bar of a cable")
+    MODE = ("mode", ".{}", "a shape of a flexible body")
     COORDINATE = ("freedom", "", "a coordinate that a joint leaves free")
     LOAD = ("reading", "", "a motor, drive, transmission or rope")
     ROWS = ("row", ".{}", "a part with constraint rows")

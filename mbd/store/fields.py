@@ -134,6 +134,7 @@ def sizes(model: Model) -> dict[str, int]:
         "quaternion_component": 4,
         **_of_beams(model),
         "bar": sum(map(len, cables(model).values())),
+        "mode": sum(x.formulation.n_inner for x in model.nodes.values()),
         "body": len(model.nodes),
         "joint": len(model.system.joints),
         "freedom": len(freedoms(model)),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.base.door import vector
-from mbd.history.beams import SECTION_WORDS, BeamHistory
+from mbd.history.beams import BAR_WORDS, SECTION_WORDS, BeamHistory, CableHistory
 from mbd.history.bodies import StructureHistory
 from mbd.history.columns import Column, parts
 from mbd.history.quantities import (
@@ -146,6 +146,8 @@ class StoredHistory:
                 words = [x for x in self._parts[name] if x not in SECTION_WORDS]
                 rows = StoredPart(name, words, self.source) if words else None
                 return BeamHistory(name, nodes, rows, StoredSections(own, self))
+            if own is not None and BAR_WORDS[0] in self._parts[name]:
+                return CableHistory(name, nodes, own, own._column)
             return StructureHistory(name, nodes, own)
         if own is None:
             raise no_part("Stored", name, self._parts)

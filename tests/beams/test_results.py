@@ -186,6 +186,7 @@ def test_tensions_of_cables_are_in_every_file(tmp_path):
         for other in others:
             assert np.allclose(other[name].tension, N, atol=1e-9)
             assert np.allclose(other[name].energy, W, atol=1e-12)
+            assert np.allclose(other[name].curve(2), run[name].curve(2), atol=1e-9)
         mine = (data.cable == name).values
         assert np.array_equal(data.bar_tension[:, mine], N)
     assert np.array_equal(data.bar_energy.sel(bar="stiff.2"), run["stiff"].energy[:, 2])

@@ -76,8 +76,15 @@ def test_results(system, tmp_path):
         bar.recovered(np.zeros((3, 4)))
     with pytest.raises(KeyError, match="bar/middle"):
         solution["bar/middle"]
-    solution.save(tmp_path / "run.nc")
-    assert np.allclose(mbd.load(tmp_path / "run.nc")["bar"].position, bar.position)
+    streamed = mbd.simulate(system, 0.02, 1e-3, stream=tmp_path / "stream.nc")
+    files = (mbd.load(solution.save(tmp_path / f"run.{x}")) for x in ("nc", "npz"))
+    for other in (streamed, *files):
+        assert np.allclose(other["bar"].position, bar.position)
+        assert np.allclose(other["bar"].modal, bar.modal, atol=1e-15)
+        assert np.allclose(other["bar"].modal_rate, bar.modal_rate, atol=1e-13)
+    assert np.array_equal(solution.to_xarray().modal.sel(mode="bar.2"), bar.modal[:, 2])
+    head = solution.save(tmp_path / "run.csv").read_text().split("\n", 1)[0]
+    assert "bar.modal_rate.2 [m/s]" in head.split(",")
     drawing = solution.animate().drawing
     assert set(drawing.tracks) == {"bar", "bar/1", "bar/2"}
 
@@ -142,5 +149,11 @@ def test_fast_spins_and_large_turns_are_told():
     bar = system.add(mbd.FlexibleBody("bar", M, K, X, ends(X), modes=3))
     system.add(mbd.Fixed("wall", system.ground, bar, at=bar.patches["left"]))
     system.add(mbd.PointForce("pull", bar.interface("right"), (0, 0, 3e4)))
-    with pytest.warns(RuntimeWarning, match="interface 'right' of 'bar' turns by .* rad"):
+    far = "interface 'right' of 'bar' turns by .* rad"
+    with pytest.warns(RuntimeWarning, match=far):
         mbd.simulate(system, 0.004, 1e-4)
+    with pytest.warns(RuntimeWarning, match=f"equilibrium: {far}"):
+        mbd.equilibrium(system)
+    system.add(mbd.PointForce("no number", bar, lambda t: (0, 0, 0 if t < 4e-3 else np.nan)))
+    with pytest.raises(mbd.SimulationError, match=far):
+        mbd.simulate(system, 0.005, 1e-4)
