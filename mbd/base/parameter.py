@@ -7,6 +7,7 @@ made again with other values of its parameters.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from keyword import iskeyword
 from typing import Any
 
 import numpy as np
@@ -78,7 +79,7 @@ class Parameter(Formula):
     Parameters
     ----------
     name : str
-        Without a dot; two parameters of a system with one name must have one value.
+        A word; two parameters of a system with one name must have one value.
     value : float
         In the unit of the arguments it is used in [SI].
 
@@ -96,10 +97,10 @@ class Parameter(Formula):
     value: float
 
     def __init__(self, name: str, value: float) -> None:
-        if "." in label(name, "Parameter") or name == "gravity":
+        if not label(name, "Parameter").isidentifier() or iskeyword(name) or name == "gravity":
             raise ValueError(
-                f"Parameter: name must be without a dot and not 'gravity', got {name!r}: such "
-                "names are those of arguments of parts"
+                "Parameter: name must be a word of letters, digits and _, which expressions can "
+                f"use, and not 'gravity', got {name!r}"
             )
         x = number(f"Parameter {name!r}", "value", value, "-")
         object.__setattr__(self, "name", name)

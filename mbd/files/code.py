@@ -14,9 +14,11 @@ from scipy.spatial.transform import Rotation
 from mbd.base.parameter import Formula
 from mbd.base.recorded_call import signature
 from mbd.files.expressions import Expression
+from mbd.files.formulas import code_of, law_names, law_texts
 from mbd.files.writer import Writer, minimal_call
 from mbd.formulations.formulation import Formulation
 from mbd.model.description import Description
+from mbd.model.values import described_parameters
 from mbd.parts.part import Coordinate, Frame, Part
 
 __all__ = ["scene_text"]
@@ -39,6 +41,11 @@ class _Coder:
         self.owners: dict[int, int] = {}  # of nodes
         self.names = {id(system.ground): "system.ground"}
         taken = {"system", "mbd", "build", "RUN", "HERE", "formulation", "Rotation", "Path"}
+        self.parameters = {}  # names of variables
+        self.values = described_parameters(system)
+        for name in self.values:
+            self.parameters[name] = f"{name}_" if name in taken | {"np"} else name
+            taken.add(self.parameters[name])
         for part in parts:
             self.names[id(part)] = name = _identifier(part.name, taken)
             nodes = [x for x in part.nodes() if x is not part]
@@ -65,22 +72,27 @@ class _Coder:
     def scene(self, run: dict[str, Any], title: str) -> str:
         """Return the whole text."""
         lines = [f"    {self._added(part)}" for part in self.parts]
-        argument = "" if self.formulation is None else f'formulation: str = "{self.formulation}"'
+        arguments = [f"{self.parameters[k]}: float = {x.value!r}" for k, x in self.values.items()]
+        if self.formulation is not None:
+            arguments.insert(0, f'formulation: str = "{self.formulation}"')
+        made = [f'    {x} = mbd.Parameter("{k}", {x})' for k, x in self.parameters.items()]
         settings = ", ".join(f'"{k}": {self.code(x)}' for k, x in run.items())
-        gravity = self.code(self.system.gravity) if self.system.gravity.any() else ""
+        gravity = self.code(self.system.gravity_as_written) if self.system.gravity.any() else ""
         body = "\n".join(lines)
         text = (
             (f"RUN = {{{settings}}}\n" if run else "")
-            + f"\n\ndef build({argument}) -> mbd.System:\n"
+            + f"\n\ndef build({', '.join(arguments)}) -> mbd.System:\n"
             + '    """Return the system."""\n'
+            + "".join(f"{line}\n" for line in made)
             + f"    system = mbd.System({'gravity=' * bool(gravity)}{gravity})\n"
             + f"{body}\n    return system\n"
         )
+        numpy = ["import numpy as np\n"] * ("np." in text)
         heads = ["from pathlib import Path\n"] * ("HERE /" in text)
         rotation = "from scipy.spatial.transform import Rotation\n" * ("Rotation." in text)
         here = "HERE = Path(__file__).parent\n" * ("HERE /" in text)
         title = title.replace("\\", "\\\\").replace('"""', "'''").rstrip(".") + "."
-        imports = "\n".join(x for x in (*heads, rotation, "import mbd\n") if x)
+        imports = "\n".join(x for x in (*heads, *numpy, rotation, "import mbd\n") if x)
         return f'"""{title}"""\n\n{imports}\n{here}{text}'
 
     def _added(self, part: Any) -> str:
@@ -115,16 +127,22 @@ class _Coder:
     @code.register(float)
     @code.register(str)
     @code.register(type(None))
-    @code.register(Expression)
     def _literal(self, value: Any) -> str:
-        text = repr(value.literal() if isinstance(value, Expression) else value)
+        text = repr(value)
         if isinstance(value, str) and '"' not in text:
             return f'"{text[1:-1]}"' if text[0] == "'" and "\\'" not in text else text
-        return f"mbd.{text}".replace("'", '"') if isinstance(value, Expression) else text
+        return text
+
+    @code.register
+    def _law(self, value: Expression) -> str:
+        own = [f"{name}={self.parameters[name]}" for name in law_names(value)]
+        return f"mbd.Expression({', '.join([*map(repr, law_texts(value)), *own])})".replace(
+            "'", '"'
+        )
 
     @code.register
     def _formula(self, value: Formula) -> str:
-        return repr(float(value))
+        return code_of(value, self.parameters)
 
     @code.register
     def _scalar(self, value: np.generic) -> str:

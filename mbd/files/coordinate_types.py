@@ -50,7 +50,7 @@ class Along:
 
     unit: str
 
-    def read(self, value: Any, place: Place) -> float:
+    def read(self, value: Any, place: Place) -> Any:
         """Return it in SI."""
         return self._number(place).read(value, place)
 

@@ -95,7 +95,7 @@ class Expression(Recorded):
 
     __slots__ = ("_laws", "names", "parameters", "texts")
 
-    def __init__(self, *texts: str | float, **parameters: Any) -> None:
+    def __init__(self, /, *texts: str | float, **parameters: Any) -> None:
         if not texts:
             raise ValueError("Expression: give a text such as '5*sin(2*pi*t)'")
         self.texts = tuple(
@@ -110,14 +110,6 @@ class Expression(Recorded):
         except RecursionError:
             raise ValueError(f"expression is nested too deeply: {shown(texts[0])}") from None
         self.names = frozenset().union(*(names for _, names in trees))
-
-    def literal(self) -> Expression:
-        """Return the law with the values of its parameters in its texts: what a file holds."""
-        if not self.parameters:
-            return self
-        values = _Known(self._values())
-        trees = (ast.parse(x.strip(), mode="eval") for x in self.texts)
-        return Expression(*(ast.unparse(values.visit(tree)) for tree in trees))
 
     def __call__(self, *values: float) -> Any:
         """Return the value at ``(t)`` or at ``(u, rate, t)``."""

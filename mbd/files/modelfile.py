@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mbd.base.atomic import replaced
-from mbd.base.checked import file_path, shown
+from mbd.base.checked import file_path, mapping, shown
 from mbd.files.lines import line_of
 from mbd.files.value_types import PlaceError
 from mbd.model.description import Description
@@ -32,6 +32,7 @@ class Document:
     run: dict[str, Any] = field(default_factory=dict)
     title: str = ""
     notes: tuple[str, ...] = ()
+    parameters: dict[str, float] = field(default_factory=dict)
 
 
 def to_text(
@@ -74,13 +75,17 @@ def run_text(run: dict[str, Any]) -> str:
     return toml.text({"run": {key: plain(x) for key, x in run.items() if key in settings}})
 
 
-def from_text(text: str, *, folder: str | Path = ".", formulation: Any = None) -> Document:
-    """Return what the text of a model file says; ``formulation`` replaces that of rigid bodies."""
+def from_text(
+    text: str, *, folder: str | Path = ".", formulation: Any = None, parameters: Any = None
+) -> Document:
+    """Return what the text of a model file says; see ``mbd.read``."""
     from mbd.files.reader import Reader, tables
 
     try:
-        reader = Reader(tables(text), Path(folder), formulation)
-        return Document(reader.read(), reader.run(), reader.data.get("title", ""))
+        reader = Reader(tables(text), Path(folder), formulation, parameters)
+        values = {name: x.value for name, x in reader.place.parameters.items()}
+        title = reader.data.get("title", "")
+        return Document(reader.read(), reader.run(), title, parameters=values)
     except PlaceError as error:
         line = line_of(text, error.keys)
         if line is None:
@@ -147,10 +152,11 @@ def _text(path: Path) -> str:
         ) from None
 
 
-def _toml(path: Path, *, formulation: Any = None) -> Document:
+def _toml(path: Path, *, formulation: Any = None, parameters: Any = None) -> Document:
+    values = mapping("read", "parameters", parameters, '{"length": 0.4}')
     try:
         text = _text(path)
-        return from_text(text, folder=path.parent, formulation=formulation)
+        return from_text(text, folder=path.parent, formulation=formulation, parameters=values)
     except (ValueError, TypeError, OSError) as error:
         raise ValueError(f"{path}: {error}") from error
 

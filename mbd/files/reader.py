@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from mbd.base.checked import meant, shown
+from mbd.base.parameter import Parameter
 from mbd.base.recorded_call import signature
+from mbd.files.formulas import RESERVED
 from mbd.files.references import make
-from mbd.files.value_types import Place, PlaceError, unknown_key
+from mbd.files.units import unit_in
+from mbd.files.value_types import Number, Place, PlaceError, unknown_key
 from mbd.files.vocabulary import SECTIONS, arguments, parts, run_settings, section
 from mbd.model.system import System
 
@@ -18,7 +22,7 @@ __all__ = ["SCHEMA", "Reader", "tables"]
 
 SCHEMA = 1
 _POSITIVE = ("t_end", "step", "rtol", "max_step")  # of run
-_TOP = ("schema", "mbd", "title", "system", *SECTIONS, "run")
+_TOP = ("schema", "mbd", "title", "parameters", "system", *SECTIONS, "run")
 _DEFAULT = {"bodies": "RigidBody"}  # type of a part that does not say it
 
 
@@ -54,9 +58,13 @@ class Reader:
         Where files that it names are.
     formulation : str, optional
         In place of that of every rigid body.
+    parameters : dict, optional
+        In place of values of parameters of the file.
     """
 
-    def __init__(self, data: dict[str, Any], folder: Path, formulation: Any = None) -> None:
+    def __init__(
+        self, data: dict[str, Any], folder: Path, formulation: Any = None, parameters: Any = None
+    ) -> None:
         self.data, self.formulation = data, formulation
         self.place = Place("", folder, self._part, arguments)
         for key in data:
@@ -65,6 +73,7 @@ class Reader:
         for key in ("title", "mbd"):
             if not isinstance(data.get(key, ""), str):
                 raise (self.place / key).must("a string", data[key])
+        self.place = replace(self.place, parameters=self._parameters(parameters or {}))
         self.system: System = make(System, self._table("system"), self.place / "system")
         self.parts: dict[str, Any] = {}
         self.begun: list[str] = []
@@ -76,6 +85,25 @@ class Reader:
             if not isinstance(value, dict):
                 raise place.must("a table", value)
         return value
+
+    def _parameters(self, instead: dict[str, Any]) -> dict[str, Parameter]:
+        """Return the parameters of the file, with other values of some."""
+        place, values = self.place / "parameters", self._table("parameters")
+        for name in instead:
+            if name not in values:
+                raise unknown_key(place, name, values)
+        parameters = {}
+        for name, value in (values | instead).items():
+            if name in RESERVED:
+                raise (place / name).error("has a meaning in expressions; choose another name")
+            unit = unit_in(value) if isinstance(value, str) else "-"
+            try:
+                parameters[name] = Parameter(name, Number(unit).read(value, place / name))
+            except PlaceError:
+                raise
+            except (ValueError, TypeError) as error:
+                raise (place / name).error(str(error).partition(": ")[2]) from None
+        return parameters
 
     def read(self) -> System:
         """Return the system with all parts in the order of the file."""

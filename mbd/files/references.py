@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mbd.base.checked import floats
+from mbd.base.parameter import parameters_in
 from mbd.base.recorded_call import signature
 from mbd.files.value_types import Array, Number, Place, ValueType, unknown_key
 
@@ -92,7 +93,10 @@ class Turn:
         for key in value:
             if key not in self._KEYS:
                 raise unknown_key(place, key, self._KEYS)
-        got = {k: floats(self._KEYS[k].read(x, place / k)) for k, x in value.items()}
+        read = {k: self._KEYS[k].read(x, place / k) for k, x in value.items()}
+        if parameters_in(read):
+            return self._of_parameters(read, place)
+        got = {k: floats(x) for k, x in read.items()}
         for k, x in got.items():
             if not np.all(np.abs(x) < 1e100):
                 raise (place / k).must("finite, below 1e100", value[k])
@@ -109,6 +113,25 @@ class Turn:
             case ["rpy"]:
                 return Rotation.from_euler("xyz", got["rpy"])
         raise place.must(expected, value)
+
+    def _of_parameters(self, read: dict[str, Any], place: Place) -> Any:
+        """Return the matrix of a rotation by a formula about an axis of numbers."""
+        if sorted(read) != ["angle", "axis"] or parameters_in(read["axis"]):
+            raise place.error(
+                "has parameters, which may be the angle of {axis, angle}, or in a matrix of 3x3"
+            )
+        n = floats(read["axis"])
+        length = float(np.linalg.norm(n))
+        if not 0 < length < 1e100:
+            raise place.must("about an axis that is not zero", n.tolist())
+        x, y, z = (n / length).tolist()
+        s, c = np.sin(read["angle"]), np.cos(read["angle"])
+        skew = ((0.0, -z, y), (z, 0.0, -x), (-y, x, 0.0))
+        return tuple(
+            tuple((1.0 - c) * (a * b) + s * skew[i][j] + (c if i == j else 0.0)
+                  for j, b in enumerate((x, y, z)))
+            for i, a in enumerate((x, y, z))
+        )  # fmt: skip
 
     def schema(self) -> dict[str, Any]:
         """Return matrix or table."""

@@ -137,12 +137,18 @@ def load(path: str | Path) -> Scene:
         )
     read = modelfile.reader(path)
 
+    model = read(path)
+    own = model.parameters  # of the file, which are options too
+
     def make(**options: Any) -> System:
-        return read(path, **options).system
+        values = {name: options.pop(name) for name in own if name in options}
+        return read(path, **options, **({"parameters": values} if values else {})).system
 
     _, *takes = inspect.signature(read).parameters.values()  # without the path
+    takes = [x for x in takes if x.name != "parameters"]
+    takes += [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in own
+              if name not in [x.name for x in takes]]  # fmt: skip
     make.__signature__ = inspect.Signature(takes)  # type: ignore[attr-defined]
-    model = read(path)
     return Scene(path, make, model.run, model.notes)
 
 

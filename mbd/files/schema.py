@@ -9,6 +9,7 @@ from typing import Any
 from mbd.base.recorded_call import signature
 from mbd.files.reader import SCHEMA
 from mbd.files.references import Constructed
+from mbd.files.value_types import Number
 from mbd.files.vocabulary import CONSTRUCTED, SECTIONS, arguments, parts, run_settings, section
 from mbd.model.system import System
 
@@ -35,6 +36,11 @@ def json_schema() -> dict[str, Any]:
             "schema": {"const": SCHEMA},
             "mbd": {"type": "string", "description": "version that wrote the file"},
             "title": {"type": "string"},
+            "parameters": {
+                "type": "object",
+                "additionalProperties": Number("SI").schema(),
+                "description": "numbers by name, which expressions in the place of numbers use",
+            },
             "system": table(System, None),
             **sections,
             "run": {"type": "object", "properties": run, "additionalProperties": False},

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from mbd.base.checked import shown
 
-__all__ = ["NUMBER", "Unit", "convert", "has_unit", "unit"]
+__all__ = ["NUMBER", "Unit", "convert", "has_unit", "unit", "unit_in"]
 
 NUMBER = r"[+-]?(?>(?:(?:\d{1,3}(?:_\d{3})+(?![\d_])|\d+)\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
 _WORD = r"(?!(?:if|and|or)\b)[A-Za-zµ°%][\wµ°%^*/()·\s-]*?"
@@ -93,6 +93,12 @@ def _product(text: str, whole: str) -> Unit:
 def has_unit(text: str) -> bool:
     """Tell whether a text is a number and something that must be a unit."""
     return len(text) <= _LONGEST and _QUANTITY.fullmatch(text) is not None
+
+
+def unit_in(text: str) -> str:
+    """Return the unit behind a number; "-" if there is none."""
+    match = _QUANTITY.fullmatch(text) if len(text) <= _LONGEST else None
+    return "-" if match is None else match[2] or match[3]
 
 
 def convert(text: str, expected: str) -> float | None:

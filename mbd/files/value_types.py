@@ -14,9 +14,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
+
 from mbd.base.checked import floats, meant, shown
 from mbd.base.door import AXES
+from mbd.base.parameter import Formula, Parameter
 from mbd.files.expressions import Expression
+from mbd.files.formulas import formula, text_of, used
 from mbd.files.units import NUMBER, convert
 
 __all__ = [
@@ -42,8 +46,8 @@ class Place:
 
     ``part(table, name, place)`` returns the body or joint that a name refers to,
     ``arguments(maker)`` the types of the arguments of a class or function; ``shared`` holds
-    objects that several parts may share; ``above`` and ``beside`` are the place that this one is in
-    and all that stands there.
+    objects that several parts may share, ``parameters`` those of the file; ``above`` and
+    ``beside`` are the place that this one is in and all that stands there.
     """
 
     path: str
@@ -54,13 +58,15 @@ class Place:
     above: Place | None = None
     keys: tuple[str, ...] = ()
     beside: dict[str, Any] = field(default_factory=dict)
+    parameters: dict[str, Parameter] = field(default_factory=dict)
 
     def __truediv__(self, key: object) -> Place:
         word = str(key) if str(key).isprintable() else ascii(key)
         inside = f"[{key}]" if isinstance(key, int) else f".{word}" if self.path else word
         keys = self.keys if isinstance(key, int) else (*self.keys, str(key))
         return Place(
-            self.path + inside, self.folder, self.part, self.arguments, self.shared, self, keys
+            self.path + inside, self.folder, self.part, self.arguments, self.shared, self, keys,
+            parameters=self.parameters,
         )  # fmt: skip
 
     def among(self, values: dict[str, Any]) -> Place:
@@ -97,8 +103,18 @@ def _plain(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _number(value: Any, unit: str, place: Place, expected: str) -> float:
-    """Return a number, a number with a unit, or a constant expression in SI."""
+def _expression(value: Any, place: Place) -> Expression:
+    """Return an expression of variables and of the parameters of the file."""
+    try:
+        return Expression(value, **used(str(value), place.parameters))
+    except ValueError as error:
+        names = ", ".join(place.parameters)
+        unknown = names and str(error).startswith("there is no name")
+        raise ValueError(f"{error}; parameters are {names}" if unknown else error) from None
+
+
+def _number(value: Any, unit: str, place: Place, expected: str) -> Any:
+    """Return a number, a number with a unit, or an expression in SI: constant, or of parameters."""
     if _plain(value):
         return value
     if not isinstance(value, str):
@@ -110,11 +126,13 @@ def _number(value: Any, unit: str, place: Place, expected: str) -> float:
     if number is not None:
         return number
     try:
-        law = Expression(value)
+        law = _expression(value, place)
     except ValueError as error:
         raise place.error(f"must be {expected}, got {shown(value)}: {error}") from None
     if law.names:
         raise place.must(expected, value)
+    if law.parameters:
+        return _formula(value, unit, place)
     try:
         x = float(value) if _FINITE.fullmatch(value) else law(0.0)
     except (ValueError, ArithmeticError) as error:
@@ -124,13 +142,26 @@ def _number(value: Any, unit: str, place: Place, expected: str) -> float:
     return x
 
 
+def _formula(text: str, unit: str, place: Place) -> Formula:
+    """Return a formula of parameters."""
+    try:
+        with np.errstate(all="ignore"):
+            product = formula(text, place.parameters)
+            x = float(product)
+    except (ValueError, ArithmeticError) as error:
+        raise place.error(error) from None
+    if not math.isfinite(x):
+        raise place.error(f"must be finite [{unit}], got {x} for {shown(text)}")
+    return product  # type: ignore[no-any-return]
+
+
 @dataclass(frozen=True)
 class Number:
-    """A number: ``0.025``, ``"25 mm"``, ``"1/40"``."""
+    """A number: ``0.025``, ``"25 mm"``, ``"1/40"``, ``"2*l"`` with a parameter l."""
 
     unit: str = "-"
 
-    def read(self, value: Any, place: Place) -> float:
+    def read(self, value: Any, place: Place) -> Any:
         """Return it in SI."""
         return _number(value, self.unit, place, f"a number [{self.unit}]")
 
@@ -219,7 +250,7 @@ class Law:
         if not isinstance(value, str) and not _plain(value):
             raise place.must(expected, value)
         try:
-            law = Expression(value)
+            law = _expression(value, place)
         except ValueError as error:
             raise place.error(error) from None
         if not law.names <= set(self.variables):
@@ -245,7 +276,11 @@ class Load:
         components = [self._component(x, place / i, expected) for i, x in enumerate(value)]
         if not any(isinstance(x, Expression) for x in components):
             return tuple(components)
-        return Expression(*(x.texts[0] if isinstance(x, Expression) else x for x in components))
+        texts = [
+            x.texts[0] if isinstance(x, Expression) else text_of(x) if isinstance(x, Formula) else x
+            for x in components
+        ]
+        return Expression(*texts, **used(" ".join(map(str, texts)), place.parameters))
 
     def _component(self, x: Any, place: Place, expected: str) -> Any:
         if not isinstance(x, str):

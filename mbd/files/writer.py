@@ -22,12 +22,13 @@ from mbd.base.parameter import Formula
 from mbd.base.public import PLACES, public
 from mbd.base.recorded_call import recorded_call, signature
 from mbd.files.expressions import Expression
+from mbd.files.formulas import law_texts, text_of
 from mbd.files.value_types import Array, Several
 from mbd.files.vocabulary import arguments, parts
 from mbd.formulations import NAMES, named
 from mbd.formulations.formulation import Formulation
 from mbd.model.description import Description
-from mbd.model.system import System
+from mbd.model.values import described_parameters
 from mbd.parts.part import Coordinate, Frame, Part
 
 __all__ = ["Writer", "document", "minimal_call"]
@@ -161,13 +162,12 @@ class Writer:
 
     @plain.register
     def _law(self, value: Expression) -> Any:
-        texts = value.literal().texts
+        texts = law_texts(value)
         return texts[0] if len(texts) == 1 else [_number_or_text(x) for x in texts]
 
     @plain.register
-    def _formula(self, value: Formula) -> float:
-        """Return the value of a parameter: files know numbers alone."""
-        return float(value)
+    def _formula(self, value: Formula) -> str:
+        return text_of(value)
 
     @plain.register
     def _rotation(self, value: Rotation) -> Any:
@@ -257,10 +257,10 @@ def document(
     tables: dict[str, Any] = {"schema": schema, "mbd": version}
     if title:
         tables["title"] = title
-    own = {k: writer.plain(getattr(system, k)) for k in arguments(System)}
-    tables["system"] = {k: x for k, x in own.items() if np.any(x)}
-    if not tables["system"]:
-        del tables["system"]
+    if parameters := described_parameters(system):
+        tables["parameters"] = {k: x.value for k, x in parameters.items()}
+    if np.any(system.gravity):
+        tables["system"] = {"gravity": writer.plain(system.gravity_as_written)}
     for part in system.parts.values():
         tables.setdefault(part.drawer, {})[part.name] = writer.part(part)
     if run:

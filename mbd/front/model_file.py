@@ -29,6 +29,8 @@ class ModelFile(Document):
     title : str
     notes : tuple of str
         What an imported file says and the model does not use.
+    parameters : dict
+        Values of the parameters of the file, by name.
     """
 
     def simulate(self, **options: Any) -> Solution:
@@ -47,7 +49,8 @@ def read(path: str | Path, **options: Any) -> ModelFile:
     ----------
     path : str or Path
     **options
-        ``formulation``, a str or Formulation in place of that of all rigid bodies. Of ``.urdf``
+        ``formulation``, a str or Formulation in place of that of all rigid bodies. Of ``.toml``
+        ``parameters``, a dict with other values of parameters of the file. Of ``.urdf``
         also ``base`` ("fixed" or "floating"), its ``position`` (3,) [m] and ``rotation``,
         ``positions`` and ``rates`` of joints by name [rad, m; rad/s, m/s], ``gravity`` (3,)
         [m/s^2], ``packages``, and what becomes of links that cannot be bodies (``fixed``,

@@ -210,7 +210,7 @@ def test_settings_of_a_model_file_are_checked_where_they_are(tmp_path, capsys):
 
 def test_an_unknown_option_of_read_is_named_with_those_there_are(tmp_path):
     path = mbd.write(spinner(), tmp_path / "model.toml")
-    with pytest.raises(TypeError, match=r"^read: .* 'foo' for model\.toml.* takes formulation$"):
+    with pytest.raises(TypeError, match=r"^read: .* 'foo' for model.* formulation, parameters$"):
         mbd.read(path, foo=1)
     with pytest.raises(TypeError, match="takes base, position"):
         mbd.read(ROOT / "models" / "arm.urdf", foo=1)
