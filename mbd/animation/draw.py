@@ -15,6 +15,7 @@ from mbd.animation.drawing import (
     Arrow,
     Drawing,
     Link,
+    Plot,
     Solid,
     Strand,
     Sweep,
@@ -32,6 +33,8 @@ from mbd.base import checked
 from mbd.base.door import array, number, unit_vector
 from mbd.history.beams import SECTION_FORCES
 from mbd.parts.part import Body
+from mbd.pictures.curves import lines as lines_of
+from mbd.pictures.curves import panels_of
 
 if TYPE_CHECKING:
     from mbd.history.history import History
@@ -62,6 +65,7 @@ class Options:
     title: str | None = None
     color_by: str | None = None
     ghosts: Any = ()
+    plots: Any = ()
 
 
 def draw(solution: History, options: Options, also: float | None = None) -> Drawing:
@@ -150,6 +154,20 @@ def draw(solution: History, options: Options, also: float | None = None) -> Draw
         strands=cables,
         ghosts=tuple(np.searchsorted(k, wanted[: len(ghosts)]).tolist()),
         color_by=_color_by(options.color_by, beams, cables),
+        plots=_plots(solution, options.plots, k),
+    )
+
+
+def _plots(solution: History, names: Any, k: np.ndarray) -> tuple[Plot, ...]:
+    """Return what is plotted beside the picture, at the instants k."""
+    panels = panels_of(solution, checked.names("animate", "plots", names), "animate")
+    return tuple(
+        Plot(
+            panel[0].name if len(panel) == 1 else panel[0].name.split(".")[0],
+            panel[0].unit,
+            tuple((label, values[k]) for label, values in lines_of(panel)),
+        )
+        for panel in panels
     )
 
 

@@ -155,6 +155,15 @@ class Label:
 
 
 @dataclass(frozen=True)
+class Plot:
+    """Lines over time beside the picture: title, unit, and (n,) values by name."""
+
+    title: str
+    unit: str
+    lines: tuple[tuple[str, np.ndarray], ...]
+
+
+@dataclass(frozen=True)
 class Drawing:
     """Everything that is shown.
 
@@ -207,6 +216,7 @@ class Drawing:
     strands: tuple[Strand, ...] = ()
     ghosts: tuple[int, ...] = ()
     color_by: str = ""
+    plots: tuple[Plot, ...] = ()
 
     @property
     def slender(self) -> tuple[Sweep | Strand, ...]:

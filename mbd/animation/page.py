@@ -20,8 +20,10 @@ from mbd.surfaces.colors import COLORS
 __all__ = ["page"]
 
 _HERE = Path(__file__).parent
-_SCRIPTS = ("unpack.js", "batches.js", "beams.js", "world.js", "camera.js", "panel.js", "viewer.js")
+_SCRIPTS = ("unpack.js", "batches.js", "beams.js", "world.js", "camera.js", "panel.js", "plots.js",
+            "viewer.js")  # fmt: skip
 _SHADES = 200  # steps of a section force that colours can tell apart
+_SCREEN = 1e-5  # step of plots, of their height
 _FINE = 2e-5  # step of positions, of the length of a body, and of quaternions
 
 _FORMS: dict[type, tuple[str, tuple[str, ...]]] = {
@@ -102,6 +104,11 @@ def _data(d: Drawing, pack: Pack) -> dict[str, Any]:
         "labels": [
             {**_some(x, ("text", "layer")), "ends": [_end(e) for e in x.ends]} for x in d.labels
         ],
+        "plots": [
+            {**_some(x, ("title", "unit")),
+             "lines": [{"label": label, **_line(values, pack)} for label, values in x.lines]}
+            for x in d.plots
+        ],
         "scales": {unit: _plain(np.array(x)) for unit, x in d.scales.items()},
         "spacing": _plain(d.spacing),
         "low": _plain(d.low - d.origin),
@@ -148,6 +155,14 @@ def _sweep(x: Sweep, d: Drawing, pack: Pack) -> dict[str, Any]:
         "outline": pack.table(x.outline.reshape(2 * len(x.ends), -1), fine),
         "loads": _loads(x, d, pack),
     }
+
+
+def _line(values: np.ndarray, pack: Pack) -> dict[str, Any]:
+    """Return a line over time, as fine as a screen is, from its middle."""
+    low, high = float(values.min()), float(values.max())
+    middle = 0.5 * (low + high)
+    step = max(high - low, 1e-9 * abs(middle), 1e-300) * _SCREEN
+    return {"middle": middle, **pack.table(values - middle, step)}
 
 
 def _loads(x: Sweep | Strand, d: Drawing, pack: Pack) -> dict[str, Any]:

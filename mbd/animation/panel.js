@@ -20,6 +20,8 @@ function buildPanel(data, world, app) {
   get("loop").checked = app.state.loop;
   get("loop").addEventListener("change", (e) => { app.state.loop = e.target.checked; });
   get("fit").addEventListener("click", () => app.fit());
+  get("beside").hidden = !data.plots.length;
+  get("beside").addEventListener("click", () => app.beside(!app.state.beside));
   get("theme").addEventListener("click", () => app.dark(!app.state.dark));
 
   options(get("speed"), SPEEDS.map((x) => [String(x * data.speed), `${Number((x * data.speed).toPrecision(3))} ×`]));
@@ -59,6 +61,7 @@ function buildPanel(data, world, app) {
     clock.textContent = `t = ${app.state.t.toFixed(digits)} s`;
     time.setAttribute("aria-valuetext", clock.textContent);
     for (const [name, box] of boxes) box.checked = app.state.shown.has(name);
+    get("beside").setAttribute("aria-pressed", String(app.state.beside));
     get("theme").setAttribute("aria-pressed", String(app.state.dark));
     get("color").value = app.state.colorBy;
   }
@@ -128,6 +131,7 @@ function keys(app, canvas) {
     End: () => app.toEnd(1),
     f: () => app.fit(),
     d: () => app.dark(!app.state.dark),
+    p: () => app.beside(!app.state.beside),
     l: () => app.show("labels", !app.state.shown.has("labels")),
   };
   const inPicture = {

@@ -52,7 +52,8 @@ function run(data, bytes, renderer, canvas) {
 
   const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
   const [first, last] = [world.times[0], world.times[world.times.length - 1]];
-  const state = { t: first, playing: false, speed: data.speed, loop: !still, shown: new Set(data.show), colorBy: data.colorBy };
+  const state = { t: first, playing: false, speed: data.speed, loop: !still, shown: new Set(data.show), colorBy: data.colorBy,
+    beside: data.plots.length > 0 };
   let dirty = true; // a frame is drawn only when something changed
 
   const app = {
@@ -90,6 +91,13 @@ function run(data, bytes, renderer, canvas) {
       document.documentElement.dataset.theme = on ? "dark" : "light";
       renderer.setClearColor(on ? 0x15181c : 0xffffff);
       world.grid.material.color.set(on ? 0x2f363f : 0xffffff);
+      plots.paint();
+      panel.refresh();
+      dirty = true;
+    },
+    beside(on) {
+      state.beside = on && data.plots.length > 0;
+      document.getElementById("plots").hidden = !state.beside;
       panel.refresh();
       dirty = true;
     },
@@ -108,6 +116,7 @@ function run(data, bytes, renderer, canvas) {
     zoom(factor) { eye.zoom(factor); dirty = true; },
   };
   const panel = buildPanel(data, world, app);
+  const plots = buildPlots(data, bytes, world, app);
   const names = buildLabels(canvas, eye.camera, world, state);
   for (const name of world.layers.keys()) app.show(name, state.shown.has(name));
   eye.controls.addEventListener("change", () => { dirty = true; });
@@ -152,6 +161,7 @@ function run(data, bytes, renderer, canvas) {
     eye.clip();
     renderer.render(scene, eye.camera);
     names();
+    plots.refresh();
     tell(canvas, eye.camera, state, data.origin);
     canvas.dataset.calls = renderer.info.render.calls;
   }

@@ -41,6 +41,14 @@ def arguments(command: argparse.ArgumentParser) -> None:
         default=[],
         help="draw the path of a body; may be repeated",
     )
+    command.add_argument(
+        "--plot",
+        metavar="NAME",
+        dest="plots",
+        action="append",
+        default=[],
+        help="draw a quantity beside the picture, such as hinge.force; may be repeated",
+    )
     command.add_argument("--no-open", action="store_true", help="write the page, do not open it")
 
 
@@ -54,7 +62,8 @@ def run(options: argparse.Namespace) -> int:
         name, solution = (_loaded if stored else _simulated)(options)
     path = Path(options.output) if options.output else _folder() / f"{name}.html"
     title = _title(options.file) or name.replace("_", " ")
-    animation = solution.animate(path, title=title, trails=options.trails, speed=options.speed)
+    look = {"trails": options.trails, "speed": options.speed, "plots": options.plots}
+    animation = solution.animate(path, title=title, **look)
     if not options.no_open:
         import webbrowser
 

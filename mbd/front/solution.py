@@ -117,6 +117,9 @@ class Solution(History):
             N. The page offers all of them.
         ghosts : up to eight instants [s]
             At which all bodies are shown faintly the whole time.
+        plots : sequence of str
+            Quantities by the names of ``plot``, drawn over time beside the picture of a page; a
+            cursor in them is the instant that is shown.
         """
         from mbd.animation.animation import animate
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from mbd.history.history import History
     from mbd.store.stored import StoredHistory
 
-__all__ = ["curves"]
+__all__ = ["curves", "lines", "panels_of"]
 
 _TOTALS = ("energy", "momentum")
 
@@ -49,6 +50,34 @@ def curves(solution: History | StoredHistory, name: str, who: str = "plot") -> l
         for x in ([quantity] if quantity else _main(of, list(there)))
     ]
     return [_one(who, series[0], component, name)] if component else series
+
+
+def panels_of(
+    solution: History | StoredHistory, names: Iterable[str], who: str
+) -> list[list[Series]]:
+    """Return what names stand for, panel by panel: scalars of one name and unit share one."""
+    panels = []
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(
+                f"{who}: names must be text such as 'rod', 'hinge.force' or 'energy', got "
+                f"{shown(name)}"
+            )
+        group = curves(solution, name, who)
+        scalars = all(c.values.ndim == 1 for c in group) and len({c.unit for c in group}) == 1
+        panels += [group] if scalars else [[curve] for curve in group]
+    return panels
+
+
+def lines(panel: list[Series]) -> list[tuple[str, np.ndarray]]:
+    """Return the lines of a panel, each (n,), by what they are called there."""
+    named = []
+    for curve in panel:
+        columns = curve.values if curve.values.ndim > 1 else curve.values[:, None]
+        for component, values in zip(curve.components or ("",), columns.T, strict=True):
+            alone = len(panel) == 1 and component
+            named.append((component if alone else f"{curve.name} {component}".strip(), values))
+    return named
 
 
 def _quantities(solution: History | StoredHistory, part: str, of: Any) -> dict[str, Column]:

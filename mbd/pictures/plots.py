@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd.base import checked
 from mbd.figures.figure import checked_axes, new_figure
 from mbd.history.columns import Series
-from mbd.pictures.curves import curves
+from mbd.pictures.curves import lines, panels_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,14 +34,7 @@ _HEIGHT = 2.1  # of one panel [inch]
 
 def plot(solution: History | StoredHistory, names: tuple[str, ...], ax: Any = None) -> Figure:
     """Draw quantities by name, one panel for each; see ``Solution.plot``."""
-    for name in names:
-        if not isinstance(name, str):
-            raise TypeError(
-                f"plot: names must be text such as 'rod', 'hinge.force' or 'energy', got "
-                f"{checked.shown(name)}"
-            )
-    shown = [curves(solution, name) for name in (names or ("energy", "drift"))]
-    panels = [panel for group in shown for panel in _panels(group)]
+    panels = panels_of(solution, names or ("energy", "drift"), "plot")
     ax = checked_axes(ax, "plot")
     if ax is not None:
         panels = [[curve for panel in panels for curve in panel]]
@@ -64,30 +56,13 @@ def plot(solution: History | StoredHistory, names: tuple[str, ...], ax: Any = No
     return axes[0].figure  # type: ignore[no-any-return]
 
 
-def _panels(group: list[Series]) -> list[list[Series]]:
-    """Return which curves share a panel: scalars of one unit."""
-    if (
-        len(group) > 1
-        and len({c.unit for c in group}) == 1
-        and all(c.values.ndim == 1 for c in group)
-    ):
-        return [group]
-    return [[curve] for curve in group]
-
-
 def _draw(ax: Any, t: np.ndarray, panel: list[Series]) -> None:
     """Draw the curves of one panel, with their unit and who they are."""
     alone = len(panel) == 1
     first = len(ax.lines)
-    for curve in panel:
-        columns = curve.values if curve.values.ndim > 1 else curve.values[:, None]
-        for i, values in enumerate(columns.T):
-            component = curve.components[i] if curve.components else ""
-            label = component if alone and component else f"{curve.name} {component}".strip()
-            k = first
-            ax.plot(t, values, label=label, color=f"C{k % 10}", linestyle=_DASHES[k % len(_DASHES)],
-                    linewidth=1.4)  # fmt: skip
-            first += 1
+    for k, (label, values) in enumerate(lines(panel), first):
+        ax.plot(t, values, label=label, color=f"C{k % 10}", linestyle=_DASHES[k % len(_DASHES)],
+                linewidth=1.4)  # fmt: skip
     curve = panel[0]
     if alone:
         ax.set_ylabel(f"{curve.word} [{curve.unit}]")
