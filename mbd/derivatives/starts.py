@@ -54,7 +54,8 @@ class Start:
         """Return the state with which the steps begin."""
         facts = self.method.facts
         assert facts.weights is not None
-        return started(model, first, self.h, facts.weights, facts.level == "position")[0]
+        by_position = facts.level == "position"
+        return started(Workspace(model), first, self.h, facts.weights, by_position)[0]
 
 
 def faces_of(model: FrozenModel, state: State) -> np.ndarray:

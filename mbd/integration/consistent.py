@@ -41,6 +41,7 @@ __all__ = [
     "accelerate",
     "allowed",
     "consistent",
+    "limits",
     "unmet",
     "violated",
     "violations",
@@ -53,7 +54,7 @@ def violations(work: Workspace) -> tuple[np.ndarray, np.ndarray]:
     Their second derivative is then in PHIDD, the residual of the velocities in X.
     """
     work.evaluate()
-    gap = work.vector(m.X)[work.model.numbering.lam]
+    gap = work.vector(m.X)[..., work.model.numbering.lam]
     return gap, work.rates()[0]
 
 
@@ -81,20 +82,27 @@ def unmet_kernel(I: Any, F: Any, k: int) -> None:
 
 def unmet(work: Workspace) -> np.ndarray:
     """Return the residual r beside the second derivative of the rows, a view (n_u,) of X."""
-    work.F[m.SCALE_R], work.F[m.ROW_RATE] = 1.0, 0.0
-    unmet_kernel(work.I, work.F)
+    work.F[..., m.SCALE_R], work.F[..., m.ROW_RATE] = 1.0, 0.0
+    work.run(unmet_kernel)
     work.check_laws()
     return work.vector(m.X)
 
 
-def _sizes(model: FrozenModel) -> np.ndarray:
-    """Return the size that the violation of each row is compared with."""
-    return np.where(model.numbering.lam_kinds == m.FORCE, float(model.F[m.LENGTH]), 1.0)
+def _sizes(model: FrozenModel, F: np.ndarray) -> np.ndarray:
+    """Return the size that the violation of each row is compared with, (..., n_lam)."""
+    return np.where(model.numbering.lam_kinds == m.FORCE, F[..., m.LENGTH, None], 1.0)
 
 
 def allowed(model: FrozenModel) -> np.ndarray:
     """Return the violation of positions that is accepted of each row."""
-    return START_POSITION * _sizes(model)
+    return START_POSITION * _sizes(model, model.F)
+
+
+def limits(work: Workspace) -> tuple[np.ndarray, np.ndarray]:
+    """Return the violations that are accepted of rows and of their rates, (..., n_lam)."""
+    size = _sizes(work.model, work.F)
+    speed = np.abs(work.vector(m.V)).max(-1, keepdims=True, initial=1.0)
+    return START_POSITION * size, START_VELOCITY * size * speed
 
 
 def violated(model: FrozenModel, value: np.ndarray, size: np.ndarray, *, rate: bool = False) -> str:
@@ -138,11 +146,11 @@ class Saddle:
     def __init__(self, work: Workspace) -> None:
         self.work = work
         self.pivoting: Any = None
-        work.S[m.LINEAR] = factor_and_solve.address
+        work.S[..., m.LINEAR] = factor_and_solve.address
         work.linearise(1.0, 0.0, 0.0)
-        work.S[m.SMALL_PIVOTS] = 0
-        factor_and_solve(work.I, work.F, 1)
-        if work.S[m.SMALL_PIVOTS]:
+        work.S[..., m.SMALL_PIVOTS] = 0
+        work.run(factor_and_solve, 1)
+        if work.leaves(work.S[..., m.SMALL_PIVOTS] != 0):
             from scipy.sparse.linalg import splu
 
             from mbd.model.pattern import sparse
@@ -162,19 +170,19 @@ class Saddle:
         if self.pivoting is not None:
             return np.asarray(self.pivoting.solve(r))
         x = self.work.vector(m.X)
-        x[:] = r
-        factor_and_solve(self.work.I, self.work.F, 0)
+        x[...] = r
+        self.work.run(factor_and_solve)
         return x.copy()
 
-    def correct(self, r: np.ndarray, n: int = 1) -> np.ndarray:
+    def correct(self, r: np.ndarray, n: int = 1, only: Any = True) -> np.ndarray:
         """Subtract S^-1 r from accelerations and multipliers, n times; return what is unmet then.
 
         NORM is the largest change of an acceleration in the last of these.
         """
         work = self.work
         if self.pivoting is None:
-            work.vector(m.X)[:] = r
-            unmet_kernel(work.I, work.F, n)
+            work.vector(m.X)[...] = r
+            work.run(unmet_kernel, n, only)
             work.check_laws()
             return work.vector(m.X)
         for _ in range(n):
@@ -220,7 +228,7 @@ def consistent(
     work.vector(m.A)[:] = 0.0
     little = ""
     if model.n_lam:
-        size = _sizes(model)
+        size = _sizes(model, work.F)
         if project is None:
             little = _little(model, work, size)
             project = bool(little)
@@ -231,12 +239,12 @@ def consistent(
         gap, rate = violations(work)
         if bad_law := work.bad_law():
             raise ValueError(bad_law)
-        speed = float(np.abs(work.vector(m.V)).max()) if model.n_v else 0.0
+        far, fast = limits(work)
         checked = gap if rows is None else np.where(rows, gap, 0.0)
         advice = _OPEN if project is True else _CORRECT
-        open_rows = violated(model, checked, START_POSITION * size)
+        open_rows = violated(model, checked, far)
         _check("initial positions", open_rows, advice, work, OPEN_SHARE)
-        named = violated(model, rate, START_VELOCITY * size * max(1.0, speed), rate=True)
+        named = violated(model, rate, fast, rate=True)
         if project:
             _check("velocities", named, _NONE, work, 0.0)
         _check("initial velocities", named, _CORRECT, work, 0.0)
@@ -294,10 +302,10 @@ def accelerate(work: Workspace, *, evaluated: bool = False) -> np.ndarray:
     lam = work.model.numbering.lam
     A, r = work.vector(m.A), (work.vector(m.X) if evaluated else unmet(work)).copy()
     if evaluated:
-        r[lam] = work.vector(m.PHIDD)[lam]
+        r[..., lam] = work.vector(m.PHIDD)[..., lam]
     saddle = Saddle(work)
     r = saddle.correct(r, 3)  # linear: two of them remove the effect of eps and round-off
-    _meet_rows(saddle, A, r[lam], lambda: unmet(work)[lam])
+    _meet_rows(saddle, A, r[..., lam], lambda: unmet(work)[lam])
     return A
 
 
@@ -319,8 +327,10 @@ def _meet_rows(
     steps: list[np.ndarray] = []
     images: list[np.ndarray] = []
     for _ in range(MEETING_STEPS):
-        size = float(np.linalg.norm(lack))
-        if not size > MEETING_DUST * float(np.abs(x[v]).max(initial=0.0)):
+        with np.errstate(over="ignore", invalid="ignore"):
+            size = np.sqrt((lack**2).sum(-1))
+        largest = np.abs(x[..., v]).max(-1, initial=0.0)
+        if not saddle.work.leaves(size > MEETING_DUST * largest):
             return
         r = np.zeros(int(saddle.work.I[m.N_U]))
         r[lam] = lack

@@ -328,7 +328,7 @@ class RadauCollocation:
     ) -> float:
         """Return a step in which accelerations change by as much as the order can follow."""
         short = 1e-6 * largest
-        rate = np.abs(Nearby(model, state).change(short, 1e-4)) / short
+        rate = np.abs(Nearby(Workspace(model), state).change(short, 1e-4)) / short
         size = np.abs(state.a) + np.abs(state.v) / largest
         time = np.min(size.max(initial=0.0) / np.maximum(rate, 1e-300), initial=largest)
         part = np.min(allowed * largest / model.units, initial=1.0) ** (0.5 / self.stages)

@@ -49,17 +49,18 @@ class Size:
 
     def _residual(self, a: np.ndarray | float) -> np.ndarray:
         A = self.work.vector(m.A)
-        here = A[self.v]
-        A[self.v] = a
+        here = A[..., self.v]
+        A[..., self.v] = a
         self.work.evaluate()
-        A[self.v] = here
-        return self.work.vector(m.X)[self.v]
+        A[..., self.v] = here
+        return self.work.vector(m.X)[..., self.v]
 
-    def __call__(self, a: np.ndarray) -> float:
+    def __call__(self, a: np.ndarray) -> np.ndarray:
         """Return the size of a, which may be large: its square is not computed."""
         force = self._residual(a) - self.rest
-        most, push = np.abs(a).max(initial=1e-300), np.abs(force).max(initial=1e-300)
-        return float(np.sqrt(most) * np.sqrt(push) * np.sqrt(abs(a / most @ (force / push))))
+        most, push = (np.abs(x).max(-1, keepdims=True, initial=1e-300) for x in (a, force))
+        work = np.abs((a / most * (force / push)).sum(-1))
+        return np.asarray(np.sqrt(most[..., 0]) * np.sqrt(push[..., 0]) * np.sqrt(work))
 
 
 class Nearby:
@@ -69,44 +70,46 @@ class Nearby:
     Where that does not converge, the matrix is factored where they are wanted.
     """
 
-    def __init__(self, model: FrozenModel, state: State) -> None:
-        self.state, self.v, self.work = state, model.numbering.v, Workspace(model, state)
-        self.A = self.work.vector(m.A)
+    def __init__(self, work: Workspace, state: State) -> None:
+        self.state, self.v, self.work = state, work.model.numbering.v, work
+        work.load(state)
+        self.A = work.vector(m.A)
         self.here = self.A.copy()
         self.size = Size(self.work)
         self.saddle = Saddle(self.work)
 
     def move(self, increment: np.ndarray | float, speed: np.ndarray, s: float) -> None:
         """Go to q [+] increment with another speed, a time s later."""
-        self.work.vector(m.D)[self.v] = increment
-        self.work.vector(m.V)[self.v] = speed
-        self.work.F[m.T] = self.state.t + s
+        self.work.vector(m.D)[..., self.v] = increment
+        self.work.vector(m.V)[..., self.v] = speed
+        self.work.F[..., m.T] = self.state.t + s
 
     def change(self, s: float, share: float) -> np.ndarray:
         """Return the change of accelerations in a time s, q and v by their Taylor series.
 
         It is right to a share of it, or to round-off.
         """
-        state, saddle = self.state, self.saddle
+        state, saddle, work = self.state, self.saddle, self.work
         self.move(s * state.v + 0.5 * s * s * state.a, state.v + s * state.a, s)
-        rest, last = 2.0**-44 * float(np.abs(state.a).max()), 0.0
-        r, own = unmet(self.work), 0
-        while True:
-            r = saddle.correct(r)
-            change = self.A[self.v] - state.a
-            size, whole = float(self.work.F[m.NORM]), float(np.abs(change).max())
-            pace = size / last if last else 1.0
+        rest = 2.0**-44 * np.abs(state.a).max(-1, initial=0.0)
+        r, own, change = unmet(work), 0, np.zeros_like(state.a)
+        last, wanting = np.zeros_like(rest), np.ones_like(rest, bool)
+        while own < 3 and (wanting := wanting & work.good).any():
+            r = saddle.correct(r, only=wanting)
+            change = self.A[..., self.v] - state.a
+            size, whole = work.F[..., m.NORM].copy(), np.abs(change).max(-1, initial=0.0)
+            pace = np.divide(size, last, out=np.ones_like(size), where=last > 0.0)
             own += saddle is not self.saddle
-            if own == 3 or not size * min(1.0, pace) > max(share * whole, rest):
-                break
-            if last and pace > 0.1 and saddle is self.saddle:  # far from here
-                self.A[:], last = self.here, 0.0
-                r = unmet(self.work).copy()
-                saddle = Saddle(self.work)
+            wanting &= size * np.minimum(1.0, pace) > np.maximum(share * whole, rest)
+            slow = wanting & (last > 0.0) & (pace > 0.1)
+            if saddle is self.saddle and work.leaves(slow):  # far from here
+                self.A[:], last = self.here, np.zeros_like(rest)
+                r = unmet(work).copy()
+                saddle = Saddle(work)
             else:
                 last = size
         self.move(0.0, state.v, 0.0)
-        self.A[:] = self.here
+        self.A[...] = self.here
         if saddle is not self.saddle:
             self.work.evaluate()
             self.saddle = Saddle(self.work)
@@ -121,32 +124,35 @@ def jerk(near: Nearby, h: float) -> np.ndarray:
     """
     rate = near.change(START_DIFFERENCE * h, 1e-8) / START_DIFFERENCE
     whole, size = near.change(h, 1e-3), near.size
-    if not size(whole - rate) <= START_SMOOTH * max(size(rate), size(near.state.a)):
-        return np.zeros_like(rate)
-    return rate
+    smooth = size(whole - rate) <= START_SMOOTH * np.maximum(size(rate), size(near.state.a))
+    return np.where(smooth[..., None], rate, 0.0)
 
 
 def started(
-    model: FrozenModel, state: State, h: float, weights: Weights, by_position: bool
+    work: Workspace, state: State, h: float, weights: Weights, by_position: bool
 ) -> tuple[State, np.ndarray]:
-    """Return the state from which steps of size h begin, and the change of accelerations in h."""
-    near = Nearby(model, state)
+    """Return the state from which steps of size h begin, and the change of accelerations in h.
+
+    Of one run or of many; the work space is used up.
+    """
+    near, names = Nearby(work, state), work.model.numbering
     change = jerk(near, h)
-    if not change.any():
+    if not (moved := change.any(-1, keepdims=True)).any():
         return state, change
     shift = weights.alpha_m - weights.alpha_f
-    alg = state.a + shift * change
+    alg = np.where(moved, state.a + shift * change, state.a)
     begun = state.replace(alg=alg)
-    if not by_position or not model.n_lam:
+    if not by_position or not work.model.n_lam:
         return begun, change
     beta = weights.beta
     step = h * state.v + h * h * ((0.5 - beta) * alg + beta * (alg + change))
     near.move(step, state.v, h)
-    near.work.evaluate()
-    r = near.work.vector(m.X)
-    r[near.v] = 0.0
-    r[model.numbering.lam[model.numbering.lam_kinds == m.VELOCITY_ROW]] = 0.0
-    return begun.replace(v=state.v - near.saddle.solve(r)[near.v] / h, alg=alg), change
+    work.evaluate()
+    r = work.vector(m.X)
+    r[..., near.v] = 0.0
+    r[..., names.lam[names.lam_kinds == m.VELOCITY_ROW]] = 0.0
+    v = state.v - near.saddle.solve(r)[..., near.v] / h
+    return begun.replace(v=np.where(moved, v, state.v), alg=alg), change
 
 
 def begin(
@@ -159,7 +165,7 @@ def begin(
     rows are met at the level of positions.
     """
     if not continued:
-        return started(model, state, h, weights, by_position)
+        return started(Workspace(model), state, h, weights, by_position)
     if state.step is None or np.isclose(state.step, h, rtol=1e-12, atol=0.0):
         return state, None
     return resumed(model, state, h, weights, by_position)
@@ -171,7 +177,7 @@ def resumed(
     """Return the state of a run from which steps of another size begin; what `started` returns."""
     anywhere = np.zeros(model.n_lam, bool)  # at velocity level positions have drifted
     state = consistent(model, state, project="velocities", rows=anywhere)
-    return started(model, state, h, weights, by_position)
+    return started(Workspace(model), state, h, weights, by_position)
 
 
 def first_step(
@@ -179,7 +185,7 @@ def first_step(
 ) -> float:
     """Return a step whose error of positions is what is allowed, (n_v,), in a unit of time."""
     short = 1e-6 * largest
-    rate = np.abs(Nearby(model, state).change(short, 1e-4)) / short
+    rate = np.abs(Nearby(Workspace(model), state).change(short, 1e-4)) / short
     c = abs(1 / 6 - weights.beta - 0.5 * (weights.alpha_m - weights.alpha_f))
     h = np.sqrt(np.min(allowed / np.maximum(c * rate, 1e-300)))
     return float(min(max(1e-9 * largest, h), largest))  # the smallest where h is no number

@@ -52,29 +52,18 @@ class Batch:
     ----------
     F : (n, size) array
         One run in each row.
-    S : (n, S_HEADER) array of int
-        Its integers.
     """
 
     def __init__(self, I: np.ndarray, n: int, size: int) -> None:
         self.I, stride = I, m.padded(size)
         head = m.padded(1 + n)
-        self._all = np.zeros(head + n * stride + 4)
+        self._all = np.empty(head + n * stride + 4)
         self._places = head + stride * np.arange(n)
         self.F = self._all[head : head + n * stride].reshape(n, stride)[:, :size]
-        self.S = self.F[:, m.INTS : m.F_HEADER].view(np.int64)
 
-    def __len__(self) -> int:
-        return len(self.F)
-
-    def vector(self, name: int, size: int | None = None) -> np.ndarray:
-        """Return a view (n, .) of a vector over the unknowns, or of the first numbers there."""
-        at = self.I[name]
-        return self.F[:, at : at + (self.I[m.N_U] if size is None else size)]
-
-    def run(self, kernel: Kernel, k: int = 0, only: Any = None) -> None:
-        """Call a kernel on all runs, or on `only` some, which are marked (n,)."""
-        places = self._places if only is None else self._places[only]
+    def run(self, kernel: Kernel, k: int, only: np.ndarray) -> None:
+        """Call a kernel on the runs that are marked (n,)."""
+        places = self._places[only]
         self._all[0] = len(places)
         self._all[1 : 1 + len(places)] = places
         each(self.I, self._all, kernel.address, k, 0)

@@ -167,7 +167,7 @@ BL_ROW, BL_NR, BL_COL, BL_NC, BL_K, BL_TO, BL_LD, BL_SIZE = range(8)
 
 def integers(F: np.ndarray) -> np.ndarray:
     """Return S, the integers of the run, which lie among its floats."""
-    return F[INTS:].view(np.int64)
+    return F[..., INTS:].view(np.int64)
 
 
 def padded(n: int) -> int:

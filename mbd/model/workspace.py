@@ -1,13 +1,15 @@
-"""The numbers of one run of a model, in which kernels work."""
+"""The numbers of one run of a model, or of many at once, in which kernels work."""
 
 from __future__ import annotations
 
 from math import isfinite
+from typing import Any
 
 import numpy as np
 
 from mbd.interactions.laws import check, noted
 from mbd.machine import buffer as m
+from mbd.machine.batch import Batch
 from mbd.machine.shared_work import compile_all
 from mbd.model.evaluation import evaluate_kernel, linearise_kernel, rates_kernel
 from mbd.model.frozen import FrozenModel, per_model
@@ -23,18 +25,25 @@ class Workspace:
 
     ``own`` numbers of a method follow those of the model, at F[I[METHOD]], and belong to snapshots;
     behind them is room for ``extra`` ones, which do not.
+
+    With ``runs``, constants (n, .), it is that of n runs of models with the same tables: F is
+    (n, size), vectors (n, n_u), and kernels work on those that are ``good``, (n,). What is written
+    with an ellipsis, ``F[..., v]``, holds for one run and for many.
     """
 
     def __init__(
-        self, model: FrozenModel, state: State | None = None, extra: int = 0, own: int = 0
-    ) -> None:
+        self, model: FrozenModel, state: State | None = None, extra: int = 0, own: int = 0,
+        runs: np.ndarray | None = None,
+    ) -> None:  # fmt: skip
         self.model = model
         self.off: tuple[str, ...] = ()
         self.I = model.I
         self.size = model.size + own
-        self.F = np.empty(self.size + extra)
-        self.F[: len(model.F)] = model.F
-        self.F[len(model.F) : self.size] = 0.0
+        self.batch = None if runs is None else Batch(model.I, len(runs), self.size + extra)
+        self.F = np.empty(self.size + extra) if self.batch is None else self.batch.F
+        self.good: Any = True if runs is None else np.ones(len(runs), bool)
+        self.F[..., : len(model.F)] = model.F if runs is None else runs
+        self.F[..., len(model.F) : self.size] = 0.0
         self.S = m.integers(self.F)
         self.vector(m.Y, 12)[:] = self.vector(m.GROUND, 12)
         self.vector(m.QN, model.n_q)[:] = self.vector(m.Q, model.n_q)
@@ -49,12 +58,29 @@ class Workspace:
     def fill(self, *stages: int) -> None:
         """Write the addresses of the kernels of some stages."""
         places, addresses = _addresses(self.model, stages)
-        self.S[places] = addresses
+        self.S[..., places] = addresses
 
     def vector(self, name: int, size: int | None = None) -> np.ndarray:
         """Return a view of a vector over the unknowns (or the first `size` numbers there)."""
         at = self.I[name]
-        return self.F[at : at + (self.I[m.N_U] if size is None else size)]
+        return self.F[..., at : at + (self.I[m.N_U] if size is None else size)]
+
+    def run(self, kernel: Any, k: int = 0, only: Any = True) -> None:
+        """Call a kernel; of many runs on the good ones that are marked in `only`."""
+        if self.batch is not None:
+            self.batch.run(kernel, k, self.good & only)
+        elif only:
+            kernel(self.I, self.F, k)
+
+    def leaves(self, where: Any) -> bool:
+        """Tell whether the run goes another way from here; of many those that do are good no more.
+
+        Then they are taken one by one: the other way is written for one run.
+        """
+        if self.batch is None:
+            return bool(where)
+        self.good &= ~where
+        return False
 
     def load(self, state: State) -> None:
         """Take over a state."""
@@ -62,25 +88,25 @@ class Workspace:
         expected = {"q": self.model.n_q, "v": len(v), "a": len(v), "lam": len(lam)}
         for name, size in expected.items():
             x = getattr(state, name)
-            if np.shape(x) != (size,):
+            if np.shape(x) != (*self.F.shape[:-1], size):
                 raise ValueError(
                     f"state.{name} must have shape ({size},) for this model, got {np.shape(x)}; "
                     "was it made by another model?"
                 )
-            if not (isfinite(np.dot(x, x)) or np.isfinite(x).all()):
+            if self.batch is None and not (isfinite(np.dot(x, x)) or np.isfinite(x).all()):
                 raise ValueError(
                     f"state.{name} must be finite, got nan or inf at t = {state.t:g} s"
                 )
-        self.F[m.T] = state.t
-        self.vector(m.Q, len(state.q))[:] = state.q
-        self.vector(m.QN, len(state.q))[:] = state.q
-        self.vector(m.D)[:] = 0.0
-        self.vector(m.V)[v] = state.v
-        self.vector(m.A)[v] = state.a
-        self.vector(m.A)[lam] = state.lam
-        self.vector(m.AL)[v] = state.a if state.alg is None else state.alg
-        self.S[m.HISTORY] = 0
-        self.S[m.HAVE_FACTOR] = 0
+        self.F[..., m.T] = state.t
+        self.vector(m.Q, self.model.n_q)[...] = state.q
+        self.vector(m.QN, self.model.n_q)[...] = state.q
+        self.vector(m.D)[...] = 0.0
+        self.vector(m.V)[..., v] = state.v
+        self.vector(m.A)[..., v] = state.a
+        self.vector(m.A)[..., lam] = state.lam
+        self.vector(m.AL)[..., v] = state.a if state.alg is None else state.alg
+        self.S[..., m.HISTORY] = 0
+        self.S[..., m.HAVE_FACTOR] = 0
         self.remember(state.memory)
         if state.off != self.off:
             self.switch(state.off)
@@ -108,21 +134,21 @@ class Workspace:
         """Return the state."""
         v, lam = self.model.numbering.v, self.model.numbering.lam
         return State(
-            float(self.F[m.T]),
+            float(self.F[..., m.T].flat[0]),
             self.vector(m.Q, self.model.n_q).copy(),
-            self.vector(m.V)[v],
-            self.vector(m.A)[v],
-            self.vector(m.A)[lam],
-            self.vector(m.AL)[v],
-            self.F[self.model.memory],
+            self.vector(m.V)[..., v],
+            self.vector(m.A)[..., v],
+            self.vector(m.A)[..., lam],
+            self.vector(m.AL)[..., v],
+            self.F[self.model.memory] if self.batch is None else None,
             self.off,
         )
 
     def evaluate(self, row_rate: float = 0.0) -> None:
         """Write faces and the residual (unscaled); rows on velocities times row_rate."""
-        self.F[m.SCALE_R] = 1.0
-        self.F[m.ROW_RATE] = row_rate  # rows on velocities have no gap of position
-        evaluate_kernel(self.I, self.F)
+        self.F[..., m.SCALE_R] = 1.0
+        self.F[..., m.ROW_RATE] = row_rate  # rows on velocities have no gap of position
+        self.run(evaluate_kernel)
         self.check_laws()
 
     def accept(self) -> None:
@@ -137,21 +163,22 @@ class Workspace:
 
     def linearise(self, w_m: float, w_g: float, w_k: float, turn: float = 0.0) -> None:
         """Fill the fronts with the given weights."""
-        self.F[m.W_M], self.F[m.W_G], self.F[m.W_K] = w_m, w_g, w_k
-        self.F[m.ROW_TURN] = turn
-        linearise_kernel(self.I, self.F)
+        for weight, w in zip((m.W_M, m.W_G, m.W_K, m.ROW_TURN), (w_m, w_g, w_k, turn), strict=True):
+            self.F[..., weight] = w
+        self.run(linearise_kernel)
 
     def rates(self) -> tuple[np.ndarray, np.ndarray]:
         """Return first and second time derivative of all rows for the accelerations at hand."""
-        rates_kernel(self.I, self.F)
-        for name in (m.PHID, m.PHIDD):
+        self.run(rates_kernel)
+        for name in (m.PHID, m.PHIDD) if self.off else ():
             self.vector(name)[self.I[self.S[m.OFF] :][: 2 * self.S[m.N_OFF] : 2]] = 0.0
         lam = self.model.numbering.lam
-        return self.vector(m.PHID)[lam], self.vector(m.PHIDD)[lam]
+        return self.vector(m.PHID)[..., lam], self.vector(m.PHIDD)[..., lam]
 
     def check_laws(self) -> None:
         """Raise what a user's law has raised."""
-        check(self.laws, self.S, self.F)
+        if self.laws:
+            check(self.laws, self.S, self.F)
 
     def bad_law(self) -> str:
         """Return which law was the first whose answer is not finite, or an empty string."""

@@ -22,6 +22,7 @@ instants are not those of all steps.
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +39,7 @@ from mbd.base.tolerances import ERROR_CANCELS
 from mbd.history.history import History
 from mbd.machine import buffer as m
 
-__all__ = ["energy_departure", "step_errors", "too_large"]
+__all__ = ["changes", "energy_departure", "step_errors", "thrown", "too_large"]
 
 
 def too_large(history: History, h: float, in_a_row: bool) -> str:
@@ -58,7 +59,7 @@ def too_large(history: History, h: float, in_a_row: bool) -> str:
     if in_a_row or (order == 1 and not changed):
         error, who, when = step_errors(history, h, in_a_row)
         divided = history.stats.get("divided_steps")
-        throws = in_a_row and thrown(history, h) > LARGE_STEP_THROW
+        throws = in_a_row and _throws(history, h) > LARGE_STEP_THROW
         if in_a_row and error <= LARGE_STEP_ERROR and order < 3 and not (divided or throws):
             return ""
         if not error <= LARGE_STEP_ERROR:
@@ -95,7 +96,7 @@ def step_errors(history: History, h: float, in_a_row: bool = True) -> tuple[floa
     total, largest, who, when = 0.0, -1.0, "", 0.0
     for first in range(0, len(t) - order, 4096):  # what stays in the cache of the processor
         last = min(first + 4096, len(t) - order)
-        e = c * h * h / model.units * np.abs(np.diff(a[first : last + order], order, axis=0))
+        e = c * h * h * changes(a[first : last + order], model.units, order)
         for k in range(order):
             e[~whole[first + k : last + k]] = 0.0
         each = e.max(axis=1, initial=0.0)
@@ -107,21 +108,32 @@ def step_errors(history: History, h: float, in_a_row: bool = True) -> tuple[floa
     return total / ERROR_CANCELS, who, when
 
 
-def thrown(history: History, h: float) -> float:
-    """Return the largest change of a velocity that one step adds to another, of the largest one.
+def changes(a: np.ndarray, units: np.ndarray, order: int = 1) -> np.ndarray:
+    """Return differences of accelerations (..., n, n_v) at successive instants, in their units."""
+    return np.asarray(np.abs(np.diff(a, order, axis=-2)) / units)
+
+
+def thrown(change: np.ndarray, fastest: Any, h: float, duration: float) -> Any:
+    """Return the largest change of a velocity that one step adds to another, of the `fastest`.
 
     Four times what steps change on the average is taken off it: that is a coarse step, no throw.
+    Of the largest `changes` in each step, (..., n).
 
     A step across a singular pose moves bodies little and throws them: its multipliers are impulses.
     Velocities that in the whole run move bodies by less than what errors may add up to are none.
     """
-    model, v = history.model, history.v
-    least = LARGE_STEP_ERROR / max(h, float(history.t[-1] - history.t[0]))
-    fastest = max(float(np.max(np.abs(v / model.units), initial=0.0)), least)
-    blocks = (history.a[i : i + 4097] for i in range(0, len(history.t), 4096))
-    changes = [np.abs(np.diff(a / model.units, axis=0)).max(axis=1, initial=0.0) for a in blocks]
-    change = np.concatenate([*changes, np.zeros(1)])
-    return h * float(change.max() - 4 * change.mean()) / fastest
+    least = LARGE_STEP_ERROR / max(h, duration)
+    most = change.max(axis=-1, initial=0.0) - 4 * change.sum(axis=-1) / (change.shape[-1] + 1)
+    return h * most / np.maximum(fastest, least)
+
+
+def _throws(history: History, h: float) -> float:
+    """Return what is `thrown` in a run."""
+    units, t = history.model.units, history.t
+    blocks = (history.a[i : i + 4097] for i in range(0, len(t), 4096))
+    change = np.concatenate([changes(a, units).max(axis=1, initial=0.0) for a in blocks])
+    fastest = np.max(np.abs(history.v / units), initial=0.0)
+    return float(thrown(change, fastest, h, float(t[-1] - t[0])))
 
 
 def energy_departure(history: History, h: float, in_a_row: bool, thorough: bool = False) -> float:

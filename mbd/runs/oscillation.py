@@ -9,13 +9,38 @@ that throw them off the rows are refused.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from mbd.base.run_tolerances import LOST_NOISE, OSCILLATION_INSTANTS, OSCILLATION_SHARE
 from mbd.machine import buffer as m
 from mbd.model.model import Model
 
-__all__ = ["oscillation"]
+__all__ = ["oscillation", "rough"]
+
+
+def largest_alike(kinds: np.ndarray, last: np.ndarray) -> np.ndarray:
+    """Return what multipliers (..., n, n_lam) are compared with, (..., n_lam).
+
+    The largest of their kind, or what the largest of all would be noise of.
+    """
+    size = np.abs(last).max(axis=-2)
+    largest = np.repeat(1e-3 * size.max(axis=-1, keepdims=True), len(kinds), axis=-1)
+    for kind in np.unique(kinds):
+        alike = kinds == kind
+        of_kind = size[..., alike].max(axis=-1, keepdims=True)
+        largest[..., alike] = np.maximum(largest[..., alike], of_kind)
+    return largest
+
+
+def rough(kinds: np.ndarray, lam: np.ndarray) -> Any:
+    """Tell whether the last multipliers (..., n, n_lam) may oscillate: of one run or of many."""
+    last = lam[..., -OSCILLATION_INSTANTS:, :]
+    if not len(kinds) or last.shape[-2] < OSCILLATION_INSTANTS:
+        return np.zeros(lam.shape[:-2], bool)
+    second = np.abs(np.diff(last, 2, axis=-2)).max(axis=-2)
+    return ~(second <= OSCILLATION_SHARE * largest_alike(kinds, last)).all(axis=-1)
 
 
 def oscillation(model: Model, lam: np.ndarray, weight: float) -> str:
@@ -29,18 +54,10 @@ def oscillation(model: Model, lam: np.ndarray, weight: float) -> str:
         beta h^2: the round-off of positions divided by it is the round-off of multipliers, which
         alternates by nature and is no alarm where the multipliers themselves are zero.
     """
-    last = lam[-OSCILLATION_INSTANTS:]
-    if model.n_lam == 0 or len(last) < OSCILLATION_INSTANTS:
+    last, kinds = lam[-OSCILLATION_INSTANTS:], model.numbering.lam_kinds
+    if not rough(kinds, last):
         return ""
-    second = np.abs(np.diff(last, 2, axis=0))
-    size = np.abs(last).max(axis=0)
-    kinds = model.numbering.lam_kinds
-    # compared with the largest of its kind, or with what the largest of all would be noise of
-    of_kind = np.zeros(m.N_KINDS)
-    np.maximum.at(of_kind, kinds, size)
-    largest = np.maximum(of_kind[kinds], 1e-3 * size.max())
-    if (second.max(axis=0) <= OSCILLATION_SHARE * largest).all():
-        return ""
+    second, largest = np.abs(np.diff(last, 2, axis=0)), largest_alike(kinds, last)
     mass = model.heaviest.mass
     length = float(model.F[m.LENGTH])
     force = LOST_NOISE * np.finfo(float).eps * mass * length / weight
@@ -48,8 +65,8 @@ def oscillation(model: Model, lam: np.ndarray, weight: float) -> str:
     share = np.median(second, axis=0) / largest
     # alternating: the second difference is about twice the first; smooth: much smaller
     first = np.abs(np.diff(last, axis=0))
-    rough = np.median(second, axis=0) > 1.5 * np.median(first, axis=0)
-    bad = np.flatnonzero(rough & (share > OSCILLATION_SHARE))
+    alternates = np.median(second, axis=0) > 1.5 * np.median(first, axis=0)
+    bad = np.flatnonzero(alternates & (share > OSCILLATION_SHARE))
     if not len(bad):
         return ""
     worst = int(bad[np.argmax(share[bad])])

@@ -9,14 +9,23 @@ from typing import Any, Protocol
 import numpy as np
 
 from mbd.base.free_memory import free_memory
+from mbd.machine import buffer as m
 from mbd.model.model import Model
 from mbd.model.state import State
 
-__all__ = ["Histories", "MemoryRecord", "Record", "RecordError"]
+__all__ = ["Histories", "MemoryRecord", "Record", "RecordError", "columns"]
 
 _SMALL = 2**27  # bytes, about what the libraries take themselves: nobody asks the system for less
 
 Histories = tuple[Any, Any, Any, Any, Any]  # t (n,), q (n, n_q), v (n, n_v), a (n, n_v), lam (n, .)
+
+
+def columns(model: Model) -> tuple[Any, Any, Any, Any]:
+    """Return where q, v, a and lam stand in a recorded row, behind the time."""
+    v, lam = model.numbering.v, model.numbering.lam
+    n_v = 1 + model.n_q
+    n_a = n_v + int(model.I[m.N_U])
+    return slice(1, n_v), n_v + v, n_a + v, n_a + lam
 
 
 class RecordError(RuntimeError):

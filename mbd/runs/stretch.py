@@ -30,7 +30,7 @@ from mbd.runs.interrupts import Interrupt
 from mbd.runs.law_jumps import JumpError, Jumps
 from mbd.runs.plan import Plan
 from mbd.runs.progress import Progress
-from mbd.runs.record import Record
+from mbd.runs.record import Record, columns
 
 __all__ = ["EVENT", "Run"]
 
@@ -277,13 +277,9 @@ class Run:
 
     def recorded(self) -> Instants:
         """Return what was recorded since this was asked last."""
-        S, F, model = self.work.S, self.work.F, self.model
+        S, F = self.work.S, self.work.F
         rows = F[self.at :][: int(S[m.N_RECORDED]) * self.size].reshape(-1, self.size)
-        v, lam = model.numbering.v, model.numbering.lam
-        n_v = 1 + model.n_q
-        n_a = n_v + int(model.I[m.N_U])
-        return Instants(rows[:, 0].copy(), rows[:, 1:n_v], rows[:, n_v + v], rows[:, n_a + v],
-                        rows[:, n_a + lam])  # fmt: skip
+        return Instants(rows[:, 0].copy(), *(rows[:, x] for x in columns(self.model)))
 
     def _look(self, begin: Any, first: int, new: Instants) -> Instants:
         """Find the events among new instants, up to one that ends the run; return what to keep."""

@@ -17,13 +17,12 @@ import numpy as np
 
 from mbd.base.checked import shown
 from mbd.machine import buffer as m
-from mbd.machine.batch import Batch
 from mbd.model.description import lengths
 from mbd.model.evaluation import evaluate_kernel, linearise_kernel, measure_kernel
 from mbd.model.model import Model
 from mbd.model.system import System, model_of
 from mbd.model.values import on_tables_of
-from mbd.studies.loading import load
+from mbd.model.workspace import Workspace
 
 __all__ = ["Direct", "Family"]
 
@@ -144,14 +143,13 @@ class Direct:
         model, n = self.model, len(values)
         F = np.tile(self._base, (n, 1))
         F[:, self.places] = values[:, self.which]
-        batch = Batch(model.I, n, model.size)
-        load(batch, model, F, model.size)
-        batch.F[:, m.SCALE_R], batch.F[:, m.W_M] = 1.0, 1.0
+        work = Workspace(model, runs=F)
+        work.F[:, m.SCALE_R], work.F[:, m.W_M] = 1.0, 1.0
         for kernel in (evaluate_kernel, linearise_kernel, measure_kernel):
-            batch.run(kernel)
+            work.run(kernel)
         masses = np.tile([x.mass for x in model.nodes.values()], (n, 1))
         masses[:, self.nodes] = values[:, self.masses]
-        model.settle(F, batch.F, lengths(model.system)[1], masses.max(axis=1))
+        model.settle(F, work.F, lengths(model.system)[1], masses.max(axis=1))
         return F
 
 

@@ -21,10 +21,10 @@ from mbd.studies.batch_run import Instants
 
 __all__ = ["Output", "of_batch", "of_solution", "outputs_of"]
 
-_REDUCED: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "final": lambda x: x[-1],
-    "max": lambda x: x.max(axis=0),
-    "min": lambda x: x.min(axis=0),
+_REDUCED: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {  # over the axis of time
+    "final": lambda x, axis: x.take(-1, axis),
+    "max": np.max,
+    "min": np.min,
 }
 _FREE = (Owner.BODY, Owner.TURNING, Owner.JOINT, Owner.ROWS)  # each instant by itself
 
@@ -56,7 +56,13 @@ class Output:
         """Return what is kept of values over time."""
         if self.reduce is None:
             return values
-        return np.asarray(_REDUCED.get(self.reduce, self.reduce)(values), float)
+        named = _REDUCED.get(self.reduce)
+        return np.asarray(self.reduce(values) if named is None else named(values, 0), float)
+
+    def reduced_each(self, runs: np.ndarray) -> list[Any]:
+        """Return what is kept of values (n, k, ...) of n runs, or what a function raised."""
+        named = _REDUCED.get(self.reduce)
+        return [_tried(self.reduced, x) for x in runs] if named is None else [*named(runs, 1)]
 
 
 def outputs_of(who: str, outputs: Any) -> tuple[Output, ...]:
@@ -130,24 +136,24 @@ def of_batch(
     Where rows and faces do not know the parameters (`at_ease`), or the quantity is one of bodies at
     each instant by itself, all runs are evaluated at once with `model`; else each with its `own`.
     """
-    n, k = instants.q.shape[:2]
-    raw = (instants.q, instants.v, instants.a, instants.lam)
     if _each_by_itself(output.quantity, model, at_ease):
-        flat = (x.reshape(n * k, x.shape[2]) for x in raw)
+        if output.reduce == "final":
+            instants = instants.last()
+        n, k = instants.rows.shape[:2]
+        flat = (x.reshape(n * k, x.shape[2]) for x in instants.raw)
         whole = Solution(model, np.tile(instants.t, n), *flat)
         values = _values(whole, output.quantity)[0]
-        return [_tried(output.reduced, x) for x in values.reshape(n, k, *values.shape[1:])]
+        return output.reduced_each(values.reshape(n, k, *values.shape[1:]))
     if at_ease and (coordinate := _coordinate(output.quantity, model)) is not None:
-        runs = _over_runs(*coordinate, model, instants, raw)
-        return [_tried(output.reduced, x) for x in runs]
+        return output.reduced_each(_over_runs(*coordinate, model, instants))
     same = at_ease and _of_joint(output.quantity, model)
 
     def of_run(i: int) -> np.ndarray:
         of = model if same else own(i)
-        before = _turns(of)
-        return of_solution(output, Solution(of, instants.t, *(x[i] for x in raw), before=before))
+        raw = (x[i] for x in instants.raw)
+        return of_solution(output, Solution(of, instants.t, *raw, before=_turns(of)))
 
-    return [_tried(of_run, i) for i in range(n)]
+    return [_tried(of_run, i) for i in range(len(instants.rows))]
 
 
 def _turns(model: Model) -> Before:
@@ -164,13 +170,11 @@ def _coordinate(quantity: str, model: Model) -> tuple[str, int] | None:
     return None
 
 
-def _over_runs(
-    name: str, order: int, model: Model, instants: Instants, raw: tuple[np.ndarray, ...]
-) -> np.ndarray:
+def _over_runs(name: str, order: int, model: Model, instants: Instants) -> np.ndarray:
     """Return a joint coordinate, or its rate, of each run (n, k); of all runs at once."""
-    n, k = instants.q.shape[:2]
+    n, k = instants.rows.shape[:2]
     free, before = freedoms(model)[name], _turns(model)
-    q, v, a = (x.reshape(n * k, -1) for x in raw[:3])
+    q, v, a = (x.reshape(n * k, -1) for x in instants.raw[:3])
     faces = faces_over_time(model, q, v, a, (end.body for end in free.attachments))
     one = Coordinates.of({name: free}, faces.column)
     plain = replace(one, periodic=np.zeros(1, bool))

@@ -29,6 +29,8 @@ def _stacked(values: Sequence[Any]) -> np.ndarray:
     there = [np.asarray(x, float) for x in values if x is not None]
     if not there:
         return np.full(len(values), np.nan)
+    if len(there) == len(values) and len({x.shape for x in there}) == 1:
+        return np.array(there)
     rank = max(x.ndim for x in there)
     shape = tuple(max(x.shape[i] for x in there if x.ndim == rank) for i in range(rank))
     whole = np.full((len(values), *shape), np.nan)

@@ -44,7 +44,7 @@ class Members:
 
 def labels(values: Sequence[Any]) -> np.ndarray:
     """Return values as an array of one axis; what is no number or text stays an object."""
-    if all(isinstance(x, int | float | str | np.number) for x in values):
+    if all(issubclass(x, int | float | str | np.number) for x in set(map(type, values))):
         return np.array(values)
     array = np.empty(len(values), object)
     array[:] = [x if np.isscalar(x) else str(x) for x in values]

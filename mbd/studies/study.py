@@ -215,7 +215,7 @@ def _probes(members: Members) -> list[Any]:
     ends: dict[str, dict[int, tuple[float, float]]] = {}
     for i in range(len(members.names)):
         column = [row[i] for row in rows]
-        if not all(isinstance(x, int | float) for x in column):
+        if not all(issubclass(x, int | float) for x in set(map(type, column))):
             break
         which |= {int(np.argmin(column)), int(np.argmax(column))}
         part = members.names[i].rpartition(".")[0]

@@ -43,8 +43,8 @@ def compared(models, method, h=H, steps=STEPS, every=1):
     for i in np.flatnonzero(instants.clean):
         alone = mbd.simulate(models[i], steps * h, h, method=method, every=every)
         assert np.array_equal(instants.t, alone.t)
-        for name in ("q", "v", "a", "lam"):
-            assert np.array_equal(getattr(instants, name)[i], getattr(alone, name)), name
+        for name, x in zip(("q", "v", "a", "lam"), instants.raw, strict=True):
+            assert np.array_equal(x[i], getattr(alone, name)), name
     return int(instants.clean.sum())
 
 
