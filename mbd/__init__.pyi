@@ -86,8 +86,10 @@ from mbd.runs.events import Event as Event
 from mbd.statics.descent import EquilibriumError as EquilibriumError
 from mbd.statics.inverse_kinematics import assemble_pose as assemble_pose
 from mbd.statics.inverse_kinematics import target_errors as target_errors
+from mbd.studies.parallel import parallel_coordinates as parallel_coordinates
 from mbd.studies.samples import sample as sample
 from mbd.studies.study import study as study
+from mbd.studies.variances import sobol_indices as sobol_indices
 
 __version__: str
 from mbd.beams.beam import Beam as Beam

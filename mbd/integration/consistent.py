@@ -37,15 +37,8 @@ from mbd.model.state import State
 from mbd.model.workspace import Workspace
 
 __all__ = [
-    "Saddle",
-    "accelerate",
-    "allowed",
-    "consistent",
-    "limits",
-    "unmet",
-    "violated",
-    "violations",
-]
+    "Saddle", "accelerate", "allowed", "consistent", "limits", "unmet", "violated", "violations",
+]  # fmt: skip
 
 
 def violations(work: Workspace) -> tuple[np.ndarray, np.ndarray]:

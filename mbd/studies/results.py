@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from mbd.base.checked import shown
 from mbd.studies.chunk import Chunk
 from mbd.studies.samples import Members, labels
 
-__all__ = ["StudyTable", "joined", "packed", "table_of"]
+__all__ = ["StudyTable", "joined", "packed", "table_of", "table_of_study"]
 
 Packed = dict[str, np.ndarray]  # "t", "status", "message", and "=NAME" of each output, (n, ...)
 
@@ -79,6 +80,28 @@ class StudyTable:
     def __getitem__(self, name: str) -> np.ndarray:
         return self.values[name] if name in self.values else self.coordinates[name]
 
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Names of the outputs of a study."""
+        return tuple(x for x in self.values if x not in ("status", "message"))
+
+    @property
+    def parameters(self) -> dict[str, np.ndarray]:
+        """Values of the parameters of each member, (n,)."""
+        over = self.dimensions["status"]
+        if over != ("member",) or "member" in self.coordinates:
+            grid = np.meshgrid(*(self.coordinates[x] for x in over), indexing="ij")
+            return {name: x.reshape(-1) for name, x in zip(over, grid, strict=True)}
+        inner = {d for dims in self.dimensions.values() for d in dims}
+        return {k: x for k, x in self.coordinates.items() if k not in inner}
+
+    def labelled(self) -> Any:
+        """Return an ``xarray.Dataset``, or the table itself where there is no xarray."""
+        try:
+            return self.to_xarray()
+        except ImportError:
+            return self
+
     def to_xarray(self) -> Any:
         """Return an ``xarray.Dataset``."""
         import xarray as xr
@@ -92,6 +115,26 @@ class StudyTable:
             for k, x in self.values.items()
         }
         return xr.Dataset(variables, coordinates)
+
+
+def table_of_study(who: str, done: Any) -> StudyTable:
+    """Return the results of a study, which may be labelled already, as a table."""
+    table = done
+    if not isinstance(done, StudyTable):
+        arrays, coordinates = (getattr(done, x, None) for x in ("data_vars", "coords"))
+        try:
+            table = StudyTable(
+                {str(k): x.values for k, x in arrays.items()},
+                {str(k): tuple(x.dims) for k, x in arrays.items()},
+                {str(k): x.values for k, x in coordinates.items()},
+                {},
+            )
+        except Exception:  # also what the value's own methods raise
+            table = StudyTable({}, {}, {}, {})
+    if "status" not in table.values:
+        raise TypeError(f"{who}: done must be what mbd.study returns, without summary=, got "
+                        f"{shown(done)}")  # fmt: skip
+    return table
 
 
 def table_of(

@@ -62,10 +62,11 @@ def sample(
         By name of the parameter ``(low, high)``, between which all values are equally likely, or a
         distribution of ``scipy.stats``, such as ``scipy.stats.norm(1.0, 0.1)``.
     n : int
-        Number of members; of "sobol" best a power of two.
-    method : {"sobol", "latin", "random"}
+        Number of members; of "sobol" and "saltelli" best a power of two.
+    method : {"sobol", "latin", "random", "saltelli"}
         A Sobol sequence and a Latin hypercube fill the space evenly (``scipy.stats.qmc``);
-        "random" are independent draws (Monte Carlo).
+        "random" are independent draws (Monte Carlo); "saltelli" n times as many as there are
+        parameters, and two: for ``mbd.sobol_indices``.
     seed : int, optional
         The same seed gives the same sample; None gives another one each time.
 
@@ -88,16 +89,20 @@ def sample(
     if not ranges:
         raise ValueError(f"{who}: distributions must have a parameter, such as {example}")
     whole(who, "n", n, 1)
-    one_of(who, "method", method, ("sobol", "latin", "random"))
+    one_of(who, "method", method, ("sobol", "latin", "random", "saltelli"))
     if seed is not None:
         whole(who, "seed", seed, 0)
-    size, rng = len(ranges), np.random.default_rng(seed)
-    if method == "sobol":
+    size, rng = len(ranges) * (1 + (method == "saltelli")), np.random.default_rng(seed)
+    if method in ("sobol", "saltelli"):
         points = qmc.Sobol(size, rng=rng).random_base2(int(np.ceil(np.log2(n))))[:n]
         points = np.clip(points, 2.0**-40, 1.0 - 2.0**-40)  # where distributions have no end
     else:
         points = (qmc.LatinHypercube(size, rng=rng).random(n) if method == "latin"
                   else rng.random((n, size)))  # fmt: skip
+    if method == "saltelli":  # A, B, and A with one column of B
+        one, two = np.split(points, 2, axis=1)
+        mixed = [np.where(np.arange(len(ranges)) == i, two, one) for i in range(len(ranges))]
+        points = np.concatenate([one, two, *mixed])
     columns = [
         _spread(who, str(k), x, u) for (k, x), u in zip(ranges.items(), points.T, strict=True)
     ]

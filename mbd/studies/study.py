@@ -175,10 +175,7 @@ def study(
         done = _summarised(totals, about, t, n, failed)
     else:
         done = table_of(joined(pieces), members, about)
-    try:
-        return done.to_xarray()
-    except ImportError:
-        return done
+    return done.labelled()
 
 
 def _check_build(build: Any, names: Sequence[str]) -> None:

@@ -72,7 +72,7 @@ def test_accelerations_nearby_are_those_of_a_factor_of_their_own(build, s):
     """The factor of the state serves where motions are resolved."""
     model = build().build()
     state = mbd.consistent(model)
-    near = Nearby(model, state)
+    near = Nearby(workspace.Workspace(model), state)
     change = near.change(s, 1e-9)
     exact = accelerate(ahead(model, state, s, state.a))[model.numbering.v] - state.a
     size = 1e-8 * np.abs(exact).max() + 1e-11 * np.abs(state.a).max()
@@ -86,7 +86,7 @@ def test_a_look_ahead_leaves_all_as_it_was(build, s):
     """Also where nothing is resolved; then the matrix is factored there, and here again."""
     model = build().build()
     state = mbd.consistent(model)
-    near = Nearby(model, state)
+    near = Nearby(workspace.Workspace(model), state)
     before, far = near.change(1e-6, 1e-9), near.change(s, 1e-3)
     assert near.work.S[m.N_FACTOR] in ((1, 3) if s < 0.1 else (3,))
     assert np.isfinite(far).all()

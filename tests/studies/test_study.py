@@ -405,3 +405,54 @@ def test_many_workers_of_a_cluster():
 
         assert mbd.study(pair(), members, on=Killer(), **how).equals(here)
         assert killed
+
+
+def ishigami(a, b, c):
+    return np.sin(a) + 7.0 * np.sin(b) ** 2 + 0.1 * c**4 * np.sin(a)
+
+
+def test_sobol_indices_of_ishigamis_function():
+    """Analytic ones: Ishigami and Homma, ISUMA (1990); a failed member costs its draw alone."""
+    xr = pytest.importorskip("xarray")
+    members = mbd.sample(dict.fromkeys("abc", (-np.pi, np.pi)), 1024, method="saltelli")
+    columns = {k: members.column(k) for k in "abc"}
+    f = ishigami(*columns.values())
+    f[1500] = np.nan
+    over = {k: ("member", x) for k, x in columns.items()}
+    done = xr.Dataset(
+        {"f": ("member", f), "status": ("member", np.isnan(f).astype(int))}, coords=over
+    )
+    got = mbd.sobol_indices(done, "f")
+    pi4, pi8 = np.pi**4, np.pi**8
+    V1, V2, V13 = 0.5 * (1 + 0.1 * pi4 / 5) ** 2, 49 / 8, 0.01 * pi8 * (1 / 18 - 1 / 50)
+    V = V1 + V2 + V13
+    exact = {"first": [V1 / V, V2 / V, 0.0], "total": [(V1 + V13) / V, V2 / V, V13 / V]}
+    assert int(got.used) == 1023
+    for name, values in exact.items():
+        assert np.abs(got[name].values - values).max() < 0.02
+        low, high = got[f"{name} interval"].values
+        assert ((low < values) & (values < high)).all()
+        assert (high - low < 0.25).all()
+    with pytest.raises(ValueError, match=r"method='saltelli'"):
+        mbd.sobol_indices(done.isel(member=slice(None, None, -1)), "f")
+    with pytest.raises(TypeError, match="done must be what mbd.study returns"):
+        mbd.sobol_indices(3.0, "f")
+
+
+def test_parallel_coordinates():
+    """An axis for each parameter and each output of one number; failed members end between."""
+    pytest.importorskip("matplotlib")
+    grid = {"mass": [1.2, -1.0, 3.0], "k": [0.0, 35.0]}
+    done = mbd.study(pair, grid, t_end=T, step=H,
+                     outputs=[("two.position.z", "final"), "two.position"])  # fmt: skip
+    ax = mbd.parallel_coordinates(done, color="mass").axes[0]
+    labels = [x.get_text() for x in ax.get_xticklabels()]
+    assert labels == ["mass", "k", "two.position.z\nfinal"]
+    gray, whole = ax.collections
+    assert [len(x) for x in gray.get_segments()] == [2, 2]
+    heights = np.array([x[:, 1] for x in whole.get_segments()])
+    assert heights.min() == 0.0
+    assert heights.max() == 1.0
+    assert np.array_equal(whole.get_array(), heights[:, 0])
+    with pytest.raises(ValueError, match="outputs must be one of two.position.z final"):
+        mbd.parallel_coordinates(done, "two.position")
