@@ -58,3 +58,13 @@ EVENT_SHORT = 1e-7
 
 EVENT_ROTATION = 1e-9
 """[1] How far the matrix of a rotation set by an event may be from orthonormal."""
+
+# --- continuous laws ------------------------------------------------------------------------------
+
+CONTINUOUS_SHARE = 1e-8
+"""[largest output of the law] Difference of a load and its law at the end of a step: less than what
+a step of second order leaves, more than the round-off of its accelerations."""
+
+CONTINUOUS_STEPS = 30
+"""[-] Times that a step is repeated for a law: it gains a digit each time where a step is small
+beside the time in which the law acts."""

@@ -1,4 +1,13 @@
-"""``mbd.Controller`` and ``mbd.closed_loop``: sampled feedback laws on quantities by name."""
+r"""``mbd.Controller`` and ``mbd.closed_loop``: feedback laws on quantities by name.
+
+A sampled law holds its outputs between samples. A continuous one has those of the end of a step,
+where generalized-alpha meets the equations of motion,
+
+.. math:: u_{n+1} = u(t_{n+1}, y_{n+1}, x_{n+1}), \quad
+          x_{n+1} = x_n + \tfrac h2 \left(f_n + f_{n+1}\right), \quad \dot x = f(t, y, x):
+
+second order, as the run. The step is repeated until loads are those of the law at its end.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +19,7 @@ import numpy as np
 
 from mbd.base.checked import flag, function, names, shown, sized, whole
 from mbd.base.door import array, label, number
+from mbd.base.run_tolerances import CONTINUOUS_SHARE, CONTINUOUS_STEPS
 from mbd.control.stepper import Stepper, solution_at, value_of
 from mbd.front.simulate import SimulationError
 from mbd.front.solution import Solution
@@ -33,7 +43,7 @@ _WHO = "closed_loop"
 
 @dataclass(frozen=True)
 class Controller:
-    r"""A feedback law, sampled, its outputs held in between (zero-order hold).
+    r"""A feedback law: continuous, or sampled with its outputs held in between (zero-order hold).
 
     Parameters
     ----------
@@ -43,11 +53,13 @@ class Controller:
     outputs : list of str
         What it sets: "push.force", "motor.effort", "drive.velocity", described by numbers.
     law : callable
-        ``law(t, y)`` returns u; with states of its own ``law(t, y, x)`` returns ``(u, x_next)``.
-        y (n_y,) are the inputs one after the other, u (n_u,) the outputs; Python or jitted.
+        ``law(t, y)`` returns u; with states of its own ``law(t, y, x)`` returns ``(u, x_next)``,
+        or, continuous, ``(u, x_rate)``. y (n_y,) are the inputs one after the other, u (n_u,) the
+        outputs; Python or jitted.
     every : float, optional [s]
-        Sampling period, a whole number of steps; default each step, which tends to a continuous law
-        as steps become smaller, with an error of first order.
+        Sampling period, a whole number of steps. Without it the law is continuous: a smooth
+        function, which each step of generalized-alpha meets at its end, with an error of second
+        order. It is evaluated some times a step.
     start : (n_x,) array, optional [-]
         The law's own states at the start.
 
@@ -81,7 +93,7 @@ class Controller:
 
 @dataclass(frozen=True)
 class Signals:
-    """What a controller has seen and set, at its samples.
+    """What a controller has seen and set, at its samples; if continuous, at all steps.
 
     Attributes
     ----------
@@ -114,9 +126,14 @@ class _Loop:
     def __init__(self, controller: Controller, stepper: Stepper) -> None:
         self.controller, self.stepper = controller, stepper
         self.who = f"Controller {controller.name!r}"
-        every = stepper.h if controller.every is None else controller.every
-        self.period = round(every / stepper.h)
-        if self.period < 1 or abs(self.period * stepper.h - every) > 1e-9 * every:
+        every = controller.every
+        self.period = 0 if every is None else round(every / stepper.h)  # 0: continuous
+        if every is None and stepper.method.facts.weights is None:
+            raise ValueError(
+                f"{self.who}: a continuous law needs method=GeneralizedAlpha(...), whose steps "
+                f"meet it at their end; say every={stepper.h:g}: sampled at each step"
+            )
+        if every and (self.period < 1 or abs(self.period * stepper.h - every) > 1e-9 * every):
             raise ValueError(
                 f"{self.who}: every must be a whole number of steps, so that steps end on its "
                 f"samples, got {every:g} s with steps of {stepper.h:g} s; take a step of "
@@ -124,26 +141,26 @@ class _Loop:
             )
         self.settable = [stepper.settable[x] for x in controller.outputs]
         self.x = np.zeros(0) if controller.start is None else controller.start
+        self.rate, self.largest = np.zeros_like(self.x), [0.0, 0.0]
         self.rows: list[tuple[float, Any, Any, Any]] = []
 
-    def sample(self, state: State, solution: Solution) -> bool:
-        """Evaluate the law and set its outputs; tell whether they are others."""
+    def law(self, state: State, solution: Solution, x: Any) -> tuple[Any, Any, Any]:
+        """Return what the law sees, what it sets, and its next states or their rates."""
         y = np.concatenate(
             [np.zeros(0)]
             + [np.atleast_1d(value_of(solution, x, self.who)) for x in self.controller.inputs]
         )
         if self.controller.start is None:
-            u = self.controller.law(state.t, y)
-            x = self.x
+            u, new = self.controller.law(state.t, y), x
         else:
-            u, x = self.controller.law(state.t, y, self.x)
+            u, new = self.controller.law(state.t, y, x)
         try:
             u = np.concatenate([np.ravel(np.asarray(a, float)) for a in np.atleast_1d(u)])
-            x = np.asarray(x, float).reshape(self.x.shape)
+            new = np.asarray(new, float).reshape(self.x.shape)
         except (TypeError, ValueError):
             u = np.array([np.nan])
         sizes = [a.size for a in self.settable]
-        if u.size != sum(sizes) or not (np.isfinite(u).all() and np.isfinite(x).all()):
+        if u.size != sum(sizes) or not (np.isfinite(u).all() and np.isfinite(new).all()):
             wanted = f"{sum(sizes)} finite numbers"
             raise ValueError(
                 f"{self.who}: at t = {state.t:.6g} s its law must return {wanted} for "
@@ -151,9 +168,26 @@ class _Loop:
                 f"{'' if self.controller.start is None else f', and {x.size} states'}, got "
                 f"{shown(u)}"
             )
+        return y, u, new
+
+    def sample(self, state: State, solution: Solution) -> bool:
+        """Evaluate the law and set its outputs; tell whether they are others."""
+        y, u, new = self.law(state, solution, self.x)
         self.rows.append((state.t, y, u, self.x))
-        self.x = x
-        parts = np.split(u, np.cumsum(sizes)[:-1])
+        if self.period:
+            self.x = new
+        else:
+            self.rate = new
+        return self.set(u)
+
+    def stays(self, which: int, x: np.ndarray, y: np.ndarray) -> bool:
+        """Tell whether outputs (0) or states (1) are others by nothing, of the largest so far."""
+        self.largest[which] = max(self.largest[which], float(np.abs(y).max(initial=0.0)))
+        return bool((np.abs(x - y) <= CONTINUOUS_SHARE * self.largest[which]).all())
+
+    def set(self, u: np.ndarray) -> bool:
+        """Set outputs; tell whether they are others."""
+        parts = np.split(u, np.cumsum([a.size for a in self.settable])[:-1])
         F, changed = self.stepper.run.work.F, False
         for a, part in zip(self.settable, parts, strict=True):
             changed |= a.set(F, part)
@@ -165,6 +199,50 @@ class _Loop:
         return Signals(t, y, u, x)
 
 
+def _coupled_step(
+    loops: Sequence[_Loop], stepper: Stepper, here: np.ndarray, done: int
+) -> tuple[int, int]:
+    """Take a step at whose end continuous laws are met; return what ``Run.steps`` does.
+
+    From a snapshot, behind so many steps; it is repeated until outputs and states stay, or the
+    motion does, to round-off.
+    """
+    run, h, units = stepper.run, stepper.h, stepper.model.units
+    v: Any = np.inf
+    past = [[row[2] for row in x.rows[-2:]] for x in loops]
+    us = [2.0 * u[-1] - u[0] for u in past]
+    xs = [x.x + h * x.rate for x in loops]
+    for _ in range(CONTINUOUS_STEPS):
+        run.work.restore(here)
+        run.done = done
+        for loop, u in zip(loops, us, strict=True):
+            loop.set(u)
+        taken, status = run.steps(1)
+        if status != CONVERGED:
+            return taken, status
+        state = stepper.state
+        solution = solution_at(stepper.model, state)
+        met = bool((np.abs(state.v - v) * h <= 4.0 * np.finfo(float).eps * units).all())
+        laws = [loop.law(state, solution, x) for loop, x in zip(loops, xs, strict=True)]
+        new = [a.x + 0.5 * h * (a.rate + rate) for a, (_, _, rate) in zip(loops, laws, strict=True)]
+        met = met or all(
+            loop.stays(0, u, law[1]) and loop.stays(1, x, z)
+            for loop, law, u, x, z in zip(loops, laws, us, xs, new, strict=True)
+        )
+        if met:
+            for loop, (y, u, rate), x in zip(loops, laws, new, strict=True):
+                loop.rows.append((state.t, y, u, x))
+                loop.x, loop.rate = x, rate
+            return taken, status
+        us, xs, v = [u for _, u, _ in laws], new, state.v
+    names = ", ".join(repr(loop.controller.name) for loop in loops)
+    raise ValueError(
+        f"{_WHO}: in the step from t = {stepper.t:.6g} s the motion and the continuous law of "
+        f"{names} do not meet: it changes too fast, or jumps; take smaller steps, or sample it "
+        "(every=)"
+    )
+
+
 def closed_loop(
     system: System | Model,
     controllers: Controller | Sequence[Controller],
@@ -173,13 +251,13 @@ def closed_loop(
     *,
     method: Any = None,
     state: State | None = None,
-    project: bool = False,
+    project: bool | None = None,
     every: int = 1,
 ) -> ClosedLoop:
     """Integrate a system with feedback laws, by steps of one size that end on all samples.
 
-    At a sample all controllers see the same state; where their outputs change, accelerations are
-    found anew, so that a held load acts from the sample on.
+    Continuous laws act all the time. At a sample all controllers see the same state; where their
+    outputs change, accelerations are found anew, so that a held load acts from the sample on.
 
     Parameters
     ----------
@@ -188,7 +266,8 @@ def closed_loop(
     t_end, step : float [s]
     method : integrator, optional
     state : State, optional
-    project : bool
+    project : bool, optional
+        As in ``mbd.simulate``.
     every : int
         Keep every so many steps.
 
@@ -211,7 +290,9 @@ def closed_loop(
     t_end = number(_WHO, "t_end", t_end, "s", positive=True)
     if state is not None:
         state = state_of(_WHO, model, state)
-    method, project = checked_method(_WHO, method, False), flag(_WHO, "project", project)
+    method = checked_method(_WHO, method, False)
+    if project is not None:
+        flag(_WHO, "project", project)
     if len({x.name for x in all_of_them}) < len(all_of_them):
         raise ValueError(f"{_WHO}: two controllers have the same name")
     every = whole(_WHO, "every", every, 1)
@@ -222,6 +303,7 @@ def closed_loop(
         model, step, method=method, state=state, project=project, inputs=inputs
     )  # fmt: skip
     loops = [_Loop(x, stepper) for x in all_of_them]
+    steady = [x for x in loops if not x.period]
     model, run, first = stepper.model, stepper.run, stepper.first
     n = round(number_of_steps(_WHO, t_end - first.t, stepper.h))
     if n < 1 or abs(first.t + n * stepper.h - t_end) > 1e-6 * stepper.h:
@@ -232,7 +314,7 @@ def closed_loop(
     run.work.S[m.RECORD_EVERY] = every
     done, status, message, cause = 0, CONVERGED, "", None
     while done < n and status == CONVERGED:
-        now = [x for x in loops if done % x.period == 0]
+        now = [x for x in loops if (done % x.period if x.period else done) == 0]
         try:
             if now:
                 state_now = stepper.state if done else first
@@ -243,9 +325,18 @@ def closed_loop(
             if not done:
                 here = stepper.state
                 run.record_to(record, first.replace(a=here.a, lam=here.lam))
-            gap = min([x.period - done % x.period for x in loops], default=n)
+            gap = min([x.period - done % x.period for x in loops if x.period], default=n)
             gap = min(gap, n - done, run.capacity * every)
-            taken, status = run.steps(gap)
+            if steady:
+                before = run.work.snapshot()
+                try:
+                    taken, status = _coupled_step(steady, stepper, before, done)
+                except BaseException:  # of a law: the state is that of the last good step
+                    run.work.restore(before)
+                    run.done = done
+                    raise
+            else:
+                taken, status = run.steps(gap)
             run.keep(run.recorded())
             done += taken
             run.work.check_laws()

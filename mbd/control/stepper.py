@@ -72,8 +72,8 @@ class Stepper:
     method : integrator, optional
     state : State, optional
         Where to begin; default the initial state of the description.
-    project : bool
-        Move an inconsistent state to the nearest consistent one.
+    project : bool, optional
+        Move an inconsistent state to the nearest consistent one; as in ``mbd.simulate``.
     inputs : sequence of str
         What will be set, if that begins after the first step.
 
@@ -92,7 +92,7 @@ class Stepper:
 
     def __init__(
         self, system: System | Model, step: float, *, method: Any = None,
-        state: State | None = None, project: bool = False, inputs: Sequence[str] = (),
+        state: State | None = None, project: bool | None = None, inputs: Sequence[str] = (),
     ) -> None:  # fmt: skip
         self.model = model_of(_WHO, system)
         self.h = number(_WHO, "step", step, "s", positive=True)
@@ -100,7 +100,9 @@ class Stepper:
         self.settable: dict[str, Settable] = {}
         for name in names(_WHO, "inputs", inputs):
             self.model = self._own_places(name)
-        self._options = state, flag(_WHO, "project", project)
+        if project is not None:
+            flag(_WHO, "project", project)
+        self._options = state, project
         self._begin(*self._options)
 
     def _own_places(self, name: str) -> Model:
@@ -114,7 +116,7 @@ class Stepper:
         self.settable = {x: Settable(_WHO, model, x) for x in old}
         return model
 
-    def _begin(self, state: State | None, project: bool) -> None:
+    def _begin(self, state: State | None, project: bool | None) -> None:
         if state is not None:
             state = state_of(_WHO, self.model, state)
         continued = state is not None and state.alg is not None and not project
@@ -173,7 +175,7 @@ class Stepper:
     def reset(self, state: State | None = None) -> None:
         """Go back to the state at which it began, with all inputs as described, or to another."""
         if state is not None:
-            self._begin(state, False)
+            self._begin(state, self._options[1])
             return
         self.run.work.restore(self._start)
         self.run.done, self._jumped = 0, False

@@ -48,10 +48,12 @@ def _lines(ax: Any, y: np.ndarray, tone: np.ndarray) -> None:
     whole = np.isfinite(y).all(axis=1)
     x = np.arange(y.shape[1])
     alpha = float(np.clip(60.0 / max(1, len(y)), 0.15, 0.9))
-    for some, look in ((~whole, {"color": "0.6", "linestyle": "--"}), (whole, {"cmap": "viridis"})):
+    for some, ends in ((~whole, True), (whole, False)):
         segments = [np.column_stack([x, line])[np.isfinite(line)] for line in y[some]]
-        lines = LineCollection(segments, alpha=alpha, linewidth=0.9, **look)
-        if "cmap" in look:
+        lines = LineCollection(segments, alpha=alpha, linewidth=0.9, cmap="viridis")
+        if ends:
+            lines.set(color="0.6", linestyle="--")
+        else:
             lines.set_array(tone[some])
             lines.set_clim(0.0, 1.0)
         ax.add_collection(lines)

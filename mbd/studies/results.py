@@ -121,8 +121,8 @@ def table_of_study(who: str, done: Any) -> StudyTable:
     """Return the results of a study, which may be labelled already, as a table."""
     table = done
     if not isinstance(done, StudyTable):
-        arrays, coordinates = (getattr(done, x, None) for x in ("data_vars", "coords"))
         try:
+            arrays, coordinates = done.data_vars, done.coords
             table = StudyTable(
                 {str(k): x.values for k, x in arrays.items()},
                 {str(k): tuple(x.dims) for k, x in arrays.items()},

@@ -3,6 +3,7 @@
 import numba
 import numpy as np
 import pytest
+import scipy.linalg
 from scenes import chain, four_bar
 
 import mbd
@@ -225,19 +226,74 @@ def test_own_states_and_two_rates():
     assert run.solution["cart"].velocity[-1, 1] == pytest.approx(speed)
 
 
-def test_each_step_tends_to_the_continuous_law():
+KI = 2.5
+
+
+def ended(controller, h, **options):
+    """Return position, speed and the law's state at t = 0.4 s."""
+    run = mbd.closed_loop(cart(), controller, 0.4, h, **options)
+    end = run.solution["cart"]
+    return np.array([end.position[-1, 0], end.velocity[-1, 0]]), run.signals["c"]
+
+
+@pytest.mark.parametrize("jitted", [False, True])
+def test_a_continuous_law_has_the_order_of_the_run(jitted):
+    """PID with an integral of its own: the linear system x' = A x, by the exponential of A."""
+    A = np.array([[0, 1, 0], [-KP / M, -KD / M, -KI / M], [1, 0, 0]])
+    exact = scipy.linalg.expm(0.4 * A) @ [1.0, 0.3, 0.2]
+
+    def law(t, y, x):
+        u = np.array([-KP * y[0] - KD * y[1] - KI * x[0], 0.0, 0.0])
+        return u, np.array([y[0]])
+
+    if jitted and not PYTHON:
+        law = numba.njit(law)
+    pid = mbd.Controller("c", SEEN, SET, law=law, start=[0.2])
+    errors = []
+    for h in (0.02, 0.01):
+        end, signals = ended(pid, h)
+        errors.append(np.abs([*(end - exact[:2]), signals.states[-1, 0] - exact[2]]))
+        assert len(signals.t) == round(0.4 / h) + 1
+        assert signals.outputs[-1, 0] == pytest.approx(law(0.4, end, signals.states[-1])[0][0])
+    assert errors[1].max() < 1e-4
+    assert np.array(errors[0]) / errors[1] == pytest.approx(4.0, rel=0.15)
+
+
+def test_a_continuous_law_is_the_spring_that_it_describes():
+    """But for the start, both are one method: the difference is of the order of its error."""
     exact = mbd.System()
     body = exact.add(mbd.PointMass("cart", mass=M, position=(1, 0, 0), velocity=(0.3, 0, 0)))
     exact.add(mbd.Spring("pd", exact.ground, body, at=(-9, 0, 0), to=(1, 0, 0), stiffness=KP,
                          length=9.0, damping=KD))  # fmt: skip
-    x = mbd.simulate(exact, 1.0, 1e-3)["cart"].position[-1, 0]
-    law = mbd.Controller("pd", SEEN, SET, law=lambda t, y: (-KP * y[0] - KD * y[1], 0, 0))
-    errors = [
-        abs(mbd.closed_loop(cart(), law, 1.0, h).solution["cart"].position[-1, 0] - x)
-        for h in (0.02, 0.01)
-    ]
-    assert errors[1] < 0.01
-    assert errors[0] / errors[1] == pytest.approx(2.0, abs=0.1)
+    law = mbd.Controller("c", SEEN, SET, law=lambda t, y: (-KP * y[0] - KD * y[1], 0, 0))
+    h = 0.01
+    x = mbd.simulate(exact, 0.4, h)["cart"].position[-1, 0]
+    assert ended(law, h)[0][0] == pytest.approx(x, abs=1e-5)
+
+
+def test_a_continuous_law_that_the_step_cannot_follow_is_refused():
+    """Its stiffness turns the fixed point away: beta h^2 k / m is above one."""
+    stiff = mbd.Controller("c", SEEN, SET, law=lambda t, y: (-1e6 * y[0], 0, 0))
+    with pytest.raises(mbd.SimulationError, match=r"continuous law of 'c' do not meet"):
+        ended(stiff, 0.01)
+    at_rest = mbd.Controller("c", SEEN, SET, law=lambda t, y: (-90 * (y[0] - 1) - y[1], 0, 0))
+    system = cart().build().with_values({"cart.velocity": (0, 0, 0)})
+    run = mbd.closed_loop(system, at_rest, 0.1, 0.01)
+    assert not run.solution["cart"].velocity.any()
+    with pytest.raises(ValueError, match=r"needs method=GeneralizedAlpha.*every=0.01"):
+        ended(at_rest, 0.01, method=mbd.RadauCollocation())
+
+
+def test_a_state_a_little_off_is_mended_everywhere():
+    """With a warning, as simulate does; project=False refuses it."""
+    model = chain(2).build()
+    state = model.state.replace(q=model.state.q + 1e-5 * np.sin(np.arange(model.n_q)))
+    for make in (mbd.simulate, mbd.Stepper):
+        options = {} if make is mbd.Stepper else {"t_end": 2 * H}
+        with pytest.warns(RuntimeWarning, match="violate constraints a little"):
+            make(model, step=H, state=state, **options)
+        with pytest.raises(ValueError, match="violate constraints"):
+            make(model, step=H, state=state, project=False, **options)
 
 
 def test_what_controllers_refuse():
@@ -262,7 +318,73 @@ def test_what_controllers_refuse():
     def breaks(t, y):
         return (1.0 / (t < 0.495), 0.0, 0.0)
 
-    with pytest.raises(mbd.SimulationError, match="ZeroDivisionError") as error:
-        mbd.closed_loop(cart(), pd(law=breaks), 1.0, 0.02)
-    assert error.value.solution.t[-1] == pytest.approx(0.5)
-    assert isinstance(error.value.__cause__, ZeroDivisionError)
+    for every, last in ((0.02, 0.5), (None, 0.48)):  # the law at the end of a step is part of it
+        with pytest.raises(mbd.SimulationError, match="ZeroDivisionError") as error:
+            mbd.closed_loop(cart(), pd(law=breaks, every=every), 1.0, 0.02)
+        assert error.value.solution.t[-1] == pytest.approx(last)
+        assert error.value.solution.state.t == pytest.approx(last)
+        assert isinstance(error.value.__cause__, ZeroDivisionError)
+
+
+def pole():
+    """A pole on a cart on a rail, with a motor."""
+    system = mbd.System(gravity=(0, 0, -9.81))
+    body = system.add(mbd.RigidBody("body", mass=2.0, inertia=(0.1, 0.1, 0.1)))
+    rod = system.add(mbd.RigidBody("rod", mass=0.5, inertia=(0.1, 0.1, 0.1), position=(0, 0, 0.4)))
+    rail = system.add(mbd.Prismatic("rail", system.ground, body, at=(0, 0, 0), axis=(1, 0, 0)))
+    system.add(mbd.Revolute("hinge", body, rod, at=(0, 0, 0), axis=(0, 1, 0)))
+    system.add(mbd.Motor("motor", rail, 0.0))
+    return system
+
+
+def links():
+    """Two links that hang, with a motor each."""
+    system = mbd.System(gravity=(0, 0, -9.81))
+    before = system.ground
+    for i, name in enumerate(("one", "two")):
+        body = mbd.RigidBody(
+            name, mass=1.0, inertia=(0.1, 0.1, 0.1), position=(0, 0, -0.3 - 0.6 * i)
+        )
+        at, joint = (0, 0, -0.6 * i), f"joint {i}"
+        system.add(body)
+        hinge = system.add(mbd.Revolute(joint, before, body, at=at, axis=(0, 1, 0)))
+        system.add(mbd.Motor(f"motor {i}", hinge, 0.0))
+        before = body
+    return system
+
+
+@pytest.mark.parametrize(
+    ("make", "coordinates", "inputs", "efforts"),
+    [
+        (pole, ["rail.displacement", "hinge.angle"], ["rail"], ["motor.effort"]),
+        (links, ["joint 0.angle", "joint 1.angle"], ["joint 0", "joint 1"],
+         ["motor 0.effort", "motor 1.effort"]),
+    ],
+)  # fmt: skip
+def test_a_closed_loop_has_the_eigenvalues_of_a_minus_b_k(make, coordinates, inputs, efforts):
+    """Of accelerations with the law, differentiated by Richardson's differences about the pose."""
+    model = make().build()
+    linear = mbd.linearize(model, inputs=inputs, coordinates=coordinates)
+    P = scipy.linalg.solve_continuous_are(linear.A, linear.B, np.eye(4), 0.1 * np.eye(len(inputs)))
+    K = 10.0 * linear.B.T @ P
+    lqr = mbd.Controller("c", list(linear.states), efforts, law=lambda t, y: -K @ y)
+
+    def accelerations(state, x):
+        pose = mbd.assemble_pose(model, targets=dict.fromkeys(linear.states, 0.0) | {state: x})
+        run = mbd.closed_loop(model, lqr, H, H, state=pose)
+        assert run.signals["c"].inputs[0, linear.states.index(state)] == pytest.approx(x, rel=1e-9)
+        now = (name.rpartition(".") for name in coordinates)
+        return np.array([getattr(run.solution[a], f"{b}_second_rate")[0] for a, _, b in now])
+
+    def derivative(state):
+        one, two = (
+            (accelerations(state, x) - accelerations(state, -x)) / (2 * x) for x in (1e-3, 2e-3)
+        )
+        return (4 * one - two) / 3
+
+    closed = np.zeros((4, 4))
+    closed[:2, 2:] = np.eye(2)
+    closed[2:] = np.array([derivative(x) for x in linear.states]).T
+    expected, values = (np.linalg.eigvals(x) for x in (linear.A - linear.B @ K, closed))
+    assert np.abs(np.sort_complex(values) - np.sort_complex(expected)).max() < 1e-8
+    assert expected.real.max() < 0.0

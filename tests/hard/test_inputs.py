@@ -11,6 +11,7 @@ import pytest
 
 import mbd
 from mbd.analyses.conformance import TangentError
+from mbd.studies.results import StudyTable
 
 
 class Raising:
@@ -230,6 +231,14 @@ def by_mass():
     return {"system": pressed(), "parameters": ["a.mass"], "t_end": 0.002, "step": 1e-3}
 
 
+def studied():
+    """Return the results of a study of three draws by Saltelli's scheme."""
+    members = mbd.sample({"a.mass": (1.0, 2.0)}, 3, method="saltelli")
+    values = {"x": members.column("a.mass") ** 2, "status": np.zeros(9)}
+    over = dict.fromkeys(values, ("member",))
+    return StudyTable(values, over, {"a.mass": members.column("a.mass")}, {})
+
+
 FUNCTIONS = {
     "assemble_pose": lambda: {"system": driven(), "targets": {"h.angle": 0.1}},
     "buckling": lambda: {"system": pressed()},
@@ -250,10 +259,12 @@ FUNCTIONS = {
     "linearize": lambda: {"system": pressed()},
     "load": lambda: {"path": "no such.npz"},
     "modes": lambda: {"system": pressed()},
+    "parallel_coordinates": lambda: {"done": studied()},
     "read": lambda: {"path": "no such.toml"},
     "sample": lambda: {"distributions": {"a.mass": (1.0, 2.0)}, "n": 4},
     "sensitivities": by_mass,
     "share_reactions": lambda: {"solution": ran(), "stiffness": {"h": (1.0,) * 6}},
+    "sobol_indices": lambda: {"done": studied(), "output": "x", "draws": 2},
     "simulate": lambda: {"system": driven(), "t_end": 0.002, "step": 1e-3, "progress": False},
     "Stepper": lambda: {"system": driven(), "step": 1e-3},
     "study": lambda: {"build": driven(), "parameters": {"a.mass": [1.0, 2.0]}, "t_end": 0.002,
