@@ -98,4 +98,5 @@ from mbd.beams.cable import Cable as Cable
 from mbd.beams.section import Section as Section
 from mbd.fitting.experiments import Experiment as Experiment
 from mbd.fitting.fit import fit as fit
+from mbd.fitting.optimize import optimize as optimize
 from mbd.flexible.body import FlexibleBody as FlexibleBody

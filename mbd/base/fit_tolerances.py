@@ -25,5 +25,12 @@ FIT_SEEN = 0.3
 """[parameters] A direction along which the standard error is larger is named: what is measured
 hardly tells these parameters apart."""
 
+OPTIMUM_MET = 1e-6
+"""[objective, constraint, size of the parameter] What is left of the conditions of a minimum, and
+of a constraint that is met; a bound that is nearer is active."""
+
+OPTIMUM_BOX = 1e-7
+"""[size of the parameters] A smaller box about values without runs beyond it is not searched."""
+
 FIT_SAME = 1e-6
 """[values] Evaluations in a file that differ more from what is computed belong to another fit."""

@@ -14,6 +14,7 @@ parameters.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,10 @@ class PoseTangent:
 
     def __getitem__(self, name: str) -> Any:
         return PartAtPose(self._named[name])
+
+    def of(self, function: Callable[[Any], Any]) -> Any:
+        """Return the derivative of a function of the pose as a history of one instant."""
+        return self._named.of(function)
 
 
 class ModesTangent:

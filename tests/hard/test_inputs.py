@@ -260,6 +260,8 @@ FUNCTIONS = {
     "load": lambda: {"path": "no such.npz"},
     "modes": lambda: {"system": pressed()},
     "parallel_coordinates": lambda: {"done": studied()},
+    "optimize": lambda: {"objective": lambda p: (p["a.mass"] - 1.01) ** 2, **by_mass(),
+                         "max_evaluations": 9},
     "read": lambda: {"path": "no such.toml"},
     "sample": lambda: {"distributions": {"a.mass": (1.0, 2.0)}, "n": 4},
     "sensitivities": by_mass,
@@ -380,6 +382,7 @@ SPEAKERS = {
     "compare": ("GeneralizedAlpha: ",),
     "fit": ("Model.with_values: ", "simulate: ", "Experiment: "),
     "gradient": ("Model.with_values: ", "simulate: "),
+    "optimize": ("Model.with_values: ", "simulate: ", "gradient: ", "equilibrium: "),
     "sensitivities": ("Model.with_values: ", "simulate: "),
     "study": ("Model.with_values: ", "simulate: "),
 }

@@ -1,0 +1,379 @@
+r"""``mbd.optimize``: the least value of an objective, by bounded and constrained descent.
+
+.. math:: \min_x J(x), \qquad l \le x \le u, \quad l_i \le c_i(x) \le u_i
+
+with the gradients of the adjoint. Where there is no run, the search goes on in a smaller box about
+the last good values. At the end the conditions of Karush, Kuhn and Tucker are checked,
+:math:`\nabla J + \sum_i \lambda_i n_i = 0,\ \lambda_i \ge 0`, with the outward normals n of what is
+active.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import Bounds, NonlinearConstraint, minimize, nnls
+
+from mbd.analyses.equilibrium import equilibrium
+from mbd.base.checked import floats, mapping, one_of, shown, whole
+from mbd.base.fit_tolerances import FIT_TOL, OPTIMUM_BOX, OPTIMUM_MET
+from mbd.base.html_tables import facts, page, table
+from mbd.derivatives.adjoint import gradient
+from mbd.derivatives.forward import sensitivities
+from mbd.derivatives.objective import Objective, value_of
+from mbd.derivatives.stencil import FRACTIONS
+from mbd.fitting.evaluations import Evaluation, Evaluations
+from mbd.fitting.variables import Variables, variables_of
+from mbd.model.system import model_of
+from mbd.runs.interrupts import listening
+
+__all__ = ["Optimum", "optimize"]
+
+_WHO = "optimize"
+_SOLVERS = {
+    "SLSQP": {"ftol": FIT_TOL},
+    "L-BFGS-B": {"ftol": 1e-2 * FIT_TOL, "gtol": 1e-2 * OPTIMUM_MET},
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Optimum:
+    """The least value of an objective.
+
+    Attributes
+    ----------
+    values : dict
+        Of the parameters, by name.
+    value : float
+        Of the objective.
+    constraints : dict
+        Values of the constraints, by name.
+    active : dict
+        "low" or "high" by name of each parameter that is at a bound, and of each constraint.
+    multipliers : dict
+        By name of what is active, by how much the objective would fall for one unit of room [by
+        the units of both].
+    success : bool
+        Whether no small change within limits is better; `message` says why it ended.
+    status : int
+        0 a minimum, 1 none, -1 interrupted.
+    history : list of dict
+        Value and parameters of each iterate, the start first.
+    failures : list of (dict, str)
+        Values at which there was no run, and why.
+    evaluations : int
+    model : Model
+        With these values.
+    """
+
+    values: dict[str, float]
+    value: float
+    constraints: dict[str, float]
+    active: dict[str, str]
+    multipliers: dict[str, float]
+    success: bool
+    status: int
+    message: str
+    history: list[dict[str, float]]
+    failures: list[tuple[dict[str, float], str]]
+    evaluations: int
+    model: Any
+
+    def __getitem__(self, name: Any) -> float:
+        return self.values[getattr(name, "name", name)]
+
+    def _rows(self) -> list[tuple[str, float, str]]:
+        rows = [(k, x, self.active.get(k, "")) for k, x in self.values.items()]
+        return rows + [(k, x, self.active.get(k, "")) for k, x in self.constraints.items()]
+
+    def __repr__(self) -> str:
+        ended = "least" if self.success else "not the least"
+        lines = [f"Optimum: {self.value:.6g}, {ended} after {self.evaluations} evaluations"]
+        wide = max(len(x[0]) for x in self._rows())
+        lines += [f"  {k:<{wide}}  {x:.6g}  {at}".rstrip() for k, x, at in self._rows()]
+        return "\n".join(lines if self.success else [*lines, f"  {self.message}"])
+
+    def _repr_html_(self) -> str:
+        return page(
+            repr(self).partition("\n")[0],
+            table("parameters and constraints", ("name", "value", "bound"), self._rows()),
+            facts(message=self.message, failures=len(self.failures)),
+        )
+
+
+class _NoRunError(Exception):
+    """A trial without a run."""
+
+
+class _EnoughError(Exception):
+    """All evaluations are used up."""
+
+
+def optimize(
+    objective: Any,
+    system: Any,
+    parameters: Any = None,
+    t_end: float | None = None,
+    step: float | None = None,
+    *,
+    bounds: Mapping[Any, tuple[float | None, float | None]] | None = None,
+    constraints: Mapping[str, tuple[Any, float | None, float | None]] | None = None,
+    solver: str = "SLSQP",
+    max_evaluations: int = 200,
+    file: Any = None,
+    progress: bool | None = None,
+    **options: Any,
+) -> Optimum:
+    """Find values of parameters that make an objective least.
+
+    Parameters
+    ----------
+    objective : Objective or callable
+        A number of a run; or a function of the values by name, ``lambda p: p["length"]``.
+    system : System or Model
+    parameters : list of str and Parameter, or dict, optional
+        As those of ``mbd.fit``.
+    t_end, step : float, optional [s]
+        Without, objectives are of the equilibrium, whose pose is the "last" of ``terminal``.
+    bounds : dict, optional
+        ``{"length": (0.1, None)}``.
+    constraints : dict, optional
+        By a name of your own ``(what, low, high)``, `what` as the objective, None for no limit:
+        ``{"weight": (lambda p: p["rod.mass"], None, 3.0)}``.
+    solver : {"SLSQP", "L-BFGS-B"}
+        Of ``scipy.optimize.minimize``; "L-BFGS-B" takes bounds alone.
+    max_evaluations, file, progress : optional
+        As those of ``mbd.fit``.
+    **options
+        Of ``mbd.gradient``, such as ``method``; without `t_end` of ``mbd.equilibrium``.
+
+    Returns
+    -------
+    Optimum
+
+    Examples
+    --------
+    >>> import mbd
+    >>> system = mbd.System(gravity=(0, 0, -9.81))
+    >>> ball = system.add(mbd.PointMass("ball", mass=1.0, velocity=(1, 0, 4)))
+    >>> low = mbd.Objective(terminal=lambda last: last["ball"].position[2] ** 2)
+    >>> best = mbd.optimize(low, system, ["ball.velocity.z"], t_end=1.0, step=0.1)
+    >>> round(best["ball.velocity.z"], 4)
+    4.905
+    """
+    one_of(_WHO, "solver", solver, _SOLVERS)
+    most = whole(_WHO, "max_evaluations", max_evaluations, 1)
+    limits = _limits(constraints)
+    if limits and solver == "L-BFGS-B":
+        raise ValueError(f"{_WHO}: solver 'L-BFGS-B' takes no constraints; take 'SLSQP'")
+    several = [objective, *(what for what, _, _ in limits.values())]
+    for what in several:
+        if not isinstance(what, Objective) and (not callable(what) or isinstance(what, type)):
+            raise TypeError(
+                f"{_WHO}: objective and constraints must be an mbd.Objective, or a function of the "
+                f"values by name, got {shown(what)}"
+            )
+    model = model_of(_WHO, system)
+    variables = variables_of(_WHO, [model], parameters, bounds)
+
+    def evaluated(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        here = model.with_values(variables.by_name(x))
+        pairs = [
+            _of_run(what, here, variables.names, t_end, step, options)
+            if isinstance(what, Objective)
+            else _of_values(what, variables, x)
+            for what in several
+        ]
+        return np.array([v for v, _ in pairs]), np.array([g for _, g in pairs])
+
+    with listening(), Evaluations(_WHO, variables.names, evaluated, file, progress) as runs:
+        search = _Search(runs, variables, list(limits.values()), solver, most)
+        ended = search.run()
+        return search.optimum(model, list(limits), ended)
+
+
+def _limits(constraints: Any) -> dict[str, tuple[Any, float, float]]:
+    limits = {}
+    named = mapping(_WHO, "constraints", constraints, '{"reach": (objective, 1.0, None)}')
+    for name, pair in named.items():
+        try:
+            what, *ends = pair
+            low, high = (
+                s * np.inf if x is None else float(floats(x))
+                for s, x in zip((-1, 1), ends, strict=True)
+            )
+        except (TypeError, ValueError):
+            low, high = 1.0, 0.0
+        if not (isinstance(name, str) and low <= high and low < np.inf and high > -np.inf):
+            raise TypeError(
+                f"{_WHO}: a constraint must be (what, low, high) by name, None for none, low <= "
+                f"high, got {shown(name)}: {shown(pair)}"
+            )
+        limits[name] = (what, low, high)
+    return limits
+
+
+def _of_run(
+    what: Objective, model: Any, names: list[str], t_end: Any, step: Any, options: Any
+) -> tuple[float, np.ndarray]:
+    """Return an objective of the run, or of the equilibrium, and its gradient."""
+    if t_end is not None or step is not None:
+        g = gradient(what, model, names, t_end, step, progress=False, **options)
+        return g.value, g.array
+    if what.running is not None:
+        raise TypeError(f"{_WHO}: an equilibrium has no time to run; give t_end= and step= [s]")
+    pose = equilibrium(model, **options)
+    slopes = sensitivities(pose, names)
+
+    def value(run: Any) -> float:
+        return value_of(what, run)
+
+    return value(pose.solution), np.array([slopes[x].of(value) for x in names])
+
+
+def _of_values(what: Any, variables: Variables, x: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return a function of the values, and its gradient by differences of order eight."""
+
+    def value(at: np.ndarray) -> float:
+        y = what(variables.by_name(at))
+        try:
+            return float(floats(y))
+        except TypeError:
+            raise TypeError(
+                f"{_WHO}: a function of the values must return one number, got {shown(y)}"
+            ) from None
+
+    here, slope = value(x), np.zeros(len(x))
+    for j, e in enumerate(1e-3 * np.where(x != 0.0, np.abs(x), variables.size)):
+        unit = np.where(np.arange(len(x)) == j, e, 0.0)
+        slope[j] = sum(w * (value(x + k * unit) - here) for k, w in FRACTIONS) / e
+    return here, slope
+
+
+class _Search:
+    """The iterates of one optimisation, in parameters over their sizes."""
+
+    def __init__(
+        self, runs: Evaluations, variables: Variables, limits: list[Any], solver: str, most: int
+    ) -> None:
+        self.runs, self.variables, self.solver, self.most = runs, variables, solver, most
+        start = runs.first(variables.start)
+        slopes = np.linalg.norm(start.jacobian * variables.size, axis=1)
+        self.units = np.maximum(np.abs(start.values), slopes)
+        self.units[self.units == 0.0] = 1.0
+        self.low, self.high = variables.low / variables.size, variables.high / variables.size
+        ends = np.array([x[1:] for x in limits], float).reshape(-1, 2).T
+        self.c_low, self.c_high = ends / self.units[1:]
+        self.iterates: list[Evaluation] = [start]
+
+    def at(self, z: np.ndarray) -> Evaluation:
+        """Return the evaluation at z."""
+        x = self.variables.values(z)
+        if len(self.runs.asked) >= self.most and x.tobytes() not in self.runs.asked:
+            raise _EnoughError
+        one = self.runs.at(x)
+        if one.failure:
+            raise _NoRunError(z)
+        return one
+
+    def run(self) -> tuple[int, str]:
+        """Descend; return 0 or 1, or -1, and why it ended."""
+        box = np.inf
+        try:
+            while True:
+                here = self.iterates[-1].x / self.variables.size
+                low, high = np.maximum(self.low, here - box), np.minimum(self.high, here + box)
+                try:
+                    end = self._minimized(np.clip(here, low, high), low, high)
+                except _NoRunError as trial:
+                    here = self.iterates[-1].x / self.variables.size
+                    box = 0.25 * min(box, float(np.abs(trial.args[0] - here).max()))
+                    if box < OPTIMUM_BOX:
+                        return 1, "nearer values are better, but there is no run"
+                    continue
+                self.iterates.append(self.at(end.x))
+                edge = np.abs(end.x - here) >= box * (1 - OPTIMUM_MET)
+                if not np.any(edge & (end.x > self.low) & (end.x < self.high)):
+                    return 0, str(end.message)
+                box *= 2.0
+        except _EnoughError:
+            return 1, f"{self.most} evaluations were not enough; give max_evaluations="
+        except KeyboardInterrupt:
+            return -1, "interrupted by the user"
+
+    def _minimized(self, z: np.ndarray, low: np.ndarray, high: np.ndarray) -> Any:
+        size, unit = self.variables.size, self.units
+
+        def keep(xk: np.ndarray, *_: Any) -> None:
+            self.iterates.append(self.at(xk))
+
+        limits = [
+            NonlinearConstraint(
+                lambda z, i=i: self.at(z).values[i] / unit[i], low_c, high_c,
+                jac=lambda z, i=i: self.at(z).jacobian[i] * size / unit[i],
+            )
+            for i, (low_c, high_c) in enumerate(zip(self.c_low, self.c_high, strict=True), 1)
+        ]  # fmt: skip
+        return minimize(
+            lambda z: self.at(z).values[0] / unit[0], z, method=self.solver,
+            jac=lambda z: self.at(z).jacobian[0] * size / unit[0],
+            bounds=Bounds(low, high, keep_feasible=True), callback=keep,
+            constraints=limits,
+            options={"maxiter": 10 * self.most, **_SOLVERS[self.solver]},
+        )  # fmt: skip
+
+    def _excess(self, one: Evaluation) -> np.ndarray:
+        """Return by how much constraints are missed, in their units."""
+        c = one.values[1:] / self.units[1:]
+        return np.maximum(np.maximum(self.c_low - c, c - self.c_high), 0.0)
+
+    def optimum(self, model: Any, names: list[str], ended: tuple[int, str]) -> Optimum:
+        """Return the best iterate, with what is active there."""
+
+        def rank(one: Evaluation) -> tuple[float, float]:
+            excess = float(self._excess(one).max(initial=0.0))
+            return (0.0 if excess <= OPTIMUM_MET else excess), float(one.values[0])
+
+        best = min(self.iterates, key=rank)
+        size, unit = self.variables.size, self.units
+        z, c = best.x / size, best.values[1:] / unit[1:]
+        normals: list[np.ndarray] = []
+        sides: list[tuple[str, str, float]] = []
+        rows = [*zip(self.variables.names, z, self.low, self.high, np.eye(len(z)), size,
+                     strict=True),
+                *zip(names, c, self.c_low, self.c_high,
+                     best.jacobian[1:] * size / unit[1:, None], unit[1:], strict=True)]  # fmt: skip
+        for name, x, low, high, slope, scale in rows:
+            for side, end, sign in (("low", low, -1.0), ("high", high, 1.0)):
+                if abs(x - end) <= OPTIMUM_MET:
+                    normals.append(sign * slope)
+                    sides.append((name, side, unit[0] / scale))
+        g = best.jacobian[0] * size / unit[0]
+        left, factors = float(np.linalg.norm(g)), np.zeros(0)
+        if normals:
+            factors, left = nnls(np.column_stack(normals), -g)
+            order = np.argsort(factors)  # of the two sides of an equation the one that presses
+            factors, sides = factors[order], [sides[i] for i in order]
+        status, message = ended
+        excess = self._excess(best)
+        if excess.max(initial=0.0) > OPTIMUM_MET:
+            worst = names[int(excess.argmax())]
+            status, message = status or 1, f"{worst} cannot be met from here: {message}"
+        elif status == 0 and left > OPTIMUM_MET:
+            status, message = 1, f"nearby values are better; {message}"
+        history = [
+            {"value": float(x.values[0]), **self.variables.by_name(x.x)} for x in self.iterates
+        ]
+        values = self.variables.by_name(best.x)
+        return Optimum(
+            values, float(best.values[0]), dict(zip(names, best.values[1:].tolist(), strict=True)),
+            {name: side for name, side, _ in sides},
+            {name: float(f * scale) for f, (name, _, scale) in zip(factors, sides, strict=True)},
+            status == 0, status, message, history,
+            [(self.variables.by_name(x.x), x.failure)
+             for x in self.runs.asked.values() if x.failure],
+            len(self.runs.asked), model.with_values(values),
+        )  # fmt: skip
