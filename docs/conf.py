@@ -91,7 +91,7 @@ def _text(path: Path) -> str:
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".py":
         return ast.get_docstring(ast.parse(text)) or ""
-    comment = re.search(r"<!--(.*?)-->", text, re.S) if path.suffix == ".urdf" else None
+    comment = re.search(r"<!--(.*?)-->", text, re.S) if path.suffix in (".urdf", ".xml") else None
     return " ".join(comment[1].split()) if comment else scenes.summary(path) + "."
 
 

@@ -38,6 +38,7 @@ from mbd.integration.radau_collocation import RadauCollocation as RadauCollocati
 from mbd.model.model import Model as Model
 from mbd.model.state import State as State
 from mbd.model.system import System as System
+from mbd.parts.actuators import JointFriction as JointFriction
 from mbd.parts.actuators import JointSpring as JointSpring
 from mbd.parts.actuators import Motor as Motor
 from mbd.parts.actuators import Stop as Stop

@@ -24,7 +24,7 @@ __all__ = [
     "writable",
 ]
 
-FILE = "Python scene (.py), model file (.toml), robot (.urdf), or the name of a demo"
+FILE = "Python scene (.py), model file (.toml), robot (.urdf, .xml), or the name of a demo"
 STORED = readable()  # results that mbd.load reads
 
 

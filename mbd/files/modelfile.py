@@ -6,10 +6,11 @@ string with a unit. A system that is written and read builds the same model to t
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from mbd.base.atomic import replaced
 from mbd.base.checked import file_path, mapping, shown
@@ -21,7 +22,6 @@ from mbd.model.system import System
 __all__ = ["READERS", "Document", "from_text", "reader", "run_text", "to_text", "write"]
 
 _LARGEST = 100_000_000  # bytes of a model file
-_ROBOT_RUN = {"t_end": 2.0, "step": 1e-3}  # files of robots do not say how they are run
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,9 @@ class Document:
     title: str = ""
     notes: tuple[str, ...] = ()
     parameters: dict[str, float] = field(default_factory=dict)
+    frames: dict[str, Any] = field(default_factory=dict)
+    limits: dict[str, Any] = field(default_factory=dict)
+    collisions: dict[str, tuple[Any, ...]] = field(default_factory=dict)
 
 
 def to_text(
@@ -134,7 +137,11 @@ def reader(path: Path) -> Callable[..., Document]:
         raise FileNotFoundError(f"{_printable(path)}: no such file")
     if path.suffix not in READERS:
         raise ValueError(f"{_printable(path)}: a model file must end in {' or '.join(READERS)}")
-    return READERS[path.suffix]
+    read = READERS[path.suffix]
+    if isinstance(read, str):
+        module, _, name = read.partition(":")
+        return cast("Callable[..., Document]", getattr(importlib.import_module(module), name))
+    return read
 
 
 def _text(path: Path) -> str:
@@ -161,32 +168,10 @@ def _toml(path: Path, *, formulation: Any = None, parameters: Any = None) -> Doc
         raise ValueError(f"{path}: {error}") from error
 
 
-def _urdf(
-    path: Path,
-    *,
-    base: str = "fixed",
-    position: Any = (0.0, 0.0, 0.0),
-    rotation: Any = None,
-    positions: dict[str, float] | None = None,
-    rates: dict[str, float] | None = None,
-    gravity: Any = (0.0, 0.0, -9.81),
-    formulation: Any = None,
-    packages: Any = None,
-    fixed: str = "joint",
-    inertia: str = "exact",
-    massless: str = "refuse",
-) -> Document:
-    from mbd.files.urdf.robot import load
-
-    try:
-        system, name, notes, unknown = load(
-            path, base=base, position=position, rotation=rotation, positions=positions,
-            rates=rates, gravity=gravity, formulation=formulation, packages=packages, fixed=fixed,
-            inertia=inertia, massless=massless,
-        )  # fmt: skip
-    except (ValueError, TypeError, OSError) as error:
-        raise ValueError(f"{path}: {error}") from error
-    return Document(system, _ROBOT_RUN.copy(), title=name, notes=(*unknown, *notes))
-
-
-READERS: dict[str, Callable[..., Document]] = {".toml": _toml, ".urdf": _urdf}
+READERS: dict[str, str | Callable[..., Document]] = {
+    ".toml": _toml,
+    ".urdf": "mbd.files.robots.read_urdf:read_urdf",
+    ".xacro": "mbd.files.robots.read_urdf:read_urdf",
+    ".xml": "mbd.files.robots.read_mjcf:read_mjcf",
+    ".mjcf": "mbd.files.robots.read_mjcf:read_mjcf",
+}

@@ -146,6 +146,7 @@ OF: dict[str, dict[str, ValueType]] = {
     "Moment": {"body": END},
     "RotationalSpring": {**ROTATIONAL, "joint": JOINT},
     **dict.fromkeys(("JointSpring", "Stop"), ALONG),
+    "JointFriction": {"friction": Along("F")},
     "Drive": {
         "position": OrLaw(Along("u"), laws=MOTION),
         "velocity": OrLaw(Along("u/s"), laws=MOTION),

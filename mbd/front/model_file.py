@@ -28,7 +28,14 @@ class ModelFile(Document):
         ``method``.
     title : str
     notes : tuple of str
-        What an imported file says and the model does not use.
+        What an imported file says and the model does not use, with lines.
+    frames : dict of Frame
+        Of a robot: sites, and links that are parts of others, by name; joints take them.
+    limits : dict of Limits
+        Of a robot, by joint: ``lower``, ``upper`` [rad or m], ``effort`` [N m or N], ``velocity``;
+        None where the file says none.
+    collisions : dict of tuple of shapes
+        Of a robot, by body: shapes that others may touch.
     parameters : dict
         Values of the parameters of the file, by name.
     """
@@ -43,24 +50,24 @@ class ModelFile(Document):
 
 
 def read(path: str | Path, **options: Any) -> ModelFile:
-    """Read a model file (``.toml``) or a robot (``.urdf``); errors name file and place.
+    """Read a model file (``.toml``) or a robot (``.urdf``, ``.xml``); errors name file and place.
 
     Parameters
     ----------
     path : str or Path
     **options
         ``formulation``, a str or Formulation in place of that of all rigid bodies. Of ``.toml``
-        ``parameters``, a dict with other values of parameters of the file. Of ``.urdf``
-        also ``base`` ("fixed" or "floating"), its ``position`` (3,) [m] and ``rotation``,
+        ``parameters``, a dict with other values of parameters of the file. Of robots also
         ``positions`` and ``rates`` of joints by name [rad, m; rad/s, m/s], ``gravity`` (3,)
-        [m/s^2], ``packages``, and what becomes of links that cannot be bodies (``fixed``,
-        ``inertia``, ``massless``): see :func:`mbd.files.urdf.robot.load`.
+        [m/s^2], and what else :func:`~mbd.files.robots.read_urdf.read_urdf` (``.urdf``,
+        ``.xacro``) and :func:`~mbd.files.robots.read_mjcf.read_mjcf` (MJCF: ``.xml``, ``.mjcf``)
+        take.
 
     Returns
     -------
     ModelFile
-        ``system``, ``run``, ``title`` and ``notes``: what a URDF file says and is not used. Tags of
-        URDF that are not known are named in a warning.
+        ``system``, ``run``, ``title`` and ``notes``: what a robot's file says and is not used. Tags
+        of URDF that are not known are named in a warning.
     """
     path = file_path("read", path)
     make = reader(path)

@@ -22,6 +22,7 @@ holds the mean of both sides there.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -43,7 +44,7 @@ from mbd.interactions.pullback import push
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit
 
-__all__ = ["held", "motor", "spring", "stop", "tie"]
+__all__ = ["held", "motor", "rubbing", "spring", "stop", "tie"]
 
 DISSIPATED, FY, PHASE, POTENTIAL, SCRATCH, START, SUPPLIED, T = (
     m.DISSIPATED, m.FY, m.PHASE, m.POTENTIAL, m.SCRATCH, m.START, m.SUPPLIED, m.T,
@@ -98,6 +99,28 @@ def _pulled(I: Any, F: Any, s: int, number: int, law: int, u: float, ud: float) 
 def _held(I: Any, F: Any, s: int, number: int, law: int, u: float, ud: float) -> Any:
     """Return a tension that is a number, and its derivatives."""
     return F[number], 0.0, 0.0
+
+
+@jit
+def _rubbed(I: Any, F: Any, s: int, number: int, law: int, u: float, ud: float) -> Any:
+    """Return dry friction, smoothed near rest, mu u'/sqrt(u'^2 + v^2), and its derivatives."""
+    mu, v = F[number], F[number + 1]
+    root = math.sqrt(ud * ud + v * v)
+    return mu * ud / root, 0.0, mu * (v / root) ** 2 / root
+
+
+@jit
+def _mean_rub(
+    I: Any, F: Any, s: int, number: int, law: int, first: float, last: float, rate: float
+) -> Any:
+    """Return the friction at the rate of a step, and its derivatives."""
+    return _rubbed(I, F, s, number, law, last, rate)
+
+
+@jit
+def _without(I: Any, F: Any, s: int, number: int, law: int, u: float, last: float, V: float) -> Any:
+    """Return no potential: all of the power is dissipated."""
+    return 0.0, 0.0, 0.0
 
 
 @jit
@@ -182,6 +205,12 @@ def stop(measure: Measure) -> Kind:
 def tie(measure: Measure) -> Kind:
     """Return the spring-damper that only pulls; numbers are (stiffness > 0, damping, reference)."""
     return _acting("tie", measure, _pulled, mean_pull, _stretched, 3)
+
+
+@cache
+def rubbing(measure: Measure) -> Kind:
+    """Return the dry friction along a measure; numbers are (friction, speed > 0)."""
+    return _acting("friction", measure, _rubbed, _mean_rub, _without, 2)
 
 
 def _acting(

@@ -1,4 +1,4 @@
-r"""Springs and dampers, motors and stops along a coordinate of a joint."""
+r"""Springs and dampers, friction, motors and stops along a coordinate of a joint."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from mbd.base.checked import shown
 from mbd.base.door import label, number
 from mbd.interactions.kind import Element
 from mbd.interactions.laws import spring_law
-from mbd.interactions.springs import held, motor, spring, stop
+from mbd.interactions.springs import held, motor, rubbing, spring, stop
 from mbd.parts.joint import chosen
 from mbd.parts.part import Coordinate, Part
 
-__all__ = ["JointSpring", "Motor", "Stop"]
+__all__ = ["JointFriction", "JointSpring", "Motor", "Stop"]
 
 
 class _OnCoordinate(Part):
@@ -86,6 +86,47 @@ class JointSpring(_OnCoordinate):
         numbers = (self.stiffness, self.damping, self.reference)
         u = self.coordinate
         return [Element(spring(u.measure), u.attachments, numbers, self._memory(), law=self.law)]
+
+
+class JointFriction(_OnCoordinate):
+    r"""Dry friction along a joint coordinate, smoothed near rest.
+
+    .. math:: Q = -\mu\,\frac{\dot u}{\sqrt{\dot u^2 + v^2}}
+
+    Under a load of half the friction the joint creeps at 0.58 v; from ten times v on the friction
+    is whole but for half a percent.
+
+    Parameters
+    ----------
+    name : str
+    joint : Joint or Coordinate
+    coordinate : str, optional
+        Which coordinate of the joint, where it has several.
+    friction : float [N m or N]
+        The effort mu that it takes to move the joint.
+    speed : float [rad/s or m/s]
+        The rate v below which friction is smooth.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        joint: Any,
+        *,
+        coordinate: str | None = None,
+        friction: float,
+        speed: float = 1e-2,
+    ) -> None:
+        super().__init__(name, joint, coordinate)
+        u = self.coordinate
+        self.friction = number(self.name, "friction", friction, u.load_unit, positive=False)
+        self.speed = number(self.name, "speed", speed, f"{u.unit}/s", positive=True)
+
+    def elements(self) -> list[Element]:
+        """Return the friction along the coordinate."""
+        u = self.coordinate
+        return [Element(rubbing(u.measure), u.attachments, (self.friction, self.speed),
+                        self._memory())]  # fmt: skip
 
 
 class Motor(_OnCoordinate):

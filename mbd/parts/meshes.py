@@ -1,4 +1,4 @@
-"""Triangles from files: STL (text and binary) and OBJ."""
+"""Triangles from files: STL (text and binary), OBJ, MSH; of other kinds by trimesh, an extra."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ def read_mesh(file: Any) -> tuple[np.ndarray, np.ndarray]:
     if not isinstance(file, str | Path):
         raise TypeError(f"Mesh: file must be a path to an .stl or .obj file, got {shown(file)}")
     path = Path(file)
-    readers = {".stl": _stl, ".obj": _obj}
-    if path.suffix.lower() not in readers:
-        raise ValueError(f"Mesh: file must end in .stl or .obj, got {str(path)!r}; convert it")
+    kind = path.suffix.lower()
+    if kind not in (*_READERS, *_OF_TRIMESH):
+        known = ", ".join((*_READERS, *_OF_TRIMESH))
+        raise ValueError(f"Mesh: file must end in {known}, got {str(path)!r}; convert it")
     if not path.is_file():
         raise FileNotFoundError(f"Mesh: {path}: no such file (from {Path.cwd()})")
     try:
-        vertices, triangles = readers[path.suffix.lower()](path.read_bytes())
+        data = path.read_bytes()
+        vertices, triangles = _READERS[kind](data) if kind in _READERS else _by_trimesh(path)
     except (ValueError, IndexError) as error:
         raise ValueError(f"Mesh: {path} cannot be read: {error}") from None
     if not len(triangles):
@@ -69,3 +71,33 @@ def _obj(data: bytes) -> tuple[np.ndarray, np.ndarray]:
             corners = [i - 1 if i > 0 else len(vertices) + i for i in corners]
             triangles += [(corners[0], b, c) for b, c in pairwise(corners[1:])]
     return np.array(vertices, float).reshape(-1, 3), np.array(triangles, int).reshape(-1, 3)
+
+
+def _msh(data: bytes) -> tuple[np.ndarray, np.ndarray]:
+    """Return what a binary file of mujoco holds: four numbers, vertices, normals, uv, faces."""
+    header = np.frombuffer(data, "<i4", 4).astype(int)
+    sizes = np.array((3, 3, 2, 3)) * header
+    if header.min() < 0 or len(data) != 16 + 4 * sizes.sum():
+        raise ValueError(f"is no MSH, or cut off: {len(data)} bytes for {header.tolist()}")
+    vertices = np.frombuffer(data, "<f4", sizes[0], 16).astype(float).reshape(-1, 3)
+    faces = np.frombuffer(data, "<i4", sizes[3], 16 + 4 * sizes[:3].sum())
+    return vertices, faces.astype(int).reshape(-1, 3)
+
+
+def _by_trimesh(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Return what the package trimesh reads, all parts of a scene where they are."""
+    try:
+        import trimesh
+    except ImportError:
+        raise ValueError(
+            f"{path.suffix} needs the package trimesh: pip install 'mbd[robots]'"
+        ) from None
+    try:
+        mesh = trimesh.load(path, force="mesh")
+        return np.array(mesh.vertices, float), np.array(mesh.faces, int)
+    except Exception as error:  # also what its own packages raise
+        raise ValueError(f"{type(error).__name__}: {error}") from None
+
+
+_READERS = {".stl": _stl, ".obj": _obj, ".msh": _msh}
+_OF_TRIMESH = (".dae", ".ply", ".glb", ".gltf", ".off", ".3mf")

@@ -112,6 +112,7 @@ PARTS = {
     "GeneralizedAlpha": lambda w: {},
     "Ground": lambda w: {},
     "Harmonic": lambda w: {"amplitude": 1.0, "frequency": 2.0},
+    "JointFriction": along(friction=0.2, speed=0.01),
     "JointSpring": along(stiffness=3.0, damping=0.1),
     "KnifeEdge": pair(axis=(1, 0, 0)),
     "LieRungeKutta4": lambda w: {},

@@ -269,6 +269,7 @@ ROW_PARTS = {
 PAIR_FORCES = {
     ("JointSpring", "elastic"): _along("JointSpring", "angle", stiffness=9.0, reference=0.4),
     ("JointSpring", "damped"): _along("JointSpring", "displacement", stiffness=9.0, damping=4.0),
+    ("JointFriction", "sliding"): _along("JointFriction", "displacement", friction=7.0, speed=0.4),
     ("Motor", "constant"): _along("Motor", "angle", 3.0),
     ("Motor", "law"): _along("Motor", "displacement", lambda u, rate, t: 3 * u - rate * u + t),
     ("Stop", "touching"): _along(

@@ -15,11 +15,13 @@ from dataclasses import replace
 import numpy as np
 
 from mbd.base.door import inertia_tensor, label
-from mbd.files.urdf.description import Description, Joint, Link, Origin
+from mbd.files.robots.description import Description, Joint, Link, Origin, Place
+from mbd.files.robots.xml_tree import Notes
 
 __all__ = ["lump", "settle_root"]
 
 _ROUND_OFF = 1e-9  # of the largest moment: digits that a file does not have
+_LEAST = 1e-8  # [what comes next] mass between the joints of a body; below, round-off is more
 _THIN = 1e-6  # what a repair adds: second moments of the largest, mass of what a link carries
 
 
@@ -34,11 +36,11 @@ def settle_root(robot: Description) -> Origin:
         if len(joints) != 1 or joints[0].type != "fixed":
             break
         (joint,) = joints
-        robot.notes.append(
+        robot.notes.add(
             f"link {robot.root!r} is left out, with joint {joint.name!r}: it has no mass"
         )
         if robot.links[robot.root].visuals:
-            robot.notes.append(f"link {robot.root!r}: its shape is not used (no mass)")
+            robot.notes.add(f"link {robot.root!r}: its shape is not used (no mass)")
         del robot.links[robot.root]
         robot.joints.remove(joint)
         robot.root, at = joint.child, at @ joint.origin
@@ -76,17 +78,17 @@ def lump(robot: Description, *, floating: bool, fixed: str, inertia: str, massle
             bare = not parent.mass and parent.name in moving
             if fixed == "lumped" or bare or not _can_be_a_body(child):
                 _join(robot, joint)
+        elif child.name in robot.between:
+            robot.links[child.name] = _almost_nothing(robot, child)
         elif massless == "repair" and not carried[child.name]:
-            robot.notes.append(
-                f"joint {joint.name!r} is left out: nothing that has mass moves at it"
-            )
+            robot.notes.add(f"joint {joint.name!r} is left out: nothing that has mass moves at it")
             left_out.add(joint.name)
             _join(robot, joint)
         elif massless == "repair" and not child.mass:
             robot.links[child.name] = _light(child, carried[child.name], size, robot.notes)
     for i, joint in enumerate(robot.joints):
         if joint.mimic is not None and joint.mimic.joint in left_out:
-            robot.notes.append(f"joint {joint.name!r}: <mimic> of a joint that is left out")
+            robot.notes.add(f"joint {joint.name!r}: <mimic> of a joint that is left out")
             robot.joints[i] = replace(joint, mimic=None)
 
 
@@ -120,15 +122,20 @@ def _join(robot: Description, joint: Joint) -> None:
     child, at = robot.links.pop(joint.child), joint.origin
     parent = robot.links[joint.parent]
     if child.mass:
-        robot.notes.append(f"link {child.name!r} is a part of link {parent.name!r}")
+        robot.notes.add(f"link {child.name!r} is a part of link {parent.name!r}")
     moved = replace(
         child,
         center_of_mass=at.position + at.rotation @ child.center_of_mass,
         inertia=at.rotation @ child.inertia @ at.rotation.T,
         visuals=tuple(replace(v, origin=at @ v.origin) for v in child.visuals),
+        collisions=tuple(replace(v, origin=at @ v.origin) for v in child.collisions),
     )
     robot.links[parent.name] = _sum(parent, moved)
     robot.joints.remove(joint)
+    robot.frames.setdefault(child.name, Place(child.name, Origin()))
+    for place in robot.places():
+        if place.link == child.name:
+            place.link, place.origin = parent.name, at @ place.origin
     for i, other in enumerate(robot.joints):
         if other.parent == child.name:
             robot.joints[i] = replace(other, parent=parent.name, origin=at @ other.origin)
@@ -142,8 +149,8 @@ def _sum(one: Link, two: Link) -> Link:
     for x in (one, two):
         d = x.center_of_mass - c
         J = J + x.mass * (d @ d * np.eye(3) - np.outer(d, d))
-    visuals = one.visuals + two.visuals
-    return replace(one, mass=m, center_of_mass=c, inertia=J, visuals=visuals)
+    seen, touched = one.visuals + two.visuals, one.collisions + two.collisions
+    return replace(one, mass=m, center_of_mass=c, inertia=J, visuals=seen, collisions=touched)
 
 
 def _second_moments(link: Link) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -160,7 +167,7 @@ def _size(robot: Description) -> float:
     return size if size > 0.0 else max(bars, default=0.0)
 
 
-def _mended(link: Link, notes: list[str], size: float, repair: bool) -> Link:
+def _mended(link: Link, notes: Notes, size: float, repair: bool) -> Link:
     """Return the link with inertia that a body can have, where that takes round-off or a repair.
 
     Second moments of a body are not negative, and two of them are positive. A repair takes the size
@@ -177,15 +184,25 @@ def _mended(link: Link, notes: list[str], size: float, repair: bool) -> Link:
     mended = second.sum() - second
     if not round_off:
         before, after = (", ".join(f"{x:.6g}" for x in v) for v in (moments, mended))
-        notes.append(
+        notes.add(
             f"link {link.name!r}: principal moments of inertia ({before}) are changed to ({after}) "
             "[kg m^2], which a body can have"
         )
     return replace(link, inertia=axes @ np.diag(mended) @ axes.T)
 
 
-def _light(link: Link, carried: float, size: float, notes: list[str]) -> Link:
+def _almost_nothing(robot: Description, link: Link) -> Link:
+    """Return the link between two joints of a body, with a mass that nothing feels."""
+    (joint,) = _joints_at(robot, link.name)
+    after = robot.links[joint.child]
+    if joint.child in robot.between:
+        return replace(link, mass=after.mass, inertia=after.inertia)
+    J = float(np.trace(after.inertia)) / 3 * np.eye(3)
+    return replace(link, mass=_LEAST * after.mass, inertia=_LEAST * J)
+
+
+def _light(link: Link, carried: float, size: float, notes: Notes) -> Link:
     """Return a link without mass with a small share of the mass that it carries."""
     m = _THIN * carried
-    notes.append(f"link {link.name!r}: gets a mass of {m:.3g} kg, {_THIN:g} of what it carries")
+    notes.add(f"link {link.name!r}: gets a mass of {m:.3g} kg, {_THIN:g} of what it carries")
     return replace(link, mass=m, inertia=m * size * np.eye(3))

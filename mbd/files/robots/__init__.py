@@ -1,0 +1,1 @@
+"""Robots from URDF and MJCF: each is read into one description, of which a system is built."""

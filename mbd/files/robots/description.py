@@ -1,0 +1,182 @@
+"""Description of a robot in plain data, as URDF and MJCF have it; what is not used is in ``notes``.
+
+Units are SI and radians.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from mbd.files.robots.xml_tree import Notes
+
+__all__ = [
+    "JOINTS", "Closure", "Description", "Effort", "Joint", "Lift", "Limits", "Link", "Mimic",
+    "Origin", "Place", "Tie", "Visual",
+]  # fmt: skip
+
+JOINTS = {"revolute": 1, "continuous": 1, "prismatic": 1, "fixed": 0, "planar": 3, "floating": 6,
+          "ball": 3}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A frame in another one."""
+
+    position: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    rotation: np.ndarray = field(default_factory=lambda: np.eye(3))
+
+    def __matmul__(self, other: Origin) -> Origin:
+        p = self.position + self.rotation @ other.position
+        return Origin(p, self.rotation @ other.rotation)
+
+    @property
+    def inverse(self) -> Origin:
+        """The other frame in this one."""
+        return Origin(-self.rotation.T @ self.position, self.rotation.T)
+
+
+@dataclass(frozen=True)
+class Visual:
+    """A shape: "box", "cylinder", "capsule", "sphere" or "mesh", and its numbers.
+
+    Those of a mesh are its scales. Lengths are whole ones.
+    """
+
+    kind: str
+    origin: Origin
+    numbers: tuple[float, ...] = ()
+    file: str = ""
+    color: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Link:
+    """A body; without mass it is a frame. Inertia about the centre of mass in the link's axes."""
+
+    name: str
+    mass: float = 0.0
+    center_of_mass: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    inertia: np.ndarray = field(default_factory=lambda: np.zeros((3, 3)))
+    visuals: tuple[Visual, ...] = ()
+    collisions: tuple[Visual, ...] = ()
+
+
+@dataclass(frozen=True)
+class Mimic:
+    """A coordinate that follows another one: factor times it, plus offset."""
+
+    joint: str
+    factor: float
+    offset: float
+
+
+class Limits(NamedTuple):
+    """What a joint may do: range [rad or m], effort [N m or N] and rate; None: no limit."""
+
+    lower: float | None = None
+    upper: float | None = None
+    effort: float | None = None
+    velocity: float | None = None
+
+
+@dataclass(frozen=True)
+class Joint:
+    """A joint; ``origin`` is the frame of the child in the parent where its coordinate is ``zero``.
+
+    It is at the point ``anchor`` of the child. ``motion`` and ``twist`` (velocity of the origin in
+    the axes of the parent, angular velocity in those of the child) are the start of a ball, or of
+    what floats.
+    """
+
+    name: str
+    type: str
+    parent: str
+    child: str
+    origin: Origin
+    axis: np.ndarray
+    anchor: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    zero: float = 0.0
+    damping: float = 0.0
+    friction: float = 0.0
+    stiffness: float = 0.0
+    reference: float = 0.0
+    armature: float = 0.0
+    limits: Limits = field(default_factory=Limits)
+    mimic: Mimic | None = None
+    motion: Origin = field(default_factory=Origin)
+    twist: tuple[np.ndarray, np.ndarray] = field(default_factory=lambda: (np.zeros(3), np.zeros(3)))
+
+
+@dataclass
+class Place:
+    """A frame of a link, which stays where it is when links become one."""
+
+    link: str
+    origin: Origin
+
+
+@dataclass(frozen=True)
+class Closure:
+    """What joins two places beside the tree: "ball" or "fixed"."""
+
+    name: str
+    kind: str
+    first: Place
+    second: Place
+
+
+@dataclass(frozen=True)
+class Tie:
+    """A linear combination of coordinates that is constant."""
+
+    name: str
+    joints: tuple[str, ...]
+    factors: tuple[float, ...]
+    value: float
+
+
+@dataclass(frozen=True)
+class Lift:
+    """What carries a part of a weight: a mass [kg] without weight at a place."""
+
+    name: str
+    place: Place
+    mass: float
+
+
+@dataclass(frozen=True)
+class Effort:
+    """An actuator at the coordinate u of a joint: effort - stiffness (u - u0) - damping du/dt."""
+
+    name: str
+    joint: str
+    effort: float
+    stiffness: float = 0.0
+    damping: float = 0.0
+    reference: float = 0.0
+
+
+@dataclass
+class Description:
+    """A robot: its tree of links and joints, what acts besides, and notes of what is not used."""
+
+    name: str
+    links: dict[str, Link]
+    joints: list[Joint]
+    notes: Notes
+    unknown: list[str] = field(default_factory=list)
+    root: str = ""
+    frames: dict[str, Place] = field(default_factory=dict)
+    closures: list[Closure] = field(default_factory=list)
+    ties: list[Tie] = field(default_factory=list)
+    efforts: list[Effort] = field(default_factory=list)
+    lifts: list[Lift] = field(default_factory=list)
+    between: set[str] = field(default_factory=set)  # links without mass inside of several joints
+
+    def places(self) -> list[Place]:
+        """Return all places on links."""
+        ends = [place for x in self.closures for place in (x.first, x.second)]
+        return [*self.frames.values(), *ends, *(x.place for x in self.lifts)]

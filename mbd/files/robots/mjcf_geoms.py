@@ -1,0 +1,205 @@
+"""Geoms of MJCF: their frames, masses and shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from mbd.base.checked import shown
+from mbd.files.robots import solids
+from mbd.files.robots.description import Origin, Visual
+from mbd.files.robots.mjcf_source import Source
+from mbd.files.robots.solids import Solid
+from mbd.files.robots.xml_tree import Node, Notes
+from mbd.parts.meshes import read_mesh
+
+__all__ = ["Geom", "Geoms"]
+
+_TYPES = ("plane", "hfield", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh", "sdf")
+_SIZES = {"sphere": 1, "capsule": 2, "ellipsoid": 3, "cylinder": 2, "box": 3}
+_MAKING: dict[str, Callable[..., Solid]] = {
+    "capsule": solids.capsule, "cylinder": solids.cylinder, "box": solids.box,
+    "ellipsoid": solids.ellipsoid,
+}  # fmt: skip
+_EMPTY = ("plane", "hfield")  # without mass
+_WATER = 1000.0  # kg/m^3, the density of what does not say it
+
+
+@dataclass(frozen=True)
+class Geom:
+    """A geom: mass [kg] about its centre, in the axes of the body; its shape; who sees it."""
+
+    mass: float
+    center: np.ndarray
+    inertia: np.ndarray
+    shape: Visual
+    group: int
+    touches: bool
+
+
+class Geoms:
+    """What reads geoms: meshes and colours by name."""
+
+    def __init__(self, source: Source, notes: Notes) -> None:
+        self.source, self.notes = source, notes
+        c = source.compiler
+        folder = c.text("meshdir", c.text("assetdir", ""))
+        self.folder = source.folder / folder
+        self.strip = c.choice("strippath", ("false", "true"), "false") == "true"
+        self.meshes, self.colors = dict[str, Node](), dict[str, tuple[float, ...]]()
+        self.solids: dict[tuple[str, str], Solid] = {}
+        for assets in source.sections("asset"):
+            for node in assets.all("mesh"):
+                mesh = source.merged(node)
+                name = mesh.text("name", Path(mesh.attributes.get("file", "")).stem)
+                self.meshes[name] = mesh.called(f"mesh {name!r}")
+            for node in assets.all("material"):
+                material = source.merged(node)
+                rgba = material.numbers("rgba", (1.0, 1.0, 1.0, 1.0), 4)
+                self.colors[material.text("name", "")] = rgba
+
+    def read(self, raw: Node, childclass: str, frame: Origin, *, weighs: bool) -> Geom | None:
+        """Return a geom of a body, in a frame of it; its mass where it weighs."""
+        node = self.source.merged(raw, childclass)
+        node.called(f"geom {node.attributes.get('name', '')!r}")
+        kind = node.choice("type", _TYPES, "sphere")
+        group = int(node.number("group", 0.0))
+        color = node.numbers("rgba", (), 4)
+        color = color or self.colors.get(node.text("material", ""), ())
+        touches = any(node.number(key, 1.0) != 0 for key in ("contype", "conaffinity"))
+        if kind in _EMPTY:
+            self.notes.add(f"<geom> of type {kind} is not drawn", node)
+            node.numbers("size", (0.0,) * 3, (1, 3))
+            return None
+        if kind == "sdf" or ("mesh" in node.attributes and kind != "mesh"):
+            what = "an sdf" if kind == "sdf" else f"a {kind} fitted to a mesh"
+            if weighs and node.number("mass", 1.0) and node.number("density", 1.0):
+                raise node.error(f"is {what}, whose mass is not known; give the body <inertial>")
+            self.notes.add(f"<geom>: {what} is not drawn", node)
+            return None
+        if "fromto" in node.attributes and kind in ("capsule", "cylinder", "box", "ellipsoid"):
+            at, sizes = self._between(node, kind)
+        else:
+            at = self.source.origin(node)
+            sizes = self._sizes(node, kind)
+        at = frame @ at
+        rgb = tuple(color[:3]) or None
+        if kind == "mesh":
+            mesh = self._mesh(node)
+            at = at @ self.turn(mesh)
+            shape = Visual("mesh", at, self._scale(mesh), str(self._file(mesh)), rgb)
+        else:
+            shape = Visual(kind, at, _lengths(kind, sizes), color=rgb)
+        solid = self._solid(node, kind, sizes) if weighs else None
+        if solid is None:
+            return Geom(0.0, np.zeros(3), np.zeros((3, 3)), shape, group, touches)
+        m = self._weight(node, solid)
+        R = at.rotation
+        J = m / solid.volume * (R @ solid.inertia @ R.T)
+        return Geom(m, at.position + R @ solid.center, J, shape, group, touches)
+
+    def _weight(self, node: Node, solid: Solid) -> float:
+        """Return the mass of a geom."""
+        if node.text("shellinertia", "false") == "true":
+            raise node.error("shellinertia is not read; give the body <inertial>")
+        density = node.number("density", _WATER)
+        mass = node.number("mass") if "mass" in node.attributes else density * solid.volume
+        if mass < 0.0:
+            raise node.error(f"mass must not be negative [kg], got {mass:g}")
+        return mass
+
+    def _sizes(self, node: Node, kind: str) -> tuple[float, ...]:
+        n = _SIZES.get(kind, 0)
+        sizes = node.numbers("size", None if n else (), (n, 3))[:n]
+        if not all(x > 0.0 for x in sizes):
+            raise node.error(f"size must be positive [m], got {list(sizes)}")
+        return sizes
+
+    def _between(self, node: Node, kind: str) -> tuple[Origin, tuple[float, ...]]:
+        """Return frame and sizes of what goes from one point to another."""
+        at, half = self.source.between(node)
+        size = node.numbers("size", None, (1, 3))
+        wide = (size[0],) if kind in ("capsule", "cylinder") else (size[0], size[0])
+        return at, (*wide, half)
+
+    def _solid(self, node: Node, kind: str, sizes: tuple[float, ...]) -> Solid | None:
+        if kind == "sphere":
+            return solids.ellipsoid(sizes[0], sizes[0], sizes[0])
+        if kind == "mesh":
+            # what does not weigh need not be readable
+            light = "mass" in node.attributes and not node.number("mass")
+            return None if light or not node.number("density", _WATER) else self._enclosed(node)
+        return _MAKING[kind](*sizes)
+
+    def _mesh(self, node: Node) -> Node:
+        name = node.text("mesh")
+        if name not in self.meshes:
+            raise node.error(f"there is no mesh {name!r}")
+        return self.meshes[name]
+
+    def _scale(self, mesh: Node) -> tuple[float, ...]:
+        return mesh.numbers("scale", (1.0, 1.0, 1.0), 3)
+
+    def turn(self, mesh: Node) -> Origin:
+        """Return the frame of a file in that of its mesh."""
+        place = Node("", {new: mesh.attributes[old] for new, old in
+                          (("pos", "refpos"), ("quat", "refquat")) if old in mesh.attributes},
+                     mesh.file, mesh.line).called(mesh.who)  # fmt: skip
+        mesh.read |= {"refpos", "refquat"}
+        return self.source.origin(place).inverse
+
+    def _file(self, mesh: Node) -> Path:
+        name = Path(mesh.text("file", f"no file of {mesh.who}"))
+        return self.folder / (name.name if self.strip else name)
+
+    def _enclosed(self, node: Node) -> Solid:
+        """Return what the mesh of a geom encloses, as it says how."""
+        mesh = self._mesh(node)
+        how = mesh.choice("inertia", ("legacy", "exact", "convex", "shell"), "legacy")
+        if how == "shell":
+            raise mesh.error("inertia must be legacy, exact or convex, got 'shell'")
+        key = (mesh.who, how)
+        if key not in self.solids:
+            try:
+                vertices, triangles = read_mesh(self._file(mesh))
+            except (ValueError, OSError) as error:
+                raise mesh.error(f"{error}; it has mass, or give the body <inertial>") from error
+            vertices = vertices * np.array(self._scale(mesh))
+            if how == "convex":
+                corners = _hull(vertices)
+            else:
+                corners = vertices[triangles]
+            if np.prod(self._scale(mesh)) < 0 and how != "convex":
+                corners = corners[:, ::-1]
+            self.solids[key] = solids.of_triangles(corners, folded=how == "legacy")
+        solid = self.solids[key]
+        if not solid.volume > 0.0:
+            raise mesh.error(f"must enclose a volume [m^3], got {solid.volume:.3g}")
+        return solid
+
+
+def _hull(vertices: np.ndarray) -> np.ndarray:
+    """Return the triangles of the convex hull, outward."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    try:
+        hull = ConvexHull(vertices)
+    except QhullError as error:
+        raise ValueError(f"its vertices have no convex hull: {shown(str(error)[:60])}") from None
+    corners = vertices[hull.simplices]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    inward = np.einsum("ni,ni->n", normals, hull.equations[:, :3]) < 0
+    corners[inward] = corners[inward][:, ::-1]
+    return np.asarray(corners)
+
+
+def _lengths(kind: str, sizes: tuple[float, ...]) -> tuple[float, ...]:
+    """Return the numbers of a shape, with whole lengths for half ones."""
+    if kind == "box":
+        return tuple(2 * x for x in sizes)
+    if kind in ("capsule", "cylinder"):
+        return (sizes[0], 2 * sizes[1])
+    return sizes
