@@ -204,6 +204,7 @@ def machine():
     system.add(mbd.Motor("motor", hinge, 2.0))
     system.add(mbd.Motor("servo", slide, mbd.Expression("-3*u - rate + sin(t)")))
     system.add(mbd.JointSpring("coil", screw, coordinate="angle", stiffness=3.0, reference=1.0))
+    system.add(mbd.JointFriction("bearing", slide, friction=2.0, speed=0.1))
     system.add(mbd.Stop("stop", slide, lower=-0.1, stiffness=1e4, dissipation=0.5))
     system.add(mbd.Coupler("sum", [hinge, screw.angle], [1, 2.0], 0.5))
     system.add(mbd.Gear("gear", hinge, other.angle, ratio=-2.0))
