@@ -34,6 +34,7 @@ __all__ = ["Batches", "Instants"]
 
 _RUNS = 128  # of a batch: what is shared by its runs is then small beside them
 _BYTES = 1 << 24  # most that they take
+_STEPS = 1 << 16  # and steps of all: Ctrl-C waits for a batch
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,8 @@ class Batches:
         self.options = np.flatnonzero(differ)  # what a run writes before its first step
         self.written = run.work.F[self.options]
         self.at, self.size, self.kept = run.at, run.size, self.steps // plan.every
-        self.together = max(1, min(_RUNS, _BYTES // (8 * (run.at + (self.kept + 1) * run.size))))
+        size = 8 * (run.at + (self.kept + 1) * run.size)
+        self.together = max(1, min(_RUNS, _BYTES // size, _STEPS // self.steps))
 
     @property
     def open(self) -> bool:

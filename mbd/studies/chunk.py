@@ -22,7 +22,7 @@ from mbd.studies.batch_run import Batches
 from mbd.studies.family import Direct, Family, Row
 from mbd.studies.outputs import Output, of_batch, of_solution
 
-__all__ = ["FAILED", "REFUSED", "Chunk", "Task", "run_chunk"]
+__all__ = ["FAILED", "REFUSED", "Chunk", "Task", "give_up", "run_chunk"]
 
 FAILED, REFUSED = 1, 2  # status of a member whose run failed, or that cannot be described
 _LOCK = threading.Lock()
@@ -113,6 +113,14 @@ class Ready:
 
 
 _FAMILIES: OrderedDict[str, Ready] = OrderedDict()
+_OVER: set[str] = set()  # studies of this process that have ended, some of them by Ctrl-C
+
+
+def give_up(task: Task) -> None:
+    """Let threads of this process leave the study behind the batch, or member, at hand."""
+    with _LOCK:
+        _OVER.add(task.token)
+        _FAMILIES.pop(task.token, None)
 
 
 def run_chunk(task: Task, rows: Sequence[Row]) -> Chunk:
@@ -125,12 +133,14 @@ def run_chunk(task: Task, rows: Sequence[Row]) -> Chunk:
         if way:
             values = np.array(rows, float)
             for first in range(0, n, way.together):
+                _go_on(task)
                 here = range(first, min(first + way.together, n))
                 F = ready.direct.constants(values[first : here.stop])
                 _together(ready, chunk, rows, here, way, F, ready.direct.at_ease, None)
             return chunk
     waiting: list[tuple[int, Model]] = []
     for i in range(n):
+        _go_on(task)
         model = _described(ready, chunk, rows[i], i)
         if model is None:
             continue
@@ -145,6 +155,11 @@ def run_chunk(task: Task, rows: Sequence[Row]) -> Chunk:
     if waiting and ready.way is not None:
         _some(ready, chunk, rows, waiting, ready.way)
     return chunk
+
+
+def _go_on(task: Task) -> None:
+    if task.token in _OVER:
+        raise InterruptedError("study: it has ended")
 
 
 def _ready(task: Task) -> Ready:

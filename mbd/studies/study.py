@@ -30,7 +30,7 @@ from mbd.model.system import System
 from mbd.runs.methods import checked_method
 from mbd.runs.plan import number_of_steps
 from mbd.runs.progress import Progress
-from mbd.studies.chunk import Task, run_chunk
+from mbd.studies.chunk import Task, give_up, run_chunk
 from mbd.studies.family import Family
 from mbd.studies.outputs import described, outputs_of
 from mbd.studies.results import Packed, StudyTable, inner_dimensions, joined, packed, table_of
@@ -152,8 +152,8 @@ def study(
     task = Task(
         uuid.uuid4().hex, build, members.names, _probes(members), kept, t_end, step, method, options
     )
-    about = _about(task, members)
-    place = None if directory is None else _Directory(directory, task, members, size)
+    model, about = _about(task, members)
+    place = None if directory is None else _Directory(directory, task, members, size, model)
     size = size if place is None else place.size
     starts = range(0, n, size)
     pieces: list[Packed] = []
@@ -227,8 +227,8 @@ def _probes(members: Members) -> list[Any]:
     return some
 
 
-def _about(task: Task, members: Members) -> dict[str, dict[str, Any]]:
-    """Return components and units of outputs, from the start of a member that has one."""
+def _about(task: Task, members: Members) -> tuple[Model, dict[str, dict[str, Any]]]:
+    """Return a member that has a start, and components and units of outputs there."""
     family, reason = Family(task.build, task.names), None
     for row in members.rows[:_PROBED]:
         try:
@@ -239,7 +239,7 @@ def _about(task: Task, members: Members) -> dict[str, dict[str, Any]]:
             continue
         compile_all(kernels_of(task.method, False))
         start = Solution(model, np.array([x.t]), *(y[None] for y in (x.q, x.v, x.a, x.lam)))
-        return {
+        return model, {
             x.name: described(x, start) | {"over_time": x.over_time and bool(x.quantity)}
             for x in task.outputs
         }
@@ -274,6 +274,7 @@ def _computed(
         ready: dict[int, Packed] = {}
         running: dict[int, Any] = {}
         stack.callback(lambda: [x.cancel() for x in running.values()])
+        stack.callback(give_up, task)
         sent = 0
         for turn, first in enumerate(starts):
             while first not in ready:
@@ -341,18 +342,22 @@ def _summarised(
 class _Directory:
     """The chunks of a study in files, with what they belong to."""
 
-    def __init__(self, path: str | Path, task: Task, members: Members, size: int) -> None:
-        self.path, self.size = file_path(_WHO, path), size
-        digest = hashlib.sha256(repr((members.names, members.rows)).encode()).hexdigest()
+    def __init__(
+        self, path: str | Path, task: Task, members: Members, size: int, model: Model
+    ) -> None:
+        self.path, self.size, self.number = file_path(_WHO, path), size, len(members.rows)
         try:
             described = inspect.getsource(task.build) if callable(task.build) else ""
         except (OSError, TypeError):
             described = ""
         about = {
-            "members": digest, "number": len(members.rows), "t_end": task.t_end, "step": task.step,
+            "parameters": list(members.names), "number of members": self.number,
+            **{f"values of {x}": _digest(repr([row[i] for row in members.rows]).encode())
+               for i, x in enumerate(members.names)},
+            "t_end": task.t_end, "step": task.step, "model": _digest(model.F.tobytes()),
             "outputs": [[x.name, x.quantity, _named(x.reduce)] for x in task.outputs],
             "method": repr(task.method), "options": {k: _named(x) for k, x in task.options.items()},
-            "build": hashlib.sha256(described.encode()).hexdigest(),
+            "build": _digest(described.encode()),
         }  # fmt: skip
         file = self.path / "study.json"
         if file.exists():
@@ -374,14 +379,21 @@ class _Directory:
         """Return the results of a chunk, or None if there are none that can be read."""
         try:
             with self._file(start).open("rb") as stream, np.load(stream) as file:
-                return {name: file[name] for name in file.files}
+                piece = {name: file[name] for name in file.files}
         except Exception:  # missing or damaged: it is computed anew
             return None
+        # one with other chunks, that began at the same time, may have written there
+        whole = len(piece["status"]) == min(self.size, self.number - start)
+        return piece if whole else None
 
     def write(self, start: int, piece: Packed) -> None:
         """Keep the results of a chunk; the file is whole or not there."""
         with replaced(self._file(start), _WHO) as stream:
             np.savez(stream, **piece)  # type: ignore[arg-type]
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 def _named(value: Any) -> str:

@@ -1,8 +1,15 @@
 """Studies: bits of a plain loop, failures as data, workers, interruption, summaries."""
 
+import errno
 import multiprocessing
 import os
+import signal
+import subprocess
+import sys
+import threading
+import time
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +20,7 @@ from mbd.machine.jit import PYTHON
 from mbd.model import model as models
 from mbd.model import system as systems
 from mbd.model import workspace
+from mbd.studies import batch_run
 from mbd.studies import chunk as chunks
 from mbd.studies.study import study
 from mbd.studies.summary import Summary
@@ -247,8 +255,10 @@ def test_an_interrupted_study_goes_on(tmp_path):
     for name in names(OUTPUTS):
         assert np.array_equal(done[name].values, whole[name].values)
     assert mbd.study(pair(), grid, on=Lent(0), **how).equals(done)
-    with pytest.raises(ValueError, match=r"results of another study, which differs in members"):
-        mbd.study(pair(), {"one.mass": [1.0]}, **how)
+    with pytest.raises(ValueError, match=r"another study, which differs in .*values of one.mass"):
+        mbd.study(pair(), grid | {"one.mass": np.linspace(0.5, 2.1, 10)}, **how)
+    with pytest.raises(ValueError, match=r"another study, which differs in model"):
+        mbd.study(pair(length=0.5), grid, **how)
     with pytest.raises(ValueError, match=r"differs in t_end, outputs"):
         mbd.study(pair(), grid, **(how | {"t_end": 0.01, "outputs": ["two.position"]}))
 
@@ -378,6 +388,7 @@ def test_what_is_refused(case):
         call()
 
 
+@pytest.mark.slow
 def test_many_workers_of_a_cluster():
     """Workers of dask; one of them is killed, and no member is lost."""
     distributed = pytest.importorskip("distributed")
@@ -456,3 +467,78 @@ def test_parallel_coordinates():
     assert np.array_equal(whole.get_array(), heights[:, 0])
     with pytest.raises(ValueError, match="outputs must be one of two.position.z final"):
         mbd.parallel_coordinates(done, "two.position")
+
+
+def test_a_full_disk_loses_no_chunk_that_was_kept(tmp_path, monkeypatch):
+    """The study says so; when there is room it goes on."""
+    grid = {"one.mass": np.linspace(0.5, 2.0, 12)}
+    how = {"t_end": T, "step": H, "outputs": ["two.position"], "directory": tmp_path, "chunk": 2}
+    save, saved = np.savez, []
+
+    def full(stream, **arrays):
+        if len(saved) == 3:
+            stream.write(b"half")
+            raise OSError(errno.ENOSPC, "No space left on device")
+        saved.append(arrays)
+        save(stream, **arrays)
+
+    monkeypatch.setattr(np, "savez", full)
+    with pytest.raises(OSError, match=r"study: .*chunk_.* cannot be written: the disk is full"):
+        mbd.study(pair(), grid, **how)
+    monkeypatch.setattr(np, "savez", save)
+    assert len([*tmp_path.glob("chunk_*")]) == 3
+    rest = Lent(100)
+    assert not mbd.study(pair(), grid, on=rest, **how).status.any()
+    assert rest.done == 3
+
+
+KILLED = """
+import sys
+import threading
+from studies.test_study import H, pair
+import mbd
+import numpy as np
+if __name__ == "__main__":
+    mbd.study(pair(), {"one.mass": np.linspace(0.5, 2.0, 64)}, t_end=2.0, step=H, chunk=2,
+              outputs=["two.position"], directory=sys.argv[1])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(PYTHON, reason="slow")
+def test_killed_in_the_middle_and_two_at_once(tmp_path):
+    """Two processes on one directory, one killed (SIGKILL): the other ends, all bits are there."""
+    place, tests = tmp_path / "results", str(Path(__file__).parents[1])
+    env = os.environ | {"PYTHONPATH": os.pathsep.join([tests, *sys.path])}
+    one, two = (subprocess.Popen([sys.executable, "-c", KILLED, str(place)], env=env)
+                for _ in range(2))  # fmt: skip
+    while len([*place.glob("chunk_*")]) < 4 and one.poll() is None:
+        time.sleep(0.01)
+    one.kill()
+    assert one.wait() == -signal.SIGKILL
+    assert two.wait(timeout=300) == 0
+    how = {"t_end": 2.0, "step": H, "chunk": 2, "outputs": ["two.position"]}
+    grid = {"one.mass": np.linspace(0.5, 2.0, 64)}
+    done = mbd.study(pair(), grid, directory=place, on=Lent(0), **how)
+    assert done.equals(mbd.study(pair(), grid, **how))
+
+
+def test_ctrl_c_ends_the_threads_of_a_study(tmp_path, monkeypatch):
+    """Behind the batches at hand; finished chunks are kept, and the study goes on from there."""
+    go, calls = chunks.Batches.go, []
+
+    def counted(self, F):
+        calls.append(len(F))
+        if len(calls) == 5:
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        return go(self, F)
+
+    grid = {"one.mass": np.linspace(0.5, 2.0, 300)}
+    how = {"t_end": 1.5, "step": H, "outputs": [("two.position", "final")], "chunk": 150}
+    with monkeypatch.context() as patch:
+        patch.setattr(chunks.Batches, "go", counted)
+        patch.setattr(batch_run, "_STEPS", 6000)  # four members
+        with pytest.raises(KeyboardInterrupt):
+            mbd.study(pair(), grid, directory=tmp_path, **how)
+    assert sum(calls) < 150
+    assert not any(x.name.startswith("ThreadPool") for x in threading.enumerate())
