@@ -72,6 +72,12 @@ class EnergyMomentum:
     def prepare(self, model: FrozenModel, S: np.ndarray, F: np.ndarray) -> None:
         """Write the parameters of the method; refuse what it cannot conserve."""
         for body in model.nodes.values():
+            if body.formulation.n_inner:
+                raise ValueError(
+                    f"EnergyMomentum: {body.name!r} has modes, whose mass depends on its pose, so "
+                    "that the midpoint rule does not conserve its energy; use GeneralizedAlpha, or "
+                    "a Beam with formulation='directors'"
+                )
             if not body.formulation.linear:
                 raise ValueError(
                     f"EnergyMomentum: {body.name!r} is carried by {body.formulation.name!r}, whose "

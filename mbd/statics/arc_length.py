@@ -93,6 +93,10 @@ def follow(
     path = _Path(problem, first.balance.state)
     points = [(0.0, first)]
     at, factor, step = first.balance, 0.0, ds
+
+    def poses() -> list[tuple[float, State]]:
+        return [(f, x.balance.state) for f, x in points]
+
     tangent = path.tangent(at, (np.zeros(problem.model.n_v), np.sign(target) or 1.0))
     while len(points) < most:
         new = path.step(at, factor, tangent, step)
@@ -103,6 +107,7 @@ def follow(
                     f"the path of equilibria could not be followed beyond load factor {factor:g}; "
                     "try a smaller arc_length=",
                     at.state,
+                    poses(),
                 )
             continue
         balance, f, iterations = new
@@ -116,8 +121,10 @@ def follow(
         tangent = path.tangent(balance, tangent)
         at, factor = balance, f
         step = min(ds, 2.0 * step)
+    limits = f"{min(f for f, _ in points):g} to {max(f for f, _ in points):g}"
     raise EquilibriumError(
-        f"the path of equilibria did not reach load factor {target:g} in {most} points; it ended "
-        f"at {factor:g}; try a larger arc_length= or max_iterations=",
+        f"the path of equilibria did not reach load factor {target:g} in {most} points, it has "
+        f"been at {limits} and ended at {factor:g}; try a larger arc_length= or max_iterations=",
         at.state,
+        poses(),
     )

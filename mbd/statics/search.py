@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,11 +49,15 @@ class EquilibriumError(RuntimeError):
         Why, with the largest residuals by name [N, N m].
     state : State
         Where the search ended.
+    path : list of (float, State)
+        Load factors and poses of a path with ``arc_length=`` that did not arrive.
     """
 
-    def __init__(self, message: str, state: State) -> None:
+    def __init__(
+        self, message: str, state: State, path: Sequence[tuple[float, State]] = ()
+    ) -> None:
         super().__init__(message)
-        self.state = state
+        self.state, self.path = state, [*path]
 
 
 @dataclass(frozen=True, eq=False)

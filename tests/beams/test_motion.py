@@ -4,8 +4,11 @@ Frequencies of the Timoshenko beam by transfer matrices (40 digits); flying spag
 with Legendre polynomials of high order for the same equations (defined by Simo and Vu-Quoc).
 """
 
+import time
+
 import numpy as np
 import pytest
+from models.test_scenes import load
 
 import mbd
 
@@ -63,13 +66,13 @@ def test_flying_spaghetti():
     assert np.linalg.norm(solution["beam.8"].position[-1] - exact) < 0.03
 
 
-def free_beam(formulation, **options):
+def free_beam(formulation, velocity=(1, -2, 0.5), **options):
     section = mbd.Section(stiffness=(2e3, 800, 800, 20, 20, 60), mass=1.0,
                           inertia=(4e-2, 1e-2, 3e-2))  # fmt: skip
     system = mbd.System()
     system.add(
         mbd.Beam("beam", points=[(0, 0, 0), (1.5, 0.5, 0), (2, 1.5, 0.5)], section=section,
-                 elements=6, formulation=formulation, velocity=(1, -2, 0.5),
+                 elements=6, formulation=formulation, velocity=velocity,
                  angular_velocity=(3, 5, -4), **options)
     )  # fmt: skip
     return system
@@ -84,6 +87,28 @@ def test_the_conserving_scheme_conserves():
     assert np.ptp(energy) < 1e-11 * energy[0]
     assert np.ptp(solution.momentum.linear, axis=0).max() < 1e-11
     assert np.ptp(solution.momentum.angular, axis=0).max() < 1e-10
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:steps of")
+def test_the_conserving_scheme_conserves_over_many_steps():
+    """Ten thousand steps, from which round-off does not add up."""
+    system = free_beam("directors", velocity=(0, 0, 0))
+    run = mbd.simulate(system, 100.0, 0.01, method=mbd.EnergyMomentum(), every=10)
+    energy = run.energy.total
+    assert run.stats["steps"] == 10_000
+    assert np.abs(energy - energy[0]).max() < 1e-12 * energy[0]
+
+
+@pytest.mark.slow
+def test_a_rotor_runs_faster_than_real_time():
+    """Three twisted blades and a tower of 20 elements each, 5 ms steps: 1 s in less than 1 s."""
+    model = load("three_blade_rotor").build(20).build()
+    mbd.simulate(model, 0.05, 5e-3)
+    start = time.process_time()
+    run = mbd.simulate(model, 1.0, 5e-3)
+    assert time.process_time() - start < 1.0
+    assert run.stats["steps"] == 200
 
 
 @pytest.mark.parametrize("formulation", ["so3", "directors"])
