@@ -211,6 +211,8 @@ def compare(sizes: dict[int, float], formulation: str, turns: int) -> None:
                 print(
                     f"{'':>8} {few:>4} of ours, at no larger error: ratio {ratio:.1f}", flush=True
                 )
+            elif n <= 64:
+                print(f"{'':>8}      of ours, none: what is left is the error of the step")
 
 
 if __name__ == "__main__":

@@ -59,6 +59,8 @@ def test_a_body_is_carried_with_its_matrices(system):
 
 def test_results(system, tmp_path):
     solution = mbd.simulate(system, 0.02, 1e-3)
+    with pytest.raises(ValueError, match="'bar' has modes, whose mass depends on its pose"):
+        mbd.simulate(system, 0.02, 1e-3, method=mbd.EnergyMomentum())
     bar = solution["bar"]
     assert bar.modal.shape == bar.modal_rate.shape == (21, 3)
     assert np.allclose(np.gradient(bar.modal, 1e-3, axis=0)[5:-5], bar.modal_rate[5:-5], atol=1e-3)
