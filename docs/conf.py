@@ -16,6 +16,7 @@ import mbd.history.quantities
 from mbd.files import scenes
 
 sys.path.insert(0, str(Path(__file__).parent))
+import notebooks
 import pictures
 import quantities
 import tolerances
@@ -33,9 +34,11 @@ extensions = [
     "mathml",
 ]
 exclude_patterns = ["_build"]
+Path(__file__).with_name("gallery").joinpath("moving").mkdir(parents=True, exist_ok=True)
 html_theme = "furo"
 html_math_renderer = "mathml"
 html_static_path = ["_static"]
+html_extra_path = ["gallery/moving"]
 html_css_files = ["mathml.css"]
 html_title = f"mbd {release}"
 
@@ -115,8 +118,18 @@ class Quantities(SphinxDirective):
         return self.parse_text_to_nodes(quantities.page())
 
 
+def _write(app: Sphinx) -> None:
+    """Write what pages offer: notebooks of tutorials, the moving picture of the first page."""
+    folder = Path(app.srcdir) / "gallery"
+    notebooks.write(folder)
+    moving = folder / "moving"
+    moving.mkdir(exist_ok=True)
+    pictures.move("strandbeest", moving / "strandbeest.html")
+
+
 def setup(app: Sphinx) -> None:
     """Add the directives."""
+    app.connect("builder-inited", _write)
     app.add_directive("quantities", Quantities)
     app.add_directive("scenes", Scenes)
     app.add_directive("tolerances", Tolerances)

@@ -143,6 +143,13 @@ def run(name: str, scene: Scene) -> dict[str, Any]:
     return scene.run or PICTURES[name].run
 
 
+def move(name: str, path: Path) -> None:
+    """Run a scene and write the page in which it moves, with plots beside it."""
+    scene = scenes.load(files()[name])
+    look = PICTURES[name].look | {"plots": [PICTURES[name].plot], "title": ""}
+    mbd.simulate(scene.build({}), progress=False, **scene.run).animate(path, **look)
+
+
 def make(name: str, scene: Scene, folder: Path) -> tuple[Path, Path]:
     """Run a scene and write its pictures."""
     from matplotlib.figure import Figure
