@@ -11,7 +11,7 @@ A pose that the loads move is followed to its first critical point (``critical_l
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import scipy.linalg
@@ -49,6 +49,7 @@ class Buckling:
     base: State
     factors: np.ndarray
     shapes: np.ndarray
+    problem: Statics = field(repr=False)
 
     def state(self, i: int = 0, amplitude: float = 0.1) -> State:
         """Return the pose displaced by a shape: largest turn [rad] or displacement over length."""
@@ -112,7 +113,7 @@ def buckling(
     K0 = L.T @ (first.K @ N)
     change = L.T @ (loaded.K @ N) - K0
     factors, vectors = _critical(K0, change)
-    return Buckling(model, first.state, base + factors, N @ vectors)
+    return Buckling(model, first.state, base + factors, N @ vectors, problem)
 
 
 def _on_path(problem: Statics, first: Balance, loaded: Balance, base: float) -> Buckling:
@@ -129,7 +130,7 @@ def _on_path(problem: Statics, first: Balance, loaded: Balance, base: float) -> 
             "mbd.equilibrium(system, arc_length=...)"
         )
     state, factor, shape = critical
-    return Buckling(problem.model, state, np.array([factor]), shape[:, None])
+    return Buckling(problem.model, state, np.array([factor]), shape[:, None], problem)
 
 
 def _critical(K0: np.ndarray, change: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

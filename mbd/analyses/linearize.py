@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from mbd.analyses.equilibrium import Equilibrium
 
-__all__ = ["Descriptor", "Linearized", "linearize"]
+__all__ = ["Descriptor", "Linearized", "linear_about", "linearize"]
 
 _MOTION = ("position", "velocity")  # of the rows of outputs
 
@@ -64,7 +64,11 @@ class Linearized:
         The base.
     """
 
-    def __init__(self, state_space: Minimal, inputs: list[Any], outputs: list[Rows]) -> None:
+    def __init__(
+        self, state_space: Minimal, inputs: list[Any], outputs: list[Rows],
+        asked: tuple[list[Any], list[Any]],
+    ) -> None:  # fmt: skip
+        self.asked = asked  # inputs and outputs as they were written
         self.minimal, self.motion = state_space, state_space.motion
         self.model, self.state = state_space.motion.model, state_space.motion.state
         self._rows = outputs
@@ -247,10 +251,8 @@ def linearize(
     Linearized
     """
     motion = base_motion("linearize", system, state, rotating)
-    state_space = steady_minimal(motion)
-    columns = [input_column(motion, what) for what in _several("inputs", inputs)]
-    rows = [_rows(motion, what) for what in _several("outputs", outputs)]
-    linear = Linearized(state_space, columns, rows)
+    asked = _several("inputs", inputs), _several("outputs", outputs)
+    linear = linear_about(motion, steady_minimal(motion), *asked)
     if wanted := names("linearize", "coordinates", coordinates):
         joints = motion.model.system.joints
         there = [f"{joint}.{x}" for joint in joints for x in joints[joint].coordinates]
@@ -263,6 +265,15 @@ def linearize(
         states = [output_rows(motion, name + x) for x in ("", "_rate") for name in wanted]
         linear.in_coordinates(tuple(wanted), states)
     return linear
+
+
+def linear_about(
+    motion: SmallMotion, state_space: Minimal, inputs: list[Any], outputs: list[Any]
+) -> Linearized:
+    """Return the linear system of a small motion."""
+    columns = [input_column(motion, what) for what in inputs]
+    rows = [_rows(motion, what) for what in outputs]
+    return Linearized(state_space, columns, rows, (inputs, outputs))
 
 
 def _several(what: str, value: Any) -> list[Any]:

@@ -21,3 +21,15 @@ leaves a part of the size of the whole."""
 
 SENSITIVITY_QUADRATIC = 1e-13
 """[constants] Those that leave a polynomial of low degree by less obey it: two values suffice."""
+
+BEGIN_REACH = 2.5e-3
+"""[size of the model, its velocities, the step] Distance of the states beside one from which a run
+begins anew, of order 8; nearer than that round-off of accelerations is seen."""
+
+SENSITIVITY_GRAZES = 1e-6
+"""[size of its function over the length of the run] A function that passes zero more slowly has no
+instant that could be differentiated."""
+
+SECOND_ORDER_STEP = 1e-3
+"""[parameter, or its vector] Distance of the gradients that are differenced, of order four: what it
+leaves out is about 1e-11, and what gradients lack is divided by it."""

@@ -33,7 +33,7 @@ from mbd.model.turns_so_far import turns_so_far
 from mbd.runs.events import Instants
 from mbd.runs.failed_step import explain
 from mbd.runs.methods import checked_method
-from mbd.runs.plan import number_of_steps
+from mbd.runs.plan import whole_steps
 from mbd.runs.record import MemoryRecord
 
 __all__ = ["ClosedLoop", "Controller", "Signals", "closed_loop"]
@@ -305,11 +305,7 @@ def closed_loop(
     loops = [_Loop(x, stepper) for x in all_of_them]
     steady = [x for x in loops if not x.period]
     model, run, first = stepper.model, stepper.run, stepper.first
-    n = round(number_of_steps(_WHO, t_end - first.t, stepper.h))
-    if n < 1 or abs(first.t + n * stepper.h - t_end) > 1e-6 * stepper.h:
-        raise ValueError(
-            f"{_WHO}: the step must divide the time, got {t_end - first.t:g} s and {stepper.h:g} s"
-        )
+    n = whole_steps(_WHO, t_end - first.t, stepper.h)
     record = MemoryRecord(model, n // every + 2)
     run.work.S[m.RECORD_EVERY] = every
     done, status, message, cause = 0, CONVERGED, "", None

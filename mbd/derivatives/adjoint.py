@@ -7,17 +7,22 @@ from the recorded instants.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from mbd.base.checked import shown
-from mbd.base.door import number
+from mbd.analyses.equilibrium import Equilibrium
+from mbd.base.checked import shown, whole
 from mbd.derivatives import sweeps
+from mbd.derivatives.begins import Direction, Tangent, Threshold
 from mbd.derivatives.forward import check_rows
-from mbd.derivatives.objective import Gradients, Objective, gradients, value_of
-from mbd.derivatives.runs import DifferentiableRun, run
-from mbd.derivatives.starts import start_of
+from mbd.derivatives.legs import Ending, Leg, Onward
+from mbd.derivatives.objective import Objective, gradients, last_of, value_of
+from mbd.derivatives.pieces import in_pieces, refuse_with_every
+from mbd.derivatives.rest import gradient_of_pose
+from mbd.derivatives.runs import Prepared, prepared, run
+from mbd.derivatives.stencil import Stencil
 from mbd.derivatives.sweep import Sweep
 from mbd.front.solution import Solution
 from mbd.integration.method import Method
@@ -67,28 +72,33 @@ class Gradient(Mapping[str, float]):
 
 def gradient(
     objective: Objective,
-    system: System | Model,
+    system: System | Model | Equilibrium,
     parameters: Any = None,
     t_end: float | None = None,
     step: float | None = None,
     *,
     method: Method | None = None,
     state: State | None = None,
-    project: bool = False,
+    project: bool | None = None,
     progress: bool | None = None,
     rtol: float | None = None,
     events: Any = (),
+    every: int = 1,
 ) -> Gradient:
     """Run a system, and go back over its steps for the gradient of an objective.
 
     It costs about three runs, whatever the number of parameters; the derivative is that of what the
-    loop computes. All steps are kept in memory.
+    loop computes.
 
     Parameters
     ----------
     objective : Objective
     system, parameters, t_end, step, method, state, project, progress, rtol, events : optional
-        As those of ``mbd.sensitivities`` [s].
+        As those of ``mbd.sensitivities`` [s]. Of an ``Equilibrium`` parameters alone; the objective
+        has a terminal term, of the pose.
+    every : int
+        Keep every so many steps only, and take those in between again on the way back, which costs
+        one more run: of N steps the root of N needs the least memory. Not with events or ``rtol``.
 
     Returns
     -------
@@ -109,77 +119,238 @@ def gradient(
             "gradient: objective must be an mbd.Objective(terminal=..., running=...), got "
             f"{shown(objective)}"
         )
+    if isinstance(system, Equilibrium):
+        value, words, slopes = gradient_of_pose("gradient", objective, system, parameters)
+        return Gradient(value, words, slopes, system.solution, {"factorizations": 1})
+    if whole("gradient", "every", every, 1) > 1:
+        refuse_with_every(rtol, events)
+        return _in_pieces(
+            objective, prepared("gradient", system, parameters, method, state, project, False),
+            t_end, step, progress, every,
+        )  # fmt: skip
     of = run("gradient", system, parameters, t_end, step, method, state, project, progress,
              rtol, events)  # fmt: skip
-    array, stats = _backward(of, _gradients(of, objective))
+    J = terms_of(objective, of.solution, of.stencils, of.h)
+    back = Backward(of.model, of.method, of.stencils)
+    back.over(of.legs, J)
     names = [s.name for s in of.stencils]
-    return Gradient(value_of(objective, of.solution), names, array, of.solution, stats)
+    return Gradient(J.value, names, back.total, of.solution, back.stats)
 
 
-def _gradients(of: DifferentiableRun, objective: Objective) -> Gradients:
-    """Return the derivatives of J by all instants, weighted as the terms are."""
-    solution, model = of.solution, of.model
-    n = len(solution.t)
+def _in_pieces(
+    objective: Objective, of: Prepared, t_end: Any, step: Any, progress: Any, every: int
+) -> Gradient:
+    """Return the gradient by pieces of a run, each of which is taken again on the way back."""
+    pieces, solution = in_pieces(of, t_end, step, progress, every)
+    back = Backward(of.model, of.method, of.stencils)
+    value = 0.0
+    for k in range(len(pieces) - 1, -1, -1):
+        piece, legs = pieces[k].again()
+        J = terms_of(objective, piece, of.stencils, float(step), last=k == len(pieces) - 1)
+        back.over(legs, J)
+        value += J.value
+    names = [s.name for s in of.stencils]
+    return Gradient(value, names, back.total, solution, back.stats)
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """Derivatives of an objective by all instants of a run, weighted as its terms are.
+
+    Attributes
+    ----------
+    value : float
+    q, v, a, lam : (n, n_v), (n, n_lam) arrays
+    t : (n,) array
+        By the times of the instants: of what depends on time, and of the rule of integration.
+    p : (n_p,) array
+    """
+
+    value: float
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+    lam: np.ndarray
+    t: np.ndarray
+    p: np.ndarray
+
+
+def terms_of(
+    objective: Objective, solution: Solution, stencils: list[Stencil], h: float, last: bool = True
+) -> Terms:
+    """Return the derivatives of a number of a run; ``last``: the run ends there."""
+    model, t = solution.model, np.asarray(solution.t)
+    n, value = len(t), 0.0
     q, v, a = (np.zeros((n, model.n_v)) for _ in range(3))
-    sum_of = Gradients(q, v, a, np.zeros((n, model.n_lam)), np.zeros(len(of.stencils)))
-    weights = np.full(n, number("gradient", "step", of.steps.h, "s"))
-    weights[[0, -1]] *= 0.5
-    for term, which, w, last in (
-        (objective.running, slice(0, n), weights, False),
-        (objective.terminal, slice(n - 1, n), np.ones(1), True),
-    ):
-        if term is not None:
-            g = gradients(term, solution, which, of.stencils, last)
-            for name in ("q", "v", "a", "lam"):
-                getattr(sum_of, name)[which] += w[:, None] * getattr(g, name)
-            sum_of.p[:] += g.p @ w
-    return sum_of
+    sums = {"q": q, "v": v, "a": a, "lam": np.zeros((n, model.n_lam)), "t": np.zeros(n)}
+    p = np.zeros(len(stencils))
+    weights = 0.5 * (np.diff(t, prepend=t[0]) + np.diff(t, append=t[-1]))
+    parts: list[tuple[Any, Any, np.ndarray, bool]] = []
+    if objective.running is not None:
+        parts.append((objective.running, solution, weights, False))
+    if last and objective.terminal is not None:
+        parts.append((objective.terminal, last_of(solution), np.ones(1), True))
+    for term, history, w, at_end in parts:
+        j = value_of(term, history, at_end)
+        value += float(w @ j)
+        g = gradients(term, history, stencils, at_end, h)
+        which = slice(n - len(w), n)
+        for name, x in sums.items():
+            of = getattr(g, name)
+            x[which] += w[:, None] * of if of.ndim == 2 else w * of
+        p += g.p @ w
+        if not at_end:  # of the trapezoidal rule: half the sum of the neighbours' differences
+            sums["t"] += 0.5 * (np.append(j[:1], j[:-1]) - np.append(j[1:], j[-1:]))
+            sums["t"][0] -= j[0]
+            sums["t"][-1] += j[-1]
+    return Terms(value, q, v, a, sums["lam"], sums["t"], p)
 
 
-def _backward(of: DifferentiableRun, J: Gradients) -> tuple[np.ndarray, dict[str, int]]:
-    """Return the gradient by all parameters."""
-    model, n, N = of.model, int(of.model.I[m.N_U]), len(of.steps.t) - 1
-    v, lam, n_p = model.numbering.v, model.numbering.lam, len(of.stencils)
-    sweep = Sweep(model, of.method, of.stencils, 1, remembers=True)
-    memory = _memory(of) if len(model.memory) else None
-    sweep.work.load(of.first)
-    terms = np.zeros((N + 1, 3, n))
-    terms[:, 0, v], terms[:, 1, v], terms[:, 2, v], terms[:, 2, lam] = J.q, J.v, J.a, J.lam
-    column = sweep.column(0)
-    column[:] = 0.0
-    column[: sweeps.DL] = terms[N]
-    total, out = J.p.copy(), sweep.F[sweep.places["out"] :]
-    begin = np.where(np.arange(N)[:, None, None] > 0, terms[:N], 0.0)
-    sweep.F[m.OPEN] = 0.0
-    for end in range(N, 0, -sweep.room):
-        which = np.arange(end - 1, max(-1, end - 1 - sweep.room), -1)
-        size = sweep.rows(of.steps, which, memory) * 3 * n
-        out[:size] = begin[which].ravel()
-        out[size : size + n_p] = 0.0
-        sweep.run(sweeps.backward)
-        total += out[size : size + n_p]
-        check_rows(sweep, of.stencils)
-    Q, V, W, A = (column[row, v] for row in range(sweeps.COLUMN_SIZE))
-    for j, s in enumerate(of.stencils):
-        one, two = start_of(model, s, of.start, of.first, of.begun)
-        total[j] += Q @ two.q + V @ two.v + W @ two.a + A @ two.alg
-        total[j] += J.q[0] @ one.q + J.v[0] @ one.v + J.a[0] @ one.a + J.lam[0] @ one.lam
-    S = sweep.work.S
-    return total, {
-        "factorizations": int(S[m.N_FACTOR]), "evaluations": int(S[m.N_EVALUATE])
-    }  # fmt: skip
+class Backward:
+    """The adjoint of a run, carried back leg by leg.
 
+    Attributes
+    ----------
+    total : (n_p,) array
+        The gradient, as far as it was summed up.
+    stats : dict
+    """
 
-def _memory(of: DifferentiableRun) -> np.ndarray:
-    """Return what elements remember at the beginning of each step, (N, n_memory)."""
-    sweep = Sweep(of.model, of.method, [], 1)
-    sweep.I[sweep.k + sweeps.N_FLOWS] = 0
-    sweep.work.load(of.first)
-    N, n = len(of.steps.t) - 1, len(of.model.memory)
-    room = min(sweep.room, sweep.room * 3 * sweep.n // n)
-    pieces = []
-    for first in range(0, N, room):
-        size = sweep.rows(of.steps, np.arange(first, min(N, first + room)), None) * n
-        sweep.run(sweeps.follow)
-        pieces.append(sweep.F[sweep.places["out"] :][:size].reshape(-1, n).copy())
-    return np.concatenate(pieces)
+    def __init__(self, model: Model, method: Method, stencils: list[Stencil]) -> None:
+        self.model, self.method, self.stencils = model, method, stencils
+        self.v, self.lam, self.n = model.numbering.v, model.numbering.lam, int(model.I[m.N_U])
+        self.sweep = Sweep(model, method, stencils, 1, remembers=True)
+        self.ahead = Sweep(model, method, [], 1)  # by the size of a step, and what is remembered
+        self.z = self.sweep.columns[0]
+        self.z[:] = 0.0
+        self.t = 0.0  # adjoint of the time of the steps
+        self.total = np.zeros(len(stencils))
+
+    @property
+    def stats(self) -> dict[str, int]:
+        """What the way back cost."""
+        S = self.sweep.work.S
+        return {"factorizations": int(S[m.N_FACTOR]), "evaluations": int(S[m.N_EVALUATE])}
+
+    def over(self, legs: list[Leg], J: Terms) -> None:
+        """Go back over the legs of a run."""
+        v, lam = self.v, self.lam
+        terms = np.zeros((len(J.t), 3, self.n))
+        terms[:, 0, v], terms[:, 1, v], terms[:, 2, v], terms[:, 2, lam] = J.q, J.v, J.a, J.lam
+        self.total += J.p
+        timed = [leg.ends is not None and leg.ends.event is not None for leg in legs]
+        for k in range(len(legs) - 1, -1, -1):
+            if not legs[k].aside:
+                late = any(timed[:k]) or timed[k]
+                self._leg(legs[k], terms, J, late)
+        if legs[0].begins is None:  # a piece of a run that goes on
+            self.z[: sweeps.DL] += terms[0]
+            self.t += float(J.t[0])
+
+    def _leg(self, leg: Leg, terms: np.ndarray, J: Terms, timed: bool) -> None:
+        """Go back over a leg."""
+        n_p, n, N, sweep = len(self.stencils), self.n, len(leg.steps), self.sweep
+        if N:
+            self.z[: sweeps.DL] += terms[leg.first + N]
+            self.t += float(J.t[leg.first + N])
+        if leg.ends is not None:
+            self._end(leg, leg.ends)
+        memory = self._memory(leg) if len(self.model.memory) else None
+        sweep.load(leg.state)
+        sweep.shift(0.0, 0.0, timed)
+        sweep.F[m.OPEN] = 0.0
+        inside = np.where(np.arange(N)[:, None, None] > 0, terms[leg.first : leg.first + N], 0.0)
+        for end in range(N, 0, -sweep.room):
+            which = np.arange(end - 1, max(-1, end - 1 - sweep.room), -1)
+            size = sweep.rows(leg.steps, which, memory) * 3 * n
+            out = sweep.out(size + n_p + 1)
+            out[:size] = inside[which].ravel()
+            out[size:] = 0.0
+            sweep.run(sweeps.backward)
+            self.total += out[size : size + n_p]
+            self.t += float(out[size + n_p])
+            check_rows(sweep, self.stencils)
+        self.t += float(J.t[leg.first + 1 : leg.first + N].sum())
+        if leg.anew is not None:
+            self._begin(leg, leg.anew, terms, J, timed)
+        elif isinstance(leg.begins, Onward):
+            move = leg.begins.move * self.z[sweeps.DL, self.v]
+            self.z[sweeps.DA, self.v] += move
+            self.z[sweeps.DB, self.v] -= move
+
+    def _begin(
+        self, leg: Leg, threshold: Threshold, terms: np.ndarray, J: Terms, timed: bool
+    ) -> None:
+        """Go back to what a state was made of."""
+        v, lam = self.v, self.lam
+        Q, V, W, A, B = (self.z[row, v].copy() for row in range(sweeps.COLUMN_SIZE))
+        L, at = self.z[sweeps.DA, lam].copy(), leg.first
+        recorded = threshold.here.recorded
+
+        def by(both: tuple[Tangent, Tangent]) -> float:
+            one, two = both
+            J_1 = Q @ two.q + V @ two.v + W @ two.a + L @ two.lam + A @ two.alg + B @ two.before
+            if recorded:
+                J_1 += J.q[at] @ one.q + J.v[at] @ one.v + J.a[at] @ one.a + J.lam[at] @ one.lam
+            return float(J_1)
+
+        for j, s in enumerate(self.stencils):
+            self.total[j] += by(threshold.by_parameter(s))
+        if recorded:
+            self.t += float(J.t[at])
+        self.z[:] = 0.0
+        if threshold.at is None:
+            return
+        rows = {"q": (sweeps.DQ, v), "v": (sweeps.DV, v), "a": (sweeps.DA, v),
+                "lam": (sweeps.DA, lam)}  # fmt: skip
+        for z in threshold.units():
+            name = next((x for x in rows if getattr(z, x).any()), "")
+            if name:
+                row, of = rows[name]
+                self.z[row, of[int(np.argmax(getattr(z, name)))]] += by(threshold.along(z))
+            elif timed:
+                self.t += by(threshold.along(z))
+
+    def _end(self, leg: Leg, ending: Ending) -> None:
+        """Let the size of the step follow what ends it."""
+        ahead, v, lam = self.ahead, self.v, self.lam
+        z = ahead.columns[0]
+        z[:] = 0.0
+        if leg.anew is not None:
+            begun = leg.anew.along(Direction.none(self.model, h=1.0))[1]
+            for row, x in enumerate((begun.q, begun.v, begun.a, begun.alg, begun.before)):
+                z[row, v] = x
+        else:
+            assert isinstance(leg.begins, Onward)
+            z[sweeps.DL, v] = leg.begins.slope
+        ahead.load(leg.state)
+        ahead.shift(1.0, 1.0, True)
+        ahead.rows(leg.steps, np.arange(1), None)
+        ahead.run(sweeps.forward)
+        g = ending.gradients(self.model, self.stencils, leg.steps.h[-1])
+        a = z[sweeps.DA]
+        rate = g.along(z[sweeps.DQ, v], z[sweeps.DV, v], a[v], a[lam]) + float(g.t[0])
+        longer = float(np.vdot(self.z[: sweeps.DL], z[: sweeps.DL])) + self.t
+        share = -longer / rate
+        self.z[sweeps.DQ, v] += share * g.q[0]
+        self.z[sweeps.DV, v] += share * g.v[0]
+        self.z[sweeps.DA, v] += share * g.a[0]
+        self.z[sweeps.DA, lam] += share * g.lam[0]
+        self.total += share * g.p[:, 0]
+        self.t += share * float(g.t[0])
+
+    def _memory(self, leg: Leg) -> np.ndarray:
+        """Return what elements remember at the beginning of each step, (N, n_memory)."""
+        sweep, N, n = self.ahead, len(leg.steps), len(self.model.memory)
+        sweep.load(leg.state)
+        sweep.shift(0.0, 0.0, False)
+        room = min(sweep.room, sweep.room * 3 * sweep.n // n)
+        flows = sweep.I[sweep.k + sweeps.N_FLOWS]
+        sweep.I[sweep.k + sweeps.N_FLOWS] = 0
+        pieces = [np.zeros((0, n))]
+        for first in range(0, N, room):
+            size = sweep.rows(leg.steps, np.arange(first, min(N, first + room)), None) * n
+            sweep.run(sweeps.follow)
+            pieces.append(sweep.out(size).reshape(-1, n).copy())
+        sweep.I[sweep.k + sweeps.N_FLOWS] = flows
+        return np.concatenate(pieces)

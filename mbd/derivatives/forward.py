@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
 
+from mbd.analyses.buckling import Buckling
 from mbd.analyses.equilibrium import Equilibrium
+from mbd.analyses.linearize import Linearized
 from mbd.analyses.modes import Modes
 from mbd.base.checked import meant, shown
 from mbd.base.parameter import Parameter
 from mbd.base.sensitivity_tolerances import SENSITIVITY_MET
 from mbd.derivatives import sweeps
+from mbd.derivatives.begins import Direction, Tangent, Threshold
+from mbd.derivatives.legs import Ending, Leg, Onward
 from mbd.derivatives.named import Named, Tangents, derivative_by_name
-from mbd.derivatives.rest import ModesTangent, PoseTangent, of_equilibrium, of_modes
+from mbd.derivatives.rest import (
+    BucklingTangent,
+    LinearTangent,
+    ModesTangent,
+    PoseTangent,
+    of_buckling,
+    of_equilibrium,
+    of_linear,
+    of_modes,
+)
 from mbd.derivatives.runs import DifferentiableRun, run
-from mbd.derivatives.starts import start_of
 from mbd.derivatives.stencil import Stencil
 from mbd.derivatives.sweep import Sweep
 from mbd.front.solution import Solution
@@ -107,18 +120,22 @@ def sensitivities(system: Equilibrium, parameters: Any = None) -> dict[str, Pose
 @overload
 def sensitivities(system: Modes, parameters: Any = None) -> dict[str, ModesTangent]: ...
 @overload
+def sensitivities(system: Linearized, parameters: Any = None) -> dict[str, LinearTangent]: ...
+@overload
+def sensitivities(system: Buckling, parameters: Any = None) -> dict[str, BucklingTangent]: ...
+@overload
 def sensitivities(
     system: System | Model, parameters: Any = None, *args: Any, **options: Any
 ) -> Sensitivities: ...
 def sensitivities(
-    system: System | Model | Equilibrium | Modes,
+    system: System | Model | Equilibrium | Modes | Linearized | Buckling,
     parameters: Any = None,
     t_end: float | None = None,
     step: float | None = None,
     *,
     method: Method | None = None,
     state: State | None = None,
-    project: bool = False,
+    project: bool | None = None,
     progress: bool | None = None,
     rtol: float | None = None,
     events: Any = (),
@@ -132,29 +149,36 @@ def sensitivities(
     Parameters
     ----------
     system : System or Model
-        Or an ``Equilibrium`` or ``Modes`` at rest, to differentiate these, by parameters alone.
+        Or, at rest, an ``Equilibrium``, ``Modes``, ``Linearized`` or ``Buckling``, to differentiate
+        these, by parameters alone.
     parameters : list of str and Parameter, optional
         Arguments of parts, ``"rod.mass"``, ``"rod.inertia.xx"``, ``"hinge.at.x"``,
         ``"spring.stiffness"``, initial values, ``"rod.velocity.x"``, or ``"gravity.z"``; default
         all ``Parameter`` that the system has.
     t_end, step : float [s]
-        The step must divide the time.
+        The last step is shortened where it does not divide the time.
     method : GeneralizedAlpha, optional
-        At position or velocity level; default ``GeneralizedAlpha(tol=1e-11)``. The accuracy of
-        derivatives is that of the iteration, ``tol``.
+        At position or velocity level; default ``GeneralizedAlpha(tol=1e-11)``, with ``rtol`` at
+        velocity level. The accuracy of derivatives is that of the iteration, ``tol``.
     state : State, optional
         Pose and velocities to start from, whatever the parameters; default those described.
-    project : bool
-        Move inconsistent initial values to the nearest consistent ones, and differentiate that too.
+    project : bool, optional
+        As of ``mbd.simulate``: move inconsistent initial values to the nearest consistent ones, and
+        differentiate that too. Without a word small violations are mended; those that a parameter
+        makes are then mended too. False refuses both.
     progress : bool, optional
-    rtol, events : refused
-        Of steps that are chosen, and of runs with events, no derivative is taken: an error says so.
+    rtol : float [-]
+        Let a first run choose the steps, and hold them in a second one.
+    events : Event or sequence of Event
+        With steps of one size. Instants behind events move, ``s["rod.mass"].t`` [s by the unit of
+        the parameter], and so do those of events by name, ``s["rod.mass"].events["touch down"]``.
 
     Returns
     -------
     Sensitivities
         Of an equilibrium a dict: each is read as the equilibrium is, ``d["k.length"]["rod"]``. Of
-        modes a dict of their ``eigenvalues`` [1/s] and ``frequency`` [Hz].
+        modes a dict of their ``eigenvalues`` [1/s] and ``frequency`` [Hz], of a linear system of
+        its ``frequency_response(frequencies)``, of critical loads of their ``factors``.
 
     Examples
     --------
@@ -165,46 +189,143 @@ def sensitivities(
     >>> s["gravity.z"]["ball"].position[-1].round(9).tolist()
     [0.0, 0.0, 0.5]
     """
-    if isinstance(system, Equilibrium | Modes):
+    if isinstance(system, Equilibrium | Modes | Linearized | Buckling):
         for word, value in (("t_end", t_end), ("step", step), ("method", method)):
             if value is not None:
                 raise ValueError(f"sensitivities: {word} belongs to a run, got {shown(value)}")
         if isinstance(system, Equilibrium):
             return of_equilibrium("sensitivities", system, parameters)
-        return of_modes("sensitivities", system, parameters)
+        if isinstance(system, Modes):
+            return of_modes("sensitivities", system, parameters)
+        if isinstance(system, Linearized):
+            return of_linear("sensitivities", system, parameters)
+        return of_buckling("sensitivities", system, parameters)
     of = run("sensitivities", system, parameters, t_end, step, method, state, project, progress,
              rtol, events)  # fmt: skip
-    return Sensitivities(of.solution, of.stencils, forward_tangents(of))
+    forward = Forward(of)
+    tangents = [forward.tangents(j) for j in range(len(of.stencils))]
+    return Sensitivities(of.solution, of.stencils, tangents)
 
 
-def forward_tangents(of: DifferentiableRun) -> list[Tangents]:
-    """Return the tangents of all instants by each parameter."""
-    model, n_p, n = of.model, len(of.stencils), int(of.model.I[m.N_U])
-    v, lam = model.numbering.v, model.numbering.lam
-    sweep = Sweep(model, of.method, of.stencils, n_p)
-    sweep.work.load(of.first)
-    starts = [start_of(model, s, of.start, of.first, of.begun) for s in of.stencils]
-    for j, (_, z) in enumerate(starts):
-        column = sweep.column(j)
-        column[:] = 0.0
-        for row, x in ((sweeps.DQ, z.q), (sweeps.DV, z.v), (sweeps.DA, z.a), (sweeps.DL, z.alg)):
-            column[row, v] = x
-    N = len(of.steps.t) - 1
-    out = np.empty((N + 1, n_p, 3, n))
-    for j, (z, _) in enumerate(starts):
-        out[0, j, 0, v], out[0, j, 1, v] = z.q, z.v
-        out[0, j, 2, v], out[0, j, 2, lam] = z.a, z.lam
-    sweep.F[m.OPEN] = 0.0
-    for first in range(0, N, sweep.room):
-        which = np.arange(first, min(N, first + sweep.room))
-        size = sweep.rows(of.steps, which, None) * n_p * 3 * n
-        sweep.run(sweeps.forward)
-        out[which + 1] = sweep.F[sweep.places["out"] :][:size].reshape(-1, n_p, 3, n)
-        check_rows(sweep, of.stencils)
-    return [
-        Tangents(out[:, j, 0][:, v], out[:, j, 1][:, v], out[:, j, 2][:, v], out[:, j, 2][:, lam])
-        for j in range(n_p)
-    ]
+@dataclass(eq=False)
+class Forward:
+    """The tangents of a run by all parameters, leg by leg.
+
+    Attributes
+    ----------
+    out : (instants, n_p, 3, n_u) array
+        Tangents of q, v and (v', lam).
+    times : (instants, n_p) array
+        How the recorded instants move [s].
+    happened : dict
+        By event, how its instants move: a list of (n_p,) arrays [s].
+    """
+
+    of: DifferentiableRun
+
+    def __post_init__(self) -> None:
+        of = self.of
+        model, n_p, n = of.model, len(of.stencils), int(of.model.I[m.N_U])
+        self.v, self.lam = model.numbering.v, model.numbering.lam
+        sized = any(leg.ends is not None for leg in of.legs)  # the last: by the size of a step
+        self.sweep = Sweep(model, of.method, of.stencils, n_p + sized)
+        self.sweep.columns[:] = 0.0
+        self.t = np.zeros(n_p)
+        self.out = np.zeros((len(of.solution.t), n_p, 3, n))
+        self.times = np.zeros((len(of.solution.t), n_p))
+        self.happened: dict[str, list[np.ndarray]] = {}
+        self.sweep.F[m.OPEN] = 0.0
+        for leg in of.legs:
+            kept = self.sweep.columns.copy(), self.t.copy()
+            self._leg(leg)
+            if leg.aside:
+                self.sweep.columns[:], self.t = kept
+
+    def _leg(self, leg: Leg) -> None:
+        """Carry the tangents over a leg."""
+        n_p, sweep = len(self.of.stencils), self.sweep
+        sweep.load(leg.state)
+        if leg.anew is not None:
+            self._begin(leg, leg.anew)
+        elif isinstance(leg.begins, Onward):
+            z = sweep.columns[:, :, self.v]
+            z[:, sweeps.DL] += leg.begins.move * (z[:, sweeps.DA] - z[:, sweeps.DB])
+            sweep.columns[:, :, self.v] = z
+            if leg.ends is not None:
+                sweep.columns[n_p] = 0.0
+                sweep.columns[n_p, sweeps.DL, self.v] = leg.begins.slope
+        n = sweep.n_columns
+        sizes = np.zeros(n)
+        sizes[n_p:] = leg.ends is not None
+        times = np.append(self.t, sizes[n_p:])
+        sweep.shift(times, sizes, bool(times.any()))
+        for first in range(0, len(leg.steps), sweep.room):
+            which = np.arange(first, min(len(leg.steps), first + sweep.room))
+            size = sweep.rows(leg.steps, which, None) * n * 3 * sweep.n
+            sweep.run(sweeps.forward)
+            check_rows(sweep, self.of.stencils)
+            if not leg.aside:
+                results = sweep.out(size).reshape(-1, n, 3, sweep.n)
+                self.out[leg.first + 1 + which] = results[:, :n_p]
+                self.times[leg.first + 1 + which] = self.t
+        if leg.ends is not None:
+            self._end(leg, leg.ends)
+
+    def _begin(self, leg: Leg, threshold: Threshold) -> None:
+        """Begin anew."""
+        n_p, v, lam = len(self.of.stencils), self.v, self.lam
+        size = Direction.none(self.of.model, h=1.0)
+        for j in range(self.sweep.n_columns):
+            z = self.sweep.columns[j]
+            both: list[tuple[Tangent, Tangent]] = []
+            if j < n_p:
+                both.append(threshold.by_parameter(self.of.stencils[j]))
+            if j == n_p:
+                both += [threshold.along(size)] if leg.ends is not None else []
+            elif threshold.at is not None:
+                a = z[sweeps.DA]
+                both.append(threshold.along(
+                    Direction(z[sweeps.DQ, v], z[sweeps.DV, v], a[v], a[lam], self.t[j])
+                ))  # fmt: skip
+            z[:] = 0.0
+            for first, begun in both:
+                for row, x in enumerate((begun.q, begun.v, begun.a, begun.alg, begun.before)):
+                    z[row, v] += x
+                z[sweeps.DA, lam] += begun.lam
+                if j < n_p and threshold.here.recorded:
+                    out = self.out[leg.first, j]
+                    out[0, v] += first.q
+                    out[1, v] += first.v
+                    out[2, v] += first.a
+                    out[2, lam] += first.lam
+                    self.times[leg.first, j] = self.t[j]
+
+    def _end(self, leg: Leg, ending: Ending) -> None:
+        """Let the size of the step follow what ends it."""
+        of, n_p, v, lam = self.of, len(self.of.stencils), self.v, self.lam
+        g = ending.gradients(of.model, of.stencils, leg.steps.h[-1])
+        slope = [
+            g.along(z[sweeps.DQ, v], z[sweeps.DV, v], z[sweeps.DA, v], z[sweeps.DA, lam])
+            for z in self.sweep.columns
+        ]
+        rate = slope[n_p] + g.t[0]
+        ending.check("sensitivities", rate, of.solution)
+        for j in range(n_p):
+            longer = -(slope[j] + g.p[j, 0] + g.t[0] * self.t[j]) / rate
+            self.sweep.columns[j] += longer * self.sweep.columns[n_p]
+            self.t[j] += longer
+        if not leg.aside:
+            last = leg.first + len(leg.steps)
+            self.out[last] = self.sweep.columns[:n_p, : sweeps.DL]
+            self.times[last] = self.t
+        for name in () if ending.event is None else (ending.event.name, *ending.also):
+            self.happened.setdefault(name, []).append(self.t.copy())
+
+    def tangents(self, j: int) -> Tangents:
+        """Return the derivatives of all instants by a parameter."""
+        x, happened = self.out[:, j], {k: np.array(t)[:, j] for k, t in self.happened.items()}
+        return Tangents(x[:, 0][:, self.v], x[:, 1][:, self.v], x[:, 2][:, self.v],
+                        x[:, 2][:, self.lam], self.times[:, j], happened)  # fmt: skip
 
 
 def check_rows(sweep: Sweep, of: Sequence[Stencil]) -> None:

@@ -9,7 +9,7 @@ parts outside the library too.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -31,12 +31,17 @@ _FORCES = ("force", "moment", "multipliers", "load")
 
 @dataclass(frozen=True, eq=False)
 class Tangents:
-    """Derivatives of all instants by a parameter, (n, n_v) and (n, n_lam); q in increments."""
+    """Derivatives of all instants by a parameter, (n, n_v) and (n, n_lam); q in increments.
+
+    ``t`` (n,) says how the instants move; ``events``, by name, those at which events happened.
+    """
 
     q: np.ndarray
     v: np.ndarray
     a: np.ndarray
     lam: np.ndarray
+    t: np.ndarray
+    events: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
 @kernel
@@ -99,10 +104,14 @@ class Named:
     What a ``Solution`` has by name its derivative has too: ``named["rod"].position``, ``.energy``.
     """
 
-    __slots__ = ("_refused", "_things", "_weights")
+    __slots__ = ("_refused", "_things", "_weights", "events")
 
-    def __init__(self, things: list[Any], weights: np.ndarray, refused: Mapping[str, str]) -> None:
+    def __init__(
+        self, things: list[Any], weights: np.ndarray, refused: Mapping[str, str],
+        events: Mapping[str, np.ndarray] | None = None,
+    ) -> None:  # fmt: skip
         self._things, self._weights, self._refused = things, weights, dict(refused)
+        self.events = events  # of a run: how the instants of each event move
 
     def _derived(self, values: list[Any]) -> Any:
         here = values[0]
@@ -158,11 +167,11 @@ def derivative_by_name(
 
     def displaced(other: Any, e: float) -> History:
         return History(
-            other, solution.t, moved(model, solution.q, e * z.q), solution.v + e * z.v,
-            solution.a + e * z.a, solution.lam + e * z.lam,
+            other, solution.t + e * z.t, moved(model, solution.q, e * z.q), solution.v + e * z.v,
+            solution.a + e * z.a, solution.lam + e * z.lam, before=solution.before,
         )  # fmt: skip
 
     models = zip(FRACTIONS, near.models, strict=True)
     things = [displaced(model, 0.0), *(displaced(x, k * near.step) for (k, _), x in models)]
     weights = np.array([0.0, *(w for _, w in FRACTIONS)]) / near.step
-    return Named(things, weights, refused)
+    return Named(things, weights, refused, z.events)

@@ -19,8 +19,9 @@ from mbd.derivatives.named import moved
 from mbd.derivatives.stencil import FRACTIONS, Stencil
 from mbd.history.history import History
 from mbd.model.frozen import FrozenModel
+from mbd.model.turns_so_far import turns_so_far
 
-__all__ = ["Gradients", "Objective", "gradients", "value_of"]
+__all__ = ["Gradients", "Objective", "gradients", "last_of", "value_of"]
 
 _SHARE = 1e-2  # [size of the quantity] distance of the values of a stencil
 
@@ -89,13 +90,21 @@ class _Last:
 
 @dataclass(frozen=True, eq=False)
 class Gradients:
-    """Derivatives of the terms of n instants: (n, n_v), (n, n_lam); by each parameter (n_p,)."""
+    """Derivatives of the terms of n instants: (n, n_v), (n, n_lam); by parameters (n_p, n), t (n,).
+
+    That by time is of what depends on it beside the state.
+    """
 
     q: np.ndarray
     v: np.ndarray
     a: np.ndarray
     lam: np.ndarray
     p: np.ndarray
+    t: np.ndarray
+
+    def along(self, q: np.ndarray, v: np.ndarray, a: np.ndarray, lam: np.ndarray) -> float:
+        """Return the derivative along a tangent of the only instant."""
+        return float(self.q[0] @ q + self.v[0] @ v + self.a[0] @ a + self.lam[0] @ lam)
 
 
 def _terms(term: Callable[[Any], Any], history: Any, names: set[str], last: bool) -> np.ndarray:
@@ -111,19 +120,16 @@ def _terms(term: Callable[[Any], Any], history: Any, names: set[str], last: bool
     return np.atleast_1d(value)
 
 
-def value_of(objective: Objective, solution: Any) -> float:
-    """Return J of a solution with all its steps."""
-    J = 0.0
-    if objective.running is not None:
-        J += float(np.trapezoid(_terms(objective.running, solution, set(), False), solution.t))
-    if objective.terminal is not None:
-        J += float(_terms(objective.terminal, _instants(solution, slice(-1, None)), set(), True)[0])
-    return J
+def value_of(term: Callable[[Any], Any], history: Any, last: bool) -> np.ndarray:
+    """Return the values of a term at the instants of a history, (n,)."""
+    return _terms(term, history, set(), last)
 
 
-def _instants(solution: Any, which: slice) -> History:
-    arrays = (np.asarray(x[which]) for x in (solution.q, solution.v, solution.a, solution.lam))
-    return History(solution.model, solution.t[which], *arrays)
+def last_of(solution: Any) -> History:
+    """Return the last instant of a solution; angles are counted on."""
+    arrays = (np.asarray(x[-1:]) for x in (solution.q, solution.v, solution.a, solution.lam))
+    before = turns_so_far(solution.model, solution.state)
+    return History(solution.model, solution.t[-1:], *arrays, before=before)
 
 
 def _coordinates(model: FrozenModel, names: set[str]) -> tuple[list[str], np.ndarray]:
@@ -150,18 +156,18 @@ def _coordinates(model: FrozenModel, names: set[str]) -> tuple[list[str], np.nda
 
 
 def gradients(
-    term: Callable[[Any], Any], solution: Any, which: slice, stencils: list[Stencil], last: bool
+    term: Callable[[Any], Any], here: History, stencils: list[Stencil], last: bool, h: float
 ) -> Gradients:
-    """Return the derivatives of a term at some instants."""
-    model, names = solution.model, set[str]()
-    here = _instants(solution, which)
+    """Return the derivatives of a term at the instants of a history, of steps of about size h."""
+    model, names = here.model, set[str]()
     rest = _terms(term, here, names, last)
     arrays = {"q": here.q, "v": here.v, "a": here.a, "lam": here.lam}
     sizes = {"v": model.n_v, "a": model.n_v, "lam": model.n_lam, "q": model.n_v}
     out = {name: np.zeros((len(here.t), n)) for name, n in sizes.items()}
 
     def terms(of: Any = None, **changes: np.ndarray) -> np.ndarray:
-        history = History(of or model, here.t, **(arrays | changes))
+        t = changes.pop("t", here.t)
+        history = History(of or model, t, **(arrays | changes), before=here.before)
         return _terms(term, history, names, last)
 
     def depends(name: str) -> bool:
@@ -171,7 +177,7 @@ def gradients(
 
     nodes, rows = _coordinates(model, names)
     slices = _velocities(model)
-    columns = np.concatenate([np.arange(s.start, s.stop) for s in (slices[x] for x in nodes)])
+    columns = [i for x in nodes for i in range(slices[x].start, slices[x].stop)]
     for name, of in (("v", columns), ("a", columns), ("lam", rows)):
         if depends(name):
             x = arrays[name]
@@ -190,9 +196,13 @@ def gradients(
                 d[0, i] = k * step
                 total = total + w * terms(q=moved(model, here.q, d, name))
             out["q"][:, i] = total / step
+    by_t = np.zeros(len(rest))
+    if not np.array_equal(rest, terms(t=here.t + _SHARE * h)):
+        step = _SHARE * h
+        by_t = np.asarray(sum(w * terms(t=here.t + k * step) for k, w in FRACTIONS)) / step
     by_p = [sum(w * (terms(x) - rest) for w, x in s.weighted) for s in stencils]
     return Gradients(
-        out["q"], out["v"], out["a"], out["lam"], np.array(by_p).reshape(-1, len(rest))
+        out["q"], out["v"], out["a"], out["lam"], np.array(by_p).reshape(-1, len(rest)), by_t
     )
 
 

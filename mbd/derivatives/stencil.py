@@ -28,7 +28,7 @@ from mbd.model.values import (
     described_parameters,
 )
 
-__all__ = ["FRACTIONS", "Stencil", "stencils"]
+__all__ = ["FRACTIONS", "Stencil", "named", "stencils", "value_and_scale"]
 
 #: (k, w_k) of all eight values
 FRACTIONS = tuple(
@@ -76,6 +76,11 @@ class Stencil:
 
 def stencils(owner: str, model: FrozenModel, parameters: Any) -> list[Stencil]:
     """Return the stencils of parameters, names or Parameter; None: all that the system has."""
+    return [_stencil(owner, model, name) for name in named(owner, model, parameters)]
+
+
+def named(owner: str, model: FrozenModel, parameters: Any) -> list[str]:
+    """Return the names of parameters, each once."""
     own = described_parameters(model.system)
     if parameters is None:
         parameters = list(own)
@@ -89,10 +94,10 @@ def stencils(owner: str, model: FrozenModel, parameters: Any) -> list[Stencil]:
     names = [x.name if isinstance(x, Parameter) else x for x in several]
     if not names or not all(isinstance(x, str) for x in names):
         raise TypeError(f"{expected}, got {shown(parameters)}")
-    return [_stencil(owner, model, name) for name in dict.fromkeys(names)]
+    return list(dict.fromkeys(names))
 
 
-def _value(owner: str, model: FrozenModel, name: str) -> tuple[float, float]:
+def value_and_scale(owner: str, model: FrozenModel, name: str) -> tuple[float, float]:
     """Return the value of a parameter, and its scale."""
     part, argument, places = argument_of(model.system, name)
     now = argument_now(model.system, part, argument)
@@ -114,7 +119,7 @@ def _value(owner: str, model: FrozenModel, name: str) -> tuple[float, float]:
 
 def _stencil(owner: str, model: FrozenModel, name: str) -> Stencil:
     """Return the stencil of one parameter, its step as large as parts admit."""
-    value, scale = _value(owner, model, name)
+    value, scale = value_and_scale(owner, model, name)
     step = SENSITIVITY_STEP * scale
     for shrinks in range(SENSITIVITY_SHRINKS + 1):
         try:

@@ -20,6 +20,7 @@ from mbd.linear.fronts import factor_and_solve, factor_kernel, transposed_kernel
 from mbd.machine import buffer as m
 from mbd.model.evaluation import evaluate_kernel, linearise_kernel
 from mbd.model.frozen import FrozenModel
+from mbd.model.released_rows import tables as tables_of
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 
@@ -31,49 +32,81 @@ _CHUNK_BYTES = 1 << 22  # of steps and results that are in the work space at a t
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """The N steps of a stretch, from where it began, N + 1 instants.
+    """N steps, from where they began, N + 1 instants.
 
     Attributes
     ----------
     t : (N + 1,) array [s]
-    h : float [s]
+    h : (N,) array [s]
+    move : (N,) array [-]
+        By how much of the last change of accelerations the algorithmic ones move before each step.
     q, v, a, lam, alg : (N + 1, n) arrays
         Of generalized-alpha: velocities of the first instant are those with which it began, `alg`
         the algorithmic accelerations.
-    D : (N, n_v) array
-        Increments.
+    before : (n_v,) array
+        Accelerations one step before the first.
+    D, D_h, v_h : (N, n_v) arrays
+        Increments; their derivatives, and those of velocities, by the size of the step.
     """
 
     t: np.ndarray
-    h: float
+    h: np.ndarray
+    move: np.ndarray
     q: np.ndarray
     v: np.ndarray
     a: np.ndarray
     lam: np.ndarray
     alg: np.ndarray
+    before: np.ndarray
     D: np.ndarray
+    D_h: np.ndarray
+    v_h: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.h)
+
+    def part(self, first: int, last: int) -> Steps:
+        """Return those between two of their instants."""
+        ends, own = slice(first, last + 1), slice(first, last)
+        before = self.a[first - 1] if first else self.before
+        return Steps(
+            self.t[ends], self.h[own], self.move[own], self.q[ends], self.v[ends], self.a[ends],
+            self.lam[ends], self.alg[ends], before, self.D[own], self.D_h[own], self.v_h[own],
+        )  # fmt: skip
 
 
-def steps_of(method: Method, solution: Any, begun: State, h: float, first: int, last: int) -> Steps:
-    """Return the steps between two instants of a solution, which `begun` in a state.
+def steps_of(
+    method: Method, t: np.ndarray, instants: tuple[np.ndarray, ...], begun: State,
+    before: np.ndarray, h: np.ndarray,
+) -> Steps:  # fmt: skip
+    """Return the steps of sizes h (N,) at times t (N + 1,), which `begun` in a state.
 
-    Algorithmic accelerations are found forwards: backwards they would grow at every step.
+    `instants` are q, v, a, lam, time first. Algorithmic accelerations are found forwards: backwards
+    they would grow at every step.
     """
     from scipy.signal import lfilter
 
     assert method.facts.weights is not None
-    am, af, beta, _ = method.facts.weights
-    here = slice(first, last + 1)
-    q, v, a, lam = (np.array(x[here]) for x in (solution.q, solution.v, solution.a, solution.lam))
+    am, af, beta, gamma = method.facts.weights
+    q, v, a, lam = (np.array(x) for x in instants)
     v[0], a[0], lam[0] = begun.v, begun.a, begun.lam
     alg = np.empty_like(a)
     alg[0] = begun.a if begun.alg is None else begun.alg
-    if len(a) > 1:
-        source = ((1 - af) * a[1:] + af * a[:-1]) / (1 - am)
-        c2 = -am / (1 - am)
+    source = ((1 - af) * a[1:] + af * a[:-1]) / (1 - am)
+    c2, change = -am / (1 - am), np.diff(a, axis=0, prepend=before[None])[: len(h)]
+    move = np.zeros(len(h))
+    move[1:] = (am - af) * np.diff(h) / h[:-1]
+    if move.any():
+        for i, x in enumerate(source):
+            alg[i + 1] = x + c2 * (alg[i] + move[i] * change[i])
+    elif len(h):
         alg[1:] = lfilter([1.0], [1.0, -c2], source, axis=0, zi=c2 * alg[:1])[0]
-    D = h * v[:-1] + h * h * ((0.5 - beta) * alg[:-1] + beta * alg[1:])
-    return Steps(np.array(solution.t[here]), h, q, v, a, lam, alg, D)
+    old, new, size = alg[:-1] + move[:, None] * change, alg[1:], h[:, None]
+    bent = (0.5 - beta) * old + beta * new
+    return Steps(
+        t, h, move, q, v, a, lam, alg, before, size * v[:-1] + size * size * bent,
+        v[:-1] + 2 * size * bent, (1 - gamma) * old + gamma * new,
+    )  # fmt: skip
 
 
 class Sweep:
@@ -95,10 +128,10 @@ class Sweep:
         columns: int, remembers: bool = False,
     ) -> None:  # fmt: skip
         n = int(model.I[m.N_U])
-        self.model, self.n, self.stencils = model, n, stencils
+        self.model, self.n, self.stencils, self.n_columns = model, n, stencils, columns
         memory = model.memory
         n_memory = len(memory) if remembers else 0
-        self.size = 2 + model.n_q + 3 * n + n_memory
+        self.size = sweeps.STEP_HEAD + model.n_q + sweeps.STEP_VECTORS * n + n_memory
         self.room = max(1, _CHUNK_BYTES // (8 * (self.size + 3 * n * max(columns, 1))))
         tables = Tables(model.I.tolist(), start=model.size + n)  # behind vector 0 of the method
         programs = [program(model, tables, s) for s in stencils]
@@ -107,10 +140,11 @@ class Sweep:
         self.places: dict[str, int] = {}
         for name, size in (
             ("columns", columns * sweeps.COLUMN_SIZE * n), ("work", 6 * n), ("scratch", SCRATCH),
-            ("residual", max(1, len(stencils)) * n), ("aside", int(model.I[m.MATRIX_SIZE])),
+            ("residual", columns * n), ("shifts", 2 * columns), ("rate", n),
+            ("aside", int(model.I[m.MATRIX_SIZE])),
             ("maps", sum(2 * x.formulation.n_v**2 for x in model.nodes.values())),
             ("steps", self.room * self.size),
-            ("out", self.room * 3 * n * max(columns, 1) + len(stencils)),
+            ("out", self.room * 3 * n * max(columns, 1) + len(stencils) + 1),
         ):  # fmt: skip
             self.places[name], own = own, own + size + 8
         nodes, flows = self._nodes(tables)
@@ -125,13 +159,16 @@ class Sweep:
             sweeps.AWAY: self.places["aside"] - int(model.I[m.MATRIX]),
             sweeps.RESIDUAL: self.places["residual"], sweeps.MEMORY: tables.table(memory),
             sweeps.N_MEMORY: n_memory, sweeps.N_REMEMBERED: len(memory),
+            sweeps.N_COLUMNS: columns, sweeps.SHIFTS: self.places["shifts"],
+            sweeps.BY_TIME: self.places["rate"],
         }.items():  # fmt: skip
             work[field] = value
         for i, kernel in enumerate(_SOLVERS):
             work[sweeps.SOLVERS + i] = kernel.address
         self.k = tables.table(work)
         self.work = Workspace(model, None, own=own - model.size)
-        self.I, self.F = np.array(tables.I, np.int64), self.work.F
+        self.tables, self.F = np.array(tables.I, np.int64), self.work.F
+        self.I = self.tables
         self.F[tables.start : tables.start + len(tables.F)] = tables.F
         method.prepare(model, self.work.S, self.F)
 
@@ -155,24 +192,47 @@ class Sweep:
                 to += 2 * formulation.n_v**2
         return nodes, flows
 
-    def column(self, j: int) -> np.ndarray:
-        """Return a view of tangents or adjoints of q, v, (v', lam), a: (4, n_u)."""
-        at = self.places["columns"] + j * sweeps.COLUMN_SIZE * self.n
-        return self.F[at : at + sweeps.COLUMN_SIZE * self.n].reshape(sweeps.COLUMN_SIZE, self.n)
+    def load(self, state: State) -> None:
+        """Take over where steps begin, and which joints are off."""
+        self.work.load(state)
+        off, cleared = tables_of(self.model, state.off) if state.off else (np.empty(0, int),) * 2
+        S, n = self.work.S, len(self.tables)
+        S[m.OFF], S[m.CLEARED] = n, n + len(off)
+        self.I = np.concatenate([self.tables, off, cleared])
+
+    @property
+    def columns(self) -> np.ndarray:
+        """A view of tangents or adjoints of q, v, (v', lam), a, v' before: (columns, 5, n_u)."""
+        n = self.n_columns * sweeps.COLUMN_SIZE * self.n
+        whole = self.F[self.places["columns"] :][:n]
+        return whole.reshape(self.n_columns, sweeps.COLUMN_SIZE, self.n)
+
+    def shift(self, times: np.ndarray | float, sizes: np.ndarray | float, timed: bool) -> None:
+        """Say how the ends of steps move in time, and their sizes, by each column [s]."""
+        shifts = self.F[self.places["shifts"] :][: 2 * self.n_columns].reshape(-1, 2)
+        shifts[:, 0], shifts[:, 1] = times, sizes
+        self.tables[self.k + sweeps.TIMED] = self.I[self.k + sweeps.TIMED] = timed
+
+    def out(self, size: int) -> np.ndarray:
+        """Return a view of what a sweep writes."""
+        return self.F[self.places["out"] :][:size]
 
     def rows(self, steps: Steps, which: np.ndarray, memory: np.ndarray | None) -> int:
         """Put some steps where the kernel finds them; return their number."""
         v, lam, n_q, n = self.model.numbering.v, self.model.numbering.lam, self.model.n_q, self.n
         table = np.zeros((len(which), self.size))
-        table[:, 0], table[:, 1] = steps.t[which + 1], steps.h
-        table[:, 2 : 2 + n_q] = steps.q[which]
-        at = 2 + n_q
+        table[:, 0], table[:, 1] = steps.t[which + 1], steps.h[which]
+        table[:, 2] = steps.move[which]
+        at = sweeps.STEP_HEAD + n_q
+        table[:, sweeps.STEP_HEAD : at] = steps.q[which]
         table[:, at + v] = steps.D[which]
         table[:, at + n + v] = steps.v[which + 1]
         table[:, at + 2 * n + v] = steps.a[which + 1]
         table[:, at + 2 * n + lam] = steps.lam[which + 1]
+        table[:, at + 3 * n + v] = steps.D_h[which]
+        table[:, at + 4 * n + v] = steps.v_h[which]
         if memory is not None:
-            table[:, at + 3 * n :] = memory[which]
+            table[:, at + sweeps.STEP_VECTORS * n :] = memory[which]
         self.F[self.places["steps"] :][: table.size] = table.ravel()
         self.I[self.k + sweeps.N_STEPS] = len(which)
         return len(which)

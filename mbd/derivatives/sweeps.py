@@ -18,6 +18,11 @@ its rate, :math:`Bv + b = 0`, has :math:`c\,(B\,\delta v^* + N T\hat D + (Bv + b
 With :math:`w = c\,\delta v^* - \hat D` all of this is two matrices: E, filled as :math:`\hat S`
 without M, times :math:`\hat D`, and the damping with the rows by velocities times w. Backwards, the
 transposes in the reverse order.
+
+Where the end of a step moves in time by :math:`\delta t` its right-hand side has
+:math:`(r_t, \Phi_t)\,\delta t` too; where its size changes by :math:`\delta h`, :math:`\hat D` and
+:math:`\delta v^*` have the derivatives of :math:`h v_n + \dots` by h, times that. Between steps of
+other sizes algorithmic accelerations move, :math:`a \mathrel{+}= \mu(\dot v_n - \dot v_{n-1})`.
 """
 
 from __future__ import annotations
@@ -42,22 +47,29 @@ from mbd.machine.unknowns import is_velocity
 from mbd.model.evaluation import stage
 
 __all__ = [
-    "AWAY", "COLUMNS", "COLUMN_SIZE", "FLOWS", "MEMORY", "NODES", "N_FLOWS", "N_MEMORY", "N_NODES",
-    "N_PARAMETERS", "N_REMEMBERED", "N_STEPS", "OUT", "PROGRAMS", "RESIDUAL", "SCRATCH", "SOLVERS",
-    "STEPS", "STEP_SIZE", "SWEEP_SIZE", "WORK", "backward", "follow", "forward",
+    "AWAY", "BY_TIME", "COLUMNS", "COLUMN_SIZE", "FLOWS", "MEMORY", "NODES", "N_COLUMNS", "N_FLOWS",
+    "N_MEMORY", "N_NODES", "N_PARAMETERS", "N_REMEMBERED", "N_STEPS", "OUT", "PROGRAMS", "RESIDUAL",
+    "SCRATCH", "SHIFTS", "SOLVERS", "STEPS", "STEP_SIZE", "SWEEP_SIZE", "TIMED", "WORK", "backward",
+    "follow", "forward",
 ]  # fmt: skip
 
 # the record of a sweep: steps, where they are, size of one; parameters, their programs; nodes;
 # kernels of flows, space to invert in; tangents or adjoints; results; work; how far away the matrix
 # is put aside; right-hand sides; places of what elements remember, how much of it is in a step, how
-# much there is; addresses of kernels that evaluate, fill, factor, solve, solve with the transpose
+# much there is; columns, how their times and step sizes move, whether any does, derivative by time;
+# addresses of kernels that evaluate, fill, factor, solve, solve with the transpose
 (
     N_STEPS, STEPS, STEP_SIZE, N_PARAMETERS, PROGRAMS, N_NODES, NODES, N_FLOWS, FLOWS, SCRATCH,
-    COLUMNS, OUT, WORK, AWAY, RESIDUAL, MEMORY, N_MEMORY, N_REMEMBERED, SOLVERS, *_, SWEEP_SIZE,
-) = range(24)  # fmt: skip
-# a step: T, H, QN, then over the unknowns D, V, A; then what is remembered
-# a column: tangents (adjoints) of q, v, (v', lam), a
-DQ, DV, DA, DL, COLUMN_SIZE = range(5)
+    COLUMNS, OUT, WORK, AWAY, RESIDUAL, MEMORY, N_MEMORY, N_REMEMBERED, N_COLUMNS, SHIFTS, TIMED,
+    BY_TIME, SOLVERS, *_, SWEEP_SIZE,
+) = range(28)  # fmt: skip
+# a step: T, H, mu, QN, then over the unknowns D, V, A, derivatives of D and v* by h; then what is
+# remembered
+STEP_HEAD, STEP_VECTORS = 3, 5
+# a column: tangents (adjoints) of q, v, (v', lam), a, and of v' one step before
+DQ, DV, DA, DL, DB, COLUMN_SIZE = range(6)
+# derivatives by time: the stencil of order eight reaches over half a step to both sides
+TIME_POINTS, TIME_REACH = 4, 0.5
 RATES_ALONE = 1e-300  # rows by velocities without their derivative by positions
 
 
@@ -66,7 +78,7 @@ def load(I: Any, F: Any, k: int, row: int) -> None:
     """Take over a step, as it was solved, and evaluate it; write T(D) and T(-D)^-1."""
     n = I[m.N_U]
     F[m.T], F[m.H] = F[row], F[row + 1]
-    row += 2
+    row += STEP_HEAD
     for i in range(I[m.N_Q]):
         F[I[m.QN] + i] = F[row + i]
     row += I[m.N_Q]
@@ -74,16 +86,51 @@ def load(I: Any, F: Any, k: int, row: int) -> None:
         F[I[m.D] + i] = F[row + i]
         F[I[m.V] + i] = F[row + n + i]
         F[I[m.A] + i] = F[row + 2 * n + i]
-    row += 3 * n
+    row += STEP_VECTORS * n
     for i in range(I[k + N_MEMORY]):
         F[I[I[k + MEMORY] + i]] = F[row + i]
     set_weights(I, F)
+    if I[k + TIMED]:
+        write_rate(I, F, k)
     call(I[k + SOLVERS], I, F, 0)
     if I[k + N_FLOWS] > 0:
         write_maps(
             I, F, I[k + NODES], I[k + N_NODES], I[k + FLOWS], I[k + N_FLOWS], I[k + WORK],
             I[k + SCRATCH],
         )  # fmt: skip
+
+
+@jit
+def write_rate(I: Any, F: Any, k: int) -> None:
+    """Write the derivative of residual and rows by time alone to BY_TIME."""
+    S, n, to, t = ints(F), I[m.N_U], I[k + BY_TIME], F[m.T]
+    step = F[m.H] * TIME_REACH / TIME_POINTS
+    for i in range(n):
+        F[to + i] = 0.0
+    weight = 1.0
+    for j in range(1, TIME_POINTS + 1):  # 4/5, -1/5, 4/105, -1/280
+        weight *= (TIME_POINTS + 1 - j) / (TIME_POINTS + j)
+        w = (weight if j % 2 else -weight) / (j * step)
+        for side in range(2):
+            F[m.T] = t - j * step if side else t + j * step
+            call(I[k + SOLVERS], I, F, 0)
+            if S[m.LEVEL] != m.POSITION:
+                stage(I, F, m.RATES)
+            for i in range(n):
+                x = F[I[m.X] + i]
+                if S[m.LEVEL] != m.POSITION and not is_velocity(I, i):
+                    x = F[m.ROW_RATE] * F[I[m.PHID] + i]
+                F[to + i] += -w * x if side else w * x
+    F[m.T] = t
+    clear_off(I, F, to)
+
+
+@jit
+def clear_off(I: Any, F: Any, x: int) -> None:
+    """Write zero to the rows of a vector that are switched off."""
+    S = ints(F)
+    for e in range(S[m.N_OFF]):
+        F[x + I[S[m.OFF] + 2 * e]] = 0.0
 
 
 @jit
@@ -164,25 +211,31 @@ def solve_refined(I: Any, F: Any, k: int, b: int, x: int, transposed: bool) -> N
 def forward(I: Any, F: Any, k: int) -> None:
     """Carry the tangents in COLUMNS over the steps at STEPS; write those of each to OUT."""
     S, n = ints(F), I[m.N_U]
-    n_p, n_nodes, nodes, work = I[k + N_PARAMETERS], I[k + N_NODES], I[k + NODES], I[k + WORK]
+    n_p, n_nodes, nodes, work = I[k + N_COLUMNS], I[k + N_NODES], I[k + NODES], I[k + WORK]
     am, af, beta, gamma = F[m.ALPHA_M], F[m.ALPHA_F], F[m.BETA], F[m.GAMMA]
     c1, c2 = af / (1 - am), -am / (1 - am)
     w, product, out = work + n, work + 2 * n, I[k + OUT]
     for step in range(I[k + N_STEPS]):
-        load(I, F, k, I[k + STEPS] + step * I[k + STEP_SIZE])
-        h = F[m.H]
+        row = I[k + STEPS] + step * I[k + STEP_SIZE]
+        load(I, F, k, row)
+        h, move = F[m.H], F[row + 2]
+        by_h = row + STEP_HEAD + I[m.N_Q] + 3 * n
         g, b, scale = change_rates(am, af, beta, gamma, h)
         c = 1.0 / g
         for p in range(n_p):
             z = I[k + COLUMNS] + p * COLUMN_SIZE * n
-            q, v, a, al = z, z + DV * n, z + DA * n, z + DL * n
+            q, v, a, al, before = z, z + DV * n, z + DA * n, z + DL * n, z + DB * n
+            dh = F[I[k + SHIFTS] + 2 * p + 1]
             carry_back(I, F, nodes, n_nodes, q, w, False)
             for i in range(n):
                 if is_velocity(I, i):
-                    old, new = F[al + i], c1 * F[a + i] + c2 * F[al + i]
+                    old = F[al + i] + move * (F[a + i] - F[before + i])
+                    new = c1 * F[a + i] + c2 * old
                     F[q + i] = F[w + i] + h * F[v + i] + h * h * ((0.5 - beta) * old + beta * new)
                     F[v + i] += h * ((1 - gamma) * old + gamma * new)
-                    F[al + i] = new
+                    F[q + i] += dh * F[by_h + i]
+                    F[v + i] += dh * F[by_h + n + i]
+                    F[al + i], F[before + i] = new, F[a + i]
                 else:
                     F[q + i] = F[v + i] = F[al + i] = 0.0
         for part in range(2):
@@ -203,8 +256,13 @@ def forward(I: Any, F: Any, k: int) -> None:
                             F[r + i] += F[product + i]
         factor_aside(I, F, k)
         for p in range(n_p):
-            r = I[k + RESIDUAL] + p * n
-            add_variation(I, F, I[I[k + PROGRAMS] + p], r, S[m.LEVEL] != m.POSITION)
+            r, dt = I[k + RESIDUAL] + p * n, F[I[k + SHIFTS] + 2 * p]
+            if p < I[k + N_PARAMETERS]:
+                add_variation(I, F, I[I[k + PROGRAMS] + p], r, S[m.LEVEL] != m.POSITION)
+            if dt != 0.0:
+                for i in range(n):
+                    F[r + i] += dt * F[I[k + BY_TIME] + i]
+            clear_off(I, F, r)
             z = I[k + COLUMNS] + p * COLUMN_SIZE * n
             solve_refined(I, F, k, r, w, False)
             for i in range(n):
@@ -243,7 +301,8 @@ def backward(I: Any, F: Any, k: int) -> None:
     """Carry the adjoint in COLUMNS back over the steps at STEPS, the last one first.
 
     At OUT stand, for each step in that order, the derivatives of the objective by q, v, (v', lam)
-    at the beginning of the step, which are added; behind them the gradient is summed.
+    at the beginning of the step, which are added; behind them the gradient is summed, by the
+    parameters and by the time of all steps.
     """
     S, n = ints(F), I[m.N_U]
     n_p, n_nodes, nodes, work = I[k + N_PARAMETERS], I[k + N_NODES], I[k + NODES], I[k + WORK]
@@ -251,11 +310,12 @@ def backward(I: Any, F: Any, k: int) -> None:
     c1, c2 = af / (1 - am), -am / (1 - am)
     w, tau, y, masked = work + n, work + 2 * n, work + 3 * n, work + 4 * n
     q = I[k + COLUMNS]
-    v, a, al = q + DV * n, q + DA * n, q + DL * n
+    v, a, al, before = q + DV * n, q + DA * n, q + DL * n, q + DB * n
     gradient = I[k + OUT] + I[k + N_STEPS] * 3 * n
     for step in range(I[k + N_STEPS]):
-        load(I, F, k, I[k + STEPS] + step * I[k + STEP_SIZE])
-        h = F[m.H]
+        row = I[k + STEPS] + step * I[k + STEP_SIZE]
+        load(I, F, k, row)
+        h, move = F[m.H], F[row + 2]
         g, b, scale = change_rates(am, af, beta, gamma, h)
         c = 1.0 / g
         to_positions_transposed(I, F, nodes, n_nodes, q, tau)
@@ -264,6 +324,7 @@ def backward(I: Any, F: Any, k: int) -> None:
                 F[w + i] = -(F[tau + i] + g * F[v + i] + b * F[a + i] + F[al + i] / scale)
             else:
                 F[w + i], F[tau + i] = -F[a + i] / scale, 0.0
+        clear_off(I, F, w)
         factor_aside(I, F, k)
         solve_refined(I, F, k, w, y, True)
         fill(I, F, k, False, True, 0.0)
@@ -278,7 +339,11 @@ def backward(I: Any, F: Any, k: int) -> None:
         for p in range(n_p):
             program = I[I[k + PROGRAMS] + p]
             add_variation(I, F, program, masked, S[m.LEVEL] != m.POSITION)
+            clear_off(I, F, masked)
             F[gradient + p] += taken_along(I, F, program, masked, y)
+        if I[k + TIMED]:
+            for i in range(n):
+                F[gradient + n_p] += F[I[k + BY_TIME] + i] * F[y + i]
         for i in range(n):
             if is_velocity(I, i):
                 F[tau + i] -= F[w + i]
@@ -290,7 +355,8 @@ def backward(I: Any, F: Any, k: int) -> None:
                 A = F[al + i] + h * gamma * V + h * h * beta * F[tau + i]
                 F[q + i] += F[add + i]
                 F[v + i] = V + h * F[tau + i] + F[add + n + i]
-                F[a + i] = c1 * A + F[add + 2 * n + i]
-                F[al + i] = c2 * A + h * (1 - gamma) * V + h * h * (0.5 - beta) * F[tau + i]
+                old = c2 * A + h * (1 - gamma) * V + h * h * (0.5 - beta) * F[tau + i]
+                F[a + i] = c1 * A + move * old + F[before + i] + F[add + 2 * n + i]
+                F[al + i], F[before + i] = old, -move * old
             else:
                 F[a + i] = F[add + 2 * n + i]

@@ -25,6 +25,7 @@ from mbd.machine import buffer as m
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
+from mbd.runs.plan import whole_steps
 
 __all__ = ["checked_order", "of_order"]
 
@@ -50,13 +51,7 @@ def checked_order(
         raise TypeError("simulate: step [s] must be given with order, whose steps are of one size")
     length = number("simulate", "t_end", t_end, "s") - start
     step = number("simulate", "step", step, "s", positive=True)
-    n = length / step
-    if abs(n - round(n)) > 1e-9 * n or round(n) < 1:
-        whole = length / max(1.0, np.ceil(n))
-        raise ValueError(
-            f"simulate: with order the step must divide the time {length:g} s, so that halves of "
-            f"it end at the same instants, got {step:g} s; take {whole:.9g} s"
-        )
+    whole_steps("simulate", length, step, " of a run with order, whose halves end together")
     return int(order) - p + 1, step
 
 

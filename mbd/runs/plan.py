@@ -15,7 +15,7 @@ from mbd.machine import buffer as m
 from mbd.model.model import Model
 from mbd.model.state import State
 
-__all__ = ["Plan", "checked_plan", "number_of_steps"]
+__all__ = ["Plan", "checked_plan", "number_of_steps", "whole_steps"]
 
 MOST_STEPS = 1e15
 _KINDS = {"translation": m.TRANSLATION, "rotation": m.ROTATION, "director": m.DIRECTOR}
@@ -66,6 +66,18 @@ def number_of_steps(who: str, length: float, step: float) -> float:
             f"cannot be counted, got steps of {step:.3g} s in {length:.3g} s; give a larger one"
         )
     return length / step
+
+
+def whole_steps(who: str, length: float, step: float, why: str = "") -> int:
+    """Return how many steps a time has; one that they do not divide is refused."""
+    n = number_of_steps(who, length, step)
+    if round(n) < 1 or abs(n - round(n)) > 1e-9 * n:
+        whole = length / max(1.0, np.ceil(n))
+        raise ValueError(
+            f"{who}: the step must divide the time {length:g} s{why}, got {step:g} s; take "
+            f"{whole:.9g} s"
+        )
+    return round(n)
 
 
 def checked_plan(

@@ -102,3 +102,103 @@ def test_what_is_refused():
     half = mbd.equilibrium(arms(), load_factor=0.5)
     with pytest.raises(ValueError, match="load factor"):
         mbd.sensitivities(half, ["a.mass"])
+
+
+# --- critical loads, responses, one number of a pose ---------------------------------------------
+def test_critical_loads_of_an_upright_link_by_hand():
+    """f = k/(P L) of a rigid link on a spring hinge under a load P at its end."""
+    k, P, L = 30.0, 4.0, 0.8
+    length = mbd.Parameter("L", L)
+    system = mbd.System()
+    link = system.add(
+        mbd.RigidBody("link", mass=1.0, inertia=(0.1, 0.1, 0.01), position=(0, 0, length / 2))
+    )
+    hinge = system.add(mbd.Revolute("hinge", system.ground, link, at=(0, 0, 0), axis=(0, 1, 0)))
+    system.add(mbd.RotationalSpring("spring", hinge, stiffness=k))
+    system.add(mbd.PointForce("push", link, (0, 0, -P), at=(0, 0, length)))
+    critical = mbd.buckling(system)
+    f = k / (P * L)
+    assert critical.factors == pytest.approx([f])
+    d = mbd.sensitivities(critical, ["spring.stiffness", "push.force.z", "L", "link.mass"])
+    exact = {"spring.stiffness": f / k, "push.force.z": f / P, "L": -f / L, "link.mass": 0.0}
+    for name, value in exact.items():
+        assert d[name].factors == pytest.approx([value], abs=1e-9)
+    with pytest.raises(ValueError, match="as with an imperfection"):
+        mbd.sensitivities(critical, ["push.force.x"])
+
+
+def test_a_column_that_shortens():
+    """A beam under an axial load, whose pose it moves; by the bending stiffness and the axial one.
+
+    Both are all that the factor depends on: EI d/dEI f + EA d/dEA f = f by dimension, shear with
+    the axial one; against differences of critical loads of other columns.
+    """
+
+    def build(EI, EA):
+        EI, EA = mbd.Parameter("EI", EI), mbd.Parameter("EA", EA)
+        system = mbd.System()
+        section = mbd.Section(stiffness=(EA, 0.4 * EA, 0.4 * EA, 1.5 * EI, EI, 2 * EI), mass=1.0)
+        beam = system.add(
+            mbd.Beam("beam", points=((0, 0, 0), (1, 0, 0)), section=section, elements=2,
+                     first=system.ground)
+        )  # fmt: skip
+        system.add(mbd.PointForce("load", beam.last, (-1.0, 0, 0)))
+        return system
+
+    critical = mbd.buckling(build(1.0, 100.0))
+    d = mbd.sensitivities(critical)
+    total = d["EI"].factors[0] + 100.0 * d["EA"].factors[0]
+    assert total == pytest.approx(critical.factors[0], rel=1e-6)
+    others = [mbd.buckling(build(1 + e, 100.0)).factors[0] for e in (-1e-3, 1e-3)]
+    assert d["EI"].factors[0] == pytest.approx(np.diff(others)[0] / 2e-3, rel=1e-5)
+
+
+def test_the_response_of_an_oscillator_by_hand():
+    """H = 1/(k - m w^2 + i w c) of the force on a mass."""
+    k, c, mass = 40.0, 0.7, 1.6
+    system = mbd.System()
+    point = system.add(mbd.PointMass("m", mass=mass))
+    for axis, name in zip(np.eye(3), "xyz", strict=True):
+        system.add(
+            mbd.Spring(f"k{name}", system.ground, point, at=5 * axis, to=(0, 0, 0), stiffness=k,
+                       damping=c, length=5.0)
+        )  # fmt: skip
+    linear = mbd.linearize(system, inputs=[("m", (1, 0, 0))], outputs=["m.position.x"])
+    d = mbd.sensitivities(linear, ["kx.stiffness", "kx.damping", "m.mass", "ky.stiffness"])
+    f = np.array([0.0, 0.3, 0.8])
+    w = 2 * np.pi * f
+    H = 1 / (k - mass * w**2 + 1j * w * c)
+    for name, slope in (
+        ("kx.stiffness", -(H**2)), ("kx.damping", -1j * w * H**2), ("m.mass", w**2 * H**2),
+        ("ky.stiffness", 0 * H),
+    ):  # fmt: skip
+        mine = d[name].frequency_response(f)[:, 0, 0]
+        assert np.abs(mine - slope).max() <= 1e-9 * np.abs(H**2).max(), name
+
+
+def test_responses_and_one_number_of_a_loaded_pose():
+    """Of arms whose pose the springs hold: against other values, and forwards against backwards."""
+    eq = mbd.equilibrium(arms())
+
+    def response(pose):
+        linear = mbd.linearize(pose, inputs=[("a", (0, 0, 1))], outputs=["h2.angle", "h.force.z"])
+        return linear.frequency_response([0.2, 1.0]).values
+
+    linear = mbd.linearize(eq, inputs=[("a", (0, 0, 1))], outputs=["h2.angle", "h.force.z"])
+    d = mbd.sensitivities(linear, list(NOW))
+    number = mbd.Objective(terminal=lambda pose: pose["h2"].angle ** 2 + pose["h"].force[2])
+    g, pose = mbd.gradient(number, eq, list(NOW)), mbd.sensitivities(eq, list(NOW))
+    assert g.value == pytest.approx(eq["h2"].angle ** 2 + eq["h"].force[2])
+    for name in NOW:
+        slope = 2 * eq["h2"].angle * pose[name]["h2"].angle + pose[name]["h"].force[2]
+        assert g[name] == pytest.approx(slope, rel=1e-10)
+    for name in ("k.stiffness", "a.center_of_mass.x"):
+        e, moved = 1e-3 * NOW[name], 0.0
+        for k, w in WEIGHTS.items():
+            for sign in (1, -1):
+                other = eq.model.with_values({name: NOW[name] + sign * k * e})
+                moved = moved + sign * w / e * response(mbd.equilibrium(other, state=eq.state))
+        mine = d[name].frequency_response([0.2, 1.0])
+        assert np.abs(mine - moved).max() <= 1e-8 * np.abs(moved).max()
+    with pytest.raises(ValueError, match="terminal= alone"):
+        mbd.gradient(mbd.Objective(running=lambda run: run["h"].angle), eq, list(NOW))

@@ -163,6 +163,20 @@ def test_every_part(key, joints_of_recipes):
     check(make, method, ROUND_OFF.get(key, 1e-6))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [x for x, f in (FORMS | FORMULATIONS).items() if f.axes])
+@pytest.mark.parametrize("key", RECIPES, ids=str)
+def test_every_part_in_every_formulation(key, name, joints_of_recipes):
+    """The whole product, at the level of rows that the number of its name gives."""
+    formulation, level = (FORMS | FORMULATIONS)[name], ("position", "velocity")[len(name) % 2]
+    method = mbd.GeneralizedAlpha(tol=1e-12, constraints=level)
+    moving = key[0] in ("joint", "PointForce", "Moment", "Spring", "Bushing", "RotationalSpring")
+    moving = moving and key[1] != "PrescribedMotion"
+    check(
+        lambda p: described(RECIPES[key], p, formulation, moving), method, ROUND_OFF.get(key, 1e-6)
+    )
+
+
 @pytest.mark.parametrize(("i", "name"), [*enumerate([*FORMULATIONS, *FORMS])])
 def test_every_formulation(i, name):
     """A ball joint between two bodies that turn, by their masses, places and velocities."""

@@ -1,0 +1,309 @@
+r"""How the states from which steps begin depend on parameters, on the state before, and on time.
+
+A run makes its start consistent and shifts it, :math:`a_0 = \dot v_0 + \Delta_\alpha h \ddot v_0`
+and the velocities with which the first step meets :math:`\Phi = 0`. It begins anew behind events
+that change something, and at position level before a step of another size. Each of these is
+differentiated as one function, by the stencil. Tangents of positions follow from those of the
+faces, :math:`Y\,\delta q = \delta y`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mbd.base.sensitivity_tolerances import BEGIN_REACH
+from mbd.derivatives.stencil import FRACTIONS, Stencil
+from mbd.integration.consistent import consistent
+from mbd.integration.method import Method
+from mbd.integration.starting_values import resumed, started
+from mbd.machine import buffer as m
+from mbd.model.frozen import FrozenModel
+from mbd.model.state import State
+from mbd.model.workspace import Workspace, displaced
+
+__all__ = ["Again", "Begin", "Begun", "Behind", "Direction", "Start", "Tangent", "Threshold"]
+
+
+@dataclass(frozen=True, eq=False)
+class Tangent:
+    """The derivative of a state; q in the increments at it, `before` of v' one step earlier."""
+
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+    lam: np.ndarray
+    alg: np.ndarray
+    before: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Begun:
+    """Where steps begin: the instant, recorded or not, the state of the method, v' before it."""
+
+    first: State
+    begun: State
+    before: np.ndarray
+    recorded: bool = True
+
+
+# of a model, from a state, with steps of size h; the last: of a model beside the one that is run
+Begin = Callable[[FrozenModel, State | None, float, bool], Begun]
+
+
+def _shifted(method: Method, model: FrozenModel, first: State, h: float) -> Begun:
+    """Return where steps begin from a consistent state."""
+    facts = method.facts
+    assert facts.weights is not None
+    by_position = facts.level == "position"
+    begun, change = started(Workspace(model), first, h, facts.weights, by_position)
+    return Begun(first, begun, begun.a - change)
+
+
+@dataclass(frozen=True)
+class Start:
+    """How a run starts: from the described or another pose.
+
+    Without a word, ``project`` None, small violations are mended; then those of neighbouring values
+    of a parameter are too, however large.
+    """
+
+    method: Method
+    state: State | None = None
+    project: bool | None = None
+
+    def first(self, model: FrozenModel, beside: bool = False) -> State:
+        """Return the first instant of a run: a consistent state."""
+        project = True if beside and self.project is None else self.project
+        return consistent(model, self.state, project=project)
+
+    def begun(self, model: FrozenModel, first: State, h: float) -> Begun:
+        """Return where steps begin."""
+        return _shifted(self.method, model, first, h)
+
+    def __call__(self, model: FrozenModel, state: State | None, h: float, beside: bool) -> Begun:
+        """Return the start of a run."""
+        return self.begun(model, self.first(model, beside), h)
+
+
+@dataclass(frozen=True)
+class Again:
+    """Anew, before a step of another size: velocities meet the rows, and are shifted for it."""
+
+    method: Method
+
+    def __call__(self, model: FrozenModel, state: State | None, h: float, beside: bool) -> Begun:
+        """Return where steps of another size begin."""
+        facts = self.method.facts
+        assert facts.weights is not None
+        assert state is not None
+        begun, change = resumed(model, state, h, facts.weights, facts.level == "position")
+        return Begun(begun, begun, begun.a - change, recorded=False)
+
+
+@dataclass(frozen=True)
+class Behind:
+    """Behind events that change something, in the order in which they happened."""
+
+    method: Method
+    events: tuple[Any, ...]
+
+    def __call__(self, model: FrozenModel, state: State | None, h: float, beside: bool) -> Begun:
+        """Return the instant behind the events, and where steps begin; h 0: none follows."""
+        assert state is not None
+        for event in self.events:
+            if event.changes:
+                off = (set(state.off) | set(event.release)) - set(event.lock)
+                state = state.replace(off=tuple(sorted(off)), alg=None)
+                if event.change is not None:
+                    state = _by_hand(model, event, state)
+                rows = np.zeros(model.n_lam, bool)
+                state = consistent(model, state, project="velocities", rows=rows)
+        if h == 0.0:
+            return Begun(state, state, state.a)
+        return _shifted(self.method, model, state, h)
+
+
+def _by_hand(model: FrozenModel, event: Any, state: State) -> State:
+    """Return what the change of a user makes of a state beside that of the run."""
+    try:
+        new: State = event.change(model, state)
+    except Exception as error:
+        raise RuntimeError(
+            f"{event.name} at t = {state.t:.6g} s: its change raised {type(error).__name__} with a "
+            f"state or a parameter beside that of the run: {error}"
+        ) from error
+    return new
+
+
+@dataclass(frozen=True, eq=False)
+class Direction:
+    """Changes of what steps begin from: of the state, its time, and the size of the steps."""
+
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+    lam: np.ndarray
+    t: float = 0.0
+    h: float = 0.0
+
+    @classmethod
+    def none(cls, model: FrozenModel, t: float = 0.0, h: float = 0.0) -> Direction:
+        """Return no change of the state."""
+        zero = np.zeros(model.n_v)
+        return cls(zero, zero, zero, np.zeros(model.n_lam), t, h)
+
+
+@dataclass(eq=False)
+class Threshold:
+    """A place in a run where steps begin, and how that depends on all that came before.
+
+    Parameters
+    ----------
+    model : Model
+    begin : callable
+    at : State, optional
+        From which it begins; none at the start of the run.
+    h : float [s]
+        Size of the steps.
+    """
+
+    model: FrozenModel
+    begin: Begin
+    at: State | None
+    h: float
+    here: Begun = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.here = self.begin(self.model, self.at, self.h, False)
+
+    @cached_property
+    def _rates(self) -> dict[str, np.ndarray]:
+        return _rates_of_faces(self.model, self.here.first)
+
+    def by_parameter(self, stencil: Stencil) -> tuple[Tangent, Tangent]:
+        """Return the derivatives of the instant, and of where steps begin, by a parameter."""
+        try:
+            beside = [self.begin(x, self.at, self.h, True) for x in stencil.models]
+        except ValueError as error:
+            raise ValueError(
+                f"sensitivities: the start does not follow another value of {stencil.name!r}, "
+                f"{4 * stencil.step:.3g} from its own; give project=True, and the move to the "
+                f"nearest consistent start is differentiated too: {error}"
+            ) from None
+        return self._difference([w for w, _ in stencil.weighted], stencil.models, beside)
+
+    def along(self, z: Direction) -> tuple[Tangent, Tangent]:
+        """Return the derivatives of the instant, and of where steps begin, along a direction."""
+        assert self.at is not None
+        at, sizes = self.at, self.sizes
+        pairs = (
+            (z.q, sizes.q), (z.v, sizes.v), (z.a, sizes.a), (z.lam, sizes.lam), (z.t, sizes.t),
+            (z.h, sizes.h),
+        )  # fmt: skip
+        far = max(float(np.abs(x / size).max(initial=0.0)) for x, size in pairs)
+        if far == 0.0:
+            zero = np.zeros(self.model.n_v)
+            none = Tangent(zero, zero, zero, np.zeros(self.model.n_lam), zero, zero)
+            return none, none
+        step = BEGIN_REACH / far
+        beside = []
+        for k, _ in FRACTIONS:
+            e = k * step
+            there = displaced(self.model, at, e * z.q).replace(
+                t=at.t + e * z.t, v=at.v + e * z.v, a=at.a + e * z.a, lam=at.lam + e * z.lam
+            )
+            beside.append(self.begin(self.model, there, self.h + e * z.h, True))
+        weights = [w / step for _, w in FRACTIONS]
+        return self._difference(weights, [self.model] * len(weights), beside)
+
+    @cached_property
+    def sizes(self) -> Direction:
+        """Changes that are finite."""
+        assert self.at is not None
+        model, at = self.model, self.at
+
+        def of(x: np.ndarray) -> np.ndarray:
+            return np.full(len(x), float(np.abs(x).max(initial=0.0)) or 1.0)
+
+        return Direction(model.units, of(at.v), of(at.a), of(at.lam), self.h or 1.0, self.h or 1.0)
+
+    def units(self) -> list[Direction]:
+        """Return unit directions on which the beginning depends: q, v, t, and what else it reads.
+
+        Only changes by hand read accelerations and multipliers.
+        """
+        none, out = Direction.none(self.model), []
+        for name in ("q", "v", "a", "lam"):
+            n = len(getattr(none, name))
+            if name in ("q", "v") or self._reads(name):
+                changes: list[dict[str, Any]] = [{name: unit} for unit in np.eye(n)]
+                out += [replace(none, **change) for change in changes]
+        return [*out, replace(none, t=1.0)]
+
+    def _reads(self, name: str) -> bool:
+        """Tell whether the beginning depends on accelerations or multipliers."""
+        assert self.at is not None
+        x = getattr(self.at, name)
+        wave = (1.5 + np.sin(1.0 + np.arange(len(x)))) * BEGIN_REACH * getattr(self.sizes, name)
+        there = self.begin(self.model, self.at.replace(**{name: x + wave}), self.h, True).begun
+        here = self.begin(self.model, self.at.replace(**{name: x.copy()}), self.h, True).begun
+        return not (np.array_equal(there.v, here.v) and np.array_equal(there.q, here.q))
+
+    def _difference(
+        self, weights: Sequence[float], models: Sequence[FrozenModel], beside: list[Begun]
+    ) -> tuple[Tangent, Tangent]:
+        """Return the weighted sums of what begins beside the place."""
+
+        def of(values: list[Any]) -> np.ndarray:
+            return np.asarray(np.asarray(weights) @ np.array(values))
+
+        faces = of([faces_of(x, s.first) for x, s in zip(models, beside, strict=True)])
+        q = np.zeros(self.model.n_v)
+        at = 0
+        for name, Y in self._rates.items():
+            first, n = 12 * self.model.faces[name], Y.shape[1]
+            q[at : at + n] = np.linalg.lstsq(Y, faces[first : first + len(Y)], rcond=None)[0]
+            at += n
+        before = of([x.before for x in beside])
+
+        def tangent(states: list[State]) -> Tangent:
+            alg = [s.a if s.alg is None else s.alg for s in states]
+            return Tangent(
+                q, of([s.v for s in states]), of([s.a for s in states]),
+                of([s.lam for s in states]), of(alg), before,
+            )  # fmt: skip
+
+        return tangent([x.first for x in beside]), tangent([x.begun for x in beside])
+
+
+def faces_of(model: FrozenModel, state: State) -> np.ndarray:
+    """Return the numbers of all faces at a state, (12 n_faces,)."""
+    work = Workspace(model, state)
+    work.evaluate()
+    return work.vector(m.Y, 12 * (model.n_faces + 1))[12:].copy()
+
+
+def _rates_of_faces(model: FrozenModel, state: State) -> dict[str, np.ndarray]:
+    """Return Y of each node, (12 n_faces, n_v): the rates of its faces by its velocities."""
+    work = Workspace(model, state.replace(v=np.zeros(model.n_v)))
+    V, rates = work.vector(m.V), work.vector(m.YD, 12 * (model.n_faces + 1))
+    first = {name: int(model.I[at + m.NODE_U]) for name, at in model.node_records.items()}
+    sizes = {name: x.formulation.n_v for name, x in model.nodes.items()}
+    columns = []
+    for j in range(max(sizes.values())):
+        V[:] = 0.0
+        for name, u in first.items():
+            if j < sizes[name]:
+                V[u + j] = 1.0
+        work.evaluate()
+        columns.append(rates[12:].copy())
+    Y = np.array(columns).T
+    return {
+        name: Y[12 * at : 12 * (at + model.nodes[name].formulation.n_faces), : sizes[name]]
+        for name, at in model.faces.items()
+    }
