@@ -18,7 +18,7 @@ from mbd.derivatives import sweeps
 from mbd.derivatives.begins import Direction, Tangent, Threshold
 from mbd.derivatives.forward import check_rows
 from mbd.derivatives.legs import Ending, Leg, Onward
-from mbd.derivatives.objective import Objective, gradients, last_of, value_of
+from mbd.derivatives.objective import Objective, gradients, last_of, values_of
 from mbd.derivatives.pieces import in_pieces, refuse_with_every
 from mbd.derivatives.rest import gradient_of_pose
 from mbd.derivatives.runs import Prepared, prepared, run
@@ -191,7 +191,7 @@ def terms_of(
     if last and objective.terminal is not None:
         parts.append((objective.terminal, last_of(solution), np.ones(1), True))
     for term, history, w, at_end in parts:
-        j = value_of(term, history, at_end)
+        j = values_of(term, history, at_end)
         value += float(w @ j)
         g = gradients(term, history, stencils, at_end, h)
         which = slice(n - len(w), n)

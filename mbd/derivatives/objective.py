@@ -21,7 +21,7 @@ from mbd.history.history import History
 from mbd.model.frozen import FrozenModel
 from mbd.model.turns_so_far import turns_so_far
 
-__all__ = ["Gradients", "Objective", "gradients", "last_of", "value_of"]
+__all__ = ["Gradients", "Objective", "gradients", "last_of", "value_of", "values_of"]
 
 _SHARE = 1e-2  # [size of the quantity] distance of the values of a stencil
 
@@ -120,9 +120,19 @@ def _terms(term: Callable[[Any], Any], history: Any, names: set[str], last: bool
     return np.atleast_1d(value)
 
 
-def value_of(term: Callable[[Any], Any], history: Any, last: bool) -> np.ndarray:
+def values_of(term: Callable[[Any], Any], history: Any, last: bool) -> np.ndarray:
     """Return the values of a term at the instants of a history, (n,)."""
     return _terms(term, history, set(), last)
+
+
+def value_of(objective: Objective, solution: Any) -> float:
+    """Return J of a solution with all its steps."""
+    J = 0.0
+    if objective.running is not None:
+        J += float(np.trapezoid(values_of(objective.running, solution, False), solution.t))
+    if objective.terminal is not None:
+        J += float(values_of(objective.terminal, last_of(solution), True)[0])
+    return J
 
 
 def last_of(solution: Any) -> History:

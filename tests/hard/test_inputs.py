@@ -386,3 +386,183 @@ SPEAKERS = {
     "fit": ("Model.with_values: ", "simulate: ", "Experiment: "),
     "gradient": ("Model.with_values: ", "simulate: ", "sensitivities: "),
     "hvp": ("Model.with_values: ", "simulate: ", "gradient: ", "sensitivities: "),
+    "optimize": (
+        "Model.with_values: ",
+        "simulate: ",
+        "gradient: ",
+        "equilibrium: ",
+        "sensitivities: ",
+    ),
+    "sensitivities": ("Model.with_values: ", "simulate: "),
+    "study": ("Model.with_values: ", "simulate: "),
+}
+
+
+def _speakers(name):
+    return (f"{name}: ", f"{name.rpartition('.')[2]}: ", *SPEAKERS.get(name, ()))
+
+
+@pytest.fixture
+def _elsewhere(tmp_path, monkeypatch):
+    """Let a path that is taken lead to a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures("_elsewhere")
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_hostile_argument_of_a_function_is_refused_by_name(name):
+    assert not wrong(getattr(mbd, name), FUNCTIONS[name], _speakers(name))
+
+
+@pytest.mark.usefixtures("_elsewhere")
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", METHODS)
+def test_a_hostile_argument_of_a_method_is_refused_by_name(name):
+    method, arguments = METHODS[name]()
+    assert not wrong(method, lambda: dict(arguments), _speakers(name))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_other_arguments_of_a_function_are_good(name):
+    """But for paths, of which there is no file: so an argument is what a refusal is about."""
+    call = functools.partial(getattr(mbd, name), **FUNCTIONS[name]())
+    if name in ("load", "read", "write"):
+        with pytest.raises((FileNotFoundError, ValueError), match=r"no such|end in \.toml"):
+            call()
+    else:
+        assert call() is not None
+
+
+def test_a_state_of_another_model_is_refused():
+    taken = [n for n in FUNCTIONS if "state" in inspect.signature(getattr(mbd, n)).parameters]
+    assert len(taken) >= 10
+    for name in taken:
+        options = {**FUNCTIONS[name](), "state": rotor().state}
+        with pytest.raises(ValueError, match=f"^{name}: (q|lam) of the state must be .* another"):
+            getattr(mbd, name)(**options)
+
+
+def test_everything_public_is_tried():
+    assert {*PARTS, *FUNCTIONS, *MADE} == set(mbd.__all__)
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_hostile_argument_of_a_part_is_refused_by_name(name):
+    owners = ("x: ", "x.0: ", f"{name}: ", f"{name}.", f"{name} 'x': ", "frame of 'a': ")
+    assert not wrong(getattr(mbd, name), lambda: PARTS[name](world()), owners)
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_an_argument_that_is_misspelt_is_named(name):
+    make = getattr(mbd, name)
+    known = inspect.signature(make).parameters
+    arguments = PARTS[name](world())
+    for right in known:
+        options = {k: x for k, x in arguments.items() if k != right}
+        with pytest.raises(TypeError, match=name):
+            make(**options, **{f"{right}er": 1})
+    with pytest.raises(TypeError, match="must be|there is no argument|unexpected keyword"):
+        make(**arguments, strange=1)
+
+
+def test_an_argument_that_may_be_meant_is_said():
+    b = world().b
+    with pytest.raises(TypeError, match=r"PointForce: .* 'follower' \(did you mean 'follow'\?\)"):
+        mbd.PointForce("f", b, (1, 0, 0), follower=True)
+    with pytest.raises(TypeError, match=r"'inertias' \(did you mean 'inertia'\?\); there are name"):
+        mbd.RigidBody("b", mass=1, inertias=(1, 1, 1))
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_what_was_made_does_not_change_in_silence(name):
+    """Neither an attribute that it has, nor one that it has not."""
+    thing = getattr(mbd, name)(**PARTS[name](world()))
+    if isinstance(thing, mbd.System):
+        pytest.skip("a System is what grows")
+    for attribute in ("stiffness", "name", "value", "massiv"):
+        with pytest.raises(AttributeError, match=r"make a new one with|cannot assign to field"):
+            setattr(thing, attribute, 3)
+    assert not hasattr(thing, "massiv")
+
+
+def test_gravity_that_is_set_later_is_that_of_models_built_later():
+    w = world()
+    before = w.system.build()
+    w.system.gravity = [0, 1, -2]
+    after = w.system.build()
+    for model, g in ((before, (0, 0, -9.81)), (after, (0, 1, -2))):
+        v = mbd.consistent(model).a
+        assert np.array_equal(model.system.gravity, g)
+        assert np.all(np.isfinite(v))
+    free = mbd.System()
+    free.add(mbd.PointMass("p", mass=2.0))
+    free.gravity = (0, 0, -1)
+    assert np.array_equal(mbd.consistent(free.build()).a, (0, 0, -1))
+    assert not wrong(lambda gravity: setattr(free, "gravity", gravity), dict, ("System: gravity",))
+    with pytest.raises(AttributeError, match=r"System: there is no 'gravty' \(did you mean 'grav"):
+        free.gravty = (0, 0, -1)
+
+
+# --- names ----------------------------------------------------------------------------------------
+@pytest.mark.parametrize("bad", ["a\0b", "a\nb", "\ta", "a/b", "a\\b", "a\x7f", "\u2028", "\ud800",
+                                 "x" * 201, "", "   "])  # fmt: skip
+def test_names_that_files_and_tables_cannot_hold(bad):
+    w = world()
+    for name, arguments in PARTS.items():
+        make = getattr(mbd, name)
+        if "name" in inspect.signature(make).parameters:
+            with pytest.raises(ValueError, match=f"^{name}: name must ") as error:
+                make(**{**arguments(w), "name": bad})
+            assert "\n" not in str(error.value)
+            assert "\0" not in str(error.value)
+
+
+@pytest.mark.parametrize("good", ["Rad 3", "Kurbel·ä", "b.x", "曲柄", "a,b (left)", "'", "x" * 200])
+def test_names_that_may_be(good):
+    assert mbd.PointMass(good, mass=1).name == good
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("h", "h.angle"), ("h.angle", "h"), ("a.b", "a.b.c"), ("a.b.c", "a")]
+)
+def test_a_name_is_not_read_as_a_quantity_of_another_part(first, second):
+    for one, other in ((first, second), (f"{first} 1", f"{first} 1.x")):
+        system = mbd.System()
+        system.add(mbd.PointMass(one, mass=1))
+        with pytest.raises(ValueError, match=f"{other}: '.*' would be read as a quantity of the"):
+            system.add(mbd.PointMass(other, mass=1))
+        assert list(system.bodies) == [one]
+    system = mbd.System()
+    for name in ("a.b", "a.c", "ab", "a.b c"):  # no part is called a
+        system.add(mbd.PointMass(name, mass=1))
+
+
+# --- parts that make no sense ---------------------------------------------------------------------
+def test_what_joins_a_body_to_itself():
+    w = world()
+    for name, arguments in PARTS.items():
+        taken = inspect.signature(getattr(mbd, name)).parameters
+        if {"first", "second"} <= set(taken) and name != "Gear":
+            for one, other in ((w.a, w.a), (w.a.frame(), w.a.frame((1, 0, 0)))):
+                options = {**arguments(w), "first": one, "second": other}
+                if one is not w.a:
+                    options = {k: x for k, x in options.items() if k not in PLACED}
+                    options = {k: x for k, x in options.items() if k not in ("to", "axes")}
+                with pytest.raises(ValueError, match="^x: must join two bodies, got 'a' twice"):
+                    getattr(mbd, name)(**options)
+
+
+def test_factors_that_cancel():
+    w = world()
+    for terms, factors in (([w.h, w.h], [2, -2]), ([w.h, w.i, w.h.angle], [1, 0, -1])):
+        with pytest.raises(ValueError, match="^x: not all factors may be zero, or add up"):
+            mbd.Coupler("x", terms, factors)
+    assert mbd.Coupler("x", [w.h, w.i, w.h], [2, 1, -2]).factors == (2, 1, -2)
+
+
+def test_a_direction_has_any_length():
+    w = world()
+    for size in (1e-300, 1e-20, 1.0, 1e99):
+        joint = mbd.Revolute("x", w.a, w.b, at=(0, 0, 0), axis=(0.6 * size, 0, -0.8 * size))
+        np.testing.assert_allclose(joint.A.axes[:, 2], (0.6, 0, -0.8), rtol=0, atol=1e-15)
