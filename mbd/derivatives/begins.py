@@ -51,16 +51,25 @@ class Begun:
     recorded: bool = True
 
 
-# of a model, from a state, with steps of size h; the last: of a model beside the one that is run
-Begin = Callable[[FrozenModel, State | None, float, bool], Begun]
+# of a model, from a state, with steps of size h; the last: none, or where the run itself began, if
+# it is to be a beginning beside that one
+Begin = Callable[[FrozenModel, State | None, float, Begun | None], Begun]
 
 
-def _shifted(method: Method, model: FrozenModel, first: State, h: float) -> Begun:
+def _held(beside: Begun | None) -> bool | None:
+    """Return whether accelerations change smoothly: as in the run, which judged that."""
+    return None if beside is None else bool((beside.begun.a != beside.before).any())
+
+
+def _shifted(
+    method: Method, model: FrozenModel, first: State, h: float, beside: Begun | None
+) -> Begun:
     """Return where steps begin from a consistent state."""
     facts = method.facts
     assert facts.weights is not None
     by_position = facts.level == "position"
-    begun, change = started(Workspace(model), first, h, facts.weights, by_position)
+    work, held = Workspace(model), _held(beside)
+    begun, change = started(work, first, h, facts.weights, by_position, held)
     return Begun(first, begun, begun.a - change)
 
 
@@ -76,18 +85,22 @@ class Start:
     state: State | None = None
     project: bool | None = None
 
-    def first(self, model: FrozenModel, beside: bool = False) -> State:
+    def first(self, model: FrozenModel, beside: Begun | None = None) -> State:
         """Return the first instant of a run: a consistent state."""
-        project = True if beside and self.project is None else self.project
+        project = True if beside is not None and self.project is None else self.project
         return consistent(model, self.state, project=project)
 
-    def begun(self, model: FrozenModel, first: State, h: float) -> Begun:
+    def begun(
+        self, model: FrozenModel, first: State, h: float, beside: Begun | None = None
+    ) -> Begun:
         """Return where steps begin."""
-        return _shifted(self.method, model, first, h)
+        return _shifted(self.method, model, first, h, beside)
 
-    def __call__(self, model: FrozenModel, state: State | None, h: float, beside: bool) -> Begun:
+    def __call__(
+        self, model: FrozenModel, state: State | None, h: float, beside: Begun | None
+    ) -> Begun:
         """Return the start of a run."""
-        return self.begun(model, self.first(model, beside), h)
+        return self.begun(model, self.first(model, beside), h, beside)
 
 
 @dataclass(frozen=True)
@@ -96,12 +109,15 @@ class Again:
 
     method: Method
 
-    def __call__(self, model: FrozenModel, state: State | None, h: float, beside: bool) -> Begun:
+    def __call__(
+        self, model: FrozenModel, state: State | None, h: float, beside: Begun | None
+    ) -> Begun:
         """Return where steps of another size begin."""
         facts = self.method.facts
         assert facts.weights is not None
         assert state is not None
-        begun, change = resumed(model, state, h, facts.weights, facts.level == "position")
+        by_position, held = facts.level == "position", _held(beside)
+        begun, change = resumed(model, state, h, facts.weights, by_position, held)
         return Begun(begun, begun, begun.a - change, recorded=False)
 
 
@@ -112,7 +128,9 @@ class Behind:
     method: Method
     events: tuple[Any, ...]
 
-    def __call__(self, model: FrozenModel, state: State | None, h: float, beside: bool) -> Begun:
+    def __call__(
+        self, model: FrozenModel, state: State | None, h: float, beside: Begun | None
+    ) -> Begun:
         """Return the instant behind the events, and where steps begin; h 0: none follows."""
         assert state is not None
         for event in self.events:
@@ -125,7 +143,7 @@ class Behind:
                 state = consistent(model, state, project="velocities", rows=rows)
         if h == 0.0:
             return Begun(state, state, state.a)
-        return _shifted(self.method, model, state, h)
+        return _shifted(self.method, model, state, h, beside)
 
 
 def _by_hand(model: FrozenModel, event: Any, state: State) -> State:
@@ -179,7 +197,7 @@ class Threshold:
     here: Begun = field(init=False)
 
     def __post_init__(self) -> None:
-        self.here = self.begin(self.model, self.at, self.h, False)
+        self.here = self.begin(self.model, self.at, self.h, None)
 
     @cached_property
     def _rates(self) -> dict[str, np.ndarray]:
@@ -188,7 +206,7 @@ class Threshold:
     def by_parameter(self, stencil: Stencil) -> tuple[Tangent, Tangent]:
         """Return the derivatives of the instant, and of where steps begin, by a parameter."""
         try:
-            beside = [self.begin(x, self.at, self.h, True) for x in stencil.models]
+            beside = [self.begin(x, self.at, self.h, self.here) for x in stencil.models]
         except ValueError as error:
             raise ValueError(
                 f"sensitivities: the start does not follow another value of {stencil.name!r}, "
@@ -217,7 +235,7 @@ class Threshold:
             there = displaced(self.model, at, e * z.q).replace(
                 t=at.t + e * z.t, v=at.v + e * z.v, a=at.a + e * z.a, lam=at.lam + e * z.lam
             )
-            beside.append(self.begin(self.model, there, self.h + e * z.h, True))
+            beside.append(self.begin(self.model, there, self.h + e * z.h, self.here))
         weights = [w / step for _, w in FRACTIONS]
         return self._difference(weights, [self.model] * len(weights), beside)
 
@@ -250,8 +268,8 @@ class Threshold:
         assert self.at is not None
         x = getattr(self.at, name)
         wave = (1.5 + np.sin(1.0 + np.arange(len(x)))) * BEGIN_REACH * getattr(self.sizes, name)
-        there = self.begin(self.model, self.at.replace(**{name: x + wave}), self.h, True).begun
-        here = self.begin(self.model, self.at.replace(**{name: x.copy()}), self.h, True).begun
+        there = self.begin(self.model, self.at.replace(**{name: x + wave}), self.h, self.here).begun
+        here = self.begin(self.model, self.at.replace(**{name: x.copy()}), self.h, self.here).begun
         return not (np.array_equal(there.v, here.v) and np.array_equal(there.q, here.q))
 
     def _difference(

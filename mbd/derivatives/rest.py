@@ -167,8 +167,7 @@ def gradient_of_pose(
     """Return a number of an equilibrium, and its gradient by parameters, by name."""
     if objective.terminal is None or objective.running is not None:
         raise ValueError(
-            f"{owner}: of an equilibrium an objective has terminal= alone, a number of the pose, "
-            "got running="
+            f"{owner}: of an equilibrium give an objective terminal= alone, of the pose"
         )
     _check_rest(owner, pose)
     of, model, solution = stencils(owner, pose.model, parameters), pose.model, pose.solution
@@ -393,11 +392,8 @@ class _CriticalPoint:
         z = self._pose(stencil.name, np.asarray(change))
         far = 4.0 * stencil.step * self._far(z)
         near = stencil.nearer(1e-2 / far) if far > 1e-2 else stencil
-        if near is not stencil:
-            problems = [Statics(x, scaled, zero, zero, {}) for x in near.models]
-        weights = [w for w, _ in near.weighted]
-        places = [k * near.step for k, _ in FRACTIONS]
-        total = self._along(
-            z, [(w, e, x, f) for w, e, x in zip(weights, places, problems, strict=True)]
-        )
+        places = []
+        for (k, _), (w, other) in zip(FRACTIONS, near.weighted, strict=True):
+            places.append((w, k * near.step, Statics(other, scaled, zero, zero, {}), f))
+        total = self._along(z, places)
         return np.asarray(np.linalg.eigvals(np.linalg.solve(self.slope, -total)).real)

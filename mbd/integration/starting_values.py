@@ -116,27 +116,33 @@ class Nearby:
         return change
 
 
-def jerk(near: Nearby, h: float) -> np.ndarray:
+def jerk(near: Nearby, h: float, held: bool | None = None) -> np.ndarray:
     """Return the change of the accelerations in a time h, or zeros where it is not smooth.
+
+    Whether it is may be `held`: of a state beside another one, of which it is.
 
     Smooth is what the derivative foretells; the measure of that is the metric of the mass matrix,
     which does not know the choice of coordinates.
     """
     rate = near.change(START_DIFFERENCE * h, 1e-8) / START_DIFFERENCE
+    if held is not None:
+        return rate if held else np.zeros_like(rate)
     whole, size = near.change(h, 1e-3), near.size
     smooth = size(whole - rate) <= START_SMOOTH * np.maximum(size(rate), size(near.state.a))
     return np.where(smooth[..., None], rate, 0.0)
 
 
 def started(
-    work: Workspace, state: State, h: float, weights: Weights, by_position: bool
-) -> tuple[State, np.ndarray]:
+    work: Workspace, state: State, h: float, weights: Weights, by_position: bool,
+    held: bool | None = None,
+) -> tuple[State, np.ndarray]:  # fmt: skip
     """Return the state from which steps of size h begin, and the change of accelerations in h.
 
-    Of one run or of many; the work space is used up.
+    Of one run or of many; the work space is used up. ``held``: whether that is smooth, if it is
+    not to be judged.
     """
     near, names = Nearby(work, state), work.model.numbering
-    change = jerk(near, h)
+    change = jerk(near, h, held)
     if not (moved := change.any(-1, keepdims=True)).any():
         return state, change
     shift = weights.alpha_m - weights.alpha_f
@@ -172,12 +178,13 @@ def begin(
 
 
 def resumed(
-    model: FrozenModel, state: State, h: float, weights: Weights, by_position: bool
-) -> tuple[State, np.ndarray]:
+    model: FrozenModel, state: State, h: float, weights: Weights, by_position: bool,
+    held: bool | None = None,
+) -> tuple[State, np.ndarray]:  # fmt: skip
     """Return the state of a run from which steps of another size begin; what `started` returns."""
     anywhere = np.zeros(model.n_lam, bool)  # at velocity level positions have drifted
     state = consistent(model, state, project="velocities", rows=anywhere)
-    return started(Workspace(model), state, h, weights, by_position)
+    return started(Workspace(model), state, h, weights, by_position, held)
 
 
 def first_step(

@@ -84,7 +84,7 @@ def test_a_start_that_is_consistent_only_is_not_the_start_of_a_run(monkeypatch):
     theirs = differences(top(), "gravity.z", -9.81, 0.05, position, 0.2)
     mine = mbd.sensitivities(top(), ["gravity.z"], 0.2, 0.01, method=TIGHT)
     close(position(mine["gravity.z"]), theirs, 1e-9)
-    monkeypatch.setattr(Start, "begun", lambda self, model, first, h: Begun(first, first, first.a))
+    monkeypatch.setattr(Start, "begun", lambda self, model, first, *_: Begun(first, first, first.a))
     wrong = mbd.sensitivities(top(), ["gravity.z"], 0.2, 0.01, method=TIGHT)["gravity.z"]
     error = np.abs(position(wrong) - theirs).max() / np.abs(theirs).max()
     assert error > 1e-6
