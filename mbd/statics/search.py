@@ -49,7 +49,7 @@ class EquilibriumError(RuntimeError):
         Why, with the largest residuals by name [N, N m].
     state : State
         Where the search ended.
-    path : list of (float, State)
+    path : list of (float, State) [-]
         Load factors and poses of a path with ``arc_length=`` that did not arrive.
     """
 
