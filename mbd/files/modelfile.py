@@ -7,7 +7,7 @@ string with a unit. A system that is written and read builds the same model to t
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -35,7 +35,7 @@ class Document:
     parameters: dict[str, float] = field(default_factory=dict)
     frames: dict[str, Any] = field(default_factory=dict)
     limits: dict[str, Any] = field(default_factory=dict)
-    collisions: dict[str, tuple[Any, ...]] = field(default_factory=dict)
+    collisions: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
 
 
 def to_text(

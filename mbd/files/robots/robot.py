@@ -8,7 +8,8 @@ with reactions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from mbd.files.robots import joint_forces
 from mbd.files.robots.description import JOINTS, Description, Joint, Origin, Place
 from mbd.files.robots.lumping import lump
 from mbd.files.robots.shapes import finder, shapes
+from mbd.files.robots.xml_tree import Notes
 from mbd.model.system import System
 from mbd.parts.bodies import RigidBody
 from mbd.parts.forces import PointForce
@@ -109,8 +111,8 @@ def built(
     find = finder(path.parent, options.packages)
     if options.shapes == "visual":
         builder.find = lambda link: shapes(link.visuals, f"link {link.name!r}", find, robot.notes)
-    builder.touched = lambda link: shapes(
-        link.collisions, f"link {link.name!r}, collision", find, robot.notes
+    builder.touched = lambda link, notes: shapes(
+        link.collisions, f"link {link.name!r}, collision", find, notes
     )
     builder.build()
     notes = (*robot.unknown, *robot.notes.texts())
@@ -118,15 +120,35 @@ def built(
     frames = {name: builder.frame(place) for name, place in robot.frames.items()}
     return Document(
         builder.system, run, robot.name, notes, frames=frames, limits=limits,
-        collisions=builder.collisions,
+        collisions=Collisions(builder.collisions),
     )  # fmt: skip
+
+
+class Collisions(Mapping[str, Any]):
+    """Shapes that others may touch, by body; their meshes are read when they are asked for."""
+
+    def __init__(self, made: dict[str, Callable[[Notes], Any]]) -> None:
+        self._made = made
+
+    def __getitem__(self, name: str) -> Any:
+        notes = Notes()
+        touched = self._made[name](notes)
+        for text in notes.texts():
+            warnings.warn(text, UserWarning, stacklevel=2)
+        return touched
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._made)
+
+    def __len__(self) -> int:
+        return len(self._made)
 
 
 class _Robot:
     """The links that were placed so far."""
 
     find: Callable[[Any], Any] | None = None
-    touched: Callable[[Any], Any]
+    touched: Callable[[Any, Notes], Any]
 
     def __init__(
         self, robot: Description, floating: bool, start: Origin, options: Options, at: Any
@@ -136,7 +158,7 @@ class _Robot:
         self.coordinates, self.rates = at
         self.bodies: dict[str, Any] = {}  # by the names of links
         self.joints: dict[str, Any] = {}
-        self.collisions: dict[str, Any] = {}
+        self.collisions: dict[str, Callable[[Notes], Any]] = {}
         self.floating = floating
         self.root = robot.root
         self.children: dict[str, list[Joint]] = {}
@@ -287,11 +309,10 @@ class _Robot:
         self.bodies[name] = self.system.add(body)
 
     def _touched(self, link: Any, called: str) -> Any:
-        """Keep the collision shapes of a link, under the name of its body."""
-        touched = self.touched(link)
-        if touched:
-            self.collisions[called] = touched
-        return touched
+        """Keep the collision shapes of a link, under the name of its body; return what is drawn."""
+        if link.collisions:
+            self.collisions[called] = lambda notes: self.touched(link, notes)
+        return self.touched(link, self.robot.notes) if self.find is None else ()
 
     def free_name(self, name: str, what: str) -> str:
         """Return a name that no other part has: links and joints may have the same one."""
