@@ -1,5 +1,6 @@
 """Shared by all tests: hypothesis is deterministic, helpers in this folder can be imported."""
 
+import os
 import signal
 import sys
 
@@ -8,6 +9,11 @@ from hypothesis import settings
 
 settings.register_profile("mbd", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("mbd")
+
+# Workers of xdist are as many as there are processors: compilers beside them would be in the way,
+# and each would begin with the laws that its worker has compiled already.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("MBD_COMPILERS", "0")
 
 # In the background of a script, under nohup and in many CI runners Ctrl-C is ignored, and children
 # inherit that; a handler of this process they do not.

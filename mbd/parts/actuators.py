@@ -8,36 +8,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mbd.base.checked import shown
-from mbd.base.door import label, number
+from mbd.base.door import number
 from mbd.interactions.kind import Element
 from mbd.interactions.laws import spring_law
 from mbd.interactions.springs import held, motor, rubbing, spring, stop
-from mbd.parts.joint import chosen
-from mbd.parts.part import Coordinate, Part
+from mbd.parts.joint import OnCoordinate
+from mbd.parts.part import Coordinate
 
 __all__ = ["JointFriction", "JointSpring", "Motor", "Stop"]
 
 
-class _OnCoordinate(Part):
-    """A force along a coordinate of a joint."""
-
-    def __init__(self, name: str, joint: Any, coordinate: str | None) -> None:
-        self.name = label(name, type(self).__name__)
-        self.coordinate = chosen(self.name, joint, coordinate)
-
-    @property
-    def bodies(self) -> tuple[Any, ...]:
-        """The two bodies of the joint."""
-        return self.coordinate.bodies
-
-    def _memory(self) -> tuple[float, ...]:
-        return (self.coordinate.start,)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r}, {self.coordinate!r})"
-
-
-class JointSpring(_OnCoordinate):
+class JointSpring(OnCoordinate):
     r"""Spring and damper along a joint coordinate: :math:`-k(u - u_0) - c\,\dot u`, or a law.
 
     Parameters
@@ -85,10 +66,10 @@ class JointSpring(_OnCoordinate):
         """Return the spring on the coordinate."""
         numbers = (self.stiffness, self.damping, self.reference)
         u = self.coordinate
-        return [Element(spring(u.measure), u.attachments, numbers, self._memory(), law=self.law)]
+        return [Element(spring(u.measure), u.attachments, numbers, (u.start,), law=self.law)]
 
 
-class JointFriction(_OnCoordinate):
+class JointFriction(OnCoordinate):
     r"""Dry friction along a joint coordinate, smoothed near rest.
 
     .. math:: Q = -\mu\,\frac{\dot u}{\sqrt{\dot u^2 + v^2}}
@@ -125,11 +106,11 @@ class JointFriction(_OnCoordinate):
     def elements(self) -> list[Element]:
         """Return the friction along the coordinate."""
         u = self.coordinate
-        return [Element(rubbing(u.measure), u.attachments, (self.friction, self.speed),
-                        self._memory())]  # fmt: skip
+        numbers = (self.friction, self.speed)
+        return [Element(rubbing(u.measure), u.attachments, numbers, (u.start,))]
 
 
-class Motor(_OnCoordinate):
+class Motor(OnCoordinate):
     """A torque or force along a joint coordinate: a number, or a law of u, rate and time.
 
     Parameters
@@ -160,20 +141,15 @@ class Motor(_OnCoordinate):
         """The coordinate of the joint."""
         return self.coordinate
 
-    @property
-    def units(self) -> dict[str, str]:
-        """Units of what it reads."""
-        return {"load": self.coordinate.load_unit}
-
     def elements(self) -> list[Element]:
         """Return the force on the coordinate."""
         u = self.coordinate
         if self.tension is not None:
-            return [Element(held(u.measure), u.attachments, (self.tension,), self._memory())]
-        return [Element(motor(u.measure), u.attachments, (0.0,) * 3, self._memory(), law=self.law)]
+            return [Element(held(u.measure), u.attachments, (self.tension,), (u.start,))]
+        return [Element(motor(u.measure), u.attachments, (0.0,) * 3, (u.start,), law=self.law)]
 
 
-class Stop(_OnCoordinate):
+class Stop(OnCoordinate):
     r"""Stops of a joint coordinate: one-sided stiff springs that push back, never pull.
 
     At a depth d behind a stop the force is :math:`k\,d\,(1 + e\,\dot d)`, not below zero.
@@ -222,4 +198,4 @@ class Stop(_OnCoordinate):
         """Return the stops on the coordinate."""
         numbers = (self.stiffness, self.dissipation, self.lower, self.upper)
         u = self.coordinate
-        return [Element(stop(u.measure), u.attachments, numbers, self._memory())]
+        return [Element(stop(u.measure), u.attachments, numbers, (u.start,))]

@@ -34,11 +34,7 @@ def angle_between(
     joint: str, name: str, base: Frame, i: int, j: int, other: Frame, k: int
 ) -> Coordinate:
     """Return the angle of axis k of another frame, from axis i towards axis j of the base."""
-    ends = (
-        base.end(i),
-        base.end(j),
-        other.end(k),
-    )
+    ends = (base.end(i), base.end(j), other.end(k))
     b = _axis(other, k)
     start = float(np.arctan2(_axis(base, j) @ b, _axis(base, i) @ b))
     return Coordinate(joint, name, "rad", (base.body, other.body), start, ANGLE, ends)
@@ -46,11 +42,7 @@ def angle_between(
 
 def displacement_between(joint: str, name: str, base: Frame, i: int, other: Frame) -> Coordinate:
     """Return the displacement of another frame from the base along axis i of the base."""
-    ends = (
-        base.end(i),
-        other.end(),
-        base.end(),
-    )
+    ends = (base.end(i), other.end(), base.end())
     start = float(_axis(base, i) @ (_origin(other) - _origin(base)))
     return Coordinate(joint, name, "m", (base.body, other.body), start, offset_along(base), ends)
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from mbd.base.door import label, number
+from mbd.base.door import number
 from mbd.interactions.kind import Element
 from mbd.interactions.laws import motion_law
 from mbd.parts.coordinates import sum_row
-from mbd.parts.joint import chosen
+from mbd.parts.joint import OnCoordinate
 from mbd.parts.motions import ConstantSpeed
-from mbd.parts.part import Coordinate, Part
+from mbd.parts.part import Coordinate
 
 __all__ = ["Drive", "followed"]
 
@@ -31,7 +31,7 @@ def followed(owner: str, what: str, position: Any, unit: str) -> tuple[float, fl
     return number(owner, what, position, unit), 0.0, None
 
 
-class Drive(Part):
+class Drive(OnCoordinate):
     """A coordinate of a joint is prescribed: position or velocity as a number or a law of time.
 
     Parameters
@@ -67,8 +67,7 @@ class Drive(Part):
         position: Any = None,
         velocity: Any = None,
     ) -> None:
-        self.name = label(name, "Drive")
-        self.coordinate = chosen(self.name, joint, coordinate)
+        super().__init__(name, joint, coordinate)
         if (position is None) == (velocity is None):
             got = "neither" if position is None else "both"
             raise ValueError(
@@ -86,32 +85,12 @@ class Drive(Part):
             self.constant, self.slope, self.law = followed(self.name, "position", position, unit)
 
     @property
-    def bodies(self) -> tuple[Any, ...]:
-        """The two bodies of the joint."""
-        return self.coordinate.bodies
-
-    @property
     def drives(self) -> Coordinate:
         """The coordinate of the joint."""
         return self.coordinate
 
-    @property
-    def units(self) -> dict[str, str]:
-        """Units of what it reads."""
-        return {"load": self.coordinate.load_unit}
-
     def elements(self) -> list[Element]:
         """U - f(t), or du/dt - f(t)."""
-        row = sum_row(
-            ("velocity" if self.rate else "position",),
-            (self.coordinate,),
-            (1.0,),
-            constant=self.constant,
-            slope=self.slope,
-            law=self.law,
-            rate=self.rate,
-        )
-        return [row]
-
-    def __repr__(self) -> str:
-        return f"Drive({self.name!r}, {self.coordinate!r})"
+        names = ("velocity" if self.rate else "position",)
+        motion = {"constant": self.constant, "slope": self.slope, "law": self.law}
+        return [sum_row(names, (self.coordinate,), (1.0,), rate=self.rate, **motion)]

@@ -16,21 +16,24 @@ from mbd.interactions.beams.element import BEAM
 from mbd.interactions.kind import Attachment, Element, face_name
 from mbd.interactions.laws import number_law, spring_law, time_law
 from mbd.interactions.loads import FORCE, MOMENT, SCALING
-from mbd.interactions.measures import ANGLE, LENGTH
+from mbd.interactions.measures import LENGTH
 from mbd.interactions.springs import spring
-from mbd.parts.coordinates import offset_along
-from mbd.parts.joint import Joint, apart, of_one_size, two_frames, two_points
+from mbd.parts.coordinates import angle_between, offset_along
+from mbd.parts.joint import (
+    Joint,
+    Pair,
+    apart,
+    at_its_position,
+    of_one_size,
+    two_frames,
+    two_points,
+)
 from mbd.parts.joints import Cylindrical, Planar, Revolute
-from mbd.parts.part import Applied, Frame, Part, Symbol, acted_upon
+from mbd.parts.part import Applied, Body, Frame, Part, Symbol, acted_upon
 
 __all__ = [
-    "Bushing",
-    "Moment",
-    "PointForce",
-    "RotationalSpring",
-    "ScalingForce",
-    "Spring",
-]
+    "Bushing", "Moment", "OnBody", "PointForce", "RotationalSpring", "ScalingForce", "Spring",
+]  # fmt: skip
 
 
 def _spring_law(owner: str, law: Any, u: float) -> Any:
@@ -41,7 +44,21 @@ def _spring_law(owner: str, law: Any, u: float) -> Any:
 _DIRECTORS = ((0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0))
 
 
-class _Load(Part):
+class OnBody(Part):
+    """What acts on one body."""
+
+    body: Body
+
+    @property
+    def bodies(self) -> tuple[Any, ...]:
+        """The body acted upon."""
+        return (self.body,)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, {self.body.name!r})"
+
+
+class _Load(OnBody):
     """A 3-vector, constant or a law of time, in inertial axes or following a body."""
 
     word: ClassVar[str]
@@ -61,11 +78,6 @@ class _Load(Part):
         constant = (0.0, 0.0, 0.0) if callable(value) else value
         self.value = vector(self.name, self.word, constant, self.unit)
 
-    @property
-    def bodies(self) -> tuple[Any, ...]:
-        """The body acted upon."""
-        return (self.body,)
-
     def _numbers(self) -> tuple[float]:
         """Return whether the body breathes."""
         return (0.0 if self.body.formulation.rigid else 1.0,)
@@ -79,9 +91,6 @@ class _Load(Part):
         if self.follow:
             return Attachment(self.body.name, (0.0, x, y, z), self.face)
         return Attachment("ground", (0.0, x, y, z))
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r}, {self.body.name!r})"
 
 
 class PointForce(_Load):
@@ -155,7 +164,7 @@ class Moment(_Load):
         return [Element(MOMENT, (*ends, self._direction()), self._numbers(), law=self.law)]
 
 
-class Spring(Part):
+class Spring(Pair):
     """Spring and damper between two points: tension k (l - l0) + c dl/dt, or a law.
 
     Equation :eq:`spring` of the theory page.
@@ -193,9 +202,7 @@ class Spring(Part):
         self.name = label(name, "Spring")
         self.A, self.B = two_points(self.name, first, second, at, to)
         apart(self.name, self.A, self.B)
-        for f in (self.A, self.B):
-            if not f.body.formulation.axes and np.abs(f.position).max() > 1e-12:
-                raise ValueError(f"{self.name}: {f.name!r} is a point; hold it at its position")
+        at_its_position(self.name, self.A, self.B)
         self.stiffness = number(self.name, "stiffness", stiffness, "N/m")
         self.damping = number(self.name, "damping", damping, "N s/m")
         p, q = (f.start[0] for f in (self.A, self.B))
@@ -205,11 +212,6 @@ class Spring(Part):
         )
         self.law = None if law is None else _spring_law(self.name, law, now)
 
-    @property
-    def ends(self) -> tuple[Frame, Frame]:
-        """Its frames on the two bodies."""
-        return self.A, self.B
-
     def elements(self) -> list[Element]:
         """Return the spring on the length."""
         ends = (self.A.end(), self.B.end())
@@ -217,7 +219,7 @@ class Spring(Part):
         return [Element(spring(LENGTH), ends, numbers, law=self.law)]
 
 
-class RotationalSpring(Part):
+class RotationalSpring(Pair):
     """Rotational spring and damper about the axis of a hinge: moment k (phi - phi0) + c dphi/dt.
 
     The angle turns the second body against the first about the axis, is zero at the initial pose
@@ -260,25 +262,14 @@ class RotationalSpring(Part):
         self.angle = number(self.name, "angle", angle, "rad")
         self.law = None if law is None else _spring_law(self.name, law, 0.0)
 
-    @property
-    def ends(self) -> tuple[Frame, Frame]:
-        """Its frames on the two bodies."""
-        return self.A, self.B
-
     def elements(self) -> list[Element]:
         """Return the spring on the angle."""
-        a, b = (f.start[1] for f in (self.A, self.B))
-        start = float(np.arctan2(a[:, 1] @ b[:, 0], a[:, 0] @ b[:, 0]))
-        ends = (
-            self.A.end(0),
-            self.A.end(1),
-            self.B.end(0),
-        )
+        u = angle_between(self.name, "angle", self.A, 0, 1, self.B, 0)
         numbers = (self.stiffness, self.damping, self.angle)
-        return [Element(spring(ANGLE), ends, numbers, (start,), law=self.law)]
+        return [Element(spring(u.measure), u.attachments, numbers, (u.start,), law=self.law)]
 
 
-class Bushing(Part):
+class Bushing(Pair):
     r"""Springs and dampers between two frames, by symmetric 6x6 matrices K and D.
 
     They act on the lengths and turns e of the helicoid from the first frame to the second: the
@@ -328,11 +319,6 @@ class Bushing(Part):
         if self._turns:
             of_one_size(self.name, "turn against a Bushing", self.A, self.B)
 
-    @property
-    def ends(self) -> tuple[Frame, Frame]:
-        """Its frames on the two bodies."""
-        return self.A, self.B
-
     def elements(self) -> list[Element]:
         """Return one helicoid, or springs on offsets along principal directions."""
         K, D = self.stiffness, self.damping
@@ -354,7 +340,7 @@ class Bushing(Part):
         return Element(spring(offset_along(self.A)), ends, (n @ K @ n, n @ D @ n, 0.0))
 
 
-class ScalingForce(Part):
+class ScalingForce(OnBody):
     r"""A force on the scale s of a body, :math:`c_S = \int\varrho\cdot R^TdF` of what swells it.
 
     It has no resultant force or moment. About the centre of mass
@@ -386,15 +372,7 @@ class ScalingForce(Part):
         constant = 0.0 if callable(force) else force
         self.value = number(self.name, "force", constant, "N m")
 
-    @property
-    def bodies(self) -> tuple[Any, ...]:
-        """The body acted upon."""
-        return (self.body,)
-
     def elements(self) -> list[Element]:
         """Return the force along the three directors."""
         ends = [Attachment(self.body.name, w) for w in _DIRECTORS]
         return [Element(SCALING, ends, (self.value,), law=self.law)]
-
-    def __repr__(self) -> str:
-        return f"ScalingForce({self.name!r}, {self.body.name!r})"

@@ -25,7 +25,10 @@ from mbd.machine.buffer import FORCE, MOMENT
 from mbd.parts.coordinates import angle_between, displacement_between
 from mbd.parts.part import Body, Coordinate, Frame, Part, Symbol
 
-__all__ = ["Joint", "apart", "chosen", "perpendicular", "two_frames", "two_points"]
+__all__ = [
+    "Joint", "OnCoordinate", "Pair", "apart", "at_its_position", "check_sides", "chosen",
+    "of_one_size", "perpendicular", "two_frames", "two_points",
+]  # fmt: skip
 
 
 def perpendicular(axis: np.ndarray) -> np.ndarray:
@@ -36,15 +39,20 @@ def perpendicular(axis: np.ndarray) -> np.ndarray:
     return np.array([[d, b * f - c * e, a], [e, c * d - a * f, b], [f, a * e - b * d, c]])
 
 
-def two_frames(
-    owner: str, first: Any, second: Any, at: Any, axes: np.ndarray | None
-) -> tuple[Frame, Frame]:
-    """Return the two frames of an interaction, from frames or from a place at the initial pose."""
+def check_sides(owner: str, first: Any, second: Any) -> None:
+    """Refuse what is neither a body nor a frame of one."""
     for side, part in (("first", first), ("second", second)):
         if not isinstance(part, Frame | Body):
             raise TypeError(
                 f"{owner}: {side} must be a body, system.ground or a Frame, got {shown(part)}"
             )
+
+
+def two_frames(
+    owner: str, first: Any, second: Any, at: Any, axes: np.ndarray | None
+) -> tuple[Frame, Frame]:
+    """Return the two frames of an interaction, from frames or from a place at the initial pose."""
+    check_sides(owner, first, second)
     if isinstance(first, Frame) and isinstance(second, Frame):
         if at is not None or axes is not None:
             raise ValueError(
@@ -83,7 +91,26 @@ def of_one_size(owner: str, what: str, *frames: Frame) -> None:
             )
 
 
-class Joint(Part):
+def at_its_position(owner: str, *frames: Frame) -> None:
+    """Refuse frames of points that are elsewhere than the points themselves."""
+    for frame in frames:
+        if not frame.body.formulation.axes and np.abs(frame.position).max() > 1e-12:
+            raise ValueError(f"{owner}: {frame.name!r} is a point; hold it at its position")
+
+
+class Pair(Part):
+    """What acts between a frame A of a first body and a frame B of a second one."""
+
+    A: Frame
+    B: Frame
+
+    @property
+    def ends(self) -> tuple[Frame, Frame]:
+        """Its frames on the two bodies."""
+        return self.A, self.B
+
+
+class Joint(Pair):
     """Base of all joints: two frames and the rows between them.
 
     Parameters
@@ -138,25 +165,15 @@ class Joint(Part):
                     "make it a RigidBody"
                 )
 
-    @property
-    def ends(self) -> tuple[Frame, Frame]:
-        """Its frames on the two bodies."""
-        return self.A, self.B
-
     def _coincide(self) -> Element:
-        ends = (self.A.end(), self.B.end())
-        return Element(
-            COINCIDE, ends, rows=("force x", "force y", "force z"), row_kinds=(FORCE,) * 3
-        )
+        names = ("force x", "force y", "force z")
+        return Element(COINCIDE, (self.A.end(), self.B.end()), rows=names, row_kinds=(FORCE,) * 3)
 
     def _dot(self, i: int, j: int, about: str = "") -> Element:
         """Return a_i.b_j; its multiplier is the moment about a_i x b_j, by default an axis of A."""
         k = 3 - i - j
         about = about or f"{'' if (j - i) % 3 == 1 else '-'}a{k + 1}"
-        ends = (
-            self.A.end(i),
-            self.B.end(j),
-        )
+        ends = (self.A.end(i), self.B.end(j))
         return Element(DOT_ROW, ends, (0.0,), rows=(f"moment about {about}",), row_kinds=(MOMENT,))
 
     def _angle(self, name: str = "angle") -> Coordinate:
@@ -173,14 +190,8 @@ class Joint(Part):
         return {name: getattr(self, name) for name in self.free}
 
     def _offset(self, i: int) -> Element:
-        ends = (
-            self.A.end(i),
-            self.A.end(),
-            self.B.end(),
-        )
-        return Element(
-            row(OFFSET), ends, (0.0,), rows=(f"force along a{i + 1}",), row_kinds=(FORCE,)
-        )
+        ends, names = (self.A.end(i), self.A.end(), self.B.end()), (f"force along a{i + 1}",)
+        return Element(row(OFFSET), ends, (0.0,), rows=names, row_kinds=(FORCE,))
 
     def elements(self) -> list[Element]:
         """Return the rows of the joint."""
@@ -188,6 +199,36 @@ class Joint(Part):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {self.A.name!r}, {self.B.name!r})"
+
+
+class OnCoordinate(Part):
+    """What acts on a coordinate of a joint.
+
+    Parameters
+    ----------
+    name : str
+    joint : Joint or Coordinate
+        ``hinge`` or ``hinge.angle``.
+    coordinate : str, optional
+        Which coordinate of the joint, where it has several.
+    """
+
+    def __init__(self, name: str, joint: Any, coordinate: str | None) -> None:
+        self.name = label(name, type(self).__name__)
+        self.coordinate = chosen(self.name, joint, coordinate)
+
+    @property
+    def bodies(self) -> tuple[Any, ...]:
+        """The two bodies of the joint."""
+        return self.coordinate.bodies
+
+    @property
+    def units(self) -> dict[str, str]:
+        """Units of what it reads."""
+        return dict.fromkeys(self.reads, self.coordinate.load_unit)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, {self.coordinate!r})"
 
 
 def two_points(owner: str, first: Any, second: Any, at: Any, to: Any) -> tuple[Frame, Frame]:

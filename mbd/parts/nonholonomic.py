@@ -8,12 +8,13 @@ from mbd.base.door import label, number
 from mbd.interactions.kind import Attachment, Element
 from mbd.interactions.velocity_rows import NON_TWISTING
 from mbd.machine.buffer import VELOCITY_ROW
-from mbd.parts.part import Part, acted_upon
+from mbd.parts.forces import OnBody
+from mbd.parts.part import acted_upon
 
 __all__ = ["NonTwisting"]
 
 
-class NonTwisting(Part):
+class NonTwisting(OnBody):
     r"""The body does not turn about its third director: :math:`\omega\cdot d_3 = 0`.
 
     As a row on velocities, :math:`(1-a)\,\dot d_1\cdot d_2 - a\,\dot d_2\cdot d_1 = 0`, for a body
@@ -44,19 +45,8 @@ class NonTwisting(Part):
         if self.a > 1:
             raise ValueError(f"{self.name}: a must be in [0, 1] [-], got {self.a:g}")
 
-    @property
-    def bodies(self) -> tuple[Any, ...]:
-        """Body that wears the row."""
-        return (self.body,)
-
     def elements(self) -> list[Element]:
         """Return the row on the rates of d1 and d2."""
-        ends = (
-            Attachment(self.body.name, (0.0, 1.0, 0.0, 0.0)),
-            Attachment(self.body.name, (0.0, 0.0, 1.0, 0.0)),
-        )
+        ends = [Attachment(self.body.name, w) for w in ((0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0))]
         kinds = (VELOCITY_ROW,)
         return [Element(NON_TWISTING, ends, (self.a,), rows=("twist rate",), row_kinds=kinds)]
-
-    def __repr__(self) -> str:
-        return f"NonTwisting({self.name!r}, {self.body.name!r})"

@@ -23,8 +23,8 @@ from mbd.machine.buffer import MOMENT
 from mbd.machine.jit import is_compiled, jit
 from mbd.parts.coordinates import displacement_between, sum_row
 from mbd.parts.drives import followed
-from mbd.parts.joint import Joint
-from mbd.parts.part import Body, Frame
+from mbd.parts.joint import Joint, check_sides
+from mbd.parts.part import Frame
 
 __all__ = ["PrescribedMotion"]
 
@@ -85,15 +85,8 @@ class PrescribedMotion(Joint):
         self, name: str, first: Any, second: Any, *, position: Any = None, rotation: Any = None
     ):
         self.name = label(name, "PrescribedMotion")
-        frames = []
-        for side, part in (("first", first), ("second", second)):
-            if not isinstance(part, Frame | Body):
-                raise TypeError(
-                    f"{self.name}: {side} must be a body, system.ground or a Frame, got "
-                    f"{shown(part)}"
-                )
-            frames.append(part if isinstance(part, Frame) else part.frame())
-        self.A, self.B = frames
+        check_sides(self.name, first, second)
+        self.A, self.B = (x if isinstance(x, Frame) else x.frame() for x in (first, second))
         self._check()
         if position is None and rotation is None:
             raise ValueError(

@@ -8,11 +8,10 @@ velocity, two rows on velocities (``interactions/slip.py``). They are nonholonom
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from mbd.base.checked import shown
 from mbd.base.door import label, number, unit_vector, vector
 from mbd.interactions.driven_rows import total
 from mbd.interactions.kind import Attachment, Element
@@ -20,8 +19,8 @@ from mbd.interactions.measures import OFFSET, SINE
 from mbd.interactions.rows import row
 from mbd.interactions.slip import KNIFE, ROLL_BALL, ROLL_DISC
 from mbd.machine.buffer import FORCE, VELOCITY_ROW
-from mbd.parts.joint import Joint, of_one_size, perpendicular
-from mbd.parts.part import Body, Frame, Symbol
+from mbd.parts.joint import Joint, check_sides, of_one_size, perpendicular
+from mbd.parts.part import Body, Symbol
 
 __all__ = ["KnifeEdge", "RollingBall", "RollingDisc"]
 
@@ -29,17 +28,10 @@ __all__ = ["KnifeEdge", "RollingBall", "RollingDisc"]
 class _OnPlane(Joint):
     """Frames of a plane on the first body (third axis normal) and of what moves on the second."""
 
-    word: ClassVar[str] = ""
-
     def _place(
         self, first: Any, second: Any, at: Any, axes: np.ndarray, normal: Any, through: Any
     ) -> None:
-        for side, part in (("first", first), ("second", second)):
-            if not isinstance(part, Frame | Body):
-                raise TypeError(
-                    f"{self.name}: {side} must be a body, system.ground or a Frame, got "
-                    f"{shown(part)}"
-                )
+        check_sides(self.name, first, second)
         n = unit_vector(self.name, "normal", normal)
         if isinstance(first, Body):
             first = first.placed_frame(vector(self.name, "through", through, "m"), perpendicular(n))
@@ -52,19 +44,11 @@ class _OnPlane(Joint):
 
     def _ends(self) -> list[Attachment]:
         """Return the eight vectors of both frames, those of the second body first."""
-        ends = []
-        for frame in (self.B, self.A):
-            ends.append(frame.end())
-            ends += [frame.end(i) for i in range(3)]
-        return ends
+        return [frame.end(axis) for frame in (self.B, self.A) for axis in (None, 0, 1, 2)]
 
     def _height(self) -> tuple[Attachment, ...]:
         """Return normal, centre and a point of the plane."""
-        return (
-            self.A.end(2),
-            self.B.end(),
-            self.A.end(),
-        )
+        return (self.A.end(2), self.B.end(), self.A.end())
 
 
 class RollingDisc(_OnPlane):

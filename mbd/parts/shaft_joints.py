@@ -168,11 +168,6 @@ class ConstantVelocity(Joint):
 
     def elements(self) -> list[Element]:
         """P - Q, (a1.b2 - a2.b1)/2."""
-        ends = (
-            self.A.end(0),
-            self.A.end(1),
-            self.B.end(0),
-            self.B.end(1),
-        )
+        ends = [frame.end(i) for frame in (self.A, self.B) for i in (0, 1)]
         twist = Element(row(TWIST), ends, (0.0,), rows=("twist",), row_kinds=(MOMENT,))
         return [self._coincide(), twist]

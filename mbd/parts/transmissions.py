@@ -23,7 +23,7 @@ from mbd.interactions.laws import motion_law
 from mbd.interactions.measures import LENGTH
 from mbd.machine.buffer import FORCE
 from mbd.parts.coordinates import sum_row
-from mbd.parts.joint import chosen
+from mbd.parts.joint import at_its_position, chosen
 from mbd.parts.part import Body, Coordinate, Frame, Part, Symbol
 
 __all__ = ["Coupler", "Gear", "RackPinion", "Rope"]
@@ -198,9 +198,7 @@ class Rope(Part):
             if not isinstance(x, Body | Frame):
                 raise TypeError(f"{self.name}: points must be bodies or Frames, got {shown(x)}")
         self.frames = tuple(x.frame() if isinstance(x, Body) else x for x in points)
-        for f in self.frames:
-            if not f.body.formulation.axes and np.abs(f.position).max() > 1e-12:
-                raise ValueError(f"{self.name}: {f.name!r} is a point; hold it at its position")
+        at_its_position(self.name, *self.frames)
         if len({f.name for f in self.frames}) < 2:
             raise ValueError(f"{self.name}: must join two bodies or more")
         places = np.array([f.start[0] for f in self.frames])

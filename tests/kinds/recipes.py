@@ -7,6 +7,7 @@ import inspect
 import pkgutil
 
 import numpy as np
+import pytest
 from scenes import GRAVITY
 from scipy.spatial.transform import Rotation
 
@@ -77,7 +78,8 @@ FORCES = _ours(
     c
     for module in modules("parts")
     for c in vars(module).values()
-    if inspect.isclass(c) and issubclass(c, Part) and c is not Part and c.drawer == "forces"
+    if inspect.isclass(c) and issubclass(c, Part) and c.drawer == "forces"
+    if c.elements is not Part.elements  # no base of others
 )
 BODIES = _ours(_subclasses(Body))
 BODIES.pop("FlexibleBody", None)  # of matrices: tests/flexible
@@ -445,4 +447,25 @@ def _covering():
 
 # a kind sees faces only, so that all pairs of formulations would say the same many times
 MOVING_PAIRS = list(dict.fromkeys(_covering()))
-PAIRS = [*MOVING_PAIRS, *((a, "ground") for a in NAMES), *(("ground", a) for a in NAMES)]
+GROUND_PAIRS = [*((a, "ground") for a in NAMES), *(("ground", a) for a in NAMES)]
+
+
+def on_pairs(names, *, ground=False):
+    """Return cases (name, first, second): a covering selection, and the whole product as slow.
+
+    Selected for each name are pairs with every formulation on either side, other ones for the next
+    name, so that all pairs are met; of those with the ground, one on either side.
+    """
+    n, cases = len(NAMES), []
+    for i, name in enumerate(names):
+        chosen = [(a, NAMES[(k + i) % n]) for k, a in enumerate(NAMES)]
+        if ground:
+            chosen += [(NAMES[i % n], "ground"), ("ground", NAMES[(i + 4) % n])]
+        whole = [*chosen, *MOVING_PAIRS, *(GROUND_PAIRS if ground else ())]
+        words = [name] if isinstance(name, str) else name
+        cases += [
+            pytest.param(name, *x, id="-".join((*words, *x)),
+                         marks=() if x in chosen else pytest.mark.slow)
+            for x in dict.fromkeys(whole)
+        ]  # fmt: skip
+    return cases

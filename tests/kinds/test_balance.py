@@ -9,9 +9,9 @@ from recipes import (
     FORMULATIONS,
     LOADS,
     PAIR_FORCES,
-    PAIRS,
     STILL,
     elsewhere,
+    on_pairs,
     pair,
 )
 
@@ -84,8 +84,10 @@ def test_load_has_its_resultant(name, formulation):
 LAW_AT = (np.cos(0.3), np.sin(0.3), 1.3)
 
 
-@pytest.mark.parametrize(("first", "second"), PAIRS)
-@pytest.mark.parametrize("name", sorted({n for n, variant in PAIR_FORCES if variant == "damped"}))
+@pytest.mark.parametrize(
+    ("name", "first", "second"),
+    on_pairs(sorted({n for n, variant in PAIR_FORCES if variant == "damped"}), ground=True),
+)
 def test_damping_takes_energy(name, first, second):
     power = {}
     for variant in ("elastic", "damped"):

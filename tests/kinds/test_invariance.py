@@ -7,12 +7,12 @@ from recipes import (
     GRAVITY,
     JOINT_RECIPES,
     LOADS,
-    MOVING_PAIRS,
     PAIR_FORCES,
     STILL,
     Motion,
     Raw,
     elsewhere,
+    on_pairs,
     pair,
 )
 from scenes import by_label, chain, four_bar, random_system
@@ -56,8 +56,7 @@ def test_body_does_not_know_where_it_is(name):
     check_moved(lambda motion: pair(name, "ground", motion)[0])
 
 
-@pytest.mark.parametrize(("first", "second"), MOVING_PAIRS)
-@pytest.mark.parametrize("name", JOINT_RECIPES)
+@pytest.mark.parametrize(("name", "first", "second"), on_pairs(JOINT_RECIPES))
 def test_joint_does_not_know_where_it_is(name, first, second):
     def make(motion):
         system, one, two = pair(first, second, motion)
@@ -67,8 +66,7 @@ def test_joint_does_not_know_where_it_is(name, first, second):
     check_moved(make)
 
 
-@pytest.mark.parametrize(("first", "second"), MOVING_PAIRS)
-@pytest.mark.parametrize("name", PAIR_FORCES, ids="-".join)
+@pytest.mark.parametrize(("name", "first", "second"), on_pairs(PAIR_FORCES))
 def test_force_does_not_know_where_it_is(name, first, second):
     def make(motion):
         system, one, two = pair(first, second, motion)

@@ -10,9 +10,7 @@ from recipes import (
     EXAMPLES,
     JOINT_RECIPES,
     LOADS,
-    MOVING_PAIRS,
     PAIR_FORCES,
-    PAIRS,
     POINT_PARTS,
     ROW_PARTS,
     SCALINGS,
@@ -21,6 +19,7 @@ from recipes import (
     WORN,
     Raw,
     examples,
+    on_pairs,
     pair,
 )
 
@@ -55,8 +54,7 @@ def check(part):
     assert {x.what for x in report.properties} == expected
 
 
-@pytest.mark.parametrize(("first", "second"), PAIRS)
-@pytest.mark.parametrize("name", JOINTS_AND_FORCES, ids="-".join)
+@pytest.mark.parametrize(("name", "first", "second"), on_pairs(JOINTS_AND_FORCES, ground=True))
 def test_joints_and_forces(name, first, second):
     _, one, two = pair(first, second)
     check(JOINTS_AND_FORCES[name](one, two, STILL))
@@ -100,8 +98,7 @@ class SpringAtPoints(mbd.Spring):
 WITH_EXAMPLE = {**EXAMPLES, **examples([SpringAtPoints])}
 
 
-@pytest.mark.parametrize(("first", "second"), MOVING_PAIRS)
-@pytest.mark.parametrize("name", WITH_EXAMPLE, ids="-".join)
+@pytest.mark.parametrize(("name", "first", "second"), on_pairs(WITH_EXAMPLE))
 def test_examples_pass_on_all_formulations(name, first, second):
     _, one, two = pair(first, second)
     report = mbd.check_part(WITH_EXAMPLE[name](one, two), tolerance=5e-8)

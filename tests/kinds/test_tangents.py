@@ -8,8 +8,8 @@ import pytest
 from recipes import (
     FORMULATIONS,
     MEASURES,
-    MOVING_PAIRS,
     Raw,
+    on_pairs,
     pair,
     raw_part,
 )
@@ -35,9 +35,8 @@ def test_formulation(name):
     assert mbd.check_tangents(item, tolerance=TIGHT).ok
 
 
-@pytest.mark.parametrize(("first", "second"), MOVING_PAIRS)
 @pytest.mark.parametrize("constraint", [True, False])
-@pytest.mark.parametrize("name", MEASURES)
+@pytest.mark.parametrize(("name", "first", "second"), on_pairs(MEASURES))
 def test_measure(name, first, second, constraint):
     _, one, two = pair(first, second)
     part = raw_part(MEASURES[name], one, two, constraint=constraint)
