@@ -27,7 +27,7 @@ from mbd.formulations import NAMES
 from mbd.formulations.families import family
 from mbd.interactions.beams.element import BEAM
 from mbd.interactions.rows import row
-from mbd.interactions.springs import held, motor, spring, stop
+from mbd.interactions.springs import held, motor, rubbing, spring, stop
 
 
 def test_every_joint_can_be_made():
@@ -90,7 +90,7 @@ def test_every_interaction_kind_is_used_by_a_recipe():
     unused = [k.name for k in KINDS.values() if k not in used]
     assert not unused, f"kinds of interaction that no recipe uses: {unused}"
     # rows and springs on measures are made on demand and tested for every measure
-    made = {act(x) for x in MEASURES.values() for act in (held, row, spring, motor, stop)}
+    made = {act(x) for x in MEASURES.values() for act in (held, row, spring, motor, rubbing, stop)}
     sums = {k for k in used if " row" in k.name and "sum " in k.name}
     assert used <= made | sums | set(KINDS.values())
 
