@@ -172,9 +172,14 @@ def test_every_part_in_every_formulation(key, name, joints_of_recipes):
     method = mbd.GeneralizedAlpha(tol=1e-12, constraints=level)
     moving = key[0] in ("joint", "PointForce", "Moment", "Spring", "Bushing", "RotationalSpring")
     moving = moving and key[1] != "PrescribedMotion"
-    check(
-        lambda p: described(RECIPES[key], p, formulation, moving), method, ROUND_OFF.get(key, 1e-6)
-    )
+    make = lambda p: described(RECIPES[key], p, formulation, moving)  # noqa: E731
+    try:
+        make(0.0).build()
+    except ValueError as error:  # parts that refuse bodies which do not keep their size
+        if not name.startswith("breathing"):
+            raise
+        pytest.skip(str(error))
+    check(make, method, ROUND_OFF.get(key, 1e-6))
 
 
 @pytest.mark.parametrize(("i", "name"), [*enumerate([*FORMULATIONS, *FORMS])])
