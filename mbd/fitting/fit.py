@@ -139,13 +139,8 @@ def fit(
         weights = _weights(all_of, best.values, len(names))
     held = _held(variables, best, weights)
     if status == 0 and not _arrived(all_of, best, weights, held, names):
-        status, message = (
-            1,
-            (
-                "another step would lead farther, but there is no run: "
-                f"{next((x.failure for x in runs.asked.values() if x.failure), message)}"
-            ),
-        )
+        why = next((f"there is no run: {x.failure}" for x in runs.asked.values() if x.failure), "")
+        status, message = 1, f"another step would lead farther, but {why or message}"
     failures = [(variables.by_name(x.x), x.failure) for x in runs.asked.values() if x.failure]
     return Fit(
         all_of, variables, best.x, best.values, best.jacobian, weights, held, absolute,

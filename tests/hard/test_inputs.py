@@ -217,6 +217,11 @@ def rotor():
 
 
 @functools.cache
+def fitted():
+    return mbd.fit(**FUNCTIONS["fit"]())
+
+
+@functools.cache
 def ran():
     return mbd.simulate(driven(), 0.02, 1e-2, progress=False)
 
@@ -264,7 +269,7 @@ FUNCTIONS = {
     "modes": lambda: {"system": pressed()},
     "parallel_coordinates": lambda: {"done": studied()},
     "optimize": lambda: {"objective": lambda p: (p["a.mass"] - 1.01) ** 2, **by_mass(),
-                         "max_evaluations": 9},
+                         "max_evaluations": 3},
     "read": lambda: {"path": "no such.toml"},
     "sample": lambda: {"distributions": {"a.mass": (1.0, 2.0)}, "n": 4},
     "sensitivities": by_mass,
@@ -286,6 +291,8 @@ METHODS = {
     "Buckling.state": lambda: (mbd.buckling(pressed()).state, {}),
     "Equilibrium": lambda: (mbd.equilibrium(pressed()).__getitem__, {"name": "a"}),
     "Campbell.critical_speeds": lambda: (whirling().critical_speeds, {}),
+    "Fit.confidence": lambda: (fitted().confidence, {}),
+    "Fit.prediction": lambda: (fitted().prediction, {"name": "a.position"}),
     "Mode.history": lambda: (mbd.modes(pressed())[0].history, {"instants": 3}),
     "Mode.state": lambda: (mbd.modes(pressed())[0].state, {}),
     "Model.assemble": lambda: (driven().assemble, {}),
