@@ -79,6 +79,9 @@ MEETING_DUST = 2.0**-46
 MEETING_SHARE = 0.99
 """[what rows lack] A step that leaves more of it is lost in round-off, or the rows contradict."""
 
+MEETING_LEFT = 1e-9
+"""[largest acceleration, with and without rows] What rows lack above is met by SOFT_LEAST."""
+
 START_DIFFERENCE = 1e-3
 """[step] Part of it over which accelerations are differenced for the first jerk."""
 

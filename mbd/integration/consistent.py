@@ -19,9 +19,11 @@ import numpy as np
 from mbd.base.checked import flag, shown
 from mbd.base.tolerances import (
     MEETING_DUST,
+    MEETING_LEFT,
     MEETING_SHARE,
     MEETING_STEPS,
     OPEN_SHARE,
+    SOFT_LEAST,
     START_NEAR,
     START_POSITION,
     START_VELOCITY,
@@ -296,10 +298,34 @@ def accelerate(work: Workspace, *, evaluated: bool = False) -> np.ndarray:
     A, r = work.vector(m.A), (work.vector(m.X) if evaluated else unmet(work)).copy()
     if evaluated:
         r[..., lam] = work.vector(m.PHIDD)[..., lam]
+    v = work.model.numbering.v
+    free = np.abs(r[..., v] / work.vector(m.DIAG)[..., v]).max(-1, initial=0.0)  # without rows
+    _solve(work, r)
+    if work.leaves(_lack(work) > MEETING_LEFT * free):
+        before, lack = A.copy(), _lack(work)
+        work.F[..., m.SOFT] = SOFT_LEAST  # beside light bodies it is soft beside heavy ones
+        _solve(work, unmet(work).copy())
+        work.F[..., m.SOFT] = 1.0
+        if not _lack(work) < lack:
+            A[:] = before
+            unmet(work)
+    return A
+
+
+def _solve(work: Workspace, r: np.ndarray) -> None:
+    """Subtract from accelerations and multipliers what removes the residual and the rates r."""
+    lam = work.model.numbering.lam
     saddle = Saddle(work)
     r = saddle.correct(r, 3)  # linear: two of them remove the effect of eps and round-off
-    _meet_rows(saddle, A, r[..., lam], lambda: unmet(work)[lam])
-    return A
+    _meet_rows(saddle, work.vector(m.A), r[..., lam], lambda: unmet(work)[lam])
+
+
+def _lack(work: Workspace) -> Any:
+    """Return what rows lack of zero at the residual in X, beyond round-off of accelerations."""
+    numbers = work.model.numbering
+    largest = np.abs(work.vector(m.A)[..., numbers.v]).max(-1, initial=0.0)
+    lack = np.abs(work.vector(m.X)[..., numbers.lam]).max(-1, initial=0.0)
+    return np.where(lack > MEETING_LEFT * largest, lack, 0.0)
 
 
 def _meet_rows(

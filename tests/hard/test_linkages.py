@@ -9,6 +9,7 @@ from scipy.linalg import null_space
 
 import mbd
 from mbd.formulations import NAMES
+from mbd.integration.consistent import unmet
 from mbd.machine import buffer as m
 from mbd.model.assembly import assemble
 from mbd.model.workspace import Workspace
@@ -170,3 +171,34 @@ def test_a_step_that_throws_velocities_off_the_rows_is_refused(seed, finer):
         result = mbd.simulate(linkage(seed), 0.2, 1e-3 / finer, project=True)
     assert result.stats["divided_steps"] > 0
     assert np.abs(result.v / result.model.units).max() < 1e5
+
+
+@pytest.mark.parametrize("formulation", ["so3", "euler_parameters"])
+def test_rows_of_very_light_bodies_are_met_at_the_start(formulation):
+    """Rods on two hinges about crosses of 1e-12 kg, each geared to a wheel: rows are met.
+
+    Compliance that follows the mobility of a cross is soft beside rods of 1 kg.
+    """
+    system, last = mbd.System(gravity=(0, 0, -9.81)), "ground"
+    for i in range(8):
+        at, light = (0.4 * i, 0, 0), 1e-12
+        bodies = (("cross", light, 1e-4 * light), ("rod", 1.0, 1e-2), ("wheel", light, 1e-3))
+        cross, rod, wheel = (
+            system.add(
+                mbd.RigidBody(
+                    f"{name} {i}", mass=mass, inertia=(inertia,) * 3, formulation=formulation,
+                    position=(0.4 * i + 0.2 * (name == "rod"), 0, 0),
+                )
+            )
+            for name, mass, inertia in bodies
+        )  # fmt: skip
+        before = system.ground if last == "ground" else system.bodies[last]
+        system.add(mbd.Revolute(f"bend {i}", before, cross, at=at, axis=(0, 1, 0)))
+        turn = system.add(mbd.Revolute(f"turn {i}", cross, rod, at=at, axis=(0, 0, 1)))
+        axle = system.add(mbd.Revolute(f"axle {i}", cross, wheel, at=at, axis=(0, 0, 1)))
+        system.add(mbd.Gear(f"gear {i}", turn, axle, ratio=1.0))
+        last = rod.name
+    model = system.build()
+    state = mbd.consistent(model, project=True)
+    lack = unmet(Workspace(model, state))[model.numbering.lam]
+    assert np.abs(lack).max() < 1e-10

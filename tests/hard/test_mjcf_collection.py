@@ -85,15 +85,8 @@ def of_mujoco(path):
     return model, ""
 
 
-# of bodies between the joints of a body accelerations do not meet their rows at the start: by
-# 0.6 rad/s^2 in the spine of the dog, whatever mass they have
-UNMET = {"dog.xml"}
-
-
 @pytest.mark.parametrize("path", FILES, ids=lambda p: "-".join(p.parts[-2:]))
-def test_a_file_moves_as_mujoco_says(path, request):
-    if path.name in UNMET:
-        request.applymarker(pytest.mark.xfail(reason="rows of light bodies are not met"))
+def test_a_file_moves_as_mujoco_says(path):
     model, why = of_mujoco(path)
     if model is None:
         try:
