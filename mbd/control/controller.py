@@ -17,13 +17,15 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.checked import flag, function, names, shown, sized, whole
+from mbd.base.checked import flag, floats, function, names, shown, sized, whole
 from mbd.base.door import array, label, number
 from mbd.base.run_tolerances import CONTINUOUS_SHARE, CONTINUOUS_STEPS
+from mbd.base.tolerances import LARGEST
 from mbd.control.stepper import Stepper, solution_at, value_of
 from mbd.front.simulate import SimulationError
 from mbd.front.solution import Solution
 from mbd.integration.newton_loop import CONVERGED, FAILED
+from mbd.interactions.laws import LawError
 from mbd.machine import buffer as m
 from mbd.model.frozen import state_of
 from mbd.model.model import Model
@@ -150,23 +152,26 @@ class _Loop:
             [np.zeros(0)]
             + [np.atleast_1d(value_of(solution, x, self.who)) for x in self.controller.inputs]
         )
-        if self.controller.start is None:
-            u, new = self.controller.law(state.t, y), x
-        else:
-            u, new = self.controller.law(state.t, y, x)
+        states = () if self.controller.start is None else (x,)
         try:
-            u = np.concatenate([np.ravel(np.asarray(a, float)) for a in np.atleast_1d(u)])
-            new = np.asarray(new, float).reshape(self.x.shape)
+            answer = self.controller.law(state.t, y, *states)
+        except Exception as error:
+            raise LawError(
+                f"{self.who}: its law raised {type(error).__name__}: {error} (at t = "
+                f"{state.t:.6g} s); let it return finite numbers there, or end the run before"
+            ) from error
+        try:
+            u, new = answer if states else (answer, x)
+            u, new = floats(u).reshape(-1), floats(new).reshape(self.x.shape)
         except (TypeError, ValueError):
-            u = np.array([np.nan])
+            u, new = np.zeros(0), self.x
         sizes = [a.size for a in self.settable]
-        if u.size != sum(sizes) or not (np.isfinite(u).all() and np.isfinite(new).all()):
-            wanted = f"{sum(sizes)} finite numbers"
+        if u.size != sum(sizes) or not all((abs(a) <= LARGEST).all() for a in (u, new)):
             raise ValueError(
-                f"{self.who}: at t = {state.t:.6g} s its law must return {wanted} for "
-                f"{', '.join(self.controller.outputs)}"
-                f"{'' if self.controller.start is None else f', and {x.size} states'}, got "
-                f"{shown(u)}"
+                f"{self.who}: at t = {state.t:.6g} s its law must return {sum(sizes)} finite "
+                f"numbers for {', '.join(self.controller.outputs)}"
+                f"{f', and {self.x.size} states' if states else ''}, none beyond {LARGEST:g}, got "
+                f"{shown(answer)}"
             )
         return y, u, new
 
@@ -336,6 +341,8 @@ def closed_loop(
             run.keep(run.recorded())
             done += taken
             run.work.check_laws()
+        except LawError as error:
+            status, message, cause = FAILED, str(error), error.__cause__
         except Exception as error:
             status, message, cause = FAILED, f"{type(error).__name__}: {error}", error
     last = stepper.state

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.checked import floats, shown
+from mbd.base.checked import floats, shown, sized
+from mbd.base.door import array
 from mbd.base.recorded_call import signature
 from mbd.machine import buffer as m
 from mbd.model.model import Model
@@ -88,11 +89,11 @@ class Settable:
 
     def set(self, F: np.ndarray, value: Any) -> bool:
         """Write a value; tell whether it is another one."""
-        x = np.asarray(value, float).reshape(-1)
+        wanted = f"{self.size} finite numbers"
+        x = array(self.who, repr(self.name), value, wanted).reshape(-1)
         if x.size != self.size or not np.isfinite(x).all():
-            raise ValueError(
-                f"{self.who}: {self.name!r} must be {self.size} finite numbers, got {shown(value)}"
-            )
+            raise ValueError(f"{self.who}: {self.name!r} must be {wanted}, got {shown(value)}")
+        sized(self.who, repr(self.name), x, "SI")
         new = self.sign * x[self.which]
         if (F[self.places] == new).all():
             return False

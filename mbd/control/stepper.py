@@ -132,6 +132,13 @@ class Stepper:
         self._start = self.run.work.snapshot()
         self._jumped = False
 
+    def __reduce__(self) -> Any:
+        """Refuse to be copied or pickled: what runs has one work space."""
+        raise TypeError(
+            f"{_WHO}: a run that is under way cannot be copied or pickled; carry its model and "
+            "state, and go on with Stepper(model, step, state=state)"
+        )
+
     @property
     def t(self) -> float:
         """Time now [s]."""

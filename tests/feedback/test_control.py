@@ -1,5 +1,8 @@
 """Stepping by hand, inputs that are set, and sampled feedback laws."""
 
+import copy
+import pickle
+
 import numba
 import numpy as np
 import pytest
@@ -130,6 +133,10 @@ def described(**parts):
         ("hinge.axis", (1, 0, 0), "positions jump"),
         ("gravity", (1, 0), "must be 3 finite numbers"),
         ("gravity", (1, 0, np.nan), "must be 3 finite numbers"),
+        ("gravity", (1, 0, "x"), "'gravity' must be 3 finite numbers"),
+        ("gravity", (1, 0, 1j), "'gravity' must be 3 finite numbers"),
+        ("gravity", (1, 0, 10**400), "must be 3 finite numbers"),
+        ("gravity", (1, 0, 1e200), "must not exceed 1e\\+100"),
         ("lwa.force", 1.0, "no part 'lwa'"),
         ("law.froce", 1.0, "no argument 'froce' .did you mean 'force'"),
     ],
@@ -388,3 +395,47 @@ def test_a_closed_loop_has_the_eigenvalues_of_a_minus_b_k(make, coordinates, inp
     expected, values = (np.linalg.eigvals(x) for x in (linear.A - linear.B @ K, closed))
     assert np.abs(np.sort_complex(values) - np.sort_complex(expected)).max() < 1e-8
     assert expected.real.max() < 0.0
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [np.nan, np.inf, 1j, "x", None, {}, True, 1e200, 10**400, (1.0, 2.0), [[1.0], [2.0, 3.0]],
+     np.array([1j, 0, 0]), (1.0, 2.0, -np.inf)],
+    ids=str,
+)  # fmt: skip
+@pytest.mark.parametrize("start", [None, 0.0])
+def test_what_a_law_returns_is_three_numbers_or_refused_by_name(start, answer):
+    def law(t, y, *x):
+        u = (0.0, 0.0, 0.0) if t < 0.15 else answer
+        return (u, 0.0) if x else u
+
+    controller = mbd.Controller("pd", SEEN, SET, law=law, start=start, every=0.02)
+    with pytest.raises(
+        mbd.SimulationError, match=r"'pd': at t = 0.16 .* 3 finite numbers"
+    ) as error:
+        mbd.closed_loop(cart(), controller, 1.0, 0.02)
+    assert error.value.solution.t[-1] == pytest.approx(0.16)
+
+
+def test_a_law_that_raises_is_named_with_the_instant():
+    def law(t, y):
+        return {"early": (0.0, 0.0, 0.0)}["early" if t < 0.29 else "late"]
+
+    controller = mbd.Controller("pd", SEEN, SET, law=law, every=0.02)
+    match = r"^Controller 'pd': its law raised KeyError: 'late' \(at t = 0.3 s\); let it"
+    with pytest.raises(mbd.SimulationError, match=match) as error:
+        mbd.closed_loop(cart(), controller, 1.0, 0.02)
+    assert isinstance(error.value.__cause__, KeyError)
+
+
+@pytest.mark.parametrize("carry", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_stepper_is_carried_by_its_model_and_state(carry):
+    stepper = mbd.Stepper(chain(2), 1e-3)
+    stepper.step(7)
+    with pytest.raises(TypeError, match="Stepper: a run that is under way .* its model and state"):
+        carry(stepper)
+    model, state = pickle.loads(pickle.dumps((stepper.model, stepper.state)))
+    other = mbd.Stepper(model, 1e-3, state=state)
+    for each in (stepper, other):
+        each.step(6)
+    assert np.allclose(other.state.q, stepper.state.q, rtol=0, atol=1e-12)
