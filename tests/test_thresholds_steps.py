@@ -156,3 +156,20 @@ def test_drives_turn_a_crank_far_between_two_instants(speed):
     system.add(mbd.Drive("motor", hinge.angle, position=lambda t: speed * t**3))
     loads = mbd.inverse_dynamics(system, np.array([0.0, 0.5, 1.0]))
     assert loads["hinge"].angle[-1] == pytest.approx(speed, abs=1e-6)
+
+
+@pytest.mark.parametrize(("t_end", "step", "n"), [(0.3, 0.1, 3), (0.7, 0.1, 7), (4.35, 0.01, 435)])
+def test_a_time_that_is_whole_steps_but_for_round_off(t_end, step, n):
+    """Steps of 0.1 end beside 0.3: there is no fourth one of 1e-17 s, and none is refused."""
+    system = mbd.System()
+    system.add(mbd.PointMass("m", mass=1.0, velocity=(1, 0, 0)))
+    assert n * step != t_end
+    assert len(mbd.simulate(system, t_end, step).t) == n + 1
+    assert len(mbd.sensitivities(system, ["m.mass"], t_end=t_end, step=step).solution.t) == n + 1
+
+
+def test_a_tolerance_below_round_off_is_refused():
+    system = mbd.System()
+    system.add(mbd.PointMass("m", mass=1.0, velocity=(1, 0, 0)))
+    with pytest.raises(ValueError, match=r"rtol must be in \[1e-13, 1\) \[-\], got 3e-14"):
+        mbd.simulate(system, 1.0, rtol=3e-14)

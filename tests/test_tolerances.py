@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,57 @@ def test_no_module_has_a_threshold_of_its_own(path):
         assert private_numbers(path) == {"_GROUND"}  # the index of the ground
         return
     assert not private_numbers(path), f"{path}: to mbd/base/tolerances.py, with a reason"
+
+
+DECIDE = {"allclose", "clip", "isclose", "max", "maximum", "min", "minimum"}
+DECIDING = (*ROOMS, "analyses", "control", "derivatives", "history", "studies")
+EXACT = {0.5, 1e300, 1e-300}  # halves; beyond all numbers, below all
+
+
+def deciding_numbers(path):
+    """Return the numbers in comparisons and bounds of a module, and its small or large factors."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        name = getattr(node, "func", None)
+        bound = (
+            isinstance(node, ast.Call) and getattr(name, "id", getattr(name, "attr", "")) in DECIDE
+        )
+        if not (bound or isinstance(node, ast.Compare | ast.BinOp)):
+            continue
+        inner = [n.value for n in ast.walk(node) if isinstance(n, ast.Constant)]
+        inner = [x for x in inner if type(x) is float]
+        if isinstance(node, ast.BinOp):
+            found |= {x for x in inner if 0 < x < 1e-2 or x >= 1e3}
+        else:
+            found |= {x for x in inner if not x.is_integer() or x >= 1e3}
+    return found - EXACT
+
+
+def written():
+    """Return the numbers that decide where they stand, by module; each group has a reason."""
+    where = {}
+    for group in tomllib.loads((Path(__file__).parent / "literals.toml").read_text())["group"]:
+        assert len(group["reason"].split()) >= 6
+        for line in group["where"]:
+            path, *numbers = line.split()
+            where.setdefault(path, set()).update(map(float, numbers))
+    return where
+
+
+def test_the_walk_finds_numbers_that_decide(tmp_path):
+    file = tmp_path / "module.py"
+    file.write_text(
+        "a = x < 1e-7 * y\nb = max(x, 3e-9)\nc = 0.25 * x\nd = 1e-4 * x if x > 0.5 else 2.0\n"
+        "e = np.clip(x, 0.0, 0.75)\nf = x == 1e300\ng = 16 * eps > x >= 4.0\nh = [1e-5]\n"
+    )
+    assert deciding_numbers(file) == {1e-7, 3e-9, 1e-4, 0.75}
+
+
+def test_what_decides_is_in_a_table_or_has_its_reason():
+    """A new threshold goes to a table of mbd/base, with a reason and a guard."""
+    paths = {str(p.relative_to(ROOT)): p for room in DECIDING for p in (ROOT / room).rglob("*.py")}
+    seen = {name: x for name, p in paths.items() if (x := deciding_numbers(p))}
+    assert seen == written()
 
 
 @pytest.mark.parametrize("entry", TABLE, ids=lambda x: x.name)

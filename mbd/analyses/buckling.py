@@ -18,7 +18,7 @@ import scipy.linalg
 
 from mbd.base.checked import place
 from mbd.base.door import number
-from mbd.base.tolerances import NEUTRAL
+from mbd.base.tolerances import FREQUENCY_REAL, NEUTRAL
 from mbd.linear.null_space import null_space
 from mbd.machine import buffer as m
 from mbd.model.frozen import state_of
@@ -145,7 +145,7 @@ def _critical(K0: np.ndarray, change: np.ndarray) -> tuple[np.ndarray, np.ndarra
     usable = np.isfinite(inverse)
     size = np.abs(inverse[usable]).max(initial=0.0)
     usable &= np.abs(inverse) > 1e-12 * size
-    usable &= np.abs(inverse.imag) <= 1e-9 * np.abs(inverse)
+    usable &= np.abs(inverse.imag) <= FREQUENCY_REAL * np.abs(inverse)
     factors = -1.0 / inverse[usable].real
     order = np.argsort(np.abs(factors))
     return factors[order], kept @ vectors[:, usable].real[:, order]

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mbd.base.tolerances import UNSTABLE
+
 __all__ = ["BodyMotion", "direction", "label", "turn_energy"]
 
 _SHARE = 0.15  # of the kinetic energy, from which on a body is named
@@ -50,7 +52,7 @@ def label(s: complex, bodies: list[BodyMotion]) -> str:
         kind = "free "
     elif s.imag == 0.0:
         kind = "growing " if s.real > 0.0 else "decaying "
-    elif s.real > 1e-8 * abs(s):
+    elif s.real > UNSTABLE * abs(s):
         kind = "unstable "
     return kind + text
 

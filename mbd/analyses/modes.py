@@ -16,6 +16,7 @@ from mbd.analyses.mode_labels import BodyMotion, label, turn_energy
 from mbd.base.checked import is_whole, one_of, shown, whole
 from mbd.base.door import number
 from mbd.base.html_tables import table
+from mbd.base.tolerances import UNSTABLE
 from mbd.front.solution import Solution
 from mbd.integration.consistent import consistent
 from mbd.machine import buffer as m
@@ -145,7 +146,7 @@ class Modes:
     def stable(self) -> bool:
         """Whether no mode grows (free motions are not counted as growing)."""
         size = float(np.abs(self.eigenvalues).max(initial=0.0))
-        return bool(np.all(self.eigenvalues.real <= 1e-8 * size))
+        return bool(np.all(self.eigenvalues.real <= UNSTABLE * size))
 
     def body_motions(self, i: int) -> list[BodyMotion]:
         """Return displacement of the centre of mass and small rotation of each body in a mode."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from mbd.base.tolerances import NEUTRAL, NEUTRAL_MANY
+from mbd.base.tolerances import NEUTRAL, NEUTRAL_MANY, UNSTABLE
 from mbd.linear.null_space import null_space
 from mbd.small_motions.eigenvalues import dense, sparse
 from mbd.small_motions.face_maps import test_map
@@ -47,12 +47,12 @@ def stability(problem: Statics, balance: Balance) -> Stability:
     real = values.real
     lowest = int(np.argmin(real))
     growing = real[lowest] < 0.0
-    flutter = np.abs(values.imag) > 1e-7 * largest
+    flutter = np.abs(values.imag) > UNSTABLE * largest
     stable = not (growing or flutter.any())
     downhill = shapes[:, lowest].real if growing else None
     if problem.turning and not stable and model.n_v <= NEUTRAL_MANY:
         s, _ = dense(minimal(small_motion(model, balance.state, problem.omega)))
-        stable = bool(np.all(s.real <= 1e-7 * np.abs(s).max(initial=0.0)))
+        stable = bool(np.all(s.real <= UNSTABLE * np.abs(s).max(initial=0.0)))
         downhill = None if stable else downhill
     return Stability(stable, float(real[lowest]), free, downhill)
 

@@ -18,6 +18,14 @@ JUMP_PARTS = 16
 LOST_NOISE = 1e4
 """[round-off of the largest position] Round-off of multipliers and velocities."""
 
+# --- steps and their end --------------------------------------------------------------------------
+
+WHOLE_STEPS = 1e-9
+"""[step] A time that is nearer to a whole number of steps is one: 3 steps of 0.1 s end at 0.3 s."""
+
+RTOL_LEAST = 1e-13
+"""[-] Smaller tolerances of free steps are refused: errors of round-off are larger."""
+
 # --- runs whose steps are too large ---------------------------------------------------------------
 
 LARGE_STEP_ERROR = 0.1

@@ -93,6 +93,9 @@ START_SMOOTH = 0.5
 TARGET_MET = 1e-8
 """[1 rad, or length of the model] A target is met when it is missed by less."""
 
+TARGET_OPEN = 1e-9
+"""[1 m, or 1 rad] Rows of a pose whose targets are compared are open by less."""
+
 TARGET_STEP = 0.3
 """[1 rad, or length of the model] Largest step of an iteration."""
 
@@ -305,6 +308,10 @@ FREQUENCY_REAL = 1e-9
 
 NEUTRAL = 1e-14
 """[stiffness of a body] Stiffness below is round-off: the motion is free."""
+
+UNSTABLE = 1e-7
+"""[fastest rate, or eigenvalue] Growth below is that of motions that neither grow nor decay: of
+a double eigenvalue round-off is the root of eps."""
 
 LOWEST_FIRST = 1e-16
 """[largest eigenvalue] Where the search for the lowest begins."""

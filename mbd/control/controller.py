@@ -19,7 +19,7 @@ import numpy as np
 
 from mbd.base.checked import flag, floats, function, names, shown, sized, whole
 from mbd.base.door import array, label, number
-from mbd.base.run_tolerances import CONTINUOUS_SHARE, CONTINUOUS_STEPS
+from mbd.base.run_tolerances import CONTINUOUS_SHARE, CONTINUOUS_STEPS, WHOLE_STEPS
 from mbd.base.tolerances import LARGEST
 from mbd.control.stepper import Stepper, solution_at, value_of
 from mbd.front.simulate import SimulationError
@@ -135,7 +135,9 @@ class _Loop:
                 f"{self.who}: a continuous law needs method=GeneralizedAlpha(...), whose steps "
                 f"meet it at their end; say every={stepper.h:g}: sampled at each step"
             )
-        if every and (self.period < 1 or abs(self.period * stepper.h - every) > 1e-9 * every):
+        if every and (
+            self.period < 1 or abs(self.period * stepper.h - every) > WHOLE_STEPS * every
+        ):
             raise ValueError(
                 f"{self.who}: every must be a whole number of steps, so that steps end on its "
                 f"samples, got {every:g} s with steps of {stepper.h:g} s; take a step of "

@@ -10,6 +10,7 @@ import numpy as np
 
 from mbd.base.checked import floats, is_whole, shown
 from mbd.base.door import number
+from mbd.base.run_tolerances import RTOL_LEAST
 from mbd.integration.method import Method
 from mbd.machine import buffer as m
 from mbd.model.model import Model
@@ -123,8 +124,8 @@ def checked_plan(
         steps = number_of_steps(who, t_end - first.t, step)
         expected = int(steps / every) + 3 if times is None else len(times) + 2
         return Plan(t_end, step, int(every), times=times, expected=expected)
-    if not 1e-13 <= number(who, "rtol", rtol, "-", positive=True) < 1.0:
-        raise ValueError(f"{who}: rtol must be in [1e-13, 1) [-], got {rtol}")
+    if not RTOL_LEAST <= number(who, "rtol", rtol, "-", positive=True) < 1.0:
+        raise ValueError(f"{who}: rtol must be in [{RTOL_LEAST:g}, 1) [-], got {rtol}")
     absolute = _absolute(atol)
     left = t_end - first.t
     fewest = 100 if steps_of_choice is None else steps_of_choice.fewest

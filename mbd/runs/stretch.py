@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd.base.run_tolerances import WHOLE_STEPS
 from mbd.base.tolerances import CRAWL_SHARE, CRAWL_STEPS, NEWTON_FREE
 from mbd.integration.method import Method
 from mbd.integration.newton_loop import CONVERGED, FAILED, PIVOTS, grid_from_here
@@ -52,9 +53,9 @@ class Run:
         self.watch = watch if watch is not None and watch.events else None
         left = plan.t_end - first.t
         self.h = h = min(plan.step, left)
-        self.n_steps = max(1, int(np.floor(left / h * (1 + 1e-12) + 1e-9)))
+        self.n_steps = max(1, int(np.floor(left / h * (1 + 1e-12) + WHOLE_STEPS)))
         self.rest = plan.t_end - (first.t + self.n_steps * h)
-        if self.rest < 1e-9 * h:
+        if self.rest < WHOLE_STEPS * h:
             self.rest = 0.0
         n_u = int(model.I[m.N_U])
         self.size = 1 + model.n_q + 2 * n_u
@@ -360,7 +361,7 @@ class Run:
     def _finish(self, status: int) -> None:
         """Keep the last state if the record does not end with it."""
         self._least()
-        late = self.work.F[m.T] > getattr(self, "t_kept", -np.inf) + 1e-9 * self.h
+        late = self.work.F[m.T] > getattr(self, "t_kept", -np.inf) + WHOLE_STEPS * self.h
         if late and status != EVENT and self.plan.times is None:
             self.keep(Instants.of(self.work.store()))
 

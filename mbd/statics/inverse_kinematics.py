@@ -28,6 +28,7 @@ from mbd.base.tolerances import (
     TARGET_BETTER,
     TARGET_IN_VAIN,
     TARGET_MET,
+    TARGET_OPEN,
     TARGET_PUSHES,
     TARGET_RANK,
     TARGET_STALLED,
@@ -250,10 +251,10 @@ class _Search:
                 step = self.step(B, A.gap, self.places, damping)
                 step *= min(1.0, TARGET_STEP / max(float(np.abs(step).max()), 1e-300))
                 if np.abs(step).max() < 1e-12:
-                    return state, now if open_by <= 1e-9 else np.inf
+                    return state, now if open_by <= TARGET_OPEN else np.inf
                 trial = state.replace(q=_moved(self.model, state, step * self.size))
                 trial, gap, trial_open = self.closed(trial)
-                if trial_open <= max(open_by, 1e-9) and self.missed(gap) < now:
+                if trial_open <= max(open_by, TARGET_OPEN) and self.missed(gap) < now:
                     state, open_by, damping = accepted(self.model, trial), trial_open, damping / 2
                     break
                 damping *= 4
@@ -262,7 +263,7 @@ class _Search:
             if self.missed(gap) > (1 - TARGET_STALLED) * now:
                 break
         _, gap, open_by = self.closed(state)
-        return state, self.missed(gap) if open_by <= 1e-9 else np.inf
+        return state, self.missed(gap) if open_by <= TARGET_OPEN else np.inf
 
     def moving(self, state: State) -> State:
         """Return the state with the velocities nearest to its own that meet rows and targets."""
