@@ -145,8 +145,9 @@ class Modes:
     @property
     def stable(self) -> bool:
         """Whether no mode grows (free motions are not counted as growing)."""
-        size = float(np.abs(self.eigenvalues).max(initial=0.0))
-        return bool(np.all(self.eigenvalues.real <= UNSTABLE * size))
+        return bool(
+            (self.eigenvalues.real <= UNSTABLE * abs(self.eigenvalues).max(initial=0)).all()
+        )
 
     def body_motions(self, i: int) -> list[BodyMotion]:
         """Return displacement of the centre of mass and small rotation of each body in a mode."""

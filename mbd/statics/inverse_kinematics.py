@@ -5,8 +5,7 @@ Two phases. Positions: with the rows :math:`\Phi` and the targets u of a step :m
 .. math:: B\Delta = -\Phi, \qquad
           \Delta = \Delta_0 + N z, \quad \min_z |W (J (\Delta_0 + N z) + u - u^*)|
 
-with the null space N of B: the mechanism stays closed first, targets come second. Velocities then
-solve the same, once, as they are linear.
+with the null space N of B: the mechanism stays closed first. Velocities then solve the same, once.
 
 Steps end where the gradient of the miss vanishes: at the nearest pose, but also at a saddle or a
 farthest pose, such as a straight arm that shall reach back along itself. What is still missed there
