@@ -60,8 +60,8 @@ class Inertia:
         self.keys = rows * self.n + at.columns
         diagonal = np.ones(model.n_v)
         diagonal[:] = model.F[model.I[m.DIAG] + model.numbering.v]
-        self.size = 1.0 / np.sqrt(diagonal)
-        self.soft = -model.F[model.I[m.EPS] + model.numbering.lam]
+        self.size = sp.diags(1.0 / np.sqrt(diagonal))
+        self.soft = sp.diags(-model.F[model.I[m.EPS] + model.numbering.lam])
 
     def negative(self, K: sp.csr_matrix, B: sp.csr_matrix) -> int | None:
         """Return the number of negative directions; None if the pivots do not tell it.
@@ -72,16 +72,10 @@ class Inertia:
             Its symmetric part counts.
         B : (n_lam, n_v)
         """
-        by_mass = sp.diags(self.size)
-        K = by_mass @ (0.5 * (K + K.T)) @ by_mass
-        K /= float(np.abs(K).max()) or 1.0
-        scale = _even(K)
-        S = sp.coo_array(scale @ K @ scale)
-        if B.shape[0]:
-            B = B @ by_mass @ scale
-            rows = 1.0 / np.maximum(np.abs(B).max(axis=1).toarray().ravel(), np.finfo(float).tiny)
-            B = sp.diags(rows) @ B
-            S = sp.coo_array(sp.block_array([[S, B.T], [B, sp.diags(self.soft * rows**2)]]))
+        K = 0.5 * (K + K.T)
+        size = float(np.abs(self.size @ K @ self.size).max()) or 1.0  # of K against M
+        corner = self.soft if B.shape[0] else None
+        S = sp.coo_array(sp.block_array([[K / size, B.T], [B, corner]]) if B.shape[0] else K / size)
         I, S_run, F = self.work.I, self.work.S, self.work.F
         F[I[m.MATRIX] : I[m.MATRIX] + I[m.MATRIX_SIZE]] = 0.0
         places = np.searchsorted(self.keys, S.row.astype(np.int64) * self.n + S.col)
@@ -101,19 +95,6 @@ class Inertia:
             starts = (self.ends - self.pivots**2)[self.pivots == n]
             complements.append(kept[starts[:, None] + np.arange(n * n)].reshape(-1, n, n))
         return complements
-
-
-def _even(K: sp.csr_matrix) -> sp.dia_matrix:
-    """Return the diagonal D for which rows of D K D have a largest entry near one.
-
-    Stiffnesses of turning and of moving differ by the square of a length: next to rows of unit
-    length those of small models would be round-off.
-    """
-    scale, size = np.ones(K.shape[0]), abs(K)
-    for _ in range(4):
-        largest = scale * (size @ sp.diags(scale)).max(axis=1).toarray().ravel()
-        scale /= np.sqrt(np.where(largest > 0.0, largest, 1.0))
-    return sp.diags(scale)
 
 
 def _values(blocks: np.ndarray) -> np.ndarray:

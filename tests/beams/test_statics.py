@@ -204,25 +204,3 @@ def test_a_beam_with_a_corner_is_two_beams_that_are_welded(formulation):
     run = mbd.simulate(one, 1e-3, 1e-3, state=mbd.equilibrium(one).state)["beam"]
     assert np.allclose(run.force[0, 0, 0], (20, -10, 30), atol=1e-4)  # axes 2, 3 are y, z here
     assert np.allclose(run.curve(2)[0, ::2], run.position[0], atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("length", "formulation"), [(1e-6, "so3"), (1e9, "so3"), (1e-6, "directors")]
-)
-def test_beams_of_any_size_come_to_the_same_balance(length, formulation):
-    """Stiffnesses of turns are length^2 of those of moves: beside rows they once were round-off."""
-
-    def tip(L):
-        section = mbd.Section.rectangle(0.04 * L, 0.02 * L, young=7e9, poisson=0.31, density=1900)
-        system = mbd.System()
-        line = [(0, 0, 0), (0.7 * L, 0, 0.2 * L)]
-        beam = mbd.Beam(
-            "r", points=line, section=section, elements=3, first=system.ground,
-            formulation=formulation,
-        )  # fmt: skip
-        system.add(beam)
-        system.add(mbd.PointForce("f", beam.last, np.array([0.0, 3e2, 6e2]) * L * L))
-        return mbd.equilibrium(system)["r.3"].position / L
-
-    assert np.allclose(tip(length), tip(1.0), rtol=0, atol=1e-11)
-    assert np.linalg.norm(tip(1.0) - [0.7, 0, 0.2]) > 0.1
