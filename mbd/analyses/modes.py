@@ -145,9 +145,7 @@ class Modes:
     @property
     def stable(self) -> bool:
         """Whether no mode grows (free motions are not counted as growing)."""
-        return bool(
-            (self.eigenvalues.real <= UNSTABLE * abs(self.eigenvalues).max(initial=0)).all()
-        )
+        return not any(self.eigenvalues.real > UNSTABLE * max(abs(self.eigenvalues), default=0.0))
 
     def body_motions(self, i: int) -> list[BodyMotion]:
         """Return displacement of the centre of mass and small rotation of each body in a mode."""

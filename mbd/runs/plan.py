@@ -10,7 +10,7 @@ import numpy as np
 
 from mbd.base.checked import floats, is_whole, shown
 from mbd.base.door import number
-from mbd.base.run_tolerances import RTOL_LEAST
+from mbd.base.run_tolerances import RTOL_LEAST, WHOLE_STEPS
 from mbd.integration.method import Method
 from mbd.machine import buffer as m
 from mbd.model.model import Model
@@ -72,7 +72,7 @@ def number_of_steps(who: str, length: float, step: float) -> float:
 def whole_steps(who: str, length: float, step: float, why: str = "") -> int:
     """Return how many steps a time has; one that they do not divide is refused."""
     n = number_of_steps(who, length, step)
-    if round(n) < 1 or abs(n - round(n)) > 1e-9 * n:
+    if round(n) < 1 or abs(n - round(n)) > WHOLE_STEPS * n:
         whole = length / max(1.0, np.ceil(n))
         raise ValueError(
             f"{who}: the step must divide the time {length:g} s{why}, got {step:g} s; take "
