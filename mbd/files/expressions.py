@@ -194,6 +194,8 @@ def _checked(node: ast.AST, text: str, names: set[str]) -> Any:
     if isinstance(node, ast.Call):
         return _called(node, text, names)
     if not isinstance(node, _ALLOWED):
+        if isinstance(node, ast.BitXor):
+            raise ValueError(f"'^' in {text!r} is no power; write **, as in t**2")
         raise ValueError(f"{type(node).__name__} in {text!r} is not allowed; it may have numbers, "
                          f"t, u, rate, pi, + - * / **, and {', '.join(FUNCTIONS)}")  # fmt: skip
     for name, child in ast.iter_fields(node):

@@ -54,6 +54,7 @@ def test_a_law_of_a_spring_and_three_components():
     ("text", "said"),
     [
         ("__import__('os').system('true')", "calls in .* must be of the form"),
+        ("t^2", "is no power; write"),
         ("t.real", "Attribute in 't.real' is not allowed"),
         ("(1).__class__", "Attribute"),
         ("(lambda: 1)()", "must be of the form f"),
