@@ -14,10 +14,11 @@ from mbd.base.checked import file_path, flag, names
 from mbd.front.richardson import checked_order, of_order
 from mbd.front.solution import Solution
 from mbd.history.beams import beyond_limits
-from mbd.integration.consistent import consistent, unmet_kernel
+from mbd.integration.consistent import consistent
 from mbd.integration.method import Method
 from mbd.integration.newton_loop import FAILED
 from mbd.linear.fronts import factor_and_solve
+from mbd.linear.saddle import unmet_kernel
 from mbd.machine.shared_work import ahead
 from mbd.model import released_rows as switches
 from mbd.model.evaluation import (

@@ -11,36 +11,25 @@ the metric of M) that satisfy the rows.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from mbd.base.checked import flag, shown
 from mbd.base.tolerances import (
-    MEETING_DUST,
-    MEETING_LEFT,
-    MEETING_SHARE,
-    MEETING_STEPS,
     OPEN_SHARE,
-    SOFT_LEAST,
     START_NEAR,
     START_POSITION,
     START_VELOCITY,
 )
 from mbd.integration.contradiction import contradiction
-from mbd.linear.fronts import factor_and_solve
+from mbd.linear.saddle import Saddle, accelerate, meet_rows
 from mbd.machine import buffer as m
-from mbd.machine.jit import call, ints, kernel
-from mbd.machine.unknowns import is_velocity
-from mbd.model.evaluation import evaluate_second_rates
 from mbd.model.frozen import FrozenModel, state_of
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 
-__all__ = [
-    "Saddle", "accelerate", "allowed", "consistent", "limits", "unmet", "violated", "violations",
-]  # fmt: skip
+__all__ = ["allowed", "consistent", "limits", "violated", "violations"]
 
 
 def violations(work: Workspace) -> tuple[np.ndarray, np.ndarray]:
@@ -51,36 +40,6 @@ def violations(work: Workspace) -> tuple[np.ndarray, np.ndarray]:
     work.evaluate()
     gap = work.vector(m.X)[..., work.model.numbering.lam]
     return gap, work.rates()[0]
-
-
-@kernel
-def unmet_kernel(I: Any, F: Any, k: int) -> None:
-    """Write the residual and the second derivative of the rows to X.
-
-    Before that k times subtract the solution for the ones that are there from accelerations and
-    multipliers; NORM is the largest change of a velocity's in the last of these.
-    """
-    S = ints(F)
-    for n in range(-1, k):
-        F[m.NORM] = 0.0
-        if n >= 0:
-            call(S[m.LINEAR], I, F, 0)
-            for i in range(I[m.N_U]):
-                F[I[m.A] + i] -= F[I[m.X] + i]
-                if is_velocity(I, i):
-                    F[m.NORM] = max(F[m.NORM], abs(F[I[m.X] + i]))
-        if n >= 0 or k == 0:
-            evaluate_second_rates(I, F)
-            for e in range(S[m.N_OFF]):
-                F[I[m.X] + I[S[m.OFF] + 2 * e]] = 0.0
-
-
-def unmet(work: Workspace) -> np.ndarray:
-    """Return the residual r beside the second derivative of the rows, a view (n_u,) of X."""
-    work.F[..., m.SCALE_R], work.F[..., m.ROW_RATE] = 1.0, 0.0
-    work.run(unmet_kernel)
-    work.check_laws()
-    return work.vector(m.X)
 
 
 def _sizes(model: FrozenModel, F: np.ndarray) -> np.ndarray:
@@ -133,59 +92,6 @@ def _check(what: str, named: str, advice: str, work: Workspace, share: float) ->
         if advice == _CORRECT:  # nothing was tried; is there anything to try?
             reason = contradiction(work.model, work, True, share) or reason
         raise ValueError(f"{what} violate constraints: {reason}")
-
-
-class Saddle:
-    """The matrix [[M, B^T], [B, -eps]] at the state evaluated last in a work space, factored."""
-
-    def __init__(self, work: Workspace) -> None:
-        self.work = work
-        self.pivoting: Any = None
-        work.S[..., m.LINEAR] = factor_and_solve.address
-        work.linearise(1.0, 0.0, 0.0)
-        work.S[..., m.SMALL_PIVOTS] = 0
-        work.run(factor_and_solve, 1)
-        if work.leaves(work.S[..., m.SMALL_PIVOTS] != 0):
-            from scipy.sparse.linalg import splu
-
-            from mbd.model.pattern import sparse
-
-            work.linearise(1.0, 0.0, 0.0)
-            try:
-                self.pivoting = splu(sparse(work.model, work.F))
-            except RuntimeError:
-                raise ValueError(
-                    work.bad_law()
-                    or "the mass matrix is singular on the motions that the constraints allow; "
-                    "check masses and inertias"
-                ) from None
-
-    def solve(self, r: np.ndarray) -> np.ndarray:
-        """Return S^-1 r, unknowns in solver order."""
-        if self.pivoting is not None:
-            return np.asarray(self.pivoting.solve(r))
-        x = self.work.vector(m.X)
-        x[...] = r
-        self.work.run(factor_and_solve)
-        return x.copy()
-
-    def correct(self, r: np.ndarray, n: int = 1, only: Any = True) -> np.ndarray:
-        """Subtract S^-1 r from accelerations and multipliers, n times; return what is unmet then.
-
-        NORM is the largest change of an acceleration in the last of these.
-        """
-        work = self.work
-        if self.pivoting is None:
-            work.vector(m.X)[...] = r
-            work.run(unmet_kernel, n, only)
-            work.check_laws()
-            return work.vector(m.X)
-        for _ in range(n):
-            step = self.solve(r)
-            work.vector(m.A)[:] -= step
-            r = unmet(work)
-            work.F[m.NORM] = np.abs(step[work.model.numbering.v]).max(initial=0.0)
-        return r
 
 
 def consistent(
@@ -288,92 +194,6 @@ def _checked(model: FrozenModel, rows: Any) -> np.ndarray:
     return which
 
 
-def accelerate(work: Workspace, *, evaluated: bool = False) -> np.ndarray:
-    """Find the accelerations and multipliers of the state in a work space; return a view of them.
-
-    Positions and velocities need not meet the rows: their second derivative is made zero, of rows
-    that are nearly dependent too. The state may be `evaluated` already, by ``violations``.
-    """
-    lam = work.model.numbering.lam
-    A, r = work.vector(m.A), (work.vector(m.X) if evaluated else unmet(work)).copy()
-    if evaluated:
-        r[..., lam] = work.vector(m.PHIDD)[..., lam]
-    v = work.model.numbering.v
-    free = np.abs(r[..., v] / work.vector(m.DIAG)[..., v]).max(-1, initial=0.0)  # without rows
-    _solve(work, r)
-    if work.leaves(_lack(work) > MEETING_LEFT * free):
-        before, lack = A.copy(), _lack(work)
-        work.F[..., m.SOFT] = SOFT_LEAST  # beside light bodies it is soft beside heavy ones
-        _solve(work, unmet(work).copy())
-        work.F[..., m.SOFT] = 1.0
-        if not _lack(work) < lack:
-            A[:] = before
-            unmet(work)
-    return A
-
-
-def _solve(work: Workspace, r: np.ndarray) -> None:
-    """Subtract from accelerations and multipliers what removes the residual and the rates r."""
-    lam = work.model.numbering.lam
-    saddle = Saddle(work)
-    r = saddle.correct(r, 3)  # linear: two of them remove the effect of eps and round-off
-    _meet_rows(saddle, work.vector(m.A), r[..., lam], lambda: unmet(work)[lam])
-
-
-def _lack(work: Workspace) -> Any:
-    """Return what rows lack of zero at the residual in X, beyond round-off of accelerations."""
-    numbers = work.model.numbering
-    largest = np.abs(work.vector(m.A)[..., numbers.v]).max(-1, initial=0.0)
-    lack = np.abs(work.vector(m.X)[..., numbers.lam]).max(-1, initial=0.0)
-    return np.where(lack > MEETING_LEFT * largest, lack, 0.0)
-
-
-def _meet_rows(
-    saddle: Saddle, x: np.ndarray, lack: np.ndarray, rates: Callable[[], np.ndarray]
-) -> None:
-    r"""Move x by :math:`M^{-1}B^T\mu` until its rates, now `lack`, are zero or stay.
-
-    They are affine.
-
-    One solve shrinks what a row lacks by :math:`\epsilon/(\epsilon + \sigma^2)`, which is little
-    where the rows are nearly dependent (:math:`\sigma` small). Generalised conjugate residuals with
-    this solve as preconditioner (Eisenstat, Elman, Schultz, SIAM J. Numer. Anal. 20, 1983) need one
-    step for each such direction.
-    """
-    lam, v = saddle.work.model.numbering.lam, saddle.work.model.numbering.v
-    if not len(lam):
-        return
-    steps: list[np.ndarray] = []
-    images: list[np.ndarray] = []
-    for _ in range(MEETING_STEPS):
-        with np.errstate(over="ignore", invalid="ignore"):
-            size = np.sqrt((lack**2).sum(-1))
-        largest = np.abs(x[..., v]).max(-1, initial=0.0)
-        if not saddle.work.leaves(size > MEETING_DUST * largest):
-            return
-        r = np.zeros(int(saddle.work.I[m.N_U]))
-        r[lam] = lack
-        step, start = saddle.solve(r), x.copy()
-        x -= step
-        image = lack - rates()
-        for s, y in zip(steps, images, strict=True):
-            part = float(y @ image)
-            step, image = step - part * s, image - part * y
-        norm = float(np.linalg.norm(image))
-        x[:] = start
-        if not 0.0 < norm < np.inf:
-            return
-        steps.append(step / norm)
-        images.append(image / norm)
-        x -= float(images[-1] @ lack) * steps[-1]
-        left = rates()
-        if not np.linalg.norm(left) < MEETING_SHARE * size:  # round-off, or rows that contradict
-            x[:] = start
-            rates()
-            return
-        lack = left
-
-
 def _project_positions(model: FrozenModel, work: Workspace, size: np.ndarray) -> None:
     """Satisfy the rows."""
     lam, v = model.numbering.lam, model.numbering.v
@@ -418,5 +238,5 @@ def _project_velocities(model: FrozenModel, work: Workspace) -> None:
         work.evaluate()
         r[v] = (loads - work.vector(m.X)[v]) / scale
         A[:] = 0.0
-    _meet_rows(saddle, V, rate, lambda: violations(work)[1])
+    meet_rows(saddle, V, rate, lambda: violations(work)[1])
     V[lam] = 0.0  # impulses, which nobody asks for

@@ -28,7 +28,8 @@ import numpy as np
 
 from mbd.algebra.newmark import Weights
 from mbd.base.tolerances import START_DIFFERENCE, START_SMOOTH
-from mbd.integration.consistent import Saddle, consistent, unmet
+from mbd.integration.consistent import consistent
+from mbd.linear.saddle import Saddle, unmet
 from mbd.machine import buffer as m
 from mbd.model.frozen import FrozenModel
 from mbd.model.state import State

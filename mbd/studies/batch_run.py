@@ -16,9 +16,10 @@ import numpy as np
 
 from mbd.base.run_tolerances import LARGE_STEP_ERROR, LARGE_STEP_THROW, OSCILLATION_INSTANTS
 from mbd.base.tolerances import ERROR_CANCELS
-from mbd.integration.consistent import accelerate, consistent, limits, violations
+from mbd.integration.consistent import consistent, limits, violations
 from mbd.integration.method import Method
 from mbd.integration.starting_values import begin, started
+from mbd.linear.saddle import accelerate
 from mbd.machine import buffer as m
 from mbd.model.model import Model
 from mbd.model.state import State

@@ -5,8 +5,8 @@ import pytest
 from scenes import chain, four_bar
 
 import mbd
-from mbd.integration.consistent import accelerate
 from mbd.integration.starting_values import Nearby
+from mbd.linear.saddle import accelerate
 from mbd.machine import buffer as m
 from mbd.model import workspace
 from mbd.model.workspace import ahead

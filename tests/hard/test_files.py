@@ -229,6 +229,7 @@ _PRIVATE = {  # files of nobody else's, with the reason
     "base/atomic.py": "the one place",
     "machine/kernel_cache.py": "kernels, which are named by what they were compiled from",
     "store/stream.py": "grows under its name",
+    "fitting/evaluations.py": "grows under its name, an evaluation at a time",
     "store/netcdf.py": "makes what its callers replace",
     "cli/checks/render.py": "writes into memory",
 }

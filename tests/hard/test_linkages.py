@@ -9,7 +9,7 @@ from scipy.linalg import null_space
 
 import mbd
 from mbd.formulations import NAMES
-from mbd.integration.consistent import unmet
+from mbd.linear.saddle import unmet
 from mbd.machine import buffer as m
 from mbd.model.assembly import assemble
 from mbd.model.workspace import Workspace

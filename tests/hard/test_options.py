@@ -85,7 +85,7 @@ def test_nonsense_is_not_taken_in_silence(name):
             continue
         for word in ("nan", "object", "raising", "module", "nans", "Nones", "dict"):
             call = functools.partial(make, **{option: HOSTILE[word]})
-            if word == "dict" and option in ("trails", "lines", "show", "orders"):
+            if word == "dict" and option in ("trails", "lines", "plots", "show", "orders"):
                 call()  # holds nothing
                 continue
             with pytest.raises((TypeError, ValueError)):

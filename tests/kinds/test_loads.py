@@ -17,7 +17,7 @@ from test_energy import check_told
 
 import mbd
 from mbd.formulations import NAMES
-from mbd.integration.consistent import accelerate
+from mbd.linear.saddle import accelerate
 from mbd.machine import buffer as m
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
