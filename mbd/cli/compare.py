@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mbd.cli.codes import DONE, FAILED, print_json
-from mbd.cli.scene import FILE, STORED, parameters, reading, running, writable
+from mbd.cli.files import check_ending, whole_run, writable
+from mbd.cli.scene import FILE, STORED, parameters, reading, running
 
 if TYPE_CHECKING:
     from mbd.front.solution import Solution
@@ -95,8 +96,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _check_outputs(options: argparse.Namespace) -> None:
     """Refuse before the runs what could not be written after them."""
-    if options.csv and Path(options.csv).suffix != ".csv":
-        raise ValueError(f"the name of this output must end in .csv, got {options.csv!r}")
+    check_ending(options.csv, ".csv")
     if options.quantity and not options.plot:
         raise ValueError(
             f"compare: --quantity says what --plot draws, got {options.quantity!r} without "
@@ -120,13 +120,4 @@ def _reference(text: str | None) -> str | Solution | None:
     """Return a formulation by its name, or the solution of a file."""
     if text is None or Path(text).suffix not in STORED:
         return text
-    from mbd.front.load import load
-    from mbd.front.solution import Solution
-
-    solution = load(text)
-    if not isinstance(solution, Solution):
-        raise ValueError(
-            f"compare: the reference {text} must have its model, which no file can say where laws "
-            "are Python functions; compare in Python with reference=solution"
-        )
-    return solution
+    return whole_run(text, "so it is no reference; compare in Python with reference=solution")

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mbd.cli.codes import DONE, print_json, print_line
-from mbd.cli.scene import FILE, STORED, read, reading
+from mbd.cli.files import whole_run
+from mbd.cli.scene import FILE, STORED, integrator, read, reading
 from mbd.store.file_kinds import writable
 
 if TYPE_CHECKING:
@@ -50,12 +51,11 @@ def _model(options: argparse.Namespace, output: Path) -> tuple[str, ...]:
     """Write the model of a scene; return what of an imported file is not used."""
     from mbd.files import scenes
     from mbd.files.vocabulary import run_settings
-    from mbd.integration.generalized_alpha import GeneralizedAlpha
 
     scene, parameters = read(options)
     how = dict(scene.run)
     if "rho" in how:
-        how.setdefault("method", GeneralizedAlpha(rho=how.pop("rho")))
+        how["method"] = integrator(how)
     left = [
         f"{key} of RUN is left out: files cannot hold it"
         for key in how
@@ -70,21 +70,15 @@ def _model(options: argparse.Namespace, output: Path) -> tuple[str, ...]:
 def _results(options: argparse.Namespace, output: Path) -> tuple[str, ...]:
     """Write results in another form, or the model that they hold."""
     from mbd.files.vocabulary import run_settings
-    from mbd.front.load import load
-    from mbd.front.solution import Solution
-    from mbd.runs.methods import method as integrator
 
-    solution = load(options.file)
-    if not isinstance(solution, Solution):
-        raise ValueError(
-            f"{options.file}: does not hold its model (it has laws in Python, say), without which "
-            "nothing else can be written; run the model again and save as you need it"
-        )
+    without = "so that nothing else can be written; run the model again and save as you need it"
+    solution = whole_run(options.file, without)
     if output.suffix in writable():
         solution.save(output)
     else:
         how = {key: x for key, x in solution.options.items() if key in run_settings()}
-        _write(solution.model.system, how | {"method": integrator(solution.method)}, "", output)
+        how["method"] = integrator({"method": solution.method})
+        _write(solution.model.system, how, "", output)
     return ()
 
 

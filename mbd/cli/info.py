@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from mbd.cli.codes import DONE, print_json
-from mbd.cli.scene import FILE, STORED, read, reading, writable
+from mbd.cli.files import whole_run, writable
+from mbd.cli.scene import FILE, STORED, read, reading
 from mbd.cli.summary import facts, stored_summary
 
 if TYPE_CHECKING:
@@ -72,13 +73,10 @@ def _of_results(
 
     if options.parameters:
         raise ValueError(f"{options.file} is a run that was done; -p is for a model")
-    run = load(options.file)
+    needs_model = options.matrices or options.spy
+    without = "so there are no matrices; name the scene itself"
+    run = whole_run(options.file, without) if needs_model else load(options.file)
     model = None if isinstance(run, Stored) else run.model
-    if model is None and (options.matrices or options.spy):
-        raise ValueError(
-            f"{options.file}: does not hold its model (which has laws in Python), so there are no "
-            "matrices; name the scene itself"
-        )
     source = run.source if isinstance(run, Stored) else run.stored
     return model, [], 1e-3, stored_summary(cast("Source", source))
 

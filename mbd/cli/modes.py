@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 
 from mbd.cli.codes import DONE, print_json
-from mbd.cli.scene import FILE, read, reading, writable
+from mbd.cli.files import writable
+from mbd.cli.scene import FILE, read, reading
 
 HELP = "frequencies, damping and shapes of small motions"
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mbd.cli.codes import DONE, FAILED, INTERRUPTED, collected, print_json, print_line
-from mbd.cli.scene import FILE, read, reading, running, settings, stepping, writable
+from mbd.cli.files import check_ending, writable
+from mbd.cli.scene import FILE, integrator, read, reading, running, settings, stepping
 from mbd.cli.summary import facts, summary, text
 from mbd.store import file_kinds
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 HELP = "simulate a model, report and write results"
 
-_SETTINGS = ("t_end", "step", "rtol", "max_step", "method", "rho", "every", "project")
+_SETTINGS = ("t_end", "step", "rtol", "max_step", "every", "project")
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
@@ -32,21 +33,14 @@ def run(options: argparse.Namespace) -> int:
     scene, parameters = read(options)
     system = scene.build(parameters)
     how = settings(options, scene, _SETTINGS)
-    if options.method is not None and options.rho is None:
-        how.pop("rho", None)  # it was that of the scene's own method
     _check_outputs(options)
 
     from mbd.front.simulate import kernels_of, simulate
-    from mbd.integration.generalized_alpha import GeneralizedAlpha
     from mbd.machine.shared_work import ahead
     from mbd.runs.interrupts import listening
-    from mbd.runs.methods import changed
-    from mbd.runs.methods import method as integrator
 
     talk = not options.quiet and not options.json
-    method = integrator(how.pop("method", GeneralizedAlpha()))
-    if "rho" in how:
-        method = changed(method, rho=how.pop("rho"))
+    method = integrator(how, options)
     if options.stream:
         how["stream"] = options.output
     ahead(kernels_of(method, free="rtol" in how))
@@ -91,10 +85,8 @@ def _written(solution: Solution, options: argparse.Namespace, notes: dict[str, A
 
 def _check_outputs(options: argparse.Namespace) -> None:
     """Refuse before the run what could not be written after it."""
-    for path, endings in ((options.output, file_kinds.writable()), (options.csv, (".csv",))):
-        if path and Path(path).suffix not in endings:
-            suffixes = " or ".join(endings)
-            raise ValueError(f"the name of this output must end in {suffixes}, got {path!r}")
+    check_ending(options.output, *file_kinds.writable())
+    check_ending(options.csv, ".csv")
     if options.stream and Path(options.output or "").suffix != ".nc":
         raise ValueError("--stream writes a .nc file while it runs; give -o NAME.nc")
     if options.output and Path(options.output).suffix == ".nc":

@@ -11,18 +11,12 @@ from mbd.store.file_kinds import writable as written
 
 if TYPE_CHECKING:
     from mbd.files.scenes import Scene
+    from mbd.integration.method import Method
 
 __all__ = [
-    "FILE",
-    "STORED",
-    "parameters",
-    "read",
-    "reading",
-    "running",
-    "settings",
+    "FILE", "STORED", "integrator", "parameters", "read", "reading", "running", "settings",
     "stepping",
-    "writable",
-]
+]  # fmt: skip
 
 FILE = "Python scene (.py), model file (.toml), robot (.urdf, .xml), or the name of a demo"
 STORED = readable()  # results that mbd.load reads
@@ -73,15 +67,6 @@ def stepping(command: argparse.ArgumentParser) -> None:
     command.add_argument("-q", "--quiet", action="store_true", help="print errors only")
 
 
-def writable(command: str, *paths: str | None) -> None:
-    """Refuse, by trying, what could not be written after the work."""
-    from mbd.base.atomic import check_writable
-
-    for path in paths:
-        if path:
-            check_writable(path, command)
-
-
 def parameters(options: argparse.Namespace) -> dict[str, Any]:
     """Return the parameters of build that were given."""
     from mbd.files import scenes
@@ -100,6 +85,23 @@ def settings(options: argparse.Namespace, scene: Scene, keys: tuple[str, ...]) -
                 "in RUN"
             )
     return how
+
+
+def integrator(how: dict[str, Any], options: argparse.Namespace | None = None) -> Method:
+    """Take the integrator out of how a scene is run; --method and --rho are stronger.
+
+    The rho of the scene is that of its own method.
+    """
+    from mbd.integration.generalized_alpha import GeneralizedAlpha
+    from mbd.runs.methods import changed, method
+
+    one, rho = how.pop("method", None), how.pop("rho", None)
+    if options is not None and options.method is not None:
+        one, rho = options.method, None
+    if options is not None and options.rho is not None:
+        rho = options.rho
+    one = method(GeneralizedAlpha() if one is None else one)
+    return one if rho is None else changed(one, rho=rho)
 
 
 def read(options: argparse.Namespace) -> tuple[Scene, dict[str, Any]]:

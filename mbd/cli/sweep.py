@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from mbd.cli.codes import DONE, FAILED, print_json, print_line
-from mbd.cli.scene import FILE, read, reading, running, writable
+from mbd.cli.files import check_ending, writable
+from mbd.cli.scene import FILE, integrator, read, reading, running
 
 HELP = "run a model with many values of its parameters"
 
@@ -41,10 +41,8 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run all members."""
-    if options.output and Path(options.output).suffix != ".nc":
-        raise ValueError(f"the name of this output must end in .nc, got {options.output!r}")
-    if options.csv and Path(options.csv).suffix != ".csv":
-        raise ValueError(f"the name of this output must end in .csv, got {options.csv!r}")
+    check_ending(options.output, ".nc")
+    check_ending(options.csv, ".csv")
     writable("sweep", options.output, options.csv)
     scene, parameters = read(options)
     varied = dict(_varied(text, options.sample is not None) for text in options.vary)
@@ -57,16 +55,10 @@ def run(options: argparse.Namespace) -> int:
     if t_end is None or step is None:
         raise ValueError(f"{scene.path}: give --t-end and --step [s], or put them in RUN")
 
-    from mbd.integration.generalized_alpha import GeneralizedAlpha
-    from mbd.runs.methods import changed
-    from mbd.runs.methods import method as integrator
     from mbd.studies.samples import sample
     from mbd.studies.study import study
 
-    method = integrator(options.method or how.get("method", GeneralizedAlpha()))
-    rho = options.rho if options.rho is not None or options.method else how.get("rho")
-    if rho is not None:
-        method = changed(method, rho=rho)
+    method = integrator(how, options)
 
     def build(**values: Any) -> Any:
         return scene.build({**parameters, **values})

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mbd.cli.codes import DONE, FAILED, INTERRUPTED, collected, print_json, print_line
-from mbd.cli.scene import STORED, parameters, reading, settings, writable
+from mbd.cli.files import whole_run, writable
+from mbd.cli.scene import STORED, integrator, parameters, reading, settings
 
 if TYPE_CHECKING:
     from mbd.front.solution import Solution
@@ -98,14 +99,9 @@ def _simulated(options: argparse.Namespace) -> tuple[str, Solution]:
     scene = scenes.load(options.file)
     how = settings(options, scene, ("t_end", "step", "project"))
 
-    from dataclasses import replace
-
     from mbd.front.simulate import simulate
-    from mbd.integration.generalized_alpha import GeneralizedAlpha
 
-    method = how.pop("method", None) or GeneralizedAlpha()
-    if "rho" in how:
-        method = replace(method, rho=how.pop("rho"))
+    method = integrator(how)
     system = scene.build(parameters(options))
     bar = False if options.json else None
     run = simulate(system, method=method, progress=bar, raise_on_failure=False, **how)
@@ -114,20 +110,12 @@ def _simulated(options: argparse.Namespace) -> tuple[str, Solution]:
 
 def _loaded(options: argparse.Namespace) -> tuple[str, Solution]:
     """Return the name of a file of results and the run in it."""
-    from mbd.front.load import load
-    from mbd.front.solution import Solution
-
     for key in ("t_end", "step", "project", "parameters"):
         if getattr(options, key):
             word = "-p" if key == "parameters" else f"--{key.replace('_', '-')}"
             raise ValueError(f"{options.file} is a run that was done; {word} is for a model")
-    solution = load(options.file)
-    if not isinstance(solution, Solution):
-        raise ValueError(
-            f"{options.file}: does not hold its model (which has laws in Python), so that shapes "
-            "and joints are not known; view the scene itself"
-        )
-    return Path(options.file).stem, solution
+    without = "so that shapes and joints are not known; view the scene itself"
+    return Path(options.file).stem, whole_run(options.file, without)
 
 
 def _folder() -> Path:
