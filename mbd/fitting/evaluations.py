@@ -68,8 +68,8 @@ class Evaluations:
         self, who: str, names: Sequence[str], function: Function, file: Any, progress: Any
     ) -> None:
         self.who, self.names, self.function = who, list(names), function
-        self.asked: dict[bytes, Evaluation] = {}
-        self.kept: dict[bytes, Evaluation] = {}
+        self.used: dict[bytes, Evaluation] = {}  # in this call
+        self.kept: dict[bytes, Evaluation] = {}  # those of the file too
         if progress is not None:
             flag(who, "progress", progress)
         self.bar = Progress(float("inf"), "run", progress)
@@ -87,14 +87,13 @@ class Evaluations:
     def at(self, x: np.ndarray) -> Evaluation:
         """Return the evaluation at x."""
         key = np.asarray(x, float).tobytes()
-        if key not in self.asked:
-            if key in self.kept:
-                self.asked[key] = self.kept[key]
-            else:
-                self.asked[key] = self._evaluated(np.array(x, float))
-                self._append(self.asked[key])
+        if key not in self.used:
+            if key not in self.kept:
+                self.kept[key] = self._evaluated(np.array(x, float))
+                self._append(self.kept[key])
+            self.used[key] = self.kept[key]
             self.bar.update(1)
-        return self.asked[key]
+        return self.used[key]
 
     def first(self, x: np.ndarray) -> Evaluation:
         """Return the evaluation at the start, which must not fail."""
@@ -104,9 +103,13 @@ class Evaluations:
             raise ValueError(f"{self.who}: there is no run at the start: {text}")
         return start
 
-    def all(self) -> list[Evaluation]:
-        """Return all evaluations that there are, those of the file too."""
-        return list((self.kept | self.asked).values())
+    @property
+    def failures(self) -> list[tuple[dict[str, float], str]]:
+        """Values at which there was no run, and why."""
+        return [
+            (dict(zip(self.names, x.x.tolist(), strict=True)), x.failure)
+            for x in self.used.values() if x.failure
+        ]  # fmt: skip
 
     def _evaluated(self, x: np.ndarray) -> Evaluation:
         p = len(self.names)
@@ -114,12 +117,12 @@ class Evaluations:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", RuntimeWarning)  # of trials that are left again
                 values, jacobian = self.function(x)
+            if np.isfinite(values).all() and np.isfinite(jacobian).all():
+                return Evaluation(x, values, jacobian)
+            text = "the results are not finite"
         except _FAILURES as error:
             text = " ".join(str(error).split()) or type(error).__name__
-            return Evaluation(x, np.zeros(0), np.zeros((0, p)), text)
-        if not (np.isfinite(values).all() and np.isfinite(jacobian).all()):
-            return Evaluation(x, np.zeros(0), np.zeros((0, p)), "the results are not finite")
-        return Evaluation(x, values, jacobian)
+        return Evaluation(x, np.zeros(0), np.zeros((0, p)), text)
 
     def _open(self, path: Path) -> None:
         """Read what is in the file; leave out a record that was cut off."""
@@ -129,7 +132,7 @@ class Evaluations:
                 _write(stream, np.frombuffer(head, np.uint8))
             return
         with path.open("r+b") as stream:
-            first = _read(stream)
+            first = _read(stream, np.uint8)
             if first is None or first.tobytes() != head:
                 raise ValueError(
                     f"{self.who}: {path} must be a file of this call with the parameters "
@@ -144,19 +147,16 @@ class Evaluations:
             self._check(path, next(iter(self.kept.values())))
 
     def _record(self, stream: BinaryIO) -> Evaluation | None:
+        """Return the next evaluation: x, values and Jacobian in one array, or x and a failure."""
         numbers, p = _read(stream), len(self.names)
-        if numbers is None or numbers.dtype != float or numbers.ndim != 1 or len(numbers) < p:
+        if numbers is None or len(numbers) % (1 + p) != p:
             return None
         x, rest = numbers[:p], numbers[p:]
-        if len(rest) == 0:
-            text = _read(stream)
-            if text is None or text.dtype != np.uint8:
-                return None
-            return Evaluation(x, np.zeros(0), np.zeros((0, p)), text.tobytes().decode())
         m = len(rest) // (1 + p)
-        if len(rest) != m * (1 + p):
+        text = np.zeros(0, np.uint8) if m else _read(stream, np.uint8)
+        if text is None:
             return None
-        return Evaluation(x, rest[:m], rest[m:].reshape(m, p))
+        return Evaluation(x, rest[:m], rest[m:].reshape(m, p), text.tobytes().decode())
 
     def _check(self, path: Path, old: Evaluation) -> None:
         """Refuse a file of another model or other measurements: its first values are made again."""
@@ -184,9 +184,10 @@ def _write(stream: Any, array: np.ndarray) -> None:
     np.lib.format.write_array(stream, array, allow_pickle=False)
 
 
-def _read(stream: BinaryIO) -> np.ndarray | None:
-    """Return the next array of a file; None where there is no whole one."""
+def _read(stream: BinaryIO, kind: type = float) -> np.ndarray | None:
+    """Return the next array (n,) of a file; None where there is no whole one of this kind."""
     try:
-        return np.lib.format.read_array(stream, allow_pickle=False)
+        array = np.lib.format.read_array(stream, allow_pickle=False)
     except (ValueError, EOFError, OSError, MemoryError):
         return None
+    return array if array.dtype == kind and array.ndim == 1 else None

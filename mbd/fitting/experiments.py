@@ -193,6 +193,25 @@ class Experiments:
         """The curves of all experiments, in the order of residuals."""
         return [curve for some in self.curves for curve in some]
 
+    @property
+    def count(self) -> int:
+        """How many values were measured, N."""
+        return sum(int(curve.there.sum()) for curve in self.all_curves)
+
+    def split(self, flat: np.ndarray) -> list[tuple[Curve, np.ndarray]]:
+        """Return the curves, with the part that each has in the measured values (N,)."""
+        ends = np.cumsum([curve.there.sum() for curve in self.all_curves])
+        return list(zip(self.all_curves, np.split(flat, ends[:-1]), strict=True))
+
+    def by_label(self, flat: np.ndarray) -> dict[str, np.ndarray]:
+        """Return what is of each measured value (N,) by curves, (n,) or (n, k)."""
+        arrays = {}
+        for curve, part in self.split(flat):
+            array = np.full(curve.values.shape, np.nan)
+            array[curve.there] = part
+            arrays[curve.label] = array[:, 0] if array.shape[1] == 1 else array
+        return arrays
+
 
 def quantity(who: str, name: str) -> Callable[[Any], np.ndarray]:
     """Return the function of a run that gives a quantity by name."""
@@ -255,14 +274,11 @@ def sampled(who: str, solution: Any, curve: Curve, values: Any = None) -> np.nda
     """Return a quantity of a run at the instants of a curve, by cubic splines between events."""
     t = solution.t
     y = np.asarray(curve.of(solution) if values is None else values, float)
-    if (
-        y.ndim not in (1, 2)
-        or len(y) != len(t)
-        or y.reshape(len(y), -1).shape[1] != (curve.values.shape[1])
-    ):
+    k = curve.values.shape[1]
+    if y.shape != (len(t), k) and (y.shape != (len(t),) or k != 1):
         raise ValueError(
-            f"{who}: {curve.label} has {curve.values.shape[1]} measured components, and in the run "
-            f"the shape {y.shape} at {len(t)} instants"
+            f"{who}: {curve.label} has {k} measured components, and in the run the shape {y.shape} "
+            f"at {len(t)} instants"
         )
     small = 1e-6 * (t[-1] - t[0])
     if curve.t.min() < t[0] - small or curve.t.max() > t[-1] + small:
@@ -270,7 +286,7 @@ def sampled(who: str, solution: Any, curve: Curve, values: Any = None) -> np.nda
             f"{who}: {curve.label} is measured from {curve.t.min():g} to {curve.t.max():g} s, and "
             f"the run goes from {t[0]:g} to {t[-1]:g} s"
         )
-    y, out = y.reshape(len(t), -1), np.empty((len(curve.t), y.reshape(len(t), -1).shape[1]))
+    y, out = y.reshape(len(t), k), np.empty((len(curve.t), k))
     ends = [0, *(np.flatnonzero(np.diff(t) <= 0) + 1), len(t)]
     for first, last in pairwise(ends):
         here = (curve.t >= t[first]) | (first == 0)

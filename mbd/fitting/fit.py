@@ -103,71 +103,64 @@ def fit(
     all_of.fix(mapping(_WHO, "fixed", fixed, '{"rod.mass": 2.0}'))
     variables = variables_of(_WHO, all_of.models, parameters, bounds)
     curves = all_of.all_curves
-    known = [curve.sigma is not None for curve in curves]
-    if any(known) and not all(known):
-        one = curves[known.index(False)].label
-        raise ValueError(f"{_WHO}: sigma must be of all curves or of none, got none of {one!r}")
-    count = sum(int(curve.there.sum()) for curve in curves)
-    if count < len(variables.names):
+    unsure = [curve.label for curve in curves if curve.sigma is None]
+    if unsure and len(unsure) < len(curves):
         raise ValueError(
-            f"{_WHO}: there must be as many measured values as parameters, {len(variables.names)}, "
-            f"got {count}"
+            f"{_WHO}: sigma must be of all curves or of none, got none of {unsure[0]!r}"
         )
     names = variables.names
+    if all_of.count < len(names):
+        raise ValueError(
+            f"{_WHO}: there must be as many measured values as parameters, {len(names)}, got "
+            f"{all_of.count}"
+        )
 
     def evaluated(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return all_of.residuals(all_of.at(variables.by_name(x)), names)
 
-    absolute = all(known) and absolute_sigma
     with listening(), Evaluations(_WHO, names, evaluated, file, progress) as runs:
         best = runs.first(variables.start)
-        weights = _weights(all_of, None)
-        status, message = -1, "interrupted by the user"
+        weights = _weights(all_of, best.values)
         try:
             for _ in range(_ROUNDS):
                 best, status, message = _minimum(runs, variables, best.x, weights, most)
-                if all(known) or len(curves) == 1 or status:
+                if not unsure or len(curves) == 1 or status:
                     break
                 before, weights = weights, _weights(all_of, best.values, len(names))
                 if np.all(np.abs(weights - before) <= FIT_ARRIVED * before):
                     break
         except KeyboardInterrupt:
-            good = [x for x in runs.all() if not x.failure and _inside(variables, x.x)]
+            good = [x for x in runs.kept.values() if not x.failure and _inside(variables, x.x)]
             best = min(good, key=lambda x: np.linalg.norm(weights * x.values))
             status, message = -1, "interrupted by the user"
-    if not all(known):
+    if unsure:
         weights = _weights(all_of, best.values, len(names))
     held = _held(variables, best, weights)
     if status == 0 and not _arrived(all_of, best, weights, held, names):
-        why = next((f"there is no run: {x.failure}" for x in runs.asked.values() if x.failure), "")
-        status, message = 1, f"another step would lead farther, but {why or message}"
-    failures = [(variables.by_name(x.x), x.failure) for x in runs.asked.values() if x.failure]
-    return Fit(
-        all_of, variables, best.x, best.values, best.jacobian, weights, held, absolute,
-        (status, message), failures, len(runs.asked),
-    )  # fmt: skip
+        why = f"there is no run: {runs.failures[0][1]}" if runs.failures else message
+        status, message = 1, f"another step would lead farther, but {why}"
+    absolute = absolute_sigma and not unsure
+    return Fit(all_of, variables, best, weights, held, absolute, (status, message), runs)
 
 
 def _inside(variables: Variables, x: np.ndarray) -> bool:
     return bool(np.all((variables.low <= x) & (x <= variables.high)))
 
 
-def _weights(all_of: Experiments, residuals: np.ndarray | None, p: int = 0) -> np.ndarray:
-    """Return 1/sigma of all values: as handed in, by the spread of curves, or by residuals."""
-    weights, at = [], 0
-    for curve in all_of.all_curves:
-        there = curve.there
-        n = int(there.sum())
+def _weights(all_of: Experiments, residuals: np.ndarray, p: int = 0) -> np.ndarray:
+    """Return 1/sigma of all values: as handed in, or by the residuals of p fitted parameters.
+
+    Before anything is fitted by the spread of curves.
+    """
+    weights, n = [], len(residuals)
+    for curve, r in all_of.split(residuals):
+        sigma: Any = curve.spread
         if curve.sigma is not None:
-            sigma = curve.sigma[there]
-        else:
-            sigma = np.full(n, curve.spread)
-            if residuals is not None:
-                size = np.sqrt(np.mean(residuals[at : at + n] ** 2))
-                share = len(residuals) / max(1, len(residuals) - p)
-                sigma[:] = max(size * np.sqrt(share), FIT_PERFECT * curve.spread)
-        weights.append(1.0 / sigma)
-        at += n
+            sigma = curve.sigma[curve.there]
+        elif p:
+            size = np.sqrt(np.mean(r**2)) * np.sqrt(n / max(1, n - p))
+            sigma = max(size, FIT_PERFECT * curve.spread)
+        weights.append(np.ones(len(r)) / sigma)
     return np.concatenate(weights)
 
 

@@ -23,6 +23,7 @@ from scipy.stats import t as t_distribution
 from mbd.base.checked import floats, shown
 from mbd.base.fit_tolerances import FIT_RANK, FIT_SEEN
 from mbd.base.html_tables import facts, page, table
+from mbd.fitting.evaluations import Evaluation, Evaluations
 from mbd.fitting.experiments import Curve, Experiments, quantity
 from mbd.fitting.variables import Variables
 
@@ -52,8 +53,8 @@ class Direction:
             if len(large) == 1:
                 return f"{names}: nothing that was measured depends on it"
             return f"{names} act only together: nothing measured changes along {along} (relative)"
-        seen = f"a standard error of {self.error:.2g} times the size"
-        return f"{names}: {seen}" + (f" along {along} (relative)" if len(large) > 1 else "")
+        text = f"{names}: a standard error of {self.error:.2g} times the size"
+        return text + (f" along {along} (relative)" if len(large) > 1 else "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,15 +108,16 @@ class Fit:
     """
 
     def __init__(
-        self, experiments: Experiments, variables: Variables, x: np.ndarray, r: np.ndarray,
-        J: np.ndarray, weights: np.ndarray, held: dict[str, str], absolute: bool,
-        ended: tuple[int, str], failures: list[tuple[dict[str, float], str]], evaluations: int,
+        self, experiments: Experiments, variables: Variables, best: Evaluation,
+        weights: np.ndarray, held: dict[str, str], absolute: bool, ended: tuple[int, str],
+        runs: Evaluations,
     ) -> None:  # fmt: skip
-        self._experiments, self._variables, self._x = experiments, variables, x
+        x, r, J = best.x, best.values, best.jacobian
+        self._experiments = experiments
         self.values = variables.by_name(x)
         self.status, self.message = ended
         self.success = self.status == 0
-        self.held, self.failures, self.evaluations = held, failures, evaluations
+        self.held, self.failures, self.evaluations = held, runs.failures, len(runs.used)
         self.absolute_sigma = absolute
         names = variables.names
         free = np.array([name not in held for name in names])
@@ -148,21 +150,11 @@ class Fit:
         self.standard_errors = dict(zip(names, deviation.tolist(), strict=True))
         with np.errstate(invalid="ignore"):
             self.correlation = C / np.outer(deviation, deviation)
-        known = absolute and self.degrees > 0
-        self.probability = (
-            float(chi2_distribution.sf(self.chi2, self.degrees)) if known else float("nan")
-        )
-        self.residuals: dict[str, np.ndarray] = {}
-        self.sigma: dict[str, np.ndarray] = {}
-        at = 0
-        for curve in experiments.all_curves:
-            there = curve.there
-            n = int(there.sum())
-            for out, part in ((self.residuals, -r), (self.sigma, 1.0 / weights)):
-                array = np.full(curve.values.shape, np.nan)
-                array[there] = part[at : at + n]
-                out[curve.label] = array[:, 0] if array.shape[1] == 1 else array
-            at += n
+        self.probability = float("nan")
+        if absolute and self.degrees > 0:
+            self.probability = float(chi2_distribution.sf(self.chi2, self.degrees))
+        self.residuals = experiments.by_label(-r)
+        self.sigma = experiments.by_label(1.0 / weights)
 
     def __getitem__(self, name: Any) -> float:
         return self.values[getattr(name, "name", name)]
@@ -282,7 +274,7 @@ class Fit:
     def __repr__(self) -> str:
         ended = "arrived" if self.success else "not arrived"
         lines = [
-            f"Fit of {len(self)} parameters to {self._count} values, {ended} after "
+            f"Fit of {len(self)} parameters to {self._experiments.count} values, {ended} after "
             f"{self.evaluations} runs"
         ]
         wide = max(len(k) for k in self)
@@ -291,10 +283,6 @@ class Fit:
             for k, x, e, low, high in self._rows()
         ]
         return "\n".join([*lines, *(f"  {x}" for x in self.remarks)])
-
-    @property
-    def _count(self) -> int:
-        return sum(int(curve.there.sum()) for curve in self.curves)
 
     def _repr_html_(self) -> str:
         heads = ("parameter", "value", "standard error", "95 % from", "to")

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.optimize import Bounds, NonlinearConstraint, minimize, nnls
 
 from mbd.analyses.equilibrium import equilibrium
-from mbd.base.checked import floats, mapping, one_of, shown, whole
+from mbd.base.checked import floats, listed, mapping, one_of, shown, whole
 from mbd.base.fit_tolerances import FIT_TOL, OPTIMUM_BOX, OPTIMUM_MET
 from mbd.base.html_tables import facts, page, table
 from mbd.derivatives.adjoint import gradient
@@ -26,7 +26,7 @@ from mbd.derivatives.forward import sensitivities
 from mbd.derivatives.objective import Objective, value_of
 from mbd.derivatives.stencil import FRACTIONS
 from mbd.fitting.evaluations import Evaluation, Evaluations
-from mbd.fitting.variables import Variables, variables_of
+from mbd.fitting.variables import Variables, interval, variables_of
 from mbd.model.system import model_of
 from mbd.runs.interrupts import listening
 
@@ -86,8 +86,8 @@ class Optimum:
         return self.values[getattr(name, "name", name)]
 
     def _rows(self) -> list[tuple[str, float, str]]:
-        rows = [(k, x, self.active.get(k, "")) for k, x in self.values.items()]
-        return rows + [(k, x, self.active.get(k, "")) for k, x in self.constraints.items()]
+        pairs = (*self.values.items(), *self.constraints.items())
+        return [(k, x, self.active.get(k, "")) for k, x in pairs]
 
     def __repr__(self) -> str:
         ended = "least" if self.success else "not the least"
@@ -196,22 +196,14 @@ def optimize(
 
 
 def _limits(constraints: Any) -> dict[str, tuple[Any, float, float]]:
+    form = "a constraint must be (what, low, high) by name, None for none, low <= high"
     limits = {}
     named = mapping(_WHO, "constraints", constraints, '{"reach": (objective, 1.0, None)}')
     for name, pair in named.items():
-        try:
-            what, *ends = pair
-            low, high = (
-                s * np.inf if x is None else float(floats(x))
-                for s, x in zip((-1, 1), ends, strict=True)
-            )
-        except (TypeError, ValueError):
-            low, high = 1.0, 0.0
+        what, *ends = listed(f"{_WHO}: {form}", pair) or ((),)
+        low, high = interval(ends)
         if not (isinstance(name, str) and low <= high and low < np.inf and high > -np.inf):
-            raise TypeError(
-                f"{_WHO}: a constraint must be (what, low, high) by name, None for none, low <= "
-                f"high, got {shown(name)}: {shown(pair)}"
-            )
+            raise TypeError(f"{_WHO}: {form}, got {shown(name)}: {shown(pair)}")
         limits[name] = (what, low, high)
     return limits
 
@@ -227,11 +219,8 @@ def _of_run(
         raise TypeError(f"{_WHO}: an equilibrium has no time to run; give t_end= and step= [s]")
     pose = equilibrium(model, **options)
     slopes = sensitivities(pose, names)
-
-    def value(run: Any) -> float:
-        return value_of(what, run)
-
-    return value(pose.solution), np.array([slopes[x].of(value) for x in names])
+    slope = [slopes[x].of(lambda run: value_of(what, run)) for x in names]
+    return value_of(what, pose.solution), np.array(slope)
 
 
 def _of_values(what: Any, variables: Variables, x: np.ndarray) -> tuple[float, np.ndarray]:
@@ -272,7 +261,7 @@ class _Search:
     def at(self, z: np.ndarray) -> Evaluation:
         """Return the evaluation at z."""
         x = self.variables.values(z)
-        if len(self.runs.asked) >= self.most and x.tobytes() not in self.runs.asked:
+        if len(self.runs.used) >= self.most and x.tobytes() not in self.runs.used:
             raise _EnoughError
         one = self.runs.at(x)
         if one.failure:
@@ -355,8 +344,8 @@ class _Search:
         left, factors = float(np.linalg.norm(g)), np.zeros(0)
         if normals:
             factors, left = nnls(np.column_stack(normals), -g)
-            order = np.argsort(factors)  # of the two sides of an equation the one that presses
-            factors, sides = factors[order], [sides[i] for i in order]
+        order = np.argsort(factors)  # of the two sides of an equation the one that presses
+        factors, sides = factors[order], [sides[i] for i in order]
         status, message = ended
         excess = self._excess(best)
         if excess.max(initial=0.0) > OPTIMUM_MET:
@@ -373,7 +362,5 @@ class _Search:
             {name: side for name, side, _ in sides},
             {name: float(f * scale) for f, (name, _, scale) in zip(factors, sides, strict=True)},
             status == 0, status, message, history,
-            [(self.variables.by_name(x.x), x.failure)
-             for x in self.runs.asked.values() if x.failure],
-            len(self.runs.asked), model.with_values(values),
+            self.runs.failures, len(self.runs.used), model.with_values(values),
         )  # fmt: skip

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.checked import floats, listed, mapping, meant, shown
+from mbd.base.checked import floats, mapping, meant, shown
 from mbd.base.door import number
 from mbd.base.fit_tolerances import FIT_ZERO
 from mbd.base.parameter import Parameter
 from mbd.base.sensitivity_tolerances import SENSITIVITY_STEP
-from mbd.derivatives.stencil import stencils
+from mbd.derivatives.stencil import named, stencils
 from mbd.model.values import argument_of, described_parameters
 
-__all__ = ["Variables", "knows", "variables_of"]
+__all__ = ["Variables", "interval", "knows", "variables_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +54,18 @@ def knows(model: Any, name: str) -> bool:
     return True
 
 
+def interval(pair: Any) -> tuple[float, float]:
+    """Return (low, high), infinite for None; NaN where there are no two numbers."""
+    try:
+        low, high = pair
+        return (
+            -np.inf if low is None else float(floats(low)),
+            np.inf if high is None else float(floats(high)),
+        )
+    except (TypeError, ValueError):
+        return np.nan, np.nan
+
+
 def variables_of(who: str, models: Sequence[Any], parameters: Any, bounds: Any) -> Variables:
     """Return the variables that arguments ``parameters`` and ``bounds`` stand for."""
     if parameters is None:
@@ -63,38 +75,26 @@ def variables_of(who: str, models: Sequence[Any], parameters: Any, bounds: Any) 
                 f"{who}: the systems have no Parameter; name arguments instead, such as "
                 'parameters=["rod.mass", "spring.stiffness"]'
             )
-    expected = f'{who}: parameters must be names, ["rod.mass"], or a dict of where they start, ' \
-        '{"rod.mass": 1.0}'  # fmt: skip
-    one = isinstance(parameters, Parameter)
-    several = (parameters,) if one else listed(expected, parameters)
-    names = [x.name if isinstance(x, Parameter) else x for x in several]
-    if not names or not all(isinstance(x, str) for x in names):
-        raise TypeError(f"{expected}, got {shown(parameters)}")
-    names = list(dict.fromkeys(names))
-    given = parameters if isinstance(parameters, Mapping) else {}
-    starts = {
-        name: number(who, f"the start of {name!r}", x, "SI")
-        for name, x in zip(names, given.values(), strict=False)
-    }
-    values: dict[str, float] = {}
-    sizes: dict[str, float] = {}
-    for name in names:
-        model = next((x for x in models if knows(x, name)), models[0])
-        there = model.with_values({name: starts[name]}) if name in starts else model
-        (stencil,) = stencils(who, there, [name])
-        values[name] = stencil.value
-        size = stencil.step / SENSITIVITY_STEP
-        sizes[name] = abs(stencil.value) or size
-    low, high = _bounds(who, names, values, bounds)
+    names = named(who, models[0], parameters)
+    starts = {}
+    if isinstance(parameters, Mapping):
+        starts = {
+            name: number(who, f"the start of {name!r}", x, "SI")
+            for name, x in zip(names, parameters.values(), strict=False)
+        }
+    start, size = np.zeros((2, len(names)))
     for i, name in enumerate(names):
-        if not values[name] and np.isfinite(high[i] - low[i]):
-            sizes[name] = float(high[i] - low[i])
-    begin, of_size = (np.array([x[name] for name in names]) for x in (values, sizes))
-    return Variables(names, begin, low, high, of_size)
+        model = next((x for x in models if knows(x, name)), models[0])
+        model = model.with_values({name: starts[name]}) if name in starts else model
+        (stencil,) = stencils(who, model, [name])
+        start[i], size[i] = stencil.value, abs(stencil.value) or stencil.step / SENSITIVITY_STEP
+    low, high = _bounds(who, names, start, bounds)
+    wide = (start == 0.0) & np.isfinite(high - low)
+    return Variables(names, start, low, high, np.where(wide, high - low, size))
 
 
 def _bounds(
-    who: str, names: list[str], start: Mapping[str, float], bounds: Any
+    who: str, names: list[str], start: np.ndarray, bounds: Any
 ) -> tuple[np.ndarray, np.ndarray]:
     low, high = np.full(len(names), -np.inf), np.full(len(names), np.inf)
     for key, pair in mapping(who, "bounds", bounds, '{"rod.mass": (0.1, 10.0)}').items():
@@ -105,19 +105,15 @@ def _bounds(
                 f"there are {', '.join(names)}"
             )
         i = names.index(name)
-        ends = f"{who}: bounds of {name!r} must be (low, high), None for none, low < high, got " \
-            f"{shown(pair)}"  # fmt: skip
-        try:
-            one, two = pair
-            low[i] = -np.inf if one is None else float(floats(one))
-            high[i] = np.inf if two is None else float(floats(two))
-        except (TypeError, ValueError):
-            raise TypeError(ends) from None
+        low[i], high[i] = interval(pair)
         if not low[i] < high[i]:
-            raise ValueError(ends)
-        if not low[i] <= start[name] <= high[i]:
+            raise (TypeError if np.isnan(low[i]) else ValueError)(
+                f"{who}: bounds of {name!r} must be (low, high), None for none, low < high, got "
+                f"{shown(pair)}"
+            )
+        if not low[i] <= start[i] <= high[i]:
             raise ValueError(
-                f"{who}: {name!r} starts at {start[name]:g}, which is not between its bounds "
+                f"{who}: {name!r} starts at {start[i]:g}, which is not between its bounds "
                 f"{low[i]:g} and {high[i]:g}; give another start, {{{name!r}: ...}}"
             )
     return low, high
