@@ -5,7 +5,7 @@ Units are SI and radians.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -62,6 +62,12 @@ class Link:
     inertia: np.ndarray = field(default_factory=lambda: np.zeros((3, 3)))
     visuals: tuple[Visual, ...] = ()
     collisions: tuple[Visual, ...] = ()
+
+    def with_inertia(self, mass: float, at: Origin, moments: tuple[float, ...]) -> Link:
+        """Return the link with a mass at a frame, of moments xx, yy, zz, or also xy, xz, yz."""
+        xx, yy, zz, xy, xz, yz = moments if len(moments) == 6 else (*moments, 0.0, 0.0, 0.0)
+        J = at.rotation @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ at.rotation.T
+        return replace(self, mass=mass, center_of_mass=at.position, inertia=J)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ centres c and inertia J about them, in the axes of the parent,
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +19,7 @@ from mbd.base.door import inertia_tensor, label
 from mbd.files.robots.description import Description, Joint, Link, Origin, Place
 from mbd.files.robots.xml_tree import Notes
 
-__all__ = ["lump", "settle_root"]
+__all__ = ["lump", "settle_root", "with_all"]
 
 _ROUND_OFF = 1e-9  # of the largest moment: digits that a file does not have
 _LEAST = 1e-8  # [what comes next] mass between the joints of a body; below, round-off is more
@@ -123,14 +124,16 @@ def _join(robot: Description, joint: Joint) -> None:
     parent = robot.links[joint.parent]
     if child.mass:
         robot.notes.add(f"link {child.name!r} is a part of link {parent.name!r}")
-    moved = replace(
-        child,
-        center_of_mass=at.position + at.rotation @ child.center_of_mass,
-        inertia=at.rotation @ child.inertia @ at.rotation.T,
-        visuals=tuple(replace(v, origin=at @ v.origin) for v in child.visuals),
-        collisions=tuple(replace(v, origin=at @ v.origin) for v in child.collisions),
+    R, own = at.rotation, (parent.mass, parent.center_of_mass, parent.inertia)
+    moved = (child.mass, at.position + R @ child.center_of_mass, R @ child.inertia @ R.T)
+    visuals, collisions = (
+        tuple(replace(x, origin=at @ x.origin) for x in shapes)
+        for shapes in (child.visuals, child.collisions)
     )
-    robot.links[parent.name] = _sum(parent, moved)
+    robot.links[parent.name] = replace(
+        with_all(parent, (own, moved)), visuals=parent.visuals + visuals,
+        collisions=parent.collisions + collisions,
+    )  # fmt: skip
     robot.joints.remove(joint)
     robot.frames.setdefault(child.name, Place(child.name, Origin()))
     for place in robot.places():
@@ -141,16 +144,16 @@ def _join(robot: Description, joint: Joint) -> None:
             robot.joints[i] = replace(other, parent=parent.name, origin=at @ other.origin)
 
 
-def _sum(one: Link, two: Link) -> Link:
-    """Return the first link with the mass and the shapes of both, given in the same axes."""
-    m = one.mass + two.mass
-    c = (one.mass * one.center_of_mass + two.mass * two.center_of_mass) / (m or 1.0)
-    J = one.inertia + two.inertia
-    for x in (one, two):
-        d = x.center_of_mass - c
-        J = J + x.mass * (d @ d * np.eye(3) - np.outer(d, d))
-    seen, touched = one.visuals + two.visuals, one.collisions + two.collisions
-    return replace(one, mass=m, center_of_mass=c, inertia=J, visuals=seen, collisions=touched)
+def with_all(link: Link, parts: Iterable[tuple[float, np.ndarray, np.ndarray]]) -> Link:
+    """Return a link with the mass, centre and inertia of parts, which are in its axes."""
+    parts = list(parts)
+    m = sum(m_i for m_i, _, _ in parts)
+    c = sum((m_i * c_i for m_i, c_i, _ in parts), np.zeros(3)) / (m or 1.0)
+    J = np.zeros((3, 3))
+    for m_i, c_i, J_i in parts:
+        d = c_i - c
+        J += J_i + m_i * (d @ d * np.eye(3) - np.outer(d, d))
+    return replace(link, mass=m, center_of_mass=c, inertia=J)
 
 
 def _second_moments(link: Link) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -13,15 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbd.files.robots.description import (
-    Description,
-    Joint,
-    Lift,
-    Limits,
-    Link,
-    Origin,
-    Place,
-)
+from mbd.files.robots.description import Description, Joint, Lift, Limits, Link, Origin, Place
+from mbd.files.robots.lumping import with_all
 from mbd.files.robots.mjcf_geoms import Geom, Geoms
 from mbd.files.robots.mjcf_source import Source
 from mbd.files.robots.xml_tree import Node, Notes
@@ -87,25 +80,25 @@ class Bodies:
 
     def named(self, node: Node, kind: str, default: str) -> str:
         """Return what an element is called, without characters that names cannot have."""
-        said = node.text("name", "")
-        name = re.sub(r"[/\\\x00-\x1f]", "_", said) or default
+        own = node.text("name", "")
+        name = re.sub(r"[/\\\x00-\x1f]", "_", own) or default
         taken = self.names.setdefault(kind, {})
-        if said and said in taken:
-            raise node.error(f"{kind} {said!r} is there twice; names must differ")
+        if own and own in taken:
+            raise node.error(f"{kind} {own!r} is there twice; names must differ")
         used = {*taken.values(), *({"ground"} if kind == "body" else ())}
         if name in used:
             name = next(x for i in range(2, len(used) + 3) if (x := f"{name} {i}") not in used)
-        if said and name != said:
-            self.notes.add(f"{kind} {said!r} is called {name!r}", node)
-        taken[said or f"\n{name}"] = name
+        if own and name != own:
+            self.notes.add(f"{kind} {own!r} is called {name!r}", node)
+        taken[own or f"\n{name}"] = name
         return name
 
     def called(self, node: Node, key: str, kind: str) -> str:
         """Return what is called here as an attribute says."""
-        said, there = node.text(key), self.names.get(kind, {})
-        if said not in there:
-            raise node.error(f"there is no {kind} {said!r}")
-        return there[said]
+        target, there = node.text(key), self.names.get(kind, {})
+        if target not in there:
+            raise node.error(f"there is no {kind} {target!r}")
+        return there[target]
 
     def _flat(self, node: Node, frame: Origin, childclass: str) -> Iterator[_Part]:
         """Yield what is in a body, also in frames of it."""
@@ -170,11 +163,12 @@ class Bodies:
                 link = self._inertial(node, link)
         if weighs:
             low, high = self.groups
-            link = _of_geoms(link, [x for x in geoms if low <= x.group <= high])
-        seen = [x for x in geoms if x.group <= _SEEN]
+            link = with_all(
+                link, [(x.mass, x.center, x.inertia) for x in geoms if low <= x.group <= high]
+            )
         self.robot.links[name] = replace(
             self._bounded(link),
-            visuals=tuple(x.shape for x in seen),
+            visuals=tuple(x.shape for x in geoms if x.group <= _SEEN),
             collisions=tuple(x.shape for x in geoms if x.touches),
         )
         for part in inside:
@@ -196,12 +190,8 @@ class Bodies:
         node = raw.called(f"body {link.name!r}, inertial")
         m, at = node.number("mass"), self.source.origin(node)
         if "fullinertia" in node.attributes:
-            xx, yy, zz, xy, xz, yz = node.numbers("fullinertia", None, 6)
-            J = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        else:
-            J = np.diag(node.numbers("diaginertia", (0.0, 0.0, 0.0), 3))
-        J = at.rotation @ J @ at.rotation.T
-        return replace(link, mass=m, center_of_mass=at.position, inertia=J)
+            return link.with_inertia(m, at, node.numbers("fullinertia", None, 6))
+        return link.with_inertia(m, at, node.numbers("diaginertia", (0.0, 0.0, 0.0), 3))
 
     def _site(self, node: Node, link: str, frame: Origin) -> None:
         name = self.named(node, "site", f"site {len(self.robot.frames) + 1}")
@@ -227,9 +217,7 @@ class Bodies:
             return Joint(name, "floating", "", "", Origin(), np.array([1.0, 0, 0]),
                          **self._acting(node, 1.0))  # fmt: skip
         to_si = self.source.angle(1.0) if kind == "hinge" else 1.0
-        limits = Limits()
-        if kind != "ball":
-            limits = self._limits(node, to_si)
+        limits = Limits() if kind == "ball" else self._limits(node, to_si)
         axis = part.frame.rotation @ axis / np.linalg.norm(axis)
         return Joint(
             name, _KINDS[kind], "", "", Origin(), axis, anchor=anchor,
@@ -268,16 +256,3 @@ def limited(
     how = node.choice(switch, _AUTO, "auto" if automatic else "false")
     counts = how == "true" or (how == "auto" and key in node.attributes)
     return (low, high) if counts else (None, None)
-
-
-def _of_geoms(link: Link, geoms: list[Geom]) -> Link:
-    """Return the link with mass, centre and inertia of geoms."""
-    m = sum(x.mass for x in geoms)
-    if not m:
-        return link
-    c = sum((x.mass * x.center for x in geoms), np.zeros(3)) / m
-    J = np.zeros((3, 3))
-    for x in geoms:
-        d = x.center - c
-        J += x.inertia + x.mass * (d @ d * np.eye(3) - np.outer(d, d))
-    return replace(link, mass=m, center_of_mass=c, inertia=J)

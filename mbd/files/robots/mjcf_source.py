@@ -133,14 +133,14 @@ class Source:
         return Origin(0.5 * (x[:3] + x[3:]), _to_z(along)), 0.5 * long
 
     def rotation(self, node: Node) -> np.ndarray:
-        """Return the orientation of an element, said in one of five ways."""
+        """Return the orientation of an element, written in one of five ways."""
         ways = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
-        said = [key for key in ways if key in node.attributes]
-        if len(said) > 1:
-            raise node.error(f"must say one of {', '.join(ways)}, got {' and '.join(said)}")
-        if not said:
+        written = [key for key in ways if key in node.attributes]
+        if len(written) > 1:
+            raise node.error(f"must say one of {', '.join(ways)}, got {' and '.join(written)}")
+        if not written:
             return np.eye(3)
-        way = said[0]
+        way = written[0]
         x = np.array(node.numbers(way, None, {"quat": 4, "axisangle": 4, "xyaxes": 6}.get(way, 3)))
         if way == "euler":
             return self._euler(x)

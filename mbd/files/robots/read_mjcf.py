@@ -66,8 +66,8 @@ def read_mjcf(
     """
     try:
         options = Options(
-            gravity=gravity, formulation=formulation, packages=None, fixed=fixed, inertia=inertia,
-            massless="refuse", limits=limits, friction=friction, shapes=shapes,
+            gravity=gravity, formulation=formulation, fixed=fixed, inertia=inertia, limits=limits,
+            friction=friction, shapes=shapes,
         )  # fmt: skip
         one_of("read", "actuators", actuators, ("act", "none"))
         one_of("read", "loops", loops, ("closed", "open"))

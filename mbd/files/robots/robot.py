@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -40,26 +41,30 @@ _PARTS = {
 _CLOSURES = {"ball": Spherical, "fixed": Fixed}
 
 
+_WORDS = {
+    "fixed": ("joint", "lumped"), "inertia": ("exact", "repair"), "massless": ("refuse", "repair"),
+    "limits": ("stops", "none"), "friction": ("smoothed", "none"),
+    "shapes": ("visual", "collision"),
+}  # fmt: skip
+
+
+@dataclass(kw_only=True)
 class Options:
     """What readers of robots take; see ``read_urdf``."""
 
-    def __init__(
-        self, *, gravity: Any, formulation: Any, packages: Any, fixed: str, inertia: str,
-        massless: str, limits: str, friction: str, shapes: str,
-    ) -> None:  # fmt: skip
-        for what, value, words in (
-            ("fixed", fixed, ("joint", "lumped")),
-            ("inertia", inertia, ("exact", "repair")),
-            ("massless", massless, ("refuse", "repair")),
-            ("limits", limits, ("stops", "none")),
-            ("friction", friction, ("smoothed", "none")),
-            ("shapes", shapes, ("visual", "collision")),
-        ):  # fmt: skip
-            one_of("read", what, value, words)
-        self.gravity, self.packages = gravity, packages
-        self.fixed, self.inertia, self.massless = fixed, inertia, massless
-        self.limits, self.friction, self.shapes = limits, friction, shapes
-        self.of_bodies = {} if formulation is None else {"formulation": formulation}
+    gravity: Any
+    formulation: Any
+    packages: Any = None
+    fixed: str
+    inertia: str
+    massless: str = "refuse"
+    limits: str
+    friction: str
+    shapes: str
+
+    def __post_init__(self) -> None:
+        for what, words in _WORDS.items():
+            one_of("read", what, getattr(self, what), words)
 
 
 def coordinates(
@@ -67,22 +72,16 @@ def coordinates(
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Return coordinates and rates of all joints that have one; those that follow do so."""
     joints = {j.name: j for j in robot.joints if JOINTS[j.type] == 1}
-    starts: list[dict[str, float]] = []
-    for what, said in (("positions", positions), ("rates", rates)):
-        values = mapping("read", what, said or {}, "{'joint': 0.1}")
-        for name in values:
-            if name not in joints or joints[name].mimic is not None:
-                free = ", ".join(n for n, j in joints.items() if j.mimic is None)
+    q = {name: j.zero for name, j in joints.items() if j.mimic is None}
+    rate = dict.fromkeys(q, 0.0)
+    for what, by_joint, start in (("positions", positions, q), ("rates", rates, rate)):
+        for name, x in mapping("read", what, by_joint or {}, "{'joint': 0.1}").items():
+            if name not in start:
                 raise ValueError(
-                    f"{what}: no joint {name!r} with a coordinate of its own; there are {free}"
+                    f"{what}: no joint {name!r} with a coordinate of its own; there are "
+                    f"{', '.join(start)}"
                 )
-        start = {name: number(what, name, x, "rad or m") for name, x in values.items()}
-        rest = joints if what == "positions" else {}
-        starts.append({
-            n: start.get(n, rest[n].zero if n in rest else 0.0)
-            for n, j in joints.items() if j.mimic is None
-        })  # fmt: skip
-    q, rate = starts
+            start[name] = number(what, name, x, "rad or m")
     waiting = [j for j in robot.joints if j.mimic is not None]
     while waiting:
         ready = [j for j in waiting if j.name in joints and j.mimic and j.mimic.joint in q]
@@ -127,21 +126,21 @@ def built(
 class Collisions(Mapping[str, Any]):
     """Shapes that others may touch, by body; their meshes are read when they are asked for."""
 
-    def __init__(self, made: dict[str, Callable[[Notes], Any]]) -> None:
-        self._made = made
+    def __init__(self, makers: dict[str, Callable[[Notes], Any]]) -> None:
+        self._makers = makers
 
     def __getitem__(self, name: str) -> Any:
         notes = Notes()
-        touched = self._made[name](notes)
+        touched = self._makers[name](notes)
         for text in notes.texts():
             warnings.warn(text, UserWarning, stacklevel=2)
         return touched
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._made)
+        return iter(self._makers)
 
     def __len__(self) -> int:
-        return len(self._made)
+        return len(self._makers)
 
 
 class _Robot:
@@ -297,11 +296,13 @@ class _Robot:
         called = self.free_name(name, "link")
         touched = self._touched(link, called)
         shape = touched if self.find is None else self.find(link)
+        formulation = self.options.formulation
+        of_bodies = {} if formulation is None else {"formulation": formulation}
         try:
             body = RigidBody(
                 called, mass=link.mass, inertia=link.inertia, center_of_mass=link.center_of_mass,
                 position=pose.position, rotation=pose.rotation, velocity=v, angular_velocity=omega,
-                shape=shape or None, **self.options.of_bodies,
+                shape=shape or None, **of_bodies,
             )  # fmt: skip
         except ValueError as error:
             remedy = "; or take inertia='repair'" if "inertia" in str(error) else ""
@@ -347,11 +348,10 @@ class _Robot:
         """Note what cannot act at a joint without one coordinate."""
         limits = joint.limits
         held = limits.lower is not None or limits.upper is not None
-        acts = (joint.friction, joint.armature, held, joint.damping and joint.type != "ball",
-                joint.stiffness and joint.type != "ball")  # fmt: skip
-        for what, value in zip(
-            ("friction", "armature", "range", "damping", "stiffness"), acts, strict=True
-        ):
+        acts = {"friction": joint.friction, "armature": joint.armature, "range": held}
+        if joint.type != "ball":
+            acts |= {"damping": joint.damping, "stiffness": joint.stiffness}
+        for what, value in acts.items():
             if value:
                 self.robot.notes.add(f"joint {joint.name!r}: its {what} is not used")
 

@@ -16,49 +16,31 @@ __all__ = ["finder", "shapes"]
 Find = Callable[[str], tuple[Path | None, str]]
 
 
-def _rest(visual: Visual) -> dict[str, Any]:
-    return {"at": visual.origin.position, "color": visual.color}
-
-
-def _box(visual: Visual) -> Box:
-    return Box(visual.numbers, rotation=visual.origin.rotation, **_rest(visual))
-
-
-def _sphere(visual: Visual) -> Sphere:
-    return Sphere(visual.numbers[0], **_rest(visual))
-
-
-def _cylinder(visual: Visual) -> Cylinder:
-    return Cylinder(*visual.numbers, axis=visual.origin.rotation[:, 2], **_rest(visual))
-
-
-def _capsule(visual: Visual) -> Capsule:
-    return Capsule(*visual.numbers, axis=visual.origin.rotation[:, 2], **_rest(visual))
-
-
-_PLAIN: dict[str, Callable[[Visual], Shape]] = {
-    "box": _box, "sphere": _sphere, "cylinder": _cylinder, "capsule": _capsule,
-}  # fmt: skip
+_PLAIN: dict[str, Callable[..., Shape]] = {  # of numbers, rotation, and what all take
+    "box": lambda x, R, **rest: Box(x, rotation=R, **rest),
+    "sphere": lambda x, R, **rest: Sphere(x[0], **rest),
+    "cylinder": lambda x, R, **rest: Cylinder(*x, axis=R[:, 2], **rest),
+    "capsule": lambda x, R, **rest: Capsule(*x, axis=R[:, 2], **rest),
+}
 
 
 def shapes(visuals: Sequence[Visual], who: str, find: Find, notes: Notes) -> tuple[Shape, ...]:
     """Return the shapes of a link; those that cannot be shown are noted."""
     drawn: list[Shape] = []
     for visual in visuals:
+        place, R = visual.origin.position, visual.origin.rotation
         try:
-            if visual.kind in _PLAIN:
-                drawn.append(_PLAIN[visual.kind](visual))
-            elif visual.kind == "mesh":
-                drawn.append(_mesh(visual, find))
-            else:
+            make = _mesh(visual, find) if visual.kind == "mesh" else _PLAIN.get(visual.kind)
+            if make is None:
                 raise ValueError(f"there is no such shape here: {visual.kind}")
+            drawn.append(make(visual.numbers, R, at=place, color=visual.color))
         except (ValueError, OSError) as error:
             what = f"the mesh {visual.file!r}" if visual.file else f"a shape ({visual.kind})"
             notes.add(f"{who}: {what} is not used: {error}")
     return tuple(drawn)
 
 
-def _mesh(visual: Visual, find: Find) -> Mesh:
+def _mesh(visual: Visual, find: Find) -> Callable[..., Shape]:
     if len(set(visual.numbers)) != 1:
         raise ValueError(f"its scale {visual.numbers} differs from axis to axis")
     if visual.numbers[0] <= 0.0:
@@ -66,7 +48,7 @@ def _mesh(visual: Visual, find: Find) -> Mesh:
     path, why = find(visual.file)
     if path is None:
         raise ValueError(why)
-    return Mesh(path, scale=visual.numbers[0], rotation=visual.origin.rotation, **_rest(visual))
+    return lambda x, R, **rest: Mesh(path, scale=x[0], rotation=R, **rest)
 
 
 def finder(folder: Path, packages: Any) -> Find:

@@ -97,8 +97,8 @@ class _Reading:
         node.called(f"link {node.attributes.get('name')!r}")
         name = node.text("name")
         self.unknown_in(node, ("inertial", "visual", "collision"))
-        seen = tuple(v for x in node.all("visual") if (v := self.visual(x)) is not None)
-        link = Link(name, visuals=seen, collisions=tuple(self.collisions(node)))
+        visuals = tuple(v for x in node.all("visual") if (v := self.visual(x)) is not None)
+        link = Link(name, visuals=visuals, collisions=tuple(self.collisions(node)))
         inertial = node.one("inertial")
         if inertial is None:
             return link
@@ -111,11 +111,9 @@ class _Reading:
             return link
         if J is None:
             raise inertial.error("<inertia> is missing; give ixx, ixy, ixz, iyy, iyz, izz [kg m^2]")
-        xx, yy, zz = (J.number(key) for key in ("ixx", "iyy", "izz"))
-        xy, xz, yz = (J.number(key, 0.0) for key in ("ixy", "ixz", "iyz"))
-        at = _origin(inertial)
-        inertia = at.rotation @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ at.rotation.T
-        return replace(link, mass=m, center_of_mass=at.position, inertia=inertia)
+        moments = [J.number(key) for key in ("ixx", "iyy", "izz")]
+        products = [J.number(key, 0.0) for key in ("ixy", "ixz", "iyz")]
+        return link.with_inertia(m, _origin(inertial), (*moments, *products))
 
     def collisions(self, node: Node) -> Iterator[Visual]:
         """Yield the shapes that others may touch; those that cannot be read are noted."""
@@ -209,9 +207,9 @@ def _limits(node: Node, kind: str) -> Limits:
     if limit is None:
         return Limits()
     ranged = kind in ("revolute", "prismatic")
-    given = {key: limit.number(key) for key in ("effort", "velocity") if key in limit.attributes}
+    maxima = {key: limit.number(key) for key in ("effort", "velocity") if key in limit.attributes}
     lower, upper = limit.number("lower", 0.0), limit.number("upper", 0.0)
-    return Limits(lower, upper, **given) if ranged else Limits(**given)
+    return Limits(lower, upper, **maxima) if ranged else Limits(**maxima)
 
 
 def _end(joint: Node, tag: str) -> str:

@@ -163,8 +163,8 @@ def unread(node: Node, who: str = "") -> Iterator[tuple[str, Node]]:
         inside = (f"{child.tag}{name}" if who == "robot" else f"{who}, {child.tag}") if who else ""
         for key in child.attributes:
             if key not in child.read:
-                said = f"{inside}: the attribute {key!r}" if who else f"<{child.tag}> {key}"
-                yield f"{said} is not used", child
+                unused = f"{inside}: the attribute {key!r}" if who else f"<{child.tag}> {key}"
+                yield f"{unused} is not used", child
         yield from unread(child, inside)
 
 
