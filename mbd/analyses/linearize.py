@@ -66,9 +66,9 @@ class Linearized:
 
     def __init__(
         self, state_space: Minimal, inputs: list[Any], outputs: list[Rows],
-        asked: tuple[list[Any], list[Any]],
+        ports: tuple[list[Any], list[Any]],
     ) -> None:  # fmt: skip
-        self.asked = asked  # inputs and outputs as they were written
+        self.ports = ports  # inputs and outputs as they were written
         self.minimal, self.motion = state_space, state_space.motion
         self.model, self.state = state_space.motion.model, state_space.motion.state
         self._rows = outputs
@@ -251,8 +251,8 @@ def linearize(
     Linearized
     """
     motion = base_motion("linearize", system, state, rotating)
-    asked = _several("inputs", inputs), _several("outputs", outputs)
-    linear = linear_about(motion, steady_minimal(motion), *asked)
+    ports = _several("inputs", inputs), _several("outputs", outputs)
+    linear = linear_about(motion, steady_minimal(motion), *ports)
     if wanted := names("linearize", "coordinates", coordinates):
         joints = motion.model.system.joints
         there = [f"{joint}.{x}" for joint in joints for x in joints[joint].coordinates]

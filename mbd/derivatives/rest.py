@@ -231,7 +231,7 @@ def of_linear(owner: str, linear: Linearized, parameters: Any) -> dict[str, Line
         blocks: list[Any] = [0.0] * 4
         for (w, other), there in zip(near.weighted, poses, strict=True):
             moving = small_motion(other, there, motion.omega)
-            beside = linear_about(moving, minimal(moving), *linear.asked).descriptor
+            beside = linear_about(moving, minimal(moving), *linear.ports).descriptor
             for i, x in enumerate((beside.E, beside.A, beside.B, beside.C)):
                 blocks[i] = blocks[i] + w * x.toarray()
         out[stencil.name] = LinearTangent(linear.descriptor, tuple(blocks))

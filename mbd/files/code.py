@@ -75,7 +75,7 @@ class _Coder:
         arguments = [f"{self.parameters[k]}: float = {x.value!r}" for k, x in self.values.items()]
         if self.formulation is not None:
             arguments.insert(0, f'formulation: str = "{self.formulation}"')
-        made = [f'    {x} = mbd.Parameter("{k}", {x})' for k, x in self.parameters.items()]
+        bound = [f'    {x} = mbd.Parameter("{k}", {x})' for k, x in self.parameters.items()]
         settings = ", ".join(f'"{k}": {self.code(x)}' for k, x in run.items())
         gravity = self.code(self.system.gravity_as_written) if self.system.gravity.any() else ""
         body = "\n".join(lines)
@@ -83,7 +83,7 @@ class _Coder:
             (f"RUN = {{{settings}}}\n" if run else "")
             + f"\n\ndef build({', '.join(arguments)}) -> mbd.System:\n"
             + '    """Return the system."""\n'
-            + "".join(f"{line}\n" for line in made)
+            + "".join(f"{line}\n" for line in bound)
             + f"    system = mbd.System({'gravity=' * bool(gravity)}{gravity})\n"
             + f"{body}\n    return system\n"
         )

@@ -63,8 +63,8 @@ def formula(text: str, parameters: Mapping[str, Parameter]) -> Any:
         )
 
     def of(ufunc: Any, *operands: Any) -> Any:
-        known = not any(isinstance(x, Formula) for x in operands)
-        return float(ufunc(*operands)) if known else Formula(ufunc, operands)
+        numeric = not any(isinstance(x, Formula) for x in operands)
+        return float(ufunc(*operands)) if numeric else Formula(ufunc, operands)
 
     return read(ast.parse(text.strip(), mode="eval").body)
 

@@ -87,9 +87,9 @@ def share_reactions(solution: Solution, stiffness: Mapping[str, Any]) -> Solutio
     """
     run = _checked("share_reactions", solution)
     model, joints = run.model, run.model.system.joints
-    given = mapping("share_reactions", "stiffness", stiffness, '{"hinge": (1e7,) * 6}')
+    stiffnesses = mapping("share_reactions", "stiffness", stiffness, '{"hinge": (1e7,) * 6}')
     roots = {}
-    for name, value in given.items():
+    for name, value in stiffnesses.items():
         if name not in joints:
             raise ValueError(
                 f"share_reactions: stiffness must be of joints, got {shown(name)}; joints are "

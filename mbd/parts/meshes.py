@@ -22,8 +22,8 @@ def read_mesh(file: Any) -> tuple[np.ndarray, np.ndarray]:
     path = Path(file)
     kind = path.suffix.lower()
     if kind not in (*_READERS, *_OF_TRIMESH):
-        known = ", ".join((*_READERS, *_OF_TRIMESH))
-        raise ValueError(f"Mesh: file must end in {known}, got {str(path)!r}; convert it")
+        endings = ", ".join((*_READERS, *_OF_TRIMESH))
+        raise ValueError(f"Mesh: file must end in {endings}, got {str(path)!r}; convert it")
     if not path.is_file():
         raise FileNotFoundError(f"Mesh: {path}: no such file (from {Path.cwd()})")
     try:
