@@ -24,7 +24,11 @@ FACES = np.array([(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)])
         (lambda: mbd.Sphere(1, color="red"), ValueError, r'Sphere: color must be "#rrggbb" or'),
         (lambda: mbd.Sphere(1, color=(2, 0, 0)), ValueError, r"Sphere: color must be three .*got"),
         (lambda: mbd.Mesh(3), TypeError, "Mesh: file must be a path"),
-        (lambda: mbd.Mesh("a.step"), ValueError, r"Mesh: file must end in .stl, .obj, .msh, .*got 'a"),
+        (
+            lambda: mbd.Mesh("a.step"),
+            ValueError,
+            r"Mesh: file must end in .stl, .obj, .msh, .*got 'a",
+        ),
         (lambda: mbd.Mesh("nowhere.stl"), FileNotFoundError, r"nowhere.stl: no such file"),
     ],
 )

@@ -51,7 +51,7 @@ def no_trace(text):
 
 
 # --- Ctrl-C in a program --------------------------------------------------------------------------
-@many(16, 400)
+@many(8, 400)
 def test_ctrl_c_in_a_program(tmp_path, n, seed):
     """Once or twice, at any instant: what was computed comes back, and the next run is right."""
     found = stopped("SIGINT", "call", tmp_path, n, seed)
@@ -67,7 +67,7 @@ def test_ctrl_c_in_a_program(tmp_path, n, seed):
 
 # --- mbd run --stream -----------------------------------------------------------------------------
 @pytest.mark.parametrize("signal", ["SIGKILL", "SIGINT"])
-@many(8, 200)
+@many(4, 200)
 def test_a_stream_that_is_stopped(tmp_path, signal, n, seed):
     """The file is not there yet, or it is read up to the last writing."""
     found = stopped(signal, "stream", tmp_path, n, seed)
@@ -95,7 +95,7 @@ def test_a_stream_that_is_stopped(tmp_path, signal, n, seed):
 # --- mbd run -o -----------------------------------------------------------------------------------
 @pytest.mark.parametrize("signal", ["SIGKILL", "SIGINT"])
 @pytest.mark.parametrize("ending", [".npz", ".nc", ".csv"])
-@many(6, 200)
+@many(3, 200)
 def test_a_file_that_is_being_replaced(tmp_path, signal, ending, n, seed):
     """It is the old one, whole, or the new one, whole."""
     found = stopped(signal, ending, tmp_path, n, seed)

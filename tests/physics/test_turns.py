@@ -100,7 +100,10 @@ def test_equilibria_of_wound_springs(formulation, reference):
     assert run["hinge"].angle[-1] == pytest.approx(reference, abs=1e-9)
 
 
-@pytest.mark.parametrize("formulation", RIGID)
+@pytest.mark.parametrize(
+    "formulation",
+    [pytest.param(x, marks=[] if x in ("so3", "directors") else pytest.mark.slow) for x in RIGID],
+)
 def test_many_turns_are_reached(formulation):
     s = disc(formulation, stiffness=0.2, reference=-100.0)
     for seek in ("minimum", "nearest"):
