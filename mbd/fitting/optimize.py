@@ -328,22 +328,19 @@ class _Search:
 
         best = min(self.iterates, key=rank)
         size, unit = self.variables.size, self.units
-        z, c = best.x / size, best.values[1:] / unit[1:]
-        normals: list[np.ndarray] = []
-        sides: list[tuple[str, str, float]] = []
-        rows = [*zip(self.variables.names, z, self.low, self.high, np.eye(len(z)), size,
-                     strict=True),
-                *zip(names, c, self.c_low, self.c_high,
-                     best.jacobian[1:] * size / unit[1:, None], unit[1:], strict=True)]  # fmt: skip
-        for name, x, low, high, slope, scale in rows:
-            for side, end, sign in (("low", low, -1.0), ("high", high, 1.0)):
-                if abs(x - end) <= OPTIMUM_MET:
-                    normals.append(sign * slope)
-                    sides.append((name, side, unit[0] / scale))
+        scales = np.concatenate([size, unit[1:]])
+        at = np.concatenate([best.x, best.values[1:]]) / scales
+        slopes = np.vstack([np.eye(len(size)), best.jacobian[1:] * size / unit[1:, None]])
+        ends = (("low", np.concatenate([self.low, self.c_low]), -1.0),
+                ("high", np.concatenate([self.high, self.c_high]), 1.0))  # fmt: skip
+        sides = [
+            ([*self.variables.names, *names][i], side, unit[0] / scales[i], sign * slopes[i])
+            for side, end, sign in ends for i in np.flatnonzero(np.abs(at - end) <= OPTIMUM_MET)
+        ]  # fmt: skip
         g = best.jacobian[0] * size / unit[0]
         left, factors = float(np.linalg.norm(g)), np.zeros(0)
-        if normals:
-            factors, left = nnls(np.column_stack(normals), -g)
+        if sides:
+            factors, left = nnls(np.column_stack([n for *_, n in sides]), -g)
         order = np.argsort(factors)  # of the two sides of an equation the one that presses
         factors, sides = factors[order], [sides[i] for i in order]
         status, message = ended
@@ -359,8 +356,8 @@ class _Search:
         values = self.variables.by_name(best.x)
         return Optimum(
             values, float(best.values[0]), dict(zip(names, best.values[1:].tolist(), strict=True)),
-            {name: side for name, side, _ in sides},
-            {name: float(f * scale) for f, (name, _, scale) in zip(factors, sides, strict=True)},
+            {name: side for name, side, *_ in sides},
+            {name: float(f * scale) for f, (name, _, scale, _) in zip(factors, sides, strict=True)},
             status == 0, status, message, history,
             self.runs.failures, len(self.runs.used), model.with_values(values),
         )  # fmt: skip

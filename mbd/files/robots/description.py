@@ -99,10 +99,10 @@ class Joint:
 
     name: str
     type: str
-    parent: str
-    child: str
-    origin: Origin
-    axis: np.ndarray
+    parent: str = ""
+    child: str = ""
+    origin: Origin = field(default_factory=Origin)
+    axis: np.ndarray = field(default_factory=lambda: np.array([1.0, 0.0, 0.0]))
     anchor: np.ndarray = field(default_factory=lambda: np.zeros(3))
     zero: float = 0.0
     damping: float = 0.0

@@ -125,7 +125,7 @@ class Bodies:
             self.notes.add(f"body {name!r}: stays where it is (mocap)", node)
         joints = [self._joint(x, name) for x in inside if x.node.tag in ("joint", "freejoint")]
         if not joints:
-            joints = [Joint(f"{name} weld", "fixed", "", "", Origin(), np.array([1.0, 0, 0]))]
+            joints = [Joint(f"{name} weld", "fixed")]
         seat = self.reference[parent] @ origin
         at, carrier = origin, parent
         for i, joint in enumerate(joints):
@@ -214,14 +214,13 @@ class Bodies:
             raise node.error(f"axis must have a direction, got {axis.tolist()}")
         if kind == "free":
             node.read |= {"pos", "axis", "range", "limited"}  # of no effect
-            return Joint(name, "floating", "", "", Origin(), np.array([1.0, 0, 0]),
-                         **self._acting(node, 1.0))  # fmt: skip
+            return Joint(name, "floating", **self._acting(node, 1.0))
         to_si = self.source.angle(1.0) if kind == "hinge" else 1.0
         limits = Limits() if kind == "ball" else self._limits(node, to_si)
         axis = part.frame.rotation @ axis / np.linalg.norm(axis)
         return Joint(
-            name, _KINDS[kind], "", "", Origin(), axis, anchor=anchor,
-            zero=to_si * node.number("ref", 0.0), limits=limits, **self._acting(node, to_si),
+            name, _KINDS[kind], axis=axis, anchor=anchor, zero=to_si * node.number("ref", 0.0),
+            limits=limits, **self._acting(node, to_si),
         )  # fmt: skip
 
     def _acting(self, node: Node, to_si: float) -> dict[str, Any]:
@@ -241,11 +240,9 @@ class Bodies:
     def _limits(self, node: Node, to_si: float) -> Limits:
         low, high = limited(node, "range", "limited", self.source.autolimits)
         _, effort = limited(node, "actuatorfrcrange", "actuatorfrclimited", self.source.autolimits)
-        if "limit" in self.off:
-            low = high = None
-        return Limits(
-            None if low is None else to_si * low, None if high is None else to_si * high, effort
-        )
+        if "limit" in self.off or low is None or high is None:
+            return Limits(effort=effort)
+        return Limits(to_si * low, to_si * high, effort)
 
 
 def limited(

@@ -20,10 +20,11 @@ __all__ = ["Geom", "Geoms"]
 
 _TYPES = ("plane", "hfield", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh", "sdf")
 _SIZES = {"sphere": 1, "capsule": 2, "ellipsoid": 3, "cylinder": 2, "box": 3}
-_MAKING: dict[str, Callable[..., Solid]] = {
+_SOLIDS: dict[str, Callable[..., Solid]] = {
+    "sphere": lambda r: solids.ellipsoid(r, r, r), "ellipsoid": solids.ellipsoid,
     "capsule": solids.capsule, "cylinder": solids.cylinder, "box": solids.box,
-    "ellipsoid": solids.ellipsoid,
 }  # fmt: skip
+_WHOLE = {"box": (2, 2, 2), "capsule": (1, 2), "cylinder": (1, 2)}  # lengths for half ones
 _EMPTY = ("plane", "hfield")  # without mass
 _WATER = 1000.0  # kg/m^3, the density of what does not say it
 
@@ -92,7 +93,8 @@ class Geoms:
             at = at @ self.turn(mesh)
             shape = Visual("mesh", at, self._scale(mesh), str(self._file(mesh)), rgb)
         else:
-            shape = Visual(kind, at, _lengths(kind, sizes), color=rgb)
+            lengths = tuple(np.multiply(sizes, _WHOLE.get(kind, 1)).tolist())
+            shape = Visual(kind, at, lengths, color=rgb)
         solid = self._solid(node, kind, sizes) if weighs else None
         if solid is None:
             return Geom(0.0, np.zeros(3), np.zeros((3, 3)), shape, group, touches)
@@ -126,13 +128,11 @@ class Geoms:
         return at, (*wide, half)
 
     def _solid(self, node: Node, kind: str, sizes: tuple[float, ...]) -> Solid | None:
-        if kind == "sphere":
-            return solids.ellipsoid(sizes[0], sizes[0], sizes[0])
         if kind == "mesh":
             # what does not weigh need not be readable
             light = "mass" in node.attributes and not node.number("mass")
             return None if light or not node.number("density", _WATER) else self._enclosed(node)
-        return _MAKING[kind](*sizes)
+        return _SOLIDS[kind](*sizes)
 
     def _mesh(self, node: Node) -> Node:
         name = node.text("mesh")
@@ -168,10 +168,7 @@ class Geoms:
             except (ValueError, OSError) as error:
                 raise mesh.error(f"{error}; it has mass, or give the body <inertial>") from error
             vertices = vertices * np.array(self._scale(mesh))
-            if how == "convex":
-                corners = _hull(vertices)
-            else:
-                corners = vertices[triangles]
+            corners = _hull(vertices) if how == "convex" else vertices[triangles]
             if np.prod(self._scale(mesh)) < 0 and how != "convex":
                 corners = corners[:, ::-1]
             self.solids[key] = solids.of_triangles(corners, folded=how == "legacy")
@@ -194,12 +191,3 @@ def _hull(vertices: np.ndarray) -> np.ndarray:
     inward = np.einsum("ni,ni->n", normals, hull.equations[:, :3]) < 0
     corners[inward] = corners[inward][:, ::-1]
     return np.asarray(corners)
-
-
-def _lengths(kind: str, sizes: tuple[float, ...]) -> tuple[float, ...]:
-    """Return the numbers of a shape, with whole lengths for half ones."""
-    if kind == "box":
-        return tuple(2 * x for x in sizes)
-    if kind in ("capsule", "cylinder"):
-        return (sizes[0], 2 * sizes[1])
-    return sizes

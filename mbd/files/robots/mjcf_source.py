@@ -134,17 +134,17 @@ class Source:
 
     def rotation(self, node: Node) -> np.ndarray:
         """Return the orientation of an element, written in one of five ways."""
-        ways = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
+        ways = {"quat": 4, "axisangle": 4, "xyaxes": 6, "zaxis": 3, "euler": 3}
         written = [key for key in ways if key in node.attributes]
         if len(written) > 1:
             raise node.error(f"must say one of {', '.join(ways)}, got {' and '.join(written)}")
         if not written:
             return np.eye(3)
         way = written[0]
-        x = np.array(node.numbers(way, None, {"quat": 4, "axisangle": 4, "xyaxes": 6}.get(way, 3)))
+        x = np.array(node.numbers(way, None, ways[way]))
         if way == "euler":
             return self._euler(x)
-        parts = {"quat": (x,), "axisangle": (x[:3],), "xyaxes": (x[:3], x[3:]), "zaxis": (x,)}[way]
+        parts = {"axisangle": (x[:3],), "xyaxes": (x[:3], x[3:])}.get(way, (x,))
         if not all(part.any() for part in parts):
             raise node.error(f"{way} must have a direction, got {x.tolist()}")
         if way == "quat":
