@@ -6,6 +6,7 @@ Every error says who, what must be which [unit], got what, what to do.
 from __future__ import annotations
 
 import difflib
+import inspect
 import os
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
@@ -16,8 +17,8 @@ import numpy as np
 from mbd.base.tolerances import LARGEST
 
 __all__ = [
-    "file_path", "flag", "floats", "function", "is_whole", "listed", "mapping", "meant",
-    "names", "numbers", "one_of", "place", "scalar", "shown", "sized", "whole",
+    "check_options", "file_path", "flag", "floats", "function", "is_whole", "listed", "mapping",
+    "meant", "names", "numbers", "one_of", "place", "scalar", "shown", "sized", "whole",
 ]  # fmt: skip
 
 _WIDTH = 200  # characters of a value in an error
@@ -199,6 +200,20 @@ def mapping(owner: str, what: str, value: Any, example: str) -> dict[Any, Any]:
     if not (value is None or isinstance(value, Mapping)):
         raise TypeError(f"{owner}: {what} must be a dict such as {example}, got {shown(value)}")
     return dict(value or {})
+
+
+def check_options(
+    owner: str, options: Collection[str], function: Callable[..., Any], own: Collection[str]
+) -> None:
+    """Refuse options that a function does not have, or that the owner decides itself."""
+    parameters = inspect.signature(function).parameters.items()
+    allowed = [k for k, x in parameters if x.kind is x.KEYWORD_ONLY and k not in own]
+    for name in options:
+        if name not in allowed:
+            raise TypeError(
+                f"{owner}: there is no option {name!r}{meant(name, allowed)}; besides its own "
+                f"there are those of {function.__name__}, {', '.join(allowed)}"
+            )
 
 
 def file_path(owner: str, value: Any) -> Path:

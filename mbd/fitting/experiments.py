@@ -127,8 +127,7 @@ class Experiments:
         base = None if all(isinstance(x, Experiment) and x.system is not None for x in several) \
             else model_of(who, system)  # fmt: skip
         self.models: list[Model] = []
-        self.steps: list[float | None] = []
-        self.states: list[Any] = []
+        self.starts: list[tuple[float | None, Any]] = []  # steps and states
         self.curves: list[list[Curve]] = []
         for i, item in enumerate(several):
             one = Experiment(item) if isinstance(item, Mapping) else item
@@ -136,10 +135,10 @@ class Experiments:
                 raise TypeError(f"{who}: data must be a list of mbd.Experiment, got {shown(one)}")
             model: Any = base if one.system is None else model_of(who, one.system)
             self.models.append(model.with_values(one.values) if one.values else model)
-            self.steps.append(step if one.step is None else float(one.step))
-            self.states.append(one.state)
-            if self.steps[-1] is None and "rtol" not in options:
+            h = step if one.step is None else float(one.step)
+            if h is None and "rtol" not in options:
                 raise ValueError(f"{who}: step must be a number [s], got None")
+            self.starts.append((h, one.state))
             label = f"{i}: " if len(several) > 1 else ""
             self.curves.append([_curve(who, label, k, x) for k, x in one.data.items()])
 
@@ -158,15 +157,13 @@ class Experiments:
     def at(self, values: Mapping[str, float]) -> list[Sensitivities]:
         """Run all experiments with other values of parameters, and differentiate them by these."""
         runs = []
-        for model, step, state, some in zip(
-            self.with_values(values), self.steps, self.states, self.curves, strict=True
-        ):
+        models = self.with_values(values)
+        for model, (step, state), some in zip(models, self.starts, self.curves, strict=True):
             own = [name for name in values if knows(model, name)]
             t_end = max(float(curve.t.max()) for curve in some)
             if step is not None and "rtol" not in self.options:
                 begin = model.state.t if state is None else state.t
-                n = max(1, int(np.ceil((t_end - begin) / step - 1e-6)))
-                t_end = begin + n * step
+                t_end = begin + step * max(1, int(np.ceil((t_end - begin) / step - 1e-6)))
             options = self.options | ({} if state is None else {"state": state})
             runs.append(sensitivities(model, own, t_end, step, progress=False, **options))
         return runs
@@ -176,16 +173,16 @@ class Experiments:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return what runs differ from what was measured (N,), and its derivatives (N, p)."""
         values, jacobian = [], []
-        for run, some in zip(runs, self.curves, strict=True):
-            for curve in some:
-                there = curve.there
-                values.append((sampled(self.who, run.solution, curve) - curve.values)[there])
-                columns = [np.zeros(there.sum())] * len(names)
-                for j, name in enumerate(names):
-                    if name in run:
-                        slope = run[name].of(curve.of, curve.name)
-                        columns[j] = sampled(self.who, run.solution, curve, slope)[there]
-                jacobian.append(np.column_stack(columns))
+        for run, curve in ((x, c) for x, some in zip(runs, self.curves, strict=True) for c in some):
+            there, columns = curve.there, []
+            values.append((sampled(self.who, run.solution, curve) - curve.values)[there])
+            for name in names:
+                if name in run:
+                    slope = run[name].of(curve.of, curve.name)
+                    columns.append(sampled(self.who, run.solution, curve, slope)[there])
+                else:
+                    columns.append(np.zeros(there.sum()))
+            jacobian.append(np.column_stack(columns))
         return np.concatenate(values), np.concatenate(jacobian)
 
     @property

@@ -7,14 +7,13 @@ The trust region of ``scipy.optimize.least_squares`` shrinks where there is no r
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from scipy.optimize import least_squares
 
-from mbd.base.checked import flag, mapping, meant, whole
+from mbd.base.checked import check_options, flag, mapping, whole
 from mbd.base.fit_tolerances import FIT_ARRIVED, FIT_PERFECT, FIT_RANK, FIT_TOL
 from mbd.derivatives.forward import sensitivities
 from mbd.fitting.evaluations import Evaluation, Evaluations
@@ -87,16 +86,7 @@ def fit(
     >>> round(fit["gravity.z"], 6)
     -9.81
     """
-    allowed = [
-        k for k, x in inspect.signature(sensitivities).parameters.items()
-        if x.kind is x.KEYWORD_ONLY and k not in ("progress", "state")
-    ]  # fmt: skip
-    for name in options:
-        if name not in allowed:
-            raise TypeError(
-                f"{_WHO}: there is no option {name!r}{meant(name, allowed)}; besides its own there "
-                f"are those of sensitivities, {', '.join(allowed)}"
-            )
+    check_options(_WHO, options, sensitivities, ("progress", "state"))
     flag(_WHO, "absolute_sigma", absolute_sigma)
     most = whole(_WHO, "max_evaluations", max_evaluations, 1)
     all_of = Experiments(_WHO, system, data, step, options)

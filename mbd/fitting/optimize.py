@@ -18,7 +18,7 @@ import numpy as np
 from scipy.optimize import Bounds, NonlinearConstraint, minimize, nnls
 
 from mbd.analyses.equilibrium import equilibrium
-from mbd.base.checked import floats, listed, mapping, one_of, shown, whole
+from mbd.base.checked import check_options, floats, listed, mapping, one_of, shown, whole
 from mbd.base.fit_tolerances import FIT_TOL, OPTIMUM_BOX, OPTIMUM_MET
 from mbd.base.html_tables import facts, page, table
 from mbd.derivatives.adjoint import gradient
@@ -166,6 +166,8 @@ def optimize(
     """
     one_of(_WHO, "solver", solver, _SOLVERS)
     most = whole(_WHO, "max_evaluations", max_evaluations, 1)
+    if t_end is not None or step is not None:
+        check_options(_WHO, options, gradient, ("progress",))
     limits = _limits(constraints)
     if limits and solver == "L-BFGS-B":
         raise ValueError(f"{_WHO}: solver 'L-BFGS-B' takes no constraints; take 'SLSQP'")

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from mbd.base.atomic import replaced
-from mbd.base.checked import file_path, flag, floats, meant, shown, whole
+from mbd.base.checked import check_options, file_path, flag, floats, shown, whole
 from mbd.base.door import number
 from mbd.front.simulate import kernels_of, simulate
 from mbd.front.solution import Solution
@@ -124,17 +124,7 @@ def study(
     if progress is not None:
         flag(_WHO, "progress", progress)
     kept = outputs_of(_WHO, outputs)
-    allowed = [
-        k for k, x in inspect.signature(simulate).parameters.items()
-        if x.kind is x.KEYWORD_ONLY
-        and k not in ("method", "progress", "stream", "raise_on_failure")
-    ]  # fmt: skip
-    for name in options:
-        if name not in allowed:
-            raise TypeError(
-                f"{_WHO}: there is no option {name!r}{meant(name, allowed)}; besides its own there "
-                f"are those of simulate, {', '.join(allowed)}"
-            )
+    check_options(_WHO, options, simulate, ("method", "progress", "stream", "raise_on_failure"))
     method = checked_method(_WHO, method, "rtol" in options)
     t_end = number(_WHO, "t_end", t_end, "s", positive=True)
     if step is not None:

@@ -119,3 +119,8 @@ def test_an_optimisation_goes_on_where_it_was_killed_and_stops_when_told(tmp_pat
     best = mbd.optimize(stopped, ball(), ["ball.mass"], 0.2, 0.1)
     assert (best.status, best.success, best.message) == (-1, False, "interrupted by the user")
     assert best["ball.mass"] >= 1.0
+
+
+def test_an_option_that_gradients_do_not_have_is_named():
+    with pytest.raises(TypeError, match="optimize: there is no option 'metod' .did you mean 'met"):
+        mbd.optimize(ISE, damped(), ["spring.damping"], 6.0, 0.01, metod=None)
