@@ -21,7 +21,7 @@ from mbd.derivatives.legs import Ending, Leg, Onward
 from mbd.derivatives.objective import Objective, gradients, last_of, values_of
 from mbd.derivatives.pieces import in_pieces, refuse_with_every
 from mbd.derivatives.rest import gradient_of_pose
-from mbd.derivatives.runs import Prepared, prepared, run
+from mbd.derivatives.runs import Prepared, keeping, prepared, run
 from mbd.derivatives.stencil import Stencil
 from mbd.derivatives.sweep import Sweep
 from mbd.front.solution import Solution
@@ -104,6 +104,12 @@ def gradient(
     -------
     Gradient
 
+    Raises
+    ------
+    SimulationError, RuntimeError, ValueError, KeyboardInterrupt
+        If the run fails, the objective raises, or you press Ctrl-C: ``error.solution`` is what was
+        computed.
+
     Examples
     --------
     >>> import mbd
@@ -130,9 +136,10 @@ def gradient(
         )  # fmt: skip
     of = run("gradient", system, parameters, t_end, step, method, state, project, progress,
              rtol, events)  # fmt: skip
-    J = terms_of(objective, of.solution, of.stencils, of.h)
-    back = Backward(of.model, of.method, of.stencils)
-    back.over(of.legs, J)
+    with keeping(of.solution):
+        J = terms_of(objective, of.solution, of.stencils, of.h)
+        back = Backward(of.model, of.method, of.stencils)
+        back.over(of.legs, J)
     names = [s.name for s in of.stencils]
     return Gradient(J.value, names, back.total, of.solution, back.stats)
 
@@ -144,11 +151,12 @@ def _in_pieces(
     pieces, solution = in_pieces(of, t_end, step, progress, every)
     back = Backward(of.model, of.method, of.stencils)
     value = 0.0
-    for k in range(len(pieces) - 1, -1, -1):
-        piece, legs = pieces[k].again()
-        J = terms_of(objective, piece, of.stencils, float(step), last=k == len(pieces) - 1)
-        back.over(legs, J)
-        value += J.value
+    with keeping(solution):
+        for k in range(len(pieces) - 1, -1, -1):
+            piece, legs = pieces[k].again()
+            J = terms_of(objective, piece, of.stencils, float(step), last=k == len(pieces) - 1)
+            back.over(legs, J)
+            value += J.value
     names = [s.name for s in of.stencils]
     return Gradient(value, names, back.total, solution, back.stats)
 

@@ -30,7 +30,7 @@ from mbd.derivatives.rest import (
     of_linear,
     of_modes,
 )
-from mbd.derivatives.runs import DifferentiableRun, run
+from mbd.derivatives.runs import DifferentiableRun, keeping, run
 from mbd.derivatives.stencil import Stencil
 from mbd.derivatives.sweep import Sweep
 from mbd.front.solution import Solution
@@ -202,8 +202,9 @@ def sensitivities(
         return of_buckling("sensitivities", system, parameters)
     of = run("sensitivities", system, parameters, t_end, step, method, state, project, progress,
              rtol, events)  # fmt: skip
-    forward = Forward(of)
-    tangents = [forward.tangents(j) for j in range(len(of.stencils))]
+    with keeping(of.solution):
+        forward = Forward(of)
+        tangents = [forward.tangents(j) for j in range(len(of.stencils))]
     return Sensitivities(of.solution, of.stencils, tangents)
 
 

@@ -110,10 +110,13 @@ class Gradients:
 def _terms(term: Callable[[Any], Any], history: Any, names: set[str], last: bool) -> np.ndarray:
     """Return the values of a term at the instants of a history, (n,)."""
     n = len(history.t)
-    value = np.asarray(term(_Reader(history, names, last)), float)
+    word = "terminal" if last else "running"
+    try:
+        value = np.asarray(term(_Reader(history, names, last)), float)
+    except Exception as error:
+        raise RuntimeError(f"Objective: {word} raised {type(error).__name__}: {error}") from error
     if value.shape != (() if last else (n,)):
         expected = "one number" if last else f"({n},) numbers, one for each instant"
-        word = "terminal" if last else "running"
         raise ValueError(f"Objective: {word} must return {expected}, got shape {value.shape}")
     if not np.isfinite(value).all():
         raise ValueError(f"Objective: a term must be finite, got {shown(value)}")

@@ -74,7 +74,19 @@ def in_pieces(
     pieces, runs = list[Piece](), list[Solution]()
     for t in times:
         pieces.append(Piece(of, runs[-1].state if runs else None, t, h))
-        runs.append(pieces[-1].run(progress, every))
+        try:
+            runs.append(pieces[-1].run(progress, every))
+        except BaseException as error:
+            own = vars(error).get("solution")
+            some = runs if own is None else [*runs, own]
+            if some:
+                vars(error)["solution"] = _joined(of, some, end, every)
+            raise
+    return pieces, _joined(of, runs, end, every)
+
+
+def _joined(of: Prepared, runs: list[Solution], end: float, every: int) -> Solution:
+    """Return the instants of runs that go on from each other."""
     stats = dict[str, float]()
     for name in runs[0].stats:
         stats[name] = sum(x.stats[name] for x in runs)
@@ -83,9 +95,8 @@ def in_pieces(
         first, *others = (np.asarray(getattr(x, name)) for x in runs)
         return np.concatenate([first, *(x[1:] for x in others)])
 
-    solution = Solution(
-        of.model, *(of_all(x) for x in ("t", "q", "v", "a", "lam")), message=runs[-1].message,
-        stats=stats, last=runs[-1].state, method=of.method, before=runs[0].before,
-        options=runs[0].options | {"t_end": end, "every": every},
+    return Solution(
+        of.model, *(of_all(x) for x in ("t", "q", "v", "a", "lam")), status=runs[-1].status,
+        message=runs[-1].message, stats=stats, last=runs[-1].state, method=of.method,
+        before=runs[0].before, options=runs[0].options | {"t_end": end, "every": every},
     )  # fmt: skip
-    return pieces, solution

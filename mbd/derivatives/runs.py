@@ -20,7 +20,7 @@ from mbd.model.frozen import state_of
 from mbd.model.system import model_of
 from mbd.runs.methods import checked_method
 
-__all__ = ["DifferentiableRun", "Prepared", "check_steps", "prepared", "quiet", "run"]
+__all__ = ["DifferentiableRun", "Prepared", "check_steps", "keeping", "prepared", "quiet", "run"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,14 +107,14 @@ def run(
     if rtol is None:
         solution = simulate(model, t_end, step, events=events, **options)
         check_steps(owner, solution)
-        with quiet():
+        with keeping(solution), quiet():
             legs = legs_of(owner, model, method, solution, start, float(step), float(t_end))
         h = float(step)
     else:
         _no_events(owner, events)
         chosen = simulate(model, t_end, step, rtol=rtol, **options)
         check_steps(owner, chosen)
-        with quiet():
+        with keeping(chosen), quiet():
             solution, leg = held(model, method, chosen, start)
         legs, h = [leg], float(leg.steps.h.max())
     return DifferentiableRun(model, method, of.stencils, solution, legs, h)
@@ -130,15 +130,26 @@ def _no_events(owner: str, events: Any) -> None:
 
 
 def check_steps(owner: str, solution: Solution) -> None:
-    """Refuse a run that was interrupted, or that took steps in another way."""
-    if not solution.success:
-        raise RuntimeError(f"{owner}: the run did not reach its end: {solution.message}")
-    others = solution.stats["divided_steps"] + solution.stats["pivoting_steps"]
-    if others:
-        raise ValueError(
-            f"{owner}: {others:.0f} steps were taken in smaller ones or with other pivots, which "
-            "have no derivative here; take a smaller step"
-        )
+    """Refuse a run that took steps in another way; pass the interrupt on that ended one."""
+    with keeping(solution):
+        if not solution.success:  # one that failed has raised
+            raise KeyboardInterrupt(f"{owner}: {solution.message}")
+        others = solution.stats["divided_steps"] + solution.stats["pivoting_steps"]
+        if others:
+            raise ValueError(
+                f"{owner}: {others:.0f} steps were taken in smaller ones or with other pivots, "
+                "which have no derivative here; take a smaller step"
+            )
+
+
+@contextmanager
+def keeping(solution: Solution) -> Iterator[None]:
+    """Let whatever is raised behind a run carry it, as ``error.solution``."""
+    try:
+        yield
+    except BaseException as error:
+        vars(error)["solution"] = solution
+        raise
 
 
 @contextmanager

@@ -9,7 +9,9 @@ arguments, and arguments that say how a part is placed, count: every model is de
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +19,12 @@ import numpy as np
 
 from mbd.base.checked import floats, listed, shown
 from mbd.base.parameter import Parameter
-from mbd.base.sensitivity_tolerances import SENSITIVITY_SHRINKS, SENSITIVITY_STEP
+from mbd.base.recorded_call import signature
+from mbd.base.sensitivity_tolerances import (
+    SENSITIVITY_SHRINKS,
+    SENSITIVITY_STEP,
+    SENSITIVITY_ZERO,
+)
 from mbd.machine import buffer as m
 from mbd.model.frozen import FrozenModel
 from mbd.model.values import (
@@ -101,10 +108,9 @@ def value_and_scale(owner: str, model: FrozenModel, name: str) -> tuple[float, f
     """Return the value of a parameter, and its scale."""
     part, argument, places = argument_of(model.system, name)
     now = argument_now(model.system, part, argument)
-    length = float(model.F[m.LENGTH])
     if places:
         value, whole = component_now(name, now, places), floats(now)
-        return value, float(np.abs(whole).max()) or length
+        return value, _scale(model, name, value, float(np.abs(whole).max()))
     try:
         whole = floats(now)
     except TypeError:
@@ -114,7 +120,39 @@ def value_and_scale(owner: str, model: FrozenModel, name: str) -> tuple[float, f
             f"{owner}: {name!r} must be one number, got {shown(now)}; name a component of it, such "
             f"as {name + '.x'!r}, or give it a value"
         )
-    return float(whole), abs(float(whole)) or length
+    return float(whole), _scale(model, name, float(whole), abs(float(whole)))
+
+
+def _scale(model: FrozenModel, name: str, value: float, own: float) -> float:
+    """Return the scale of a value; where it is round-off of zero, that of its kind in the model.
+
+    Its kind are the arguments of that name; where none is larger, the length of the model counts.
+    What may not be of another sign is no round-off, however small.
+    """
+    length = float(model.F[m.LENGTH])
+    if own > SENSITIVITY_ZERO * max(length, 1.0):
+        return own
+    _, argument, _ = argument_of(model.system, name)
+    sizes = [own]
+    for part, described in model.system.parts.items():
+        if argument in signature(described.call.maker).parameters:
+            with suppress(TypeError, ValueError):  # no numbers
+                sizes.append(
+                    float(np.abs(floats(argument_now(model.system, part, argument))).max())
+                )
+    kind = max(sizes)
+    if kind == own:
+        kind = length
+    if own == 0.0:
+        return kind
+    if own > SENSITIVITY_ZERO * kind:
+        return own
+    try:
+        changed(model, {name: value - math.copysign(4.0 * SENSITIVITY_STEP * kind, value)},
+                measured=False)  # fmt: skip
+    except ValueError:
+        return own
+    return kind
 
 
 def _stencil(owner: str, model: FrozenModel, name: str) -> Stencil:

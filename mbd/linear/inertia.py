@@ -8,6 +8,10 @@ leaves the Schur complement of the pivots of each front. Inertias add up [1]_, a
 adds one negative eigenvalue: the rest is the number of directions with :math:`B\delta = 0` in
 which :math:`\delta^T K\delta < 0`. Redundant rows do no harm.
 
+Congruence leaves inertia as it is: moves are measured by the size of a body, rows by their largest
+entry, so that at any scale of lengths neither loses the other in round-off. Sizes of entries of K
+are no measure: what is neutral has none.
+
 References
 ----------
 .. [1] E. V. Haynsworth, Determination of the inertia of a partitioned Hermitian matrix, Linear
@@ -58,10 +62,14 @@ class Inertia:
         self.n = len(at.starts) - 1
         rows = np.repeat(np.arange(self.n, dtype=np.int64), np.diff(at.starts))
         self.keys = rows * self.n + at.columns
-        diagonal = np.ones(model.n_v)
-        diagonal[:] = model.F[model.I[m.DIAG] + model.numbering.v]
-        self.size = sp.diags(1.0 / np.sqrt(diagonal))
-        self.soft = sp.diags(-model.F[model.I[m.EPS] + model.numbering.lam])
+        mass = model.F[model.I[m.DIAG] + model.numbering.v]
+        self.by_mass = sp.diags(1.0 / np.sqrt(mass))
+        moves = model.numbering.v_kinds == m.TRANSLATION
+        units = model.units / np.where(moves, len(model.nodes), 1)  # [m, -]
+        self.units, mass = sp.diags(units), mass * units**2
+        self.largest = float(mass.max(initial=0.0)) or 1.0
+        self.work.vector(m.DIAG)[model.numbering.v] = mass / self.largest
+        self.soft = self.largest * model.F[model.I[m.EPS] + model.numbering.lam]
 
     def negative(self, K: sp.csr_matrix, B: sp.csr_matrix) -> int | None:
         """Return the number of negative directions; None if the pivots do not tell it.
@@ -73,9 +81,15 @@ class Inertia:
         B : (n_lam, n_v)
         """
         K = 0.5 * (K + K.T)
-        size = float(np.abs(self.size @ K @ self.size).max()) or 1.0  # of K against M
-        corner = self.soft if B.shape[0] else None
-        S = sp.coo_array(sp.block_array([[K / size, B.T], [B, corner]]) if B.shape[0] else K / size)
+        size = float(np.abs(self.by_mass @ K @ self.by_mass).max()) or 1.0  # of K against M
+        S = sp.coo_array(self.units @ K @ self.units / (size * self.largest))
+        if B.shape[0]:
+            B = B @ self.units
+            rows = np.abs(B).max(axis=1).toarray().ravel()
+            rows = 1.0 / np.where(rows > 0.0, rows, 1.0)
+            B, soft = sp.diags(rows) @ B, self.soft * rows**2
+            self.work.vector(m.EPS)[self.model.numbering.lam] = soft
+            S = sp.coo_array(sp.block_array([[S, B.T], [B, sp.diags(-soft)]]))
         I, S_run, F = self.work.I, self.work.S, self.work.F
         F[I[m.MATRIX] : I[m.MATRIX] + I[m.MATRIX_SIZE]] = 0.0
         places = np.searchsorted(self.keys, S.row.astype(np.int64) * self.n + S.col)

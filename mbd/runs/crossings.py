@@ -210,10 +210,18 @@ class Watch:
 
 
 def _zero(f: Callable[[float], float], start: float, end: float) -> float:
-    """Return where a function that has the value `start` at 0 becomes zero, at most at the end."""
-    from scipy.optimize import brentq
+    """Return where a function that has the value `start` at 0 becomes zero, at most at the end.
+
+    Where it is too flat there for its values to tell, halves of the interval with their signs do.
+    """
+    from scipy.optimize import bisect, brentq
 
     if f(end) * start > 0.0:  # zero there to round-off
         return end
-    h = brentq(lambda h: f(h) if h else start, 0.0, end, xtol=1e-13 * end, rtol=8.9e-16)
-    return float(h)
+    near = {"xtol": 1e-13 * end, "rtol": 8.9e-16}
+
+    def g(h: float) -> float:
+        return f(h) if h else start
+
+    h, way = brentq(g, 0.0, end, **near, full_output=True, disp=False)
+    return float(h if way.converged else bisect(g, 0.0, end, **near))

@@ -219,6 +219,8 @@ def _alone(ready: Ready, chunk: Chunk, model: Model, i: int) -> None:
     try:
         with _quiet():
             solution = task.solution(model)
+        if solution.status < 0:
+            raise KeyboardInterrupt(f"study: {solution.message}")
         how, _, more = solution.message.partition("; ")
         chunk.message[i] = more or ("" if how.startswith("reached") else how)
         if not solution.success:

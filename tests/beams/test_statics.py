@@ -204,3 +204,20 @@ def test_a_beam_with_a_corner_is_two_beams_that_are_welded(formulation):
     run = mbd.simulate(one, 1e-3, 1e-3, state=mbd.equilibrium(one).state)["beam"]
     assert np.allclose(run.force[0, 0, 0], (20, -10, 30), atol=1e-4)  # axes 2, 3 are y, z here
     assert np.allclose(run.curve(2)[0, ::2], run.position[0], atol=1e-12)
+
+
+@pytest.mark.parametrize("formulation", ["so3", "directors", "se3"])
+def test_beams_of_any_size_come_to_the_same_balance(formulation):
+    """Stiffnesses of turns are length^2 of those of moves: beside rows they once were round-off."""
+
+    def end(L):
+        section = mbd.Section.rectangle(0.04 * L, 0.02 * L, young=7e9, poisson=0.31, density=1900)
+        line = [(0, 0, 0), (0.7 * L, 0, 0.2 * L)]
+        force = np.array([0.0, 3e2, 6e2]) * L * L
+        system = cantilever(3, section, line, force, formulation=formulation)
+        return mbd.equilibrium(system)["beam.3"].position / L
+
+    alone = end(1.0)
+    assert np.linalg.norm(alone - [0.7, 0, 0.2]) > 0.1
+    for length in (1e-9, 1e-6, 1e-3, 1e9):
+        assert np.allclose(end(length), alone, rtol=0, atol=1e-11)

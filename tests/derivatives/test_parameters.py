@@ -76,3 +76,34 @@ def test_names_of_components():
     ):  # fmt: skip
         with pytest.raises(ValueError, match=message):
             model.with_values({name: 1.0})
+
+
+@pytest.mark.parametrize("tiny", [3e-18, -6e-17])
+def test_a_value_that_is_round_off_of_zero_is_zero(tiny):
+    """A step of a share of it would drown: derivatives are those at zero."""
+    names = ["arm.position.y", "spring.stiffness", "arm.velocity.y", "tilt"]
+
+    def rows(x):
+        system = mbd.System(gravity=(0, 0, -9.81))
+        tilt = mbd.Parameter("tilt", x)
+        arm = system.add(mbd.PointMass("arm", mass=2.0, position=(x, x, x), velocity=(x, x, x)))
+        other = system.add(
+            mbd.PointMass("other", mass=3.0, position=(1, 0, -1), velocity=(0, 3, 0))
+        )
+        system.add(mbd.PointForce("pull", arm, (1.0 + tilt, tilt, 0.3)))
+        system.add(mbd.Spring("spring", arm, other, stiffness=x, length=0.9))
+        system.add(mbd.Spring("stiff", arm, other, stiffness=70.0, length=1.1))
+        s = mbd.sensitivities(system, names, 0.2, 0.01)
+        return np.array([s[name]["arm"].position[-1] for name in names])
+
+    assert np.abs(rows(tiny) - rows(0.0)).max() < 1e-9
+    assert rows(0.0)[2][1] == pytest.approx(0.2, rel=0.5)
+
+
+def test_small_values_of_small_models_are_what_they_are():
+    """A mass of 1e-27 kg is no round-off: that of another sign is refused."""
+    system = mbd.System(gravity=(0, 0, -9.81))
+    ball = system.add(mbd.PointMass("ball", mass=1e-27, position=(1e-9, 0, 0)))
+    system.add(mbd.PointForce("pull", ball, (1e-27, 0, 0)))
+    s = mbd.sensitivities(system, ["ball.mass"], 0.2, 0.01)
+    assert s["ball.mass"]["ball"].position[-1, 0] == pytest.approx(-0.02 * 1e27, rel=1e-6)

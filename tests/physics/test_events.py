@@ -223,3 +223,19 @@ def test_a_joint_that_is_off_from_the_start():
 def test_refusals(make, error, said):
     with pytest.raises(error, match=said):
         make()
+
+
+@pytest.mark.parametrize(
+    "flat",
+    [lambda z: z**3, lambda z: z * abs(z), lambda z: z**5, lambda z: z * abs(z) ** 1.7,
+     lambda z: 1e-30 * z**3, lambda z: np.sign(z) * np.exp(-1.0 / (abs(z) + 0.04))],
+    ids=["cubic", "squared", "fifth", "2.7", "tiny", "step"],
+)  # fmt: skip
+@pytest.mark.parametrize("terminal", [True, False])
+def test_an_event_whose_function_is_flat_at_its_zero(flat, terminal):
+    """Where it is comes from the signs alone, to round-off of the time."""
+    event = mbd.Event("floor", lambda s: flat(height(s)), terminal=terminal)
+    solution = mbd.simulate(ball(), 0.6, 0.1, events=event)
+    assert solution.success
+    (happened,) = solution.events
+    assert happened.t == pytest.approx(FALL, abs=2e-13)
