@@ -2,10 +2,11 @@
 
 The deep circular arch of 215 degrees, one end clamped and one hinged, with a load at its crown:
 D. A. DaDeppo, R. Schmidt, Instability of clamped-hinged circular arches subjected to a point load,
-J. Appl. Mech. 42 (1975): 8.97 EI/R^2, without extension. The hinged right-angle frame with legs of
-120, EA = 4320 and EI = 1440, loaded at a fifth of one leg: S. L. Lee, F. S. Manuel, E. C. Rossow,
-Large deflections and stability of elastic frames, J. Eng. Mech. Div. ASCE 94 (1968): 18.55 for ten
-times this stiffness, as K. Schweizerhof, P. Wriggers, CMAME 59 (1986), have it.
+J. Appl. Mech. 42 (1975) 894-896, doi 10.1115/1.3423734: 8.97 EI/R^2, without extension.
+The hinged right-angle frame with legs of 120, EA = 4320 and EI = 1440, loaded at a fifth of one
+leg: S. L. Lee, F. S. Manuel, E. C. Rossow, Large deflections and stability of elastic frames, J.
+Eng. Mech. Div. ASCE 94 (1968): 18.55 for ten times this stiffness, as K. Schweizerhof, P. Wriggers,
+CMAME 59 (1986), have it.
 """
 
 import numpy as np
