@@ -118,15 +118,15 @@ def accelerate(work: Workspace, *, evaluated: bool = False) -> np.ndarray:
     Positions and velocities need not meet the rows: their second derivative is made zero, of rows
     that are nearly dependent too. The state may be `evaluated` already, by ``violations``.
     """
-    lam = work.model.numbering.lam
+    lam, v = work.model.numbering.lam, work.model.numbering.v
     A, r = work.vector(m.A), (work.vector(m.X) if evaluated else unmet(work)).copy()
     if evaluated:
         r[..., lam] = work.vector(m.PHIDD)[..., lam]
-    v = work.model.numbering.v
     free = np.abs(r[..., v] / work.vector(m.DIAG)[..., v]).max(-1, initial=0.0)  # without rows
     _solve(work, r)
-    if work.leaves(_lack(work) > MEETING_LEFT * free):
-        before, lack = A.copy(), _lack(work)
+    lack, largest = _lack(work), np.abs(A[..., v]).max(-1, initial=0.0)
+    if work.leaves(lack > MEETING_LEFT * np.maximum(free, largest)):
+        before = A.copy()
         work.F[..., m.SOFT] = SOFT_LEAST  # beside light bodies it is soft beside heavy ones
         _solve(work, unmet(work).copy())
         work.F[..., m.SOFT] = 1.0
@@ -145,11 +145,8 @@ def _solve(work: Workspace, r: np.ndarray) -> None:
 
 
 def _lack(work: Workspace) -> Any:
-    """Return what rows lack of zero at the residual in X, beyond round-off of accelerations."""
-    numbers = work.model.numbering
-    largest = np.abs(work.vector(m.A)[..., numbers.v]).max(-1, initial=0.0)
-    lack = np.abs(work.vector(m.X)[..., numbers.lam]).max(-1, initial=0.0)
-    return np.where(lack > MEETING_LEFT * largest, lack, 0.0)
+    """Return what rows lack of zero at the residual in X."""
+    return np.abs(work.vector(m.X)[..., work.model.numbering.lam]).max(-1, initial=0.0)
 
 
 def meet_rows(
