@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd.base.run_tolerances import WHOLE_STEPS
 from mbd.base.sensitivity_tolerances import SENSITIVITY_GRAZES
 from mbd.derivatives.begins import Again, Begun, Behind, Start, Threshold
 from mbd.derivatives.objective import Gradients, gradients
@@ -188,7 +189,8 @@ class _Stretch:
         """Return its legs; it ends at an event, or none; `within` are those that end nothing."""
         t, h, last = np.asarray(self.solution.t), self.here.h, self.last
         size = t[last] - t[last - 1] if last > self.first else h
-        other = last > self.first and (event is not None or not np.isclose(size, h, rtol=1e-9))
+        off = WHOLE_STEPS * h + 4.0 * np.finfo(float).eps * abs(t[last])
+        other = last > self.first and (event is not None or abs(size - h) > off)
         follows = self.late and last == self.first + 1  # one step, to the end of the run
         end = last - 1 if other else last
         self.steps = self._steps(end)

@@ -9,6 +9,7 @@ import numpy as np
 
 from mbd.base.checked import shown
 from mbd.base.door import number
+from mbd.base.run_tolerances import WHOLE_STEPS
 from mbd.derivatives.legs import Leg, legs_of
 from mbd.derivatives.runs import Prepared, check_steps, quiet
 from mbd.front.simulate import simulate
@@ -69,7 +70,7 @@ def in_pieces(
     h, end = (number(_WHO, word, x, "s", positive=True) for word, x in
               (("step", step), ("t_end", t_end)))  # fmt: skip
     begin = 0.0 if of.start.state is None else float(of.start.state.t)
-    n = int(np.ceil(number_of_steps(_WHO, end - begin, every * h) - 1e-9 / every - 1.0 / every))
+    n = int(np.ceil(number_of_steps(_WHO, end - begin, every * h) - (1.0 + WHOLE_STEPS) / every))
     times = [begin + k * every * h for k in range(1, max(n, 1))] + [end]
     pieces, runs = list[Piece](), list[Solution]()
     for t in times:

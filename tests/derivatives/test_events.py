@@ -250,3 +250,17 @@ def test_a_stiff_beam_begins_anew_as_the_run_did():
     end = mbd.Objective(terminal=lambda last: last["rod.1"].velocity[2])
     g = mbd.gradient(end, system, None, 0.03, 0.004, method=TIGHT)
     assert g["EI"] == pytest.approx(s["EI"]["rod.1"].velocity[-1, 2], rel=1e-8)
+
+
+@pytest.mark.parametrize("step", [1e-9, 1e-5, 1e-2])
+def test_a_shorter_last_step_of_any_size(step):
+    """A falling ball, 3.5 steps: its height is g t^2/2, whatever the unit of time."""
+    system = mbd.System(gravity=(0, 0, -9.81))
+    system.add(mbd.PointMass("ball", mass=1.0))
+    t_end = 3.5 * step
+    s = mbd.sensitivities(system, ["gravity.z"], t_end, step)
+    height = mbd.Objective(terminal=lambda last: last["ball"].position[2])
+    g = mbd.gradient(height, system, ["gravity.z"], t_end, step)
+    exact = t_end**2 / 2
+    assert s["gravity.z"]["ball"].position[-1, 2] == pytest.approx(exact, rel=1e-9, abs=0)
+    assert g["gravity.z"] == pytest.approx(exact, rel=1e-9, abs=0)
