@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,9 @@ def read_mjcf(
         q, rate, ctrl = start(bodies, keyframe)
         if actuators == "act":
             read_actuators(bodies, ctrl)
-        run = _settings(source, bodies, options)
+        run, of_file = _settings(source, bodies)
+        if options.gravity is None:
+            options = replace(options, gravity=of_file)
         for section in ("keyframe", *("equality",) * (loops == "open"), *("actuator",) *
                         (actuators == "none")):  # fmt: skip
             for node in source.sections(section):
@@ -95,8 +98,8 @@ def read_mjcf(
         raise ValueError(f"{path}: {error}") from error
 
 
-def _settings(source: Source, bodies: Bodies, options: Options) -> dict[str, Any]:
-    """Return how the file is run; take its gravity if no other is given."""
+def _settings(source: Source, bodies: Bodies) -> tuple[dict[str, Any], Any]:
+    """Return how the file is run, and its gravity."""
     step, gravity = 1e-3, (0.0, 0.0, -9.81)
     for option in source.sections("option"):
         step = option.number("timestep", step)
@@ -104,6 +107,6 @@ def _settings(source: Source, bodies: Bodies, options: Options) -> dict[str, Any
         for key in ("density", "viscosity"):
             if option.number(key, 0.0):
                 bodies.notes.add(f"option: {key} of a fluid is not used", option)
-    if options.gravity is None:
-        options.gravity = (0.0, 0.0, 0.0) if "gravity" in bodies.off else gravity
-    return {"t_end": 2.0, "step": step}
+    if "gravity" in bodies.off:
+        gravity = (0.0, 0.0, 0.0)
+    return {"t_end": 2.0, "step": step}, gravity

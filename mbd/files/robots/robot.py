@@ -48,7 +48,7 @@ _WORDS = {
 }  # fmt: skip
 
 
-@dataclass(kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Options:
     """What readers of robots take; see ``read_urdf``."""
 
