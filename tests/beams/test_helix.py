@@ -22,7 +22,7 @@ def wound(n, turns, pull, steps=1):
     return np.asarray(pose[f"beam.{n}"].position), sum(x.iterations for x in pose.path)
 
 
-@pytest.mark.parametrize(("n", "error"), [(8, 8.7e-4), (16, 5.8e-5)])
+@pytest.mark.parametrize(("n", "error"), [(8, 8.7e-4), (16, 5.8e-5), (32, 4.9e-6), (64, 6.8e-7)])
 def test_a_helix_of_one_turn(n, error):
     tip, iterations = wound(n, 1, 5.0)
     exact = 0.41020335, 0.0537709, -1.09172902

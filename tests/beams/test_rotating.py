@@ -6,6 +6,8 @@ polynomials of order 18. The steady extension is that of the beam of Simo and Vu
 Mech. 53 (1986), by shooting.
 """
 
+from math import cos, pi
+
 import numpy as np
 import pytest
 
@@ -65,14 +67,39 @@ def test_campbell_diagram_of_a_rotating_beam():
             assert np.abs(omega[i] / value - 1).min() < 2e-3, (speed, value)
 
 
+SPUN = mbd.Section(stiffness=(2.8e7, 1e7, 1e7, 1.4e4, 1.4e4, 1.4e4), mass=1.2,
+                   inertia=(1.2e-3, 6e-4, 6e-4))  # fmt: skip
+EXTENSION = 5.14311e-4  # of the beam of 10 m at 6 rad/s [m]
+
+
 def test_steady_extension_of_a_spun_up_beam():
-    section = mbd.Section(stiffness=(2.8e7, 1e7, 1e7, 1.4e4, 1.4e4, 1.4e4), mass=1.2,
-                          inertia=(1.2e-3, 6e-4, 6e-4))  # fmt: skip
     for n in (8, 16):
         system = mbd.System()
         hub = system.add(mbd.RigidBody("hub", mass=1.0, inertia=(1, 1, 1)))
         system.add(mbd.Revolute("shaft", system.ground, hub, at=(0, 0, 0), axis=(0, 0, 1)))
-        system.add(mbd.Beam("beam", points=[(0, 0, 0), (10, 0, 0)], section=section, elements=n,
+        system.add(mbd.Beam("beam", points=[(0, 0, 0), (10, 0, 0)], section=SPUN, elements=n,
                             first=hub))  # fmt: skip
         pose = mbd.equilibrium(system, rotating=(0, 0, 6))
-        assert pose[f"beam.{n}"].position[0] - 10 == pytest.approx(5.14311e-4, rel=2e-5)
+        assert pose[f"beam.{n}"].position[0] - 10 == pytest.approx(EXTENSION, rel=2e-5)
+
+
+def test_spin_up_in_time():
+    """From rest to 6 rad/s in 15 s; what a prototype has at 15 and 20 s with the same step."""
+    T = 15.0
+
+    def angle(t):
+        return (
+            0.4 * (t**2 / 2 + (T / 2 / pi) ** 2 * (cos(2 * pi * t / T) - 1))
+            if t < T
+            else 6 * t - 45
+        )
+
+    system = mbd.System()
+    beam = system.add(mbd.Beam("beam", points=[(0, 0, 0), (10, 0, 0)], section=SPUN, elements=8))
+    hub = system.add(mbd.Revolute("hub", system.ground, beam.first, at=(0, 0, 0), axis=(0, 0, 1)))
+    system.add(mbd.Drive("motor", hub, position=angle))
+    run = mbd.simulate(system, 20.0, 0.01, method=mbd.GeneralizedAlpha(rho=0.9), every=10)
+    x, phi = run["beam.8"].position, run["hub"].angle
+    along = x[:, 0] * np.cos(phi) + x[:, 1] * np.sin(phi) - 10
+    assert along[[150, 200]] == pytest.approx((5.1426e-4, 5.1488e-4), abs=2e-8)
+    assert np.allclose(along[160:], EXTENSION, rtol=0, atol=2e-6)  # the rest swings
