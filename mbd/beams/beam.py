@@ -80,8 +80,8 @@ class Beam(Part):
     def __init__(
         self,
         name: str,
-        *,
         points: Any,
+        *,
         section: Section | Sequence[Section] | Callable[[float], Section],
         elements: int = 8,
         up: Any = (0.0, 0.0, 1.0),

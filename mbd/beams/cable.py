@@ -79,8 +79,8 @@ class Cable(Part):
     def __init__(
         self,
         name: str,
-        *,
         points: Any,
+        *,
         stiffness: float,
         mass: float,
         elements: int = 8,

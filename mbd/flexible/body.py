@@ -24,8 +24,9 @@ from mbd.parts.shapes import checked_shapes
 __all__ = ["FlexibleBody"]
 
 _FILES = ("M", "K", "coordinates")
-_MODES = 6  # default number
+_FIXED = 6  # fixed-interface modes by default, or modes of a body without interfaces
 _SMALL_TURN = 0.1  # of an interface [rad]: its axes are orthonormal to first order
+_STIFF = 0.05  # missing compliance that is told of
 _SLOW = 0.25  # spin that needs no geometric stiffness, of the lowest frequency
 _PAIRS = {"xx": (0, 0), "yy": (1, 1), "zz": (2, 2), "yz": (1, 2), "xz": (0, 2), "xy": (0, 1)}
 
@@ -50,13 +51,13 @@ class FlexibleBody(Body):
         In the axes of the body, from its origin. Meshes need meshio.
     interfaces : dict of str to nodes
         Rigid patches where others attach.
+    fixed_modes : int, optional
+        Take all that interfaces can do to the body, 6 shapes for each but one, and so many modes of
+        the body with its interfaces held, default 6: statics at the interfaces are exact.
     modes : int or (n, m) array [-], optional
-        Number of shapes, default 6, or shapes of your own.
+        Take the lowest so many shapes instead, or shapes of your own.
     cutoff : float [Hz], optional
         Take all shapes up to this frequency instead.
-    fixed_modes : int, optional
-        Take instead all that interfaces can do to the body, 6 shapes for each but one, and so many
-        modes of the body with its interfaces held: then statics at the interfaces are exact.
     damping : float or (m,) array [-]
         Damping ratio of all modes, or of each.
     rayleigh : (alpha, beta) [1/s], [s], optional
@@ -80,6 +81,9 @@ class FlexibleBody(Body):
         Of the free body.
     patches : dict of str to (3,) array [m]
         Centres of the interfaces.
+    missing_compliance : float [-]
+        What the shapes leave out of the compliance between interfaces, of the largest one: loads
+        there move the body by so much too little. Zero with ``fixed_modes``.
     """
 
     def __init__(
@@ -140,6 +144,7 @@ class FlexibleBody(Body):
             angular_velocity=vector(who, "angular_velocity", angular_velocity, "rad/s"),
             shapes=checked_shapes(who, shape),
             frequencies=shapes.frequencies,
+            missing_compliance=shapes.missing_compliance,
             face_names=tuple(moved),
             patches=dict(zip(moved, constants.places, strict=True)),
             nodal=NodalShapes(mesh.x, shapes.values, self._remark),
@@ -147,9 +152,11 @@ class FlexibleBody(Body):
             _turns=constants.turns,
             _stiffened=geometric_stiffness is not None,
         )
-        self._warn(float(np.linalg.norm(self.angular_velocity)))
+        self._warn(self._too_fast(float(np.linalg.norm(self.angular_velocity))))
+        self._warn(self._too_stiff())
 
     frequencies: np.ndarray
+    missing_compliance: float
     patches: dict[str, np.ndarray]
     nodal: NodalShapes
     _sizes: dict[str, float]
@@ -211,8 +218,18 @@ class FlexibleBody(Body):
             "geometric_stiffness, divide the body, or use a Beam"
         )
 
-    def _warn(self, spin: float) -> None:
-        if text := self._too_fast(spin):
+    def _too_stiff(self) -> str:
+        if self.missing_compliance < _STIFF:
+            return ""
+        return (
+            f"{self.name!r}: its {len(self.frequencies)} shapes leave out "
+            f"{100 * self.missing_compliance:.2g} % of the compliance between its interfaces: "
+            "loads there move it too little; take fixed_modes=6 in the place of modes or cutoff, "
+            "or more shapes"
+        )
+
+    def _warn(self, text: str) -> None:
+        if text:
             warnings.warn(text, UserWarning, stacklevel=4)
 
 
@@ -231,8 +248,10 @@ def _shapes(mesh: Mesh, modes: Any, cutoff: Any, fixed: Any) -> Shapes:
         return reduced(mesh, None, number(mesh.who, "cutoff", cutoff, "Hz", positive=True))
     if fixed is not None:
         return reduced(mesh, None, None, whole(mesh.who, "fixed_modes", fixed, 0))
-    if modes is None or is_whole(modes, 1):
-        return reduced(mesh, _MODES if modes is None else int(modes), None)
+    if modes is None:
+        return reduced(mesh, None, None, _FIXED)
+    if is_whole(modes, 1):
+        return reduced(mesh, int(modes), None)
     return given_shapes(mesh, array(mesh.who, "modes", modes, "a number from 1, or shapes (n, m)"))
 
 

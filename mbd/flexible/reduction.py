@@ -43,6 +43,8 @@ class Shapes:
     values : (n, d, m) array [-], [1/m]
         Displacements and turns of the nodes for a coordinate of 1 m.
     K, M : (m, m) arrays [N/m], [kg]
+    missing_compliance : float [-]
+        Largest compliance between the interfaces that the shapes leave out, of the largest one.
     frequencies : (m,) array [Hz]
         Of the free body with these shapes.
     """
@@ -50,6 +52,7 @@ class Shapes:
     values: np.ndarray
     K: np.ndarray
     M: np.ndarray
+    missing_compliance: float
 
     @property
     def modes(self) -> tuple[np.ndarray, np.ndarray]:
@@ -92,7 +95,7 @@ def reduced(
             f"{mesh.who}: there must be 1 to {len(squared)} modes, the mesh has {n} {what}; its "
             f"lowest frequency is {np.sqrt(max(squared[0], 0.0)) / (2 * np.pi):.6g} Hz"
         )
-    return _shapes(mesh, V @ (elastic @ vectors[:, :n]))
+    return _shapes(mesh, V @ (elastic @ vectors[:, :n]), V)
 
 
 def given_shapes(mesh: Mesh, basis: np.ndarray) -> Shapes:
@@ -112,11 +115,11 @@ def given_shapes(mesh: Mesh, basis: np.ndarray) -> Shapes:
             f"{mesh.who}: modes must be free of rigid motion and independent of each other; take "
             "the rigid motions out, the frame of the body carries them"
         )
-    return _shapes(mesh, basis, True)
+    return _shapes(mesh, basis, _basis(mesh, 0, None, 0)[0], True)
 
 
-def _shapes(mesh: Mesh, values: np.ndarray, as_they_are: bool = False) -> Shapes:
-    """Return shapes, the largest displacement of each 1, and positive."""
+def _shapes(mesh: Mesh, values: np.ndarray, V: np.ndarray, as_they_are: bool = False) -> Shapes:
+    """Return shapes, the largest displacement of each 1, and positive; V has all of a basis."""
     size = float(np.ptp(mesh.x, axis=0).max())
     nodal = values.reshape(len(mesh.x), mesh.d, -1)
     if not as_they_are:
@@ -125,7 +128,29 @@ def _shapes(mesh: Mesh, values: np.ndarray, as_they_are: bool = False) -> Shapes
         values = values / largest
         nodal = values.reshape(nodal.shape)
     K, M = values.T @ (mesh.K @ values), values.T @ (mesh.M @ values)
-    return Shapes(nodal, 0.5 * (K + K.T), 0.5 * (M + M.T))
+    K, M = 0.5 * (K + K.T), 0.5 * (M + M.T)
+    return Shapes(nodal, K, M, _missing_compliance(mesh, values, K, V))
+
+
+def _missing_compliance(mesh: Mesh, values: np.ndarray, K: np.ndarray, V: np.ndarray) -> float:
+    r"""Return the largest compliance between interfaces that shapes leave out, of the largest.
+
+    Loads F on the interfaces, in balance with each other, take :math:`F^TK_{rr}^{-1}F` with all
+    constraint modes and :math:`F^TGK^{-1}G^TF` with the shapes, that move the interfaces by G;
+    moments and turns are counted with the size of the mesh as a lever.
+    """
+    patches = [mesh.patch(name) for name in mesh.interfaces]
+    if len(patches) < 2:
+        return 0.0
+    lever = np.tile(np.repeat([1.0, np.ptp(mesh.x, axis=0).max()], 3), len(patches))
+    R = rigid_motions(np.array([center for center, _, _ in patches]), 6) * lever[:, None]
+    N = null_space(R.T)
+    constraint = V[:, : len(lever)] / lever
+    full = np.linalg.inv(N.T @ (constraint.T @ (mesh.K @ constraint)) @ N)
+    G = np.vstack([np.linalg.lstsq(T, values[dofs], rcond=None)[0] for _, dofs, T in patches])
+    G = N.T @ (G * lever[:, None])
+    lacking = np.linalg.eigvalsh(full - G @ np.linalg.solve(K, G.T))[-1]
+    return max(0.0, float(lacking / np.linalg.eigvalsh(full)[-1]))
 
 
 def _basis(

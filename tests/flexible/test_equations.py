@@ -15,6 +15,9 @@ from mbd.model.workspace import Workspace
 
 from .meshes import beam, ends, lattice
 
+# few shapes on purpose
+pytestmark = pytest.mark.filterwarnings("ignore:.*leave out:UserWarning")
+
 ROOT = Path(__file__).parents[2]
 M, K, X = lattice(stiffness=2e5)
 FORMULATIONS = ("so3", "directors")

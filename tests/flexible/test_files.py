@@ -10,6 +10,9 @@ import mbd
 
 from .meshes import ends, lattice
 
+# few shapes on purpose
+pytestmark = pytest.mark.filterwarnings("ignore:.*leave out:UserWarning")
+
 M, K, X = lattice(stiffness=2e5)
 
 

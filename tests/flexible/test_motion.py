@@ -15,6 +15,9 @@ from mbd.formulations.modal.constants import ModalConstants
 
 from .meshes import beam, ends, lattice
 
+# few shapes on purpose
+pytestmark = pytest.mark.filterwarnings("ignore:.*leave out:UserWarning")
+
 
 # --- the slider crank of the Test Set for IVP Solvers -------------------------------------------
 def test_the_slider_crank_of_simeon():

@@ -1,11 +1,15 @@
 """Reduction of finite element models: frequencies, invariants, what is refused."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.io
+import scipy.linalg
 import scipy.sparse as sp
 from scipy.linalg import eigh
 
+import mbd
 from mbd.flexible.inertia import invariants
 from mbd.flexible.mesh import Mesh, rigid_motions
 from mbd.flexible.reduction import given_shapes, reduced
@@ -63,6 +67,51 @@ def test_a_large_mesh_takes_the_sparse_way():
     assert reduced(Mesh.checked("b", M, K, x, {}), 4, None).frequencies == pytest.approx(exact)
     soft = reduced(Mesh.checked("b", M, K, x, {}), None, 0.5 * (exact[2] + exact[3]))
     assert len(soft.K) == 3
+
+
+@pytest.mark.parametrize("patches", [{"a": [0], "b": [10]}, {"a": [0], "b": [4], "c": [10]}])
+def test_missing_compliance_is_that_of_the_whole_mesh(patches):
+    """Largest F (C - C_s) F of the largest F C F, loads in balance, by a pseudo-inverse of K."""
+    M, K, x = HERMITE
+    mesh = Mesh.checked("body", M, K, x, patches)
+    loads = np.concatenate([6 * nodes[0] + np.arange(6) for nodes in patches.values()])
+    N = np.zeros((len(x) * 6, len(loads)))
+    N[loads, np.arange(len(loads))] = np.tile([1, 1, 1, *[1 / np.ptp(x, axis=0).max()] * 3],
+                                              len(patches))  # fmt: skip
+    N = N @ scipy.linalg.null_space(rigid_motions(x, 6).T @ N)
+    C = N.T @ np.linalg.pinv(K.toarray(), rcond=1e-14, hermitian=True) @ N
+    missing = []
+    for shapes in (*(reduced(mesh, n, None) for n in (3, 6, 12, 20)), reduced(mesh, None, None, 2)):
+        G = N.T @ shapes.values.reshape(len(N), -1)
+        lacking = np.linalg.eigvalsh(C - G @ np.linalg.solve(shapes.K, G.T))[-1]
+        missing.append(shapes.missing_compliance)
+        assert missing[-1] == pytest.approx(lacking / np.linalg.eigvalsh(C)[-1], rel=1e-5, abs=1e-9)
+    assert np.diff(missing).max() < 1e-9
+    assert missing[0] > 0.5
+    assert missing[-1] < 1e-9
+    own = given_shapes(mesh, reduced(mesh, 6, None).values.reshape(len(x) * 6, -1))
+    assert own.missing_compliance == pytest.approx(missing[1], rel=1e-6)
+
+
+def test_a_clamped_body_bends_as_its_mesh_or_says_that_it_does_not():
+    M, K, x = HERMITE
+    for options, right in (({}, True), ({"modes": 12}, False), ({"modes": 6}, False)):
+        system = mbd.System()
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            rod = system.add(mbd.FlexibleBody("rod", M, K, x, {"a": [0], "b": [10]}, **options))
+        system.add(mbd.Fixed("wall", system.ground, rod, at=(0, 0, 0)))
+        system.add(mbd.PointForce("load", rod.interface("b"), (0, 0.1, 0)))
+        tip = mbd.equilibrium(system)["rod/b"].position[1]
+        exact = 0.1 / (3 * 150.0)
+        assert abs(tip / exact - 1) < 1e-6 if right else tip < 0.9 * exact
+        assert [str(x.message) for x in told if "leave out" in str(x.message)] == [
+            f"'rod': its {n} shapes leave out {what} % of the compliance between its interfaces: "
+            "loads there move it too little; take fixed_modes=6 in the place of modes or cutoff, "
+            "or more shapes"
+            for n, what in ((len(rod.frequencies), f"{100 * rod.missing_compliance:.2g}"),)
+            if not right
+        ]
 
 
 def test_shapes_are_apart_from_rigid_motion_and_of_largest_displacement_one():
