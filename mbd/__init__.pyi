@@ -102,3 +102,4 @@ from mbd.fitting.experiments import Experiment as Experiment
 from mbd.fitting.fit import fit as fit
 from mbd.fitting.optimize import optimize as optimize
 from mbd.flexible.body import FlexibleBody as FlexibleBody
+from mbd.fmi.export import export_fmu as export_fmu

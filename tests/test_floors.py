@@ -18,7 +18,7 @@ ORDER = (
     "machine", "base", "algebra", "figures", "formulations", "interactions", "parts", "model",
     "beams", "flexible", "linear", "integration", "small_motions", "statics", "history", "runs",
     "files", "store", "pictures", "surfaces", "animation", "front", "analyses",
-    "derivatives", "fitting", "control", "studies", "comparison", "cli", "__main__",
+    "derivatives", "fitting", "control", "fmi", "studies", "comparison", "cli", "__main__",
 )  # fmt: skip
 APART = {"formulations", "interactions"}
 DRAW = ("figures", "pictures", "surfaces", "animation", "comparison", "cli")

@@ -29,6 +29,7 @@ COMMANDS = (
     "compare",
     "view",
     "convert",
+    "export",
     "schema",
     "demo",
     "doctor",

@@ -7,8 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mbd.cli.codes import DONE, FAILED, print_json
-from mbd.cli.files import check_ending, whole_run, writable
-from mbd.cli.scene import FILE, STORED, parameters, reading, running
+from mbd.cli.scene import (
+    FILE,
+    STORED,
+    check_ending,
+    parameters,
+    reading,
+    running,
+    whole_run,
+    writable,
+)
 
 if TYPE_CHECKING:
     from mbd.front.solution import Solution

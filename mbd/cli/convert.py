@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mbd.cli.codes import DONE, print_json, print_line
-from mbd.cli.files import whole_run
-from mbd.cli.scene import FILE, STORED, integrator, read, reading
+from mbd.cli.scene import FILE, STORED, integrator, read, reading, whole_run
 from mbd.store.file_kinds import writable
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from mbd.cli.codes import DONE, print_json
-from mbd.cli.files import whole_run, writable
-from mbd.cli.scene import FILE, STORED, read, reading
+from mbd.cli.scene import FILE, STORED, read, reading, whole_run, writable
 from mbd.cli.summary import facts, stored_summary
 
 if TYPE_CHECKING:

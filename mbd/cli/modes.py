@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 
 from mbd.cli.codes import DONE, print_json
-from mbd.cli.files import writable
-from mbd.cli.scene import FILE, read, reading
+from mbd.cli.scene import FILE, read, reading, writable
 
 HELP = "frequencies, damping and shapes of small motions"
 

@@ -7,8 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mbd.cli.codes import DONE, FAILED, INTERRUPTED, collected, print_json, print_line
-from mbd.cli.files import check_ending, writable
-from mbd.cli.scene import FILE, integrator, read, reading, running, settings, stepping
+from mbd.cli.scene import (
+    FILE,
+    check_ending,
+    integrator,
+    read,
+    reading,
+    running,
+    settings,
+    stepping,
+    writable,
+)
 from mbd.cli.summary import facts, summary, text
 from mbd.store import file_kinds
 

@@ -1,8 +1,9 @@
-"""Options of the commands that read or run a scene."""
+"""Options of the commands that read or run a scene; files that they read and write."""
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mbd.cli.codes import DONE, print_line
@@ -11,11 +12,12 @@ from mbd.store.file_kinds import writable as written
 
 if TYPE_CHECKING:
     from mbd.files.scenes import Scene
+    from mbd.front.solution import Solution
     from mbd.integration.method import Method
 
 __all__ = [
-    "FILE", "STORED", "integrator", "parameters", "read", "reading", "running", "settings",
-    "stepping",
+    "FILE", "STORED", "check_ending", "integrator", "parameters", "read", "reading", "running",
+    "settings", "stepping", "whole_run", "writable",
 ]  # fmt: skip
 
 FILE = "Python scene (.py), model file (.toml), robot (.urdf, .xml), or the name of a demo"
@@ -74,12 +76,15 @@ def parameters(options: argparse.Namespace) -> dict[str, Any]:
     return dict(scenes.parameter(text) for text in options.parameters)
 
 
-def settings(options: argparse.Namespace, scene: Scene, keys: tuple[str, ...]) -> dict[str, Any]:
+def settings(
+    options: argparse.Namespace, scene: Scene, keys: tuple[str, ...],
+    needed: tuple[str, ...] = ("t_end", "step"),
+) -> dict[str, Any]:  # fmt: skip
     """Return how a scene is run, with what the options say in place of what it says."""
     values = {key: getattr(options, key) for key in keys}
     how = scene.run | {key: value for key, value in values.items() if value is not None}
-    for key in ("t_end",) if "rtol" in how else ("t_end", "step"):
-        if key not in how:
+    for key in needed:
+        if key not in how and not ("rtol" in how and key == "step"):
             raise ValueError(
                 f"{scene.path}: {key} is not known [s]; give --{key.replace('_', '-')} or put it "
                 "in RUN"
@@ -113,3 +118,30 @@ def read(options: argparse.Namespace) -> tuple[Scene, dict[str, Any]]:
         if note.startswith("unknown"):
             print_line(f"warning: {note}", DONE)
     return scene, parameters(options)
+
+
+def check_ending(path: str | None, *endings: str) -> None:
+    """Refuse before the work the name of a file that says no form in which it can be written."""
+    if path and Path(path).suffix not in endings:
+        forms = " or ".join(endings)
+        raise ValueError(f"the name of this output must end in {forms}, got {path!r}")
+
+
+def writable(command: str, *paths: str | None) -> None:
+    """Refuse, by trying, what could not be written after the work."""
+    from mbd.base.atomic import check_writable
+
+    for path in paths:
+        if path:
+            check_writable(path, command)
+
+
+def whole_run(path: str, without: str) -> Solution:
+    """Return the run of a file that holds its model; else say what cannot be had without."""
+    from mbd.front.load import load
+    from mbd.front.solution import Solution
+
+    run = load(path)
+    if not isinstance(run, Solution):
+        raise ValueError(f"{path}: does not hold its model (which has laws in Python), {without}")
+    return run

@@ -6,8 +6,7 @@ import argparse
 from typing import Any
 
 from mbd.cli.codes import DONE, FAILED, print_json, print_line
-from mbd.cli.files import check_ending, writable
-from mbd.cli.scene import FILE, integrator, read, reading, running
+from mbd.cli.scene import FILE, check_ending, integrator, read, reading, running, writable
 
 HELP = "run a model with many values of its parameters"
 

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mbd.cli.codes import DONE, FAILED, INTERRUPTED, collected, print_json, print_line
-from mbd.cli.files import whole_run, writable
-from mbd.cli.scene import STORED, integrator, parameters, reading, settings
+from mbd.cli.scene import STORED, integrator, parameters, reading, settings, whole_run, writable
 
 if TYPE_CHECKING:
     from mbd.front.solution import Solution

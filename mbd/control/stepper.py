@@ -129,8 +129,8 @@ class Stepper:
         self.run = Run(self.model, begun, self.method, plan, Interrupt())
         if change is not None:
             self.run.remember(begun.a - change)
-        self._start = self.run.work.snapshot()
         self._jumped = False
+        self._start = self.snapshot()
 
     def __reduce__(self) -> Any:
         """Refuse to be copied or pickled: what runs has one work space."""
@@ -184,8 +184,16 @@ class Stepper:
         if state is not None:
             self._begin(state, self._options[1])
             return
-        self.run.work.restore(self._start)
-        self.run.done, self._jumped = 0, False
+        self.restore(self._start)
+
+    def snapshot(self) -> tuple[np.ndarray, int, bool]:
+        """Return what ``restore`` takes to go back to this instant, with inputs as they are."""
+        return self.run.work.snapshot(), self.run.done, self._jumped
+
+    def restore(self, snapshot: tuple[np.ndarray, int, bool]) -> None:
+        """Go back to a snapshot of this stepper; what follows has the same bits as before."""
+        numbers, self.run.done, self._jumped = snapshot
+        self.run.work.restore(numbers)
 
     def __setitem__(self, name: str, value: Any) -> None:
         """Set an input, "push.force" [N], "motor.effort" [N m, N], "drive.velocity" [rad/s]."""

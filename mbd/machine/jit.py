@@ -25,7 +25,7 @@ import inspect
 import logging
 import pickle
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext, suppress
 from functools import cached_property
 from pathlib import Path
@@ -382,8 +382,18 @@ else:
         return types.int64(address, F, types.int64, types.int64), codegen
 
 
-def carried_code(function: Callable[..., Any]) -> bytes:
-    """Return a function that cannot be imported as bytes, which ``pickle.loads`` reads."""
+def carried_code(thing: Any, modules: Iterable[Any] = ()) -> bytes:
+    """Return what cannot be imported elsewhere as bytes, which ``pickle.loads`` reads.
+
+    Code of the script that runs, and of these modules, is in it; that of others is named.
+    """
     from numba import cloudpickle
 
-    return bytes(cloudpickle.dumps(function))
+    registered = list(modules)
+    for module in registered:
+        cloudpickle.register_pickle_by_value(module)
+    try:
+        return bytes(cloudpickle.dumps(thing))
+    finally:
+        for module in registered:
+            cloudpickle.unregister_pickle_by_value(module)

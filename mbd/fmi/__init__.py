@@ -1,0 +1,1 @@
+"""Units of co-simulation: a model as an FMU of FMI 3.0."""

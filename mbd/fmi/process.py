@@ -1,0 +1,286 @@
+"""Process behind a unit of co-simulation: ``python -P -m mbd.fmi.process RESOURCES``.
+
+``shim.c`` asks on the socket that is file 0; its head comment says what requests and answers are.
+The process ends when the socket is closed: by the tool, or by the end of the tool.
+"""
+
+from __future__ import annotations
+
+import pickle
+import signal
+import socket
+import struct
+import sys
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mbd.base.checked import shown
+from mbd.base.run_tolerances import WHOLE_STEPS
+from mbd.control.stepper import Stepper, solution_at
+from mbd.fmi.variables import Variable
+from mbd.integration.method import Method
+from mbd.model.description import Description
+from mbd.model.system import model_of
+from mbd.pictures.curves import curves
+
+__all__ = ["Described", "Running", "read", "serve"]
+
+_HEAD = struct.Struct("=II")
+_TIMES = struct.Struct("=dd")
+_NUMBER = struct.Struct("=I")
+
+
+class Described(NamedTuple):
+    """What the resources of a unit hold.
+
+    Attributes
+    ----------
+    token : str
+    system : System
+    variables : sequence of Variable
+    step : float [s]
+        Largest step of the unit itself.
+    method : integrator, optional
+    project : bool, optional
+        As in ``mbd.simulate``.
+    """
+
+    token: str
+    system: Description
+    variables: Sequence[Variable]
+    step: float
+    method: Method | None
+    project: bool | None
+
+
+def read(resources: str | Path) -> Described:
+    """Return what the resources of a unit hold."""
+    unit: Described = pickle.loads((Path(resources) / "unit.pickle").read_bytes())
+    return unit
+
+
+class _Kept(NamedTuple):
+    """A state of the unit that can be gone back to."""
+
+    stepper: Stepper
+    snapshot: Any
+    inputs: dict[str, np.ndarray]
+
+
+class Running:
+    """A unit that runs: a ``Stepper``, its inputs and the values of its parameters."""
+
+    def __init__(self, unit: Described) -> None:
+        self.unit = unit
+        self.model = model_of("unit", unit.system)
+        self.kept: dict[int, _Kept] = {}
+        self.reset()
+
+    def reset(self) -> None:
+        """Go back to what was described."""
+        start = [(x, x.start) for x in self.unit.variables if x.start is not None]
+        self.parameters = {x.source: value for x, value in start if x.causality == "parameter"}
+        self.inputs: dict[str, np.ndarray] = {}
+        self.changed: set[str] = set()  # inputs that the stepper does not have yet
+        for x, value in start:
+            if x.causality == "input":
+                self.inputs[x.source] = np.append(self.inputs.get(x.source, ()), value)
+        self.t_start, self.begun = 0.0, False
+        self.stepper: Stepper | None = None
+        self._solution: Any = None
+
+    def _value(self, name: str) -> Any:
+        """Return an input as its part takes it."""
+        x = self.inputs[name]
+        return float(x[0]) if len(x) == 1 else x
+
+    def _at(self, h: float) -> Stepper:
+        """Return the stepper with steps h; before the first one it is at the initial state."""
+        now = self.stepper
+        if now is None or now.h != h:
+            moved = now is not None and now.run.done
+            values = self.parameters | {name: self._value(name) for name in self.inputs}
+            model, state = self.model.with_values(values), now.state if now and moved else None
+            if state is None and self.t_start:
+                state = model.state.replace(t=self.t_start)
+            unit = self.unit
+            self.stepper = now = Stepper(
+                model, h, method=unit.method, state=state, inputs=list(self.inputs),
+                project=None if moved else unit.project,
+            )  # fmt: skip
+            self.changed.clear()
+        for name in self.changed:
+            now[name] = self._value(name)
+        self.changed.clear()
+        return now
+
+    def enter(self, t_start: float) -> None:
+        """Begin at a time [s]."""
+        self.t_start, self.stepper, self._solution = t_start, None, None
+
+    def go(self) -> None:
+        """End the initialisation: parameters hold from here on."""
+        self._at(self.unit.step)
+        self.begun = True
+
+    def set(self, which: Sequence[int], values: Sequence[float]) -> None:
+        """Set inputs, and before the run parameters."""
+        for number, value in zip(which, values, strict=True):
+            x = self._variable(number)
+            if not np.isfinite(value):
+                raise ValueError(
+                    f"{x.name!r} must be finite [{x.unit or 'SI'}], got {shown(value)}"
+                )
+            if x.causality == "input":
+                self.inputs[x.source][x.place] = value
+                self.changed.add(x.source)
+            elif x.causality == "parameter" and not self.begun:
+                self.parameters[x.source] = value
+                self.stepper = None
+            else:
+                why = "changes by itself" if x.causality == "output" else "holds while it runs"
+                raise ValueError(f"{x.name!r} cannot be set: an {x.causality} {why}")
+            self._solution = None
+
+    def _variable(self, number: int) -> Variable:
+        if not 1 <= number <= len(self.unit.variables):
+            raise ValueError(f"there is no variable {number} that can be set")
+        return self.unit.variables[number - 1]
+
+    def get(self, which: Sequence[int]) -> list[float]:
+        """Return values of variables."""
+        read: dict[str, np.ndarray] = {}
+        return [self._get(number, read) for number in which]
+
+    def _get(self, number: int, read: dict[str, np.ndarray]) -> float:
+        if number == 0:
+            return self.stepper.t if self.stepper else self.t_start
+        x = self._variable(number)
+        if x.causality == "input":
+            return float(self.inputs[x.source][x.place])
+        if x.causality == "parameter":
+            return self.parameters[x.source]
+        if self._solution is None:
+            stepper = self._at(self.stepper.h if self.stepper else self.unit.step)
+            self._solution = solution_at(stepper.model, stepper.state)
+        if x.source not in read:
+            (series,) = curves(self._solution, x.source, "unit")
+            read[x.source] = np.asarray(series.values, float)[-1].reshape(-1)
+        return float(read[x.source][x.place])
+
+    def do(self, t: float, size: float) -> None:
+        """Go from t to t + size [s] in equal steps, none larger than that of the unit."""
+        if not (np.isfinite(size) and size > 0.0):
+            raise ValueError(f"a step must be positive and finite [s], got {size}")
+        now = self.stepper.t if self.stepper else self.t_start
+        if abs(t - now) > WHOLE_STEPS * max(size, abs(now)):
+            raise ValueError(f"a step from t = {t:g} s was asked for, but the unit is at {now:g} s")
+        n = max(1, int(np.ceil(size / self.unit.step - WHOLE_STEPS)))
+        h = size / n
+        if self.stepper and abs(self.stepper.h - h) <= WHOLE_STEPS * h:
+            h = self.stepper.h
+        self._solution = None
+        self._at(h).step(n)
+
+    def keep(self, number: int) -> int:
+        """Keep the state under a number, 0 for a new one; return the number."""
+        stepper = self._at(self.stepper.h if self.stepper else self.unit.step)
+        number = number or max(self.kept, default=0) + 1
+        inputs = {name: x.copy() for name, x in self.inputs.items()}
+        self.kept[number] = _Kept(stepper, stepper.snapshot(), inputs)
+        return number
+
+    def go_back(self, number: int) -> None:
+        """Go back to a kept state."""
+        kept = self.kept[number]
+        self.stepper, self._solution = kept.stepper, None
+        self.inputs = {name: x.copy() for name, x in kept.inputs.items()}
+        self.changed.clear()
+        kept.stepper.restore(kept.snapshot)
+
+
+def _answer(running: Running, what: str, data: bytes) -> bytes:
+    """Do what a request asks for; return the result."""
+    if what == "i":
+        running.enter(struct.unpack("=d", data)[0])
+    elif what == "x":
+        running.go()
+    elif what == "d":
+        running.do(*_TIMES.unpack(data))
+    elif what == "g":
+        return np.array(running.get(np.frombuffer(data, np.uint32).tolist())).tobytes()
+    elif what == "s":
+        n = len(data) // 12
+        which = np.frombuffer(data[: 4 * n], np.uint32)
+        running.set(which.tolist(), np.frombuffer(data[4 * n :], float).tolist())
+    elif what == "r":
+        running.reset()
+    elif what == "n":
+        return _NUMBER.pack(running.keep(*_NUMBER.unpack(data)))
+    elif what == "t":
+        running.go_back(*_NUMBER.unpack(data))
+    elif what == "f":
+        running.kept.pop(*_NUMBER.unpack(data))
+    return b""
+
+
+class _ClosedError(Exception):
+    """The tool has closed the socket, or has ended."""
+
+
+def _take(link: socket.socket, size: int) -> bytes:
+    data = bytearray()
+    while len(data) < size:
+        more = link.recv(size - len(data))
+        if not more:
+            raise _ClosedError
+        data += more
+    return bytes(data)
+
+
+def serve(resources: Path, link: socket.socket) -> None:
+    """Answer requests until the socket is closed."""
+
+    def send(kind: str, data: bytes) -> None:
+        link.sendall(_HEAD.pack(ord(kind), len(data)) + data)
+
+    def warn(message: Any, *_: Any) -> None:
+        send("w", f"mbd: {' '.join(str(message).split())}".encode())
+
+    warnings.showwarning = warn  # type: ignore[assignment]
+    running: Running | None = None
+    while True:
+        try:
+            what, size = _HEAD.unpack(_take(link, _HEAD.size))
+            data = _take(link, size)
+            try:
+                if chr(what) == "h":
+                    running, result = _begun(resources, data.decode()), b""
+                else:
+                    assert running is not None
+                    result = _answer(running, chr(what), data)
+            except Exception as error:
+                text = error.args[0] if isinstance(error, KeyError) and error.args else str(error)
+                text = " ".join(str(text).split()) or type(error).__name__
+                send("e", f"mbd: {text}".encode())
+            else:
+                send("k", result)
+        except (_ClosedError, ConnectionError):
+            return
+
+
+def _begun(resources: Path, token: str) -> Running:
+    """Return the unit of a folder, if it is the one that the tool has described."""
+    unit = read(resources)
+    if token and token != unit.token:
+        raise ValueError(f"this is the unit {unit.token}, not {token}, which the tool asks for")
+    return Running(unit)
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the tool decides when to end
+    serve(Path(sys.argv[1]), socket.socket(fileno=0))

@@ -1,0 +1,123 @@
+"""Variables of a unit: inputs, outputs and parameters, each one number with a name and a unit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mbd.base.checked import floats, names, shown
+from mbd.control.settable import Settable
+from mbd.control.stepper import Stepper, solution_at
+from mbd.history.columns import parts
+from mbd.model.description import Description
+from mbd.model.model import Model
+from mbd.model.values import argument_now, argument_of, component_now, described_parameters
+from mbd.pictures.curves import curves
+
+__all__ = ["Variable", "inputs_of", "outputs_of", "parameters_of", "settable"]
+
+_AXES = ("x", "y", "z")
+
+
+class Variable(NamedTuple):
+    """A variable of a unit.
+
+    Attributes
+    ----------
+    name : str
+        "hinge.angle", "rod.position.x".
+    causality : str
+        "input", "output", "parameter", as the standard calls them.
+    source : str
+        What a ``Stepper`` or ``Model.with_values`` calls it: "rod.position".
+    place : int
+        Which of the numbers of the source it is.
+    unit : str
+        "m", "N m"; empty where it is not declared.
+    start : float, optional
+        Of inputs and parameters, what the model is described with.
+    """
+
+    name: str
+    causality: str
+    source: str
+    place: int = 0
+    unit: str = ""
+    start: float | None = None
+
+
+def settable(model: Model) -> list[str]:
+    """Return the arguments of parts that can be set while a run goes on, by name."""
+    able = []
+    for part in model.system.parts.values():
+        if part.name in model.system.bodies:
+            continue
+        for argument in part.call.arguments():
+            name = f"{part.name}.{argument}"
+            try:
+                Settable("export_fmu", model, name)
+            except (TypeError, ValueError, KeyError):
+                continue
+            able.append(name)
+    return able
+
+
+def inputs_of(model: Model, sources: Sequence[str]) -> list[Variable]:
+    """Return what is set from outside; of vectors each component."""
+    variables: list[Variable] = []
+    for source in sources:
+        setter = Settable("export_fmu", model, source)
+        words = _AXES if setter.shape == (3,) else [str(i) for i in range(setter.size)]
+        for i, x in enumerate(setter.described.reshape(-1)):
+            name = f"{source}.{words[i]}" if setter.shape else source
+            variables.append(Variable(name, "input", source, i, start=float(x)))
+    return variables
+
+
+def outputs_of(stepper: Stepper, sources: Any) -> list[Variable]:
+    """Return quantities by the names of results; None stands for the main ones of every part."""
+    solution = solution_at(stepper.model, stepper.state)
+    if sources is None:
+        sources = [*parts(solution.columns)]
+    variables: dict[str, Variable] = {}
+    for source in names("export_fmu", "outputs", sources):
+        if source == "drift":
+            raise ValueError(
+                "export_fmu: outputs: 'drift' is a change since the start of a run; name 'gap' or "
+                "'energy.total'"
+            )
+        for series in curves(solution, source, "export_fmu"):
+            words = series.components or ("",)
+            size = int(np.asarray(series.values)[-1].size)
+            if size != len(words):
+                raise ValueError(f"export_fmu: outputs: {series.name!r} is no number or vector")
+            key = source if len(words) == 1 and series.components else series.name
+            for i, word in enumerate(words):
+                name = f"{series.name}.{word}" if word else series.name
+                variables[name] = Variable(name, "output", key, i, series.unit)
+    return list(variables.values())
+
+
+def parameters_of(system: Description, sources: Any) -> list[Variable]:
+    """Return numbers of parts by name; None stands for the ``mbd.Parameter`` of the system."""
+    if sources is None:
+        sources = list(described_parameters(system))
+    return list(_numbers(system, names("export_fmu", "parameters", sources)))
+
+
+def _numbers(system: Description, sources: Sequence[str]) -> Iterator[Variable]:
+    for source in dict.fromkeys(sources):
+        part, argument, places = argument_of(system, source)
+        now = argument_now(system, part, argument)
+        try:
+            x = floats(component_now(source, now, places) if places else now)
+        except TypeError:
+            x = np.empty(0)
+        if x.shape:
+            raise ValueError(
+                f"export_fmu: parameters: {source!r} must be one number, got {shown(now)}; name a "
+                "component of it, such as 'rod.inertia.xx'"
+            )
+        yield Variable(source, "parameter", source, start=float(x))
