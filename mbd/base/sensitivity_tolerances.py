@@ -25,6 +25,9 @@ leaves a part of the size of the whole."""
 SENSITIVITY_QUADRATIC = 1e-13
 """[constants] Those that leave a polynomial of low degree by less obey it: two values suffice."""
 
+START_MET = 1e-7
+"""[violation that a start may have] Rows that are met so well need no move to the nearest state."""
+
 BEGIN_REACH = 2.5e-3
 """[size of the model, its velocities, the step] Distance of the states beside one from which a run
 begins anew, of order 8; nearer than that round-off of accelerations is seen."""

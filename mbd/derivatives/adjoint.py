@@ -242,24 +242,29 @@ class Backward:
 
     def over(self, legs: list[Leg], J: Terms) -> None:
         """Go back over the legs of a run."""
-        v, lam = self.v, self.lam
-        terms = np.zeros((len(J.t), 3, self.n))
-        terms[:, 0, v], terms[:, 1, v], terms[:, 2, v], terms[:, 2, lam] = J.q, J.v, J.a, J.lam
         self.total += J.p
         timed = [leg.ends is not None and leg.ends.event is not None for leg in legs]
         for k in range(len(legs) - 1, -1, -1):
             if not legs[k].aside:
                 late = any(timed[:k]) or timed[k]
-                self._leg(legs[k], terms, J, late)
+                self._leg(legs[k], J, late)
         if legs[0].begins is None:  # a piece of a run that goes on
-            self.z[: sweeps.DL] += terms[0]
+            self.z[: sweeps.DL] += self._terms(J, [0])[0]
             self.t += float(J.t[0])
 
-    def _leg(self, leg: Leg, terms: np.ndarray, J: Terms, timed: bool) -> None:
+    def _terms(self, J: Terms, which: Any) -> np.ndarray:
+        """Return derivatives by (q, v, (v', lam)) of some instants over the unknowns, (k, 3, n)."""
+        terms = np.zeros((len(which), 3, self.n))
+        for i, x in enumerate((J.q, J.v, J.a)):
+            terms[:, i, self.v] = x[which]
+        terms[:, 2, self.lam] = J.lam[which]
+        return terms
+
+    def _leg(self, leg: Leg, J: Terms, timed: bool) -> None:
         """Go back over a leg."""
         n_p, n, N, sweep = len(self.stencils), self.n, len(leg.steps), self.sweep
         if N:
-            self.z[: sweeps.DL] += terms[leg.first + N]
+            self.z[: sweeps.DL] += self._terms(J, [leg.first + N])[0]
             self.t += float(J.t[leg.first + N])
         if leg.ends is not None:
             self._end(leg, leg.ends)
@@ -267,12 +272,13 @@ class Backward:
         sweep.load(leg.state)
         sweep.shift(0.0, 0.0, timed)
         sweep.F[m.OPEN] = 0.0
-        inside = np.where(np.arange(N)[:, None, None] > 0, terms[leg.first : leg.first + N], 0.0)
         for end in range(N, 0, -sweep.room):
             which = np.arange(end - 1, max(-1, end - 1 - sweep.room), -1)
             size = sweep.rows(leg.steps, which, memory) * 3 * n
             out = sweep.out(size + n_p + 1)
-            out[:size] = inside[which].ravel()
+            out[:size] = np.where(
+                which[:, None, None] > 0, self._terms(J, leg.first + which), 0.0
+            ).flat
             out[size:] = 0.0
             sweep.run(sweeps.backward)
             self.total += out[size : size + n_p]
@@ -280,15 +286,13 @@ class Backward:
             check_rows(sweep, self.stencils)
         self.t += float(J.t[leg.first + 1 : leg.first + N].sum())
         if leg.anew is not None:
-            self._begin(leg, leg.anew, terms, J, timed)
+            self._begin(leg, leg.anew, J, timed)
         elif isinstance(leg.begins, Onward):
             move = leg.begins.move * self.z[sweeps.DL, self.v]
             self.z[sweeps.DA, self.v] += move
             self.z[sweeps.DB, self.v] -= move
 
-    def _begin(
-        self, leg: Leg, threshold: Threshold, terms: np.ndarray, J: Terms, timed: bool
-    ) -> None:
+    def _begin(self, leg: Leg, threshold: Threshold, J: Terms, timed: bool) -> None:
         """Go back to what a state was made of."""
         v, lam = self.v, self.lam
         Q, V, W, A, B = (self.z[row, v].copy() for row in range(sweeps.COLUMN_SIZE))
@@ -302,8 +306,7 @@ class Backward:
                 J_1 += J.q[at] @ one.q + J.v[at] @ one.v + J.a[at] @ one.a + J.lam[at] @ one.lam
             return float(J_1)
 
-        for j, s in enumerate(self.stencils):
-            self.total[j] += by(threshold.by_parameter(s))
+        self.total += [by(both) for both in threshold.by_parameters(self.stencils)]
         if recorded:
             self.t += float(J.t[at])
         self.z[:] = 0.0

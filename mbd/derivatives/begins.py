@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.sensitivity_tolerances import BEGIN_REACH
+from mbd.base.sensitivity_tolerances import BEGIN_REACH, START_MET
 from mbd.derivatives.stencil import FRACTIONS, Stencil
-from mbd.integration.consistent import consistent
+from mbd.integration.consistent import consistent, described_starts
 from mbd.integration.method import Method
 from mbd.integration.starting_values import resumed, started
 from mbd.machine import buffer as m
@@ -27,6 +27,10 @@ from mbd.model.state import State
 from mbd.model.workspace import Workspace, displaced
 
 __all__ = ["Again", "Begin", "Begun", "Behind", "Direction", "Start", "Tangent", "Threshold"]
+
+
+_STATE = ("q", "v", "a", "lam", "alg")
+_TOGETHER = 16  # parameters of which the starts are taken in one batch
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +53,28 @@ class Begun:
     begun: State
     before: np.ndarray
     recorded: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class _Many:
+    """Where steps begin beside a place: faces (n, .), states of arrays (n, .), v' before them.
+
+    ``good`` (n,) are those for which that holds.
+    """
+
+    faces: np.ndarray
+    first: State
+    begun: State
+    before: np.ndarray
+    good: np.ndarray
+
+    def part(self, which: slice) -> _Many:
+        """Return some of them."""
+        first, begun = (
+            x.replace(**{name: getattr(x, name)[which] for name in _STATE})
+            for x in (self.first, self.begun)
+        )
+        return _Many(self.faces[which], first, begun, self.before[which], self.good[which])
 
 
 # of a model, from a state, with steps of size h; the last: none, or where the run itself began, if
@@ -95,6 +121,25 @@ class Start:
     ) -> Begun:
         """Return where steps begin."""
         return _shifted(self.method, model, first, h, beside)
+
+    def many(self, model: FrozenModel, F: np.ndarray, h: float, beside: Begun) -> _Many:
+        """Return the starts of runs with constants F (n, .); those that leave the way are marked.
+
+        Where neighbours of the start are moved to meet the rows, these have to be met to round-off.
+        """
+        share = START_MET if self.project is None or self.project else 1.0
+        work = Workspace(model, runs=F)
+        with np.errstate(all="ignore"):  # runs that are marked
+            first = described_starts(work, share)
+            weights = self.method.facts.weights
+            assert weights is not None
+            by_position = self.method.facts.level == "position"
+            begun, change = started(work, first, h, weights, by_position, _held(beside))
+            good = work.good.copy()
+            work.load(first)
+            work.evaluate()
+        faces = work.vector(m.Y, 12 * (model.n_faces + 1))[:, 12:]
+        return _Many(faces, first, begun, begun.a - change, good)
 
     def __call__(
         self, model: FrozenModel, state: State | None, h: float, beside: Begun | None
@@ -203,6 +248,25 @@ class Threshold:
     def _rates(self) -> dict[str, np.ndarray]:
         return _rates_of_faces(self.model, self.here.first)
 
+    def by_parameters(self, of: Sequence[Stencil]) -> list[tuple[Tangent, Tangent]]:
+        """Return the derivatives of the instant, and of where steps begin, by parameters.
+
+        The starts of a run are taken together; what leaves the straight way by itself.
+        """
+        done: dict[str, tuple[Tangent, Tangent]] = {}
+        start = self.begin
+        if isinstance(start, Start) and start.state is None and not self.model.laws:
+            alike = [s for s in of if s.alike]
+            for i in range(0, len(alike), _TOGETHER):
+                some = alike[i : i + _TOGETHER]
+                F = np.array([x.F for s in some for x in s.beside])
+                starts = start.many(self.model, F, self.h, self.here)
+                for j, s in enumerate(some):
+                    own = starts.part(slice(j * len(FRACTIONS), (j + 1) * len(FRACTIONS)))
+                    if own.good.all():
+                        done[s.name] = self._difference(s.weights, own)
+        return [done.get(s.name) or self.by_parameter(s) for s in of]
+
     def by_parameter(self, stencil: Stencil) -> tuple[Tangent, Tangent]:
         """Return the derivatives of the instant, and of where steps begin, by a parameter."""
         try:
@@ -213,7 +277,7 @@ class Threshold:
                 f"{4 * stencil.step:.3g} from its own; give project=True, and the move to the "
                 f"nearest consistent start is differentiated too: {error}"
             ) from None
-        return self._difference([w for w, _ in stencil.weighted], stencil.models, beside)
+        return self._difference(stencil.weights, _stacked(stencil.models, beside))
 
     def along(self, z: Direction) -> tuple[Tangent, Tangent]:
         """Return the derivatives of the instant, and of where steps begin, along a direction."""
@@ -236,8 +300,8 @@ class Threshold:
                 t=at.t + e * z.t, v=at.v + e * z.v, a=at.a + e * z.a, lam=at.lam + e * z.lam
             )
             beside.append(self.begin(self.model, there, self.h + e * z.h, self.here))
-        weights = [w / step for _, w in FRACTIONS]
-        return self._difference(weights, [self.model] * len(weights), beside)
+        weights = np.array([w for _, w in FRACTIONS]) / step
+        return self._difference(weights, _stacked([self.model] * len(weights), beside))
 
     @cached_property
     def sizes(self) -> Direction:
@@ -272,31 +336,35 @@ class Threshold:
         here = self.begin(self.model, self.at.replace(**{name: x.copy()}), self.h, self.here).begun
         return not (np.array_equal(there.v, here.v) and np.array_equal(there.q, here.q))
 
-    def _difference(
-        self, weights: Sequence[float], models: Sequence[FrozenModel], beside: list[Begun]
-    ) -> tuple[Tangent, Tangent]:
+    def _difference(self, weights: np.ndarray, beside: _Many) -> tuple[Tangent, Tangent]:
         """Return the weighted sums of what begins beside the place."""
-
-        def of(values: list[Any]) -> np.ndarray:
-            return np.asarray(np.asarray(weights) @ np.array(values))
-
-        faces = of([faces_of(x, s.first) for x, s in zip(models, beside, strict=True)])
+        faces, before = weights @ beside.faces, weights @ beside.before
         q = np.zeros(self.model.n_v)
         at = 0
         for name, Y in self._rates.items():
             first, n = 12 * self.model.faces[name], Y.shape[1]
             q[at : at + n] = np.linalg.lstsq(Y, faces[first : first + len(Y)], rcond=None)[0]
             at += n
-        before = of([x.before for x in beside])
 
-        def tangent(states: list[State]) -> Tangent:
-            alg = [s.a if s.alg is None else s.alg for s in states]
-            return Tangent(
-                q, of([s.v for s in states]), of([s.a for s in states]),
-                of([s.lam for s in states]), of(alg), before,
-            )  # fmt: skip
+        def tangent(s: State) -> Tangent:
+            alg = weights @ (s.a if s.alg is None else s.alg)
+            return Tangent(q, weights @ s.v, weights @ s.a, weights @ s.lam, alg, before)
 
-        return tangent([x.first for x in beside]), tangent([x.begun for x in beside])
+        return tangent(beside.first), tangent(beside.begun)
+
+
+def _stacked(models: Sequence[FrozenModel], beside: Sequence[Begun]) -> _Many:
+    """Return where steps of models begin as arrays over them."""
+
+    def arrays(states: list[State]) -> State:
+        states = [s.replace(alg=s.a if s.alg is None else s.alg) for s in states]
+        stacks = {name: np.array([getattr(s, name) for s in states]) for name in _STATE}
+        return states[0].replace(**stacks)
+
+    faces = np.array([faces_of(x, s.first) for x, s in zip(models, beside, strict=True)])
+    first, begun = arrays([x.first for x in beside]), arrays([x.begun for x in beside])
+    good = np.ones(len(beside), bool)
+    return _Many(faces, first, begun, np.array([x.before for x in beside]), good)
 
 
 def faces_of(model: FrozenModel, state: State) -> np.ndarray:

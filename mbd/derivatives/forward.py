@@ -276,11 +276,12 @@ class Forward:
         """Begin anew."""
         n_p, v, lam = len(self.of.stencils), self.v, self.lam
         size = Direction.none(self.of.model, h=1.0)
+        begun_by = threshold.by_parameters(self.of.stencils)
         for j in range(self.sweep.n_columns):
             z = self.sweep.columns[j]
             both: list[tuple[Tangent, Tangent]] = []
             if j < n_p:
-                both.append(threshold.by_parameter(self.of.stencils[j]))
+                both.append(begun_by[j])
             if j == n_p:
                 both += [threshold.along(size)] if leg.ends is not None else []
             elif threshold.at is not None:

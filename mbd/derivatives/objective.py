@@ -213,7 +213,14 @@ def gradients(
     if not np.array_equal(rest, terms(t=here.t + _SHARE * h)):
         step = _SHARE * h
         by_t = np.asarray(sum(w * terms(t=here.t + k * step) for k, w in FRACTIONS)) / step
-    by_p = [sum(w * (terms(x) - rest) for w, x in s.weighted) for s in stencils]
+
+    def by(stencil: Stencil) -> np.ndarray:
+        near = [terms(x) for x in stencil.beside[:2]]  # on both sides
+        if all(np.array_equal(rest, x) for x in near):
+            return np.zeros(len(rest))
+        return np.asarray(sum(w * (terms(x) - rest) for w, x in stencil.weighted))
+
+    by_p = [by(s) for s in stencils]
     return Gradients(
         out["q"], out["v"], out["a"], out["lam"], np.array(by_p).reshape(-1, len(rest)), by_t
     )

@@ -119,19 +119,19 @@ def _weights(model: FrozenModel, record: int, n: int) -> list[np.ndarray]:
     return [model.F[w : w + 4] for w in places]
 
 
-def _constants(model: FrozenModel, record: int, element: Any) -> list[np.ndarray]:
+def _constants(model: Any, record: int, element: Any) -> list[np.ndarray]:
     """Return numbers, law and weights of an element."""
     at, n = int(model.I[record + m.E_NUMBERS]), len(element.numbers)
     law = np.array([model.I[record + m.E_LAW]], float)
     return [model.F[at : at + n], law, *_weights(model, record, len(element.attachments))]
 
 
-def _of_node(model: FrozenModel, name: str) -> np.ndarray:
-    """Return the constants of a node."""
-    node = model.nodes[name]
-    n = len(node.formulation.constants(node.mass, node.center_of_mass, node.second_moments))
-    at = int(model.I[model.node_records[name] + m.NODE_PAR])
-    return model.F[at : at + n]
+def _of_node(model: FrozenModel, name: str, there: Any) -> np.ndarray:
+    """Return the constants of a node, `there` beside the model."""
+    body = model.nodes[name]
+    n = len(body.formulation.constants(body.mass, body.center_of_mass, body.second_moments))
+    at = int(there.I[there.node_records[name] + m.NODE_PAR])
+    return np.asarray(there.F[at : at + n])
 
 
 def _same(one: list[np.ndarray], two: list[np.ndarray]) -> bool:
@@ -141,23 +141,19 @@ def _same(one: list[np.ndarray], two: list[np.ndarray]) -> bool:
 def _touched(model: FrozenModel, stencil: Stencil) -> _Touched:
     """Return what is not the same at all values of a parameter."""
     touched = _Touched()
-    parts = model.system.parts
-    for name in parts:
-        others = [x for x in stencil.models if x.system.parts[name] is not parts[name]]
-        if not others:
-            continue
-        elements = parts[name].elements()
-        for i, (record, e) in enumerate(zip(model.records[name], elements, strict=True)):
+    for name in stencil.parts:
+        part = model.system.parts[name]
+        for i, (record, e) in enumerate(zip(model.records[name], part.elements(), strict=True)):
             here = _constants(model, record, e)
-            there = [x.records[name][i] for x in stencil.models]
+            there = [x.records[name][i] for x in stencil.beside]
             if not all(
-                _same(here, _constants(x, r, e)) for x, r in zip(stencil.models, there, strict=True)
+                _same(here, _constants(x, r, e)) for x, r in zip(stencil.beside, there, strict=True)
             ):
                 touched.elements.append((e, record, there))
-    for name, record in model.node_records.items():
-        here = [_of_node(model, name)]
-        if not all(_same(here, [_of_node(x, name)]) for x in stencil.models):
-            touched.nodes[name] = record
+        for node in part.nodes():
+            own = [_of_node(model, node.name, model)]
+            if not all(_same(own, [_of_node(model, node.name, x)]) for x in stencil.beside):
+                touched.nodes[node.name] = model.node_records[node.name]
     return touched
 
 
@@ -172,13 +168,13 @@ def _two_points(model: FrozenModel, touched: _Touched, stencil: Stencil, weight:
         return False
     if weight and (touched.nodes or touched.elements):
         return False
-    of_nodes = [[_of_node(x, name) for x in stencil.models] for name in touched.nodes]
+    of_nodes = [[_of_node(model, name, x) for x in stencil.beside] for name in touched.nodes]
     of_elements = [
-        [np.concatenate(_constants(x, r, e)) for x, r in zip(stencil.models, there, strict=True)]
+        [np.concatenate(_constants(x, r, e)) for x, r in zip(stencil.beside, there, strict=True)]
         for e, _, there in touched.elements
     ]
     here = [np.concatenate(_constants(model, r, e)) for e, r, _ in touched.elements]
-    w = stencil.step * np.array([x for x, _ in stencil.weighted])
+    w = stencil.step * stencil.weights
     for values in (*of_nodes, *of_elements):
         dust = SENSITIVITY_QUADRATIC * np.abs(values).max()
         if np.abs(w @ np.array(values) - 0.5 * (values[0] - values[1])).max() > dust:
@@ -193,7 +189,7 @@ def program(model: FrozenModel, tables: Tables, stencil: Stencil) -> int:
     """Write the tables of a parameter; return where its program is."""
     I, touched = model.I, _touched(model, stencil)
     weight = any(not np.array_equal(x.F[m.GX : m.GX + 3], model.F[m.GX : m.GX + 3])
-                 for x in stencil.models)  # fmt: skip
+                 for x in stencil.beside)  # fmt: skip
     names = {record: name for name, record in model.node_records.items()}
     bodies = dict.fromkeys(names.values() if weight else touched.nodes)
     ranges: dict[tuple[int, int, int], None] = {}
@@ -211,7 +207,9 @@ def program(model: FrozenModel, tables: Tables, stencil: Stencil) -> int:
         ranges[int(I[record + m.NODE_U]), n.n_v, 0] = None
         faces += [int(I[record + m.NODE_Y]) + 12 * j for j in range(n.n_faces)]
     points, two = [], _two_points(model, touched, stencil, weight)
-    for j, (w, other) in enumerate(stencil.weighted[:2] if two else stencil.weighted):
+    for j, (w, other) in enumerate(
+        zip(stencil.weights[: 2 if two else 8], stencil.beside, strict=False)
+    ):
         forces, rates, nodes = [], [], []
         for e, record, there in touched.elements:
             head = _element(model, tables, e, record, (other, there[j]))
@@ -222,7 +220,7 @@ def program(model: FrozenModel, tables: Tables, stencil: Stencil) -> int:
         for name in bodies:
             copy = list(I[model.node_records[name] :][: m.NODE_SIZE])
             if name in touched.nodes:
-                copy[m.NODE_PAR] = tables.put(_of_node(other, name))
+                copy[m.NODE_PAR] = tables.put(_of_node(model, name, other))
             one = tables.table([1, len(tables.I) + 2, *copy])
             nodes += [family(model.nodes[name].formulation).residual.address, one]
         gravity = tables.put(other.F[m.GX : m.GX + 3]) if weight else -1

@@ -10,9 +10,10 @@ arguments, and arguments that say how a part is placed, count: every model is de
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from mbd.base.checked import floats, listed, shown
 from mbd.base.parameter import Parameter
 from mbd.base.recorded_call import signature
 from mbd.base.sensitivity_tolerances import (
+    SENSITIVITY_QUADRATIC,
     SENSITIVITY_SHRINKS,
     SENSITIVITY_STEP,
     SENSITIVITY_ZERO,
@@ -46,8 +48,18 @@ FRACTIONS = tuple(
 
 
 @dataclass(frozen=True, eq=False)
+class Numbers:
+    """The constants F of a model with another value, on the tables of the model."""
+
+    I: np.ndarray
+    F: np.ndarray
+    records: Mapping[str, Sequence[int]]
+    node_records: Mapping[str, int]
+
+
+@dataclass(frozen=True, eq=False)
 class Stencil:
-    """A parameter, and models at values about its own.
+    """A parameter, and what is beside it at values about its own.
 
     Parameters
     ----------
@@ -55,26 +67,48 @@ class Stencil:
         At its own value.
     name : str
     value, step : float
-    models : tuple of Model
-        At ``value + k step``, in the order of FRACTIONS.
+    beside : tuple of Model or Numbers
+        At ``value + k step``, in the order of FRACTIONS: what equations read.
+    parts : tuple of str
+        The parts that are others then.
     """
 
     model: Any
     name: str
     value: float
     step: float
-    models: tuple[Any, ...]
+    beside: tuple[Any, ...]
+    parts: tuple[str, ...]
+
+    @cached_property
+    def models(self) -> tuple[Any, ...]:
+        """Models at ``value + k step``."""
+        return tuple(
+            _model(self.model, self.name, self.value + k * self.step)
+            if isinstance(x, Numbers)
+            else x
+            for (k, _), x in zip(FRACTIONS, self.beside, strict=True)
+        )
+
+    @property
+    def alike(self) -> bool:
+        """Whether all of them have the tables of the model."""
+        return all(x.I is self.model.I for x in self.beside)
 
     def nearer(self, share: float) -> Stencil:
         """Return the stencil with a share of its step."""
         step = share * self.step
-        return replace(self, step=step, models=_models(self.model, self.name, self.value, step))
+        return _beside(self.model, self.name, self.value, step)
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Of the values in a derivative, (8,)."""
+        return np.array([w for _, w in FRACTIONS]) / self.step
 
     @property
     def weighted(self) -> list[tuple[float, Any]]:
         """The models with their weights in a derivative."""
-        weights = (w / self.step for _, w in FRACTIONS)
-        return list(zip(weights, self.models, strict=True))
+        return list(zip(self.weights.tolist(), self.models, strict=True))
 
     def derivative(self, of: Callable[[Any], np.ndarray]) -> np.ndarray:
         """Return the derivative of a function of the model."""
@@ -161,7 +195,7 @@ def _stencil(owner: str, model: FrozenModel, name: str) -> Stencil:
     step = SENSITIVITY_STEP * scale
     for shrinks in range(SENSITIVITY_SHRINKS + 1):
         try:
-            models = _models(model, name, value, step)
+            stencil = _beside(model, name, value, step)
         except ValueError as error:
             if shrinks == SENSITIVITY_SHRINKS or "structure" in str(error):
                 raise ValueError(
@@ -169,18 +203,52 @@ def _stencil(owner: str, model: FrozenModel, name: str) -> Stencil:
                 ) from None
             step /= 8.0
         else:
-            _check_origin(owner, model, models, name)
-            return Stencil(model, name, value, step, models)
+            _check_origin(owner, stencil)
+            return stencil
     raise AssertionError
 
 
-def _models(model: FrozenModel, name: str, value: float, step: float) -> tuple[Any, ...]:
-    return tuple(changed(model, {name: value + k * step}, measured=False) for k, _ in FRACTIONS)
+def _beside(model: FrozenModel, name: str, value: float, step: float) -> Stencil:
+    """Return the stencil of one parameter by itself.
+
+    Constants that obey a polynomial of degree two at the nearest and the farthest values do so
+    between them: these models are not described.
+    """
+    some: dict[float, Any] = {k: _model(model, name, value + k * step) for k in (1, -1, 4, -4)}
+    parts = tuple(
+        part
+        for part, x in model.system.parts.items()
+        if any(other.system.parts[part] is not x for other in some.values())
+    )
+    beside: dict[float, Any] = {}
+    if all(x.I is model.I for x in some.values()):
+        here = model.F.view(np.int64)  # some constants are infinite
+        where = np.flatnonzero(sum(x.F.view(np.int64) != here for x in some.values()))
+        own, F = model.F[where], {k: x.F[where] for k, x in some.items()}
+        slope, bend = 0.5 * (F[1] - F[-1]), 0.5 * (F[1] + F[-1]) - own
+        dust = SENSITIVITY_QUADRATIC * np.maximum(np.abs(F[4]), np.abs(F[-4]))
+
+        def at(k: float) -> Numbers:
+            values = model.F.copy()
+            values[where] = own + k * slope + k * k * bend
+            return Numbers(model.I, values, model.records, model.node_records)
+
+        if all((np.abs(F[k] - at(k).F[where]) <= dust).all() for k in (4, -4)):
+            beside = {k: at(k) for k in (2, -2, 3, -3)}
+    if not beside:
+        beside = {k: _model(model, name, value + k * step) for k in (2, -2, 3, -3)}
+    all_of = {**beside, **some}
+    return Stencil(model, name, value, step, tuple(all_of[k] for k, _ in FRACTIONS), parts)
 
 
-def _check_origin(owner: str, model: FrozenModel, models: Sequence[Any], name: str) -> None:
-    if not all(np.array_equal(x.origin, model.origin) for x in models):
+def _model(model: FrozenModel, name: str, value: float) -> Any:
+    return changed(model, {name: value}, measured=False)
+
+
+def _check_origin(owner: str, stencil: Stencil) -> None:
+    origins = [x.origin for x in stencil.beside if not isinstance(x, Numbers)]
+    if not all(np.array_equal(x, stencil.model.origin) for x in origins):
         raise ValueError(
-            f"{owner}: {name!r} moves the point from which positions are stored, since the model "
-            "is far from the inertial origin; describe it nearer to the origin"
+            f"{owner}: {stencil.name!r} moves the point from which positions are stored, since the "
+            "model is far from the inertial origin; describe it nearer to the origin"
         )

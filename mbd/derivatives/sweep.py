@@ -45,8 +45,8 @@ class Steps:
         the algorithmic accelerations.
     before : (n_v,) array
         Accelerations one step before the first.
-    D, D_h, v_h : (N, n_v) arrays
-        Increments; their derivatives, and those of velocities, by the size of the step.
+    newmark : tuple of float
+        beta and gamma of the method.
     """
 
     t: np.ndarray
@@ -58,9 +58,7 @@ class Steps:
     lam: np.ndarray
     alg: np.ndarray
     before: np.ndarray
-    D: np.ndarray
-    D_h: np.ndarray
-    v_h: np.ndarray
+    newmark: tuple[float, float]
 
     def __len__(self) -> int:
         return len(self.h)
@@ -71,8 +69,19 @@ class Steps:
         before = self.a[first - 1] if first else self.before
         return Steps(
             self.t[ends], self.h[own], self.move[own], self.q[ends], self.v[ends], self.a[ends],
-            self.lam[ends], self.alg[ends], before, self.D[own], self.D_h[own], self.v_h[own],
+            self.lam[ends], self.alg[ends], before, self.newmark,
         )  # fmt: skip
+
+    def increments(self, which: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return D of some steps, and the derivatives of D and of velocities by their size h."""
+        beta, gamma = self.newmark
+        size, v, old, new = self.h[which, None], self.v[which], self.alg[which], self.alg[which + 1]
+        if self.move.any():
+            before = np.where(which[:, None] > 0, self.a[which - 1], self.before)
+            old = old + self.move[which, None] * (self.a[which] - before)
+        bent = (0.5 - beta) * old + beta * new
+        D = size * v + size * size * bent
+        return D, v + 2 * size * bent, (1 - gamma) * old + gamma * new
 
 
 def steps_of(
@@ -88,25 +97,22 @@ def steps_of(
 
     assert method.facts.weights is not None
     am, af, beta, gamma = method.facts.weights
-    q, v, a, lam = (np.array(x) for x in instants)
-    v[0], a[0], lam[0] = begun.v, begun.a, begun.lam
+    q, v, a, lam = instants
+    if (v[0] != begun.v).any() or (a[0] != begun.a).any() or (lam[0] != begun.lam).any():
+        v, a, lam = (x.copy() for x in (v, a, lam))
+        v[0], a[0], lam[0] = begun.v, begun.a, begun.lam
     alg = np.empty_like(a)
     alg[0] = begun.a if begun.alg is None else begun.alg
     source = ((1 - af) * a[1:] + af * a[:-1]) / (1 - am)
-    c2, change = -am / (1 - am), np.diff(a, axis=0, prepend=before[None])[: len(h)]
-    move = np.zeros(len(h))
+    c2, move = -am / (1 - am), np.zeros(len(h))
     move[1:] = (am - af) * np.diff(h) / h[:-1]
     if move.any():
+        change = np.diff(a, axis=0, prepend=before[None])
         for i, x in enumerate(source):
             alg[i + 1] = x + c2 * (alg[i] + move[i] * change[i])
     elif len(h):
         alg[1:] = lfilter([1.0], [1.0, -c2], source, axis=0, zi=c2 * alg[:1])[0]
-    old, new, size = alg[:-1] + move[:, None] * change, alg[1:], h[:, None]
-    bent = (0.5 - beta) * old + beta * new
-    return Steps(
-        t, h, move, q, v, a, lam, alg, before, size * v[:-1] + size * size * bent,
-        v[:-1] + 2 * size * bent, (1 - gamma) * old + gamma * new,
-    )  # fmt: skip
+    return Steps(t, h, move, q, v, a, lam, alg, before, (beta, gamma))
 
 
 class Sweep:
@@ -220,25 +226,26 @@ class Sweep:
     def rows(self, steps: Steps, which: np.ndarray, memory: np.ndarray | None) -> int:
         """Put some steps where the kernel finds them; return their number."""
         v, lam, n_q, n = self.model.numbering.v, self.model.numbering.lam, self.model.n_q, self.n
-        table = np.zeros((len(which), self.size))
+        where = self.places["steps"]
+        table = self.F[where : where + len(which) * self.size].reshape(len(which), self.size)
+        table[...] = 0.0
         table[:, 0], table[:, 1] = steps.t[which + 1], steps.h[which]
         table[:, 2] = steps.move[which]
         at = sweeps.STEP_HEAD + n_q
         table[:, sweeps.STEP_HEAD : at] = steps.q[which]
-        table[:, at + v] = steps.D[which]
-        table[:, at + n + v] = steps.v[which + 1]
-        table[:, at + 2 * n + v] = steps.a[which + 1]
-        table[:, at + 2 * n + lam] = steps.lam[which + 1]
-        table[:, at + 3 * n + v] = steps.D_h[which]
-        table[:, at + 4 * n + v] = steps.v_h[which]
+        vectors = table[:, at : at + sweeps.STEP_VECTORS * n].reshape(len(which), -1, n)
+        D, D_h, v_h = steps.increments(which)
+        for i, x in enumerate((D, steps.v[which + 1], steps.a[which + 1], D_h, v_h)):
+            vectors[:, i, v] = x
+        vectors[:, 2, lam] = steps.lam[which + 1]
         if memory is not None:
             table[:, at + sweeps.STEP_VECTORS * n :] = memory[which]
-        self.F[self.places["steps"] :][: table.size] = table.ravel()
         self.I[self.k + sweeps.N_STEPS] = len(which)
         return len(which)
 
     def run(self, kernel: Any) -> None:
         """Run a compiled sweep over the steps that were put."""
         kernel(self.I, self.F, self.k)
-        check([law for s in self.stencils for x in s.models for law in x.laws], self.work.S, self.F)
+        check([law for s in self.stencils if not s.alike for x in s.models for law in x.laws],
+              self.work.S, self.F)  # fmt: skip
         self.work.check_laws()

@@ -29,7 +29,7 @@ from mbd.model.frozen import FrozenModel, state_of
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 
-__all__ = ["allowed", "consistent", "limits", "violated", "violations"]
+__all__ = ["allowed", "consistent", "described_starts", "limits", "violated", "violations"]
 
 
 def violations(work: Workspace) -> tuple[np.ndarray, np.ndarray]:
@@ -57,6 +57,21 @@ def limits(work: Workspace) -> tuple[np.ndarray, np.ndarray]:
     size = _sizes(work.model, work.F)
     speed = np.abs(work.vector(m.V)).max(-1, keepdims=True, initial=1.0)
     return START_POSITION * size, START_VELOCITY * size * speed
+
+
+def described_starts(work: Workspace, share: float = 1.0) -> State:
+    """Return consistent states of many runs, as they are described; the others leave.
+
+    These have rows that are violated by more than a share of what is accepted, or no accelerations.
+    """
+    work.vector(m.A)[...] = 0.0
+    if work.model.n_lam:
+        for rows, most in zip(violations(work), limits(work), strict=True):
+            work.leaves(~(np.abs(rows) <= share * most).all(axis=-1))
+    A = accelerate(work, evaluated=work.model.n_lam > 0)
+    work.leaves(~np.isfinite(A).all(axis=-1) | (work.S[:, m.BAD_HOW] != 0))
+    first = work.store()
+    return first.replace(alg=first.a)
 
 
 def violated(model: FrozenModel, value: np.ndarray, size: np.ndarray, *, rate: bool = False) -> str:

@@ -38,12 +38,13 @@ def changed(model: Any, values: Any, *, measured: bool = True) -> Any:
     One that is not `measured` keeps the sizes of this one, with which equations are scaled: what it
     computes is smooth in the values.
     """
-    system = _described(model.system, _checked(model.system, values))
-    parts = [x for name, x in system.parts.items() if x is not model.system.parts[name]]
+    system = _described(model, _checked(model.system, values))
+    own = model.system.parts
+    parts = [x for name, x in system.parts.items() if x is not own[name]]
     new = {part.name: part.elements() for part in parts}
-    old = {part.name: model.system.parts[part.name].elements() for part in parts}
+    old = {part.name: own[part.name].elements() for part in parts}
     for part in parts:
-        _check_structure(model, part, (new[part.name], old[part.name]), values)
+        _check_structure(own[part.name], part, (new[part.name], old[part.name]), values)
     numbers = _numbers(model, system, parts, new, old)
     if numbers is None:
         return system.build()  # type: ignore[attr-defined]
@@ -200,8 +201,37 @@ def _with_component(key: str, now: Any, places: list[str], value: Any) -> Any:
     return tuple(map(tuple, x)) if x.ndim == 2 else tuple(x)
 
 
-def _described(system: Description, changes: dict[str, dict[str, Any]]) -> Description:
+@per_model
+def _mentioned(model: FrozenModel) -> dict[str, set[str]]:
+    """Return the names of parts, and of parameters, that are among the arguments of each part."""
+
+    def names(value: Any) -> set[str]:
+        if isinstance(value, Part):
+            return {(value.owner or value).name}
+        if isinstance(value, Formula):
+            return set(value.parameters)
+        if isinstance(value, Coordinate):
+            return {value.joint}.union(*map(names, value.bodies))
+        if isinstance(value, dict | np.ndarray):
+            value = tuple(value.values() if isinstance(value, dict) else value.ravel())
+        inner = (call_of(value) or (None,))[1:] or value
+        return set[str]().union(*map(names, inner)) if isinstance(inner, tuple | list) else set()
+
+    return {name: names(part.call[1:]) for name, part in model.system.parts.items()}
+
+
+def _anew(model: FrozenModel, changes: dict[str, dict[str, Any]]) -> set[str]:
+    """Return the parts with other arguments, and those that have such parts among theirs."""
+    known, new = set[str](), {*changes, *changes.get("", {})} - {""}
+    while new:
+        known |= new
+        new = {k for k, its in _mentioned(model).items() if not its.isdisjoint(new)} - known
+    return known
+
+
+def _described(model: FrozenModel, changes: dict[str, dict[str, Any]]) -> Description:
     """Return a description in which parts have other arguments; the others are the same objects."""
+    system, affected = model.system, _anew(model, changes)
     anew: dict[int, Any] = {}
     of_system = changes.get("", {})
     of_part = {id(part): changes[name] for name, part in system.parts.items() if name in changes}
@@ -264,7 +294,7 @@ def _described(system: Description, changes: dict[str, dict[str, Any]]) -> Descr
         setattr(described, table, {})
     described.gravity = gravity
     for name, part in system.parts.items():
-        new = again(part)
+        new = again(part) if name in affected else part
         if new.name != name:
             raise ValueError(f"{_WHO}: a part keeps its name, got {new.name!r} for {name!r}")
         getattr(described, part.drawer)[name] = new
@@ -289,12 +319,12 @@ def _form(part: Part, own: Sequence[Element]) -> list[Any]:
 
 
 def _check_structure(
-    model: FrozenModel, part: Part, elements: tuple[Sequence[Element], Sequence[Element]],
+    before: Part, part: Part, elements: tuple[Sequence[Element], Sequence[Element]],
     values: Mapping[str, Any],
 ) -> None:  # fmt: skip
     """Refuse values with which nodes, rows or forces are others than in the model."""
     new, old = elements
-    if _form(part, new) == _form(model.system.parts[part.name], old):
+    if _form(part, new) == _form(before, old):
         return
     mine = [key for key in values if key.rpartition(".")[0] == part.name] or list(values)
     raise ValueError(
@@ -358,7 +388,8 @@ def _numbers(
         for record, e, before in zip(model.records[name], new[name], old[name], strict=True):
             if e.law is not None and e.law.address != before.law.address:
                 return None
-            numbers += _of_element(I, record, e)
+            numbers.append((I[record + m.E_NUMBERS], list(e.numbers)))
+            numbers.append((I[record + m.E_MEMORY], list(e.memory)))
         for name, free in part.coordinates.items():
             for record in model.records.get(f"{part.name}.{name}", ()):
                 numbers.append((I[record + m.E_MEMORY], [free.start]))
@@ -366,8 +397,3 @@ def _numbers(
         if users[place] < _users(model)[place] and tuple(model.F[place : place + 4]) != w:
             return None
     return numbers + list(weights.items())
-
-
-def _of_element(I: np.ndarray, record: int, e: Element) -> list[tuple[int, Any]]:
-    """Return the places of an element's numbers and memory, and these."""
-    return [(I[record + m.E_NUMBERS], list(e.numbers)), (I[record + m.E_MEMORY], list(e.memory))]

@@ -16,10 +16,9 @@ import numpy as np
 
 from mbd.base.run_tolerances import LARGE_STEP_ERROR, LARGE_STEP_THROW, OSCILLATION_INSTANTS
 from mbd.base.tolerances import ERROR_CANCELS
-from mbd.integration.consistent import consistent, limits, violations
+from mbd.integration.consistent import consistent, described_starts
 from mbd.integration.method import Method
 from mbd.integration.starting_values import begin, started
-from mbd.linear.saddle import accelerate
 from mbd.machine import buffer as m
 from mbd.model.model import Model
 from mbd.model.state import State
@@ -117,7 +116,7 @@ class Batches:
         room = (self.kept + 1) * self.size
         work = Workspace(self.model, extra=room, own=self.own, runs=F)
         with np.errstate(all="ignore"):  # runs that are marked
-            first = self._first(work)
+            first = described_starts(work)
             rows = work.F[:, self.at : self.at + room].reshape(len(F), -1, self.size)
             rows[:, 0, 0] = 0.0
             for where, x in zip(
@@ -128,17 +127,6 @@ class Batches:
             instants = Instants(self.model, rows, work.good)
             work.good &= ~self._suspect(instants)
         return instants
-
-    def _first(self, work: Workspace) -> State:
-        """Return consistent states; mark the runs whose rows are not met."""
-        work.vector(m.A)[...] = 0.0
-        if self.model.n_lam:
-            for rows, most in zip(violations(work), limits(work), strict=True):
-                work.leaves(~(np.abs(rows) <= most).all(axis=-1))
-        A = accelerate(work, evaluated=self.model.n_lam > 0)
-        work.leaves(~np.isfinite(A).all(axis=-1) | (work.S[:, m.BAD_HOW] != 0))
-        first = work.store()
-        return first.replace(alg=first.a)
 
     def _steps(self, work: Workspace, first: State) -> None:
         """Take all steps; mark the runs in which one fails."""

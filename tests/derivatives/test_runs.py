@@ -7,6 +7,7 @@ from scipy.spatial.transform import Rotation
 
 import mbd
 from mbd.derivatives.begins import Begun, Start
+from mbd.derivatives.stencil import stencils
 
 TIGHT = mbd.GeneralizedAlpha(tol=1e-12)
 WEIGHTS = {1: 4 / 5, 2: -1 / 5, 3: 4 / 105, 4: -1 / 280}
@@ -263,3 +264,28 @@ def test_two_parameters_of_one_name_must_agree():
     system.add(mbd.PointMass("a", mass=mbd.Parameter("p", 2.0)))
     with pytest.raises(ValueError, match="one value in a system"):
         mbd.sensitivities(system, t_end=0.1, step=0.01)
+
+
+def test_a_start_that_is_moved_is_differentiated_in_large_models():
+    """A violation that may stay, 1e-7 of the model, is no small one for its smallest parts."""
+    system = mbd.System()
+    ball = system.add(mbd.PointMass("ball", mass=1.0, position=(1, 0, 0)))
+    system.add(mbd.PointMass("far", mass=1.0, position=(1e6, 0, 0)))
+    system.add(mbd.Distance("bar", system.ground, ball, length=1.0))
+    s = mbd.sensitivities(system, ["bar.length", "far.mass"], 0.02, 0.01, project=True)
+    assert np.abs(s["bar.length"]["ball"].position - [1, 0, 0]).max() < 1e-7
+
+
+def test_values_between_are_those_of_models_of_their_own():
+    """Constants that are at most quadratic in a parameter are not described at all values."""
+    system = mbd.System()
+    bar = system.add(mbd.RigidBody("bar", mass=2.0, inertia=(0.1, 0.2, 0.25), position=(1, 0, 0)))
+    system.add(mbd.Revolute("pin", system.ground, bar, at=(0, 0, 0), axis=(0, 1, 0.3)))
+    model, between = system.build(), {}
+    for s in stencils(
+        "test", model, ["bar.mass", "bar.center_of_mass.x", "pin.at.x", "pin.axis.z"]
+    ):
+        between[s.name] = sum(x is not y for x, y in zip(s.beside, s.models, strict=True))
+        for x, y in zip(s.beside, s.models, strict=True):
+            assert np.allclose(x.F, y.F, rtol=1e-14, atol=1e-16, equal_nan=True), s.name
+    assert between == {"bar.mass": 4, "bar.center_of_mass.x": 4, "pin.at.x": 4, "pin.axis.z": 0}
