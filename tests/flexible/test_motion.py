@@ -242,3 +242,26 @@ def test_a_crank_drive_bends_as_one_with_a_beam():
     assert size > 2e-5
     assert np.abs(middles[1] - middles[0]).max() < 0.05 * size
     assert np.abs(chords[1] - chords[0]).max() < 5e-6
+
+
+def test_a_column_of_pieces_buckles_and_one_that_is_too_few_is_told():
+    """Euler's load of a cantilever; a body with modes is not softened by loads, its pieces are."""
+    EI, told = 150.0, []
+    for pieces, error in ((1, 0.22), (2, 0.053), (8, 0.0032)):
+        L = 1 / pieces
+        M, K, x = beam(4, L, EA=2.1e7, GJ=110.0, EI2=EI, EI3=2 * EI, mass_per_length=0.78)
+        system = mbd.System()
+        end = system.ground
+        for i in range(pieces):
+            body = system.add(
+                mbd.FlexibleBody(f"r{i}", M, K, x, {"a": [0], "b": [4]}, position=(i * L, 0, 0))
+            )
+            system.add(mbd.Fixed(f"weld {i}", end, body, at=(i * L, 0, 0)))
+            end = body
+        system.add(mbd.PointForce("load", end.interface("b"), (-1, 0, 0)))
+        with warnings.catch_warnings(record=True) as some:
+            warnings.simplefilter("always")
+            factor = mbd.buckling(system).factors[0]
+        assert factor / (np.pi**2 * EI / 4) - 1 == pytest.approx(error, rel=0.1)
+        told.append(any("its modes do not know" in str(w.message) for w in some))
+    assert told == [True, True, False]
