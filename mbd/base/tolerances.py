@@ -198,7 +198,7 @@ CRAWL_SHARE = 1e-4
 SUBSTEP_RTOL = 1e-4
 """[length of the model, 1 rad, largest velocity] Error of all steps in the time of one."""
 
-SUBSTEP_MOST = 2_000
+SUBSTEP_MOST = 20_000
 """[-] So many smaller steps are taken in the time of one; what needs more fails."""
 
 SUBSTEP_LEAST = 1e-12
@@ -208,8 +208,9 @@ SINGULAR = 1e-2
 """[singular value at the start] Where rows hold less of a motion, a pose is called singular."""
 
 LOST_VELOCITY = 0.2
-"""[size of velocities] A step by which velocities of positions alone leave the rows by more has
-thrown them, as across a singular pose: it is refused."""
+"""[size of velocities, or of a row] A step has thrown bodies, as across a singular pose, and is
+refused, where velocities that follow from positions leave their rows by more, or positions theirs
+that follow from velocities."""
 
 # --- steps in time: conserving --------------------------------------------------------------------
 

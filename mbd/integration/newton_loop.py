@@ -201,7 +201,7 @@ def iterate(I: Any, F: Any) -> int:
     if status == CONVERGED and still_open(I, F, F[m.OPEN]):
         F[m.OPEN] = math.inf
         return FAILED
-    if status == CONVERGED and ints(F)[m.LEVEL] == m.POSITION and off_the_rows(I, F):
+    if status == CONVERGED and off_the_rows(I, F):
         return FAILED
     return status
 

@@ -121,10 +121,18 @@ def settled(I: Any, F: Any) -> bool:
 
 @jit
 def off_the_rows(I: Any, F: Any) -> bool:
-    """Tell whether a step has thrown velocities off their rows, as across a singular pose.
+    """Tell whether a step has thrown bodies off their rows, as across a singular pose.
 
     Positions alone meet them there: velocities of a sound step do so by their square in a step.
+    Where rates alone are met, positions leave them, in a sound step by its error.
     """
+    level = ints(F)[m.LEVEL]
+    if level == m.VELOCITY:
+        for i in range(I[m.N_U]):
+            if not is_velocity(I, i) and abs(F[I[m.GAP] + i]) > LOST_VELOCITY * F[I[m.DIAG] + i]:
+                return True
+    if level != m.POSITION:
+        return False
     before, now = 0.0, 0.0
     for i in range(I[m.N_U]):
         if is_velocity(I, i):

@@ -14,11 +14,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from mbd.base.tolerances import SUBSTEP_LEAST, SUBSTEP_MOST, SUBSTEP_RTOL
-from mbd.integration.adaptive import advance_adaptive
+from mbd.base.tolerances import STEP_SHRINKS, SUBSTEP_LEAST, SUBSTEP_MOST, SUBSTEP_RTOL
+from mbd.integration.adaptive import advance_adaptive, resize
 from mbd.integration.consistent import consistent
 from mbd.integration.generalized_alpha import GeneralizedAlpha
-from mbd.integration.newton_loop import CONVERGED, keep_least_record, next_time
+from mbd.integration.newton_loop import CONVERGED, PIVOTS, keep_least_record, next_time
 from mbd.integration.starting_values import resumed
 from mbd.interactions.laws import LawError
 from mbd.machine import buffer as m
@@ -75,7 +75,10 @@ def _free_steps(work: Workspace, method: GeneralizedAlpha, rtol: float) -> int:
     while F[m.T] < t_end and S[m.N_TAKEN] < SUBSTEP_MOST:
         S[m.N_STEPS] = min(50, SUBSTEP_MOST - S[m.N_TAKEN])  # then a look for Ctrl-C
         advance_adaptive(I, F)
-        if S[m.STATUS] != CONVERGED:
+        if S[m.STATUS] == PIVOTS and F[m.H] > F[m.H_MIN]:  # masses count for more in a smaller one
+            F[m.H_NEW] = STEP_SHRINKS * F[m.H]
+            resize(I, F)
+        elif S[m.STATUS] != CONVERGED:
             return 0
     return int(S[m.N_TAKEN]) if F[m.T] >= t_end else 0
 

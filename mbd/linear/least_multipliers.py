@@ -51,8 +51,8 @@ def smallest_multipliers(I: Any, F: Any) -> None:
 
     Of rows that are nearly dependent, :math:`s` beside :math:`\epsilon`, that leaves out a part
     :math:`\epsilon/(\epsilon + s)`: as long as :math:`x = S^{-1}B^T(\lambda - \mu)` is seen beside
-    the accelerations, the same is done with what is left, :math:`B^T(\lambda - \mu)`. A matrix
-    whose pivots are none says nothing of them: they stay.
+    the accelerations, the same is done with what is left, :math:`B^T(\lambda - \mu)`. Multipliers
+    stay as they are where that takes too long, or the pivots of the matrix are none.
     """
     S = ints(F)
     a, x, r = I[m.A], I[m.X], I[m.R]
@@ -80,14 +80,18 @@ def smallest_multipliers(I: Any, F: Any) -> None:
             return
         S[m.HAVE_FACTOR] = 1
         left = _take(I, F)
-        if left <= 1.0 or (last > 0.0 and left > SMALLEST_STAYS * last):
+        least = F[m.SOFT] <= SOFT_LEAST
+        if left <= 1.0 or (least and last > 0.0 and left > SMALLEST_STAYS * last):
             return
         anew = 0
-        if left > 0.5 * last > 0.0 and F[m.SOFT] > SOFT_LEAST:
+        if left > 0.5 * last > 0.0 and not least:
             anew = 1
             F[m.SOFT] = SOFT_LEAST
             linearise(I, F)
         last = left
+    for i in range(I[m.N_U]):
+        if not is_velocity(I, i):
+            F[a + i] = F[r + i]
 
 
 @jit
