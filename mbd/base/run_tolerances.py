@@ -41,6 +41,10 @@ lose that over a whole run, no resolved motion in one of them."""
 LARGE_STEP_THROW = 0.25
 """[largest velocity] Difference of two steps from which the energies of all are looked at."""
 
+LARGE_STEP_COARSE = 3e-3
+"""[way of the motion] What a hundred steps may add to it without a look at the energies: those of a
+tenth of a radian of an oscillation do."""
+
 LARGE_STEP_ADVICE = 0.1
 """[error that is warned of] What the step that is advised would leave of it."""
 

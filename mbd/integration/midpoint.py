@@ -275,7 +275,7 @@ def conserve(I: Any, F: Any, k: int) -> None:
     for step in range(S[m.N_STEPS]):
         t = F[T]
         status = _step(I, F, t, k)
-        if status == FAILED and k == 0:
+        if status != CONVERGED and k == 0:  # pivots are none where the iteration went astray
             status = _in_parts(I, F, t, h)
         S[m.PHASE] = m.ORDINARY
         F[T] = t

@@ -17,6 +17,7 @@ from typing import Any
 
 from mbd.base.tolerances import (
     LOST_VELOCITY,
+    OPEN_LEAST,
     OPEN_RATE,
     SETTLED,
     START_POSITION,
@@ -124,7 +125,8 @@ def off_the_rows(I: Any, F: Any) -> bool:
     """Tell whether a step has thrown bodies off their rows, as across a singular pose.
 
     Positions alone meet them there: velocities of a sound step do so by their square in a step.
-    Where rates alone are met, positions leave them, in a sound step by its error.
+    Where rates alone are met, positions leave them, in a sound step by its error. Velocities of a
+    body at rest are round-off, and those of no rows.
     """
     level = ints(F)[m.LEVEL]
     if level == m.VELOCITY:
@@ -139,7 +141,7 @@ def off_the_rows(I: Any, F: Any) -> bool:
             unit = F[m.UNIT + I[I[m.KIND] + i]]
             before = max(before, abs(F[I[m.VN] + i]) / unit)
             now = max(now, abs(F[I[m.V] + i]) / unit)
-    if now <= 2.0 * before:
+    if now <= 2.0 * before or F[m.H] * now <= OPEN_LEAST:
         return False
     stage(I, F, m.RATES)
     for i in range(I[m.N_U]):

@@ -13,10 +13,12 @@ within add up to: for k = 1 the sum over instants is a bound from below.
 
 The balance of energies tells of errors as well: kinetic, potential and
 dissipated energy less work stay what they were, as far as work is known: a sum by trapezia, off by
-less than the second differences of its parts; it is looked at where errors are large,
-where steps failed or throw bodies, where the error is of a high order, which holds for small
-steps, or where
-instants are not those of all steps.
+less than the second differences of its parts where these are few; where power changes from step to
+step all the time, steps are too large for the loads. It is looked at where errors are large, where
+steps failed or throw bodies, where they are coarse, or where instants are not those of all steps.
+Of the way of the motion, a step whose velocity turns by :math:`h\omega` adds
+:math:`h^2\Delta\dot v \approx (h\omega)^2`, and loses energy as its square: the sum over n steps
+counts times the root of n.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ import numpy as np
 
 from mbd.base.run_tolerances import (
     LARGE_STEP_ADVICE,
+    LARGE_STEP_COARSE,
     LARGE_STEP_ENERGY,
     LARGE_STEP_ERROR,
     LARGE_STEP_INSTANTS,
@@ -39,7 +42,7 @@ from mbd.base.tolerances import ERROR_CANCELS
 from mbd.history.history import History
 from mbd.machine import buffer as m
 
-__all__ = ["changes", "energy_departure", "step_errors", "thrown", "too_large"]
+__all__ = ["changes", "coarseness", "energy_departure", "step_errors", "thrown", "too_large"]
 
 
 def too_large(history: History, h: float, in_a_row: bool) -> str:
@@ -53,15 +56,17 @@ def too_large(history: History, h: float, in_a_row: bool) -> str:
         Whether the instants of the history are those of all steps, of one size, and the method
         says what the error of a step is.
     """
-    words, worst, throws = [], 0.0, False
-    order = (history.method.facts.error or (0.0, 0))[1]  # a high one is that of small steps
+    words, worst, throws, coarse = [], 0.0, False, False
+    order = (history.method.facts.error or (0.0, 0))[1]
     changed = any(occurrence.event.changes for occurrence in history.events)
     if in_a_row or (order == 1 and not changed):
         error, who, when = step_errors(history, h, in_a_row)
         divided = history.stats.get("divided_steps")
-        throws = in_a_row and _throws(history, h) > LARGE_STEP_THROW
-        if in_a_row and error <= LARGE_STEP_ERROR and order < 3 and not (divided or throws):
-            return ""
+        if in_a_row:
+            throw, part = _throw_and_coarseness(history, h)
+            throws, coarse = throw > LARGE_STEP_THROW, not part <= LARGE_STEP_COARSE
+            if error <= LARGE_STEP_ERROR and not (divided or throws or coarse):
+                return ""
         if not error <= LARGE_STEP_ERROR:
             worst = error / LARGE_STEP_ERROR
             least = "" if in_a_row else "at least "
@@ -69,7 +74,7 @@ def too_large(history: History, h: float, in_a_row: bool) -> str:
                 f"errors of steps add up to {least}{error:.2g} (of the length of the model, or "
                 f"1 rad), most of them of {who!r}, at t = {when:.6g} s"
             )
-    energy = energy_departure(history, h, in_a_row, throws)
+    energy = energy_departure(history, h, in_a_row, throws or coarse)
     allowed = LARGE_STEP_ONCE if throws else LARGE_STEP_ENERGY
     if not energy <= allowed:
         worst = max(worst, energy / allowed)
@@ -127,19 +132,33 @@ def thrown(change: np.ndarray, fastest: Any, h: float, duration: float) -> Any:
     return h * most / np.maximum(fastest, least)
 
 
-def _throws(history: History, h: float) -> float:
-    """Return what is `thrown` in a run."""
+def coarseness(change: np.ndarray, speed: Any, h: float) -> Any:
+    """Return what steps add to the way of a motion, in parts of it, times the root of their number.
+
+    Of the largest `changes` in each step, (..., n), and the mean of the largest velocities, in a
+    unit of ten steps. A way that is no longer than what is allowed of it may be round-off.
+    """
+    steps = max(change.shape[-1], 1)
+    way = np.maximum(h * steps * speed, LARGE_STEP_COARSE)
+    return h * h * change.sum(axis=-1) / (ERROR_CANCELS * way) * np.sqrt(steps) / 10
+
+
+def _throw_and_coarseness(history: History, h: float) -> tuple[float, float]:
+    """Return what is `thrown` in a run, and its `coarseness`."""
     units, t = history.model.units, history.t
     blocks = (history.a[i : i + 4097] for i in range(0, len(t), 4096))
     change = np.concatenate([changes(a, units).max(axis=1, initial=0.0) for a in blocks])
-    fastest = np.max(np.abs(history.v / units), initial=0.0)
-    return float(thrown(change, fastest, h, float(t[-1] - t[0])))
+    speed = np.max(np.abs(history.v / units), axis=1, initial=0.0)
+    fastest = speed.max(initial=0.0)
+    throw = thrown(change, fastest, h, float(t[-1] - t[0]))
+    return float(throw), float(coarseness(change, speed.mean(), h))
 
 
 def energy_departure(history: History, h: float, in_a_row: bool, thorough: bool = False) -> float:
     """Return by how much the balance of energies departs, over the largest energy that moves.
 
-    What sums over time may be wrong by is taken off it, the second differences of their parts.
+    What sums over time may be wrong by is taken off it, the second differences of their parts, if
+    that may explain it and does not come from all steps alike.
     Zero where it is not known: behind changes at events, which take energy in no time, and, unless
     all instants are evaluated (`thorough`), in long runs with work or dampers, or with springs that
     count turns.
@@ -166,5 +185,7 @@ def energy_departure(history: History, h: float, in_a_row: bool, thorough: bool 
     rest += noise * float(np.abs(energy.potential).max())
     with np.errstate(invalid="ignore"):
         departure = np.abs(energy.balance - energy.balance[0]).max()
-        departure -= np.abs(np.diff(sums, 3, axis=1)).sum()
+        bends = np.abs(np.diff(sums, 3, axis=1)).sum(axis=0)
+        if 2 * bends.sum() > departure > bends.size * np.median(np.append(bends, 0.0)):
+            departure -= bends.sum()
         return float(departure / (moved + rest + 1e-300))

@@ -14,7 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.run_tolerances import LARGE_STEP_ERROR, LARGE_STEP_THROW, OSCILLATION_INSTANTS
+from mbd.base.run_tolerances import (
+    LARGE_STEP_COARSE,
+    LARGE_STEP_ERROR,
+    LARGE_STEP_THROW,
+    OSCILLATION_INSTANTS,
+)
 from mbd.base.tolerances import ERROR_CANCELS
 from mbd.integration.consistent import consistent, described_starts
 from mbd.integration.method import Method
@@ -24,7 +29,7 @@ from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 from mbd.runs.interrupts import Interrupt
-from mbd.runs.large_steps import changes, thrown
+from mbd.runs.large_steps import changes, coarseness, thrown
 from mbd.runs.oscillation import rough
 from mbd.runs.plan import Plan
 from mbd.runs.record import columns
@@ -147,17 +152,19 @@ class Batches:
     def _suspect(self, of: Instants) -> Any:
         """Mark runs that ``simulate`` would look at more closely: steps too large, oscillations."""
         model, h = self.model, self.h
-        c, order = self.facts.error or (0.0, 3)
-        if order >= 3 or self.plan.every != 1:
-            return np.zeros(len(of.rows), bool)
+        c, order = self.facts.error or (0.0, 1)
         _, v, a, lam = columns(model)
-        change = changes(of.rows[..., a], model.units, order).max(axis=-1, initial=0.0)
-        error = c * h * h * change.sum(axis=-1) / ERROR_CANCELS
+        first = changes(of.rows[..., a], model.units).max(axis=-1, initial=0.0)
+        higher = first
+        if order > 1:
+            higher = changes(of.rows[..., a], model.units, order).max(axis=-1, initial=0.0)
+        error = c * h * h * higher.sum(axis=-1) / ERROR_CANCELS
         some = of.rows[:, ::-8]  # the fastest of them bounds the fastest of all from below
-        fastest = np.abs(some[..., v] / model.units).max(axis=(1, 2), initial=0.0)
-        throw = thrown(change, fastest, h, float(of.t[-1]))
+        speed = np.abs(some[..., v] / model.units).max(axis=2, initial=0.0)
+        throw = thrown(first, speed.max(axis=1), h, float(of.t[-1]))
         marked = ~(error <= 0.999 * LARGE_STEP_ERROR) | ~(throw <= 0.999 * LARGE_STEP_THROW)
-        if self.facts.oscillation:
+        marked |= ~(coarseness(first, speed.mean(axis=1), h) <= 0.999 * LARGE_STEP_COARSE)
+        if self.facts.oscillation and self.plan.every == 1:
             last = of.rows[:, -OSCILLATION_INSTANTS:]
             marked |= rough(model.numbering.lam_kinds, last[..., lam])
         return marked

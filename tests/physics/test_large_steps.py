@@ -50,6 +50,18 @@ def test_energy_tells_where_steps_are_not_all_kept(every):
         mbd.simulate(load("cart_pole").build(), 1.0, 1e-3, every=every)
 
 
+@pytest.mark.parametrize(
+    ("scene", "step", "t_end"), [("elastic_crank", 1e-2, 0.1), ("flexible_rod", 3e-3, 0.1)]
+)
+def test_energy_tells_where_steps_are_coarse_for_drives(scene, step, t_end):
+    """A rod swings within the steps of its crank: poses are right, and power is not resolved."""
+    with pytest.warns(RuntimeWarning, match=r"balance of energies departs by .* such as"):
+        mbd.simulate(load(scene).build(), t_end, step)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mbd.simulate(load(scene).build(), t_end, step / 5)
+
+
 @pytest.mark.parametrize(("formulation", "step"), [("directors", 6e-3), ("euler_parameters", 1e-2)])
 def test_errors_of_steps_tell_where_energy_stays(formulation, step):
     """A disc at 40 rad/s about a fixed axis: its angle lags by a radian or two in ten seconds."""

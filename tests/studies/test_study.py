@@ -172,6 +172,18 @@ def test_warnings_are_messages():
     assert str(told[0].message) in str(done.message.values[0])
 
 
+@pytest.mark.parametrize("every", [1, 5])
+def test_large_steps_of_a_method_of_fourth_order(every):
+    """Heavy masses swing slower, by steps that are small enough for them."""
+    system = mbd.System()
+    mass = system.add(mbd.PointMass("mass", mass=1.0, position=(1.2, 0, 0)))
+    system.add(mbd.Spring("spring", system.ground, mass, stiffness=25.0, length=1.0))
+    method = mbd.LieRungeKutta4()
+    done = mbd.study(system, {"mass.mass": [1.0, 4.0]}, t_end=4.0, step=0.2, method=method,
+                     every=every, outputs=[("mass.position", "final")])  # fmt: skip
+    assert ["too large" in str(x) for x in done.message.values] == [True, False]
+
+
 def test_a_function_is_asked_for_every_member():
     """What it does between two members nobody foresees."""
 
