@@ -25,21 +25,21 @@ async function start() {
     complain("This page needs a browser of 2023 or later (it unpacks its data by DecompressionStream).");
     return;
   }
-  const library = document.createElement("script");
-  library.textContent = new TextDecoder().decode(await inflate("three"));
-  document.head.append(library);
-  const data = JSON.parse(document.getElementById("data").textContent);
   const canvas = document.getElementById("view");
-  let renderer;
-  try {
-    renderer = new THREE.WebGLRenderer({ canvas, antialias: true, preserveDrawingBuffer: true });
-  } catch (error) {
-    complain(`This page draws with WebGL, which the browser does not offer here (${error.message}). `
+  const unpacked = [inflate("three"), inflate("numbers")]; // beside the start of the graphics
+  const context = canvas.getContext("webgl2", { antialias: true, preserveDrawingBuffer: true });
+  if (!context) {
+    complain("This page draws with WebGL, which the browser does not offer here. "
       + "Try another browser, or switch on hardware acceleration.");
     return;
   }
   canvas.addEventListener("webglcontextlost", () => complain("The graphics were reset; load the page again."));
-  run(data, await inflate("numbers"), renderer, canvas);
+  const library = document.createElement("script");
+  library.textContent = new TextDecoder().decode(await unpacked[0]);
+  document.head.append(library);
+  const renderer = new THREE.WebGLRenderer({ canvas, context, antialias: true });
+  const data = JSON.parse(document.getElementById("data").textContent);
+  run(data, await unpacked[1], renderer, canvas);
 }
 
 function run(data, bytes, renderer, canvas) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,9 +18,13 @@ if TYPE_CHECKING:
 __all__ = ["Edge", "draw_topology"]
 
 _TRIES, _LARGER = 6, 1.2  # a figure grows until its names do not cover each other
+_ENTRY = 2.4  # width of an entry of the legend [inch]
+_STARTS, _RANDOM = 40, 8  # nodes up to which several starts of the layout are tried; of chance
 _STYLES = {  # colour and dashes: they differ in print too
     "joint": {"color": "black", "linestyle": "-", "linewidth": 1.4},
     "joint with redundant rows": {"color": "C3", "linestyle": (0, (5, 2)), "linewidth": 2.2},
+    "drive or motor": {"color": "C0", "linestyle": (0, (6, 1.5, 1, 1.5)), "linewidth": 1.8},
+    "transmission": {"color": "C2", "linestyle": (0, (3, 1)), "linewidth": 1.8},
     "force between bodies": {"color": "0.5", "linestyle": (0, (1, 1.5)), "linewidth": 1.4},
 }
 
@@ -41,9 +46,11 @@ def draw_topology(bodies: list[str], edges: list[Edge], title: str, ax: Any = No
     place = _draw(figure.subplots(), title, edges, places)
     for _ in range(_TRIES):
         if place(False):
-            return figure
+            break
         figure.set_size_inches(*(_LARGER * figure.get_size_inches()))
-    place(True)
+    else:
+        place(True)
+    figure.set_layout_engine("none")  # names stay where they are in the picture
     return figure
 
 
@@ -59,7 +66,7 @@ def _draw(ax: Any, title: str, edges: list[Edge], places: dict[str, Any]) -> Cal
         drawn[pair] += 1
         line = _bent(places[a], places[b], bend)
         ax.plot(*line.T, zorder=1, **_STYLES[style])
-        box = {"facecolor": "white", "edgecolor": "none", "pad": 1.0, "alpha": 0.85}
+        box = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
         text = ax.text(0, 0, name, ha="center", va="center", fontsize="x-small", zorder=2, bbox=box)
         names.append((text, line))
     nodes = [_node(ax, name, *place) for name, place in places.items()]
@@ -67,7 +74,8 @@ def _draw(ax: Any, title: str, edges: list[Edge], places: dict[str, Any]) -> Cal
     for style in used:
         ax.plot([], [], label=style, **_STYLES[style])
     if used:
-        ax.legend(loc="upper left", bbox_to_anchor=(0.0, 0.0), frameon=False, ncols=3,
+        columns = max(1, int(ax.figure.get_size_inches()[0] / _ENTRY))
+        ax.legend(loc="upper left", bbox_to_anchor=(0.0, 0.0), frameon=False, ncols=columns,
                   fontsize="small", handlelength=3.5)  # fmt: skip
     ax.set_title(title, fontsize="medium", loc="left")
     ax.margins(0.15)
@@ -87,7 +95,11 @@ def _node(ax: Any, name: str, x: float, y: float) -> Any:
 
 
 def _places(bodies: list[str], edges: list[Edge]) -> dict[str, Any]:
-    """Return where the nodes are: distances in the picture are those in the graph."""
+    """Return where the nodes are: distances in the picture are those in the graph.
+
+    Of several starts of the search (Kamada and Kawai), a plane drawing among them where there is
+    one, that is taken after which the fewest edges cross.
+    """
     import networkx as nx
 
     graph = nx.Graph()
@@ -95,8 +107,32 @@ def _places(bodies: list[str], edges: list[Edge]) -> dict[str, Any]:
     graph.add_edges_from((a, b) for a, b, _, _ in edges)
     if len(graph) == 1:
         return dict.fromkeys(graph, np.zeros(2))
-    places = nx.kamada_kawai_layout(graph)
-    return dict(places)
+    best = nx.kamada_kawai_layout(graph)
+    least = _crossings(best, graph)
+    starts = [nx.spiral_layout, *(partial(nx.random_layout, seed=i) for i in range(_RANDOM))]
+    if nx.check_planarity(graph)[0]:
+        starts.insert(0, nx.planar_layout)
+    for start in starts if len(graph) <= _STARTS else ():
+        if least == 0:
+            break
+        places = nx.kamada_kawai_layout(graph, pos=start(graph))
+        if (n := _crossings(places, graph)) < least:
+            best, least = places, n
+    return dict(best)
+
+
+def _crossings(places: dict[str, Any], graph: Any) -> int:
+    """Return how many pairs of edges cross, drawn as straight lines."""
+    ends = np.array([[places[a], places[b]] for a, b in graph.edges if a != b])
+    a, d = ends[:, 0], ends[:, 1] - ends[:, 0]
+
+    def side(i: Any, p: np.ndarray) -> np.ndarray:  # of edge i is point p
+        r = p - a[i]
+        return np.asarray(d[i, 0] * r[:, 1] - d[i, 1] * r[:, 0])
+
+    i, j = np.triu_indices(len(ends), 1)
+    apart = side(i, ends[j, 0]) * side(i, ends[j, 1]) < 0
+    return int((apart & (side(j, ends[i, 0]) * side(j, ends[i, 1]) < 0)).sum())
 
 
 def _bent(a: Any, b: Any, bend: float) -> np.ndarray:

@@ -297,9 +297,16 @@ def edges(model: FrozenModel, redundant: tuple[str, ...]) -> list[Edge]:
         lines.append((joint.A.name, joint.B.name, text, style))
     for name, part in model.system.forces.items():
         bodies = dict.fromkeys(a.body for e in part.elements() for a in e.attachments)
+        if len(bodies) == 3:
+            bodies.pop("ground", None)  # a gear between two shafts in one housing
         if len(bodies) == 2:
+            style = "force between bodies"
+            if part.drives is not None:
+                style = "drive or motor"
+            elif name in numbering.owners:
+                style = "transmission"
             first, second = bodies
-            lines.append((first, second, f"{name}\n{type(part).__name__}", "force between bodies"))
+            lines.append((first, second, f"{name}\n{type(part).__name__}", style))
     for name, part in model.system.structures.items():
         pairs = [dict.fromkeys(a.body for a in e.attachments) for e in part.elements()]
         lines += [(*pair, name, "force between bodies") for pair in pairs if len(pair) == 2]

@@ -118,6 +118,11 @@ def test_first_block_of_the_readme_is_two_commands():
     assert "pytest" in second
 
 
+def test_the_citation_has_the_version_of_the_package():
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"version: {mbd.__version__}\n" in text
+
+
 def test_links_of_the_readme_exist():
     for target in re.findall(r"\]\(([^)#:]+)\)", (ROOT / "README.md").read_text(encoding="utf-8")):
         assert (ROOT / target).is_file(), target

@@ -2,10 +2,12 @@
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+import networkx as nx
 import numpy as np
 import pytest
 
 import mbd
+from mbd.figures.topology import _crossings, _places
 from mbd.files import scenes
 from tests.results.samples import everything
 
@@ -154,17 +156,50 @@ def test_topology_of_other_shapes():
     assert "force between bodies" in [t.get_text() for t in ax.get_legend().get_texts()]
 
 
-@pytest.mark.parametrize("name", ["column", "andrews", "flexible_rod"])
+HERE = ("slider_crank", "andrews", "flexible_rod")  # one with a long legend, two with many names
+LARGE = {"scissor", "three_blade_rotor"}  # some hundred names
+
+
+@pytest.mark.parametrize(
+    "name",
+    [*HERE, *(pytest.param(x, marks=pytest.mark.slow) for x in scenes.shipped()
+              if x not in LARGE.union(HERE))],
+)  # fmt: skip
 def test_every_name_of_the_topology_can_be_read(name):
-    """A joint and a spring between two bodies, many of them: no text covers another one."""
+    """No text covers another one; texts and legend are in the picture, when it is drawn twice."""
     figure = scenes.load(name).build({}).build().plot_topology()
-    figure.draw_without_rendering()
+    for _ in range(2):
+        figure.draw_without_rendering()
     boxes = [t.get_window_extent() for t in figure.axes[0].texts]
-    assert len(boxes) > 15
     covered = [
         (i, j) for i, a in enumerate(boxes) for j, b in enumerate(boxes[:i]) if a.overlaps(b)
     ]
     assert covered == []
+    legend = figure.axes[0].get_legend()
+    for box in [*boxes, *([legend.get_window_extent()] if legend else [])]:
+        assert min(box.x0, box.y0) >= 0
+        assert box.x1 <= figure.bbox.x1
+        assert box.y1 <= figure.bbox.y1
+
+
+def test_drives_are_drawn_as_drives():
+    for name, style in (
+        ("driven_slider_crank", "drive or motor"),
+        ("scott_russell", "transmission"),
+    ):
+        legend = scenes.load(name).build({}).build().plot_topology().axes[0].get_legend()
+        assert style in [t.get_text() for t in legend.get_texts()]
+
+
+def test_few_edges_cross():
+    """A net of three by five meshes is drawn as one: the usual start would leave crossings."""
+    net = nx.relabel_nodes(nx.grid_2d_graph(3, 5), str)
+    edges = [(a, b, "", "joint") for a, b in net.edges]
+    assert _crossings(nx.kamada_kawai_layout(net), net) > 0
+    assert _crossings(_places(list(net), edges), net) == 0
+    cross = {"a": (0, 0), "b": (1, 1), "c": (0, 1), "d": (1, 0)}
+    assert _crossings(cross, nx.Graph([("a", "b"), ("c", "d")])) == 1
+    assert _crossings(cross, nx.Graph([("a", "b"), ("b", "c"), ("c", "a")])) == 0
 
 
 def test_figures_do_not_pile_up():
