@@ -1,8 +1,9 @@
 r"""Block LU over the body graph: dense fronts, static order.
 
 A front holds the pivots p of one node (its velocities, its own rows, the joint rows placed with
-it): the rows :math:`[A_{pp}, A_{pu}]` in `A`, with the later unknowns u that these pivots reach,
-and :math:`A_{up}` in `L`. Eliminating it is one Gauss-Jordan sweep that leaves
+it): :math:`A_{pp}`, the columns :math:`A_{pu}` of the later unknowns u that these pivots reach, in
+the place of `W`, and :math:`A_{up}` of every group of these unknowns, from the first pivot on that
+reaches it. Eliminating it leaves
 
 .. math:: A_{pp}^{-1} \text{ and } W = A_{pp}^{-1} A_{pu}
 
@@ -11,13 +12,17 @@ keep it. A solution is then three products with short rows a front,
 
 .. math:: y_p = A_{pp}^{-1} b_p, \quad b_u \mathrel{-}= A_{up}\, y_p; \qquad x_p = y_p - W x_u,
 
-without the chain of dependent operations that triangular solves of this size consist of. Rows are
-padded with zeros to multiples of four, so that all loops run on whole vector registers.
+without the chain of dependent operations that triangular solves of this size consist of. What is
+read on the way up lies apart from W, which is read on the way down.
+
+A few pivots are inverted in registers, by code that is unrolled for their number. More are swept
+by Gauss and Jordan in memory, where rows are padded with zeros to multiples of four.
 
 The order (leaf to root, joint rows behind their body) and the scaling by :math:`\beta h^2` make
-pivoting unnecessary as a rule. Pivots are watched all the same: one that cannot be trusted (the
-director of a thin plate along which there is no mass) changes place with a later row of its front,
-and where the front has none to offer the solver falls back to a sparse LU with pivoting.
+pivoting unnecessary as a rule. Pivots are watched all the same: a front with one that cannot be
+trusted (the director of a thin plate along which there is no mass) is swept in memory, where it
+changes place with a later row of its front, and where the front has none to offer the solver falls
+back to a sparse LU with pivoting.
 """
 
 from __future__ import annotations
@@ -25,45 +30,43 @@ from __future__ import annotations
 from typing import Any
 
 from mbd.base.tolerances import PIVOT_SMALL, PIVOT_ZERO
+from mbd.machine import buffer as m
 from mbd.machine.buffer import (
-    BL_COL,
-    BL_K,
-    BL_LD,
-    BL_NC,
-    BL_NR,
-    BL_ROW,
-    BL_SIZE,
-    BL_TO,
     DIAG,
     EPS,
     FR_A,
-    FR_BLOCKS,
     FR_GROUPS,
-    FR_L,
     FR_LDA,
-    FR_LDL,
-    FR_NB,
+    FR_LDW,
     FR_NG,
     FR_NP,
     FR_NV,
     FR_SIZE,
     FR_U,
+    FR_W,
     FRONTS,
-    N_FACTOR,
     N_FRONTS,
-    SMALL_PIVOTS,
     SOFT,
     UG_COL,
+    UG_FRONT,
     UG_K,
+    UG_L,
+    UG_LD,
     UG_N,
-    UG_POS,
     UG_SIZE,
     UG_U,
     XS,
     X,
 )
-from mbd.machine.jit import ints, jit, kernel
-from mbd.machine.simd import dot4, scale4, subtract4, subtract_product4
+from mbd.machine.jit import call, ints, jit, kernel
+from mbd.machine.simd import (
+    scale4,
+    set_dots,
+    subtract4,
+    subtract_dots,
+    subtract_product1,
+    subtract_product3,
+)
 
 __all__ = [
     "eliminate",
@@ -77,47 +80,68 @@ __all__ = [
 
 
 @jit
-def _exchange(F: Any, A: int, ld: int, k: int, n_p: int) -> int:
-    """Bring the row with the largest entry of column k to row k; return where it was."""
-    best = k
-    for r in range(k + 1, n_p):
-        if abs(F[A + r * ld + k]) > abs(F[A + best * ld + k]):
-            best = r
-    if best != k:
-        for i in range(ld):
-            F[A + k * ld + i], F[A + best * ld + i] = F[A + best * ld + i], F[A + k * ld + i]
-    return best
+def _least(I: Any, F: Any, j: int, k: int) -> float:
+    """Return the smallest size of the pivot k of a front that is trusted."""
+    u = I[j + FR_U] + k
+    return PIVOT_SMALL * F[I[DIAG] + u] if k < I[j + FR_NV] else 0.5 * F[SOFT] * F[I[EPS] + u]
+
+
+@jit
+def _invert(I: Any, F: Any, j: int) -> None:
+    """Turn A_pp and A_pu of a front into A_pp^-1 and W."""
+    S = ints(F)
+    S[m.UNTRUSTED] = 1
+    if I[j + m.FR_KERNEL] >= 0:
+        S[m.UNTRUSTED] = 0
+        for k in range(I[j + FR_NP]):
+            F[I[XS] + I[j + FR_U] + k] = _least(I, F, j, k)
+        call(S[S[m.PIVOTS] + 2 * I[j + m.FR_KERNEL]], I, F, j)
+    if S[m.UNTRUSTED]:
+        _sweep(I, F, j)
+
+
+@jit
+def _exchange(F: Any, A: int, ld: int, k: int, best: int) -> None:
+    """Let two rows change places."""
+    for i in range(ld):
+        F[A + k * ld + i], F[A + best * ld + i] = F[A + best * ld + i], F[A + k * ld + i]
 
 
 @jit
 def _sweep(I: Any, F: Any, j: int) -> None:
-    """Turn [A_pp, A_pu] into [A_pp^-1, W]; rows change places where a pivot cannot be trusted."""
+    """`_invert` in memory; rows change places where a pivot cannot be trusted."""
     S = ints(F)
-    A, ld, n_p, u = I[j + FR_A], I[j + FR_LDA], I[j + FR_NP], I[j + FR_U]
+    A, ld, W, ldw = I[j + FR_A], I[j + FR_LDA], I[j + FR_W], I[j + FR_LDW]
+    n_p, u = I[j + FR_NP], I[j + FR_U]
     exchanged = False
     for k in range(n_p):
         row = A + k * ld
-        least = (
-            PIVOT_SMALL * F[I[DIAG] + u + k]
-            if k < I[j + FR_NV]
-            else 0.5 * F[SOFT] * F[I[EPS] + u + k]
-        )
-        if exchanged or not abs(F[row + k]) > least:
+        if exchanged or not abs(F[row + k]) > _least(I, F, j, k):
             if not exchanged:
                 for i in range(n_p):
                     F[I[XS] + u + i] = i
                 exchanged = True
-            F[I[XS] + u + k] = _exchange(F, A, ld, k, n_p)
+            best = k
+            for r in range(k + 1, n_p):
+                if abs(F[A + r * ld + k]) > abs(F[A + best * ld + k]):
+                    best = r
+            F[I[XS] + u + k] = best
+            if best != k:
+                _exchange(F, A, ld, k, best)
+                _exchange(F, W, ldw, k, best)
             if not abs(F[row + k]) > (PIVOT_ZERO * F[I[DIAG] + u + k] if k < I[j + FR_NV] else 0.0):
-                S[SMALL_PIVOTS] += 1
+                S[m.SMALL_PIVOTS] += 1
         reciprocal = 1.0 / F[row + k]
-        F[row + k] = 1.0
         scale4(F, row, reciprocal, ld)
+        scale4(F, W + k * ldw, reciprocal, ldw)
         for r in range(n_p):
             entry = F[A + r * ld + k]
             if entry != 0.0 and r != k:
-                F[A + r * ld + k] = 0.0
                 subtract4(F, A + r * ld, entry, row, ld)
+                subtract4(F, W + r * ldw, entry, W + k * ldw, ldw)
+                # only now: a vector that is loaded soon after a part of it was stored has to wait
+                F[A + r * ld + k] = -entry * reciprocal
+        F[row + k] = reciprocal
     if exchanged:  # the inverse of rows in another order has its columns in that order
         for k in range(n_p - 1, -1, -1):
             other = int(F[I[XS] + u + k])
@@ -128,23 +152,49 @@ def _sweep(I: Any, F: Any, j: int) -> None:
 
 
 @jit
+def _subtract_block(I: Any, F: Any, j: int, row: int, column: int, to: int, ld: int) -> None:
+    """Subtract the block A_up W of two update groups of a front from F[to]."""
+    k, ldw, lda = I[row + UG_K], I[j + FR_LDW], I[row + UG_LD]
+    A, n, count = I[row + UG_L], I[column + UG_N], I[j + FR_NP] - k
+    W, left = I[j + FR_W] + k * ldw + I[column + UG_COL], I[row + UG_N]
+    while left >= 3:
+        subtract_product3(F, to, ld, n, A, lda, count, W, ldw)
+        to, A, left = to + 3 * ld, A + 3 * lda, left - 3
+    while left > 0:
+        subtract_product1(F, to, ld, n, A, lda, count, W, ldw)
+        to, A, left = to + ld, A + lda, left - 1
+
+
+@jit
 def _schur(I: Any, F: Any, j: int) -> None:
-    """Subtract A_up W from the fronts that wait for it."""
-    A, ld, n_p = I[j + FR_A], I[j + FR_LDA], I[j + FR_NP]
-    for b in range(I[j + FR_NB]):
-        block = I[j + FR_BLOCKS] + b * BL_SIZE
-        n_c, k0 = I[block + BL_NC], I[block + BL_K]
-        column = A + I[block + BL_COL]
-        for r in range(I[block + BL_NR]):
-            row = I[j + FR_L] + (I[block + BL_ROW] + r) * I[j + FR_LDL]
-            to = I[block + BL_TO] + r * I[block + BL_LD]
-            subtract_product4(F, to, n_c, row + k0, n_p - k0, column + k0 * ld, ld)
+    """Subtract A_up W from the fronts that wait for it.
+
+    Block row and block column of a group a are those of the front t that eliminates it. The groups
+    b behind a are among the pivots of t or, in the same order, among its update groups.
+    """
+    end = I[j + FR_GROUPS] + I[j + FR_NG] * UG_SIZE
+    for a in range(I[j + FR_GROUPS], end, UG_SIZE):
+        t = I[a + UG_FRONT]
+        A, ld, W, ldw = I[t + FR_A], I[t + FR_LDA], I[t + FR_W], I[t + FR_LDW]
+        p, other = I[a + UG_U] - I[t + FR_U], I[t + FR_GROUPS]
+        for b in range(a, end, UG_SIZE):
+            if I[b + UG_FRONT] == t:
+                q = I[b + UG_U] - I[t + FR_U]
+                right, ldr, below, ldb = A + p * ld + q, ld, A + q * ld + p, ld
+            else:
+                while I[other + UG_U] != I[b + UG_U]:
+                    other += UG_SIZE
+                right, ldr = W + p * ldw + I[other + UG_COL], ldw
+                below, ldb = I[other + UG_L] + p - I[other + UG_K], I[other + UG_LD]
+            _subtract_block(I, F, j, a, b, right, ldr)
+            if b != a:
+                _subtract_block(I, F, j, b, a, below, ldb)
 
 
 @jit
 def eliminate(I: Any, F: Any, j: int) -> None:
     """Eliminate the pivots of one front."""
-    _sweep(I, F, j)
+    _invert(I, F, j)
     _schur(I, F, j)
 
 
@@ -152,7 +202,7 @@ def eliminate(I: Any, F: Any, j: int) -> None:
 def factor(I: Any, F: Any) -> None:
     """Factor the assembled matrix in place."""
     S = ints(F)
-    S[N_FACTOR] += 1
+    S[m.N_FACTOR] += 1
     for f in range(I[N_FRONTS]):
         eliminate(I, F, I[FRONTS] + f * FR_SIZE)
 
@@ -162,31 +212,23 @@ def solve(I: Any, F: Any) -> None:
     """Solve with the factored matrix; right-hand side and solution in X."""
     for f in range(I[N_FRONTS]):
         j = I[FRONTS] + f * FR_SIZE
-        A, ld, n_p = I[j + FR_A], I[j + FR_LDA], I[j + FR_NP]
-        b, y = I[X] + I[j + FR_U], I[XS] + I[j + FR_U]
-        for r in range(n_p):
-            F[y + r] = dot4(F, A + r * ld, b, n_p)
+        n_p, b, y = I[j + FR_NP], I[X] + I[j + FR_U], I[XS] + I[j + FR_U]
+        set_dots(F, y, I[j + FR_A], I[j + FR_LDA], n_p, b, n_p)
         for g in range(I[j + FR_NG]):
             group = I[j + FR_GROUPS] + g * UG_SIZE
-            to, k0 = I[X] + I[group + UG_U], I[group + UG_K]
-            row = I[j + FR_L] + I[group + UG_POS] * I[j + FR_LDL]
-            for r in range(I[group + UG_N]):
-                s = F[to + r]
-                for k in range(k0, n_p):
-                    s -= F[row + k] * F[y + k]
-                F[to + r] = s
-                row += I[j + FR_LDL]
+            to, k, ld = I[X] + I[group + UG_U], I[group + UG_K], I[group + UG_LD]
+            subtract_dots(F, to, to, I[group + UG_L], ld, I[group + UG_N], y + k, n_p - k)
     for f in range(I[N_FRONTS] - 1, -1, -1):
         j = I[FRONTS] + f * FR_SIZE
-        A, ld, n_p = I[j + FR_A], I[j + FR_LDA], I[j + FR_NP]
-        x, y = I[X] + I[j + FR_U], I[XS] + I[j + FR_U]
-        for r in range(n_p):
-            F[x + r] = F[y + r]
+        n_p, x, start = I[j + FR_NP], I[X] + I[j + FR_U], I[XS] + I[j + FR_U]
+        if I[j + FR_NG] == 0:
+            for r in range(n_p):
+                F[x + r] = F[start + r]
         for g in range(I[j + FR_NG]):
             group = I[j + FR_GROUPS] + g * UG_SIZE
-            later, column = I[X] + I[group + UG_U], A + I[group + UG_COL]
-            for r in range(n_p):
-                F[x + r] -= dot4(F, column + r * ld, later, I[group + UG_N])
+            later, W = I[X] + I[group + UG_U], I[j + FR_W] + I[group + UG_COL]
+            subtract_dots(F, x, start, W, I[j + FR_LDW], n_p, later, I[group + UG_N])
+            start = x
 
 
 @jit
@@ -197,10 +239,10 @@ def solve_transposed(I: Any, F: Any) -> None:
     """
     for f in range(I[N_FRONTS]):
         j = I[FRONTS] + f * FR_SIZE
-        A, ld, b = I[j + FR_A], I[j + FR_LDA], I[X] + I[j + FR_U]
+        W, ld, b = I[j + FR_W], I[j + FR_LDW], I[X] + I[j + FR_U]
         for g in range(I[j + FR_NG]):
             group = I[j + FR_GROUPS] + g * UG_SIZE
-            later, column = I[X] + I[group + UG_U], A + I[group + UG_COL]
+            later, column = I[X] + I[group + UG_U], W + I[group + UG_COL]
             for r in range(I[j + FR_NP]):
                 for c in range(I[group + UG_N]):
                     F[later + c] -= F[column + r * ld + c] * F[b + r]
@@ -213,10 +255,11 @@ def solve_transposed(I: Any, F: Any) -> None:
             F[x + k] = 0.0
         for g in range(I[j + FR_NG]):
             group = I[j + FR_GROUPS] + g * UG_SIZE
+            k0 = I[group + UG_K]
             for r in range(I[group + UG_N]):
-                row = I[j + FR_L] + (I[group + UG_POS] + r) * I[j + FR_LDL]
-                for k in range(I[group + UG_K], n_p):
-                    F[b + k] -= F[row + k] * F[I[X] + I[group + UG_U] + r]
+                row = I[group + UG_L] + r * I[group + UG_LD]
+                for k in range(k0, n_p):
+                    F[b + k] -= F[row + k - k0] * F[I[X] + I[group + UG_U] + r]
         for r in range(n_p):
             for c in range(n_p):
                 F[x + c] += F[A + r * ld + c] * F[b + r]

@@ -1,7 +1,7 @@
 r"""Products of the matrix in the fronts, and of its transpose, with vectors.
 
-Block by block as the fronts hold it before they are factored: the pivot rows [A_pp, A_pu] of each,
-and A_up below. A matrix that was put aside lies some floats further on.
+Block by block as the fronts hold it before they are factored: A_pp, A_pu and A_up of each. A matrix
+that was put aside lies some floats further on.
 """
 
 from __future__ import annotations
@@ -11,18 +11,20 @@ from typing import Any
 from mbd.machine.buffer import (
     FR_A,
     FR_GROUPS,
-    FR_L,
     FR_LDA,
-    FR_LDL,
+    FR_LDW,
     FR_NG,
     FR_NP,
     FR_SIZE,
     FR_U,
+    FR_W,
     FRONTS,
     N_FRONTS,
     UG_COL,
+    UG_K,
+    UG_L,
+    UG_LD,
     UG_N,
-    UG_POS,
     UG_SIZE,
     UG_U,
 )
@@ -57,13 +59,14 @@ def add_product(I: Any, F: Any, away: int, x: int, y: int) -> None:
     for f in range(I[N_FRONTS]):
         j = I[FRONTS] + f * FR_SIZE
         A, ld, n, u = I[j + FR_A] + away, I[j + FR_LDA], I[j + FR_NP], I[j + FR_U]
+        W, ldw = I[j + FR_W] + away, I[j + FR_LDW]
         _add(F, y + u, A, ld, x + u, n, n)
         for g in range(I[j + FR_NG]):
             group = I[j + FR_GROUPS] + g * UG_SIZE
             w, k = I[group + UG_U], I[group + UG_N]
-            _add(F, y + u, A + I[group + UG_COL], ld, x + w, n, k)
-            L = I[j + FR_L] + away + I[group + UG_POS] * I[j + FR_LDL]
-            _add(F, y + w, L, I[j + FR_LDL], x + u, k, n)
+            _add(F, y + u, W + I[group + UG_COL], ldw, x + w, n, k)
+            k0, L = I[group + UG_K], I[group + UG_L] + away
+            _add(F, y + w, L, I[group + UG_LD], x + u + k0, k, n - k0)
 
 
 @jit
@@ -72,10 +75,11 @@ def add_transposed_product(I: Any, F: Any, away: int, x: int, y: int) -> None:
     for f in range(I[N_FRONTS]):
         j = I[FRONTS] + f * FR_SIZE
         A, ld, n, u = I[j + FR_A] + away, I[j + FR_LDA], I[j + FR_NP], I[j + FR_U]
+        W, ldw = I[j + FR_W] + away, I[j + FR_LDW]
         _add_transposed(F, y + u, A, ld, x + u, n, n)
         for g in range(I[j + FR_NG]):
             group = I[j + FR_GROUPS] + g * UG_SIZE
             w, k = I[group + UG_U], I[group + UG_N]
-            _add_transposed(F, y + w, A + I[group + UG_COL], ld, x + u, n, k)
-            L = I[j + FR_L] + away + I[group + UG_POS] * I[j + FR_LDL]
-            _add_transposed(F, y + u, L, I[j + FR_LDL], x + w, k, n)
+            _add_transposed(F, y + w, W + I[group + UG_COL], ldw, x + u, n, k)
+            k0, L = I[group + UG_K], I[group + UG_L] + away
+            _add_transposed(F, y + u + k0, L, I[group + UG_LD], x + w, k, n - k0)

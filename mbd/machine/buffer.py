@@ -90,15 +90,20 @@ VECTORS = {
     CLEARED, N_CLEARED,  # table in I: places of their entries in the matrix
     BAD_LAW, BAD_HOW,  # address of the first law whose answer is no number, and how
     UNDECLARED,  # pair of attachments, counted from one, that a kind couples and does not declare
-) = range(34)  # fmt: skip
+    UNTRUSTED,  # whether a pivot of the front at hand was too small to be trusted
+) = range(35)  # fmt: skip
 ORDINARY, START, MIDDLE, END = 0, 1, 2, 3  # PHASE
 STRESS_AHEAD, STRESS_GIVEN, STRESS_HERE = 4, 5, 6  # PHASE of a search: see stresses in Kind
 POSITION, VELOCITY, STABILIZED = 0, 1, 2  # LEVEL
 NOT_FINITE, RAISED = 1, 2  # BAD_HOW
 # stages: where in S their pairs (address, record) are, and how many
-PLACE, FORCES, RESIDUAL, MAPS, TANGENT, RATES, ACCEPT, FLOW, CONVECT, ENERGY, LOADS, S_HEADER = (
-    range(34, 58, 2)
-)  # FLOW and CONVECT of explicit methods; ENERGY and LOADS of results: what elements store, ...
+(
+    PLACE, FORCES, RESIDUAL, MAPS, TANGENT, RATES, ACCEPT,
+    FLOW, CONVECT,  # of explicit methods
+    ENERGY, LOADS,  # of results: what elements store, ...
+    PIVOTS,  # by number of pivots of a front
+    S_HEADER,
+) = range(35, 61, 2)  # fmt: skip
 STAGES = range(PLACE, S_HEADER, 2)
 
 # --- F: numbers of the step ----------------------------------------------------------------------
@@ -154,15 +159,14 @@ SCRATCH_EACH = SCRATCH_VECTORS + MAPS_SIZE
 T_NUMBER, T_FIRST, T_SIZE, T_BLOCKS, T_PAIRS, T_ENDS, T_MEMORY, T_HEAD = range(8)
 # element: first unknown of its rows, numbers, memory, law, attachments
 E_ROW, E_NUMBERS, E_MEMORY, E_LAW, E_ENDS = range(5)
-# front: first unknown, pivots, velocities among them, pivot rows A and their length, rows L below
-# and their length, update groups, blocks of the Schur complement
+# front: first unknown, pivots, velocities among them; pivot rows A_pp and W, which begins as A_pu,
+# and their lengths; update groups; which kernel of the stage PIVOTS it takes (-1: too many pivots)
 (
-    FR_U, FR_NP, FR_NV, FR_A, FR_LDA, FR_L, FR_LDL, FR_GROUPS, FR_NG, FR_BLOCKS, FR_NB, FR_SIZE,
-) = range(12)  # fmt: skip
-# update group: first unknown, size, first pivot that reaches it, first row in L, first column in A
-UG_U, UG_N, UG_K, UG_POS, UG_COL, UG_SIZE = range(6)
-# block: row in L, rows, column in A, columns, first pivot, where it goes and row length there
-BL_ROW, BL_NR, BL_COL, BL_NC, BL_K, BL_TO, BL_LD, BL_SIZE = range(8)
+    FR_U, FR_NP, FR_NV, FR_A, FR_LDA, FR_W, FR_LDW, FR_GROUPS, FR_NG, FR_KERNEL, FR_SIZE,
+) = range(11)  # fmt: skip
+# update group: first unknown, size, first pivot that reaches it, first column in W, rows in A_up
+# from that pivot on and their length, the front that eliminates it
+UG_U, UG_N, UG_K, UG_COL, UG_L, UG_LD, UG_FRONT, UG_SIZE = range(8)
 
 
 def integers(F: np.ndarray) -> np.ndarray:

@@ -24,20 +24,30 @@ __all__ = [
     "add_outer3",
     "add_outer7",
     "add_outer_maps",
-    "dot4",
     "product_of",
     "scale4",
+    "set_dots",
     "set_map",
     "set_sum",
     "subtract4",
-    "subtract_product4",
+    "subtract_dots",
+    "subtract_product1",
+    "subtract_product3",
 ]
 
 if PYTHON:
 
-    def dot4(F: Any, a: int, b: int, n: int) -> float:
-        """Return the sum of F[a+i] F[b+i]."""
-        return float(F[a : a + n] @ F[b : b + n])
+    def set_dots(F: Any, to: int, A: int, ld: int, rows: int, x: int, n: int) -> None:
+        """F[to+r] = sum_i F[A+r*ld+i] F[x+i]."""
+        for r in range(rows):
+            F[to + r] = F[A + r * ld : A + r * ld + n] @ F[x : x + n]
+
+    def subtract_dots(
+        F: Any, to: int, start: int, A: int, ld: int, rows: int, x: int, n: int
+    ) -> None:
+        """F[to+r] = F[start+r] - sum_i F[A+r*ld+i] F[x+i]."""
+        for r in range(rows):
+            F[to + r] = F[start + r] - F[A + r * ld : A + r * ld + n] @ F[x : x + n]
 
     def scale4(F: Any, a: int, s: float, n: int) -> None:
         """F[a+i] *= s."""
@@ -47,10 +57,19 @@ if PYTHON:
         """F[to+i] -= s F[source+i]."""
         F[to : to + n] -= s * F[source : source + n]
 
-    def subtract_product4(F: Any, to: int, n: int, row: int, count: int, B: int, ld: int) -> None:
-        """F[to+i] -= sum_k F[row+k] F[B+k*ld+i], k below count."""
-        for k in range(count):
-            F[to : to + n] -= F[row + k] * F[B + k * ld : B + k * ld + n]
+    def _tile(rows: int) -> Callable[..., Any]:
+        def subtract_product(
+            F: Any, to: int, ldt: int, n: int, A: int, lda: int, count: int, B: int, ldb: int
+        ) -> None:
+            """F[to+r*ldt+i] -= sum_k F[A+r*lda+k] F[B+k*ldb+i], k below count, for some rows r."""
+            for r in range(rows):
+                for k in range(count):
+                    t, row = to + r * ldt, B + k * ldb
+                    F[t : t + n] -= F[A + r * lda + k] * F[row : row + n]
+
+        return subtract_product
+
+    subtract_product1, subtract_product3 = map(_tile, (1, 3))
 
     def add4(F: Any, to: int, s: float, source: int, n: int) -> None:
         """F[to+i] += s F[source+i]."""
@@ -107,11 +126,29 @@ if PYTHON:
 else:
     from mbd.machine.vector_code import vector_intrinsic
 
-    def _dot(b: Any, F: Any, first: Any, second: Any, n: Any) -> Any:
-        total = b.accumulator(b.zero)
-        with b.loop(n, 4) as i:
-            b.add_product(total, b.load(F, first, i), b.load(F, second, i))
-        return b.sum(b.value(total))
+    def _dots(b: Any, F: Any, A: Any, ld: Any, r: Any, rows: Any, x: Any, n: Any) -> Any:
+        """Return the products of x with four rows from number r on, or the last of them."""
+        last = b.minus(rows, b.number(1))
+        numbers = [b.smaller(b.plus(r, b.number(i)), last) for i in range(4)]
+        places = [b.plus(A, b.product(i, ld)) for i in numbers]
+        totals = [b.accumulator(b.zero) for _ in places]
+        with b.loop(n, 4) as j:
+            v = b.first(b.minus(n, j), b.load(F, x, j), b.zero)
+            for place, total in zip(places, totals, strict=True):
+                b.add_product(total, b.load(F, place, j), v)
+        return b.sums([b.value(total) for total in totals])
+
+    def _set_dots(b: Any, F: Any, to: Any, A: Any, ld: Any, rows: Any, x: Any, n: Any) -> None:
+        with b.loop(rows, 4) as r:
+            dots = _dots(b, F, A, ld, r, rows, x, n)
+            b.store(F, to, r, b.first(b.minus(rows, r), dots, b.load(F, to, r)))
+
+    def _subtract_dots(
+        b: Any, F: Any, to: Any, start: Any, A: Any, ld: Any, rows: Any, x: Any, n: Any
+    ) -> None:
+        with b.loop(rows, 4) as r:
+            less = b.subtract(b.load(F, start, r), _dots(b, F, A, ld, r, rows, x, n))
+            b.store(F, to, r, b.first(b.minus(rows, r), less, b.load(F, to, r)))
 
     def _scale(b: Any, F: Any, a: Any, s: Any, n: Any) -> None:
         factor = b.broadcast(s)
@@ -123,16 +160,32 @@ else:
         with b.loop(n, 4) as i:
             b.store(F, to, i, b.fma(factor, b.load(F, source, i), b.load(F, to, i)))
 
-    def _subtract_product(
-        b: Any, F: Any, to: Any, n: Any, row: Any, count: Any, B: Any, ld: Any
-    ) -> None:
-        with b.loop(n, 4) as i:
-            total = b.accumulator(b.load(F, to, i))
-            start = b.plus(B, i)
-            with b.loop(count, 1) as k:
-                factor = b.broadcast(b.negative(b.load_one(F, row, k)))
-                b.add_product(total, factor, b.load(F, start, b.product(k, ld)))
-            b.store(F, to, i, b.value(total))
+    def _tile(rows: int) -> Callable[..., None]:
+        def emit(
+            b: Any,
+            F: Any,
+            to: Any,
+            ldt: Any,
+            n: Any,
+            A: Any,
+            lda: Any,
+            count: Any,
+            B: Any,
+            ldb: Any,
+        ) -> None:
+            targets = [b.plus(to, b.product(b.number(r), ldt)) for r in range(rows)]
+            left = [b.plus(A, b.product(b.number(r), lda)) for r in range(rows)]
+            with b.loop(n, 4) as i:
+                totals = [b.accumulator(b.load(F, t, i)) for t in targets]
+                start = b.plus(B, i)
+                with b.loop(count, 1) as k:
+                    row = b.load(F, start, b.product(k, ldb))
+                    for a, total in zip(left, totals, strict=True):
+                        b.add_product(total, b.broadcast(b.negative(b.load_one(F, a, k))), row)
+                for t, total in zip(targets, totals, strict=True):
+                    b.store(F, t, i, b.value(total))
+
+        return emit
 
     def _add(b: Any, F: Any, to: Any, s: Any, source: Any, n: Any) -> None:
         factor = b.broadcast(s)
@@ -219,10 +272,10 @@ else:
         """
         return _make(_product(rows, terms, ld, gap, each, transposed), "Fifiii", "")
 
-    dot4 = _make(_dot, "Fiii", "f")
+    set_dots, subtract_dots = _make(_set_dots, "Fiiiiii", ""), _make(_subtract_dots, "Fiiiiiii", "")
     scale4 = _make(_scale, "Fifi", "")
     subtract4 = _make(_subtract, "Fifii", "")
-    subtract_product4 = _make(_subtract_product, "Fiiiiii", "")
+    subtract_product1, subtract_product3 = (_make(_tile(k), "Fiiiiiiii", "") for k in (1, 3))
     add4 = _make(_add, "Fifii", "")
     set_map, add_map = (_make(_through_map(add), "Fiiifff", "") for add in (False, True))
     add_outer_maps = _make(_outer_maps, "Fiiiiii", "")

@@ -38,6 +38,13 @@ class _Vectors:
     def store(self, F: Any, base: Any, i: Any, value: Any) -> None:
         self.b.store(value, self._at(F, base, i, self.four)).align = 8
 
+    def store_one(self, F: Any, i: Any, value: Any) -> None:
+        self.b.store(value, self.b.gep(F, [i]))
+
+    def room(self, n: int) -> Any:
+        """Return a place for n floats."""
+        return cgutils.alloca_once(self.b, ir.DoubleType(), n)
+
     def broadcast(self, s: Any) -> Any:
         first = self.b.insert_element(self.zero, s, ir.Constant(ir.IntType(32), 0))
         lanes = ir.Constant(ir.VectorType(ir.IntType(32), 4), [0] * 4)
@@ -69,6 +76,9 @@ class _Vectors:
     def value(self, place: Any) -> Any:
         return self.b.load(place)
 
+    def set(self, place: Any, value: Any) -> None:
+        self.b.store(value, place)
+
     def add_product(self, place: Any, a: Any, b: Any) -> None:
         self.b.store(self.fma(a, b, self.b.load(place)), place)
 
@@ -76,10 +86,72 @@ class _Vectors:
         parts = [self.b.extract_element(value, ir.Constant(ir.IntType(32), i)) for i in range(4)]
         return self.b.fadd(self.b.fadd(parts[0], parts[1]), self.b.fadd(parts[2], parts[3]))
 
+    def sums(self, parts: list[Any]) -> Any:
+        """Return the sums of four vectors as one."""
+        even, odd = [0, 4, 2, 6], [1, 5, 3, 7]
+        pairs = [
+            self.b.fadd(self._shuffle(a, b, even), self._shuffle(a, b, odd))
+            for a, b in (parts[:2], parts[2:])
+        ]
+        low, high = [0, 1, 4, 5], [2, 3, 6, 7]
+        a, b = pairs
+        return self.b.fadd(self._shuffle(a, b, low), self._shuffle(a, b, high))
+
+    def _shuffle(self, a: Any, b: Any, lanes: list[int]) -> Any:
+        return self.b.shuffle_vector(a, b, ir.Constant(ir.VectorType(ir.IntType(32), 4), lanes))
+
+    def first(self, n: Any, a: Any, b: Any) -> Any:
+        """Return the first n entries of a, the others of b."""
+        lanes = ir.VectorType(self.index, 4)
+        numbers = self.b.insert_element(ir.Constant(lanes, None), n, ir.Constant(self.index, 0))
+        numbers = self._shuffle(numbers, numbers, [0] * 4)
+        return self.b.select(
+            self.b.icmp_signed("<", ir.Constant(lanes, [0, 1, 2, 3]), numbers), a, b
+        )
+
+    def minus(self, a: Any, b: Any) -> Any:
+        return self.b.sub(a, b)
+
+    def smaller(self, a: Any, b: Any) -> Any:
+        return self.b.select(self.b.icmp_signed("<", a, b), a, b)
+
+    def entry(self, value: Any, i: int) -> Any:
+        return self.b.extract_element(value, ir.Constant(ir.IntType(32), i))
+
+    def with_entry(self, value: Any, i: int, number: float) -> Any:
+        new = ir.Constant(ir.DoubleType(), number)
+        return self.b.insert_element(value, new, ir.Constant(ir.IntType(32), i))
+
+    def reciprocal(self, s: Any) -> Any:
+        return self.b.fdiv(ir.Constant(ir.DoubleType(), 1.0), s)
+
+    def subtract(self, a: Any, b: Any) -> Any:
+        return self.b.fsub(a, b)
+
+    def all_larger(self, numbers: list[Any], least: list[Any]) -> Any:
+        """Return whether the size of each number is above the least one for it."""
+        size = self.b.module.declare_intrinsic("llvm.fabs", [ir.DoubleType()])
+        answer = ir.Constant(ir.IntType(1), 1)
+        for s, bound in zip(numbers, least, strict=True):
+            larger = self.b.fcmp_ordered(">", self.b.call(size, [s]), bound)
+            answer = self.b.and_(answer, larger)
+        return answer
+
+    def where(self, condition: Any) -> Any:
+        """Return a block of code that runs where the condition holds."""
+        return self.b.if_then(condition)
+
+    def at_most(self, a: Any, b: Any) -> Any:
+        return self.b.icmp_signed("<=", a, b)
+
+    def as_index(self, condition: Any) -> Any:
+        return self.b.zext(condition, self.index)
+
     @contextmanager
-    def loop(self, stop: Any, step: int) -> Iterator[Any]:
-        zero, by = ir.Constant(self.index, 0), ir.Constant(self.index, step)
-        with cgutils.for_range_slice(self.b, zero, stop, by, self.index) as (i, _):
+    def loop(self, stop: Any, step: int, start: Any = None) -> Iterator[Any]:
+        first = ir.Constant(self.index, 0) if start is None else start
+        by = ir.Constant(self.index, step)
+        with cgutils.for_range_slice(self.b, first, stop, by, self.index) as (i, _):
             yield i
 
 

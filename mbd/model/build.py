@@ -13,6 +13,7 @@ from mbd.formulations.formulation import Formulation
 from mbd.interactions.kind import Attachment, Element, Kind
 from mbd.interactions.unwrapped_angle import unwrapped_angle
 from mbd.machine import buffer as m
+from mbd.machine.pivots import pivots_kernel
 from mbd.model.description import Description, origin
 from mbd.model.frozen import Numbering
 from mbd.model.layout import Layout, Memory, Owned
@@ -76,6 +77,8 @@ def built(system: Description, memory: Memory) -> Model:
     remembered = _interactions(memory, owned, rows, index, layout, attachments, stages, records)
     remembered += _turns(memory, system, attachments, stages, records)
     _families(memory, bodies, nodes, stages)
+    for n in layout.pivots:
+        stages.add(m.PIVOTS, pivots_kernel(n), 0)
     calls = {stage: [at for _, at in kernels] for stage, kernels in stages.kernels.items()}
     calls[m.FLOW] = calls[m.CONVECT] = calls[m.PLACE]  # explicit methods write their addresses
     I, F, size = memory.arrays(calls)

@@ -27,10 +27,12 @@ __all__ = [
 EPS, DIAG, KIND, MATRIX, MATRIX_SIZE, N_FRONTS, FRONTS = (
     m.EPS, m.DIAG, m.KIND, m.MATRIX, m.MATRIX_SIZE, m.N_FRONTS, m.FRONTS,
 )  # fmt: skip
-FR_A, FR_GROUPS, FR_L, FR_LDA, FR_LDL, FR_NG, FR_NP, FR_NV, FR_SIZE, FR_U = (
-    m.FR_A, m.FR_GROUPS, m.FR_L, m.FR_LDA, m.FR_LDL, m.FR_NG, m.FR_NP, m.FR_NV, m.FR_SIZE, m.FR_U,
+FR_A, FR_GROUPS, FR_LDA, FR_LDW, FR_NG, FR_NP, FR_NV, FR_SIZE, FR_U, FR_W = (
+    m.FR_A, m.FR_GROUPS, m.FR_LDA, m.FR_LDW, m.FR_NG, m.FR_NP, m.FR_NV, m.FR_SIZE, m.FR_U, m.FR_W,
 )  # fmt: skip
-UG_COL, UG_N, UG_POS, UG_SIZE, UG_U = m.UG_COL, m.UG_N, m.UG_POS, m.UG_SIZE, m.UG_U
+UG_COL, UG_K, UG_L, UG_LD, UG_N, UG_SIZE, UG_U = (
+    m.UG_COL, m.UG_K, m.UG_L, m.UG_LD, m.UG_N, m.UG_SIZE, m.UG_U,
+)  # fmt: skip
 N_EVALUATE = m.N_EVALUATE
 
 
@@ -169,7 +171,7 @@ def measure_kernel(I: Any, F: Any, k: int) -> None:
                     F[diag + u] = max(F[diag + u], entry)
     for f in range(I[N_FRONTS]):
         j = I[FRONTS] + f * FR_SIZE
-        A, ld, L, ldl = I[j + FR_A], I[j + FR_LDA], I[j + FR_L], I[j + FR_LDL]
+        A, ld = I[j + FR_A], I[j + FR_LDA]
         u, n_v, n_p = I[j + FR_U], I[j + FR_NV], I[j + FR_NP]
         for r in range(n_v, n_p):
             for c in range(n_v):
@@ -181,11 +183,12 @@ def measure_kernel(I: Any, F: Any, k: int) -> None:
             for i in range(I[group + UG_N]):
                 if I[I[KIND] + w] < FIRST_ROW_KIND:
                     for r in range(n_v, n_p):
-                        entry = F[A + r * ld + I[group + UG_COL] + i]
+                        entry = F[I[j + FR_W] + r * I[j + FR_LDW] + I[group + UG_COL] + i]
                         F[eps + u + r] += entry**2 / F[diag + w + i]
                         F[diag + u + r] += abs(entry) * F[unit + I[I[KIND] + w + i]]
                 else:
-                    row = L + (I[group + UG_POS] + i) * ldl
-                    for c in range(n_v):
-                        F[eps + w + i] += F[row + c] ** 2 / F[diag + u + c]
-                        F[diag + w + i] += abs(F[row + c]) * F[unit + I[I[KIND] + u + c]]
+                    row, k = I[group + UG_L] + i * I[group + UG_LD], I[group + UG_K]
+                    for c in range(k, n_v):
+                        entry = F[row + c - k]
+                        F[eps + w + i] += entry**2 / F[diag + u + c]
+                        F[diag + w + i] += abs(entry) * F[unit + I[I[KIND] + u + c]]

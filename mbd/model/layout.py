@@ -9,6 +9,7 @@ import numpy as np
 
 from mbd.interactions.kind import Element
 from mbd.machine import buffer as m
+from mbd.machine.pivots import MOST
 from mbd.model.frozen import Numbering
 from mbd.model.topology import Front
 
@@ -127,67 +128,59 @@ class Layout:
         self._matrix(memory, fronts)
 
     def _matrix(self, memory: Memory, fronts: list[Front]) -> None:
-        """Reserve the fronts and write their tables."""
-        self.row: list[dict[int, int]] = []  # first row in L of each update group
-        self.column: list[dict[int, int]] = []  # first column in A
-        self.A: list[int] = []
-        self.L: list[int] = []
-        self.lda: list[int] = []
-        self.ldl: list[int] = []
+        """Reserve the fronts and write their tables.
+
+        What a solution reads on its way up is one stretch, what it reads on its way down another.
+        """
+        self.column: list[dict[int, int]] = []  # first column in W of each update group
+        self.below: list[dict[int, tuple[int, int, int]]] = []  # first pivot, rows in A_up, length
+        self.A: list[tuple[int, int]] = []  # place and row length
+        self.W: list[tuple[int, int]] = []
         first = memory.room(0)
-        groups = []
         for f, front in enumerate(fronts):
-            ordered = sorted(front.updates, key=lambda g, f=front: (f.updates[g], self.start[g]))
-            n_p = self.n_p[f]
-            row, column = {}, {}
-            height, width = 0, m.padded(n_p)
-            for g in ordered:
-                row[g], column[g] = height, width
-                height += self.size[g]
+            n_p, u0 = self.n_p[f], self.u0[f]
+            ld = m.padded(n_p)
+            self.A.append((memory.room(n_p * ld, what="the pivots of a front"), ld))
+            column, below, width = {}, {}, 0
+            for g in sorted(front.updates, key=self.start.__getitem__):
+                k = self.start[front.pivots[front.updates[g]]] - u0
+                place = memory.room(self.size[g] * (n_p - k), what="the rows below a front")
+                column[g], below[g] = width, (k, place, n_p - k)
                 width += m.padded(self.size[g])
-            groups.append(ordered)
-            self.row.append(row)
             self.column.append(column)
-            self.lda.append(width)
-            self.ldl.append(n_p)
-            self.A.append(memory.room(n_p * width, what="the rows of a front"))
-            self.L.append(memory.room(height * n_p, what="the rows below a front"))
+            self.below.append(below)
+            self.W.append((0, width))
+        for f, (_, ld) in enumerate(self.W):
+            place = memory.room(self.n_p[f] * ld, what="the pivot rows of a front")
+            self.W[f] = place, ld
         memory.room(4)  # vector operations may run over the end
         memory.I[m.MATRIX], memory.I[m.MATRIX_SIZE] = first, memory.room(0) - first
-        records = []
-        for f, front in enumerate(fronts):
-            u0 = self.u0[f]
-            reached = [self.start[g] - u0 for g in front.pivots]
-            row, column = self.row[f], self.column[f]
-            group_records = []
-            for g in groups[f]:
-                k = reached[front.updates[g]]
-                group_records += [self.start[g], self.size[g], k, row[g], column[g]]
-            blocks = []
-            for a in groups[f]:
-                k = reached[front.updates[a]]
-                for b in groups[f]:
-                    to, ld = self.block(a, b)
-                    blocks += [row[a], self.size[a], column[b], self.size[b], k, to, ld]
+        self.pivots = sorted({n for n in self.n_p if n <= MOST})
+        kernel = {n: i for i, n in enumerate(self.pivots)}
+        memory.I[m.FRONTS] = at = len(memory.I)
+        groups = at + len(fronts) * m.FR_SIZE
+        records: list[int] = []
+        of_groups: list[int] = []
+        for f, columns in enumerate(self.column):
             records += [
-                u0, self.n_p[f], self.n_v[f], self.A[f], self.lda[f], self.L[f], self.ldl[f],
-                memory.table(group_records), len(groups[f]),
-                memory.table(blocks), len(groups[f]) ** 2,
+                self.u0[f], self.n_p[f], self.n_v[f], *self.A[f], *self.W[f],
+                groups + len(of_groups), len(columns), kernel.get(self.n_p[f], -1),
             ]  # fmt: skip
-        memory.I[m.FRONTS] = memory.table(records)
+            for g, c in columns.items():
+                k, place, ld = self.below[f][g]
+                later = at + self.front_of[g] * m.FR_SIZE
+                of_groups += [self.start[g], self.size[g], k, c, place, ld, later]
+        memory.table(records + of_groups)
 
     def block(self, row: int, column: int) -> tuple[int, int]:
         """Return place and row length of the block (row group, column group)."""
         r, c = self.front_of[row], self.front_of[column]
-        if r == c:
-            u0, ld = self.u0[r], self.lda[r]
-            return self.A[r] + (self.start[row] - u0) * ld + self.start[column] - u0, ld
-        if r < c:
-            ld = self.lda[r]
-            at = self.column[r][column]
-            return self.A[r] + (self.start[row] - self.u0[r]) * ld + at, ld
-        ld = self.ldl[c]
-        return self.L[c] + self.row[c][row] * ld + self.start[column] - self.u0[c], ld
+        if r > c:
+            k, place, ld = self.below[c][row]
+            return place + self.start[column] - self.u0[c] - k, ld
+        first, ld = self.A[r] if r == c else self.W[r]
+        at = self.start[column] - self.u0[r] if r == c else self.column[r][column]
+        return first + (self.start[row] - self.u0[r]) * ld + at, ld
 
     def numbering(self, bodies: list[Any], rows: list[Owned]) -> Numbering:
         """Return the map from the user's order (bodies, then rows) to unknowns."""

@@ -51,14 +51,14 @@ def pattern(model: FrozenModel) -> Pattern:
     for f in range(I[m.N_FRONTS]):
         at = I[m.FRONTS] + f * m.FR_SIZE
         record = I[at : at + m.FR_SIZE]
-        A, L, lda, ldl = (record[x] for x in (m.FR_A, m.FR_L, m.FR_LDA, m.FR_LDL))
+        W, ld = record[m.FR_W], record[m.FR_LDW]
         u = record[m.FR_U] + np.arange(record[m.FR_NP])
-        add(A, lda, u, u)
+        add(record[m.FR_A], record[m.FR_LDA], u, u)
         groups = I[record[m.FR_GROUPS] :][: record[m.FR_NG] * m.UG_SIZE].reshape(-1, m.UG_SIZE)
         for g in groups:
             later = g[m.UG_U] + np.arange(g[m.UG_N])
-            add(A + g[m.UG_COL], lda, u, later)
-            add(L + g[m.UG_POS] * ldl, ldl, later, u)
+            add(W + g[m.UG_COL], ld, u, later)
+            add(g[m.UG_L], g[m.UG_LD], later, u[g[m.UG_K] :])
     where, i, j = (np.concatenate(x) for x in (places, rows, columns))
     sort = np.lexsort((j, i))
     starts = np.searchsorted(i[sort], np.arange(len(order) + 1))

@@ -23,7 +23,7 @@ from mbd.model.workspace import Workspace
 def work_of(model, method=None):
     own = method.facts.memory(model) if method else 0
     work = Workspace(model, mbd.consistent(model) if method else None, own=own)
-    work.fill(*m.STAGES[:7], m.ENERGY, m.LOADS)
+    work.fill(*m.STAGES[:7], m.ENERGY, m.LOADS, m.PIVOTS)
     work.S[m.LINEAR], work.F[m.H] = factor_and_solve.address, 1e-3
     work.S[m.N_STEPS] = 2
     if method:
