@@ -16,7 +16,7 @@ from mbd.interactions.measures import LENGTH
 from mbd.interactions.springs import spring, tie
 from mbd.parts.bodies import PointMass
 from mbd.parts.joints import Spherical
-from mbd.parts.part import Body, Frame, Part, Symbol
+from mbd.parts.part import Body, Part, Symbol
 from mbd.parts.shapes import Sphere
 
 __all__ = ["Cable"]
@@ -120,10 +120,11 @@ class Cable(Part):
         )
         kind = tie(LENGTH) if flag(self.name, "slack", slack) else spring(LENGTH)
         ends = [Attachment(x.name, (1.0, 0.0, 0.0, 0.0)) for x in self._nodes]
-        self._bars = tuple(
+        self.bars = tuple(
             Element(kind, (a, b), (EA / l, tau * EA / l, l))
             for a, b, l in zip(ends[:-1], ends[1:], l0.tolist(), strict=True)
         )
+        self.ends = tuple(x.frame() for x in self._nodes)  # between which it is drawn
         self.clamps = clamped(self.name, Spherical, first, self.first, last, self.last)
 
     @property
@@ -145,19 +146,9 @@ class Cable(Part):
         """Nodes, and bodies to which the ends are pinned."""
         return (*self._nodes, *(joint.A.body for _, joint in self.clamps))
 
-    @property
-    def ends(self) -> tuple[Frame, ...]:
-        """The nodes, between which it is drawn."""
-        return tuple(x.frame() for x in self._nodes)
-
-    @property
-    def bars(self) -> tuple[Element, ...]:
-        """The bars between its nodes."""
-        return self._bars
-
     def elements(self) -> list[Element]:
         """Return the bars, and the rows that pin the ends."""
-        return [*self._bars, *rows_of(self.clamps)]
+        return [*self.bars, *rows_of(self.clamps)]
 
     def __repr__(self) -> str:
-        return f"Cable({self.name!r}, length={self.length:.6g}, elements={len(self._bars)})"
+        return f"Cable({self.name!r}, length={self.length:.6g}, elements={len(self.bars)})"

@@ -8,17 +8,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mbd.base.checked import shown
-from mbd.base.door import number
+from mbd.base.door import label, number
 from mbd.interactions.kind import Element
 from mbd.interactions.laws import spring_law
 from mbd.interactions.springs import held, motor, rubbing, spring, stop
-from mbd.parts.joint import OnCoordinate
-from mbd.parts.part import Coordinate
+from mbd.parts.joint import chosen
+from mbd.parts.part import Coordinate, Part
 
 __all__ = ["JointFriction", "JointSpring", "Motor", "Stop"]
 
 
-class JointSpring(OnCoordinate):
+class JointSpring(Part):
     r"""Spring and damper along a joint coordinate: :math:`-k(u - u_0) - c\,\dot u`, or a law.
 
     Parameters
@@ -36,6 +36,8 @@ class JointSpring(OnCoordinate):
         ``f(u, rate, t)`` -> force against the coordinate, or (force, d/du, d/drate), instead.
     """
 
+    coordinate: Coordinate
+
     def __init__(
         self,
         name: str,
@@ -47,8 +49,8 @@ class JointSpring(OnCoordinate):
         reference: float = 0.0,
         law: Callable[..., Any] | None = None,
     ) -> None:
-        super().__init__(name, joint, coordinate)
-        u = self.coordinate
+        self.name = label(name, "JointSpring")
+        u = self.coordinate = chosen(self.name, joint, coordinate)
         if stiffness is None and damping is None and law is None:
             raise ValueError(
                 f"{self.name}: give stiffness= [{u.load_unit}/{u.unit}], damping= [{u.load_unit} "
@@ -69,7 +71,7 @@ class JointSpring(OnCoordinate):
         return [Element(spring(u.measure), u.attachments, numbers, (u.start,), law=self.law)]
 
 
-class JointFriction(OnCoordinate):
+class JointFriction(Part):
     r"""Dry friction along a joint coordinate, smoothed near rest.
 
     .. math:: Q = -\mu\,\frac{\dot u}{\sqrt{\dot u^2 + v^2}}
@@ -89,6 +91,8 @@ class JointFriction(OnCoordinate):
         The rate v below which friction is smooth.
     """
 
+    coordinate: Coordinate
+
     def __init__(
         self,
         name: str,
@@ -98,8 +102,8 @@ class JointFriction(OnCoordinate):
         friction: float,
         speed: float = 1e-2,
     ) -> None:
-        super().__init__(name, joint, coordinate)
-        u = self.coordinate
+        self.name = label(name, "JointFriction")
+        u = self.coordinate = chosen(self.name, joint, coordinate)
         self.friction = number(self.name, "friction", friction, u.load_unit, positive=False)
         self.speed = number(self.name, "speed", speed, f"{u.unit}/s", positive=True)
 
@@ -110,7 +114,7 @@ class JointFriction(OnCoordinate):
         return [Element(rubbing(u.measure), u.attachments, numbers, (u.start,))]
 
 
-class Motor(OnCoordinate):
+class Motor(Part):
     """A torque or force along a joint coordinate: a number, or a law of u, rate and time.
 
     Parameters
@@ -125,21 +129,19 @@ class Motor(OnCoordinate):
     """
 
     reads: ClassVar[dict[str, float]] = {"load": -1.0}
+    coordinate: Coordinate
 
     def __init__(
         self, name: str, joint: Any, effort: Any, *, coordinate: str | None = None
     ) -> None:
-        super().__init__(name, joint, coordinate)
+        self.name = label(name, "Motor")
+        u = self.coordinate = self.drives = chosen(self.name, joint, coordinate)
+        self.units = {"load": u.load_unit}
         self.law, self.tension = None, None
         if callable(effort):
-            self.law = spring_law(self.name, effort, self.coordinate.start, -1.0)
+            self.law = spring_law(self.name, effort, u.start, -1.0)
         else:
-            self.tension = -number(self.name, "effort", effort, self.coordinate.load_unit)
-
-    @property
-    def drives(self) -> Coordinate:
-        """The coordinate of the joint."""
-        return self.coordinate
+            self.tension = -number(self.name, "effort", effort, u.load_unit)
 
     def elements(self) -> list[Element]:
         """Return the force on the coordinate."""
@@ -149,7 +151,7 @@ class Motor(OnCoordinate):
         return [Element(motor(u.measure), u.attachments, (0.0,) * 3, (u.start,), law=self.law)]
 
 
-class Stop(OnCoordinate):
+class Stop(Part):
     r"""Stops of a joint coordinate: one-sided stiff springs that push back, never pull.
 
     At a depth d behind a stop the force is :math:`k\,d\,(1 + e\,\dot d)`, not below zero.
@@ -167,6 +169,8 @@ class Stop(OnCoordinate):
         The coefficient e: damping grows with the depth, so that an impact begins without a jump.
     """
 
+    coordinate: Coordinate
+
     def __init__(
         self,
         name: str,
@@ -178,8 +182,8 @@ class Stop(OnCoordinate):
         stiffness: float,
         dissipation: float = 0.0,
     ) -> None:
-        super().__init__(name, joint, coordinate)
-        u = self.coordinate
+        self.name = label(name, "Stop")
+        u = self.coordinate = chosen(self.name, joint, coordinate)
         if lower is None and upper is None:
             raise ValueError(f"{self.name}: give lower= or upper= or both [{u.unit}]")
         self.lower = -np.inf if lower is None else number(self.name, "lower", lower, u.unit)

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from mbd.base.door import number
+from mbd.base.door import label, number
 from mbd.interactions.kind import Element
 from mbd.interactions.laws import motion_law
 from mbd.parts.coordinates import sum_row
-from mbd.parts.joint import OnCoordinate
+from mbd.parts.joint import chosen
 from mbd.parts.motions import ConstantSpeed
-from mbd.parts.part import Coordinate
+from mbd.parts.part import Coordinate, Part
 
 __all__ = ["Drive", "followed"]
 
@@ -31,7 +31,7 @@ def followed(owner: str, what: str, position: Any, unit: str) -> tuple[float, fl
     return number(owner, what, position, unit), 0.0, None
 
 
-class Drive(OnCoordinate):
+class Drive(Part):
     """A coordinate of a joint is prescribed: position or velocity as a number or a law of time.
 
     Parameters
@@ -57,6 +57,7 @@ class Drive(OnCoordinate):
     """
 
     reads: ClassVar[dict[str, float]] = {"load": -1.0}
+    coordinate: Coordinate
 
     def __init__(
         self,
@@ -67,7 +68,9 @@ class Drive(OnCoordinate):
         position: Any = None,
         velocity: Any = None,
     ) -> None:
-        super().__init__(name, joint, coordinate)
+        self.name = label(name, "Drive")
+        self.coordinate = self.drives = chosen(self.name, joint, coordinate)
+        self.units = {"load": self.coordinate.load_unit}
         if (position is None) == (velocity is None):
             got = "neither" if position is None else "both"
             raise ValueError(
@@ -83,11 +86,6 @@ class Drive(OnCoordinate):
                 self.constant = number(self.name, "velocity", velocity, f"{unit}/s")
         else:
             self.constant, self.slope, self.law = followed(self.name, "position", position, unit)
-
-    @property
-    def drives(self) -> Coordinate:
-        """The coordinate of the joint."""
-        return self.coordinate
 
     def elements(self) -> list[Element]:
         """U - f(t), or du/dt - f(t)."""

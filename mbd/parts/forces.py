@@ -21,7 +21,7 @@ from mbd.interactions.springs import spring
 from mbd.parts.coordinates import angle_between, offset_along
 from mbd.parts.joint import (
     Joint,
-    Pair,
+    acted_upon,
     apart,
     at_its_position,
     of_one_size,
@@ -29,10 +29,10 @@ from mbd.parts.joint import (
     two_points,
 )
 from mbd.parts.joints import Cylindrical, Planar, Revolute
-from mbd.parts.part import Applied, Body, Frame, Part, Symbol, acted_upon
+from mbd.parts.part import Applied, Body, Frame, Part, Symbol
 
 __all__ = [
-    "Bushing", "Moment", "OnBody", "PointForce", "RotationalSpring", "ScalingForce", "Spring",
+    "Bushing", "Moment", "PointForce", "RotationalSpring", "ScalingForce", "Spring",
 ]  # fmt: skip
 
 
@@ -44,25 +44,13 @@ def _spring_law(owner: str, law: Any, u: float) -> Any:
 _DIRECTORS = ((0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0))
 
 
-class OnBody(Part):
-    """What acts on one body."""
-
-    body: Body
-
-    @property
-    def bodies(self) -> tuple[Any, ...]:
-        """The body acted upon."""
-        return (self.body,)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r}, {self.body.name!r})"
-
-
-class _Load(OnBody):
+class _Load(Part):
     """A 3-vector, constant or a law of time, in inertial axes or following a body."""
 
     word: ClassVar[str]
     unit: ClassVar[str]
+    body: Body
+    applied: Applied
 
     def __init__(self, name: str, body: Any, value: Any, follow: bool) -> None:
         self.name = label(name, type(self).__name__)
@@ -121,11 +109,7 @@ class PointForce(_Load):
                 f"{self.name}: {body.name!r} is a point; a force acts at its position, leave out "
                 "at="
             )
-
-    @property
-    def applied(self) -> Applied:
-        """The force at its point."""
-        return self._applied(self.frame.position, moment=False)
+        self.applied = self._applied(self.frame.position, moment=False)
 
     def elements(self) -> list[Element]:
         """Return the force on its point."""
@@ -152,11 +136,8 @@ class Moment(_Load):
         super().__init__(name, body, moment, follow)
         if not self.body.formulation.axes:
             raise ValueError(f"{self.name}: a moment needs axes, but {body.name!r} is a point")
-
-    @property
-    def applied(self) -> Applied:
-        """The moment, drawn at the centre of mass."""
-        return self._applied(np.zeros(3) if self.face else self.body.center_of_mass, moment=True)
+        middle = np.zeros(3) if self.face else self.body.center_of_mass
+        self.applied = self._applied(middle, moment=True)
 
     def elements(self) -> list[Element]:
         """Return the moment on the three directors."""
@@ -164,7 +145,7 @@ class Moment(_Load):
         return [Element(MOMENT, (*ends, self._direction()), self._numbers(), law=self.law)]
 
 
-class Spring(Pair):
+class Spring(Part):
     """Spring and damper between two points: tension k (l - l0) + c dl/dt, or a law.
 
     Equation :eq:`spring` of the theory page.
@@ -200,12 +181,12 @@ class Spring(Pair):
         law: Callable[..., Any] | None = None,
     ) -> None:
         self.name = label(name, "Spring")
-        self.A, self.B = two_points(self.name, first, second, at, to)
-        apart(self.name, self.A, self.B)
-        at_its_position(self.name, self.A, self.B)
+        self.ends = self.A, self.B = two_points(self.name, first, second, at, to)
+        apart(self.name, *self.ends)
+        at_its_position(self.name, *self.ends)
         self.stiffness = number(self.name, "stiffness", stiffness, "N/m")
         self.damping = number(self.name, "damping", damping, "N s/m")
-        p, q = (f.start[0] for f in (self.A, self.B))
+        p, q = (f.start[0] for f in self.ends)
         now = float(np.linalg.norm(q - p))
         self.length = number(
             self.name, "length", now if length is None else length, "m", positive=False
@@ -214,12 +195,12 @@ class Spring(Pair):
 
     def elements(self) -> list[Element]:
         """Return the spring on the length."""
-        ends = (self.A.end(), self.B.end())
         numbers = (self.stiffness, self.damping, self.length)
+        ends = [x.end() for x in self.ends]
         return [Element(spring(LENGTH), ends, numbers, law=self.law)]
 
 
-class RotationalSpring(Pair):
+class RotationalSpring(Part):
     """Rotational spring and damper about the axis of a hinge: moment k (phi - phi0) + c dphi/dt.
 
     The angle turns the second body against the first about the axis, is zero at the initial pose
@@ -256,7 +237,7 @@ class RotationalSpring(Pair):
                 f"{self.name}: joint must be one with an axis to turn about (Revolute, "
                 f"Cylindrical, Planar), got {shown(joint)}"
             )
-        self.A, self.B = joint.A, joint.B
+        self.ends = self.A, self.B = joint.A, joint.B
         self.stiffness = number(self.name, "stiffness", stiffness, "N m/rad")
         self.damping = number(self.name, "damping", damping, "N m s/rad")
         self.angle = number(self.name, "angle", angle, "rad")
@@ -269,7 +250,7 @@ class RotationalSpring(Pair):
         return [Element(spring(u.measure), u.attachments, numbers, (u.start,), law=self.law)]
 
 
-class Bushing(Pair):
+class Bushing(Part):
     r"""Springs and dampers between two frames, by symmetric 6x6 matrices K and D.
 
     They act on the lengths and turns e of the helicoid from the first frame to the second: the
@@ -308,16 +289,16 @@ class Bushing(Pair):
         self.name = label(name, "Bushing")
         if axes is not None:
             axes = rotation_matrix(self.name, "axes", axes)
-        self.A, self.B = two_frames(self.name, first, second, at, axes)
-        apart(self.name, self.A, self.B)
-        for f in (self.A, self.B):
+        self.ends = self.A, self.B = two_frames(self.name, first, second, at, axes)
+        apart(self.name, *self.ends)
+        for f in self.ends:
             if not f.body.formulation.axes:
                 raise ValueError(f"{self.name}: Bushing needs axes, but {f.name!r} is a point")
         self.stiffness = symmetric(self.name, "stiffness", stiffness, "N/m, N m/rad")
         self.damping = symmetric(self.name, "damping", damping, "N s/m, N m s/rad")
         self._turns = bool(self.stiffness[3:].any() or self.damping[3:].any())
         if self._turns:
-            of_one_size(self.name, "turn against a Bushing", self.A, self.B)
+            of_one_size(self.name, "turn against a Bushing", *self.ends)
 
     def elements(self) -> list[Element]:
         """Return one helicoid, or springs on offsets along principal directions."""
@@ -340,7 +321,7 @@ class Bushing(Pair):
         return Element(spring(offset_along(self.A)), ends, (n @ K @ n, n @ D @ n, 0.0))
 
 
-class ScalingForce(OnBody):
+class ScalingForce(Part):
     r"""A force on the scale s of a body, :math:`c_S = \int\varrho\cdot R^TdF` of what swells it.
 
     It has no resultant force or moment. About the centre of mass
@@ -374,5 +355,5 @@ class ScalingForce(OnBody):
 
     def elements(self) -> list[Element]:
         """Return the force along the three directors."""
-        ends = [Attachment(self.body.name, w) for w in _DIRECTORS]
+        ends = [Attachment(self.bodies[0].name, w) for w in _DIRECTORS]
         return [Element(SCALING, ends, (self.value,), law=self.law)]

@@ -12,6 +12,7 @@ from all rows and need no such knowledge.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,7 +27,7 @@ from mbd.parts.coordinates import angle_between, displacement_between
 from mbd.parts.part import Body, Coordinate, Frame, Part, Symbol
 
 __all__ = [
-    "Joint", "OnCoordinate", "Pair", "apart", "at_its_position", "check_sides", "chosen",
+    "Free", "Joint", "acted_upon", "apart", "at_its_position", "check_sides", "chosen",
     "of_one_size", "perpendicular", "two_frames", "two_points",
 ]  # fmt: skip
 
@@ -46,6 +47,13 @@ def check_sides(owner: str, first: Any, second: Any) -> None:
             raise TypeError(
                 f"{owner}: {side} must be a body, system.ground or a Frame, got {shown(part)}"
             )
+
+
+def acted_upon(owner: str, body: Any) -> Body:
+    """Return a body on which a load may act."""
+    if not isinstance(body, Body) or not body.moves:
+        raise TypeError(f"{owner}: must act on a body of the system, got {shown(body)}")
+    return body
 
 
 def two_frames(
@@ -98,19 +106,44 @@ def at_its_position(owner: str, *frames: Frame) -> None:
             raise ValueError(f"{owner}: {frame.name!r} is a point; hold it at its position")
 
 
-class Pair(Part):
-    """What acts between a frame A of a first body and a frame B of a second one."""
+class Free:
+    """A coordinate that a joint leaves free; the attribute of a joint is a ``Coordinate``.
 
-    A: Frame
-    B: Frame
+    Parameters
+    ----------
+    make : callable
+        ``(joint, name) -> Coordinate``
+    doc : str
+    """
 
-    @property
-    def ends(self) -> tuple[Frame, Frame]:
-        """Its frames on the two bodies."""
-        return self.A, self.B
+    def __init__(self, make: Callable[[Any, str], Coordinate], doc: str) -> None:
+        self.make, self.__doc__ = make, doc
+
+    @classmethod
+    def turn(cls) -> Free:
+        """Return the angle of b1 in the plane of a1 and a2."""
+        return cls(
+            lambda x, name: angle_between(x.name, name, x.A, 0, 1, x.B, 0),
+            "Rotation of the second body against the first about the axis [rad].",
+        )
+
+    @classmethod
+    def shift(cls, i: int = 2) -> Free:
+        """Return a_i.(Q - P), with i from 0 to 2."""
+        along = f"the {'first second third'.split()[i]} axis of the first frame"
+        return cls(
+            lambda x, name: displacement_between(x.name, name, x.A, i, x.B),
+            f"Translation of the second body against the first along {along} [m].",
+        )
+
+    def __set_name__(self, owner: type[Joint], name: str) -> None:
+        self.name, owner.free = name, (*owner.free, name)
+
+    def __get__(self, joint: Joint | None, owner: type[Joint]) -> Coordinate:
+        return self if joint is None else self.make(joint, self.name)  # type: ignore[return-value]
 
 
-class Joint(Pair):
+class Joint(Part):
     """Base of all joints: two frames and the rows between them.
 
     Parameters
@@ -142,8 +175,18 @@ class Joint(Pair):
                 f"{self.name}: axis must be given for a {type(self).__name__}; axis=(x, y, z) in "
                 "inertial axes at the initial pose"
             )
-        self.A, self.B = two_frames(self.name, first, second, at, axes)
+        self.ends = two_frames(self.name, first, second, at, axes)
         self._check()
+
+    @property
+    def A(self) -> Frame:
+        """Its frame on the first body."""
+        return self.ends[0]
+
+    @property
+    def B(self) -> Frame:
+        """Its frame on the second body, on which the reaction acts."""
+        return self.ends[1]
 
     def _check(self) -> None:
         apart(self.name, self.A, self.B)
@@ -176,14 +219,6 @@ class Joint(Pair):
         ends = (self.A.end(i), self.B.end(j))
         return Element(DOT_ROW, ends, (0.0,), rows=(f"moment about {about}",), row_kinds=(MOMENT,))
 
-    def _angle(self, name: str = "angle") -> Coordinate:
-        """Return the angle of b1 in the plane of a1 and a2."""
-        return angle_between(self.name, name, self.A, 0, 1, self.B, 0)
-
-    def _displacement(self, name: str = "displacement", i: int = 2) -> Coordinate:
-        """Return a_i.(Q - P)."""
-        return displacement_between(self.name, name, self.A, i, self.B)
-
     @property
     def coordinates(self) -> dict[str, Coordinate]:
         """The coordinates that the joint leaves free, by name."""
@@ -199,36 +234,6 @@ class Joint(Pair):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {self.A.name!r}, {self.B.name!r})"
-
-
-class OnCoordinate(Part):
-    """What acts on a coordinate of a joint.
-
-    Parameters
-    ----------
-    name : str
-    joint : Joint or Coordinate
-        ``hinge`` or ``hinge.angle``.
-    coordinate : str, optional
-        Which coordinate of the joint, where it has several.
-    """
-
-    def __init__(self, name: str, joint: Any, coordinate: str | None) -> None:
-        self.name = label(name, type(self).__name__)
-        self.coordinate = chosen(self.name, joint, coordinate)
-
-    @property
-    def bodies(self) -> tuple[Any, ...]:
-        """The two bodies of the joint."""
-        return self.coordinate.bodies
-
-    @property
-    def units(self) -> dict[str, str]:
-        """Units of what it reads."""
-        return dict.fromkeys(self.reads, self.coordinate.load_unit)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r}, {self.coordinate!r})"
 
 
 def two_points(owner: str, first: Any, second: Any, at: Any, to: Any) -> tuple[Frame, Frame]:

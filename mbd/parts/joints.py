@@ -20,8 +20,8 @@ from mbd.interactions.kind import Element
 from mbd.interactions.measures import SQUARE
 from mbd.interactions.rows import row
 from mbd.machine.buffer import FORCE
-from mbd.parts.joint import Joint, two_points
-from mbd.parts.part import Coordinate, Symbol
+from mbd.parts.joint import Free, Joint, two_points
+from mbd.parts.part import Symbol
 
 __all__ = [
     "Cylindrical",
@@ -78,12 +78,7 @@ class Revolute(Joint):
     """
 
     symbol = Symbol.HINGE
-    free = ("angle",)
-
-    @property
-    def angle(self) -> Coordinate:
-        """Rotation of the second body against the first about the axis [rad]."""
-        return self._angle()
+    angle = Free.turn()
 
     def elements(self) -> list[Element]:
         """P - Q, a1.b3, a2.b3."""
@@ -112,7 +107,7 @@ class Fixed(Joint):
 
     def _check(self) -> None:
         super()._check()
-        for frame in (self.A, self.B):
+        for frame in self.ends:
             if not frame.body.formulation.axes:
                 raise ValueError(
                     f"{self.name}: Fixed needs axes, but {frame.name!r} is a point without axes; "
@@ -142,12 +137,7 @@ class Prismatic(Joint):
     """
 
     symbol = Symbol.SLIDER
-    free = ("displacement",)
-
-    @property
-    def displacement(self) -> Coordinate:
-        """Translation of the second body against the first along the axis [m]."""
-        return self._displacement()
+    displacement = Free.shift()
 
     def elements(self) -> list[Element]:
         """a1.(P - Q), a2.(P - Q), a2.b3, a3.b1, a1.b2."""
@@ -172,17 +162,8 @@ class Cylindrical(Joint):
     """
 
     symbol = Symbol.SLEEVE
-    free = ("angle", "displacement")
-
-    @property
-    def angle(self) -> Coordinate:
-        """Rotation of the second body against the first about the axis [rad]."""
-        return self._angle()
-
-    @property
-    def displacement(self) -> Coordinate:
-        """Translation of the second body against the first along the axis [m]."""
-        return self._displacement()
+    angle = Free.turn()
+    displacement = Free.shift()
 
     def elements(self) -> list[Element]:
         """a1.(P - Q), a2.(P - Q), a1.b3, a2.b3."""
@@ -206,22 +187,9 @@ class Planar(Joint):
     """
 
     symbol = Symbol.BALL_ON_PLATE
-    free = ("x", "y", "angle")
-
-    @property
-    def x(self) -> Coordinate:
-        """Translation of the second body along the first axis of the first frame [m]."""
-        return self._displacement("x", 0)
-
-    @property
-    def y(self) -> Coordinate:
-        """Translation of the second body along the second axis of the first frame [m]."""
-        return self._displacement("y", 1)
-
-    @property
-    def angle(self) -> Coordinate:
-        """Rotation of the second body against the first about the axis [rad]."""
-        return self._angle()
+    x = Free.shift(0)
+    y = Free.shift(1)
+    angle = Free.turn()
 
     def elements(self) -> list[Element]:
         """a3.(P - Q), a1.b3, a2.b3."""
@@ -245,13 +213,8 @@ class PointOnLine(Joint):
     """
 
     symbol = Symbol.BALL_ON_LINE
-    free = ("displacement",)
     needs_axes_of_second = False
-
-    @property
-    def displacement(self) -> Coordinate:
-        """Translation of the second body against the first along the axis [m]."""
-        return self._displacement()
+    displacement = Free.shift()
 
     def elements(self) -> list[Element]:
         """a1.(P - Q), a2.(P - Q)."""
@@ -275,18 +238,9 @@ class PointInPlane(Joint):
     """
 
     symbol = Symbol.BALL_ON_PLATE
-    free = ("x", "y")
     needs_axes_of_second = False
-
-    @property
-    def x(self) -> Coordinate:
-        """Translation of the second body along the first axis of the first frame [m]."""
-        return self._displacement("x", 0)
-
-    @property
-    def y(self) -> Coordinate:
-        """Translation of the second body along the second axis of the first frame [m]."""
-        return self._displacement("y", 1)
+    x = Free.shift(0)
+    y = Free.shift(1)
 
     def elements(self) -> list[Element]:
         """a3.(P - Q)."""
@@ -327,9 +281,9 @@ class Distance(Joint):
         length: float | None = None,
     ):
         self.name = label(name, "Distance")
-        self.A, self.B = two_points(self.name, first, second, at, to)
+        self.ends = two_points(self.name, first, second, at, to)
         self._check()
-        p, q = (f.start[0] for f in (self.A, self.B))
+        p, q = (f.start[0] for f in self.ends)
         distance = float(np.linalg.norm(q - p)) if length is None else length
         self.length = number(self.name, "length", distance, "m", positive=True)
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from mbd.base.door import label, number
-from mbd.interactions.kind import Attachment, Element
+from mbd.interactions.kind import Element
 from mbd.interactions.velocity_rows import NON_TWISTING
 from mbd.machine.buffer import VELOCITY_ROW
-from mbd.parts.forces import OnBody
-from mbd.parts.part import acted_upon
+from mbd.parts.joint import acted_upon
+from mbd.parts.part import Part
 
 __all__ = ["NonTwisting"]
 
 
-class NonTwisting(OnBody):
+class NonTwisting(Part):
     r"""The body does not turn about its third director: :math:`\omega\cdot d_3 = 0`.
 
     As a row on velocities, :math:`(1-a)\,\dot d_1\cdot d_2 - a\,\dot d_2\cdot d_1 = 0`, for a body
@@ -47,6 +47,6 @@ class NonTwisting(OnBody):
 
     def elements(self) -> list[Element]:
         """Return the row on the rates of d1 and d2."""
-        ends = [Attachment(self.body.name, w) for w in ((0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0))]
+        ends = [x.frame().end(i) for x in self.bodies for i in (0, 1)]
         kinds = (VELOCITY_ROW,)
         return [Element(NON_TWISTING, ends, (self.a,), rows=("twist rate",), row_kinds=kinds)]

@@ -7,8 +7,9 @@ class does not declare is as here: a part without nodes, rows, readings or symbo
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import Enum, auto
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,7 +26,7 @@ from mbd.interactions.measures import Measure
 from mbd.machine.buffer import FORCE, MOMENT
 from mbd.parts.shapes import Shape
 
-__all__ = ["Applied", "Body", "Coordinate", "Frame", "Part", "Symbol", "acted_upon"]
+__all__ = ["Applied", "Body", "Coordinate", "Frame", "Part", "Symbol"]
 
 
 class Symbol(Enum):
@@ -130,14 +131,32 @@ class Part(Recorded):
         "forces", or "structures" of a part that owns nodes. These are named ``NAME.0`` and so on.
     symbol : Symbol or None
     owner : Part that owns it, of a node; else None
-    reads : dict
+    ends : tuple of Frame
+        The frames that it joins, mostly two, in order.
+    body : Body
+        The one that it acts on, instead.
+    coordinate, drives : Coordinate
+        The one of a joint that it acts on, instead; the one that it drives, by rows or by a law.
+    reads, units : dict
         What it reports over time by name: each is a factor times the multiplier of its first row,
-        or, of a part without rows, times its tension along ``drives``: of its law, or ``tension``.
+        or, of a part without rows, times its tension along ``drives``: of its law, or ``tension``;
+        and the unit of each.
+    applied : Applied
+        The force or moment on a body that it is.
+    bars : sequence of Element
+        Those between neighbours of its nodes, if it is a cable.
     """
 
     drawer: ClassVar[str] = "forces"
     symbol: ClassVar[Symbol | None] = None
     reads: ClassVar[Mapping[str, float]] = {}
+    units: Mapping[str, str] = MappingProxyType({})
+    ends: tuple[Frame, ...] = ()
+    body: Body | None = None
+    coordinate: Coordinate | None = None
+    drives: Coordinate | None = None
+    applied: Applied | None = None
+    bars: Sequence[Element] = ()
     name: str
     law: Any = None
     tension: float | None = None
@@ -145,8 +164,11 @@ class Part(Recorded):
 
     @property
     def bodies(self) -> Sequence[Body]:
-        """Bodies of the system that the part is attached to; by default those of its ends."""
-        return tuple({x.name: x.body for x in self.ends}.values())
+        """Bodies of the system that the part is attached to, by what it acts on or joins."""
+        if self.coordinate is not None:
+            return self.coordinate.bodies
+        on = [x.body for x in self.ends] if self.body is None else [self.body]
+        return tuple({x.name: x for x in on}.values())
 
     def nodes(self) -> Sequence[Body]:
         """Return the nodes that the part owns, the same objects every time."""
@@ -162,43 +184,22 @@ class Part(Recorded):
         return ()
 
     @property
-    def ends(self) -> tuple[Frame, ...]:
-        """The frames that it joins, mostly two, in order."""
-        return ()
-
-    @property
     def coordinates(self) -> Mapping[str, Coordinate]:
         """The coordinates that it leaves free, by name."""
         return {}
-
-    @property
-    def drives(self) -> Coordinate | None:
-        """The coordinate that it drives, by rows or by a law."""
-        return None
-
-    @property
-    def applied(self) -> Applied | None:
-        """The force or moment on a body that it is."""
-        return None
 
     @property
     def line(self) -> Line | None:
         """The sections along it, if it is a beam."""
         return None
 
-    @property
-    def bars(self) -> Sequence[Element]:
-        """The bars between neighbours of its nodes, if it is a cable."""
-        return ()
-
-    @property
-    def units(self) -> Mapping[str, str]:
-        """Unit of each reading."""
-        return {}
-
     def agrees_with(self, other: Any) -> bool:
         """Tell whether another part has the same elements; laws are not compared."""
         return _numbers(self.elements()) == _numbers(other.elements())
+
+    def __repr__(self) -> str:
+        on = self.coordinate or (self.body and self.body.name)
+        return f"{type(self).__name__}({self.name!r}{f', {on!r}' if on else ''})"
 
 
 def _numbers(elements: Iterable[Element]) -> list[Any]:
@@ -207,18 +208,10 @@ def _numbers(elements: Iterable[Element]) -> list[Any]:
         (
             x.kind,
             [(end.place, tuple(end.weights)) for end in x.attachments],
-            tuple(x.numbers),
-            tuple(x.memory),
-            tuple(x.rows),
+            *map(tuple, (x.numbers, x.memory, x.rows)),
         )
         for x in elements
     ]
-
-
-_NUMBERS = (
-    "mass", "center_of_mass", "second_moments", "position", "rotation", "velocity",
-    "angular_velocity",
-)  # fmt: skip
 
 
 class Frame(Recorded):
@@ -288,6 +281,9 @@ class Frame(Recorded):
         return f"Frame({self.place!r}, position={self.position.tolist()})"
 
 
+_NO_NUMBERS = ("name", "formulation", "shapes", "face_names")  # of a body
+
+
 @dataclass(frozen=True, eq=False, init=False)
 class Body(Part):
     """A node: coordinates, mass properties and an initial state; base of all bodies.
@@ -337,7 +333,8 @@ class Body(Part):
 
     def agrees_with(self, other: Any) -> bool:
         """Tell whether another body has the same mass properties and initial state."""
-        return all(np.array_equal(getattr(self, x), getattr(other, x)) for x in _NUMBERS)
+        numbers = (x.name for x in fields(Body) if x.name not in _NO_NUMBERS)
+        return all(np.array_equal(getattr(self, x), getattr(other, x)) for x in numbers)
 
     def frame(self, position: Any = (0.0, 0.0, 0.0), axes: Any = None, face: int = 0) -> Frame:
         """Return a frame fixed to a face of the body, position [m] and axes in its axes."""
@@ -391,10 +388,3 @@ class Body(Part):
 def _node(owner: Part, name: str) -> Body:
     """Return a node of a part by name."""
     return next(x for x in owner.nodes() if x.name == name)
-
-
-def acted_upon(owner: str, body: Any) -> Body:
-    """Return a body on which a load may act."""
-    if not isinstance(body, Body) or not body.moves:
-        raise TypeError(f"{owner}: must act on a body of the system, got {shown(body)}")
-    return body

@@ -86,7 +86,7 @@ class PrescribedMotion(Joint):
     ):
         self.name = label(name, "PrescribedMotion")
         check_sides(self.name, first, second)
-        self.A, self.B = (x if isinstance(x, Frame) else x.frame() for x in (first, second))
+        self.ends = (*(x if isinstance(x, Frame) else x.frame() for x in (first, second)),)
         self._check()
         if position is None and rotation is None:
             raise ValueError(
@@ -182,7 +182,7 @@ class PrescribedMotion(Joint):
         if self.rotation is None:
             return rows
         tick, law = self.rotation
-        ends = [f.end(i) for f in (self.A, self.B) for i in range(3)]
+        ends = [f.end(i) for f in self.ends for i in range(3)]
         names, kinds = ("turn x", "turn y", "turn z"), (MOMENT,) * 3
         turn = Element(DRIVEN_ROTATION, ends, (tick,), rows=names, row_kinds=kinds, law=law)
         return [*rows, turn]

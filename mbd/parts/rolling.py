@@ -14,44 +14,44 @@ import numpy as np
 
 from mbd.base.door import label, number, unit_vector, vector
 from mbd.interactions.driven_rows import total
-from mbd.interactions.kind import Attachment, Element
+from mbd.interactions.kind import Attachment, Element, Kind
 from mbd.interactions.measures import OFFSET, SINE
 from mbd.interactions.rows import row
 from mbd.interactions.slip import KNIFE, ROLL_BALL, ROLL_DISC
 from mbd.machine.buffer import FORCE, VELOCITY_ROW
 from mbd.parts.joint import Joint, check_sides, of_one_size, perpendicular
-from mbd.parts.part import Body, Symbol
+from mbd.parts.part import Body, Frame, Symbol
 
 __all__ = ["KnifeEdge", "RollingBall", "RollingDisc"]
 
 
-class _OnPlane(Joint):
-    """Frames of a plane on the first body (third axis normal) and of what moves on the second."""
-
-    def _place(
-        self, first: Any, second: Any, at: Any, axes: np.ndarray, normal: Any, through: Any
-    ) -> None:
-        check_sides(self.name, first, second)
-        n = unit_vector(self.name, "normal", normal)
-        if isinstance(first, Body):
-            first = first.placed_frame(vector(self.name, "through", through, "m"), perpendicular(n))
-        if isinstance(second, Body):
-            where = second.position if at is None else vector(self.name, "at", at, "m")
-            second = second.placed_frame(where, axes)
-        self.A, self.B = first, second
-        of_one_size(self.name, "roll or are rolled on", first, second)
-        self._check()
-
-    def _ends(self) -> list[Attachment]:
-        """Return the eight vectors of both frames, those of the second body first."""
-        return [frame.end(axis) for frame in (self.B, self.A) for axis in (None, 0, 1, 2)]
-
-    def _height(self) -> tuple[Attachment, ...]:
-        """Return normal, centre and a point of the plane."""
-        return (self.A.end(2), self.B.end(), self.A.end())
+def _on_plane(
+    who: str, first: Any, second: Any, at: Any, axes: np.ndarray, normal: Any, through: Any
+) -> tuple[Frame, Frame]:
+    """Return the frame of the plane, its third axis normal, and that of what moves on it."""
+    check_sides(who, first, second)
+    n = unit_vector(who, "normal", normal)
+    if isinstance(first, Body):
+        first = first.placed_frame(vector(who, "through", through, "m"), perpendicular(n))
+    if isinstance(second, Body):
+        where = second.position if at is None else vector(who, "at", at, "m")
+        second = second.placed_frame(where, axes)
+    of_one_size(who, "roll or are rolled on", first, second)
+    return first, second
 
 
-class RollingDisc(_OnPlane):
+def _slip(kind: Kind, joint: Joint, number: float, *rows: str) -> Element:
+    """Return rows on the eight vectors of both frames, those of the second body first."""
+    ends = [frame.end(axis) for frame in (joint.B, joint.A) for axis in (None, 0, 1, 2)]
+    return Element(kind, ends, (number,), (), rows, (VELOCITY_ROW,) * len(rows))
+
+
+def _height(joint: Joint) -> tuple[Attachment, ...]:
+    """Return normal, centre and a point of the plane."""
+    return (joint.A.end(2), joint.B.end(), joint.A.end())
+
+
+class RollingDisc(Joint):
     r"""A thin disc or wheel rolls on a plane without slip (1 row on positions, 2 on velocities).
 
     With the normal n of the plane, the axle a and the centre C,
@@ -108,8 +108,9 @@ class RollingDisc(_OnPlane):
                     "initial pose"
                 )
             axes = perpendicular(unit_vector(self.name, "axis", axis))
-        self._place(first, second, at, axes, normal, through)
-        n, a = (f.start[1][:, 2] for f in (self.A, self.B))
+        self.ends = _on_plane(self.name, first, second, at, axes, normal, through)
+        self._check()
+        n, a = (f.start[1][:, 2] for f in self.ends)
         if abs(n @ a) > 1 - 1e-9:
             raise ValueError(
                 f"{self.name}: the disc lies flat on the plane, its axle must not be the normal"
@@ -117,20 +118,15 @@ class RollingDisc(_OnPlane):
 
     def elements(self) -> list[Element]:
         """n.(C - P) - r |sin(n, a)|, and no slip along the plane."""
-        ends = self._height()
-        axle = self.B.end(2)
+        ends = _height(self)
         normal = Element(
-            total((OFFSET, SINE)), (*ends, ends[0], axle), (0.0, 0.0, 1.0, -self.radius),
+            total((OFFSET, SINE)), (*ends, ends[0], self.B.end(2)), (0.0, 0.0, 1.0, -self.radius),
             (0.0, 0.0), ("normal",), (FORCE,),
         )  # fmt: skip
-        slip = Element(
-            ROLL_DISC, self._ends(), (self.radius,), (), ("slip a1", "slip a2"),
-            (VELOCITY_ROW,) * 2,
-        )  # fmt: skip
-        return [normal, slip]
+        return [normal, _slip(ROLL_DISC, self, self.radius, "slip a1", "slip a2")]
 
 
-class RollingBall(_OnPlane):
+class RollingBall(Joint):
     r"""A ball rolls on a plane without slip (1 row on positions, 2 on velocities).
 
     .. math:: n\cdot(C - P) - r = 0, \qquad
@@ -169,19 +165,16 @@ class RollingBall(_OnPlane):
     ) -> None:
         self.name = label(name, "RollingBall")
         self.radius = number(self.name, "radius", radius, "m", positive=True)
-        self._place(first, second, at, np.eye(3), normal, through)
+        self.ends = _on_plane(self.name, first, second, at, np.eye(3), normal, through)
+        self._check()
 
     def elements(self) -> list[Element]:
         """n.(C - P) - r, and no slip along the plane."""
-        normal = Element(row(OFFSET), self._height(), (self.radius,), (), ("normal",), (FORCE,))
-        slip = Element(
-            ROLL_BALL, self._ends(), (self.radius,), (), ("slip a1", "slip a2"),
-            (VELOCITY_ROW,) * 2,
-        )  # fmt: skip
-        return [normal, slip]
+        normal = Element(row(OFFSET), _height(self), (self.radius,), (), ("normal",), (FORCE,))
+        return [normal, _slip(ROLL_BALL, self, self.radius, "slip a1", "slip a2")]
 
 
-class KnifeEdge(_OnPlane):
+class KnifeEdge(Joint):
     r"""A skate: a point moves along its blade only, not across (1 row on velocities).
 
     .. math:: b_2\cdot(v_B - v_A) = 0
@@ -236,8 +229,10 @@ class KnifeEdge(_OnPlane):
                     f"{blade @ n:.3g} between axis and normal"
                 )
             axes = np.column_stack([blade, np.cross(n, blade), n])
-        self._place(first, second, at, axes, normal, (0.0, 0.0, 0.0) if at is None else at)
+        through = (0.0, 0.0, 0.0) if at is None else at
+        self.ends = _on_plane(self.name, first, second, at, axes, normal, through)
+        self._check()
 
     def elements(self) -> list[Element]:
         """b2.(v_B - v_A)."""
-        return [Element(KNIFE, self._ends(), (0.0,), (), ("across",), (VELOCITY_ROW,))]
+        return [_slip(KNIFE, self, 0.0, "across")]

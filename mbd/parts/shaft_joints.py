@@ -17,8 +17,8 @@ from mbd.interactions.measures import TWIST
 from mbd.interactions.rows import row
 from mbd.machine.buffer import MOMENT
 from mbd.parts.coordinates import angle_between, sum_row
-from mbd.parts.joint import Joint, two_frames
-from mbd.parts.part import Coordinate, Frame, Symbol
+from mbd.parts.joint import Free, Joint, two_frames
+from mbd.parts.part import Frame, Symbol
 
 __all__ = ["ConstantVelocity", "Screw", "Universal"]
 
@@ -44,7 +44,14 @@ class Universal(Joint):
     """
 
     symbol = Symbol.CROSS
-    free = ("angle_1", "angle_2")
+    angle_1 = Free(
+        lambda x, name: angle_between(x.name, name, x.A, 1, 2, x.B, 1),
+        "Rotation of the cross against the first body about ``axis`` [rad].",
+    )
+    angle_2 = Free(
+        lambda x, name: angle_between(x.name, name, x.B, 0, 2, x.A, 0),
+        "Rotation of the second body against the cross about ``second_axis`` [rad].",
+    )
 
     def __init__(
         self,
@@ -72,18 +79,8 @@ class Universal(Joint):
                     f"of {a @ b:.3g}"
                 )
             axes = np.column_stack([a, b, np.cross(a, b)])
-        self.A, self.B = two_frames(self.name, first, second, at, axes)
+        self.ends = two_frames(self.name, first, second, at, axes)
         self._check()
-
-    @property
-    def angle_1(self) -> Coordinate:
-        """Rotation of the cross against the first body about ``axis`` [rad]."""
-        return angle_between(self.name, "angle_1", self.A, 1, 2, self.B, 1)
-
-    @property
-    def angle_2(self) -> Coordinate:
-        """Rotation of the second body against the cross about ``second_axis`` [rad]."""
-        return angle_between(self.name, "angle_2", self.B, 0, 2, self.A, 0)
 
     def elements(self) -> list[Element]:
         """P - Q, a1.b2."""
@@ -113,7 +110,8 @@ class Screw(Joint):
     """
 
     symbol = Symbol.SLEEVE
-    free = ("angle", "displacement")
+    angle = Free.turn()
+    displacement = Free.shift()
 
     def __init__(
         self,
@@ -127,16 +125,6 @@ class Screw(Joint):
     ) -> None:
         super().__init__(name, first, second, at=at, axis=axis)
         self.pitch = number(self.name, "pitch", pitch, "m")
-
-    @property
-    def angle(self) -> Coordinate:
-        """Rotation of the second body against the first about the axis [rad]."""
-        return self._angle()
-
-    @property
-    def displacement(self) -> Coordinate:
-        """Translation of the second body against the first along the axis [m]."""
-        return self._displacement()
 
     def elements(self) -> list[Element]:
         """a1.(P - Q), a2.(P - Q), a1.b3, a2.b3, displacement - pitch/(2 pi) angle."""
@@ -168,6 +156,6 @@ class ConstantVelocity(Joint):
 
     def elements(self) -> list[Element]:
         """P - Q, (a1.b2 - a2.b1)/2."""
-        ends = [frame.end(i) for frame in (self.A, self.B) for i in (0, 1)]
+        ends = [frame.end(i) for frame in self.ends for i in (0, 1)]
         twist = Element(row(TWIST), ends, (0.0,), rows=("twist",), row_kinds=(MOMENT,))
         return [self._coincide(), twist]

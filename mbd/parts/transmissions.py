@@ -75,6 +75,7 @@ class Coupler(Part):
                 f"{self.name}: not all factors may be zero, or add up to zero for each coordinate "
                 f"[-], got {self.factors}"
             )
+        self.units = {"load": self.terms[0].load_unit}
         self.law = motion_law(self.name, value, 2) if callable(value) else None
         self.constant: float | None = None
         if self.law is not None:
@@ -86,11 +87,6 @@ class Coupler(Part):
     def bodies(self) -> tuple[Any, ...]:
         """All bodies of the joints."""
         return tuple({b.name: b for x in self.terms for b in x.bodies}.values())
-
-    @property
-    def units(self) -> dict[str, str]:
-        """Units of what it reads."""
-        return {"load": self.terms[0].load_unit}
 
     def elements(self) -> list[Element]:
         """Return the row on the sum."""
@@ -189,6 +185,7 @@ class Rope(Part):
 
     symbol = Symbol.ROPE
     reads: ClassVar[dict[str, float]] = {"tension": 1.0}
+    units: ClassVar[dict[str, str]] = {"tension": "N"}
 
     def __init__(self, name: str, points: Sequence[Any], *, length: float | None = None) -> None:
         self.name = label(name, "Rope")
@@ -197,11 +194,11 @@ class Rope(Part):
         for x in points:
             if not isinstance(x, Body | Frame):
                 raise TypeError(f"{self.name}: points must be bodies or Frames, got {shown(x)}")
-        self.frames = tuple(x.frame() if isinstance(x, Body) else x for x in points)
-        at_its_position(self.name, *self.frames)
-        if len({f.name for f in self.frames}) < 2:
+        self.ends = tuple(x.frame() if isinstance(x, Body) else x for x in points)
+        at_its_position(self.name, *self.ends)
+        if len({f.name for f in self.ends}) < 2:
             raise ValueError(f"{self.name}: must join two bodies or more")
-        places = np.array([f.start[0] for f in self.frames])
+        places = np.array([f.start[0] for f in self.ends])
         gaps = np.linalg.norm(np.diff(places, axis=0), axis=1)
         if gaps.min() < 1e-9:
             raise ValueError(
@@ -211,23 +208,12 @@ class Rope(Part):
         total = float(gaps.sum()) if length is None else length
         self.length = number(self.name, "length", total, "m", positive=True)
 
-    @property
-    def ends(self) -> tuple[Frame, ...]:
-        """Its points."""
-        return self.frames
-
-    @property
-    def units(self) -> dict[str, str]:
-        """Units of what it reads."""
-        return {"tension": "N"}
-
     def elements(self) -> list[Element]:
         """Return the row on the sum of the lengths."""
-        n = len(self.frames) - 1
-        points = [f.end() for f in self.frames]
-        ends = [x for pair in pairwise(points) for x in pair]
+        n = len(self.ends) - 1
+        ends = [f.end() for pair in pairwise(self.ends) for f in pair]
         numbers = (self.length, 0.0, *(1.0,) * n)
         return [Element(total((LENGTH,) * n), ends, numbers, (0.0,) * n, ("length",), (FORCE,))]
 
     def __repr__(self) -> str:
-        return f"Rope({self.name!r}, {[f.name for f in self.frames]})"
+        return f"Rope({self.name!r}, {[f.name for f in self.ends]})"

@@ -111,7 +111,7 @@ def doubled(name, shift):
     if shift:
         axes = again.B.axes
         moved = two.frame(again.B.position + shift * (axes[:, 0] + axes[:, 2]), axes)
-        object.__setattr__(again, "B", moved)
+        object.__setattr__(again, "ends", (again.A, moved))
     system.add(again)
     return system, first.name
 
