@@ -10,19 +10,19 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from mbd.base.checked import mapping, one_of
+from mbd.base.checked import mapping
 from mbd.base.door import number
 from mbd.files.modelfile import Document
 from mbd.files.robots import joint_forces
 from mbd.files.robots.description import JOINTS, Description, Joint, Origin, Place
 from mbd.files.robots.lumping import lump
+from mbd.files.robots.options import Options
 from mbd.files.robots.shapes import finder, shapes
 from mbd.files.robots.xml_tree import Notes
 from mbd.model.system import System
@@ -32,39 +32,13 @@ from mbd.parts.joints import Fixed, Planar, Prismatic, Revolute, Spherical
 from mbd.parts.part import Frame
 from mbd.parts.transmissions import Coupler
 
-__all__ = ["Options", "built", "coordinates"]
+__all__ = ["built", "coordinates"]
 
 _PARTS = {
     "revolute": Revolute, "continuous": Revolute, "prismatic": Prismatic, "fixed": Fixed,
     "planar": Planar, "ball": Spherical,
 }  # fmt: skip
 _CLOSURES = {"ball": Spherical, "fixed": Fixed}
-
-
-_WORDS = {
-    "fixed": ("joint", "lumped"), "inertia": ("exact", "repair"), "massless": ("refuse", "repair"),
-    "limits": ("stops", "none"), "friction": ("smoothed", "none"),
-    "shapes": ("visual", "collision"),
-}  # fmt: skip
-
-
-@dataclass(frozen=True, kw_only=True)
-class Options:
-    """What readers of robots take; see ``read_urdf``."""
-
-    gravity: Any
-    formulation: Any
-    packages: Any = None
-    fixed: str
-    inertia: str
-    massless: str = "refuse"
-    limits: str
-    friction: str
-    shapes: str
-
-    def __post_init__(self) -> None:
-        for what, words in _WORDS.items():
-            one_of("read", what, getattr(self, what), words)
 
 
 def coordinates(
@@ -99,14 +73,14 @@ def coordinates(
 
 
 def built(
-    robot: Description, path: Path, options: Options, run: dict[str, Any], *,
-    start: Origin, floating: bool, positions: Any, rates: Any,
+    robot: Description, path: Path, options: Options, run: dict[str, Any],
+    start: Origin | None = None, *, floating: bool = False,
 ) -> Document:  # fmt: skip
     """Return the system of a description, and what goes with it."""
     lump(robot, floating=floating, fixed=options.fixed, inertia=options.inertia,
          massless=options.massless)  # fmt: skip
-    q, rate = coordinates(robot, positions, rates)
-    builder = _Robot(robot, floating, start, options, (q, rate))
+    q, rate = coordinates(robot, options.positions, options.rates)
+    builder = _Robot(robot, floating, start or Origin(), options, (q, rate))
     find = finder(path.parent, options.packages)
     if options.shapes == "visual":
         builder.find = lambda link: shapes(link.visuals, f"link {link.name!r}", find, robot.notes)

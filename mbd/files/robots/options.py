@@ -1,0 +1,87 @@
+"""Options of readers of robots: one table for URDF and MJCF."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from inspect import Signature, signature
+from typing import Any
+
+from mbd.base.checked import one_of
+from mbd.files.modelfile import Document
+
+__all__ = ["Options", "reader"]
+
+_WORDS = {
+    "fixed": ("joint", "lumped"), "inertia": ("exact", "repair"), "massless": ("refuse", "repair"),
+    "limits": ("stops", "none"), "friction": ("smoothed", "none"),
+    "actuators": ("act", "none"), "loops": ("closed", "open"), "shapes": ("visual", "collision"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What ``mbd.read`` takes for every robot, besides what its kind of file has.
+
+    Parameters
+    ----------
+    positions, rates : dict
+        Initial coordinates of joints with one [rad or m], and their rates. Others are zero, or as
+        the file says.
+    gravity : (3,) array [m/s^2], optional
+        Default that of the file; (0, 0, -9.81) where it has none.
+    formulation : str or Formulation
+        Of all bodies.
+    packages : path or dict
+        Of URDF: where ``package://name/...`` is, the folder of the packages, or one folder for each
+        name. Default: the folders above the file.
+    fixed : {"joint", "lumped"}
+        Whether fixed joints between links that can be bodies stay joints, with reactions, or all
+        such links are one body.
+    inertia : {"exact", "repair"}
+        Whether inertia that no body can have (negative moments, one above the sum of the others) is
+        refused or changed to the nearest that one can have, with a note.
+    massless : {"refuse", "repair"}
+        Of URDF: whether links without mass that move are refused, or lumped into their parents if
+        they carry no mass, and given a millionth of the mass that they carry else, with a note.
+    limits : {"stops", "none"}
+        Whether ranges of joints are ``Stop`` parts.
+    friction : {"smoothed", "none"}
+        Whether dry friction of joints is a ``JointFriction``.
+    actuators : {"act", "none"}
+        Of MJCF: whether actuators are parts, with commands of zero, or those of the key.
+    loops : {"closed", "open"}
+        Of MJCF: whether equalities hold.
+    shapes : {"visual", "collision"}
+        Which shapes are drawn.
+    """
+
+    positions: Any = None
+    rates: Any = None
+    gravity: Any = None
+    formulation: Any = None
+    packages: Any = None
+    fixed: str = "joint"
+    inertia: str = "exact"
+    massless: str = "refuse"
+    limits: str = "stops"
+    friction: str = "smoothed"
+    actuators: str = "act"
+    loops: str = "closed"
+    shapes: str = "visual"
+
+    def __post_init__(self) -> None:
+        for what, words in _WORDS.items():
+            one_of("read", what, getattr(self, what), words)
+
+
+def reader(*without: str) -> Callable[[Callable[..., Document]], Callable[..., Document]]:
+    """Let a function that reads robots show ``Options``, but for some, as its own arguments."""
+
+    def showing(read: Callable[..., Document]) -> Callable[..., Document]:
+        both = [*signature(read).parameters.values()][:-1], signature(Options).parameters.values()
+        takes = [x for some in both for x in some if x.name not in without]
+        read.__signature__ = Signature(takes)  # type: ignore[attr-defined]
+        return read
+
+    return showing
