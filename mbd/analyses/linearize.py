@@ -14,7 +14,7 @@ from mbd.analyses.base_motion import base_motion, steady_minimal
 from mbd.analyses.frequency_response import FrequencyResponse
 from mbd.analyses.ports import Output, Rows, input_column, output_rows
 from mbd.analyses.reaction_rows import reaction_rows
-from mbd.base.checked import listed, meant, names, shown
+from mbd.base.checked import extra, listed, meant, names, shown
 from mbd.base.door import array
 from mbd.machine import buffer as m
 from mbd.model.model import Model
@@ -169,12 +169,9 @@ class Linearized:
 
     def to_control(self) -> Any:
         """Return the system as a ``control.StateSpace`` with named states, inputs and outputs."""
-        try:
-            import control  # type: ignore[import-not-found]
-        except ImportError:
-            raise ImportError(
-                "to_control: needs python-control, which is an extra; pip install 'mbd[control]'"
-            ) from None
+        extra("to_control", "it needs", "control", "control")
+        import control  # type: ignore[import-not-found]
+
         self._need_ports("to_control")
 
         def plain(labels: tuple[str, ...]) -> list[str]:

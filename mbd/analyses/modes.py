@@ -13,7 +13,7 @@ import scipy.linalg
 
 from mbd.analyses.base_motion import base_motion, steady_minimal
 from mbd.analyses.mode_labels import BodyMotion, label, turn_energy
-from mbd.base.checked import is_whole, one_of, shown, whole
+from mbd.base.checked import extra, is_whole, one_of, shown, whole
 from mbd.base.door import number
 from mbd.base.html_tables import table
 from mbd.base.tolerances import UNSTABLE
@@ -269,12 +269,9 @@ class Modes:
 
     def to_xarray(self) -> Any:
         """Return an xarray Dataset with the dimensions mode, body and velocity."""
-        try:
-            import xarray as xr
-        except ImportError:
-            raise ImportError(
-                "to_xarray: labelled arrays need xarray, an extra; pip install 'mbd[results]'"
-            ) from None
+        extra("to_xarray", "labelled data need", "xarray", "results")
+        import xarray as xr
+
         names = {"units": "-"}
         return xr.Dataset(
             {

@@ -13,7 +13,7 @@ from mbd.animation.camera import Camera
 from mbd.animation.drawing import Arrow, Drawing, Label, Link
 from mbd.animation.labels import settled
 from mbd.base.atomic import replaced
-from mbd.base.checked import file_path, shown
+from mbd.base.checked import extra, file_path, shown
 from mbd.base.door import number, vector
 from mbd.figures.figure import save_figure
 from mbd.history.beams import SECTION_FORCES
@@ -252,14 +252,11 @@ class _Canvas:
     """A figure that shows one instant after the other."""
 
     def __init__(self, d: Drawing, size: Any, who: str) -> None:
-        try:
-            from matplotlib.backends.backend_agg import FigureCanvasAgg
-            from matplotlib.collections import LineCollection, PolyCollection
-            from matplotlib.figure import Figure
-        except ImportError:
-            raise ImportError(
-                f"{who}: drawing needs matplotlib, which is an extra; pip install 'mbd[plot]'"
-            ) from None
+        extra(who, "drawing needs", "matplotlib", "plot")
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.collections import LineCollection, PolyCollection
+        from matplotlib.figure import Figure
+
         width, height = vector(who, "size", size, "pixels", 2)
         if min(width, height) < 16 or max(width, height) > 10_000:
             raise ValueError(f"{who}: size must be 16 to 10000 pixels each, got {size!r}")

@@ -6,6 +6,7 @@ Every error says who, what must be which [unit], got what, what to do.
 from __future__ import annotations
 
 import difflib
+import importlib
 import inspect
 import os
 from collections.abc import Callable, Collection, Mapping
@@ -17,8 +18,8 @@ import numpy as np
 from mbd.base.tolerances import LARGEST
 
 __all__ = [
-    "check_options", "file_path", "flag", "floats", "function", "is_whole", "listed", "mapping",
-    "meant", "names", "numbers", "one_of", "place", "scalar", "shown", "sized", "whole",
+    "check_options", "extra", "file_path", "flag", "floats", "function", "is_whole", "listed",
+    "mapping", "meant", "names", "numbers", "one_of", "place", "scalar", "shown", "sized", "whole",
 ]  # fmt: skip
 
 _WIDTH = 200  # characters of a value in an error
@@ -38,6 +39,16 @@ def shown(value: Any) -> str:
         return f"an object of {type(value).__name__} that cannot be shown"
     text = " ".join(text.split()) if "\n" in text else text
     return text if len(text) <= _WIDTH else f"{text[:_WIDTH]} ..."
+
+
+def extra(who: str, needs: str, package: str, name: str) -> None:
+    """Refuse to go on without a package of the extra ``mbd[name]``."""
+    try:
+        importlib.import_module(package)
+    except ImportError:
+        raise ImportError(
+            f"{who}: {needs} {package}, which is an extra; pip install 'mbd[{name}]'"
+        ) from None
 
 
 def meant(name: Any, names: Collection[str]) -> str:

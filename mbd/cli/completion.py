@@ -17,14 +17,12 @@ def arguments(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the script."""
+    from mbd.base.checked import extra
     from mbd.cli import parser
 
-    try:
-        import shtab
-    except ImportError:
-        raise ImportError(
-            "completion: scripts for shells need shtab, which is an extra; pip install 'mbd[shell]'"
-        ) from None
+    extra("completion", "scripts for shells need", "shtab", "shell")
+    import shtab
+
     whole = parser()
     for command in whole.commands.values():
         for action in command._actions:

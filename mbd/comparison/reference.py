@@ -15,6 +15,7 @@ from mbd.comparison.error_measures import QUANTITIES, Values, comparable, differ
 from mbd.comparison.trials import Trial
 from mbd.formulations import NAMES, named
 from mbd.formulations.formulation import Formulation
+from mbd.front.richardson import weights
 from mbd.front.solution import Solution
 from mbd.runs.methods import sharp
 
@@ -125,16 +126,9 @@ def _extrapolated(
         if solution is None or not solution.success:
             return None
         runs.append(last(solution, names))
-    of_motion, of_reactions = method.facts.orders
 
     def limit(n: int) -> Values:
-        h = np.array(levels[-n:])
-
-        def weights(p: int) -> np.ndarray:
-            powers = np.vstack([np.ones(n), *(h**k for k in range(p, p + n - 1))])
-            return np.linalg.solve(powers, np.eye(n)[0])
-
-        of = {False: weights(of_motion), True: weights(of_reactions)}
+        of = [weights(p, np.array(levels[-n:])) for p in method.facts.orders]
         return {
             k: sum(
                 w * r[k]

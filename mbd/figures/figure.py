@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mbd.base.atomic import replaced
-from mbd.base.checked import file_path, shown
+from mbd.base.checked import extra, file_path, shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,13 +28,10 @@ _WITHOUT_WINDOWS = {
 
 def new_figure(who: str, **options: Any) -> Figure:
     """Return an empty figure; `options` are those of ``matplotlib.figure.Figure``."""
-    try:
-        import matplotlib.pyplot as plt
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ImportError(
-            f"{who}: drawing needs matplotlib, which is an extra; pip install 'mbd[plot]'"
-        ) from None
+    extra(who, "drawing needs", "matplotlib", "plot")
+    import matplotlib.pyplot as plt
+    from matplotlib.figure import Figure
+
     options = {"layout": "constrained"} | options
     # pyplot is there in either case: importing it is how notebooks learn to show figures
     backend = plt.get_backend().lower()
@@ -49,12 +46,9 @@ def checked_axes(ax: Any, who: str) -> Any:
     """Return axes of matplotlib to draw on, or None."""
     if ax is None:
         return None
-    try:
-        from matplotlib.axes import Axes
-    except ImportError:
-        raise ImportError(
-            f"{who}: drawing needs matplotlib, which is an extra; pip install 'mbd[plot]'"
-        ) from None
+    extra(who, "drawing needs", "matplotlib", "plot")
+    from matplotlib.axes import Axes
+
     if not isinstance(ax, Axes):
         raise TypeError(f"{who}: ax must be axes of matplotlib or None, got {shown(ax)}")
     return ax
@@ -63,12 +57,9 @@ def checked_axes(ax: Any, who: str) -> Any:
 def checked_path(path: str | Path, who: str) -> Path:
     """Return where a picture is written, if its ending is one that can be."""
     path = file_path(who, path)
-    try:
-        from matplotlib.backend_bases import FigureCanvasBase
-    except ImportError:
-        raise ImportError(
-            f"{who}: drawing needs matplotlib, which is an extra; pip install 'mbd[plot]'"
-        ) from None
+    extra(who, "drawing needs", "matplotlib", "plot")
+    from matplotlib.backend_bases import FigureCanvasBase
+
     kinds = FigureCanvasBase.get_supported_filetypes()
     if path.suffix.lower().lstrip(".") not in kinds:
         raise ValueError(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbd.base.checked import extra
 from mbd.figures.figure import new_figure
 
 if TYPE_CHECKING:
@@ -46,12 +47,8 @@ def spy(
     Figure
         Block separators are thin, the border between velocities and rows is thick.
     """
-    try:
-        from matplotlib.colors import LogNorm
-    except ImportError:
-        raise ImportError(
-            "spy: drawing needs matplotlib, which is an extra; pip install 'mbd[plot]'"
-        ) from None
+    extra("spy", "drawing needs", "matplotlib", "plot")
+    from matplotlib.colors import LogNorm
 
     coo = matrix.tocoo()
     n_rows, n_columns = coo.shape

@@ -27,7 +27,7 @@ from mbd.model.state import State
 from mbd.model.workspace import Workspace
 from mbd.runs.plan import whole_steps
 
-__all__ = ["checked_order", "of_order"]
+__all__ = ["checked_order", "of_order", "weights"]
 
 
 def checked_order(
@@ -55,9 +55,9 @@ def checked_order(
     return int(order) - p + 1, step
 
 
-def weights(p: int, n: int) -> np.ndarray:
-    """Return the weights of n runs, coarse ones first, (n,)."""
-    h = 0.5 ** np.arange(n)
+def weights(p: int, h: np.ndarray) -> np.ndarray:
+    """Return the weights of n runs with steps h (n,)."""
+    n = len(h)
     powers = np.vstack([np.ones(n), *(h**k for k in range(p, p + n - 1))])
     return np.asarray(np.linalg.solve(powers, np.eye(n)[0]))
 
@@ -79,7 +79,8 @@ def of_order(n: int, run: Callable[[int], Solution], method: Method) -> Solution
 
 def _extrapolated(runs: list[Solution], method: Method) -> Solution:
     """Return the weighted sum of runs at the same instants."""
-    of_motion, of_forces = (weights(p, len(runs)) for p in method.facts.orders)
+    h = 0.5 ** np.arange(len(runs))
+    of_motion, of_forces = (weights(p, h) for p in method.facts.orders)
     model: Model = runs[-1].model
     q, v, a, lam = (
         sum(w * np.asarray(getattr(x, name)) for w, x in zip(ws, runs, strict=True))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbd.base.checked import extra
 from mbd.history.all_parts import in_pieces
 from mbd.store.fields import coordinates, fields, happened, sizes, write
 from mbd.store.run_record import of_model, of_run
@@ -32,12 +33,9 @@ def arrays(solution: Trajectory) -> dict[str, np.ndarray]:
 
 def to_xarray(solution: Trajectory, notes: dict[str, Any] | None = None) -> xr.Dataset:
     """Return everything a solution knows by name as one data set."""
-    try:
-        import xarray as xr
-    except ImportError:
-        raise ImportError(
-            "to_xarray: labelled data need xarray, which is an extra; pip install 'mbd[results]'"
-        ) from None
+    extra("to_xarray", "labelled data need", "xarray", "results")
+    import xarray as xr
+
     model = solution.model
     values = arrays(solution)
     variables = {x.name: (x.dims, values[x.name], x.attributes) for x in fields(model)}
