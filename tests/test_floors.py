@@ -1,6 +1,7 @@
 """Imports only go down; every import of the package is walked."""
 
 import ast
+import functools
 import os
 import statistics
 import subprocess
@@ -35,8 +36,13 @@ def room_of(module):
     return ORDER.index(parts[0])
 
 
+@functools.cache
 def imports(path):
-    """Yield (module, lazy) of every import of a file, also of those for type checkers."""
+    """Return (module, lazy) of every import of a file, also of those for type checkers."""
+    return tuple(_imports(path))
+
+
+def _imports(path):
     tree = ast.parse(path.read_text())
     inside = {
         id(n)

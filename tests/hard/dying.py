@@ -1,7 +1,8 @@
-"""Runs that are stopped at random instants: ``python dying.py SIGNAL KIND FOLDER N SEED``.
+"""Runs that are stopped at random instants: ``python dying.py SIGNAL KINDS FOLDER N SEED``.
 
-KIND is "stream" (``mbd run -o x.nc --stream``), an ending such as ".npz" (``mbd run -o x.npz``,
-where there is a file of that name), or "call" (``mbd.simulate`` in this process, which goes on).
+Of KINDS, with commas between, each has a folder of its name in FOLDER: "stream" (``mbd run -o x.nc
+--stream``), an ending such as ".npz" (``mbd run -o x.npz``, where there is a file of that name), or
+"call" (``mbd.simulate`` in this process, which goes on).
 Prints a line of JSON for each run: what came of it. Children are forks, which need no new start.
 """
 
@@ -180,12 +181,14 @@ def main() -> None:
     """Stop runs."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     stream._SECONDS = 0.01  # write often
-    word, kind, folder, n, seed = sys.argv[1:]
-    rng = random.Random(int(seed))
-    if kind == "call":
-        calls(Path(folder), int(n), rng)
-    else:
-        commands(signal.Signals[word], kind, Path(folder), int(n), rng)
+    word, kinds, above, n, seed = sys.argv[1:]
+    for kind in kinds.split(","):
+        rng, folder = random.Random(int(seed)), Path(above) / kind
+        folder.mkdir()
+        if kind == "call":
+            calls(folder, int(n), rng)
+        else:
+            commands(signal.Signals[word], kind, folder, int(n), rng)
 
 
 if __name__ == "__main__":

@@ -10,21 +10,23 @@ import numpy as np
 import pytest
 
 import mbd
+from mbd.cli import main
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 
 
-def stopped(signal, kind, folder, n, seed):
-    """Return what came of n runs that were stopped."""
+def stopped(signal, kinds, folder, n, seed):
+    """Return what came of n runs that were stopped, one kind after the other."""
+    program, many = [sys.executable, str(HERE / "dying.py")], n * len(kinds)
     done = subprocess.run(
-        [sys.executable, str(HERE / "dying.py"), signal, kind, str(folder), str(n), str(seed)],
-        cwd=ROOT, timeout=120 + 8 * n, capture_output=True, text=True, check=False,
+        [*program, signal, ",".join(kinds), str(folder), str(n), str(seed)],
+        cwd=ROOT, timeout=120 * len(kinds) + 8 * many, capture_output=True, text=True, check=False,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
     found = [json.loads(line) for line in done.stdout.splitlines()]
-    assert len(found) == n
+    assert len(found) == many
     return found
 
 
@@ -54,7 +56,7 @@ def no_trace(text):
 @many(8, 400)
 def test_ctrl_c_in_a_program(tmp_path, n, seed):
     """Once or twice, at any instant: what was computed comes back, and the next run is right."""
-    found = stopped("SIGINT", "call", tmp_path, n, seed)
+    found = stopped("SIGINT", ["call"], tmp_path, n, seed)
     for run in found:
         assert run["handler"], run
         assert run["again"], run
@@ -68,15 +70,16 @@ def test_ctrl_c_in_a_program(tmp_path, n, seed):
 # --- mbd run --stream -----------------------------------------------------------------------------
 @pytest.mark.parametrize("signal", ["SIGKILL", "SIGINT"])
 @many(4, 200)
-def test_a_stream_that_is_stopped(tmp_path, signal, n, seed):
+def test_a_stream_that_is_stopped(tmp_path, monkeypatch, signal, n, seed):
     """The file is not there yet, or it is read up to the last writing."""
-    found = stopped(signal, "stream", tmp_path, n, seed)
-    whole = mbd.load(tmp_path / "whole.nc")
+    found = stopped(signal, ["stream"], tmp_path, n, seed)
+    folder = tmp_path / "stream"
+    whole = mbd.load(folder / "whole.nc")
     lengths = []
     for run in found:
         assert run["code"] in ((0, -9) if signal == "SIGKILL" else (0, 130)), run
         assert no_trace(run["said"] or ""), run
-        path = tmp_path / run["file"]
+        path = folder / run["file"]
         if path.exists():
             read = check_prefix(path, whole)
             lengths.append(len(read.t))
@@ -85,34 +88,34 @@ def test_a_stream_that_is_stopped(tmp_path, signal, n, seed):
             elif signal == "SIGKILL" and read.status:
                 assert "was killed or is still going on" in read.message
     assert lengths
-    command = [sys.executable, "-m", "mbd", "run", "scene.py", "-q", "--t-end", "0.01"]
+    monkeypatch.chdir(folder)
+    command = ["run", "scene.py", "-q", "--t-end", "0.01", "--stream", "-o"]
     for name in (found[0]["file"], found[-1]["file"]):  # what was left is tidied up
-        subprocess.run([*command, "-o", name, "--stream"], cwd=tmp_path, check=True, timeout=120,
-                       env={**os.environ, "PYTHONPATH": str(ROOT)})  # fmt: skip
-        assert [p.name for p in tmp_path.glob(f"*{name}*")] == [name]
+        assert main([*command, name]) == 0
+        assert [p.name for p in folder.glob(f"*{name}*")] == [name]
 
 
 # --- mbd run -o -----------------------------------------------------------------------------------
 @pytest.mark.parametrize("signal", ["SIGKILL", "SIGINT"])
-@pytest.mark.parametrize("ending", [".npz", ".nc", ".csv"])
 @many(3, 200)
-def test_a_file_that_is_being_replaced(tmp_path, signal, ending, n, seed):
+def test_a_file_that_is_being_replaced(tmp_path, signal, n, seed):
     """It is the old one, whole, or the new one, whole."""
-    found = stopped(signal, ending, tmp_path, n, seed)
-    if ending == ".csv":
-        whole = (tmp_path / "whole.csv").read_bytes()
-    else:
-        whole = mbd.load(tmp_path / f"whole{ending}")
+    endings = [".npz", ".nc", ".csv"]
+    found = stopped(signal, endings, tmp_path, n, seed)
+    assert [Path(run["file"]).suffix for run in found] == [x for x in endings for _ in range(n)]
+    whole = {x: mbd.load(tmp_path / x / f"whole{x}") for x in endings[:2]}
+    text = (tmp_path / ".csv" / "whole.csv").read_bytes()
     for run in found:
+        ending = Path(run["file"]).suffix
         assert run["code"] in ((0, -9) if signal == "SIGKILL" else (0, 130)), run
         assert no_trace(run["said"] or ""), run
-        path = tmp_path / run["file"]
+        path = tmp_path / ending / run["file"]
         assert run["old"] or run["code"] or path.exists(), run
         if run["old"]:
             continue
         if ending == ".csv":
             content = path.read_bytes()
             assert content.endswith(b"\n")
-            assert whole.startswith(content) if signal == "SIGINT" else whole == content, run
+            assert text.startswith(content) if signal == "SIGINT" else text == content, run
         else:
-            check_prefix(path, whole)
+            check_prefix(path, whole[ending])
