@@ -52,7 +52,7 @@ def settable(model: Model) -> list[str]:
     """Return the arguments of parts that can be set while a run goes on, by name."""
     able = []
     for part in model.system.parts.values():
-        if part.name in model.system.bodies:
+        if part.name in model.nodes:
             continue
         for argument in part.call.arguments():
             name = f"{part.name}.{argument}"
