@@ -3,7 +3,8 @@ r"""Derivatives of results by name.
 No formula of a result is repeated: the result itself is evaluated on histories displaced along the
 tangent, :math:`q \boxplus \epsilon\,\delta q,\; v + \epsilon\,\delta v, \dots`, with the model at
 :math:`p + \epsilon`, and differenced by the stencil. It is exact to about 1e-12, of quantities of
-parts outside the library too.
+parts outside the library too. Far away, by :math:`10^n` times the length of the model, round-off of
+positions leaves about :math:`10^{-12 + 8n/9}` of it, and ``tangents`` stay exact to 1e-12.
 """
 
 from __future__ import annotations
@@ -25,7 +26,6 @@ from mbd.model.workspace import Workspace
 
 __all__ = ["Named", "Tangents", "derivative_by_name", "moved"]
 
-_REACH = 1e-2  # [length of the model, one] largest displacement of a history
 _FORCES = ("force", "moment", "multipliers", "load")
 
 
@@ -162,8 +162,11 @@ def derivative_by_name(
         float(np.abs(z.q / model.units).max(initial=0.0)),
         float(np.abs(z.v).max(initial=0.0)) / speed,
     )
+    # round-off of positions over the reach, and its eighth power, which the stencil leaves out
+    far = max(1.0, float(np.abs(solution.q).max(initial=0.0)) / float(model.F[m.LENGTH]))
+    reach = 0.5 * (np.finfo(float).eps * far) ** (1 / 9)
     farthest = max(k for k, _ in FRACTIONS) * stencil.step * size
-    near = stencil.nearer(_REACH / farthest) if farthest > _REACH else stencil
+    near = stencil.nearer(reach / farthest) if farthest > reach else stencil
 
     def displaced(other: Any, e: float) -> History:
         return History(
