@@ -7,6 +7,7 @@ from scenes import four_bar
 
 import mbd
 from mbd.machine import buffer as m
+from mbd.machine.batch import Batch
 from mbd.runs.plan import Plan
 from mbd.studies.batch_run import Batches
 
@@ -117,3 +118,24 @@ def test_runs_that_leave_the_straight_way_are_marked():
     F[3, m.GX] = np.nan
     F[4, m.GZ] = -1e7
     assert way.go(F).clean.tolist() == [True, False, False, False, False]
+
+
+def test_memory_of_a_batch_is_taken_again_when_nobody_has_it():
+    system = mbd.System()
+    system.add(mbd.PointMass("ball", mass=1.0))
+    I = system.build().I
+
+    def place(batch):
+        return batch.F.__array_interface__["data"][0]
+
+    first = Batch(I, 3, 40)
+    kept = first.F[1:2, 3]  # a view of it
+    second = Batch(I, 3, 40)
+    assert place(first) != place(second)
+    there = place(second)
+    del first, second
+    third = Batch(I, 2, 40)
+    assert place(third) // 4096 == there // 4096
+    third.F[:] = 7.0
+    assert place(Batch(I, 2, 40)) != place(third)
+    del kept
