@@ -78,7 +78,8 @@ class Scenes(SphinxDirective):
                 ("at one instant", "over time"), pictures.make(name, scene, folder), strict=True
             ):
                 lines += [f".. image:: /gallery/{file.name}", "    :width: 49%"]
-                lines += [f"    :alt: The scene {name} {shown}.", ""]
+                lines += [f"    :target: {pictures.page(name)}"]
+                lines += [f"    :alt: The scene {name} {shown}; the page behind it plays.", ""]
             lines += [*"".join(parts).splitlines(), ""]
             if path.suffix == ".py":
                 signature = inspect.signature(scene.make).replace(

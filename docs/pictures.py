@@ -1,4 +1,4 @@
-"""Two pictures of every scene, made while the documentation is built: the mechanism and a plot."""
+"""Pictures of every scene, made while the documentation is built: at rest, moving, and a plot."""
 
 from __future__ import annotations
 
@@ -150,8 +150,13 @@ def move(name: str, path: Path) -> None:
     mbd.simulate(scene.build({}), progress=False, **scene.run).animate(path, **look)
 
 
+def page(name: str) -> str:
+    """Return the name of the page in which a scene moves."""
+    return f"play_{name.replace('.', '_')}.html"
+
+
 def make(name: str, scene: Scene, folder: Path) -> tuple[Path, Path]:
-    """Run a scene and write its pictures."""
+    """Run a scene and write its pictures, and the page in which it moves."""
     from matplotlib.figure import Figure
 
     picture = PICTURES.get(name, Picture())
@@ -160,6 +165,8 @@ def make(name: str, scene: Scene, folder: Path) -> tuple[Path, Path]:
     file = name.replace(".", "_")
     mechanism, plot = folder / f"{file}.png", folder / f"{file}_plot.png"
     solution.snapshot(mechanism, picture.t, size=SIZE, **picture.look)
+    moving = folder / "moving" / page(name)
+    solution.animate(moving, **picture.look | {"plots": [picture.plot], "title": name})
     figure = Figure(figsize=(SIZE[0] / 100, SIZE[1] / 100), dpi=100, layout="constrained")
     ax = figure.add_subplot()
     solution.plot(picture.plot, ax=ax)
