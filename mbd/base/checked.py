@@ -75,7 +75,7 @@ def floats(value: Any) -> np.ndarray:
             and len(value) <= _FEW
             and _PLAIN.issuperset(map(type, value))
         ):
-            return np.array([_float(x) for x in value], float)
+            return np.array(value, float)
         if type(value) is np.ndarray and value.dtype == float:
             return value.astype(float)
         if isinstance(value, np.ma.MaskedArray):
@@ -88,6 +88,8 @@ def floats(value: Any) -> np.ndarray:
             raise TypeError
         with np.errstate(over="ignore"):  # long double
             return raw.astype(float)
+    except OverflowError:  # an integer that is too large
+        return np.array([_float(x) for x in value], float)
     except Exception as error:  # also what the value's own methods raise
         raise TypeError(f"cannot be read as numbers ({type(error).__name__})") from None
 

@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 Maker = TypeVar("Maker", bound=Callable[..., Any])
-PLAIN = (float, int, str, bool, type(None))
+PLAIN = frozenset((float, int, str, bool, type(None)))
 _CALLS: weakref.WeakKeyDictionary[Any, Call] = weakref.WeakKeyDictionary()
 
 
@@ -54,7 +54,8 @@ def signature(maker: Any) -> inspect.Signature:
 
 def _kept(value: Any) -> Any:
     """Return a copy that later changes of the caller's arrays and lists do not reach."""
-    if type(value) in PLAIN:
+    kind = type(value)
+    if kind in PLAIN or (kind is tuple and PLAIN.issuperset(map(type, value))):
         return value
     if isinstance(value, np.ndarray):
         return value.copy()

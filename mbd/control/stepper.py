@@ -11,7 +11,7 @@ from mbd.base.checked import flag, names, whole
 from mbd.base.door import number
 from mbd.control.settable import Settable
 from mbd.front.solution import Solution
-from mbd.integration.consistent import consistent
+from mbd.integration.consistent import settled
 from mbd.integration.newton_loop import CONVERGED
 from mbd.linear.least_multipliers import make_up
 from mbd.machine import buffer as m
@@ -120,15 +120,14 @@ class Stepper:
         if state is not None:
             state = state_of(_WHO, self.model, state)
         continued = state is not None and state.alg is not None and not project
-        first = state if continued else consistent(self.model, state, project=project)
-        assert first is not None
-        self.first, begun, change = first, first, None
-        if (start := self.method.facts.start) is not None:
-            begun, change = start(self.model, first, self.h, continued)
+        first, saddle = state, None
+        if first is None or not continued:
+            first, saddle = settled(self.model, state, project=project)
+        self.first = first
         plan = Plan(first.t + _LONG * self.h, self.h, every=2**62)
-        self.run = Run(self.model, begun, self.method, plan, Interrupt())
-        if change is not None:
-            self.run.remember(begun.a - change)
+        self.run = Run(
+            self.model, first, self.method, plan, Interrupt(), continued=continued, saddle=saddle
+        )
         self._jumped = False
         self._start = self.snapshot()
 

@@ -130,11 +130,11 @@ class Start:
         share = START_MET if self.project is None or self.project else 1.0
         work = Workspace(model, runs=F)
         with np.errstate(all="ignore"):  # runs that are marked
-            first = described_starts(work, share)
+            first, saddle = described_starts(work, share)
             weights = self.method.facts.weights
             assert weights is not None
             by_position = self.method.facts.level == "position"
-            begun, change = started(work, first, h, weights, by_position, _held(beside))
+            begun, change = started(work, first, h, weights, by_position, _held(beside), saddle)
             good = work.good.copy()
             work.load(first)
             work.evaluate()

@@ -14,11 +14,11 @@ from mbd.base.checked import file_path, flag, names
 from mbd.front.richardson import checked_order, of_order
 from mbd.front.solution import Solution
 from mbd.history.beams import beyond_limits
-from mbd.integration.consistent import consistent
+from mbd.integration.consistent import settled
 from mbd.integration.method import Method
 from mbd.integration.newton_loop import FAILED
 from mbd.linear.fronts import factor_and_solve
-from mbd.linear.saddle import unmet_kernel
+from mbd.linear.saddle import Saddle, unmet_kernel
 from mbd.machine.shared_work import ahead
 from mbd.model import released_rows as switches
 from mbd.model.evaluation import (
@@ -152,7 +152,7 @@ def simulate(
     began = time.perf_counter()
     ahead(kernels_of(method, free=rtol is not None or t_eval is not None))
     model = model_of("simulate", system)
-    first = _first(model, state, off, project)
+    first, saddle = _first(model, state, off, project)
     if order is not None:
         refused = {"rtol": rtol, "t_eval": t_eval, "stream": stream, "events": events or None}
         n, whole = checked_order(order, method, first.t, t_end, step, refused)
@@ -175,7 +175,7 @@ def simulate(
     record = _record(stream, model, method, plan, options, first)
     with listening() as interrupt:
         stretches = Stretches(model, method, plan, watch, record, progress, interrupt)
-        status, message = stretches.go(first, first is state, before)
+        status, message = stretches.go(first, saddle, first is state, before)
         stats, last, run = stretches.stats, stretches.last, stretches.run
         clock = time.perf_counter()
         stats["seconds_preparing"] = min(stretches.started, clock) - began
@@ -237,13 +237,15 @@ def _record(
     return FileRecord(model, stream, method, options, first, *expected)
 
 
-def _first(model: Model, state: State | None, off: Any, project: bool | None) -> State:
-    """Return the consistent state at which a run starts."""
+def _first(
+    model: Model, state: State | None, off: Any, project: bool | None
+) -> tuple[State, Saddle | None]:
+    """Return the consistent state at which a run starts, and the matrix there."""
     if state is not None:
         state = state_of("simulate", model, state)
     if joints := names("simulate", "off", off):
         joints = switches.checked(model, joints, "simulate: off")
         state = (model.state if state is None else state).replace(off=joints, alg=None)
     if state is not None and state.alg is not None and not project:
-        return state  # of a run, which meets the rates of the rows to its accuracy only
-    return consistent(model, state, project=project)
+        return state, None  # of a run, which meets the rates of the rows to its accuracy only
+    return settled(model, state, project=project)

@@ -29,7 +29,9 @@ from mbd.model.frozen import FrozenModel, state_of
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 
-__all__ = ["allowed", "consistent", "described_starts", "limits", "violated", "violations"]
+__all__ = [
+    "allowed", "consistent", "described_starts", "limits", "settled", "violated", "violations",
+]  # fmt: skip
 
 
 def violations(work: Workspace) -> tuple[np.ndarray, np.ndarray]:
@@ -59,8 +61,8 @@ def limits(work: Workspace) -> tuple[np.ndarray, np.ndarray]:
     return START_POSITION * size, START_VELOCITY * size * speed
 
 
-def described_starts(work: Workspace, share: float = 1.0) -> State:
-    """Return consistent states of many runs, as they are described; the others leave.
+def described_starts(work: Workspace, share: float = 1.0) -> tuple[State, Saddle | None]:
+    """Return what `settled` does of many runs, as they are described; the others leave.
 
     These have rows that are violated by more than a share of what is accepted, or no accelerations.
     """
@@ -68,10 +70,10 @@ def described_starts(work: Workspace, share: float = 1.0) -> State:
     if work.model.n_lam:
         for rows, most in zip(violations(work), limits(work), strict=True):
             work.leaves(~(np.abs(rows) <= share * most).all(axis=-1))
-    A = accelerate(work, evaluated=work.model.n_lam > 0)
+    A, saddle = accelerate(work, evaluated=work.model.n_lam > 0)
     work.leaves(~np.isfinite(A).all(axis=-1) | (work.S[:, m.BAD_HOW] != 0))
     first = work.store()
-    return first.replace(alg=first.a)
+    return first.replace(alg=first.a), saddle
 
 
 def violated(model: FrozenModel, value: np.ndarray, size: np.ndarray, *, rate: bool = False) -> str:
@@ -133,34 +135,41 @@ def consistent(
         Which rows of positions are checked; default all. A row is violated from 1e-7 on, of the
         length of the model [m] or of one [-].
     """
+    return settled(model, state, project=project, rows=rows)[0]
+
+
+def settled(
+    model: FrozenModel,
+    state: State | None = None,
+    *,
+    project: bool | str | None = False,
+    rows: np.ndarray | None = None,
+) -> tuple[State, Saddle | None]:
+    """Return what `consistent` does, and the matrix at this state, factored, in its work space."""
     if not isinstance(model, FrozenModel):
         raise TypeError(f"consistent: model must be a Model, system.build(), got {shown(model)}")
     if project is not None and not (isinstance(project, str) and project == "velocities"):
         project = flag("consistent", "project", project)
     if rows is not None:
         rows = _checked(model, rows)
-    state = state_of("consistent", model, state)
-    work = Workspace(model, state)
+    work = Workspace(model, None if state is None else state_of("consistent", model, state))
     work.vector(m.A)[:] = 0.0
     little = ""
     if model.n_lam:
-        size = _sizes(model, work.F)
+        words = _violated(work, rows)
         if project is None:
-            little = _little(model, work, size)
+            little = _little(work) if any(words) else ""
             project = bool(little)
         if project is True:
-            _project_positions(model, work, size)
+            _project_positions(model, work, _sizes(model, work.F))
         if project:
             _project_velocities(model, work)
-        gap, rate = violations(work)
+            words = _violated(work, rows)
         if bad_law := work.bad_law():
             raise ValueError(bad_law)
-        far, fast = limits(work)
-        checked = gap if rows is None else np.where(rows, gap, 0.0)
+        open_rows, named = words
         advice = _OPEN if project is True else _CORRECT
-        open_rows = violated(model, checked, far)
         _check("initial positions", open_rows, advice, work, OPEN_SHARE)
-        named = violated(model, rate, fast, rate=True)
         if project:
             _check("velocities", named, _NONE, work, 0.0)
         _check("initial velocities", named, _CORRECT, work, 0.0)
@@ -171,29 +180,35 @@ def consistent(
                 RuntimeWarning,
                 stacklevel=4,
             )
-    if not np.isfinite(accelerate(work, evaluated=model.n_lam > 0)).all():
+    A, saddle = accelerate(work, evaluated=model.n_lam > 0)
+    if not np.isfinite(A).all():
         raise ValueError(
             work.bad_law()
             or "initial accelerations are not finite: the mass matrix is singular on the motions "
             "that the constraints allow; check masses, inertias and applied laws"
         )
     done = work.store()
-    return done.replace(alg=done.a.copy())
+    return done.replace(alg=done.a.copy()), saddle
 
 
-def _little(model: FrozenModel, work: Workspace, size: np.ndarray) -> str:
-    """Return the worst rows if some are violated, and none by much."""
+def _violated(work: Workspace, rows: np.ndarray | None = None, part: float = 1.0) -> list[str]:
+    """Return the worst rows and the worst rates beyond a part of what is accepted, in words."""
     gap, rate = violations(work)
-    fast = size * max(1.0, float(np.abs(work.vector(m.V)).max(initial=0.0)))
-    if violated(model, gap, START_NEAR * size) or violated(model, rate, START_NEAR * fast):
+    if rows is not None:
+        gap = np.where(rows, gap, 0.0)
+    far, fast = limits(work)
+    return [
+        violated(work.model, gap, part * far), violated(work.model, rate, part * fast, rate=True)
+    ]  # fmt: skip
+
+
+def _little(work: Workspace) -> str:
+    """Return the worst rows of those that are violated, if none are by much."""
+    if any(_violated(work, part=START_NEAR / START_POSITION)):
         return ""
-    for what, rows in (
-        ("positions", violated(model, gap, START_POSITION * size)),
-        ("velocities", violated(model, rate, START_VELOCITY * fast, rate=True)),
-    ):
-        if rows:
-            return f"initial {what} violate constraints a little: {rows}"
-    return ""
+    positions, velocities = _violated(work)
+    what, rows = ("positions", positions) if positions else ("velocities", velocities)
+    return f"initial {what} violate constraints a little: {rows}"
 
 
 def _checked(model: FrozenModel, rows: Any) -> np.ndarray:

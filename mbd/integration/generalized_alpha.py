@@ -3,7 +3,7 @@ r"""Generalized-alpha and its family: the parameters of the method."""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -161,7 +161,11 @@ class GeneralizedAlpha:
     @property
     def facts(self) -> Facts:
         """What the runs are told of it."""
-        am, af, beta, _ = self.alpha
+        return _facts(self)
+
+    def _facts(self) -> Facts:
+        weights = self.alpha
+        am, af, beta, _ = weights
         by_position = self.level == "position"
         rows = "" if by_position else f", {self.level} rows"
         member = f"rho = {self.rho:g}"
@@ -174,17 +178,17 @@ class GeneralizedAlpha:
             error=(abs(1 / 6 - beta - 0.5 * (am - af)), 1),
             level=self.level,
             velocities_of_step=by_position,
-            start=partial(begin, weights=self.alpha, by_position=by_position),
+            start=partial(begin, weights=weights, by_position=by_position),
             resize=resize,
             free=FreeSteps(
                 kernel=advance_adaptive,
-                first_step=partial(first_step, weights=self.alpha),
+                first_step=partial(first_step, weights=weights),
                 check=self._check_free,
             ),
             linear_solver=self.linear_solver,
             pivoting=self.max_iterations,
             divided_by=self,
-            weights=self.alpha,
+            weights=weights,
             memory=memory,
             oscillation=beta,
             failure=self._failed,
@@ -221,11 +225,16 @@ class GeneralizedAlpha:
         S[m.FULL_NEWTON] = int(self.newton == "full")
         S[m.PROJECT] = int(model.redundant)
         F[m.TOL], F[m.THETA] = self.tol, 0.5
-        F[m.ALPHA_M], F[m.ALPHA_F] = self.alpha_m, self.alpha_f
-        F[m.BETA], F[m.GAMMA] = self.beta, self.gamma
+        F[m.ALPHA_M], F[m.ALPHA_F], F[m.BETA], F[m.GAMMA] = self.alpha
         F[m.H_LAST] = 0.0
         locks = self.level == "velocity" and model.redundant  # by the drift of positions
         S[m.LEVEL] = m.STABILIZED if locks else _LEVELS[self.level]
+
+
+@lru_cache(maxsize=8)
+def _facts(method: GeneralizedAlpha) -> Facts:
+    """Return what runs are told of a method, which they ask for often."""
+    return method._facts()
 
 
 def _damping(who: str, alpha: float) -> float:

@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from mbd.algebra.newmark import Weights
+from mbd.linear.saddle import Saddle
 from mbd.machine import buffer as m
 from mbd.machine.jit import kernel
 from mbd.model.frozen import FrozenModel
@@ -21,7 +22,7 @@ from mbd.model.state import State
 
 __all__ = ["Facts", "FreeSteps", "Method", "is_method", "newton_failed"]
 
-Start = Callable[[FrozenModel, State, float, bool], tuple[State, np.ndarray | None]]
+Start = Callable[[FrozenModel, State, float, bool, Saddle | None], tuple[State, np.ndarray | None]]
 
 
 def newton_failed(model: FrozenModel, where: str) -> str:
@@ -87,8 +88,10 @@ class Facts:
         Whether velocities leave the rows by a part that belongs to the size of the step, so that
         another size begins anew.
     start : callable, optional
-        ``(model, state, h, continued)``: the state from which steps of size h begin, and the change
-        of accelerations in h; a state of a run that is `continued` with the same h stays.
+        ``(model, state, h, continued, saddle)``: the state from which steps of size h begin, and
+        the change of accelerations in h; a state of a run that is `continued` with the same h
+        stays. The saddle, or None, is the matrix that gave the accelerations of the state, factored
+        in a work space that may be used up.
     resize : kernel
         Lets the next step have the size F[H_NEW].
     memory : callable

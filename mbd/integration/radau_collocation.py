@@ -80,6 +80,7 @@ from mbd.integration.radau_sweeps import (
 )  # fmt: skip
 from mbd.integration.starting_values import Nearby
 from mbd.linear.onto_rows import add, clear, copy, onto_rows
+from mbd.linear.saddle import Saddle
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit, loop
 from mbd.machine.subnormal import flushing
@@ -361,7 +362,7 @@ class RadauCollocation:
 
 
 def _start(
-    model: FrozenModel, state: State, h: float, continued: bool
+    model: FrozenModel, state: State, h: float, continued: bool, saddle: Saddle | None = None
 ) -> tuple[State, np.ndarray | None]:
     """Return a state whose velocities meet their rows: those of other methods need not."""
     if continued and model.n_lam:

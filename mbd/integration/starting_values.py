@@ -28,56 +28,33 @@ import numpy as np
 
 from mbd.algebra.newmark import Weights
 from mbd.base.tolerances import START_DIFFERENCE, START_SMOOTH
-from mbd.integration.consistent import consistent
+from mbd.integration.consistent import settled
 from mbd.linear.saddle import Saddle, unmet
 from mbd.machine import buffer as m
 from mbd.model.frozen import FrozenModel
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 
-__all__ = ["Size", "begin", "first_step", "resumed", "started"]
-
-
-class Size:
-    """The size of accelerations or velocities a, root of a.M a, with M a from two residuals.
-
-    Of the state in a work space, which is left as it is.
-    """
-
-    def __init__(self, work: Workspace) -> None:
-        self.work, self.v = work, work.model.numbering.v
-        self.rest = self._residual(0.0)
-
-    def _residual(self, a: np.ndarray | float) -> np.ndarray:
-        A = self.work.vector(m.A)
-        here = A[..., self.v]
-        A[..., self.v] = a
-        self.work.evaluate()
-        A[..., self.v] = here
-        return self.work.vector(m.X)[..., self.v]
-
-    def __call__(self, a: np.ndarray) -> np.ndarray:
-        """Return the size of a, which may be large: its square is not computed."""
-        force = self._residual(a) - self.rest
-        most, push = (np.abs(x).max(-1, keepdims=True, initial=1e-300) for x in (a, force))
-        work = np.abs((a / most * (force / push)).sum(-1))
-        return np.asarray(np.sqrt(most[..., 0]) * np.sqrt(push[..., 0]) * np.sqrt(work))
+__all__ = ["begin", "first_step", "resumed", "started"]
 
 
 class Nearby:
     """Accelerations near a consistent state, in one work space, its saddle factored once.
 
     Those there are corrected with this factor: a motion that is resolved changes the matrix little.
-    Where that does not converge, the matrix is factored where they are wanted.
+    Where that does not converge, the matrix is factored where they are wanted. The work space may
+    have the saddle already, at this state.
     """
 
-    def __init__(self, work: Workspace, state: State) -> None:
+    def __init__(self, work: Workspace, state: State, saddle: Saddle | None = None) -> None:
         self.state, self.v, self.work = state, work.model.numbering.v, work
-        work.load(state)
+        if saddle is None:
+            work.load(state)
+            work.evaluate()
+            saddle = Saddle(work)
         self.A = work.vector(m.A)
         self.here = self.A.copy()
-        self.size = Size(self.work)
-        self.saddle = Saddle(self.work)
+        self.saddle = saddle
 
     def move(self, increment: np.ndarray | float, speed: np.ndarray, s: float) -> None:
         """Go to q [+] increment with another speed, a time s later."""
@@ -93,28 +70,45 @@ class Nearby:
         state, saddle, work = self.state, self.saddle, self.work
         self.move(s * state.v + 0.5 * s * s * state.a, state.v + s * state.a, s)
         rest = 2.0**-44 * np.abs(state.a).max(-1, initial=0.0)
-        r, own, change = unmet(work), 0, np.zeros_like(state.a)
-        last, wanting = np.zeros_like(rest), np.ones_like(rest, bool)
-        while own < 3 and (wanting := wanting & work.good).any():
+        r, own, last, wanting = unmet(work), 0, None, work.good
+        change = np.zeros_like(state.a)
+        while own < 3 and np.any(wanting):
             r = saddle.correct(r, only=wanting)
             change = self.A[..., self.v] - state.a
-            size, whole = work.F[..., m.NORM].copy(), np.abs(change).max(-1, initial=0.0)
-            pace = np.divide(size, last, out=np.ones_like(size), where=last > 0.0)
+            size = work.F[..., m.NORM].copy()
+            pace = 1.0 if last is None else np.minimum(1.0, size / last)
+            least = np.maximum(share * np.abs(change).max(-1, initial=0.0), rest)
+            wanting = wanting & (size * pace > least)
             own += saddle is not self.saddle
-            wanting &= size * np.minimum(1.0, pace) > np.maximum(share * whole, rest)
-            slow = wanting & (last > 0.0) & (pace > 0.1)
-            if saddle is self.saddle and work.leaves(slow):  # far from here
-                self.A[:], last = self.here, np.zeros_like(rest)
+            near = last is None or saddle is not self.saddle
+            if not near and work.leaves(wanting & (pace > 0.3)):  # far from here
+                self.A[:], last = self.here, None
                 r = unmet(work).copy()
                 saddle = Saddle(work)
             else:
-                last = size
+                wanting, last = wanting & work.good, size
         self.move(0.0, state.v, 0.0)
         self.A[...] = self.here
         if saddle is not self.saddle:
             self.work.evaluate()
             self.saddle = Saddle(self.work)
         return change
+
+    def force(self, a: np.ndarray | float) -> np.ndarray:
+        """Return the residual of the velocities with the accelerations a: M a and what is at rest.
+
+        All else is that of the state.
+        """
+        self.A[..., self.v] = a
+        self.work.evaluate()
+        self.A[...] = self.here
+        return self.work.vector(m.X)[..., self.v]
+
+
+def _size(a: np.ndarray, force: np.ndarray) -> np.ndarray:
+    """Return the root of a.M a, from a and M a; a may be large: its square is not computed."""
+    most = np.abs(a).max(-1, keepdims=True, initial=1e-300)
+    return np.asarray(np.sqrt(most[..., 0]) * np.sqrt(np.abs((a / most * force).sum(-1))))
 
 
 def jerk(near: Nearby, h: float, held: bool | None = None) -> np.ndarray:
@@ -123,26 +117,28 @@ def jerk(near: Nearby, h: float, held: bool | None = None) -> np.ndarray:
     Whether it is may be `held`: of a state beside another one, of which it is.
 
     Smooth is what the derivative foretells; the measure of that is the metric of the mass matrix,
-    which does not know the choice of coordinates.
+    which does not know the choice of coordinates. The residual is zero with the accelerations of
+    the state: without them it is what these need.
     """
     rate = near.change(START_DIFFERENCE * h, 1e-8) / START_DIFFERENCE
     if held is not None:
         return rate if held else np.zeros_like(rate)
-    whole, size = near.change(h, 1e-3), near.size
-    smooth = size(whole - rate) <= START_SMOOTH * np.maximum(size(rate), size(near.state.a))
+    unforeseen, rest = near.change(h, 1e-3) - rate, near.force(0.0)
+    size, of_rate = (_size(a, near.force(a) - rest) for a in (unforeseen, rate))
+    smooth = size <= START_SMOOTH * np.maximum(of_rate, _size(near.state.a, rest))
     return np.where(smooth[..., None], rate, 0.0)
 
 
 def started(
     work: Workspace, state: State, h: float, weights: Weights, by_position: bool,
-    held: bool | None = None,
+    held: bool | None = None, saddle: Saddle | None = None,
 ) -> tuple[State, np.ndarray]:  # fmt: skip
     """Return the state from which steps of size h begin, and the change of accelerations in h.
 
-    Of one run or of many; the work space is used up. ``held``: whether that is smooth, if it is
-    not to be judged.
+    Of one run or of many; the work space, which may have the `saddle` there, is used up. ``held``:
+    whether that is smooth, if it is not to be judged.
     """
-    near, names = Nearby(work, state), work.model.numbering
+    near, names = Nearby(work, state, saddle), work.model.numbering
     change = jerk(near, h, held)
     if not (moved := change.any(-1, keepdims=True)).any():
         return state, change
@@ -163,16 +159,18 @@ def started(
 
 
 def begin(
-    model: FrozenModel, state: State, h: float, continued: bool, *, weights: Weights,
-    by_position: bool,
+    model: FrozenModel, state: State, h: float, continued: bool, saddle: Saddle | None = None, *,
+    weights: Weights, by_position: bool,
 ) -> tuple[State, np.ndarray | None]:  # fmt: skip
     """Return the state from which steps of size h begin, and the change of accelerations in h.
 
     The state of a run that is `continued` with the same step is left as it is. ``by_position``:
-    rows are met at the level of positions.
+    rows are met at the level of positions. ``saddle``: that of `settled` at the state, if it is at
+    hand; its work space is used up.
     """
     if not continued:
-        return started(Workspace(model), state, h, weights, by_position)
+        work = Workspace(model) if saddle is None else saddle.work
+        return started(work, state, h, weights, by_position, saddle=saddle)
     if state.step is None or np.isclose(state.step, h, rtol=1e-12, atol=0.0):
         return state, None
     return resumed(model, state, h, weights, by_position)
@@ -184,8 +182,9 @@ def resumed(
 ) -> tuple[State, np.ndarray]:  # fmt: skip
     """Return the state of a run from which steps of another size begin; what `started` returns."""
     anywhere = np.zeros(model.n_lam, bool)  # at velocity level positions have drifted
-    state = consistent(model, state, project="velocities", rows=anywhere)
-    return started(Workspace(model), state, h, weights, by_position, held)
+    state, saddle = settled(model, state, project="velocities", rows=anywhere)
+    work = Workspace(model) if saddle is None else saddle.work
+    return started(work, state, h, weights, by_position, held, saddle)
 
 
 def first_step(

@@ -112,9 +112,10 @@ class Saddle:
         return r
 
 
-def accelerate(work: Workspace, *, evaluated: bool = False) -> np.ndarray:
-    """Find the accelerations and multipliers of the state in a work space; return a view of them.
+def accelerate(work: Workspace, *, evaluated: bool = False) -> tuple[np.ndarray, Saddle | None]:
+    """Find the accelerations and multipliers of the state in a work space.
 
+    Return a view of them, and the matrix there, factored, if it serves for other right-hand sides.
     Positions and velocities need not meet the rows: their second derivative is made zero, of rows
     that are nearly dependent too. The state may be `evaluated` already, by ``violations``.
     """
@@ -123,25 +124,26 @@ def accelerate(work: Workspace, *, evaluated: bool = False) -> np.ndarray:
     if evaluated:
         r[..., lam] = work.vector(m.PHIDD)[..., lam]
     free = np.abs(r[..., v] / work.vector(m.DIAG)[..., v]).max(-1, initial=0.0)  # without rows
-    _solve(work, r)
+    saddle: Saddle | None = _solve(work, r)
     lack, largest = _lack(work), np.abs(A[..., v]).max(-1, initial=0.0)
     if work.leaves(lack > MEETING_LEFT * np.maximum(free, largest)):
         before = A.copy()
         work.F[..., m.SOFT] = SOFT_LEAST  # beside light bodies it is soft beside heavy ones
         _solve(work, unmet(work).copy())
-        work.F[..., m.SOFT] = 1.0
+        work.F[..., m.SOFT], saddle = 1.0, None
         if not _lack(work) < lack:
             A[:] = before
             unmet(work)
-    return A
+    return A, saddle
 
 
-def _solve(work: Workspace, r: np.ndarray) -> None:
+def _solve(work: Workspace, r: np.ndarray) -> Saddle:
     """Subtract from accelerations and multipliers what removes the residual and the rates r."""
     lam = work.model.numbering.lam
     saddle = Saddle(work)
     r = saddle.correct(r, 3)  # linear: two of them remove the effect of eps and round-off
     meet_rows(saddle, work.vector(m.A), r[..., lam], lambda: unmet(work)[lam])
+    return saddle
 
 
 def _lack(work: Workspace) -> Any:

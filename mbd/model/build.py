@@ -85,7 +85,8 @@ def built(system: Description, memory: Memory) -> Model:
     numbering = layout.numbering(bodies, rows)
     _check_labels(numbering)
     where = {body.name: node for body, node in zip(bodies, nodes, strict=True)}
-    model = Model(system, I, F, size, numbering, fronts, stages.kernels, where, records,
+    laws = [o.element.law for o in owned if o.element.law is not None]
+    model = Model(system, I, F, size, numbering, fronts, stages.kernels, where, records, laws,
                   tuple(remembered))  # fmt: skip
     I[m.LOOPS] = model.loops()
     I.flags.writeable = False

@@ -71,6 +71,7 @@ class FrozenModel:
     kernels: dict[int, list[tuple[Any, int]]] = field(repr=False)
     node_records: dict[str, int] = field(repr=False)
     records: dict[str, list[int]] = field(repr=False)
+    laws: list[Any] = field(repr=False)  # of all elements, which may have raised
     remembered: tuple[str, ...] = ()
     redundant: bool = False
 
@@ -134,12 +135,6 @@ class FrozenModel:
     def heaviest(self) -> Body:
         """The node of the largest mass."""
         return max(self.nodes.values(), key=lambda x: x.mass)
-
-    @cached_property
-    def laws(self) -> list[Any]:
-        """Laws of all elements, which may have raised."""
-        elements = [e for part in self.system.parts.values() for e in part.elements()]
-        return [e.law for e in elements if e.law is not None]
 
     @property
     def state(self) -> State:

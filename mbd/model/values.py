@@ -87,8 +87,8 @@ def _with_numbers(
             rows = [row for _, row in elements[part.name]]
             elements[part.name] = list(zip(mine, rows, strict=True))
     numbering = replace(model.numbering, elements=elements)
+    # its laws are at the same addresses
     other = replace(model, system=system, F=F, numbering=numbering)
-    other.__dict__["laws"] = model.laws  # at the same addresses
     if measured:
         other.prepare()
     return other

@@ -103,12 +103,14 @@ class RigidBody(Body):
                 f"{owner}: formulation must be a name ({', '.join(NAMES)}) or a Formulation, got "
                 f"{shown(formulation)}"
             )
+        half, E = 0.5 * np.trace(J), -J
+        E.flat[::4] += half
         self._set(
             name=name,
             formulation=formulation,
             mass=m,
             center_of_mass=c,
-            second_moments=0.5 * np.trace(J) * np.eye(3) - J + m * np.outer(c, c),
+            second_moments=E + m * np.outer(c, c),
             position=vector(owner, "position", position, "m"),
             rotation=R,
             velocity=vector(owner, "velocity", velocity, "m/s"),

@@ -20,30 +20,21 @@ from mbd.parts.part import Coordinate, Frame
 __all__ = ["angle_between", "displacement_between", "offset_along", "sum_row"]
 
 
-def _axis(frame: Frame, i: int) -> np.ndarray:
-    """Return an axis of a frame at the initial pose, inertial."""
-    return frame.start[1][:, i]
-
-
-def _origin(frame: Frame) -> np.ndarray:
-    """Return the origin of a frame at the initial pose, inertial."""
-    return frame.start[0]
-
-
 def angle_between(
     joint: str, name: str, base: Frame, i: int, j: int, other: Frame, k: int
 ) -> Coordinate:
     """Return the angle of axis k of another frame, from axis i towards axis j of the base."""
     ends = (base.end(i), base.end(j), other.end(k))
-    b = _axis(other, k)
-    start = float(np.arctan2(_axis(base, j) @ b, _axis(base, i) @ b))
+    (_, a), b = base.start, other.start[1][:, k]
+    start = float(np.arctan2(a[:, j] @ b, a[:, i] @ b))
     return Coordinate(joint, name, "rad", (base.body, other.body), start, ANGLE, ends)
 
 
 def displacement_between(joint: str, name: str, base: Frame, i: int, other: Frame) -> Coordinate:
     """Return the displacement of another frame from the base along axis i of the base."""
     ends = (base.end(i), other.end(), base.end())
-    start = float(_axis(base, i) @ (_origin(other) - _origin(base)))
+    origin, a = base.start
+    start = float(a[:, i] @ (other.start[0] - origin))
     return Coordinate(joint, name, "m", (base.body, other.body), start, offset_along(base), ends)
 
 

@@ -63,7 +63,7 @@ class Jumps:
 
     def __init__(self, model: Model, level: str, start: float, off: tuple[str, ...] = ()) -> None:
         numbering, self.driven, self.start = model.numbering, list[_Driven](), start
-        if level == "stabilized":
+        if level == "stabilized" or not model.laws:
             return
         for name, elements in numbering.elements.items():
             for element, at in elements:

@@ -12,6 +12,7 @@ from typing import Any
 from mbd.integration.method import Method
 from mbd.integration.newton_loop import FAILED
 from mbd.interactions.laws import LawError
+from mbd.linear.saddle import Saddle
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.runs.after_event import behind
@@ -61,7 +62,9 @@ class Stretches:
         self.started = math.inf
         self.cause: BaseException | None = None
 
-    def go(self, first: State, continued: bool, before: Any) -> tuple[int, str]:
+    def go(
+        self, first: State, saddle: Saddle | None, continued: bool, before: Any
+    ) -> tuple[int, str]:
         """Run to the end; return status and message.
 
         `continued`: the first state is that of an earlier run, and is left as it is.
@@ -70,8 +73,9 @@ class Stretches:
         try:
             status = EVENT
             while status == EVENT:
-                status, message = self._stretch(continued, before)
+                status, message = self._stretch(continued, before, saddle)
                 continued, before = False, self.run.before if self.run else None
+                saddle = None
         except KeyboardInterrupt:
             if self.run is None:  # nothing was computed
                 self.record.close(-1, "interrupted by the user before the first step", self.stats)
@@ -89,16 +93,12 @@ class Stretches:
             message = self._failed(self.run.error)
         return status, message + self._divided()
 
-    def _stretch(self, continued: bool, before: Any) -> tuple[int, str]:
+    def _stretch(self, continued: bool, before: Any, saddle: Saddle | None) -> tuple[int, str]:
         """Run to the next event that changes something; ``last`` is then behind it."""
         plan, first = self.plan, self.last
-        begun, change = first, None
-        if (start := self.method.facts.start) is not None:
-            h = min(plan.step, plan.t_end - first.t)
-            begun, change = start(self.model, first, h, continued)
-        run = Run(self.model, begun, self.method, plan, self.interrupt, self.watch)
-        if change is not None:
-            run.remember(begun.a - change)
+        run = Run(
+            self.model, first, self.method, plan, self.interrupt, self.watch, continued, saddle
+        )
         run.record_to(self.record, first, before)
         self.run = run
         try:

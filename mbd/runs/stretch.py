@@ -20,6 +20,7 @@ from mbd.integration.pivoting_step import careful_step
 from mbd.integration.substeps import in_substeps
 from mbd.linear.fronts import factor_and_solve
 from mbd.linear.least_multipliers import make_up
+from mbd.linear.saddle import Saddle
 from mbd.machine import buffer as m
 from mbd.model.model import Model
 from mbd.model.state import State
@@ -42,11 +43,11 @@ _CHUNK_GROWTH = 32  # most by which a piece has more steps than the one before
 
 
 class Run:
-    """A stretch of a run from a state: to the end, or to an event that ends it."""
+    """A stretch of a run from a state, its `saddle` at hand or not: to the end, or to an event."""
 
     def __init__(
         self, model: Model, first: State, method: Method, plan: Plan, interrupt: Interrupt,
-        watch: Watch | None = None,
+        watch: Watch | None = None, continued: bool = False, saddle: Saddle | None = None,
     ) -> None:  # fmt: skip
         self.model, self.method, self.plan, self.interrupt = model, method, plan, interrupt
         self.facts = facts = method.facts
@@ -55,15 +56,15 @@ class Run:
         self.h = h = min(plan.step, left)
         self.n_steps = max(1, int(np.floor(left / h * (1 + 1e-12) + WHOLE_STEPS)))
         self.rest = plan.t_end - (first.t + self.n_steps * h)
-        if self.rest < WHOLE_STEPS * h:
-            self.rest = 0.0
-        n_u = int(model.I[m.N_U])
-        self.size = 1 + model.n_q + 2 * n_u
+        self.rest = 0.0 if self.rest < WHOLE_STEPS * h else self.rest
+        start = facts.start
+        begun, change = start(model, first, h, continued, saddle) if start else (first, None)
+        self.size = 1 + model.n_q + 2 * int(model.I[m.N_U])
         room = _CHUNK_BYTES * (8 if self.watch else 1) // (8 * self.size)  # a search costs more
         self.capacity = min(max(room, 8), 100_000 if plan.free else self.n_steps + 1)
         times = np.empty(0) if plan.times is None else plan.times[plan.times > first.t]
         own, room = facts.memory(model), self.capacity * self.size + len(times)
-        self.work = work = Workspace(model, first, extra=room, own=own)
+        self.work = work = Workspace(model, begun, extra=room, own=own)
         self.at = model.size + own  # where instants are recorded
         I, S, F = work.I, work.S, work.F
         S[m.RECORD], S[m.RECORD_SIZE], S[m.CAPACITY] = self.at, self.size, self.capacity
@@ -78,6 +79,8 @@ class Run:
         grid_from_here(I, F)
         F[m.ATOL : m.ATOL + m.N_KINDS] = plan.atol
         method.prepare(model, S, F)
+        if change is not None:
+            self.remember(begun.a - change)
         if np.isfinite(plan.rtol):  # what Newton leaves must not pass for an error of the step
             F[m.TOL] = min(F[m.TOL], NEWTON_FREE * plan.rtol)
         self.done, self.pivoting = 0, 0
@@ -346,7 +349,7 @@ class Run:
         start, here = self.facts.start, self.work.store().replace(step=float(self.work.F[m.H]))
         if self.by_position and start is not None:
             try:
-                begun, change = start(self.model, here, h, True)
+                begun, change = start(self.model, here, h, True, None)
             except ValueError:  # a run that is lost goes on as it can
                 change = None
             if change is not None:

@@ -24,6 +24,7 @@ from mbd.base.tolerances import ERROR_CANCELS
 from mbd.integration.consistent import consistent, described_starts
 from mbd.integration.method import Method
 from mbd.integration.starting_values import begin, started
+from mbd.linear.saddle import Saddle
 from mbd.machine import buffer as m
 from mbd.model.model import Model
 from mbd.model.state import State
@@ -94,7 +95,7 @@ class Batches:
     def __init__(self, model: Model, method: Method, plan: Plan) -> None:
         self.model, self.facts, self.kernel, self.plan = model, method.facts, method.kernel, plan
         first = consistent(model)
-        run = Run(model, first, method, plan, Interrupt())
+        run = Run(model, first, method, plan, Interrupt(), continued=True)  # from there as it is
         self.steps, self.h, self.own = run.n_steps, run.h, run.at - model.size
         self.whole = not run.rest and run.n_steps % plan.every == 0 and not run.jumps.driven
         plain = Workspace(model, first, own=self.own).F
@@ -121,23 +122,29 @@ class Batches:
         room = (self.kept + 1) * self.size
         work = Workspace(self.model, extra=room, own=self.own, runs=F)
         with np.errstate(all="ignore"):  # runs that are marked
-            first = described_starts(work)
+            first, saddle = described_starts(work)
             rows = work.F[:, self.at : self.at + room].reshape(len(F), -1, self.size)
             rows[:, 0, 0] = 0.0
             for where, x in zip(
                 columns(self.model), (first.q, first.v, first.a, first.lam), strict=True
             ):
                 rows[:, 0, where] = x
-            self._steps(work, first)
+            self._steps(work, first, saddle)
             instants = Instants(self.model, rows, work.good)
             work.good &= ~self._suspect(instants)
         return instants
 
-    def _steps(self, work: Workspace, first: State) -> None:
+    def _steps(self, work: Workspace, first: State, saddle: Saddle | None) -> None:
         """Take all steps; mark the runs in which one fails."""
         begun, change, start, F, S = first, None, self.facts.start, work.F, work.S
         if start is not None:
-            begun, change = started(work, first, self.h, **start.keywords)  # type: ignore[attr-defined]
+            begun, change = started(
+                work,
+                first,
+                self.h,
+                saddle=saddle,
+                **start.keywords,  # type: ignore[attr-defined]
+            )
         work.load(begun)
         F[:, self.options] = self.written
         S[:, m.RECORD], S[:, m.N_STEPS] = self.at + self.size, self.steps

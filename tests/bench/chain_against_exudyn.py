@@ -4,8 +4,10 @@ Run it with ``python tests/bench/chain_against_exudyn.py`` (needs ``pip install 
 process, one thread each, the same step and spectral radius. Exudyn runs its default scheme
 (generalized-alpha, index 3, modified Newton) with the better of its linear solvers for the size.
 Reported are medians of microseconds per step, their ratio, and both errors against a reference of
-tolerance 1e-13 where one exists (N = 10, t = 1 s). Timing on a shared machine is noisy: read the
-ratios.
+tolerance 1e-13 where one exists (N = 10, t = 1 s). ``--calls`` times whole calls of few steps, from
+the described chain: ``build`` and ``simulate`` against ``Assemble`` and ``SolveDynamic``; the first
+of each is made once for many runs, so that a ratio without it follows. These are seconds of the
+processor, of which both libraries use one thread. Read the ratios: a shared machine is noisy.
 """
 
 from __future__ import annotations
@@ -13,12 +15,14 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
+from collections.abc import Callable
 
 import numpy as np
 
 import mbd
 
 STEP, RHO = 1e-3, 0.8
+CALLS = {1: 4000, 10: 600, 100: 100, 1000: 100}  # steps of the calls that are timed whole
 # last bar of the chain of ten, t = 1 s; ODE in minimal coordinates at tolerance 1e-13
 LAST_OF_TEN = np.array([7.02760142706843, 0.0, -4.90563203998931])
 INERTIA = (0.016666666666666666, 0.8416666666666667, 0.8416666666666667)
@@ -26,6 +30,11 @@ INERTIA = (0.016666666666666666, 0.8416666666666667, 0.8416666666666667)
 
 def ours(n: int, formulation: str, joint: str = "spherical") -> mbd.Model:
     """Build the chain."""
+    return described(n, formulation, joint).build()
+
+
+def described(n: int, formulation: str, joint: str = "spherical") -> mbd.System:
+    """Describe the chain."""
     system = mbd.System(gravity=(0, 0, -9.81))
     last = system.ground
     for i in range(n):
@@ -38,7 +47,7 @@ def ours(n: int, formulation: str, joint: str = "spherical") -> mbd.Model:
         else:
             system.add(mbd.Revolute(f"joint{i}", last, bar, at=(i, 0, 0), axis=(0, 1, 0)))
         last = bar
-    return system.build()
+    return system
 
 
 def time_ours(model: mbd.Model, t_end: float) -> tuple[float, np.ndarray]:
@@ -48,8 +57,26 @@ def time_ours(model: mbd.Model, t_end: float) -> tuple[float, np.ndarray]:
     return run.stats["seconds"] / run.stats["steps"], run[f"bar{n - 1}"].position[-1]
 
 
+def call_ours(system: mbd.System, steps: int) -> tuple[float, float]:
+    """Return the seconds of the processor for build and of simulate."""
+    start = time.process_time()
+    model = system.build()
+    middle = time.process_time()
+    mbd.simulate(model, steps * STEP, STEP, method=mbd.GeneralizedAlpha(rho=RHO), every=1000)
+    return middle - start, time.process_time() - middle
+
+
 def time_theirs(n: int, t_end: float, sparse: bool) -> tuple[float, np.ndarray]:
     """Return seconds per step and the last position."""
+    steps = round(t_end / STEP)
+    _, spent, where = call_theirs(n, steps, sparse, time.perf_counter)
+    return spent / steps, where
+
+
+def call_theirs(
+    n: int, steps: int, sparse: bool, clock: Callable[[], float]
+) -> tuple[float, float, np.ndarray]:
+    """Return the seconds of Assemble and of SolveDynamic, and the last position."""
     import exudyn as exu
     from exudyn.utilities import RigidBodyInertia
 
@@ -64,22 +91,24 @@ def time_theirs(n: int, t_end: float, sparse: bool) -> tuple[float, np.ndarray]:
         )
         mbs.CreateSphericalJoint(itemNumbers=[last, bar], position=[i, 0, 0], show=False)
         last = bar
+    start = clock()
     mbs.Assemble()
+    assembled = clock() - start
     settings = exu.SimulationSettings()
     integration = settings.timeIntegration
-    integration.numberOfSteps = round(t_end / STEP)
-    integration.endTime = t_end
+    integration.numberOfSteps = steps
+    integration.endTime = t_end = steps * STEP
     integration.generalizedAlpha.spectralRadius = RHO
     integration.verboseMode = 0
     settings.solution.file.write = False
     settings.solution.sensors.writePeriod = t_end
     solver = exu.LinearSolverType.EigenSparse if sparse else exu.LinearSolverType.EXUdense
     settings.linearSolver.solverType = solver
-    start = time.perf_counter()
+    start = clock()
     mbs.SolveDynamic(settings)
-    spent = time.perf_counter() - start
+    spent = clock() - start
     where = mbs.GetObjectOutputBody(last, exu.OutputVariableType.Position, [0, 0, 0])
-    return spent / integration.numberOfSteps, np.array(where)
+    return assembled, spent, np.array(where)
 
 
 def error(n: int, t_end: float, where: np.ndarray) -> str:
@@ -115,13 +144,41 @@ def compare(sizes: dict[int, float], formulation: str, turns: int, peer: bool) -
         print(line, flush=True)
 
 
+def compare_calls(formulation: str, turns: int) -> None:
+    """Print the table of whole calls."""
+    print(f"whole calls, h = {STEP:g} s, rho = {RHO:g}, {formulation}; processor, ms")
+    print(
+        f"{'N':>5} {'steps':>6} {'build':>8} {'simulate':>9} {'Assemble':>9} {'Solve':>9}", end=""
+    )
+    print(f" {'ratio':>6} {'without build, Assemble':>24}")
+    clock = time.process_time
+    for n, steps in CALLS.items():
+        system = described(n, formulation)
+        call_ours(system, 5)
+        trials = (
+            [call_theirs(n, steps, sparse, clock)[1] for sparse in (False, True)] if n < 100 else []
+        )
+        sparse = not trials or trials[1] < trials[0]
+        times = [(*call_ours(system, steps), *call_theirs(n, steps, sparse, clock)[:2])
+                 for _ in range(turns)]  # fmt: skip
+        build, run, assemble, solve = (1e3 * statistics.median(x) for x in zip(*times, strict=True))
+        whole = statistics.median((a + s) / (b + r) for b, r, a, s in times)
+        alone = statistics.median(s / r for _, r, _, s in times)
+        print(f"{n:>5} {steps:>6} {build:>8.2f} {run:>9.2f} {assemble:>9.2f} {solve:>9.1f}", end="")
+        print(f" {whole:>6.1f} {alone:>24.1f}", flush=True)
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--formulation", default="so3")
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--no-peer", action="store_true")
     parser.add_argument("--large", action="store_true", help="also 10 000 and 100 000 bars")
+    parser.add_argument("--calls", action="store_true", help="whole calls in place of steps")
     options = parser.parse_args()
+    if options.calls:
+        compare_calls(options.formulation, options.turns)
+        raise SystemExit
     chosen = {1: 10.0, 10: 1.0, 100: 0.2, 1000: 0.05}
     if options.large:
         chosen |= {10_000: 0.02, 100_000: 0.01}

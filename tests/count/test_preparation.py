@@ -53,10 +53,10 @@ def spent(monkeypatch):
 @pytest.mark.parametrize(
     ("build", "method", "most"),
     [
-        (lambda: chain(1), None, (3, 2, 18)),
-        (lambda: chain(7, ("directors", "se3"), spin=3.0), None, (3, 2, 20)),
-        (lambda: chain(3), STABILIZED, (3, 2, 18)),
-        (four_bar, None, (3, 2, 24)),
+        (lambda: chain(1), None, (2, 1, 15)),
+        (lambda: chain(7, ("directors", "se3"), spin=3.0), None, (2, 1, 15)),
+        (lambda: chain(3), STABILIZED, (2, 1, 15)),
+        (four_bar, None, (2, 1, 18)),
     ],
 )
 def test_a_run_is_prepared_with_few_evaluations(spent, build, method, most):
@@ -74,7 +74,7 @@ def test_accelerations_nearby_are_those_of_a_factor_of_their_own(build, s):
     state = mbd.consistent(model)
     near = Nearby(workspace.Workspace(model), state)
     change = near.change(s, 1e-9)
-    exact = accelerate(ahead(model, state, s, state.a))[model.numbering.v] - state.a
+    exact = accelerate(ahead(model, state, s, state.a))[0][model.numbering.v] - state.a
     size = 1e-8 * np.abs(exact).max() + 1e-11 * np.abs(state.a).max()
     assert np.abs(change - exact).max() <= size
     assert near.work.S[m.N_FACTOR] == 1
