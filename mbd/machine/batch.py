@@ -50,14 +50,10 @@ def _room(size: int) -> np.ndarray:
     long for new pages as for a sixth of the steps.
     """
     kept = getattr(_KEPT, "room", None)
-    if kept is None or len(kept) < size or sys.getrefcount(kept) > _UNSHARED:
+    if kept is None or len(kept) < size or sys.getrefcount(kept) > _KEPT.alone:
         kept = _KEPT.room = np.empty(size)
+        _KEPT.alone = sys.getrefcount(kept)  # how many references that is depends on Python
     return kept[:size]
-
-
-_UNSHARED = (
-    3  # references to memory without views: that of the thread, of the function, of the call
-)
 
 
 class Batch:

@@ -133,7 +133,12 @@ def test_memory_of_a_batch_is_taken_again_when_nobody_has_it():
     second = Batch(I, 3, 40)
     assert place(first) != place(second)
     there = place(second)
-    del first, second
+    del first
+    alone = second.F[0]
+    del second
+    assert place(Batch(I, 3, 40)) // 4096 != alone.__array_interface__["data"][0] // 4096
+    there = place(fresh := Batch(I, 3, 40))
+    del alone, fresh
     third = Batch(I, 2, 40)
     assert place(third) // 4096 == there // 4096
     third.F[:] = 7.0
