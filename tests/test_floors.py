@@ -24,7 +24,10 @@ ORDER = (
 APART = {"formulations", "interactions"}
 DRAW = ("figures", "pictures", "surfaces", "animation", "comparison", "cli")
 LAZY = {"matplotlib", "xarray", "h5py", "h5netcdf", "tqdm"}  # inside functions only
-KNOW_NUMBA = ("machine/jit.py", "machine/laws.py", "machine/subnormal.py", "machine/vector_code.py")
+KNOW_NUMBA = (
+    "machine/jit.py", "machine/laws.py", "machine/subnormal.py", "machine/tables.py",
+    "machine/vector_code.py",
+)  # fmt: skip
 HEAVY = ("numba", "scipy", "matplotlib", "networkx", "xarray", "h5py", "h5netcdf")
 FILES = sorted(p for p in ROOT.rglob("*.py") if "models" not in p.relative_to(ROOT).parts)
 NAMES = [str(p.relative_to(ROOT)) for p in FILES]

@@ -2,7 +2,8 @@ r"""The compiled time loop: generalized-alpha on manifolds.
 
 With :math:`\gamma' = \gamma/(h\beta)`, :math:`\beta' = (1-\alpha_m)/(h^2\beta(1-\alpha_f))`:
 
-* predict :math:`a, v, \Delta` from an extrapolated :math:`\dot v`, :math:`\lambda`;
+* predict :math:`a, v, \Delta` from :math:`\dot v` and :math:`\lambda`, extrapolated by the
+  parabola through the last three;
 * iterate :math:`\begin{bmatrix}\beta h^2(\beta' M + \gamma' G + K T) & B^T\\ B T & -\epsilon
   \end{bmatrix} \begin{bmatrix}\Delta x\\ \beta h^2\Delta\lambda\end{bmatrix} =
   -\begin{bmatrix}\beta h^2 r\\ \Phi\end{bmatrix}`, then
@@ -33,20 +34,21 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mbd.algebra.newmark import change_rates, scaled_rates
+from mbd.algebra.newmark import scaled_rates
 from mbd.base.tolerances import (
     NEWTON_CONTRACTION,
     NEWTON_LACK,
     NEWTON_PATIENCE,
     NEWTON_REACH,
     NEWTON_ROUND_OFF,
+    PARABOLA_MISS,
     SOFT_LEAST,
 )
 from mbd.integration.round_off import (
-    measure_place,
     measure_rows,
     measure_speed,
     off_the_rows,
+    set_least,
     settled,
     still_open,
 )
@@ -81,23 +83,14 @@ CONVERGED, FAILED, PIVOTS = 0, 1, 2
 A, AL, AN, D, KIND, Q, QN, V, VN, X = (
     m.A, m.AL, m.AN, m.D, m.KIND, m.Q, m.QN, m.V, m.VN, m.X,
 )  # fmt: skip
-FR_NP, FR_NV, FR_SIZE, FR_U, FRONTS, N_FRONTS = (
-    m.FR_NP, m.FR_NV, m.FR_SIZE, m.FR_U, m.FRONTS, m.N_FRONTS,
-)  # fmt: skip
 ALPHA_F, ALPHA_M, BETA, GAMMA, H, T, THETA, TOL = (
     m.ALPHA_F, m.ALPHA_M, m.BETA, m.GAMMA, m.H, m.T, m.THETA, m.TOL,
-)  # fmt: skip
-FLOOR, N_KINDS, NORM, SCALE, SCALE_R, W_G, W_K, W_M = (
-    m.FLOOR, m.N_KINDS, m.NORM, m.SCALE, m.SCALE_R, m.W_G, m.W_K, m.W_M,
 )  # fmt: skip
 N_Q, N_U, N_STEPS, STATUS, STEPS_DONE, PROJECT, HISTORY, HAVE_FACTOR = (
     m.N_Q, m.N_U, m.N_STEPS, m.STATUS, m.STEPS_DONE, m.PROJECT, m.HISTORY, m.HAVE_FACTOR,
 )  # fmt: skip
-MAX_ITER, N_ITER, N_EVALUATE, N_REJECT, SMALL_PIVOTS, FULL_NEWTON = (
-    m.MAX_ITER, m.N_ITER, m.N_EVALUATE, m.N_REJECT, m.SMALL_PIVOTS, m.FULL_NEWTON,
-)  # fmt: skip
-RECORD, RECORD_EVERY, N_RECORDED, RECORD_SIZE, COUNT = (
-    m.RECORD, m.RECORD_EVERY, m.N_RECORDED, m.RECORD_SIZE, m.N_PREDICTED,
+MAX_ITER, N_ITER, N_REJECT, SMALL_PIVOTS, FULL_NEWTON = (
+    m.MAX_ITER, m.N_ITER, m.N_REJECT, m.SMALL_PIVOTS, m.FULL_NEWTON,
 )  # fmt: skip
 
 
@@ -109,29 +102,28 @@ def predict(I: Any, F: Any) -> None:
     beta, gamma = F[BETA], F[GAMMA]
     for i in range(I[N_Q]):
         F[I[QN] + i] = F[I[Q] + i]
-    for k in range(N_KINDS):
-        F[SCALE + k] = 0.0
-    history = S[HISTORY]
-    a, al, an, d, v, vn = I[A], I[AL], I[AN], I[D], I[V], I[VN]
+    for k in range(m.N_KINDS):
+        F[m.SCALE + k] = 0.0
+    a, ab, al, an, d, v, vn = I[A], I[m.AB], I[AL], I[AN], I[D], I[V], I[VN]
+    past = S[HISTORY]  # steps before this one: 0, 1 (a line) or 2 (a parabola)
+    e1, e2 = past * (past + 1) // 2, past * (past - 1) // 2
     c0, c1, c2 = (1 - af) / (1 - am), af / (1 - am), -am / (1 - am)
     for i in range(I[m.N_U]):
         now = F[a + i]
-        guess = now
-        if history:
-            guess += now - F[an + i]
+        F[a + i] += e1 * (now - F[ab + i]) - e2 * (now - F[an + i])
         F[an + i] = now
-        F[a + i] = guess
-        kind = SCALE + I[I[KIND] + i]
-        F[kind] = max(F[kind], abs(now))
+        kind = m.SCALE + I[I[KIND] + i]
+        if abs(now) > F[kind]:  # noqa: PLR1730 (a store less is a chain of them less)
+            F[kind] = abs(now)
         if is_velocity(I, i):
             new = c0 * F[a + i] + c1 * F[an + i] + c2 * F[al + i]
             old = F[al + i]
             F[vn + i] = F[v + i]
             F[d + i] = h * F[v + i] + h * h * ((0.5 - beta) * old + beta * new)
             F[v + i] += h * ((1 - gamma) * old + gamma * new)
-    _, b, _ = change_rates(am, af, beta, gamma, h)
+    most = NEWTON_REACH * F[m.RATE] / F[TOL]
     for k in range(m.FORCE):  # what accelerations allow of an increment is bounded by the model
-        F[SCALE + k] = min(F[SCALE + k], NEWTON_REACH * F[m.UNIT + k] * b / F[TOL])
+        F[m.SCALE + k] = min(F[m.SCALE + k], most * F[m.UNIT + k])
     if S[m.LEVEL] != m.POSITION:
         measure_speed(I, F)
 
@@ -149,18 +141,16 @@ def restore(I: Any, F: Any) -> None:
 @jit
 def correct(I: Any, F: Any) -> float:
     """Subtract the solution in X from the iterate; return its size in units of the tolerance."""
-    g, b, scale = change_rates(F[ALPHA_M], F[ALPHA_F], F[BETA], F[GAMMA], F[H])
-    c, r = 1.0 / scale, F[m.ROUND]
-    a, d, v, x = I[A], I[D], I[V], I[X]
+    g = F[m.W_G] / F[m.W_K]
+    a, d, v, x, kinds = I[A], I[D], I[V], I[X], I[KIND]
     size = 0.0
     for i in range(I[m.N_U]):
-        y, kind, rate = F[x + i], I[I[KIND] + i], c
+        y, kind = F[x + i], I[kinds + i]
         if is_velocity(I, i):
             F[d + i] -= y
             F[v + i] -= g * y
-            rate = b
-        F[a + i] -= rate * y
-        size = max(size, abs(y) / (F[TOL] * F[SCALE + kind] / rate + r * F[FLOOR + kind]))
+        F[a + i] -= F[m.RATE + kind] * y
+        size = max(size, abs(y) * F[m.PER_LEAST + kind])
         if y != y:
             size = math.inf
     return size
@@ -180,7 +170,7 @@ def ask_positions(I: Any, F: Any) -> None:
 @jit
 def correct_positions(I: Any, F: Any) -> float:
     """Move positions alone, by the solution in X; return its size in units of the tolerance."""
-    _, b, _ = change_rates(F[ALPHA_M], F[ALPHA_F], F[BETA], F[GAMMA], F[H])
+    b = F[m.RATE]
     d, x = I[D], I[X]
     size = 0.0
     for i in range(I[m.N_U]):
@@ -188,7 +178,7 @@ def correct_positions(I: Any, F: Any) -> float:
             y = F[x + i]
             F[d + i] -= y
             kind = I[I[KIND] + i]
-            size = max(size, abs(y) / (F[TOL] * F[SCALE + kind] / b + F[FLOOR + kind]))
+            size = max(size, abs(y) / (F[TOL] * F[m.SCALE + kind] / b + F[m.FLOOR + kind]))
             if y != y:
                 size = math.inf
     return size
@@ -212,12 +202,13 @@ def newton(I: Any, F: Any) -> int:
     S = ints(F)
     last, lack, rough, before = 0.0, 0.0, False, 0.0
     F[m.OPEN] = 0.0
-    theta = max(F[THETA], 0.05) ** 0.8
+    theta = max(F[THETA], 0.05)
+    theta = math.sqrt(theta * math.sqrt(theta))
     fresh = False  # whether the matrix belongs to this step
     for iteration in range(S[MAX_ITER]):
         evaluate_level(I, F)
         if iteration == 0:
-            measure_place(I, F)
+            set_least(I, F)
         before = F[m.OPEN]
         if I[m.LOOPS]:
             F[m.OPEN] = measure_rows(I, F, I[X])
@@ -241,10 +232,12 @@ def newton(I: Any, F: Any) -> int:
             lack = correct_positions(I, F)
             size = max(size, lack)
         S[N_ITER] += 1
-        F[NORM] = size
+        F[m.NORM] = size
         if not size < 1e300:
             return FAILED
-        if iteration > 0:
+        if iteration == 0:
+            F[m.MISS] = size * F[TOL]
+        else:
             # kinds of unknowns converge at their own pace, the first ratio may flatter: a bound
             theta = max(size / last, NEWTON_CONTRACTION) if last > 0.0 else NEWTON_CONTRACTION
             F[THETA] = theta
@@ -269,48 +262,52 @@ def newton(I: Any, F: Any) -> int:
             return CONVERGED
         last = size
     F[m.OPEN] = max(F[m.OPEN], 2.0)
-    return CONVERGED if F[NORM] * F[m.ROUND] < NEWTON_ROUND_OFF else FAILED
+    return CONVERGED if F[m.NORM] * F[m.ROUND] < NEWTON_ROUND_OFF else FAILED
 
 
 @jit
 def finish(I: Any, F: Any) -> None:
     """Accept the step."""
     S = ints(F)
-    if F[NORM] > 1.0:  # the last correction counts: positions take it too
+    if F[m.NORM] > 1.0:  # the last correction counts: positions take it too
         stage(I, F, m.PLACE)
     am, af = F[ALPHA_M], F[ALPHA_F]
     c0, c1, c2 = (1 - af) / (1 - am), af / (1 - am), -am / (1 - am)
     a, ab, al, an = I[A], I[m.AB], I[AL], I[AN]
     for i in range(I[m.N_U]):
+        older = F[ab + i]
+        F[ab + i] = F[an + i]
         if is_velocity(I, i):
-            F[ab + i] = F[an + i]
             F[al + i] = c0 * F[a + i] + c1 * F[an + i] + c2 * F[al + i]
+        F[an + i] = older
     F[m.H_LAST] = F[m.ELAPSED] = F[H]
     stage(I, F, m.ACCEPT)
-    S[HISTORY] = 1
+    # what no equation fixes of redundant multipliers would grow along a parabola
+    smooth = F[m.MISS] < PARABOLA_MISS and not I[m.LOOPS]
+    S[HISTORY] = 2 if S[HISTORY] > 0 and smooth else 1
 
 
 @jit
 def next_time(I: Any, F: Any) -> float:
     """Return the time at the end of the step: that of its number, no sum of steps."""
     S = ints(F)
-    return F[m.T_BASE] + (S[COUNT] + 1 - S[m.BASE]) * F[H]
+    return F[m.T_BASE] + (S[m.N_PREDICTED] + 1 - S[m.BASE]) * F[H]
 
 
 def grid_from_here(I: Any, F: Any) -> None:
     """Let the times of steps be counted from the present one."""
     S = m.integers(F)
-    F[m.T_BASE], S[m.BASE] = F[T], S[COUNT]
+    F[m.T_BASE], S[m.BASE] = F[T], S[m.N_PREDICTED]
 
 
 @jit
 def keep_record(I: Any, F: Any) -> None:
     """Count the step; record it if it is its turn. What was no number on the way is forgotten."""
     S = ints(F)
-    S[COUNT] += 1
+    S[m.N_PREDICTED] += 1
     if S[m.BAD_HOW] == m.NOT_FINITE:
         S[m.BAD_HOW] = 0
-    if S[RECORD_EVERY] and S[COUNT] % S[RECORD_EVERY] == 0:
+    if S[m.RECORD_EVERY] and S[m.N_PREDICTED] % S[m.RECORD_EVERY] == 0:
         record(I, F)
 
 
@@ -318,7 +315,7 @@ def keep_record(I: Any, F: Any) -> None:
 def keep_least_record(I: Any, F: Any) -> None:
     """Count and record the step, redundant multipliers smallest; the run goes on with its own."""
     S = ints(F)
-    n, every = S[COUNT] + 1, S[RECORD_EVERY]
+    n, every = S[m.N_PREDICTED] + 1, S[m.RECORD_EVERY]
     if not S[PROJECT] or every == 0 or n % every != 0 or least.due(n):
         keep_record(I, F)
         return
@@ -335,7 +332,7 @@ def keep_least_record(I: Any, F: Any) -> None:
 def record(I: Any, F: Any) -> None:
     """Append t, q, v and (v', lam) to the record."""
     S = ints(F)
-    to = S[RECORD] + S[N_RECORDED] * S[RECORD_SIZE]
+    to = S[m.RECORD] + S[m.N_RECORDED] * S[m.RECORD_SIZE]
     F[to] = F[T]
     to += 1
     for i in range(I[N_Q]):
@@ -345,7 +342,7 @@ def record(I: Any, F: Any) -> None:
     for i in range(n):
         F[to + i] = F[I[V] + i]
         F[to + n + i] = F[I[A] + i]
-    S[N_RECORDED] += 1
+    S[m.N_RECORDED] += 1
 
 
 @jit
@@ -353,7 +350,10 @@ def set_weights(I: Any, F: Any) -> None:
     """Set the weights of the iteration matrix from step size and method."""
     S = ints(F)
     w_m, w_g, w_k, turn = scaled_rates(F[ALPHA_M], F[ALPHA_F], F[BETA], F[GAMMA], F[H])
-    F[W_M], F[W_G], F[W_K], F[SCALE_R] = w_m, w_g, w_k, w_k
+    F[m.W_M], F[m.W_G], F[m.W_K], F[m.SCALE_R] = w_m, w_g, w_k, w_k
+    for k in range(m.N_KINDS):
+        F[m.PER_UNIT + k] = 1.0 / F[m.UNIT + k]
+        F[m.RATE + k] = (w_m if k < m.FORCE else 1.0) / w_k
     F[m.ROW_RATE] = F[m.ROW_TURN] = turn
     F[m.POSITION_TURN] = 0.0 if S[m.LEVEL] == m.POSITION else F[m.ROW_TURN]
     F[m.ROUND] = 1.0

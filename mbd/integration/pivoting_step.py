@@ -19,7 +19,7 @@ from mbd.integration.newton_loop import (
     restore,
     set_weights,
 )
-from mbd.integration.round_off import measure_place, measure_rows
+from mbd.integration.round_off import measure_rows, set_least
 from mbd.machine import buffer as m
 from mbd.machine.jit import kernel
 from mbd.model.evaluation import evaluate_level, linearise_kernel
@@ -44,7 +44,7 @@ def begin(I: Any, F: Any, k: int) -> None:
 def look(I: Any, F: Any, k: int) -> None:
     """Evaluate the iterate."""
     evaluate_level(I, F)
-    measure_place(I, F)
+    set_least(I, F)
     F[m.OPEN] = measure_rows(I, F, I[m.X]) if I[m.LOOPS] else 0.0
 
 

@@ -13,6 +13,7 @@ in units of
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from mbd.base.tolerances import (
@@ -28,12 +29,8 @@ from mbd.machine.jit import ints, jit
 from mbd.machine.unknowns import is_velocity
 from mbd.model.evaluation import evaluate_level, stage
 
-__all__ = ["measure_place", "measure_rows", "measure_speed", "off_the_rows", "settled",
+__all__ = ["measure_place", "measure_rows", "measure_speed", "off_the_rows", "set_least", "settled",
            "still_open"]  # fmt: skip
-
-FR_NP, FR_NV, FR_SIZE, FR_U, FRONTS, N_FRONTS = (
-    m.FR_NP, m.FR_NV, m.FR_SIZE, m.FR_U, m.FRONTS, m.N_FRONTS,
-)  # fmt: skip
 
 
 @jit
@@ -71,6 +68,15 @@ def measure_place(I: Any, F: Any) -> None:
         for k in range(m.N_KINDS):
             F[m.FLOOR + k] *= scale / F[m.FAR]
         F[m.FAR] = scale
+
+
+@jit
+def set_least(I: Any, F: Any) -> None:
+    """Set the smallest increments that count: those of the tolerance, or round-off."""
+    measure_place(I, F)
+    for k in range(m.N_KINDS):
+        least = F[m.TOL] * F[m.SCALE + k] / F[m.RATE + k] + F[m.ROUND] * F[m.FLOOR + k]
+        F[m.PER_LEAST + k] = 1.0 / least if least > 0.0 else math.inf
 
 
 @jit
@@ -135,12 +141,13 @@ def off_the_rows(I: Any, F: Any) -> bool:
                 return True
     if level != m.POSITION:
         return False
+    v, vn, kinds = I[m.V], I[m.VN], I[m.KIND]
     before, now = 0.0, 0.0
     for i in range(I[m.N_U]):
         if is_velocity(I, i):
-            unit = F[m.UNIT + I[I[m.KIND] + i]]
-            before = max(before, abs(F[I[m.VN] + i]) / unit)
-            now = max(now, abs(F[I[m.V] + i]) / unit)
+            per_unit = F[m.PER_UNIT + I[kinds + i]]
+            before = max(before, abs(F[vn + i]) * per_unit)
+            now = max(now, abs(F[v + i]) * per_unit)
     if now <= 2.0 * before or F[m.H] * now <= OPEN_LEAST:
         return False
     stage(I, F, m.RATES)

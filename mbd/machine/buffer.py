@@ -125,16 +125,20 @@ N_KINDS = 8  # of unknowns
     T_BASE,  # where the grid of times begins: t_n = T_BASE + (N_PREDICTED - BASE) H
     POTENTIAL, DISSIPATED, SUPPLIED,  # of elements: energy [J], two powers [W]
     FAR,  # largest position now over the length of the model, a power of two: FLOOR has it
+    MISS,  # how far the first guess of the step was off, relative to A
     OPEN,  # largest row of the last evaluation, in units of what is allowed
     SOFT,  # factor of EPS: less than one where rows that are nearly dependent are slow to be met
     BAD_AT, BAD_AT_1, BAD_AT_2,  # what the law was asked for
     _BY_KIND,
-) = range(43)  # fmt: skip
+) = range(44)  # fmt: skip
 # by kind of unknown
-SCALE, FLOOR, ATOL, SIZE, UNIT, INTS = range(_BY_KIND, _BY_KIND + 6 * N_KINDS, N_KINDS)
+SCALE, FLOOR, ATOL, SIZE, UNIT, PER_UNIT, RATE, PER_LEAST, INTS = range(
+    _BY_KIND, _BY_KIND + 9 * N_KINDS, N_KINDS
+)
 # SCALE: size of A; FLOOR: smallest increment of the positions that counts; ATOL: absolute
 # tolerance; SIZE: largest velocity so far; UNIT: length of the model or one, what is large for a
-# change of the pose or a row; INTS: where S begins
+# change of the pose or a row; PER_UNIT: one over it; RATE: change of A by an increment; PER_LEAST:
+# one over the smallest increment that counts in this step; INTS: where S begins
 F_HEADER = INTS + S_HEADER  # stages follow, then the regions
 
 # --- kinds of unknowns ---------------------------------------------------------------------------

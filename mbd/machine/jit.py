@@ -48,6 +48,7 @@ from mbd.machine import kernel_cache
 from mbd.machine.buffer import INTS, integers
 from mbd.machine.kernel_cache import FingerprintError, Fingerprints
 from mbd.machine.laws import Law
+from mbd.machine.tables import Tables
 
 __all__ = [
     "PYTHON",
@@ -67,7 +68,7 @@ __all__ = [
 ]
 
 PYTHON = bool(getattr(numba.config, "DISABLE_JIT", 0))
-_SIGNATURE = types.void(types.CPointer(types.int64), types.CPointer(types.float64), types.int64)
+_SIGNATURE = types.void(Tables(), types.CPointer(types.float64), types.int64)
 _MAPS = types.void(*_SIGNATURE.args, types.int64, types.int64)
 _LAW = types.int64(types.CPointer(types.float64), types.CPointer(types.float64))
 _C_LAW = ctypes.CFUNCTYPE(

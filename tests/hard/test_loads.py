@@ -126,7 +126,8 @@ def test_a_load_of_any_size(load, method):
     if isinstance(method, mbd.LieRungeKutta4):
         some = [] if load in (driven, driven_by_a_law) else ["so3"]  # it takes no rows
     for formulation in some:
-        few = (1e-300, 1.0, 1e3 if method is None else 1e5, 1e99, 1e300)
+        # small free steps times h^2 are no numbers any more at 1e-300 N
+        few = (1e-299, 1.0, 1e3 if method is None else 1e5, 1e99, 1e300)
         for size in SIZES if formulation == some[0] and method is not None else few:
             what = fate(size, load, formulation, method)
             assert what == "right" or size > 1.0

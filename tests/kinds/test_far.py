@@ -64,9 +64,10 @@ def check_alike(one, two, tolerance=2e-11, of_loads=1e-6):
 
 @pytest.mark.parametrize("formulation", NAMES)
 def test_a_hinge_far_away_moves_as_at_home(formulation):
-    home = motion_of(mbd.simulate(arm((0, 0, 0), formulation), 0.3, 1e-3))
+    method = mbd.GeneralizedAlpha(tol=1e-12)  # what is left is round-off
+    home = motion_of(mbd.simulate(arm((0, 0, 0), formulation), 0.3, 1e-3, method=method))
     for place in PLACES:
-        solution = mbd.simulate(arm(place, formulation), 0.3, 1e-3)
+        solution = mbd.simulate(arm(place, formulation), 0.3, 1e-3, method=method)
         check_alike(motion_of(solution, place), home)
         assert solution.gap.max() < 1e-12
         there = arm(place, formulation).bodies["two"].position

@@ -1,0 +1,38 @@
+"""The type of the tables I in compiled code: integers that nobody writes.
+
+A load from them is declared invariant: a store to F between two loads of one place does not ask for
+the second one, and what a loop needs of them is loaded before it.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from numba.core import types
+from numba.core.datamodel import models
+from numba.core.datamodel.registry import register_default
+from numba.extending import lower_builtin
+
+__all__ = ["Tables"]
+
+
+class Tables(types.CPointer):  # type: ignore[misc]
+    """A pointer to the tables of a model."""
+
+    mutable = False
+
+    def __init__(self) -> None:
+        super().__init__(types.int64)
+        self.name = "tables"
+
+
+register_default(Tables)(models.PointerModel)
+
+
+@lower_builtin(operator.getitem, Tables, types.Integer)
+def _load(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+    """Emit the load of an entry."""
+    value = builder.load(builder.gep(args[0], [args[1]]))
+    value.set_metadata("invariant.load", builder.module.add_metadata([]))
+    return value
