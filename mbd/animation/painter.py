@@ -252,7 +252,7 @@ class _Canvas:
     """A figure that shows one instant after the other."""
 
     def __init__(self, d: Drawing, size: Any, who: str) -> None:
-        extra(who, "drawing needs", "matplotlib", "plot")
+        extra(who, "drawing needs", "matplotlib.collections", "plot")
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.collections import LineCollection, PolyCollection
         from matplotlib.figure import Figure

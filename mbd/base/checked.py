@@ -41,11 +41,12 @@ def shown(value: Any) -> str:
     return text if len(text) <= _WIDTH else f"{text[:_WIDTH]} ..."
 
 
-def extra(who: str, needs: str, package: str, name: str) -> None:
-    """Refuse to go on without a package of the extra ``mbd[name]``."""
+def extra(who: str, needs: str, module: str, name: str) -> None:
+    """Refuse to go on without a module of a package of the extra ``mbd[name]``."""
     try:
-        importlib.import_module(package)
+        importlib.import_module(module)
     except ImportError:
+        package = module.partition(".")[0]
         raise ImportError(
             f"{who}: {needs} {package}, which is an extra; pip install 'mbd[{name}]'"
         ) from None

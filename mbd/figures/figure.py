@@ -28,7 +28,7 @@ _WITHOUT_WINDOWS = {
 
 def new_figure(who: str, **options: Any) -> Figure:
     """Return an empty figure; `options` are those of ``matplotlib.figure.Figure``."""
-    extra(who, "drawing needs", "matplotlib", "plot")
+    extra(who, "drawing needs", "matplotlib.figure", "plot")
     import matplotlib.pyplot as plt
     from matplotlib.figure import Figure
 
@@ -46,7 +46,7 @@ def checked_axes(ax: Any, who: str) -> Any:
     """Return axes of matplotlib to draw on, or None."""
     if ax is None:
         return None
-    extra(who, "drawing needs", "matplotlib", "plot")
+    extra(who, "drawing needs", "matplotlib.axes", "plot")
     from matplotlib.axes import Axes
 
     if not isinstance(ax, Axes):
@@ -57,7 +57,7 @@ def checked_axes(ax: Any, who: str) -> Any:
 def checked_path(path: str | Path, who: str) -> Path:
     """Return where a picture is written, if its ending is one that can be."""
     path = file_path(who, path)
-    extra(who, "drawing needs", "matplotlib", "plot")
+    extra(who, "drawing needs", "matplotlib.figure", "plot")
     from matplotlib.backend_bases import FigureCanvasBase
 
     kinds = FigureCanvasBase.get_supported_filetypes()

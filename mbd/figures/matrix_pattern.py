@@ -47,7 +47,7 @@ def spy(
     Figure
         Block separators are thin, the border between velocities and rows is thick.
     """
-    extra("spy", "drawing needs", "matplotlib", "plot")
+    extra("spy", "drawing needs", "matplotlib.pyplot", "plot")
     from matplotlib.colors import LogNorm
 
     coo = matrix.tocoo()

@@ -84,7 +84,11 @@ class GeneralizedAlpha:
             raise ValueError(f"{who}: rho must be in [0, 1] [-], got {self.rho}")
         if not 0.0 < number(who, "tol", self.tol, "-") < 1.0:
             raise ValueError(f"{who}: tol must be in (0, 1) [-], got {self.tol}")
-        whole(who, "max_iterations", self.max_iterations, 1)
+        for name in ("rho", "tol"):  # methods are keys: numbers, no arrays of one
+            object.__setattr__(self, name, float(getattr(self, name)))
+        object.__setattr__(
+            self, "max_iterations", whole(who, "max_iterations", self.max_iterations, 1)
+        )
         for name, value, choices in (
             (
                 "constraints",

@@ -53,6 +53,8 @@ class Model(FrozenModel):
         Compiled functions of each stage with their tables.
     node_records, records : dict
         Where in `I` the record of each node is, and those of the elements of each part.
+    laws : list
+        Laws of all elements, as prepared.
     redundant : bool
         Whether some rows depend on others.
     labels : tuple of str

@@ -98,6 +98,11 @@ def checked_plan(
     t_end = number(who, "t_end", t_end, "s", positive=True)
     if t_end <= first.t:
         raise ValueError(f"{who}: t_end must lie behind the start {first.t:g} s, got {t_end:g}")
+    if not (t_end - first.t) ** 2 >= np.finfo(float).tiny:
+        raise ValueError(
+            f"{who}: t_end must be so far behind the start that the square of the time between is "
+            f"a number, some 1e-154 s, got {t_end - first.t:g}"
+        )
     if not is_whole(every, 1):
         raise ValueError(f"{who}: every must be a whole number from 1, got {shown(every)}")
     if step is None and rtol is None:

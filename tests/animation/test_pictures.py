@@ -109,6 +109,6 @@ def test_wrong_input(path, options, match):
 
 
 def test_without_matplotlib_it_names_the_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.collections", None)
     with pytest.raises(ImportError, match=r"pip install 'mbd\[plot\]'"):
         pendulum().snapshot("a.png")

@@ -150,6 +150,7 @@ def test_what_is_kept_was_computed_before_differences_felt_the_jump(at):
         assert np.allclose(run.v, still.v[: len(run.t)], rtol=0, atol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:steps of")  # none is small enough for a jump
 def test_the_stabilised_form_follows_a_jump():
     """Positions move, velocities do not: the energy changes by that of the place."""
     method = mbd.GeneralizedAlpha(constraints="stabilized")
