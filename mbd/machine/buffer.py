@@ -153,7 +153,7 @@ ATT_Y, ATT_W, ATT_N, ATT_NODE, ATT_MAPS, ATT_PV, ATT_SIZE = range(7)
 # maps of an attachment in the scratch space, three rows each, one column for each velocity: test
 # map, trial map of increments, derivative of the velocity, trial map of velocities (the test map
 # where test = trial)
-MAP_ROW = 24  # most velocities of a body
+MAP_ROW = 36  # most velocities of a body
 P, PT, DP, PV, MAPS_SIZE = range(0, 15 * MAP_ROW, 3 * MAP_ROW)
 # the scratch space: numbers of the kind's own; then of each attachment some vectors and its maps
 SCRATCH_OWN, SCRATCH_VECTORS = 256, 5 * MAP_ROW

@@ -108,7 +108,7 @@ def test_what_a_body_refuses():
             {"formulation": "unified"},
             "bar: the frame of modes cannot be carried by 'unified'; take",
         ),
-        ({"modes": 30}, "bar: .* at most 18 modes, got 30; take fewer, or a lower cutoff"),
+        ({"modes": 31}, "bar: .* at most 30 modes, got 31; take fewer, or a lower cutoff"),
         ({"modes": 0}, "bar: modes must be"),
     ):
         with pytest.raises(ValueError, match=text):

@@ -318,3 +318,16 @@ def test_consistent_masses_of_nodes_with_rotations_are_refused():
     mesh = Mesh.checked("body", uneven, K, x, {})
     with pytest.raises(ValueError, match="M must be the same along x, y and z"):
         invariants(mesh, reduced(mesh, 2, None))
+
+
+def test_four_interfaces_and_their_default_shapes_are_carried():
+    M, K, x = HERMITE
+    system = mbd.System(gravity=(0, 0, -9.81))
+    patches = {name: [n] for name, n in zip("abcd", (0, 3, 6, 10), strict=True)}
+    rod = system.add(mbd.FlexibleBody("rod", M, K, x, patches))
+    assert len(rod.frequencies) == 3 * 6 + 6
+    assert rod.missing_compliance < 1e-9
+    system.add(mbd.Spherical("pin", system.ground, rod, at=rod.patches["b"]))
+    mbd.check_tangents(system.build())  # raises
+    energy = mbd.simulate(system, 0.01, 1e-4).energy
+    assert np.ptp(energy.balance) < 1e-5
