@@ -222,11 +222,11 @@ def _mentioned(model: FrozenModel) -> dict[str, set[str]]:
 
 def _anew(model: FrozenModel, changes: dict[str, dict[str, Any]]) -> set[str]:
     """Return the parts with other arguments, and those that have such parts among theirs."""
-    known, new = set[str](), {*changes, *changes.get("", {})} - {""}
+    parts, new = set[str](), {*changes, *changes.get("", {})} - {""}
     while new:
-        known |= new
-        new = {k for k, its in _mentioned(model).items() if not its.isdisjoint(new)} - known
-    return known
+        parts |= new
+        new = {k for k, its in _mentioned(model).items() if not its.isdisjoint(new)} - parts
+    return parts
 
 
 def _described(model: FrozenModel, changes: dict[str, dict[str, Any]]) -> Description:
