@@ -115,7 +115,8 @@ def given_shapes(mesh: Mesh, basis: np.ndarray) -> Shapes:
             f"{mesh.who}: modes must be free of rigid motion and independent of each other; take "
             "the rigid motions out, the frame of the body carries them"
         )
-    return _shapes(mesh, basis, _basis(mesh, 0, None, 0)[0], True)
+    V = _basis(mesh, None, None, 0)[0] if len(mesh.interfaces) > 1 else basis
+    return _shapes(mesh, basis, V, True)
 
 
 def _shapes(mesh: Mesh, values: np.ndarray, V: np.ndarray, as_they_are: bool = False) -> Shapes:
@@ -175,10 +176,12 @@ def _basis(
                 "held; connect all parts of the mesh, and give nodes without stiffness one"
             )
         V[inside] = -solve.solve(mesh.K[inside][:, boundary] @ T)
-        some = count if fixed is None else max(fixed - _MORE, 0)
-        Phi = _eigenvectors(sp.csc_array(K), sp.csc_array(M), 0.0, solve, some, cutoff)[:, :fixed]
-        V = np.column_stack([V, np.zeros((n, Phi.shape[1]))])
-        V[inside, T.shape[1] :] = Phi
+        if fixed != 0:
+            some = count if fixed is None else max(fixed - _MORE, 0)
+            Phi = _eigenvectors(sp.csc_array(K), sp.csc_array(M), 0.0, solve, some, cutoff)
+            Phi = Phi[:, :fixed]
+            V = np.column_stack([V, np.zeros((n, Phi.shape[1]))])
+            V[inside, T.shape[1] :] = Phi
     centers = np.array([center for center, _, _ in patches.values()])
     R = np.zeros((V.shape[1], 6))
     R[: T.shape[1]] = rigid_motions(centers, 6)

@@ -122,7 +122,7 @@ def _platform() -> str:
     """Return what the standard calls this kind of machine, x86_64-linux."""
     system, machine = platform.system().lower(), platform.machine()
     if system not in _LIBRARIES:
-        raise NotImplementedError(
+        raise RuntimeError(
             f"{_WHO}: units can be made on Linux and macOS, this is {platform.system()}"
         )
     return f"{_MACHINES.get(machine, machine)}-{system}"
