@@ -245,8 +245,10 @@ class Threshold:
         self.here = self.begin(self.model, self.at, self.h, None)
 
     @cached_property
-    def _rates(self) -> dict[str, np.ndarray]:
-        return _rates_of_faces(self.model, self.here.first)
+    def _to_positions(self) -> dict[str, np.ndarray]:
+        """Of each node the least tangent of positions with tangents of faces."""
+        rates = _rates_of_faces(self.model, self.here.first)
+        return {name: np.linalg.pinv(Y) for name, Y in rates.items()}
 
     def by_parameters(self, of: Sequence[Stencil]) -> list[tuple[Tangent, Tangent]]:
         """Return the derivatives of the instant, and of where steps begin, by parameters.
@@ -341,9 +343,9 @@ class Threshold:
         faces, before = weights @ beside.faces, weights @ beside.before
         q = np.zeros(self.model.n_v)
         at = 0
-        for name, Y in self._rates.items():
-            first, n = 12 * self.model.faces[name], Y.shape[1]
-            q[at : at + n] = np.linalg.lstsq(Y, faces[first : first + len(Y)], rcond=None)[0]
+        for name, Y_inverse in self._to_positions.items():
+            first, n = 12 * self.model.faces[name], len(Y_inverse)
+            q[at : at + n] = Y_inverse @ faces[first : first + Y_inverse.shape[1]]
             at += n
 
         def tangent(s: State) -> Tangent:

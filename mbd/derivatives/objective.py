@@ -8,7 +8,7 @@ Their derivatives by the coordinates are differenced too, of those parts alone t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from mbd.derivatives.stencil import FRACTIONS, Stencil
 from mbd.history.history import History
 from mbd.model.frozen import FrozenModel
 from mbd.model.turns_so_far import turns_so_far
+from mbd.model.values import changed
 
 __all__ = ["Gradients", "Objective", "gradients", "last_of", "value_of", "values_of"]
 
@@ -214,16 +215,29 @@ def gradients(
         step = _SHARE * h
         by_t = np.asarray(sum(w * terms(t=here.t + k * step) for k, w in FRACTIONS)) / step
 
-    def by(stencil: Stencil) -> np.ndarray:
-        near = [terms(x) for x in stencil.beside[:2]]  # on both sides
-        if all(np.array_equal(rest, x) for x in near):
-            return np.zeros(len(rest))
-        return np.asarray(sum(w * (terms(x) - rest) for w, x in stencil.weighted))
+    def reads(models: Iterable[Any]) -> bool:
+        return any(not np.array_equal(rest, terms(x)) for x in models)
 
-    by_p = [by(s) for s in stencils]
-    return Gradients(
-        out["q"], out["v"], out["a"], out["lam"], np.array(by_p).reshape(-1, len(rest)), by_t
-    )
+    by_p = np.zeros((len(stencils), len(rest)))
+    if len(stencils) < 2 or reads(_elsewhere(model, stencils)):
+        for j, s in enumerate(stencils):
+            if reads(s.described):
+                by_p[j] = sum(w * (terms(x) - rest) for w, x in s.weighted)
+    return Gradients(out["q"], out["v"], out["a"], out["lam"], by_p, by_t)
+
+
+def _elsewhere(model: FrozenModel, stencils: list[Stencil]) -> Iterator[Any]:
+    """Yield a model in which all parameters have other values, each by a share of its own.
+
+    Where there is no such model, those of the parameters one by one.
+    """
+    waves = 1.0 + 0.5 * np.sin(1.0 + np.arange(len(stencils)))
+    values = {s.name: s.value + w * s.step for s, w in zip(stencils, waves, strict=True)}
+    try:
+        yield changed(model, values, measured=False)
+    except ValueError:
+        for s in stencils:
+            yield from s.described
 
 
 def _size(x: np.ndarray) -> float:

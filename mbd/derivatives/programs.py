@@ -11,17 +11,18 @@ not depend on p and drop out, :math:`\sum w_k = 0`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from mbd.base.sensitivity_tolerances import SENSITIVITY_QUADRATIC
 from mbd.derivatives.stencil import Stencil
 from mbd.formulations.families import family
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, jit
 from mbd.model.frozen import FrozenModel
+from mbd.model.values import declared
 
 __all__ = ["Tables", "add_variation", "program", "taken_along"]
 
@@ -42,13 +43,13 @@ class Tables:
     def table(self, values: Any) -> int:
         """Append integers; return where."""
         where = len(self.I)
-        self.I.extend(int(x) for x in values)
+        self.I.extend(map(int, values))
         return where
 
     def put(self, values: Any) -> int:
         """Append numbers; return where."""
         where = self.start + len(self.F)
-        self.F.extend(float(x) for x in values)
+        self.F.extend(map(float, values))
         return where
 
 
@@ -112,52 +113,55 @@ class _Touched:
     nodes: dict[str, int] = field(default_factory=dict)  # name: record
 
 
-def _weights(model: FrozenModel, record: int, n: int) -> list[np.ndarray]:
-    """Return the weights of all attachments of an element."""
+def _places(model: Any, record: int, element: Any) -> list[slice]:
+    """Return where numbers and weights of an element are."""
     I = model.I
-    places = [int(I[I[record + m.E_ENDS + a] + m.ATT_W]) for a in range(n)]
-    return [model.F[w : w + 4] for w in places]
+    ends = (int(I[record + m.E_ENDS + a]) for a in range(len(element.attachments)))
+    weights = (int(I[end + m.ATT_W]) for end in ends)
+    at = int(I[record + m.E_NUMBERS])
+    return [slice(at, at + len(element.numbers)), *(slice(w, w + 4) for w in weights)]
 
 
-def _constants(model: Any, record: int, element: Any) -> list[np.ndarray]:
-    """Return numbers, law and weights of an element."""
-    at, n = int(model.I[record + m.E_NUMBERS]), len(element.numbers)
-    law = np.array([model.I[record + m.E_LAW]], float)
-    return [model.F[at : at + n], law, *_weights(model, record, len(element.attachments))]
-
-
-def _of_node(model: FrozenModel, name: str, there: Any) -> np.ndarray:
-    """Return the constants of a node, `there` beside the model."""
+def _of_node(model: FrozenModel, name: str, there: Any) -> slice:
+    """Return where the constants of a node are, `there` beside the model."""
     body = model.nodes[name]
     n = len(body.formulation.constants(body.mass, body.center_of_mass, body.second_moments))
     at = int(there.I[there.node_records[name] + m.NODE_PAR])
-    return np.asarray(there.F[at : at + n])
-
-
-def _same(one: list[np.ndarray], two: list[np.ndarray]) -> bool:
-    return all(np.array_equal(x, y) for x, y in zip(one, two, strict=True))
+    return slice(at, at + n)
 
 
 def _touched(model: FrozenModel, stencil: Stencil) -> _Touched:
     """Return what is not the same at all values of a parameter."""
-    touched = _Touched()
+    touched, alike = _Touched(), stencil.alike
+    changes = np.any([x.F != model.F for x in stencil.described], axis=0) if alike else None
+
+    def differs(places: Callable[[Any, Any], list[slice]], mine: Any, its: list[Any]) -> bool:
+        """Tell whether numbers at some places change, with records here and there."""
+        here = places(model, mine)
+        if changes is not None:
+            return any(changes[x].any() for x in here)
+        return any(
+            not np.array_equal(model.F[x], other.F[y])
+            for other, there in zip(stencil.beside, its, strict=True)
+            for x, y in zip(here, places(other, there), strict=True)
+        )
+
     for name in stencil.parts:
-        part = model.system.parts[name]
-        for i, (record, e) in enumerate(zip(model.records[name], part.elements(), strict=True)):
-            here = _constants(model, record, e)
+        elements = declared(model, name).elements
+        for i, (record, e) in enumerate(zip(model.records[name], elements, strict=True)):
             there = [x.records[name][i] for x in stencil.beside]
-            if not all(
-                _same(here, _constants(x, r, e)) for x, r in zip(stencil.beside, there, strict=True)
+            laws = {int(x.I[r + m.E_LAW]) for x, r in zip(stencil.beside, there, strict=True)}
+            if laws != {int(model.I[record + m.E_LAW])} or differs(
+                lambda x, r, e=e: _places(x, r, e), record, there
             ):
                 touched.elements.append((e, record, there))
-        for node in part.nodes():
-            own = [_of_node(model, node.name, model)]
-            if not all(_same(own, [_of_node(model, node.name, x)]) for x in stencil.beside):
+        for node in model.system.parts[name].nodes():
+            if differs(lambda x, name: [_of_node(model, name, x)], node.name, [node.name] * 8):
                 touched.nodes[node.name] = model.node_records[node.name]
     return touched
 
 
-def _two_points(model: FrozenModel, touched: _Touched, stencil: Stencil, weight: bool) -> bool:
+def _two_points(touched: _Touched, stencil: Stencil, weight: bool) -> bool:
     """Tell whether residual and rows are at most quadratic in a parameter.
 
     Then a central difference of two points is exact: weights 1/2 in the place of 4/5. Of nodes
@@ -168,21 +172,7 @@ def _two_points(model: FrozenModel, touched: _Touched, stencil: Stencil, weight:
         return False
     if weight and (touched.nodes or touched.elements):
         return False
-    of_nodes = [[_of_node(model, name, x) for x in stencil.beside] for name in touched.nodes]
-    of_elements = [
-        [np.concatenate(_constants(x, r, e)) for x, r in zip(stencil.beside, there, strict=True)]
-        for e, _, there in touched.elements
-    ]
-    here = [np.concatenate(_constants(model, r, e)) for e, r, _ in touched.elements]
-    w = stencil.step * stencil.weights
-    for values in (*of_nodes, *of_elements):
-        dust = SENSITIVITY_QUADRATIC * np.abs(values).max()
-        if np.abs(w @ np.array(values) - 0.5 * (values[0] - values[1])).max() > dust:
-            return False
-    return all(
-        np.abs(x[0] + x[1] - 2 * y).max() <= SENSITIVITY_QUADRATIC * np.abs(y).max()
-        for x, y in zip(of_elements, here, strict=True)
-    )
+    return stencil.degree == 1 or (stencil.degree == 2 and not touched.elements)
 
 
 def program(model: FrozenModel, tables: Tables, stencil: Stencil) -> int:
@@ -206,7 +196,7 @@ def program(model: FrozenModel, tables: Tables, stencil: Stencil) -> int:
         n = model.nodes[name].formulation
         ranges[int(I[record + m.NODE_U]), n.n_v, 0] = None
         faces += [int(I[record + m.NODE_Y]) + 12 * j for j in range(n.n_faces)]
-    points, two = [], _two_points(model, touched, stencil, weight)
+    points, two = [], _two_points(touched, stencil, weight)
     for j, (w, other) in enumerate(
         zip(stencil.weights[: 2 if two else 8], stencil.beside, strict=False)
     ):
@@ -220,7 +210,7 @@ def program(model: FrozenModel, tables: Tables, stencil: Stencil) -> int:
         for name in bodies:
             copy = list(I[model.node_records[name] :][: m.NODE_SIZE])
             if name in touched.nodes:
-                copy[m.NODE_PAR] = tables.put(_of_node(model, name, other))
+                copy[m.NODE_PAR] = tables.put(other.F[_of_node(model, name, other)])
             one = tables.table([1, len(tables.I) + 2, *copy])
             nodes += [family(model.nodes[name].formulation).residual.address, one]
         gravity = tables.put(other.F[m.GX : m.GX + 3]) if weight else -1
@@ -243,7 +233,7 @@ def _element(
     n = len(e.attachments)
     head = e.kind.head(1, 0, len(e.memory))
     copy = list(model.I[record : record + head[m.T_SIZE]])
-    numbers, _, *weights = _constants(other, its, e)
+    numbers, *weights = (other.F[x] for x in _places(other, its, e))
     copy[m.E_NUMBERS] = tables.put([*numbers, *[0.0] * e.kind.room])
     copy[m.E_LAW] = other.I[its + m.E_LAW]
     for a in range(n):

@@ -28,14 +28,14 @@ from mbd.base.sensitivity_tolerances import (
     SENSITIVITY_ZERO,
 )
 from mbd.machine import buffer as m
-from mbd.model.frozen import FrozenModel
-from mbd.model.values import (
+from mbd.model.description import (
     argument_now,
     argument_of,
-    changed,
     component_now,
     described_parameters,
 )
+from mbd.model.frozen import FrozenModel
+from mbd.model.values import changed
 
 __all__ = ["FRACTIONS", "Stencil", "named", "stencils", "value_and_scale"]
 
@@ -71,6 +71,8 @@ class Stencil:
         At ``value + k step``, in the order of FRACTIONS: what equations read.
     parts : tuple of str
         The parts that are others then.
+    degree : int
+        Of the polynomial that constants obey: 1 or 2; 0 where they obey none of these.
     """
 
     model: Any
@@ -79,6 +81,7 @@ class Stencil:
     step: float
     beside: tuple[Any, ...]
     parts: tuple[str, ...]
+    degree: int
 
     @cached_property
     def models(self) -> tuple[Any, ...]:
@@ -94,6 +97,11 @@ class Stencil:
     def alike(self) -> bool:
         """Whether all of them have the tables of the model."""
         return all(x.I is self.model.I for x in self.beside)
+
+    @property
+    def described(self) -> tuple[Any, ...]:
+        """Those beside that are whole models, on both sides."""
+        return tuple(x for x in self.beside if not isinstance(x, Numbers))
 
     def nearer(self, share: float) -> Stencil:
         """Return the stencil with a share of its step."""
@@ -211,34 +219,43 @@ def _stencil(owner: str, model: FrozenModel, name: str) -> Stencil:
 def _beside(model: FrozenModel, name: str, value: float, step: float) -> Stencil:
     """Return the stencil of one parameter by itself.
 
-    Constants that obey a polynomial of degree two at the nearest and the farthest values do so
-    between them: these models are not described.
+    Constants of which the values at -1 obey a polynomial through those at 0 and 4, or at 0, 4 and
+    -4, do so between them: the other models are not described.
     """
-    some: dict[float, Any] = {k: _model(model, name, value + k * step) for k in (1, -1, 4, -4)}
-    parts = tuple(
-        part
-        for part, x in model.system.parts.items()
-        if any(other.system.parts[part] is not x for other in some.values())
-    )
-    beside: dict[float, Any] = {}
-    if all(x.I is model.I for x in some.values()):
-        here = model.F.view(np.int64)  # some constants are infinite
-        where = np.flatnonzero(sum(x.F.view(np.int64) != here for x in some.values()))
-        own, F = model.F[where], {k: x.F[where] for k, x in some.items()}
-        slope, bend = 0.5 * (F[1] - F[-1]), 0.5 * (F[1] + F[-1]) - own
-        dust = SENSITIVITY_QUADRATIC * np.maximum(np.abs(F[4]), np.abs(F[-4]))
+    some: dict[float, Any] = {k: _model(model, name, value + k * step) for k in (4, -1)}
+    beside, degree = _between(model, some), 1
+    if not beside:
+        some[-4] = _model(model, name, value - 4 * step)
+        beside, degree = _between(model, some), 2
+    if not beside:
+        beside = {k: _model(model, name, value + k * step) for k, _ in FRACTIONS if k not in some}
+        degree = 0
+    own, *others = (x.system.parts for x in (model, *some.values()))
+    parts = tuple(k for k, x in own.items() if any(other[k] is not x for other in others))
+    all_of = {**beside, **some}
+    return Stencil(model, name, value, step, tuple(all_of[k] for k, _ in FRACTIONS), parts, degree)
 
-        def at(k: float) -> Numbers:
+
+def _between(model: FrozenModel, some: Mapping[float, Any]) -> dict[float, Numbers]:
+    """Return the constants at the other values of a stencil; none if they are no polynomial."""
+    if any(x.I is not model.I for x in some.values()):
+        return {}
+    here = model.F.view(np.int64)  # some constants are infinite
+    where = np.flatnonzero(sum(x.F.view(np.int64) != here for x in some.values()))
+    own, F = model.F[where], {k: x.F[where] for k, x in some.items()}
+    slope, bend = 0.25 * (F[4] - own), np.zeros(len(where))
+    if -4 in F:
+        slope, bend = 0.125 * (F[4] - F[-4]), (0.5 * (F[4] + F[-4]) - own) / 16
+    dust = SENSITIVITY_QUADRATIC * np.maximum(np.abs(F[4]), np.abs(F[-1]))
+    if not (np.abs(own - slope + bend - F[-1]) <= dust).all():
+        return {}
+    out = dict[float, Numbers]()
+    for k, _ in FRACTIONS:
+        if k not in some:
             values = model.F.copy()
             values[where] = own + k * slope + k * k * bend
-            return Numbers(model.I, values, model.records, model.node_records)
-
-        if all((np.abs(F[k] - at(k).F[where]) <= dust).all() for k in (4, -4)):
-            beside = {k: at(k) for k in (2, -2, 3, -3)}
-    if not beside:
-        beside = {k: _model(model, name, value + k * step) for k in (2, -2, 3, -3)}
-    all_of = {**beside, **some}
-    return Stencil(model, name, value, step, tuple(all_of[k] for k, _ in FRACTIONS), parts)
+            out[k] = Numbers(model.I, values, model.records, model.node_records)
+    return out
 
 
 def _model(model: FrozenModel, name: str, value: float) -> Any:
@@ -246,8 +263,7 @@ def _model(model: FrozenModel, name: str, value: float) -> Any:
 
 
 def _check_origin(owner: str, stencil: Stencil) -> None:
-    origins = [x.origin for x in stencil.beside if not isinstance(x, Numbers)]
-    if not all(np.array_equal(x, stencil.model.origin) for x in origins):
+    if not all(np.array_equal(x.origin, stencil.model.origin) for x in stencil.described):
         raise ValueError(
             f"{owner}: {stencil.name!r} moves the point from which positions are stored, since the "
             "model is far from the inertial origin; describe it nearer to the origin"

@@ -17,8 +17,7 @@ from mbd.files.expressions import Expression
 from mbd.files.formulas import code_of, law_names, law_texts
 from mbd.files.writer import Writer, minimal_call
 from mbd.formulations.formulation import Formulation
-from mbd.model.description import Description
-from mbd.model.values import described_parameters
+from mbd.model.description import Description, described_parameters
 from mbd.parts.part import Coordinate, Frame, Part
 
 __all__ = ["scene_text"]

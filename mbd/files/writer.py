@@ -27,8 +27,7 @@ from mbd.files.value_types import Array, Several
 from mbd.files.vocabulary import arguments, parts
 from mbd.formulations import NAMES, named
 from mbd.formulations.formulation import Formulation
-from mbd.model.description import Description
-from mbd.model.values import described_parameters
+from mbd.model.description import Description, described_parameters
 from mbd.parts.part import Coordinate, Frame, Part
 
 __all__ = ["Writer", "document", "minimal_call"]

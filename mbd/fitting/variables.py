@@ -14,7 +14,7 @@ from mbd.base.fit_tolerances import FIT_ZERO
 from mbd.base.parameter import Parameter
 from mbd.base.sensitivity_tolerances import SENSITIVITY_STEP
 from mbd.derivatives.stencil import named, stencils
-from mbd.model.values import argument_of, described_parameters
+from mbd.model.description import argument_of, described_parameters
 
 __all__ = ["Variables", "interval", "knows", "variables_of"]
 

@@ -11,9 +11,14 @@ from mbd.base.checked import floats, names, shown
 from mbd.control.settable import Settable
 from mbd.control.stepper import Stepper, solution_at
 from mbd.history.columns import parts
-from mbd.model.description import Description
+from mbd.model.description import (
+    Description,
+    argument_now,
+    argument_of,
+    component_now,
+    described_parameters,
+)
 from mbd.model.model import Model
-from mbd.model.values import argument_now, argument_of, component_now, described_parameters
 from mbd.pictures.curves import curves
 
 __all__ = ["Variable", "inputs_of", "outputs_of", "parameters_of", "settable"]

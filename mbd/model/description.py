@@ -1,4 +1,4 @@
-"""The description of a system: its parts by name."""
+"""The description of a system: its parts by name, their arguments by name, "rod.inertia.xx"."""
 
 from __future__ import annotations
 
@@ -8,15 +8,21 @@ from typing import Any, TypeVar
 import numpy as np
 
 from mbd.base import html_tables as tables
-from mbd.base.checked import meant, shown
+from mbd.base.checked import floats, meant, shown
 from mbd.base.door import vector
-from mbd.base.parameter import Formula
+from mbd.base.parameter import Formula, Parameter, parameters_in
+from mbd.base.recorded_call import signature
 from mbd.base.tolerances import MODEL_FAR
 from mbd.parts.bodies import Ground
 from mbd.parts.joint import Joint
 from mbd.parts.part import Body, Part
 
-__all__ = ["Description", "lengths", "origin"]
+__all__ = [
+    "WHO", "Description", "argument_now", "argument_of", "component_now", "described_parameters",
+    "lengths", "origin", "with_component",
+]  # fmt: skip
+
+WHO = "Model.with_values"  # who speaks of arguments
 
 SomePart = TypeVar("SomePart", bound=Part)
 
@@ -229,10 +235,100 @@ def origin(system: Description) -> np.ndarray:
     force of its size times :math:`m/h^2`. The point is zero unless the system is far from the
     inertial origin; coordinates are multiples of a power of two, differences to them exact.
     """
-    length, _ = lengths(system)
     places = np.array([b.position for b in system.bodies.values()])
-    middle = 0.5 * (places.min(0) + places.max(0))
-    if np.abs(middle).max() < MODEL_FAR * length:
+    low, high = places.min(0), places.max(0)
+    middle, extent = 0.5 * (low + high), float((high - low).max())
+    far = float(np.abs(middle).max())
+    if far < MODEL_FAR * extent or far < MODEL_FAR * (length := lengths(system)[0]):
         return np.zeros(3)
     grid = 2.0 ** np.ceil(np.log2(length))
     return np.asarray(grid * np.round(middle / grid) + 0.0)
+
+
+def described_parameters(system: Description) -> dict[str, Parameter]:
+    """Return the parameters among the arguments of a system, by name."""
+    return parameters_in([system.gravity_as_written, *system.parts.values()])
+
+
+def argument_of(system: Description, key: str) -> tuple[str, str, list[str]]:
+    """Return part, argument and component of a name such as "rod.inertia.xx"; part "" is none."""
+    words, parts = key.split("."), system.parts
+    name, rest = "", words
+    for n in range(len(words) - 1, 0, -1):
+        if ".".join(words[:n]) in parts:
+            name, rest = ".".join(words[:n]), words[n:]
+            break
+    if name:
+        arguments = list(signature(parts[name].call.maker).parameters)
+    else:
+        arguments = ["gravity", *described_parameters(system)]
+        if rest[0] not in arguments and len(words) > 1:
+            stem = key.rpartition(".")[0]
+            raise ValueError(
+                f"{WHO}: there is no part {stem!r}{meant(stem, parts)}; the system has "
+                f"{', '.join(list(parts)[:12])}"
+            )
+    if rest[0] not in arguments:
+        raise ValueError(
+            f"{WHO}: {name or 'the system'} has no argument {shown(rest[0])}"
+            f"{meant(rest[0], arguments)}; there are {', '.join(arguments)}"
+        )
+    return name, rest[0], rest[1:]
+
+
+def argument_now(system: Description, name: str, argument: str) -> Any:
+    """Return what an argument was when its part was made, or its default."""
+    if not name:
+        if argument == "gravity":
+            return system.gravity
+        return described_parameters(system)[argument].value
+    call = system.parts[name].call
+    bound = signature(call.maker).bind(*call.args, **call.options)
+    bound.apply_defaults()
+    return bound.arguments[argument]
+
+
+def component_now(key: str, value: Any, places: list[str]) -> float:
+    """Return a component of an argument."""
+    x, where = _component(key, value, places)
+    return float(x[where[0]])
+
+
+def _component(key: str, value: Any, places: list[str]) -> tuple[np.ndarray, list[Any]]:
+    """Return an argument as numbers, and where the component is among them."""
+    try:
+        x = floats(value)
+        if x.ndim == 0 or len(places) != 1:
+            raise TypeError
+    except TypeError:
+        raise ValueError(
+            f"{WHO}: {key!r}: a component must be one of some numbers, but the argument is "
+            f"{shown(value)}; give the argument as a whole"
+        ) from None
+    word, axes = places[0], "xyz"
+    where: list[Any] = []
+    if word.isdecimal() and x.ndim == 1:
+        where = [int(word)] if int(word) < len(x) else []
+    elif word in axes and x.shape == (3,):
+        where = [axes.index(word)]
+    elif len(word) == 2 and set(word) <= set(axes):
+        i, j = sorted(axes.index(c) for c in word)
+        if x.shape == (3, 3):
+            where = [(i, j), (j, i)]
+        elif x.shape == (3,) and i == j:
+            where = [i]
+    if not where:
+        raise ValueError(
+            f"{WHO}: {key!r}: {word!r} is no component of {x.tolist()}; they are x, y, z of "
+            "vectors, xx, yy, zz, xy, xz, yz of tensors, 0, 1, ... of others"
+        )
+    return x, where
+
+
+def with_component(key: str, now: Any, places: list[str], value: Any) -> Any:
+    """Return an argument of which a component has another value; the others stay formulas."""
+    _, where = _component(key, now, places)
+    x = np.array(now, object)
+    for w in where:
+        x[w] = value
+    return tuple(map(tuple, x)) if x.ndim == 2 else tuple(x)

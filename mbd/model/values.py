@@ -11,25 +11,30 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from mbd.base.checked import floats, meant, shown
-from mbd.base.parameter import Formula, Parameter, call_of, parameters_in
+from mbd.base.checked import shown
+from mbd.base.parameter import Formula, call_of
 from mbd.base.recorded_call import PLAIN, signature
 from mbd.interactions.kind import Element
 from mbd.machine import buffer as m
-from mbd.model.description import Description, origin
+from mbd.model.description import (
+    WHO,
+    Description,
+    argument_now,
+    argument_of,
+    origin,
+    with_component,
+)
 from mbd.model.frozen import FrozenModel, per_model
 from mbd.parts.part import Coordinate, Part
 
-__all__ = [
-    "argument_now", "argument_of", "changed", "component_now", "described_parameters",
-    "on_tables_of",
-]  # fmt: skip
+__all__ = ["Declared", "changed", "declared", "on_tables_of"]
 
-_WHO = "Model.with_values"
+_DECLARED: WeakKeyDictionary[Any, dict[str, Declared]] = WeakKeyDictionary()
 
 
 def changed(model: Any, values: Any, *, measured: bool = True) -> Any:
@@ -40,15 +45,13 @@ def changed(model: Any, values: Any, *, measured: bool = True) -> Any:
     """
     system = _described(model, _checked(model.system, values))
     own = model.system.parts
-    parts = [x for name, x in system.parts.items() if x is not own[name]]
-    new = {part.name: part.elements() for part in parts}
-    old = {part.name: own[part.name].elements() for part in parts}
-    for part in parts:
-        _check_structure(own[part.name], part, (new[part.name], old[part.name]), values)
-    numbers = _numbers(model, system, parts, new, old)
+    new = {name: Declared.of(x) for name, x in system.parts.items() if x is not own[name]}
+    for mine in new.values():
+        _check_structure(declared(model, mine.part.name), mine, values)
+    numbers = _numbers(model, system, new)
     if numbers is None:
         return system.build()  # type: ignore[attr-defined]
-    return _with_numbers(model, system, parts, new, numbers, measured)
+    return _with_numbers(model, system, new, numbers, measured)
 
 
 def on_tables_of(model: Any, system: Description) -> Any:
@@ -61,18 +64,39 @@ def on_tables_of(model: Any, system: Description) -> Any:
         (x.name, x.drawer) for x in model.system.parts.values()
     ] or list(system.bodies) != list(model.system.bodies):
         return None
-    new = {part.name: part.elements() for part in parts}
-    old = {part.name: model.system.parts[part.name].elements() for part in parts}
-    for part in parts:
-        if _form(part, new[part.name]) != _form(model.system.parts[part.name], old[part.name]):
-            return None
-    numbers = _numbers(model, system, parts, new, old)
-    return None if numbers is None else _with_numbers(model, system, parts, new, numbers)
+    new = {part.name: Declared.of(part) for part in parts}
+    if any(mine.form != declared(model, name).form for name, mine in new.items()):
+        return None
+    numbers = _numbers(model, system, new)
+    return None if numbers is None else _with_numbers(model, system, new, numbers)
+
+
+class Declared(NamedTuple):
+    """A part, and what it declares: asked for once, for that takes as long as describing it."""
+
+    part: Part
+    elements: Sequence[Element]
+    coordinates: Mapping[str, Coordinate]
+    form: list[Any]
+
+    @classmethod
+    def of(cls, part: Part) -> Declared:
+        """Return what a part declares."""
+        elements, coordinates = part.elements(), part.coordinates
+        return cls(part, elements, coordinates, _form(part, elements, coordinates))
+
+
+def declared(model: FrozenModel, name: str) -> Declared:
+    """Return what a part of a model declares."""
+    kept = _DECLARED.setdefault(model, {})
+    if name not in kept:
+        kept[name] = Declared.of(model.system.parts[name])
+    return kept[name]
 
 
 def _with_numbers(
-    model: Any, system: Description, parts: list[Part], new: Mapping[str, Sequence[Element]],
-    numbers: list[tuple[int, Any]], measured: bool = True,
+    model: Any, system: Description, new: Mapping[str, Declared], numbers: list[tuple[int, Any]],
+    measured: bool = True,
 ) -> Any:  # fmt: skip
     """Return a model with other numbers in its constants."""
     F = model.F.copy()
@@ -81,11 +105,11 @@ def _with_numbers(
     for at, x in numbers:
         F[at : at + len(x)] = x
     elements = dict(model.numbering.elements)
-    for part in parts:
-        if part.name in elements:
-            mine = [e for e in new[part.name] if e.kind.n_rows]
-            rows = [row for _, row in elements[part.name]]
-            elements[part.name] = list(zip(mine, rows, strict=True))
+    for name, own in new.items():
+        if name in elements:
+            mine = [e for e in own.elements if e.kind.n_rows]
+            rows = [row for _, row in elements[name]]
+            elements[name] = list(zip(mine, rows, strict=True))
     numbering = replace(model.numbering, elements=elements)
     # its laws are at the same addresses
     other = replace(model, system=system, F=F, numbering=numbering)
@@ -94,16 +118,11 @@ def _with_numbers(
     return other
 
 
-def described_parameters(system: Description) -> dict[str, Parameter]:
-    """Return the parameters among the arguments of a system, by name."""
-    return parameters_in([system.gravity_as_written, *system.parts.values()])
-
-
 def _checked(system: Description, values: Any) -> dict[str, dict[str, Any]]:
     """Return the new arguments of each part by name; "" has those of the system and parameters."""
     if not isinstance(values, Mapping):
         raise TypeError(
-            f'{_WHO}: values must be a dict such as {{"rod.mass": 2.0}}, got {shown(values)}'
+            f'{WHO}: values must be a dict such as {{"rod.mass": 2.0}}, got {shown(values)}'
         )
     changes: dict[str, dict[str, Any]] = {}
     for key, value in values.items():
@@ -111,94 +130,10 @@ def _checked(system: Description, values: Any) -> dict[str, dict[str, Any]]:
         of_part = changes.setdefault(name, {})
         if places:
             now = of_part.get(argument, argument_now(system, name, argument))
-            of_part[argument] = _with_component(str(key), now, places, value)
+            of_part[argument] = with_component(str(key), now, places, value)
         else:
             of_part[argument] = value
     return changes
-
-
-def argument_of(system: Description, key: str) -> tuple[str, str, list[str]]:
-    """Return part, argument and component of a name such as "rod.inertia.xx"; part "" is none."""
-    words = key.split(".")
-    name, rest = "", words
-    for n in range(len(words) - 1, 0, -1):
-        if ".".join(words[:n]) in system.parts:
-            name, rest = ".".join(words[:n]), words[n:]
-            break
-    if name:
-        arguments = list(signature(system.parts[name].call.maker).parameters)
-    else:
-        arguments = ["gravity", *described_parameters(system)]
-        if rest[0] not in arguments and len(words) > 1:
-            stem = key.rpartition(".")[0]
-            raise ValueError(
-                f"{_WHO}: there is no part {stem!r}{meant(stem, system.parts)}; the system has "
-                f"{', '.join(list(system.parts)[:12])}"
-            )
-    if rest[0] not in arguments:
-        raise ValueError(
-            f"{_WHO}: {name or 'the system'} has no argument {shown(rest[0])}"
-            f"{meant(rest[0], arguments)}; there are {', '.join(arguments)}"
-        )
-    return name, rest[0], rest[1:]
-
-
-def argument_now(system: Description, name: str, argument: str) -> Any:
-    """Return what an argument was when its part was made, or its default."""
-    if not name:
-        if argument == "gravity":
-            return system.gravity
-        return described_parameters(system)[argument].value
-    call = system.parts[name].call
-    bound = signature(call.maker).bind(*call.args, **call.options)
-    bound.apply_defaults()
-    return bound.arguments[argument]
-
-
-def component_now(key: str, value: Any, places: list[str]) -> float:
-    """Return a component of an argument."""
-    x, where = _component(key, value, places)
-    return float(x[where[0]])
-
-
-def _component(key: str, value: Any, places: list[str]) -> tuple[np.ndarray, list[Any]]:
-    """Return an argument as numbers, and where the component is among them."""
-    try:
-        x = floats(value)
-        if x.ndim == 0 or len(places) != 1:
-            raise TypeError
-    except TypeError:
-        raise ValueError(
-            f"{_WHO}: {key!r}: a component must be one of some numbers, but the argument is "
-            f"{shown(value)}; give the argument as a whole"
-        ) from None
-    word, axes = places[0], "xyz"
-    where: list[Any] = []
-    if word.isdecimal() and x.ndim == 1:
-        where = [int(word)] if int(word) < len(x) else []
-    elif word in axes and x.shape == (3,):
-        where = [axes.index(word)]
-    elif len(word) == 2 and set(word) <= set(axes):
-        i, j = sorted(axes.index(c) for c in word)
-        if x.shape == (3, 3):
-            where = [(i, j), (j, i)]
-        elif x.shape == (3,) and i == j:
-            where = [i]
-    if not where:
-        raise ValueError(
-            f"{_WHO}: {key!r}: {word!r} is no component of {x.tolist()}; they are x, y, z of "
-            "vectors, xx, yy, zz, xy, xz, yz of tensors, 0, 1, ... of others"
-        )
-    return x, where
-
-
-def _with_component(key: str, now: Any, places: list[str], value: Any) -> Any:
-    """Return an argument of which a component has another value; the others stay formulas."""
-    _, where = _component(key, now, places)
-    x = np.array(now, object)
-    for w in where:
-        x[w] = value
-    return tuple(map(tuple, x)) if x.ndim == 2 else tuple(x)
 
 
 @per_model
@@ -232,9 +167,10 @@ def _anew(model: FrozenModel, changes: dict[str, dict[str, Any]]) -> set[str]:
 def _described(model: FrozenModel, changes: dict[str, dict[str, Any]]) -> Description:
     """Return a description in which parts have other arguments; the others are the same objects."""
     system, affected = model.system, _anew(model, changes)
+    own_parts = system.parts
     anew: dict[int, Any] = {}
     of_system = changes.get("", {})
-    of_part = {id(part): changes[name] for name, part in system.parts.items() if name in changes}
+    of_part = {id(part): changes[name] for name, part in own_parts.items() if name in changes}
 
     def again(value: Any) -> Any:
         """Return an argument in which parts are those of the new description."""
@@ -247,12 +183,12 @@ def _described(model: FrozenModel, changes: dict[str, dict[str, Any]]) -> Descri
             nodes = () if owner is value.owner else owner.nodes()
             return next((x for x in nodes if x.name == value.name), value)
         if isinstance(value, Coordinate):
-            joint = system.parts.get(value.joint)
+            joint = own_parts.get(value.joint)
             if joint is not None:
                 return value if again(joint) is joint else again(joint).coordinates[value.name]
             if any(again(x) is not x for x in value.bodies):
                 raise ValueError(
-                    f"{_WHO}: a part acts along {value.joint}.{value.name}, and that joint is not "
+                    f"{WHO}: a part acts along {value.joint}.{value.name}, and that joint is not "
                     "in the system; add it, or build() a system with the new values"
                 )
             return value
@@ -283,9 +219,11 @@ def _described(model: FrozenModel, changes: dict[str, dict[str, Any]]) -> Descri
         if same and not own and all(x is options[k] for k, x in new_options.items()):
             anew[id(thing)] = thing
             return thing
-        bound = signature(maker).bind(*new_args, **new_options)
-        bound.arguments |= {k: again(x) for k, x in own.items()}
-        anew[id(thing)] = maker(*bound.args, **bound.kwargs)
+        if own:
+            bound = signature(maker).bind(*new_args, **new_options)
+            bound.arguments |= {k: again(x) for k, x in own.items()}
+            new_args, new_options = bound.args, bound.kwargs
+        anew[id(thing)] = maker(*new_args, **new_options)
         return anew[id(thing)]
 
     described = copy(system)
@@ -293,10 +231,10 @@ def _described(model: FrozenModel, changes: dict[str, dict[str, Any]]) -> Descri
     for table in ("bodies", "structures", "joints", "forces"):
         setattr(described, table, {})
     described.gravity = gravity
-    for name, part in system.parts.items():
+    for name, part in own_parts.items():
         new = again(part) if name in affected else part
         if new.name != name:
-            raise ValueError(f"{_WHO}: a part keeps its name, got {new.name!r} for {name!r}")
+            raise ValueError(f"{WHO}: a part keeps its name, got {new.name!r} for {name!r}")
         getattr(described, part.drawer)[name] = new
     owned = [x for part in described.structures.values() for x in part.nodes()]
     by_name = described.bodies | {x.name: x for x in owned}
@@ -304,7 +242,7 @@ def _described(model: FrozenModel, changes: dict[str, dict[str, Any]]) -> Descri
     return described
 
 
-def _form(part: Part, own: Sequence[Element]) -> list[Any]:
+def _form(part: Part, own: Sequence[Element], coordinates: Mapping[str, Coordinate]) -> list[Any]:
     """Return what of a part and its elements the tables of a model stand for."""
     nodes = [(x.name, x.formulation) for x in part.nodes()]
     elements = [
@@ -314,21 +252,18 @@ def _form(part: Part, own: Sequence[Element]) -> list[Any]:
         )
         for e in own
     ]  # fmt: skip
-    turns = [(name, x.measure) for name, x in part.coordinates.items()]
+    turns = [(name, x.measure) for name, x in coordinates.items()]
     return [*nodes, *elements, *turns]
 
 
-def _check_structure(
-    before: Part, part: Part, elements: tuple[Sequence[Element], Sequence[Element]],
-    values: Mapping[str, Any],
-) -> None:  # fmt: skip
+def _check_structure(before: Declared, own: Declared, values: Mapping[str, Any]) -> None:
     """Refuse values with which nodes, rows or forces are others than in the model."""
-    new, old = elements
-    if _form(part, new) == _form(before, old):
+    if own.form == before.form:
         return
-    mine = [key for key in values if key.rpartition(".")[0] == part.name] or list(values)
+    name = own.part.name
+    mine = [key for key in values if key.rpartition(".")[0] == name] or list(values)
     raise ValueError(
-        f"{_WHO}: {', '.join(mine)} would change the structure of the model: {part.name!r} would "
+        f"{WHO}: {', '.join(mine)} would change the structure of the model: {name!r} would "
         "have other coordinates, rows or forces; describe it in a system and build() that"
     )
 
@@ -337,28 +272,25 @@ def _check_structure(
 def _users(model: FrozenModel) -> Counter[int]:
     """Return how many attachments have their weights at each place."""
     parts = model.system.parts.values()
-    ends = [end for part in parts for end in _ends(model, part, part.elements())]
+    ends = [end for part in parts for end in _ends(model, Declared.of(part))]
     return Counter(place for place, _ in ends)
 
 
-def _ends(
-    model: FrozenModel, part: Part, own: Sequence[Element]
-) -> Iterator[tuple[int, tuple[float, ...]]]:
+def _ends(model: FrozenModel, own: Declared) -> Iterator[tuple[int, tuple[float, ...]]]:
     """Yield place and weights of all attachments of a part."""
-    I, records = model.I, model.records
-    for record, element in zip(records[part.name], own, strict=True):
+    I, records, part = model.I, model.records, own.part.name
+    for record, element in zip(records[part], own.elements, strict=True):
         for j, end in enumerate(element.attachments):
             yield int(I[I[record + m.E_ENDS + j] + m.ATT_W]), end.weights
-    for name, free in part.coordinates.items():
-        for record in records.get(f"{part.name}.{name}", ()):
+    for name, free in own.coordinates.items():
+        for record in records.get(f"{part}.{name}", ()):
             for j, end in enumerate(free.attachments):
                 yield int(I[I[record + m.E_ENDS + j] + m.ATT_W]), end.weights
 
 
 def _numbers(
-    model: FrozenModel, system: Description, parts: list[Part],
-    new: Mapping[str, Sequence[Element]], old: Mapping[str, Sequence[Element]],
-) -> list[tuple[int, Any]] | None:  # fmt: skip
+    model: FrozenModel, system: Description, new: Mapping[str, Declared]
+) -> list[tuple[int, Any]] | None:
     """Return places and numbers; None if two attachments that share weights need different ones.
 
     Also if a law is at another address.
@@ -368,7 +300,9 @@ def _numbers(
     numbers: list[tuple[int, Any]] = [(m.GX, system.gravity)]
     if moved:
         numbers.append((int(I[m.GROUND]), -here))
-    nodes = system.bodies.values() if moved else [x for part in parts for x in part.nodes()]
+    nodes = (
+        system.bodies.values() if moved else [x for own in new.values() for x in own.part.nodes()]
+    )
     for body in nodes:
         node, law = model.node_records[body.name], body.formulation
         q, v = body.q_and_v(body.position - here)
@@ -379,19 +313,19 @@ def _numbers(
         ]  # fmt: skip
     weights: dict[int, tuple[float, ...]] = {}
     users: Counter[int] = Counter()
-    for part in parts:
-        for place, w in _ends(model, part, new[part.name]):
+    for part, own in new.items():
+        for place, w in _ends(model, own):
             if weights.setdefault(place, tuple(w)) != tuple(w):
                 return None
             users[place] += 1
-        name = part.name
-        for record, e, before in zip(model.records[name], new[name], old[name], strict=True):
+        old = declared(model, part).elements
+        for record, e, before in zip(model.records[part], own.elements, old, strict=True):
             if e.law is not None and e.law.address != before.law.address:
                 return None
             numbers.append((I[record + m.E_NUMBERS], list(e.numbers)))
             numbers.append((I[record + m.E_MEMORY], list(e.memory)))
-        for name, free in part.coordinates.items():
-            for record in model.records.get(f"{part.name}.{name}", ()):
+        for name, free in own.coordinates.items():
+            for record in model.records.get(f"{part}.{name}", ()):
                 numbers.append((I[record + m.E_MEMORY], [free.start]))
     for place, w in weights.items():
         if users[place] < _users(model)[place] and tuple(model.F[place : place + 4]) != w:
