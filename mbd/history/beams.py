@@ -26,6 +26,7 @@ from mbd.history.elements import Table, tables
 from mbd.history.faces import Faces, all_columns, columns_of, faces_over_time
 from mbd.history.quantities import COLUMNS, PartHistory
 from mbd.history.quantity import Owner, Quantity
+from mbd.interactions.beams.element import BEAM
 from mbd.interactions.beams.line import Line
 from mbd.interactions.kind import Element
 from mbd.interactions.measures import LENGTH
@@ -50,7 +51,7 @@ SECTION_FORCES = {
     "M2": ("N m", "bending moment"),
     "M3": ("N m", "bending moment"),
 }
-_TURN = 2.8  # [rad] of an element: nearly pi
+_TURN, _BUSHING_TURN = 2.8, 3.02  # [rad] of an element: nearly pi; the law of a bushing is exact
 _PULL = 4.0  # [EI/h^2] tension of an element that is a third of what makes it buckle
 _LOOKED_AT = 500  # instants
 BAR_WORDS = [x.flat[1:] for x in COLUMNS if x.of is Owner.BAR]
@@ -113,7 +114,10 @@ def all_helicoids(model: Model) -> Helicoids | None:
 
 def beyond_limits(model: Model, t: np.ndarray, q: Any, v: Any, a: Any) -> str:
     """Return what elements of beams and flexible bodies cannot do in a motion, or nothing."""
-    remarks = [_beyond_elements(model, t, q, v, a)]
+    apart = -(-len(t) // _LOOKED_AT) or 1
+    some = slice((len(t) - 1) % apart, None, apart)
+    moved = t[some], *(x[some] for x in (q, v, a))
+    remarks = [of(model, *moved) for of in (_beyond_elements, _beyond_bushings) if len(t)]
     columns = columns_of(model)
     for name, body in model.nodes.items():
         if body.nodal is not None and len(t):
@@ -128,34 +132,26 @@ def _beyond_elements(model: Model, t: np.ndarray, q: Any, v: Any, a: Any) -> str
 
     Strains jump at a turn of pi. Between its nodes an element has the flexibility of its bending
     without tension, :math:`h^2/12EI` of shear: pulled by :math:`12EI/h^2` it buckles as no beam
-    does. It looks at some of the instants, (n, ...) arrays, and at the last one.
+    does.
     """
     of = all_helicoids(model)
-    if of is None or not len(t):
+    if of is None:
         return ""
-    apart = -(-len(t) // _LOOKED_AT)
-    some = slice((len(t) - 1) % apart, None, apart)
-    sections = Sections(of, faces_over_time(model, q[some], v[some], a[some]), model.origin)
+    sections = Sections(of, faces_over_time(model, q, v, a), model.origin)
     names = [(name, e) for name, line in lines(model).items() for e in range(len(line.elements))]
 
     def remark(i: int, e: int, does: str, why: str, finer: float) -> str:
         name, of_it = names[e]
         n = int(np.ceil(finer * sum(x == name for x, _ in names)))
         return (
-            f"element {of_it} of {name!r} {does} at t = {t[some][i]:.6g} s: {why}; take more, "
-            f"such as {n}"
+            f"element {of_it} of {name!r} {does} at t = {t[i]:.6g} s: {why}; take more, such as {n}"
         )
 
-    R = sections.axes
-    cosine = 0.5 * (np.einsum("teij,teij->te", R[:, :, 0], R[:, :, 1]) - 1.0)
-    far = (cosine < np.cos(_TURN)).any(axis=1)
-    if far.any():
-        i = int(np.argmax(far))
-        e = int(np.argmin(cosine[i]))
-        turn = np.arccos(max(-1.0, cosine[i, e]))
+    if far := _first_far(sections.axes, _TURN):
+        i, e, turn = far
         why = "strains jump at pi, and best are below 1 rad"
         return remark(i, e, f"turns by {turn:.2g} rad", why, 4.0)
-    few = np.arange((len(cosine) - 1) % 32, len(cosine), 32)
+    few = np.arange((len(t) - 1) % 32, len(t), 32)
     pull = sections.pull(few)
     i, e = divmod(int(np.argmax(pull)), pull.shape[1])
     most = float(pull[i, e])
@@ -163,6 +159,39 @@ def _beyond_elements(model: Model, t: np.ndarray, q: Any, v: Any, a: Any) -> str
         return ""
     does = f"is pulled by {most:.2g} EI/h^2"
     return remark(int(few[i]), e, does, "at 12 it buckles", float(np.sqrt(most / _PULL)))
+
+
+def _beyond_bushings(model: Model, t: np.ndarray, q: Any, v: Any, a: Any) -> str:
+    """Return which bushing turns so far that its moment will change its sign, or nothing."""
+    names, bushings = _bushings(model)
+    if not names:
+        return ""
+    (table,) = tables(bushings, all_columns(model))
+    columns, weights = table.ends.reshape(-1, 2, 4), table.weights.reshape(-1, 2, 4, 4)
+    directors = faces_over_time(model, q, v, a).vectors(columns, weights)[..., 1:, :]
+    if far := _first_far(np.swapaxes(directors, -1, -2), _BUSHING_TURN):
+        return (
+            f"{names[far[1]]!r} turns by {far[2]:.3g} rad at t = {t[far[0]]:.6g} s: the rotation "
+            "vector of a Bushing jumps at pi; for more take a Revolute with a JointSpring"
+        )
+    return ""
+
+
+@per_model
+def _bushings(model: Model) -> tuple[list[str], list[Element]]:
+    """Return the names and the helicoids of the bushings that turns meet."""
+    both = ((n, x) for n, part in model.system.forces.items() for x in part.elements())
+    pairs = [(n, x) for n, x in both if x.kind is BEAM]
+    return [n for n, _ in pairs], [x for _, x in pairs]
+
+
+def _first_far(R: np.ndarray, most: float) -> tuple[int, int, float] | None:
+    """Return the first instant of a larger turn of axes R (n, k, 2, 3, 3), whose, and how far."""
+    cosine = 0.5 * (np.einsum("teij,teij->te", R[:, :, 0], R[:, :, 1]) - 1.0)
+    turn = np.arccos(cosine.clip(-1.0, 1.0))
+    i = int(np.argmax((turn > most).any(axis=1)))
+    e = int(np.argmax(turn[i]))
+    return (i, e, float(turn[i, e])) if turn[i, e] > most else None
 
 
 class SectionResults(Protocol):

@@ -8,8 +8,8 @@ The error of one step of size h, along the manifold, is that of the Taylor serie
 with the differences of the accelerations, :math:`h\ddot v \approx \dot v_{n+1} - \dot v_n`. It is
 allowed a share of the tolerance, one over the number of steps that the whole run takes if it goes
 on as so far, so that the sum over the run stays within it; the next step follows from a PI
-controller. Where the step changes, the algorithmic
-acceleration, which belongs to the time :math:`t_n + \Delta_\alpha h`, is moved along.
+controller. With errors of positions alone :math:`e_v` does not count. Where the step changes, the
+algorithmic acceleration, which belongs to the time :math:`t_n + \Delta_\alpha h`, is moved along.
 
 States at requested times are those of Hermite's cubics through both ends of a step, positions along
 the manifold; multipliers and accelerations in between are linear.
@@ -88,6 +88,7 @@ from mbd.model.frozen import FrozenModel
 
 __all__ = ["advance_adaptive", "memory", "resize"]
 
+ATOL_V = m.ATOL + m.VELOCITY_ROW  # of all velocities: infinite where positions alone count
 STEP = 0  # vector of free steps: the increment of the whole step
 
 
@@ -123,7 +124,7 @@ def local_error(I: Any, F: Any) -> float:
                 bend = 2 * h / (h + before) * (change - (F[an + i] - F[ab + i]) * h / before)
                 speed = max(F[m.SIZE + kind], math.sqrt(length * F[m.SCALE + kind]))
                 speed = max(speed, ERROR_SLOW * length * fastest)
-                allowed = F[RTOL] * speed + F[m.ATOL + kind] + 1e-300
+                allowed = F[RTOL] * speed + F[m.ATOL + kind] + F[ATOL_V] + 1e-300
                 worst = max(worst, abs(c_v * h * bend) / allowed)
     steps = ERROR_FIRST + S[m.N_TAKEN]
     share = (ERROR_FIRST * h + F[T] - F[m.T_START]) / (steps * (F[T_END] - F[m.T_START]))

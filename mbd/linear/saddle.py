@@ -80,6 +80,7 @@ class Saddle:
             except RuntimeError:
                 raise ValueError(
                     work.bad_law()
+                    or work.no_numbers()
                     or "the mass matrix is singular on the motions that the constraints allow; "
                     "check masses and inertias"
                 ) from None

@@ -76,6 +76,9 @@ class Model(FrozenModel):
         self.F[[m.UNIT + m.TRANSLATION, m.UNIT + m.FORCE]] = length
         work = Workspace(self)
         work.evaluate()
+        if not np.isfinite(work.vector(m.X)).all() and not work.bad_law():
+            if wrong := work.no_numbers():
+                raise ValueError(f"System: {wrong}")
         work.linearise(1.0, 0.0, 0.0)
         measure_kernel(work.I, work.F)
         self.settle(self.F, work.F, arm, self.heaviest.mass)

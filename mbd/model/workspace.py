@@ -185,6 +185,18 @@ class Workspace:
         law = noted(self.laws, self.S)
         return "" if law is None else law.not_finite(self.F)
 
+    def no_numbers(self) -> str:
+        """Return on which bodies forces are not finite at the present state, or an empty string."""
+        self.evaluate()
+        bad = ~np.isfinite(self.vector(m.X)[..., self.model.numbering.v])
+        who = [self.model.numbering.body_of_v(i) for i in np.unique(np.nonzero(bad)[-1])]
+        if not who:
+            return ""
+        return (
+            f"forces on {', '.join(map(repr, dict.fromkeys(who)))} are no numbers at this pose; a "
+            "Bushing, or an element of a beam, must be turned by less than pi"
+        )
+
 
 def _addresses(model: FrozenModel, stages: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
     """Return where the addresses of the kernels of some stages belong, and these."""

@@ -21,7 +21,7 @@ from mbd.base.tolerances import (
 from mbd.linear.inertia import Inertia
 from mbd.machine import buffer as m
 from mbd.model.state import State
-from mbd.model.workspace import displaced
+from mbd.model.workspace import Workspace, displaced
 from mbd.small_motions.face_maps import test_map
 from mbd.small_motions.metric import Metric
 from mbd.statics.balance import Balance, SaddlePoint, Statics, accepted, least_multipliers
@@ -124,6 +124,8 @@ class Search:
     def place(self, state: State, stress: np.ndarray | None = None) -> Place:
         """Return a pose that satisfies the rows, with the multipliers of least forces."""
         balance = self.problem.at(state, self.factor, stress)
+        if not np.isfinite(balance.forces).all():
+            raise EquilibriumError(Workspace(self.model, state).no_numbers(), state)
         rows = SaddlePoint(self.heavy, balance.B, balance.Bt)
         if self.model.n_lam:
             _, lam = rows.solve(-balance.carried, np.zeros(self.model.n_lam))
@@ -197,11 +199,16 @@ class Search:
     def moved(
         self, place: Place, delta: np.ndarray, stress: np.ndarray | None = None
     ) -> Place | None:
-        """Return where a step leads, rows restored, or None if they could not be."""
+        """Return where a step leads, rows restored, or None if it leads nowhere."""
         if not np.all(np.isfinite(delta)):
             return None
         restored = self.restored(displaced(self.model, place.balance.state, delta))
-        return None if restored is None else self.place(accepted(self.model, restored), stress)
+        if restored is None:
+            return None
+        try:
+            return self.place(accepted(self.model, restored), stress)
+        except EquilibriumError:  # forces are no numbers there
+            return None
 
     def restored(self, state: State) -> State | None:
         """Return a pose nearby that satisfies the rows."""
@@ -293,6 +300,15 @@ class Search:
 
     def failure(self, place: Place, iterations: int) -> EquilibriumError:
         """Name the largest forces that are out of balance."""
+        rest = self.result(place, iterations).imbalance
+        if rest.round:
+            return EquilibriumError(
+                f"no equilibrium found in {iterations} iterations at load factor {self.factor:g}: "
+                f"loads of {rest.loads} are less than the round-off of the forces that stiffness "
+                f"makes at this pose, of which {rest.largest} are left; take larger loads, or less "
+                "stiffness",
+                place.balance.state,
+            )
         balance, g = place.balance, place.residual
         names = self.model.numbering
         worst = np.argsort(-np.abs(g) * self.model.units)[:3]

@@ -131,3 +131,52 @@ def test_a_bearing_with_coupled_directions_lets_its_shaft_spin():
     system.add(mbd.PointForce("pull", shaft, (30.0, -20.0, 0)))
     moved = mbd.equilibrium(system)["shaft"].position[:2]
     assert moved == pytest.approx(np.linalg.solve(matrix[:2, :2], (30, -20)), abs=1e-9)
+
+
+def held(formulation, turn=0.0, stiffness=(50.0, 50.0, 50.0, 9.0, 9.0, 9.0)):
+    """Return a body on a bushing at its centre, turned about y."""
+    system = mbd.System()
+    body = system.add(
+        mbd.RigidBody("body", mass=2.0, inertia=(0.5, 0.5, 0.5), formulation=formulation,
+                      rotation=Rotation.from_rotvec((0, turn, 0)).as_matrix())
+    )  # fmt: skip
+    system.add(mbd.Bushing("bushing", system.ground.frame(), body.frame(), stiffness=stiffness))
+    return system, body
+
+
+NO_NUMBERS = "forces on 'body' are no numbers at this pose; a Bushing.* less than pi"
+
+
+@pytest.mark.parametrize("formulation", ["so3", "se3", "directors", "euler_parameters", "unified"])
+def test_a_pose_turned_by_pi_is_refused_by_name(formulation):
+    system, _ = held(formulation, np.pi)
+    for call in (system.build, lambda: mbd.equilibrium(system), lambda: mbd.modes(system)):
+        with pytest.raises(ValueError, match=NO_NUMBERS):
+            call()
+    there, _ = held(formulation, np.pi, (50.0,) * 3 + (0.0,) * 3)
+    state = mbd.simulate(there, 1e-3, 1e-3).state  # of the same coordinates
+    system, _ = held(formulation)
+    with pytest.raises(ValueError, match=NO_NUMBERS):
+        mbd.simulate(system, 1.0, 1e-2, state=state)
+    with pytest.raises(mbd.EquilibriumError, match=NO_NUMBERS):
+        mbd.equilibrium(system, state)
+
+
+def test_a_bushing_that_turns_by_nearly_pi_is_named():
+    """What two turns of no stiffness let a load do, and a body that spins against a third."""
+    message = "'bushing' turns by .* rad at t = .* the rotation vector of a Bushing jumps at pi"
+    system, body = held("so3", stiffness=(50.0, 50.0, 50.0, 9.0, 0.0, 0.0))
+    system.add(mbd.PointForce("load", body, force=(0, 0, 10.0), at=(0, 0, -0.3)))  # upright, pushed
+    with pytest.warns(RuntimeWarning, match=message):
+        pose = mbd.equilibrium(system)
+    assert "; warning: 'bushing' turns by" in pose.message
+    assert pose["body"].rotation[2, 2] < -0.98  # it hangs from its load
+
+    spun = mbd.System()
+    wheel = spun.add(
+        mbd.RigidBody("wheel", mass=1.0, inertia=(1, 1, 1), angular_velocity=(0, 0, 12))
+    )
+    spun.add(mbd.Bushing("bushing", spun.ground, wheel, at=(0, 0, 0), stiffness=(9.0,) * 6))
+    with pytest.warns(RuntimeWarning, match=message):
+        run = mbd.simulate(spun, 1.0, 1e-2)
+    assert "'bushing' turns by" in run.message
