@@ -70,7 +70,7 @@ def text(solution: Solution, s: dict[str, Any], step: float | None) -> str:
     if s["kinetic_energy_max"] > 0:
         change += f", {s['energy_change'] / s['kinetic_energy_max']:.1e} of the largest kinetic one"
     if not s["conservative"]:
-        change += f"; less work done and dissipated {s['energy_balance']:.2e} J"
+        change += f"; less work done and dissipated at most {s['energy_balance']:.2e} J"
     again = f"{int(cost['rejected'])} repeated steps"
     if cost["divided_steps"]:
         again += f", {int(cost['divided_steps'])} taken in {int(cost['substeps'])} smaller ones"

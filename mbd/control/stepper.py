@@ -30,9 +30,10 @@ from mbd.runs.methods import checked_method
 from mbd.runs.plan import Plan
 from mbd.runs.stretch import Run
 
-__all__ = ["Stepper", "read", "solution_at", "value_of"]
+__all__ = ["Stepper", "read", "refuse_sum", "solution_at", "value_of"]
 
 _WHO = "Stepper"
+_SUMS = ("energy.dissipated", "energy.work", "energy.balance", "drift")  # since the start of a run
 _LONG = 1e12  # steps that a run of unknown length may have
 
 
@@ -236,8 +237,18 @@ def solution_at(model: Model, state: State) -> Solution:
     return Solution(model, np.array([state.t]), *raw, before=turns_so_far(model, state))
 
 
+def refuse_sum(name: str, who: str) -> None:
+    """Refuse what one instant does not have."""
+    if name in _SUMS:
+        raise ValueError(
+            f"{who}: {name!r} adds up since the start of a run, and there is one instant; name "
+            "'energy.total' or 'gap', or take it from the solution of mbd.simulate"
+        )
+
+
 def value_of(solution: Solution, name: str, who: str) -> Any:
     """Return a quantity at the last instant of a solution, a number or (k,)."""
+    refuse_sum(name, who)
     several: Sequence[Any] = curves(solution, name, who)
     if len(several) > 1:
         names = ", ".join(x.name for x in several)

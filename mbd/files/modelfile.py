@@ -7,6 +7,7 @@ string with a unit. A system that is written and read builds the same model to t
 from __future__ import annotations
 
 import importlib
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,7 @@ from mbd.files.lines import line_of
 from mbd.files.value_types import PlaceError
 from mbd.model.description import Description
 from mbd.model.system import System
+from mbd.model.values import described_parameters
 
 __all__ = ["READERS", "Document", "from_text", "reader", "run_text", "to_text", "write"]
 
@@ -98,12 +100,16 @@ def from_text(
         raise ValueError("is nested too deeply for a model file") from None
 
 
-def write(system: Description, path: str | Path, **options: Any) -> Path:
+_UNSAID = ("frames", "limits", "collisions", "notes")  # that .toml has no place for
+
+
+def write(system: Description | Document, path: str | Path, **options: Any) -> Path:
     """Write a model file, in SI units; ``mbd.read`` makes the same model of it to the last bit.
 
     Parameters
     ----------
-    system : System
+    system : System or ModelFile
+        Of what ``mbd.read`` returns system, run and title; a warning names what else it has.
     path : str or Path
         Ends in ``.toml``. Meshes are named from its folder.
     **options
@@ -116,11 +122,27 @@ def write(system: Description, path: str | Path, **options: Any) -> Path:
         If a part cannot be said in a file, such as a law in Python; it is named.
     """
     path = file_path("write", path)
+    unsaid: list[str] = []
+    if isinstance(system, Document):
+        unsaid = [x for x in _UNSAID if getattr(system, x)]
+        used = described_parameters(system.system)
+        unsaid += [f"the parameter {x!r}" for x in system.parameters if x not in used]
+        options = {"run": system.run, "title": system.title} | options
+        system = system.system
     if not isinstance(system, System):
-        raise TypeError(f"write: expected an mbd.System, got {shown(system)}")
+        raise TypeError(
+            f"write: expected an mbd.System or what mbd.read gives, got {shown(system)}"
+        )
     if path.suffix != ".toml":
         raise ValueError(f"write: a model file must end in .toml, got {shown(str(path))}")
     text = to_text(system, folder=path.parent, **options)
+    if unsaid:
+        warnings.warn(
+            f"write: {path.name} holds system, run and title; {', '.join(unsaid)} of what was read "
+            "have no place in it",
+            UserWarning,
+            stacklevel=2,
+        )
     with replaced(path, "write") as file:
         file.write(text.encode())
     return path

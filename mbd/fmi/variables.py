@@ -9,7 +9,7 @@ import numpy as np
 
 from mbd.base.checked import floats, names, shown
 from mbd.control.settable import Settable
-from mbd.control.stepper import Stepper, solution_at
+from mbd.control.stepper import Stepper, refuse_sum, solution_at
 from mbd.history.columns import parts
 from mbd.model.description import (
     Description,
@@ -88,11 +88,8 @@ def outputs_of(stepper: Stepper, sources: Any) -> list[Variable]:
         sources = [*parts(solution.columns)]
     variables: dict[str, Variable] = {}
     for source in names("export_fmu", "outputs", sources):
-        if source == "drift":
-            raise ValueError(
-                "export_fmu: outputs: 'drift' is a change since the start of a run; name 'gap' or "
-                "'energy.total'"
-            )
+        for name in (source, *(x.name for x in curves(solution, source, "export_fmu"))):
+            refuse_sum(name, "export_fmu: outputs")
         for series in curves(solution, source, "export_fmu"):
             words = series.components or ("",)
             size = int(np.asarray(series.values)[-1].size)

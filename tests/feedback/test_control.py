@@ -147,6 +147,18 @@ def test_what_cannot_be_set(name, value, text):
         stepper[name] = value
 
 
+@pytest.mark.parametrize("name", ["energy.work", "energy.dissipated", "energy.balance", "drift"])
+def test_sums_since_the_start_are_no_quantities_of_an_instant(name):
+    """They would be those of one instant, zero, whatever was done before."""
+    stepper = mbd.Stepper(chain(2), H)
+    stepper.step(3)
+    assert stepper["energy.total"] == pytest.approx(
+        stepper["energy.kinetic"] + stepper["energy.potential"]
+    )
+    with pytest.raises(ValueError, match=f"Stepper: '{name}' adds up since the start of a run"):
+        stepper[name]
+
+
 def test_what_a_stepper_refuses():
     stepper = described()
     with pytest.raises(ValueError, match="n must be a whole number, at least 1, got 0"):

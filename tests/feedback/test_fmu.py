@@ -223,6 +223,8 @@ def test_requests(unit, tool):
 @pytest.mark.parametrize(("options", "word"), [
     ({"outputs": ["shoulder.angel"]}, "did you mean 'angle'"),
     ({"outputs": ["drift"]}, "'gap'"),
+    ({"outputs": ["energy.work"]}, "'energy.work' adds up since the start"),
+    ({"outputs": ["energy"]}, "'energy.dissipated' adds up since the start"),
     ({"inputs": ["one.mass"]}, "one.mass"),
     ({"inputs": ["push.forc"]}, "did you mean 'force'"),
     ({"parameters": ["one.inertia"]}, "one.inertia.xx|'rod.inertia.xx'"),

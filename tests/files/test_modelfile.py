@@ -4,6 +4,7 @@ import inspect
 import math
 import sys
 import tomllib
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -358,6 +359,33 @@ def test_shipped_files(path):
         assert scene.run == found.run
     solution = found.simulate(t_end=20 * found.run["step"])
     assert solution.success
+
+
+@pytest.mark.parametrize("name", [x.name for x in FILES] + ["arm.urdf", "leg.xml"])
+def test_what_was_read_is_written_and_what_is_not_is_named(name, tmp_path):
+    """System, run and title; a robot has more, which a warning names."""
+    first = mbd.read(ROOT / "models" / name)
+    with warnings.catch_warnings(record=True) as noted:
+        warnings.simplefilter("always")
+        again = mbd.read(mbd.write(first, tmp_path / "again.toml"))
+        assert mbd.read(mbd.write(first, tmp_path / "new.toml", title="New")).title == "New"
+    assert same(first.system, again.system)
+    assert (again.run, again.title) == (first.run, first.title)
+    robot = not name.endswith(".toml")
+    assert len(noted) == 2 * robot
+    for what in ("frames", "limits", "notes", "collisions"):
+        assert bool(getattr(first, what)) == (robot and what in str(noted[0].message))
+
+
+def test_parameters_that_nothing_uses_are_named_when_they_are_lost(tmp_path):
+    path = tmp_path / "two.toml"
+    path.write_text(
+        "schema = 1\n[parameters]\nm = 2.0\nidle = 3.0\n"
+        '[bodies]\nb = {mass = "m", inertia = [1, 1, 1]}'
+    )
+    with pytest.warns(UserWarning, match="the parameter 'idle' of what was read"):
+        again = mbd.read(mbd.write(mbd.read(path), tmp_path / "again.toml"))
+    assert again.parameters == {"m": 2.0}
 
 
 def test_expressions_and_units_do_what_a_scene_does():
