@@ -17,9 +17,8 @@ from mbd.base.atomic import replaced
 from mbd.base.checked import file_path, mapping, shown
 from mbd.files.lines import line_of
 from mbd.files.value_types import PlaceError
-from mbd.model.description import Description
+from mbd.model.description import Description, described_parameters
 from mbd.model.system import System
-from mbd.model.values import described_parameters
 
 __all__ = ["READERS", "Document", "from_text", "reader", "run_text", "to_text", "write"]
 

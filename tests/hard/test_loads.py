@@ -155,15 +155,14 @@ def test_an_equilibrium_under_a_load_of_any_size(seek):
             assert at == pytest.approx(size / 50.0, rel=1e-6, abs=1e-17)
 
 
-@pytest.mark.parametrize("elements", [3, 10])
-def test_a_beam_under_a_load_of_any_size(elements):
+def test_a_beam_under_a_load_of_any_size():
     """Its deflection by load is that of 1e-3 N, or it is said why it cannot be told."""
     section = mbd.Section(stiffness=(2.84e6, 1.1e6, 1.1e6, 28, 36.3, 36.3), mass=1.0)
     bend = {}
     for size in (1e-3, 1e-300, 1e-20, 1e-12, 1e-9, 1e-6, 1e6):
         system = mbd.System()
         beam = system.add(
-            mbd.Beam("b", points=[(0, 0, 0), (0.3, 0.2, 0.1)], section=section, elements=elements,
+            mbd.Beam("b", points=[(0, 0, 0), (0.3, 0.2, 0.1)], section=section, elements=3,
                      first=system.ground)
         )  # fmt: skip
         system.add(mbd.PointForce("f", beam.last, force=(0, 0, -size)))
@@ -175,7 +174,7 @@ def test_a_beam_under_a_load_of_any_size(elements):
                 assert size < 1e-7, error
                 assert "less than the round-off of the forces that stiffness makes" in str(error)
                 continue
-        bend[size] = (pose[f"b.{elements}"].position - (0.3, 0.2, 0.1)) / size
+        bend[size] = (pose["b.3"].position - (0.3, 0.2, 0.1)) / size
         if noted:
             assert size == 1e6
             assert (
