@@ -21,6 +21,15 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_pycollect_makeitem(collector, name, obj):
+    """Make no tests of functions that are slow as a whole, where none of them is to run."""
+    if collector.config.option.markexpr == "not slow":
+        marks = getattr(obj, "pytestmark", ())
+        if isinstance(marks, list) and any(x.name == "slow" for x in marks):
+            return []
+    return None
+
+
 @pytest.fixture(autouse=True)
 def _close_figures():
     """Close the figures of a test, so that they do not pile up in the process."""

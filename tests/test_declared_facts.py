@@ -4,7 +4,7 @@ import ast
 
 import numpy as np
 import pytest
-from test_floors import NAMES, ORDER, ROOT, room_of
+from test_floors import NAMES, ORDER, ROOT, room_of, tree
 
 import mbd
 from mbd.interactions.kind import Attachment, Element
@@ -58,28 +58,44 @@ def test_the_walk_finds_classes():
     assert {"Moment", "Motor"} <= set(classes_asked_for(ast.parse(text)))
 
 
-@pytest.mark.parametrize("name", ABOVE)
-def test_no_file_above_asks_for_the_class_of_a_part(name):
-    asked = set(classes_asked_for(ast.parse((ROOT / name).read_text())))
-    assert not asked & part_classes(), f"{name}: declare a fact in mbd/parts/part.py instead"
+def trees():
+    """Yield name and syntax tree of every file above the parts."""
+    return ((name, tree(ROOT / name)) for name in ABOVE)
 
 
-@pytest.mark.parametrize("name", ABOVE)
-def test_no_file_above_compares_the_name_of_a_kind(name):
-    for node in ast.walk(ast.parse((ROOT / name).read_text())):
-        if isinstance(node, ast.Compare):
-            inside = {ast.unparse(x) for x in (node.left, *node.comparators)}
-            assert not {x for x in inside if x.endswith((".kind.name", ".measure.name"))}, name
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            assert not ast.unparse(node.func.value).endswith("kind.name"), name
+def test_no_file_above_asks_for_the_class_of_a_part():
+    parts = part_classes()
+    asked = {name: y for name, x in trees() if (y := parts & {*classes_asked_for(x)})}
+    assert not asked, "declare a fact in mbd/parts/part.py instead"
 
 
-@pytest.mark.parametrize("name", [x for x in ABOVE if not x.startswith(("model/", "files/"))])
-def test_nodes_are_asked_from_the_model(name):
+def names_of_kinds(tree):
+    """Yield where a file compares the name of a kind, or takes it apart."""
+    for node in ast.walk(tree):
+        inside = (node.left, *node.comparators) if isinstance(node, ast.Compare) else ()
+        taken = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        inside = (node.func.value,) if taken else inside
+        for x in (y for part in inside for y in ast.walk(part)):
+            if isinstance(x, ast.Attribute) and x.attr == "name":
+                yield from {ast.unparse(x.value).rpartition(".")[2]} & {"kind", "measure"}
+
+
+def test_no_file_above_compares_the_name_of_a_kind():
+    text = "x.kind.name == 'y'; y in (e.measure.name, 1); kind.name.split(); a.name == 'y'"
+    assert len([*names_of_kinds(ast.parse(text))]) == 3
+    assert len([*names_of_kinds(ast.parse("'y' == x.measure.name"))]) == 1
+    assert not [name for name, x in trees() if [*names_of_kinds(x)]]
+
+
+def test_nodes_are_asked_from_the_model():
     """Only what describes a system or writes its description knows the table of its bodies."""
-    tree = ast.parse((ROOT / name).read_text())
-    tables = {ast.unparse(x) for x in ast.walk(tree) if isinstance(x, ast.Attribute)}
-    assert not {x for x in tables if x.endswith("system.bodies")}, f"{name}: take model.nodes"
+    wrong = []
+    for name, x in trees():
+        tables = [y for y in ast.walk(x) if isinstance(y, ast.Attribute) and y.attr == "bodies"]
+        own = name.startswith(("model/", "files/"))
+        if not own and any(ast.unparse(y.value).endswith("system") for y in tables):
+            wrong.append(f"{name}: take model.nodes")
+    assert not wrong
 
 
 # --- a part from outside --------------------------------------------------------------------------

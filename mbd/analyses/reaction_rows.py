@@ -9,7 +9,7 @@ from mbd.base.tolerances import REACTION_STEP
 from mbd.history.joints import JointHistory
 from mbd.history.trajectory import Trajectory
 from mbd.model.workspace import displaced
-from mbd.parts.joints import Joint
+from mbd.parts.joint import Joint
 from mbd.small_motions.small_motion import SmallMotion
 
 __all__ = ["reaction_rows"]

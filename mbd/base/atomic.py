@@ -19,15 +19,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-__all__ = [
-    "Members",
-    "check_writable",
-    "explained",
-    "replaced",
-    "replaced_set",
-    "replaced_together",
-]
-
 _HEAD = 60  # characters of the name that a new file shares: no name is longer than 255 bytes
 _BLOCK = 1 << 12  # bytes that a trial writes
 _FULL = (errno.ENOSPC, errno.EDQUOT)

@@ -17,11 +17,6 @@ import numpy as np
 
 from mbd.base.tolerances import LARGEST
 
-__all__ = [
-    "check_options", "extra", "file_path", "flag", "floats", "function", "is_whole", "listed",
-    "mapping", "meant", "names", "numbers", "one_of", "place", "scalar", "shown", "sized", "whole",
-]  # fmt: skip
-
 _WIDTH = 200  # characters of a value in an error
 _LARGEST_WHOLE = 1 << 62  # of a table of integers
 _LONGEST_PATH, _LONGEST_NAME = 4095, 255  # bytes that file systems take

@@ -12,11 +12,6 @@ import numpy as np
 
 from mbd.base.checked import floats, numbers, scalar, shown, sized
 
-__all__ = [
-    "AXES", "array", "inertia_tensor", "label", "mass_properties", "number", "rotation_matrix",
-    "symmetric", "unit_vector", "vector",
-]  # fmt: skip
-
 AXES = {
     "x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0),
     "-x": (-1.0, 0.0, 0.0), "-y": (0.0, -1.0, 0.0), "-z": (0.0, 0.0, -1.0),

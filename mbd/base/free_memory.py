@@ -7,8 +7,6 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["free_memory"]
-
 
 def free_memory() -> float:
     """Return the least of what the machine, the container and the process have left [byte]."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-__all__ = ["facts", "page", "table"]
-
 _MOST = 20  # rows
 
 

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["structures"]
-
 
 def _identifier(name: str, taken: Mapping[str, Any]) -> str:
     """Return a name that MATLAB takes and that is not taken."""

@@ -16,8 +16,6 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from mbd.base.door import label, number
 from mbd.base.recorded_call import Call, Recorded
 
-__all__ = ["Formula", "Parameter", "call_of", "parameters_in"]
-
 _COMPARISONS = (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal)
 
 

@@ -12,8 +12,6 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Function", "again", "placed", "portable"]
-
 
 class Function:
     """A user's function on its way into another process."""

@@ -7,8 +7,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-__all__ = ["PLACES", "VERSION", "public"]
-
 VERSION = "0.1.0"
 _LIST = Path(__file__).parents[1] / "__init__.pyi"
 _LINE = re.compile(r"^from (mbd\.\S+) import (\w+) as", re.MULTILINE)

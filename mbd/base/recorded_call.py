@@ -18,17 +18,6 @@ import numpy as np
 from mbd.base.checked import meant
 from mbd.base.pickling import again, placed, portable
 
-__all__ = [
-    "PLAIN",
-    "Call",
-    "Recorded",
-    "recorded_call",
-    "reduced",
-    "remembered",
-    "remembered_method",
-    "signature",
-]
-
 Maker = TypeVar("Maker", bound=Callable[..., Any])
 PLAIN = frozenset((float, int, str, bool, type(None)))
 _CALLS: weakref.WeakKeyDictionary[Any, Call] = weakref.WeakKeyDictionary()

@@ -9,8 +9,6 @@ from typing import Any
 
 from mbd.base.checked import meant, shown
 
-__all__ = ["call_of_literals", "parted"]
-
 
 def call_of_literals(
     words: str, makers: Mapping[str, Callable[..., Any]], what: str, example: str

@@ -23,8 +23,6 @@ from mbd.parts.forces import PointForce
 from mbd.parts.joints import Fixed
 from mbd.parts.part import Body, Part
 
-__all__ = ["Beam", "LineLoad"]
-
 _TURN, _MOST = 1.0, 2.0  # of an element in the reference [rad]: warned of, refused; pi is singular
 _STEEP = 0.5  # sine of the angle between the beam and `up` below which axes may turn quickly
 

@@ -19,8 +19,6 @@ from mbd.parts.joints import Spherical
 from mbd.parts.part import Body, Part, Symbol
 from mbd.parts.shapes import Sphere
 
-__all__ = ["Cable"]
-
 
 class Cable(Part):
     r"""A cable without stiffness of bending: mass points, and bars between them that only pull.

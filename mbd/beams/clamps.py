@@ -11,8 +11,6 @@ from mbd.interactions.kind import Element
 from mbd.parts.joint import Joint
 from mbd.parts.part import Body, Frame
 
-__all__ = ["Clamps", "clamped", "rows_of"]
-
 Clamps = tuple[tuple[str, Joint], ...]
 
 

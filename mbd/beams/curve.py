@@ -18,8 +18,6 @@ from mbd.base.checked import shown, sized
 from mbd.base.door import array, number
 from mbd.beams.section import Section
 
-__all__ = ["Curve", "Path", "Piece", "evaluated"]
-
 _ALONG = 1e-6  # sine of the angle between axis 1 and `up` that is too small for a plane
 _PER_LENGTH = ("stiffness", "mass_matrix")
 _AROUND = 24  # points of outlines whose numbers of corners differ

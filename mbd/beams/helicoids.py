@@ -9,8 +9,6 @@ import numpy as np
 
 from mbd.algebra.rotations import tilde
 
-__all__ = ["frames_between", "logarithm", "points_between"]
-
 
 def _arm(theta: np.ndarray) -> np.ndarray:
     r"""Return :math:`I + a\tilde\theta + b\tilde\theta^2`, which makes a translation of u."""

@@ -36,8 +36,6 @@ from mbd.algebra.rotations import tilde
 from mbd.beams.curve import Curve
 from mbd.beams.helicoids import logarithm
 
-__all__ = ["Mesh", "mesh", "stiffness"]
-
 _X, _W = np.polynomial.legendre.leggauss(6)
 _CUBIC, _LINEAR = 4, 2  # nodes of the polynomials
 

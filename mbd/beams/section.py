@@ -21,8 +21,6 @@ from mbd.base.checked import sized
 from mbd.base.door import array, number, vector
 from mbd.base.recorded_call import Recorded, remembered_method
 
-__all__ = ["Section"]
-
 
 class Section(Recorded):
     """Stiffness and mass per length of a beam, in section axes.

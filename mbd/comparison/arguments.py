@@ -21,8 +21,6 @@ from mbd.runs.methods import method as integrator_of
 if TYPE_CHECKING:
     from mbd.model.system import System
 
-__all__ = ["chosen", "integrator", "maker", "sizes", "watched"]
-
 
 def maker(
     build: Any, parameters: dict[str, Any]

@@ -20,8 +20,6 @@ from mbd.runs.plan import number_of_steps
 if TYPE_CHECKING:
     from mbd.model.system import System
 
-__all__ = ["compare"]
-
 
 def compare(
     build: Callable[..., System] | str | Path,

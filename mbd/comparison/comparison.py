@@ -13,8 +13,6 @@ from mbd.comparison.table import text
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Comparison"]
-
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Outcome):

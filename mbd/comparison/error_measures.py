@@ -17,8 +17,6 @@ from mbd.interactions.rows import COINCIDE
 from mbd.machine import buffer as m
 from mbd.model.model import Model
 
-__all__ = ["QUANTITIES", "Values", "comparable", "determined", "difference", "last", "noise"]
-
 #: "bar 1.position": (3,), "bar 1.rotation": (3, 3), "drive.load": (1,), ...
 Values = dict[str, np.ndarray]
 

@@ -13,8 +13,6 @@ from typing import Any
 from mbd.base.atomic import replaced
 from mbd.comparison.error_measures import QUANTITIES
 
-__all__ = ["COLUMNS", "Outcome"]
-
 #: Columns of the rows with their units; "" for text.
 COLUMNS = {
     "formulation": "",

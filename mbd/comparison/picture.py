@@ -14,8 +14,6 @@ from mbd.figures.figure import checked_path, new_figure, save_figure
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["checked_quantity", "draw"]
-
 _MARKS = "osD^vP*X<>"
 _LINES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)), (0, (1, 2)))
 

@@ -19,8 +19,6 @@ from mbd.front.richardson import weights
 from mbd.front.solution import Solution
 from mbd.runs.methods import sharp
 
-__all__ = ["Reference", "reference_of"]
-
 
 @dataclass
 class Reference:

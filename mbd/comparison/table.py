@@ -9,8 +9,6 @@ from typing import Any
 from mbd.comparison.error_measures import QUANTITIES
 from mbd.comparison.outcome import Outcome
 
-__all__ = ["text"]
-
 _WIDTH = 100
 _MOTION = [what for what, x in QUANTITIES.items() if not x.reaction]
 _REACTIONS = [what for what, x in QUANTITIES.items() if x.reaction]

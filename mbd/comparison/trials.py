@@ -22,8 +22,6 @@ from mbd.model.model import Model
 if TYPE_CHECKING:
     from mbd.model.system import System
 
-__all__ = ["Trial", "tabulate", "telling"]
-
 _LAST = 1 << 60  # keep the first and the last instant only
 _FAILURES = (ArithmeticError, RuntimeError, np.linalg.LinAlgError)
 _TURN = 0.02  # a timed turn has as many runs as begin within this time [s]

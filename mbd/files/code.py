@@ -20,8 +20,6 @@ from mbd.formulations.formulation import Formulation
 from mbd.model.description import Description, described_parameters
 from mbd.parts.part import Coordinate, Frame, Part
 
-__all__ = ["scene_text"]
-
 _WIDTH = 98
 
 

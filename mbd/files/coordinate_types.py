@@ -11,8 +11,6 @@ from mbd.files.value_types import Law, Number, Place, ValueType, unknown_key
 from mbd.parts.joint import chosen
 from mbd.parts.part import Coordinate
 
-__all__ = ["Along", "Chosen", "OrLaw", "Three"]
-
 _JOINT = Reference("joints")
 
 

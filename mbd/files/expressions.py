@@ -23,8 +23,6 @@ from typing import Any
 from mbd.base.checked import meant, scalar, shown
 from mbd.base.recorded_call import Recorded
 
-__all__ = ["FUNCTIONS", "Expression"]
-
 
 def _piecewise(*values: float) -> float:
     for i in range(0, len(values) - 1, 2):

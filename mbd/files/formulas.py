@@ -15,8 +15,6 @@ from mbd.base.checked import shown
 from mbd.base.parameter import Formula, Parameter
 from mbd.files.expressions import FUNCTIONS, Expression
 
-__all__ = ["RESERVED", "code_of", "formula", "law_names", "law_texts", "text_of", "used"]
-
 #: names that have a meaning in texts
 RESERVED = frozenset(("t", "u", "rate", "pi", *FUNCTIONS))
 _OPERATORS: dict[type, Any] = {

@@ -20,8 +20,6 @@ from mbd.files.value_types import PlaceError
 from mbd.model.description import Description, described_parameters
 from mbd.model.system import System
 
-__all__ = ["READERS", "Document", "from_text", "reader", "run_text", "to_text", "write"]
-
 _LARGEST = 100_000_000  # bytes of a model file
 
 

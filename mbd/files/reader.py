@@ -18,8 +18,6 @@ from mbd.files.value_types import Number, Place, PlaceError, unknown_key
 from mbd.files.vocabulary import SECTIONS, arguments, parts, run_settings, section
 from mbd.model.system import System
 
-__all__ = ["SCHEMA", "Reader", "tables"]
-
 SCHEMA = 1
 _POSITIVE = ("t_end", "step", "rtol", "max_step")  # of run
 _TOP = ("schema", "mbd", "title", "parameters", "system", *SECTIONS, "run")

@@ -13,8 +13,6 @@ from mbd.base.parameter import parameters_in
 from mbd.base.recorded_call import signature
 from mbd.files.value_types import Array, Number, Place, ValueType, unknown_key
 
-__all__ = ["Constructed", "Reference", "Turn", "make"]
-
 
 @dataclass(frozen=True)
 class Reference:

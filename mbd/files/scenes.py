@@ -22,8 +22,6 @@ from mbd.base.checked import meant, shown
 if TYPE_CHECKING:
     from mbd.model.system import System
 
-__all__ = ["Scene", "load", "named", "parameter", "shipped", "summary"]
-
 _RUN = (
     "t_end",
     "step",

@@ -13,8 +13,6 @@ from mbd.files.value_types import Number
 from mbd.files.vocabulary import CONSTRUCTED, SECTIONS, arguments, parts, run_settings, section
 from mbd.model.system import System
 
-__all__ = ["json_schema"]
-
 
 def json_schema() -> dict[str, Any]:
     """Return the schema (draft 2020-12)."""

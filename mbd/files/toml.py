@@ -6,8 +6,6 @@ import json
 import re
 from typing import Any
 
-__all__ = ["text"]
-
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _WIDTH = 100
 

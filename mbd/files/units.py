@@ -13,8 +13,6 @@ from typing import NamedTuple
 
 from mbd.base.checked import shown
 
-__all__ = ["NUMBER", "Unit", "convert", "has_unit", "unit", "unit_in"]
-
 NUMBER = r"[+-]?(?>(?:(?:\d{1,3}(?:_\d{3})+(?![\d_])|\d+)\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
 _WORD = r"(?!(?:if|and|or)\b)[A-Za-zµ°%][\wµ°%^*/()·\s-]*?"
 _QUANTITY = re.compile(rf"\s*({NUMBER})(?:\s*({_WORD})|\s+(1/{_WORD}))\s*")

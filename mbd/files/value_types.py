@@ -23,11 +23,6 @@ from mbd.files.expressions import Expression
 from mbd.files.formulas import formula, text_of, used
 from mbd.files.units import NUMBER, convert
 
-__all__ = [
-    "Array", "Direction", "File", "Flag", "Law", "Load", "Mapping", "Number", "OneOf", "Place",
-    "PlaceError", "Several", "ValueType", "Whole", "Word", "unknown_key",
-]  # fmt: skip
-
 _FINITE = re.compile(rf"\s*{NUMBER}\s*")
 _NUMBER = {"anyOf": [{"type": "number"}, {"type": "string"}]}
 

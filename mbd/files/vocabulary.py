@@ -35,11 +35,6 @@ from mbd.files.value_types import (
 from mbd.formulations import NAMES
 from mbd.parts.part import Frame, Part
 
-__all__ = [
-    "ARGUMENTS", "CONSTRUCTED", "OF", "OF_A_CALL", "SECTIONS", "arguments", "makers", "parts",
-    "run_settings", "section",
-]  # fmt: skip
-
 SECTIONS = ("bodies", "structures", "joints", "forces")
 
 

@@ -30,8 +30,6 @@ from mbd.formulations.formulation import Formulation
 from mbd.model.description import Description, described_parameters
 from mbd.parts.part import Coordinate, Frame, Part
 
-__all__ = ["Writer", "document", "minimal_call"]
-
 
 def minimal_call(part: Any) -> tuple[Callable[..., Any], dict[str, Any]]:
     """Return class or function and the arguments it needs: neither None nor default."""

@@ -21,8 +21,6 @@ from mbd.formulations.modal.constants import ModalConstants, NodalShapes
 from mbd.parts.part import Body, Frame
 from mbd.parts.shapes import checked_shapes
 
-__all__ = ["FlexibleBody"]
-
 _FILES = ("M", "K", "coordinates")
 _FIXED = 6  # fixed-interface modes by default, or modes of a body without interfaces
 _SMALL_TURN = 0.1  # of an interface [rad]: its axes are orthonormal to first order
@@ -257,7 +255,7 @@ def _shapes(mesh: Mesh, modes: Any, cutoff: Any, fixed: Any) -> Shapes:
 
 def _interface(mesh: Mesh, shapes: Shapes, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return centre (3,), and shifts and turns (m, 3) of a patch: those that fit its nodes best."""
-    center, dofs, R = mesh.patch(name)
+    center, dofs, R = mesh.patches[name]
     motions = np.linalg.lstsq(R, shapes.values.reshape(-1, len(shapes.K))[dofs], rcond=None)[0]
     return center, motions[:3].T, motions[3:].T
 

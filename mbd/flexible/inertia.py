@@ -20,8 +20,6 @@ import scipy.sparse as sp
 from mbd.flexible.mesh import Mesh
 from mbd.flexible.reduction import Shapes
 
-__all__ = ["Invariants", "invariants"]
-
 _SAME = 1e-9  # of the largest entry of M
 _TILDE = np.array([np.cross(e, np.eye(3)).T for e in np.eye(3)])  # of the unit vectors
 

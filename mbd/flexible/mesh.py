@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,6 @@ import scipy.sparse as sp
 
 from mbd.base.checked import file_path, shown
 from mbd.base.door import array, label
-
-__all__ = ["Mesh", "factor", "rigid_motions", "square"]
 
 _SYMMETRIC = 1e-9  # of the largest entry
 _STILL = 1e-8  # force of a rigid motion, of the largest that entries of K could give
@@ -31,6 +30,8 @@ class Mesh:
         Nodes, in the axes of the body.
     interfaces : dict
         Nodes of each rigid patch.
+    patches : dict
+        Of each centre (3,), degrees of freedom (k,) and rigid motions (k, 6).
     """
 
     who: str
@@ -72,8 +73,12 @@ class Mesh:
         """Degrees of freedom of a node."""
         return int(self.M.shape[0]) // len(self.x)
 
-    def patch(self, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return centre (3,), degrees of freedom (k,) and rigid motions (k, 6) of a patch."""
+    @cached_property
+    def patches(self) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """What each interface is, checked."""
+        return {name: self._patch(name) for name in self.interfaces}
+
+    def _patch(self, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         nodes, d = self.interfaces[name], self.d
         center = self.x[nodes].mean(axis=0)
         R = rigid_motions(self.x[nodes] - center, d)

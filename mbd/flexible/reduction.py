@@ -26,8 +26,6 @@ from scipy.linalg import eigh, null_space
 
 from mbd.flexible.mesh import Mesh, factor, rigid_motions
 
-__all__ = ["Shapes", "given_shapes", "reduced"]
-
 _DENSE = 300  # unknowns up to which all eigenvectors are computed
 _MORE = 6  # fixed-interface modes beyond the number of shapes
 _SOFT = 1e-9  # eigenvalues of a mechanism, of the largest one of the reduced matrices
@@ -140,7 +138,7 @@ def _missing_compliance(mesh: Mesh, values: np.ndarray, K: np.ndarray, V: np.nda
     constraint modes and :math:`F^TGK^{-1}G^TF` with the shapes, that move the interfaces by G;
     moments and turns are counted with the size of the mesh as a lever.
     """
-    patches = [mesh.patch(name) for name in mesh.interfaces]
+    patches = list(mesh.patches.values())
     if len(patches) < 2:
         return 0.0
     lever = np.tile(np.repeat([1.0, np.ptp(mesh.x, axis=0).max()], 3), len(patches))
@@ -159,12 +157,12 @@ def _basis(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the basis V of the reduction, and the rigid motions in its coordinates."""
     n = mesh.M.shape[0]
-    patches = {name: mesh.patch(name) for name in mesh.interfaces}
-    boundary = np.concatenate([np.zeros(0, int), *(dofs for _, dofs, _ in patches.values())])
+    patches = list(mesh.patches.values())
+    boundary = np.concatenate([np.zeros(0, int), *(dofs for _, dofs, _ in patches)])
     inside = np.setdiff1d(np.arange(n), boundary)
     if not patches:
         return _free(mesh, count if fixed is None else fixed, cutoff)
-    T = sp.block_diag([R for _, _, R in patches.values()]).toarray()
+    T = sp.block_diag([R for _, _, R in patches]).toarray()
     V = np.zeros((n, T.shape[1]))
     V[boundary] = T
     if inside.size:
@@ -182,7 +180,7 @@ def _basis(
             Phi = Phi[:, :fixed]
             V = np.column_stack([V, np.zeros((n, Phi.shape[1]))])
             V[inside, T.shape[1] :] = Phi
-    centers = np.array([center for center, _, _ in patches.values()])
+    centers = np.array([center for center, _, _ in patches])
     R = np.zeros((V.shape[1], 6))
     R[: T.shape[1]] = rigid_motions(centers, 6)
     return V, R

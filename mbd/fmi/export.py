@@ -7,7 +7,6 @@ passes calls to it, so that the tool and the model share no memory and no packag
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
 import re
@@ -26,7 +25,7 @@ from mbd.base.checked import file_path, names, shown
 from mbd.base.door import number
 from mbd.control.stepper import Stepper
 from mbd.fmi.description import described
-from mbd.fmi.process import Described
+from mbd.fmi.process import Described, token_of
 from mbd.fmi.variables import inputs_of, outputs_of, parameters_of, settable
 from mbd.machine.jit import carried_code
 from mbd.model.model import Model
@@ -92,14 +91,14 @@ def export_fmu(
     twice = [x.name for x in variables if [y.name for y in variables].count(x.name) > 1]
     if twice:
         raise ValueError(f"{_WHO}: {twice[0]!r} is more than one of input, output and parameter")
-    unit = Described("", model.system, variables, step, method, project)
-    token = f"{{{hashlib.sha256(carried(unit)).hexdigest()[:32]}}}"
+    unit = Described(model.system, variables, step, method, project)
+    data = carried(unit)
     identifier = re.sub(r"\W", "_", f"_{path.stem}" if path.stem[0].isdigit() else path.stem)
-    about = described(variables, path.stem, identifier, token, step)
+    about = described(variables, path.stem, identifier, token_of(data), step)
     with tempfile.TemporaryDirectory(prefix="mbd-fmu-") as folder:
         resources = Path(folder) / "resources"
         resources.mkdir()
-        (resources / "unit.pickle").write_bytes(carried(unit._replace(token=token)))
+        (resources / "unit.pickle").write_bytes(data)
         (resources / "python.txt").write_text(sys.executable, encoding="utf-8")
         _check(resources)
         library = Path(folder) / f"{identifier}{_LIBRARIES[place.partition('-')[2]]}"
@@ -149,7 +148,7 @@ def _compile(library: Path) -> None:
 
 def _check(resources: Path) -> None:
     """Refuse a model that another process cannot make of what is in the unit."""
-    code = "import sys, mbd.fmi.process as p; p.read(sys.argv[1]).system.build()"
+    code = "import sys, mbd.fmi.process as p; p.read(sys.argv[1])[0].system.build()"
     words = [sys.executable, "-P", "-c", code, str(resources)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:

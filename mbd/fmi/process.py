@@ -6,6 +6,7 @@ The process ends when the socket is closed: by the tool, or by the end of the to
 
 from __future__ import annotations
 
+import hashlib
 import pickle
 import signal
 import socket
@@ -39,7 +40,6 @@ class Described(NamedTuple):
 
     Attributes
     ----------
-    token : str
     system : System
     variables : sequence of Variable
     step : float [s]
@@ -49,7 +49,6 @@ class Described(NamedTuple):
         As in ``mbd.simulate``.
     """
 
-    token: str
     system: Description
     variables: Sequence[Variable]
     step: float
@@ -57,10 +56,15 @@ class Described(NamedTuple):
     project: bool | None
 
 
-def read(resources: str | Path) -> Described:
-    """Return what the resources of a unit hold."""
-    unit: Described = pickle.loads((Path(resources) / "unit.pickle").read_bytes())
-    return unit
+def read(resources: str | Path) -> tuple[Described, str]:
+    """Return what the resources of a unit hold, and its token."""
+    data = (Path(resources) / "unit.pickle").read_bytes()
+    return pickle.loads(data), token_of(data)
+
+
+def token_of(data: bytes) -> str:
+    """Return the token of a unit, by which a tool knows that it has the one it has described."""
+    return f"{{{hashlib.sha256(data).hexdigest()[:32]}}}"
 
 
 class _Kept(NamedTuple):
@@ -275,9 +279,9 @@ def serve(resources: Path, link: socket.socket) -> None:
 
 def _begun(resources: Path, token: str) -> Running:
     """Return the unit of a folder, if it is the one that the tool has described."""
-    unit = read(resources)
-    if token and token != unit.token:
-        raise ValueError(f"this is the unit {unit.token}, not {token}, which the tool asks for")
+    unit, own = read(resources)
+    if token and token != own:
+        raise ValueError(f"this is the unit {own}, not {token}, which the tool asks for")
     return Running(unit)
 
 

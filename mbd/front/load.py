@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from mbd.model.model import Model
     from mbd.store.source import Source
 
-__all__ = ["load"]
-
 
 def load(path: str | Path) -> Solution | Stored:
     """Read results that ``solution.save`` or ``simulate(..., stream=...)`` wrote.

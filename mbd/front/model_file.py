@@ -13,8 +13,6 @@ from mbd.files.modelfile import Document, reader
 from mbd.front.simulate import simulate
 from mbd.front.solution import Solution
 
-__all__ = ["ModelFile", "read"]
-
 
 @dataclass(frozen=True)
 class ModelFile(Document):

@@ -27,8 +27,6 @@ from mbd.model.state import State
 from mbd.model.workspace import Workspace
 from mbd.runs.plan import whole_steps
 
-__all__ = ["checked_order", "of_order", "weights"]
-
 
 def checked_order(
     order: Any, method: Method, start: float, t_end: Any, step: Any, refused: dict[str, Any]

@@ -31,8 +31,6 @@ from mbd.model.report import rows_in_loops
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 
-__all__ = ["UniqueReaction", "share_reactions", "unique_reactions"]
-
 
 @dataclass(frozen=True)
 class UniqueReaction(Reaction):

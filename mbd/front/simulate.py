@@ -44,8 +44,6 @@ from mbd.runs.record import MemoryRecord, Record
 from mbd.runs.run import Stretches
 from mbd.runs.stretch import Run
 
-__all__ = ["SimulationError", "kernels_of", "simulate"]
-
 
 class SimulationError(RuntimeError):
     """A run that stopped early; its message says when [s], where and who.

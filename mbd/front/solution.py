@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from mbd.animation.animation import Animation
 
-__all__ = ["Solution"]
-
 
 class Solution(History):
     """What a run computed; time is the first axis everywhere.

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
-__all__ = ["Stored"]
-
 
 class Stored(StoredHistory):
     """What a file of results holds, with the names of a ``Solution``.

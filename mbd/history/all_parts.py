@@ -27,8 +27,6 @@ from mbd.history.quantity import Owner, Quantity
 from mbd.history.trajectory import Trajectory
 from mbd.model.turns_so_far import Before
 
-__all__ = ["AllParts", "in_pieces", "past_of"]
-
 _FACES = 1 << 16  # bodies times instants in one piece, some 50 MB
 _PIECE = 1 << 12  # instants in one piece
 

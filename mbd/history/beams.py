@@ -36,12 +36,6 @@ from mbd.model.frozen import per_model
 if TYPE_CHECKING:
     from mbd.model.model import Model
 
-__all__ = [
-    "BAR_WORDS", "SECTION_FORCES", "SECTION_WORDS", "BeamHistory", "CableHistory", "Helicoids",
-    "SectionResults", "Sections", "all_helicoids", "bars_over_time", "beyond_limits", "ends_of",
-    "lines",
-]  # fmt: skip
-
 #: The six, force and then moment: unit, what it is.
 SECTION_FORCES = {
     "N": ("N", "normal force"),

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from mbd.formulations.modal.constants import NodalShapes
     from mbd.parts.part import Body
 
-__all__ = ["BodyHistory", "FlexibleHistory", "PointHistory", "StructureHistory"]
-
 
 class BodyHistory(PartHistory):
     """A body over time; (n, 3) arrays in inertial axes unless said otherwise.

@@ -20,11 +20,6 @@ from mbd.model.frozen import per_model
 if TYPE_CHECKING:
     from mbd.model.model import Model
 
-__all__ = [
-    "Column", "Series", "columns", "fitting", "items_of", "labels", "model_columns", "model_items",
-    "parts",
-]  # fmt: skip
-
 ENDS, SECTION_AXIS = ("first", "last"), ("1", "2", "3")
 
 

@@ -16,8 +16,6 @@ from mbd.history.faces import Faces
 from mbd.interactions.kind import Element, Kind
 from mbd.machine import buffer as m
 
-__all__ = ["Table", "tables"]
-
 _AT_ONCE = 1024  # elements whose numbers stay in the cache of the processor
 
 

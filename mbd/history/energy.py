@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 1024  # faces whose numbers stay in the cache of the processor
 
-__all__ = ["sums"]
-
 
 @kernel
 def sums_kernel(I: Any, F: Any, k: int) -> None:

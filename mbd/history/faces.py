@@ -19,16 +19,6 @@ from mbd.interactions.kind import face_name
 from mbd.machine import buffer as m
 from mbd.model.frozen import FrozenModel, per_model
 
-__all__ = [
-    "Faces",
-    "Group",
-    "all_columns",
-    "all_groups",
-    "columns_of",
-    "faces",
-    "faces_over_time",
-]
-
 _AT_ONCE = 1024  # faces whose numbers stay in the cache of the processor
 
 

@@ -29,8 +29,6 @@ from mbd.history.quantities import Energy, Momentum, PartHistory, Reaction, no_p
 from mbd.history.trajectory import Trajectory
 from mbd.interactions.kind import face_name
 
-__all__ = ["History"]
-
 
 class History(Trajectory):
     """A trajectory whose parts and sums are read by name."""

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from mbd.history.trajectory import Trajectory
     from mbd.model.model import Model
 
-__all__ = ["Instants", "acting", "instants"]
-
 _WORK = ".work"  # key in what came before: t, dissipated energy and work there, both powers
 _BYTES = 1 << 23  # of instants that are handed over at once
 

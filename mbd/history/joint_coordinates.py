@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from mbd.model.model import Model
     from mbd.parts.part import Coordinate
 
-__all__ = ["Coordinates", "all_freedoms", "counted", "freedoms"]
-
 
 @dataclass(frozen=True)
 class Coordinates:

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from mbd.model.model import Model
     from mbd.parts.joint import Joint
 
-__all__ = ["JointHistory", "Reaction", "RowHistory", "all_reactions"]
-
 _ORIGIN = (1.0, 0.0, 0.0, 0.0)
 _AT_ONCE = 1024  # faces whose numbers stay in the cache of the processor
 

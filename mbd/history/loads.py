@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from mbd.history.trajectory import Trajectory
     from mbd.model.model import Model
 
-__all__ = ["Loads", "MotorHistory", "all_loads"]
-
 
 @kernel
 def laws_kernel(I: Any, F: Any, k: int) -> None:

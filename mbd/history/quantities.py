@@ -26,8 +26,6 @@ from mbd.history.quantity import (
     Quantity,
 )
 
-__all__ = ["Energy", "Momentum", "PartHistory", "PointHistory", "Reaction", "no_part", "table"]
-
 
 @dataclass(frozen=True)
 class PointHistory:

@@ -8,11 +8,6 @@ from typing import Any, NamedTuple, Self, overload
 
 import numpy as np
 
-__all__ = [
-    "BODY_AXES", "INERTIAL", "MATRIX", "QUATERNION", "SCALAR", "SECTION_AXES", "Axes", "Owner",
-    "Quantity",
-]  # fmt: skip
-
 Take = Callable[[Any], np.ndarray]
 
 

@@ -13,8 +13,6 @@ from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.turns_so_far import Before
 
-__all__ = ["Trajectory"]
-
 _RAW = ("q", "v", "a", "lam")
 _BODIES_FROM_DISK = 2  # kept in memory where the numbers are in a file
 

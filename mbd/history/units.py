@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from mbd.model.model import Model
     from mbd.parts.part import Body
 
-__all__ = ["MIXED", "of_gap", "of_rows", "of_speeds", "of_stored"]
-
 MIXED = "mixed"
 _STORED = {m.TRANSLATION: "m", m.ROTATION: "rad", m.DIRECTOR: "1"}
 _SPEED = {m.TRANSLATION: "m/s", m.ROTATION: "rad/s", m.DIRECTOR: "1/s"}

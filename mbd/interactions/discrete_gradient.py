@@ -35,11 +35,20 @@ import math
 from typing import Any
 
 from mbd.algebra.vec import load3, plus, store3, times
-from mbd.interactions.gradients import GAMMA, X, add_bent, add_products, add_through, value_of
-from mbd.interactions.kind import each
+from mbd.interactions.gradients import GAMMA, X, add_bent, add_products, value_of
 from mbd.interactions.law_evaluation import evaluate_law
 from mbd.interactions.measures import GRAD, HXD, LAW_IN, LAW_OUT, NORMAL, XA, Measure, unwrap
-from mbd.interactions.pullback import at, clear, face, form_maps, map_of, push, vector
+from mbd.interactions.pullback import (
+    add_through,
+    at,
+    clear,
+    each,
+    face,
+    form_maps,
+    map_of,
+    push,
+    vector,
+)
 from mbd.machine import buffer as m
 from mbd.machine.buffer import ATT_N, PT, P
 from mbd.machine.jit import ints, jit

@@ -55,10 +55,10 @@ from mbd.algebra.vec import (
     tilde,
     times,
 )
-from mbd.interactions.kind import Kind, each
+from mbd.interactions.kind import Kind
 from mbd.interactions.law_evaluation import evaluate_law
 from mbd.interactions.measures import LAW_IN, LAW_OUT
-from mbd.interactions.pullback import add_multiple, at, form_maps, push
+from mbd.interactions.pullback import add_multiple, at, each, form_maps, push
 from mbd.interactions.rows import add_gradient
 from mbd.machine import buffer as m
 from mbd.machine.buffer import ATT_N

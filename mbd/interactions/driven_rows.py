@@ -21,10 +21,10 @@ from typing import Any
 
 from mbd.algebra.vec import dot, load3
 from mbd.interactions.gradients import add_measured_row, value_of
-from mbd.interactions.kind import Kind, Record, each
+from mbd.interactions.kind import Kind
 from mbd.interactions.law_evaluation import evaluate_law
 from mbd.interactions.measures import GRAD, LAW_IN, LAW_OUT, Measure, along
-from mbd.interactions.pullback import at, push
+from mbd.interactions.pullback import Record, at, each, push
 from mbd.machine import buffer as m
 from mbd.machine.jit import jit
 

@@ -30,6 +30,7 @@ from mbd.interactions.pullback import (
     add_column,
     add_multiple,
     add_row,
+    add_through,
     at,
     clear,
     coupled,
@@ -42,7 +43,7 @@ from mbd.interactions.pullback import (
 from mbd.machine import buffer as m
 from mbd.machine.buffer import ATT_N, DP, PT, P
 from mbd.machine.jit import jit
-from mbd.machine.simd import add_map, add_outer1, add_outer2, set_map
+from mbd.machine.simd import add_outer1, add_outer2
 
 __all__ = [
     "GAMMA",
@@ -52,8 +53,6 @@ __all__ = [
     "add_measured_row",
     "add_products",
     "add_tension",
-    "add_through",
-    "set_through",
     "value_of",
 ]
 
@@ -61,18 +60,6 @@ POSITION_TURN, ROW_TURN, SCRATCH, W_G, W_K, Y, YD = (
     m.POSITION_TURN, m.ROW_TURN, m.SCRATCH, m.W_G, m.W_K, m.Y, m.YD,
 )  # fmt: skip
 GAMMA, NU, X, Z, ROW = 0, 1, 2, 3, 4  # vectors on a face: gamma, nu, what they are multiplied by
-
-
-@jit
-def add_through(F: Any, to: int, A: int, n: int, s: float, x: Any) -> None:
-    """Add s A x to the vector of n velocities at F[to] with the map at F[A]."""
-    add_map(F, to, A, n, s * x[0], s * x[1], s * x[2])
-
-
-@jit
-def set_through(F: Any, to: int, A: int, n: int, s: float, x: Any) -> None:
-    """Write s A x to the vector of n velocities at F[to] with the map at F[A]."""
-    set_map(F, to, A, n, s * x[0], s * x[1], s * x[2])
 
 
 @cache

@@ -1,90 +1,14 @@
-"""Kinds of interactions: attachments, own rows, numbers, kernels; records of their elements.
-
-A table holds all elements of one kind, first its head (T_NUMBER ... in ``machine/buffer.py``). The
-record of an element is laid out as
-
-    first row | numbers | memory | law | attachments | B, ld, Bt, ld per attachment | K, ld per pair
-
-where B is the block (rows of the element) x (velocities of the attachment's node), Bt its
-transpose's place, K the block (node of a) x (node of b); -1 where there is none (ground).
-"""
+"""Kinds of interactions: attachments, own rows, numbers, kernels; their elements."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
-from mbd.machine.buffer import (
-    E_ENDS,
-    E_LAW,
-    E_MEMORY,
-    E_NUMBERS,
-    E_ROW,
-    SCRATCH_EACH,
-    SCRATCH_OWN,
-    T_BLOCKS,
-    T_FIRST,
-    T_NUMBER,
-    T_PAIRS,
-    T_SIZE,
-    UNDECLARED,
-)  # fmt: skip
-from mbd.machine.jit import PYTHON, ints, jit, kernel
+from mbd.machine.buffer import E_ENDS, SCRATCH_EACH, SCRATCH_OWN
 
-__all__ = ["Attachment", "Element", "Kind", "Record", "each", "face_name"]
-
-
-class Record(NamedTuple):
-    """The record of an element, as its kernels read it.
-
-    ``u`` is the first unknown of its rows, ``numbers`` and ``memory`` are places in F, ``law`` is
-    an address; ``ends``, ``blocks`` and ``pairs`` are places in I of what follows, ``end`` that
-    behind the record.
-    """
-
-    u: int
-    numbers: int
-    memory: int
-    law: int
-    ends: int
-    blocks: int
-    pairs: int
-    end: int
-
-
-def _all_declared(function: Callable[..., Any], F: Any) -> None:
-    """Refuse the writing to a pair that the kind does not declare; plain Python only."""
-    pair = int(ints(F)[UNDECLARED])
-    if pair:
-        ints(F)[UNDECLARED] = 0
-        raise IndexError(
-            f"{function.__module__}.{function.__qualname__} writes to pair {pair - 1} of "
-            "attachments, which its Kind must declare in `pairs`; declare all that it couples"
-        )
-
-
-def each(function: Callable[[Any, Any, Any], None]) -> Any:
-    """Make a kernel that runs ``function(I, F, e)`` for the records e of all elements of a kind."""
-    of_one = jit(function)
-
-    def of_all(I: Any, F: Any, k: int) -> None:
-        for j in range(I[k + T_NUMBER]):
-            i = I[k + T_FIRST] + j * I[k + T_SIZE]
-            e = Record(
-                I[i + E_ROW], I[i + E_NUMBERS], I[i + E_MEMORY], I[i + E_LAW], i + E_ENDS,
-                i + I[k + T_BLOCKS], i + I[k + T_PAIRS], i + I[k + T_SIZE],
-            )  # fmt: skip
-            of_one(I, F, e)
-
-    def checked(I: Any, F: Any, k: int) -> None:
-        of_all(I, F, k)
-        _all_declared(function, F)
-
-    loop = checked if PYTHON else of_all
-    loop.__name__, loop.__qualname__ = function.__name__, function.__qualname__
-    loop.__doc__ = function.__doc__
-    return kernel(loop)
+__all__ = ["Attachment", "Element", "Kind", "face_name"]
 
 
 @dataclass(frozen=True)

@@ -21,10 +21,10 @@ import math
 from typing import Any
 
 from mbd.algebra.vec import cross, dot, load3, mat_mat, mat_plus, outer, tilde, times
-from mbd.interactions.kind import Kind, each
+from mbd.interactions.kind import Kind
 from mbd.interactions.law_evaluation import evaluate_law
 from mbd.interactions.measures import LAW_IN, LAW_OUT
-from mbd.interactions.pullback import add_stiffness, at, form_maps, push
+from mbd.interactions.pullback import add_stiffness, at, each, form_maps, push
 from mbd.machine import buffer as m
 from mbd.machine.buffer import ATT_W
 from mbd.machine.jit import jit

@@ -1,4 +1,4 @@
-r"""Pull-back of forces and stiffness from faces to coordinates.
+r"""Elements as their kernels see them, and the pull-back from faces to coordinates.
 
 An interaction sees *attachments*: points and vectors :math:`x_a = \sum_k w_k y_k` fixed to a face.
 It returns forces :math:`f_a` and stiffness :math:`K_{ab}` on them; the formulation provides for
@@ -11,11 +11,20 @@ Maps are formed where they are used, in the scratch space. What acts on several 
 face is summed there first, as a vector over the velocities of its body,
 :math:`\gamma = \sum_a P_a g_a`, and enters the matrix once. The first numbers of the scratch
 space belong to the kernels of a kind; behind them each attachment has five vectors and its maps.
+
+A table holds all elements of one kind, first its head (T_NUMBER ... in ``machine/buffer.py``). The
+record of an element is laid out as
+
+    first row | numbers | memory | law | attachments | B, ld, Bt, ld per attachment | K, ld per pair
+
+where B is the block (rows of the element) x (velocities of the attachment's node), Bt its
+transpose's place, K the block (node of a) x (node of b); -1 where there is none (ground).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from mbd.algebra.vec import spread, weighted
 from mbd.machine import buffer as m
@@ -27,34 +36,101 @@ from mbd.machine.buffer import (
     ATT_W,
     ATT_Y,
     DP,
+    E_ENDS,
+    E_LAW,
+    E_MEMORY,
+    E_NUMBERS,
+    E_ROW,
     MAP_ROW,
     PT,
     SCRATCH_EACH,
     SCRATCH_OWN,
     SCRATCH_VECTORS,
+    T_BLOCKS,
+    T_FIRST,
+    T_NUMBER,
+    T_PAIRS,
+    T_SIZE,
+    UNDECLARED,
     P,
 )
-from mbd.machine.jit import call_maps, ints, jit
+from mbd.machine.jit import PYTHON, call_maps, ints, jit, kernel
 from mbd.machine.simd import add4, add_map, add_outer3, set_map
 
 __all__ = [
+    "Record",
     "add_column",
     "add_damping",
     "add_multiple",
     "add_row",
     "add_stiffness",
+    "add_through",
     "at",
     "clear",
     "coupled",
+    "each",
     "face",
     "form_maps",
     "map_of",
     "push",
+    "set_through",
     "vector",
     "velocity_map",
 ]
 
-MAPS, SCRATCH, UNDECLARED, W_G, W_K = m.MAPS, m.SCRATCH, m.UNDECLARED, m.W_G, m.W_K
+MAPS, SCRATCH, W_G, W_K = m.MAPS, m.SCRATCH, m.W_G, m.W_K
+
+
+class Record(NamedTuple):
+    """The record of an element, as its kernels read it.
+
+    ``u`` is the first unknown of its rows, ``numbers`` and ``memory`` are places in F, ``law`` is
+    an address; ``ends``, ``blocks`` and ``pairs`` are places in I of what follows, ``end`` that
+    behind the record.
+    """
+
+    u: int
+    numbers: int
+    memory: int
+    law: int
+    ends: int
+    blocks: int
+    pairs: int
+    end: int
+
+
+def _all_declared(function: Callable[..., Any], F: Any) -> None:
+    """Refuse the writing to a pair that the kind does not declare; plain Python only."""
+    pair = int(ints(F)[UNDECLARED])
+    if pair:
+        ints(F)[UNDECLARED] = 0
+        raise IndexError(
+            f"{function.__module__}.{function.__qualname__} writes to pair {pair - 1} of "
+            "attachments, which its Kind must declare in `pairs`; declare all that it couples"
+        )
+
+
+def each(function: Callable[[Any, Any, Any], None]) -> Any:
+    """Make a kernel that runs ``function(I, F, e)`` for the records e of all elements of a kind."""
+    of_one = jit(function)
+
+    def of_all(I: Any, F: Any, k: int) -> None:
+        for j in range(I[k + T_NUMBER]):
+            i = I[k + T_FIRST] + j * I[k + T_SIZE]
+            e = Record(
+                I[i + E_ROW], I[i + E_NUMBERS], I[i + E_MEMORY], I[i + E_LAW], i + E_ENDS,
+                i + I[k + T_BLOCKS], i + I[k + T_PAIRS], i + I[k + T_SIZE],
+            )  # fmt: skip
+            of_one(I, F, e)
+
+    def checked(I: Any, F: Any, k: int) -> None:
+        of_all(I, F, k)
+        _all_declared(function, F)
+
+    loop = checked if PYTHON else of_all
+    loop.__name__, loop.__qualname__ = function.__name__, function.__qualname__
+    loop.__doc__ = function.__doc__
+    return kernel(loop)
 
 
 @jit
@@ -116,6 +192,18 @@ def clear(F: Any, to: int, n: int) -> None:
     """Write zeros to n vectors."""
     for j in range(MAP_ROW * n):
         F[to + j] = 0.0
+
+
+@jit
+def add_through(F: Any, to: int, A: int, n: int, s: float, x: Any) -> None:
+    """Add s A x to the vector of n velocities at F[to] with the map at F[A]."""
+    add_map(F, to, A, n, s * x[0], s * x[1], s * x[2])
+
+
+@jit
+def set_through(F: Any, to: int, A: int, n: int, s: float, x: Any) -> None:
+    """Write s A x to the vector of n velocities at F[to] with the map at F[A]."""
+    set_map(F, to, A, n, s * x[0], s * x[1], s * x[2])
 
 
 @jit

@@ -23,20 +23,21 @@ from mbd.interactions.gradients import (
     GAMMA,
     ROW,
     add_measured_row,
-    add_through,
-    set_through,
     value_of,
 )
-from mbd.interactions.kind import Kind, each
+from mbd.interactions.kind import Kind
 from mbd.interactions.measures import DOT, GRAD, Measure, along
 from mbd.interactions.pullback import (
     add_column,
     add_multiple,
     add_row,
+    add_through,
     at,
+    each,
     form_maps,
     map_of,
     push,
+    set_through,
     vector,
     velocity_map,
 )

@@ -32,13 +32,14 @@ from collections.abc import Callable
 from typing import Any
 
 from mbd.algebra.vec import add3, dot, load3, minus, plus, store3, times
-from mbd.interactions.gradients import add_through
-from mbd.interactions.kind import Kind, each
+from mbd.interactions.kind import Kind
 from mbd.interactions.pullback import (
     add_column,
     add_row,
+    add_through,
     at,
     clear,
+    each,
     form_maps,
     map_of,
     push,

@@ -37,10 +37,10 @@ from mbd.interactions.discrete_gradient import (
     mean_tension,
 )
 from mbd.interactions.gradients import add_tension, value_of
-from mbd.interactions.kind import Kind, each
+from mbd.interactions.kind import Kind
 from mbd.interactions.law_evaluation import evaluate_law
 from mbd.interactions.measures import GRAD, LAW_IN, LAW_OUT, Measure
-from mbd.interactions.pullback import push
+from mbd.interactions.pullback import each, push
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit
 

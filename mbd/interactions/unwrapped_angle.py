@@ -12,8 +12,9 @@ from functools import cache
 from typing import Any
 
 from mbd.interactions.gradients import value_of
-from mbd.interactions.kind import Kind, each
+from mbd.interactions.kind import Kind
 from mbd.interactions.measures import Measure, unwrap
+from mbd.interactions.pullback import each
 from mbd.machine import buffer as m
 
 __all__ = ["unwrapped_angle"]

@@ -18,14 +18,16 @@ from __future__ import annotations
 from typing import Any
 
 from mbd.algebra.vec import dot
-from mbd.interactions.gradients import GAMMA, ROW, add_through
-from mbd.interactions.kind import Kind, each
+from mbd.interactions.gradients import GAMMA, ROW
+from mbd.interactions.kind import Kind
 from mbd.interactions.pullback import (
     add_column,
     add_multiple,
     add_row,
+    add_through,
     at,
     clear,
+    each,
     form_maps,
     map_of,
     push,

@@ -15,8 +15,6 @@ from mbd.interactions.springs import held, motor, rubbing, spring, stop
 from mbd.parts.joint import chosen
 from mbd.parts.part import Coordinate, Part
 
-__all__ = ["JointFriction", "JointSpring", "Motor", "Stop"]
-
 
 class JointSpring(Part):
     r"""Spring and damper along a joint coordinate: :math:`-k(u - u_0) - c\,\dot u`, or a law.

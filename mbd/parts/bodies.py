@@ -21,8 +21,6 @@ from mbd.formulations.formulation import Formulation
 from mbd.parts.part import Body
 from mbd.parts.shapes import checked_shapes
 
-__all__ = ["Ground", "PointMass", "RigidBody"]
-
 
 class RigidBody(Body):
     r"""A rigid body.

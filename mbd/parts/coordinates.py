@@ -17,8 +17,6 @@ from mbd.interactions.measures import ANGLE, OFFSET, SLIDE, Measure
 from mbd.machine.buffer import VELOCITY_ROW
 from mbd.parts.part import Coordinate, Frame
 
-__all__ = ["angle_between", "displacement_between", "offset_along", "sum_row"]
-
 
 def angle_between(
     joint: str, name: str, base: Frame, i: int, j: int, other: Frame, k: int

@@ -18,8 +18,6 @@ from mbd.parts.joint import chosen
 from mbd.parts.motions import ConstantSpeed
 from mbd.parts.part import Coordinate, Part
 
-__all__ = ["Drive", "followed"]
-
 
 def followed(owner: str, what: str, position: Any, unit: str) -> tuple[float, float, Any]:
     """Return constant, slope and law of c + s t + f(t) for a number, or for a law of time."""

@@ -5,15 +5,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from mbd.base.checked import flag, function, shown
 from mbd.base.door import label, number, rotation_matrix, symmetric, vector
 from mbd.interactions.beams.element import BEAM
-from mbd.interactions.kind import Attachment, Element, face_name
+from mbd.interactions.kind import Attachment, Element, Kind
 from mbd.interactions.laws import number_law, spring_law, time_law
 from mbd.interactions.loads import FORCE, MOMENT, SCALING
 from mbd.interactions.measures import LENGTH
@@ -29,11 +29,7 @@ from mbd.parts.joint import (
     two_points,
 )
 from mbd.parts.joints import Cylindrical, Planar, Revolute
-from mbd.parts.part import Applied, Body, Frame, Part, Symbol
-
-__all__ = [
-    "Bushing", "Moment", "PointForce", "RotationalSpring", "ScalingForce", "Spring",
-]  # fmt: skip
+from mbd.parts.part import Applied, Frame, Part, Symbol
 
 
 def _spring_law(owner: str, law: Any, u: float) -> Any:
@@ -44,44 +40,30 @@ def _spring_law(owner: str, law: Any, u: float) -> Any:
 _DIRECTORS = ((0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0))
 
 
-class _Load(Part):
-    """A 3-vector, constant or a law of time, in inertial axes or following a body."""
-
-    word: ClassVar[str]
-    unit: ClassVar[str]
-    body: Body
-    applied: Applied
-
-    def __init__(self, name: str, body: Any, value: Any, follow: bool) -> None:
-        self.name = label(name, type(self).__name__)
-        framed = isinstance(body, Frame)
-        self.body = acted_upon(self.name, body.body if framed else body)
-        self.face = body.face if framed else 0
-        self.follow = flag(self.name, "follow", follow)
-        if follow and not self.body.formulation.axes:
-            raise ValueError(
-                f"{self.name}: a load that follows {body.name!r} needs its axes, but it is a point"
-            )
-        self.law = time_law(self.name, value) if callable(value) else None
-        constant = (0.0, 0.0, 0.0) if callable(value) else value
-        self.value = vector(self.name, self.word, constant, self.unit)
-
-    def _numbers(self) -> tuple[float]:
-        """Return whether the body breathes."""
-        return (0.0 if self.body.formulation.rigid else 1.0,)
-
-    def _applied(self, at: np.ndarray, *, moment: bool) -> Applied:
-        place = face_name(self.body.name, self.face)
-        return Applied(place, at, self.value, self.law, self.follow, moment)
-
-    def _direction(self) -> Attachment:
-        x, y, z = self.value.tolist()
-        if self.follow:
-            return Attachment(self.body.name, (0.0, x, y, z), self.face)
-        return Attachment("ground", (0.0, x, y, z))
+def _applied(
+    owner: str, frame: Frame, value: Any, follow: Any, at: np.ndarray, *, moment: bool
+) -> Applied:
+    """Return a force or moment on the face of a frame: three numbers, or a law of time."""
+    if flag(owner, "follow", follow) and not frame.body.formulation.axes:
+        raise ValueError(
+            f"{owner}: a load that follows {frame.name!r} needs its axes, but it is a point"
+        )
+    law = time_law(owner, value) if callable(value) else None
+    what, unit = ("moment", "N m") if moment else ("force", "N")
+    constant = vector(owner, what, value if law is None else (0.0, 0.0, 0.0), unit)
+    return Applied(frame.place, at, constant, law, follow, moment)
 
 
-class PointForce(_Load):
+def _load(kind: Kind, frame: Frame, ends: Sequence[Attachment], applied: Applied) -> Element:
+    """Return the element of a load; its number says whether the body breathes."""
+    weights = (0.0, *applied.value.tolist())
+    own = Attachment(frame.name, weights, frame.face)
+    along = own if applied.follow else Attachment("ground", weights)
+    breathes = 0.0 if frame.body.formulation.rigid else 1.0
+    return Element(kind, (*ends, along), (breathes,), law=applied.law)
+
+
+class PointForce(Part):
     """A force at a point of a body.
 
     Parameters
@@ -97,27 +79,29 @@ class PointForce(_Load):
         If true, the components are in body axes and turn with the body.
     """
 
-    word, unit = "force", "N"
+    applied: Applied
 
     def __init__(
         self, name: str, body: Any, force: Any, *, at: Any = None, follow: bool = False
     ) -> None:
-        super().__init__(name, body, force, follow)
+        self.name = label(name, "PointForce")
+        self.body = acted_upon(self.name, body.body if isinstance(body, Frame) else body)
         self.frame, _ = two_points(self.name, body, body, at, None)
-        if not self.body.formulation.axes and np.abs(self.frame.position).max() > 1e-12:
+        place = self.frame.position
+        self.applied = _applied(self.name, self.frame, force, follow, place, moment=False)
+        self.law = self.applied.law
+        if not self.body.formulation.axes and np.abs(place).max() > 1e-12:
             raise ValueError(
                 f"{self.name}: {body.name!r} is a point; a force acts at its position, leave out "
                 "at="
             )
-        self.applied = self._applied(self.frame.position, moment=False)
 
     def elements(self) -> list[Element]:
         """Return the force on its point."""
-        ends = (self.frame.end(), self._direction())
-        return [Element(FORCE, ends, self._numbers(), law=self.law)]
+        return [_load(FORCE, self.frame, [self.frame.end()], self.applied)]
 
 
-class Moment(_Load):
+class Moment(Part):
     """A moment on a rigid body.
 
     Parameters
@@ -130,19 +114,22 @@ class Moment(_Load):
         If true, the components are in body axes and turn with the body.
     """
 
-    word, unit = "moment", "N m"
+    applied: Applied
 
     def __init__(self, name: str, body: Any, moment: Any, *, follow: bool = False) -> None:
-        super().__init__(name, body, moment, follow)
+        self.name = label(name, "Moment")
+        self.body = acted_upon(self.name, body.body if isinstance(body, Frame) else body)
+        self.frame, _ = two_points(self.name, body, body, None, None)
         if not self.body.formulation.axes:
             raise ValueError(f"{self.name}: a moment needs axes, but {body.name!r} is a point")
-        middle = np.zeros(3) if self.face else self.body.center_of_mass
-        self.applied = self._applied(middle, moment=True)
+        middle = np.zeros(3) if self.frame.face else self.body.center_of_mass
+        self.applied = _applied(self.name, self.frame, moment, follow, middle, moment=True)
+        self.law = self.applied.law
 
     def elements(self) -> list[Element]:
         """Return the moment on the three directors."""
-        ends = tuple(Attachment(self.body.name, w, self.face) for w in _DIRECTORS)
-        return [Element(MOMENT, (*ends, self._direction()), self._numbers(), law=self.law)]
+        ends = [Attachment(self.frame.name, w, self.frame.face) for w in _DIRECTORS]
+        return [_load(MOMENT, self.frame, ends, self.applied)]
 
 
 class Spring(Part):

@@ -26,11 +26,6 @@ from mbd.machine.buffer import FORCE, MOMENT
 from mbd.parts.coordinates import angle_between, displacement_between
 from mbd.parts.part import Body, Coordinate, Frame, Part, Symbol
 
-__all__ = [
-    "Free", "Joint", "acted_upon", "apart", "at_its_position", "check_sides", "chosen",
-    "of_one_size", "perpendicular", "two_frames", "two_points",
-]  # fmt: skip
-
 
 def perpendicular(axis: np.ndarray) -> np.ndarray:
     """Return axes (columns) whose third one is `axis`; with z the inertial axes themselves."""
@@ -161,8 +156,8 @@ class Joint(Part):
 
     drawer = "joints"
     symbol = Symbol.BALL
-    needs_axis: ClassVar[bool] = True
-    needs_axes_of_second: ClassVar[bool] = True
+    needs_axis: ClassVar[bool] = True  # given, unless by two frames
+    with_axes: ClassVar[tuple[bool, bool]] = (True, True)  # of the bodies: no points
     free: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, name: str, first: Any, second: Any, *, at: Any = None, axis: Any = None):
@@ -190,10 +185,7 @@ class Joint(Part):
 
     def _check(self) -> None:
         apart(self.name, self.A, self.B)
-        for frame, needed in (
-            (self.A, self.needs_axis),
-            (self.B, self.needs_axis and self.needs_axes_of_second),
-        ):
+        for frame, needed in zip(self.ends, self.with_axes, strict=True):
             if frame.body.formulation.axes:
                 continue
             if needed:

@@ -23,19 +23,6 @@ from mbd.machine.buffer import FORCE
 from mbd.parts.joint import Free, Joint, two_points
 from mbd.parts.part import Symbol
 
-__all__ = [
-    "Cylindrical",
-    "Distance",
-    "Fixed",
-    "Joint",
-    "Planar",
-    "PointInPlane",
-    "PointOnLine",
-    "Prismatic",
-    "Revolute",
-    "Spherical",
-]
-
 
 class Spherical(Joint):
     r"""Ball joint: a point of one body stays at a point of the other (3 rows).
@@ -55,6 +42,7 @@ class Spherical(Joint):
     """
 
     needs_axis = False
+    with_axes = (False, False)
 
     def elements(self) -> list[Element]:
         """P - Q."""
@@ -104,15 +92,6 @@ class Fixed(Joint):
 
     symbol = Symbol.BLOCK
     needs_axis = False
-
-    def _check(self) -> None:
-        super()._check()
-        for frame in self.ends:
-            if not frame.body.formulation.axes:
-                raise ValueError(
-                    f"{self.name}: Fixed needs axes, but {frame.name!r} is a point without axes; "
-                    "use Spherical"
-                )
 
     def elements(self) -> list[Element]:
         """P - Q, a2.b3, a3.b1, a1.b2."""
@@ -213,7 +192,7 @@ class PointOnLine(Joint):
     """
 
     symbol = Symbol.BALL_ON_LINE
-    needs_axes_of_second = False
+    with_axes = (True, False)
     displacement = Free.shift()
 
     def elements(self) -> list[Element]:
@@ -238,7 +217,7 @@ class PointInPlane(Joint):
     """
 
     symbol = Symbol.BALL_ON_PLATE
-    needs_axes_of_second = False
+    with_axes = (True, False)
     x = Free.shift(0)
     y = Free.shift(1)
 
@@ -268,7 +247,7 @@ class Distance(Joint):
     """
 
     symbol = Symbol.ROD
-    needs_axis = False
+    with_axes = (False, False)
 
     def __init__(
         self,

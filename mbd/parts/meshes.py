@@ -10,8 +10,6 @@ import numpy as np
 
 from mbd.base.checked import shown
 
-__all__ = ["read_mesh"]
-
 _RECORD = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
 
 

@@ -8,8 +8,6 @@ from typing import Any
 
 from mbd.base.door import number
 
-__all__ = ["ConstantSpeed", "Harmonic", "SmoothStep"]
-
 
 def _check_numbers(motion: Any, *units: tuple[str, str]) -> None:
     """Check the numbers of a motion, each with its unit."""

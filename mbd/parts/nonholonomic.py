@@ -11,8 +11,6 @@ from mbd.machine.buffer import VELOCITY_ROW
 from mbd.parts.joint import acted_upon
 from mbd.parts.part import Part
 
-__all__ = ["NonTwisting"]
-
 
 class NonTwisting(Part):
     r"""The body does not turn about its third director: :math:`\omega\cdot d_3 = 0`.

@@ -26,8 +26,6 @@ from mbd.interactions.measures import Measure
 from mbd.machine.buffer import FORCE, MOMENT
 from mbd.parts.shapes import Shape
 
-__all__ = ["Applied", "Body", "Coordinate", "Frame", "Part", "Symbol"]
-
 
 class Symbol(Enum):
     """How a part is drawn at its ends; a DISC and a WHEEL have a ``radius`` [m] too."""

@@ -26,8 +26,6 @@ from mbd.parts.drives import followed
 from mbd.parts.joint import Joint, check_sides
 from mbd.parts.part import Frame
 
-__all__ = ["PrescribedMotion"]
-
 _AXES = "xyz"
 _EXPECTED = {
     "position": "three numbers or laws of time [m], or a function of t that returns (x, y, z), or "
@@ -79,7 +77,7 @@ class PrescribedMotion(Joint):
     PrescribedMotion('path', 'ground', 'body')
     """
 
-    needs_axis = False
+    with_axes = (False, False)
 
     def __init__(
         self, name: str, first: Any, second: Any, *, position: Any = None, rotation: Any = None

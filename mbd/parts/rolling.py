@@ -22,8 +22,6 @@ from mbd.machine.buffer import FORCE, VELOCITY_ROW
 from mbd.parts.joint import Joint, check_sides, of_one_size, perpendicular
 from mbd.parts.part import Body, Frame, Symbol
 
-__all__ = ["KnifeEdge", "RollingBall", "RollingDisc"]
-
 
 def _on_plane(
     who: str, first: Any, second: Any, at: Any, axes: np.ndarray, normal: Any, through: Any

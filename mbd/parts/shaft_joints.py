@@ -20,8 +20,6 @@ from mbd.parts.coordinates import angle_between, sum_row
 from mbd.parts.joint import Free, Joint, two_frames
 from mbd.parts.part import Frame, Symbol
 
-__all__ = ["ConstantVelocity", "Screw", "Universal"]
-
 
 class Universal(Joint):
     r"""Cardan joint: a cross that turns in a fork of each body (4 rows).

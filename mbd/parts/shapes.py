@@ -16,8 +16,6 @@ from mbd.base.checked import shown
 from mbd.base.door import number, rotation_matrix, unit_vector, vector
 from mbd.parts.meshes import read_mesh
 
-__all__ = ["Box", "Capsule", "Cylinder", "Mesh", "Shape", "Sphere", "checked_shapes"]
-
 _ORIGIN = (0.0, 0.0, 0.0)
 
 

@@ -26,8 +26,6 @@ from mbd.parts.coordinates import sum_row
 from mbd.parts.joint import at_its_position, chosen
 from mbd.parts.part import Body, Coordinate, Frame, Part, Symbol
 
-__all__ = ["Coupler", "Gear", "RackPinion", "Rope"]
-
 
 class Coupler(Part):
     r"""A linear combination of joint coordinates is constant, or a law of time.

@@ -44,10 +44,11 @@ def test_the_search_for_writes_finds_them():
     assert writes_tables("def f(I, F, k):\n    F[I[k]] = I[0]") == []
 
 
-@pytest.mark.parametrize("path", sorted(ROOT.rglob("*.py")), ids=lambda p: str(p.relative_to(ROOT)))
-def test_no_kernel_writes_the_tables_of_a_model(path):
+def test_no_kernel_writes_the_tables_of_a_model():
     """Compiled code would not notice: they are shared by all runs."""
-    assert writes_tables(path.read_text(encoding="utf-8")) == []
+    paths = sorted(ROOT.rglob("*.py"))
+    assert len(paths) > 25
+    assert not {p: x for p in paths if (x := writes_tables(p.read_text(encoding="utf-8")))}
 
 
 METHODS = {

@@ -21,7 +21,7 @@ from test_control import arm
 
 import mbd
 from mbd.fmi import export
-from mbd.fmi.process import Described, Running, serve
+from mbd.fmi.process import Described, Running, serve, token_of
 from mbd.fmi.variables import inputs_of, outputs_of, parameters_of, settable
 
 H = 1e-3
@@ -33,7 +33,7 @@ def described(system=None, **options):
     model = stepper.model
     variables = [*inputs_of(model, settable(model)), *outputs_of(stepper, OUTPUTS),
                  *parameters_of(model.system, ["one.mass"])]  # fmt: skip
-    return Described("{x}", model.system, variables, H, None, None)
+    return Described(model.system, variables, H, None, None)
 
 
 @pytest.fixture(scope="module")
@@ -149,7 +149,7 @@ def test_a_late_start():
     system.add(mbd.Prismatic("rail", system.ground, cart, at=(0, 0, 0), axis=(1, 0, 0)))
     system.add(mbd.PointForce("push", cart, lambda t: (6.0 * t, 0.0, 0.0)))
     stepper = mbd.Stepper(system, H)
-    unit = Described("", system, outputs_of(stepper, ["rail.displacement_rate"]), H, None, None)
+    unit = Described(system, outputs_of(stepper, ["rail.displacement_rate"]), H, None, None)
     running = Running(unit)
     running.enter(10.0)
     running.go()
@@ -189,12 +189,14 @@ def tool(unit, tmp_path):
     assert not tool.thread.is_alive()
 
 
-def test_requests(unit, tool):
+def test_requests(unit, tool, tmp_path):
     """Errors are text, and the unit goes on; the wrong token is refused."""
     ((kind, text),) = tool.ask("h", b"{y}")
     assert kind == "e"
     assert b"{y}" in text
-    assert tool.ask("h", b"{x}") == [("k", b"")]
+    own = token_of((tmp_path / "unit.pickle").read_bytes()).encode()
+    assert own in text
+    assert tool.ask("h", own) == [("k", b"")]
     assert tool.ask("i", struct.pack("=d", 0.0)) == [("k", b"")]
     assert tool.ask("x") == [("k", b"")]
     assert tool.ask("d", struct.pack("=dd", 0.0, 1e-3)) == [("k", b"")]

@@ -68,8 +68,8 @@ def test_load_has_its_resultant(name, formulation):
     system, one, _ = pair(formulation, "ground")
     part = system.add(LOADS[name](one, STILL))
     y, _, f = faces(moving(system, 40111))
-    value = np.array(LAW_AT if part.law else part.value)
-    if part.follow:
+    value = np.array(LAW_AT if part.law else part.applied.value)
+    if part.applied.follow:
         value = y[1, 1:].T @ value
     force, moment = -f[1, 0], -np.cross(y[1], f[1]).sum(0)
     if name[0] == "Moment":

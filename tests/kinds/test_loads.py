@@ -56,13 +56,14 @@ def test_power_and_impulses(load, body):
     s2 = np.sum(y[1:] ** 2) / 3
     R = y[1:].T / np.sqrt(s2)
     omega = 0.5 * np.cross(y[1:], yd[1:]).sum(0) / s2
-    value = LAW if part.law else np.asarray(part.value)
+    size = part.value if load[0] == "ScalingForce" else part.applied.value
+    value = LAW if part.law else np.asarray(size)
     force, moment, power, x, v = (np.zeros(3), np.zeros(3), 0.0, np.zeros(3), np.zeros(3))
     if load[0] == "ScalingForce":
         size = value if part.law is None else 2.0 - 9 * T
         power = size * np.sum(y[1:] * yd[1:]) / 3 / np.sqrt(s2)  # times the rate of the scale
     else:
-        value = R @ value if part.follow else value  # of the size given, whatever the scale
+        value = R @ value if part.applied.follow else value  # of the size given, whatever the scale
         if load[0] == "Moment":
             moment = value
         else:

@@ -28,8 +28,8 @@ from mbd.algebra.vec import minus, store3, times
 from mbd.analyses.conformance import TangentError
 from mbd.analyses.part_checks import PartError
 from mbd.formulations import NAMES
-from mbd.interactions.kind import Attachment, Element, Kind, each
-from mbd.interactions.pullback import add_stiffness, at, form_maps, push
+from mbd.interactions.kind import Attachment, Element, Kind
+from mbd.interactions.pullback import add_stiffness, at, each, form_maps, push
 from mbd.interactions.rows import COINCIDE
 from mbd.machine import buffer as m
 from mbd.machine.jit import kernel

@@ -12,11 +12,6 @@ import numpy as np
 
 from mbd.files.robots.xml_tree import Notes
 
-__all__ = [
-    "JOINTS", "Closure", "Description", "Effort", "Joint", "Lift", "Limits", "Link", "Mimic",
-    "Origin", "Place", "Tie", "Visual",
-]  # fmt: skip
-
 JOINTS = {"revolute": 1, "continuous": 1, "prismatic": 1, "fixed": 0, "planar": 3, "floating": 6,
           "ball": 3}  # fmt: skip
 

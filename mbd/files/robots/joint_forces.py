@@ -26,8 +26,6 @@ from mbd.parts.part import Part
 from mbd.parts.shapes import Sphere
 from mbd.parts.transmissions import Coupler
 
-__all__ = ["actuators", "interval", "of", "rotor"]
-
 _STOP = 2 * np.pi * 20.0  # rad/s, of what meets a stop
 _STICKY = {"rad": 1.0, "m": 10.0}  # s/rad, s/m: an impact of one rad/s loses most of its energy
 _LIGHT = 1e-9  # [mass of what the joint carries] of a rotor, of which the inertia alone counts

@@ -19,8 +19,6 @@ from mbd.base.door import inertia_tensor, label
 from mbd.files.robots.description import Description, Joint, Link, Origin, Place
 from mbd.files.robots.xml_tree import Notes
 
-__all__ = ["lump", "settle_root", "with_all"]
-
 _ROUND_OFF = 1e-9  # of the largest moment: digits that a file does not have
 _LEAST = 1e-8  # [what comes next] mass between the joints of a body; below, round-off is more
 _THIN = 1e-6  # what a repair adds: second moments of the largest, mass of what a link carries

@@ -19,8 +19,6 @@ from mbd.files.robots.mjcf_geoms import Geom, Geoms
 from mbd.files.robots.mjcf_source import Source
 from mbd.files.robots.xml_tree import Node, Notes
 
-__all__ = ["Bodies", "Moving"]
-
 _KINDS = {"hinge": "revolute", "slide": "prismatic", "ball": "ball", "free": "floating"}
 _REFUSED = ("composite", "flexcomp", "replicate", "attach")  # they make bodies
 _FLAGS = ("gravity", "equality", "limit", "frictionloss", "actuation", "spring", "damper")

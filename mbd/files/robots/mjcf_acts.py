@@ -13,8 +13,6 @@ from mbd.files.robots.description import Closure, Effort, Mimic, Origin, Place, 
 from mbd.files.robots.mjcf import Bodies, limited
 from mbd.files.robots.xml_tree import Node
 
-__all__ = ["actuators", "equalities", "start"]
-
 _ONE = ("revolute", "prismatic")
 _SIZES = {"revolute": (1, 1), "prismatic": (1, 1), "ball": (4, 3), "floating": (7, 6)}
 _FORMS = ("general", "motor", "position", "velocity")

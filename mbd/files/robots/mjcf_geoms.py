@@ -16,8 +16,6 @@ from mbd.files.robots.solids import Solid
 from mbd.files.robots.xml_tree import Node, Notes
 from mbd.parts.meshes import read_mesh
 
-__all__ = ["Geom", "Geoms"]
-
 _TYPES = ("plane", "hfield", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh", "sdf")
 _SIZES = {"sphere": 1, "capsule": 2, "ellipsoid": 3, "cylinder": 2, "box": 3}
 _SOLIDS: dict[str, Callable[..., Solid]] = {

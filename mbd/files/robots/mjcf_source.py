@@ -12,8 +12,6 @@ from mbd.base.checked import shown
 from mbd.files.robots.description import Origin
 from mbd.files.robots.xml_tree import Node, parsed
 
-__all__ = ["Source"]
-
 # tags whose defaults are one and the same object
 _ONE = {
     **dict.fromkeys(

@@ -10,8 +10,6 @@ from typing import Any
 from mbd.base.checked import one_of
 from mbd.files.modelfile import Document
 
-__all__ = ["Options", "reader"]
-
 _WORDS = {
     "fixed": ("joint", "lumped"), "inertia": ("exact", "repair"), "massless": ("refuse", "repair"),
     "limits": ("stops", "none"), "friction": ("smoothed", "none"),

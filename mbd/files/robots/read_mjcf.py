@@ -15,8 +15,6 @@ from mbd.files.robots.options import Options, reader
 from mbd.files.robots.robot import built
 from mbd.files.robots.xml_tree import Notes, unread
 
-__all__ = ["read_mjcf"]
-
 
 @reader("packages", "massless")
 def read_mjcf(path: Path, *, keyframe: str | int | None = None, **options: Any) -> Document:

@@ -14,8 +14,6 @@ from mbd.files.robots.options import Options, reader
 from mbd.files.robots.robot import built
 from mbd.files.robots.urdf import parse
 
-__all__ = ["read_urdf"]
-
 
 @reader("actuators", "loops")
 def read_urdf(

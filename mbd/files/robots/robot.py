@@ -32,8 +32,6 @@ from mbd.parts.joints import Fixed, Planar, Prismatic, Revolute, Spherical
 from mbd.parts.part import Frame
 from mbd.parts.transmissions import Coupler
 
-__all__ = ["built", "coordinates"]
-
 _PARTS = {
     "revolute": Revolute, "continuous": Revolute, "prismatic": Prismatic, "fixed": Fixed,
     "planar": Planar, "ball": Spherical,

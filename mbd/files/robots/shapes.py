@@ -11,8 +11,6 @@ from mbd.files.robots.description import Visual
 from mbd.files.robots.xml_tree import Notes
 from mbd.parts.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 
-__all__ = ["finder", "shapes"]
-
 Find = Callable[[str], tuple[Path | None, str]]
 
 

@@ -13,8 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Solid", "box", "capsule", "cylinder", "ellipsoid", "of_triangles"]
-
 
 class Solid(NamedTuple):
     """Volume [m^3], its centre (3,) [m] and inertia (3, 3) about it, of density one [m^5]."""

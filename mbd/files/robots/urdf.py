@@ -25,8 +25,6 @@ from mbd.files.robots.description import (
 )
 from mbd.files.robots.xml_tree import Node, Notes, by_name, parsed, unread
 
-__all__ = ["parse"]
-
 _OF_OTHERS = ("gazebo", "transmission", "sensor", "ros2_control", "mujoco")  # noted
 _TYPES = tuple(kind for kind in JOINTS if kind != "ball")
 _BAR = (("radius", 1), ("length", 1))

@@ -13,9 +13,6 @@ from xml.parsers import expat
 
 from mbd.base.checked import meant, shown
 
-__all__ = ["Node", "Notes", "by_name", "parsed", "unread"]
-
-
 _COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)  # they often hold what XML does not allow there
 
 

@@ -42,8 +42,8 @@ from mbd.algebra.helicoid import (
 )
 from mbd.algebra.vec import dot, load3, minus, plus, store3, times
 from mbd.interactions.beams.blocks import FZ, GP, KF, WORK, S, add_blocks, frame, work
-from mbd.interactions.kind import Kind, each
-from mbd.interactions.pullback import form_maps, push
+from mbd.interactions.kind import Kind
+from mbd.interactions.pullback import each, form_maps, push
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit
 from mbd.machine.simd import product_of
