@@ -70,7 +70,9 @@ PICTURES = {
     "catenary": Picture("left.force"),
     "elastic_crank": Picture("guide.force", 0.03, None, _trail("rod/2")),
     "modal_rotor": Picture("left pin.force", 0.012),
-    "closed_leg": Picture("rod top.force", 0.5, None, _trail("foot", view=(0.4, -1, 0.2))),
+    "cassie": Picture(
+        "left knee motor.load", 0.9, None, _trail("left foot", view=(1, 1, 0.2), show=BARE)
+    ),
     "press": Picture("column 3.force", 0.5, None, {"view": (0.8, -1, 0.4)}),
     "scissor": Picture("lift.load", 1.0, None, {"view": (0.3, -1, 1.2), "show": BARE}),
     "scott_russell": Picture("table.position", 1.0, None, {"view": (0.3, -1, 0.25)}),
@@ -78,6 +80,8 @@ PICTURES = {
     "strandbeest": Picture(
         "wind.load", 1.0, None, _trail("left foot", "right foot", view=(0.15, -1, 0.15))
     ),
+    "leg.xml": Picture("hip.angle", 0.3, 0.5),
+    "three_blade_rotor": Picture("yaw bearing.moment"),
     "chain": Picture("joint 1.force", 0.6, None, _trail(("bar 2", (0.5, 0, 0)))),
     "column": Picture("link 8.position"),
     "door": Picture(

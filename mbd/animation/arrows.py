@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbd.animation.drawing import Arrow, End
+from mbd.animation.drawing import Arrow, End, Track, over_time
 from mbd.animation.instants import nice
 from mbd.machine.jit import PYTHON
 from mbd.parts.part import Applied
@@ -15,11 +15,12 @@ from mbd.parts.part import Applied
 if TYPE_CHECKING:
     from mbd.history.history import History
 
-__all__ = ["loads", "reactions", "scales", "visible"]
+__all__ = ["loads", "reactions", "scales", "tips", "visible"]
 
 FORCE, MOMENT, REACTION, REACTION_MOMENT = "#c62828", "#7b1fa2", "#1565c0", "#00838f"
 # below these parts of the largest, an arrow is round-off: loads are exact, reactions are solved for
 _ROUND_OFF = {"loads": 1e-9, "reactions": 1e-6}
+_USUAL = 0.98  # of all instants; the rest are peaks
 _NUMBERS = ctypes.POINTER(ctypes.c_double)
 _LAW = ctypes.CFUNCTYPE(None, _NUMBERS, _NUMBERS)
 
@@ -91,9 +92,23 @@ def scales(arrows: list[Arrow], reach: float) -> dict[str, tuple[float, float]]:
     """
     by_unit = {}
     for unit in ("N", "N m"):
-        sizes = [float(np.quantile(_size(a), 0.98)) for a in arrows if a.unit == unit]
+        sizes = [float(np.quantile(_size(a), _USUAL)) for a in arrows if a.unit == unit]
         largest = max(sizes, default=0.0)
         if largest > 0:
             value = nice(largest / 2)
             by_unit[unit] = (value, nice(reach * value / largest))
     return by_unit
+
+
+def tips(
+    arrows: list[Arrow], scales: dict[str, tuple[float, float]], tracks: dict[str, Track]
+) -> np.ndarray:
+    """Return where arrows end over time (k, 3) [m], rare peaks left out."""
+    ends = [np.empty((0, 3))]
+    for arrow in arrows:
+        if arrow.unit in scales:
+            value, length = scales[arrow.unit]
+            size = _size(arrow)
+            tip = over_time(tracks, arrow.end, len(size)) + arrow.vectors * (length / value)
+            ends.append(tip[size <= np.quantile(size, _USUAL)])
+    return np.vstack(ends)

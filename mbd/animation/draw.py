@@ -128,6 +128,12 @@ def draw(solution: History, options: Options, also: float | None = None) -> Draw
         vectors = loads_and_reactions.loads(shown)
         vectors += loads_and_reactions.reactions(shown)
         vectors = loads_and_reactions.visible(vectors, sizes.typical)
+    extent = high - low  # of all but arrows: they say neither the size nor the plane of a motion
+    scales = loads_and_reactions.scales(vectors, 0.2 * float(np.linalg.norm(extent)))
+    if not follow:
+        seen = [x for x in vectors if x.layer in show]
+        ends = np.vstack([low, high, loads_and_reactions.tips(seen, scales, tracks)])
+        low, high = ends.min(0), ends.max(0)
     return Drawing(
         title=title,
         t=shown.t,
@@ -146,9 +152,9 @@ def draw(solution: History, options: Options, also: float | None = None) -> Draw
         low=low,
         high=high,
         up=up,
-        view=_view(options.view, high - low, up),
+        view=_view(options.view, extent, up),
         follow=follow,
-        scales=loads_and_reactions.scales(vectors, 0.2 * float(np.linalg.norm(high - low))),
+        scales=scales,
         show=show,
         sweeps=beams,
         strands=cables,
@@ -163,7 +169,7 @@ def _plots(solution: History, names: Any, k: np.ndarray) -> tuple[Plot, ...]:
     panels = panels_of(solution, checked.names("animate", "plots", names), "animate")
     return tuple(
         Plot(
-            panel[0].name if len(panel) == 1 else panel[0].name.split(".")[0],
+            panel[0].title if len(panel) == 1 else panel[0].name.split(".")[0],
             panel[0].unit,
             tuple((label, values[k]) for label, values in lines_of(panel)),
         )

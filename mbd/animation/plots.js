@@ -7,13 +7,18 @@ const INKS = {
   dark: ["#78aeed", "#ffab5c", "#62d695", "#d9a0ec", "#d3b294", "#ff8f85"],
 };
 const DASHES = [[], [7, 3], [2, 3], [9, 3, 2, 3], [4, 2], [1, 2]];
-const EDGE = { left: 54, right: 8, top: 8, bottom: 20 }; // pixels around the frame of a plot
+// pixels around the frame of a plot; the left side has room for the widest number of all plots
+const EDGE = { left: 44, right: 8, top: 8, bottom: 20 };
+const FONT = "11px system-ui, sans-serif";
 
 function buildPlots(data, bytes, world, app) {
   const aside = document.getElementById("plots");
   aside.hidden = !data.plots.length;
   const plots = data.plots.map((plot) => buildPlot(plot, bytes, world, app, aside));
-  const paint = () => plots.forEach((plot) => plot.paint());
+  const paint = () => {
+    EDGE.left = Math.max(44, ...plots.map((plot) => plot.margin()));
+    plots.forEach((plot) => plot.paint());
+  };
   const refresh = () => app.state.beside && plots.forEach((plot) => plot.refresh());
   if (plots.length) new ResizeObserver(() => { paint(); refresh(); }).observe(aside);
   return { paint, refresh };
@@ -53,6 +58,15 @@ function buildPlot({ title, unit, lines }, bytes, world, app, aside) {
   const up = (y) => EDGE.top + tall() * (1 - (y - low) / (high - low));
   const ink = (i) => INKS[app.state.dark ? "dark" : "light"][i % INKS.light.length];
 
+  const heights = () => named(ticks(low, high, tall() / 36));
+
+  // Return the pixels that the numbers left of the frame take.
+  function margin() {
+    const pen = still.getContext("2d");
+    pen.font = FONT;
+    return 12 + Math.max(...heights().map(([, text]) => pen.measureText(text).width));
+  }
+
   // Draw all that does not move.
   function paint() {
     entries.forEach(({ path }, i) => path.setAttribute("stroke", ink(i)));
@@ -64,20 +78,21 @@ function buildPlot({ title, unit, lines }, bytes, world, app, aside) {
     if (wide() <= 0 || tall() <= 0) return;
     const pen = still.getContext("2d"), style = getComputedStyle(document.documentElement);
     pen.scale(scale, scale);
-    pen.font = "11px system-ui, sans-serif";
+    pen.font = FONT;
     pen.fillStyle = style.color;
     pen.strokeStyle = app.state.dark ? "#3a414a" : "#d5dae0";
     pen.textBaseline = "middle";
     pen.textAlign = "right";
-    for (const y of ticks(low, high, tall() / 36)) {
+    for (const [y, text] of heights()) {
       stroke(pen, [[EDGE.left, up(y)], [EDGE.left + wide(), up(y)]]);
-      pen.fillText(number(y), EDGE.left - 6, up(y));
+      pen.fillText(text, EDGE.left - 6, up(y));
     }
     pen.textAlign = "center";
     pen.textBaseline = "top";
-    for (const t of ticks(first, last, wide() / 70)) {
+    for (const [t, text] of named(ticks(first, last, wide() / 70))) {
       stroke(pen, [[across(t), EDGE.top], [across(t), EDGE.top + tall()]]);
-      pen.fillText(`${number(t)} s`, Math.min(across(t), EDGE.left + wide() - 10), EDGE.top + tall() + 5);
+      const half = pen.measureText(`${text} s`).width / 2; // the last one ends with the picture
+      pen.fillText(`${text} s`, Math.min(across(t), canvas.clientWidth - half), EDGE.top + tall() + 5);
     }
     pen.lineWidth = 1.6;
     pen.lineJoin = "round";
@@ -116,7 +131,7 @@ function buildPlot({ title, unit, lines }, bytes, world, app, aside) {
   };
   canvas.addEventListener("pointerdown", (e) => { canvas.setPointerCapture(e.pointerId); seek(e); });
   canvas.addEventListener("pointermove", seek);
-  return { paint, refresh };
+  return { margin, paint, refresh };
 }
 
 function stroke(pen, points) {
@@ -128,8 +143,19 @@ function stroke(pen, points) {
 // Return round numbers in an interval, about as many as asked for.
 function ticks(low, high, many) {
   const raw = (high - low) / Math.max(2, many) || 1, ten = 10 ** Math.floor(Math.log10(raw));
-  const step = ten * [1, 2, 5, 10].find((x) => x * ten >= raw * 0.999);
+  const step = ten * [1, 2, 2.5, 5, 10].find((x) => x * ten >= raw * 0.999);
   const marks = [];
   for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; i++) marks.push(i * step);
   return marks;
+}
+
+// Return marks with their texts: as many digits as tell them apart, powers of ten for long numbers.
+function named(marks) {
+  const most = Math.max(...marks.map(Math.abs)), step = marks[1] - marks[0];
+  const digits = Math.min(15, Math.max(1, Math.floor(Math.log10(most / step) + 1e-9) + 3)) || 3;
+  const long = most >= 1e5 || most < 1e-3;
+  return marks.map((x) => {
+    const y = Number(x.toPrecision(digits));
+    return [x, long && y ? y.toExponential() : String(y)];
+  });
 }

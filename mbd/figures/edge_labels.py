@@ -12,6 +12,7 @@ __all__ = ["settle"]
 # where along an edge and how far beside it, in sizes of the name, a name may be: the best first
 _ALONG = (0.5, 0.43, 0.57, 0.36, 0.64, 0.29, 0.71)
 _BESIDE = (0.6, -0.6, 1.1, -1.1)
+_FAR = (1.7, -1.7, 2.3, -2.3)  # where nothing nearer is free
 _GAP = 2.0  # pixels
 
 Box = tuple[float, float, float, float]
@@ -40,11 +41,16 @@ def settle(ax: Any, names: list[tuple[Any, np.ndarray]], nodes: list[Any], *, be
     for i, (text, _) in enumerate(names):
         extent = text.get_window_extent()
         size = np.array([extent.width, extent.height]) + _GAP
-        sides = (0.0, *_BESIDE) if beside else (0.0,)
-        boxes = [_around(p, size) for p in _candidates(lines[i], size, sides)]
         others = np.vstack([x for k, x in enumerate(lines) if k != i] or [np.empty((0, 2))])
-        costs = [(sum(_common(b, x) for x in taken), _inside(b, others)) for b in boxes]
-        k = min(range(len(costs)), key=costs.__getitem__)
+        boxes: list[Box] = []
+        costs: list[tuple[float, int]] = []
+        for sides in ((0.0, *_BESIDE), _FAR) if beside else ((0.0,),):
+            here = [_around(p, size) for p in _candidates(lines[i], size, sides)]
+            costs += [(sum(_common(b, x) for x in taken), _inside(b, others)) for b in here]
+            boxes += here
+            k = min(range(len(costs)), key=costs.__getitem__)
+            if costs[k][0] == 0.0:
+                break
         clear &= costs[k][0] == 0.0
         left, low, right, high = boxes[k]
         text.set_position(to_data.transform((0.5 * (left + right), 0.5 * (low + high))))

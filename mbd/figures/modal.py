@@ -37,6 +37,7 @@ def modes_figure(
             str(i), (value.real, value.imag / (2 * np.pi)), xytext=(4, 3),
             textcoords="offset points", fontsize=8,
         )  # fmt: skip
+    left.locator_params(axis="x", nbins=5)
     left.set_xlabel("growth, Re s [1/s]")
     left.set_ylabel("frequency [Hz]")
     index = np.arange(len(s))
@@ -69,15 +70,18 @@ def campbell_figure(
         colour, dash = ("C3", "-") if turn > 0.1 else ("C0", "-.") if turn < -0.1 else ("0.5", ":")
         ax.plot(rpm[order_of], frequency[order_of, k], dash, color=colour, linewidth=1.6)
     top = float(np.nanmax(frequency)) * 1.05
-    for order in orders:
-        name = f"{order:g} x speed"
-        ax.plot(rpm[order_of], order * speed[order_of] / (2 * np.pi), "--", color="0.3", label=name)
+    for k, order in enumerate(orders):
+        ax.plot(rpm[order_of], order * speed[order_of] / (2 * np.pi), color="0.3",
+                linestyle=(0, (6, 2) + (1, 2) * k), label=f"{order:g} x speed")  # fmt: skip
+    drawn = {line.get_color() for line in ax.lines}
     for name, colour, dash in (
         ("forward whirl", "C3", "-"), ("backward whirl", "C0", "-."), ("along a line", "0.5", ":"),
     ):  # fmt: skip
-        ax.plot([], [], dash, color=colour, label=name)
+        if colour in drawn:
+            ax.plot([], [], dash, color=colour, label=name)
     ax.set_ylim(0.0, top)
     ax.set_xlabel("speed [rpm]")
     ax.set_ylabel("frequency [Hz]")
-    ax.legend(fontsize=8)
+    ax.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False,
+              handlelength=4.0)  # fmt: skip
     return saved(figure, path)

@@ -29,13 +29,15 @@ def parallel_axes(who: str, columns: Mapping[str, np.ndarray], color: str, ax: A
     for i, (_, ticks) in enumerate(scaled):
         ax.axvline(i, color="black", linewidth=0.8)
         for height, text in ticks:
+            side = {0.0: -1, 1.0: 1}.get(height, 0)  # ends of the axis stand beyond it
             ax.annotate(
-                text, (i, height), (4, 0), textcoords="offset points", va="center", fontsize=7,
+                text, (i, height), (0 if side else 4, 4 * side), textcoords="offset points",
+                ha="center" if side else "left", va=("center", "bottom", "top")[side], fontsize=8,
                 bbox={"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.5},
             )  # fmt: skip
     ax.set_xticks(range(len(columns)), [x.replace(" ", "\n") for x in columns], fontsize=8)
-    ax.set(xlim=(-0.1, len(columns) - 0.6), ylim=(-0.04, 1.04), yticks=[])
-    ax.set_title(f"colour: {color}", fontsize=8)
+    ax.set(xlim=(-0.3, len(columns) - 0.7), ylim=(-0.08, 1.08), yticks=[])
+    ax.set_title(f"colour: {color}", fontsize=9)
     for side in ax.spines.values():
         side.set_visible(False)
     return ax.figure  # type: ignore[no-any-return]

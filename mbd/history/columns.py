@@ -73,6 +73,11 @@ class Series:
         """What it is, without the part it belongs to."""
         return self.name.rpartition(".")[2].replace("_", " ")
 
+    @property
+    def title(self) -> str:
+        """Its name, with the component where there is only one."""
+        return ".".join([self.name, *self.components]) if len(self.components) == 1 else self.name
+
 
 Items = Mapping[str, Sequence[Item]]  # by the dimension of their owners
 

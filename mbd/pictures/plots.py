@@ -66,7 +66,7 @@ def _draw(ax: Any, t: np.ndarray, panel: list[Series]) -> None:
     curve = panel[0]
     if alone:
         ax.set_ylabel(f"{curve.word} [{curve.unit}]")
-        ax.set_title(curve.name, fontsize="medium")
+        ax.set_title(curve.title, fontsize="medium")
     else:
         words = (
             {c.name.split(".")[0] for c in panel}

@@ -9,7 +9,7 @@ from animation.models import pendulum, run
 from scenes import chain
 
 import mbd
-from mbd.animation.arrows import scales, visible
+from mbd.animation.arrows import scales, tips, visible
 from mbd.animation.drawing import Arrow, End, Link
 from mbd.animation.glyphs import draw_symbol
 from mbd.animation.instants import chosen, nice, pace
@@ -349,6 +349,19 @@ def test_everything_is_in_the_box():
     assert (path >= drawing.low).all()
     assert (path <= drawing.high).all()
     assert drawing.follow == ""
+
+
+def test_arrows_end_in_the_box():
+    """Of the layers that are shown, all but rare peaks."""
+    shown = pendulum().animate(show=("bodies", "reactions", "loads")).drawing
+    for layer in ("reactions", "loads"):
+        ends = tips([x for x in shown.arrows if x.layer == layer], shown.scales, shown.tracks)
+        assert len(ends) > 0.9 * len(shown.t)
+        assert (ends >= shown.low).all()
+        assert (ends <= shown.high).all()
+    bare = pendulum().animate(show=("bodies",)).drawing
+    assert (bare.high - bare.low <= shown.high - shown.low).all()
+    assert (bare.high - bare.low < shown.high - shown.low).any()
 
 
 def test_where_springs_and_rods_are_held_is_in_the_box():

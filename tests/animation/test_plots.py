@@ -55,7 +55,7 @@ def test_the_cursor_is_where_the_picture_is(page):
     # press in the middle of a plot: everything goes to the middle of the run
     box = page.evaluate(
         "(() => { const b = document.querySelector('.curve').getBoundingClientRect();"
-        " return [b.left + 54 + (b.width - 62) / 2, b.top + 40]; })()"
+        " return [b.left + EDGE.left + (b.width - EDGE.left - EDGE.right) / 2, b.top + 40]; })()"
     )
     where = {"x": box[0], "y": box[1], "button": "left", "buttons": 1, "clickCount": 1}
     page.call("Input.dispatchMouseEvent", type="mousePressed", **where)
@@ -94,3 +94,41 @@ def test_everything_to_press_has_a_name(page):
         ".map((x) => x.outerHTML.slice(0, 80))"
     )
     assert nameless == []
+
+
+@needs_chromium
+@pytest.mark.parametrize("ends", [(0, 1), (-4.321e6, 8e6), (1234567, 1234569.5), (2e-9, 7e-9)])
+def test_numbers_of_an_axis_tell_its_marks_apart(ends, page):
+    low, high = ends
+    marks, texts = page.evaluate(
+        f"(() => {{ const x = named(ticks({low}, {high}, 6));"
+        " return [0, 1].map((i) => x.map((y) => y[i])); })()"
+    )
+    assert len(set(texts)) == len(texts) >= 3
+    assert [float(x) for x in texts] == pytest.approx(marks, rel=1e-12, abs=1e-9 * (high - low))
+    assert max(map(len, texts)) <= 12
+
+
+@needs_chromium
+def test_long_numbers_are_not_cut(page):
+    """The axis leaves room for them: nothing is drawn at the left edge, something beside it."""
+    inked = """(() => {
+        const aside = document.getElementById("plots");
+        const keep = table; table = () => ({ values: [0, 200] });
+        const world = { times: [0, 1] }, app = { state: { t: 0, dark: false } };
+        const lines = [{ label: "x", middle: 123456789 }];
+        const plot = buildPlot({ title: "long", unit: "J", lines },
+          null, world, app, aside);
+        table = keep;
+        const before = EDGE.left;
+        EDGE.left = Math.max(before, plot.margin());
+        plot.paint(); plot.refresh();
+        const canvas = aside.lastChild.querySelector("canvas"), pen = canvas.getContext("2d");
+        const part = (x, w) => pen.getImageData(x, 0, w, canvas.height).data
+          .some((v, i) => i % 4 === 3 && v);
+        const found = [part(0, 2), part(2, EDGE.left - 6)];
+        aside.lastChild.remove();
+        EDGE.left = before;
+        return found;
+    })()"""
+    assert page.evaluate(inked) == [False, True]

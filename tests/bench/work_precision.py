@@ -204,8 +204,8 @@ def draw(results, path):
         ax.set_xlabel("error of the position [m]")
         ax.grid(alpha=0.3)
     axes[0].set_ylabel("time of the steps [ms]")
-    axes[-1].legend(fontsize=7)
-    axes[0].legend(fontsize=7)
+    lines = {line.get_label(): line for ax in axes for line in ax.lines}
+    figure.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=6, fontsize=8)
     figure.savefig(path, dpi=110)
 
 

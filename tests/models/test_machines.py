@@ -12,7 +12,7 @@ MACHINES = {  # freedoms, redundant rows, one of the joints that they are of; st
     "strandbeest": (0, 18, "knee", 1e-3),
     "press": (0, 28, "column", 1e-3),
     "stewart": (0, 0, "", 1e-3),
-    "closed_leg": (2, 0, "", 1e-3),
+    "cassie": (8, 0, "", 1e-3),
     "scissor": (0, 148, "cross", 2e-3),
 }
 
@@ -53,7 +53,7 @@ def later(module, name, t):
         "strandbeest": lambda: ("right foot.position", module.toe(t, -1.0), 1e-9),
         "press": lambda: ("ram.position", (0, 0, module.ram(t)[0]), 1e-9),
         "stewart": lambda: ("platform(0.5, 0, 0).position", module.place(t, 0.5), 1e-9),
-        "closed_leg": lambda: ("foot.position", module.toe(t), 1e-9),
+        "cassie": lambda: ("left tarsus.position", module.LATER[t], 1e-4),
         "scissor": lambda: ("falling 50.position", module.middle(49, t), 1e-9),
     }[name]()
 
