@@ -46,7 +46,12 @@ def main(arguments: list[str] | None = None) -> int:
         options = parser(json).parse_args(words)
         with warnings.catch_warnings():
             warnings.showwarning = _once()
-            return int(options.command(options))
+            code = int(options.command(options))
+        if code == DONE:
+            from mbd.cli.next import tell
+
+            tell(options.name, options)
+        return code
     except KeyboardInterrupt:
         return _ended("interrupted", INTERRUPTED, json)
     except BrokenPipeError:  # `mbd info ... | head`
@@ -124,6 +129,6 @@ def parser(json: bool = False) -> _Parser:
         command.add_argument(
             "--traceback", action="store_true", help="show where in the code an error arose"
         )
-        command.set_defaults(command=module.run)
+        command.set_defaults(command=module.run, name=name)
         command.json, parser.commands[name] = json, command
     return parser

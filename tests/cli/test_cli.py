@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -321,3 +322,43 @@ def test_ctrl_c_keeps_results(tmp_path):
     assert "wrote" in told
     with np.load(output) as data:
         assert 0.1 < data["t"][-1] < 1000
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "run pendulum --t-end 0.01",
+        "run pendulum --t-end 0.01 -o run.npz",
+        "run free.py --t-end 0.01 --step 1e-3 -p mass=2.0",
+        "run pendulum --t-end 0.01 -o run.csv",
+        "view pendulum --t-end 0.01 --no-open -o page.html",
+        "info slider_crank",
+        "equilibrium pendulum",
+        "convert pendulum model.py",
+        "convert pendulum model.toml",
+        "schema -o mbd.json",
+        "demo pendulum --t-end 0.01",
+        "demo",
+    ],
+)
+def test_what_comes_next_can_be_done(words, tmp_path, monkeypatch, capsys):
+    """At a terminal a command ends with the next one, and that one works as it stands."""
+    monkeypatch.chdir(tmp_path)
+    Path("free.py").write_text(
+        "import mbd\n\ndef build(mass=1.0):\n    system = mbd.System()\n"
+        '    system.add(mbd.PointMass("m", mass=mass))\n    return system\n'
+    )
+    assert main(words.split()) == 0
+    assert "next:" not in capsys.readouterr().err  # in a file nobody reads it
+    for stream in (sys.stdout, sys.stderr):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+    more = ["--force"] if words.startswith("convert") else []
+    assert main([*words.split(), *more]) == 0
+    (line,) = [x for x in capsys.readouterr().err.splitlines() if "next:" in x]
+    commands = [shlex.split(x) for x in re.findall(r"`mbd ([^`]*)`", line)]
+    assert commands or words.startswith(("demo", "schema"))
+    for command in commands:
+        quick = {"view": ["--no-open"], "run": ["-q"], "demo": ["-q"]}.get(command[0], [])
+        short = ["--t-end", "0.01"] if command[0] in ("run", "view") else []
+        short = [] if "--t-end" in command or command[1].startswith("run.") else short
+        assert main([*command, *quick, *short]) == 0
