@@ -1,4 +1,4 @@
-"""Command line: one file per command, each with ``HELP``, ``arguments`` and ``run``.
+"""Command line: one file per command: ``HELP``, ``NEXT``, ``arguments`` and ``run``.
 
 Nothing heavy is imported before a command needs it. Exit codes: 0 done, 1 the run failed, 2 the
 input was wrong, 130 interrupted.
@@ -15,7 +15,16 @@ import warnings
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from mbd.cli.codes import DONE, FAILED, INTERRUPTED, WRONG, explain, print_json, print_line
+from mbd.cli.codes import (
+    DONE,
+    FAILED,
+    INTERRUPTED,
+    WRONG,
+    explain,
+    print_json,
+    print_line,
+    tell_next,
+)
 
 __all__ = ["main"]
 
@@ -48,9 +57,7 @@ def main(arguments: list[str] | None = None) -> int:
             warnings.showwarning = _once()
             code = int(options.command(options))
         if code == DONE:
-            from mbd.cli.next import tell
-
-            tell(options.name, options)
+            tell_next(options.next, options)
         return code
     except KeyboardInterrupt:
         return _ended("interrupted", INTERRUPTED, json)
@@ -129,6 +136,6 @@ def parser(json: bool = False) -> _Parser:
         command.add_argument(
             "--traceback", action="store_true", help="show where in the code an error arose"
         )
-        command.set_defaults(command=module.run, name=name)
+        command.set_defaults(command=module.run, next=module.NEXT)
         command.json, parser.commands[name] = json, command
     return parser

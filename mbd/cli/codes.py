@@ -1,9 +1,11 @@
-"""Exit codes; errors and warnings on one line; JSON output."""
+"""Exit codes; errors, warnings and what comes next on one line; JSON output."""
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
+import shlex
 import sys
 import warnings
 from collections.abc import Iterator
@@ -13,6 +15,7 @@ from typing import Any
 
 __all__ = [
     "DONE", "FAILED", "INTERRUPTED", "WRONG", "collected", "explain", "print_json", "print_line",
+    "tell_next",
 ]  # fmt: skip
 
 DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
@@ -60,3 +63,45 @@ def explain(error: Exception) -> tuple[str, bool]:
             return f"{place}: {text}", True  # an error of the library, caused there
         trace = trace.tb_next
     return (f"{place}: {type(error).__name__}: {text}", True) if place else (text, False)
+
+
+def tell_next(lines: tuple[str, ...], options: argparse.Namespace) -> None:
+    """Print what may come next, where a person reads it and did not ask for quiet or JSON.
+
+    It is the first line all of whose words are there: options that were used, {file} with its
+    parameters, {timed} with times too, {model} and {results} for an output by its kind.
+    """
+    if getattr(options, "quiet", False) or options.json:
+        return
+    if not (sys.stderr.isatty() and sys.stdout.isatty()):
+        return
+    words = _words(options)
+    for line in lines:
+        try:
+            print_line(f"next: {line.format(**words)}", DONE)
+        except KeyError:  # of an option that was not used
+            continue
+        return
+
+
+def _words(options: argparse.Namespace) -> dict[str, str]:
+    """Return what lines may name: options, the model with its parameters, outputs by kind."""
+    from mbd.files.modelfile import READERS
+    from mbd.store.file_kinds import readable
+
+    there = {key: x for key, x in vars(options).items() if isinstance(x, str) and x}
+    words = {key: shlex.quote(x) for key, x in there.items()}
+    ending = Path(there.get("output", "")).suffix
+    if ending in readable():
+        words["results"] = words["output"]
+    if ending in READERS or ending == ".py":
+        words["model"] = words["output"]
+    if Path(there.get("file", "")).suffix in readable():
+        words.pop("file", None)
+    if "file" in words:
+        words["file"] += "".join(f" -p {shlex.quote(x)}" for x in options.parameters)
+        words["timed"] = words["file"]
+        for key in ("t_end", "step"):
+            if (value := getattr(options, key, None)) is not None:
+                words["timed"] += f" --{key.replace('_', '-')} {value!r}"
+    return words

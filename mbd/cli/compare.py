@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from mbd.front.solution import Solution
 
 HELP = "run a model in several formulations"
+NEXT = (
+    "open {plot}",
+    "--plot errors.png draws the errors",
+)
 
 
 def arguments(command: argparse.ArgumentParser) -> None:

@@ -7,6 +7,7 @@ import argparse
 from mbd.cli.codes import DONE
 
 HELP = "print the script that lets a shell complete commands and options"
+NEXT = ("the documentation of the command line says where your shell looks for it",)
 _FILES = ("file", "input", "output", "csv", "plot", "spy", "matrices", "animate", "reference")
 
 

@@ -5,10 +5,16 @@ from __future__ import annotations
 import argparse
 
 from mbd.cli.codes import DONE, print_json
+from mbd.cli.run import SHOWS
 from mbd.cli.run import run as run_scene
 from mbd.cli.scene import reading, running, stepping
 
 HELP = "list the scenes that come along, or run one"
+NEXT = (
+    SHOWS,
+    "`mbd view {timed}` shows it moving; `mbd convert {file} model.py` is a start of your own",
+    "`mbd demo fourbar` runs one, `mbd view fourbar` shows it",
+)
 
 
 def arguments(command: argparse.ArgumentParser) -> None:

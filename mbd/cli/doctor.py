@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import subprocess
 
 HELP = "check packages, kernels, a short run, pictures and start times"
+NEXT = ("`mbd demo` lists models to begin with",)
 _REQUIREMENT = re.compile(
     r"([\w.-]+)\s*(?:\[[^\]]*\])?\s*\(?([<>=!~][^;)]*)?\)?\s*(?:;.*extra\s*==\s*['\"]([\w.-]+)['\"].*)?"
 )

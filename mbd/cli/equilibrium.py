@@ -9,6 +9,7 @@ from mbd.cli.codes import DONE, print_json
 from mbd.cli.scene import FILE, read, reading
 
 HELP = "find a pose in balance, with its reactions and stability"
+NEXT = ("`mbd modes {file} --equilibrium` has the small motions about it",)
 
 
 def arguments(command: argparse.ArgumentParser) -> None:

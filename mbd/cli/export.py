@@ -8,6 +8,7 @@ from mbd.cli.codes import DONE, collected, print_json, print_line
 from mbd.cli.scene import FILE, check_ending, integrator, read, reading, settings, writable
 
 HELP = "write a model as a unit of co-simulation (FMI 3.0), which other tools run"
+NEXT = ("a tool that knows FMI 3.0 opens {output}",)
 
 
 def arguments(command: argparse.ArgumentParser) -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mbd.store.source import Source
 
 HELP = "report bodies, freedoms, loops, redundant rows"
+NEXT = ("`mbd run {file}` simulates it, `mbd view {file}` shows it moving",)
 
 
 def arguments(command: argparse.ArgumentParser) -> None:

@@ -8,6 +8,10 @@ from mbd.cli.codes import DONE, print_json
 from mbd.cli.scene import FILE, read, reading, writable
 
 HELP = "frequencies, damping and shapes of small motions"
+NEXT = (
+    "open {animate} in a browser",
+    "`mbd modes {file} --animate mode.html` shows one of them moving",
+)
 
 
 def arguments(command: argparse.ArgumentParser) -> None:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from mbd.front.solution import Solution
 
 HELP = "simulate a model, report and write results"
+SHOWS = "`mbd view {results}` shows it moving, `mbd info {results}` how it went"
+NEXT = (SHOWS, "`mbd view {timed}` shows it moving; -o run.nc keeps the results")
 
 _SETTINGS = ("t_end", "step", "rtol", "max_step", "every", "project")
 

@@ -8,6 +8,10 @@ import json
 from mbd.cli.codes import DONE
 
 HELP = "print the JSON schema of model files, for editors"
+NEXT = (
+    "`#:schema {output}` as first line of a model file lets an editor check it",
+    "`mbd schema -o mbd.json` writes it for an editor",
+)
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
