@@ -14,7 +14,7 @@ import numpy as np
 
 from mbd.analyses.equilibrium import Equilibrium
 from mbd.base.checked import shown, whole
-from mbd.derivatives import sweeps
+from mbd.derivatives import one_step, sweeps
 from mbd.derivatives.begins import Direction, Tangent, Threshold
 from mbd.derivatives.forward import check_rows
 from mbd.derivatives.legs import Ending, Leg, Onward
@@ -172,6 +172,8 @@ class Terms:
     t : (n,) array
         By the times of the instants: of what depends on time, and of the rule of integration.
     p : (n_p,) array
+    along : bool
+        Whether there is a running term; else those of all instants but the last are zero.
     """
 
     value: float
@@ -181,6 +183,7 @@ class Terms:
     lam: np.ndarray
     t: np.ndarray
     p: np.ndarray
+    along: bool
 
 
 def terms_of(
@@ -211,7 +214,7 @@ def terms_of(
             sums["t"] += 0.5 * (np.append(j[:1], j[:-1]) - np.append(j[1:], j[-1:]))
             sums["t"][0] -= j[0]
             sums["t"][-1] += j[-1]
-    return Terms(value, q, v, a, sums["lam"], sums["t"], p)
+    return Terms(value, q, v, a, sums["lam"], sums["t"], p, objective.running is not None)
 
 
 class Backward:
@@ -249,12 +252,12 @@ class Backward:
                 late = any(timed[:k]) or timed[k]
                 self._leg(legs[k], J, late)
         if legs[0].begins is None:  # a piece of a run that goes on
-            self.z[: sweeps.DL] += self._terms(J, [0])[0]
+            self.z[: one_step.DL] += self._terms(J, [0])[0]
             self.t += float(J.t[0])
 
     def _terms(self, J: Terms, which: Any) -> np.ndarray:
         """Return derivatives by (q, v, (v', lam)) of some instants over the unknowns, (k, 3, n)."""
-        terms = np.zeros((len(which), 3, self.n))
+        terms = np.zeros((len(J.t[which]), 3, self.n))
         for i, x in enumerate((J.q, J.v, J.a)):
             terms[:, i, self.v] = x[which]
         terms[:, 2, self.lam] = J.lam[which]
@@ -264,7 +267,7 @@ class Backward:
         """Go back over a leg."""
         n_p, n, N, sweep = len(self.stencils), self.n, len(leg.steps), self.sweep
         if N:
-            self.z[: sweeps.DL] += self._terms(J, [leg.first + N])[0]
+            self.z[: one_step.DL] += self._terms(J, [leg.first + N])[0]
             self.t += float(J.t[leg.first + N])
         if leg.ends is not None:
             self._end(leg, leg.ends)
@@ -273,13 +276,15 @@ class Backward:
         sweep.shift(0.0, 0.0, timed)
         sweep.F[m.OPEN] = 0.0
         for end in range(N, 0, -sweep.room):
-            which = np.arange(end - 1, max(-1, end - 1 - sweep.room), -1)
-            size = sweep.rows(leg.steps, which, memory) * 3 * n
+            first = max(0, end - sweep.room)
+            sweep.rows(leg.steps, first, end, memory)
+            size = (end - first) * 3 * n
             out = sweep.out(size + n_p + 1)
-            out[:size] = np.where(
-                which[:, None, None] > 0, self._terms(J, leg.first + which), 0.0
-            ).flat
-            out[size:] = 0.0
+            out[:] = 0.0
+            if J.along:
+                terms = out[:size].reshape(-1, 3, n)
+                terms[:] = self._terms(J, slice(leg.first + first, leg.first + end))
+                terms[: first == 0] = 0.0  # the first instant is added where the leg begins
             sweep.run(sweeps.backward)
             self.total += out[size : size + n_p]
             self.t += float(out[size + n_p])
@@ -288,15 +293,15 @@ class Backward:
         if leg.anew is not None:
             self._begin(leg, leg.anew, J, timed)
         elif isinstance(leg.begins, Onward):
-            move = leg.begins.move * self.z[sweeps.DL, self.v]
-            self.z[sweeps.DA, self.v] += move
-            self.z[sweeps.DB, self.v] -= move
+            move = leg.begins.move * self.z[one_step.DL, self.v]
+            self.z[one_step.DA, self.v] += move
+            self.z[one_step.DB, self.v] -= move
 
     def _begin(self, leg: Leg, threshold: Threshold, J: Terms, timed: bool) -> None:
         """Go back to what a state was made of."""
         v, lam = self.v, self.lam
-        Q, V, W, A, B = (self.z[row, v].copy() for row in range(sweeps.COLUMN_SIZE))
-        L, at = self.z[sweeps.DA, lam].copy(), leg.first
+        Q, V, W, A, B = (self.z[row, v].copy() for row in range(one_step.COLUMN_SIZE))
+        L, at = self.z[one_step.DA, lam].copy(), leg.first
         recorded = threshold.here.recorded
 
         def by(both: tuple[Tangent, Tangent]) -> float:
@@ -312,8 +317,8 @@ class Backward:
         self.z[:] = 0.0
         if threshold.at is None:
             return
-        rows = {"q": (sweeps.DQ, v), "v": (sweeps.DV, v), "a": (sweeps.DA, v),
-                "lam": (sweeps.DA, lam)}  # fmt: skip
+        rows = {"q": (one_step.DQ, v), "v": (one_step.DV, v), "a": (one_step.DA, v),
+                "lam": (one_step.DA, lam)}  # fmt: skip
         for z in threshold.units():
             name = next((x for x in rows if getattr(z, x).any()), "")
             if name:
@@ -333,20 +338,20 @@ class Backward:
                 z[row, v] = x
         else:
             assert isinstance(leg.begins, Onward)
-            z[sweeps.DL, v] = leg.begins.slope
+            z[one_step.DL, v] = leg.begins.slope
         ahead.load(leg.state)
         ahead.shift(1.0, 1.0, True)
-        ahead.rows(leg.steps, np.arange(1), None)
+        ahead.rows(leg.steps, 0, 1)
         ahead.run(sweeps.forward)
         g = ending.gradients(self.model, self.stencils, leg.steps.h[-1])
-        a = z[sweeps.DA]
-        rate = g.along(z[sweeps.DQ, v], z[sweeps.DV, v], a[v], a[lam]) + float(g.t[0])
-        longer = float(np.vdot(self.z[: sweeps.DL], z[: sweeps.DL])) + self.t
+        a = z[one_step.DA]
+        rate = g.along(z[one_step.DQ, v], z[one_step.DV, v], a[v], a[lam]) + float(g.t[0])
+        longer = float(np.vdot(self.z[: one_step.DL], z[: one_step.DL])) + self.t
         share = -longer / rate
-        self.z[sweeps.DQ, v] += share * g.q[0]
-        self.z[sweeps.DV, v] += share * g.v[0]
-        self.z[sweeps.DA, v] += share * g.a[0]
-        self.z[sweeps.DA, lam] += share * g.lam[0]
+        self.z[one_step.DQ, v] += share * g.q[0]
+        self.z[one_step.DV, v] += share * g.v[0]
+        self.z[one_step.DA, v] += share * g.a[0]
+        self.z[one_step.DA, lam] += share * g.lam[0]
         self.total += share * g.p[:, 0]
         self.t += share * float(g.t[0])
 
@@ -355,13 +360,13 @@ class Backward:
         sweep, N, n = self.ahead, len(leg.steps), len(self.model.memory)
         sweep.load(leg.state)
         sweep.shift(0.0, 0.0, False)
-        room = min(sweep.room, sweep.room * 3 * sweep.n // n)
-        flows = sweep.I[sweep.k + sweeps.N_FLOWS]
-        sweep.I[sweep.k + sweeps.N_FLOWS] = 0
+        flows = sweep.I[sweep.k + one_step.N_FLOWS]
+        sweep.I[sweep.k + one_step.N_FLOWS] = 0
         pieces = [np.zeros((0, n))]
-        for first in range(0, N, room):
-            size = sweep.rows(leg.steps, np.arange(first, min(N, first + room)), None) * n
+        for first in range(0, N, sweep.room):
+            last = min(N, first + sweep.room)
+            sweep.rows(leg.steps, first, last)
             sweep.run(sweeps.follow)
-            pieces.append(sweep.out(size).reshape(-1, n).copy())
-        sweep.I[sweep.k + sweeps.N_FLOWS] = flows
+            pieces.append(sweep.out((last - first) * n).reshape(-1, n).copy())
+        sweep.I[sweep.k + one_step.N_FLOWS] = flows
         return np.concatenate(pieces)

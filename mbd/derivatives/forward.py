@@ -16,7 +16,7 @@ from mbd.analyses.modes import Modes
 from mbd.base.checked import meant, shown
 from mbd.base.parameter import Parameter
 from mbd.base.sensitivity_tolerances import SENSITIVITY_MET
-from mbd.derivatives import sweeps
+from mbd.derivatives import one_step, sweeps
 from mbd.derivatives.begins import Direction, Tangent, Threshold
 from mbd.derivatives.legs import Ending, Leg, Onward
 from mbd.derivatives.named import Named, Tangents, derivative_by_name
@@ -214,8 +214,8 @@ class Forward:
 
     Attributes
     ----------
-    out : (instants, n_p, 3, n_u) array
-        Tangents of q, v and (v', lam).
+    out : (instants, 3 n_v + n_lam, n_p or more) array
+        Tangents of q, v, v' and lam.
     times : (instants, n_p) array
         How the recorded instants move [s].
     happened : dict
@@ -226,13 +226,16 @@ class Forward:
 
     def __post_init__(self) -> None:
         of = self.of
-        model, n_p, n = of.model, len(of.stencils), int(of.model.I[m.N_U])
+        model, n_p = of.model, len(of.stencils)
         self.v, self.lam = model.numbering.v, model.numbering.lam
         sized = any(leg.ends is not None for leg in of.legs)  # the last: by the size of a step
         self.sweep = Sweep(model, of.method, of.stencils, n_p + sized)
         self.sweep.columns[:] = 0.0
         self.t = np.zeros(n_p)
-        self.out = np.zeros((len(of.solution.t), n_p, 3, n))
+        n_v = model.n_v
+        self.at = [slice(i * n_v, (i + 1) * n_v) for i in range(3)]
+        self.at.append(slice(3 * n_v, 3 * n_v + model.n_lam))
+        self.out = np.zeros((len(of.solution.t), self.at[-1].stop, self.sweep.many))
         self.times = np.zeros((len(of.solution.t), n_p))
         self.happened: dict[str, list[np.ndarray]] = {}
         self.sweep.F[m.OPEN] = 0.0
@@ -250,25 +253,25 @@ class Forward:
             self._begin(leg, leg.anew)
         elif isinstance(leg.begins, Onward):
             z = sweep.columns[:, :, self.v]
-            z[:, sweeps.DL] += leg.begins.move * (z[:, sweeps.DA] - z[:, sweeps.DB])
+            z[:, one_step.DL] += leg.begins.move * (z[:, one_step.DA] - z[:, one_step.DB])
             sweep.columns[:, :, self.v] = z
             if leg.ends is not None:
                 sweep.columns[n_p] = 0.0
-                sweep.columns[n_p, sweeps.DL, self.v] = leg.begins.slope
+                sweep.columns[n_p, one_step.DL, self.v] = leg.begins.slope
         n = sweep.n_columns
         sizes = np.zeros(n)
         sizes[n_p:] = leg.ends is not None
         times = np.append(self.t, sizes[n_p:])
         sweep.shift(times, sizes, bool(times.any()))
         for first in range(0, len(leg.steps), sweep.room):
-            which = np.arange(first, min(len(leg.steps), first + sweep.room))
-            size = sweep.rows(leg.steps, which, None) * n * 3 * sweep.n
+            last = min(len(leg.steps), first + sweep.room)
+            sweep.rows(leg.steps, first, last)
             sweep.run(sweeps.forward)
             check_rows(sweep, self.of.stencils)
             if not leg.aside:
-                results = sweep.out(size).reshape(-1, n, 3, sweep.n)
-                self.out[leg.first + 1 + which] = results[:, :n_p]
-                self.times[leg.first + 1 + which] = self.t
+                of, room = slice(leg.first + 1 + first, leg.first + 1 + last), self.out[0].size
+                self.out[of] = sweep.out((last - first) * room).reshape(-1, *self.out.shape[1:])
+                self.times[of] = self.t
         if leg.ends is not None:
             self._end(leg, leg.ends)
 
@@ -285,21 +288,19 @@ class Forward:
             if j == n_p:
                 both += [threshold.along(size)] if leg.ends is not None else []
             elif threshold.at is not None:
-                a = z[sweeps.DA]
+                a = z[one_step.DA]
                 both.append(threshold.along(
-                    Direction(z[sweeps.DQ, v], z[sweeps.DV, v], a[v], a[lam], self.t[j])
+                    Direction(z[one_step.DQ, v], z[one_step.DV, v], a[v], a[lam], self.t[j])
                 ))  # fmt: skip
             z[:] = 0.0
             for first, begun in both:
                 for row, x in enumerate((begun.q, begun.v, begun.a, begun.alg, begun.before)):
                     z[row, v] += x
-                z[sweeps.DA, lam] += begun.lam
+                z[one_step.DA, lam] += begun.lam
                 if j < n_p and threshold.here.recorded:
-                    out = self.out[leg.first, j]
-                    out[0, v] += first.q
-                    out[1, v] += first.v
-                    out[2, v] += first.a
-                    out[2, lam] += first.lam
+                    out = self.out[leg.first, :, j]
+                    for at, x in zip(self.at, (first.q, first.v, first.a, first.lam), strict=True):
+                        out[at] += x
                     self.times[leg.first, j] = self.t[j]
 
     def _end(self, leg: Leg, ending: Ending) -> None:
@@ -307,7 +308,7 @@ class Forward:
         of, n_p, v, lam = self.of, len(self.of.stencils), self.v, self.lam
         g = ending.gradients(of.model, of.stencils, leg.steps.h[-1])
         slope = [
-            g.along(z[sweeps.DQ, v], z[sweeps.DV, v], z[sweeps.DA, v], z[sweeps.DA, lam])
+            g.along(z[one_step.DQ, v], z[one_step.DV, v], z[one_step.DA, v], z[one_step.DA, lam])
             for z in self.sweep.columns
         ]
         rate = slope[n_p] + g.t[0]
@@ -318,16 +319,19 @@ class Forward:
             self.t[j] += longer
         if not leg.aside:
             last = leg.first + len(leg.steps)
-            self.out[last] = self.sweep.columns[:n_p, : sweeps.DL]
+            z = self.sweep.columns[:n_p]
+            rows = ((one_step.DQ, v), (one_step.DV, v), (one_step.DA, v), (one_step.DA, lam))
+            for at, (row, of_these) in zip(self.at, rows, strict=True):
+                self.out[last, at, :n_p] = z[:, row, of_these].T
             self.times[last] = self.t
         for name in () if ending.event is None else (ending.event.name, *ending.also):
             self.happened.setdefault(name, []).append(self.t.copy())
 
     def tangents(self, j: int) -> Tangents:
         """Return the derivatives of all instants by a parameter."""
-        x, happened = self.out[:, j], {k: np.array(t)[:, j] for k, t in self.happened.items()}
-        return Tangents(x[:, 0][:, self.v], x[:, 1][:, self.v], x[:, 2][:, self.v],
-                        x[:, 2][:, self.lam], self.times[:, j], happened)  # fmt: skip
+        happened = {k: np.array(t)[:, j] for k, t in self.happened.items()}
+        q, v, a, lam = (self.out[:, at, j] for at in self.at)
+        return Tangents(q, v, a, lam, self.times[:, j], happened)
 
 
 def check_rows(sweep: Sweep, of: Sequence[Stencil]) -> None:

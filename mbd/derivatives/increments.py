@@ -13,7 +13,8 @@ from mbd.machine import buffer as m
 from mbd.machine.jit import call, jit
 
 __all__ = [
-    "NODE_ENTRY", "SCRATCH", "carry_back", "to_positions", "to_positions_transposed", "write_maps",
+    "NODE_ENTRY", "SCRATCH", "carry_back", "carry_back_transposed", "to_positions",
+    "to_positions_transposed", "write_maps",
 ]  # fmt: skip
 
 SCRATCH = 2 * m.MAP_ROW**2  # floats in which a matrix is inverted
@@ -22,12 +23,12 @@ NODE_FIRST, NODE_N, NODE_T, NODE_ENTRY = range(4)
 
 
 @jit
-def invert(F: Any, A: int, n: int, s: int) -> None:
+def invert(F: Any, A: int, n: int, lda: int, s: int) -> None:
     """Invert the n x n matrix at F[A], by Gauss-Jordan with exchanges of rows, in 2 n^2 floats."""
     ld = 2 * n
     for r in range(n):
         for c in range(n):
-            F[s + r * ld + c] = F[A + r * n + c]
+            F[s + r * ld + c] = F[A + r * lda + c]
             F[s + r * ld + n + c] = 1.0 if r == c else 0.0
     for k in range(n):
         best = k
@@ -47,7 +48,7 @@ def invert(F: Any, A: int, n: int, s: int) -> None:
                     F[s + r * ld + c] -= entry * F[s + k * ld + c]
     for r in range(n):
         for c in range(n):
-            F[A + r * n + c] = F[s + r * ld + n + c]
+            F[A + r * lda + c] = F[s + r * ld + n + c]
 
 
 @jit
@@ -89,8 +90,9 @@ def write_maps(
         F[v + i] = F[kept + i]
     for e in range(n):
         i = nodes + NODE_ENTRY * e
-        if not _is_identity(F, I[i + NODE_T], I[i + NODE_N]):
-            invert(F, I[i + NODE_T], I[i + NODE_N], scratch)
+        n_v = I[i + NODE_N]
+        first = _identity(F, I[i + NODE_T], n_v)
+        invert(F, I[i + NODE_T] + first * (n_v + 1), n_v - first, n_v, scratch)
 
 
 @jit
@@ -103,25 +105,37 @@ def _turn_round(I: Any, F: Any) -> None:
 
 
 @jit
-def _is_identity(F: Any, A: int, n: int) -> bool:
-    for r in range(n):
-        for c in range(n):
-            if F[A + r * n + c] != (1.0 if r == c else 0.0):
-                return False
-    return True
+def _identity(F: Any, A: int, n: int) -> int:
+    """Return how many first rows and columns of a matrix are those of the identity."""
+    for k in range(n):
+        for i in range(n):
+            unit = 1.0 if i == k else 0.0
+            if F[A + k * n + i] != unit or F[A + i * n + k] != unit:
+                return k
+    return n
 
 
 @jit
-def to_positions(I: Any, F: Any, nodes: int, n: int, d: int, q: int) -> None:
-    """Write T d to q, vectors over the unknowns."""
+def _set_rows(F: Any, y: int, T: int, k: int, x: int, many: int) -> None:
+    """Do y = T x for `many` vectors side by side."""
+    for r in range(k):
+        row = y + r * many
+        for p in range(many):
+            F[row + p] = 0.0
+        for c in range(k):
+            factor = F[T + r * k + c]
+            if factor != 0.0:
+                for p in range(many):
+                    F[row + p] += factor * F[x + c * many + p]
+
+
+@jit
+def to_positions(I: Any, F: Any, nodes: int, n: int, d: int, q: int, many: int) -> None:
+    """Write T d to q, `many` vectors over the unknowns side by side."""
     for e in range(n):
         i = nodes + NODE_ENTRY * e
-        u, k, T = I[i], I[i + NODE_N], I[i + NODE_T]
-        for r in range(k):
-            s = 0.0
-            for c in range(k):
-                s += F[T + r * k + c] * F[d + u + c]
-            F[q + u + r] = s
+        u, k = I[i] * many, I[i + NODE_N]
+        _set_rows(F, q + u, I[i + NODE_T], k, d + u, many)
 
 
 @jit
@@ -138,14 +152,23 @@ def to_positions_transposed(I: Any, F: Any, nodes: int, n: int, q: int, d: int) 
 
 
 @jit
-def carry_back(I: Any, F: Any, nodes: int, n: int, x: int, y: int, transposed: bool) -> None:
-    """Write T(-D)^-1 x, or its transpose times x, to y."""
+def carry_back(I: Any, F: Any, nodes: int, n: int, x: int, y: int, many: int) -> None:
+    """Write T(-D)^-1 x to y, `many` vectors over the unknowns side by side."""
+    for e in range(n):
+        i = nodes + NODE_ENTRY * e
+        u, k = I[i] * many, I[i + NODE_N]
+        _set_rows(F, y + u, I[i + NODE_T] + k * k, k, x + u, many)
+
+
+@jit
+def carry_back_transposed(I: Any, F: Any, nodes: int, n: int, x: int, y: int) -> None:
+    """Write T(-D)^-T x to y."""
     for e in range(n):
         i = nodes + NODE_ENTRY * e
         u, k = I[i], I[i + NODE_N]
         U = I[i + NODE_T] + k * k
         for r in range(k):
-            s = 0.0
-            for c in range(k):
-                s += (F[U + c * k + r] if transposed else F[U + r * k + c]) * F[x + u + c]
-            F[y + u + r] = s
+            F[y + u + r] = 0.0
+        for c in range(k):
+            for r in range(k):
+                F[y + u + r] += F[U + c * k + r] * F[x + u + c]

@@ -24,7 +24,7 @@ from mbd.machine.jit import call, jit
 from mbd.model.frozen import FrozenModel
 from mbd.model.values import declared
 
-__all__ = ["Tables", "add_variation", "program", "taken_along"]
+__all__ = ["Tables", "add_variation", "program", "subtracted_from", "taken_along"]
 
 # a program: number of its points and where they are, of stretches of unknowns, of faces
 N_POINTS, POINTS, N_RANGES, RANGES, N_FACES, FACES, PROGRAM_SIZE = range(7)
@@ -91,6 +91,16 @@ def add_variation(I: Any, F: Any, p: int, to: int, by_rate: bool) -> None:
                 for i in range(I[r3 + 1]):
                     F[to + u + i] += w * F[I[m.X] + u + i]
     F[m.GX], F[m.GY], F[m.GZ] = gx, gy, gz
+
+
+@jit
+def subtracted_from(I: Any, F: Any, p: int, x: int, y: int, many: int) -> None:
+    """Subtract a vector x that has entries of one program alone from one of many; leave x zero."""
+    for r in range(I[p + N_RANGES]):
+        r3 = I[p + RANGES] + 3 * r
+        for i in range(I[r3], I[r3] + I[r3 + 1]):
+            F[y + i * many] -= F[x + i]
+            F[x + i] = 0.0
 
 
 @jit

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.derivatives import sweeps
+from mbd.derivatives import one_step
 from mbd.derivatives.increments import NODE_ENTRY, SCRATCH
 from mbd.derivatives.programs import Tables, program
 from mbd.derivatives.stencil import Stencil
@@ -16,17 +16,19 @@ from mbd.formulations.families import family
 from mbd.formulations.formulation import Formulation
 from mbd.integration.method import Method
 from mbd.interactions.laws import check
-from mbd.linear.fronts import factor_and_solve, factor_kernel, transposed_kernel
+from mbd.linear.fronts import factor_kernel, transposed_kernel
+from mbd.linear.products import products_kernel, solve_kernel
 from mbd.machine import buffer as m
-from mbd.model.evaluation import evaluate_kernel, linearise_kernel
+from mbd.model.evaluation import evaluate_kernel
 from mbd.model.frozen import FrozenModel
 from mbd.model.released_rows import tables as tables_of
 from mbd.model.state import State
+from mbd.model.values import declared
 from mbd.model.workspace import Workspace
 
 __all__ = ["Steps", "Sweep", "steps_of"]
 
-_SOLVERS = (evaluate_kernel, linearise_kernel, factor_kernel, factor_and_solve, transposed_kernel)
+_SOLVERS = (evaluate_kernel, factor_kernel, transposed_kernel)
 _CHUNK_BYTES = 1 << 22  # of steps and results that are in the work space at a time
 
 
@@ -45,8 +47,6 @@ class Steps:
         the algorithmic accelerations.
     before : (n_v,) array
         Accelerations one step before the first.
-    newmark : tuple of float
-        beta and gamma of the method.
     """
 
     t: np.ndarray
@@ -58,7 +58,6 @@ class Steps:
     lam: np.ndarray
     alg: np.ndarray
     before: np.ndarray
-    newmark: tuple[float, float]
 
     def __len__(self) -> int:
         return len(self.h)
@@ -69,19 +68,8 @@ class Steps:
         before = self.a[first - 1] if first else self.before
         return Steps(
             self.t[ends], self.h[own], self.move[own], self.q[ends], self.v[ends], self.a[ends],
-            self.lam[ends], self.alg[ends], before, self.newmark,
+            self.lam[ends], self.alg[ends], before,
         )  # fmt: skip
-
-    def increments(self, which: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return D of some steps, and the derivatives of D and of velocities by their size h."""
-        beta, gamma = self.newmark
-        size, v, old, new = self.h[which, None], self.v[which], self.alg[which], self.alg[which + 1]
-        if self.move.any():
-            before = np.where(which[:, None] > 0, self.a[which - 1], self.before)
-            old = old + self.move[which, None] * (self.a[which] - before)
-        bent = (0.5 - beta) * old + beta * new
-        D = size * v + size * size * bent
-        return D, v + 2 * size * bent, (1 - gamma) * old + gamma * new
 
 
 def steps_of(
@@ -96,7 +84,7 @@ def steps_of(
     from scipy.signal import lfilter
 
     assert method.facts.weights is not None
-    am, af, beta, gamma = method.facts.weights
+    am, af, *_ = method.facts.weights
     q, v, a, lam = instants
     if (v[0] != begun.v).any() or (a[0] != begun.a).any() or (lam[0] != begun.lam).any():
         v, a, lam = (x.copy() for x in (v, a, lam))
@@ -112,7 +100,7 @@ def steps_of(
             alg[i + 1] = x + c2 * (alg[i] + move[i] * change[i])
     elif len(h):
         alg[1:] = lfilter([1.0], [1.0, -c2], source, axis=0, zi=c2 * alg[:1])[0]
-    return Steps(t, h, move, q, v, a, lam, alg, before, (beta, gamma))
+    return Steps(t, h, move, q, v, a, lam, alg, before)
 
 
 class Sweep:
@@ -133,50 +121,96 @@ class Sweep:
         self, model: FrozenModel, method: Method, stencils: Sequence[Stencil],
         columns: int, remembers: bool = False,
     ) -> None:  # fmt: skip
-        n = int(model.I[m.N_U])
+        n, n_v, n_lam = int(model.I[m.N_U]), model.n_v, model.n_lam
         self.model, self.n, self.stencils, self.n_columns = model, n, stencils, columns
+        self.many = many = 1 if remembers else m.padded(columns)
         memory = model.memory
         n_memory = len(memory) if remembers else 0
-        self.size = sweeps.STEP_HEAD + model.n_q + sweeps.STEP_VECTORS * n + n_memory
-        self.room = max(1, _CHUNK_BYTES // (8 * (self.size + 3 * n * max(columns, 1))))
+        self.size = one_step.STEP_HEAD + model.n_q + 4 * n_v + n_lam + n_memory
+        self.of_step = 3 * n if remembers else max(many * (3 * n_v + n_lam), len(memory))
+        self.room = max(1, _CHUNK_BYTES // (8 * (self.size + self.of_step)))
         tables = Tables(model.I.tolist(), start=model.size + n)  # behind vector 0 of the method
         programs = [program(model, tables, s) for s in stencils]
-        work = [0] * sweeps.SWEEP_SIZE
+        work = [0] * one_step.SWEEP_SIZE
         own = tables.start + len(tables.F)
+        aside = int(model.I[m.MATRIX_SIZE])
         self.places: dict[str, int] = {}
         for name, size in (
-            ("columns", columns * sweeps.COLUMN_SIZE * n), ("work", 6 * n), ("scratch", SCRATCH),
-            ("residual", columns * n), ("shifts", 2 * columns), ("rate", n),
-            ("aside", int(model.I[m.MATRIX_SIZE])),
+            ("columns", many * one_step.COLUMN_SIZE * n), ("work", 6 * n * many),
+            ("scratch", SCRATCH), ("residual", many * n), ("shifts", 2 * many), ("rate", n),
+            ("by size", 2 * n), ("aside", aside), ("part", aside),
             ("maps", sum(2 * x.formulation.n_v**2 for x in model.nodes.values())),
-            ("steps", self.room * self.size),
-            ("out", self.room * 3 * n * max(columns, 1) + len(stencils) + 1),
+            ("steps", (self.room + 1) * self.size),
+            ("out", self.room * self.of_step + len(stencils) + 1),
         ):  # fmt: skip
             self.places[name], own = own, own + size + 8
         nodes, flows = self._nodes(tables)
         n_nodes, n_flows = len(nodes) // NODE_ENTRY, len(flows) // 2
+        interactions, damped, of_nodes = self._tangents(method.facts.level == "position")
         for field, value in {
-            sweeps.STEPS: self.places["steps"], sweeps.STEP_SIZE: self.size,
-            sweeps.N_PARAMETERS: len(stencils), sweeps.PROGRAMS: tables.table(programs),
-            sweeps.N_NODES: n_nodes, sweeps.NODES: tables.table(nodes), sweeps.N_FLOWS: n_flows,
-            sweeps.FLOWS: tables.table(flows),
-            sweeps.SCRATCH: self.places["scratch"], sweeps.COLUMNS: self.places["columns"],
-            sweeps.OUT: self.places["out"], sweeps.WORK: self.places["work"],
-            sweeps.AWAY: self.places["aside"] - int(model.I[m.MATRIX]),
-            sweeps.RESIDUAL: self.places["residual"], sweeps.MEMORY: tables.table(memory),
-            sweeps.N_MEMORY: n_memory, sweeps.N_REMEMBERED: len(memory),
-            sweeps.N_COLUMNS: columns, sweeps.SHIFTS: self.places["shifts"],
-            sweeps.BY_TIME: self.places["rate"],
+            one_step.STEPS: self.places["steps"], one_step.STEP_SIZE: self.size,
+            one_step.N_PARAMETERS: len(stencils), one_step.PROGRAMS: tables.table(programs),
+            one_step.N_NODES: n_nodes, one_step.NODES: tables.table(nodes),
+            one_step.N_FLOWS: n_flows,
+            one_step.FLOWS: tables.table(flows),
+            one_step.SCRATCH: self.places["scratch"], one_step.COLUMNS: self.places["columns"],
+            one_step.OUT: self.places["out"], one_step.WORK: self.places["work"],
+            one_step.AWAY: self.places["aside"] - int(model.I[m.MATRIX]),
+            one_step.PART_AWAY: self.places["part"] - int(model.I[m.MATRIX]),
+            one_step.RESIDUAL: self.places["residual"], one_step.MEMORY: tables.table(memory),
+            one_step.N_MEMORY: n_memory, one_step.N_REMEMBERED: len(memory),
+            one_step.N_COLUMNS: columns, one_step.MANY: many,
+            one_step.SHIFTS: self.places["shifts"],
+            one_step.BY_TIME: self.places["rate"], one_step.BY_SIZE: self.places["by size"],
+            one_step.N_V: n_v, one_step.V: tables.table(model.numbering.v),
+            one_step.N_LAM: n_lam, one_step.LAM: tables.table(model.numbering.lam),
+            one_step.N_INTERACTIONS: len(interactions) // 2,
+            one_step.INTERACTIONS: tables.table(interactions),
+            one_step.N_DAMPED: len(damped) // 2, one_step.DAMPED: tables.table(damped),
+            one_step.N_NODE_TANGENTS: len(of_nodes) // 2,
+            one_step.NODE_TANGENTS: tables.table(of_nodes),
         }.items():  # fmt: skip
             work[field] = value
         for i, kernel in enumerate(_SOLVERS):
-            work[sweeps.SOLVERS + i] = kernel.address
+            work[one_step.SOLVERS + i] = kernel.address
+        z, r, y = (self.places[x] for x in ("columns", "residual", "work"))
+        left, x = y + n * many, y + 2 * n * many
+        away = work[one_step.AWAY]
+        for at, kernel, records in (
+            (one_step.PRODUCTS, products_kernel, ((0, z, r), (0, y, left), (away, x, left))),
+            (one_step.SOLVE, solve_kernel, ((x, y), (left, y))),
+        ):
+            work[at] = kernel.address
+            work[at + 1 : at + 1 + len(records)] = (tables.table([*e, many]) for e in records)
         self.k = tables.table(work)
         self.work = Workspace(model, None, own=own - model.size)
         self.tables, self.F = np.array(tables.I, np.int64), self.work.F
         self.I = self.tables
         self.F[tables.start : tables.start + len(tables.F)] = tables.F
         method.prepare(model, self.work.S, self.F)
+
+    def _tangents(self, by_position: bool) -> tuple[list[int], list[int], list[int]]:
+        """Return pairs (address, table) of tangents: of interactions, some of these, of nodes.
+
+        Those are of kinds that depend on velocities, or have rows that are met by their rates.
+        """
+        model, velocity = self.model, set[int]()
+        nodes = {id(family(x.formulation).tangent) for x in model.nodes.values()}
+        for name in model.system.parts:
+            for e in declared(model, name).elements:
+                rated = e.kind.n_rows and (not by_position or m.VELOCITY_ROW in e.row_kinds)
+                if e.kind.damped or rated:
+                    velocity.add(id(e.kind.tangent))
+        out: tuple[list[int], list[int], list[int]] = [], [], []
+        for kernel, table in model.kernels[m.TANGENT]:
+            pair = kernel.address, table
+            if id(kernel) in nodes:
+                out[2].extend(pair)
+                continue
+            out[0].extend(pair)
+            if id(kernel) in velocity:
+                out[1].extend(pair)
+        return out
 
     def _nodes(self, tables: Tables) -> tuple[list[int], list[int]]:
         """Return the table of nodes and their matrices, and that of their flows."""
@@ -209,39 +243,44 @@ class Sweep:
     @property
     def columns(self) -> np.ndarray:
         """A view of tangents or adjoints of q, v, (v', lam), a, v' before: (columns, 5, n_u)."""
-        n = self.n_columns * sweeps.COLUMN_SIZE * self.n
-        whole = self.F[self.places["columns"] :][:n]
-        return whole.reshape(self.n_columns, sweeps.COLUMN_SIZE, self.n)
+        n = self.many * one_step.COLUMN_SIZE * self.n
+        whole = self.F[self.places["columns"] :][:n].reshape(
+            one_step.COLUMN_SIZE, self.n, self.many
+        )
+        return whole.transpose(2, 0, 1)[: self.n_columns]
 
     def shift(self, times: np.ndarray | float, sizes: np.ndarray | float, timed: bool) -> None:
         """Say how the ends of steps move in time, and their sizes, by each column [s]."""
-        shifts = self.F[self.places["shifts"] :][: 2 * self.n_columns].reshape(-1, 2)
-        shifts[:, 0], shifts[:, 1] = times, sizes
-        self.tables[self.k + sweeps.TIMED] = self.I[self.k + sweeps.TIMED] = timed
+        shifts = self.F[self.places["shifts"] :][: 2 * self.many].reshape(2, -1)
+        shifts[0, : self.n_columns], shifts[1, : self.n_columns] = times, sizes
+        self.tables[self.k + one_step.TIMED] = self.I[self.k + one_step.TIMED] = timed
 
     def out(self, size: int) -> np.ndarray:
         """Return a view of what a sweep writes."""
         return self.F[self.places["out"] :][:size]
 
-    def rows(self, steps: Steps, which: np.ndarray, memory: np.ndarray | None) -> int:
-        """Put some steps where the kernel finds them; return their number."""
-        v, lam, n_q, n = self.model.numbering.v, self.model.numbering.lam, self.model.n_q, self.n
-        where = self.places["steps"]
-        table = self.F[where : where + len(which) * self.size].reshape(len(which), self.size)
-        table[...] = 0.0
-        table[:, 0], table[:, 1] = steps.t[which + 1], steps.h[which]
-        table[:, 2] = steps.move[which]
-        at = sweeps.STEP_HEAD + n_q
-        table[:, sweeps.STEP_HEAD : at] = steps.q[which]
-        vectors = table[:, at : at + sweeps.STEP_VECTORS * n].reshape(len(which), -1, n)
-        D, D_h, v_h = steps.increments(which)
-        for i, x in enumerate((D, steps.v[which + 1], steps.a[which + 1], D_h, v_h)):
-            vectors[:, i, v] = x
-        vectors[:, 2, lam] = steps.lam[which + 1]
+    def rows(self, steps: Steps, first: int, last: int, memory: np.ndarray | None = None) -> None:
+        """Put the steps between two instants where the kernel finds them."""
+        n_q, n_v, n_lam = self.model.n_q, self.model.n_v, self.model.n_lam
+        where, n = self.places["steps"], last - first
+        table = self.F[where : where + (n + 1) * self.size].reshape(n + 1, self.size)
+        ends, own = slice(first, last + 1), slice(first, last)
+        table[:, 0], table[:n, 1], table[:n, 2] = steps.t[ends], steps.h[own], steps.move[own]
+        at = one_step.STEP_HEAD
+        sizes = (n_q, n_v, n_v, n_lam, n_v)
+        vectors = (steps.q, steps.v, steps.a, steps.lam, steps.alg)
+        for x, size in zip(vectors, sizes, strict=True):
+            table[:, at : at + size] = x[ends]
+            at += size
+        table[:n, at : at + n_v] = steps.alg[own]
+        if steps.move[own].any():
+            last_a = steps.a[first - 1 : last - 1] if first else np.vstack(
+                [steps.before, steps.a[: n - 1]]
+            )  # fmt: skip
+            table[:n, at : at + n_v] += steps.move[own, None] * (steps.a[own] - last_a)
         if memory is not None:
-            table[:, at + sweeps.STEP_VECTORS * n :] = memory[which]
-        self.I[self.k + sweeps.N_STEPS] = len(which)
-        return len(which)
+            table[:n, at + n_v :] = memory[own]
+        self.I[self.k + one_step.N_STEPS] = n
 
     def run(self, kernel: Any) -> None:
         """Run a compiled sweep over the steps that were put."""

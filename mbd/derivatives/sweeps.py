@@ -17,7 +17,8 @@ its rate, :math:`Bv + b = 0`, has :math:`c\,(B\,\delta v^* + N T\hat D + (Bv + b
 
 With :math:`w = c\,\delta v^* - \hat D` all of this is two matrices: E, filled as :math:`\hat S`
 without M, times :math:`\hat D`, and the damping with the rows by velocities times w. Backwards, the
-transposes in the reverse order.
+transposes in the reverse order. Tangents of all parameters lie side by side, a row of numbers for
+each unknown.
 
 Where the end of a step moves in time by :math:`\delta t` its right-hand side has
 :math:`(r_t, \Phi_t)\,\delta t` too; where its size changes by :math:`\delta h`, :math:`\hat D` and
@@ -30,253 +31,162 @@ from __future__ import annotations
 from typing import Any
 
 from mbd.algebra.newmark import change_rates
-from mbd.base.sensitivity_tolerances import REFINEMENTS, SENSITIVITY_ROUND_OFF
 from mbd.derivatives.increments import (
     carry_back,
+    carry_back_transposed,
     to_positions,
     to_positions_transposed,
-    write_maps,
 )
-from mbd.derivatives.programs import add_variation, taken_along
-from mbd.integration.newton_loop import set_weights
-from mbd.linear.products import add_product, add_transposed_product
+from mbd.derivatives.one_step import (
+    BY_SIZE,
+    BY_TIME,
+    COLUMNS,
+    DA,
+    DB,
+    DL,
+    DV,
+    LAM,
+    MANY,
+    MEMORY,
+    N_LAM,
+    N_NODES,
+    N_PARAMETERS,
+    N_REMEMBERED,
+    N_STEPS,
+    N_V,
+    NODES,
+    OUT,
+    PRODUCTS,
+    PROGRAMS,
+    RESIDUAL,
+    SHIFTS,
+    STEP_SIZE,
+    STEPS,
+    TIMED,
+    WORK,
+    V,
+    clear_off,
+    complete,
+    copy,
+    factor_aside,
+    fill_damping,
+    fill_interactions,
+    load,
+    met_by_rate,
+    solve_many_refined,
+    solve_refined,
+)
+from mbd.derivatives.programs import add_variation, subtracted_from, taken_along
+from mbd.linear.products import add_transposed_product
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit, loop
 from mbd.machine.subnormal import flushing
 from mbd.machine.unknowns import is_velocity
 from mbd.model.evaluation import stage
 
-__all__ = [
-    "AWAY", "BY_TIME", "COLUMNS", "COLUMN_SIZE", "FLOWS", "MEMORY", "NODES", "N_COLUMNS", "N_FLOWS",
-    "N_MEMORY", "N_NODES", "N_PARAMETERS", "N_REMEMBERED", "N_STEPS", "OUT", "PROGRAMS", "RESIDUAL",
-    "SCRATCH", "SHIFTS", "SOLVERS", "STEPS", "STEP_SIZE", "SWEEP_SIZE", "TIMED", "WORK", "backward",
-    "follow", "forward",
-]  # fmt: skip
-
-# the record of a sweep: steps, where they are, size of one; parameters, their programs; nodes;
-# kernels of flows, space to invert in; tangents or adjoints; results; work; how far away the matrix
-# is put aside; right-hand sides; places of what elements remember, how much of it is in a step, how
-# much there is; columns, how their times and step sizes move, whether any does, derivative by time;
-# addresses of kernels that evaluate, fill, factor, solve, solve with the transpose
-(
-    N_STEPS, STEPS, STEP_SIZE, N_PARAMETERS, PROGRAMS, N_NODES, NODES, N_FLOWS, FLOWS, SCRATCH,
-    COLUMNS, OUT, WORK, AWAY, RESIDUAL, MEMORY, N_MEMORY, N_REMEMBERED, N_COLUMNS, SHIFTS, TIMED,
-    BY_TIME, SOLVERS, *_, SWEEP_SIZE,
-) = range(28)  # fmt: skip
-# a step: T, H, mu, QN, then over the unknowns D, V, A, derivatives of D and v* by h; then what is
-# remembered
-STEP_HEAD, STEP_VECTORS = 3, 5
-# a column: tangents (adjoints) of q, v, (v', lam), a, and of v' one step before
-DQ, DV, DA, DL, DB, COLUMN_SIZE = range(6)
-# derivatives by time: the stencil of order eight reaches over half a step to both sides
-TIME_POINTS, TIME_REACH = 4, 0.5
-RATES_ALONE = 1e-300  # rows by velocities without their derivative by positions
+__all__ = ["backward", "follow", "forward"]
 
 
 @jit
-def load(I: Any, F: Any, k: int, row: int) -> None:
-    """Take over a step, as it was solved, and evaluate it; write T(D) and T(-D)^-1."""
-    n = I[m.N_U]
-    F[m.T], F[m.H] = F[row], F[row + 1]
-    row += STEP_HEAD
-    for i in range(I[m.N_Q]):
-        F[I[m.QN] + i] = F[row + i]
-    row += I[m.N_Q]
+def write_right_sides(I: Any, F: Any, k: int, c: float) -> None:
+    """Write what the tangents of q and v of all columns add to right-hand sides."""
+    n, many = I[m.N_U], I[k + MANY]
+    size, r, z = n * many, I[k + RESIDUAL], I[k + COLUMNS]
+    w, product = I[k + WORK], I[k + WORK] + size
+    for i in range(size):
+        F[r + i] = F[product + i] = 0.0
+        F[w + i] = c * F[z + DV * size + i] - F[z + i]
+    fill_interactions(I, F, k)
+    complete(I, F, k, False, False)
+    call(I[k + PRODUCTS], I, F, I[k + PRODUCTS + 1])
+    fill_damping(I, F, k)
+    call(I[k + PRODUCTS], I, F, I[k + PRODUCTS + 2])
     for i in range(n):
-        F[I[m.D] + i] = F[row + i]
-        F[I[m.V] + i] = F[row + n + i]
-        F[I[m.A] + i] = F[row + 2 * n + i]
-    row += STEP_VECTORS * n
-    for i in range(I[k + N_MEMORY]):
-        F[I[I[k + MEMORY] + i]] = F[row + i]
-    set_weights(I, F)
-    if I[k + TIMED]:
-        write_rate(I, F, k)
-    call(I[k + SOLVERS], I, F, 0)
-    if I[k + N_FLOWS] > 0:
-        write_maps(
-            I, F, I[k + NODES], I[k + N_NODES], I[k + FLOWS], I[k + N_FLOWS], I[k + WORK],
-            I[k + SCRATCH],
-        )  # fmt: skip
+        if is_velocity(I, i) or met_by_rate(I, F, i):
+            for p in range(i * many, (i + 1) * many):
+                F[r + p] += F[product + p]
 
 
 @jit
-def write_rate(I: Any, F: Any, k: int) -> None:
-    """Write the derivative of residual and rows by time alone to BY_TIME."""
-    S, n, to, t = ints(F), I[m.N_U], I[k + BY_TIME], F[m.T]
-    step = F[m.H] * TIME_REACH / TIME_POINTS
-    for i in range(n):
-        F[to + i] = 0.0
-    weight = 1.0
-    for j in range(1, TIME_POINTS + 1):  # 4/5, -1/5, 4/105, -1/280
-        weight *= (TIME_POINTS + 1 - j) / (TIME_POINTS + j)
-        w = (weight if j % 2 else -weight) / (j * step)
-        for side in range(2):
-            F[m.T] = t - j * step if side else t + j * step
-            call(I[k + SOLVERS], I, F, 0)
-            if S[m.LEVEL] != m.POSITION:
-                stage(I, F, m.RATES)
-            for i in range(n):
-                x = F[I[m.X] + i]
-                if S[m.LEVEL] != m.POSITION and not is_velocity(I, i):
-                    x = F[m.ROW_RATE] * F[I[m.PHID] + i]
-                F[to + i] += -w * x if side else w * x
-    F[m.T] = t
-    clear_off(I, F, to)
+def subtract_variations(I: Any, F: Any, k: int, x: int) -> None:
+    """Subtract the derivatives by parameters and time from right-hand sides; x is work.
 
-
-@jit
-def clear_off(I: Any, F: Any, x: int) -> None:
-    """Write zero to the rows of a vector that are switched off."""
-    S = ints(F)
-    for e in range(S[m.N_OFF]):
-        F[x + I[S[m.OFF] + 2 * e]] = 0.0
-
-
-@jit
-def met_by_rate(I: Any, F: Any, i: int) -> bool:
-    """Tell whether row i is met by its rate, or is one on velocities."""
-    return ints(F)[m.LEVEL] != m.POSITION or I[I[m.KIND] + i] == m.VELOCITY_ROW
-
-
-@jit
-def fill(I: Any, F: Any, k: int, mass: bool, stiff: bool, soft: float) -> None:
-    """Fill the iteration matrix, with or without M, or its damping and rows by velocities alone."""
-    w_m, w_k, turn, bend = F[m.W_M], F[m.W_K], F[m.ROW_TURN], F[m.POSITION_TURN]
-    F[m.SOFT] = soft
-    if not mass:
-        F[m.W_M] = 0.0
-    if not stiff:
-        F[m.W_K] = F[m.ROW_TURN] = 0.0
-        F[m.POSITION_TURN] = RATES_ALONE if bend != 0.0 else 0.0
-    call(I[k + SOLVERS + 1], I, F, 0)
-    F[m.W_M], F[m.W_K], F[m.ROW_TURN], F[m.POSITION_TURN] = w_m, w_k, turn, bend
-
-
-@jit
-def copy(F: Any, x: int, n: int, to: int, sign: float) -> None:
-    """Write sign times a vector."""
-    for i in range(n):
-        F[to + i] = sign * F[x + i]
-
-
-@jit
-def factor_aside(I: Any, F: Any, k: int) -> None:
-    """Fill and factor the whole matrix; keep it as it was where rows may depend on others."""
-    fill(I, F, k, True, True, 1.0)
-    if I[m.LOOPS]:
-        copy(F, I[m.MATRIX], I[m.MATRIX_SIZE], I[m.MATRIX] + I[k + AWAY], 1.0)
-    call(I[k + SOLVERS + 2], I, F, 0)
-
-
-@jit
-def solve_refined(I: Any, F: Any, k: int, b: int, x: int, transposed: bool) -> None:
-    """Write the solution for b to x: of the matrix without the softness of its rows.
-
-    F[OPEN] has the largest part of a row that is not met, relative to the right-hand side.
+    Face forces are lost: the matrix must be filled before.
     """
-    n, r = I[m.N_U], I[m.X]
-    copy(F, b, n, r, 1.0)
+    S, n, many, r = ints(F), I[m.N_U], I[k + MANY], I[k + RESIDUAL]
     for i in range(n):
         F[x + i] = 0.0
-    size = 0.0
-    for i in range(n):
-        size = max(size, abs(F[b + i]))
-    for _ in range(REFINEMENTS if I[m.LOOPS] else 1):
-        if transposed:
-            call(I[k + SOLVERS + 4], I, F, 0)
-        else:
-            call(I[k + SOLVERS + 3], I, F, 0)
+    for p in range(I[k + N_PARAMETERS]):
+        program = I[I[k + PROGRAMS] + p]
+        add_variation(I, F, program, x, S[m.LEVEL] != m.POSITION)
+        subtracted_from(I, F, program, x, r + p, many)
+    if I[k + TIMED]:
         for i in range(n):
-            F[x + i] += F[r + i]
-        if not I[m.LOOPS]:
-            return
-        product, worst = I[k + WORK], 0.0
-        for i in range(n):
-            F[product + i] = 0.0 if is_velocity(I, i) else F[I[m.EPS] + i] * F[x + i]
-        if transposed:
-            add_transposed_product(I, F, I[k + AWAY], x, product)
-        else:
-            add_product(I, F, I[k + AWAY], x, product)
-        for i in range(n):
-            F[r + i] = F[b + i] - F[product + i]
-            worst = max(worst, abs(F[r + i]))
-        if worst <= SENSITIVITY_ROUND_OFF * size:
-            return
-    F[m.OPEN] = max(F[m.OPEN], worst / size)
+            for p in range(many):
+                F[r + i * many + p] -= F[I[k + SHIFTS] + p] * F[I[k + BY_TIME] + i]
+    for e in range(S[m.N_OFF]):
+        row = r + I[S[m.OFF] + 2 * e] * many
+        for p in range(many):
+            F[row + p] = 0.0
 
 
 @loop
 @flushing
 def forward(I: Any, F: Any, k: int) -> None:
-    """Carry the tangents in COLUMNS over the steps at STEPS; write those of each to OUT."""
-    S, n = ints(F), I[m.N_U]
-    n_p, n_nodes, nodes, work = I[k + N_COLUMNS], I[k + N_NODES], I[k + NODES], I[k + WORK]
+    """Carry the tangents in COLUMNS over the steps at STEPS; write those of each to OUT.
+
+    Of velocities those of q, v and v', then those of multipliers.
+    """
+    n, many, n_v = I[m.N_U], I[k + MANY], I[k + N_V]
+    size, n_nodes, nodes = n * many, I[k + N_NODES], I[k + NODES]
+    w, x = I[k + WORK], I[k + WORK] + 2 * size
     am, af, beta, gamma = F[m.ALPHA_M], F[m.ALPHA_F], F[m.BETA], F[m.GAMMA]
     c1, c2 = af / (1 - am), -am / (1 - am)
-    w, product, out = work + n, work + 2 * n, I[k + OUT]
+    q, out, sizes = I[k + COLUMNS], I[k + OUT], I[k + SHIFTS] + many
+    v, a, al, before = q + DV * size, q + DA * size, q + DL * size, q + DB * size
     for step in range(I[k + N_STEPS]):
         row = I[k + STEPS] + step * I[k + STEP_SIZE]
         load(I, F, k, row)
         h, move = F[m.H], F[row + 2]
-        by_h = row + STEP_HEAD + I[m.N_Q] + 3 * n
         g, b, scale = change_rates(am, af, beta, gamma, h)
-        c = 1.0 / g
-        for p in range(n_p):
-            z = I[k + COLUMNS] + p * COLUMN_SIZE * n
-            q, v, a, al, before = z, z + DV * n, z + DA * n, z + DL * n, z + DB * n
-            dh = F[I[k + SHIFTS] + 2 * p + 1]
-            carry_back(I, F, nodes, n_nodes, q, w, False)
-            for i in range(n):
-                if is_velocity(I, i):
-                    old = F[al + i] + move * (F[a + i] - F[before + i])
-                    new = c1 * F[a + i] + c2 * old
-                    F[q + i] = F[w + i] + h * F[v + i] + h * h * ((0.5 - beta) * old + beta * new)
-                    F[v + i] += h * ((1 - gamma) * old + gamma * new)
-                    F[q + i] += dh * F[by_h + i]
-                    F[v + i] += dh * F[by_h + n + i]
-                    F[al + i], F[before + i] = new, F[a + i]
-                else:
-                    F[q + i] = F[v + i] = F[al + i] = 0.0
-        for part in range(2):
-            fill(I, F, k, False, part == 0, 0.0)
-            for p in range(n_p):
-                z, r = I[k + COLUMNS] + p * COLUMN_SIZE * n, I[k + RESIDUAL] + p * n
-                if part == 0:
-                    for i in range(n):
-                        F[r + i] = 0.0
-                    add_product(I, F, 0, z, r)
-                else:
-                    for i in range(n):
-                        F[w + i] = c * F[z + DV * n + i] - F[z + i]
-                        F[product + i] = 0.0
-                    add_product(I, F, 0, w, product)
-                    for i in range(n):
-                        if is_velocity(I, i) or met_by_rate(I, F, i):
-                            F[r + i] += F[product + i]
-        factor_aside(I, F, k)
-        for p in range(n_p):
-            r, dt = I[k + RESIDUAL] + p * n, F[I[k + SHIFTS] + 2 * p]
-            if p < I[k + N_PARAMETERS]:
-                add_variation(I, F, I[I[k + PROGRAMS] + p], r, S[m.LEVEL] != m.POSITION)
-            if dt != 0.0:
-                for i in range(n):
-                    F[r + i] += dt * F[I[k + BY_TIME] + i]
-            clear_off(I, F, r)
-            z = I[k + COLUMNS] + p * COLUMN_SIZE * n
-            solve_refined(I, F, k, r, w, False)
-            for i in range(n):
-                x = -F[w + i]
-                if is_velocity(I, i):
-                    F[w + i] = F[z + i] + x
-                    F[z + DV * n + i] += g * x
-                    F[z + DA * n + i] = b * x
-                    F[z + DL * n + i] += x / scale
-                else:
-                    F[z + DA * n + i] = x / scale
-            to_positions(I, F, nodes, n_nodes, w, z)
-            copy(F, z, 3 * n, out, 1.0)
-            out += 3 * n
+        carry_back(I, F, nodes, n_nodes, q, w, many)
+        for i in range(n):
+            if is_velocity(I, i):
+                for p in range(i * many, (i + 1) * many):
+                    old = F[al + p] + move * (F[a + p] - F[before + p])
+                    new = c1 * F[a + p] + c2 * old
+                    F[q + p] = F[w + p] + h * F[v + p] + h * h * ((0.5 - beta) * old + beta * new)
+                    F[v + p] += h * ((1 - gamma) * old + gamma * new)
+                    F[al + p], F[before + p] = new, F[a + p]
+                if I[k + TIMED]:
+                    for p in range(many):
+                        F[q + i * many + p] += F[sizes + p] * F[I[k + BY_SIZE] + i]
+                        F[v + i * many + p] += F[sizes + p] * F[I[k + BY_SIZE] + n + i]
+            else:
+                for p in range(i * many, (i + 1) * many):
+                    F[q + p] = F[v + p] = F[al + p] = 0.0
+        write_right_sides(I, F, k, 1.0 / g)
+        factor_aside(I, F, k, True)
+        subtract_variations(I, F, k, x)
+        solve_many_refined(I, F, k)
+        for i in range(n):
+            if is_velocity(I, i):
+                for p in range(i * many, (i + 1) * many):
+                    F[w + p] = F[q + p] + F[x + p]
+                    F[v + p] += g * F[x + p]
+                    F[a + p] = b * F[x + p]
+                    F[al + p] += F[x + p] / scale
+            else:
+                for p in range(i * many, (i + 1) * many):
+                    F[a + p] = F[x + p] / scale
+        to_positions(I, F, nodes, n_nodes, w, q, many)
+        for vector in range(3):
+            for e in range(n_v):
+                copy(F, q + vector * size + I[I[k + V] + e] * many, many, out, 1.0)
+                out += many
+        for e in range(I[k + N_LAM]):
+            copy(F, a + I[I[k + LAM] + e] * many, many, out, 1.0)
+            out += many
         F[m.ELAPSED] = h
         stage(I, F, m.ACCEPT)
 
@@ -300,9 +210,9 @@ def follow(I: Any, F: Any, k: int) -> None:
 def backward(I: Any, F: Any, k: int) -> None:
     """Carry the adjoint in COLUMNS back over the steps at STEPS, the last one first.
 
-    At OUT stand, for each step in that order, the derivatives of the objective by q, v, (v', lam)
-    at the beginning of the step, which are added; behind them the gradient is summed, by the
-    parameters and by the time of all steps.
+    At OUT stand, for each step, the derivatives of the objective by q, v, (v', lam) at the
+    beginning of the step, which are added; behind them the gradient is summed, by the parameters
+    and by the time of all steps.
     """
     S, n = ints(F), I[m.N_U]
     n_p, n_nodes, nodes, work = I[k + N_PARAMETERS], I[k + N_NODES], I[k + NODES], I[k + WORK]
@@ -312,7 +222,7 @@ def backward(I: Any, F: Any, k: int) -> None:
     q = I[k + COLUMNS]
     v, a, al, before = q + DV * n, q + DA * n, q + DL * n, q + DB * n
     gradient = I[k + OUT] + I[k + N_STEPS] * 3 * n
-    for step in range(I[k + N_STEPS]):
+    for step in range(I[k + N_STEPS] - 1, -1, -1):
         row = I[k + STEPS] + step * I[k + STEP_SIZE]
         load(I, F, k, row)
         h, move = F[m.H], F[row + 2]
@@ -325,14 +235,15 @@ def backward(I: Any, F: Any, k: int) -> None:
             else:
                 F[w + i], F[tau + i] = -F[a + i] / scale, 0.0
         clear_off(I, F, w)
-        factor_aside(I, F, k)
-        solve_refined(I, F, k, w, y, True)
-        fill(I, F, k, False, True, 0.0)
+        fill_interactions(I, F, k)
+        factor_aside(I, F, k, False)
+        solve_refined(I, F, k, w, y)
+        complete(I, F, k, False, True)
         add_transposed_product(I, F, 0, y, tau)
         for i in range(n):
             F[masked + i] = F[y + i] if is_velocity(I, i) or met_by_rate(I, F, i) else 0.0
             F[w + i] = 0.0
-        fill(I, F, k, False, False, 0.0)
+        fill_damping(I, F, k)
         add_transposed_product(I, F, 0, masked, w)
         for i in range(n):
             F[masked + i] = 0.0
@@ -347,7 +258,7 @@ def backward(I: Any, F: Any, k: int) -> None:
         for i in range(n):
             if is_velocity(I, i):
                 F[tau + i] -= F[w + i]
-        carry_back(I, F, nodes, n_nodes, tau, q, True)
+        carry_back_transposed(I, F, nodes, n_nodes, tau, q)
         add = I[k + OUT] + step * 3 * n
         for i in range(n):
             if is_velocity(I, i):

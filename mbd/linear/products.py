@@ -1,7 +1,8 @@
 r"""Products of the matrix in the fronts, and of its transpose, with vectors.
 
 Block by block as the fronts hold it before they are factored: A_pp, A_pu and A_up of each. A matrix
-that was put aside lies some floats further on.
+that was put aside lies some floats further on. Many vectors at once lie side by side, a row of
+numbers for each unknown, whose length is a multiple of four.
 """
 
 from __future__ import annotations
@@ -28,19 +29,10 @@ from mbd.machine.buffer import (
     UG_SIZE,
     UG_U,
 )
-from mbd.machine.jit import jit
+from mbd.machine.jit import jit, kernel
+from mbd.machine.simd import subtract_product1, subtract_product3
 
-__all__ = ["add_product", "add_transposed_product"]
-
-
-@jit
-def _add(F: Any, y: int, S: int, ld: int, x: int, n: int, k: int) -> None:
-    """Do y += S x with the n x k block at S, its rows ld apart."""
-    for r in range(n):
-        s = 0.0
-        for c in range(k):
-            s += F[S + r * ld + c] * F[x + c]
-        F[y + r] += s
+__all__ = ["add_transposed_product", "products_kernel", "solve_kernel"]
 
 
 @jit
@@ -51,22 +43,6 @@ def _add_transposed(F: Any, y: int, S: int, ld: int, x: int, n: int, k: int) -> 
         if s != 0.0:
             for c in range(k):
                 F[y + c] += F[S + r * ld + c] * s
-
-
-@jit
-def add_product(I: Any, F: Any, away: int, x: int, y: int) -> None:
-    """Do y += S x, vectors over the unknowns at F[x] and F[y]; S lies `away` from the fronts."""
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        A, ld, n, u = I[j + FR_A] + away, I[j + FR_LDA], I[j + FR_NP], I[j + FR_U]
-        W, ldw = I[j + FR_W] + away, I[j + FR_LDW]
-        _add(F, y + u, A, ld, x + u, n, n)
-        for g in range(I[j + FR_NG]):
-            group = I[j + FR_GROUPS] + g * UG_SIZE
-            w, k = I[group + UG_U], I[group + UG_N]
-            _add(F, y + u, W + I[group + UG_COL], ldw, x + w, n, k)
-            k0, L = I[group + UG_K], I[group + UG_L] + away
-            _add(F, y + w, L, I[group + UG_LD], x + u + k0, k, n - k0)
 
 
 @jit
@@ -83,3 +59,61 @@ def add_transposed_product(I: Any, F: Any, away: int, x: int, y: int) -> None:
             _add_transposed(F, y + w, W + I[group + UG_COL], ldw, x + u, n, k)
             k0, L = I[group + UG_K], I[group + UG_L] + away
             _add_transposed(F, y + u + k0, L, I[group + UG_LD], x + w, k, n - k0)
+
+
+@jit
+def _subtract_rows(F: Any, y: int, rows: int, S: int, ld: int, k: int, x: int, many: int) -> None:
+    """Do y -= S x for `many` vectors side by side, with the rows x k block at S."""
+    while rows >= 3:
+        subtract_product3(F, y, many, many, S, ld, k, x, many)
+        y, S, rows = y + 3 * many, S + 3 * ld, rows - 3
+    while rows > 0:
+        subtract_product1(F, y, many, many, S, ld, k, x, many)
+        y, S, rows = y + many, S + ld, rows - 1
+
+
+@kernel
+def products_kernel(I: Any, F: Any, k: int) -> None:
+    """Do y -= S x for vectors side by side; I[k:] has how far away S lies, x, y, how many."""
+    away, x, y, many = I[k], I[k + 1], I[k + 2], I[k + 3]
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        A, ld, n, u = I[j + FR_A] + away, I[j + FR_LDA], I[j + FR_NP], I[j + FR_U] * many
+        W, ldw = I[j + FR_W] + away, I[j + FR_LDW]
+        _subtract_rows(F, y + u, n, A, ld, n, x + u, many)
+        for g in range(I[j + FR_NG]):
+            group = I[j + FR_GROUPS] + g * UG_SIZE
+            w, k = I[group + UG_U] * many, I[group + UG_N]
+            _subtract_rows(F, y + u, n, W + I[group + UG_COL], ldw, k, x + w, many)
+            k0, L = I[group + UG_K], I[group + UG_L] + away
+            _subtract_rows(F, y + w, k, L, I[group + UG_LD], n - k0, x + u + k0 * many, many)
+
+
+@kernel
+def solve_kernel(I: Any, F: Any, k: int) -> None:
+    """Solve with the factored matrix for vectors side by side; I[k:] has x, work y, how many."""
+    x, y, many = I[k], I[k + 1], I[k + 2]
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        n, u = I[j + FR_NP], I[j + FR_U] * many
+        for i in range(u, u + n * many):
+            F[y + i] = 0.0
+        _subtract_rows(F, y + u, n, I[j + FR_A], I[j + FR_LDA], n, x + u, many)
+        for i in range(u, u + n * many):
+            F[y + i] = -F[y + i]
+        for g in range(I[j + FR_NG]):
+            group = I[j + FR_GROUPS] + g * UG_SIZE
+            to, k = x + I[group + UG_U] * many, I[group + UG_K]
+            _subtract_rows(
+                F, to, I[group + UG_N], I[group + UG_L], I[group + UG_LD], n - k,
+                y + u + k * many, many,
+            )  # fmt: skip
+    for f in range(I[N_FRONTS] - 1, -1, -1):
+        j = I[FRONTS] + f * FR_SIZE
+        n, u = I[j + FR_NP], I[j + FR_U] * many
+        for i in range(u, u + n * many):
+            F[x + i] = F[y + i]
+        for g in range(I[j + FR_NG]):
+            group = I[j + FR_GROUPS] + g * UG_SIZE
+            later, W = x + I[group + UG_U] * many, I[j + FR_W] + I[group + UG_COL]
+            _subtract_rows(F, x + u, n, W, I[j + FR_LDW], I[group + UG_N], later, many)

@@ -1,0 +1,267 @@
+r"""The record of a sweep, and a step as it was solved, taken again: its matrices, their solutions.
+
+What interactions add to the matrix of a step without M and to that with it is the same, for they
+have no mass: it is filled once, put aside, and taken again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mbd.base.sensitivity_tolerances import REFINEMENTS, SENSITIVITY_ROUND_OFF
+from mbd.derivatives.increments import write_maps
+from mbd.integration.newton_loop import set_weights
+from mbd.linear.products import add_transposed_product
+from mbd.machine import buffer as m
+from mbd.machine.jit import call, ints, jit
+from mbd.machine.unknowns import is_velocity
+from mbd.model.evaluation import stage
+
+__all__ = [
+    "clear_off", "complete", "copy", "factor_aside", "fill_damping", "fill_interactions", "load",
+    "met_by_rate", "solve_many_refined", "solve_refined",
+]  # fmt: skip
+
+# the record of a sweep: steps, where their instants are, size of one; parameters, their programs;
+# nodes; kernels of flows, space to invert in; tangents or adjoints; results; work; how far away the
+# matrix is put aside, and the part of interactions; right-hand sides; places of what elements
+# remember, how much of it is in a step, how much there is; columns, and with those that fill a row;
+# how their times and step sizes move, whether any does, derivatives by time and by size; unknowns
+# that are velocities and multipliers; pairs (address, table) of tangents of interactions, of those
+# with damping or rows on velocities, of nodes; addresses of kernels that evaluate, factor, solve
+# with the transpose; of one that multiplies, behind it its tables: of q, of w, of what is solved
+# for; of one that solves, behind it those of x and of what is left
+(
+    N_STEPS, STEPS, STEP_SIZE, N_PARAMETERS, PROGRAMS, N_NODES, NODES, N_FLOWS, FLOWS, SCRATCH,
+    COLUMNS, OUT, WORK, AWAY, PART_AWAY, RESIDUAL, MEMORY, N_MEMORY, N_REMEMBERED, N_COLUMNS, MANY,
+    SHIFTS, TIMED, BY_TIME, BY_SIZE, N_V, V, N_LAM, LAM, N_INTERACTIONS, INTERACTIONS, N_DAMPED,
+    DAMPED, N_NODE_TANGENTS, NODE_TANGENTS, SOLVERS,
+) = range(36)  # fmt: skip
+PRODUCTS, SOLVE, SWEEP_SIZE = SOLVERS + 3, SOLVERS + 7, SOLVERS + 10
+# an instant: T, size of the step from it and mu, then q, v, v', lam, a, a with which that step
+# begins, and what is remembered
+STEP_HEAD = 3
+# a column: tangents (adjoints) of q, v, (v', lam), a, and of v' one step before
+DQ, DV, DA, DL, DB, COLUMN_SIZE = range(6)
+# derivatives by time: the stencil of order eight reaches over half a step to both sides
+TIME_POINTS, TIME_REACH = 4, 0.5
+RATES_ALONE = 1e-300  # rows by velocities without their derivative by positions
+
+
+@jit
+def load(I: Any, F: Any, k: int, row: int) -> None:
+    """Take over the step from an instant, as it was solved, and evaluate it; write the maps."""
+    n_q, n_v = I[m.N_Q], I[k + N_V]
+    beta, gamma = F[m.BETA], F[m.GAMMA]
+    next_row, h = row + I[k + STEP_SIZE], F[row + 1]
+    F[m.T], F[m.H] = F[next_row], h
+    for i in range(n_q):
+        F[I[m.QN] + i] = F[row + STEP_HEAD + i]
+    v = STEP_HEAD + n_q
+    a = v + n_v
+    alg = a + n_v + I[k + N_LAM]
+    old = alg + n_v
+    for e in range(n_v):
+        i = I[I[k + V] + e]
+        bent = (0.5 - beta) * F[row + old + e] + beta * F[next_row + alg + e]
+        F[I[m.D] + i] = h * F[row + v + e] + h * h * bent
+        F[I[m.V] + i] = F[next_row + v + e]
+        F[I[m.A] + i] = F[next_row + a + e]
+        F[I[k + BY_SIZE] + i] = F[row + v + e] + 2 * h * bent
+        F[I[k + BY_SIZE] + I[m.N_U] + i] = (1 - gamma) * F[row + old + e] + gamma * F[
+            next_row + alg + e
+        ]
+    for e in range(I[k + N_LAM]):
+        i = I[I[k + LAM] + e]
+        F[I[m.D] + i] = F[I[m.V] + i] = 0.0
+        F[I[m.A] + i] = F[next_row + a + n_v + e]
+    for i in range(I[k + N_MEMORY]):
+        F[I[I[k + MEMORY] + i]] = F[row + old + n_v + i]
+    set_weights(I, F)
+    if I[k + TIMED]:
+        write_rate(I, F, k)
+    call(I[k + SOLVERS], I, F, 0)
+    if I[k + N_FLOWS] > 0:
+        write_maps(
+            I, F, I[k + NODES], I[k + N_NODES], I[k + FLOWS], I[k + N_FLOWS], I[k + WORK],
+            I[k + SCRATCH],
+        )  # fmt: skip
+
+
+@jit
+def write_rate(I: Any, F: Any, k: int) -> None:
+    """Write the derivative of residual and rows by time alone to BY_TIME."""
+    S, n, to, t = ints(F), I[m.N_U], I[k + BY_TIME], F[m.T]
+    step = F[m.H] * TIME_REACH / TIME_POINTS
+    for i in range(n):
+        F[to + i] = 0.0
+    weight = 1.0
+    for j in range(1, TIME_POINTS + 1):  # 4/5, -1/5, 4/105, -1/280
+        weight *= (TIME_POINTS + 1 - j) / (TIME_POINTS + j)
+        w = (weight if j % 2 else -weight) / (j * step)
+        for side in range(2):
+            F[m.T] = t - j * step if side else t + j * step
+            call(I[k + SOLVERS], I, F, 0)
+            if S[m.LEVEL] != m.POSITION:
+                stage(I, F, m.RATES)
+            for i in range(n):
+                x = F[I[m.X] + i]
+                if S[m.LEVEL] != m.POSITION and not is_velocity(I, i):
+                    x = F[m.ROW_RATE] * F[I[m.PHID] + i]
+                F[to + i] += -w * x if side else w * x
+    F[m.T] = t
+    clear_off(I, F, to)
+
+
+@jit
+def clear_off(I: Any, F: Any, x: int) -> None:
+    """Write zero to the rows of a vector that are switched off."""
+    S = ints(F)
+    for e in range(S[m.N_OFF]):
+        F[x + I[S[m.OFF] + 2 * e]] = 0.0
+
+
+@jit
+def met_by_rate(I: Any, F: Any, i: int) -> bool:
+    """Tell whether row i is met by its rate, or is one on velocities."""
+    return ints(F)[m.LEVEL] != m.POSITION or I[I[m.KIND] + i] == m.VELOCITY_ROW
+
+
+@jit
+def call_all(I: Any, F: Any, table: int, n: int) -> None:
+    """Call kernels of pairs (address, table)."""
+    for e in range(n):
+        call(I[table + 2 * e], I, F, I[table + 2 * e + 1])
+
+
+@jit
+def fill_interactions(I: Any, F: Any, k: int) -> None:
+    """Fill what interactions add to the matrix, and put it aside."""
+    for i in range(I[m.MATRIX_SIZE]):
+        F[I[m.MATRIX] + i] = 0.0
+    call_all(I, F, I[k + INTERACTIONS], I[k + N_INTERACTIONS])
+    copy(F, I[m.MATRIX], I[m.MATRIX_SIZE], I[m.MATRIX] + I[k + PART_AWAY], 1.0)
+
+
+@jit
+def complete(I: Any, F: Any, k: int, mass: bool, again: bool) -> None:
+    """Add what nodes add to the part of interactions, with M and the softness of rows, or without.
+
+    That part is taken `again` where it is no longer in the fronts.
+    """
+    S, w_m = ints(F), F[m.W_M]
+    if again:
+        copy(F, I[m.MATRIX] + I[k + PART_AWAY], I[m.MATRIX_SIZE], I[m.MATRIX], 1.0)
+    if mass:
+        for f in range(I[m.N_FRONTS]):
+            j = I[m.FRONTS] + f * m.FR_SIZE
+            u, A, ld = I[j + m.FR_U], I[j + m.FR_A], I[j + m.FR_LDA]
+            for r in range(I[j + m.FR_NV], I[j + m.FR_NP]):
+                F[A + r * ld + r] -= F[I[m.EPS] + u + r]
+    else:
+        F[m.W_M] = 0.0
+    call_all(I, F, I[k + NODE_TANGENTS], I[k + N_NODE_TANGENTS])
+    F[m.W_M] = w_m
+    for e in range(S[m.N_CLEARED]):
+        F[I[S[m.CLEARED] + e]] = 0.0
+    for e in range(S[m.N_OFF]):
+        F[I[S[m.OFF] + 2 * e + 1]] = -1.0
+
+
+@jit
+def fill_damping(I: Any, F: Any, k: int) -> None:
+    """Fill damping and rows by velocities alone."""
+    w_m, w_k, turn, bend = F[m.W_M], F[m.W_K], F[m.ROW_TURN], F[m.POSITION_TURN]
+    F[m.W_M] = F[m.W_K] = F[m.ROW_TURN] = 0.0
+    F[m.POSITION_TURN] = RATES_ALONE if bend != 0.0 else 0.0
+    for i in range(I[m.MATRIX_SIZE]):
+        F[I[m.MATRIX] + i] = 0.0
+    call_all(I, F, I[k + DAMPED], I[k + N_DAMPED])
+    complete(I, F, k, False, False)
+    F[m.W_M], F[m.W_K], F[m.ROW_TURN], F[m.POSITION_TURN] = w_m, w_k, turn, bend
+
+
+@jit
+def copy(F: Any, x: int, n: int, to: int, sign: float) -> None:
+    """Write sign times a vector."""
+    for i in range(n):
+        F[to + i] = sign * F[x + i]
+
+
+@jit
+def factor_aside(I: Any, F: Any, k: int, again: bool) -> None:
+    """Fill and factor the whole matrix; keep it as it was where rows may depend on others."""
+    F[m.SOFT] = 1.0
+    complete(I, F, k, True, again)
+    if I[m.LOOPS]:
+        copy(F, I[m.MATRIX], I[m.MATRIX_SIZE], I[m.MATRIX] + I[k + AWAY], 1.0)
+    call(I[k + SOLVERS + 1], I, F, 0)
+
+
+@jit
+def solve_refined(I: Any, F: Any, k: int, b: int, x: int) -> None:
+    """Write the solution of the transpose for b to x, without the softness of its rows.
+
+    F[OPEN] has the largest part of a row that is not met, relative to the right-hand side.
+    """
+    n, r = I[m.N_U], I[m.X]
+    copy(F, b, n, r, 1.0)
+    for i in range(n):
+        F[x + i] = 0.0
+    size = 0.0
+    for i in range(n):
+        size = max(size, abs(F[b + i]))
+    for _ in range(REFINEMENTS if I[m.LOOPS] else 1):
+        call(I[k + SOLVERS + 2], I, F, 0)
+        for i in range(n):
+            F[x + i] += F[r + i]
+        if not I[m.LOOPS]:
+            return
+        product, worst = I[k + WORK], 0.0
+        for i in range(n):
+            F[product + i] = 0.0 if is_velocity(I, i) else F[I[m.EPS] + i] * F[x + i]
+        add_transposed_product(I, F, I[k + AWAY], x, product)
+        for i in range(n):
+            F[r + i] = F[b + i] - F[product + i]
+            worst = max(worst, abs(F[r + i]))
+        if worst <= SENSITIVITY_ROUND_OFF * size:
+            return
+    F[m.OPEN] = max(F[m.OPEN], worst / size)
+
+
+@jit
+def solve_many_refined(I: Any, F: Any, k: int) -> None:
+    """Solve for all right-hand sides, without the softness of rows; see `solve_refined`.
+
+    The work has y, what is left and the solution x.
+    """
+    n, many = I[m.N_U], I[k + MANY]
+    b, size = I[k + RESIDUAL], n * many
+    r, x = I[k + WORK] + size, I[k + WORK] + 2 * size
+    copy(F, b, size, x, 1.0)
+    call(I[k + SOLVE], I, F, I[k + SOLVE + 1])
+    if not I[m.LOOPS]:
+        return
+    worst = 0.0
+    for left in range(REFINEMENTS - 1, -1, -1):
+        copy(F, b, size, r, 1.0)
+        call(I[k + PRODUCTS], I, F, I[k + PRODUCTS + 3])
+        for i in range(n):
+            if not is_velocity(I, i):
+                for p in range(i * many, (i + 1) * many):
+                    F[r + p] -= F[I[m.EPS] + i] * F[x + p]
+        worst = 0.0
+        for p in range(I[k + N_COLUMNS]):
+            whole = open_part = 0.0
+            for i in range(p, size, many):
+                whole = max(whole, abs(F[b + i]))
+                open_part = max(open_part, abs(F[r + i]))
+            if whole > 0.0:
+                worst = max(worst, open_part / whole)
+        if worst <= SENSITIVITY_ROUND_OFF or left == 0:
+            break
+        call(I[k + SOLVE], I, F, I[k + SOLVE + 2])
+        for i in range(size):
+            F[x + i] += F[r + i]
+    if worst > SENSITIVITY_ROUND_OFF:
+        F[m.OPEN] = max(F[m.OPEN], worst)
