@@ -109,7 +109,7 @@ def scalar(owner: str, what: str, value: Any, unit: str) -> float:
 
 def sized(owner: str, what: str, x: np.ndarray, unit: str) -> np.ndarray:
     """Return an array that is finite and not too large to compute with."""
-    if x.size <= _FEW and all(-LARGEST <= value <= LARGEST for value in x.ravel().tolist()):
+    if x.size <= _FEW and sum(map(abs, x.ravel().tolist())) <= LARGEST:
         return x
     if not np.all(np.isfinite(x)):
         raise ValueError(f"{owner}: {what} must be finite [{unit}], got {shown(x.tolist())}")

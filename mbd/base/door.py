@@ -5,6 +5,7 @@ Every error says who, what must be which [unit], got what, what to do.
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from typing import Any
 
@@ -89,10 +90,10 @@ def unit_vector(owner: str, what: str, value: Any) -> np.ndarray:
             )
         value = AXES[value]
     x = vector(owner, what, value, "-")
-    largest = float(np.abs(x).max())
+    largest = max(map(abs, x.tolist()))
     if largest == 0.0:
         raise ValueError(f"{owner}: {what} must have a direction, got {x.tolist()}")
-    length = float(np.sqrt(x @ x))
+    length = math.sqrt(x @ x)
     if abs(length - 1.0) < 1e-15:
         return x  # what was written to a file and read again stays what it was
     if not 1e-100 < largest:  # squares would vanish
@@ -116,13 +117,13 @@ def rotation_matrix(owner: str, what: str, value: Any) -> np.ndarray:
             f"{owner}: {what} must be a scipy Rotation or a 3x3 matrix, got 4 numbers; the order "
             "of a quaternion is ambiguous, use Rotation.from_quat(q, scalar_first=True)"
         )
-    if R.shape != (3, 3) or not np.all(np.isfinite(R)):
-        got = f"shape {R.shape}" if R.shape != (3, 3) else R.tolist()
-        raise ValueError(
-            f"{owner}: {what} must be a scipy Rotation or a finite 3x3 matrix, got {got}"
-        )
-    error, det = _deviation(R.tolist())
-    if not error <= 1e-6 or det < 0:
+    error, det = _deviation(R.tolist()) if R.shape == (3, 3) else (np.nan, np.nan)
+    if not (error <= 1e-6 and det > 0):  # of what is not finite det is no number
+        if R.shape != (3, 3) or not np.all(np.isfinite(R)):
+            got = f"shape {R.shape}" if R.shape != (3, 3) else R.tolist()
+            raise ValueError(
+                f"{owner}: {what} must be a scipy Rotation or a finite 3x3 matrix, got {got}"
+            )
         raise ValueError(
             f"{owner}: {what} must be orthogonal with determinant +1, got max|R'R - I| = "
             f"{error:.2g}, det = {det:.6g}; give a scipy Rotation"
@@ -150,7 +151,8 @@ def inertia_tensor(owner: str, value: Any) -> np.ndarray:
     if J.shape == (3,):
         moments = J.tolist()
         J = np.diag(J)
-        if all(0.0 < x <= 0.5 * sum(moments) < 1e99 for x in moments):
+        total = sum(moments)
+        if 0.0 < min(moments) and max(moments) <= 0.5 * total < 1e99:
             return J
     if J.shape != (3, 3) or not np.all(np.isfinite(J)):
         got = f"shape {J.shape}" if J.shape != (3, 3) else shown(value)

@@ -48,6 +48,8 @@ def _kept(value: Any) -> Any:
         return value
     if isinstance(value, np.ndarray):
         return value.copy()
+    if isinstance(value, Recorded) or (isinstance(value, tuple) and kind is not tuple):
+        return value
     if isinstance(value, Sequence) and not isinstance(value, str):
         return tuple(_kept(x) for x in value)
     return dict(value) if isinstance(value, dict) else value

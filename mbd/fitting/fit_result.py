@@ -17,8 +17,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.stats import chi2 as chi2_distribution
-from scipy.stats import t as t_distribution
+from scipy.special import chdtrc, stdtrit
 
 from mbd.base.checked import floats, shown
 from mbd.base.fit_tolerances import FIT_RANK, FIT_SEEN
@@ -152,7 +151,7 @@ class Fit:
             self.correlation = C / np.outer(deviation, deviation)
         self.probability = float("nan")
         if absolute and self.degrees > 0:
-            self.probability = float(chi2_distribution.sf(self.chi2, self.degrees))
+            self.probability = float(chdtrc(self.degrees, self.chi2))
         self.residuals = experiments.by_label(-r)
         self.sigma = experiments.by_label(1.0 / weights)
 
@@ -265,7 +264,7 @@ class Fit:
         if not 0.0 < p < 1.0:
             raise ValueError(f"{who}: level must be between 0 and 1, got {shown(level)}")
         degrees = np.inf if self.absolute_sigma else max(self.degrees, 0)
-        return float(t_distribution.ppf(0.5 + 0.5 * p, degrees))
+        return float(stdtrit(degrees, 0.5 + 0.5 * p))
 
     def _rows(self) -> list[tuple[str, float, float, float, float]]:
         intervals = self.confidence()

@@ -106,7 +106,7 @@ class FlexibleBody(Body):
         shape: Any = None,
     ) -> None:
         who = label(name, "FlexibleBody")
-        self._set(call=_with_paths(self.call))
+        object.__setattr__(self, "call", _with_paths(self.call))
         mesh = Mesh.checked(who, M, K, coordinates, interfaces)
         shapes = _shapes(mesh, modes, cutoff, fixed_modes)
         W0, W1, W2 = invariants(mesh, shapes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def named(name: str) -> Formulation:
     return formulation
 
 
+@cache
 def _attribute(module: str, name: str) -> Any:
     return getattr(importlib.import_module(f"mbd.formulations.{module}"), name)
 

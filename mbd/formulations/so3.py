@@ -67,8 +67,10 @@ __all__ = ["SO3"]
 
 def constants(mass: float, center: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return (m, m eta, inertia about the origin of the body frame) in body axes."""
-    inertia = np.trace(second) * np.eye(3) - second
-    return np.concatenate([[mass], mass * center, inertia.ravel()])
+    numbers = np.empty(13)
+    numbers[0], numbers[1:4], numbers[4:] = mass, mass * center, 0.0 - second.ravel()
+    numbers[4::4] += second.trace()
+    return numbers
 
 
 def initial(

@@ -40,7 +40,7 @@ from mbd.runs.methods import checked_method
 from mbd.runs.options import run_options
 from mbd.runs.oscillation import oscillation
 from mbd.runs.plan import Plan, checked_plan
-from mbd.runs.record import MemoryRecord, Record
+from mbd.runs.record import MemoryRecord, Record, at_once
 from mbd.runs.run import Stretches
 from mbd.runs.stretch import Run
 
@@ -150,7 +150,7 @@ def simulate(
     began = time.perf_counter()
     ahead(kernels_of(method, free=rtol is not None or t_eval is not None))
     model = model_of("simulate", system)
-    first, saddle = _first(model, state, off, project)
+    first, saddle = _first(model, method, state, off, project)
     if order is not None:
         refused = {"rtol": rtol, "t_eval": t_eval, "stream": stream, "events": events or None}
         n, whole = checked_order(order, method, first.t, t_end, step, refused)
@@ -236,7 +236,7 @@ def _record(
 
 
 def _first(
-    model: Model, state: State | None, off: Any, project: bool | None
+    model: Model, method: Method, state: State | None, off: Any, project: bool | None
 ) -> tuple[State, Saddle | None]:
     """Return the consistent state at which a run starts, and the matrix there."""
     if state is not None:
@@ -246,4 +246,6 @@ def _first(
         state = (model.state if state is None else state).replace(off=joints, alg=None)
     if state is not None and state.alg is not None and not project:
         return state, None  # of a run, which meets the rates of the rows to its accuracy only
-    return settled(model, state, project=project)
+    size, steps = at_once(model)
+    room = method.facts.memory(model) + size * steps
+    return settled(model, state, project=project, room=room)

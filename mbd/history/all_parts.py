@@ -16,7 +16,6 @@ import numpy as np
 
 from mbd.history.beams import Sections, all_helicoids, bars_over_time, cables
 from mbd.history.bodies import BodyHistory
-from mbd.history.energy import sums
 from mbd.history.faces import Faces, Group, all_columns, all_groups, columns_of
 from mbd.history.instants import Instants, instants
 from mbd.history.joint_coordinates import all_freedoms
@@ -131,21 +130,16 @@ class AllParts:
     def _instants(self) -> Instants:
         return instants(self.trajectory)
 
-    @cached_property
-    def _sums(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        return sums(self.model, self.faces)
-
     @property
     def energies(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Kinetic, potential and dissipated energy, and work, (n,) each."""
-        kinetic, of_gravity, _, _ = self._sums
         x = self._instants
-        return kinetic, of_gravity + x.potential, x.dissipated, x.work
+        return x.kinetic, x.potential, x.dissipated, x.work
 
     @property
     def momenta(self) -> tuple[np.ndarray, np.ndarray]:
         """Linear and angular momentum, (n, 3) each."""
-        return self._sums[2:]
+        return self._instants.linear, self._instants.angular
 
     @property
     def gap(self) -> np.ndarray:

@@ -20,80 +20,58 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.algebra.vec import cross, dot, load3, plus, store3, times
-from mbd.history.faces import Faces
 from mbd.machine import buffer as m
-from mbd.machine.jit import kernel
+from mbd.machine.jit import jit
 from mbd.model.frozen import per_model
 
 if TYPE_CHECKING:
     from mbd.model.model import Model
 
-_AT_ONCE = 1024  # faces whose numbers stay in the cache of the processor
+SUMS = 8  # kinetic energy, that of gravity, linear and angular momentum
 
 
-@kernel
-def sums_kernel(I: Any, F: Any, k: int) -> None:
-    """Write kinetic energy and that of gravity, linear and angular momentum at n instants.
+@jit
+def write_sums(I: Any, F: Any, k: int, W: int, out: int) -> None:
+    """Write kinetic energy and that of gravity, linear and angular momentum of the faces at hand.
 
-    I[k:] has n, the numbers of bodies and of faces, the places of faces and their rates (with
-    ground behind all), and of the results, eight for each instant; then of each body its first
-    face, four times their number, and the place of its matrix W.
+    I[k:] has the number of bodies and of each its first face, four times their number, and where
+    its matrix is behind F[W].
     """
-    n, bodies, faces, y, yd, out = I[k], I[k + 1], I[k + 2], I[k + 3], I[k + 4], I[k + 5]
     g, zero = load3(F, m.GX), (0.0, 0.0, 0.0)
-    for e in range(n):
-        kinetic, potential, linear, angular = 0.0, 0.0, zero, zero
-        for b in range(bodies):
-            first, size, W = I[k + 6 + 3 * b], I[k + 7 + 3 * b], I[k + 8 + 3 * b]
-            at = 12 * (e * (faces + 1) + first)
-            for i in range(size):
-                w, p, yi = W + size * i, zero, load3(F, y + at + 3 * i)
-                for j in range(size):
-                    p = plus(p, times(F[w + j], load3(F, yd + at + 3 * j)))
-                kinetic += 0.5 * dot(load3(F, yd + at + 3 * i), p)
-                for j in range(0, size, 4):  # origins
-                    potential -= F[w + j] * dot(g, yi)
-                angular = plus(angular, cross(yi, p))
-                if i % 4 == 0:
-                    linear = plus(linear, p)
-        F[out + 8 * e] = kinetic
-        F[out + 8 * e + 1] = potential
-        store3(F, out + 8 * e + 2, linear)
-        store3(F, out + 8 * e + 5, angular)
+    kinetic, potential, linear, angular = 0.0, 0.0, zero, zero
+    for b in range(I[k]):
+        first, size, w = I[k + 1 + 3 * b], I[k + 2 + 3 * b], W + I[k + 3 + 3 * b]
+        y, yd = I[m.Y] + 12 * first, I[m.YD] + 12 * first
+        for i in range(size):
+            p, yi = zero, load3(F, y + 3 * i)
+            for j in range(size):
+                p = plus(p, times(F[w + size * i + j], load3(F, yd + 3 * j)))
+            kinetic += 0.5 * dot(load3(F, yd + 3 * i), p)
+            for j in range(0, size, 4):  # origins
+                potential -= F[w + size * i + j] * dot(g, yi)
+            angular = plus(angular, cross(yi, p))
+            if i % 4 == 0:
+                linear = plus(linear, p)
+    F[out] = kinetic
+    F[out + 1] = potential
+    store3(F, out + 2, linear)
+    store3(F, out + 5, angular)
 
 
 @per_model
-def _masses(model: Model) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return first face, 4 n_faces and place of W of each body; all W; the mass of all."""
+def masses(model: Model) -> tuple[np.ndarray, np.ndarray]:
+    """Return what `write_sums` reads: integers, and the matrices W of all bodies."""
     matrices = [body.mass_matrix for body in model.nodes.values()]
     sizes = np.array([len(W) for W in matrices])
-    first = np.array(list(model.faces.values()))
+    first = 1 + np.array(list(model.faces.values()))  # before all is ground
     places = np.cumsum(sizes**2) - sizes**2
-    mass = sum(float(W[::4, ::4].sum()) for W in matrices)
-    return np.stack([first, sizes, places], 1), np.concatenate([W.ravel() for W in matrices]), mass
+    table = np.stack([first, sizes, places], 1).ravel()
+    return np.array([len(matrices), *table]), np.concatenate([W.ravel() for W in matrices])
 
 
-def sums(model: Model, faces: Faces) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return kinetic energy and that of gravity (n,), linear and angular momentum (n, 3)."""
-    (of_bodies, W, mass), k, n, n_b = _masses(model), m.I_HEADER, len(faces.y), len(faces.column)
-    many = max(1, _AT_ONCE // n_b)
-    masses, y, yd, out, end = np.cumsum(
-        [m.F_HEADER, W.size, 12 * n_b * many, 12 * n_b * many, 8 * many]
-    ).tolist()
-    head = [many, len(of_bodies), n_b - 1, y, yd, out]
-    I = np.concatenate([[0] * k, head, (of_bodies + np.array([0, 0, masses])).ravel()]).astype(
-        np.int64
-    )
-    F, totals = np.zeros(end), np.empty((n, 8))
-    F[m.GX : m.GX + 3], F[masses:y] = model.system.gravity, W
-    for first in range(0, n, many):
-        here = slice(first, min(first + many, n))
-        I[k] = here.stop - first
-        for place, x in ((y, faces.y[here]), (yd, faces.yd[here])):
-            F[place:][: x.size] = x.ravel()
-        sums_kernel(I, F, k)
-        totals[here] = F[out:][: 8 * I[k]].reshape(-1, 8)
-    if (c := model.origin).any():  # faces are seen from there
+def add_origin(model: Model, totals: np.ndarray) -> None:
+    """Let sums (n, 8) be about the inertial origin: faces are seen from that of the model."""
+    if (c := model.origin).any():
+        mass = sum(float(body.mass_matrix[::4, ::4].sum()) for body in model.nodes.values())
         totals[:, 1] -= mass * (model.system.gravity @ c)
         totals[:, 5:] += np.cross(c, totals[:, 2:5])
-    return totals[:, 0], totals[:, 1], totals[:, 2:5], totals[:, 5:]

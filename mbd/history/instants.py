@@ -1,4 +1,4 @@
-r"""Constraint drift, potential energy and work of the elements at each instant.
+r"""Energies, momenta, work and constraint drift at each instant.
 
 The kernels of the model run over all instants one after the other, so that angles count turns as in
 the run. Elements tell their potential energy, the power that they dissipate and the power that they
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbd.history.energy import SUMS, add_origin, masses, write_sums
 from mbd.machine import buffer as m
 from mbd.machine.jit import kernel
 from mbd.model.evaluation import evaluate, stage
@@ -40,8 +41,9 @@ class Instants:
     ----------
     gap : (n,) array
         Largest violation of a row, in its unit.
-    potential : (n,) array [J]
-        Of elements; that of gravity belongs to the bodies.
+    kinetic, potential : (n,) arrays [J]
+    linear, angular : (n, 3) arrays [N s], [N m s]
+        Momentum; the angular one about the inertial origin.
     dissipated, work : (n,) arrays [J]
         Since the first instant of the run: lost to dampers, put in by loads, motors and drives.
     after : dict
@@ -49,7 +51,10 @@ class Instants:
     """
 
     gap: np.ndarray
+    kinetic: np.ndarray
     potential: np.ndarray
+    linear: np.ndarray
+    angular: np.ndarray
     dissipated: np.ndarray
     work: np.ndarray
     after: Before
@@ -57,15 +62,15 @@ class Instants:
 
 @kernel
 def instants_kernel(I: Any, F: Any, k: int) -> None:
-    """Write largest row, potential, dissipated and supplied power of n instants.
+    """Write largest row, potential, dissipated and supplied power of n instants, and their sums.
 
     I[k:] has n, the place of the instants (t, q, velocities and then multipliers among all unknowns
-    of each, and whether each row acts), their length, the place of the results, the number of rows
-    and their unknowns.
+    of each, and whether each row acts), their length, the places of the results and of matrices W,
+    the number of rows and their unknowns, and what `write_sums` reads.
     """
-    n, at, size, out, n_rows = I[k], I[k + 1], I[k + 2], I[k + 3], I[k + 4]
+    n, at, size, out, W, n_rows = I[k], I[k + 1], I[k + 2], I[k + 3], I[k + 4], I[k + 5]
     n_q, n_u, faces = I[m.N_Q], I[m.N_U], 12 * I[m.N_FACES]
-    for e in range(n):
+    for _ in range(n):
         F[m.T] = F[at]
         for i in range(n_q):
             F[I[m.QN] + i] = F[at + 1 + i]  # poses are placed by an increment from here
@@ -76,7 +81,7 @@ def instants_kernel(I: Any, F: Any, k: int) -> None:
         largest = 0.0
         for r in range(n_rows):
             acts = F[at + 1 + n_q + 2 * n_u + r] != 0.0
-            gap = abs(F[I[m.X] + I[k + 5 + r]]) if acts else 0.0
+            gap = abs(F[I[m.X] + I[k + 6 + r]]) if acts else 0.0
             if not gap <= largest:  # not a number wins
                 largest = gap
         for i in range(faces):
@@ -86,10 +91,13 @@ def instants_kernel(I: Any, F: Any, k: int) -> None:
         for i in range(faces):  # the residual holds minus the load
             F[m.SUPPLIED] -= F[I[m.FY] + i] * F[I[m.YD] + i]
         stage(I, F, m.ENERGY)
-        F[out + 4 * e], F[out + 4 * e + 1] = largest, F[m.POTENTIAL]
-        F[out + 4 * e + 2], F[out + 4 * e + 3] = F[m.DISSIPATED], F[m.SUPPLIED]
+        F[out], F[out + 1], F[out + 2], F[out + 3] = (
+            largest, F[m.POTENTIAL], F[m.DISSIPATED], F[m.SUPPLIED]
+        )  # fmt: skip
+        write_sums(I, F, k + 6 + n_rows, W, out + 4)
         stage(I, F, m.ACCEPT)  # angles count turns from instant to instant
         at += size
+        out += 4 + SUMS
 
 
 @per_model
@@ -112,6 +120,8 @@ def acting(model: Model, lam: np.ndarray) -> np.ndarray:
 def _work(t: np.ndarray, power: np.ndarray, before: Before) -> np.ndarray:
     """Return the integrals (n, 2) of dissipated and supplied power; key _WORK: what was before."""
     last = before.get(_WORK)
+    if not len(t):
+        return np.zeros((0, 2))
     if last is None:
         last = np.array([t[0], 0.0, 0.0, *power[0]])
     h = np.diff(t, prepend=last[0])[:, None]
@@ -127,13 +137,11 @@ def instants(trajectory: Trajectory) -> Instants:
     """
     model, t = trajectory.model, trajectory.t
     rows = model.numbering.lam
-    values = np.zeros((len(t), 4))
-    if not len(t) or not (len(rows) or model.kernels[m.ENERGY] or model.kernels[m.LOADS]):
-        return Instants(values[:, 0], values[:, 1], values[:, 2], values[:, 3], {})
-    n_q, n_u = model.n_q, int(model.I[m.N_U])
+    values = np.zeros((len(t), 4 + SUMS))
+    (of_bodies, W), n_q, n_u = masses(model), model.n_q, int(model.I[m.N_U])
     size = 1 + n_q + 2 * n_u + len(rows)
-    many = int(np.clip(_BYTES // (8 * size), 1, len(t)))
-    work = Workspace(model, extra=many * (size + 4))
+    many = int(np.clip(_BYTES // (8 * size), 1, max(1, len(t))))
+    work = Workspace(model, extra=many * (size + 4 + SUMS) + len(W))
     work.fill(m.ENERGY)
     work.vector(m.A)[:] = work.vector(m.D)[:] = 0.0
     work.F[m.SCALE_R] = work.F[m.ROW_RATE] = 1.0
@@ -145,7 +153,9 @@ def instants(trajectory: Trajectory) -> Instants:
     work.remember(trajectory.before.get(MEMORY))
     at, k = model.size, len(work.I)
     out = at + many * size
-    work.I = np.concatenate([work.I, [0, at, size, out, len(rows)], rows]).astype(np.int64)
+    of_W = out + many * (4 + SUMS)
+    work.F[of_W:] = W
+    work.I = np.concatenate([work.I, [0, at, size, out, of_W, len(rows)], rows, of_bodies])
     table = work.F[at:out].reshape(many, size)
     table[:] = 0.0
     v, lam, acts = (1 + n_q + x for x in (model.numbering.v, n_u + rows, 2 * n_u))
@@ -162,10 +172,15 @@ def instants(trajectory: Trajectory) -> Instants:
         except RuntimeError as error:  # results are not lost by what they are asked for
             warnings.warn(f"energies are not known: {error}", stacklevel=2)
             work.S[m.BAD_HOW] = 0
-        values[here] = work.F[out:][: 4 * n].reshape(n, 4)
-    dissipated, supplied = _work(t, values[:, 2:], trajectory.before).T
-    after = {
-        MEMORY: work.F[model.memory],
-        _WORK: np.array([t[-1], dissipated[-1], supplied[-1], *values[-1, 2:]]),
-    }
-    return Instants(values[:, 0], values[:, 1], dissipated, supplied, after)
+        values[here] = work.F[out:of_W].reshape(many, -1)[:n]
+    powers, totals = values[:, 2:4], values[:, 4:]
+    add_origin(model, totals)
+    after: Before = {}
+    dissipated, supplied = _work(t, powers, trajectory.before).T
+    if len(t):
+        after[MEMORY] = work.F[model.memory]
+        after[_WORK] = np.array([t[-1], dissipated[-1], supplied[-1], *powers[-1]])
+    return Instants(
+        values[:, 0], totals[:, 0], totals[:, 1] + values[:, 1], totals[:, 2:5], totals[:, 5:],
+        dissipated, supplied, after,
+    )  # fmt: skip

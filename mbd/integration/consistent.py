@@ -144,15 +144,20 @@ def settled(
     *,
     project: bool | str | None = False,
     rows: np.ndarray | None = None,
+    room: int = 0,
 ) -> tuple[State, Saddle | None]:
-    """Return what `consistent` does, and the matrix at this state, factored, in its work space."""
+    """Return what `consistent` does, and the matrix at this state, factored, in its work space.
+
+    That one has some `room` for the run that comes.
+    """
     if not isinstance(model, FrozenModel):
         raise TypeError(f"consistent: model must be a Model, system.build(), got {shown(model)}")
     if project is not None and not (isinstance(project, str) and project == "velocities"):
         project = flag("consistent", "project", project)
     if rows is not None:
         rows = _checked(model, rows)
-    work = Workspace(model, None if state is None else state_of("consistent", model, state))
+    start = None if state is None else state_of("consistent", model, state)
+    work = Workspace(model, start, extra=room)
     work.vector(m.A)[:] = 0.0
     little = ""
     if model.n_lam:

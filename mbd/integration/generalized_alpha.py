@@ -201,16 +201,10 @@ class GeneralizedAlpha:
             memory=memory,
             oscillation=beta,
             failure=self._failed,
-            complete=self._complete,
+            complete=partial(_complete, self),
             fixed={"rho": damping} if self.weights else {},
             sharp={"newton": "full", "tol": 1e-10},
         )
-
-    def _complete(self, free: bool) -> Self:
-        """Return the method with a level: rows are stabilised where steps are chosen."""
-        if self.constraints is not None:
-            return self
-        return replace(self, constraints="stabilized" if free else "position")
 
     def _check_free(self, model: FrozenModel, chosen: bool) -> None:
         """Refuse what has no steps within a tolerance."""
@@ -239,6 +233,14 @@ class GeneralizedAlpha:
         F[ATOL_V] = np.inf if self.errors == "positions" else 0.0
         locks = self.level == "velocity" and model.redundant  # by the drift of positions
         S[m.LEVEL] = m.STABILIZED if locks else _LEVELS[self.level]
+
+
+@lru_cache(maxsize=8)
+def _complete(method: GeneralizedAlpha, free: bool) -> GeneralizedAlpha:
+    """Return the method with a level: rows are stabilised where steps are chosen."""
+    if method.constraints is not None:
+        return method
+    return replace(method, constraints="stabilized" if free else "position")
 
 
 @lru_cache(maxsize=8)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from mbd.machine.buffer import E_ENDS, SCRATCH_EACH, SCRATCH_OWN
 
@@ -77,6 +77,10 @@ class Kind:
         """Return its name, for messages."""
         return self.name
 
+    def __hash__(self) -> int:
+        """Return the hash of its name: every element is looked up by its kind."""
+        return hash(self.name)
+
     @property
     def loads(self) -> bool:
         """Whether all power of its forces goes into the system, as that of a load."""
@@ -100,8 +104,7 @@ def face_name(body: str, face: int) -> str:
     return f"{body}/{face}" if face else body
 
 
-@dataclass(frozen=True)
-class Attachment:
+class Attachment(NamedTuple):
     """A point (weights with w0 = 1) or a vector (w0 = 0) fixed to a face of a body."""
 
     body: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
+from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +20,7 @@ from mbd.model.frozen import Numbering
 from mbd.model.layout import Layout, Memory, Owned
 from mbd.model.model import Model
 from mbd.model.topology import eliminate, eliminate_order
+from mbd.parts.part import Part
 
 __all__ = ["build", "built"]
 
@@ -47,22 +49,17 @@ def built(system: Description, memory: Memory) -> Model:
     bodies = list(system.bodies.values())
     index = {b.name: i for i, b in enumerate(bodies)}
     index["ground"] = -1
+    parts = system.parts
     owned = [
-        Owned(part.name, e, _bodies_of(part.name, e, index), f"{part.name}.{word}{i}")
-        for part in system.parts.values()
+        _owned(part.name, e, index, f"{part.name}.{word}{i}")
+        for part in parts.values()
         for word in ("element " if part.nodes() else "",)
         for i, e in enumerate(part.elements())
     ]
     rows = [o for o in owned if o.element.kind.n_rows]
-    couplings = [
-        (index[o.element.attachments[a].body], index[o.element.attachments[b].body])
-        for o in owned
-        for a, b in o.element.kind.pairs
-    ]
-    couplings = [c for c in set(couplings) if -1 not in c and c[0] != c[1]]
-    links = [[index[a.body] for a in o.element.attachments] for o in rows] + [
-        list(c) for c in couplings
-    ]
+    pairs = {(o.ends[a], o.ends[b]) for o in owned for a, b in o.element.kind.pairs}
+    couplings = [c for c in pairs if -1 not in c and c[0] != c[1]]
+    links = [*(o.ends for o in rows), *couplings]
     freedoms = [b.formulation.n_v - b.formulation.n_own for b in bodies]
     order = eliminate_order(len(bodies), links)
     fronts = eliminate(
@@ -73,9 +70,9 @@ def built(system: Description, memory: Memory) -> Model:
     nodes = _nodes(memory, system, bodies, layout)
     attachments = _Attachments(memory, bodies, index, nodes, layout.face)
     stages = _Stages()
-    records: dict[str, list[int]] = {name: [] for name in system.parts}
-    remembered = _interactions(memory, owned, rows, index, layout, attachments, stages, records)
-    remembered += _turns(memory, system, attachments, stages, records)
+    records: dict[str, list[int]] = {name: [] for name in parts}
+    remembered = _interactions(memory, owned, rows, layout, attachments, stages, records)
+    remembered += _turns(memory, parts.values(), attachments, stages, records)
     _families(memory, bodies, nodes, stages)
     for n in layout.pivots:
         stages.add(m.PIVOTS, pivots_kernel(n), 0)
@@ -94,15 +91,16 @@ def built(system: Description, memory: Memory) -> Model:
     return model
 
 
-def _bodies_of(owner: str, element: Element, index: dict[str, int]) -> list[int]:
-    """Return the bodies of an element, each once, without ground."""
-    for a in element.attachments:
-        if a.body not in index:
-            raise ValueError(
-                f"{owner}: an element is attached to {a.body!r}, which is no body of the system; "
-                "the part must have it among its bodies or nodes"
-            )
-    return sorted({index[a.body] for a in element.attachments} - {-1})
+def _owned(owner: str, element: Element, index: dict[str, int], label: str) -> Owned:
+    """Return an element with the bodies that it is attached to."""
+    try:
+        ends = [index[a.body] for a in element.attachments]
+    except KeyError as error:
+        raise ValueError(
+            f"{owner}: an element is attached to {error.args[0]!r}, which is no body of the "
+            "system; the part must have it among its bodies or nodes"
+        ) from None
+    return Owned(owner, element, ends, sorted({*ends} - {-1}), label)
 
 
 def _check_labels(numbering: Numbering) -> None:
@@ -139,7 +137,7 @@ def _nodes(memory: Memory, system: Description, bodies: list[Any], layout: Layou
     header = memory.I
     here = origin(system)
     header[m.GROUND] = memory.put([*-here, 1, 0, 0, 0, 1, 0, 0, 0, 1], what="GROUND")
-    memory.chunks.append((m.GX, system.gravity))
+    memory.write(m.GX, system.gravity)
     for members in _by_formulation(bodies).values():
         for i in members:
             body, formulation = bodies[i], bodies[i].formulation
@@ -149,8 +147,8 @@ def _nodes(memory: Memory, system: Description, bodies: list[Any], layout: Layou
             )
             place, ld = layout.block(i, i)
             q, v = body.q_and_v(body.position - here)
-            memory.chunks.append((header[m.Q] + layout.q[i], q))
-            memory.chunks.append((header[m.V] + layout.start[i], v))
+            memory.write(header[m.Q] + layout.q[i], q)
+            memory.write(header[m.V] + layout.start[i], v)
             y = 12 * layout.face[i]
             where[i] = memory.table([layout.q[i], layout.start[i], par, y, place, ld])
     return [where[i] for i in range(len(bodies))]
@@ -160,55 +158,43 @@ class _Attachments:
     """Attachments, each once, except those whose weights a law rewrites."""
 
     def __init__(
-        self,
-        memory: Memory,
-        bodies: list[Any],
-        index: dict[str, int],
-        nodes: list[int],
+        self, memory: Memory, bodies: list[Any], index: dict[str, int], nodes: list[int],
         faces: list[int],
-    ) -> None:
-        self.faces = faces
-        self.memory, self.bodies, self.index, self.nodes = memory, bodies, index, nodes
-        self.records: dict[tuple[int, int, tuple[float, ...]], int] = {}
-        self.families = {f: i for i, f in enumerate(_by_formulation(bodies))}
+    ) -> None:  # fmt: skip
+        self.memory, self.index, self.records = memory, index, dict[Attachment, int]()
+        families = {f: i for i, f in enumerate(_by_formulation(bodies))}
+        ground = (0, 1, 1, [0, 0, 0, m.P])  # the last one, -1
+        # first face, number of faces, of those shown, and what a record has of the body
+        self.bodies = [
+            (first, f.n_faces, f.n_shown, [f.n_v, node, families[f], m.P if f.galerkin else m.PV])
+            for f, node, first in zip((b.formulation for b in bodies), nodes, faces, strict=True)
+        ] + [ground]
 
     def place(self, end: Attachment) -> tuple[int, int]:
         """Store weights; return where the face and the weights are.
 
         The maps of a body take weights of all its faces, four each: others are zero.
         """
-        b = self.index[end.body]
-        n_faces = 1 if b < 0 else self.bodies[b].formulation.n_faces
-        shown = 1 if b < 0 else self.bodies[b].formulation.n_shown
+        first, n_faces, shown, _ = self.bodies[self.index[end.body]]
         if not 0 <= end.face < shown:
             raise ValueError(
                 f"{end.body}: an element is attached to face {end.face}, but the body shows "
                 f"{shown}, numbered from 0"
             )
-        w = 4 * end.face
-        weights = [*[0.0] * w, *end.weights, *[0.0] * (4 * n_faces - 4 - w)]
-        first = 0 if b < 0 else self.faces[b]
-        return 12 * (first + end.face), self.memory.put(
-            weights, what="the weights of an attachment"
-        ) + w
+        w, weights = 4 * end.face, tuple(end.weights)
+        if n_faces > 1:
+            weights = (*[0.0] * w, *weights, *[0.0] * (4 * n_faces - 4 - w))
+        place = self.memory.put(weights, what="the weights of an attachment")
+        return 12 * (first + end.face), place + w
 
     def get(self, end: Attachment, *, own: bool) -> int:
         """Return where the record of an attachment is."""
-        b = self.index[end.body]
-        key = (b, end.face, end.weights)
-        record = self.records.get(key, 0)
+        record = self.records.get(end, 0)
         if not record or own:
-            formulation = None if b < 0 else self.bodies[b].formulation
-            n = 0 if formulation is None else formulation.n_v
-            y, w = self.place(end)
-            own_maps = formulation is not None and not formulation.galerkin
-            record = self.memory.table([
-                y, w, n, 0 if b < 0 else self.nodes[b],
-                0 if formulation is None else self.families[formulation],
-                m.PV if own_maps else m.P,
-            ])  # fmt: skip
+            of_body = self.bodies[self.index[end.body]][-1]
+            record = self.memory.table([*self.place(end), *of_body])
             if not own:
-                self.records[key] = record
+                self.records[end] = record
         return record
 
 
@@ -230,7 +216,6 @@ def _interactions(
     memory: Memory,
     owned: list[Owned],
     rows: list[Owned],
-    index: dict[str, int],
     layout: Layout,
     attachments: _Attachments,
     stages: _Stages,
@@ -260,16 +245,15 @@ def _interactions(
             numbers = memory.put([*e.numbers, *[0.0] * kind.room], what=o.label)
             kept = memory.put(list(e.memory), m.STATE, o.label)
             records += [u, numbers, kept, law, *ends]
-            bodies = [index[a.body] for a in e.attachments]
             if kind.n_rows:
-                for b in bodies:
+                for b in o.ends:
                     if b < 0:
                         records += [-1, 0, -1, 0]
                     else:
                         records += [*layout.block(group, b), *layout.block(b, group)]
             for a, b in kind.pairs:
-                grounded = bodies[a] < 0 or bodies[b] < 0
-                records += (-1, 0) if grounded else layout.block(bodies[a], bodies[b])
+                grounded = o.ends[a] < 0 or o.ends[b] < 0
+                records += (-1, 0) if grounded else layout.block(o.ends[a], o.ends[b])
         remembered = len(members[0].element.memory)
         head = kind.head(len(members), memory.table(records), remembered)
         at, first, size = memory.table(head), head[m.T_FIRST], head[m.T_SIZE]
@@ -294,12 +278,12 @@ def _memory_labels(o: Owned) -> list[str]:
 
 
 def _turns(
-    memory: Memory, system: Description, attachments: _Attachments, stages: _Stages,
+    memory: Memory, parts: Iterable[Part], attachments: _Attachments, stages: _Stages,
     records_of: dict[str, list[int]],
 ) -> list[str]:  # fmt: skip
     """Write the tables that count the turns of the joints' angles; return the labels of these."""
     by_measure: dict[Any, dict[str, Any]] = {}
-    for joint in system.parts.values():
+    for joint in parts:
         for name, free in joint.coordinates.items():
             if free.measure.periodic:
                 by_measure.setdefault(free.measure, {})[f"{joint.name}.{name}"] = free

@@ -211,7 +211,7 @@ def _check_reads(part: Part) -> None:
 
 def _stems(name: str) -> list[str]:
     """Return what stands before each dot of a name."""
-    return [name[:i] for i, x in enumerate(name) if x == "."]
+    return [name[:i] for i, x in enumerate(name) if x == "."] if "." in name else []
 
 
 def lengths(system: Description) -> tuple[float, float]:
@@ -220,7 +220,7 @@ def lengths(system: Description) -> tuple[float, float]:
     places = np.array([b.position for b in bodies])
     extent = float(np.ptp(places, axis=0).max())
     least = 1e-12 * float(np.abs(places).max())  # below it is round-off of differences
-    frames = [f for j in system.joints.values() for f in (j.A, j.B) if f.body is not system.ground]
+    frames = [f for j in system.joints.values() for f in j.ends if f.body is not system.ground]
     arms = [max(map(abs, f.position.tolist())) for f in frames if f.face == 0]
     arms += [float(np.abs(b.nodal.x).max()) for b in bodies if b.nodal is not None]
     arms = sorted(x for x in arms if x > least)

@@ -186,9 +186,10 @@ def per_model(make: Callable[[SomeModel], Value]) -> Callable[[SomeModel], Value
 
     @wraps(make)
     def once(model: SomeModel) -> Value:
-        if model not in values:
-            values[model] = make(model)
-        return values[model]
+        try:
+            return values[model]
+        except KeyError:
+            return values.setdefault(model, make(model))
 
     return once
 

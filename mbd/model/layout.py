@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,12 +18,12 @@ from mbd.model.topology import Front
 __all__ = ["Layout", "Memory", "Owned"]
 
 
-@dataclass
-class Owned:
+class Owned(NamedTuple):
     """An element with the part it belongs to."""
 
     owner: str
     element: Element
+    ends: list[int]  # body of each attachment, -1 for ground
     bodies: list[int]  # without ground, each once
     label: str  # of what it remembers
 
@@ -32,7 +34,7 @@ class Memory:
 
     I: list[int] = field(default_factory=lambda: [0] * m.I_HEADER)
     sizes: list[int] = field(default_factory=lambda: [0] * m.N_REGIONS)
-    chunks: list[tuple[int, Any]] = field(default_factory=list)
+    chunks: list[tuple[int, Sequence[float]]] = field(default_factory=list)
 
     def room(self, size: int, region: int = m.WORK, what: str = "") -> int:
         """Reserve floats; `what` they are is of interest where bounds are checked."""
@@ -45,8 +47,12 @@ class Memory:
         """Store numbers."""
         where = self.room(len(values), region, what)
         if len(values):
-            self.chunks.append((where, values))
+            self.write(where, values)
         return where
+
+    def write(self, where: int, values: Any) -> None:
+        """Store numbers at a place that they have."""
+        self.chunks.append((where, values.tolist() if isinstance(values, np.ndarray) else values))
 
     def table(self, values: list[int]) -> int:
         """Append integers."""
@@ -67,10 +73,12 @@ class Memory:
         regions = np.maximum(I >> m.REGION_BITS, 0)
         I += bases[regions] - (regions << m.REGION_BITS)
         F = np.zeros(bases[m.WORK])
-        for place, values in self.chunks:
-            region = place >> m.REGION_BITS
-            where = bases[region] + place - (region << m.REGION_BITS)
-            F[where : where + len(values)] = values
+        places, values = zip(*self.chunks, strict=True)
+        regions = np.array(places) >> m.REGION_BITS
+        where = places + bases[regions] - (regions << m.REGION_BITS)
+        lengths = np.array([len(x) for x in values])
+        within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        F[np.repeat(where, lengths) + within] = list(chain.from_iterable(values))
         S, at = m.integers(F), m.S_HEADER
         for stage, records in calls.items():
             S[stage], S[stage + 1] = at, len(records)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -45,4 +45,4 @@ class State:
         """Return a copy with changes; new q, v or a forget the algorithmic acceleration."""
         if "alg" not in changes and changes.keys() & {"q", "v", "a"}:
             changes["alg"] = None
-        return replace(self, **changes)
+        return State(**(vars(self) | changes))

@@ -24,7 +24,8 @@ class Workspace:
     """The floats F of one run, with its integers S among them, beside the tables I of the model.
 
     ``own`` numbers of a method follow those of the model, at F[I[METHOD]], and belong to snapshots;
-    behind them is room for ``extra`` ones, which do not.
+    behind them is room for ``extra`` ones, which do not. ``memory`` is an array of no use any more,
+    which is taken if it is large enough.
 
     With ``runs``, constants (n, .), it is that of n runs of models with the same tables: F is
     (n, size), vectors (n, n_u), and kernels work on those that are ``good``, (n,). What is written
@@ -33,17 +34,25 @@ class Workspace:
 
     def __init__(
         self, model: FrozenModel, state: State | None = None, extra: int = 0, own: int = 0,
-        runs: np.ndarray | None = None,
+        runs: np.ndarray | None = None, memory: np.ndarray | None = None,
     ) -> None:  # fmt: skip
         self.model = model
         self.off: tuple[str, ...] = ()
         self.I = model.I
+        self._header = header = model.I[: m.I_HEADER].tolist()  # looked up faster than in an array
         self.size = model.size + own
         self.batch = None if runs is None else Batch(model.I, len(runs), self.size + extra)
-        self.F = np.empty(self.size + extra) if self.batch is None else self.batch.F
+        if self.batch is not None:
+            self.F = self.batch.F
+        elif memory is None or len(memory) < self.size + extra:
+            self.F = np.empty(self.size + extra)
+        else:
+            self.F = memory[: self.size + extra]
         self.good: Any = True if runs is None else np.ones(len(runs), bool)
         self.F[..., : len(model.F)] = model.F if runs is None else runs
-        self.F[..., len(model.F) : self.size] = 0.0
+        matrix = header[m.MATRIX]  # it is cleared each time it is filled
+        self.F[..., len(model.F) : matrix] = 0.0
+        self.F[..., matrix + header[m.MATRIX_SIZE] : self.size] = 0.0
         self.S = m.integers(self.F)
         self.vector(m.Y, 12)[:] = self.vector(m.GROUND, 12)
         self.vector(m.QN, model.n_q)[:] = self.vector(m.Q, model.n_q)
@@ -62,8 +71,8 @@ class Workspace:
 
     def vector(self, name: int, size: int | None = None) -> np.ndarray:
         """Return a view of a vector over the unknowns (or the first `size` numbers there)."""
-        at = self.I[name]
-        return self.F[..., at : at + (self.I[m.N_U] if size is None else size)]
+        at = self._header[name]
+        return self.F[..., at : at + (self._header[m.N_U] if size is None else size)]
 
     def run(self, kernel: Any, k: int = 0, only: Any = True) -> None:
         """Call a kernel; of many runs on the good ones that are marked in `only`."""

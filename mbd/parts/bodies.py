@@ -95,20 +95,20 @@ class RigidBody(Body):
                 raise ValueError(f"{owner}: {error}") from None
             if formulation.name not in NAMES:  # files say the object, not the words
                 options = {**self.call.options, "formulation": formulation}
-                self._set(call=self.call._replace(options=options))
+                object.__setattr__(self, "call", self.call._replace(options=options))
         elif not isinstance(formulation, Formulation):
             raise TypeError(
                 f"{owner}: formulation must be a name ({', '.join(NAMES)}) or a Formulation, got "
                 f"{shown(formulation)}"
             )
-        half, E = 0.5 * np.trace(J), -J
-        E.flat[::4] += half
+        E = -J
+        E.flat[::4] += 0.5 * J.trace()
         self._set(
             name=name,
             formulation=formulation,
             mass=m,
             center_of_mass=c,
-            second_moments=E + m * np.outer(c, c),
+            second_moments=E + m * (c[:, None] * c),
             position=vector(owner, "position", position, "m"),
             rotation=R,
             velocity=vector(owner, "velocity", velocity, "m/s"),

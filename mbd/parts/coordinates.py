@@ -6,10 +6,9 @@ turns; a displacement is :math:`a\cdot(Q - P)` along an axis of the first frame.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 from mbd.interactions.driven_rows import total
 from mbd.interactions.kind import Element
@@ -23,8 +22,8 @@ def angle_between(
 ) -> Coordinate:
     """Return the angle of axis k of another frame, from axis i towards axis j of the base."""
     ends = (base.end(i), base.end(j), other.end(k))
-    (_, a), b = base.start, other.start[1][:, k]
-    start = float(np.arctan2(a[:, j] @ b, a[:, i] @ b))
+    a, b = (x.body.face_pose(x.face)[1] @ x.axes for x in (base, other))
+    start = math.atan2(a[:, j] @ b[:, k], a[:, i] @ b[:, k])
     return Coordinate(joint, name, "rad", (base.body, other.body), start, ANGLE, ends)
 
 

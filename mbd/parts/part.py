@@ -16,7 +16,7 @@ import numpy as np
 
 from mbd.base.checked import shown, whole
 from mbd.base.door import rotation_matrix, vector
-from mbd.base.recorded_call import Recorded
+from mbd.base.recorded_call import Call, Recorded
 from mbd.formulations.formulation import Formulation
 from mbd.formulations.modal.constants import NodalShapes
 from mbd.interactions.beams.line import Line
@@ -244,6 +244,15 @@ class Frame(Recorded):
         self.position = vector(f"frame of {body.name!r}", "position", position, "m")
         self.axes = rotation_matrix(f"frame of {body.name!r}", "axes", axes)
 
+    @classmethod
+    def _of(cls, body: Body, position: np.ndarray, axes: np.ndarray) -> Frame:
+        """Return a frame whose numbers need no check: joints make two each."""
+        frame, call = cls.__new__(cls), Call(cls, (body, position, axes), {})
+        facts = {"body": body, "position": position, "axes": axes, "face": 0, "call": call}
+        for name, value in {**facts, "complete": True}.items():
+            object.__setattr__(frame, name, value)
+        return frame
+
     @property
     def name(self) -> str:
         """Name of the body."""
@@ -348,7 +357,8 @@ class Body(Part):
 
     def placed_frame(self, point: np.ndarray, axes: np.ndarray) -> Frame:
         """Return the frame that has the given inertial origin and axes at the initial pose."""
-        return Frame(self, self.rotation.T @ (point - self.position), self.rotation.T @ axes)
+        to_body = self.rotation.T
+        return Frame._of(self, to_body @ (point - self.position), to_body @ axes)
 
     def q_and_v(
         self,
@@ -376,8 +386,7 @@ class Body(Part):
         return _node, (self.owner, self.name)
 
     def _set(self, **values: Any) -> None:
-        for key, value in values.items():
-            object.__setattr__(self, key, value)
+        vars(self).update(values)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, mass={self.mass:g})"

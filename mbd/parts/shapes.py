@@ -219,12 +219,13 @@ Shape = Box | Sphere | Cylinder | Capsule | Mesh
 
 def checked_shapes(owner: str, value: Any) -> tuple[Shape, ...]:
     """Return the shapes of a body: none, one or several."""
-    shapes = () if value is None else value
-    if isinstance(shapes, Shape):
-        return (shapes,)
-    if not isinstance(shapes, Sequence) or not all(isinstance(x, Shape) for x in shapes):
+    if value is None:
+        return ()
+    if isinstance(value, Shape):
+        return (value,)
+    if not isinstance(value, Sequence) or not all(isinstance(x, Shape) for x in value):
         raise TypeError(
             f"{owner}: shape must be an mbd.Box, Cylinder, Capsule, Sphere or Mesh, or several in "
             f"a list, got {shown(value)}"
         )
-    return tuple(shapes)
+    return tuple(value)

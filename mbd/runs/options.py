@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from mbd.base.recorded_call import PLAIN
+
 __all__ = ["plain", "run_options"]
 
 
@@ -22,6 +24,8 @@ def run_options(**options: Any) -> dict[str, Any]:
 
 def plain(value: Any) -> Any:
     """Return a value without numpy in it."""
+    if type(value) in PLAIN:
+        return value
     if isinstance(value, Mapping):
         return {str(key): plain(x) for key, x in value.items()}
     if isinstance(value, list | tuple):

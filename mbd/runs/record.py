@@ -13,11 +13,18 @@ from mbd.machine import buffer as m
 from mbd.model.model import Model
 from mbd.model.state import State
 
-__all__ = ["Histories", "MemoryRecord", "Record", "RecordError", "columns"]
+__all__ = ["Histories", "MemoryRecord", "Record", "RecordError", "at_once", "columns"]
 
+_CHUNK_BYTES = 1 << 20  # bytes of recorded steps that are taken over together
 _SMALL = 2**27  # bytes, about what the libraries take themselves: nobody asks the system for less
 
 Histories = tuple[Any, Any, Any, Any, Any]  # t (n,), q (n, n_q), v (n, n_v), a (n, n_v), lam (n, .)
+
+
+def at_once(model: Model) -> tuple[int, int]:
+    """Return how many floats a recorded step has, and how many steps are taken over at once."""
+    size = 1 + model.n_q + 2 * int(model.I[m.N_U])
+    return size, max(_CHUNK_BYTES // (8 * size), 8)
 
 
 def columns(model: Model) -> tuple[Any, Any, Any, Any]:

@@ -32,12 +32,11 @@ from mbd.runs.interrupts import Interrupt
 from mbd.runs.law_jumps import JumpError, Jumps
 from mbd.runs.plan import Plan
 from mbd.runs.progress import Progress
-from mbd.runs.record import Record, columns
+from mbd.runs.record import Record, at_once, columns
 
 __all__ = ["EVENT", "Run"]
 
 EVENT = 3  # beside CONVERGED, FAILED, PIVOTS: an event ended the stretch
-_CHUNK_BYTES = 1 << 20  # recorded steps are taken over in pieces of this size
 _CHUNK_SECONDS = 0.1  # how long compiled code runs before Python looks around
 _CHUNK_GROWTH = 32  # most by which a piece has more steps than the one before
 
@@ -59,12 +58,13 @@ class Run:
         self.rest = 0.0 if self.rest < WHOLE_STEPS * h else self.rest
         start = facts.start
         begun, change = start(model, first, h, continued, saddle) if start else (first, None)
-        self.size = 1 + model.n_q + 2 * int(model.I[m.N_U])
-        room = _CHUNK_BYTES * (8 if self.watch else 1) // (8 * self.size)  # a search costs more
-        self.capacity = min(max(room, 8), 100_000 if plan.free else self.n_steps + 1)
+        self.size, room = at_once(model)
+        room *= 8 if self.watch else 1  # a search costs more
+        self.capacity = min(room, 100_000 if plan.free else self.n_steps + 1)
         times = np.empty(0) if plan.times is None else plan.times[plan.times > first.t]
         own, room = facts.memory(model), self.capacity * self.size + len(times)
-        self.work = work = Workspace(model, begun, extra=room, own=own)
+        memory = None if saddle is None else saddle.work.F  # of no use any more
+        self.work = work = Workspace(model, begun, extra=room, own=own, memory=memory)
         self.at = model.size + own  # where instants are recorded
         I, S, F = work.I, work.S, work.F
         S[m.RECORD], S[m.RECORD_SIZE], S[m.CAPACITY] = self.at, self.size, self.capacity
