@@ -18,6 +18,7 @@ import numpy as np
 from mbd.base.checked import flag, shown
 from mbd.base.tolerances import (
     OPEN_SHARE,
+    SOFT_LEAST,
     START_NEAR,
     START_POSITION,
     START_VELOCITY,
@@ -165,11 +166,15 @@ def settled(
         if project is None:
             little = _little(work) if any(words) else ""
             project = bool(little)
-        if project is True:
-            _project_positions(model, work, _sizes(model, work.F))
-        if project:
+        for compliance in (1.0, SOFT_LEAST) if project else ():
+            work.F[m.SOFT] = compliance
+            if project is True:
+                _project_positions(model, work, _sizes(model, work.F))
             _project_velocities(model, work)
             words = _violated(work, rows)
+            if not any(words):
+                break
+        work.F[m.SOFT] = 1.0
         if bad_law := work.bad_law():
             raise ValueError(bad_law)
         open_rows, named = words
