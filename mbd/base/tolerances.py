@@ -27,12 +27,15 @@ SOFT_LEAST = 1e-3
 """[compliance of loops] The compliance where rows that are nearly dependent are slow to be met, as
 beside bodies of 1e7 times the mass: the rest of a step is met at a rate of eps / (eps + s)."""
 
-SMALLEST_PASSES = 10
+SMALLEST_PASSES = 20
 """[-] Passes by which redundant multipliers are made smallest; one, where rows are clearly so."""
 
 SMALLEST_EVERY = 12
 """[steps] How often redundant multipliers are made smallest, beside recorded steps: what has no
 effect grows by round-off over softness, and with the square of the steps where it is predicted."""
+
+SMALLEST_GROWS = 10.0
+"""[multipliers when they were smallest] Larger ones are made smallest at once."""
 
 SMALLEST_LEFT = 1e-4
 """[accelerations] What forces of multipliers may lose by it."""

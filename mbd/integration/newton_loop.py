@@ -316,7 +316,7 @@ def keep_least_record(I: Any, F: Any) -> None:
     """Count and record the step, redundant multipliers smallest; the run goes on with its own."""
     S = ints(F)
     n, every = S[m.N_PREDICTED] + 1, S[m.RECORD_EVERY]
-    if not S[PROJECT] or every == 0 or n % every != 0 or least.due(n):
+    if not S[PROJECT] or every == 0 or n % every != 0 or least.smallest_now(F):
         keep_record(I, F)
         return
     factored, soft, small = S[HAVE_FACTOR], F[m.SOFT], S[SMALL_PIVOTS]

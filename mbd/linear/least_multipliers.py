@@ -7,6 +7,7 @@ from typing import Any
 from mbd.algebra.newmark import change_rates
 from mbd.base.tolerances import (
     SMALLEST_EVERY,
+    SMALLEST_GROWS,
     SMALLEST_LEFT,
     SMALLEST_PASSES,
     SMALLEST_STAYS,
@@ -18,8 +19,8 @@ from mbd.machine.unknowns import is_velocity, own_vector
 from mbd.model.evaluation import evaluate, linearise
 from mbd.model.frozen import FrozenModel
 
-__all__ = ["due", "make_up", "memory", "put_aside", "smallest_multipliers", "smallest_where_due",
-           "take_back", "take_back_coordinates"]  # fmt: skip
+__all__ = ["make_up", "memory", "put_aside", "smallest_multipliers", "smallest_now",
+           "smallest_where_due", "take_back", "take_back_coordinates"]  # fmt: skip
 
 ASIDE = 1  # own vector of the method at which what is put aside begins; the first is of free steps
 
@@ -31,13 +32,21 @@ def memory(model: FrozenModel) -> int:
 
 
 @jit
-def due(n: int) -> bool:
-    """Tell whether multipliers are made smallest after the n-th step.
+def _largest(I: Any, F: Any) -> float:
+    """Return the size of the multipliers, in N m."""
+    largest = 0.0
+    for i in range(I[m.N_U]):
+        if not is_velocity(I, i):
+            lever = F[m.LENGTH] if I[I[m.KIND] + i] == m.FORCE else 1.0
+            largest = max(largest, lever * abs(F[I[m.A] + i]))
+    return largest
 
-    What has no effect on the motion need not be removed before it has grown. Of the steps alone:
-    what is recorded does not change a run.
-    """
-    return n % SMALLEST_EVERY == 0
+
+@jit
+def smallest_now(F: Any) -> bool:
+    """Tell whether multipliers are smallest after the step at hand."""
+    S = ints(F)
+    return S[m.SMALLEST] == S[m.N_PREDICTED] + 1
 
 
 @jit
@@ -113,11 +122,19 @@ def _take(I: Any, F: Any) -> float:
 def smallest_where_due(I: Any, F: Any) -> None:
     """Make multipliers smallest if that is due after the step at hand.
 
-    What is taken off them is no rate of theirs: none is predicted from here.
+    What has no effect on the motion need not be removed before it has grown; then it has one, by
+    the drift and the round-off of positions. Of the steps alone: what is recorded does not change a
+    run. What is taken off multipliers is no rate of theirs: none is predicted from here.
     """
-    if not due(ints(F)[m.N_PREDICTED] + 1):
+    S = ints(F)
+    n = S[m.N_PREDICTED] + 1
+    size = _largest(I, F)
+    if F[m.LARGEST] == 0.0:  # those of the start are smallest
+        F[m.LARGEST] = size
+    if n % SMALLEST_EVERY != 0 and size <= SMALLEST_GROWS * F[m.LARGEST]:
         return
     smallest_multipliers(I, F)
+    F[m.LARGEST], S[m.SMALLEST] = _largest(I, F), n
     for i in range(I[m.N_U]):
         if not is_velocity(I, i):
             F[I[m.AN] + i] = F[I[m.A] + i]
@@ -154,5 +171,6 @@ def _copy(F: Any, source: int, to: int, n: int) -> None:
 @kernel
 def make_up(I: Any, F: Any, k: int) -> None:
     """Make multipliers smallest now if they were not after the last step: for use from Python."""
-    if not due(ints(F)[m.N_PREDICTED]):
+    S = ints(F)
+    if S[m.SMALLEST] != S[m.N_PREDICTED]:
         smallest_multipliers(I, F)

@@ -91,7 +91,8 @@ VECTORS = {
     BAD_LAW, BAD_HOW,  # address of the first law whose answer is no number, and how
     UNDECLARED,  # pair of attachments, counted from one, that a kind couples and does not declare
     UNTRUSTED,  # whether a pivot of the front at hand was too small to be trusted
-) = range(35)  # fmt: skip
+    SMALLEST,  # number of the last step whose multipliers were made smallest
+) = range(36)  # fmt: skip
 ORDINARY, START, MIDDLE, END = 0, 1, 2, 3  # PHASE
 STRESS_AHEAD, STRESS_GIVEN, STRESS_HERE = 4, 5, 6  # PHASE of a search: see stresses in Kind
 POSITION, VELOCITY, STABILIZED = 0, 1, 2  # LEVEL
@@ -103,7 +104,7 @@ NOT_FINITE, RAISED = 1, 2  # BAD_HOW
     ENERGY, LOADS,  # of results: what elements store, ...
     PIVOTS,  # by number of pivots of a front
     S_HEADER,
-) = range(35, 61, 2)  # fmt: skip
+) = range(36, 62, 2)  # fmt: skip
 STAGES = range(PLACE, S_HEADER, 2)
 
 # --- F: numbers of the step ----------------------------------------------------------------------
@@ -128,9 +129,10 @@ N_KINDS = 8  # of unknowns
     MISS,  # how far the first guess of the step was off, relative to A
     OPEN,  # largest row of the last evaluation, in units of what is allowed
     SOFT,  # factor of EPS: less than one where rows that are nearly dependent are slow to be met
+    LARGEST,  # multiplier when they were made smallest
     BAD_AT, BAD_AT_1, BAD_AT_2,  # what the law was asked for
     _BY_KIND,
-) = range(44)  # fmt: skip
+) = range(45)  # fmt: skip
 # by kind of unknown
 SCALE, FLOOR, ATOL, SIZE, UNIT, PER_UNIT, RATE, PER_LEAST, INTS = range(
     _BY_KIND, _BY_KIND + 9 * N_KINDS, N_KINDS
