@@ -13,7 +13,6 @@ SLIDE    :math:`a\cdot(P - Q)/|a|`                       a, P, Q, of a body that
 SQUARE   :math:`\tfrac12|Q - P|^2`                       P, Q
 LENGTH   :math:`|Q - P|`                                 P, Q
 ANGLE    atan2(a2.b, a1.b), unwrapped                    a1, a2, b
-TWIST    :math:`\tfrac12(a_2\cdot b_3 - a_3\cdot b_2)`    a2, a3, b2, b3
 SINE     :math:`\sqrt{1 - (a\cdot b)^2}`, unit vectors   a, b
 ======== =============================================== ==============================
 """
@@ -25,7 +24,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from mbd.algebra.vec import add3, dot, load3, mat_plus, minus, outer, plus, store3, times
+from mbd.algebra.vec import dot, load3, mat_plus, minus, outer, plus, store3, times
 from mbd.base.recorded_call import reduced
 from mbd.machine.jit import jit
 
@@ -37,7 +36,6 @@ __all__ = [
     "SINE",
     "SLIDE",
     "SQUARE",
-    "TWIST",
     "Measure",
     "unwrap",
 ]
@@ -287,20 +285,6 @@ def angle_value(F: Any, s: int) -> float:
 
 
 @jit
-def twist_value(F: Any, s: int) -> float:
-    """Return (a2 . b3 - a3 . b2) / 2."""
-    _clear(F, s)
-    a2, a3, b2, b3 = load3(F, s), load3(F, s + 3), load3(F, s + 6), load3(F, s + 9)
-    add3(F, s + GRAD, 0.5, b3)
-    add3(F, s + GRAD + 3, -0.5, b2)
-    add3(F, s + GRAD + 6, -0.5, a3)
-    add3(F, s + GRAD + 9, 0.5, a2)
-    _h(F, s, 0, 3, 0.5)
-    _h(F, s, 1, 2, -0.5)
-    return 0.5 * (dot(a2, b3) - dot(a3, b2))
-
-
-@jit
 def sine_value(F: Any, s: int) -> float:
     """Return the sine of the angle between two unit vectors; n = (b, a), g = -(a.b) n / sine."""
     _clear(F, s)
@@ -338,5 +322,4 @@ ANGLE = Measure(
     "angle", 3, _both((0, 2), (1, 2)), angle_value, curved=True, periodic=True, secant=angle_secant,
     unit="rad",
 )  # fmt: skip
-TWIST = Measure("twist", 4, _both((0, 3), (1, 2)), twist_value)
 SINE = Measure("sine", 2, _both((0, 1)), sine_value, curved=True, bent=True)

@@ -5,7 +5,17 @@ COINCIDE :math:`P - Q = 0` (3 rows)     P on the first face, Q on the second
 row(DOT) :math:`a\cdot b - c = 0`       a vector of each face
 OFFSET   :math:`a\cdot(P-Q) - c = 0`    a and P on the first face, Q on the second
 SQUARE   :math:`\tfrac12|Q-P|^2 - c`    a distance
+TWIST    :math:`-2 q_3 q_k = 0`         three axes of each face, see below
 ======== ============================== ==============================================
+
+With the Euler parameters q of the rotation :math:`R_{ij} = a_i\cdot b_j` between two frames, no
+twist is :math:`q_3 = 0`. The axes give its products with the others,
+
+.. math:: 2 q_3 (q_0, q_1, q_2) = \tfrac12 (R_{21} - R_{12},\ R_{13} + R_{31},\ R_{23} + R_{32}),
+
+each of which says nothing somewhere: the first one where shafts fold back, :math:`q_0 = 0`. The row
+is :math:`-2 q_3 q_k` with the largest of the three, that is the first one up to a bend of a right
+angle, and with the sign of :math:`q_0 q_k`. Where another one takes over it has the same gradient.
 
 ``row`` takes any measure; sums of measures with laws of time are in ``driven_rows.py``.
 
@@ -18,7 +28,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from mbd.algebra.vec import dot, load3, minus, store3
+from mbd.algebra.vec import dot, load3, mat_mat, mat_mat_t, minus, store3
 from mbd.interactions.gradients import (
     GAMMA,
     ROW,
@@ -45,7 +55,7 @@ from mbd.machine import buffer as m
 from mbd.machine.buffer import ATT_N, DP, MAP_ROW, PT, P
 from mbd.machine.jit import jit
 
-__all__ = ["COINCIDE", "DOT_ROW", "add_gradient", "row"]
+__all__ = ["COINCIDE", "DOT_ROW", "TWIST", "add_gradient", "row"]
 
 A, FY, PHID, PHIDD, POSITION_TURN, SCRATCH, W_K, X, Y, YD, YDD = (
     m.A, m.FY, m.PHID, m.PHIDD, m.POSITION_TURN, m.SCRATCH, m.W_K, m.X, m.Y, m.YD, m.YDD,
@@ -141,6 +151,102 @@ COINCIDE = Kind(
     "coincide", 2, 3, (), coincide_forces, coincide_tangent, coincide_rates, unit="m"
 )  # fmt: skip
 DOT_ROW = Kind("dot", 2, 1, DOT.pairs, dot_forces, dot_tangent, dot_rates)
+
+
+@jit
+def _axes(I: Any, F: Any, e: Any, base: int, first: int) -> Any:
+    """Return three axes of a face, or their rates, as the rows of a matrix."""
+    end = e.ends + first
+    x, y, z = at(I, F, base, I[end]), at(I, F, base, I[end + 1]), at(I, F, base, I[end + 2])
+    return (x[0], x[1], x[2], y[0], y[1], y[2], z[0], z[1], z[2])
+
+
+@jit
+def twist_weights(A: Any, B: Any) -> Any:
+    r"""Return C of :math:`\Phi = \sum C_{ij}\,a_i\cdot b_j`, by the largest of three q_k^2."""
+    R = mat_mat_t(A, B)
+    x, y, z = R[0], R[4], R[8]
+    if y + z >= 0.0 and x + z >= 0.0:
+        return (0.0, 0.5, 0.0, -0.5, 0.0, 0.0, 0.0, 0.0, 0.0)
+    if x >= y:
+        c = 0.5 if R[7] < R[5] else -0.5
+        return (0.0, 0.0, c, 0.0, 0.0, 0.0, c, 0.0, 0.0)
+    c = 0.5 if R[2] < R[6] else -0.5
+    return (0.0, 0.0, 0.0, 0.0, 0.0, c, 0.0, c, 0.0)
+
+
+@jit
+def transposed(A: Any) -> Any:
+    """Return the transpose."""
+    return (A[0], A[3], A[6], A[1], A[4], A[7], A[2], A[5], A[8])
+
+
+@jit
+def inner(A: Any, B: Any) -> float:
+    """Return the sum of the products of the entries."""
+    total = 0.0
+    for i in range(9):
+        total += A[i] * B[i]
+    return total
+
+
+@jit
+def _row(A: Any, i: int) -> Any:
+    """Return row i."""
+    return (A[3 * i], A[3 * i + 1], A[3 * i + 2])
+
+
+@each
+def twist_forces(I: Any, F: Any, e: Any) -> None:
+    """Write sum C_ij a_i.b_j; add lam times its gradients C b and C^T a."""
+    A, B, lam = _axes(I, F, e, Y, 0), _axes(I, F, e, Y, 3), F[I[m.A] + e.u]
+    C = twist_weights(A, B)
+    G, H = mat_mat(C, B), mat_mat(transposed(C), A)
+    F[I[X] + e.u] = inner(A, G)
+    for a in range(3):
+        push(I, F, FY, I[e.ends + a], lam, _row(G, a))
+        push(I, F, FY, I[e.ends + 3 + a], lam, _row(H, a))
+
+
+@each
+def twist_tangent(I: Any, F: Any, e: Any) -> None:
+    """Add the rows of B, their transposes, and lam C_ij P_i P_j^T in both orders."""
+    A, B = _axes(I, F, e, Y, 0), _axes(I, F, e, Y, 3)
+    C, lam = twist_weights(A, B), F[W_K] * F[I[m.A] + e.u]
+    Ct = transposed(C)
+    G, Gd = mat_mat(C, B), mat_mat(C, _axes(I, F, e, YD, 3))
+    H, Hd = mat_mat(Ct, A), mat_mat(Ct, _axes(I, F, e, YD, 0))
+    form_maps(I, F, e, 6, F[POSITION_TURN] != 0.0)
+    for a in range(3):
+        if I[I[e.ends + a] + ATT_N] > 0:
+            add_gradient(I, F, e, a, 0, _row(G, a), _row(Gd, a))
+        if I[I[e.ends + 3 + a] + ATT_N] > 0:
+            add_gradient(I, F, e, 3 + a, 0, _row(H, a), _row(Hd, a))
+    p = 0
+    for a in range(3):
+        for b in range(3):
+            if C[3 * a + b] != 0.0:
+                add_multiple(I, F, e, p, a, 3 + b, lam * C[3 * a + b])
+                add_multiple(I, F, e, p + 1, 3 + b, a, lam * C[3 * a + b])
+            p += 2 if a != b else 0
+
+
+@each
+def twist_rates(I: Any, F: Any, e: Any) -> None:
+    """Write both derivatives."""
+    A, B = _axes(I, F, e, Y, 0), _axes(I, F, e, Y, 3)
+    Ad, Bd = _axes(I, F, e, YD, 0), _axes(I, F, e, YD, 3)
+    C = twist_weights(A, B)
+    G, H = mat_mat(C, B), mat_mat(transposed(C), A)
+    F[I[PHID] + e.u] = inner(G, Ad) + inner(H, Bd)
+    F[I[PHIDD] + e.u] = (
+        inner(G, _axes(I, F, e, YDD, 0)) + inner(H, _axes(I, F, e, YDD, 3))
+        + 2 * inner(mat_mat(C, Bd), Ad)
+    )  # fmt: skip
+
+
+_PAIRS = tuple(pair for a in range(3) for b in (3, 4, 5) if b != a + 3 for pair in ((a, b), (b, a)))
+TWIST = Kind("twist", 6, 1, _PAIRS, twist_forces, twist_tangent, twist_rates)
 
 
 @cache

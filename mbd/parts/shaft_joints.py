@@ -13,8 +13,7 @@ import numpy as np
 
 from mbd.base.door import label, number, unit_vector
 from mbd.interactions.kind import Element
-from mbd.interactions.measures import TWIST
-from mbd.interactions.rows import row
+from mbd.interactions.rows import TWIST
 from mbd.machine.buffer import MOMENT
 from mbd.parts.coordinates import angle_between, sum_row
 from mbd.parts.joint import Free, Joint, two_frames
@@ -135,10 +134,12 @@ class Screw(Joint):
 class ConstantVelocity(Joint):
     r"""Homokinetic joint: ball joint without twist, for any bend (4 rows).
 
-    .. math:: P - Q = 0,\quad \tfrac12(a_1\cdot b_2 - a_2\cdot b_1) = 0
+    .. math:: P - Q = 0,\quad q_3 = 0
 
     The second shaft is bent against the first about an axis normal to both, so that it turns as
-    fast as the first at every instant.
+    fast as the first at every instant: of the Euler parameters of the rotation between the frames
+    that of their third axes is zero. The row is that of ``mbd/interactions/rows.py``: for small
+    bends the third axis gives the twist itself, and a bend beyond half a turn is one like any.
 
     Parameters
     ----------
@@ -153,7 +154,7 @@ class ConstantVelocity(Joint):
     """
 
     def elements(self) -> list[Element]:
-        """P - Q, (a1.b2 - a2.b1)/2."""
-        ends = [frame.end(i) for frame in self.ends for i in (0, 1)]
-        twist = Element(row(TWIST), ends, (0.0,), rows=("twist",), row_kinds=(MOMENT,))
+        """P - Q, twist."""
+        ends = [frame.end(i) for frame in self.ends for i in range(3)]
+        twist = Element(TWIST, ends, rows=("twist",), row_kinds=(MOMENT,))
         return [self._coincide(), twist]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 import mbd
@@ -97,6 +98,40 @@ def test_constant_velocity(formulation):
                        formulation, bend)  # fmt: skip
     assert np.allclose(solution["b"].angle_rate, 3.0, rtol=0, atol=2e-4)
     assert np.allclose(solution["b"].angle, 3.0 * solution.t, rtol=0, atol=1e-9)
+
+
+@EVERY
+def test_shafts_that_fold_back(formulation):
+    r"""Bend theta about an axis at the angle phi, beyond half a turn, as by Lagrange's equations.
+
+    :math:`2T = a\dot\theta^2 + f\dot\phi^2,\ f = a\sin^2\theta + c(1-\cos\theta)^2`.
+    """
+    a, c, start, rates = 0.1, 0.04, 0.5, (5.0, 3.0)
+    system = mbd.System()
+    turn = Rotation.from_rotvec([start, 0, 0])
+    lift, back = rates[1] * np.sin(start), rates[1] * (1 - np.cos(start))
+    spin = (rates[0], lift, -back)  # body axes
+    body = system.add(
+        mbd.RigidBody("body", mass=1.0, inertia=(a, a, c), rotation=turn, formulation=formulation,
+                      angular_velocity=turn.apply(spin))
+    )  # fmt: skip
+    system.add(mbd.ConstantVelocity("cv", system.ground.frame(), body.frame()))
+    run = mbd.simulate(system, 1.0, rtol=1e-6)
+
+    def f(x):
+        return a * np.sin(x) ** 2 + c * (1 - np.cos(x)) ** 2
+
+    def rate(t, y):
+        slope = 2 * np.sin(y[0]) * (a * np.cos(y[0]) + c * (1 - np.cos(y[0])))
+        return y[1], 0.5 * slope * (p / f(y[0])) ** 2 / a, p / f(y[0])
+
+    p = f(start) * rates[1]
+    exact = solve_ivp(rate, (0, 1), (start, rates[0], 0.0), rtol=1e-10, atol=1e-12, t_eval=run.t).y
+    theta, phi = exact[0], exact[2]
+    assert theta[-1] > 4.0
+    bends = theta[:, None] * np.stack([np.cos(phi), np.sin(phi), 0 * phi], 1)
+    expected = Rotation.from_rotvec(bends).as_matrix()
+    assert np.allclose(run["body"].rotation, expected, rtol=0, atol=2e-4)
 
 
 def test_universal_joint_is_not_of_constant_velocity():
