@@ -14,7 +14,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from mbd.base.tolerances import STEP_SHRINKS, SUBSTEP_LEAST, SUBSTEP_MOST, SUBSTEP_RTOL
+from mbd.base.tolerances import (
+    STEP_SHRINKS,
+    SUBSTEP_ALL,
+    SUBSTEP_LEAST,
+    SUBSTEP_MOST,
+    SUBSTEP_RTOL,
+)
 from mbd.integration.adaptive import advance_adaptive, resize
 from mbd.integration.consistent import consistent
 from mbd.integration.generalized_alpha import GeneralizedAlpha
@@ -26,9 +32,40 @@ from mbd.machine.jit import kernel
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 
-__all__ = ["in_substeps"]
+__all__ = ["Divided", "in_substeps"]
 
 _COSTS = [m.N_ITER, m.N_EVALUATE, m.N_REJECT, m.N_FACTOR]
+
+
+class Divided:
+    """Steps of a run that were taken in smaller ones.
+
+    Attributes
+    ----------
+    steps : dict
+        Number of smaller ones, by the time [s] at the end of the step.
+    tried : dict
+        The same with those in vain, by the time at its start.
+    """
+
+    def __init__(self) -> None:
+        self.steps: dict[float, int] = {}
+        self.tried: dict[float, int] = {}
+
+    def take(self, work: Workspace, method: GeneralizedAlpha, done: int) -> bool:
+        """Take the step that failed behind so many others in smaller ones; tell whether that went.
+
+        What was tried later counts for nothing: a run goes back to look for an event.
+        """
+        start = float(work.F[m.T])
+        before = sum(n for t, n in self.tried.items() if t < start)
+        left = int(SUBSTEP_ALL * (1 + done / 1000)) - before
+        if left <= 0:
+            return False
+        steps, self.tried[start] = in_substeps(work, method, left)
+        if steps:
+            self.steps[float(work.F[m.T])] = steps
+        return steps > 0
 
 
 @kernel
@@ -38,29 +75,34 @@ def keep(I: np.ndarray, F: np.ndarray, k: int) -> None:
     keep_least_record(I, F)
 
 
-def in_substeps(work: Workspace, method: GeneralizedAlpha) -> int:
-    """Take the step of F[H] that failed in smaller ones; return their number, or 0 in vain.
+def in_substeps(work: Workspace, method: GeneralizedAlpha, most: int) -> tuple[int, int]:
+    """Take the step of F[H] that failed in smaller ones, at most so many.
 
-    In vain nothing has changed but the counts of what it cost.
+    Return their number, or 0 in vain, and that with those in vain. In vain nothing has changed but
+    the counts of what it cost.
     """
+    tried = 0
     for rtol in (SUBSTEP_RTOL, 1e300):  # else whatever Newton's iteration finds
-        begin, steps = work.snapshot(), 0
+        begin, through = work.snapshot(), False
+        work.S[m.N_TAKEN] = 0
         try:
-            steps = _free_steps(work, method, rtol)
+            through = _free_steps(work, method, rtol, min(SUBSTEP_MOST, most - tried))
         except (ValueError, LawError):  # no such velocities or accelerations
             pass
         finally:
-            state, costs = work.store() if steps else None, work.S[_COSTS]
+            state, costs = work.store() if through else None, work.S[_COSTS]
+            steps = int(work.S[m.N_TAKEN])
             work.restore(begin)
             work.S[_COSTS] = costs
+        tried += steps
         if state is not None:
             _begin_anew(work, method, state)
-            return steps
-    return 0
+            return steps, tried
+    return 0, tried
 
 
-def _free_steps(work: Workspace, method: GeneralizedAlpha, rtol: float) -> int:
-    """Go through the time of the step by free steps; return their number, or 0 in vain."""
+def _free_steps(work: Workspace, method: GeneralizedAlpha, rtol: float, most: int) -> bool:
+    """Go through the time of the step by free steps; tell whether its end is reached."""
     I, S, F, model = work.I, work.S, work.F, work.model
     h, start = float(F[m.H]), work.store()
     t_end = float(F[m.T_BASE] + (S[m.N_PREDICTED] + 1 - S[m.BASE]) * h)
@@ -71,16 +113,16 @@ def _free_steps(work: Workspace, method: GeneralizedAlpha, rtol: float) -> int:
     F[m.RTOL], F[m.ERROR], F[m.CARRY] = rtol, 1.0, 0.0
     F[m.ATOL : m.ATOL + m.N_KINDS] = 0.0
     F[m.H], F[m.H_MAX], F[m.H_MIN] = 0.25 * h, 0.5 * h, SUBSTEP_LEAST * h
-    S[m.N_TAKEN], S[m.RECORD_EVERY], S[m.N_OUTPUT] = 0, 0, S[m.N_REACHED]
-    while F[m.T] < t_end and S[m.N_TAKEN] < SUBSTEP_MOST:
-        S[m.N_STEPS] = min(50, SUBSTEP_MOST - S[m.N_TAKEN])  # then a look for Ctrl-C
+    S[m.RECORD_EVERY], S[m.N_OUTPUT] = 0, S[m.N_REACHED]
+    while F[m.T] < t_end and S[m.N_TAKEN] < most:
+        S[m.N_STEPS] = min(50, most - S[m.N_TAKEN])  # then a look for Ctrl-C
         advance_adaptive(I, F)
         if S[m.STATUS] == PIVOTS and F[m.H] > F[m.H_MIN]:  # masses count for more in a smaller one
             F[m.H_NEW] = STEP_SHRINKS * F[m.H]
             resize(I, F)
         elif S[m.STATUS] != CONVERGED:
-            return 0
-    return int(S[m.N_TAKEN]) if F[m.T] >= t_end else 0
+            return False
+    return bool(F[m.T] >= t_end)
 
 
 def _begin_anew(work: Workspace, method: GeneralizedAlpha, state: State) -> None:

@@ -107,7 +107,7 @@ class Stretches:
             self.last = run.state()
             self.occurrences += run.occurrences
             self.started = min(self.started, run.started)
-            self.divided |= run.divided
+            self.divided |= run.divided.steps
             for name, value in run.stats().items():
                 self.stats[name] = self.stats.get(name, 0) + value
         if run.instant is None:

@@ -17,7 +17,7 @@ from mbd.base.tolerances import CRAWL_SHARE, CRAWL_STEPS, NEWTON_FREE
 from mbd.integration.method import Method
 from mbd.integration.newton_loop import CONVERGED, FAILED, PIVOTS, grid_from_here
 from mbd.integration.pivoting_step import careful_step
-from mbd.integration.substeps import in_substeps
+from mbd.integration.substeps import Divided
 from mbd.linear.fronts import factor_and_solve
 from mbd.linear.least_multipliers import make_up
 from mbd.linear.saddle import Saddle
@@ -85,7 +85,7 @@ class Run:
             F[m.TOL] = min(F[m.TOL], NEWTON_FREE * plan.rtol)
         self.done, self.pivoting = 0, 0
         self.crawl = (0, first.t)  # free steps and time at the last look for their progress
-        self.divided: dict[float, int] = {}  # smaller ones, by the time of the step
+        self.divided = Divided()
         self.advance = facts.free.kernel if plan.free and facts.free else method.kernel
         self.compiled = self.advance.address  # at the latest now: the clock of the steps is theirs
         self.started = self.seconds = 0.0  # clock, and how long the steps took [s]
@@ -246,8 +246,7 @@ class Run:
                 if self.facts.linear_solver == "fronts":
                     break  # one careful step, then the fronts again
         if status == FAILED and self._may_divide():
-            if steps := in_substeps(self.work, self.facts.divided_by):
-                self.divided[float(F[m.T])] = steps
+            if self.divided.take(self.work, self.facts.divided_by, self.done):
                 self.done += 1
                 return taken + 1, CONVERGED
         return taken, status
@@ -394,7 +393,7 @@ class Run:
             "evaluations": int(S[m.N_EVALUATE]),
             "rejected": int(S[m.N_REJECT]),
             "pivoting_steps": self.pivoting,
-            "divided_steps": len(self.divided),
-            "substeps": sum(self.divided.values()),
+            "divided_steps": len(self.divided.steps),
+            "substeps": sum(self.divided.steps.values()),
             "seconds": self.seconds,
         }

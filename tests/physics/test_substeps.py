@@ -27,6 +27,16 @@ def test_a_step_that_fails_is_taken_in_smaller_ones_and_the_run_says_so():
     assert run.gap.max() < 1e-8
 
 
+def test_a_run_has_so_many_smaller_steps_in_all(monkeypatch):
+    """Then it ends, with what it has and why: steps that need thousands each are too large."""
+    most = squeezer().stats["substeps"] // 2
+    monkeypatch.setattr("mbd.integration.substeps.SUBSTEP_ALL", most)
+    run = squeezer(raise_on_failure=False)
+    assert not run.success
+    assert "try a smaller step" in run.message
+    assert run.stats["substeps"] <= 1.01 * most
+
+
 def test_records_events_and_bits_do_not_feel_smaller_steps():
     """Events go back to the start of a piece of the run and take its steps anew."""
     plain = squeezer()
@@ -41,7 +51,7 @@ def test_records_events_and_bits_do_not_feel_smaller_steps():
 
 def test_an_iteration_that_went_astray_is_no_contradiction_of_rows(monkeypatch):
     """Where no smaller steps are left the message is that of the step, not of its last iterate."""
-    monkeypatch.setattr("mbd.runs.stretch.in_substeps", lambda *_: 0)
+    monkeypatch.setattr("mbd.integration.substeps.in_substeps", lambda *_: (0, 0))
     system = load("flexible_rod").build(formulation="euler_parameters")
     run = mbd.simulate(system, 0.1, 1e-2, raise_on_failure=False)
     assert not run.success
@@ -70,7 +80,7 @@ def test_order_two_of_all_unknowns_stays(monkeypatch, level):
 
     def every_eighth(self, n, kernel=None):
         if self.done % 8 == 7:
-            assert in_substeps(self.work, self.method) >= 2
+            assert in_substeps(self.work, self.method, 1000)[0] >= 2
             self.done += 1
             return 1, 0
         return steps(self, min(n, 7 - self.done % 8), kernel)
