@@ -10,6 +10,8 @@ The joints are spatial hinges; the three at E are between K2 and K3, K4, K6. In 
 forces on the second body are the multipliers (1, 2), (3, 4), (5, 6) of the test set.
 """
 
+from typing import Any
+
 import numpy as np
 from scipy.spatial.transform import Rotation
 
@@ -101,7 +103,7 @@ def build(formulation: str = "so3", q: tuple[float, ...] = START) -> mbd.System:
         ("A7", system.ground, body["K7"], A),
     ):
         system.add(mbd.Revolute(name, first, second, at=at, axis=(0, 0, 1)))
-    spring = {"stiffness": 4530.0, "length": 0.07785}
+    spring: dict[str, Any] = {"stiffness": 4530.0, "length": 0.07785}
     end = body["K3"].frame((*ARM, 0.0))
     system.add(mbd.Spring("spring", system.ground.frame(C), end, **spring))
     system.add(mbd.Moment("motor", body["K1"], (0, 0, 0.033)))

@@ -6,6 +6,8 @@ scale follows from the energy alone, s^2 = 1 + 4 E t^2 / tr(inertia): the virial
 the other numbers: the equations of the paper by an ODE solver at tolerance 1e-13.
 """
 
+from typing import Literal
+
 import mbd
 
 RUN = {"t_end": 2.0, "step": 1e-3}
@@ -27,7 +29,7 @@ REFERENCE = (
 )  # fmt: skip
 
 
-def build(formulation: str = "scalable", velocities: str = "rates") -> mbd.System:
+def build(formulation: str = "scalable", velocities: Literal["rates", "u"] = "rates") -> mbd.System:
     """Return the free body; ``velocities`` are those of ``mbd.Scalable``, "rates" or "u"."""
     if formulation != "scalable":
         raise ValueError(

@@ -5,6 +5,7 @@ Source of the numbers (n = 2, spherical): minimal-coordinate ODE at tolerance 1e
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -34,7 +35,7 @@ def build(
     """Return n bars of one mass [kg], length and square section of one width [m], z up."""
     if kind not in KINDS:
         raise ValueError(f"chain: kind must be one of {', '.join(KINDS)}, got {kind!r}")
-    names = list(formulation) if isinstance(formulation, list | tuple) else [formulation]
+    names: list[Any] = list(formulation) if isinstance(formulation, list | tuple) else [formulation]
     system = mbd.System(gravity=(0.0, 0.0, -9.81))
     across = mass * (length**2 + width**2) / 12
     previous, end = system.ground, np.zeros(3)

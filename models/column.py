@@ -6,6 +6,8 @@ stable; the column starts there and stays. Its angles follow from
 k_i (a_i - a_(i-1)) - k_(i+1) (a_(i+1) - a_i) = P h sin(a_i), shot from the tip.
 """
 
+from typing import Any
+
 import numpy as np
 from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
@@ -34,7 +36,7 @@ def bent(n: int, load: float) -> np.ndarray:
             angles.append(angles[-1] - moment / (n * (2 if i == 1 else 1)))
         return np.array(angles[::-1])
 
-    last = brentq(lambda x: shoot(x)[0], 0.1, 3.0, xtol=1e-15)
+    last: Any = brentq(lambda x: shoot(x)[0], 0.1, 3.0, xtol=1e-15)
     return shoot(last)[1:]
 
 

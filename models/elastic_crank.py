@@ -5,6 +5,8 @@ is bent by its inertia. Source of the numbers: the same mechanism with ``mbd.Bea
 geometrically exact beam, steps of 1e-5 s (``build(rod="beam")``).
 """
 
+from typing import Any
+
 import mbd
 
 CRANK, ROD, RADIUS, SPEED = 0.1, 0.3, 0.004, 60.0
@@ -34,13 +36,15 @@ def build(rod: str = "modes", elements: int = 16) -> mbd.System:
         mbd.RigidBody("slider", mass=0.05, inertia=(1e-5,) * 3, position=(CRANK + ROD, 0, 0),
                       shape=mbd.Box((0.05, 0.03, 0.03)))
     )  # fmt: skip
-    start = {
+    start: dict[str, Any] = {
         "velocity": (0, SPEED * CRANK, 0),
         "angular_velocity": (0, 0, -SPEED * CRANK / ROD),
     }
     section = mbd.Section.circle(RADIUS, young=210e9, poisson=0.3, density=7850)
     beam = mbd.Beam("rod", points=[(CRANK, 0, 0), (CRANK + ROD, 0, 0)], section=section,
                     elements=elements, **start)  # fmt: skip
+    first: Any
+    last: Any
     if rod == "beam":
         first, last = system.add(beam).first, beam.last
     else:

@@ -48,7 +48,7 @@ def build(formulation: str = "so3", closing: str = "revolute") -> mbd.System:
     bodies = []
     for name, P, Q, vP, w in ends:
         r = Q - P
-        length = np.linalg.norm(r)
+        length = float(np.linalg.norm(r))
         J = length * length**2 / 12
         bodies.append(
             system.add(

@@ -14,6 +14,8 @@ every multiplier but one,
 Source of the numbers: closed form.
 """
 
+from typing import Literal
+
 import numpy as np
 
 import mbd
@@ -54,7 +56,9 @@ REFERENCE = (
 
 
 def build(
-    form: str = "full", force_map: str | None = None, formulation: str | None = None
+    form: Literal["full", "reduced", "projected"] = "full",
+    force_map: Literal["B2", "B1", "H", "Q_p2"] | None = None,
+    formulation: str | None = None,
 ) -> mbd.System:
     """Return the rocket for a form and a force map of ``mbd.EulerParameters``, or for the object."""
     system = mbd.System()

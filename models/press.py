@@ -75,10 +75,16 @@ def build() -> mbd.System:
         system.add(mbd.Revolute(f"{name} pin", shaft, rod, at=pin, axis="y"))
         system.add(mbd.Revolute(f"{name} foot", rod, block, at=foot, axis="y"))
     for i, (x, y) in enumerate(((-0.3, -0.3), (-0.3, 0.3), (0.3, -0.3), (0.3, 0.3))):
-        column = mbd.Cylindrical(f"column {i}", system.ground, block, at=(x, y, z_ram), axis="z")
-        system.add(column)
+        at = (x, y, z_ram)
+        system.add(mbd.Cylindrical(f"column {i}", system.ground, block, at=at, axis="z"))
     system.add(
-        mbd.Stop("work piece", column, coordinate="displacement", lower=-0.15, stiffness=2e5)
+        mbd.Stop(
+            "work piece",
+            system.joints["column 3"],
+            coordinate="displacement",
+            lower=-0.15,
+            stiffness=2e5,
+        )
     )
     system.add(mbd.Drive("motor", bearing, position=mbd.ConstantSpeed(SPEED)))
     return system

@@ -5,6 +5,8 @@ Frequencies of a chain held at one end: 2 sqrt(k/m) sin((2j-1) pi / (2 (2n+1))),
 Shown both with points and with rigid bodies (``formulation=``).
 """
 
+from typing import Any
+
 import numpy as np
 
 import mbd
@@ -34,7 +36,7 @@ def build(
             f"spring_mass: ends must be fixed-free, fixed-fixed or free-free, got {ends!r}"
         )
     system = mbd.System()
-    masses = []
+    masses: list[Any] = []
     for i in range(1, n + 1):
         x = i + amplitude * np.sin(i * np.pi / (2 * n + 1))
         name = f"mass {i}"
@@ -48,7 +50,7 @@ def build(
                 )
             )
         system.add(masses[-1])
-    number = {"stiffness": stiffness, "damping": damping, "length": 1.0}
+    number: dict[str, Any] = {"stiffness": stiffness, "damping": damping, "length": 1.0}
     if ends != "free-free":
         system.add(mbd.Spring("spring 1", system.ground, masses[0], **number))
     for i in range(1, n):

@@ -8,6 +8,8 @@ one half for k = 3. ``rigid=True`` locks the scale: -J w0^2 - c is what the row 
 of the numbers: equations of the paper by an ODE solver at tolerance 1e-13.
 """
 
+from typing import Literal
+
 import mbd
 
 RUN = {"t_end": 2.0, "step": 1e-3}
@@ -25,7 +27,10 @@ REFERENCE = (
 
 
 def build(
-    formulation: str = "scalable", velocities: str = "rates", k: float = 3.0, rigid: bool = False
+    formulation: str = "scalable",
+    velocities: Literal["rates", "u"] = "rates",
+    k: float = 3.0,
+    rigid: bool = False,
 ) -> mbd.System:
     """Return the body under k times the holding force."""
     if formulation != "scalable":

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -139,7 +139,7 @@ def equilibrium(
     system: System | Model,
     state: State | None = None,
     *,
-    seek: str = "minimum",
+    seek: Literal["minimum", "nearest"] = "minimum",
     load_factor: float = 1.0,
     load_steps: int = 1,
     arc_length: float | None = None,
@@ -192,7 +192,7 @@ def equilibrium(
         A RuntimeError that names what is out of balance; ``.state`` is where the search ended.
 
     """
-    seek = one_of("equilibrium", "seek", seek, _SEEK)
+    one_of("equilibrium", "seek", seek, _SEEK)
     load_steps = whole("equilibrium", "load_steps", load_steps, 1)
     max_iterations = whole("equilibrium", "max_iterations", max_iterations, 1)
     if load_steps > _MOST_STEPS:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import scipy.linalg
@@ -48,7 +48,7 @@ def modes(
     *,
     rotating: Any = None,
     near: float | None = None,
-    solver: str | None = None,
+    solver: Literal["dense", "sparse"] | None = None,
 ) -> Modes:
     """Return the modes of small motions about an equilibrium or a steady motion.
 
@@ -79,7 +79,7 @@ def modes(
     model = motion.model
     n = None if n is None else whole("modes", "n", n, 1)
     if solver is not None:
-        solver = one_of("modes", "solver", solver, ("dense", "sparse"))
+        one_of("modes", "solver", solver, ("dense", "sparse"))
     if solver is None:
         solver = "sparse" if near is not None or model.n_v > _MANY else "dense"
         n = _SOME if n is None and model.n_v > _MANY else n

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from mbd.base.checked import whole
 from mbd.base.door import number
@@ -29,7 +29,7 @@ def compare(
     t_end: float | None = None,
     method: Any = None,
     rho: float | None = None,
-    newton: str | None = None,
+    newton: Literal["modified", "full"] | None = None,
     watch: str | Sequence[str] | None = None,
     turns: int = 3,
     reference: str | Formulation | Solution | Mapping[str, Any] | None = None,

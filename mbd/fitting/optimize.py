@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.optimize import Bounds, NonlinearConstraint, minimize, nnls
@@ -121,7 +121,7 @@ def optimize(
     *,
     bounds: Mapping[Any, tuple[float | None, float | None]] | None = None,
     constraints: Mapping[str, tuple[Any, float | None, float | None]] | None = None,
-    solver: str = "SLSQP",
+    solver: Literal["SLSQP", "L-BFGS-B"] = "SLSQP",
     max_evaluations: int = 200,
     file: Any = None,
     progress: bool | None = None,

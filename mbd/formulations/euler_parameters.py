@@ -43,6 +43,7 @@ References
 from __future__ import annotations
 
 from functools import cache
+from typing import Literal
 
 import numpy as np
 
@@ -66,7 +67,10 @@ _MAPS = {"B2": WORK, "B1": MOMENT, "H": WORK, "Q_p2": INHOMOGENEOUS}
 
 
 @remembered
-def EulerParameters(form: str = "full", force_map: str | None = None) -> Formulation:
+def EulerParameters(
+    form: Literal["full", "reduced", "projected"] = "full",
+    force_map: Literal["B2", "B1", "H", "Q_p2"] | None = None,
+) -> Formulation:
     """Return a formulation with Euler parameters.
 
     Parameters

@@ -45,7 +45,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -310,7 +310,7 @@ def carry(F: Any, q0: int, d: int, w: int, D: int, v: int) -> None:
 
 
 @remembered
-def Scalable(*, rigid: bool = True, velocities: str = "rates") -> Formulation:
+def Scalable(*, rigid: bool = True, velocities: Literal["rates", "u"] = "rates") -> Formulation:
     """Return the formulation of a scalable body.
 
     Parameters

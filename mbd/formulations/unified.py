@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -275,7 +275,7 @@ def _formulation(numbers: tuple[float, ...], name: str, sized: bool) -> Formulat
 
 @remembered
 def Unified(
-    kind: str | None = None,
+    kind: Literal["hexahedral", "tetrahedral"] | None = None,
     *,
     points: Any = None,
     directions: Any = None,

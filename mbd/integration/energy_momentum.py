@@ -3,7 +3,7 @@ r"""The energy-momentum scheme: its parameters, and the models it applies to."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -49,7 +49,7 @@ class EnergyMomentum:
     """
 
     max_iterations: int = 40
-    linear_solver: str = "fronts"
+    linear_solver: Literal["fronts"] = "fronts"
 
     def __post_init__(self) -> None:
         """Check the parameters."""

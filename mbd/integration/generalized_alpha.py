@@ -42,7 +42,7 @@ class GeneralizedAlpha:
     rho : float [-]
         Spectral radius at infinite frequency, 0 (annihilates what the step cannot resolve) to 1
         (conserves). At position level redundant coordinates with fast spin want it well below 1.
-    constraints : str, optional
+    constraints : {"position", "velocity", "stabilized"}, optional
         Which rows a step meets. "position" (index 3): :math:`\Phi = 0`. "velocity" (index 2):
         :math:`\dot\Phi = 0`; positions drift slowly, except in closed loops with redundant rows,
         which that would lock: they are stabilised. "stabilized": both, by a further set of
@@ -55,9 +55,9 @@ class GeneralizedAlpha:
         their kind.
     max_iterations : int
         Newton iterations of one step.
-    newton : str
+    newton : {"modified", "full"}
         "modified" keeps a factorisation while it converges well, "full" makes a new one each time.
-    linear_solver : str
+    linear_solver : {"fronts", "splu"}
         "fronts" (block LU, static order) or "splu" (SuperLU with pivoting: slow, to compare).
     weights : tuple, optional
         (alpha_m, alpha_f, beta, gamma) of another member of the family, in place of those of rho.
@@ -76,7 +76,7 @@ class GeneralizedAlpha:
     constraints: Literal["position", "velocity", "stabilized"] | None = None
     tol: float = 1e-9
     max_iterations: int = 20
-    newton: str = "modified"
+    newton: Literal["modified", "full"] = "modified"
     linear_solver: Literal["fronts", "splu"] = "fronts"
     weights: tuple[float, float, float, float] | None = None
     errors: Literal["all", "positions"] = "all"

@@ -20,7 +20,7 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -242,7 +242,7 @@ class LieRungeKutta4:
     >>> solution = mbd.simulate(system, 1.0, 1e-2, method=mbd.LieRungeKutta4())
     """
 
-    scheme: str = "motion_vector"
+    scheme: Literal["motion_vector", "commutator_free", "quaternion"] = "motion_vector"
 
     def __post_init__(self) -> None:
         """Check the scheme."""

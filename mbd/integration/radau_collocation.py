@@ -40,7 +40,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -286,7 +286,7 @@ class RadauCollocation:
     >>> solution = mbd.simulate(system, 1.0, rtol=1e-9, method=mbd.RadauCollocation())
     """
 
-    stages: int = 5
+    stages: Literal[3, 5] = 5
     tol: float = 1e-12
     max_iterations: int = 15
 

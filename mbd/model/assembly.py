@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -116,12 +116,14 @@ class Assembly:
         B = self.B + turn * self.turn
         return sp.block_array([[S, self.Bt], [B, corner]], format="csc")
 
-    def spy(self, which: str = "S", *, step: float = 1e-3, ax: Any = None) -> Figure:
+    def spy(
+        self, which: Literal["S", "M", "G", "K", "B"] = "S", *, step: float = 1e-3, ax: Any = None
+    ) -> Figure:
         """Draw the pattern of "M", "G", "K", "B" or of the iteration matrix "S" with labels."""
         from mbd.figures.figure import checked_axes
         from mbd.figures.matrix_pattern import spy
 
-        which = one_of("spy", "which", which, (*_BLOCKS, "S"))
+        one_of("spy", "which", which, (*_BLOCKS, "S"))
         ax = checked_axes(ax, "spy")
         matrix = self.iteration_matrix(step) if which == "S" else getattr(self, which)
         figure = spy(which, matrix, *self._blocks(), ax)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -160,8 +159,8 @@ class PointMass(Body):
         name: str,
         *,
         mass: float,
-        position: Sequence[float] = (0.0, 0.0, 0.0),
-        velocity: Sequence[float] = (0.0, 0.0, 0.0),
+        position: Any = (0.0, 0.0, 0.0),
+        velocity: Any = (0.0, 0.0, 0.0),
         shape: Any = None,
     ) -> None:
         owner = label(name, "PointMass")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -52,7 +52,11 @@ def labels(values: Sequence[Any]) -> np.ndarray:
 
 
 def sample(
-    distributions: Mapping[str, Any], n: int, *, method: str = "sobol", seed: int | None = 0
+    distributions: Mapping[str, Any],
+    n: int,
+    *,
+    method: Literal["sobol", "latin", "random", "saltelli"] = "sobol",
+    seed: int | None = 0,
 ) -> Members:
     """Return a sample of parameters for ``mbd.study``.
 

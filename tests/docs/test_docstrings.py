@@ -35,3 +35,26 @@ def test_numbers_have_units(name):
     for parameter, (kind, text) in entries(getattr(mbd, name)).items():
         if parameter not in PURE and re.search(r"\b(float|arrays?)\b", kind):
             assert re.search(r"\[[^\]]+\]", kind + text), f"{name}: {parameter} has no unit"
+
+
+def words(text):
+    return {x.strip(" '\"") for x in text.split(",")}
+
+
+def options():
+    """Yield name, parameter and words of what takes one of some words, says its docstring."""
+    for name in mbd.__all__:
+        for parameter, (kind, _) in entries(getattr(mbd, name)).items():
+            if kind.startswith("{"):
+                yield name, parameter, words(kind[1 : kind.index("}")])
+
+
+def test_options_are_literals():
+    """An editor offers the words of which a parameter is one, and a type checker refuses others."""
+    several = list(options())
+    assert len(several) > 10
+    for name, parameter, choices in several:
+        hint = str(inspect.signature(getattr(mbd, name)).parameters[parameter].annotation)
+        literal = re.search(r"Literal\[([^\]]*)\]", hint)
+        assert literal, f"mbd.{name}: {parameter} is one of {choices}, its type is {hint}"
+        assert words(literal[1]) == choices, (name, parameter)

@@ -5,16 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import Signature, signature
-from typing import Any
+from typing import Any, Literal, get_args, get_type_hints
 
 from mbd.base.checked import one_of
 from mbd.files.modelfile import Document
-
-_WORDS = {
-    "fixed": ("joint", "lumped"), "inertia": ("exact", "repair"), "massless": ("refuse", "repair"),
-    "limits": ("stops", "none"), "friction": ("smoothed", "none"),
-    "actuators": ("act", "none"), "loops": ("closed", "open"), "shapes": ("visual", "collision"),
-}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,18 +53,19 @@ class Options:
     gravity: Any = None
     formulation: Any = None
     packages: Any = None
-    fixed: str = "joint"
-    inertia: str = "exact"
-    massless: str = "refuse"
-    limits: str = "stops"
-    friction: str = "smoothed"
-    actuators: str = "act"
-    loops: str = "closed"
-    shapes: str = "visual"
+    fixed: Literal["joint", "lumped"] = "joint"
+    inertia: Literal["exact", "repair"] = "exact"
+    massless: Literal["refuse", "repair"] = "refuse"
+    limits: Literal["stops", "none"] = "stops"
+    friction: Literal["smoothed", "none"] = "smoothed"
+    actuators: Literal["act", "none"] = "act"
+    loops: Literal["closed", "open"] = "closed"
+    shapes: Literal["visual", "collision"] = "visual"
 
     def __post_init__(self) -> None:
-        for what, words in _WORDS.items():
-            one_of("read", what, getattr(self, what), words)
+        for what, kind in get_type_hints(Options).items():
+            if words := get_args(kind):
+                one_of("read", what, getattr(self, what), words)
 
 
 def reader(*without: str) -> Callable[[Callable[..., Document]], Callable[..., Document]]:
