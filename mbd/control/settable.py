@@ -9,6 +9,7 @@ import numpy as np
 from mbd.base.checked import floats, shown, sized
 from mbd.base.door import array
 from mbd.base.recorded_call import signature
+from mbd.base.tolerances import LARGEST
 from mbd.machine import buffer as m
 from mbd.model.model import Model
 
@@ -32,6 +33,7 @@ class Settable:
         part, _, argument = str(name).rpartition(".")
         self.described = self._described(model, part, argument)
         self.shape: tuple[int, ...] = np.shape(self.described)
+        self.size = int(np.prod(self.shape))  # how many numbers it has
         kinds = model.numbering.lam_kinds[model.numbering.owners.get(part, slice(0))]
         if (kinds != m.VELOCITY_ROW).any():
             raise ValueError(
@@ -82,20 +84,18 @@ class Settable:
         """Return the model in which it has places of its own."""
         return self.apart.with_values({self.name: self._value(self.described.reshape(-1))})
 
-    @property
-    def size(self) -> int:
-        """How many numbers it has."""
-        return int(np.prod(self.shape))
-
     def set(self, F: np.ndarray, value: Any) -> bool:
         """Write a value; tell whether it is another one."""
-        wanted = f"{self.size} finite numbers"
-        x = array(self.who, repr(self.name), value, wanted).reshape(-1)
-        if x.size != self.size or not np.isfinite(x).all():
-            raise ValueError(f"{self.who}: {self.name!r} must be {wanted}, got {shown(value)}")
-        sized(self.who, repr(self.name), x, "SI")
-        new = self.sign * x[self.which]
-        if (F[self.places] == new).all():
+        if type(value) is float and self.size == 1 and abs(value) <= LARGEST:  # as nearly always
+            new = self.sign * value
+        else:
+            wanted = f"{self.size} finite numbers"
+            x = array(self.who, repr(self.name), value, wanted).reshape(-1)
+            if x.size != self.size or not np.isfinite(x).all():
+                raise ValueError(f"{self.who}: {self.name!r} must be {wanted}, got {shown(value)}")
+            sized(self.who, repr(self.name), x, "SI")
+            new = self.sign * x[self.which]
+        if F[self.places].tolist() == new.tolist():
             return False
         F[self.places] = new
         return True

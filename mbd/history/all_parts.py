@@ -133,13 +133,12 @@ class AllParts:
     @property
     def energies(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Kinetic, potential and dissipated energy, and work, (n,) each."""
-        x = self._instants
-        return x.kinetic, x.potential, x.dissipated, x.work
+        return self._instants.energies
 
     @property
     def momenta(self) -> tuple[np.ndarray, np.ndarray]:
         """Linear and angular momentum, (n, 3) each."""
-        return self._instants.linear, self._instants.angular
+        return self._instants.momenta
 
     @property
     def gap(self) -> np.ndarray:

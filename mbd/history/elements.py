@@ -46,7 +46,7 @@ class Table:
         Conjugate to the faces of all attachments, one element behind the other,
         (n, k n_attachments, 4, 3); multipliers are (n, k, n_rows).
         """
-        for here, I, F, k in self._blocks(faces):
+        for here, I, F, k in self._blocks(faces, (m.Y, m.YD)):
             mine = lam[here]
             F[I[m.A] :][: mine.size] = mine.ravel()
             out = F[I[m.FY] :][: 12 * self.ends.size * len(mine)]
@@ -57,7 +57,7 @@ class Table:
     def motion(self, faces: Faces) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the values of the rows, their rates and second rates, (n, k, n_rows) each."""
         motion = np.empty((3, len(faces.y), len(self.ends), self.kind.n_rows))
-        for here, I, F, k in self._blocks(faces):
+        for here, I, F, k in self._blocks(faces, (m.Y, m.YD, m.YDD)):
             size, shape = motion[0, here].size, motion[0, here].shape
             self.kind.forces(I, F, k)
             motion[0, here] = F[I[m.X] :][:size].reshape(shape)
@@ -67,7 +67,9 @@ class Table:
         value, rate, second = motion
         return value, rate, second
 
-    def _blocks(self, faces: Faces) -> Iterator[tuple[slice, np.ndarray, np.ndarray, int]]:
+    def _blocks(
+        self, faces: Faces, rates: tuple[int, ...]
+    ) -> Iterator[tuple[slice, np.ndarray, np.ndarray, int]]:
         """Yield instants, and the buffers with their faces and a record of these elements."""
         kind, (n_e, n_a), total = self.kind, self.ends.shape, len(faces.y)
         many = max(1, min(total, _AT_ONCE // n_e))  # instants
@@ -102,7 +104,7 @@ class Table:
             here = slice(begin, min(begin + many, total))
             shape = (here.stop - begin, n_e, n_a, 4, 3)
             I[k + m.T_NUMBER] = shape[0] * n_e
-            for place, x in ((m.Y, faces.y), (m.YD, faces.yd), (m.YDD, faces.ydd)):
+            for place, x in zip(rates, (faces.y, faces.yd, faces.ydd), strict=False):
                 to = F[I[place] :][: 12 * n_a * I[k + m.T_NUMBER]].reshape(shape)
                 np.take(x[here], self.ends, axis=1, out=to, mode="clip")  # without a buffer
             yield here, I, F, k

@@ -5,8 +5,9 @@ With :math:`W = [[m, m\rho_c^T],[m\rho_c, E]]`,
 .. math:: T = \tfrac12\,\dot y^T (W\otimes I_3)\,\dot y, \qquad
           p = \sum_k (W\dot y)_k \text{ at } r, \qquad L = \sum_k y_k \times (W\dot y)_k .
 
-Potential energy is that of gravity and of the elements (``instants.py``). What dampers take and
-loads, motors and drives put in is summed over time, so that
+The potential energy is that of gravity, :math:`-\sum W_{0k}\, g \cdot y_k` over the origins of
+faces, and of the elements (``instants.py``). What dampers take and loads, motors and drives put in
+is summed over time, so that
 
 .. math:: T + V + D - W
 
@@ -27,51 +28,45 @@ from mbd.model.frozen import per_model
 if TYPE_CHECKING:
     from mbd.model.model import Model
 
-SUMS = 8  # kinetic energy, that of gravity, linear and angular momentum
+SUMS = 8  # numbers that `sums` writes: T, V of gravity, p, L
 
 
 @jit
-def write_sums(I: Any, F: Any, k: int, W: int, out: int) -> None:
-    """Write kinetic energy and that of gravity, linear and angular momentum of the faces at hand.
+def sums(I: Any, F: Any, bodies: int, k: int, out: int) -> None:
+    """Write kinetic energy and that of gravity, linear and angular momentum to F[out:].
 
-    I[k:] has the number of bodies and of each its first face, four times their number, and where
-    its matrix is behind F[W].
+    I[k:] has of each of the bodies its first face, four times the number of its faces, and the
+    place of its matrix W; the first one is behind the point that faces are seen from.
     """
-    g, zero = load3(F, m.GX), (0.0, 0.0, 0.0)
-    kinetic, potential, linear, angular = 0.0, 0.0, zero, zero
-    for b in range(I[k]):
-        first, size, w = I[k + 1 + 3 * b], I[k + 2 + 3 * b], W + I[k + 3 + 3 * b]
-        y, yd = I[m.Y] + 12 * first, I[m.YD] + 12 * first
+    kinetic, potential, mass = 0.0, 0.0, 0.0
+    linear, angular = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    g, c = load3(F, m.GX), load3(F, I[k + 2] - 3)
+    for b in range(bodies):
+        at, size, W = I[k + 3 * b], I[k + 1 + 3 * b], I[k + 2 + 3 * b]
         for i in range(size):
-            p, yi = zero, load3(F, y + 3 * i)
+            w, p, yi = W + size * i, (0.0, 0.0, 0.0), load3(F, I[m.Y] + at + 3 * i)
             for j in range(size):
-                p = plus(p, times(F[w + size * i + j], load3(F, yd + 3 * j)))
-            kinetic += 0.5 * dot(load3(F, yd + 3 * i), p)
+                p = plus(p, times(F[w + j], load3(F, I[m.YD] + at + 3 * j)))
+            kinetic += 0.5 * dot(load3(F, I[m.YD] + at + 3 * i), p)
             for j in range(0, size, 4):  # origins
-                potential -= F[w + size * i + j] * dot(g, yi)
+                mass += F[w + j] if i % 4 == 0 else 0.0
+                potential -= F[w + j] * dot(g, yi)
             angular = plus(angular, cross(yi, p))
             if i % 4 == 0:
                 linear = plus(linear, p)
-    F[out] = kinetic
-    F[out + 1] = potential
+    F[out], F[out + 1] = kinetic, potential - mass * dot(g, c)
     store3(F, out + 2, linear)
-    store3(F, out + 5, angular)
+    store3(F, out + 5, plus(angular, cross(c, linear)))
+
+
+def masses(model: Model) -> np.ndarray:
+    """Return the point that faces are seen from, and the matrices W of all bodies, flat."""
+    return np.concatenate([model.origin, *(x.mass_matrix.ravel() for x in model.nodes.values())])
 
 
 @per_model
-def masses(model: Model) -> tuple[np.ndarray, np.ndarray]:
-    """Return what `write_sums` reads: integers, and the matrices W of all bodies."""
-    matrices = [body.mass_matrix for body in model.nodes.values()]
-    sizes = np.array([len(W) for W in matrices])
-    first = 1 + np.array(list(model.faces.values()))  # before all is ground
-    places = np.cumsum(sizes**2) - sizes**2
-    table = np.stack([first, sizes, places], 1).ravel()
-    return np.array([len(matrices), *table]), np.concatenate([W.ravel() for W in matrices])
-
-
-def add_origin(model: Model, totals: np.ndarray) -> None:
-    """Let sums (n, 8) be about the inertial origin: faces are seen from that of the model."""
-    if (c := model.origin).any():
-        mass = sum(float(body.mass_matrix[::4, ::4].sum()) for body in model.nodes.values())
-        totals[:, 1] -= mass * (model.system.gravity @ c)
-        totals[:, 5:] += np.cross(c, totals[:, 2:5])
+def places_of_masses(model: Model) -> np.ndarray:
+    """Return first face, 4 n_faces and place among `masses` of each body, in a row."""
+    sizes = np.array([4 * body.formulation.n_faces for body in model.nodes.values()], np.int64)
+    first = [int(model.I[model.node_records[name] + m.NODE_Y]) for name in model.nodes]
+    return np.stack([first, sizes, 3 + np.cumsum(sizes**2) - sizes**2], 1)

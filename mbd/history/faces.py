@@ -19,7 +19,7 @@ from mbd.interactions.kind import face_name
 from mbd.machine import buffer as m
 from mbd.model.frozen import FrozenModel, per_model
 
-_AT_ONCE = 1024  # faces whose numbers stay in the cache of the processor
+_AT_ONCE = 1024  # bodies whose numbers stay in the cache of the processor
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def faces_over_time(
     y[:, -1, 0], y[:, -1, 1:] = -model.origin, np.eye(3)
     for g in groups:
         numbers = (_taken(q, g.q), _taken(v, g.v), _taken(a, g.v))
-        y[:, g.faces], yd[:, g.faces], ydd[:, g.faces] = faces(g.formulation, *numbers)
+        _evaluate(g, *numbers, (y, yd, ydd))
     return Faces(column, y, yd, ydd)
 
 
@@ -152,18 +152,17 @@ def _taken(x: Any, columns: list[slice]) -> np.ndarray:
     return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
 
-def faces(
-    formulation: Formulation, q: np.ndarray, v: np.ndarray, a: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return faces (n, k n_faces, 4, 3), rates and second rates, of k bodies over n instants.
+def _evaluate(
+    g: Group, q: np.ndarray, v: np.ndarray, a: np.ndarray, to: tuple[np.ndarray, ...]
+) -> None:
+    """Write faces, rates and second rates (n, faces, 4, 3) of bodies over n instants.
 
     The numbers of the bodies, (n, k n_q) and (n, k n_v), stand side by side.
     """
+    formulation, k, total = g.formulation, len(g.names), len(q)
     n_q, n_v, size = formulation.n_q, formulation.n_v, 12 * formulation.n_faces
-    k = q.shape[1] // n_q
-    q, v, a = q.reshape(-1, n_q), v.reshape(-1, n_v), a.reshape(-1, n_v)
-    total = len(q)
-    n = min(total, _AT_ONCE)
+    many = max(1, min(total, _AT_ONCE // k))  # instants
+    n = many * k
     stride = n_v + formulation.n_own
     par = formulation.constants(1.0, np.zeros(3), np.eye(3))  # faces know no masses
     I = np.zeros(m.I_HEADER + 4 + n * m.NODE_SIZE, np.int64)
@@ -184,16 +183,16 @@ def faces(
     nodes = I[record + 4 :].reshape(n, m.NODE_SIZE)
     nodes[:, m.NODE_PAR] = I[m.SCRATCH]
     nodes[:, m.NODE_Q], nodes[:, m.NODE_U], nodes[:, m.NODE_Y] = e * n_q, e * stride, size * e
-    kernels, motion = family(formulation), np.empty((3, total, size))
-    for first in range(0, total, n or 1):
-        here = slice(first, min(first + n, total))
-        I[record] = many = here.stop - first
-        F[I[m.QN] :][: many * n_q] = q[here].ravel()
+    kernels = family(formulation)
+    for first in range(0, total, many):
+        here = slice(first, min(first + many, total))
+        instants = here.stop - first
+        I[record] = each = instants * k
+        F[I[m.QN] :][: each * n_q].reshape(instants, -1)[:] = q[here]
         for place, x in ((m.V, v), (m.A, a)):
-            F[I[place] :][: many * stride].reshape(many, stride)[:, :n_v] = x[here]
+            own = F[I[place] :][: each * stride].reshape(instants, k, stride)[..., :n_v]
+            own[:] = x[here].reshape(own.shape)
         kernels.place(I, F, record)
         kernels.rates(I, F, record)
-        for i, place in enumerate((m.Y, m.YD, m.YDD)):
-            motion[i, here] = F[I[place] :][: size * many].reshape(many, size)
-    y, yd, ydd = motion.reshape(3, -1, k * formulation.n_faces, 4, 3)
-    return y, yd, ydd
+        for x, place in zip(to, (m.Y, m.YD, m.YDD), strict=True):
+            x[here, g.faces] = F[I[place] :][: size * each].reshape(instants, -1, 4, 3)

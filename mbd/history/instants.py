@@ -1,4 +1,4 @@
-r"""Energies, momenta, work and constraint drift at each instant.
+r"""What the model tells of each instant: constraint drift, energies, momenta, work.
 
 The kernels of the model run over all instants one after the other, so that angles count turns as in
 the run. Elements tell their potential energy, the power that they dissipate and the power that they
@@ -6,18 +6,20 @@ put into the system (``interactions/kind.py``); work is summed by the rule of tr
 
 .. math:: \int_0^{t_n} P\,dt \approx \tfrac12\sum_i (t_{i+1} - t_i)(P_i + P_{i+1}) ,
 
-of second order in the distance of the instants.
+of second order in the distance of the instants. One run and many runs of models with the same
+tables are told of by the same kernel, with the same bits.
 """
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd.history.energy import SUMS, add_origin, masses, write_sums
+from mbd.history.energy import SUMS, masses, places_of_masses, sums
 from mbd.machine import buffer as m
 from mbd.machine.jit import kernel
 from mbd.model.evaluation import evaluate, stage
@@ -31,44 +33,55 @@ if TYPE_CHECKING:
 
 _WORK = ".work"  # key in what came before: t, dissipated energy and work there, both powers
 _BYTES = 1 << 23  # of instants that are handed over at once
+_RUNS = 1 << 20  # bytes of runs that are told of at once: what stays in the cache of the processor
+_TOLD = 3 + SUMS  # numbers of an instant: largest row, both powers, sums
 
 
 @dataclass(frozen=True)
 class Instants:
-    """What the model tells of some instants.
+    """What the model tells of n instants, of one run or, (runs, n, ...), of many.
 
     Attributes
     ----------
-    gap : (n,) array
-        Largest violation of a row, in its unit.
-    kinetic, potential : (n,) arrays [J]
-    linear, angular : (n, 3) arrays [N s], [N m s]
-        Momentum; the angular one about the inertial origin.
-    dissipated, work : (n,) arrays [J]
+    values : (n, 11) array
+        Largest violation of a row in its unit, power dissipated and put in [W], kinetic and
+        potential energy [J], linear [N s] and angular momentum [N m s].
+    sums : (n, 2) array [J]
         Since the first instant of the run: lost to dampers, put in by loads, motors and drives.
     after : dict
-        What the instants that follow need of the last one.
+        What the instants that follow need of the last one; of one run.
     """
 
-    gap: np.ndarray
-    kinetic: np.ndarray
-    potential: np.ndarray
-    linear: np.ndarray
-    angular: np.ndarray
-    dissipated: np.ndarray
-    work: np.ndarray
+    values: np.ndarray
+    sums: np.ndarray
     after: Before
+
+    @property
+    def gap(self) -> np.ndarray:
+        """Largest violation of a row."""
+        return self.values[..., 0]
+
+    @property
+    def energies(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Kinetic, potential and dissipated energy, and work."""
+        values, sums = self.values, self.sums
+        return values[..., 3], values[..., 4], sums[..., 0], sums[..., 1]
+
+    @property
+    def momenta(self) -> tuple[np.ndarray, np.ndarray]:
+        """Linear and angular momentum."""
+        return self.values[..., 5:8], self.values[..., 8:]
 
 
 @kernel
 def instants_kernel(I: Any, F: Any, k: int) -> None:
-    """Write largest row, potential, dissipated and supplied power of n instants, and their sums.
+    """Write what the model tells of n instants.
 
-    I[k:] has n, the place of the instants (t, q, velocities and then multipliers among all unknowns
-    of each, and whether each row acts), their length, the places of the results and of matrices W,
-    the number of rows and their unknowns, and what `write_sums` reads.
+    I[k:] has n, the places of instants (recorded rows: t, q, velocities, then accelerations and
+    multipliers) and of the results, the number of bodies and the place of their records here, the
+    number of owners of rows; then where the rows of each begin among those here, and their end.
     """
-    n, at, size, out, W, n_rows = I[k], I[k + 1], I[k + 2], I[k + 3], I[k + 4], I[k + 5]
+    n, at, out, bodies, of_bodies, owners = I[k], I[k + 1], I[k + 2], I[k + 3], I[k + 4], I[k + 5]
     n_q, n_u, faces = I[m.N_Q], I[m.N_U], 12 * I[m.N_FACES]
     for _ in range(n):
         F[m.T] = F[at]
@@ -76,14 +89,21 @@ def instants_kernel(I: Any, F: Any, k: int) -> None:
             F[I[m.QN] + i] = F[at + 1 + i]  # poses are placed by an increment from here
         for i in range(n_u):
             F[I[m.V] + i] = F[at + 1 + n_q + i]
-            F[I[m.A] + i] = F[at + 1 + n_q + n_u + i]
+        lam = at + 1 + n_q + n_u
+        for r in range(I[k + 6], I[k + 6 + owners]):
+            F[I[m.A] + I[r]] = F[lam + I[r]]
         evaluate(I, F)
         largest = 0.0
-        for r in range(n_rows):
-            acts = F[at + 1 + n_q + 2 * n_u + r] != 0.0
-            gap = abs(F[I[m.X] + I[k + 6 + r]]) if acts else 0.0
-            if not gap <= largest:  # not a number wins
-                largest = gap
+        for j in range(owners):
+            acts = j == 0  # the own rows of bodies
+            for r in range(I[k + 6 + j], I[k + 7 + j]):
+                acts = acts or F[lam + I[r]] != 0.0
+            for r in range(I[k + 6 + j], I[k + 7 + j]):
+                gap = abs(F[I[m.X] + I[r]]) if acts else 0.0
+                if largest == largest and not gap <= largest:  # not a number wins
+                    largest = gap
+        F[out] = largest
+        sums(I, F, bodies, of_bodies, out + 3)
         for i in range(faces):
             F[I[m.FY] + i] = 0.0
         F[m.POTENTIAL], F[m.DISSIPATED], F[m.SUPPLIED] = 0.0, 0.0, 0.0
@@ -91,13 +111,11 @@ def instants_kernel(I: Any, F: Any, k: int) -> None:
         for i in range(faces):  # the residual holds minus the load
             F[m.SUPPLIED] -= F[I[m.FY] + i] * F[I[m.YD] + i]
         stage(I, F, m.ENERGY)
-        F[out], F[out + 1], F[out + 2], F[out + 3] = (
-            largest, F[m.POTENTIAL], F[m.DISSIPATED], F[m.SUPPLIED]
-        )  # fmt: skip
-        write_sums(I, F, k + 6 + n_rows, W, out + 4)
+        F[out + 1], F[out + 2] = F[m.DISSIPATED], F[m.SUPPLIED]
+        F[out + 4] += F[m.POTENTIAL]
         stage(I, F, m.ACCEPT)  # angles count turns from instant to instant
-        at += size
-        out += 4 + SUMS
+        at += 1 + n_q + 2 * n_u
+        out += 3 + SUMS
 
 
 @per_model
@@ -117,16 +135,51 @@ def acting(model: Model, lam: np.ndarray) -> np.ndarray:
     return acts
 
 
-def _work(t: np.ndarray, power: np.ndarray, before: Before) -> np.ndarray:
-    """Return the integrals (n, 2) of dissipated and supplied power; key _WORK: what was before."""
-    last = before.get(_WORK)
-    if not len(t):
-        return np.zeros((0, 2))
-    if last is None:
-        last = np.array([t[0], 0.0, 0.0, *power[0]])
-    h = np.diff(t, prepend=last[0])[:, None]
-    mean = 0.5 * (power + np.concatenate([last[None, 3:], power[:-1]]))
-    return np.cumsum(np.concatenate([last[None, 1:3], h * mean]), axis=0)[1:]
+def _work(t: np.ndarray, power: np.ndarray, last: np.ndarray | None) -> np.ndarray:
+    """Return the integrals (..., n, 2) of dissipated and supplied power; `last`: see _WORK."""
+    first, so_far, t_last = power[..., :1, :], np.zeros_like(power[..., :1, :]), t[0]
+    if last is not None:
+        first, so_far, t_last = last[None, 3:], last[None, 1:3], last[0]
+    h = np.diff(t, prepend=t_last)[:, None]
+    mean = 0.5 * (power + np.concatenate([first, power[..., :-1, :]], axis=-2))
+    return np.cumsum(np.concatenate([so_far, h * mean], axis=-2), axis=-2)[..., 1:, :]
+
+
+class _Teller:
+    """A work space, of one run or of many, that tells of some instants at a time."""
+
+    def __init__(self, model: Model, most: int, constants: np.ndarray | None = None) -> None:
+        self.size, self.most = 1 + model.n_q + 2 * int(model.I[m.N_U]), most
+        bodies = places_of_masses(model)
+        of_masses = model.size + most * (self.size + _TOLD)
+        end = of_masses + int(bodies[-1, 1] ** 2 + bodies[-1, 2])
+        self.work = work = Workspace(model, extra=end - model.size, runs=constants)
+        work.fill(m.ENERGY)
+        work.vector(m.A)[...] = work.vector(m.D)[...] = 0.0
+        work.F[..., m.SCALE_R] = work.F[..., m.ROW_RATE] = 1.0
+        work.S[..., m.PHASE] = m.START  # potentials of laws begin at the described pose
+        for calls in (model.kernels[m.PLACE], model.kernels[m.ENERGY]):
+            for kernel_, record in calls:
+                work.run(kernel_, record)
+        work.S[..., m.PHASE] = m.ORDINARY
+        rows = model.size, model.size + most * self.size, of_masses, end
+        self.at, self.out, self.masses = (slice(a, b) for a, b in pairwise(rows))
+        self.k = k = len(work.I)
+        starts = np.array([0, *_owned(model), len(model.numbering.lam)])
+        first = k + 6 + len(starts)
+        head = [0, rows[0], rows[1], len(bodies), first + len(model.numbering.lam), len(starts) - 1]
+        bodies = bodies + np.array([0, 0, of_masses])
+        tables = (work.I, head, first + starts, model.numbering.lam, bodies.ravel())
+        work.I = np.concatenate(tables).astype(np.int64)
+
+    def tell(self, rows: np.ndarray) -> np.ndarray:
+        """Return what the model tells, (..., n, 11), of recorded rows (..., n, .)."""
+        work, n = self.work, rows.shape[-2]
+        many = work.F.shape[:-1]
+        work.F[..., self.at].reshape(*many, self.most, -1)[..., :n, :] = rows
+        work.I[self.k] = n
+        work.run(instants_kernel, self.k)
+        return work.F[..., self.out].reshape(*many, self.most, -1)[..., :n, :].copy()
 
 
 def instants(trajectory: Trajectory) -> Instants:
@@ -136,51 +189,45 @@ def instants(trajectory: Trajectory) -> Instants:
     springs on angles need instants between which no angle turns by more than pi.
     """
     model, t = trajectory.model, trajectory.t
-    rows = model.numbering.lam
-    values = np.zeros((len(t), 4 + SUMS))
-    (of_bodies, W), n_q, n_u = masses(model), model.n_q, int(model.I[m.N_U])
-    size = 1 + n_q + 2 * n_u + len(rows)
-    many = int(np.clip(_BYTES // (8 * size), 1, max(1, len(t))))
-    work = Workspace(model, extra=many * (size + 4 + SUMS) + len(W))
-    work.fill(m.ENERGY)
-    work.vector(m.A)[:] = work.vector(m.D)[:] = 0.0
-    work.F[m.SCALE_R] = work.F[m.ROW_RATE] = 1.0
-    work.S[m.PHASE] = m.START  # potentials of laws begin at the described pose
-    for calls in (model.kernels[m.PLACE], model.kernels[m.ENERGY]):
-        for kernel_, record in calls:
-            kernel_(work.I, work.F, record)
-    work.S[m.PHASE] = m.ORDINARY
+    values = np.zeros((len(t), _TOLD))
+    if not len(t):
+        return Instants(values, values[:, 1:3], {})
+    n_q, n_u = model.n_q, int(model.I[m.N_U])
+    size = 1 + n_q + 2 * n_u
+    many = int(np.clip(_BYTES // (8 * size), 1, len(t)))
+    teller = _Teller(model, many)
+    work = teller.work
+    work.F[teller.masses] = masses(model)
     work.remember(trajectory.before.get(MEMORY))
-    at, k = model.size, len(work.I)
-    out = at + many * size
-    of_W = out + many * (4 + SUMS)
-    work.F[of_W:] = W
-    work.I = np.concatenate([work.I, [0, at, size, out, of_W, len(rows)], rows, of_bodies])
-    table = work.F[at:out].reshape(many, size)
-    table[:] = 0.0
-    v, lam, acts = (1 + n_q + x for x in (model.numbering.v, n_u + rows, 2 * n_u))
+    rows = np.zeros((many, size))
+    v, lam = 1 + n_q + model.numbering.v, 1 + n_q + n_u + model.numbering.lam
     for first in range(0, len(t), many):
-        n = min(many, len(t) - first)
-        here = slice(first, first + n)
-        table[:n, 0], table[:n, 1 : 1 + n_q] = t[here], trajectory.q[here]
-        table[:n, v], table[:n, lam] = trajectory.v[here], trajectory.lam[here]
-        table[:n, acts:] = acting(model, np.asarray(trajectory.lam[here]))
-        work.I[k] = n
-        instants_kernel(work.I, work.F, k)
+        here = slice(first, first + many)
+        n = len(t[here])
+        rows[:n, 0], rows[:n, 1 : 1 + n_q] = t[here], trajectory.q[here]
+        rows[:n, v], rows[:n, lam] = trajectory.v[here], trajectory.lam[here]
+        values[here] = teller.tell(rows[:n])
         try:
             work.check_laws()
         except RuntimeError as error:  # results are not lost by what they are asked for
             warnings.warn(f"energies are not known: {error}", stacklevel=2)
             work.S[m.BAD_HOW] = 0
-        values[here] = work.F[out:of_W].reshape(many, -1)[:n]
-    powers, totals = values[:, 2:4], values[:, 4:]
-    add_origin(model, totals)
-    after: Before = {}
-    dissipated, supplied = _work(t, powers, trajectory.before).T
-    if len(t):
-        after[MEMORY] = work.F[model.memory]
-        after[_WORK] = np.array([t[-1], dissipated[-1], supplied[-1], *powers[-1]])
-    return Instants(
-        values[:, 0], totals[:, 0], totals[:, 1] + values[:, 1], totals[:, 2:5], totals[:, 5:],
-        dissipated, supplied, after,
-    )  # fmt: skip
+    sums = _work(t, values[:, 1:3], trajectory.before.get(_WORK))
+    last = np.concatenate([t[-1:], sums[-1], values[-1, 1:3]])
+    return Instants(values, sums, {MEMORY: work.F[model.memory], _WORK: last})
+
+
+def instants_of_runs(
+    model: Model, constants: np.ndarray, of_masses: np.ndarray, rows: np.ndarray
+) -> Instants:
+    """Return what n runs tell of their instants: constants (n, .), `masses`, rows (n, k, .)."""
+    n, k, size = rows.shape
+    values = np.empty((n, k, _TOLD))
+    some = max(1, _RUNS // (8 * (model.size + k * (size + _TOLD))))
+    for first in range(0, n, some):
+        here = slice(first, first + some)
+        teller = _Teller(model, k, constants[here])
+        teller.work.F[:, teller.masses] = of_masses[here]
+        values[here] = teller.tell(rows[here])
+    t = rows[0, :, 0] if n else np.empty(0)
+    return Instants(values, _work(t, values[..., 1:3], None), {})

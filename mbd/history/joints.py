@@ -113,7 +113,10 @@ class Reactions:
         f = np.zeros((len(lam), len(self.on), 4, 3))
         for table, rows, which, starts, parts in self.pushes:
             for here, face_forces in table.forces(faces, lam[:, rows]) if len(parts) else ():
-                f[here, parts] -= np.add.reduceat(face_forces[:, which], starts, axis=1)
+                pushes = face_forces[:, which]
+                if len(which) > len(parts):
+                    pushes = np.add.reduceat(pushes, starts, axis=1)
+                f[here, parts] -= pushes
         return Reaction(f[:, :, 0], self._moments(faces.y, f))
 
     def _moments(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:

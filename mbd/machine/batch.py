@@ -40,20 +40,32 @@ each = maps_kernel(each_run)
 each.long = True
 
 
-_KEPT = threading.local()  # the memory of the last batch of each thread
+class _Kept(threading.local):
+    """The memory of the last batches of each thread, and how many references of it are its own."""
+
+    def __init__(self) -> None:
+        self.rooms: list[np.ndarray] = [np.empty(0)]
+        self.alone = sys.getrefcount(self.rooms[0])  # how many that is depends on Python
+
+
+_KEPT = _Kept()
 
 
 def _room(size: int) -> np.ndarray:
-    """Return so many floats: those of the last batch of this thread, if nobody has them any more.
+    """Return so many floats: those of a batch of this thread before, if nobody has them any more.
 
     A process whose allocator gives memory back at once, such as a worker of dask, would take as
     long for new pages as for a sixth of the steps.
     """
-    kept = getattr(_KEPT, "room", None)
-    if kept is None or len(kept) < size or sys.getrefcount(kept) > _KEPT.alone:
-        kept = _KEPT.room = np.empty(size)
-        _KEPT.alone = sys.getrefcount(kept)  # how many references that is depends on Python
-    return kept[:size]
+    rooms = _KEPT.rooms
+    free = [i for i in range(len(rooms)) if sys.getrefcount(rooms[i]) <= _KEPT.alone]
+    for i in free:
+        if len(rooms[i]) >= size:
+            return rooms[i][:size]
+    for i in reversed(free):  # too small, as the next ones will be
+        del rooms[i]
+    rooms.append(np.empty(size))
+    return rooms[-1][:size]
 
 
 class Batch:
@@ -61,8 +73,6 @@ class Batch:
 
     Parameters
     ----------
-    I : array of int
-        The tables of the model.
     n, size : int
         Runs, and floats of each.
 
@@ -72,16 +82,16 @@ class Batch:
         One run in each row.
     """
 
-    def __init__(self, I: np.ndarray, n: int, size: int) -> None:
-        self.I, stride = I, m.padded(size)
+    def __init__(self, n: int, size: int) -> None:
+        stride = m.padded(size)
         head = m.padded(1 + n)
         self._all = _room(head + n * stride + 4)
         self._places = head + stride * np.arange(n)
         self.F = self._all[head : head + n * stride].reshape(n, stride)[:, :size]
 
-    def run(self, kernel: Kernel, k: int, only: np.ndarray) -> None:
-        """Call a kernel on the runs that are marked (n,)."""
+    def run(self, I: np.ndarray, kernel: Kernel, k: int, only: np.ndarray) -> None:
+        """Call a kernel, with the tables I, on the runs that are marked (n,)."""
         places = self._places[only]
         self._all[0] = len(places)
         self._all[1 : 1 + len(places)] = places
-        each(self.I, self._all, kernel.address, k, 0)
+        each(I, self._all, kernel.address, k, 0)

@@ -41,7 +41,7 @@ class Workspace:
         self.I = model.I
         self._header = header = model.I[: m.I_HEADER].tolist()  # looked up faster than in an array
         self.size = model.size + own
-        self.batch = None if runs is None else Batch(model.I, len(runs), self.size + extra)
+        self.batch = None if runs is None else Batch(len(runs), self.size + extra)
         if self.batch is not None:
             self.F = self.batch.F
         elif memory is None or len(memory) < self.size + extra:
@@ -77,7 +77,7 @@ class Workspace:
     def run(self, kernel: Any, k: int = 0, only: Any = True) -> None:
         """Call a kernel; of many runs on the good ones that are marked in `only`."""
         if self.batch is not None:
-            self.batch.run(kernel, k, self.good & only)
+            self.batch.run(self.I, kernel, k, self.good & only)
         elif only:
             kernel(self.I, self.F, k)
 

@@ -20,12 +20,11 @@ from mbd.model.model import Model
 __all__ = ["oscillation", "rough"]
 
 
-def largest_alike(kinds: np.ndarray, last: np.ndarray) -> np.ndarray:
-    """Return what multipliers (..., n, n_lam) are compared with, (..., n_lam).
+def largest_alike(kinds: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """Return what multipliers, the largest ones of each row, (..., n_lam), are compared with.
 
     The largest of their kind, or what the largest of all would be noise of.
     """
-    size = np.abs(last).max(axis=-2)
     largest = np.repeat(1e-3 * size.max(axis=-1, keepdims=True), len(kinds), axis=-1)
     for kind in np.unique(kinds):
         alike = kinds == kind
@@ -34,13 +33,12 @@ def largest_alike(kinds: np.ndarray, last: np.ndarray) -> np.ndarray:
     return largest
 
 
-def rough(kinds: np.ndarray, lam: np.ndarray) -> Any:
-    """Tell whether the last multipliers (..., n, n_lam) may oscillate: of one run or of many."""
-    last = lam[..., -OSCILLATION_INSTANTS:, :]
-    if not len(kinds) or last.shape[-2] < OSCILLATION_INSTANTS:
-        return np.zeros(lam.shape[:-2], bool)
-    second = np.abs(np.diff(last, 2, axis=-2)).max(axis=-2)
-    return ~(second <= OSCILLATION_SHARE * largest_alike(kinds, last)).all(axis=-1)
+def rough(kinds: np.ndarray, second: np.ndarray, size: np.ndarray) -> Any:
+    """Tell whether the last multipliers may oscillate: of one run or of many.
+
+    By the largest second difference of each row, and the largest multiplier, (..., n_lam).
+    """
+    return ~(second <= OSCILLATION_SHARE * largest_alike(kinds, size)).all(axis=-1)
 
 
 def oscillation(model: Model, lam: np.ndarray, weight: float) -> str:
@@ -55,9 +53,12 @@ def oscillation(model: Model, lam: np.ndarray, weight: float) -> str:
         alternates by nature and is no alarm where the multipliers themselves are zero.
     """
     last, kinds = lam[-OSCILLATION_INSTANTS:], model.numbering.lam_kinds
-    if not rough(kinds, last):
+    if not len(kinds) or len(last) < OSCILLATION_INSTANTS:
         return ""
-    second, largest = np.abs(np.diff(last, 2, axis=0)), largest_alike(kinds, last)
+    second, size = np.abs(np.diff(last, 2, axis=0)), np.abs(last).max(axis=0)
+    if not rough(kinds, second.max(axis=0), size):
+        return ""
+    largest = largest_alike(kinds, size)
     mass = model.heaviest.mass
     length = float(model.F[m.LENGTH])
     force = LOST_NOISE * np.finfo(float).eps * mass * length / weight

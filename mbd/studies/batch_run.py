@@ -8,6 +8,7 @@ large) is marked, and goes through ``mbd.simulate`` by itself.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -26,11 +27,13 @@ from mbd.integration.method import Method
 from mbd.integration.starting_values import begin, started
 from mbd.linear.saddle import Saddle
 from mbd.machine import buffer as m
+from mbd.machine.jit import jit, kernel
+from mbd.machine.unknowns import is_velocity
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 from mbd.runs.interrupts import Interrupt
-from mbd.runs.large_steps import changes, coarseness, thrown
+from mbd.runs.large_steps import coarseness, thrown
 from mbd.runs.oscillation import rough
 from mbd.runs.plan import Plan
 from mbd.runs.record import columns
@@ -40,7 +43,51 @@ __all__ = ["Batches", "Instants"]
 
 _RUNS = 128  # of a batch: what is shared by its runs is then small beside them
 _BYTES = 1 << 24  # most that they take
+_AT_ONCE = 4096  # faces over all instants of the runs that are evaluated together
 _STEPS = 1 << 16  # and steps of all: Ctrl-C waits for a batch
+
+
+@jit
+def _larger(x: float, y: float) -> float:
+    """Return the larger one; not a number wins."""
+    return y if x == x and not y <= x else x
+
+
+@kernel
+def paces_kernel(I: Any, F: Any, k: int) -> None:
+    r"""Write largest velocity, :math:`\Delta\dot v` and :math:`\Delta^p\dot v`, in their units.
+
+    Of each of n recorded rows, differences from it on to those that follow; the last ones for p > 1
+    only. Behind them of each multiplier the largest second difference, and the largest one.
+    I[k:] has n, p, the places of the rows and of the results, the first row that multipliers count.
+    """
+    n, p, at, out, last, n_u = I[k], I[k + 1], I[k + 2], I[k + 3], I[k + 4], I[m.N_U]
+    size = 1 + I[m.N_Q] + 2 * n_u
+    for j in range(3 * n):
+        F[out + j] = 0.0
+    for i in range(n_u):
+        if not is_velocity(I, i):
+            lam, second, largest = at + 1 + I[m.N_Q] + n_u + i, 0.0, 0.0
+            for e in range(last, n):
+                x = lam + e * size
+                largest = _larger(largest, abs(F[x]))
+                if e + 2 < n:
+                    second = _larger(second, abs(F[x] - 2.0 * F[x + size] + F[x + 2 * size]))
+            F[out + 3 * n + 2 * i], F[out + 3 * n + 2 * i + 1] = second, largest
+            continue
+        v, part = at + 1 + I[m.N_Q] + i, 1.0 / F[m.UNIT + I[I[m.KIND] + i]]
+        for e in range(n):
+            to, here = out + 3 * e, v + e * size
+            a = here + n_u
+            F[to] = _larger(F[to], abs(F[here]) * part)
+            if e + 1 < n:
+                F[to + 1] = _larger(F[to + 1], abs(F[a + size] - F[a]) * part)
+            if p > 1 and e + p < n:
+                change, binomial = 0.0, 1.0
+                for j in range(p + 1):
+                    change = F[a + j * size] * binomial - change
+                    binomial *= (p - j) / (j + 1.0)
+                F[to + 2] = _larger(F[to + 2], abs(change) * part)
 
 
 @dataclass(frozen=True)
@@ -54,11 +101,14 @@ class Instants:
         Time, q, v, a, multipliers as they were recorded.
     clean : (n,) array of bool
         The runs that these are good for.
+    F : (n, .) array
+        Constants of the runs.
     """
 
     model: Model
     rows: np.ndarray
     clean: np.ndarray
+    F: np.ndarray
 
     @cached_property
     def t(self) -> np.ndarray:
@@ -75,11 +125,19 @@ class Instants:
         """Return those of clean runs."""
         if self.clean.all():
             return self
-        return Instants(self.model, self.rows[self.clean], self.clean[self.clean])
+        good = self.clean
+        return Instants(self.model, self.rows[good], good[good], self.F[good])
+
+    def pieces(self) -> Iterator[Instants]:
+        """Yield some runs after the other: what is computed of them stays in the cache."""
+        some = max(1, _AT_ONCE // (self.rows.shape[1] * self.model.n_faces))
+        for first in range(0, len(self.rows), some):
+            here = slice(first, first + some)
+            yield Instants(self.model, self.rows[here], self.clean[here], self.F[here])
 
     def last(self) -> Instants:
         """Return the last instant of each."""
-        return Instants(self.model, self.rows[:, -1:], self.clean)
+        return Instants(self.model, self.rows[:, -1:], self.clean, self.F)
 
 
 class Batches:
@@ -103,7 +161,7 @@ class Batches:
         self.options = np.flatnonzero(differ)  # what a run writes before its first step
         self.written = run.work.F[self.options]
         self.at, self.size, self.kept = run.at, run.size, self.steps // plan.every
-        size = 8 * (run.at + (self.kept + 1) * run.size)
+        size = 8 * (run.at + (self.kept + 1) * (run.size + 3))
         self.together = max(1, min(_RUNS, _BYTES // size, _STEPS // self.steps))
 
     @property
@@ -120,7 +178,8 @@ class Batches:
     def go(self, F: np.ndarray) -> Instants:
         """Return what the runs with constants F (n, .) record."""
         room = (self.kept + 1) * self.size
-        work = Workspace(self.model, extra=room, own=self.own, runs=F)
+        more = 3 * (self.kept + 1) + 2 * int(self.model.I[m.N_U])
+        work = Workspace(self.model, extra=room + more, own=self.own, runs=F)
         with np.errstate(all="ignore"):  # runs that are marked
             first, saddle = described_starts(work)
             rows = work.F[:, self.at : self.at + room].reshape(len(F), -1, self.size)
@@ -130,8 +189,8 @@ class Batches:
             ):
                 rows[:, 0, where] = x
             self._steps(work, first, saddle)
-            instants = Instants(self.model, rows, work.good)
-            work.good &= ~self._suspect(instants)
+            instants = Instants(self.model, rows, work.good, F)
+            work.good &= ~self._suspect(work, instants)
         return instants
 
     def _steps(self, work: Workspace, first: State, saddle: Saddle | None) -> None:
@@ -156,22 +215,33 @@ class Batches:
         done = (S[:, m.STATUS] == 0) & (S[:, m.STEPS_DONE] == self.steps)
         work.leaves(~done | (S[:, m.BAD_HOW] != 0))
 
-    def _suspect(self, of: Instants) -> Any:
+    def paces(self, work: Workspace) -> tuple[np.ndarray, ...]:
+        """Return what ``paces_kernel`` writes of all recorded rows.
+
+        (n, instants) each, then of multipliers (n, n_lam) each.
+        """
+        _, order = self.facts.error or (0.0, 1)
+        n, k = self.kept + 1, len(self.model.I)
+        out = self.at + n * self.size
+        last = max(0, n - OSCILLATION_INSTANTS)
+        work.I = np.concatenate([self.model.I, [n, order, self.at, out, last]])
+        work.run(paces_kernel, k)
+        of_rows = work.F[:, out + 3 * n :].reshape(len(work.F), -1, 2)
+        second, largest = np.moveaxis(of_rows[:, self.model.numbering.lam], 2, 0)
+        speed, first, higher = np.moveaxis(work.F[:, out : out + 3 * n].reshape(-1, n, 3), 2, 0)
+        return speed, first, higher if order > 1 else first, second, largest
+
+    def _suspect(self, work: Workspace, of: Instants) -> Any:
         """Mark runs that ``simulate`` would look at more closely: steps too large, oscillations."""
         model, h = self.model, self.h
-        c, order = self.facts.error or (0.0, 1)
-        _, v, a, lam = columns(model)
-        first = changes(of.rows[..., a], model.units).max(axis=-1, initial=0.0)
-        higher = first
-        if order > 1:
-            higher = changes(of.rows[..., a], model.units, order).max(axis=-1, initial=0.0)
+        c, _ = self.facts.error or (0.0, 1)
+        speed, first, higher, second, size = self.paces(work)
+        first = first[:, :-1]
         error = c * h * h * higher.sum(axis=-1) / ERROR_CANCELS
-        some = of.rows[:, ::-8]  # the fastest of them bounds the fastest of all from below
-        speed = np.abs(some[..., v] / model.units).max(axis=2, initial=0.0)
         throw = thrown(first, speed.max(axis=1), h, float(of.t[-1]))
         marked = ~(error <= 0.999 * LARGE_STEP_ERROR) | ~(throw <= 0.999 * LARGE_STEP_THROW)
         marked |= ~(coarseness(first, speed.mean(axis=1), h) <= 0.999 * LARGE_STEP_COARSE)
-        if self.facts.oscillation and self.plan.every == 1:
-            last = of.rows[:, -OSCILLATION_INSTANTS:]
-            marked |= rough(model.numbering.lam_kinds, last[..., lam])
+        enough = self.kept + 1 >= OSCILLATION_INSTANTS and self.plan.every == 1
+        if self.facts.oscillation and enough and model.n_lam:
+            marked |= rough(model.numbering.lam_kinds, second, size)
         return marked

@@ -20,9 +20,9 @@ from mbd.model.model import Model
 from mbd.runs.plan import Plan
 from mbd.studies.batch_run import Batches
 from mbd.studies.family import Direct, Family, Row
-from mbd.studies.outputs import Output, of_batch, of_solution
+from mbd.studies.outputs import Output, Runs, of_batch, of_solution
 
-__all__ = ["FAILED", "REFUSED", "Chunk", "Task", "give_up", "run_chunk"]
+__all__ = ["FAILED", "REFUSED", "Chunk", "Share", "Task", "give_up", "run_chunk"]
 
 FAILED, REFUSED = 1, 2  # status of a member whose run failed, or that cannot be described
 _LOCK = threading.Lock()
@@ -64,6 +64,22 @@ class Task:
             model, self.t_end, self.step, method=self.method, progress=False,
             raise_on_failure=False, **self.options,
         )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Share:
+    """Members that a worker takes at a time: the task, the number of the first one, rows of values.
+
+    A client of dask names what it is given by its contents: that takes longer than some runs.
+    """
+
+    task: Task
+    first: int
+    rows: Sequence[Row]
+
+    def __dask_tokenize__(self) -> tuple[str, int]:
+        """Return what tells it from all others."""
+        return self.task.token, self.first
 
 
 @dataclass(frozen=True)
@@ -109,7 +125,9 @@ class Ready:
             except Exception:  # this member fails; another one may not
                 return None
         way = self.way
-        return way if way is not None and way.open and way.model.I is model.I else None
+        if way is None or not way.open or way.model.I is not model.I:
+            return None
+        return way if way.model.redundant == model.redundant else None
 
 
 _FAMILIES: OrderedDict[str, Ready] = OrderedDict()
@@ -123,8 +141,9 @@ def give_up(task: Task) -> None:
         _FAMILIES.pop(task.token, None)
 
 
-def run_chunk(task: Task, rows: Sequence[Row]) -> Chunk:
-    """Return the results of some members, each a row of values."""
+def run_chunk(share: Share) -> Chunk:
+    """Return the results of some members."""
+    task, rows = share.task, share.rows
     ready = _ready(task)
     n = len(rows)
     chunk = Chunk({x.name: [None] * n for x in task.outputs}, [None] * n, [0] * n, [""] * n)
@@ -136,7 +155,7 @@ def run_chunk(task: Task, rows: Sequence[Row]) -> Chunk:
                 _go_on(task)
                 here = range(first, min(first + way.together, n))
                 F = ready.direct.constants(values[first : here.stop])
-                _together(ready, chunk, rows, here, way, F, ready.direct.at_ease, None)
+                _together(ready, chunk, rows, here, way, F, None)
             return chunk
     waiting: list[tuple[int, Model]] = []
     for i in range(n):
@@ -183,12 +202,12 @@ def _described(ready: Ready, chunk: Chunk, row: Row, i: int) -> Model | None:
 def _some(ready: Ready, chunk: Chunk, rows: Any, waiting: Any, way: Batches) -> None:
     F = np.array([model.F for _, model in waiting])
     models = dict(waiting)
-    _together(ready, chunk, rows, list(models), way, F, False, models)
+    _together(ready, chunk, rows, list(models), way, F, models)
 
 
 def _together(
     ready: Ready, chunk: Chunk, rows: Any, members: Sequence[int], way: Batches, F: np.ndarray,
-    at_ease: bool, models: dict[int, Model] | None,
+    models: dict[int, Model] | None,
 ) -> None:  # fmt: skip
     """Run members in one batch; those that leave the straight way run alone."""
     instants = way.go(F)
@@ -198,8 +217,13 @@ def _together(
     def own(j: int) -> Model:
         return models[good[j]] if models else ready.family.model(rows[good[j]])
 
+    def masses() -> np.ndarray | None:
+        return direct.masses(np.array([rows[i] for i in good], float)) if direct else None
+
+    direct = None if models else ready.direct
+    runs = Runs(instants.good(), direct is not None and direct.at_ease, own, masses)
     for output in ready.task.outputs if good else ():
-        values = of_batch(output, way.model, instants.good(), at_ease, own)
+        values = of_batch(output, runs)
         for i, x in zip(good, values, strict=True):
             chunk.values[output.name][i] = x
     for i, clean in zip(members, instants.clean, strict=True):

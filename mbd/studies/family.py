@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from mbd.base.checked import shown
+from mbd.history.energy import masses
 from mbd.machine import buffer as m
 from mbd.model.description import lengths
 from mbd.model.evaluation import evaluate_kernel, linearise_kernel, measure_kernel
@@ -71,9 +72,11 @@ class Direct:
     places : (k,) array of int
         In the constants, and which parameter is there, `which` (k,).
     which : (k,) array of int
-    nodes : tuple of int
-        Nodes whose mass a parameter is, and which one, `masses`.
-    masses : tuple of int
+    nodes : (k,) array of int
+        Nodes whose mass a parameter is, and which one, `whose` (k,).
+    whose : (k,) array of int
+    weights : pair of (k,) arrays of int, optional
+        Places among the ``energy.masses``, and which parameter is there; None where these follow.
     at_ease : bool
         Whether the places belong to masses and forces alone: rows and faces do not know them.
     """
@@ -81,8 +84,9 @@ class Direct:
     model: Model
     places: np.ndarray
     which: np.ndarray
-    nodes: tuple[int, ...]
-    masses: tuple[int, ...]
+    nodes: np.ndarray
+    whose: np.ndarray
+    weights: tuple[np.ndarray, np.ndarray] | None
     at_ease: bool
 
     @classmethod
@@ -117,18 +121,28 @@ class Direct:
             own[I[name] : I[name] + I[m.N_U]] = True
         own[m.FLOOR : m.FLOOR + m.N_KINDS] = True
         places: np.ndarray = np.flatnonzero((F != F[0]).any(axis=0) & ~own)
-        equal = (F[:, places, None] == values[:, None, :]).all(axis=0)
-        if not equal.any(axis=1).all():
+        which = _which(F[:, places], values)
+        of_nodes = np.array([[x.mass for x in each.nodes.values()] for each in models])
+        nodes = np.flatnonzero((of_nodes != of_nodes[0]).any(axis=0))
+        whose = _which(of_nodes[:, nodes], values)
+        if which is None or whose is None:
             return None
-        masses = np.array([[x.mass for x in each.nodes.values()] for each in models])
-        moved = np.flatnonzero((masses != masses[0]).any(axis=0))
-        who = (masses[:, moved, None] == values[:, None, :]).all(axis=0)
-        if not who.any(axis=1).all():
-            return None
+        W = np.array([masses(each) for each in models])
+        weights = np.flatnonzero((W != W[0]).any(axis=0))
+        of_weights = _which(W[:, weights], values)
+        at_ease = set(places.tolist()) <= _of_loads(model)
         return cls(
-            model, places, equal.argmax(axis=1), tuple(map(int, moved)),
-            tuple(map(int, who.argmax(axis=1))), set(places.tolist()) <= _of_loads(model),
+            model, places, which, nodes, whose,
+            None if of_weights is None else (weights, of_weights), at_ease,
         )  # fmt: skip
+
+    def masses(self, values: np.ndarray) -> np.ndarray | None:
+        """Return ``energy.masses`` (n, .) of members with these values (n, k), if they show."""
+        if self.weights is None:
+            return None
+        of_masses = np.tile(masses(self.model), (len(values), 1))
+        of_masses[:, self.weights[0]] = values[:, self.weights[1]]
+        return of_masses
 
     @cached_property
     def _base(self) -> np.ndarray:
@@ -147,10 +161,16 @@ class Direct:
         work.F[:, m.SCALE_R], work.F[:, m.W_M] = 1.0, 1.0
         for kernel in (evaluate_kernel, linearise_kernel, measure_kernel):
             work.run(kernel)
-        masses = np.tile([x.mass for x in model.nodes.values()], (n, 1))
-        masses[:, self.nodes] = values[:, self.masses]
-        model.settle(F, work.F, lengths(model.system)[1], masses.max(axis=1))
+        of_nodes = np.tile([x.mass for x in model.nodes.values()], (n, 1))
+        of_nodes[:, self.nodes] = values[:, self.whose]
+        model.settle(F, work.F, lengths(model.system)[1], of_nodes.max(axis=1))
         return F
+
+
+def _which(numbers: np.ndarray, values: np.ndarray) -> np.ndarray | None:
+    """Return the parameter that each number (members, k) is in all members; None if one is none."""
+    equal = (numbers[:, :, None] == values[:, None, :]).all(axis=0)
+    return equal.argmax(axis=1) if equal.any(axis=1).all() else None
 
 
 def _of_loads(model: Model) -> set[int]:

@@ -4,28 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from mbd.base.checked import shown
 from mbd.front.solution import Solution
+from mbd.history.energy import masses
 from mbd.history.faces import faces_over_time
+from mbd.history.instants import Instants as Told
+from mbd.history.instants import instants_of_runs
 from mbd.history.joint_coordinates import Coordinates, counted, freedoms
-from mbd.history.quantities import PartHistory, table
-from mbd.history.quantity import Owner
+from mbd.history.quantities import Energy, Momentum, PartHistory, table
+from mbd.history.quantity import Owner, Quantity
 from mbd.model.model import Model
 from mbd.model.turns_so_far import Before, turns_so_far
 from mbd.pictures.curves import curves
 from mbd.studies.batch_run import Instants
 
-__all__ = ["Output", "of_batch", "of_solution", "outputs_of"]
+__all__ = ["Output", "Runs", "of_batch", "of_solution", "outputs_of"]
 
 _REDUCED: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {  # over the axis of time
     "final": lambda x, axis: x.take(-1, axis),
     "max": np.max,
     "min": np.min,
 }
+_SUMMED = (Energy.dissipated, Energy.work, Energy.balance)  # over all instants
+_GAP = tuple(x for x in table() if x.flat == "gap")
 _FREE = (Owner.BODY, Owner.TURNING, Owner.JOINT, Owner.ROWS)  # each instant by itself
 
 
@@ -128,24 +135,68 @@ def described(output: Output, solution: Solution) -> dict[str, Any]:
     return {"components": components, "unit": unit}
 
 
-def of_batch(
-    output: Output, model: Model, instants: Instants, at_ease: bool, own: Callable[[int], Model]
-) -> list[Any]:
+@dataclass(frozen=True)
+class Runs:
+    """Runs of a batch that went well.
+
+    Attributes
+    ----------
+    instants : Instants
+    at_ease : bool
+        Whether rows and faces do not know the parameters.
+    own : callable
+        The model of each run.
+    masses : callable
+        Their ``energy.masses`` (n, .), or None if each model is to be asked.
+    """
+
+    instants: Instants
+    at_ease: bool
+    own: Callable[[int], Model]
+    masses: Callable[[], np.ndarray | None]
+
+    @cached_property
+    def of_masses(self) -> np.ndarray:
+        """Matrices W of the bodies of all runs."""
+        all_of_them = self.masses()
+        if all_of_them is None:
+            return np.array([masses(self.own(i)) for i in range(len(self.instants.rows))])
+        return all_of_them
+
+    def told(self, last: bool) -> Told:
+        """Return what the models tell of all instants, or of the last one alone."""
+        return self._of_last if last else self._of_all
+
+    @cached_property
+    def _of_all(self) -> Told:
+        x = self.instants
+        return instants_of_runs(x.model, x.F, self.of_masses, x.rows)
+
+    @cached_property
+    def _of_last(self) -> Told:
+        x = self.instants.last()
+        return instants_of_runs(x.model, x.F, self.of_masses, x.rows)
+
+
+def of_batch(output: Output, runs: Runs) -> list[Any]:
     """Return an output of each run of a batch, or what its function raised.
 
-    Where rows and faces do not know the parameters (`at_ease`), or the quantity is one of bodies at
-    each instant by itself, all runs are evaluated at once with `model`; else each with its `own`.
+    Sums over all parts are told of by the kernel of all instants. Where rows and faces do not know
+    the parameters, or the quantity is one of bodies at each instant by itself, all runs are
+    evaluated at once with one model; else each with its own.
     """
+    instants, at_ease, own = runs.instants, runs.at_ease, runs.own
+    model = instants.model
+    if (of := _of_all_parts(output.quantity)) is not None:
+        alone = output.reduce == "final" and not len(model.memory) and of[0] not in _SUMMED
+        return output.reduced_each(_told(*of, runs.told(alone)))
     if _each_by_itself(output.quantity, model, at_ease):
-        if output.reduce == "final":
-            instants = instants.last()
-        n, k = instants.rows.shape[:2]
-        flat = (x.reshape(n * k, x.shape[2]) for x in instants.raw)
-        whole = Solution(model, np.tile(instants.t, n), *flat)
-        values = _values(whole, output.quantity)[0]
-        return output.reduced_each(values.reshape(n, k, *values.shape[1:]))
+        whole = instants.last() if output.reduce == "final" else instants
+        each = [output.reduced_each(_over_instants(output.quantity, x)) for x in whole.pieces()]
+        return list(chain.from_iterable(each))
     if at_ease and (coordinate := _coordinate(output.quantity, model)) is not None:
-        return output.reduced_each(_over_runs(*coordinate, model, instants))
+        each = [output.reduced_each(_over_runs(*coordinate, x)) for x in instants.pieces()]
+        return list(chain.from_iterable(each))
     same = at_ease and _of_joint(output.quantity, model)
 
     def of_run(i: int) -> np.ndarray:
@@ -154,6 +205,26 @@ def of_batch(
         return of_solution(output, Solution(of, instants.t, *raw, before=_turns(of)))
 
     return [_tried(of_run, i) for i in range(len(instants.rows))]
+
+
+def _of_all_parts(quantity: str) -> tuple[Quantity, str] | None:
+    """Return the entry of a quantity of the whole model, and the component, if it is one."""
+    entries = {x.flat: x for x in (*table(Energy), *table(Momentum), *_GAP)}
+    if quantity in entries:
+        return entries[quantity], ""
+    name, _, component = quantity.rpartition(".")
+    there = name in entries and component in entries[name].axes.components
+    return (entries[name], component) if there else None
+
+
+def _told(entry: Quantity, component: str, told: Told) -> np.ndarray:
+    """Return a quantity of the whole model, or a component, of many runs (n, k)."""
+    if entry.take:
+        values = entry.take(told)
+    else:
+        sums = Energy({x.flat: x.take(told) for x in table(Energy) if x.take})
+        values = getattr(sums, entry.name)
+    return values[..., entry.axes.components.index(component)] if component else values
 
 
 def _turns(model: Model) -> Before:
@@ -170,9 +241,17 @@ def _coordinate(quantity: str, model: Model) -> tuple[str, int] | None:
     return None
 
 
-def _over_runs(name: str, order: int, model: Model, instants: Instants) -> np.ndarray:
-    """Return a joint coordinate, or its rate, of each run (n, k); of all runs at once."""
+def _over_instants(quantity: str, instants: Instants) -> np.ndarray:
+    """Return a quantity, each instant by itself, of each run (n, k, ...); of all runs at once."""
     n, k = instants.rows.shape[:2]
+    flat = (x.reshape(n * k, x.shape[2]) for x in instants.raw)
+    values = _values(Solution(instants.model, np.tile(instants.t, n), *flat), quantity)[0]
+    return values.reshape(n, k, *values.shape[1:])
+
+
+def _over_runs(name: str, order: int, instants: Instants) -> np.ndarray:
+    """Return a joint coordinate, or its rate, of each run (n, k); of all runs at once."""
+    model, (n, k) = instants.model, instants.rows.shape[:2]
     free, before = freedoms(model)[name], _turns(model)
     q, v, a = (x.reshape(n * k, -1) for x in instants.raw[:3])
     faces = faces_over_time(model, q, v, a, (end.body for end in free.attachments))

@@ -30,7 +30,7 @@ from mbd.model.system import System
 from mbd.runs.methods import checked_method
 from mbd.runs.plan import number_of_steps
 from mbd.runs.progress import Progress
-from mbd.studies.chunk import Task, give_up, run_chunk
+from mbd.studies.chunk import Share, Task, give_up, run_chunk
 from mbd.studies.family import Family
 from mbd.studies.outputs import described, outputs_of
 from mbd.studies.results import Packed, StudyTable, inner_dimensions, joined, packed, table_of
@@ -248,7 +248,7 @@ def _computed(
         while place is not None and not done.empty():
             at, future = done.get()
             if not future.cancelled() and future.exception() is None:
-                place.write(at, packed(future.result()))
+                place.write(at, future.result())
 
     with ExitStack() as stack:
         stack.callback(rescue)
@@ -275,18 +275,25 @@ def _computed(
                         ready[start] = old
                         bar.update(len(old["status"]))
                         continue
-                    future = on.submit(run_chunk, task, members.rows[start : start + size])
+                    future = on.submit(
+                        _arrays, Share(task, start, members.rows[start : start + size])
+                    )
                     running[start] = future
                     future.add_done_callback(lambda x, at=start: done.put((at, x)))
                 if first in ready:
                     break
                 at, future = done.get()
-                ready[at] = packed(_result(future, len(starts) - len(running), place))
+                ready[at] = _result(future, len(starts) - len(running), place)
                 del running[at]
                 if place is not None:
                     place.write(at, ready[at])
                 bar.update(len(ready[at]["status"]))
             yield ready.pop(first)
+
+
+def _arrays(share: Share) -> Packed:
+    """Return the results of some members; what goes back from a worker is few arrays."""
+    return packed(run_chunk(share))
 
 
 def _result(future: Any, finished: int, place: Any) -> Any:

@@ -16,17 +16,25 @@ import pytest
 import scipy.stats
 
 import mbd
+from mbd.machine import buffer as m
 from mbd.machine.jit import PYTHON
 from mbd.model import model as models
 from mbd.model import system as systems
 from mbd.model import workspace
+from mbd.runs.large_steps import changes
+from mbd.runs.plan import Plan
+from mbd.runs.record import columns
 from mbd.studies import batch_run
 from mbd.studies import chunk as chunks
 from mbd.studies.study import study
 from mbd.studies.summary import Summary
 
 H, T = 1e-3, 0.02
-OUTPUTS = ["two.position", ("pin.force", "max"), "hinge.angle", "hinge.angle_rate", "energy.total"]
+OUTPUTS = [
+    "two.position", ("pin.force", "max"), "hinge.angle", "hinge.angle_rate", "energy.total",
+    "energy.balance", ("energy.work", "max"), ("energy.kinetic", "final"), "momentum.angular",
+    "momentum.linear.z", "gap",
+]  # fmt: skip
 
 
 def pair(length=0.4, mass=1.2, k=35.0):
@@ -39,7 +47,8 @@ def pair(length=0.4, mass=1.2, k=35.0):
     system.add(mbd.Revolute("hinge", system.ground, one, at=(0, 0, 0), axis=(0, 1, 0)))
     system.add(mbd.Spherical("pin", one, two, at=(length, 0, 0)))
     system.add(mbd.Spring("spring", system.ground, two, at=(0, 0, 1), to=(2 * length, 0, 0),
-                          stiffness=k))  # fmt: skip
+                          stiffness=k, damping=0.3))  # fmt: skip
+    system.add(mbd.PointForce("wind", two, (0.2, 0.1, 0.0)))
     return system
 
 
@@ -48,6 +57,8 @@ def kept(solution):
     return [
         solution["two"].position, solution["pin"].force.max(axis=0),
         solution["hinge"].angle, solution["hinge"].angle_rate, solution.energy.total,
+        solution.energy.balance, solution.energy.work.max(), solution.energy.kinetic[-1],
+        solution.momentum.angular, solution.momentum.linear[:, 2], solution.gap,
     ]  # fmt: skip
 
 
@@ -123,12 +134,12 @@ def test_nothing_is_built_for_a_member(monkeypatch):
     )
     monkeypatch.setattr(chunks, "simulate", counting("simulate", chunks.simulate))
     members = mbd.sample({"one.mass": (0.5, 2.0), "spring.stiffness": (10.0, 40.0)}, 400)
-    outputs = ["two.position", ("pin.force", "max"), ("hinge.angle", "final")]
+    outputs = ["two.position", ("pin.force", "max"), ("hinge.angle", "final"), "energy.balance"]
     mbd.study(pair(), members, t_end=T, step=H, outputs=outputs, chunk=64)
     assert counts.pop("build") == 1
     assert counts.pop("simulate") == 0
     assert counts.pop("prepare") <= 12  # of some members, by which places are seen
-    assert counts.pop("workspace") <= 24 + 2 * 7
+    assert counts.pop("workspace") <= 24 + (2 + 6) * 7  # some for energies of what fits the cache
 
 
 def test_failures_are_data():
@@ -182,6 +193,33 @@ def test_large_steps_of_a_method_of_fourth_order(every):
     done = mbd.study(system, {"mass.mass": [1.0, 4.0]}, t_end=4.0, step=0.2, method=method,
                      every=every, outputs=[("mass.position", "final")])  # fmt: skip
     assert ["too large" in str(x) for x in done.message.values] == [True, False]
+
+
+@pytest.mark.parametrize("order", [1, 3])
+def test_paces_of_recorded_rows(order):
+    """Largest velocities and differences of accelerations, as of one run by itself."""
+    system = mbd.System(gravity=(0, 0, -9.81))
+    system.add(mbd.RigidBody("body", mass=1.0, inertia=(1, 1, 1)))
+    model = (pair() if order == 1 else system).build()
+    way = batch_run.Batches(model, mbd.LieRungeKutta4() if order == 3 else mbd.GeneralizedAlpha(),
+                            Plan(T, H))  # fmt: skip
+    extra = (way.kept + 1) * (way.size + 3) + 2 * model.I[m.N_U]
+    work = batch_run.Workspace(model, extra=extra, own=way.own, runs=np.tile(model.F, (3, 1)))
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(3, way.kept + 1, way.size))
+    work.F[:, way.at :][:, : rows[0].size] = rows.reshape(3, -1)
+    speed, first, higher, second, largest = way.paces(work)
+    _, v, a, lam = columns(model)
+    last = rows[..., lam]
+    assert second == pytest.approx(np.abs(np.diff(last, 2, axis=1)).max(axis=1), rel=1e-12)
+    assert np.array_equal(largest, np.abs(last).max(axis=1))
+    assert speed == pytest.approx(np.abs(rows[..., v] / model.units).max(axis=2), rel=1e-12)
+    for x, p in ((first, 1), (higher, order)):
+        exact = changes(rows[..., a], model.units, p).max(axis=2)
+        assert x[:, : exact.shape[1]] == pytest.approx(exact, rel=1e-12)
+        assert not x[:, exact.shape[1] :].any()
+    work.F[1, way.at + way.size + 1 + model.n_q] = np.nan
+    assert np.isnan(way.paces(work)[0]).any(axis=1).tolist() == [False, True, False]
 
 
 def test_a_function_is_asked_for_every_member():
@@ -408,7 +446,9 @@ def test_many_workers_of_a_cluster():
     how = {"t_end": 1.0, "step": H, "outputs": ["two.position"], "chunk": 4}
     here = mbd.study(pair(), members, **how)
     with (
-        distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None
+        ) as cluster,
         distributed.Client(cluster) as client,
     ):
         workers = list(cluster.workers.values())
