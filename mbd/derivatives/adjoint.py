@@ -12,24 +12,28 @@ from typing import Any
 
 import numpy as np
 
+from mbd.analyses.buckling import Buckling
 from mbd.analyses.equilibrium import Equilibrium
+from mbd.analyses.linearize import Linearized
+from mbd.analyses.modes import Modes
 from mbd.base.checked import shown, whole
 from mbd.derivatives import one_step, sweeps
 from mbd.derivatives.begins import Direction, Tangent, Threshold
-from mbd.derivatives.forward import check_rows
+from mbd.derivatives.forward import check_rows, sensitivities
 from mbd.derivatives.legs import Ending, Leg, Onward
-from mbd.derivatives.objective import Objective, gradients, last_of, values_of
+from mbd.derivatives.objective import Objective, along, gradients, last_of, values_of
 from mbd.derivatives.pieces import in_pieces, refuse_with_every
 from mbd.derivatives.rest import gradient_of_pose
 from mbd.derivatives.runs import Prepared, keeping, prepared, run
-from mbd.derivatives.stencil import Stencil
+from mbd.derivatives.stencil import Stencil, value_and_scale
 from mbd.derivatives.sweep import Sweep
 from mbd.front.solution import Solution
 from mbd.integration.method import Method
 from mbd.machine import buffer as m
 from mbd.model.model import Model
 from mbd.model.state import State
-from mbd.model.system import System
+from mbd.model.system import System, model_of
+from mbd.small_motions.eigenvalues import alike
 
 __all__ = ["Gradient", "gradient"]
 
@@ -43,14 +47,14 @@ class Gradient(Mapping[str, float]):
         The objective, in its own unit [-].
     array : (n_p,) array
         The gradient, in the order of the names [by the units of the parameters].
-    solution : Solution
-        The run.
+    solution : Solution or None
+        The run, or the pose; none of modes, responses and critical loads.
     stats : dict
         What the way back cost: factorizations, evaluations.
     """
 
     def __init__(
-        self, value: float, names: list[str], array: np.ndarray, solution: Solution,
+        self, value: float, names: list[str], array: np.ndarray, solution: Solution | None,
         stats: dict[str, int],
     ) -> None:  # fmt: skip
         self.value, self.array, self.solution, self.stats = value, array, solution, stats
@@ -72,7 +76,7 @@ class Gradient(Mapping[str, float]):
 
 def gradient(
     objective: Objective,
-    system: System | Model | Equilibrium,
+    system: System | Model | Equilibrium | Modes | Linearized | Buckling,
     parameters: Any = None,
     t_end: float | None = None,
     step: float | None = None,
@@ -87,18 +91,18 @@ def gradient(
 ) -> Gradient:
     """Run a system, and go back over its steps for the gradient of an objective.
 
-    It costs about three runs, of a hundred parameters some four; the derivative is that of what the
-    loop computes.
+    It costs about three runs, whatever the number of parameters, and is that of what was computed.
 
     Parameters
     ----------
     objective : Objective
     system, parameters, t_end, step, method, state, project, progress, rtol, events : optional
-        As those of ``mbd.sensitivities`` [s]. Of an ``Equilibrium`` parameters alone; the objective
-        has a terminal term, of the pose.
+        As those of ``mbd.sensitivities`` [s]. Of an ``Equilibrium``, ``Modes``, ``Linearized`` or
+        ``Buckling``, or where the objective has ``of=``, parameters alone: the terminal term is of
+        that. It sees ``eigenvalues`` and ``frequency``, ``frequency_response`` or ``factors``.
     every : int
-        Keep every so many steps only, and take those in between again on the way back, which costs
-        one more run: of N steps the root of N needs the least memory. Not with events or ``rtol``.
+        Keep every so many steps only, and take the others again on the way back, for one more run:
+        of N steps the root of N needs the least memory. Not with events or ``rtol``.
 
     Returns
     -------
@@ -125,9 +129,11 @@ def gradient(
             "gradient: objective must be an mbd.Objective(terminal=..., running=...), got "
             f"{shown(objective)}"
         )
-    if isinstance(system, Equilibrium):
-        value, words, slopes = gradient_of_pose("gradient", objective, system, parameters)
-        return Gradient(value, words, slopes, system.solution, {"factorizations": 1})
+    if objective.of is not None:
+        model = model_of("gradient", system)
+        return _of_result(objective, objective.result(model), parameters, [t_end, step])
+    if isinstance(system, Equilibrium | Modes | Linearized | Buckling):
+        return _of_result(objective, system, parameters, [t_end, step])
     if whole("gradient", "every", every, 1) > 1:
         refuse_with_every(rtol, events)
         return _in_pieces(
@@ -142,6 +148,28 @@ def gradient(
         back.over(of.legs, J)
     names = [s.name for s in of.stencils]
     return Gradient(J.value, names, back.total, of.solution, back.stats)
+
+
+def _of_result(objective: Objective, result: Any, parameters: Any, times: list[Any]) -> Gradient:
+    """Return the gradient of a number of an equilibrium, of modes, responses or critical loads."""
+    if times != [None, None]:
+        raise ValueError(f"gradient: t_end and step [s] belong to a run, got {shown(times)}")
+    if isinstance(result, Equilibrium):
+        value, names, slopes = gradient_of_pose("gradient", objective, result, parameters)
+        return Gradient(value, names, slopes, result.solution, {"factorizations": 1})
+    if not isinstance(result, Modes | Linearized | Buckling):
+        raise TypeError(
+            "Objective: of must return an Equilibrium, Modes, Linearized or Buckling, got "
+            f"{shown(result)}"
+        )
+    if objective.terminal is None or objective.running is not None:
+        raise ValueError("gradient: of modes, responses or loads give an objective terminal= alone")
+    tangents: Any = sensitivities(result, parameters)
+    sizes = {name: value_and_scale("gradient", result.model, name)[1] for name in tangents}
+    values = {Modes: "eigenvalues", Buckling: "factors"}.get(type(result))
+    sets = alike(getattr(result, values)) if values else []
+    value, slopes = along(objective.terminal, result, tangents, sizes, sets)
+    return Gradient(value, list(tangents), slopes, None, {"factorizations": 1})
 
 
 def _in_pieces(

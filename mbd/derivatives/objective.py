@@ -8,8 +8,8 @@ Their derivatives by the coordinates are differenced too, of those parts alone t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from mbd.model.frozen import FrozenModel
 from mbd.model.turns_so_far import turns_so_far
 from mbd.model.values import changed
 
-__all__ = ["Gradients", "Objective", "gradients", "last_of", "value_of", "values_of"]
+__all__ = ["Gradients", "Objective", "along", "gradients", "last_of", "value_of", "values_of"]
 
 _SHARE = 1e-2  # [size of the quantity] distance of the values of a stencil
 
@@ -38,17 +38,37 @@ class Objective:
     running : callable, optional
         ``f(run) -> (n,) array``: at each instant by itself, ``run["rod"].position[:, 2]**2``; it is
         integrated over time by the trapezoidal rule.
+    of : callable, optional
+        ``f(model)`` returns an ``Equilibrium``, ``Modes``, ``Linearized`` or ``Buckling`` that
+        ``terminal`` is a number of, in the place of a run: ``of=mbd.modes`` and
+        ``terminal=lambda modes: modes.frequency[0]``.
     """
 
     terminal: Callable[[Any], Any] | None = None
     running: Callable[[Any], Any] | None = None
+    of: Callable[[Any], Any] | None = None
 
     def __post_init__(self) -> None:
         if self.terminal is None and self.running is None:
             raise TypeError("Objective: give terminal= or running=, functions of a run; got none")
-        for word, value in (("terminal", self.terminal), ("running", self.running)):
+        for word, value, what in (
+            ("terminal", self.terminal, "of a run"), ("running", self.running, "of a run"),
+            ("of", self.of, "of a model"),
+        ):  # fmt: skip
             if value is not None:
-                function("Objective", word, value, "of a run")
+                function("Objective", word, value, what)
+        if self.of is not None and self.running is not None:
+            raise TypeError("Objective: of= goes with terminal= alone, for nothing runs; got both")
+
+    def result(self, model: Any) -> Any:
+        """Return what of= makes of a model."""
+        assert self.of is not None
+        try:
+            return self.of(model)
+        except (ValueError, ArithmeticError):  # a model that has none
+            raise
+        except Exception as error:
+            raise RuntimeError(f"Objective: of raised {type(error).__name__}: {error}") from error
 
 
 class _Reader:
@@ -68,6 +88,37 @@ class _Reader:
         self._names.add("")
         value = getattr(self._history, name)
         return _Last(value) if self._last else value
+
+
+class Beside:
+    """What of modes, of a linear system or of critical loads has a derivative, some way along it.
+
+    ``tangent`` has the derivative of each by the same name, of ``sets`` of values none.
+    """
+
+    def __init__(self, result: Any, tangent: Any, e: float, sets: Any) -> None:
+        self._result, self._tangent, self._e, self._sets = result, tangent, e, sets
+
+    def __getattr__(self, name: str) -> Any:
+        tangent, e = self._tangent, self._e
+        if name.startswith("_") or getattr(tangent, name, None) is None:
+            names = [x for x in dir(tangent) if not x.startswith("_") and hasattr(self._result, x)]
+            raise AttributeError(
+                f"{name!r} of {type(self._result).__name__} has no derivative; there are "
+                f"{', '.join(names)}"
+            )
+        slope, here = getattr(tangent, name), getattr(self._result, name)
+        if callable(here):
+
+            def response(frequencies: Any) -> Any:
+                there = here(frequencies)
+                return replace(there, values=there.values + e * slope(frequencies))
+
+            return response
+        slope = np.array(slope)
+        for some in self._sets:
+            slope[some] = np.nan
+        return here + e * slope
 
 
 class _Last:
@@ -112,16 +163,44 @@ def _terms(term: Callable[[Any], Any], history: Any, names: set[str], last: bool
     """Return the values of a term at the instants of a history, (n,)."""
     n = len(history.t)
     word = "terminal" if last else "running"
-    try:
-        value = np.asarray(term(_Reader(history, names, last)), float)
-    except Exception as error:
-        raise RuntimeError(f"Objective: {word} raised {type(error).__name__}: {error}") from error
+    value = _called(term, _Reader(history, names, last), word)
     if value.shape != (() if last else (n,)):
         expected = "one number" if last else f"({n},) numbers, one for each instant"
         raise ValueError(f"Objective: {word} must return {expected}, got shape {value.shape}")
     if not np.isfinite(value).all():
         raise ValueError(f"Objective: a term must be finite, got {shown(value)}")
     return np.atleast_1d(value)
+
+
+def _called(term: Callable[[Any], Any], of: Any, word: str) -> np.ndarray:
+    try:
+        return np.asarray(term(of), float)
+    except Exception as error:
+        raise RuntimeError(f"Objective: {word} raised {type(error).__name__}: {error}") from error
+
+
+def along(
+    term: Callable[[Any], Any], result: Any, tangents: Mapping[str, Any],
+    sizes: Mapping[str, float], sets: Any,
+) -> tuple[float, np.ndarray]:  # fmt: skip
+    """Return a number of a result and its derivatives, along the tangents of each parameter."""
+
+    def value(tangent: Any, e: float) -> float:
+        y = _called(term, Beside(result, tangent, e, sets), "terminal")
+        if y.shape:
+            raise ValueError(f"Objective: terminal must return one number, got shape {y.shape}")
+        return float(y)
+
+    here, slopes = value(next(iter(tangents.values())), 0.0), np.zeros(len(tangents))
+    for j, (name, z) in enumerate(tangents.items()):
+        e = _SHARE * sizes[name]
+        slopes[j] = sum(w * (value(z, k * e) - here) for k, w in FRACTIONS) / e
+    if not (np.isfinite(here) and np.isfinite(slopes).all()):
+        raise ValueError(
+            "Objective: a term of modes or critical loads must be of single ones, of motions that "
+            "are resisted; those of a repeated eigenvalue are a set, which has no gradient"
+        )
+    return here, slopes
 
 
 def values_of(term: Callable[[Any], Any], history: Any, last: bool) -> np.ndarray:

@@ -132,7 +132,8 @@ def optimize(
     Parameters
     ----------
     objective : Objective or callable
-        A number of a run; or a function of the values by name, ``lambda p: p["length"]``.
+        A number of a run, or of what its ``of=`` returns, such as the frequencies of modes; or a
+        function of the values by name, ``lambda p: p["length"]``.
     system : System or Model
     parameters : list of str and Parameter, or dict, optional
         As those of ``mbd.fit``.
@@ -214,6 +215,9 @@ def _of_run(
     what: Objective, model: Any, names: list[str], t_end: Any, step: Any, options: Any
 ) -> tuple[float, np.ndarray]:
     """Return an objective of the run, or of the equilibrium, and its gradient."""
+    if what.of is not None:
+        g = gradient(what, model, names)
+        return g.value, g.array
     if t_end is not None or step is not None:
         g = gradient(what, model, names, t_end, step, progress=False, **options)
         return g.value, g.array

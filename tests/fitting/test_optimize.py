@@ -124,3 +124,78 @@ def test_an_optimisation_goes_on_where_it_was_killed_and_stops_when_told(tmp_pat
 def test_an_option_that_gradients_do_not_have_is_named():
     with pytest.raises(TypeError, match="optimize: there is no option 'metod' .did you mean 'met"):
         mbd.optimize(ISE, damped(), ["spring.damping"], 6.0, 0.01, metod=None)
+
+
+def pressed():
+    """A rigid link upright on a spring hinge, under a load P at its end."""
+    system = mbd.System()
+    link = system.add(
+        mbd.RigidBody("link", mass=1.0, inertia=(0.1, 0.1, 0.01), position=(0, 0, 0.4))
+    )
+    hinge = system.add(mbd.Revolute("hinge", system.ground, link, at=(0, 0, 0), axis=(0, 1, 0)))
+    system.add(mbd.RotationalSpring("spring", hinge, stiffness=30.0, damping=0.2))
+    system.add(mbd.PointForce("push", link, (0, 0, -4.0), at=(0, 0, 0.8)))
+    return system
+
+
+FREQUENCY = mbd.Objective(of=mbd.modes, terminal=lambda modes: modes.frequency[0])
+CRITICAL = mbd.Objective(of=mbd.buckling, terminal=lambda critical: critical.factors[0])
+
+
+@pytest.mark.parametrize(("least", "load"), [(2.0, 3.0), (0.5, 30.0)])
+def test_the_softest_spring_that_neither_swings_slowly_nor_gives_way(least, load):
+    """J w^2 = k - P L and f = k/(P L): one of both limits decides."""
+    best = mbd.optimize(
+        lambda p: p["spring.stiffness"], pressed(), ["spring.stiffness"],
+        constraints={"frequency": (FREQUENCY, least, None), "load": (CRITICAL, load, None)},
+    )  # fmt: skip
+    J, PL, c = 0.1 + 0.4**2, 4.0 * 0.8, 0.2
+    swings = PL + J * (2 * np.pi * least) ** 2 + c**2 / (4 * J)
+    assert best.success, best
+    assert best["spring.stiffness"] == pytest.approx(max(swings, load * PL), rel=1e-6)
+    assert list(best.active) == ["frequency" if swings > load * PL else "load"]
+
+
+def test_the_spring_that_answers_most():
+    """|1/(k - P L - J w^2 + i w c)| is largest in resonance; its square may be an objective."""
+
+    def response(model):
+        return mbd.linearize(model, inputs=["hinge"], outputs=["hinge.angle"])
+
+    least = mbd.Objective(
+        of=response, terminal=lambda x: -(x.frequency_response([1.5]).magnitude[0, 0, 0] ** 2)
+    )
+    best = mbd.optimize(
+        least, pressed(), ["spring.stiffness"], bounds={"spring.stiffness": (5, 60)}
+    )
+    assert best.success, best
+    J, w = 0.1 + 0.4**2, 2 * np.pi * 1.5
+    assert best["spring.stiffness"] == pytest.approx(4.0 * 0.8 + J * w**2, rel=1e-5)
+    both = mbd.gradient(FREQUENCY, pressed(), ["spring.stiffness", "push.force.z"])
+    assert both["push.force.z"] == pytest.approx(0.8 * both["spring.stiffness"], rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("of", "term", "message"),
+    [
+        (mbd.modes, lambda x: x.shapes[0, 0], "'shapes' of Modes has no derivative; there are eig"),
+        (mbd.modes, lambda x: x.frequency, "one number, got shape"),
+        (mbd.modes, lambda x: x.frequency[0] * np.nan, "no gradient"),
+        (lambda model: 3.0, lambda x: x, "must return an Equilibrium, Modes"),
+        (lambda model: model.nothing, lambda x: x, "of raised AttributeError"),
+    ],
+)
+def test_what_is_no_number_of_a_result(of, term, message):
+    objective = mbd.Objective(of=of, terminal=term)
+    with pytest.raises((ValueError, TypeError, RuntimeError), match=message):
+        mbd.gradient(objective, pressed(), ["spring.stiffness"])
+
+
+def test_a_repeated_frequency_has_no_gradient():
+    system = mbd.System()
+    ball = system.add(mbd.PointMass("ball", mass=1.0))
+    for i, axis in enumerate(np.eye(3)):
+        system.add(mbd.Spring(f"k{i}", system.ground, ball, at=5 * axis, to=(0, 0, 0),
+                              stiffness=4.0, length=5.0))  # fmt: skip
+    with pytest.raises(ValueError, match="those of a repeated eigenvalue are a set"):
+        mbd.gradient(FREQUENCY, system, ["ball.mass", "k0.stiffness"])
