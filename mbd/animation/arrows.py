@@ -1,4 +1,4 @@
-"""Loads and reactions over time, as arrows at the points where they act."""
+"""Loads, contacts and reactions over time, as arrows at the points where they act."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import numpy as np
 from mbd.animation.drawing import Arrow, End, Track, over_time
 from mbd.animation.instants import nice
 from mbd.machine.jit import PYTHON
+from mbd.parts.actuators import Stop
 from mbd.parts.part import Applied
 
 if TYPE_CHECKING:
     from mbd.history.history import History
 
-__all__ = ["loads", "reactions", "scales", "tips", "visible"]
+__all__ = ["contacts", "loads", "reactions", "scales", "tips", "visible"]
 
 FORCE, MOMENT, REACTION, REACTION_MOMENT = "#c62828", "#7b1fa2", "#1565c0", "#00838f"
 # below these parts of the largest, an arrow is round-off: loads are exact, reactions are solved for
@@ -56,6 +57,29 @@ def loads(solution: History) -> list[Arrow]:
             values = np.einsum("nij,nj->ni", solution.body(applied.body).rotation, values)
         end, color = End(applied.body, applied.at), MOMENT if applied.moment else FORCE
         arrows.append(Arrow(end, values, applied.unit, color, "loads", load.name))
+    return arrows
+
+
+def contacts(solution: History) -> list[Arrow]:
+    """Return what stops push with on the second bodies of their joints, along or about the axes."""
+    arrows = []
+    for part in solution.model.system.parts.values():
+        if not isinstance(part, Stop):
+            continue
+        u = part.coordinate
+        joint = solution.model.system.joints.get(u.joint)
+        if joint is None or u.name not in ("angle", "displacement"):
+            continue
+        history, A, B = solution[u.joint], joint.A, joint.B
+        push = part.push(getattr(history, u.name), getattr(history, f"{u.name}_rate"))
+        axis = A.axes[:, 2]  # of the ground inertial
+        if A.place != "ground":
+            axis = solution.body(A.place).rotation @ axis
+        vectors = np.nan_to_num(push[:, None] * axis)
+        label = f"{part.name} on {B.name}"
+        color = MOMENT if u.load_unit == "N m" else FORCE
+        end = End(B.place, B.position)
+        arrows.append(Arrow(end, vectors, u.load_unit, color, "loads", label))
     return arrows
 
 

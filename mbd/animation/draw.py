@@ -126,6 +126,7 @@ def draw(solution: History, options: Options, also: float | None = None) -> Draw
     vectors: list[Arrow] = []
     if checked.flag("animate", "arrows", options.arrows):
         vectors = loads_and_reactions.loads(shown)
+        vectors += loads_and_reactions.contacts(shown)
         vectors += loads_and_reactions.reactions(shown)
         vectors = loads_and_reactions.visible(vectors, sizes.typical)
     extent = high - low  # of all but arrows: they say neither the size nor the plane of a motion

@@ -133,6 +133,38 @@ def test_keys(browser):
     page.press("f")
 
 
+def test_dark_and_light(browser):
+    page = browser.open(run().animate().html, "t=0.5&theme=dark")
+    assert page.picture()[280:320, :20].max() < 80
+    page.press("d")
+    page.wait("document.documentElement.dataset.theme === 'light'")
+    page.wait("document.getElementById('theme').getAttribute('aria-pressed') === 'false'")
+    assert page.picture()[280:320, :20].max() > 240
+
+
+def test_fingers_turn_and_zoom_the_view(browser):
+    page = browser.open(run().animate().html, "t=0.5")
+
+    def move(start, end):
+        for kind, points in (("touchStart", start), ("touchMove", end), ("touchEnd", [])):
+            where = [{"x": x, "y": y, "id": i} for i, (x, y) in enumerate(points)]
+            page.call("Input.dispatchTouchEvent", type=kind, touchPoints=where)
+
+    before = page.canvas("projection")
+    move([(400, 250)], [(460, 280)])
+    page.wait(f"view.dataset.projection !== {before!r}")
+
+    def size():
+        ends = [page.project(solution[x].position[500]) for x in ("marked", "bar")]
+        return np.linalg.norm(ends[1] - ends[0])
+
+    solution, before = run(), page.canvas("projection")
+    wide = size()
+    move([(380, 250), (420, 250)], [(330, 250), (470, 250)])
+    page.wait(f"view.dataset.projection !== {before!r}")
+    assert size() > 1.5 * wide
+
+
 def test_the_address_can_change(browser):
     page = browser.open(run().animate().html, "t=0.5")
     page.evaluate("location.hash = '#t=0.25&show=bodies'")

@@ -251,6 +251,25 @@ def test_arrows_are_loads_and_reactions():
     assert solution.animate(arrows=False).drawing.arrows == ()
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_contacts_are_arrows_where_they_push(turned):
+    """A weight comes to rest on a stop, which then carries it; in the air it does not push."""
+    system = mbd.System(gravity=(0, 0, -10.0))
+    box = {"mass": 2.0, "inertia": (1, 1, 1), "position": (0, 0, 0.02)}
+    box = system.add(mbd.RigidBody("box", **box))
+    ends = (box, system.ground) if turned else (system.ground, box)
+    slide = system.add(mbd.Prismatic("slide", *ends, at=(0, 0, 0.02), axis="z"))
+    limit = {"upper": 0.01} if turned else {"lower": -0.01}
+    system.add(mbd.Stop("floor", slide, stiffness=2e4, dissipation=20.0, **limit))
+    arrows = simulated(system, 1.0, 1e-3).animate().drawing.arrows
+    (floor,) = [x for x in arrows if x.label.startswith("floor")]
+    assert floor.layer == "loads"
+    assert floor.unit == "N"
+    sign = -1.0 if turned else 1.0  # on the second body
+    assert np.allclose(floor.vectors[:2], 0.0)
+    assert np.allclose(floor.vectors[-1], (0, 0, sign * 20.0), rtol=1e-2)
+
+
 def test_jitted_law_gives_the_same_arrow():
     found = []
 

@@ -362,3 +362,15 @@ def test_what_comes_next_can_be_done(words, tmp_path, monkeypatch, capsys):
         short = ["--t-end", "0.01"] if command[0] in ("run", "view") else []
         short = [] if "--t-end" in command or command[1].startswith("run.") else short
         assert main([*command, *quick, *short]) == 0
+
+
+def test_what_a_robot_says_and_is_not_used_is_not_silent(tmp_path, capsys):
+    robot = tmp_path / "arm.xml"
+    robot.write_text(
+        '<mujoco><worldbody><body name="a"><joint name="j" springdamper="0.1 1"/>'
+        '<geom size="0.1"/></body></worldbody></mujoco>'
+    )
+    assert main(["run", str(robot), "--t-end", "0.002", "--step", "1e-3"]) == 0
+    assert "note: 1 things that arm.xml says" in capsys.readouterr().out
+    assert main(["info", str(robot)]) == 0
+    assert "<joint> springdamper is not used" in capsys.readouterr().out
