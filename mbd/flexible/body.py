@@ -107,6 +107,14 @@ class FlexibleBody(Body):
     ) -> None:
         who = label(name, "FlexibleBody")
         object.__setattr__(self, "call", _with_paths(self.call))
+        self._set(
+            name=name,
+            position=vector(who, "position", position, "m"),
+            rotation=rotation_matrix(who, "rotation", rotation),
+            velocity=vector(who, "velocity", velocity, "m/s"),
+            angular_velocity=vector(who, "angular_velocity", angular_velocity, "rad/s"),
+            shapes=checked_shapes(who, shape),
+        )
         mesh = Mesh.checked(who, M, K, coordinates, interfaces)
         shapes = _shapes(mesh, modes, cutoff, fixed_modes)
         W0, W1, W2 = invariants(mesh, shapes)
@@ -131,16 +139,10 @@ class FlexibleBody(Body):
         except ValueError as error:
             raise ValueError(f"{who}: {error}") from None
         self._set(
-            name=name,
             formulation=law,
             mass=float(W0[0, 0]),
             center_of_mass=W0[0, 1:] / W0[0, 0],
             second_moments=W0[1:, 1:],
-            position=vector(who, "position", position, "m"),
-            rotation=rotation_matrix(who, "rotation", rotation),
-            velocity=vector(who, "velocity", velocity, "m/s"),
-            angular_velocity=vector(who, "angular_velocity", angular_velocity, "rad/s"),
-            shapes=checked_shapes(who, shape),
             frequencies=shapes.frequencies,
             missing_compliance=shapes.missing_compliance,
             face_names=tuple(moved),
