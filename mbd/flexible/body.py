@@ -135,11 +135,10 @@ class FlexibleBody(Body):
                 f"{who}: formulation must be a name or a Formulation, got {shown(carrier)}"
             )
         try:
-            law = modal(carrier, constants)
+            self._set(formulation=modal(carrier, constants))
         except ValueError as error:
             raise ValueError(f"{who}: {error}") from None
         self._set(
-            formulation=law,
             mass=float(W0[0, 0]),
             center_of_mass=W0[0, 1:] / W0[0, 0],
             second_moments=W0[1:, 1:],

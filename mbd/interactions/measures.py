@@ -42,7 +42,6 @@ __all__ = [
 
 # places in the scratch space: vectors, their rates, gradient, n, h (4x4), Hessian times rate
 XA, XD, GRAD, NORMAL, HESS, HXD, LAW_IN, LAW_OUT, KAPPA, MU = 0, 12, 24, 36, 48, 64, 76, 80, 84, 85
-_EYE = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 _ZERO = (0.0,) * 9
 
 
@@ -136,16 +135,6 @@ class Measure:
 def unwrap(u: float, last: float) -> float:
     """Return the angle nearest to the last accepted one."""
     return last + (u - last) - 2 * math.pi * math.floor((u - last) / (2 * math.pi) + 0.5)
-
-
-@jit
-def hessian(F: Any, s: int, a: int, b: int) -> Any:
-    """Return the block (a, b) of the Hessian, after a measure that is not bent was evaluated."""
-    ga, na = load3(F, s + GRAD + 3 * a), load3(F, s + NORMAL + 3 * a)
-    gb, nb = load3(F, s + GRAD + 3 * b), load3(F, s + NORMAL + 3 * b)
-    H = mat_plus(_ZERO, F[s + KAPPA], outer(ga, gb))
-    H = mat_plus(H, F[s + HESS + 4 * a + b], _EYE)
-    return mat_plus(H, -1.0, mat_plus(outer(ga, nb), 1.0, outer(na, gb)))
 
 
 @jit

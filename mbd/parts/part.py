@@ -368,16 +368,16 @@ class Body(Part):
         omega: np.ndarray | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return q and v of the body at a position; what else is not given is as described."""
-        law = self.formulation
+        initial = self.formulation.initial
         motion = (
             position,
             self.rotation if rotation is None else rotation,
             self.velocity if velocity is None else velocity,
             self.angular_velocity if omega is None else omega,
         )
-        if not law.sized:
-            return law.initial(*motion)
-        return law.initial(*motion, float(np.sqrt(np.trace(self.second_moments) / self.mass)))
+        if not self.formulation.sized:
+            return initial(*motion)
+        return initial(*motion, float(np.sqrt(np.trace(self.second_moments) / self.mass)))
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Return the call of the body, or that of the part that owns it."""

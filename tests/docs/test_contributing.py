@@ -8,7 +8,9 @@ from test_examples import ROOT
 from tests.test_floors import ORDER
 
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-PAGES = ("joint.rst", "force.rst", "quantity.rst", "file_kind.rst")
+PAGES = (
+    "joint.rst", "force.rst", "structure.rst", "integrator.rst", "quantity.rst", "file_kind.rst",
+)  # fmt: skip
 
 
 def section(title):

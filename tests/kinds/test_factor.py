@@ -6,12 +6,38 @@ from scenes import random_system
 from scipy.sparse.linalg import splu
 
 from mbd.analyses.conformance import random_state
-from mbd.linear.factor import Factor
+from mbd.linear.fronts import factor_and_solve, factor_kernel, transposed_kernel
 from mbd.machine import buffer as m
 from mbd.model.pattern import pattern
 from mbd.model.workspace import Workspace
 
 SHAPES = ["chain", "tree", "star", "ladder", "grid", "ring", "floating", "web"]
+
+
+class Factor:
+    """The factors of the matrix that ``Workspace.linearise`` has filled; the work space goes on."""
+
+    def __init__(self, work):
+        self._I, self._F = work.I, work.F[: work.model.size].copy()
+        self._order = np.concatenate([work.model.numbering.v, work.model.numbering.lam])
+        S = m.integers(self._F)
+        S[m.SMALL_PIVOTS] = 0
+        factor_kernel(self._I, self._F)
+        self.trusted = bool(S[m.SMALL_PIVOTS] == 0)
+
+    def solve(self, b):
+        """Return S^-1 b, (n_v + n_lam,), velocities first, then rows, as in `labels`."""
+        return self._solved(factor_and_solve, b)
+
+    def solve_transposed(self, b):
+        """Return S^-T b, with the same factors: what adjoint sensitivities need."""
+        return self._solved(transposed_kernel, b)
+
+    def _solved(self, kernel, b):
+        at = self._I[m.X] + self._order
+        self._F[at] = b
+        kernel(self._I, self._F)
+        return self._F[at]
 
 
 def backward_error(S, x, b):
