@@ -119,7 +119,6 @@ class _Coder:
         """Return a value as an expression of Python."""
         return self._call_code(value)
 
-    @code.register(bool)
     @code.register(int)
     @code.register(float)
     @code.register(str)

@@ -1,9 +1,9 @@
 """Scenes: Python files with ``build(**parameters) -> mbd.System``, and model files.
 
-Besides ``build`` a scene may have ``RUN``, a dictionary with any of ``t_end`` [s], ``step`` [s],
-``rtol``, ``atol``, ``max_step`` [s], ``method``, ``rho``, ``every`` and ``project``: how it is run
-when the command line says nothing else. A model file (``modelfile.py``) is a scene, whose
-parameters are the options of its reader.
+Besides ``build`` a scene may have ``RUN``, a dictionary with arguments of ``mbd.simulate``: those
+of the table ``run`` of model files, and ``rho`` and ``events``. So it is run when the command line
+says nothing else. A model file (``modelfile.py``) is a scene, whose parameters are the options of
+its reader.
 """
 
 from __future__ import annotations
@@ -21,20 +21,6 @@ from mbd.base.checked import meant, shown
 
 if TYPE_CHECKING:
     from mbd.model.system import System
-
-_RUN = (
-    "t_end",
-    "step",
-    "rtol",
-    "atol",
-    "max_step",
-    "every",
-    "project",
-    "method",
-    "rho",
-    "events",
-    "off",
-)
 
 
 @dataclass(frozen=True)
@@ -168,9 +154,12 @@ def _python(path: Path) -> Scene:
             f"{path}: a scene must have a function build(**parameters) that returns an mbd.System"
         )
     run = dict(getattr(module, "RUN", {}))
+    from mbd.files.vocabulary import run_settings
+
+    takes = (*run_settings(), "rho", "events")  # events are functions, which model files lack
     for key in run:
-        if key not in _RUN:
-            raise ValueError(f"{path}: RUN has no entry {key!r}; it may have {', '.join(_RUN)}")
+        if key not in takes:
+            raise ValueError(f"{path}: RUN has no entry {key!r}; it may have {', '.join(takes)}")
     if "method" in run:
         from mbd.runs.methods import method
 

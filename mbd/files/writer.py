@@ -117,11 +117,14 @@ class Writer:
                 "its matrices are in memory, which a file cannot hold; save them with "
                 "scipy.sparse.save_npz and give the names of the files"
             )
+        return self._table(value)
+
+    def _table(self, value: Any) -> dict[str, Any]:
+        """Return the call that makes a value."""
         maker, got = minimal_call(value)
         values = {k: self.plain(x) for k, x in got.items()}
         return {"type": maker.__qualname__, **_ordered(maker, values)}
 
-    @plain.register(bool)
     @plain.register(int)
     @plain.register(float)
     @plain.register(str)
@@ -188,9 +191,7 @@ class Writer:
                 "mbd.Scalable make; keep such a model as a scene in Python, a file with build() "
                 "that mbd run takes as well, or give the body one of these"
             )
-        maker, got = minimal_call(value)
-        values = {k: self.plain(x) for k, x in got.items()}
-        return {"type": maker.__qualname__, **_ordered(maker, values)}
+        return self._table(value)
 
     @plain.register
     def _frame(self, value: Frame) -> Any:
