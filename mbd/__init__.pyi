@@ -85,9 +85,9 @@ from mbd.parts.transmissions import Gear as Gear
 from mbd.parts.transmissions import RackPinion as RackPinion
 from mbd.parts.transmissions import Rope as Rope
 from mbd.runs.events import Event as Event
-from mbd.statics.descent import EquilibriumError as EquilibriumError
 from mbd.statics.inverse_kinematics import assemble_pose as assemble_pose
 from mbd.statics.inverse_kinematics import target_errors as target_errors
+from mbd.statics.search import EquilibriumError as EquilibriumError
 from mbd.studies.parallel import parallel_coordinates as parallel_coordinates
 from mbd.studies.samples import sample as sample
 from mbd.studies.study import study as study

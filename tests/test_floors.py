@@ -95,6 +95,18 @@ def test_no_circles():
     assert not [c for c in networkx.strongly_connected_components(graph) if len(c) > 1]
 
 
+def test_what_begins_with_an_underscore_is_a_file_s_own():
+    taken = [
+        f"{name} takes {x.name} of {node.module}"
+        for name in NAMES
+        for node in ast.walk(tree(ROOT / name))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("mbd")
+        for x in node.names
+        if x.name.startswith("_")
+    ]
+    assert not taken
+
+
 def test_rooms_are_small():
     for room in (p for p in ROOT.iterdir() if p.is_dir() and p.name != "__pycache__"):
         files = [p.name for p in room.glob("*.py") if p.name != "__init__.py"]

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
-__all__ = ["blocks", "components", "cycle_basis", "neighbours"]
-
 Node = TypeVar("Node")
 Graph = Mapping[Node, Iterable[Node]]
 

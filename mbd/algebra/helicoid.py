@@ -36,18 +36,6 @@ from typing import Any
 from mbd.algebra.vec import dot, minus, plus, times
 from mbd.machine.jit import jit
 
-__all__ = [
-    "ROW",
-    "add_hessian",
-    "coefficients",
-    "gradient",
-    "products",
-    "rates",
-    "strain_rates",
-    "strains",
-    "write_gradients",
-]
-
 ROW = 8  # length of the rows of matrices over z: seven numbers and a zero
 _NEAR = 0.1  # of 1 - cos(phi); below it series, whose terms fall by twenty each
 

@@ -18,11 +18,6 @@ from typing import Any, NamedTuple
 
 from mbd.machine.jit import jit
 
-__all__ = [
-    "Weights", "change_rates", "damping_weights", "largest_damping", "matrix_weights",
-    "scaled_rates",
-]  # fmt: skip
-
 
 class Weights(NamedTuple):
     """alpha_m, alpha_f, beta, gamma of a member of the family."""

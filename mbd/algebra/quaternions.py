@@ -26,8 +26,6 @@ import numpy as np
 from mbd.algebra.rotations import tilde
 from mbd.machine.jit import jit
 
-__all__ = ["B1", "B2", "G", "H", "L", "Q", "scaled_rotation"]
-
 
 # --- for kernels: tuples --------------------------------------------------------------------------
 @jit

@@ -24,8 +24,6 @@ from numpy.polynomial import legendre
 
 from mbd.machine.jit import jit
 
-__all__ = ["STAGES", "Radau", "cardinal", "cardinals", "integral", "radau"]
-
 STAGES = (3, 5)
 _W = {
     3: ([0.261], [0.3636, 0.261], [0.253, 0.3934, 0.261]),

@@ -19,8 +19,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["covariant_derivative", "exp", "log", "parallel_transport", "split", "split_balance"]
-
 
 def _dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return a . b with the last axis kept."""

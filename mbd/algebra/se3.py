@@ -31,18 +31,6 @@ from mbd.algebra.so3 import quaternion_exp
 from mbd.algebra.vec import dot, mat_mat, mat_plus, outer, tilde, vec_mat
 from mbd.machine.jit import jit
 
-__all__ = [
-    "coefficients",
-    "exp",
-    "inverse_coefficients",
-    "inverse_tangent",
-    "inverse_tangent_blocks",
-    "log",
-    "matrix",
-    "tangent",
-    "tangent_blocks",
-]
-
 _SMALL = 0.25  # of phi^2; below it series
 A = tuple((-1) ** k / math.factorial(2 * k + 2) for k in range(8))
 B = tuple((-1) ** k / math.factorial(2 * k + 3) for k in range(8))

@@ -19,8 +19,6 @@ from mbd.statics.steady_motion import require_steady
 if TYPE_CHECKING:
     from mbd.analyses.equilibrium import Equilibrium
 
-__all__ = ["base_motion", "steady_minimal"]
-
 
 def base_motion(
     owner: str, system: System | Model | Equilibrium, state: State | None, rotating: Any

@@ -13,8 +13,6 @@ from mbd.model.build import built
 from mbd.model.layout import Memory
 from mbd.model.workspace import Workspace
 
-__all__ = ["watched"]
-
 
 class _Named(Memory):
     """A memory that notes what is reserved, and which integers are places in F."""

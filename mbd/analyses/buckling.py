@@ -33,8 +33,6 @@ from mbd.statics.balance import Balance, Statics, least_multipliers, scaled_load
 from mbd.statics.critical_load import first_critical
 from mbd.statics.descent import nearest
 
-__all__ = ["Buckling", "buckling"]
-
 _BENT = 0.02  # modal part of a shape that is told of, of its largest turn or displacement
 
 

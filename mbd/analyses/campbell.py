@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
     from mbd.analyses.equilibrium import Equilibrium
 
-__all__ = ["Campbell", "campbell", "whirl"]
-
 
 @dataclass(frozen=True, eq=False)
 class Campbell:

@@ -40,15 +40,6 @@ from mbd.parts.forces import Bushing, Moment, PointForce, Spring
 from mbd.parts.joints import Revolute, Spherical
 from mbd.parts.part import Body, Part
 
-__all__ = [
-    "BlockError",
-    "TangentError",
-    "TangentReport",
-    "check_tangents",
-    "random_state",
-    "with_its_bodies",
-]
-
 
 @dataclass(frozen=True)
 class BlockError:

@@ -23,8 +23,9 @@ from mbd.model.state import State
 from mbd.model.system import System, model_of
 from mbd.model.turns_so_far import turns_so_far
 from mbd.statics.balance import Statics, scaled_loads
-from mbd.statics.descent import EquilibriumError, SearchResult, descend, nearest
+from mbd.statics.descent import descend, nearest
 from mbd.statics.imbalance import Effort
+from mbd.statics.search import EquilibriumError, SearchResult
 
 __all__ = ["Equilibrium", "equilibrium"]
 

@@ -11,8 +11,6 @@ import numpy as np
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["FrequencyResponse"]
-
 
 @dataclass(frozen=True, eq=False)
 class FrequencyResponse:

@@ -30,8 +30,6 @@ from mbd.model.workspace import Workspace
 if TYPE_CHECKING:
     from mbd.model.system import System
 
-__all__ = ["inverse_dynamics"]
-
 
 def inverse_dynamics(system: System | Model, times: Any, *, state: State | None = None) -> Solution:
     """Return motion and loads of a system whose drives leave no freedom.

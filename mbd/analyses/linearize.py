@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from mbd.analyses.equilibrium import Equilibrium
 
-__all__ = ["Descriptor", "Linearized", "linear_about", "linearize"]
-
 _MOTION = ("position", "velocity")  # of the rows of outputs
 
 

@@ -8,8 +8,6 @@ import numpy as np
 
 from mbd.base.tolerances import UNSTABLE
 
-__all__ = ["BodyMotion", "direction", "label", "turn_energy"]
-
 _SHARE = 0.15  # of the kinetic energy, from which on a body is named
 _BODIES = 2
 _BENT = 0.2  # of the energy of a body, from which on it is called deformation

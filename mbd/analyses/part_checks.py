@@ -28,8 +28,6 @@ from mbd.machine import buffer as m
 from mbd.model.workspace import Workspace
 from mbd.parts.part import Part
 
-__all__ = ["PartError", "PartReport", "PropertyError", "check_part"]
-
 
 @dataclass(frozen=True)
 class PropertyError:

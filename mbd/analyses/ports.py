@@ -25,8 +25,6 @@ from mbd.parts.part import Applied, Coordinate, Part
 from mbd.small_motions.face_maps import FaceMaps
 from mbd.small_motions.small_motion import SmallMotion
 
-__all__ = ["Output", "Rows", "input_column", "output_rows"]
-
 _AXES = {"x": 0, "y": 1, "z": 2}
 _COORDINATES = ("angle", "displacement")  # a joint without them says so
 

@@ -12,8 +12,6 @@ from mbd.model.workspace import displaced
 from mbd.parts.joint import Joint
 from mbd.small_motions.small_motion import SmallMotion
 
-__all__ = ["reaction_rows"]
-
 
 def reaction_rows(motion: SmallMotion, joint: Joint, kind: str) -> Rows:
     """Return force [N] or moment [N m] of a joint on its second body.

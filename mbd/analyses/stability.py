@@ -17,8 +17,6 @@ from mbd.small_motions.small_motion import small_motion
 from mbd.statics.balance import Balance, Statics
 from mbd.statics.spectrum_slices import slices
 
-__all__ = ["Stability", "stability"]
-
 _FEW = 150  # velocities, up to which all motions are looked at
 
 

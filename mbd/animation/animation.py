@@ -18,8 +18,6 @@ from mbd.base.door import number
 if TYPE_CHECKING:
     from mbd.history.history import History
 
-__all__ = ["Animation", "animate", "snapshot"]
-
 
 @dataclass(frozen=True)
 class Animation:

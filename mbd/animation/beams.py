@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from mbd.history.history import History
     from mbd.model.model import Model
 
-__all__ = ["hidden_nodes", "names", "reach", "strands", "surface_of", "sweeps"]
-
 _AT_ONCE = 1 << 16  # elements times instants whose forces are evaluated at once, some 50 MB
 
 

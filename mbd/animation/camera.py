@@ -6,8 +6,6 @@ import numpy as np
 
 from mbd.animation.drawing import Drawing, End
 
-__all__ = ["Camera"]
-
 _TALL = np.tan(np.deg2rad(15.0))  # half the height of the picture at distance one
 _MARGIN = 0.88
 

@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from mbd.history.history import History
 from mbd.interactions.kind import face_name
 
-__all__ = ["SHOWN", "Options", "draw"]
-
 PALETTE = ("#3b78b4", "#e08a2e", "#4f9d5d", "#b5524e", "#7f6bb0", "#8a6a52", "#c678a8", "#2f9ea0")
 SHOWN = ("bodies", "joints", "springs", "trails", "loads", "grid")
 _SYMBOL = 0.045  # size of a symbol, of the smallest body it joins

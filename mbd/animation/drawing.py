@@ -15,11 +15,6 @@ from mbd.animation.instants import nice
 from mbd.history.beams import SECTION_FORCES
 from mbd.parts.shapes import Shape
 
-__all__ = [
-    "LAYERS", "Arrow", "Drawing", "End", "Label", "Link", "Solid", "Strand", "Sweep", "Track",
-    "Trail", "Wire",
-]  # fmt: skip
-
 LAYERS = ("bodies", "joints", "springs", "trails", "loads", "reactions", "labels", "grid")
 
 

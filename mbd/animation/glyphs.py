@@ -12,8 +12,6 @@ from mbd.animation.drawing import End, Link, Solid, Track, Wire, over_time
 from mbd.parts.part import Frame, Part, Symbol
 from mbd.parts.shapes import Box, Cylinder, Shape, Sphere
 
-__all__ = ["Drawn", "draw_symbol"]
-
 STEEL, DARK, SPRING = "#8a929c", "#525b66", "#b0632b"
 
 Drawn = Solid | Link | Wire

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["chosen", "nice", "pace"]
-
 _FPS = 60
 _MOST = 12_000
 _SHORTEST, _LONGEST = 4.0, 60.0  # seconds at the viewer, when the speed is chosen here

@@ -12,8 +12,6 @@ import numpy as np
 from mbd.animation.drawing import End, Label, Link, Solid, Wire
 from mbd.surfaces.solids import surface
 
-__all__ = ["labels", "settled"]
-
 _GAP = 6.0  # pixels between a point and its name
 # where a name may stand: to the right of its point or to the left, above or below
 _CORNERS = ((1, 1), (1, -1), (-1, 1), (-1, -1))

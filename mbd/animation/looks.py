@@ -12,8 +12,6 @@ from mbd.model.model import Model
 from mbd.parts.part import Body
 from mbd.parts.shapes import Box, Capsule, Shape, Sphere
 
-__all__ = ["Sizes", "held_points", "looks"]
-
 _THIN = 0.03  # least edge of a box, of its largest
 
 

@@ -10,8 +10,6 @@ import numpy as np
 from mbd.animation.drawing import Wire
 from mbd.model.description import Description
 
-__all__ = ["draw_motors"]
-
 _COLOR = "#2e7d32"
 
 

@@ -14,8 +14,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Pack"]
-
 
 class Pack:
     """Tables one behind the other."""

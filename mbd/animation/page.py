@@ -17,8 +17,6 @@ from mbd.history.beams import SECTION_FORCES
 from mbd.parts.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from mbd.surfaces.colors import COLORS
 
-__all__ = ["page"]
-
 _HERE = Path(__file__).parent
 _SCRIPTS = ("unpack.js", "batches.js", "beams.js", "world.js", "camera.js", "panel.js", "plots.js",
             "viewer.js")  # fmt: skip

@@ -24,8 +24,6 @@ from mbd.surfaces.solids import surface
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["film", "picture"]
-
 _LIGHT = np.array([-0.42, 0.64, 0.64])  # in the axes of the eye: over the left shoulder
 _GREY = "#454c55"
 _DPI = 100

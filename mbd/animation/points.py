@@ -14,8 +14,6 @@ from mbd.base.door import vector
 from mbd.model.model import Model
 from mbd.parts.part import Frame, Part
 
-__all__ = ["lines", "trails"]
-
 _POINT = "the name of a body, or (name, point in body axes [m])"
 
 

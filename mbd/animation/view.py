@@ -7,8 +7,6 @@ import numpy as np
 from mbd.animation.drawing import Link, Solid, Track
 from mbd.surfaces.solids import surface
 
-__all__ = ["corners", "direction", "upwards"]
-
 _INSTANTS = 100
 _FLAT = 0.2  # a motion is seen as planar whose third extent is below this part of the largest
 _SIGNS = np.array([(i, j, k) for i in (0, 1) for j in (0, 1) for k in (0, 1)], float)

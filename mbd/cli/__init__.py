@@ -26,8 +26,6 @@ from mbd.cli.codes import (
     tell_next,
 )
 
-__all__ = ["main"]
-
 # modules of this folder, in the order of the help
 COMMANDS = (
     "run",

@@ -13,11 +13,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-__all__ = [
-    "DONE", "FAILED", "INTERRUPTED", "WRONG", "collected", "explain", "print_json", "print_line",
-    "tell_next",
-]  # fmt: skip
-
 DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
 
 

@@ -15,11 +15,6 @@ if TYPE_CHECKING:
     from mbd.front.solution import Solution
     from mbd.integration.method import Method
 
-__all__ = [
-    "FILE", "STORED", "check_ending", "integrator", "parameters", "read", "reading", "running",
-    "settings", "stepping", "whole_run", "writable",
-]  # fmt: skip
-
 FILE = "Python scene (.py), model file (.toml), robot (.urdf, .xml), or the name of a demo"
 STORED = readable()  # results that mbd.load reads
 

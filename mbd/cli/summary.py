@@ -9,8 +9,6 @@ if TYPE_CHECKING:
     from mbd.model.report import Report
     from mbd.store.source import Source
 
-__all__ = ["facts", "stored_summary", "summary", "text"]
-
 
 def facts(report: Report) -> dict[str, Any]:
     """Return a report as plain values."""

@@ -38,8 +38,6 @@ from mbd.runs.methods import checked_method
 from mbd.runs.plan import whole_steps
 from mbd.runs.record import MemoryRecord
 
-__all__ = ["ClosedLoop", "Controller", "Signals", "closed_loop"]
-
 _WHO = "closed_loop"
 
 

@@ -38,8 +38,6 @@ from mbd.model.system import System, model_of
 from mbd.model.workspace import Workspace
 from mbd.small_motions.small_motion import SmallMotion, small_motion
 
-__all__ = ["JointSpace", "joint_space"]
-
 _WHO = "joint_space"
 _ORDERS = ("", "_rate", "_second_rate")
 _DEPENDENT = 1e-8  # least singular value, beside the largest, of coordinates that are independent

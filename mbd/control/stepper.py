@@ -30,8 +30,6 @@ from mbd.runs.methods import checked_method
 from mbd.runs.plan import Plan
 from mbd.runs.stretch import Run
 
-__all__ = ["Stepper", "read", "refuse_sum", "solution_at", "value_of"]
-
 _WHO = "Stepper"
 _SUMS = ("energy.dissipated", "energy.work", "energy.balance", "drift")  # since the start of a run
 _LONG = 1e12  # steps that a run of unknown length may have

@@ -26,9 +26,6 @@ from mbd.model.frozen import FrozenModel
 from mbd.model.state import State
 from mbd.model.workspace import Workspace, displaced
 
-__all__ = ["Again", "Begin", "Begun", "Behind", "Direction", "Start", "Tangent", "Threshold"]
-
-
 _STATE = ("q", "v", "a", "lam", "alg")
 _TOGETHER = 16  # parameters of which the starts are taken in one batch
 

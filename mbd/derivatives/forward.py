@@ -40,8 +40,6 @@ from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import System
 
-__all__ = ["Sensitivities", "sensitivities"]
-
 
 class Sensitivities:
     """Derivatives of a run by parameters, each as a solution is read by name.

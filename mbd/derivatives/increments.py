@@ -12,11 +12,6 @@ from typing import Any
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, jit
 
-__all__ = [
-    "NODE_ENTRY", "SCRATCH", "carry_back", "carry_back_transposed", "to_positions",
-    "to_positions_transposed", "write_maps",
-]  # fmt: skip
-
 SCRATCH = 2 * m.MAP_ROW**2  # floats in which a matrix is inverted
 # a node: first unknown, number of velocities, where T is; behind it is T(-D)^-1
 NODE_FIRST, NODE_N, NODE_T, NODE_ENTRY = range(4)

@@ -36,8 +36,6 @@ from mbd.runs.interrupts import Interrupt
 from mbd.runs.plan import Plan
 from mbd.runs.stretch import Run
 
-__all__ = ["Ending", "Leg", "Onward", "held", "held_run", "legs_of"]
-
 
 @dataclass(frozen=True, eq=False)
 class Onward:

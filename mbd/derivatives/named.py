@@ -24,8 +24,6 @@ from mbd.model.evaluation import stage
 from mbd.model.frozen import FrozenModel
 from mbd.model.workspace import Workspace
 
-__all__ = ["Named", "Tangents", "derivative_by_name", "moved"]
-
 _FORCES = ("force", "moment", "multipliers", "load")
 
 

@@ -17,11 +17,6 @@ from mbd.machine.jit import call, ints, jit
 from mbd.machine.unknowns import is_velocity
 from mbd.model.evaluation import stage
 
-__all__ = [
-    "clear_off", "complete", "copy", "factor_aside", "fill_damping", "fill_interactions", "load",
-    "met_by_rate", "solve_many_refined", "solve_refined",
-]  # fmt: skip
-
 # the record of a sweep: steps, where their instants are, size of one; parameters, their programs;
 # nodes; kernels of flows, space to invert in; tangents or adjoints; results; work; how far away the
 # matrix is put aside, and the part of interactions; right-hand sides; places of what elements

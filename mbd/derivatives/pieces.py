@@ -17,8 +17,6 @@ from mbd.front.solution import Solution
 from mbd.model.state import State
 from mbd.runs.plan import number_of_steps
 
-__all__ = ["Piece", "in_pieces", "refuse_with_every"]
-
 _WHO = "gradient"
 
 

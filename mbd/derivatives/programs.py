@@ -24,8 +24,6 @@ from mbd.machine.jit import call, jit
 from mbd.model.frozen import FrozenModel
 from mbd.model.values import declared
 
-__all__ = ["Tables", "add_variation", "program", "subtracted_from", "taken_along"]
-
 # a program: number of its points and where they are, of stretches of unknowns, of faces
 N_POINTS, POINTS, N_RANGES, RANGES, N_FACES, FACES, PROGRAM_SIZE = range(7)
 # a point: place of its weight and of gravity; pairs (address, table) of three kinds

@@ -46,11 +46,6 @@ from mbd.small_motions.minimal import minimal
 from mbd.small_motions.small_motion import small_motion
 from mbd.statics.balance import Statics, least_multipliers
 
-__all__ = [
-    "BucklingTangent", "LinearTangent", "ModesTangent", "PoseTangent", "gradient_of_pose",
-    "of_buckling", "of_equilibrium", "of_linear", "of_modes",
-]  # fmt: skip
-
 
 class PoseTangent:
     """The derivative of a pose by a parameter, by name: ``d["hinge"].force``, without time."""

@@ -20,8 +20,6 @@ from mbd.model.frozen import state_of
 from mbd.model.system import model_of
 from mbd.runs.methods import checked_method
 
-__all__ = ["DifferentiableRun", "Prepared", "check_steps", "keeping", "prepared", "quiet", "run"]
-
 
 @dataclass(frozen=True, eq=False)
 class DifferentiableRun:

@@ -28,8 +28,6 @@ from mbd.model.state import State
 from mbd.model.system import System, model_of
 from mbd.model.values import changed
 
-__all__ = ["hvp"]
-
 _WEIGHTS = ((1, 2 / 3), (-1, -2 / 3), (2, -1 / 12), (-2, 1 / 12))
 
 

@@ -37,8 +37,6 @@ from mbd.model.description import (
 from mbd.model.frozen import FrozenModel
 from mbd.model.values import changed
 
-__all__ = ["FRACTIONS", "Stencil", "named", "stencils", "value_and_scale"]
-
 #: (k, w_k) of all eight values
 FRACTIONS = tuple(
     (sign * k, sign * w)

@@ -26,8 +26,6 @@ from mbd.model.state import State
 from mbd.model.values import declared
 from mbd.model.workspace import Workspace
 
-__all__ = ["Steps", "Sweep", "steps_of"]
-
 _SOLVERS = (evaluate_kernel, factor_kernel, transposed_kernel)
 _CHUNK_BYTES = 1 << 22  # of steps and results that are in the work space at a time
 

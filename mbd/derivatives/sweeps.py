@@ -84,8 +84,6 @@ from mbd.machine.subnormal import flushing
 from mbd.machine.unknowns import is_velocity
 from mbd.model.evaluation import stage
 
-__all__ = ["backward", "follow", "forward"]
-
 
 @jit
 def write_right_sides(I: Any, F: Any, k: int, c: float) -> None:

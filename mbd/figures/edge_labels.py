@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["settle"]
-
 # where along an edge and how far beside it, in sizes of the name, a name may be: the best first
 _ALONG = (0.5, 0.43, 0.57, 0.36, 0.64, 0.29, 0.71)
 _BESIDE = (0.6, -0.6, 1.1, -1.1)

@@ -17,8 +17,6 @@ from mbd.base.checked import extra, file_path, shown
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["checked_axes", "checked_path", "new_figure", "save_figure"]
-
 # backends without windows; all others, of whatever package, have some
 _WITHOUT_WINDOWS = {
     "agg", "cairo", "pdf", "pgf", "ps", "svg", "template", "inline",

@@ -12,8 +12,6 @@ from mbd.figures.figure import new_figure
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Group", "spy"]
-
 _PIXELS = 900  # larger matrices are drawn with several entries per pixel
 _NAMES = 36  # at most so many block labels along an axis
 _UNKNOWNS = 40  # up to so many unknowns each one is labelled

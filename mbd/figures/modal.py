@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-__all__ = ["campbell_figure", "modes_figure", "saved"]
-
 
 def saved(figure: Figure, path: str | Path | None) -> Figure:
     """Write a figure if a path is given; return it."""

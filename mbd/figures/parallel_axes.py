@@ -12,8 +12,6 @@ from mbd.figures.figure import checked_axes, new_figure
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["parallel_axes"]
-
 _MOST = 5000  # lines that a picture has
 
 

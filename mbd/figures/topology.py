@@ -15,8 +15,6 @@ from mbd.figures.figure import checked_axes, new_figure
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Edge", "draw_topology"]
-
 _TRIES, _LARGER = 6, 1.2  # a figure grows until its names do not cover each other
 _ENTRY = 2.4  # width of an entry of the legend [inch]
 _STARTS, _RANDOM = 40, 8  # nodes up to which several starts of the layout are tried; of chance

@@ -21,9 +21,7 @@ from mbd.base.checked import file_path, flag
 from mbd.base.fit_tolerances import FIT_SAME
 from mbd.front.simulate import SimulationError
 from mbd.runs.progress import Progress
-from mbd.statics.descent import EquilibriumError
-
-__all__ = ["Evaluation", "Evaluations"]
+from mbd.statics.search import EquilibriumError
 
 Function = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 _FAILURES = (SimulationError, EquilibriumError, ValueError, ArithmeticError)

@@ -18,8 +18,6 @@ from mbd.model.model import Model
 from mbd.model.system import model_of
 from mbd.pictures.curves import curves
 
-__all__ = ["Curve", "Experiment", "Experiments"]
-
 _TUPLES = "(t, values) or (t, values, sigma)"
 _FORM = '{"hinge.angle": (t, values, sigma)}'
 

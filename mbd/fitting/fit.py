@@ -22,8 +22,6 @@ from mbd.fitting.fit_result import Fit
 from mbd.fitting.variables import Variables, variables_of
 from mbd.runs.interrupts import listening
 
-__all__ = ["fit"]
-
 _WHO = "fit"
 _ROUNDS = 8  # estimates of the noise of several curves
 

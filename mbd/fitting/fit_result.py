@@ -26,8 +26,6 @@ from mbd.fitting.evaluations import Evaluation, Evaluations
 from mbd.fitting.experiments import Curve, Experiments, quantity
 from mbd.fitting.variables import Variables
 
-__all__ = ["Direction", "Fit", "Prediction"]
-
 
 @dataclass(frozen=True)
 class Direction:

@@ -16,8 +16,6 @@ from mbd.base.sensitivity_tolerances import SENSITIVITY_STEP
 from mbd.derivatives.stencil import named, stencils
 from mbd.model.description import argument_of, described_parameters
 
-__all__ = ["Variables", "interval", "knows", "variables_of"]
-
 
 @dataclass(frozen=True, eq=False)
 class Variables:

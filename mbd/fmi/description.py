@@ -9,8 +9,6 @@ from mbd.base.public import VERSION
 from mbd.files.units import unit
 from mbd.fmi.variables import Variable
 
-__all__ = ["described"]
-
 _VARIABILITY = {"input": "continuous", "output": "continuous", "parameter": "fixed"}
 _POWERS = ("kg", "m", "s", "rad")
 

@@ -31,8 +31,6 @@ from mbd.machine.jit import carried_code
 from mbd.model.model import Model
 from mbd.model.system import System
 
-__all__ = ["export_fmu"]
-
 _WHO = "export_fmu"
 _SHIM = Path(__file__).with_name("shim.c")
 _MACHINES = {"AMD64": "x86_64", "arm64": "aarch64"}

@@ -28,8 +28,6 @@ from mbd.model.description import Description
 from mbd.model.system import model_of
 from mbd.pictures.curves import curves
 
-__all__ = ["Described", "Running", "read", "serve"]
-
 _HEAD = struct.Struct("=II")
 _TIMES = struct.Struct("=dd")
 _NUMBER = struct.Struct("=I")

@@ -21,8 +21,6 @@ from mbd.model.description import (
 from mbd.model.model import Model
 from mbd.pictures.curves import curves
 
-__all__ = ["Variable", "inputs_of", "outputs_of", "parameters_of", "settable"]
-
 _AXES = ("x", "y", "z")
 
 

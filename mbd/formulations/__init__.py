@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mbd.formulations.formulation import Formulation
 
-__all__ = ["NAMES", "named"]
-
 _WHERE = {
     "so3": ("so3", "SO3"),
     "directors": ("directors", "DIRECTORS"),

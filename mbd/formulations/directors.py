@@ -33,8 +33,6 @@ from mbd.formulations.formulation import Formulation
 from mbd.machine.buffer import DIRECTOR, GX, OWN, POSITION_TURN, TRANSLATION, W_K, W_M
 from mbd.machine.jit import jit
 
-__all__ = ["DIRECTORS"]
-
 
 def constants(mass: float, center: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return the 4x4 matrix W row by row."""

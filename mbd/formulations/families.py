@@ -34,8 +34,6 @@ from mbd.machine.buffer import (
 from mbd.machine.jit import kernel, maps_kernel
 from mbd.machine.unknowns import own_vector
 
-__all__ = ["Family", "family"]
-
 A, D, FY, Q, QN, V, X, Y, YD, YDD = m.A, m.D, m.FY, m.Q, m.QN, m.V, m.X, m.Y, m.YD, m.YDD
 METHOD, PHID, PHIDD, SCALE_R = m.METHOD, m.PHID, m.PHIDD, m.SCALE_R
 

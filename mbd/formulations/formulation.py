@@ -18,8 +18,6 @@ import numpy as np
 from mbd.base.recorded_call import reduced
 from mbd.machine.buffer import MAP_ROW
 
-__all__ = ["Formulation", "NodeFunction"]
-
 NodeFunction = Callable[..., Any]
 
 

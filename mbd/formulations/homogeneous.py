@@ -75,8 +75,6 @@ from mbd.machine.buffer import (
 )
 from mbd.machine.jit import jit
 
-__all__ = ["BODY", "INHOMOGENEOUS", "MOMENT", "WORK", "formulation"]
-
 WORK, MOMENT, BODY, INHOMOGENEOUS = 0, 1, 2, 3
 
 

@@ -14,8 +14,6 @@ from mbd.formulations.formulation import Formulation
 from mbd.machine.buffer import GX, TRANSLATION, W_M
 from mbd.machine.jit import jit
 
-__all__ = ["POINT"]
-
 
 def constants(mass: float, center: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return the mass."""

@@ -15,8 +15,6 @@ import numpy as np
 
 from mbd.machine.jit import jit
 
-__all__ = ["Polynomial", "entries", "polynomial"]
-
 
 @dataclass(frozen=True, eq=False)
 class Polynomial:

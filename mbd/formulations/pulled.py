@@ -32,8 +32,6 @@ from mbd.formulations.polynomials import Polynomial, entries, polynomial
 from mbd.machine.buffer import GX, MAP_ROW, OWN, W_G, W_K, W_M
 from mbd.machine.jit import jit
 
-__all__ = ["pulled"]
-
 
 def _residual(face: Polynomial, rows: Polynomial, n: int, k: int) -> Any:
     slope, bend, back = face.slope, face.bend, face.back

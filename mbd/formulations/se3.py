@@ -62,18 +62,6 @@ from mbd.formulations.so3 import constants, face, own_rates, rotation
 from mbd.machine.buffer import GX, MAP_ROW, ROTATION, TRANSLATION, W_G, W_K, W_M
 from mbd.machine.jit import jit
 
-__all__ = [
-    "SE3",
-    "add_blocks",
-    "body_forces",
-    "body_motion",
-    "body_rates",
-    "move",
-    "write_acceleration",
-    "write_maps",
-    "write_velocity",
-]
-
 
 def initial(
     position: np.ndarray, rotation: np.ndarray, velocity: np.ndarray, omega: np.ndarray

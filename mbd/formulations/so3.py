@@ -62,8 +62,6 @@ from mbd.formulations.formulation import Formulation
 from mbd.machine.buffer import GX, ROTATION, TRANSLATION, W_G, W_K, W_M
 from mbd.machine.jit import jit
 
-__all__ = ["SO3"]
-
 
 def constants(mass: float, center: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return (m, m eta, inertia about the origin of the body frame) in body axes."""

@@ -19,17 +19,6 @@ import numpy as np
 from mbd.algebra.rotations import tilde
 from mbd.base.checked import numbers
 
-__all__ = [
-    "hexahedral",
-    "inverse",
-    "mass_matrix",
-    "projection",
-    "quadratic_velocity_matrix",
-    "six",
-    "tetrahedral",
-    "velocity_interpolation",
-]
-
 _WORST = 1e6  # largest condition number of D that is accepted
 
 

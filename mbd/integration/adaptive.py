@@ -86,8 +86,6 @@ from mbd.machine.unknowns import is_velocity, own_vector
 from mbd.model.evaluation import evaluate_second_rates, linearise, stage
 from mbd.model.frozen import FrozenModel
 
-__all__ = ["advance_adaptive", "memory", "resize"]
-
 ATOL_V = m.ATOL + m.VELOCITY_ROW  # of all velocities: infinite where positions alone count
 STEP = 0  # vector of free steps: the increment of the whole step
 

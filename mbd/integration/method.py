@@ -20,8 +20,6 @@ from mbd.machine.jit import kernel
 from mbd.model.frozen import FrozenModel
 from mbd.model.state import State
 
-__all__ = ["Facts", "FreeSteps", "Method", "is_method", "newton_failed"]
-
 Start = Callable[[FrozenModel, State, float, bool, Saddle | None], tuple[State, np.ndarray | None]]
 
 

@@ -41,9 +41,6 @@ from mbd.machine.subnormal import flushing
 from mbd.machine.unknowns import is_velocity, own_vector
 from mbd.model.evaluation import evaluate, linearise, stage
 
-__all__ = ["N_VECTORS", "conserve"]
-
-
 A, AL, AN, D, FLOOR, H, KIND, N_U, Q, QN, T, V, VN, X = (
     m.A, m.AL, m.AN, m.D, m.FLOOR, m.H, m.KIND, m.N_U, m.Q, m.QN, m.T, m.V, m.VN, m.X,
 )  # fmt: skip

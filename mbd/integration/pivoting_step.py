@@ -25,8 +25,6 @@ from mbd.machine.jit import kernel
 from mbd.model.evaluation import evaluate_level, linearise_kernel
 from mbd.model.workspace import Workspace
 
-__all__ = ["careful_step"]
-
 
 @kernel
 def begin(I: Any, F: Any, k: int) -> None:

@@ -22,32 +22,6 @@ from mbd.machine.jit import call, ints, jit
 from mbd.machine.unknowns import own_vector
 from mbd.model.evaluation import evaluate, evaluate_second_rates, linearise, stage
 
-__all__ = [
-    "ACC",
-    "BACK",
-    "BEGIN_A",
-    "BEGIN_V",
-    "GAMMA",
-    "H_OLD",
-    "ORDER",
-    "PASSES",
-    "RATE",
-    "SPARE",
-    "START_Q",
-    "SWEEP",
-    "SWEEPS",
-    "VECTORS",
-    "WEIGHTS",
-    "C",
-    "base",
-    "finish",
-    "iterate",
-    "local_error",
-    "other",
-    "own",
-    "undo",
-]  # fmt: skip
-
 A, AN, D, FORCE, KIND, N_U, Q, QN, T, V, VN, X = (
     m.A, m.AN, m.D, m.FORCE, m.KIND, m.N_U, m.Q, m.QN, m.T, m.V, m.VN, m.X,
 )  # fmt: skip

@@ -29,9 +29,6 @@ from mbd.machine.jit import ints, jit
 from mbd.machine.unknowns import is_velocity
 from mbd.model.evaluation import evaluate_level, stage
 
-__all__ = ["measure_place", "measure_rows", "measure_speed", "off_the_rows", "set_least", "settled",
-           "still_open"]  # fmt: skip
-
 
 @jit
 def measure_speed(I: Any, F: Any) -> None:

@@ -49,8 +49,6 @@ from mbd.machine.unknowns import own_vector
 from mbd.model.evaluation import evaluate, linearise, stage
 from mbd.model.frozen import FrozenModel
 
-__all__ = ["commutator_free", "explicit", "memory", "motion_vector", "solve", "start_from"]
-
 A, AL, D, H, N_Q, N_U, Q, QN, T, V, VN, X = (
     m.A, m.AL, m.D, m.H, m.N_Q, m.N_U, m.Q, m.QN, m.T, m.V, m.VN, m.X,
 )  # fmt: skip

@@ -35,8 +35,6 @@ from mbd.model.frozen import FrozenModel
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 
-__all__ = ["begin", "first_step", "resumed", "started"]
-
 
 class Nearby:
     """Accelerations near a consistent state, in one work space, its saddle factored once.

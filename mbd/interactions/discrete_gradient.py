@@ -53,8 +53,6 @@ from mbd.machine import buffer as m
 from mbd.machine.buffer import ATT_N, PT, P
 from mbd.machine.jit import ints, jit
 
-__all__ = ["discrete_gradient", "mean_of_law", "mean_pull", "mean_push", "mean_tension"]
-
 END, FY, PHASE, ROW_RATE, SCRATCH, START, W_K, Y, YD = (
     m.END, m.FY, m.PHASE, m.ROW_RATE, m.SCRATCH, m.START, m.W_K, m.Y, m.YD,
 )  # fmt: skip

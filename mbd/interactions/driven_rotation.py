@@ -64,8 +64,6 @@ from mbd.machine import buffer as m
 from mbd.machine.buffer import ATT_N
 from mbd.machine.jit import jit
 
-__all__ = ["DRIVEN_ROTATION", "VALUES", "WITH_RATES"]
-
 A, FY, PHID, PHIDD, SCRATCH, T, W_K, X, Y, YD, YDD = (
     m.A, m.FY, m.PHID, m.PHIDD, m.SCRATCH, m.T, m.W_K, m.X, m.Y, m.YD, m.YDD,
 )  # fmt: skip

@@ -28,8 +28,6 @@ from mbd.interactions.pullback import Record, at, each, push
 from mbd.machine import buffer as m
 from mbd.machine.jit import jit
 
-__all__ = ["total"]
-
 A, FY, PHID, PHIDD, ROW_RATE, SCRATCH, SUPPLIED, T, W_K, X, YDD = (
     m.A, m.FY, m.PHID, m.PHIDD, m.ROW_RATE, m.SCRATCH, m.SUPPLIED, m.T, m.W_K, m.X, m.YDD,
 )  # fmt: skip

@@ -45,17 +45,6 @@ from mbd.machine.buffer import ATT_N, DP, PT, P
 from mbd.machine.jit import jit
 from mbd.machine.simd import add_outer1, add_outer2
 
-__all__ = [
-    "GAMMA",
-    "ROW",
-    "X",
-    "add_bent",
-    "add_measured_row",
-    "add_products",
-    "add_tension",
-    "value_of",
-]
-
 POSITION_TURN, ROW_TURN, SCRATCH, W_G, W_K, Y, YD = (
     m.POSITION_TURN, m.ROW_TURN, m.SCRATCH, m.W_G, m.W_K, m.Y, m.YD,
 )  # fmt: skip

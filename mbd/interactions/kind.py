@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 
 from mbd.machine.buffer import E_ENDS, SCRATCH_EACH, SCRATCH_OWN
 
-__all__ = ["Attachment", "Element", "Kind", "face_name"]
-
 
 @dataclass(frozen=True)
 class Kind:

@@ -10,8 +10,6 @@ from mbd.interactions.measures import LAW_IN, LAW_OUT
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit, law_call
 
-__all__ = ["evaluate_law"]
-
 BAD_AT, BAD_HOW, BAD_LAW, NOT_FINITE, RAISED, SCRATCH = (
     m.BAD_AT, m.BAD_HOW, m.BAD_LAW, m.NOT_FINITE, m.RAISED, m.SCRATCH,
 )  # fmt: skip

@@ -20,20 +20,6 @@ from mbd.base.tolerances import LARGEST
 from mbd.machine import buffer as m
 from mbd.machine.jit import external, is_compiled, jit
 
-__all__ = [
-    "TICK",
-    "Law",
-    "LawError",
-    "check",
-    "check_motion",
-    "motion_law",
-    "noted",
-    "number_law",
-    "numbers_law",
-    "spring_law",
-    "time_law",
-]
-
 _OF_TIME = ("t",)
 _MANY = 15  # numbers that a law may give
 _STEP = 6e-6  # relative, the cube root of round-off

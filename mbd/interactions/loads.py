@@ -29,8 +29,6 @@ from mbd.machine import buffer as m
 from mbd.machine.buffer import ATT_W
 from mbd.machine.jit import jit
 
-__all__ = ["FORCE", "MOMENT", "SCALING"]
-
 FY, SCRATCH, T, W_K, Y = m.FY, m.SCRATCH, m.T, m.W_K, m.Y
 _EYE = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 _ZERO = (0.0,) * 9

@@ -57,27 +57,6 @@ from mbd.machine.buffer import (
 from mbd.machine.jit import PYTHON, call_maps, ints, jit, kernel
 from mbd.machine.simd import add4, add_map, add_outer3, set_map
 
-__all__ = [
-    "Record",
-    "add_column",
-    "add_damping",
-    "add_multiple",
-    "add_row",
-    "add_stiffness",
-    "add_through",
-    "at",
-    "clear",
-    "coupled",
-    "each",
-    "face",
-    "form_maps",
-    "map_of",
-    "push",
-    "set_through",
-    "vector",
-    "velocity_map",
-]
-
 MAPS, SCRATCH, W_G, W_K = m.MAPS, m.SCRATCH, m.W_G, m.W_K
 
 

@@ -51,8 +51,6 @@ from mbd.machine.buffer import ATT_N, DP, MAP_ROW, PT, P
 from mbd.machine.jit import jit
 from mbd.machine.simd import add4, add_outer3
 
-__all__ = ["KNIFE", "ROLL_BALL", "ROLL_DISC"]
-
 A, FY, PHID, PHIDD, ROW_RATE, ROW_TURN, SCRATCH, W_K, X, Y, YD, YDD = (
     m.A, m.FY, m.PHID, m.PHIDD, m.ROW_RATE, m.ROW_TURN, m.SCRATCH, m.W_K, m.X, m.Y, m.YD, m.YDD,
 )  # fmt: skip

@@ -44,8 +44,6 @@ from mbd.interactions.pullback import each, push
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit
 
-__all__ = ["held", "motor", "rubbing", "spring", "stop", "tie"]
-
 DISSIPATED, FY, PHASE, POTENTIAL, SCRATCH, START, SUPPLIED, T = (
     m.DISSIPATED, m.FY, m.PHASE, m.POTENTIAL, m.SCRATCH, m.START, m.SUPPLIED, m.T,
 )  # fmt: skip

@@ -17,8 +17,6 @@ from mbd.interactions.measures import Measure, unwrap
 from mbd.interactions.pullback import each
 from mbd.machine import buffer as m
 
-__all__ = ["unwrapped_angle"]
-
 ELAPSED = m.ELAPSED
 
 

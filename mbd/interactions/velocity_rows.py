@@ -37,8 +37,6 @@ from mbd.interactions.pullback import (
 from mbd.machine import buffer as m
 from mbd.machine.buffer import ATT_N, DP, PT, P
 
-__all__ = ["NON_TWISTING"]
-
 A, FY, PHID, PHIDD, ROW_RATE, ROW_TURN, W_K, X, Y, YD, YDD = (
     m.A, m.FY, m.PHID, m.PHIDD, m.ROW_RATE, m.ROW_TURN, m.W_K, m.X, m.Y, m.YD, m.YDD,
 )  # fmt: skip

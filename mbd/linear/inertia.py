@@ -33,8 +33,6 @@ from mbd.model.model import Model
 from mbd.model.pattern import pattern
 from mbd.model.workspace import Workspace
 
-__all__ = ["Inertia"]
-
 
 @kernel
 def factor_and_keep(I: Any, F: Any, k: int) -> None:

@@ -10,8 +10,6 @@ import scipy.sparse as sp
 
 from mbd.base.tolerances import NULL_RANK
 
-__all__ = ["independent", "null_space"]
-
 
 def null_space(rows: Any, scale: np.ndarray, tolerance: float = NULL_RANK) -> np.ndarray:
     """Return a basis of all x with rows x = 0, (n, n - rank), orthonormal in x / scale.

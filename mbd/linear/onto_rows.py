@@ -20,8 +20,6 @@ from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit
 from mbd.model.evaluation import evaluate, evaluate_rates, linearise
 
-__all__ = ["add", "clear", "copy", "effective_multipliers", "onto_rows", "solve"]
-
 
 @jit
 def copy(F: Any, to: int, source: int, n: int) -> None:

@@ -32,8 +32,6 @@ from mbd.machine.buffer import (
 from mbd.machine.jit import jit, kernel
 from mbd.machine.simd import subtract_product1, subtract_product3
 
-__all__ = ["add_transposed_product", "products_kernel", "solve_kernel"]
-
 
 @jit
 def _add_transposed(F: Any, y: int, S: int, ld: int, x: int, n: int, k: int) -> None:

@@ -26,8 +26,6 @@ from mbd.machine.unknowns import is_velocity
 from mbd.model.evaluation import evaluate_second_rates
 from mbd.model.workspace import Workspace
 
-__all__ = ["Saddle", "accelerate", "meet_rows", "unmet", "unmet_kernel"]
-
 
 @kernel
 def unmet_kernel(I: Any, F: Any, k: int) -> None:

@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Block", "Floats", "Tables"]
-
 
 class Block(NamedTuple):
     """A stretch of F and what it holds."""

@@ -20,8 +20,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["SIZE", "Job", "hand_out"]
-
 SIZE = struct.Struct("<Q")  # of jobs, which follow pickled
 _MOST = 4
 

@@ -50,23 +50,6 @@ from mbd.machine.kernel_cache import FingerprintError, Fingerprints
 from mbd.machine.laws import Law
 from mbd.machine.tables import Tables
 
-__all__ = [
-    "PYTHON",
-    "Kernel",
-    "call",
-    "call_maps",
-    "carried_code",
-    "external",
-    "ints",
-    "is_compiled",
-    "jit",
-    "kernel",
-    "law_call",
-    "loop",
-    "maps_kernel",
-    "notice",
-]
-
 PYTHON = bool(getattr(numba.config, "DISABLE_JIT", 0))
 _SIGNATURE = types.void(Tables(), types.CPointer(types.float64), types.int64)
 _MAPS = types.void(*_SIGNATURE.args, types.int64, types.int64)

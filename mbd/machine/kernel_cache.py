@@ -27,8 +27,6 @@ try:
 except ImportError:  # no file locks: two processes may compile the same kernel
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["DamagedError", "FingerprintError", "Fingerprints", "folder", "load", "locked", "save"]
-
 _MAGIC = b"mbd kernel 1\n"
 _UNUSED = 60 * 86400.0  # s, after which a file that nobody reads is deleted
 _VERSIONED = frozenset(sys.stdlib_module_names) | {"numba", "llvmlite", "numpy", "scipy"}

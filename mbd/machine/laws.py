@@ -14,8 +14,6 @@ from numba.core import types
 from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined]
 from numba.core.registry import CPUDispatcher
 
-__all__ = ["Law"]
-
 
 class _ToIntermediateCode(_FunctionCompiler):  # type: ignore[misc]
     """A compiler that leaves optimisation and machine code to those who call the function."""

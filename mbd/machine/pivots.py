@@ -29,8 +29,6 @@ from mbd.machine.buffer import (
 )
 from mbd.machine.jit import PYTHON, Kernel, ints, kernel
 
-__all__ = ["MOST", "pivots_kernel"]
-
 MOST = 16  # pivots that are unrolled: code grows with their cube
 
 if PYTHON:

@@ -11,8 +11,6 @@ from typing import Any
 from mbd.machine.compilers import Job, hand_out
 from mbd.machine.jit import PYTHON, Kernel, carried_code, notice
 
-__all__ = ["ahead", "compile_all", "compile_to"]
-
 _PACE = 1.1e-4  # s to compile a byte of a function and those it calls
 _LONG = 3.0  # s of compiling, from which on other processes take part
 

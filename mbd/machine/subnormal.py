@@ -16,8 +16,6 @@ from numba.extending import intrinsic
 
 from mbd.machine.jit import PYTHON, jit
 
-__all__ = ["flushing"]
-
 # bits that flush subnormal results and operands to zero: FTZ and DAZ of MXCSR, FZ of FPCR
 _FLUSH = {"x86": 0x8040, "arm": 1 << 24}
 _MACHINE = {"x86_64": "x86", "AMD64": "x86", "aarch64": "arm", "arm64": "arm"}.get(

@@ -14,8 +14,6 @@ from numba.core.datamodel import models
 from numba.core.datamodel.registry import register_default
 from numba.extending import lower_builtin
 
-__all__ = ["Tables"]
-
 
 class Tables(types.CPointer):  # type: ignore[misc]
     """A pointer to the tables of a model."""

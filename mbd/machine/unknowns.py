@@ -13,8 +13,6 @@ from typing import Any
 from mbd.machine.buffer import FORCE, KIND, METHOD, N_U
 from mbd.machine.jit import jit
 
-__all__ = ["is_velocity", "own_vector"]
-
 
 @jit
 def is_velocity(I: Any, i: int) -> bool:

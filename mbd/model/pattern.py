@@ -10,8 +10,6 @@ import scipy.sparse as sp
 from mbd.machine import buffer as m
 from mbd.model.frozen import FrozenModel, per_model
 
-__all__ = ["Pattern", "pattern", "sparse"]
-
 
 @dataclass(frozen=True, eq=False)
 class Pattern:

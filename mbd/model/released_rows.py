@@ -11,8 +11,6 @@ import numpy as np
 from mbd.base.checked import shown
 from mbd.model.frozen import FrozenModel
 
-__all__ = ["checked", "tables"]
-
 
 def checked(model: FrozenModel, names: tuple[str, ...], who: str) -> tuple[str, ...]:
     """Return the names, sorted, each once, if they are those of parts with rows."""

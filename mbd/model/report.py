@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from mbd.model.frozen import FrozenModel, Link
     from mbd.model.state import State
 
-__all__ = ["Report", "edges", "report", "rows_in_loops"]
-
 _DENSE = 800  # rows up to which the singular values are computed
 
 

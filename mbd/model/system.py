@@ -9,8 +9,6 @@ from mbd.model.build import build
 from mbd.model.description import Description
 from mbd.model.model import Model
 
-__all__ = ["System", "model_of"]
-
 
 class System(Description):
     """Bodies, joints and forces, until ``build()``.

@@ -12,8 +12,6 @@ import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["Front", "eliminate", "eliminate_order"]
-
 _GROUND = -1
 
 

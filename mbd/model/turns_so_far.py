@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from mbd.model.frozen import FrozenModel
     from mbd.model.state import State
 
-__all__ = ["MEMORY", "Before", "checked_memory", "turns_so_far"]
-
 # by name of the body its quaternion (4,), of the spring its angle [rad], of the joint's angle the
 # time [s], the angle [rad] and its rate [rad/s]; memory of rows
 Before = dict[str, np.ndarray]

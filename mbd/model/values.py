@@ -32,8 +32,6 @@ from mbd.model.description import (
 from mbd.model.frozen import FrozenModel, per_model
 from mbd.parts.part import Coordinate, Part
 
-__all__ = ["Declared", "changed", "declared", "on_tables_of"]
-
 _DECLARED: WeakKeyDictionary[Any, dict[str, Declared]] = WeakKeyDictionary()
 
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from mbd.history.history import History
     from mbd.store.stored import StoredHistory
 
-__all__ = ["curves", "lines", "panels_of"]
-
 _TOTALS = ("energy", "momentum")
 
 

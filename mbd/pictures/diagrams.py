@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from mbd.history.history import History
     from mbd.store.stored import StoredHistory
 
-__all__ = ["diagram"]
-
 _ORDER = list(SECTION_FORCES)
 _PANELS = (("N",), ("V2", "V3"), ("T",), ("M2", "M3"))
 _DASHES = ("-", (0, (6, 2)), (0, (1, 1.2)), (0, (7, 2, 1, 2)), (0, (3, 1.5)))

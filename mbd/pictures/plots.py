@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from mbd.history.history import History
     from mbd.store.stored import StoredHistory
 
-__all__ = ["plot"]
-
 _DASHES = (
     "-",
     (0, (6, 2)),

@@ -29,8 +29,6 @@ from mbd.model.workspace import Workspace, ahead
 from mbd.runs.crossings import Instant, Watch
 from mbd.runs.events import Event, Occurrence, rotations
 
-__all__ = ["EventError", "behind"]
-
 
 class EventError(RuntimeError):
     """What cannot go on behind an event."""

@@ -20,8 +20,6 @@ from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.runs.events import Event, Instants, Occurrence, carried, values_of
 
-__all__ = ["Instant", "Watch"]
-
 
 @dataclass(frozen=True, eq=False)
 class Instant:

@@ -22,16 +22,6 @@ from mbd.model import released_rows as switches
 from mbd.model.model import Model
 from mbd.model.state import State
 
-__all__ = [
-    "Event",
-    "Instants",
-    "Occurrence",
-    "carried",
-    "checked_events",
-    "rotations",
-    "values_of",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Event:

@@ -15,8 +15,6 @@ from mbd.interactions.laws import LawError
 from mbd.machine import buffer as m
 from mbd.model.workspace import Workspace
 
-__all__ = ["explain", "failed_step", "singular_pose", "slow_progress"]
-
 _UNITS = {
     m.TRANSLATION: "N", m.ROTATION: "N m", m.DIRECTOR: "N m", m.FORCE: "m", m.MOMENT: "-",
     m.OWN: "-", m.VELOCITY_ROW: "1/s",

@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["Interrupt", "listening"]
-
 
 class Interrupt:
     """What Ctrl-C does now.

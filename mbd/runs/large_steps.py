@@ -42,8 +42,6 @@ from mbd.base.tolerances import ERROR_CANCELS
 from mbd.history.history import History
 from mbd.machine import buffer as m
 
-__all__ = ["changes", "coarseness", "energy_departure", "step_errors", "thrown", "too_large"]
-
 
 def too_large(history: History, h: float, in_a_row: bool) -> str:
     """Return a warning with what errors add up to, or an empty string.

@@ -21,8 +21,6 @@ from mbd.interactions.laws import TICK, Law, differenced
 from mbd.machine import buffer as m
 from mbd.model.model import Model
 
-__all__ = ["JumpError", "Jumps"]
-
 
 @dataclass(frozen=True, eq=False)
 class _Driven:

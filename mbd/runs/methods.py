@@ -13,8 +13,6 @@ from mbd.integration.lie_runge_kutta import LieRungeKutta4
 from mbd.integration.method import Method, is_method
 from mbd.integration.radau_collocation import RadauCollocation
 
-__all__ = ["METHODS", "changed", "checked_method", "method", "sharp"]
-
 METHODS = {
     x.__name__: x for x in (GeneralizedAlpha, EnergyMomentum, LieRungeKutta4, RadauCollocation)
 }

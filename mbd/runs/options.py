@@ -9,8 +9,6 @@ import numpy as np
 
 from mbd.base.recorded_call import PLAIN
 
-__all__ = ["plain", "run_options"]
-
 
 def run_options(**options: Any) -> dict[str, Any]:
     """Return the options of a run that are not their default, in SI units, without numpy.

@@ -16,8 +16,6 @@ from mbd.machine import buffer as m
 from mbd.model.model import Model
 from mbd.model.state import State
 
-__all__ = ["Plan", "checked_plan", "number_of_steps", "whole_steps"]
-
 MOST_STEPS = 1e15
 _KINDS = {"translation": m.TRANSLATION, "rotation": m.ROTATION, "director": m.DIRECTOR}
 

@@ -7,8 +7,6 @@ import time
 import warnings
 from typing import Any, Self
 
-__all__ = ["Progress"]
-
 _NOTEBOOK = "ipykernel"
 _DELAY = 1.0  # s, before which nobody asks how far a run is
 

@@ -13,8 +13,6 @@ from mbd.machine import buffer as m
 from mbd.model.model import Model
 from mbd.model.state import State
 
-__all__ = ["Histories", "MemoryRecord", "Record", "RecordError", "at_once", "columns"]
-
 _CHUNK_BYTES = 1 << 20  # bytes of recorded steps that are taken over together
 _SMALL = 2**27  # bytes, about what the libraries take themselves: nobody asks the system for less
 

@@ -23,8 +23,6 @@ from mbd.runs.plan import Plan
 from mbd.runs.record import Record, RecordError
 from mbd.runs.stretch import EVENT, Run
 
-__all__ = ["Stretches"]
-
 _WORDED = (RuntimeError, ValueError, TypeError)  # of this package: they say who and when
 
 

@@ -34,8 +34,6 @@ from mbd.runs.plan import Plan
 from mbd.runs.progress import Progress
 from mbd.runs.record import Record, at_once, columns
 
-__all__ = ["EVENT", "Run"]
-
 EVENT = 3  # beside CONVERGED, FAILED, PIVOTS: an event ended the stretch
 _CHUNK_SECONDS = 0.1  # how long compiled code runs before Python looks around
 _CHUNK_GROWTH = 32  # most by which a piece has more steps than the one before

@@ -30,8 +30,6 @@ from mbd.machine import buffer as m
 from mbd.small_motions.minimal import Minimal
 from mbd.small_motions.small_motion import SmallMotion
 
-__all__ = ["alike", "dense", "sparse"]
-
 
 def dense(minimal: Minimal) -> tuple[np.ndarray, np.ndarray]:
     """Return all eigenvalues, one of each conjugate pair, and shapes (n_v, modes), slowest first.

@@ -22,8 +22,6 @@ from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 
-__all__ = ["FaceMaps", "face_maps", "test_map"]
-
 
 @dataclass(frozen=True)
 class FaceMaps:

@@ -19,8 +19,6 @@ from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.small_motions.face_maps import face_maps
 
-__all__ = ["Metric"]
-
 
 class Metric:
     """Sizes of increments at a state; along a motion they hardly change."""

@@ -20,8 +20,6 @@ import scipy.sparse as sp
 from mbd.linear.null_space import independent, null_space
 from mbd.small_motions.small_motion import SmallMotion
 
-__all__ = ["Bases", "Minimal", "bases", "minimal"]
-
 
 @dataclass(frozen=True, eq=False)
 class Bases:

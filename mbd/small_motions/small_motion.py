@@ -31,8 +31,6 @@ from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.small_motions.face_maps import FaceMaps, face_maps
 
-__all__ = ["SmallMotion", "carried", "small_motion"]
-
 
 @dataclass(frozen=True, eq=False)
 class SmallMotion:

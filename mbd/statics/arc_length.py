@@ -23,9 +23,8 @@ from mbd.model.state import State
 from mbd.model.workspace import displaced
 from mbd.small_motions.metric import Metric
 from mbd.statics.balance import Balance, SaddlePoint, Statics, accepted
-from mbd.statics.descent import EquilibriumError, SearchResult, nearest
-
-__all__ = ["follow"]
+from mbd.statics.descent import nearest
+from mbd.statics.search import EquilibriumError, SearchResult
 
 
 class _Path:

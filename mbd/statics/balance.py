@@ -35,8 +35,6 @@ from mbd.small_motions.small_motion import small_motion
 from mbd.statics.imbalance import GRAVITY, Imbalance, imbalance
 from mbd.statics.stresses import give, stresses
 
-__all__ = ["Balance", "SaddlePoint", "Statics"]
-
 
 @dataclass(frozen=True, eq=False)
 class Balance:

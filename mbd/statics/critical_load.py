@@ -31,9 +31,8 @@ from mbd.model.state import State
 from mbd.model.workspace import displaced
 from mbd.small_motions.face_maps import test_map
 from mbd.statics.balance import Balance, SaddlePoint, Statics
-from mbd.statics.descent import EquilibriumError, nearest
-
-__all__ = ["first_critical"]
+from mbd.statics.descent import nearest
+from mbd.statics.search import EquilibriumError
 
 _DENSE = 200  # unknowns, up to which all roots are computed
 _NEAR = math.sqrt(CRITICAL_RESOLVED)  # of what is so small the square is not resolved

@@ -42,9 +42,7 @@ from mbd.base.tolerances import (
 )
 from mbd.model.state import State
 from mbd.statics.balance import Statics
-from mbd.statics.search import EquilibriumError, Place, Search, SearchResult, Way
-
-__all__ = ["EquilibriumError", "SearchResult", "descend", "nearest"]
+from mbd.statics.search import Place, Search, SearchResult, Way
 
 
 class _Iterations:

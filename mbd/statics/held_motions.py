@@ -16,8 +16,6 @@ import scipy.sparse as sp
 
 from mbd.statics.balance import SaddlePoint
 
-__all__ = ["HeldTangent"]
-
 
 class HeldTangent:
     """The matrix [[K + W, B^T], [B, 0]], factored; W is small."""

@@ -30,8 +30,6 @@ from mbd.model.state import State
 from mbd.model.workspace import Workspace
 from mbd.small_motions.face_maps import FaceMaps, face_maps
 
-__all__ = ["GRAVITY", "Effort", "Imbalance", "imbalance"]
-
 GRAVITY = "gravity"
 
 

@@ -50,8 +50,6 @@ from mbd.statics.balance import accepted
 if TYPE_CHECKING:
     from mbd.model.system import System
 
-__all__ = ["assemble_pose", "reach", "target_errors"]
-
 
 class _Target:
     """One target: its row, what is wanted, whether it is one on velocities."""

@@ -28,8 +28,6 @@ from mbd.statics.balance import Balance, SaddlePoint, Statics, accepted, least_m
 from mbd.statics.held_motions import HeldTangent
 from mbd.statics.imbalance import Imbalance
 
-__all__ = ["EquilibriumError", "Place", "Search", "SearchResult", "Way"]
-
 
 @dataclass(frozen=True, eq=False)
 class SearchResult:

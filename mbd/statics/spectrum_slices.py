@@ -32,8 +32,6 @@ from mbd.linear.inertia import Inertia
 from mbd.model.model import Model
 from mbd.statics.balance import SaddlePoint
 
-__all__ = ["Slices", "slices"]
-
 
 @dataclass(frozen=True, eq=False)
 class Slices:

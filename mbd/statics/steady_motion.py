@@ -22,8 +22,6 @@ from mbd.small_motions.small_motion import SmallMotion, carried, small_motion
 from mbd.statics.held_motions import HeldTangent
 from mbd.statics.imbalance import imbalance
 
-__all__ = ["require_balance", "require_steady"]
-
 
 def require_steady(base: Minimal) -> None:
     """Refuse a base motion whose small motions have matrices that change with time."""

@@ -32,8 +32,6 @@ from mbd.model.frozen import FrozenModel, per_model
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 
-__all__ = ["give", "stresses"]
-
 
 @per_model
 def _table(model: FrozenModel) -> tuple[np.ndarray, tuple[tuple[Any, int], ...]]:

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from mbd.history.history import History
     from mbd.model.model import Model
 
-__all__ = ["quantities", "save_csv", "save_matlab", "save_npz"]
-
 
 def quantities(solution: History) -> Iterator[Series]:
     """Yield everything a solution has by name, in inertial axes."""

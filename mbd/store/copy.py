@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from mbd.store.source import Source
 
-__all__ = ["save", "to_xarray"]
-
 _PIECE = 1 << 12  # instants
 _OF_STREAMS = ("instants", "outcome", CHECKSUM)  # what they say is among the attributes of a copy
 

@@ -14,8 +14,6 @@ from typing import Any
 from mbd.store.damaged_files import DamagedFileError
 from mbd.store.hdf5 import end_of_file
 
-__all__ = ["Cut", "cut_of", "whole_rows"]
-
 
 @dataclass(frozen=True)
 class Cut:

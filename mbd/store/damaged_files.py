@@ -19,8 +19,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-__all__ = ["CHECKSUM", "Checked", "DamagedFileError", "blocks", "read_or_refuse"]
-
 T = TypeVar("T")
 CHECKSUM = "checksum"  # the variable; its attribute "arrays" has the names, in order
 _WIDE = 64  # columns of a block

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from mbd.history.trajectory import Trajectory
 
-__all__ = ["arrays", "to_xarray"]
-
 
 def arrays(solution: Trajectory) -> dict[str, np.ndarray]:
     """Return all labelled arrays in memory, filled piece by piece."""

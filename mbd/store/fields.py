@@ -28,8 +28,6 @@ from mbd.model.workspace import Workspace
 if TYPE_CHECKING:
     from mbd.model.model import Model
 
-__all__ = ["EVENT_TIME", "SCHEMA", "Field", "coordinates", "fields", "happened", "sizes", "write"]
-
 EVENT_TIME = {"units": "s", "long_name": "times at which events happened"}
 SCHEMA = "mbd results 1"  # of names, dimensions and meanings; a new number where they change
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from mbd.history.history import History
     from mbd.store.source import Source
 
-__all__ = ["KINDS", "FileKind", "read", "readable", "save", "writable"]
-
 
 @dataclass(frozen=True)
 class FileKind:

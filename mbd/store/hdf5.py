@@ -23,8 +23,6 @@ from typing import Any
 from mbd.base.atomic import explained
 from mbd.store.left_open import LeftOpen
 
-__all__ = ["end_of_file", "finish", "let_go", "libraries", "named", "opened", "room", "whole"]
-
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 # by version of the superblock: where the size of an address is, and the first address
 _PLACES = {0: (13, 24), 1: (13, 28), 2: (9, 12), 3: (9, 12)}

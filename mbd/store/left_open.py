@@ -11,8 +11,6 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
-__all__ = ["LeftOpen"]
-
 _SUPERBLOCK, _FLAGS, _END = 44, 11, 28  # bytes of version 3 before its checksum; places in it
 _ROOM = 1 << 40  # bytes behind the end: a file that is still written grows
 _WORD = 0xFFFFFFFF

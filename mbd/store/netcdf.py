@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from mbd.history.trajectory import Trajectory
     from mbd.model.model import Model
 
-__all__ = ["append", "create", "save_netcdf", "write_last"]
-
 _CHUNK = 1 << 14  # numbers in one chunk of a file, 128 kB
 _CACHE = 1 << 20  # bytes of chunks that each array keeps in memory
 _WIDE = 64  # at most so many bodies, rows, ... in one chunk

@@ -38,8 +38,6 @@ from mbd.history.quantity import INERTIAL, SCALAR, Owner
 if TYPE_CHECKING:
     from mbd.history.history import History
 
-__all__ = ["BODY", "JOINT", "polydata", "save_paraview"]
-
 BODY, JOINT = 0, 1
 _BETWEEN = 4  # points of lines in each element
 _TYPES = {"f": "Float64", "i": "Int64", "u": "UInt8"}

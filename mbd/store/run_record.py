@@ -20,19 +20,6 @@ if TYPE_CHECKING:
     from mbd.model.state import State
     from mbd.store.source import Source
 
-__all__ = [
-    "OWN",
-    "checked_notes",
-    "file_text",
-    "method_text",
-    "model_from_text",
-    "model_text",
-    "of_model",
-    "of_run",
-    "plain",
-]
-
-
 #: What files say of a run, under these names: notes have others.
 OWN = (
     "about", "components", "ends", "events", "gravity", "last_step", "loads", "mbd_version",

@@ -21,8 +21,6 @@ from mbd.store.cut_files import cut_of, whole_rows
 from mbd.store.damaged_files import CHECKSUM, Checked, DamagedFileError, read_or_refuse
 from mbd.store.hdf5 import end_of_file, opened
 
-__all__ = ["ArchiveSource", "FileSource", "OnDisk", "PastEvent", "Source"]
-
 _ABOUT = ("version", "method", "status", "message", "stats")
 _RAW = {"q": "q", "v": "v", "a": "a", "lam": "multipliers"}  # numbers of the model: labelled arrays
 Read = Callable[[Callable[[], Any]], Any]  # how something is read

@@ -25,8 +25,6 @@ from mbd.history.quantity import Owner, Quantity
 if TYPE_CHECKING:
     from mbd.store.source import Source
 
-__all__ = ["StoredHistory", "StoredPart"]
-
 
 class StoredPart(PartHistory):
     """A part over time, read from a file: what is stored of it, and what follows from that."""

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from mbd.model.model import Model
     from mbd.model.state import State
 
-__all__ = ["FileRecord"]
-
 _BYTES = 1 << 23  # raw numbers kept in memory before they go to the file,
 _INSTANTS, _MOST = 200, 1 << 26  # of large models more: so many instants, but not more bytes
 _SECONDS = 1.0  # they go at the latest after this time, or ten times that which writing takes

@@ -13,8 +13,6 @@ from mbd.studies.results import table_of_study
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["parallel_coordinates"]
-
 _WHO = "parallel_coordinates"
 
 

@@ -12,8 +12,6 @@ from mbd.base.checked import shown
 from mbd.studies.chunk import Chunk
 from mbd.studies.samples import Members, labels
 
-__all__ = ["StudyTable", "joined", "packed", "table_of", "table_of_study"]
-
 Packed = dict[str, np.ndarray]  # "t", "status", "message", and "=NAME" of each output, (n, ...)
 
 

@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Summary"]
-
 _HALF = 1024
 
 

@@ -21,8 +21,6 @@ from mbd.base.checked import one_of, whole
 from mbd.base.door import number
 from mbd.studies.results import StudyTable, table_of_study
 
-__all__ = ["sobol_indices"]
-
 _WHO = "sobol_indices"
 
 

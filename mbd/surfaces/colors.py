@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["COLORS", "shade"]
-
 #: At equal distances from -1 to 1; between them colours are linear in sRGB.
 COLORS = (
     "#3b4cc0", "#6788ee", "#9abbff", "#c9d7f0", "#dddddd", "#f2cbb7", "#f7a889", "#e26952",

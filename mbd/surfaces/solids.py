@@ -14,8 +14,6 @@ import numpy as np
 
 from mbd.parts.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 
-__all__ = ["surface"]
-
 _AROUND = 24
 _CELLS = 10  # at most so many along a bar or an edge
 

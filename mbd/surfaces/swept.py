@@ -12,8 +12,6 @@ import numpy as np
 
 from mbd.beams.helicoids import frames_between, logarithm
 
-__all__ = ["SHARES", "beam_rings", "caps", "hanging", "quads", "tube_rings"]
-
 SHARES = np.linspace(0.0, 1.0, 5)  # where elements have sections
 _AROUND = np.linspace(0.0, 2 * np.pi, 8, endpoint=False)
 

@@ -6,7 +6,7 @@ from scipy.spatial.transform import Rotation
 
 import mbd
 from mbd.algebra.rotations import tilde
-from mbd.formulations import named, unified
+from mbd.formulations import named, unified, velocity_sets
 
 from .tools import SHARP, converge, published
 
@@ -20,20 +20,22 @@ HEXAHEDRAL = np.array([
 
 
 def test_hexahedral_projection_is_the_printed_orthogonal_matrix():  # Eqs. (70)-(73)
-    D = unified.projection(*unified.hexahedral())
+    D = velocity_sets.projection(*velocity_sets.hexahedral())
     assert np.allclose(D, HEXAHEDRAL, rtol=0, atol=1e-16)
     assert np.allclose(D.T @ D, np.eye(6), rtol=0, atol=1e-15)
-    assert np.allclose(unified.inverse(*unified.hexahedral()), HEXAHEDRAL.T, rtol=0, atol=1e-15)
+    assert np.allclose(
+        velocity_sets.inverse(*velocity_sets.hexahedral()), HEXAHEDRAL.T, rtol=0, atol=1e-15
+    )
     assert np.isclose(np.linalg.det(D), -1, rtol=1e-14)
     for alpha, lengths in ((S, (0.3, 2.0, 5.0)), (1.3, (0.2, 0.7, 0.4))):
-        D = unified.projection(*unified.hexahedral(alpha, lengths))
+        D = velocity_sets.projection(*velocity_sets.hexahedral(alpha, lengths))
         assert np.isclose(np.linalg.det(D), -8 * alpha**6 * np.prod(lengths), rtol=1e-13)
 
 
 def test_tetrahedral_projection_is_the_printed_matrix():  # Eqs. (74)-(81)
     a, l = 0.8, 1.7
-    y, b = unified.tetrahedral(a, l)
-    D = unified.projection(y, b)
+    y, b = velocity_sets.tetrahedral(a, l)
+    D = velocity_sets.projection(y, b)
     printed = np.zeros((6, 6))
     printed[:3, :3] = a * np.eye(3)
     printed[3:, :3] = a * np.array([[-1, 1, 0], [0, -1, 1], [1, 0, -1]])
@@ -45,23 +47,25 @@ def test_tetrahedral_projection_is_the_printed_matrix():  # Eqs. (74)-(81)
     E[3, [1, 2, 4]] = np.array([1, -1, 1]) / (l * a)
     E[4, [0, 2, 5]] = np.array([-1, 1, 1]) / (l * a)
     E[5, [0, 1, 3]] = np.array([1, -1, 1]) / (l * a)
-    assert np.allclose(unified.inverse(y, b), E, rtol=0, atol=1e-14)
+    assert np.allclose(velocity_sets.inverse(y, b), E, rtol=0, atol=1e-14)
 
 
 def test_hexahedral_mass_matrix_has_the_printed_blocks():  # Eq. (93)
     printed = np.zeros((6, 6))
     for k, J in enumerate((J3, J1, J2)):
         printed[2 * k : 2 * k + 2, 2 * k : 2 * k + 2] = [[M_ + J, J - M_], [J - M_, M_ + J]]
-    assert np.allclose(unified.mass_matrix(MASS, HEXAHEDRAL), 0.5 * printed, rtol=0, atol=1e-14)
+    assert np.allclose(
+        velocity_sets.mass_matrix(MASS, HEXAHEDRAL), 0.5 * printed, rtol=0, atol=1e-14
+    )
 
 
 def test_velocity_interpolation():  # Eqs. (24), (32), (83)
     rng = np.random.default_rng(55001)
-    y, b = unified.hexahedral(0.9, (0.4, 0.5, 0.7))
-    D, w = unified.projection(y, b), rng.normal(size=6)
+    y, b = velocity_sets.hexahedral(0.9, (0.4, 0.5, 0.7))
+    D, w = velocity_sets.projection(y, b), rng.normal(size=6)
     V = np.linalg.solve(D, w)
     for point, direction, wi in zip(y, b, w, strict=True):
-        N = unified.velocity_interpolation(point, D)
+        N = velocity_sets.velocity_interpolation(point, D)
         assert np.allclose(N @ w, V[:3] + np.cross(V[3:], point), rtol=0, atol=1e-14)
         assert np.isclose(direction @ N @ w, wi, rtol=1e-13)
 
@@ -71,7 +75,7 @@ def test_quadratic_velocities_of_newton_and_euler():  # Eqs. (97), (100), (105)
     V = rng.normal(size=6)
     U, Omega = V[:3], V[3:]
     w = HEXAHEDRAL @ V
-    gamma = unified.quadratic_velocity_matrix(w, MASS, HEXAHEDRAL) @ w
+    gamma = velocity_sets.quadratic_velocity_matrix(w, MASS, HEXAHEDRAL) @ w
     force = np.concatenate([M_ * np.cross(Omega, U), np.cross(Omega, MASS[3:, 3:] @ Omega)])
     assert np.allclose(gamma, HEXAHEDRAL @ force, rtol=0, atol=1e-14)
     # the second entry as printed, with the sign of J22 that the first one has
@@ -84,7 +88,7 @@ def test_quadratic_velocities_of_newton_and_euler():  # Eqs. (97), (100), (105)
     W = body.mass_matrix
     J = np.trace(W[1:, 1:]) * np.eye(3) - W[1:, 1:]
     M = np.block([[W[0, 0] * np.eye(3), tilde(W[0, 1:]).T], [tilde(W[0, 1:]), J]])
-    gamma = unified.quadratic_velocity_matrix(w, M, HEXAHEDRAL) @ w
+    gamma = velocity_sets.quadratic_velocity_matrix(w, M, HEXAHEDRAL) @ w
     directors = np.vstack([np.zeros(3), np.eye(3)])  # R = I
     second = np.cross(Omega, np.cross(Omega, directors))
     second[0] = np.cross(Omega, U)
@@ -100,7 +104,9 @@ def test_mass_matrix_of_a_body_is_the_printed_one():
                       rotation=Rotation.from_rotvec((0.3, 0.4, -0.2)))
     )  # fmt: skip
     A = system.build().assemble()
-    assert np.allclose(A.M.toarray(), unified.mass_matrix(MASS, HEXAHEDRAL), rtol=0, atol=1e-14)
+    assert np.allclose(
+        A.M.toarray(), velocity_sets.mass_matrix(MASS, HEXAHEDRAL), rtol=0, atol=1e-14
+    )
     assert list(A.rows) == [f"body.w_{i}" for i in range(1, 7)]
 
 
@@ -117,9 +123,9 @@ def test_the_length_of_a_set_is_that_of_the_body(radius, length):
     model = system.build()
     assert model.state.q[7] == length
     M = model.assemble().M.toarray()
-    D = unified.projection(*unified.hexahedral(length=length))
+    D = velocity_sets.projection(*velocity_sets.hexahedral(length=length))
     whole = 2.0 * np.diag([1, 1, 1, *J])
-    assert np.allclose(M, unified.mass_matrix(whole, D), rtol=0, atol=1e-13 * np.abs(M).max())
+    assert np.allclose(M, velocity_sets.mass_matrix(whole, D), rtol=0, atol=1e-13 * np.abs(M).max())
     assert np.linalg.cond(M) < 200
 
 
@@ -165,8 +171,8 @@ SINGULAR = {
     "all through one point": {"points": np.zeros((6, 3)), "directions": np.eye(6, 3) + 1.0},
     "all along one direction": {"points": np.eye(6, 3), "directions": np.ones((6, 3))},
     "a direction without length": {
-        "points": unified.hexahedral()[0],
-        "directions": unified.hexahedral()[1] * np.array([1, 1, 1, 1, 1, 0])[:, None],
+        "points": velocity_sets.hexahedral()[0],
+        "directions": velocity_sets.hexahedral()[1] * np.array([1, 1, 1, 1, 1, 0])[:, None],
     },
 }
 

@@ -25,8 +25,6 @@ from mbd.formulations.modal.faces import faces_on
 from mbd.machine.buffer import DISSIPATED, MAP_ROW, POTENTIAL, TRANSLATION
 from mbd.machine.jit import jit
 
-__all__ = ["modal"]
-
 
 def modal(frame: Formulation, constants: ModalConstants) -> Formulation:
     """Return the formulation of one body with modes.

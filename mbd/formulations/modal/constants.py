@@ -16,8 +16,6 @@ from mbd.formulations.formulation import Formulation
 from mbd.machine.buffer import MAP_ROW
 from mbd.machine.jit import jit
 
-__all__ = ["ModalConstants", "NodalShapes", "table"]
-
 # constants: numbers of modes and interfaces, then where tables begin, then W0
 MODES, INTERFACES, W1, W2, MASS, STIFFNESS, DAMPING, GEOMETRIC, PLACES, FRAME, WORK, W0 = range(12)
 # numbers in work, whose sizes do not depend on the modes; behind them U (12) of each mode

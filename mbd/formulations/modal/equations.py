@@ -80,8 +80,6 @@ from mbd.formulations.modal.faces import add_back, combined, motion, pull
 from mbd.machine.buffer import GX, MAP_ROW, W_G, W_K, W_M
 from mbd.machine.jit import jit
 
-__all__ = ["equations_on"]
-
 
 @cache
 def equations_on(frame: Formulation) -> tuple[Any, Any]:

@@ -11,8 +11,6 @@ from mbd.formulations.modal.constants import DP, FRAME, ONE, PLACES, PT, VELOCIT
 from mbd.machine.buffer import MAP_ROW
 from mbd.machine.jit import jit
 
-__all__ = ["add_back", "add_shown", "combined", "faces_on", "motion", "pull"]
-
 
 @jit
 def motion(F: Any, at: int, n: int, p: int, s: float) -> Any:

@@ -17,8 +17,6 @@ from mbd.machine.buffer import ATT_N, DP, MAP_ROW, PT, P
 from mbd.machine.jit import jit
 from mbd.machine.simd import add_map, add_outer3, add_outer7, add_outer_maps, product_of, set_sum
 
-__all__ = ["FZ", "GP", "KF", "WORK", "S", "add_blocks", "frame", "work"]
-
 W_G, W_K, YD = m.W_G, m.W_K, m.YD
 ENDS = (0, 4)  # first attachments of both frames: origin and three directors each
 # scratch space: S, F_z, products with it, then vectors over the velocities of a node

@@ -48,8 +48,6 @@ from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit
 from mbd.machine.simd import product_of
 
-__all__ = ["BEAM"]
-
 DISSIPATED, FY, PHASE, POTENTIAL, ROW_RATE, Y, YD = (
     m.DISSIPATED, m.FY, m.PHASE, m.POTENTIAL, m.ROW_RATE, m.Y, m.YD,
 )  # fmt: skip

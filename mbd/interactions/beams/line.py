@@ -8,8 +8,6 @@ import numpy as np
 
 from mbd.interactions.kind import Element
 
-__all__ = ["Line"]
-
 
 @dataclass(frozen=True)
 class Line:
