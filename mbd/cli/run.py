@@ -60,8 +60,8 @@ def run(options: argparse.Namespace) -> int:
     if talk:
         print(report, flush=True)
         if scene.notes:
-            print(f"note: {len(scene.notes)} things that {scene.path.name} says are not used as they "
-                  f"stand; `mbd info {options.file}` lists them", flush=True)  # fmt: skip
+            print(f"note: {len(scene.notes)} things that {scene.path.name} says are not used as "
+                  f"they stand; `mbd info {options.file}` lists them", flush=True)  # fmt: skip
     with collected() as remarks:
         bar = None if talk else False
         solution = simulate(model, method=method, progress=bar, raise_on_failure=False, **how)
