@@ -176,7 +176,7 @@ class Experiments:
             values.append((sampled(self.who, run.solution, curve) - curve.values)[there])
             for name in names:
                 if name in run:
-                    slope = run[name].of(curve.of, curve.name)
+                    slope = run[name].of(curve.of, curve.name), run[name].t
                     columns.append(sampled(self.who, run.solution, curve, slope)[there])
                 else:
                     columns.append(np.zeros(there.sum()))
@@ -265,10 +265,16 @@ def _curve(who: str, label: str, name: Any, data: Any) -> Curve:
     return Curve(label + name, "" if own else name, function, t, values, sigma)
 
 
-def sampled(who: str, solution: Any, curve: Curve, values: Any = None) -> np.ndarray:
-    """Return a quantity of a run at the instants of a curve, by cubic splines between events."""
+def sampled(
+    who: str, solution: Any, curve: Curve, slope: tuple[np.ndarray, np.ndarray] | None = None
+) -> np.ndarray:
+    r"""Return a quantity of a run at the instants of a curve, by cubic splines S between events.
+
+    With the derivatives of its values and of their instants, that at fixed instants,
+    :math:`\partial y/\partial p - \dot S\,\partial t/\partial p`.
+    """
     t = solution.t
-    y = np.asarray(curve.of(solution) if values is None else values, float)
+    y = np.asarray(curve.of(solution), float)
     k = curve.values.shape[1]
     if y.shape != (len(t), k) and (y.shape != (len(t),) or k != 1):
         raise ValueError(
@@ -282,11 +288,16 @@ def sampled(who: str, solution: Any, curve: Curve, values: Any = None) -> np.nda
             f"the run goes from {t[0]:g} to {t[-1]:g} s"
         )
     y, out = y.reshape(len(t), k), np.empty((len(curve.t), k))
+    dy, dt = (y, None) if slope is None else (slope[0].reshape(len(t), k), slope[1])
     ends = [0, *(np.flatnonzero(np.diff(t) <= 0) + 1), len(t)]
     for first, last in pairwise(ends):
         here = (curve.t >= t[first]) | (first == 0)
         if last - first == 1:
-            out[here] = y[first]
-        else:
-            out[here] = CubicSpline(t[first:last], y[first:last])(curve.t[here])
+            out[here] = dy[first]
+            continue
+        own, at = slice(first, last), curve.t[here]
+        out[here] = CubicSpline(t[own], dy[own])(at)
+        if dt is not None and dt[own].any():
+            rate = CubicSpline(t[own], y[own])(at, 1)
+            out[here] -= rate * np.interp(at, t[own], dt[own])[:, None]
     return out

@@ -252,3 +252,31 @@ def test_an_interrupt_returns_the_best_so_far():
     assert fit.evaluations == 2
     first = float(np.sum((vibration(T, 20.0, 0.5, 0.7) - measured()) ** 2))
     assert sum(x**2 for x in fit.residuals["place"]) < 0.5 * first
+
+
+def rebounding(t, g, z, v, e=0.7):
+    """Height of a ball that is thrown and rebounds from the floor with e of its velocity."""
+    out, start = np.empty_like(t), 0.0
+    while start < t[-1]:
+        d = t - start
+        out = np.where(d >= 0, z + v * d - 0.5 * g * d * d, out)
+        start += (v + np.sqrt(v * v + 2 * g * z)) / g
+        z, v = 0.0, e * np.sqrt(v * v + 2 * g * z)
+    return out
+
+
+def test_a_fit_through_rebounds():
+    """Instants behind an event move; what is measured is measured at fixed ones."""
+    system = mbd.System(gravity=(0, 0, -9.81))
+    system.add(mbd.PointMass("ball", mass=0.3, position=(0, 0, 0.8)))
+    floor = mbd.Event(
+        "floor", lambda s: s["ball"].position[:, 2], direction=-1,
+        change=lambda model, state: state.replace(v=-0.7 * state.v),
+    )  # fmt: skip
+    t = np.linspace(0.013, 1.3, 60)
+    data = {"ball.position.z": (t, rebounding(t, 9.7, 0.83, 0.2), 1e-3)}
+    names = ["gravity.z", "ball.position.z", "ball.velocity.z"]
+    fit = mbd.fit(system, data, names, step=0.01, events=floor)
+    assert fit.success, fit
+    assert fit.values == pytest.approx(dict(zip(names, (-9.7, 0.83, 0.2), strict=True)), rel=1e-7)
+    assert fit.evaluations <= 8
