@@ -10,13 +10,11 @@ import numpy as np
 from mbd.animation.drawing import Arrow, End, Track, over_time
 from mbd.animation.instants import nice
 from mbd.machine.jit import PYTHON
-from mbd.parts.actuators import Stop
 from mbd.parts.part import Applied
 
 if TYPE_CHECKING:
     from mbd.history.history import History
 
-__all__ = ["contacts", "loads", "reactions", "scales", "tips", "visible"]
 
 FORCE, MOMENT, REACTION, REACTION_MOMENT = "#c62828", "#7b1fa2", "#1565c0", "#00838f"
 # below these parts of the largest, an arrow is round-off: loads are exact, reactions are solved for
@@ -64,9 +62,10 @@ def contacts(solution: History) -> list[Arrow]:
     """Return what stops push with on the second bodies of their joints, along or about the axes."""
     arrows = []
     for part in solution.model.system.parts.values():
-        if not isinstance(part, Stop):
+        if part.push is None:
             continue
         u = part.coordinate
+        assert u is not None  # along which it pushes
         joint = solution.model.system.joints.get(u.joint)
         if joint is None or u.name not in ("angle", "displacement"):
             continue

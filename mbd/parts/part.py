@@ -6,7 +6,7 @@ class does not declare is as here: a part without nodes, rows, readings or symbo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import Enum, auto
 from types import MappingProxyType
@@ -141,6 +141,8 @@ class Part(Recorded):
         and the unit of each.
     applied : Applied
         The force or moment on a body that it is.
+    push : callable or None
+        ``(u, rate) -> load`` along ``coordinate`` over time [N m or N], if it is a contact.
     bars : sequence of Element
         Those between neighbours of its nodes, if it is a cable.
     """
@@ -154,6 +156,7 @@ class Part(Recorded):
     coordinate: Coordinate | None = None
     drives: Coordinate | None = None
     applied: Applied | None = None
+    push: Callable[[Any, Any], np.ndarray] | None = None
     bars: Sequence[Element] = ()
     name: str
     law: Any = None
