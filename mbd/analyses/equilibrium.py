@@ -27,8 +27,6 @@ from mbd.statics.descent import descend, nearest
 from mbd.statics.imbalance import Effort
 from mbd.statics.search import EquilibriumError, SearchResult
 
-__all__ = ["Equilibrium", "equilibrium"]
-
 _MOST_STEPS = 1_000_000
 _SEEK = {"minimum": descend, "nearest": nearest}
 

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     from mbd.analyses.equilibrium import Equilibrium
 
-__all__ = ["Mode", "Modes", "modes"]
-
 _MOST = 100_000  # instants of a period
 _MANY = 900  # velocities, above which modes are found without dense matrices
 _SOME = 40  # modes that are found of so many, if nobody says how many

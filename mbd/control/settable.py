@@ -13,8 +13,6 @@ from mbd.base.tolerances import LARGEST
 from mbd.machine import buffer as m
 from mbd.model.model import Model
 
-__all__ = ["Settable"]
-
 
 class Settable:
     """An argument whose numbers stand in the constants of a model as they are.

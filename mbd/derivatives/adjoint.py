@@ -35,8 +35,6 @@ from mbd.model.state import State
 from mbd.model.system import System, model_of
 from mbd.small_motions.eigenvalues import alike
 
-__all__ = ["Gradient", "gradient"]
-
 
 class Gradient(Mapping[str, float]):
     """The gradient of an objective by parameters, ``g["rod.mass"]``.

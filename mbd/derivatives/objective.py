@@ -22,8 +22,6 @@ from mbd.model.frozen import FrozenModel
 from mbd.model.turns_so_far import turns_so_far
 from mbd.model.values import changed
 
-__all__ = ["Gradients", "Objective", "along", "gradients", "last_of", "value_of", "values_of"]
-
 _SHARE = 1e-2  # [size of the quantity] distance of the values of a stencil
 
 

@@ -30,8 +30,6 @@ from mbd.fitting.variables import Variables, interval, variables_of
 from mbd.model.system import model_of
 from mbd.runs.interrupts import listening
 
-__all__ = ["Optimum", "optimize"]
-
 _WHO = "optimize"
 _SOLVERS = {
     "SLSQP": {"ftol": FIT_TOL},

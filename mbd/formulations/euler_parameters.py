@@ -53,15 +53,6 @@ from mbd.base.recorded_call import remembered
 from mbd.formulations.formulation import Formulation
 from mbd.formulations.homogeneous import BODY, INHOMOGENEOUS, MOMENT, WORK, formulation
 
-__all__ = [
-    "EULER_PARAMETERS",
-    "EulerParameters",
-    "augmented_inverse",
-    "augmented_matrix",
-    "augmented_right_side",
-    "parameter_acceleration",
-]
-
 _FORMS = ("full", "reduced", "projected")
 _MAPS = {"B2": WORK, "B1": MOMENT, "H": WORK, "Q_p2": INHOMOGENEOUS}
 

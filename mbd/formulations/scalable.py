@@ -85,8 +85,6 @@ from mbd.formulations.homogeneous import (
 from mbd.machine.buffer import DIRECTOR, GX, OWN, ROTATION, TRANSLATION, W_G, W_K, W_M
 from mbd.machine.jit import jit
 
-__all__ = ["SCALABLE", "Scalable"]
-
 _SMALL = 1e-2  # below it nine terms of the series are exact to round-off
 
 

@@ -34,27 +34,12 @@ from mbd.formulations.so3 import face, own_rates
 from mbd.formulations.velocity_sets import (
     hexahedral,
     inverse,
-    mass_matrix,
     projection,
-    quadratic_velocity_matrix,
     six,
     tetrahedral,
-    velocity_interpolation,
 )
 from mbd.machine.buffer import MAP_ROW, TRANSLATION
 from mbd.machine.jit import jit
-
-__all__ = [
-    "UNIFIED",
-    "Unified",
-    "hexahedral",
-    "inverse",
-    "mass_matrix",
-    "projection",
-    "quadratic_velocity_matrix",
-    "tetrahedral",
-    "velocity_interpolation",
-]
 
 _CONSTANTS = 13  # numbers of se3; behind them D^-1 and 36 numbers to work in
 

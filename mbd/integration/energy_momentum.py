@@ -13,8 +13,6 @@ from mbd.integration.midpoint import N_VECTORS, conserve
 from mbd.machine import buffer as m
 from mbd.model.frozen import FrozenModel
 
-__all__ = ["EnergyMomentum"]
-
 
 def _memory(model: FrozenModel) -> int:
     """Return how many numbers the scheme keeps of its own."""

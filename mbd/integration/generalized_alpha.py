@@ -18,8 +18,6 @@ from mbd.integration.starting_values import begin, first_step
 from mbd.machine import buffer as m
 from mbd.model.frozen import FrozenModel
 
-__all__ = ["GeneralizedAlpha"]
-
 _LEVELS = {"position": m.POSITION, "velocity": m.VELOCITY, "stabilized": m.STABILIZED}
 
 

@@ -41,8 +41,6 @@ from mbd.model.frozen import FrozenModel
 if TYPE_CHECKING:
     from mbd.formulations.formulation import Formulation
 
-__all__ = ["LieRungeKutta4"]
-
 A, AL, FLOW, H, N_Q, N_U, Q, QN, T, X, Y, YD, YDD = (
     m.A, m.AL, m.FLOW, m.H, m.N_Q, m.N_U, m.Q, m.QN, m.T, m.X, m.Y, m.YD, m.YDD,
 )  # fmt: skip

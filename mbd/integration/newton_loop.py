@@ -59,25 +59,6 @@ from mbd.machine.subnormal import flushing
 from mbd.machine.unknowns import is_velocity
 from mbd.model.evaluation import evaluate_level, linearise, stage
 
-__all__ = [
-    "CONVERGED",
-    "FAILED",
-    "PIVOTS",
-    "advance",
-    "correct",
-    "correct_positions",
-    "finish",
-    "grid_from_here",
-    "iterate",
-    "keep_least_record",
-    "keep_record",
-    "next_time",
-    "predict",
-    "record",
-    "restore",
-    "set_weights",
-]
-
 CONVERGED, FAILED, PIVOTS = 0, 1, 2
 
 A, AL, AN, D, KIND, Q, QN, V, VN, X = (

@@ -88,8 +88,6 @@ from mbd.model.frozen import FrozenModel
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 
-__all__ = ["RadauCollocation"]
-
 A, AN, D, FORCE, KIND, N_U, QN, T, V, VN, X = (
     m.A, m.AN, m.D, m.FORCE, m.KIND, m.N_U, m.QN, m.T, m.V, m.VN, m.X,
 )  # fmt: skip

@@ -32,8 +32,6 @@ from mbd.machine.jit import kernel
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 
-__all__ = ["Divided", "in_substeps"]
-
 _COSTS = [m.N_ITER, m.N_EVALUATE, m.N_REJECT, m.N_FACTOR]
 
 

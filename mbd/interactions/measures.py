@@ -28,18 +28,6 @@ from mbd.algebra.vec import dot, load3, mat_plus, minus, outer, plus, store3, ti
 from mbd.base.recorded_call import reduced
 from mbd.machine.jit import jit
 
-__all__ = [
-    "ANGLE",
-    "DOT",
-    "LENGTH",
-    "OFFSET",
-    "SINE",
-    "SLIDE",
-    "SQUARE",
-    "Measure",
-    "unwrap",
-]
-
 # places in the scratch space: vectors, their rates, gradient, n, h (4x4), Hessian times rate
 XA, XD, GRAD, NORMAL, HESS, HXD, LAW_IN, LAW_OUT, KAPPA, MU = 0, 12, 24, 36, 48, 64, 76, 80, 84, 85
 _ZERO = (0.0,) * 9

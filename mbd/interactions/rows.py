@@ -55,8 +55,6 @@ from mbd.machine import buffer as m
 from mbd.machine.buffer import ATT_N, DP, MAP_ROW, PT, P
 from mbd.machine.jit import jit
 
-__all__ = ["COINCIDE", "DOT_ROW", "TWIST", "add_gradient", "row"]
-
 A, FY, PHID, PHIDD, POSITION_TURN, SCRATCH, W_K, X, Y, YD, YDD = (
     m.A, m.FY, m.PHID, m.PHIDD, m.POSITION_TURN, m.SCRATCH, m.W_K, m.X, m.Y, m.YD, m.YDD,
 )  # fmt: skip

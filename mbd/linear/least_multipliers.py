@@ -19,9 +19,6 @@ from mbd.machine.unknowns import is_velocity, own_vector
 from mbd.model.evaluation import evaluate, linearise
 from mbd.model.frozen import FrozenModel
 
-__all__ = ["make_up", "memory", "put_aside", "smallest_multipliers", "smallest_now",
-           "smallest_where_due", "take_back", "take_back_coordinates"]  # fmt: skip
-
 ASIDE = 1  # own vector of the method at which what is put aside begins; the first is of free steps
 
 

@@ -16,8 +16,6 @@ import numpy as np
 from mbd.machine import buffer as m
 from mbd.machine.jit import PYTHON, Kernel, call, maps_kernel
 
-__all__ = ["Batch"]
-
 if PYTHON:
 
     def beyond(F: Any, i: int) -> Any:

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from mbd.figures.matrix_pattern import Group
 
-__all__ = ["Assembly", "assemble"]
-
 _BLOCKS = ("M", "G", "K", "B")
 _FILES = (".mtx", ".npy", ".csv", ".txt", ".h5", ".nc")  # what a folder is not called
 

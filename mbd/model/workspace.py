@@ -17,8 +17,6 @@ from mbd.model.released_rows import checked, tables
 from mbd.model.state import State
 from mbd.model.turns_so_far import checked_memory
 
-__all__ = ["Workspace", "ahead", "displaced"]
-
 
 class Workspace:
     """The floats F of one run, with its integers S among them, beside the tables I of the model.

@@ -17,8 +17,6 @@ from mbd.base.run_tolerances import LOST_NOISE, OSCILLATION_INSTANTS, OSCILLATIO
 from mbd.machine import buffer as m
 from mbd.model.model import Model
 
-__all__ = ["oscillation", "rough"]
-
 
 def largest_alike(kinds: np.ndarray, size: np.ndarray) -> np.ndarray:
     """Return what multipliers, the largest ones of each row, (..., n_lam), are compared with.

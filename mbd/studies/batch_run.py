@@ -39,8 +39,6 @@ from mbd.runs.plan import Plan
 from mbd.runs.record import columns
 from mbd.runs.stretch import Run
 
-__all__ = ["Batches", "Instants"]
-
 _RUNS = 128  # of a batch: what is shared by its runs is then small beside them
 _BYTES = 1 << 24  # most that they take
 _AT_ONCE = 4096  # faces over all instants of the runs that are evaluated together

@@ -22,8 +22,6 @@ from mbd.studies.batch_run import Batches
 from mbd.studies.family import Direct, Family, Row
 from mbd.studies.outputs import Output, Runs, of_batch, of_solution
 
-__all__ = ["FAILED", "REFUSED", "Chunk", "Share", "Task", "give_up", "run_chunk"]
-
 FAILED, REFUSED = 1, 2  # status of a member whose run failed, or that cannot be described
 _LOCK = threading.Lock()
 _KEPT = 4  # studies whose models a process keeps

@@ -25,8 +25,6 @@ from mbd.model.system import System, model_of
 from mbd.model.values import on_tables_of
 from mbd.model.workspace import Workspace
 
-__all__ = ["Direct", "Family"]
-
 Row = tuple[Any, ...]
 
 

@@ -24,8 +24,6 @@ from mbd.model.turns_so_far import Before, turns_so_far
 from mbd.pictures.curves import curves
 from mbd.studies.batch_run import Instants
 
-__all__ = ["Output", "Runs", "of_batch", "of_solution", "outputs_of"]
-
 _REDUCED: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {  # over the axis of time
     "final": lambda x, axis: x.take(-1, axis),
     "max": np.max,

@@ -11,8 +11,6 @@ import numpy as np
 
 from mbd.base.checked import mapping, one_of, shown, whole
 
-__all__ = ["Members", "members_of", "sample"]
-
 
 @dataclass(frozen=True)
 class Members:

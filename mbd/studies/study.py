@@ -37,8 +37,6 @@ from mbd.studies.results import Packed, StudyTable, inner_dimensions, joined, pa
 from mbd.studies.samples import Members, members_of
 from mbd.studies.summary import Summary
 
-__all__ = ["study"]
-
 _WHO = "study"
 _PROBED = 16  # members of which one must be described before a study begins
 _CORNERED = 6  # arguments of one part whose corners are described
