@@ -41,7 +41,7 @@ lose that over a whole run, no resolved motion in one of them."""
 LARGE_STEP_THROW = 0.25
 """[largest velocity] Difference of two steps from which the energies of all are looked at."""
 
-LARGE_STEP_COARSE = 3e-3
+LARGE_STEP_COARSE = 2e-3
 """[way of the motion] What a hundred steps may add to it without a look at the energies: those of a
 tenth of a radian of an oscillation do."""
 

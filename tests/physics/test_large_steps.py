@@ -51,15 +51,20 @@ def test_energy_tells_where_steps_are_not_all_kept(every):
 
 
 @pytest.mark.parametrize(
-    ("scene", "step", "t_end"), [("elastic_crank", 1e-2, 0.1), ("flexible_rod", 3e-3, 0.1)]
+    ("scene", "step", "t_end", "options"),
+    [
+        ("elastic_crank", 1e-2, 0.1, {}),
+        ("flexible_rod", 3e-3, 0.1, {}),
+        ("planetary_gear", 1e-2, 1.0, {"formulation": "directors"}),
+    ],
 )
-def test_energy_tells_where_steps_are_coarse_for_drives(scene, step, t_end):
+def test_energy_tells_where_steps_are_coarse_for_drives(scene, step, t_end, options):
     """A rod swings within the steps of its crank: poses are right, and power is not resolved."""
     with pytest.warns(RuntimeWarning, match=r"balance of energies departs by .* such as"):
-        mbd.simulate(load(scene).build(), t_end, step)
+        mbd.simulate(load(scene).build(**options), t_end, step)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        mbd.simulate(load(scene).build(), t_end, step / 5)
+        mbd.simulate(load(scene).build(**options), t_end, step / 5)
 
 
 @pytest.mark.parametrize(("formulation", "step"), [("directors", 6e-3), ("euler_parameters", 1e-2)])
