@@ -2,26 +2,52 @@
 
     python tests/bench/study_on_cluster.py [members]
 
-CPU time of scheduler, client and one worker with one thread, beside that of the same chunks in one
-thread here, by turns; before that the peak of memory of streamed reductions, of a tenth of the
-members and of all.
+Of one chunk: CPU time of the thread that computes it in a worker, beside that of one here, by
+turns; of the messages there and back; and of the event loops, which run whether anybody computes or
+not. Before that the peak of memory of streamed reductions, of a tenth of the members and of all.
 """
 
 import resource
-import statistics
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import replace
 
+import numpy as np
 from study import STEPS, H, links
 
 import mbd
+from mbd.studies import chunk
+from mbd.studies.study import _arrays
+
+SIZE = 5000
 
 
 def peak():
     """Return the largest memory of this process so far [MB]."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+class Lent:
+    """An executor that works at once, and keeps what it was lent."""
+
+    def submit(self, function, share):
+        future = Future()
+        self.share, self.done = share, function(share)
+        future.set_result(self.done)
+        return future
+
+
+def timed(share):
+    """Return the CPU time of the thread that computes a chunk [s]."""
+    clock = time.thread_time()
+    _arrays(share)
+    return time.thread_time() - clock
+
+
+def back(share, done):
+    """Return the results of a chunk."""
+    return done
 
 
 def main():
@@ -46,26 +72,34 @@ def main():
     except ImportError:
         print("no dask.distributed here")
         return
-    size = 5000
-    members = mbd.sample({"link1.mass": (0.5, 2.0)}, 2 * size)
     with (
         distributed.LocalCluster(
             n_workers=1, threads_per_worker=1, dashboard_address=None
         ) as cluster,
         distributed.Client(cluster) as client,
-        ThreadPoolExecutor(1) as pool,
     ):
-        spent = {"here": [], "dask": []}
-        for turn in range(4):
-            for name, on in (("here", pool), ("dask", client)):
-                clock = time.process_time() + sum(client.run(time.process_time).values())
-                mbd.study(model, members, on=on, chunk=size, **how)
-                clock -= time.process_time() + sum(client.run(time.process_time).values())
-                if turn:  # the first compiles
-                    spent[name].append(-clock)
-        ratios = [b / a for a, b in zip(spent["here"], spent["dask"], strict=True)]
-        print(f"chunks of {statistics.median(spent['here']) / 2:.2f} s: with dask "
-              f"{100 * (statistics.median(ratios) - 1):+.0f} %")  # fmt: skip
+
+        def spent():
+            """Return the CPU time of scheduler, client and worker so far [s]."""
+            return time.process_time() + sum(client.run(time.process_time).values())
+
+        lent = Lent()
+        mbd.study(model, mbd.sample({"link1.mass": (0.5, 2.0)}, SIZE), on=lent, chunk=SIZE, **how)
+        chunk._OVER.clear()  # the study has ended; its chunk is computed again
+        both = [(timed(lent.share), client.submit(timed, lent.share, pure=False).result())
+                for _ in range(5)]  # fmt: skip
+        here, there = np.array(both[1:]).T  # the first compiles
+        clock, wall = spent(), time.time()
+        time.sleep(3.0)
+        loops = (spent() - clock) / (time.time() - wall)
+        clock = spent()
+        for _ in range(10):
+            client.submit(back, lent.share, lent.done, pure=False).result()
+        messages = (spent() - clock) / 10
+        least = here.min()
+        print(f"a chunk of {least:.2f} s: thread {100 * (there.min() / least - 1):+.1f} %, "
+              f"messages {100 * messages / least:.1f} %, loops of client, scheduler and "
+              f"worker {100 * loops:.1f} % of a core")  # fmt: skip
 
 
 if __name__ == "__main__":

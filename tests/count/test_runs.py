@@ -7,6 +7,7 @@ from scenes import chain, four_bar
 import mbd
 from mbd.formulations import NAMES
 from mbd.integration import pivoting_step as careful
+from mbd.runs import record
 from mbd.runs import stretch as module
 
 TIGHT = mbd.GeneralizedAlpha(tol=1e-11)
@@ -58,7 +59,7 @@ def test_every(every, t_end):
 def test_long_records_are_taken_over_in_pieces(monkeypatch):
     """A small buffer gives the same record."""
     whole = mbd.simulate(chain(2), 0.2, 1e-3)
-    monkeypatch.setattr(module, "_CHUNK_BYTES", 5000)
+    monkeypatch.setattr(record, "_CHUNK_BYTES", 5000)
     pieces = mbd.simulate(chain(2), 0.2, 1e-3)
     assert np.array_equal(pieces.t, whole.t)
     assert np.array_equal(pieces.q, whole.q)

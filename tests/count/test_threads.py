@@ -10,7 +10,7 @@ from scenes import chain
 import mbd
 from mbd.machine import buffer as m
 from mbd.machine.jit import PYTHON, call, kernel, loop
-from mbd.runs import stretch
+from mbd.runs import record, stretch
 from mbd.runs.interrupts import Interrupt
 from mbd.runs.plan import Plan
 
@@ -65,7 +65,7 @@ def test_two_threads_are_within_one_kernel_at_once(wait, size):
 )
 def test_python_goes_on_beside_a_loop(method, rtol, monkeypatch):
     """A thread that sleeps for a thousandth of a second wakes up within one call of the loop."""
-    monkeypatch.setattr(stretch, "_CHUNK_BYTES", 1000)
+    monkeypatch.setattr(record, "_CHUNK_BYTES", 1000)
     model = mbd.System()
     model.add(
         mbd.RigidBody(
