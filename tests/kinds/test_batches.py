@@ -6,6 +6,8 @@ from recipes import BODIES, EXAMPLES, JOINT_RECIPES, LOADS, PAIR_FORCES, ROW_PAR
 from scenes import four_bar
 
 import mbd
+from mbd.history.energy import masses
+from mbd.history.instants import instants_of_runs
 from mbd.machine import buffer as m
 from mbd.machine.batch import Batch
 from mbd.runs.plan import Plan
@@ -40,12 +42,22 @@ def compared(models, method, h=H, steps=STEPS, every=1):
     if not way.open:
         assert models[0].laws
         return 0
-    instants = way.go(np.array([x.F for x in models]))
+    F = np.array([x.F for x in models])
+    instants = way.go(F)
+    told = instants_of_runs(models[0], F, np.array([masses(x) for x in models]), instants.rows)
     for i in np.flatnonzero(instants.clean):
         alone = mbd.simulate(models[i], steps * h, h, method=method, every=every)
         assert np.array_equal(instants.t, alone.t)
         for name, x in zip(("q", "v", "a", "lam"), instants.raw, strict=True):
             assert np.array_equal(x[i], getattr(alone, name)), name
+        energy, momentum = alone.energy, alone.momentum
+        same = (
+            *zip(told.energies, (energy.kinetic, energy.potential, energy.dissipated, energy.work),
+                 strict=True),
+            *zip(told.momenta, (momentum.linear, momentum.angular), strict=True),
+            (told.gap, alone.gap),
+        )  # fmt: skip
+        assert all(np.array_equal(x[i], y) for x, y in same)
     return int(instants.clean.sum())
 
 
