@@ -60,6 +60,7 @@ from mbd.machine.buffer import (
 )
 from mbd.machine.jit import call, ints, jit, kernel
 from mbd.machine.simd import (
+    ask_for,
     scale4,
     set_dots,
     subtract4,
@@ -77,6 +78,8 @@ __all__ = [
     "solve_transposed",
     "transposed_kernel",
 ]
+
+AHEAD = 512  # floats by which W is asked for before it is read
 
 
 @jit
@@ -199,36 +202,56 @@ def eliminate(I: Any, F: Any, j: int) -> None:
 
 
 @jit
-def factor(I: Any, F: Any) -> None:
-    """Factor the assembled matrix in place."""
+def factor(I: Any, F: Any, forward: bool) -> None:
+    """Factor the assembled matrix in place; forward: with the right-hand side in X, as `_up`."""
     S = ints(F)
     S[m.N_FACTOR] += 1
     for f in range(I[N_FRONTS]):
-        eliminate(I, F, I[FRONTS] + f * FR_SIZE)
+        j = I[FRONTS] + f * FR_SIZE
+        eliminate(I, F, j)
+        if forward:
+            _up(I, F, j)
+
+
+@jit
+def _up(I: Any, F: Any, j: int) -> None:
+    """Write y_p of a front to XS and subtract A_up y_p from what follows."""
+    n_p, b, y, A = I[j + FR_NP], I[X] + I[j + FR_U], I[XS] + I[j + FR_U], I[j + FR_A]
+    set_dots(F, y, A, I[j + FR_LDA], n_p, b, n_p)
+    for g in range(I[j + FR_NG]):
+        group = I[j + FR_GROUPS] + g * UG_SIZE
+        to, k, ld = I[X] + I[group + UG_U], I[group + UG_K], I[group + UG_LD]
+        subtract_dots(F, to, to, I[group + UG_L], ld, I[group + UG_N], y + k, n_p - k)
+
+
+@jit
+def _down(I: Any, F: Any, j: int) -> None:
+    """Write x_p = y_p - W x_u of a front to X."""
+    n_p, x, start = I[j + FR_NP], I[X] + I[j + FR_U], I[XS] + I[j + FR_U]
+    ask_for(F, I[j + FR_W] - AHEAD, n_p * I[j + FR_LDW])  # no machine expects who reads backwards
+    if I[j + FR_NG] == 0:
+        for r in range(n_p):
+            F[x + r] = F[start + r]
+    for g in range(I[j + FR_NG]):
+        group = I[j + FR_GROUPS] + g * UG_SIZE
+        later, W = I[X] + I[group + UG_U], I[j + FR_W] + I[group + UG_COL]
+        subtract_dots(F, x, start, W, I[j + FR_LDW], n_p, later, I[group + UG_N])
+        start = x
+
+
+@jit
+def back(I: Any, F: Any) -> None:
+    """Turn what `_up` has left of all fronts into the solution."""
+    for f in range(I[N_FRONTS] - 1, -1, -1):
+        _down(I, F, I[FRONTS] + f * FR_SIZE)
 
 
 @jit
 def solve(I: Any, F: Any) -> None:
     """Solve with the factored matrix; right-hand side and solution in X."""
     for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        n_p, b, y = I[j + FR_NP], I[X] + I[j + FR_U], I[XS] + I[j + FR_U]
-        set_dots(F, y, I[j + FR_A], I[j + FR_LDA], n_p, b, n_p)
-        for g in range(I[j + FR_NG]):
-            group = I[j + FR_GROUPS] + g * UG_SIZE
-            to, k, ld = I[X] + I[group + UG_U], I[group + UG_K], I[group + UG_LD]
-            subtract_dots(F, to, to, I[group + UG_L], ld, I[group + UG_N], y + k, n_p - k)
-    for f in range(I[N_FRONTS] - 1, -1, -1):
-        j = I[FRONTS] + f * FR_SIZE
-        n_p, x, start = I[j + FR_NP], I[X] + I[j + FR_U], I[XS] + I[j + FR_U]
-        if I[j + FR_NG] == 0:
-            for r in range(n_p):
-                F[x + r] = F[start + r]
-        for g in range(I[j + FR_NG]):
-            group = I[j + FR_GROUPS] + g * UG_SIZE
-            later, W = I[X] + I[group + UG_U], I[j + FR_W] + I[group + UG_COL]
-            subtract_dots(F, x, start, W, I[j + FR_LDW], n_p, later, I[group + UG_N])
-            start = x
+        _up(I, F, I[FRONTS] + f * FR_SIZE)
+    back(I, F)
 
 
 @jit
@@ -269,14 +292,16 @@ def solve_transposed(I: Any, F: Any) -> None:
 def factor_and_solve(I: Any, F: Any, k: int) -> None:
     """Factor if k is 1, then solve: for use from Python."""
     if k == 1:
-        factor(I, F)
-    solve(I, F)
+        factor(I, F, True)
+        back(I, F)
+    else:
+        solve(I, F)
 
 
 @kernel
 def factor_kernel(I: Any, F: Any, k: int) -> None:
     """`factor`, for use from Python."""
-    factor(I, F)
+    factor(I, F, False)
 
 
 @kernel

@@ -24,6 +24,7 @@ __all__ = [
     "add_outer3",
     "add_outer7",
     "add_outer_maps",
+    "ask_for",
     "product_of",
     "scale4",
     "set_dots",
@@ -36,6 +37,9 @@ __all__ = [
 ]
 
 if PYTHON:
+
+    def ask_for(F: Any, a: int, n: int) -> None:
+        """Ask for n floats from F[a] on that are read soon: nothing changes."""
 
     def set_dots(F: Any, to: int, A: int, ld: int, rows: int, x: int, n: int) -> None:
         """F[to+r] = sum_i F[A+r*ld+i] F[x+i]."""
@@ -125,6 +129,10 @@ if PYTHON:
 
 else:
     from mbd.machine.vector_code import vector_intrinsic
+
+    def _ask_for(b: Any, F: Any, a: Any, n: Any) -> None:
+        with b.loop(n, 8) as i:
+            b.prefetch(F, b.plus(a, i))
 
     def _dots(b: Any, F: Any, A: Any, ld: Any, r: Any, rows: Any, x: Any, n: Any) -> Any:
         """Return the products of x with four rows from number r on, or the last of them."""
@@ -272,6 +280,7 @@ else:
         """
         return _make(_product(rows, terms, ld, gap, each, transposed), "Fifiii", "")
 
+    ask_for = _make(_ask_for, "Fii", "")
     set_dots, subtract_dots = _make(_set_dots, "Fiiiiii", ""), _make(_subtract_dots, "Fiiiiiii", "")
     scale4 = _make(_scale, "Fifi", "")
     subtract4 = _make(_subtract, "Fifii", "")

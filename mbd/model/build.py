@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass, field
@@ -16,6 +16,7 @@ from mbd.interactions.unwrapped_angle import unwrapped_angle
 from mbd.machine import buffer as m
 from mbd.machine.pivots import pivots_kernel
 from mbd.model.description import Description, origin
+from mbd.model.evaluation import clear_stretch
 from mbd.model.frozen import Numbering
 from mbd.model.layout import Layout, Memory, Owned
 from mbd.model.model import Model
@@ -70,10 +71,15 @@ def built(system: Description, memory: Memory) -> Model:
     nodes = _nodes(memory, system, bodies, layout)
     attachments = _Attachments(memory, bodies, index, nodes, layout.face)
     stages = _Stages()
+    for i, stretch in enumerate(layout.stretches):
+        stages.fill(i, clear_stretch, memory.table(stretch))
     records: dict[str, list[int]] = {name: [] for name in parts}
     remembered = _interactions(memory, owned, rows, layout, attachments, stages, records)
     remembered += _turns(memory, parts.values(), attachments, stages, records)
-    _families(memory, bodies, nodes, stages)
+    _families(memory, bodies, nodes, layout, stages)
+    stages.kernels[m.TANGENT] = [
+        call for i in range(len(layout.stretches)) for call in stages.tangents[i]
+    ]
     for n in layout.pivots:
         stages.add(m.PIVOTS, pivots_kernel(n), 0)
     calls = {stage: [at for _, at in kernels] for stage, kernels in stages.kernels.items()}
@@ -139,7 +145,7 @@ def _nodes(memory: Memory, system: Description, bodies: list[Any], layout: Layou
     header[m.GROUND] = memory.put([*-here, 1, 0, 0, 0, 1, 0, 0, 0, 1], what="GROUND")
     memory.write(m.GX, system.gravity)
     for members in _by_formulation(bodies).values():
-        for i in members:
+        for i in sorted(members, key=lambda i: layout.stretch([i])):
             body, formulation = bodies[i], bodies[i].formulation
             par = memory.put(
                 formulation.constants(body.mass, body.center_of_mass, body.second_moments),
@@ -205,11 +211,17 @@ class _Stages:
     kernels: dict[int, list[tuple[Any, int]]] = field(
         default_factory=lambda: {stage: [] for stage in m.STAGES}
     )
+    tangents: dict[int, list[tuple[Any, int]]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, stage: int, kernel: Any, record: int) -> None:
         """Run a kernel in a stage."""
         if kernel is not None:
             self.kernels[stage].append((kernel, record))
+
+    def fill(self, stretch: int, kernel: Any, record: int) -> None:
+        """Run a kernel when a stretch of the matrix is filled."""
+        if kernel is not None:
+            self.tangents[stretch].append((kernel, record))
 
 
 def _interactions(
@@ -232,6 +244,7 @@ def _interactions(
     memory.I[m.SCRATCH] = memory.room(scratch, what="SCRATCH, the floats for laws")
     for kind, members in by_kind.items():
         records: list[int] = []
+        members.sort(key=lambda o: layout.stretch(o.bodies))
         for o in members:
             e = o.element
             driven = e.law is not None and not kind.damped and not kind.n_rows  # rewrites it
@@ -259,7 +272,11 @@ def _interactions(
         at, first, size = memory.table(head), head[m.T_FIRST], head[m.T_SIZE]
         where |= {id(o): first + e * size for e, o in enumerate(members)}
         stages.add(m.FORCES, kind.forces, at)
-        stages.add(m.TANGENT, kind.tangent, at)
+        start = first
+        for stretch, n in Counter(layout.stretch(o.bodies) for o in members).items():
+            part = memory.table(kind.head(n, start, remembered)) if n < len(members) else at
+            stages.fill(stretch, kind.tangent, part)
+            start += n * size
         stages.add(m.RATES, kind.rates, at)
         stages.add(m.ACCEPT, kind.accept, at)
         stages.add(m.ENERGY, kind.energy, at)
@@ -307,18 +324,23 @@ def _families(
     memory: Memory,
     bodies: list[Any],
     nodes: list[int],
+    layout: Layout,
     stages: _Stages,
 ) -> None:
     """Write the records of the families; faces first, so that rates find them."""
     interactions = stages.kernels[m.RATES]
     stages.kernels[m.RATES] = []
     for formulation, members in _by_formulation(bodies).items():
-        at = memory.table([len(members), nodes[members[0]]])
+        start = min(nodes[i] for i in members)
+        at = memory.table([len(members), start])
         kernels = family(formulation)
         stages.add(m.PLACE, kernels.place, at)
         stages.add(m.RESIDUAL, kernels.residual, at)
         stages.add(m.MAPS, kernels.maps, at)
-        stages.add(m.TANGENT, kernels.tangent, at)
+        for stretch, n in sorted(Counter(layout.stretch([i]) for i in members).items()):
+            part = memory.table([n, start]) if n < len(members) else at
+            stages.fill(stretch, kernels.tangent, part)
+            start += n * m.NODE_SIZE
         stages.add(m.RATES, kernels.rates, at)
         stages.add(m.ENERGY, kernels.energy, at)
     stages.kernels[m.RATES] += interactions

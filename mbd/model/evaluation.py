@@ -14,6 +14,7 @@ from mbd.machine.jit import call, ints, jit, kernel
 from mbd.machine.unknowns import is_velocity
 
 __all__ = [
+    "clear_stretch",
     "evaluate",
     "evaluate_kernel",
     "evaluate_rates",
@@ -24,8 +25,8 @@ __all__ = [
     "stage",
 ]
 
-EPS, DIAG, KIND, MATRIX, MATRIX_SIZE, N_FRONTS, FRONTS = (
-    m.EPS, m.DIAG, m.KIND, m.MATRIX, m.MATRIX_SIZE, m.N_FRONTS, m.FRONTS,
+EPS, DIAG, KIND, MATRIX, N_FRONTS, FRONTS = (
+    m.EPS, m.DIAG, m.KIND, m.MATRIX, m.N_FRONTS, m.FRONTS,
 )  # fmt: skip
 FR_A, FR_GROUPS, FR_LDA, FR_LDW, FR_NG, FR_NP, FR_NV, FR_SIZE, FR_U, FR_W = (
     m.FR_A, m.FR_GROUPS, m.FR_LDA, m.FR_LDW, m.FR_NG, m.FR_NP, m.FR_NV, m.FR_SIZE, m.FR_U, m.FR_W,
@@ -111,25 +112,34 @@ def evaluate_level(I: Any, F: Any) -> None:
 
 @jit
 def linearise(I: Any, F: Any) -> None:
-    """Fill the matrix at the present iterate (after `evaluate`).
+    """Fill the matrix at the present iterate (after `evaluate`), stretch by stretch of its fronts.
 
     Its zero block carries -EPS on the diagonal: rows that are redundant, or become so in some
     pose, then leave the iteration regular, and the residual as it is.
     """
     S = ints(F)
-    first = I[MATRIX]
-    for i in range(I[MATRIX_SIZE]):
-        F[first + i] = 0.0
-    for f in range(I[N_FRONTS]):
-        j = I[FRONTS] + f * FR_SIZE
-        u, A, ld = I[j + FR_U], I[j + FR_A], I[j + FR_LDA]
-        for k in range(I[j + FR_NV], I[j + FR_NP]):
-            F[A + k * ld + k] = -F[m.SOFT] * F[I[EPS] + u + k]
     stage(I, F, m.TANGENT)
     for e in range(S[m.N_CLEARED]):
         F[I[S[m.CLEARED] + e]] = 0.0
     for e in range(S[m.N_OFF]):
         F[I[S[m.OFF] + 2 * e + 1]] = -1.0
+
+
+@kernel
+def clear_stretch(I: Any, F: Any, k: int) -> None:
+    """Write the matrix without any tangent: -EPS in rows of a stretch of fronts.
+
+    The record at I[k]: first front and number, twice a place in the matrix and floats from there.
+    """
+    for part in range(k + 2, k + 6, 2):
+        first = I[MATRIX] + I[part]
+        for i in range(I[part + 1]):
+            F[first + i] = 0.0
+    for f in range(I[k], I[k] + I[k + 1]):
+        j = I[FRONTS] + f * FR_SIZE
+        u, A, ld = I[j + FR_U], I[j + FR_A], I[j + FR_LDA]
+        for r in range(I[j + FR_NV], I[j + FR_NP]):
+            F[A + r * ld + r] = -F[m.SOFT] * F[I[EPS] + u + r]
 
 
 @kernel

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,8 @@ from mbd.model.frozen import Numbering
 from mbd.model.topology import Front
 
 __all__ = ["Layout", "Memory", "Owned"]
+
+STRETCH = 1 << 15  # floats of the matrix, a quarter of the second cache of common processors
 
 
 class Owned(NamedTuple):
@@ -163,6 +166,7 @@ class Layout:
             self.W[f] = place, ld
         memory.room(4)  # vector operations may run over the end
         memory.I[m.MATRIX], memory.I[m.MATRIX_SIZE] = first, memory.room(0) - first
+        self._stretches(first, memory.room(0) - first)
         self.pivots = sorted({n for n in self.n_p if n <= MOST})
         kernel = {n: i for i, n in enumerate(self.pivots)}
         memory.I[m.FRONTS] = at = len(memory.I)
@@ -179,6 +183,26 @@ class Layout:
                 later = at + self.front_of[g] * m.FR_SIZE
                 of_groups += [self.start[g], self.size[g], k, c, place, ld, later]
         memory.table(records + of_groups)
+
+    def _stretches(self, first: int, size: int) -> None:
+        """Divide the fronts into stretches that stay in the cache while they are filled."""
+        starts, filled = [0], 0
+        ends = [(a - first, w - first) for (a, _), (w, _) in zip(self.A, self.W, strict=True)]
+        ends.append((ends[0][1], size))
+        for f, (one, two) in enumerate(pairwise(ends)):
+            filled += two[0] - one[0] + two[1] - one[1]
+            if filled > STRETCH and f + 1 < len(self.A):
+                starts.append(f + 1)
+                filled = 0
+        self._starts = starts
+        self.stretches = [
+            [f, g - f, *(x for a, b in zip(ends[f], ends[g], strict=True) for x in (a, b - a))]
+            for f, g in pairwise([*starts, len(self.A)])
+        ]
+
+    def stretch(self, bodies: Iterable[int]) -> int:
+        """Return the number of the stretch in which the last of some bodies is eliminated."""
+        return bisect_right(self._starts, max((self.front_of[b] for b in bodies), default=0)) - 1
 
     def block(self, row: int, column: int) -> tuple[int, int]:
         """Return place and row length of the block (row group, column group)."""

@@ -100,7 +100,7 @@ class Model(FrozenModel):
         length, tiny = F[..., m.LENGTH], np.finfo(float).eps
         # the round-off of a position turns a body of size `arm` by length/arm
         turn = length / arm
-        force = mass * length * np.sqrt(len(self.nodes))  # it adds up along a chain
+        force = mass * length * len(self.nodes)  # a chain has to move all bodies beyond
         floors = (length, turn, turn, force, force * arm, force * arm, force * arm)
         for kind, size in enumerate(floors):
             F[..., m.FLOOR + kind] = tiny * size

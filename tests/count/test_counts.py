@@ -29,6 +29,13 @@ def test_iterations_and_factorisations_of_a_chain(n, joint):
     assert stats["evaluations"] <= stats["iterations"] + 10
 
 
+@pytest.mark.slow
+def test_iterations_of_a_long_chain_are_those_of_a_short_one():
+    """Round-off of forces adds up along 10 000 bodies: no iteration is made because of it."""
+    stats = mbd.simulate(chain(10_000), 0.02, 1e-3).stats
+    assert stats["evaluations"] <= 2.6 * stats["steps"]
+
+
 @pytest.mark.parametrize("formulations", [("directors",), NAMES])
 def test_iterations_of_other_chains(formulations):
     stats = mbd.simulate(chain(10, formulations), 0.3, 1e-3).stats

@@ -1,6 +1,13 @@
 """Tables of the elimination grow with the fill, also where loops close everywhere."""
 
+import numpy as np
+import pytest
+from scenes import random_system
+
 import mbd
+from mbd.analyses.conformance import random_state
+from mbd.machine import buffer as m
+from mbd.model import layout
 
 
 def net(n):
@@ -23,3 +30,19 @@ def test_tables_grow_with_the_fill():
     fill = [n / len(model.fronts) for n, model in zip(groups, (small, large), strict=True)]
     assert fill[1] > 1.8 * fill[0]  # what each body reaches
     assert entries[1] - entries[0] < 28 * (groups[1] - groups[0])
+
+
+@pytest.mark.parametrize("shape", ["web", "tree", "ladder"])
+def test_a_matrix_filled_in_stretches_is_the_matrix(shape, monkeypatch):
+    """Each front a stretch: what reaches into another one is there when it is cleared."""
+    system = random_system(shape, np.random.default_rng(3), 8)
+    whole = system.build()
+    monkeypatch.setattr(layout, "STRETCH", 1)
+    parts = system.build()
+    assert len(parts.kernels[m.TANGENT]) >= 2 * len(parts.fronts)
+    assert len(whole.kernels[m.TANGENT]) < len(parts.kernels[m.TANGENT])
+    state = random_state(whole, np.random.default_rng(4))
+    one, other = whole.assemble(state), parts.assemble(state)
+    for name in ("M", "G", "K", "B", "Bt"):
+        a, b = getattr(one, name).toarray(), getattr(other, name).toarray()
+        assert np.abs(a - b).max() <= 1e-13 * np.abs(a).max(), name
