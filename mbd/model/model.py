@@ -100,7 +100,9 @@ class Model(FrozenModel):
         length, tiny = F[..., m.LENGTH], np.finfo(float).eps
         # the round-off of a position turns a body of size `arm` by length/arm
         turn = length / arm
-        force = mass * length * len(self.nodes)  # a chain has to move all bodies beyond
+        n = len(self.nodes)
+        # it adds up, and a chain has to move all bodies beyond: a quarter of their sum is measured
+        force = mass * length * max(np.sqrt(n), n / 4)
         floors = (length, turn, turn, force, force * arm, force * arm, force * arm)
         for kind, size in enumerate(floors):
             F[..., m.FLOOR + kind] = tiny * size
