@@ -85,9 +85,9 @@ def violated(model: FrozenModel, value: np.ndarray, size: np.ndarray, *, rate: b
     if (np.abs(value) <= size).all():
         return ""
     worst, names = np.argsort(-np.abs(value / size))[:3], model.numbering
-    per_second = ["/s" if rate and k != m.VELOCITY_ROW else "" for k in names.lam_kinds]
+    unit = names.rate_unit if rate else names.lam_units.__getitem__
     return ", ".join(
-        f"{names.lam_labels[i]!r} by {value[i]:.3g} {names.lam_units[i]}{per_second[i]}"
+        f"{names.lam_labels[i]!r} by {value[i]:.3g} {unit(i)}"
         for i in worst
         if abs(value[i]) > size[i]
     )

@@ -10,6 +10,7 @@ It is zero where rows are independent, and where they are redundant and agree.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -45,14 +46,15 @@ def contradiction(
 
     B = assemble(model, work.store()).B
     sizes = model.F[model.I[m.DIAG] + model.numbering.lam]
-    for value, per in ((place, ""), (rate, "/s")):
+    names = model.numbering
+    for value, unit in ((place, names.lam_units.__getitem__), (rate, names.rate_unit)):
         left = value / sizes
         if not np.all(np.isfinite(left)):
             continue
         open_part = _unmended(B, sizes, model.units, left)
         worst = float(np.abs(open_part).max(initial=0.0))
         if worst > OPEN_LEAST and worst > share * np.abs(left).max():
-            return _words(model, open_part * sizes, np.abs(open_part) > 0.1 * worst, per)
+            return _words(model, open_part * sizes, np.abs(open_part) > 0.1 * worst, unit)
     return ""
 
 
@@ -68,14 +70,12 @@ def _unmended(B: Any, sizes: np.ndarray, units: np.ndarray, left: np.ndarray) ->
     return np.asarray(left - scaled @ lsmr(scaled, left, atol=1e-12, btol=1e-12)[0])
 
 
-def _words(model: FrozenModel, value: np.ndarray, which: np.ndarray, per: str) -> str:
+def _words(
+    model: FrozenModel, value: np.ndarray, which: np.ndarray, unit: Callable[[int], str]
+) -> str:
     most, rows, names = 6, np.flatnonzero(which), model.numbering
     rows = rows[np.argsort(-np.abs(value[rows]))]
-    named = ", ".join(
-        f"{names.lam_labels[i]!r} by {value[i]:.3g} {names.lam_units[i]}"
-        + per * bool(names.lam_kinds[i] != m.VELOCITY_ROW)
-        for i in rows[:most]
-    )
+    named = ", ".join(f"{names.lam_labels[i]!r} by {value[i]:.3g} {unit(i)}" for i in rows[:most])
     more = f" and {len(rows) - most} more" if len(rows) > most else ""
     return (
         f"rows contradict each other, no motion meets all of them: {named}{more}; two drives or "

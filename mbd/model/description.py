@@ -150,9 +150,10 @@ class Description:
     def _check_added(self, name: str, body: Body) -> None:
         """Refuse a body, of a part of some name, that is not of this system."""
         if body.moves and self.bodies.get(body.name) is not body:
+            other = f", whose {body.name!r} is another body" if body.name in self.bodies else ""
             raise ValueError(
                 f"{name}: is attached to {body.name!r}, which was not added to this system"
-                f"{meant(body.name, self.bodies)}; call system.add(body) first"
+                f"{other or meant(body.name, self.bodies)}; call system.add(body) first"
             )
         if not body.moves and body is not self.ground:
             raise ValueError(

@@ -49,6 +49,13 @@ class Numbering:
         """Return the body that owns velocity i."""
         return self.v_labels[i].rsplit(".", 1)[0]
 
+    def rate_unit(self, i: int) -> str:
+        """Return the unit of the rate of row i; one on velocities is a rate itself."""
+        unit = self.lam_units[i]
+        if self.lam_kinds[i] == m.VELOCITY_ROW:
+            return unit
+        return "1/s" if unit == "-" else f"{unit}/s"
+
 
 class Link(NamedTuple):
     """Bodies, ground among them, that some rows of a part link."""

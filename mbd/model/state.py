@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from mbd.base.checked import meant
+
 
 @dataclass(frozen=True)
 class State:
@@ -41,6 +43,12 @@ class State:
 
     def replace(self, **changes: Any) -> State:
         """Return a copy with changes; new q, v or a forget the algorithmic acceleration."""
+        if unknown := changes.keys() - vars(self).keys():
+            name, there = min(unknown), vars(self)
+            raise TypeError(
+                f"State.replace: there is no {name!r}{meant(name, there)}; there are "
+                f"{', '.join(there)}"
+            )
         if "alg" not in changes and changes.keys() & {"q", "v", "a"}:
             changes["alg"] = None
         return State(**(vars(self) | changes))

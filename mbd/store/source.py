@@ -250,6 +250,13 @@ class ArchiveSource(Source):
     def _understand(self) -> None:
         """Read everything."""
         path = self.path
+        with path.open("rb") as file:
+            head = file.read(6)
+        if head and head[:2] != b"PK" and head != b"\x93NUMPY":
+            raise DamagedFileError(
+                f"load: {path} is no archive of numpy (.npz), by its first bytes {head!r}; copy it "
+                "again, or run the model again"
+            )
         with path.open("rb") as file, np.load(file, allow_pickle=False) as data:
             if isinstance(data, np.ndarray):
                 raise DamagedFileError(f"load: {path} is not an archive of numpy, but one array")

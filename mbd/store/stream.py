@@ -14,11 +14,13 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -46,6 +48,8 @@ _PIECE = 1 << 12  # instants that are evaluated at once
 _OUTCOME = 1 << 14  # characters
 _FEW = 16  # instants at least in a chunk: a run may take more steps than expected
 _WHO = "simulate: stream"
+_CLAIMING = threading.Lock()
+_CLAIMED: WeakValueDictionary[Path, FileRecord] = WeakValueDictionary()  # by running records
 _EXTRA = (
     ("instants", (), (), "i8", {"long_name": "number of instants that are complete"}),
     ("outcome", ("character",), (_OUTCOME,), "S1", {"long_name": "how the run ended, as JSON"}),
@@ -71,6 +75,14 @@ def _of_events(names: Sequence[str]) -> list[Any]:
         ("event_time", both[:1], (None,), float, EVENT_TIME),
         ("event_name", both, (None, width), "S1", text),
     ]
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Return what tells a file from others of its name, or None if there is none."""
+    with suppress(OSError):
+        seen = path.stat()
+        return seen.st_dev, seen.st_ino
+    return None
 
 
 @contextmanager
@@ -114,6 +126,7 @@ class FileRecord:
         libraries(f"{_WHO} {self.path.name}")
         about = of_model(model, method, {}, self.path.parent, options)
         extra = (*_EXTRA, _checksums(model), *_of_events(options.get("events", ())))
+        self._claim()
         with _placed(self.path) as new, named(_WHO, self.path):
             self._h5 = create(new, model, about, max(expected, _FEW), extra)
             try:
@@ -121,6 +134,7 @@ class FileRecord:
             except BaseException:
                 let_go(self._h5)
                 raise
+        self._own = _identity(self.path)
         self._events: list[tuple[str, float]] = []
         self._lost = False  # whether some instants could not be written
         self._n, self._before = 0, turns_so_far(model, first)
@@ -129,6 +143,17 @@ class FileRecord:
         self._room = max(1, _BYTES // size, min(_INSTANTS, _MOST // size))
         self._pause = _SECONDS
         self._source: FileSource | None = None
+
+    def _claim(self) -> None:
+        """Refuse a file that a run in another thread writes."""
+        where, self._thread = self.path.resolve(), threading.current_thread()
+        with _CLAIMING:
+            other = _CLAIMED.get(where)
+            if other and other._thread is not self._thread and other._thread.is_alive():
+                raise ValueError(
+                    f"{_WHO}: {self.path} is being written by another run; give it another name"
+                )
+            _CLAIMED[where] = self
 
     def _begin(self) -> None:
         """Ask for room for the first instant; from now on arrays only grow."""
@@ -249,8 +274,14 @@ class FileRecord:
             finish(self._h5)
         except (OSError, RuntimeError):
             let_go(self._h5)
+        _CLAIMED.pop(self.path.resolve(), None)
         if self._lost and not self._n:  # the first instant is in memory
             return status, message
+        if _identity(self.path) != self._own:
+            raise OSError(
+                f"{_WHO}: {self.path} is another file than the run wrote to, it was replaced or "
+                "removed meanwhile; run again, to a name that nobody else writes to"
+            )
         try:
             self._source = FileSource(self.path)
         except (OSError, ValueError):

@@ -90,3 +90,15 @@ def test_a_damaged_model_file_is_read_or_refused_by_name(tmp_path):
             refused.append((what, str(error)))
     assert [x for x in refused if path.name not in x[1]] == []
     assert len(refused) > 60
+
+
+@pytest.mark.parametrize("content", [b"hello", b"\x89HDF\r\n\x1a\n", b"\x80\x04K\x01.", b"{}"])
+def test_what_is_no_archive_is_not_called_a_pickle(content, tmp_path):
+    """NumPy takes anything else for one, and says to load it if one trusts it."""
+    path = tmp_path / "x.npz"
+    path.write_bytes(content)
+    with pytest.raises(
+        ValueError, match=r"load: .*x.npz is no archive of numpy .* first bytes"
+    ) as error:
+        mbd.load(path)
+    assert "trust" not in str(error.value)

@@ -251,7 +251,7 @@ FUNCTIONS = {
     "campbell": lambda: {"system": rotor(), "speeds": [0.0], "bodies": "a"},
     "check_part": lambda: {"part": mbd.Spring(**PARTS["Spring"](world()))},
     "check_tangents": lambda: {"item": pressed()},
-    "closed_loop": lambda: {"system": driven(), "t_end": 0.002, "step": 1e-3,
+    "closed_loop": lambda: {"system": driven(), "t_end": 0.02, "step": 1e-2,
                             "controllers": mbd.Controller(**PARTS["Controller"](None))},
     "compare": lambda: {"build": chain, "steps": [1e-2], "t_end": 0.01, "turns": 0,
                         "formulations": "so3"},
@@ -371,8 +371,9 @@ def wrong(make, arguments, owners, values=HOSTILE):
         if x.kind not in (x.VAR_KEYWORD, x.VAR_POSITIONAL)
     ]
     for argument in taken:
+        others = arguments()  # which no call changes
         for word, value in values.items():
-            options = {**arguments(), argument: value}
+            options = {**others, argument: value}
             if word == "generator":
                 options[argument] = (x for x in (1, 2, 3))
             text = answer(functools.partial(make, **options), owners)
@@ -580,3 +581,16 @@ def test_a_direction_has_any_length():
     for size in (1e-300, 1e-20, 1.0, 1e99):
         joint = mbd.Revolute("x", w.a, w.b, at=(0, 0, 0), axis=(0.6 * size, 0, -0.8 * size))
         np.testing.assert_allclose(joint.A.axes[:, 2], (0.6, 0, -0.8), rtol=0, atol=1e-15)
+
+
+def test_a_part_on_a_body_of_another_system_that_has_the_same_name():
+    one, other = world(), world()
+    with pytest.raises(ValueError, match="^k: is attached to 'b', .* whose 'b' is another body"):
+        one.system.add(mbd.Spring("k", one.a, other.b, stiffness=1.0))
+
+
+def test_a_state_has_no_other_numbers():
+    with pytest.raises(
+        TypeError, match=r"^State.replace: there is no 'vv' .did you mean 'v'..; th"
+    ):
+        driven().state.replace(vv=3)

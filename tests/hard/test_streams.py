@@ -5,6 +5,7 @@ import math
 import os
 import subprocess
 import sys
+import threading
 import warnings
 from pathlib import Path
 
@@ -168,6 +169,55 @@ def test_a_changed_number_is_seen(name, tmp_path):
         if name != "x.nc":
             assert f"{array!r} is not what was written at 1 of" in str(error.value)
             assert "the first of them 3 " in str(error.value)
+
+
+def test_two_threads_do_not_write_one_stream(tmp_path):
+    """One of two runs to one name is refused, the other has its results; then the name is free."""
+    path, there, go_on = tmp_path / "x.nc", threading.Event(), threading.Event()
+
+    def waits(u, rate, t):
+        if t > 0.2:
+            there.set()
+            assert go_on.wait(60)
+        return 0.0
+
+    system = mbd.System(gravity=(0, 0, -9.81))
+    mass = system.add(mbd.PointMass("mass", mass=1.0, position=(0, 0, 1)))
+    first = system.build()
+    system.add(mbd.Spring("rope", system.ground, mass, law=waits))
+    runs = []
+    thread = threading.Thread(
+        target=lambda: runs.append(mbd.simulate(system, 0.5, 1e-2, stream=path))
+    )
+    thread.start()
+    assert there.wait(60)
+    with pytest.raises(
+        ValueError, match=r"simulate: stream: .*x.nc is being written by another run"
+    ):
+        mbd.simulate(first, 0.1, 1e-2, stream=path)
+    go_on.set()
+    thread.join()
+    assert len(runs[0].t) == len(mbd.load(path).t) == 51
+    assert len(mbd.simulate(first, 0.1, 1e-2, stream=path).t) == len(mbd.load(path).t) == 11
+
+
+def test_a_stream_that_somebody_replaces_is_not_taken_for_the_run(tmp_path):
+    """As another process would: what is read at the end must not be the other's file."""
+    path = tmp_path / "x.nc"
+
+    def replaced(u, rate, t):
+        if t > 0.2:
+            path.with_name("y.nc").write_bytes(path.read_bytes())
+            path.with_name("y.nc").replace(path)
+        return 0.0
+
+    system = mbd.System()
+    mass = system.add(mbd.PointMass("mass", mass=1.0, position=(0, 0, 1)))
+    system.add(mbd.Spring("rope", system.ground, mass, law=replaced))
+    with pytest.raises(
+        OSError, match=r"x.nc is another file than the run wrote to, it was replaced"
+    ):
+        mbd.simulate(system, 0.5, 1e-2, stream=path)
 
 
 def test_short_runs_are_short_files(tmp_path):

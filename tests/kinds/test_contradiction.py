@@ -183,3 +183,21 @@ def test_a_loop_out_of_true_by_less_than_a_start_may_be_runs():
         else:
             with pytest.raises((ValueError, mbd.SimulationError), match="violate|contradict"):
                 mbd.simulate(system, 0.5, 1e-3)
+
+
+def test_rates_of_rows_have_units_of_rates():
+    """A row on directors has no unit, its rate is one per second; one on velocities has its own."""
+    system = mbd.System()
+    body = system.add(mbd.RigidBody("body", mass=1.0, inertia=(1, 1, 1), position=(0.5, 0, 0)))
+    system.add(mbd.Revolute("one", system.ground, body, at=(0, 0, 0), axis=(0, 1, 0)))
+    other = mbd.Revolute("two", system.ground, body, at=(0, 0, 0), axis=(0, 0, 1))
+    system.add(other)
+    system.add(mbd.Drive("drive", other, position=lambda t: t))
+    with pytest.raises(
+        ValueError, match=r"'drive.position' by .* rad/s.* by [-.0-9]+ 1/s;"
+    ) as error:
+        mbd.simulate(system, 0.1, 1e-2)
+    assert "-/s" not in str(error.value)
+    names = system.build().numbering
+    units = {names.lam_units[i]: names.rate_unit(i) for i in range(len(names.lam_units))}
+    assert units == {"m": "m/s", "-": "1/s", "rad": "rad/s"}
