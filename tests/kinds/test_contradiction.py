@@ -1,5 +1,7 @@
 """Rows that contradict each other are found and named; rows that are redundant and agree run."""
 
+import re
+
 import numpy as np
 import pytest
 from recipes import JOINT_RECIPES, Motion
@@ -193,11 +195,11 @@ def test_rates_of_rows_have_units_of_rates():
     other = mbd.Revolute("two", system.ground, body, at=(0, 0, 0), axis=(0, 0, 1))
     system.add(other)
     system.add(mbd.Drive("drive", other, position=lambda t: t))
-    with pytest.raises(
-        ValueError, match=r"'drive.position' by .* rad/s.* by [-.0-9]+ 1/s;"
-    ) as error:
+    with pytest.raises(ValueError, match="rows contradict each other") as error:
         mbd.simulate(system, 0.1, 1e-2)
-    assert "-/s" not in str(error.value)
+    said = str(error.value)
+    assert re.search(r"'drive.position' by [-.0-9]+ rad/s", said)
+    assert re.search(r"moment about .*' by [-.0-9]+ 1/s", said)
     names = system.build().numbering
     units = {names.lam_units[i]: names.rate_unit(i) for i in range(len(names.lam_units))}
     assert units == {"m": "m/s", "-": "1/s", "rad": "rad/s"}
