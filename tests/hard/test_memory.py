@@ -41,7 +41,7 @@ def test_what_there_is_when_memory_is_full(model, monkeypatch, pieces):
     assert len(whole.t) > 80
     monkeypatch.setattr(record, "_SMALL", 0)
     monkeypatch.setattr(record, "free_memory", lambda: 100.0 * record_size(model))
-    monkeypatch.setattr("mbd.runs.stretch._CHUNK_BYTES", pieces * 1000)
+    monkeypatch.setattr("mbd.runs.record._CHUNK_BYTES", pieces * 1000)
     with pytest.raises(
         mbd.SimulationError, match="memory is full after .* every=, .* stream="
     ) as error:
