@@ -135,10 +135,15 @@ def _packages() -> list[Check]:
 
 
 def _process(*command: str) -> tuple[subprocess.CompletedProcess[str] | None, float]:
-    """Run Python in a process of its own; None if it took too long."""
+    """Run Python in a process of its own; None if it took too long.
+
+    It has the package that runs now, whatever the folder holds in which it was called: a clone.
+    """
     import subprocess
 
-    environment = {**os.environ, "MPLBACKEND": "Agg"}
+    places = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "MPLBACKEND": "Agg", "PYTHONSAFEPATH": "1"}
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, places))
     clock = time.perf_counter()
     try:
         done = subprocess.run(

@@ -74,6 +74,15 @@ def test_a_crash_is_a_finding():
     assert doctor._why(ended(3)) == "ended with code 3"
 
 
+@pytest.mark.parametrize("words", [("-c", "import mbd"), ("-m", "mbd", "--version")])
+def test_the_package_that_runs_is_tested_also_inside_a_clone(words, tmp_path, monkeypatch):
+    (tmp_path / "mbd").mkdir()
+    (tmp_path / "mbd" / "__init__.py").write_text("raise SystemExit('the wrong mbd')")
+    monkeypatch.chdir(tmp_path)
+    done, _ = doctor._process(*words)
+    assert done.returncode == 0, doctor._why(done)
+
+
 def test_a_check_that_hangs_is_a_finding(monkeypatch):
     monkeypatch.setattr(doctor, "_LONGEST", 0.2)
     done, _ = doctor._process("-c", "import time; time.sleep(60)")
