@@ -288,7 +288,7 @@ def held_run(
             run.facts.resize(run.work.I, run.work.F)
         _, status = run.steps(1)
         run.work.check_laws()
-        if status != CONVERGED or run.pivoting or run.divided:
+        if status != CONVERGED or run.pivoting or run.divided.steps:
             raise RuntimeError(
                 f"a step of {h:.3g} s that a run chose cannot be taken again: "
                 f"{explain(run.work, method)}"
