@@ -35,8 +35,8 @@ LARGE_STEP_ENERGY = 0.03
 """[largest energy that moves] Departure of the balance of energies without a warning."""
 
 LARGE_STEP_ONCE = 0.01
-"""[largest energy that moves] The same where a step throws bodies: errors in proportion to steps
-lose that over a whole run, no resolved motion in one of them."""
+"""[largest energy that moves] The same where a step throws bodies, or fails and is divided: errors
+in proportion to steps lose that over a whole run, no resolved motion in one of them."""
 
 LARGE_STEP_THROW = 0.25
 """[largest velocity] Difference of two steps from which the energies of all are looked at."""

@@ -55,11 +55,11 @@ def too_large(history: History, h: float, in_a_row: bool) -> str:
         says what the error of a step is.
     """
     words, worst, throws, coarse = [], 0.0, False, False
+    divided = history.stats.get("divided_steps", 0) > 0
     order = (history.method.facts.error or (0.0, 0))[1]
     changed = any(occurrence.event.changes for occurrence in history.events)
     if in_a_row or (order == 1 and not changed):
         error, who, when = step_errors(history, h, in_a_row)
-        divided = history.stats.get("divided_steps")
         if in_a_row:
             throw, part = _throw_and_coarseness(history, h)
             throws, coarse = throw > LARGE_STEP_THROW, not part <= LARGE_STEP_COARSE
@@ -73,7 +73,7 @@ def too_large(history: History, h: float, in_a_row: bool) -> str:
                 f"1 rad), most of them of {who!r}, at t = {when:.6g} s"
             )
     energy = energy_departure(history, h, in_a_row, throws or coarse)
-    allowed = LARGE_STEP_ONCE if throws else LARGE_STEP_ENERGY
+    allowed = LARGE_STEP_ONCE if throws or divided else LARGE_STEP_ENERGY
     if not energy <= allowed:
         worst = max(worst, energy / allowed)
         words.append(f"the balance of energies departs by {100 * energy:.2g} % of what moves")
