@@ -141,8 +141,8 @@ def sensitivities(
     """Run a system, and carry the derivatives of all its steps by parameters beside it.
 
     They are those of what the loop computes, to round-off, the start included; not those of the
-    exact motion, from which a coarse run differs. Each costs about a run; of many parameters and
-    one number ``mbd.gradient`` costs three.
+    exact motion, from which a coarse run differs. Ten cost some seven runs; one number by whatever
+    many parameters costs three, see ``mbd.gradient``.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ class Forward:
 
     Attributes
     ----------
-    out : (instants, 3 n_v + n_lam, n_p or more) array
+    out : (instants, 3 n_v + n_lam, n_p) array
         Tangents of q, v, v' and lam.
     times : (instants, n_p) array
         How the recorded instants move [s].
@@ -233,7 +233,7 @@ class Forward:
         n_v = model.n_v
         self.at = [slice(i * n_v, (i + 1) * n_v) for i in range(3)]
         self.at.append(slice(3 * n_v, 3 * n_v + model.n_lam))
-        self.out = np.zeros((len(of.solution.t), self.at[-1].stop, self.sweep.many))
+        self.out = np.zeros((len(of.solution.t), self.at[-1].stop, n_p))
         self.times = np.zeros((len(of.solution.t), n_p))
         self.happened: dict[str, list[np.ndarray]] = {}
         self.sweep.F[m.OPEN] = 0.0
@@ -267,8 +267,10 @@ class Forward:
             sweep.run(sweeps.forward)
             check_rows(sweep, self.of.stencils)
             if not leg.aside:
-                of, room = slice(leg.first + 1 + first, leg.first + 1 + last), self.out[0].size
-                self.out[of] = sweep.out((last - first) * room).reshape(-1, *self.out.shape[1:])
+                of = slice(leg.first + 1 + first, leg.first + 1 + last)
+                room, n_p = len(self.out[0]) * sweep.many, len(self.of.stencils)
+                out = sweep.out((last - first) * room).reshape(last - first, -1, sweep.many)
+                self.out[of] = out[..., :n_p]
                 self.times[of] = self.t
         if leg.ends is not None:
             self._end(leg, leg.ends)
