@@ -31,9 +31,9 @@ def test_iterations_and_factorisations_of_a_chain(n, joint):
 
 @pytest.mark.slow
 def test_iterations_of_a_long_chain_are_those_of_a_short_one():
-    """Round-off of forces adds up along 10 000 bodies: no iteration is made because of it."""
-    stats = mbd.simulate(chain(10_000), 0.02, 1e-3).stats
-    assert stats["evaluations"] <= 2.6 * stats["steps"]
+    """Round-off of forces adds up along 10 000 bodies: it costs hardly an iteration."""
+    short, long = (mbd.simulate(chain(n), 0.02, 1e-3).stats for n in (100, 10_000))
+    assert long["evaluations"] <= 1.2 * short["evaluations"]
 
 
 @pytest.mark.parametrize("formulations", [("directors",), NAMES])
