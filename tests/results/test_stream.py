@@ -14,7 +14,6 @@ import pytest
 import xarray as xr
 
 import mbd
-from mbd.runs import stretch as loop
 from mbd.store import stream
 from tests.results.samples import everything, spinner
 
@@ -175,7 +174,7 @@ def test_memory_does_not_grow_with_the_run(tmp_path, monkeypatch):
     monkeypatch.setattr(stream, "_BYTES", 1 << 15)
     monkeypatch.setattr(stream, "_INSTANTS", 1)
     monkeypatch.setattr(stream, "_PIECE", 1 << 8)
-    monkeypatch.setattr(loop, "_CHUNK_BYTES", 1 << 15)
+    monkeypatch.setattr("mbd.runs.record._CHUNK_BYTES", 1 << 15)
     model = spinner().build()
     mbd.simulate(model, 0.1, 1e-3, stream=tmp_path / "run.nc")
     peaks = []
