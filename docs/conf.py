@@ -121,9 +121,8 @@ class Quantities(SphinxDirective):
 
 def _write(app: Sphinx) -> None:
     """Write what pages offer: notebooks of tutorials, the moving picture of the first page."""
-    folder = Path(app.srcdir) / "gallery"
-    notebooks.write(folder)
-    moving = folder / "moving"
+    notebooks.write(notebooks.OFFERED)
+    moving = notebooks.OFFERED / "moving"
     moving.mkdir(exist_ok=True)
     pictures.move("strandbeest", moving / "strandbeest.html")
 

@@ -1,14 +1,20 @@
-"""Notebooks of the tutorials, made from their pages: what is code there is a cell here."""
+"""Notebooks of the tutorials, made from their pages: what is code there is a cell here.
+
+``python docs/notebooks.py`` runs them, so that they hold what their cells print and draw; the pages
+offer them without, where nobody did.
+"""
 
 from __future__ import annotations
 
 import json
 import re
+import tempfile
 import textwrap
 from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent
+OFFERED = FOLDER / "gallery"
 TUTORIALS = sorted((FOLDER / "tutorials").glob("*.rst"))
 
 _FIRST = """\
@@ -80,14 +86,36 @@ def notebook(path: Path) -> dict[str, Any]:
     return {"cells": cells, "metadata": about, "nbformat": 4, "nbformat_minor": 5}
 
 
-def write(folder: Path) -> list[Path]:
-    """Write the notebooks of all tutorials."""
+def executed(book: dict[str, Any]) -> dict[str, Any]:
+    """Return a notebook with what its cells print and draw, from a kernel in an empty folder.
+
+    What a cell raises is raised.
+    """
+    import nbclient
+    import nbformat
+
+    done = nbformat.from_dict(book)
+    nbformat.validate(done)
+    with tempfile.TemporaryDirectory() as folder:
+        where = {"metadata": {"path": folder}}
+        nbclient.NotebookClient(done, timeout=600, kernel_name="python3", resources=where).execute()
+    return done
+
+
+def write(folder: Path, *, run: bool = False) -> None:
+    """Write the notebooks of all tutorials; one that was run stays while its cells are the same."""
     folder.mkdir(exist_ok=True)
-    paths = []
     for page in TUTORIALS:
-        paths.append(folder / f"{page.stem}.ipynb")
-        paths[-1].write_text(json.dumps(notebook(page), indent=1, ensure_ascii=False) + "\n")
-    return paths
+        book, path = notebook(page), folder / f"{page.stem}.ipynb"
+        if run:
+            book = executed(book)
+        elif path.exists() and _sources(json.loads(path.read_text("utf-8"))) == _sources(book):
+            continue
+        path.write_text(json.dumps(book, indent=1, ensure_ascii=False) + "\n", "utf-8")
+
+
+def _sources(book: dict[str, Any]) -> list[str]:
+    return ["".join(cell["source"]) for cell in book["cells"]]
 
 
 def _cell(kind: str, text: str) -> dict[str, Any]:
@@ -110,3 +138,7 @@ def _marked(text: str) -> str:
     text = _REFERENCE.sub(r"[\1](\2)", _ROLE.sub(role, text))
     text = re.sub(r"(?<!`)``(?!`)(.+?)(?<!`)``(?!`)", r"`\1`", text, flags=re.S)
     return re.sub(r"::$", ":", text, flags=re.M)
+
+
+if __name__ == "__main__":
+    write(OFFERED, run=True)

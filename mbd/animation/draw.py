@@ -130,8 +130,8 @@ def draw(solution: History, options: Options, also: float | None = None) -> Draw
     extent = high - low  # of all but arrows: they say neither the size nor the plane of a motion
     scales = loads_and_reactions.scales(vectors, 0.2 * float(np.linalg.norm(extent)))
     if not follow:
-        seen = [x for x in vectors if x.layer in show]
-        ends = np.vstack([low, high, loads_and_reactions.tips(seen, scales, tracks)])
+        arrows = [x for x in vectors if x.layer in show]
+        ends = np.vstack([low, high, loads_and_reactions.tips(arrows, scales, tracks)])
         low, high = ends.min(0), ends.max(0)
     return Drawing(
         title=title,

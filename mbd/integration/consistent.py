@@ -30,10 +30,6 @@ from mbd.model.frozen import FrozenModel, state_of
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 
-__all__ = [
-    "allowed", "consistent", "described_starts", "limits", "settled", "violated", "violations",
-]  # fmt: skip
-
 
 def violations(work: Workspace) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows Phi and their time derivative at the state in a work space.

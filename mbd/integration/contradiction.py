@@ -20,8 +20,6 @@ from mbd.machine import buffer as m
 from mbd.model.frozen import FrozenModel
 from mbd.model.workspace import Workspace
 
-__all__ = ["contradiction"]
-
 
 def contradiction(
     model: FrozenModel, work: Workspace, by_rates: bool, share: float = OPEN_SHARE

@@ -69,16 +69,6 @@ from mbd.machine.simd import (
     subtract_product3,
 )
 
-__all__ = [
-    "eliminate",
-    "factor",
-    "factor_and_solve",
-    "factor_kernel",
-    "solve",
-    "solve_transposed",
-    "transposed_kernel",
-]
-
 AHEAD = 512  # floats by which W is asked for before it is read
 
 

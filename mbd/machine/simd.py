@@ -16,26 +16,6 @@ import numpy as np
 from mbd.machine.buffer import MAP_ROW, SCRATCH_EACH
 from mbd.machine.jit import PYTHON
 
-__all__ = [
-    "add4",
-    "add_map",
-    "add_outer1",
-    "add_outer2",
-    "add_outer3",
-    "add_outer7",
-    "add_outer_maps",
-    "ask_for",
-    "product_of",
-    "scale4",
-    "set_dots",
-    "set_map",
-    "set_sum",
-    "subtract4",
-    "subtract_dots",
-    "subtract_product1",
-    "subtract_product3",
-]
-
 if PYTHON:
 
     def ask_for(F: Any, a: int, n: int) -> None:

@@ -10,8 +10,6 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-__all__ = ["vector_intrinsic"]
-
 
 class _Vectors:
     """LLVM instructions on vectors of four floats, by name; see ``simd.py`` for their use."""

@@ -23,8 +23,6 @@ from mbd.model.model import Model
 from mbd.model.topology import eliminate, eliminate_order
 from mbd.parts.part import Part
 
-__all__ = ["build", "built"]
-
 
 def build(system: Description) -> Model:
     """Freeze a system.

@@ -17,11 +17,6 @@ from mbd.parts.bodies import Ground
 from mbd.parts.joint import Joint
 from mbd.parts.part import Body, Part
 
-__all__ = [
-    "WHO", "Description", "argument_now", "argument_of", "component_now", "described_parameters",
-    "lengths", "origin", "with_component",
-]  # fmt: skip
-
 WHO = "Model.with_values"  # who speaks of arguments
 
 SomePart = TypeVar("SomePart", bound=Part)

@@ -13,18 +13,6 @@ from mbd.machine.buffer import FORCE as FIRST_ROW_KIND
 from mbd.machine.jit import call, ints, jit, kernel
 from mbd.machine.unknowns import is_velocity
 
-__all__ = [
-    "clear_stretch",
-    "evaluate",
-    "evaluate_kernel",
-    "evaluate_rates",
-    "evaluate_second_rates",
-    "linearise",
-    "linearise_kernel",
-    "rates_kernel",
-    "stage",
-]
-
 EPS, DIAG, KIND, MATRIX, N_FRONTS, FRONTS = (
     m.EPS, m.DIAG, m.KIND, m.MATRIX, m.N_FRONTS, m.FRONTS,
 )  # fmt: skip

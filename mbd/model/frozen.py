@@ -19,8 +19,6 @@ from mbd.model.state import State
 from mbd.model.topology import Front
 from mbd.parts.part import Body
 
-__all__ = ["FrozenModel", "Numbering", "per_model", "state_of"]
-
 Value = TypeVar("Value")
 SomeModel = TypeVar("SomeModel", bound="FrozenModel")
 

@@ -16,8 +16,6 @@ from mbd.machine.pivots import MOST
 from mbd.model.frozen import Numbering
 from mbd.model.topology import Front
 
-__all__ = ["Layout", "Memory", "Owned"]
-
 STRETCH = 1 << 15  # floats of the matrix, a quarter of the second cache of common processors
 
 

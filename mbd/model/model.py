@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from mbd.model.assembly import Assembly
     from mbd.model.report import Report
 
-__all__ = ["Model"]
-
 
 @dataclass(eq=False)
 class Model(FrozenModel):

@@ -80,8 +80,8 @@ def _of_events(names: Sequence[str]) -> list[Any]:
 def _identity(path: Path) -> tuple[int, int] | None:
     """Return what tells a file from others of its name, or None if there is none."""
     with suppress(OSError):
-        seen = path.stat()
-        return seen.st_dev, seen.st_ino
+        status = path.stat()
+        return status.st_dev, status.st_ino
     return None
 
 
