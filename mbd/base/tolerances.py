@@ -208,7 +208,7 @@ SUBSTEP_RTOL = 1e-4
 SUBSTEP_MOST = 20_000
 """[-] So many smaller steps are taken in the time of one; what needs more fails."""
 
-SUBSTEP_ALL = 60_000
+SUBSTEP_ALL = 80_000
 """[thousand steps] So many in all, those in vain too: where many steps need thousands of smaller
 ones their size is wrong, and the run ends soon."""
 

@@ -254,8 +254,8 @@ class ArchiveSource(Source):
             head = file.read(6)
         if head and head[:2] != b"PK" and head != b"\x93NUMPY":
             raise DamagedFileError(
-                f"load: {path} is no archive of numpy (.npz), by its first bytes {head!r}; copy it "
-                "again, or run the model again"
+                f"load: {path} is not a whole file of results (no archive of numpy, by its first "
+                f"bytes {head!r}); copy it again, or run the model again"
             )
         with path.open("rb") as file, np.load(file, allow_pickle=False) as data:
             if isinstance(data, np.ndarray):
