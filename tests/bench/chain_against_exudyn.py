@@ -126,13 +126,13 @@ def compare(sizes: dict[int, float], formulation: str, turns: int, peer: bool) -
         # the better of its linear solvers for this size, by trial; dense takes seconds beyond 100
         dense = min(time_theirs(n, t_end, False)[0] for _ in range(2)) if peer and n < 100 else 1e9
         sparse = (
-            peer and n <= 1000 and min(time_theirs(n, t_end, True)[0] for _ in range(2)) < dense
+            peer and n <= 10_000 and min(time_theirs(n, t_end, True)[0] for _ in range(2)) < dense
         )
         mine, his, where_mine, where_his = [], [], np.zeros(3), np.zeros(3)
         for _ in range(turns):
             seconds, where_mine = time_ours(model, t_end)
             mine.append(seconds)
-            if peer and n <= 1000:
+            if peer and n <= 10_000:
                 seconds, where_his = time_theirs(n, t_end, sparse)
                 his.append(seconds)
         ours_us = 1e6 * statistics.median(mine)
