@@ -1,13 +1,13 @@
-r"""What the model tells of each instant: constraint drift, energies, momenta, work.
+r"""Numbers of each instant: constraint drift, energies, momenta, work.
 
 The kernels of the model run over all instants one after the other, so that angles count turns as in
-the run. Elements tell their potential energy, the power that they dissipate and the power that they
+the run. Elements state their potential energy, the power that they dissipate and that which they
 put into the system (``interactions/kind.py``); work is summed by the rule of trapezia,
 
 .. math:: \int_0^{t_n} P\,dt \approx \tfrac12\sum_i (t_{i+1} - t_i)(P_i + P_{i+1}) ,
 
 of second order in the distance of the instants. One run and many runs of models with the same
-tables are told of by the same kernel, with the same bits.
+tables are evaluated by the same kernel, with the same bits.
 """
 
 from __future__ import annotations
@@ -33,13 +33,15 @@ if TYPE_CHECKING:
 
 _WORK = ".work"  # key in what came before: t, dissipated energy and work there, both powers
 _BYTES = 1 << 23  # of instants that are handed over at once
-_RUNS = 1 << 20  # bytes of runs that are told of at once: what stays in the cache of the processor
-_TOLD = 3 + SUMS  # numbers of an instant: largest row, both powers, sums
+_RUNS = (
+    1 << 20
+)  # bytes of runs that are evaluated at once, and stay in the cache
+_NUMBERS = 3 + SUMS  # numbers of an instant: largest row, both powers, sums
 
 
 @dataclass(frozen=True)
 class Instants:
-    """What the model tells of n instants, of one run or, (runs, n, ...), of many.
+    """Numbers of n instants, of one run or, (runs, n, ...), of many.
 
     Attributes
     ----------
@@ -75,7 +77,7 @@ class Instants:
 
 @kernel
 def instants_kernel(I: Any, F: Any, k: int) -> None:
-    """Write what the model tells of n instants.
+    """Write the numbers of n instants.
 
     I[k:] has n, the places of instants (recorded rows: t, q, velocities, then accelerations and
     multipliers) and of the results, the number of bodies and the place of their records here, the
@@ -145,13 +147,13 @@ def _work(t: np.ndarray, power: np.ndarray, last: np.ndarray | None) -> np.ndarr
     return np.cumsum(np.concatenate([so_far, h * mean], axis=-2), axis=-2)[..., 1:, :]
 
 
-class _Teller:
-    """A work space, of one run or of many, that tells of some instants at a time."""
+class _Evaluator:
+    """A work space, of one run or of many, that evaluates some instants at a time."""
 
     def __init__(self, model: Model, most: int, constants: np.ndarray | None = None) -> None:
         self.size, self.most = 1 + model.n_q + 2 * int(model.I[m.N_U]), most
         bodies = places_of_masses(model)
-        of_masses = model.size + most * (self.size + _TOLD)
+        of_masses = model.size + most * (self.size + _NUMBERS)
         end = of_masses + int(bodies[-1, 1] ** 2 + bodies[-1, 2])
         self.work = work = Workspace(model, extra=end - model.size, runs=constants)
         work.fill(m.ENERGY)
@@ -172,8 +174,8 @@ class _Teller:
         tables = (work.I, head, first + starts, model.numbering.lam, bodies.ravel())
         work.I = np.concatenate(tables).astype(np.int64)
 
-    def tell(self, rows: np.ndarray) -> np.ndarray:
-        """Return what the model tells, (..., n, 11), of recorded rows (..., n, .)."""
+    def evaluate(self, rows: np.ndarray) -> np.ndarray:
+        """Return the numbers (..., n, 11) of recorded rows (..., n, .)."""
         work, n = self.work, rows.shape[-2]
         many = work.F.shape[:-1]
         work.F[..., self.at].reshape(*many, self.most, -1)[..., :n, :] = rows
@@ -183,21 +185,21 @@ class _Teller:
 
 
 def instants(trajectory: Trajectory) -> Instants:
-    """Return what the model tells of all instants of a solution in memory.
+    """Return the numbers of all instants of a solution in memory.
 
     A joint's rows count while it acts: not where all its multipliers are exactly zero. Rows and
     springs on angles need instants between which no angle turns by more than pi.
     """
     model, t = trajectory.model, trajectory.t
-    values = np.zeros((len(t), _TOLD))
+    values = np.zeros((len(t), _NUMBERS))
     if not len(t):
         return Instants(values, values[:, 1:3], {})
     n_q, n_u = model.n_q, int(model.I[m.N_U])
     size = 1 + n_q + 2 * n_u
     many = int(np.clip(_BYTES // (8 * size), 1, len(t)))
-    teller = _Teller(model, many)
-    work = teller.work
-    work.F[teller.masses] = masses(model)
+    evaluator = _Evaluator(model, many)
+    work = evaluator.work
+    work.F[evaluator.masses] = masses(model)
     work.remember(trajectory.before.get(MEMORY))
     rows = np.zeros((many, size))
     v, lam = 1 + n_q + model.numbering.v, 1 + n_q + n_u + model.numbering.lam
@@ -206,7 +208,7 @@ def instants(trajectory: Trajectory) -> Instants:
         n = len(t[here])
         rows[:n, 0], rows[:n, 1 : 1 + n_q] = t[here], trajectory.q[here]
         rows[:n, v], rows[:n, lam] = trajectory.v[here], trajectory.lam[here]
-        values[here] = teller.tell(rows[:n])
+        values[here] = evaluator.evaluate(rows[:n])
         try:
             work.check_laws()
         except RuntimeError as error:  # results are not lost by what they are asked for
@@ -220,14 +222,14 @@ def instants(trajectory: Trajectory) -> Instants:
 def instants_of_runs(
     model: Model, constants: np.ndarray, of_masses: np.ndarray, rows: np.ndarray
 ) -> Instants:
-    """Return what n runs tell of their instants: constants (n, .), `masses`, rows (n, k, .)."""
+    """Return the numbers of the instants of n runs: constants (n, .), `masses`, rows (n, k, .)."""
     n, k, size = rows.shape
-    values = np.empty((n, k, _TOLD))
-    some = max(1, _RUNS // (8 * (model.size + k * (size + _TOLD))))
+    values = np.empty((n, k, _NUMBERS))
+    some = max(1, _RUNS // (8 * (model.size + k * (size + _NUMBERS))))
     for first in range(0, n, some):
         here = slice(first, first + some)
-        teller = _Teller(model, k, constants[here])
-        teller.work.F[:, teller.masses] = of_masses[here]
-        values[here] = teller.tell(rows[here])
+        evaluator = _Evaluator(model, k, constants[here])
+        evaluator.work.F[:, evaluator.masses] = of_masses[here]
+        values[here] = evaluator.evaluate(rows[here])
     t = rows[0, :, 0] if n else np.empty(0)
     return Instants(values, _work(t, values[..., 1:3], None), {})
