@@ -33,9 +33,7 @@ if TYPE_CHECKING:
 
 _WORK = ".work"  # key in what came before: t, dissipated energy and work there, both powers
 _BYTES = 1 << 23  # of instants that are handed over at once
-_RUNS = (
-    1 << 20
-)  # bytes of runs that are evaluated at once, and stay in the cache
+_RUNS = 1 << 20  # bytes of runs that are evaluated at once, and stay in the cache
 _NUMBERS = 3 + SUMS  # numbers of an instant: largest row, both powers, sums
 
 

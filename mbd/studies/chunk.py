@@ -219,7 +219,7 @@ def _together(
         return direct.masses(np.array([rows[i] for i in good], float)) if direct else None
 
     direct = None if models else ready.direct
-    runs = Runs(instants.good(), direct is not None and direct.at_ease, own, masses)
+    runs = Runs(instants.good(), direct is not None and direct.same_kinematics, own, masses)
     for output in ready.task.outputs if good else ():
         values = of_batch(output, runs)
         for i, x in zip(good, values, strict=True):

@@ -75,7 +75,7 @@ class Direct:
     whose : (k,) array of int
     weights : pair of (k,) arrays of int, optional
         Places among the ``energy.masses``, and which parameter is there; None where these follow.
-    at_ease : bool
+    same_kinematics : bool
         Whether the places belong to masses and forces alone: rows and faces do not know them.
     """
 
@@ -85,7 +85,7 @@ class Direct:
     nodes: np.ndarray
     whose: np.ndarray
     weights: tuple[np.ndarray, np.ndarray] | None
-    at_ease: bool
+    same_kinematics: bool
 
     @classmethod
     def of(cls, family: Family, rows: Sequence[Row]) -> Direct | None:
@@ -128,10 +128,10 @@ class Direct:
         W = np.array([masses(each) for each in models])
         weights = np.flatnonzero((W != W[0]).any(axis=0))
         of_weights = _which(W[:, weights], values)
-        at_ease = set(places.tolist()) <= _of_loads(model)
+        same_kinematics = set(places.tolist()) <= _of_loads(model)
         return cls(
             model, places, which, nodes, whose,
-            None if of_weights is None else (weights, of_weights), at_ease,
+            None if of_weights is None else (weights, of_weights), same_kinematics,
         )  # fmt: skip
 
     def masses(self, values: np.ndarray) -> np.ndarray | None:

@@ -140,7 +140,7 @@ class Runs:
     Attributes
     ----------
     instants : Instants
-    at_ease : bool
+    same_kinematics : bool
         Whether rows and faces do not know the parameters.
     own : callable
         The model of each run.
@@ -149,7 +149,7 @@ class Runs:
     """
 
     instants: Instants
-    at_ease: bool
+    same_kinematics: bool
     own: Callable[[int], Model]
     masses: Callable[[], np.ndarray | None]
 
@@ -183,19 +183,19 @@ def of_batch(output: Output, runs: Runs) -> list[Any]:
     the parameters, or the quantity is one of bodies at each instant by itself, all runs are
     evaluated at once with one model; else each with its own.
     """
-    instants, at_ease, own = runs.instants, runs.at_ease, runs.own
+    instants, same_kinematics, own = runs.instants, runs.same_kinematics, runs.own
     model = instants.model
     if (of := _of_all_parts(output.quantity)) is not None:
         alone = output.reduce == "final" and not len(model.memory) and of[0] not in _SUMMED
         return output.reduced_each(_told(*of, runs.told(alone)))
-    if _each_by_itself(output.quantity, model, at_ease):
+    if _each_by_itself(output.quantity, model, same_kinematics):
         whole = instants.last() if output.reduce == "final" else instants
         each = [output.reduced_each(_over_instants(output.quantity, x)) for x in whole.pieces()]
         return list(chain.from_iterable(each))
-    if at_ease and (coordinate := _coordinate(output.quantity, model)) is not None:
+    if same_kinematics and (coordinate := _coordinate(output.quantity, model)) is not None:
         each = [output.reduced_each(_over_runs(*coordinate, x)) for x in instants.pieces()]
         return list(chain.from_iterable(each))
-    same = at_ease and _of_joint(output.quantity, model)
+    same = same_kinematics and _of_joint(output.quantity, model)
 
     def of_run(i: int) -> np.ndarray:
         of = model if same else own(i)
@@ -270,13 +270,13 @@ def _tried(function: Callable[[Any], Any], argument: Any) -> Any:
         return error
 
 
-def _each_by_itself(quantity: str, model: Model, at_ease: bool) -> bool:
+def _each_by_itself(quantity: str, model: Model, same_kinematics: bool) -> bool:
     """Tell whether a quantity at an instant needs nothing but the numbers of this instant."""
     part, entry = _entry(quantity)
     if entry is None or entry.of not in _FREE or entry.keep:
         return False
     of_body = part in model.nodes
-    return of_body if entry.of in (Owner.BODY, Owner.TURNING) else at_ease and not of_body
+    return of_body if entry.of in (Owner.BODY, Owner.TURNING) else same_kinematics and not of_body
 
 
 def _of_joint(quantity: str, model: Model) -> bool:
