@@ -148,12 +148,12 @@ def exudyn(repeat):
                 initialVelocity=[4.61538, 0, 0], initialAngularVelocity=[0, 150, -4.61538],
             )  # fmt: skip
             ground = system.CreateGround()
-            system.CreateSphericalJoint(bodyNumbers=[ground, body], position=[0, 0, 0], show=False)
+            system.CreateSphericalJoint(itemNumbers=[ground, body], position=[0, 0, 0], show=False)
             system.Assemble()
             settings = exu.SimulationSettings()
             settings.timeIntegration.numberOfSteps, settings.timeIntegration.endTime = n, 1.0
             settings.timeIntegration.verboseMode = 0
-            settings.solutionSettings.writeSolutionToFile = False
+            settings.solution.file.write = False
             settings.timeIntegration.generalizedAlpha.spectralRadius = 0.8
             began = time.perf_counter()
             system.SolveDynamic(settings)
@@ -197,9 +197,11 @@ def draw(results, path):
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(1, len(results), figsize=(10, 3.6), layout="constrained")
+    labels = dict.fromkeys(label for of in results.values() for label in of)
+    colour = {label: f"C{i}" for i, label in enumerate(labels)}
     for ax, (name, of) in zip(axes, results.items(), strict=True):
         for label, rows in of.items():
-            ax.loglog(rows[:, 0], 1e3 * rows[:, 1], "o-", ms=3, label=label)
+            ax.loglog(rows[:, 0], 1e3 * rows[:, 1], "o-", ms=3, label=label, color=colour[label])
         ax.set_title(name, fontsize=10)
         ax.set_xlabel("error of the position [m]")
         ax.grid(alpha=0.3)
