@@ -4,13 +4,14 @@
 
 Of one chunk: CPU time of the thread that computes it in a worker, beside that of one here, by
 turns; of the messages there and back; and of the event loops, which run whether anybody computes or
-not. Before that the peak of memory of streamed reductions, of a tenth of the members and of all.
+not. Then whole studies of eight such chunks on one worker and in a thread here, by turns. Before
+that the peak of memory of streamed reductions, of a tenth of the members and of all.
 """
 
 import resource
 import sys
 import time
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -100,6 +101,14 @@ def main():
         print(f"a chunk of {least:.2f} s: thread {100 * (there.min() / least - 1):+.1f} %, "
               f"messages {100 * messages / least:.1f} %, loops of client, scheduler and "
               f"worker {100 * loops:.1f} % of a core")  # fmt: skip
+        many, wall = mbd.sample({"link1.mass": (0.5, 2.0)}, 8 * SIZE), []
+        with ThreadPoolExecutor(1) as thread:
+            for on in (thread, client) * 5:
+                clock = time.perf_counter()
+                mbd.study(model, many, on=on, chunk=SIZE, progress=False, **how)
+                wall.append(time.perf_counter() - clock)
+        ratios = np.array(wall[3::2]) / np.array(wall[2::2])  # the first ones compile
+        print("whole studies on the wall:", *(f"{100 * (x - 1):+.1f} %" for x in ratios))
 
 
 if __name__ == "__main__":
