@@ -11,6 +11,12 @@ from mbd.machine.jit import jit
 
 
 @jit
+def larger(x: float, y: float) -> float:
+    """Return the larger one; not a number wins."""
+    return y if x == x and not y <= x else x
+
+
+@jit
 def load3(F: Any, i: int) -> Any:
     """Return F[i:i+3] as a tuple."""
     return F[i], F[i + 1], F[i + 2]

@@ -15,7 +15,7 @@ from mbd.linear.products import add_transposed_product
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit
 from mbd.machine.unknowns import is_velocity
-from mbd.model.evaluation import stage
+from mbd.model.evaluation import clear_off, stage, switch_off_in_matrix
 
 # the record of a sweep: steps, where their instants are, size of one; parameters, their programs;
 # nodes; kernels of flows, space to invert in; tangents or adjoints; results; work; how far away the
@@ -109,14 +109,6 @@ def write_rate(I: Any, F: Any, k: int) -> None:
 
 
 @jit
-def clear_off(I: Any, F: Any, x: int) -> None:
-    """Write zero to the rows of a vector that are switched off."""
-    S = ints(F)
-    for e in range(S[m.N_OFF]):
-        F[x + I[S[m.OFF] + 2 * e]] = 0.0
-
-
-@jit
 def met_by_rate(I: Any, F: Any, i: int) -> bool:
     """Tell whether row i is met by its rate, or is one on velocities."""
     return ints(F)[m.LEVEL] != m.POSITION or I[I[m.KIND] + i] == m.VELOCITY_ROW
@@ -144,7 +136,7 @@ def complete(I: Any, F: Any, k: int, mass: bool, again: bool) -> None:
 
     That part is taken `again` where it is no longer in the fronts.
     """
-    S, w_m = ints(F), F[m.W_M]
+    w_m = F[m.W_M]
     if again:
         copy(F, I[m.MATRIX] + I[k + PART_AWAY], I[m.MATRIX_SIZE], I[m.MATRIX], 1.0)
     if mass:
@@ -157,10 +149,7 @@ def complete(I: Any, F: Any, k: int, mass: bool, again: bool) -> None:
         F[m.W_M] = 0.0
     call_all(I, F, I[k + NODE_TANGENTS], I[k + N_NODE_TANGENTS])
     F[m.W_M] = w_m
-    for e in range(S[m.N_CLEARED]):
-        F[I[S[m.CLEARED] + e]] = 0.0
-    for e in range(S[m.N_OFF]):
-        F[I[S[m.OFF] + 2 * e + 1]] = -1.0
+    switch_off_in_matrix(I, F)
 
 
 @jit

@@ -164,7 +164,11 @@ def _touched(model: FrozenModel, stencil: Stencil) -> _Touched:
             ):
                 touched.elements.append((e, record, there))
         for node in model.system.parts[name].nodes():
-            if differs(lambda x, name: [_of_node(model, name, x)], node.name, [node.name] * 8):
+            if differs(
+                lambda x, name: [_of_node(model, name, x)],
+                node.name,
+                [node.name] * len(stencil.beside),
+            ):
                 touched.nodes[node.name] = model.node_records[node.name]
     return touched
 

@@ -65,7 +65,6 @@ from mbd.derivatives.one_step import (
     TIMED,
     WORK,
     V,
-    clear_off,
     complete,
     copy,
     factor_aside,
@@ -82,7 +81,7 @@ from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit, loop
 from mbd.machine.subnormal import flushing
 from mbd.machine.unknowns import is_velocity
-from mbd.model.evaluation import stage
+from mbd.model.evaluation import clear_off, stage
 
 
 @jit

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbd.algebra.vec import larger
 from mbd.history.energy import SUMS, masses, places_of_masses, sums
 from mbd.machine import buffer as m
 from mbd.machine.jit import kernel
@@ -100,8 +101,7 @@ def instants_kernel(I: Any, F: Any, k: int) -> None:
                 acts = acts or F[lam + I[r]] != 0.0
             for r in range(I[k + 6 + j], I[k + 7 + j]):
                 gap = abs(F[I[m.X] + I[r]]) if acts else 0.0
-                if largest == largest and not gap <= largest:  # not a number wins
-                    largest = gap
+                largest = larger(largest, gap)
         F[out] = largest
         sums(I, F, bodies, of_bodies, out + 3)
         for i in range(faces):

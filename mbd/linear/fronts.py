@@ -145,17 +145,25 @@ def _sweep(I: Any, F: Any, j: int) -> None:
 
 
 @jit
+def subtract_rows(
+    F: Any, to: int, ld: int, n: int, A: int, lda: int, k: int, W: int, ldw: int, rows: int
+) -> None:
+    """Subtract A W, (rows, k) by (k, n), from F[to]; rows of each begin ld, lda and ldw apart."""
+    while rows >= 3:
+        subtract_product3(F, to, ld, n, A, lda, k, W, ldw)
+        to, A, rows = to + 3 * ld, A + 3 * lda, rows - 3
+    while rows > 0:
+        subtract_product1(F, to, ld, n, A, lda, k, W, ldw)
+        to, A, rows = to + ld, A + lda, rows - 1
+
+
+@jit
 def _subtract_block(I: Any, F: Any, j: int, row: int, column: int, to: int, ld: int) -> None:
     """Subtract the block A_up W of two update groups of a front from F[to]."""
     k, ldw, lda = I[row + UG_K], I[j + FR_LDW], I[row + UG_LD]
     A, n, count = I[row + UG_L], I[column + UG_N], I[j + FR_NP] - k
-    W, left = I[j + FR_W] + k * ldw + I[column + UG_COL], I[row + UG_N]
-    while left >= 3:
-        subtract_product3(F, to, ld, n, A, lda, count, W, ldw)
-        to, A, left = to + 3 * ld, A + 3 * lda, left - 3
-    while left > 0:
-        subtract_product1(F, to, ld, n, A, lda, count, W, ldw)
-        to, A, left = to + ld, A + lda, left - 1
+    W = I[j + FR_W] + k * ldw + I[column + UG_COL]
+    subtract_rows(F, to, ld, n, A, lda, count, W, ldw, I[row + UG_N])
 
 
 @jit

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mbd.linear.fronts import subtract_rows
 from mbd.machine.buffer import (
     FR_A,
     FR_GROUPS,
@@ -30,7 +31,6 @@ from mbd.machine.buffer import (
     UG_U,
 )
 from mbd.machine.jit import jit, kernel
-from mbd.machine.simd import subtract_product1, subtract_product3
 
 
 @jit
@@ -59,17 +59,6 @@ def add_transposed_product(I: Any, F: Any, away: int, x: int, y: int) -> None:
             _add_transposed(F, y + u + k0, L, I[group + UG_LD], x + w, k, n - k0)
 
 
-@jit
-def _subtract_rows(F: Any, y: int, rows: int, S: int, ld: int, k: int, x: int, many: int) -> None:
-    """Do y -= S x for `many` vectors side by side, with the rows x k block at S."""
-    while rows >= 3:
-        subtract_product3(F, y, many, many, S, ld, k, x, many)
-        y, S, rows = y + 3 * many, S + 3 * ld, rows - 3
-    while rows > 0:
-        subtract_product1(F, y, many, many, S, ld, k, x, many)
-        y, S, rows = y + many, S + ld, rows - 1
-
-
 @kernel
 def products_kernel(I: Any, F: Any, k: int) -> None:
     """Do y -= S x for vectors side by side; I[k:] has how far away S lies, x, y, how many."""
@@ -78,13 +67,15 @@ def products_kernel(I: Any, F: Any, k: int) -> None:
         j = I[FRONTS] + f * FR_SIZE
         A, ld, n, u = I[j + FR_A] + away, I[j + FR_LDA], I[j + FR_NP], I[j + FR_U] * many
         W, ldw = I[j + FR_W] + away, I[j + FR_LDW]
-        _subtract_rows(F, y + u, n, A, ld, n, x + u, many)
+        subtract_rows(F, y + u, many, many, A, ld, n, x + u, many, n)
         for g in range(I[j + FR_NG]):
             group = I[j + FR_GROUPS] + g * UG_SIZE
             w, k = I[group + UG_U] * many, I[group + UG_N]
-            _subtract_rows(F, y + u, n, W + I[group + UG_COL], ldw, k, x + w, many)
+            subtract_rows(F, y + u, many, many, W + I[group + UG_COL], ldw, k, x + w, many, n)
             k0, L = I[group + UG_K], I[group + UG_L] + away
-            _subtract_rows(F, y + w, k, L, I[group + UG_LD], n - k0, x + u + k0 * many, many)
+            subtract_rows(
+                F, y + w, many, many, L, I[group + UG_LD], n - k0, x + u + k0 * many, many, k
+            )
 
 
 @kernel
@@ -96,16 +87,16 @@ def solve_kernel(I: Any, F: Any, k: int) -> None:
         n, u = I[j + FR_NP], I[j + FR_U] * many
         for i in range(u, u + n * many):
             F[y + i] = 0.0
-        _subtract_rows(F, y + u, n, I[j + FR_A], I[j + FR_LDA], n, x + u, many)
+        subtract_rows(F, y + u, many, many, I[j + FR_A], I[j + FR_LDA], n, x + u, many, n)
         for i in range(u, u + n * many):
             F[y + i] = -F[y + i]
         for g in range(I[j + FR_NG]):
             group = I[j + FR_GROUPS] + g * UG_SIZE
-            to, k = x + I[group + UG_U] * many, I[group + UG_K]
-            _subtract_rows(
-                F, to, I[group + UG_N], I[group + UG_L], I[group + UG_LD], n - k,
-                y + u + k * many, many,
-            )  # fmt: skip
+            to, k, lda = x + I[group + UG_U] * many, I[group + UG_K], I[group + UG_LD]
+            below = y + u + k * many
+            subtract_rows(
+                F, to, many, many, I[group + UG_L], lda, n - k, below, many, I[group + UG_N]
+            )
     for f in range(I[N_FRONTS] - 1, -1, -1):
         j = I[FRONTS] + f * FR_SIZE
         n, u = I[j + FR_NP], I[j + FR_U] * many
@@ -114,4 +105,4 @@ def solve_kernel(I: Any, F: Any, k: int) -> None:
         for g in range(I[j + FR_NG]):
             group = I[j + FR_GROUPS] + g * UG_SIZE
             later, W = x + I[group + UG_U] * many, I[j + FR_W] + I[group + UG_COL]
-            _subtract_rows(F, x + u, n, W, I[j + FR_LDW], I[group + UG_N], later, many)
+            subtract_rows(F, x + u, many, many, W, I[j + FR_LDW], I[group + UG_N], later, many, n)

@@ -23,7 +23,7 @@ from mbd.linear.fronts import factor_and_solve
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, kernel
 from mbd.machine.unknowns import is_velocity
-from mbd.model.evaluation import evaluate_second_rates
+from mbd.model.evaluation import clear_off, evaluate_second_rates
 from mbd.model.workspace import Workspace
 
 
@@ -45,8 +45,7 @@ def unmet_kernel(I: Any, F: Any, k: int) -> None:
                     F[m.NORM] = max(F[m.NORM], abs(F[I[m.X] + i]))
         if n >= 0 or k == 0:
             evaluate_second_rates(I, F)
-            for e in range(S[m.N_OFF]):
-                F[I[m.X] + I[S[m.OFF] + 2 * e]] = 0.0
+            clear_off(I, F, I[m.X])
 
 
 def unmet(work: Workspace) -> np.ndarray:

@@ -56,6 +56,24 @@ def switch_off(I: Any, F: Any) -> None:
 
 
 @jit
+def clear_off(I: Any, F: Any, x: int) -> None:
+    """Write zero to the rows of a vector that are switched off."""
+    S = ints(F)
+    for e in range(S[m.N_OFF]):
+        F[x + I[S[m.OFF] + 2 * e]] = 0.0
+
+
+@jit
+def switch_off_in_matrix(I: Any, F: Any) -> None:
+    """Write minus the identity to the rows and columns that are switched off."""
+    S = ints(F)
+    for e in range(S[m.N_CLEARED]):
+        F[I[S[m.CLEARED] + e]] = 0.0
+    for e in range(S[m.N_OFF]):
+        F[I[S[m.OFF] + 2 * e + 1]] = -1.0
+
+
+@jit
 def evaluate_rates(I: Any, F: Any) -> None:
     r"""`evaluate` with the rates of the rows, scaled by ROW_RATE, in the place of the rows.
 
@@ -105,12 +123,8 @@ def linearise(I: Any, F: Any) -> None:
     Its zero block carries -EPS on the diagonal: rows that are redundant, or become so in some
     pose, then leave the iteration regular, and the residual as it is.
     """
-    S = ints(F)
     stage(I, F, m.TANGENT)
-    for e in range(S[m.N_CLEARED]):
-        F[I[S[m.CLEARED] + e]] = 0.0
-    for e in range(S[m.N_OFF]):
-        F[I[S[m.OFF] + 2 * e + 1]] = -1.0
+    switch_off_in_matrix(I, F)
 
 
 @kernel

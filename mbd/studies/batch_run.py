@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd.algebra.vec import larger
 from mbd.base.run_tolerances import (
     LARGE_STEP_COARSE,
     LARGE_STEP_ERROR,
@@ -27,7 +28,7 @@ from mbd.integration.method import Method
 from mbd.integration.starting_values import begin, started
 from mbd.linear.saddle import Saddle
 from mbd.machine import buffer as m
-from mbd.machine.jit import jit, kernel
+from mbd.machine.jit import kernel
 from mbd.machine.unknowns import is_velocity
 from mbd.model.model import Model
 from mbd.model.state import State
@@ -43,12 +44,6 @@ _RUNS = 128  # of a batch: what is shared by its runs is then small beside them
 _BYTES = 1 << 24  # most that they take
 _AT_ONCE = 4096  # faces over all instants of the runs that are evaluated together
 _STEPS = 1 << 16  # and steps of all: Ctrl-C waits for a batch
-
-
-@jit
-def _larger(x: float, y: float) -> float:
-    """Return the larger one; not a number wins."""
-    return y if x == x and not y <= x else x
 
 
 @kernel
@@ -68,24 +63,24 @@ def paces_kernel(I: Any, F: Any, k: int) -> None:
             lam, second, largest = at + 1 + I[m.N_Q] + n_u + i, 0.0, 0.0
             for e in range(last, n):
                 x = lam + e * size
-                largest = _larger(largest, abs(F[x]))
+                largest = larger(largest, abs(F[x]))
                 if e + 2 < n:
-                    second = _larger(second, abs(F[x] - 2.0 * F[x + size] + F[x + 2 * size]))
+                    second = larger(second, abs(F[x] - 2.0 * F[x + size] + F[x + 2 * size]))
             F[out + 3 * n + 2 * i], F[out + 3 * n + 2 * i + 1] = second, largest
             continue
         v, part = at + 1 + I[m.N_Q] + i, 1.0 / F[m.UNIT + I[I[m.KIND] + i]]
         for e in range(n):
             to, here = out + 3 * e, v + e * size
             a = here + n_u
-            F[to] = _larger(F[to], abs(F[here]) * part)
+            F[to] = larger(F[to], abs(F[here]) * part)
             if e + 1 < n:
-                F[to + 1] = _larger(F[to + 1], abs(F[a + size] - F[a]) * part)
+                F[to + 1] = larger(F[to + 1], abs(F[a + size] - F[a]) * part)
             if p > 1 and e + p < n:
                 change, binomial = 0.0, 1.0
                 for j in range(p + 1):
                     change = F[a + j * size] * binomial - change
                     binomial *= (p - j) / (j + 1.0)
-                F[to + 2] = _larger(F[to + 2], abs(change) * part)
+                F[to + 2] = larger(F[to + 2], abs(change) * part)
 
 
 @dataclass(frozen=True)
