@@ -25,7 +25,7 @@ APART = {"formulations", "interactions"}
 DRAW = ("figures", "pictures", "surfaces", "animation", "comparison", "cli")
 LAZY = {"matplotlib", "xarray", "h5py", "h5netcdf", "tqdm"}  # inside functions only
 KNOW_NUMBA = (
-    "machine/jit.py", "machine/laws.py", "machine/subnormal.py", "machine/tables.py",
+    "machine/inlined.py", "machine/jit.py", "machine/subnormal.py", "machine/tables.py",
     "machine/vector_code.py",
 )  # fmt: skip
 HEAVY = ("numba", "scipy", "matplotlib", "networkx", "xarray", "h5py", "h5netcdf")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mbd
-from mbd.runs.record import MemoryRecord
+from mbd.runs.record import ArrayRecord
 from tests.scenes import chain
 
 
@@ -18,7 +18,7 @@ def blocks(model, sizes):
 @pytest.mark.parametrize("expected", [0, 1, 7, 1000])
 def test_a_record_grows_and_keeps_everything(expected):
     model = chain(2).build()
-    record = MemoryRecord(model, expected)
+    record = ArrayRecord(model, expected)
     given = list(blocks(model, (1, 5, 0, 40, 3)))
     for block in given:
         record.append(*block)

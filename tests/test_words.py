@@ -76,12 +76,12 @@ def test_names_of_sets_say_their_options():
     assert repr(mbd.Unified("tetrahedral")) == "Formulation('unified (tetrahedral)')"
 
 
-@pytest.mark.parametrize("law", ["EulerParameters('reduced')", mbd.Unified("tetrahedral")])
+@pytest.mark.parametrize("formulation", ["EulerParameters('reduced')", mbd.Unified("tetrahedral")])
 @pytest.mark.parametrize("file", ["chain.py", "fourbar.toml", "arm.urdf"])
-def test_scenes_and_files_take_words_and_objects(file, law):
+def test_scenes_and_files_take_words_and_objects(file, formulation):
     scene = scenes.load(scenes.folder() / file)
-    laws = {b.formulation for b in scene.build({"formulation": law}).bodies.values()}
-    assert laws == {named(law) if isinstance(law, str) else law}
+    used = {b.formulation for b in scene.build({"formulation": formulation}).bodies.values()}
+    assert used == {named(formulation) if isinstance(formulation, str) else formulation}
 
 
 def test_what_was_said_by_words_is_written_as_the_object(tmp_path):

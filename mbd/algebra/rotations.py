@@ -32,10 +32,10 @@ def quaternion_from_matrix(R: np.ndarray) -> np.ndarray:
     skew = np.stack(
         [R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]], -1
     )
-    sums = R + np.swapaxes(R, -1, -2)
+    twice = R + np.swapaxes(R, -1, -2)
     table = np.empty((*R.shape[:-2], 4, 4))
     table[..., 0, 1:] = table[..., 1:, 0] = skew
-    table[..., 1:, 1:] = sums
+    table[..., 1:, 1:] = twice
     for i in range(4):
         table[..., i, i] = squares[..., i]
     best = np.argmax(squares, -1)

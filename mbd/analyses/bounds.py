@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 
 from mbd.machine import buffer as m
-from mbd.machine.bounds import Block, Floats, Tables
+from mbd.machine.bounds import Block, CheckedFloats, CheckedTables
 from mbd.machine.jit import PYTHON
 from mbd.model.build import built
-from mbd.model.layout import Memory
+from mbd.model.layout import Buffers
 from mbd.model.workspace import Workspace
 
 
-class _Named(Memory):
-    """A memory that notes what is reserved, and which integers are places in F."""
+class _Named(Buffers):
+    """Buffers that note what is reserved, and which integers are places in F."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -54,11 +54,11 @@ def watched(work: Workspace) -> tuple[Any, Any]:
     """
     if not PYTHON:
         raise RuntimeError("watched: bounds are seen in Python mode only; set NUMBA_DISABLE_JIT=1")
-    memory = _Named()
-    built(work.model.system, memory)
+    buffers = _Named()
+    built(work.model.system, buffers)
     matrix = int(work.I[m.MATRIX])
     special = {
         m.MATRIX: Block(matrix, matrix + int(work.I[m.MATRIX_SIZE]), "the matrix"),
         m.METHOD: Block(work.model.size, work.size, "what the method keeps"),
     }
-    return Tables(work.I, memory.places, memory.blocks, special), Floats(work.F)
+    return CheckedTables(work.I, buffers.places, buffers.blocks, special), CheckedFloats(work.F)

@@ -196,7 +196,7 @@ def random_state(model: Model, rng: np.random.Generator) -> State:
 def _increment(model: Model, rng: np.random.Generator) -> np.ndarray:
     # far from scale zero and from half a turn between bodies, where differences are inexact
     far = {m.ROTATION: 0.4, m.DIRECTOR: 0.1}
-    sizes = np.array([far.get(int(kind), 0.2) for kind in model.numbering.v_kinds])
+    sizes = np.array([far.get(int(k), 0.2) for k in model.numbering.v_kinds])
     return sizes * model.units * rng.normal(size=model.n_v)
 
 
@@ -311,14 +311,14 @@ def _model(item: Any) -> tuple[Model, str]:
         return _with_partner(body).build(), f"formulation {item.name!r}"
     if isinstance(item, Part) and item.nodes() == (item,) and item.drawer:
         return _with_partner(item.nodes()[0]).build(), repr(item)
-    kinds = "a System, a Model, a body, a joint, a force or a Formulation"
-    return with_its_bodies("check_tangents: item", item, kinds).build(), repr(item)
+    what = "a System, a Model, a body, a joint, a force or a Formulation"
+    return with_its_bodies("check_tangents: item", item, what).build(), repr(item)
 
 
-def with_its_bodies(who: str, part: Any, kinds: str = "a joint or a force") -> System:
+def with_its_bodies(who: str, part: Any, what: str = "a joint or a force") -> System:
     """Return a system of a joint or force and its bodies."""
     if not isinstance(part, Part) or not part.elements():
-        raise TypeError(f"{who} must be {kinds}, got {shown(part)}")
+        raise TypeError(f"{who} must be {what}, got {shown(part)}")
     system = System(gravity=(1.3, -0.7, -9.81))
     for body in part.bodies:
         owner = body.owner or body

@@ -298,13 +298,13 @@ def _equilibrium(
     passed: tuple[Any, ...],
 ) -> Equilibrium:
     """Return the pose with its stability and its message."""
-    kind = "stable" if verdict.stable else "unstable"
+    stability = "stable" if verdict.stable else "unstable"
     free = f"; free motion of {', '.join(map(repr, verdict.free))}" if verdict.free else ""
     where = f" in a frame turning at {np.linalg.norm(omega):g} rad/s" if omega.any() else ""
     rest = result.imbalance
     message = (
-        f"{kind} equilibrium at load factor {factor:g}{where}, {result.iterations} iterations{free}"
-        f"; out of balance are {rest.largest}, beside loads of {rest.loads}"
+        f"{stability} equilibrium at load factor {factor:g}{where}, {result.iterations} iterations"
+        f"{free}; out of balance are {rest.largest}, beside loads of {rest.loads}"
     )
     pose = Equilibrium(
         problem.model, result.balance.state, factor, result.iterations, verdict.stable,

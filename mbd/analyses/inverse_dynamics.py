@@ -121,8 +121,8 @@ def _posed(model: Model, state: State) -> State:
 def _onwards(model: Model, state: State, t_end: float) -> State:
     """Go on to a time, in strides short enough that the next pose is the one nearest by."""
     length = float(model.F[m.LENGTH])
-    kinds = model.numbering.v_kinds
-    size = np.where(kinds == m.TRANSLATION, length, 1.0)
+    v_kinds = model.numbering.v_kinds
+    size = np.where(v_kinds == m.TRANSLATION, length, 1.0)
     for _ in range(INVERSE_GUESSES):
         speed = float(np.abs(state.v / size).max())
         growth = float(np.abs(state.a / size).max())

@@ -283,9 +283,9 @@ def _rows(motion: SmallMotion, what: Output) -> Rows:
     if isinstance(what, str):
         stem, _, axis = what.rpartition(".")
         whole, pick = (stem, "xyz".index(axis)) if axis in ("x", "y", "z") else (what, None)
-        owner, _, kind = whole.rpartition(".")
+        owner, _, quantity = whole.rpartition(".")
         joint = motion.model.system.joints.get(owner)
-        if joint is not None and kind in ("force", "moment"):
-            rows = reaction_rows(motion, joint, kind)
+        if joint is not None and quantity in ("force", "moment"):
+            rows = reaction_rows(motion, joint, quantity)
             return rows if pick is None else rows.component(pick)
     return output_rows(motion, what)

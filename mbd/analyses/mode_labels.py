@@ -45,14 +45,14 @@ def label(s: complex, bodies: list[BodyMotion]) -> str:
         text = " and ".join(_motion(b) for b in shown)
         if len(shown) == _BODIES:
             text += _phase(*shown)
-    kind = ""
+    growth = ""
     if free:
-        kind = "free "
+        growth = "free "
     elif s.imag == 0.0:
-        kind = "growing " if s.real > 0.0 else "decaying "
+        growth = "growing " if s.real > 0.0 else "decaying "
     elif s.real > UNSTABLE * abs(s):
-        kind = "unstable "
-    return kind + text
+        growth = "unstable "
+    return growth + text
 
 
 def direction(u: np.ndarray) -> tuple[str, bool]:

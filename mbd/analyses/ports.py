@@ -17,7 +17,7 @@ import numpy as np
 
 from mbd.base.checked import shown
 from mbd.base.door import unit_vector, vector
-from mbd.history.elements import tables
+from mbd.history.elements import grouped
 from mbd.history.faces import Faces
 from mbd.interactions.driven_rows import total
 from mbd.interactions.kind import Element
@@ -158,8 +158,8 @@ def _gradient(motion: SmallMotion, free: Coordinate) -> list[tuple[FaceMaps, np.
     still = np.zeros((1, len(y), 4, 3))
     faces = Faces({name: i for i, name in enumerate(names)}, np.array([y]), still, still)
     element = Element(total((free.measure,)), free.attachments, (0.0, 0.0, 1.0), (free.start,))
-    (table,) = tables([element], faces.column)
-    ((_, forces),) = table.forces(faces, np.ones((1, 1, 1)))
+    (group,) = grouped([element], faces.column)
+    ((_, forces),) = group.forces(faces, np.ones((1, 1, 1)))
     return [
         (body, sum(f for f, end in zip(forces[0], free.attachments, strict=True) if end.place == n))
         for n, body in zip(names, bodies, strict=True)
@@ -227,8 +227,8 @@ def output_rows(motion: SmallMotion, what: Output) -> Rows:
                 f"{shown(what)}"
             )
         point = vector("linearize", "the point of an output", what[1], "m")
-        kind = what[2] if len(what) == 3 else "position"
-        return _of_body(motion, _name(motion, what[0]), kind, point)
+        quantity = what[2] if len(what) == 3 else "position"
+        return _of_body(motion, _name(motion, what[0]), quantity, point)
     if not isinstance(what, str):
         raise TypeError(f"linearize: an output must be a name or (body, point), got {shown(what)}")
     if what in model.numbering.lam_labels:
@@ -236,12 +236,12 @@ def output_rows(motion: SmallMotion, what: Output) -> Rows:
     stem, _, axis = what.rpartition(".")
     if axis in _AXES and stem.rpartition(".")[2] in (*_BODY, "force", "moment"):
         return output_rows(motion, stem).component(_AXES[axis])
-    owner, _, kind = what.rpartition(".")
-    if owner in model.bodies and kind in _BODY:
-        return _of_body(motion, owner, kind, np.zeros(3))
+    owner, _, quantity = what.rpartition(".")
+    if owner in model.bodies and quantity in _BODY:
+        return _of_body(motion, owner, quantity, np.zeros(3))
     joint = model.system.joints.get(owner)
-    if joint is not None and kind.removesuffix("_rate") in (*joint.coordinates, *_COORDINATES):
-        return _of_coordinate(motion, joint, kind)
+    if joint is not None and quantity.removesuffix("_rate") in (*joint.coordinates, *_COORDINATES):
+        return _of_coordinate(motion, joint, quantity)
     if what in model.numbering.v_labels:
         i = model.numbering.v_labels.index(what)
         return _rows(motion, (what,), "-", np.eye(model.n_v)[i : i + 1])
@@ -267,23 +267,24 @@ def _rows(
     )
 
 
-def _of_body(motion: SmallMotion, name: str, kind: Any, point: np.ndarray) -> Rows:
+def _of_body(motion: SmallMotion, name: str, quantity: Any, point: np.ndarray) -> Rows:
     """Return position, velocity, small rotation or angular velocity of a body."""
-    if not isinstance(kind, str) or kind not in _BODY:
+    if not isinstance(quantity, str) or quantity not in _BODY:
         raise ValueError(
-            f"linearize: a body has the outputs {', '.join(_BODY)}, got {shown(kind)} of {name!r}"
+            f"linearize: a body has the outputs {', '.join(_BODY)}, got {shown(quantity)} "
+            f"of {name!r}"
         )
     body = motion.maps[motion.model.bodies[name]]
-    if not body.axes and (kind in ("rotation", "angular_velocity") or point.any()):
+    if not body.axes and (quantity in ("rotation", "angular_velocity") or point.any()):
         raise ValueError(f"linearize: {name!r} is a point, it has a position and velocity only")
     n = motion.model.n_v
     P, V = np.zeros((3, n)), np.zeros((3, n))
     w = np.array([1.0, *point])
-    if kind == "position":
+    if quantity == "position":
         P[:, body.v] = body.at(w, body.Y)
-    elif kind == "velocity":
+    elif quantity == "velocity":
         P[:, body.v], V[:, body.v] = body.at(w, body.D), body.at(w, body.Y)
-    elif kind == "rotation":
+    elif quantity == "rotation":
         P[:, body.v] = body.turn()
     else:
         # omega = sum d x d' / 2: the directors turn with the body, their rates with omega
@@ -291,21 +292,21 @@ def _of_body(motion: SmallMotion, name: str, kind: Any, point: np.ndarray) -> Ro
         moved = np.cross(body.Y.reshape(4, 3, -1)[1:], body.yd[1:, :, None], axis=1).sum(0)
         scale = np.einsum("kc,kc->", body.y[1:], body.y[1:]) / 3
         P[:, body.v] = body.turn_of(body.D) + 0.5 * moved / scale
-    labels = tuple(f"{name}.{kind}.{c}" for c in "xyz")
-    return _rows(motion, labels, _UNITS[kind], P, V)
+    labels = tuple(f"{name}.{quantity}.{c}" for c in "xyz")
+    return _rows(motion, labels, _UNITS[quantity], P, V)
 
 
-def _of_coordinate(motion: SmallMotion, joint: Part, kind: str) -> Rows:
+def _of_coordinate(motion: SmallMotion, joint: Part, quantity: str) -> Rows:
     """Return what a joint leaves free, or its rate."""
-    what = kind.removesuffix("_rate")
+    what = quantity.removesuffix("_rate")
     if what not in joint.coordinates:
         raise ValueError(f"linearize: the joint {joint.name!r} has no {what}")
     free = joint.coordinates[what]
     row = np.zeros(motion.model.n_v)
     for body, gradient in _gradient(motion, free):
         row[body.v] += np.einsum("kc,kcv->v", gradient, body.Y.reshape(4, 3, -1))
-    labels = (f"{joint.name}.{kind}",)
-    if kind != what:
+    labels = (f"{joint.name}.{quantity}",)
+    if quantity != what:
         return _rows(motion, labels, f"{free.unit}/s", (motion.A.T @ row)[None], row[None])
     return _rows(motion, labels, free.unit, row[None])
 

@@ -13,7 +13,7 @@ from mbd.parts.joint import Joint
 from mbd.small_motions.small_motion import SmallMotion
 
 
-def reaction_rows(motion: SmallMotion, joint: Joint, kind: str) -> Rows:
+def reaction_rows(motion: SmallMotion, joint: Joint, quantity: str) -> Rows:
     """Return force [N] or moment [N m] of a joint on its second body.
 
     Linear in the multipliers; the attachments turn with the bodies, which enters by differences.
@@ -40,15 +40,15 @@ def reaction_rows(motion: SmallMotion, joint: Joint, kind: str) -> Rows:
     n = len(q)
     zero = np.zeros((n, model.n_v))
     poses = Trajectory(model, np.zeros(n), np.array(q), zero, zero, np.array(lam), last=state)
-    values = getattr(JointHistory(joint, poses), kind)
+    values = getattr(JointHistory(joint, poses), quantity)
     moved = values[: 4 * len(columns)].reshape(-1, 4, 3)
     slope = np.einsum("i,nic->nc", [1.0, -8.0, 8.0, -1.0], moved) / (12 * steps[:, None])
     P = np.zeros((3, model.n_v))
     P[:, columns] = slope.T
     mu = np.zeros((3, model.n_lam))
     mu[:, owned] = values[4 * len(columns) :].T
-    unit_name = "N" if kind == "force" else "N m"
-    labels = tuple(f"{joint.name}.{kind}.{c}" for c in "xyz")
+    unit_name = "N" if quantity == "force" else "N m"
+    labels = tuple(f"{joint.name}.{quantity}.{c}" for c in "xyz")
     return Rows(labels, unit_name, P, np.zeros_like(P), mu)
 
 

@@ -77,10 +77,10 @@ def floats(value: Any) -> np.ndarray:
         if isinstance(value, np.ma.MaskedArray):
             value = value.filled(np.nan)
         raw = np.asarray(value)
-        kind = raw.dtype.kind
-        if kind == "O":
+        code = raw.dtype.kind
+        if code == "O":
             return np.array([_float(x) for x in raw.ravel()], float).reshape(raw.shape)
-        if kind not in "iuf":
+        if code not in "iuf":
             raise TypeError
         with np.errstate(over="ignore"):  # long double
             return raw.astype(float)

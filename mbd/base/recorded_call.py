@@ -43,12 +43,12 @@ def signature(maker: Any) -> inspect.Signature:
 
 def _kept(value: Any) -> Any:
     """Return a copy that later changes of the caller's arrays and lists do not reach."""
-    kind = type(value)
-    if kind in PLAIN or (kind is tuple and PLAIN.issuperset(map(type, value))):
+    cls = type(value)
+    if cls in PLAIN or (cls is tuple and PLAIN.issuperset(map(type, value))):
         return value
     if isinstance(value, np.ndarray):
         return value.copy()
-    if isinstance(value, Recorded) or (isinstance(value, tuple) and kind is not tuple):
+    if isinstance(value, Recorded) or (isinstance(value, tuple) and cls is not tuple):
         return value
     if isinstance(value, Sequence) and not isinstance(value, str):
         return tuple(_kept(x) for x in value)
@@ -83,9 +83,9 @@ class Recorded:
 
     def __setattr__(self, name: str, value: Any) -> None:
         if getattr(self, "complete", False):
-            kind = type(self).__name__
+            own = type(self).__name__
             raise AttributeError(
-                f"{getattr(self, 'name', kind)}: a {kind} does not change after it is made, got a "
+                f"{getattr(self, 'name', own)}: a {own} does not change after it is made, got a "
                 f"new value of {name!r}; make a new one with {name}=..., in a new system"
             )
         object.__setattr__(self, name, value)

@@ -15,11 +15,11 @@ Clamps = tuple[tuple[str, Joint], ...]
 
 
 def clamped(
-    who: str, kind: Callable[..., Joint], first: Any, start: Body, last: Any, end: Body
+    who: str, joint: Callable[..., Joint], first: Any, start: Body, last: Any, end: Body
 ) -> Clamps:
     """Return the joints of both end nodes to a frame, or to a body where the node is."""
     return tuple(
-        (word, kind(f"{who} {word}", _frame(who, word, to, node), node.frame()))
+        (word, joint(f"{who} {word}", _frame(who, word, to, node), node.frame()))
         for word, to, node in (("first", first, start), ("last", last, end))
         if to is not None
     )

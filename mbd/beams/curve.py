@@ -255,7 +255,7 @@ def _inverse(piece: Piece) -> Callable[[np.ndarray], np.ndarray]:
     return parameter
 
 
-Table = Callable[[np.ndarray], np.ndarray]  # of p (...) to arrays (..., ...)
+Profile = Callable[[np.ndarray], np.ndarray]  # of p (...) to arrays (..., ...)
 
 
 def _stations(who: str, stations: Any) -> np.ndarray:
@@ -281,7 +281,9 @@ def _spaced(who: str, what: str, n: int, stations: np.ndarray | None) -> np.ndar
     return stations
 
 
-def _properties(who: str, section: Any, stations: np.ndarray | None) -> tuple[Table, Table, Table]:
+def _properties(
+    who: str, section: Any, stations: np.ndarray | None
+) -> tuple[Profile, Profile, Profile]:
     """Return stiffness (6, 6) and mass matrix (4, 4) per length, and outline (n, 2), of p."""
     if callable(section) and not isinstance(section, Section):
         return (

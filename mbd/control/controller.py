@@ -36,7 +36,7 @@ from mbd.runs.events import Instants
 from mbd.runs.failed_step import explain
 from mbd.runs.methods import checked_method
 from mbd.runs.plan import whole_steps
-from mbd.runs.record import MemoryRecord
+from mbd.runs.record import ArrayRecord
 
 _WHO = "closed_loop"
 
@@ -311,7 +311,7 @@ def closed_loop(
     steady = [x for x in loops if not x.period]
     model, run, first = stepper.model, stepper.run, stepper.first
     n = whole_steps(_WHO, t_end - first.t, stepper.h)
-    record = MemoryRecord(model, n // every + 2)
+    record = ArrayRecord(model, n // every + 2)
     run.work.S[m.RECORD_EVERY] = every
     done, status, message, cause = 0, CONVERGED, "", None
     while done < n and status == CONVERGED:

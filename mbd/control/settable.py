@@ -32,8 +32,8 @@ class Settable:
         self.described = self._described(model, part, argument)
         self.shape: tuple[int, ...] = np.shape(self.described)
         self.size = int(np.prod(self.shape))  # how many numbers it has
-        kinds = model.numbering.lam_kinds[model.numbering.owners.get(part, slice(0))]
-        if (kinds != m.VELOCITY_ROW).any():
+        row_kinds = model.numbering.lam_kinds[model.numbering.owners.get(part, slice(0))]
+        if (row_kinds != m.VELOCITY_ROW).any():
             raise ValueError(
                 f"{who}: {name!r} would make positions jump; drive a velocity, "
                 "Drive(..., velocity=0.0), or push with a force"

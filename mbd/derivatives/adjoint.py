@@ -219,7 +219,7 @@ def terms_of(
     model, t = solution.model, np.asarray(solution.t)
     n, value = len(t), 0.0
     q, v, a = (np.zeros((n, model.n_v)) for _ in range(3))
-    sums = {"q": q, "v": v, "a": a, "lam": np.zeros((n, model.n_lam)), "t": np.zeros(n)}
+    terms = {"q": q, "v": v, "a": a, "lam": np.zeros((n, model.n_lam)), "t": np.zeros(n)}
     p = np.zeros(len(stencils))
     weights = 0.5 * (np.diff(t, prepend=t[0]) + np.diff(t, append=t[-1]))
     parts: list[tuple[Any, Any, np.ndarray, bool]] = []
@@ -232,15 +232,15 @@ def terms_of(
         value += float(w @ j)
         g = gradients(term, history, stencils, at_end, h)
         which = slice(n - len(w), n)
-        for name, x in sums.items():
+        for name, x in terms.items():
             of = getattr(g, name)
             x[which] += w[:, None] * of if of.ndim == 2 else w * of
         p += g.p @ w
         if not at_end:  # of the trapezoidal rule: half the sum of the neighbours' differences
-            sums["t"] += 0.5 * (np.append(j[:1], j[:-1]) - np.append(j[1:], j[-1:]))
-            sums["t"][0] -= j[0]
-            sums["t"][-1] += j[-1]
-    return Terms(value, q, v, a, sums["lam"], sums["t"], p, objective.running is not None)
+            terms["t"] += 0.5 * (np.append(j[:1], j[:-1]) - np.append(j[1:], j[-1:]))
+            terms["t"][0] -= j[0]
+            terms["t"][-1] += j[-1]
+    return Terms(value, q, v, a, terms["lam"], terms["t"], p, objective.running is not None)
 
 
 class Backward:

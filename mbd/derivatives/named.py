@@ -78,10 +78,10 @@ def moved(model: FrozenModel, q: np.ndarray, d: np.ndarray, node: str = "") -> n
     head = [len(q), model.size, 0, 0, 0, 0, 0]
     if node:
         numbers = np.concatenate([np.ravel(q), increments[0]])
-        record, law = model.node_records[node], model.nodes[node].formulation
+        record, formulation = model.node_records[node], model.nodes[node].formulation
         head[2:] = [
-            model.size + q.size, family(law).place.address, len(model.I) + len(head),
-            int(model.I[record + m.NODE_Q]), law.n_q,
+            model.size + q.size, family(formulation).place.address, len(model.I) + len(head),
+            int(model.I[record + m.NODE_Q]), formulation.n_q,
         ]  # fmt: skip
         head += [1, record]
     else:

@@ -111,7 +111,7 @@ def write_rate(I: Any, F: Any, k: int) -> None:
 @jit
 def met_by_rate(I: Any, F: Any, i: int) -> bool:
     """Tell whether row i is met by its rate, or is one on velocities."""
-    return ints(F)[m.LEVEL] != m.POSITION or I[I[m.KIND] + i] == m.VELOCITY_ROW
+    return ints(F)[m.LEVEL] != m.POSITION or I[I[m.UNKNOWN_KIND] + i] == m.VELOCITY_ROW
 
 
 @jit

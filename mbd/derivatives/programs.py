@@ -31,7 +31,7 @@ WEIGHT, GRAVITY, N_FORCES, FORCES, N_NODES, NODES, N_RATES, RATES, POINT_SIZE = 
 
 
 @dataclass
-class Tables:
+class Appendix:
     """Tables behind those of a model, and numbers behind those of a run."""
 
     I: list[int]
@@ -187,7 +187,7 @@ def _two_points(touched: _Touched, stencil: Stencil, weight: bool) -> bool:
     return stencil.degree == 1 or (stencil.degree == 2 and not touched.elements)
 
 
-def program(model: FrozenModel, tables: Tables, stencil: Stencil) -> int:
+def program(model: FrozenModel, appendix: Appendix, stencil: Stencil) -> int:
     """Write the tables of a parameter; return where its program is."""
     I, touched = model.I, _touched(model, stencil)
     weight = any(not np.array_equal(x.F[m.GX : m.GX + 3], model.F[m.GX : m.GX + 3])
@@ -214,7 +214,7 @@ def program(model: FrozenModel, tables: Tables, stencil: Stencil) -> int:
     ):
         forces, rates, nodes = [], [], []
         for e, record, there in touched.elements:
-            head = _element(model, tables, e, record, (other, there[j]))
+            head = _element(model, appendix, e, record, (other, there[j]))
             if e.kind.forces is not None:
                 forces += [e.kind.forces.address, head]
             if e.kind.rates is not None:
@@ -222,23 +222,24 @@ def program(model: FrozenModel, tables: Tables, stencil: Stencil) -> int:
         for name in bodies:
             copy = list(I[model.node_records[name] :][: m.NODE_SIZE])
             if name in touched.nodes:
-                copy[m.NODE_PAR] = tables.put(other.F[_of_node(model, name, other)])
-            one = tables.table([1, len(tables.I) + 2, *copy])
+                copy[m.NODE_PAR] = appendix.put(other.F[_of_node(model, name, other)])
+            one = appendix.table([1, len(appendix.I) + 2, *copy])
             nodes += [family(model.nodes[name].formulation).residual.address, one]
-        gravity = tables.put(other.F[m.GX : m.GX + 3]) if weight else -1
+        gravity = appendix.put(other.F[m.GX : m.GX + 3]) if weight else -1
         points += [
-            tables.put([0.625 * w if two else w]), gravity, len(forces) // 2, tables.table(forces),
-            len(nodes) // 2, tables.table(nodes), len(rates) // 2, tables.table(rates),
+            appendix.put([0.625 * w if two else w]), gravity,
+            len(forces) // 2, appendix.table(forces), len(nodes) // 2, appendix.table(nodes),
+            len(rates) // 2, appendix.table(rates),
         ]  # fmt: skip
     flat = [x for stretch in ranges for x in stretch]
-    return tables.table([
-        len(points) // POINT_SIZE, tables.table(points), len(ranges), tables.table(flat),
-        len(faces), tables.table(faces),
+    return appendix.table([
+        len(points) // POINT_SIZE, appendix.table(points), len(ranges), appendix.table(flat),
+        len(faces), appendix.table(faces),
     ])  # fmt: skip
 
 
 def _element(
-    model: FrozenModel, tables: Tables, e: Any, record: int, there: tuple[Any, int]
+    model: FrozenModel, appendix: Appendix, e: Any, record: int, there: tuple[Any, int]
 ) -> int:
     """Write the record of an element with constants of another model; return its head's place."""
     other, its = there
@@ -246,11 +247,11 @@ def _element(
     head = e.kind.head(1, 0, len(e.memory))
     copy = list(model.I[record : record + head[m.T_SIZE]])
     numbers, *weights = (other.F[x] for x in _places(other, its, e))
-    copy[m.E_NUMBERS] = tables.put([*numbers, *[0.0] * e.kind.room])
+    copy[m.E_NUMBERS] = appendix.put([*numbers, *[0.0] * e.kind.room])
     copy[m.E_LAW] = other.I[its + m.E_LAW]
     for a in range(n):
         end = list(model.I[copy[m.E_ENDS + a] :][: m.ATT_SIZE])
-        end[m.ATT_W] = tables.put(weights[a])
-        copy[m.E_ENDS + a] = tables.table(end)
-    head[m.T_FIRST] = tables.table(copy)
-    return tables.table(head)
+        end[m.ATT_W] = appendix.put(weights[a])
+        copy[m.E_ENDS + a] = appendix.table(end)
+    head[m.T_FIRST] = appendix.table(copy)
+    return appendix.table(head)

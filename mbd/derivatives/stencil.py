@@ -164,9 +164,9 @@ def value_and_scale(owner: str, model: FrozenModel, name: str) -> tuple[float, f
 
 
 def _scale(model: FrozenModel, name: str, value: float, own: float) -> float:
-    """Return the scale of a value; where it is round-off of zero, that of its kind in the model.
+    """Return the scale of a value; where it is round-off of zero, that of arguments of its name.
 
-    Its kind are the arguments of that name; where none is larger, the length of the model counts.
+    Where none of these in the model is larger, the length of the model counts.
     What may not be of another sign is no round-off, however small.
     """
     length = float(model.F[m.LENGTH])
@@ -180,19 +180,19 @@ def _scale(model: FrozenModel, name: str, value: float, own: float) -> float:
                 sizes.append(
                     float(np.abs(floats(argument_now(model.system, part, argument))).max())
                 )
-    kind = max(sizes)
-    if kind == own:
-        kind = length
+    size = max(sizes)
+    if size == own:
+        size = length
     if own == 0.0:
-        return kind
-    if own > SENSITIVITY_ZERO * kind:
+        return size
+    if own > SENSITIVITY_ZERO * size:
         return own
     try:
-        changed(model, {name: value - math.copysign(4.0 * SENSITIVITY_STEP * kind, value)},
+        changed(model, {name: value - math.copysign(4.0 * SENSITIVITY_STEP * size, value)},
                 measured=False)  # fmt: skip
     except ValueError:
         return own
-    return kind
+    return size
 
 
 def _stencil(owner: str, model: FrozenModel, name: str) -> Stencil:

@@ -10,7 +10,7 @@ import numpy as np
 
 from mbd.derivatives import one_step
 from mbd.derivatives.increments import NODE_ENTRY, SCRATCH
-from mbd.derivatives.programs import Tables, program
+from mbd.derivatives.programs import Appendix, program
 from mbd.derivatives.stencil import Stencil
 from mbd.formulations.families import family
 from mbd.formulations.formulation import Formulation
@@ -21,7 +21,7 @@ from mbd.linear.products import products_kernel, solve_kernel
 from mbd.machine import buffer as m
 from mbd.model.evaluation import evaluate_kernel
 from mbd.model.frozen import FrozenModel
-from mbd.model.released_rows import tables as tables_of
+from mbd.model.released_rows import off_tables
 from mbd.model.state import State
 from mbd.model.values import declared
 from mbd.model.workspace import Workspace
@@ -102,7 +102,7 @@ def steps_of(
 
 
 class Sweep:
-    """A work space with the tables of parameters, in which the steps of a run are gone through.
+    """A work space with tables of parameters, in which the steps of a run are gone through.
 
     Parameters
     ----------
@@ -127,10 +127,10 @@ class Sweep:
         self.size = one_step.STEP_HEAD + model.n_q + 4 * n_v + n_lam + n_memory
         self.of_step = 3 * n if remembers else max(many * (3 * n_v + n_lam), len(memory))
         self.room = max(1, _CHUNK_BYTES // (8 * (self.size + self.of_step)))
-        tables = Tables(model.I.tolist(), start=model.size + n)  # behind vector 0 of the method
-        programs = [program(model, tables, s) for s in stencils]
+        appendix = Appendix(model.I.tolist(), start=model.size + n)  # behind vector 0 of the method
+        programs = [program(model, appendix, s) for s in stencils]
         work = [0] * one_step.SWEEP_SIZE
-        own = tables.start + len(tables.F)
+        own = appendix.start + len(appendix.F)
         aside = int(model.I[m.MATRIX_SIZE])
         self.places: dict[str, int] = {}
         for name, size in (
@@ -142,31 +142,31 @@ class Sweep:
             ("out", self.room * self.of_step + len(stencils) + 1),
         ):  # fmt: skip
             self.places[name], own = own, own + size + 8
-        nodes, flows = self._nodes(tables)
+        nodes, flows = self._nodes(appendix)
         n_nodes, n_flows = len(nodes) // NODE_ENTRY, len(flows) // 2
         interactions, damped, of_nodes = self._tangents(method.facts.level == "position")
         for field, value in {
             one_step.STEPS: self.places["steps"], one_step.STEP_SIZE: self.size,
-            one_step.N_PARAMETERS: len(stencils), one_step.PROGRAMS: tables.table(programs),
-            one_step.N_NODES: n_nodes, one_step.NODES: tables.table(nodes),
+            one_step.N_PARAMETERS: len(stencils), one_step.PROGRAMS: appendix.table(programs),
+            one_step.N_NODES: n_nodes, one_step.NODES: appendix.table(nodes),
             one_step.N_FLOWS: n_flows,
-            one_step.FLOWS: tables.table(flows),
+            one_step.FLOWS: appendix.table(flows),
             one_step.SCRATCH: self.places["scratch"], one_step.COLUMNS: self.places["columns"],
             one_step.OUT: self.places["out"], one_step.WORK: self.places["work"],
             one_step.AWAY: self.places["aside"] - int(model.I[m.MATRIX]),
             one_step.PART_AWAY: self.places["part"] - int(model.I[m.MATRIX]),
-            one_step.RESIDUAL: self.places["residual"], one_step.MEMORY: tables.table(memory),
+            one_step.RESIDUAL: self.places["residual"], one_step.MEMORY: appendix.table(memory),
             one_step.N_MEMORY: n_memory, one_step.N_REMEMBERED: len(memory),
             one_step.N_COLUMNS: columns, one_step.MANY: many,
             one_step.SHIFTS: self.places["shifts"],
             one_step.BY_TIME: self.places["rate"], one_step.BY_SIZE: self.places["by size"],
-            one_step.N_V: n_v, one_step.V: tables.table(model.numbering.v),
-            one_step.N_LAM: n_lam, one_step.LAM: tables.table(model.numbering.lam),
+            one_step.N_V: n_v, one_step.V: appendix.table(model.numbering.v),
+            one_step.N_LAM: n_lam, one_step.LAM: appendix.table(model.numbering.lam),
             one_step.N_INTERACTIONS: len(interactions) // 2,
-            one_step.INTERACTIONS: tables.table(interactions),
-            one_step.N_DAMPED: len(damped) // 2, one_step.DAMPED: tables.table(damped),
+            one_step.INTERACTIONS: appendix.table(interactions),
+            one_step.N_DAMPED: len(damped) // 2, one_step.DAMPED: appendix.table(damped),
             one_step.N_NODE_TANGENTS: len(of_nodes) // 2,
-            one_step.NODE_TANGENTS: tables.table(of_nodes),
+            one_step.NODE_TANGENTS: appendix.table(of_nodes),
         }.items():  # fmt: skip
             work[field] = value
         for i, kernel in enumerate(_SOLVERS):
@@ -179,12 +179,12 @@ class Sweep:
             (one_step.SOLVE, solve_kernel, ((x, y), (left, y))),
         ):
             work[at] = kernel.address
-            work[at + 1 : at + 1 + len(records)] = (tables.table([*e, many]) for e in records)
-        self.k = tables.table(work)
+            work[at + 1 : at + 1 + len(records)] = (appendix.table([*e, many]) for e in records)
+        self.k = appendix.table(work)
         self.work = Workspace(model, None, own=own - model.size)
-        self.tables, self.F = np.array(tables.I, np.int64), self.work.F
+        self.tables, self.F = np.array(appendix.I, np.int64), self.work.F
         self.I = self.tables
-        self.F[tables.start : tables.start + len(tables.F)] = tables.F
+        self.F[appendix.start : appendix.start + len(appendix.F)] = appendix.F
         method.prepare(model, self.work.S, self.F)
 
     def _tangents(self, by_position: bool) -> tuple[list[int], list[int], list[int]]:
@@ -210,7 +210,7 @@ class Sweep:
                 out[1].extend(pair)
         return out
 
-    def _nodes(self, tables: Tables) -> tuple[list[int], list[int]]:
+    def _nodes(self, appendix: Appendix) -> tuple[list[int], list[int]]:
         """Return the table of nodes and their matrices, and that of their flows."""
         model, to, I = self.model, self.places["maps"], self.model.I
         groups: dict[Formulation, list[int]] = {}
@@ -224,7 +224,7 @@ class Sweep:
                     f"Formulation {formulation.name!r} must have a flow, by which increments carry "
                     "tangents; got none"
                 )
-            flows += [kernel.address, tables.table([len(records), records[0]])]
+            flows += [kernel.address, appendix.table([len(records), records[0]])]
             for record in records:
                 nodes += [int(I[record + m.NODE_U]), formulation.n_v, to]
                 to += 2 * formulation.n_v**2
@@ -233,7 +233,7 @@ class Sweep:
     def load(self, state: State) -> None:
         """Take over where steps begin, and which joints are off."""
         self.work.load(state)
-        off, cleared = tables_of(self.model, state.off) if state.off else (np.empty(0, int),) * 2
+        off, cleared = off_tables(self.model, state.off) if state.off else (np.empty(0, int),) * 2
         S, n = self.work.S, len(self.tables)
         S[m.OFF], S[m.CLEARED] = n, n + len(off)
         self.I = np.concatenate([self.tables, off, cleared])

@@ -58,10 +58,10 @@ def checked_path(path: str | Path, who: str) -> Path:
     extra(who, "drawing needs", "matplotlib.figure", "plot")
     from matplotlib.backend_bases import FigureCanvasBase
 
-    kinds = FigureCanvasBase.get_supported_filetypes()
-    if path.suffix.lower().lstrip(".") not in kinds:
+    endings = FigureCanvasBase.get_supported_filetypes()
+    if path.suffix.lower().lstrip(".") not in endings:
         raise ValueError(
-            f"{who}: the name of a picture must end in {', '.join(f'.{x}' for x in kinds)}, got "
+            f"{who}: the name of a picture must end in {', '.join(f'.{x}' for x in endings)}, got "
             f"{shown(str(path))}"
         )
     return path

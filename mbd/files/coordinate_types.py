@@ -7,7 +7,7 @@ from typing import Any
 
 from mbd.files.references import Reference
 from mbd.files.units import has_unit
-from mbd.files.value_types import Law, Number, Place, ValueType, unknown_key
+from mbd.files.value_types import FunctionOf, Number, Place, ValueType, unknown_key
 from mbd.parts.joint import chosen
 from mbd.parts.part import Coordinate
 
@@ -107,7 +107,7 @@ class OrLaw:
         if isinstance(value, dict) and self.laws is not None:
             return self.laws.read(value, place)
         if isinstance(value, str) and not has_unit(value):
-            law = Law(self.variables).read(value, place)
+            law = FunctionOf(self.variables).read(value, place)
             if law.names:
                 return law
         return self.number.read(value, place)

@@ -27,7 +27,7 @@ _NAMED: dict[str, Any] = {
     **{f"a{x}": getattr(np, f"arc{x}") for x in ("sin", "cos", "tan", "tan2")},
     "abs": np.absolute, "min": np.minimum, "max": np.maximum,
 }  # fmt: skip
-_BY_UFUNC = {ufunc: kind for kind, ufunc in _OPERATORS.items()}
+_BY_UFUNC = {ufunc: operator for operator, ufunc in _OPERATORS.items()}
 _NAMES = {ufunc: name for name, ufunc in _NAMED.items()}
 
 
@@ -78,11 +78,11 @@ def _node(value: Any, name: Callable[[Any], str]) -> ast.expr:
     inside = [_node(x, name) for x in value.operands]
     if value.function is np.square:
         return ast.BinOp(inside[0], ast.Mult(), inside[0])
-    kind: Any = _BY_UFUNC.get(value.function)
-    if kind is not None and len(inside) == 1:
-        return ast.UnaryOp(kind(), inside[0])
-    if kind is not None:
-        return ast.BinOp(inside[0], kind(), inside[1])
+    operator: Any = _BY_UFUNC.get(value.function)
+    if operator is not None and len(inside) == 1:
+        return ast.UnaryOp(operator(), inside[0])
+    if operator is not None:
+        return ast.BinOp(inside[0], operator(), inside[1])
     return ast.Call(ast.Name(name(value.function)), inside, [])
 
 

@@ -81,10 +81,10 @@ def from_text(
     text: str, *, folder: str | Path = ".", formulation: Any = None, parameters: Any = None
 ) -> Document:
     """Return what the text of a model file says; see ``mbd.read``."""
-    from mbd.files.reader import Reader, tables
+    from mbd.files.reader import Reader, toml_tables
 
     try:
-        reader = Reader(tables(text), Path(folder), formulation, parameters)
+        reader = Reader(toml_tables(text), Path(folder), formulation, parameters)
         values = {name: x.value for name, x in reader.place.parameters.items()}
         title = reader.data.get("title", "")
         return Document(reader.read(), reader.run(), title, parameters=values)

@@ -24,7 +24,7 @@ _TOP = ("schema", "mbd", "title", "parameters", "system", *SECTIONS, "run")
 _DEFAULT = {"bodies": "RigidBody"}  # type of a part that does not say it
 
 
-def tables(text: str) -> dict[str, Any]:
+def toml_tables(text: str) -> dict[str, Any]:
     """Return the tables of a text of TOML with a known schema."""
     try:
         data = tomllib.loads(text)

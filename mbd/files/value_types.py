@@ -234,7 +234,7 @@ class Direction:
 
 
 @dataclass(frozen=True)
-class Law:
+class FunctionOf:
     """A function as an expression, in the given variables."""
 
     variables: tuple[str, ...] = ("u", "rate", "t")
@@ -286,7 +286,7 @@ class Load:
             raise place.error(error) from None
         if number is not None:
             return number
-        law = Law(("t",)).read(x, place)
+        law = FunctionOf(("t",)).read(x, place)
         return law if law.names else _number(x, self.unit, place, expected)
 
     def schema(self) -> dict[str, Any]:

@@ -36,8 +36,8 @@ def minimal_call(part: Any) -> tuple[Callable[..., Any], dict[str, Any]]:
     call = recorded_call(part)
     name = call.maker.__qualname__ if call else ""
     if call is None or _plain(_public(name)) is not _plain(call.maker):
-        kind = type(part).__name__
-        raise ValueError(f"{kind} is not a part of mbd; a file cannot say what it is")
+        name = type(part).__name__
+        raise ValueError(f"{name} is not a part of mbd; a file cannot say what it is")
     default = {k: x.default for k, x in signature(call.maker).parameters.items()}
     got = call.arguments()
     left = {k: x for k, x in got.items() if x is not None and not _same(x, default[k])}
@@ -239,9 +239,11 @@ def _check_functions(maker: Callable[..., Any], got: dict[str, Any]) -> None:
     """Refuse functions where a file has lists of numbers or objects, and no law."""
     for name, value in got.items():
         if callable(value) and recorded_call(value) is None and name != "name":
-            kind = arguments(maker)[name]
-            if isinstance(kind, Several | Array):
-                instead = "several values in a list" if isinstance(kind, Several) else "numbers"
+            value_type = arguments(maker)[name]
+            if isinstance(value_type, Several | Array):
+                instead = (
+                    "several values in a list" if isinstance(value_type, Several) else "numbers"
+                )
                 raise ValueError(
                     f"{name} is a Python function, which a file cannot hold; give {instead}"
                 )

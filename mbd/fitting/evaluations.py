@@ -182,10 +182,10 @@ def _write(stream: Any, array: np.ndarray) -> None:
     np.lib.format.write_array(stream, array, allow_pickle=False)
 
 
-def _read(stream: BinaryIO, kind: type = float) -> np.ndarray | None:
+def _read(stream: BinaryIO, dtype: type = float) -> np.ndarray | None:
     """Return the next array (n,) of a file; None where there is no whole one of this kind."""
     try:
         array = np.lib.format.read_array(stream, allow_pickle=False)
     except (ValueError, EOFError, OSError, MemoryError):
         return None
-    return array if array.dtype == kind and array.ndim == 1 else None
+    return array if array.dtype == dtype and array.ndim == 1 else None

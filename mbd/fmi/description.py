@@ -55,10 +55,10 @@ def described(
         if x.causality == "output":
             about["initial"] = "calculated"
         ElementTree.SubElement(all_of_them, "Float64", about)
-    for kind in ("Output", "InitialUnknown"):
+    for tag in ("Output", "InitialUnknown"):
         for number, x in enumerate(variables, 1):
             if x.causality == "output":
-                ElementTree.SubElement(structure, kind, valueReference=str(number))
+                ElementTree.SubElement(structure, tag, valueReference=str(number))
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="UTF-8", xml_declaration=True)
 

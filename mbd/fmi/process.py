@@ -247,8 +247,8 @@ def _take(link: socket.socket, size: int) -> bytes:
 def serve(resources: Path, link: socket.socket) -> None:
     """Answer requests until the socket is closed."""
 
-    def send(kind: str, data: bytes) -> None:
-        link.sendall(_HEAD.pack(ord(kind), len(data)) + data)
+    def send(letter: str, data: bytes) -> None:
+        link.sendall(_HEAD.pack(ord(letter), len(data)) + data)
 
     def warn(message: Any, *_: Any) -> None:
         send("w", f"mbd: {' '.join(str(message).split())}".encode())

@@ -40,7 +40,7 @@ from mbd.runs.methods import checked_method
 from mbd.runs.options import run_options
 from mbd.runs.oscillation import oscillation
 from mbd.runs.plan import Plan, checked_plan
-from mbd.runs.record import MemoryRecord, Record, at_once
+from mbd.runs.record import ArrayRecord, Record, at_once
 from mbd.runs.run import Stretches
 from mbd.runs.stretch import Run
 
@@ -227,7 +227,7 @@ def _record(
 ) -> Record:  # fmt: skip
     """Return where the instants go."""
     if stream is None:
-        return MemoryRecord(model, plan.expected)
+        return ArrayRecord(model, plan.expected)
     file_path("simulate", stream)
     from mbd.store.stream import FileRecord
 
@@ -247,5 +247,5 @@ def _first(
     if state is not None and state.alg is not None and not project:
         return state, None  # of a run, which meets the rates of the rows to its accuracy only
     size, steps = at_once(model)
-    room = method.facts.memory(model) + size * steps
+    room = method.facts.own_floats(model) + size * steps
     return settled(model, state, project=project, room=room)

@@ -22,7 +22,7 @@ import numpy as np
 from mbd.base.checked import whole
 from mbd.beams.helicoids import logarithm, points_between
 from mbd.history.bodies import StructureHistory
-from mbd.history.elements import Table, tables
+from mbd.history.elements import ElementGroup, grouped
 from mbd.history.faces import Faces, all_columns, columns_of, faces_over_time
 from mbd.history.quantities import COLUMNS, PartHistory
 from mbd.history.quantity import Owner, Quantity
@@ -66,7 +66,7 @@ class Helicoids:
     Attributes
     ----------
     elements : tuple of k Elements
-    table : Table
+    group : ElementGroup
     weights : (k, 2, 4, 4) array
         Of origin and axes of the sections at both ends, in the faces there.
     flexibility : (k, 2, 6, 6) array
@@ -76,7 +76,7 @@ class Helicoids:
     """
 
     elements: tuple[Element, ...]
-    table: Table
+    group: ElementGroup
     weights: np.ndarray
     flexibility: np.ndarray
     stations: np.ndarray
@@ -88,11 +88,11 @@ class Helicoids:
         if not some:
             return None
         elements = tuple(x for line in some for x in line.elements)
-        (table,) = tables(elements, column)
+        (group,) = grouped(elements, column)
         stiffness = np.concatenate([line.stiffness for line in some])
-        weights = table.weights.reshape(-1, 2, 4, 4)
+        weights = group.weights.reshape(-1, 2, 4, 4)
         stations = np.concatenate([ends_of(line.stations) for line in some])
-        return cls(elements, table, weights, np.linalg.inv(stiffness), stations)
+        return cls(elements, group, weights, np.linalg.inv(stiffness), stations)
 
 
 def ends_of(stations: np.ndarray) -> np.ndarray:
@@ -160,8 +160,8 @@ def _beyond_bushings(model: Model, t: np.ndarray, q: Any, v: Any, a: Any) -> str
     names, bushings = _bushings(model)
     if not names:
         return ""
-    (table,) = tables(bushings, all_columns(model))
-    columns, weights = table.ends.reshape(-1, 2, 4), table.weights.reshape(-1, 2, 4, 4)
+    (group,) = grouped(bushings, all_columns(model))
+    columns, weights = group.ends.reshape(-1, 2, 4), group.weights.reshape(-1, 2, 4, 4)
     directors = faces_over_time(model, q, v, a).vectors(columns, weights)[..., 1:, :]
     if far := _first_far(np.swapaxes(directors, -1, -2), _BUSHING_TURN):
         return (
@@ -218,7 +218,7 @@ class Sections:
     @cached_property
     def _frames(self) -> tuple[np.ndarray, np.ndarray]:
         """Origins, from the origin of the model, and axes."""
-        columns = self._of.table.ends.reshape(-1, 2, 4)
+        columns = self._of.group.ends.reshape(-1, 2, 4)
         x = self._faces.vectors(columns, self._of.weights)
         return x[..., 0, :], np.swapaxes(x[..., 1:, :], -1, -2)
 
@@ -236,10 +236,10 @@ class Sections:
     @cached_property
     def loads(self) -> np.ndarray:
         """Force and moment (n, elements, 2 ends, 2, 3) of the sections, in their axes."""
-        w, table = self._of.weights, self._of.table
+        w, group = self._of.weights, self._of.group
         n, k = len(self._faces.y), len(w)
         f = np.empty((n, k, 2, 4, 3))
-        for here, on_faces in table.forces(self._faces, np.zeros((n, k, 0))):
+        for here, on_faces in group.forces(self._faces, np.zeros((n, k, 0))):
             # element, end, attachment, vector of the face
             f[here] = np.einsum("eabj,teabjx->teabx", w, on_faces.reshape(-1, k, 2, 4, 4, 3))
         d = np.swapaxes(self._frames[1], -1, -2)  # rows are directors
@@ -275,7 +275,7 @@ class Sections:
     @cached_property
     def energy(self) -> np.ndarray:
         """Elastic energy of each element (n, elements)."""
-        numbers = self._of.table.numbers
+        numbers = self._of.group.numbers
         x = _between(*self._frames) - numbers[:, :6]
         K = numbers[:, 6:42].reshape(-1, 6, 6)
         return np.asarray(0.5 * np.einsum("tei,eij,tej->te", x, K, x))
@@ -283,7 +283,7 @@ class Sections:
     def pull(self, some: np.ndarray) -> np.ndarray:
         """Return the tension of elements at some instants (n, elements) [EI/h^2]."""
         r, R = (x[some] for x in self._frames)
-        numbers = self._of.table.numbers
+        numbers = self._of.group.numbers
         x, K = _between(r, R) - numbers[:, :6], numbers[:, 6:12]
         softest = self._of.flexibility[:, :, (4, 5), (4, 5)].max(axis=(1, 2))  # 1/EI
         return np.einsum("tei,ei->te", x, K) * np.diff(self._of.stations)[:, 0] ** 2 * softest
@@ -348,18 +348,18 @@ def cables(model: Model) -> dict[str, Sequence[Element]]:
 def bars_over_time(bars: Sequence[Element], faces: Faces) -> tuple[np.ndarray, np.ndarray]:
     """Return tension, with that of damping, and elastic energy of bars, (n, bars) each [N, J]."""
     N, W = np.empty((2, len(faces.y), len(bars)))
-    for table in tables(bars, faces.column):
-        k = len(table.ends)
-        along = np.diff(faces.y[:, table.ends, 0], axis=2)[:, :, 0]
+    for group in grouped(bars, faces.column):
+        k = len(group.ends)
+        along = np.diff(faces.y[:, group.ends, 0], axis=2)[:, :, 0]
         length = np.linalg.norm(along, axis=-1)
         along /= length.clip(1e-300)[..., None]
-        for here, f in table.forces(faces, np.zeros((len(faces.y), k, 0))):
+        for here, f in group.forces(faces, np.zeros((len(faces.y), k, 0))):
             on_second = f.reshape(-1, k, 2, 4, 3)[:, :, 1, 0]
-            N[here, table.members] = (on_second * along[here]).sum(-1)
-        stiffness, _, l0 = table.numbers[:, :3].T
+            N[here, group.members] = (on_second * along[here]).sum(-1)
+        stiffness, _, l0 = group.numbers[:, :3].T
         longer = length - l0
-        W[:, table.members] = (
-            0.5 * stiffness * (longer.clip(0.0) if table.kind is tie(LENGTH) else longer) ** 2
+        W[:, group.members] = (
+            0.5 * stiffness * (longer.clip(0.0) if group.kind is tie(LENGTH) else longer) ** 2
         )
     return N, W
 

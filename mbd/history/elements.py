@@ -20,7 +20,7 @@ _AT_ONCE = 1024  # elements whose numbers stay in the cache of the processor
 
 
 @dataclass(frozen=True)
-class Table:
+class ElementGroup:
     """Row elements of one kind, without their laws of time.
 
     Attributes
@@ -110,19 +110,19 @@ class Table:
             yield here, I, F, k
 
 
-def tables(elements: Sequence[Element], column: dict[str, int]) -> list[Table]:
+def grouped(elements: Sequence[Element], column: dict[str, int]) -> list[ElementGroup]:
     """Return elements kind by kind; `column` has the places of faces."""
     by_kind: dict[Kind, list[int]] = {}
     for i, element in enumerate(elements):
         by_kind.setdefault(element.kind, []).append(i)
 
-    def of(kind: Kind, members: list[int]) -> Table:
+    def of(kind: Kind, members: list[int]) -> ElementGroup:
         mine = [elements[i] for i in members]
 
         def stacked(rows: Iterable[Any]) -> np.ndarray:
             return np.array([list(row) for row in rows], float).reshape(len(mine), -1)
 
-        return Table(
+        return ElementGroup(
             kind,
             np.array(members),
             np.array([[column[a.place] for a in e.attachments] for e in mine]),

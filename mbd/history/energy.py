@@ -28,11 +28,11 @@ from mbd.model.frozen import per_model
 if TYPE_CHECKING:
     from mbd.model.model import Model
 
-SUMS = 8  # numbers that `sums` writes: T, V of gravity, p, L
+TOTALS = 8  # numbers that `write_totals` writes: T, V of gravity, p, L
 
 
 @jit
-def sums(I: Any, F: Any, bodies: int, k: int, out: int) -> None:
+def write_totals(I: Any, F: Any, bodies: int, k: int, out: int) -> None:
     """Write kinetic energy and that of gravity, linear and angular momentum to F[out:].
 
     I[k:] has of each of the bodies its first face, four times the number of its faces, and the

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.algebra.vec import larger
-from mbd.history.energy import SUMS, masses, places_of_masses, sums
+from mbd.history.energy import TOTALS, masses, places_of_masses, write_totals
 from mbd.machine import buffer as m
 from mbd.machine.jit import kernel
 from mbd.model.evaluation import evaluate, stage
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _WORK = ".work"  # key in what came before: t, dissipated energy and work there, both powers
 _BYTES = 1 << 23  # of instants that are handed over at once
 _RUNS = 1 << 20  # bytes of runs that are evaluated at once, and stay in the cache
-_NUMBERS = 3 + SUMS  # numbers of an instant: largest row, both powers, sums
+_NUMBERS = 3 + TOTALS  # numbers of an instant: largest row, both powers, sums
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def instants_kernel(I: Any, F: Any, k: int) -> None:
                 gap = abs(F[I[m.X] + I[r]]) if acts else 0.0
                 largest = larger(largest, gap)
         F[out] = largest
-        sums(I, F, bodies, of_bodies, out + 3)
+        write_totals(I, F, bodies, of_bodies, out + 3)
         for i in range(faces):
             F[I[m.FY] + i] = 0.0
         F[m.POTENTIAL], F[m.DISSIPATED], F[m.SUPPLIED] = 0.0, 0.0, 0.0
@@ -115,7 +115,7 @@ def instants_kernel(I: Any, F: Any, k: int) -> None:
         F[out + 4] += F[m.POTENTIAL]
         stage(I, F, m.ACCEPT)  # angles count turns from instant to instant
         at += 1 + n_q + 2 * n_u
-        out += 3 + SUMS
+        out += 3 + TOTALS
 
 
 @per_model

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbd.history.elements import Table, tables
+from mbd.history.elements import ElementGroup, grouped
 from mbd.history.faces import Faces, all_columns
 from mbd.interactions.driven_rows import total
 from mbd.interactions.kind import Element
@@ -32,7 +32,7 @@ class Coordinates:
 
     names: tuple[str, ...]
     periodic: np.ndarray
-    tables: list[Table]
+    groups: list[ElementGroup]
 
     @classmethod
     def of(cls, coordinates: Mapping[str, Coordinate], column: dict[str, int]) -> Coordinates:
@@ -42,7 +42,7 @@ class Coordinates:
             for x in coordinates.values()
         ]
         periodic = np.array([x.measure.periodic for x in coordinates.values()], bool)
-        return cls(tuple(coordinates), periodic, tables(elements, column))
+        return cls(tuple(coordinates), periodic, grouped(elements, column))
 
     def over_time(
         self, faces: Faces, t: np.ndarray, before: Mapping[str, np.ndarray]
@@ -53,9 +53,9 @@ class Coordinates:
         (-pi, pi], or follows what came before: by name its time, angle and rate.
         """
         u, rate, second = motion = np.empty((3, len(t), len(self.names)))
-        for table in self.tables:
-            for to, x in zip(motion, table.motion(faces), strict=True):
-                to[:, table.members] = x[..., 0]
+        for group in self.groups:
+            for to, x in zip(motion, group.motion(faces), strict=True):
+                to[:, group.members] = x[..., 0]
         if len(t) and self.periodic.any():
             unknown = np.full(3, np.nan)
             turning = np.flatnonzero(self.periodic)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.algebra.vec import cross, load3, minus, plus, store3, times
-from mbd.history.elements import Table, tables
+from mbd.history.elements import ElementGroup, grouped
 from mbd.history.faces import Faces, all_columns
 from mbd.history.joint_coordinates import Coordinates
 from mbd.history.quantities import PartHistory, Reaction
@@ -73,14 +73,14 @@ class Reactions:
         Columns of the faces.
     points : (k, 4) array
     pushes : list
-        Table, columns (k_e, n_rows) of its multipliers, which of its attachments, one after the
-        other, push a body in question, where those of each part begin, and which part that is.
+        Elements, columns (k_e, n_rows) of their multipliers, which of their attachments, one after
+        the other, push a body in question, where those of each part begin, and which part that is.
     """
 
     on: np.ndarray
     at: np.ndarray
     points: np.ndarray
-    pushes: list[tuple[Table, np.ndarray, np.ndarray, np.ndarray, np.ndarray]]
+    pushes: list[tuple[ElementGroup, np.ndarray, np.ndarray, np.ndarray, np.ndarray]]
 
     @classmethod
     def of(
@@ -93,26 +93,26 @@ class Reactions:
             for element, row in model.numbering.elements[x.part]
         ]
         pushes = []
-        for table in tables([element for _, element, _ in owned], column):
-            mine = [owned[i] for i in table.members]
-            lam = np.array([row for _, _, row in mine])[:, None] + np.arange(table.kind.n_rows)
+        for group in grouped([element for _, element, _ in owned], column):
+            mine = [owned[i] for i in group.members]
+            lam = np.array([row for _, _, row in mine])[:, None] + np.arange(group.kind.n_rows)
             hits = [
-                (e * table.kind.n_attachments + a, i)
+                (e * group.kind.n_attachments + a, i)
                 for e, (i, element, _) in enumerate(mine)
                 for a, end in enumerate(element.attachments)
                 if end.place == specs[i].on
             ]
             which, owner = np.array(hits, int).reshape(-1, 2).T
             parts, starts = np.unique(owner, return_index=True)
-            pushes.append((table, lam, which, starts, parts))
+            pushes.append((group, lam, which, starts, parts))
         on, at = (np.array([column[getattr(x, b)] for x in specs], int) for b in ("on", "at"))
         return cls(on, at, np.array([x.point for x in specs]).reshape(-1, 4), pushes)
 
     def over_time(self, faces: Faces, lam: np.ndarray) -> Reaction:
         """Return forces and moments, (n, k, 3)."""
         f = np.zeros((len(lam), len(self.on), 4, 3))
-        for table, rows, which, starts, parts in self.pushes:
-            for here, face_forces in table.forces(faces, lam[:, rows]) if len(parts) else ():
+        for group, rows, which, starts, parts in self.pushes:
+            for here, face_forces in group.forces(faces, lam[:, rows]) if len(parts) else ():
                 pushes = face_forces[:, which]
                 if len(which) > len(parts):
                     pushes = np.add.reduceat(pushes, starts, axis=1)

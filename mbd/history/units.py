@@ -27,9 +27,9 @@ def of_stored(body: Body) -> list[str]:
     return ["m"] * 3 + ["1"] * (formulation.n_q - 3)  # a place, and numbers of the rotation
 
 
-def of_speeds(kinds: Iterable[int]) -> list[str]:
+def of_speeds(v_kinds: Iterable[int]) -> list[str]:
     """Return the units of velocities."""
-    return [_SPEED[int(k)] for k in kinds]
+    return [_SPEED[int(k)] for k in v_kinds]
 
 
 def of_rows(model: Model) -> list[str]:

@@ -48,7 +48,7 @@ from mbd.integration.newton_loop import (
     set_weights,
 )
 from mbd.integration.round_off import measure_speed
-from mbd.linear.least_multipliers import memory as aside
+from mbd.linear.least_multipliers import own_floats as aside
 from mbd.linear.least_multipliers import smallest_multipliers
 from mbd.machine import buffer as m
 from mbd.machine.buffer import (
@@ -65,12 +65,12 @@ from mbd.machine.buffer import (
     H_MIN,
     HAVE_FACTOR,
     HISTORY,
-    KIND,
     N_REJECT,
     RTOL,
     STATUS,
     STEPS_DONE,
     T_END,
+    UNKNOWN_KIND,
     VN,
     A,
     D,
@@ -90,7 +90,7 @@ ATOL_V = m.ATOL + m.VELOCITY_ROW  # of all velocities: infinite where positions 
 STEP = 0  # vector of free steps: the increment of the whole step
 
 
-def memory(model: FrozenModel) -> int:
+def own_floats(model: FrozenModel) -> int:
     """Return how many numbers steps keep of their own."""
     return int(model.I[m.N_U]) + aside(model)
 
@@ -108,21 +108,21 @@ def local_error(I: Any, F: Any) -> float:
     a, ab, an = I[A], I[AB], I[AN]
     measure_speed(I, F)
     fastest = 0.0  # rate of all kinds, 1/s
-    for kind in range(m.FORCE):
-        fastest = max(fastest, F[m.SIZE + kind] / F[m.UNIT + kind])
+    for k in range(m.FORCE):
+        fastest = max(fastest, F[m.SIZE + k] / F[m.UNIT + k])
     worst = 0.0
     for i in range(I[m.N_U]):
         if is_velocity(I, i):
-            kind = I[I[KIND] + i]
+            k = I[I[UNKNOWN_KIND] + i]
             change = F[a + i] - F[an + i]
-            length = F[m.UNIT + kind]
-            allowed = F[RTOL] * length + F[m.ATOL + kind]
+            length = F[m.UNIT + k]
+            allowed = F[RTOL] * length + F[m.ATOL + k]
             worst = max(worst, abs(c_q * h * h * change) / allowed)
             if before > 0.0:
                 bend = 2 * h / (h + before) * (change - (F[an + i] - F[ab + i]) * h / before)
-                speed = max(F[m.SIZE + kind], math.sqrt(length * F[m.SCALE + kind]))
+                speed = max(F[m.SIZE + k], math.sqrt(length * F[m.SCALE + k]))
                 speed = max(speed, ERROR_SLOW * length * fastest)
-                allowed = F[RTOL] * speed + F[m.ATOL + kind] + F[ATOL_V] + 1e-300
+                allowed = F[RTOL] * speed + F[m.ATOL + k] + F[ATOL_V] + 1e-300
                 worst = max(worst, abs(c_v * h * bend) / allowed)
     steps = ERROR_FIRST + S[m.N_TAKEN]
     share = (ERROR_FIRST * h + F[T] - F[m.T_START]) / (steps * (F[T_END] - F[m.T_START]))

@@ -14,7 +14,7 @@ from mbd.machine import buffer as m
 from mbd.model.frozen import FrozenModel
 
 
-def _memory(model: FrozenModel) -> int:
+def _own_floats(model: FrozenModel) -> int:
     """Return how many numbers the scheme keeps of its own."""
     return N_VECTORS * int(model.I[m.N_U])
 
@@ -64,7 +64,7 @@ class EnergyMomentum:
         """What the runs are told of it: multipliers are those of the middle of the step."""
         return Facts(
             title="energy-momentum scheme", orders=(2, 1), error=(1 / 12, 1), level="position",
-            memory=_memory,
+            own_floats=_own_floats,
         )  # fmt: skip
 
     def prepare(self, model: FrozenModel, S: np.ndarray, F: np.ndarray) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from mbd.algebra.newmark import Weights, damping_weights, largest_damping
 from mbd.base.checked import one_of, whole
 from mbd.base.door import number, vector
-from mbd.integration.adaptive import ATOL_V, advance_adaptive, memory, resize
+from mbd.integration.adaptive import ATOL_V, advance_adaptive, own_floats, resize
 from mbd.integration.method import Facts, FreeSteps, newton_failed
 from mbd.integration.newton_loop import advance
 from mbd.integration.starting_values import begin, first_step
@@ -196,7 +196,7 @@ class GeneralizedAlpha:
             pivoting=self.max_iterations,
             divided_by=self,
             weights=weights,
-            memory=memory,
+            own_floats=own_floats,
             oscillation=beta,
             failure=self._failed,
             complete=partial(_complete, self),

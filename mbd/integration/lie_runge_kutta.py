@@ -49,7 +49,7 @@ A, AL, FLOW, H, N_Q, N_U, Q, QN, T, X, Y, YD, YDD = (
 MOTION, SPEED, WAY, CHANGE, START = 0, 1, 2, 3, 4
 
 
-def memory(model: FrozenModel) -> int:
+def own_floats(model: FrozenModel) -> int:
     """Return how many numbers the method keeps of its own."""
     return (START + 1) * int(model.I[N_U])
 
@@ -137,7 +137,7 @@ def _slope(I: Any, F: Any, weight: float, ahead: float) -> None:
 
 
 @jit
-def _sums(I: Any, F: Any, s: float) -> None:
+def _go_along(I: Any, F: Any, s: float) -> None:
     """Write s times the sums to MOTION, SPEED."""
     motion, way, change, start = (
         own_vector(I, MOTION), own_vector(I, WAY), own_vector(I, CHANGE), own_vector(I, START),
@@ -158,7 +158,7 @@ def _begin(I: Any, F: Any) -> None:
 @jit
 def _back(I: Any, F: Any) -> None:
     """Return to the start of the step."""
-    _sums(I, F, 0.0)
+    _go_along(I, F, 0.0)
     stage(I, F, FLOW)
     for i in range(I[N_Q]):
         F[I[Q] + i] = F[I[QN] + i]
@@ -184,7 +184,7 @@ def _step(I: Any, F: Any, t: float) -> bool:
     if not _accelerate(I, F):
         return False
     _slope(I, F, 1 / 6, 0.0)
-    _sums(I, F, 1.0)
+    _go_along(I, F, 1.0)
     stage(I, F, FLOW)
     good = _accelerate(I, F)
     for i in range(I[N_U]):
@@ -196,9 +196,9 @@ quaternion = explicit(_begin, _step, _back)
 
 
 _SCHEMES = {
-    "motion_vector": (motion_vector, runge_kutta.memory),
-    "commutator_free": (commutator_free, runge_kutta.memory),
-    "quaternion": (quaternion, memory),
+    "motion_vector": (motion_vector, runge_kutta.own_floats),
+    "commutator_free": (commutator_free, runge_kutta.own_floats),
+    "quaternion": (quaternion, own_floats),
 }
 
 
@@ -257,7 +257,7 @@ class LieRungeKutta4:
         return Facts(
             title=f"Lie-group Runge-Kutta, {self.scheme}", orders=(4, 4), error=(1 / 120, 3),
             level="position", failure=_failed,
-            memory=_SCHEMES[self.scheme][1],
+            own_floats=_SCHEMES[self.scheme][1],
         )  # fmt: skip
 
     def prepare(self, model: FrozenModel, S: np.ndarray, F: np.ndarray) -> None:

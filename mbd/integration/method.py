@@ -29,7 +29,7 @@ def newton_failed(model: FrozenModel, where: str) -> str:
     return f"Newton did not converge {where}, or look at model.report(state) for a singular pose"
 
 
-def _no_memory(model: FrozenModel) -> int:
+def _no_floats(model: FrozenModel) -> int:
     """Return that the vectors of the model are enough."""
     del model
     return 0
@@ -92,7 +92,7 @@ class Facts:
         in a work space that may be used up.
     resize : kernel
         Lets the next step have the size F[H_NEW].
-    memory : callable
+    own_floats : callable
         ``(model)``: how many numbers the method keeps of its own, at F[I[METHOD]].
     free : FreeSteps, optional
         How steps are chosen, and states within them had.
@@ -125,7 +125,7 @@ class Facts:
     velocities_of_step: bool = False
     start: Start | None = None
     resize: Any = take_size
-    memory: Callable[[FrozenModel], int] = _no_memory
+    own_floats: Callable[[FrozenModel], int] = _no_floats
     free: FreeSteps | None = None
     linear_solver: Literal["fronts", "splu"] = "fronts"
     pivoting: int = 0

@@ -41,8 +41,8 @@ from mbd.machine.subnormal import flushing
 from mbd.machine.unknowns import is_velocity, own_vector
 from mbd.model.evaluation import evaluate, linearise, stage
 
-A, AL, AN, D, FLOOR, H, KIND, N_U, Q, QN, T, V, VN, X = (
-    m.A, m.AL, m.AN, m.D, m.FLOOR, m.H, m.KIND, m.N_U, m.Q, m.QN, m.T, m.V, m.VN, m.X,
+A, AL, AN, D, FLOOR, H, UNKNOWN_KIND, N_U, Q, QN, T, V, VN, X = (
+    m.A, m.AL, m.AN, m.D, m.FLOOR, m.H, m.UNKNOWN_KIND, m.N_U, m.Q, m.QN, m.T, m.V, m.VN, m.X,
 )  # fmt: skip
 # vectors of this method: Delta, those of the two steps before, rows at the end; of a step that is
 # taken in parts the way made and the velocities at its start
@@ -77,7 +77,9 @@ def _evaluate_middle(I: Any, F: Any, t: float) -> None:
     F[T] = t + 0.5 * h
     evaluate(I, F)
     for i in range(I[N_U]):
-        if not is_velocity(I, i) and I[I[KIND] + i] != m.VELOCITY_ROW:  # these hold in the middle
+        if (
+            not is_velocity(I, i) and I[I[UNKNOWN_KIND] + i] != m.VELOCITY_ROW
+        ):  # these hold in the middle
             F[I[X] + i] = F[rows + i]
 
 
@@ -89,7 +91,7 @@ def _correct(I: Any, F: Any) -> float:
         if is_velocity(I, i):
             x = F[I[X] + i]
             F[delta + i] -= x
-            size = max(size, abs(x) / F[FLOOR + I[I[KIND] + i]])
+            size = max(size, abs(x) / F[FLOOR + I[I[UNKNOWN_KIND] + i]])
             if x != x:
                 size = math.inf
         else:

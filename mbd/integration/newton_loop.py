@@ -61,8 +61,8 @@ from mbd.model.evaluation import evaluate_level, linearise, stage
 
 CONVERGED, FAILED, PIVOTS = 0, 1, 2
 
-A, AL, AN, D, KIND, Q, QN, V, VN, X = (
-    m.A, m.AL, m.AN, m.D, m.KIND, m.Q, m.QN, m.V, m.VN, m.X,
+A, AL, AN, D, UNKNOWN_KIND, Q, QN, V, VN, X = (
+    m.A, m.AL, m.AN, m.D, m.UNKNOWN_KIND, m.Q, m.QN, m.V, m.VN, m.X,
 )  # fmt: skip
 ALPHA_F, ALPHA_M, BETA, GAMMA, H, T, THETA, TOL = (
     m.ALPHA_F, m.ALPHA_M, m.BETA, m.GAMMA, m.H, m.T, m.THETA, m.TOL,
@@ -83,7 +83,7 @@ def predict(I: Any, F: Any) -> None:
     beta, gamma = F[BETA], F[GAMMA]
     for i in range(I[N_Q]):
         F[I[QN] + i] = F[I[Q] + i]
-    for k in range(m.N_KINDS):
+    for k in range(m.N_UNKNOWN_KINDS):
         F[m.SCALE + k] = 0.0
     a, ab, al, an, d, v, vn = I[A], I[m.AB], I[AL], I[AN], I[D], I[V], I[VN]
     past = S[HISTORY]  # steps before this one: 0, 1 (a line) or 2 (a parabola)
@@ -93,9 +93,9 @@ def predict(I: Any, F: Any) -> None:
         now = F[a + i]
         F[a + i] += e1 * (now - F[ab + i]) - e2 * (now - F[an + i])
         F[an + i] = now
-        kind = m.SCALE + I[I[KIND] + i]
-        if abs(now) > F[kind]:  # noqa: PLR1730 (a store less is a chain of them less)
-            F[kind] = abs(now)
+        scale = m.SCALE + I[I[UNKNOWN_KIND] + i]
+        if abs(now) > F[scale]:  # noqa: PLR1730 (a store less is a chain of them less)
+            F[scale] = abs(now)
         if is_velocity(I, i):
             new = c0 * F[a + i] + c1 * F[an + i] + c2 * F[al + i]
             old = F[al + i]
@@ -123,15 +123,15 @@ def restore(I: Any, F: Any) -> None:
 def correct(I: Any, F: Any) -> float:
     """Subtract the solution in X from the iterate; return its size in units of the tolerance."""
     g = F[m.W_G] / F[m.W_K]
-    a, d, v, x, kinds = I[A], I[D], I[V], I[X], I[KIND]
+    a, d, v, x, unknown_kind = I[A], I[D], I[V], I[X], I[UNKNOWN_KIND]
     size = 0.0
     for i in range(I[m.N_U]):
-        y, kind = F[x + i], I[kinds + i]
+        y, k = F[x + i], I[unknown_kind + i]
         if is_velocity(I, i):
             F[d + i] -= y
             F[v + i] -= g * y
-        F[a + i] -= F[m.RATE + kind] * y
-        size = max(size, abs(y) * F[m.PER_LEAST + kind])
+        F[a + i] -= F[m.RATE + k] * y
+        size = max(size, abs(y) * F[m.PER_LEAST + k])
         if y != y:
             size = math.inf
     return size
@@ -158,8 +158,8 @@ def correct_positions(I: Any, F: Any) -> float:
         if is_velocity(I, i):
             y = F[x + i]
             F[d + i] -= y
-            kind = I[I[KIND] + i]
-            size = max(size, abs(y) / (F[TOL] * F[m.SCALE + kind] / b + F[m.FLOOR + kind]))
+            k = I[I[UNKNOWN_KIND] + i]
+            size = max(size, abs(y) / (F[TOL] * F[m.SCALE + k] / b + F[m.FLOOR + k]))
             if y != y:
                 size = math.inf
     return size
@@ -332,7 +332,7 @@ def set_weights(I: Any, F: Any) -> None:
     S = ints(F)
     w_m, w_g, w_k, turn = scaled_rates(F[ALPHA_M], F[ALPHA_F], F[BETA], F[GAMMA], F[H])
     F[m.W_M], F[m.W_G], F[m.W_K], F[m.SCALE_R] = w_m, w_g, w_k, w_k
-    for k in range(m.N_KINDS):
+    for k in range(m.N_UNKNOWN_KINDS):
         F[m.PER_UNIT + k] = 1.0 / F[m.UNIT + k]
         F[m.RATE + k] = (w_m if k < m.FORCE else 1.0) / w_k
     F[m.ROW_RATE] = F[m.ROW_TURN] = turn

@@ -88,8 +88,8 @@ from mbd.model.frozen import FrozenModel
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 
-A, AN, D, FORCE, KIND, N_U, QN, T, V, VN, X = (
-    m.A, m.AN, m.D, m.FORCE, m.KIND, m.N_U, m.QN, m.T, m.V, m.VN, m.X,
+A, AN, D, FORCE, UNKNOWN_KIND, N_U, QN, T, V, VN, X = (
+    m.A, m.AN, m.D, m.FORCE, m.UNKNOWN_KIND, m.N_U, m.QN, m.T, m.V, m.VN, m.X,
 )  # fmt: skip
 
 
@@ -312,13 +312,13 @@ class RadauCollocation:
             orders=(order, order),
             error=(radau(self.stages).error, order - 1),
             start=_start,
-            memory=self._memory,
+            own_floats=self._own_floats,
             free=FreeSteps(kernel=choose, first_step=self._first_step, fewest=10),
             failure=_failed,
             sharp={"tol": 1e-14},
         )
 
-    def _memory(self, model: FrozenModel) -> int:
+    def _own_floats(self, model: FrozenModel) -> int:
         """Return how many numbers the method keeps."""
         return VECTORS + (6 * self.stages + 5) * int(model.I[N_U]) + 2 * model.n_q
 

@@ -22,8 +22,8 @@ from mbd.machine.jit import call, ints, jit
 from mbd.machine.unknowns import own_vector
 from mbd.model.evaluation import evaluate, evaluate_second_rates, linearise, stage
 
-A, AN, D, FORCE, KIND, N_U, Q, QN, T, V, VN, X = (
-    m.A, m.AN, m.D, m.FORCE, m.KIND, m.N_U, m.Q, m.QN, m.T, m.V, m.VN, m.X,
+A, AN, D, FORCE, UNKNOWN_KIND, N_U, Q, QN, T, V, VN, X = (
+    m.A, m.AN, m.D, m.FORCE, m.UNKNOWN_KIND, m.N_U, m.Q, m.QN, m.T, m.V, m.VN, m.X,
 )  # fmt: skip
 # what the method keeps: numbers of it and of the last step, then vectors over the unknowns
 ORDER, GAMMA, H_OLD, SWEEPS, PASSES, SIZES = 0, 1, 2, 3, 4, 5  # ORDER: stages; SIZES by kind
@@ -91,11 +91,11 @@ def guess(I: Any, F: Any, h: float) -> None:
 def measure(I: Any, F: Any) -> None:
     """Note by kind what changes of velocities, and of h lam, are compared with."""
     S = ints(F)
-    for k in range(m.N_KINDS):
+    for k in range(m.N_UNKNOWN_KINDS):
         F[m.SCALE + k] = 0.0
     for u in range(I[N_U]):
-        kind = m.SCALE + I[I[KIND] + u]
-        F[kind] = max(F[kind], abs(F[I[A] + u]))
+        scale = m.SCALE + I[I[UNKNOWN_KIND] + u]
+        F[scale] = max(F[scale], abs(F[I[A] + u]))
     measure_speed(I, F)
     sizes, fastest, rate, push = base(I) + SIZES, 1e-300, 1e-300, 0.0
     for k in range(FORCE):
@@ -106,9 +106,9 @@ def measure(I: Any, F: Any) -> None:
         speed = max(F[m.SIZE + k], math.sqrt(unit * F[m.SCALE + k]), ERROR_SLOW * unit * fastest)
         F[sizes + k] = speed + F[m.ATOL + k] / F[m.RTOL]
         rate = max(rate, F[m.SCALE + k] / F[sizes + k])
-    for k in range(FORCE, m.N_KINDS):
+    for k in range(FORCE, m.N_UNKNOWN_KINDS):
         push = max(push, F[m.SCALE + k])
-    for k in range(FORCE, m.N_KINDS):
+    for k in range(FORCE, m.N_UNKNOWN_KINDS):
         F[sizes + k] = max(F[m.SCALE + k], ERROR_SLOW * push) / rate
         if S[m.PROJECT]:  # what is redundant of them is noise
             F[sizes + k] = 0.0
@@ -122,7 +122,7 @@ def size_of(I: Any, F: Any, x: int) -> float:
     """
     largest = 0.0
     for u in range(I[N_U]):
-        size = F[base(I) + SIZES + I[I[KIND] + u]]
+        size = F[base(I) + SIZES + I[I[UNKNOWN_KIND] + u]]
         if size > 0.0:
             y = abs(F[x + u]) / size
             if not y <= largest:  # no number, too
@@ -236,15 +236,15 @@ def local_error(I: Any, F: Any, t: float, h: float) -> float:
         add(F, I[A], F[b + BACK + i], own(I, F, ACC, i), n)
         add(F, I[D], -F[b + BACK + i], own(I, F, RATE, i), n)
     for u in range(n):
-        kind = I[I[KIND] + u]
-        if kind < FORCE:
-            far = max(far, abs(F[I[D] + u]) / (F[m.UNIT + kind] + F[m.ATOL + kind] / F[m.RTOL]))
+        k = I[I[UNKNOWN_KIND] + u]
+        if k < FORCE:
+            far = max(far, abs(F[I[D] + u]) / (F[m.UNIT + k] + F[m.ATOL + k] / F[m.RTOL]))
     copy(F, I[V], I[VN], n)
     clear(F, I[D], n)
     F[T] = t
     evaluate(I, F)
     for u in range(n):
-        if I[I[KIND] + u] >= FORCE:
+        if I[I[UNKNOWN_KIND] + u] >= FORCE:
             F[I[X] + u] = 0.0
     call(S[m.LINEAR], I, F, 0)
     return h * F[b + GAMMA] * max(far, size_of(I, F, I[X]))  # type: ignore[no-any-return]

@@ -36,16 +36,14 @@ def measure_speed(I: Any, F: Any) -> None:
     S = ints(F)
     for i in range(I[m.N_U]):
         if is_velocity(I, i):
-            kind = m.SIZE + I[I[m.KIND] + i]
-            F[kind] = max(F[kind], abs(F[I[m.V] + i]))
+            size = m.SIZE + I[I[m.UNKNOWN_KIND] + i]
+            F[size] = max(F[size], abs(F[I[m.V] + i]))
     if S[m.LEVEL] == m.POSITION:
         F[m.ROUND] = 1.0
         return
     moved = 0.0  # in a step, relative to the extent of the model
-    for kind in range(m.FORCE):
-        moved = max(
-            moved, F[m.H] * (F[m.SIZE + kind] + F[m.H] * F[m.SCALE + kind]) / F[m.UNIT + kind]
-        )
+    for k in range(m.FORCE):
+        moved = max(moved, F[m.H] * (F[m.SIZE + k] + F[m.H] * F[m.SCALE + k]) / F[m.UNIT + k])
     F[m.ROUND] = min(1.0, 4.0 * moved + 1e-4)
 
 
@@ -62,7 +60,7 @@ def measure_place(I: Any, F: Any) -> None:
     while scale > 1.0 and far < scale * length:
         scale *= 0.5
     if scale != F[m.FAR]:
-        for k in range(m.N_KINDS):
+        for k in range(m.N_UNKNOWN_KINDS):
             F[m.FLOOR + k] *= scale / F[m.FAR]
         F[m.FAR] = scale
 
@@ -71,7 +69,7 @@ def measure_place(I: Any, F: Any) -> None:
 def set_least(I: Any, F: Any) -> None:
     """Set the smallest increments that count: those of the tolerance, or round-off."""
     measure_place(I, F)
-    for k in range(m.N_KINDS):
+    for k in range(m.N_UNKNOWN_KINDS):
         least = F[m.TOL] * F[m.SCALE + k] / F[m.RATE + k] + F[m.ROUND] * F[m.FLOOR + k]
         F[m.PER_LEAST + k] = 1.0 / least if least > 0.0 else math.inf
 
@@ -90,7 +88,7 @@ def measure_rows(I: Any, F: Any, rows: int) -> float:
     for i in range(I[m.N_U]):
         if not is_velocity(I, i):
             size = F[I[m.DIAG] + i]
-            of_rate = by_rates or I[I[m.KIND] + i] == m.VELOCITY_ROW
+            of_rate = by_rates or I[I[m.UNKNOWN_KIND] + i] == m.VELOCITY_ROW
             largest = max(largest, abs(F[rows + i]) / ((rate if of_rate else place) * size))
             if S[m.LEVEL] == m.STABILIZED:
                 largest = max(largest, abs(F[I[m.GAP] + i]) / (place * size))
@@ -115,10 +113,10 @@ def settled(I: Any, F: Any) -> bool:
     push = F[m.SCALE + m.FORCE] * F[m.LENGTH] + F[m.SCALE + m.MOMENT] + F[m.SCALE + m.OWN]
     for i in range(I[m.N_U]):
         if is_velocity(I, i):
-            force = F[I[m.DIAG] + i] * fastest + push / F[m.UNIT + I[I[m.KIND] + i]]
+            force = F[I[m.DIAG] + i] * fastest + push / F[m.UNIT + I[I[m.UNKNOWN_KIND] + i]]
             if not abs(F[x + i]) <= SETTLED * F[m.SCALE_R] * force:
                 return False
-        elif not abs(F[x + i]) <= SETTLED * F[m.UNIT + I[I[m.KIND] + i]] * round_off:
+        elif not abs(F[x + i]) <= SETTLED * F[m.UNIT + I[I[m.UNKNOWN_KIND] + i]] * round_off:
             return False
     return True
 
@@ -138,11 +136,11 @@ def off_the_rows(I: Any, F: Any) -> bool:
                 return True
     if level != m.POSITION:
         return False
-    v, vn, kinds = I[m.V], I[m.VN], I[m.KIND]
+    v, vn, unknown_kind = I[m.V], I[m.VN], I[m.UNKNOWN_KIND]
     before, now = 0.0, 0.0
     for i in range(I[m.N_U]):
         if is_velocity(I, i):
-            per_unit = F[m.PER_UNIT + I[kinds + i]]
+            per_unit = F[m.PER_UNIT + I[unknown_kind + i]]
             before = max(before, abs(F[vn + i]) * per_unit)
             now = max(now, abs(F[v + i]) * per_unit)
     if now <= 2.0 * before or F[m.H] * now <= OPEN_LEAST:

@@ -57,7 +57,7 @@ A, AL, D, H, N_Q, N_U, Q, QN, T, V, VN, X = (
 FLOWS, FIRST, LAST, CHANGE, START = 0, 1, 2, 3, 4
 
 
-def memory(model: FrozenModel) -> int:
+def own_floats(model: FrozenModel) -> int:
     """Return how many numbers these methods keep of their own."""
     return START * int(model.I[N_U]) + model.n_q
 

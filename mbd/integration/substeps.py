@@ -109,7 +109,7 @@ def _free_steps(work: Workspace, method: GeneralizedAlpha, rtol: float, most: in
     replace(method, constraints="stabilized").prepare(model, S, F)
     F[m.T_START], F[m.T_END] = start.t, t_end
     F[m.RTOL], F[m.ERROR], F[m.CARRY] = rtol, 1.0, 0.0
-    F[m.ATOL : m.ATOL + m.N_KINDS] = 0.0
+    F[m.ATOL : m.ATOL + m.N_UNKNOWN_KINDS] = 0.0
     F[m.H], F[m.H_MAX], F[m.H_MIN] = 0.25 * h, 0.5 * h, SUBSTEP_LEAST * h
     S[m.RECORD_EVERY], S[m.N_OUTPUT] = 0, S[m.N_REACHED]
     while F[m.T] < t_end and S[m.N_TAKEN] < most:

@@ -22,7 +22,7 @@ from mbd.model.frozen import FrozenModel
 ASIDE = 1  # own vector of the method at which what is put aside begins; the first is of free steps
 
 
-def memory(model: FrozenModel) -> int:
+def own_floats(model: FrozenModel) -> int:
     """Return how many numbers are put aside while recorded multipliers are made least."""
     sizes = sum(int(model.I[x]) for x in (m.N_Q, m.N_U, m.MATRIX_SIZE))
     return sizes if model.redundant else 0
@@ -34,7 +34,7 @@ def _largest(I: Any, F: Any) -> float:
     largest = 0.0
     for i in range(I[m.N_U]):
         if not is_velocity(I, i):
-            lever = F[m.LENGTH] if I[I[m.KIND] + i] == m.FORCE else 1.0
+            lever = F[m.LENGTH] if I[I[m.UNKNOWN_KIND] + i] == m.FORCE else 1.0
             largest = max(largest, lever * abs(F[I[m.A] + i]))
     return largest
 
@@ -107,8 +107,8 @@ def _take(I: Any, F: Any) -> float:
     left = 0.0
     for i in range(I[m.N_U]):
         if is_velocity(I, i):
-            kind = I[I[m.KIND] + i]
-            allowed = SMALLEST_LEFT * F[m.SCALE + kind] / b + F[m.FLOOR + kind]
+            k = I[I[m.UNKNOWN_KIND] + i]
+            allowed = SMALLEST_LEFT * F[m.SCALE + k] / b + F[m.FLOOR + k]
             left = max(left, abs(F[I[m.X] + i]) / allowed)
         else:
             F[I[m.A] + i] += F[I[m.X] + i] / F[m.SCALE_R]

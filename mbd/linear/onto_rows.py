@@ -51,7 +51,7 @@ def solve(I: Any, F: Any, anew: int, spare: int) -> None:
         n, x = I[m.N_U], I[m.X]
         copy(F, spare, x, n)
         for u in range(n):
-            row = I[I[m.KIND] + u] >= m.FORCE
+            row = I[I[m.UNKNOWN_KIND] + u] >= m.FORCE
             F[x + u] = -F[m.SOFT] * F[I[m.EPS] + u] * F[x + u] if row else 0.0
         call(S[m.LINEAR], I, F, 0)
         for u in range(n):
@@ -67,18 +67,18 @@ def effective_multipliers(I: Any, F: Any, lam: int, n_sets: int, rest: int) -> N
     S, n = ints(F), I[m.N_U]
     for i in range(-1, n_sets):
         for u in range(n):
-            if I[I[m.KIND] + u] >= m.FORCE:
+            if I[I[m.UNKNOWN_KIND] + u] >= m.FORCE:
                 F[I[m.A] + u] = F[lam + i * n + u] if i >= 0 else 0.0
         evaluate(I, F)
         if i < 0:
             copy(F, rest, I[m.X], n)
             continue
         for u in range(n):
-            row = I[I[m.KIND] + u] >= m.FORCE
+            row = I[I[m.UNKNOWN_KIND] + u] >= m.FORCE
             F[I[m.X] + u] = 0.0 if row else F[I[m.X] + u] - F[rest + u]
         call(S[m.LINEAR], I, F, 0)
         for u in range(n):
-            if I[I[m.KIND] + u] >= m.FORCE:
+            if I[I[m.UNKNOWN_KIND] + u] >= m.FORCE:
                 F[lam + i * n + u] = F[I[m.X] + u]
 
 
@@ -97,11 +97,11 @@ def onto_rows(I: Any, F: Any, spare: int, most: int, anew: bool) -> bool:
         evaluate_rates(I, F)
         far, fast = 0.0, 0.0
         for u in range(n):
-            kind = I[I[m.KIND] + u]
-            if kind >= m.FORCE:
+            row_kind = I[I[m.UNKNOWN_KIND] + u]
+            if row_kind >= m.FORCE:
                 x = F[I[m.X] + u]
                 F[rate + u] = x
-                F[I[m.GAP] + u] = 0.0 if kind == m.VELOCITY_ROW else F[I[m.GAP] + u] + x
+                F[I[m.GAP] + u] = 0.0 if row_kind == m.VELOCITY_ROW else F[I[m.GAP] + u] + x
                 far = max(far, abs(F[I[m.GAP] + u]) / (F[I[m.DIAG] + u] * F[m.FAR]))
                 fast = max(fast, abs(x) / (F[I[m.DIAG] + u] * F[m.FAR]))
         done = far <= ROWS_MET and fast <= ROWS_MET * fastest
@@ -116,7 +116,7 @@ def onto_rows(I: Any, F: Any, spare: int, most: int, anew: bool) -> bool:
                 fresh = 1
             source, to = (I[m.GAP], I[m.D]) if which == 0 else (rate, I[m.V])
             for u in range(n):
-                row = I[I[m.KIND] + u] >= m.FORCE
+                row = I[I[m.UNKNOWN_KIND] + u] >= m.FORCE
                 F[I[m.X] + u] = F[source + u] if row else 0.0
             solve(I, F, 1 if fresh == 1 else 0, spare)
             fresh = 2 if fresh else 0

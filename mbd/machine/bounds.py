@@ -43,7 +43,7 @@ class _Place(int):
         return _Place.of(int(self) - int(other), self.block)
 
 
-class Tables:
+class CheckedTables:
     """The tables I; entries that are places in F come with their blocks."""
 
     def __init__(
@@ -66,7 +66,7 @@ class Tables:
         return _Place.of(int(value), block)
 
 
-class Floats:
+class CheckedFloats:
     """The numbers F of a run; outside of the block of a place there is an error."""
 
     def __init__(self, F: np.ndarray) -> None:

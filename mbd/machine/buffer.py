@@ -28,7 +28,7 @@ REGION_BITS = 48
 (
     N_U, N_Q, N_FACES, N_FRONTS,
     FRONTS,  # table of fronts
-    KIND,  # table: kind of each unknown, an index into SCALE
+    UNKNOWN_KIND,  # table: kind of each unknown, an index into SCALE
     LOOPS,  # whether rows close loops: then they may be redundant
     MATRIX, MATRIX_SIZE,  # the fronts, one stretch of F
     SCRATCH,  # floats for laws
@@ -108,7 +108,7 @@ NOT_FINITE, RAISED = 1, 2  # BAD_HOW
 STAGES = range(PLACE, S_HEADER, 2)
 
 # --- F: numbers of the step ----------------------------------------------------------------------
-N_KINDS = 8  # of unknowns
+N_UNKNOWN_KINDS = 8  # of unknowns
 (
     T, H,
     W_M, W_G, W_K, SCALE_R,  # weights of the iteration matrix; scale of the residual
@@ -131,11 +131,11 @@ N_KINDS = 8  # of unknowns
     SOFT,  # factor of EPS: less than one where rows that are nearly dependent are slow to be met
     LARGEST,  # multiplier when they were made smallest
     BAD_AT, BAD_AT_1, BAD_AT_2,  # what the law was asked for
-    _BY_KIND,
+    _BY_UNKNOWN_KIND,
 ) = range(45)  # fmt: skip
 # by kind of unknown
 SCALE, FLOOR, ATOL, SIZE, UNIT, PER_UNIT, RATE, PER_LEAST, INTS = range(
-    _BY_KIND, _BY_KIND + 9 * N_KINDS, N_KINDS
+    _BY_UNKNOWN_KIND, _BY_UNKNOWN_KIND + 9 * N_UNKNOWN_KINDS, N_UNKNOWN_KINDS
 )
 # SCALE: size of A; FLOOR: smallest increment of the positions that counts; ATOL: absolute
 # tolerance; SIZE: largest velocity so far; UNIT: length of the model or one, what is large for a

@@ -3,7 +3,7 @@
 Two kinds of compiled function exist in the package:
 
 ``@jit``
-    a small law on numbers and tuples, compiled into whoever calls it;
+    a small function of numbers and tuples, compiled into whoever calls it;
 ``@kernel``
     a loop over all elements of a kind. Every kernel has the one C signature
     ``void (int64 *I, double *F, int64 k)``: the tables of the model, the numbers of a run, and
@@ -46,12 +46,12 @@ from numba.extending import intrinsic
 
 from mbd.machine import kernel_cache
 from mbd.machine.buffer import INTS, integers
+from mbd.machine.inlined import Inlined
 from mbd.machine.kernel_cache import FingerprintError, Fingerprints
-from mbd.machine.laws import Law
-from mbd.machine.tables import Tables
+from mbd.machine.tables import TablesPointer
 
 PYTHON = bool(getattr(numba.config, "DISABLE_JIT", 0))
-_SIGNATURE = types.void(Tables(), types.CPointer(types.float64), types.int64)
+_SIGNATURE = types.void(TablesPointer(), types.CPointer(types.float64), types.int64)
 _MAPS = types.void(*_SIGNATURE.args, types.int64, types.int64)
 _LAW = types.int64(types.CPointer(types.float64), types.CPointer(types.float64))
 _C_LAW = ctypes.CFUNCTYPE(
@@ -65,10 +65,12 @@ _OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}}
 
 
 def jit(function: Callable[..., Any]) -> Any:
-    """Compile a small law into whoever calls it."""
+    """Compile a small function into whoever calls it."""
     if PYTHON:
         return function
-    return Law(_named(function), targetoptions={"nopython": True, "boundscheck": None, **_OPTIONS})
+    return Inlined(
+        _named(function), targetoptions={"nopython": True, "boundscheck": None, **_OPTIONS}
+    )
 
 
 def _source(value: Any) -> Any:
@@ -261,7 +263,9 @@ class Kernel:
     def _calls(self) -> tuple[Any, Any]:
         """The calls that keep and that release the lock of the interpreter."""
         arguments = *(ctypes.c_void_p,) * 2, *(ctypes.c_int64,) * len(self.signature.args[2:])
-        alone, beside = (kind(None, *arguments) for kind in (ctypes.PYFUNCTYPE, ctypes.CFUNCTYPE))
+        alone, beside = (
+            prototype(None, *arguments) for prototype in (ctypes.PYFUNCTYPE, ctypes.CFUNCTYPE)
+        )
         return alone(self.address), beside(self.address)
 
 
@@ -308,8 +312,8 @@ def is_compiled(function: object) -> bool:
 def _indirect(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
     """Emit a call of the C function whose address is the first argument."""
     address, *rest = args
-    kind = ir.FunctionType(ir.VoidType(), [a.type for a in rest])
-    builder.call(builder.inttoptr(address, kind.as_pointer()), rest)
+    signature = ir.FunctionType(ir.VoidType(), [a.type for a in rest])
+    builder.call(builder.inttoptr(address, signature.as_pointer()), rest)
     return ir.Constant(ir.IntType(8).as_pointer(), None)
 
 
@@ -360,8 +364,8 @@ else:
             where, base, first, second = args
             inputs = builder.gep(base, [first])
             outputs = builder.gep(base, [second])
-            kind = ir.FunctionType(ir.IntType(64), [inputs.type, outputs.type])
-            return builder.call(builder.inttoptr(where, kind.as_pointer()), [inputs, outputs])
+            signature = ir.FunctionType(ir.IntType(64), [inputs.type, outputs.type])
+            return builder.call(builder.inttoptr(where, signature.as_pointer()), [inputs, outputs])
 
         return types.int64(address, F, types.int64, types.int64), codegen
 

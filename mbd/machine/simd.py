@@ -124,7 +124,7 @@ else:
             v = b.first(b.minus(n, j), b.load(F, x, j), b.zero)
             for place, total in zip(places, totals, strict=True):
                 b.add_product(total, b.load(F, place, j), v)
-        return b.sums([b.value(total) for total in totals])
+        return b.four_sums([b.value(total) for total in totals])
 
     def _set_dots(b: Any, F: Any, to: Any, A: Any, ld: Any, rows: Any, x: Any, n: Any) -> None:
         with b.loop(rows, 4) as r:

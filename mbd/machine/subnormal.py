@@ -29,8 +29,8 @@ def _float_mode(_typing: Any) -> Any:
 
     def codegen(_context: Any, builder: Any, _signature: Any, _args: Any) -> Any:
         if _MACHINE == "arm":
-            kind = ir.FunctionType(ir.IntType(64), [])
-            get = cgutils.get_or_insert_function(builder.module, kind, "llvm.aarch64.get.fpcr")
+            signature = ir.FunctionType(ir.IntType(64), [])
+            get = cgutils.get_or_insert_function(builder.module, signature, "llvm.aarch64.get.fpcr")
             return builder.call(get, [])
         place = cgutils.alloca_once(builder, ir.IntType(32))
         _x86_mode(builder, "llvm.x86.sse.stmxcsr", place)
@@ -45,8 +45,8 @@ def _set_float_mode(_typing: Any, _mode: Any) -> Any:
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         if _MACHINE == "arm":
-            kind = ir.FunctionType(ir.VoidType(), [ir.IntType(64)])
-            put = cgutils.get_or_insert_function(builder.module, kind, "llvm.aarch64.set.fpcr")
+            signature = ir.FunctionType(ir.VoidType(), [ir.IntType(64)])
+            put = cgutils.get_or_insert_function(builder.module, signature, "llvm.aarch64.set.fpcr")
             builder.call(put, args)
         else:
             place = cgutils.alloca_once(builder, ir.IntType(32))
@@ -59,8 +59,8 @@ def _set_float_mode(_typing: Any, _mode: Any) -> Any:
 
 def _x86_mode(builder: Any, name: str, place: Any) -> None:
     """Move the control register of x86 to or from memory."""
-    kind = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer()])
-    move = cgutils.get_or_insert_function(builder.module, kind, name)
+    signature = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer()])
+    move = cgutils.get_or_insert_function(builder.module, signature, name)
     builder.call(move, [builder.bitcast(place, ir.IntType(8).as_pointer())])
 
 

@@ -15,7 +15,7 @@ from numba.core.datamodel.registry import register_default
 from numba.extending import lower_builtin
 
 
-class Tables(types.CPointer):  # type: ignore[misc]
+class TablesPointer(types.CPointer):  # type: ignore[misc]
     """A pointer to the tables of a model."""
 
     mutable = False
@@ -25,10 +25,10 @@ class Tables(types.CPointer):  # type: ignore[misc]
         self.name = "tables"
 
 
-register_default(Tables)(models.PointerModel)
+register_default(TablesPointer)(models.PointerModel)
 
 
-@lower_builtin(operator.getitem, Tables, types.Integer)
+@lower_builtin(operator.getitem, TablesPointer, types.Integer)
 def _load(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
     """Emit the load of an entry."""
     value = builder.load(builder.gep(args[0], [args[1]]))

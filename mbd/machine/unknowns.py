@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from mbd.machine.buffer import FORCE, KIND, METHOD, N_U
+from mbd.machine.buffer import FORCE, METHOD, N_U, UNKNOWN_KIND
 from mbd.machine.jit import jit
 
 
 @jit
 def is_velocity(I: Any, i: int) -> bool:
     """Tell whether unknown i is a velocity; the others are rows."""
-    return I[I[KIND] + i] < FORCE
+    return I[I[UNKNOWN_KIND] + i] < FORCE
 
 
 @jit

@@ -21,9 +21,9 @@ class _Vectors:
         self.b = builder
         self.zero = ir.Constant(self.four, [0.0] * 4)
 
-    def _at(self, F: Any, base: Any, i: Any, kind: Any) -> Any:
+    def _at(self, F: Any, base: Any, i: Any, of: Any) -> Any:
         place = self.b.gep(F, [self.b.add(base, i)])
-        return self.b.bitcast(place, kind.as_pointer())
+        return self.b.bitcast(place, of.as_pointer())
 
     def load(self, F: Any, base: Any, i: Any) -> Any:
         value = self.b.load(self._at(F, base, i, self.four))
@@ -36,8 +36,8 @@ class _Vectors:
     def prefetch(self, F: Any, i: Any) -> None:
         """Ask for the cache line of a float; a place beyond the end does no harm."""
         byte, flag = ir.IntType(8).as_pointer(), ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag])
-        ask = self.b.module.declare_intrinsic("llvm.prefetch", [byte], kind)
+        signature = ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag])
+        ask = self.b.module.declare_intrinsic("llvm.prefetch", [byte], signature)
         flags = [ir.Constant(flag, k) for k in (0, 3, 1)]  # to read, to the nearest cache, data
         self.b.call(ask, [self.b.bitcast(self.b.gep(F, [i]), byte), *flags])
 
@@ -92,7 +92,7 @@ class _Vectors:
         parts = [self.b.extract_element(value, ir.Constant(ir.IntType(32), i)) for i in range(4)]
         return self.b.fadd(self.b.fadd(parts[0], parts[1]), self.b.fadd(parts[2], parts[3]))
 
-    def sums(self, parts: list[Any]) -> Any:
+    def four_sums(self, parts: list[Any]) -> Any:
         """Return the sums of four vectors as one."""
         even, odd = [0, 4, 2, 6], [1, 5, 3, 7]
         pairs = [
@@ -164,18 +164,18 @@ class _Vectors:
 def vector_intrinsic(emit: Callable[..., Any], arguments: str, result: str) -> Any:
     """Return a compiled function whose body is the vector code that ``emit`` writes.
 
-    ``arguments`` spells the kinds: F the floats, i an index, f a float; so does ``result``.
+    ``arguments`` spells the types: F the floats, i an index, f a float; so does ``result``.
     """
-    kinds = {"i": types.int64, "f": types.float64, "": types.void}
-    kinds["F"] = types.CPointer(types.float64)
+    by_letter = {"i": types.int64, "f": types.float64, "": types.void}
+    by_letter["F"] = types.CPointer(types.float64)
 
     def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         value = emit(_Vectors(builder), *args)
         return ir.Constant(ir.IntType(8).as_pointer(), None) if value is None else value
 
     def typed(*received: Any) -> Any:
-        full = [F if k == "F" else kinds[k] for k, F in zip(arguments, received, strict=True)]
-        return kinds[result](*full), codegen
+        full = [F if k == "F" else by_letter[k] for k, F in zip(arguments, received, strict=True)]
+        return by_letter[result](*full), codegen
 
     # numba reads the number of arguments from the signature, so spell it out
     names = ", ".join(f"a{i}" for i in range(len(arguments)))

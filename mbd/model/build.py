@@ -18,7 +18,7 @@ from mbd.machine.pivots import pivots_kernel
 from mbd.model.description import Description, origin
 from mbd.model.evaluation import clear_stretch
 from mbd.model.frozen import Numbering
-from mbd.model.layout import Layout, Memory, Owned
+from mbd.model.layout import Buffers, Layout, Owned
 from mbd.model.model import Model
 from mbd.model.topology import eliminate, eliminate_order
 from mbd.parts.part import Part
@@ -32,14 +32,14 @@ def build(system: Description) -> Model:
     collecting = gc.isenabled()
     gc.disable()
     try:
-        return built(system, Memory())
+        return built(system, Buffers())
     finally:
         if collecting:
             gc.enable()
 
 
-def built(system: Description, memory: Memory) -> Model:
-    """Freeze a system, with tables in this memory."""
+def built(system: Description, buffers: Buffers) -> Model:
+    """Freeze a system, with tables in these buffers."""
     if not system.bodies:
         raise ValueError(
             "System.build: there is no body; call system.add(mbd.RigidBody(...)) first"
@@ -65,16 +65,16 @@ def built(system: Description, memory: Memory) -> Model:
         freedoms, [o.element.kind.n_rows for o in rows], [o.bodies for o in rows], couplings, order
     )
 
-    layout = Layout(memory, bodies, rows, fronts)
-    nodes = _nodes(memory, system, bodies, layout)
-    attachments = _Attachments(memory, bodies, index, nodes, layout.face)
+    layout = Layout(buffers, bodies, rows, fronts)
+    nodes = _nodes(buffers, system, bodies, layout)
+    attachments = _Attachments(buffers, bodies, index, nodes, layout.face)
     stages = _Stages()
     for i, stretch in enumerate(layout.stretches):
-        stages.fill(i, clear_stretch, memory.table(stretch))
+        stages.fill(i, clear_stretch, buffers.table(stretch))
     records: dict[str, list[int]] = {name: [] for name in parts}
-    remembered = _interactions(memory, owned, rows, layout, attachments, stages, records)
-    remembered += _turns(memory, parts.values(), attachments, stages, records)
-    _families(memory, bodies, nodes, layout, stages)
+    remembered = _interactions(buffers, owned, rows, layout, attachments, stages, records)
+    remembered += _turns(buffers, parts.values(), attachments, stages, records)
+    _families(buffers, bodies, nodes, layout, stages)
     stages.kernels[m.TANGENT] = [
         call for i in range(len(layout.stretches)) for call in stages.tangents[i]
     ]
@@ -82,7 +82,7 @@ def built(system: Description, memory: Memory) -> Model:
         stages.add(m.PIVOTS, pivots_kernel(n), 0)
     calls = {stage: [at for _, at in kernels] for stage, kernels in stages.kernels.items()}
     calls[m.FLOW] = calls[m.CONVECT] = calls[m.PLACE]  # explicit methods write their addresses
-    I, F, size = memory.arrays(calls)
+    I, F, size = buffers.arrays(calls)
     numbering = layout.numbering(bodies, rows)
     _check_labels(numbering)
     where = {body.name: node for body, node in zip(bodies, nodes, strict=True)}
@@ -135,26 +135,26 @@ def _by_formulation(bodies: list[Any]) -> dict[Formulation, list[int]]:
     return groups
 
 
-def _nodes(memory: Memory, system: Description, bodies: list[Any], layout: Layout) -> list[int]:
+def _nodes(buffers: Buffers, system: Description, bodies: list[Any], layout: Layout) -> list[int]:
     """Write constants and initial state; return where the record of each node is."""
     where: dict[int, int] = {}
-    header = memory.I
+    header = buffers.I
     here = origin(system)
-    header[m.GROUND] = memory.put([*-here, 1, 0, 0, 0, 1, 0, 0, 0, 1], what="GROUND")
-    memory.write(m.GX, system.gravity)
+    header[m.GROUND] = buffers.put([*-here, 1, 0, 0, 0, 1, 0, 0, 0, 1], what="GROUND")
+    buffers.write(m.GX, system.gravity)
     for members in _by_formulation(bodies).values():
         for i in sorted(members, key=lambda i: layout.stretch([i])):
             body, formulation = bodies[i], bodies[i].formulation
-            par = memory.put(
+            par = buffers.put(
                 formulation.constants(body.mass, body.center_of_mass, body.second_moments),
                 what=body.name,
             )
             place, ld = layout.block(i, i)
             q, v = body.q_and_v(body.position - here)
-            memory.write(header[m.Q] + layout.q[i], q)
-            memory.write(header[m.V] + layout.start[i], v)
+            buffers.write(header[m.Q] + layout.q[i], q)
+            buffers.write(header[m.V] + layout.start[i], v)
             y = 12 * layout.face[i]
-            where[i] = memory.table([layout.q[i], layout.start[i], par, y, place, ld])
+            where[i] = buffers.table([layout.q[i], layout.start[i], par, y, place, ld])
     return [where[i] for i in range(len(bodies))]
 
 
@@ -162,10 +162,10 @@ class _Attachments:
     """Attachments, each once, except those whose weights a law rewrites."""
 
     def __init__(
-        self, memory: Memory, bodies: list[Any], index: dict[str, int], nodes: list[int],
+        self, buffers: Buffers, bodies: list[Any], index: dict[str, int], nodes: list[int],
         faces: list[int],
     ) -> None:  # fmt: skip
-        self.memory, self.index, self.records = memory, index, dict[Attachment, int]()
+        self.buffers, self.index, self.records = buffers, index, dict[Attachment, int]()
         families = {f: i for i, f in enumerate(_by_formulation(bodies))}
         ground = (0, 1, 1, [0, 0, 0, m.P])  # the last one, -1
         # first face, number of faces, of those shown, and what a record has of the body
@@ -188,7 +188,7 @@ class _Attachments:
         w, weights = 4 * end.face, tuple(end.weights)
         if n_faces > 1:
             weights = (*[0.0] * w, *weights, *[0.0] * (4 * n_faces - 4 - w))
-        place = self.memory.put(weights, what="the weights of an attachment")
+        place = self.buffers.put(weights, what="the weights of an attachment")
         return 12 * (first + end.face), place + w
 
     def get(self, end: Attachment, *, own: bool) -> int:
@@ -196,7 +196,7 @@ class _Attachments:
         record = self.records.get(end, 0)
         if not record or own:
             of_body = self.bodies[self.index[end.body]][-1]
-            record = self.memory.table([*self.place(end), *of_body])
+            record = self.buffers.table([*self.place(end), *of_body])
             if not own:
                 self.records[end] = record
         return record
@@ -223,7 +223,7 @@ class _Stages:
 
 
 def _interactions(
-    memory: Memory,
+    buffers: Buffers,
     owned: list[Owned],
     rows: list[Owned],
     layout: Layout,
@@ -239,7 +239,7 @@ def _interactions(
     for o in owned:
         by_kind.setdefault(o.element.kind, []).append(o)
     scratch = max((k.scratch for k in by_kind), default=m.SCRATCH_OWN)
-    memory.I[m.SCRATCH] = memory.room(scratch, what="SCRATCH, the floats for laws")
+    buffers.I[m.SCRATCH] = buffers.room(scratch, what="SCRATCH, the floats for laws")
     for kind, members in by_kind.items():
         records: list[int] = []
         members.sort(key=lambda o: layout.stretch(o.bodies))
@@ -253,8 +253,8 @@ def _interactions(
             group = ~number[id(o)] if kind.n_rows else 0
             u = layout.start[group] if kind.n_rows else -1
             law = e.law.address if e.law is not None else 0
-            numbers = memory.put([*e.numbers, *[0.0] * kind.room], what=o.label)
-            kept = memory.put(list(e.memory), m.STATE, o.label)
+            numbers = buffers.put([*e.numbers, *[0.0] * kind.room], what=o.label)
+            kept = buffers.put(list(e.memory), m.STATE, o.label)
             records += [u, numbers, kept, law, *ends]
             if kind.n_rows:
                 for b in o.ends:
@@ -266,13 +266,13 @@ def _interactions(
                 grounded = o.ends[a] < 0 or o.ends[b] < 0
                 records += (-1, 0) if grounded else layout.block(o.ends[a], o.ends[b])
         remembered = len(members[0].element.memory)
-        head = kind.head(len(members), memory.table(records), remembered)
-        at, first, size = memory.table(head), head[m.T_FIRST], head[m.T_SIZE]
+        head = kind.head(len(members), buffers.table(records), remembered)
+        at, first, size = buffers.table(head), head[m.T_FIRST], head[m.T_SIZE]
         where |= {id(o): first + e * size for e, o in enumerate(members)}
         stages.add(m.FORCES, kind.forces, at)
         start = first
         for stretch, n in Counter(layout.stretch(o.bodies) for o in members).items():
-            part = memory.table(kind.head(n, start, remembered)) if n < len(members) else at
+            part = buffers.table(kind.head(n, start, remembered)) if n < len(members) else at
             stages.fill(stretch, kind.tangent, part)
             start += n * size
         stages.add(m.RATES, kind.rates, at)
@@ -293,7 +293,7 @@ def _memory_labels(o: Owned) -> list[str]:
 
 
 def _turns(
-    memory: Memory, parts: Iterable[Part], attachments: _Attachments, stages: _Stages,
+    buffers: Buffers, parts: Iterable[Part], attachments: _Attachments, stages: _Stages,
     records_of: dict[str, list[int]],
 ) -> list[str]:  # fmt: skip
     """Write the tables that count the turns of the joints' angles; return the labels of these."""
@@ -307,11 +307,11 @@ def _turns(
         kind = unwrapped_angle(measure)
         records: list[int] = []
         for free in angles.values():
-            records += [-1, 0, memory.put([free.start], m.STATE), 0]
+            records += [-1, 0, buffers.put([free.start], m.STATE), 0]
             for end in free.attachments:
-                records.append(memory.table([*attachments.place(end), *[0] * (m.ATT_SIZE - 2)]))
-        head = kind.head(len(angles), memory.table(records), 1)
-        at, first, size = memory.table(head), head[m.T_FIRST], head[m.T_SIZE]
+                records.append(buffers.table([*attachments.place(end), *[0] * (m.ATT_SIZE - 2)]))
+        head = kind.head(len(angles), buffers.table(records), 1)
+        at, first, size = buffers.table(head), head[m.T_FIRST], head[m.T_SIZE]
         records_of |= {label: [first + e * size] for e, label in enumerate(angles)}
         stages.add(m.ACCEPT, kind.accept, at)
         labels += angles
@@ -319,7 +319,7 @@ def _turns(
 
 
 def _families(
-    memory: Memory,
+    buffers: Buffers,
     bodies: list[Any],
     nodes: list[int],
     layout: Layout,
@@ -330,13 +330,13 @@ def _families(
     stages.kernels[m.RATES] = []
     for formulation, members in _by_formulation(bodies).items():
         start = min(nodes[i] for i in members)
-        at = memory.table([len(members), start])
+        at = buffers.table([len(members), start])
         kernels = family(formulation)
         stages.add(m.PLACE, kernels.place, at)
         stages.add(m.RESIDUAL, kernels.residual, at)
         stages.add(m.MAPS, kernels.maps, at)
         for stretch, n in sorted(Counter(layout.stretch([i]) for i in members).items()):
-            part = memory.table([n, start]) if n < len(members) else at
+            part = buffers.table([n, start]) if n < len(members) else at
             stages.fill(stretch, kernels.tangent, part)
             start += n * m.NODE_SIZE
         stages.add(m.RATES, kernels.rates, at)

@@ -13,8 +13,8 @@ from mbd.machine.buffer import FORCE as FIRST_ROW_KIND
 from mbd.machine.jit import call, ints, jit, kernel
 from mbd.machine.unknowns import is_velocity
 
-EPS, DIAG, KIND, MATRIX, N_FRONTS, FRONTS = (
-    m.EPS, m.DIAG, m.KIND, m.MATRIX, m.N_FRONTS, m.FRONTS,
+EPS, DIAG, UNKNOWN_KIND, MATRIX, N_FRONTS, FRONTS = (
+    m.EPS, m.DIAG, m.UNKNOWN_KIND, m.MATRIX, m.N_FRONTS, m.FRONTS,
 )  # fmt: skip
 FR_A, FR_GROUPS, FR_LDA, FR_LDW, FR_NG, FR_NP, FR_NV, FR_SIZE, FR_U, FR_W = (
     m.FR_A, m.FR_GROUPS, m.FR_LDA, m.FR_LDW, m.FR_NG, m.FR_NP, m.FR_NV, m.FR_SIZE, m.FR_U, m.FR_W,
@@ -178,7 +178,7 @@ def measure_kernel(I: Any, F: Any, k: int) -> None:
             F[eps + u] = 0.0
             F[diag + u] = 0.0
             for c in range(I[j + FR_NV]):
-                if I[I[KIND] + u] == I[I[KIND] + I[j + FR_U] + c]:
+                if I[I[UNKNOWN_KIND] + u] == I[I[UNKNOWN_KIND] + I[j + FR_U] + c]:
                     entry = abs(F[I[j + FR_A] + c * (I[j + FR_LDA] + 1)])
                     F[diag + u] = max(F[diag + u], entry)
     for f in range(I[N_FRONTS]):
@@ -188,19 +188,19 @@ def measure_kernel(I: Any, F: Any, k: int) -> None:
         for r in range(n_v, n_p):
             for c in range(n_v):
                 F[eps + u + r] += F[A + r * ld + c] ** 2 / F[diag + u + c]
-                F[diag + u + r] += abs(F[A + r * ld + c]) * F[unit + I[I[KIND] + u + c]]
+                F[diag + u + r] += abs(F[A + r * ld + c]) * F[unit + I[I[UNKNOWN_KIND] + u + c]]
         for g in range(I[j + FR_NG]):
             group = I[j + FR_GROUPS] + g * UG_SIZE
             w = I[group + UG_U]
             for i in range(I[group + UG_N]):
-                if I[I[KIND] + w] < FIRST_ROW_KIND:
+                if I[I[UNKNOWN_KIND] + w] < FIRST_ROW_KIND:
                     for r in range(n_v, n_p):
                         entry = F[I[j + FR_W] + r * I[j + FR_LDW] + I[group + UG_COL] + i]
                         F[eps + u + r] += entry**2 / F[diag + w + i]
-                        F[diag + u + r] += abs(entry) * F[unit + I[I[KIND] + w + i]]
+                        F[diag + u + r] += abs(entry) * F[unit + I[I[UNKNOWN_KIND] + w + i]]
                 else:
                     row, k = I[group + UG_L] + i * I[group + UG_LD], I[group + UG_K]
                     for c in range(k, n_v):
                         entry = F[row + c - k]
                         F[eps + w + i] += entry**2 / F[diag + u + c]
-                        F[diag + w + i] += abs(entry) * F[unit + I[I[KIND] + u + c]]
+                        F[diag + w + i] += abs(entry) * F[unit + I[I[UNKNOWN_KIND] + u + c]]

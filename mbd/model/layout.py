@@ -30,7 +30,7 @@ class Owned(NamedTuple):
 
 
 @dataclass
-class Memory:
+class Buffers:
     """The two buffers while they grow; a place in F has its region in its first bits."""
 
     I: list[int] = field(default_factory=lambda: [0] * m.I_HEADER)
@@ -92,7 +92,7 @@ class Layout:
     """Unknowns, fronts and where the blocks of the matrix are."""
 
     def __init__(
-        self, memory: Memory, bodies: list[Any], rows: list[Owned], fronts: list[Front]
+        self, buffers: Buffers, bodies: list[Any], rows: list[Owned], fronts: list[Front]
     ) -> None:
         self.n_q, n_faces = 0, 1
         self.q: list[int] = []
@@ -105,7 +105,7 @@ class Layout:
         self.start: dict[int, int] = {}  # group -> first unknown
         self.size: dict[int, int] = {}
         self.front_of: dict[int, int] = {}
-        self.kinds: list[int] = []
+        self.unknown_kinds: list[int] = []
         self.u0: list[int] = []
         self.n_p: list[int] = []
         self.n_v: list[int] = []
@@ -118,25 +118,25 @@ class Layout:
                 if g >= 0:
                     formulation = bodies[g].formulation
                     self.size[g] = formulation.n_v
-                    self.kinds += [*formulation.velocity_kinds, *formulation.own_kinds]
+                    self.unknown_kinds += [*formulation.velocity_kinds, *formulation.own_kinds]
                     u += formulation.n_v + formulation.n_own
                     self.n_v.append(formulation.n_v)
                 else:
                     self.size[g] = rows[~g].element.kind.n_rows
-                    self.kinds += rows[~g].element.row_kinds
+                    self.unknown_kinds += rows[~g].element.row_kinds
                     u += self.size[g]
             self.n_p.append(u - self.u0[-1])
         self.n_u = u
-        header = memory.I
+        header = buffers.I
         header[m.N_U], header[m.N_Q], header[m.N_FACES] = u, self.n_q, n_faces
         header[m.N_FRONTS] = len(fronts)
         sizes = {m.N_U: u + 4, m.N_Q: self.n_q, m.N_FACES: 12 * n_faces}
         for place, vector in m.VECTORS.items():
-            header[place] = memory.room(sizes[vector.over], vector.region, vector.name)
-        header[m.KIND] = memory.table(self.kinds)
-        self._matrix(memory, fronts)
+            header[place] = buffers.room(sizes[vector.over], vector.region, vector.name)
+        header[m.UNKNOWN_KIND] = buffers.table(self.unknown_kinds)
+        self._matrix(buffers, fronts)
 
-    def _matrix(self, memory: Memory, fronts: list[Front]) -> None:
+    def _matrix(self, buffers: Buffers, fronts: list[Front]) -> None:
         """Reserve the fronts and write their tables.
 
         What a solution reads on its way up is one stretch, what it reads on its way down another.
@@ -145,29 +145,29 @@ class Layout:
         self.below: list[dict[int, tuple[int, int, int]]] = []  # first pivot, rows in A_up, length
         self.A: list[tuple[int, int]] = []  # place and row length
         self.W: list[tuple[int, int]] = []
-        first = memory.room(0)
+        first = buffers.room(0)
         for f, front in enumerate(fronts):
             n_p, u0 = self.n_p[f], self.u0[f]
             ld = m.padded(n_p)
-            self.A.append((memory.room(n_p * ld, what="the pivots of a front"), ld))
+            self.A.append((buffers.room(n_p * ld, what="the pivots of a front"), ld))
             column, below, width = {}, {}, 0
             for g in sorted(front.updates, key=self.start.__getitem__):
                 k = self.start[front.pivots[front.updates[g]]] - u0
-                place = memory.room(self.size[g] * (n_p - k), what="the rows below a front")
+                place = buffers.room(self.size[g] * (n_p - k), what="the rows below a front")
                 column[g], below[g] = width, (k, place, n_p - k)
                 width += m.padded(self.size[g])
             self.column.append(column)
             self.below.append(below)
             self.W.append((0, width))
         for f, (_, ld) in enumerate(self.W):
-            place = memory.room(self.n_p[f] * ld, what="the pivot rows of a front")
+            place = buffers.room(self.n_p[f] * ld, what="the pivot rows of a front")
             self.W[f] = place, ld
-        memory.room(4)  # vector operations may run over the end
-        memory.I[m.MATRIX], memory.I[m.MATRIX_SIZE] = first, memory.room(0) - first
-        self._stretches(first, memory.room(0) - first)
+        buffers.room(4)  # vector operations may run over the end
+        buffers.I[m.MATRIX], buffers.I[m.MATRIX_SIZE] = first, buffers.room(0) - first
+        self._stretches(first, buffers.room(0) - first)
         self.pivots = sorted({n for n in self.n_p if n <= MOST})
         kernel = {n: i for i, n in enumerate(self.pivots)}
-        memory.I[m.FRONTS] = at = len(memory.I)
+        buffers.I[m.FRONTS] = at = len(buffers.I)
         groups = at + len(fronts) * m.FR_SIZE
         records: list[int] = []
         of_groups: list[int] = []
@@ -180,7 +180,7 @@ class Layout:
                 k, place, ld = self.below[f][g]
                 later = at + self.front_of[g] * m.FR_SIZE
                 of_groups += [self.start[g], self.size[g], k, c, place, ld, later]
-        memory.table(records + of_groups)
+        buffers.table(records + of_groups)
 
     def _stretches(self, first: int, size: int) -> None:
         """Divide the fronts into stretches that stay in the cache while they are filled."""
@@ -236,14 +236,14 @@ class Layout:
             lam_labels += [f"{o.owner}.{r}" for r in o.element.rows]
             lam_units += [o.element.kind.unit] * n
         owners += [(name, at, n) for name, (at, n) in counted.items()]
-        kinds = np.array(self.kinds)
+        unknown_kinds = np.array(self.unknown_kinds)
         return Numbering(
             v=np.array(v, np.int64),
             lam=np.array(lam, np.int64),
             v_labels=tuple(v_labels),
             lam_labels=tuple(lam_labels),
-            v_kinds=kinds[v],
-            lam_kinds=kinds[lam] if lam else np.zeros(0, np.int64),
+            v_kinds=unknown_kinds[v],
+            lam_kinds=unknown_kinds[lam] if lam else np.zeros(0, np.int64),
             owners={name: slice(at, at + n) for name, at, n in owners},
             elements=elements,
             q=tuple(slice(a, a + b.formulation.n_q) for a, b in zip(self.q, bodies, strict=True)),

@@ -70,7 +70,7 @@ class Model(FrozenModel):
         length, arm = lengths(self.system)
         self.F[m.LENGTH] = length
         self.F[[m.FAR, m.SOFT]] = 1.0
-        self.F[m.UNIT : m.UNIT + m.N_KINDS] = 1.0
+        self.F[m.UNIT : m.UNIT + m.N_UNKNOWN_KINDS] = 1.0
         self.F[[m.UNIT + m.TRANSLATION, m.UNIT + m.FORCE]] = length
         work = Workspace(self)
         work.evaluate()
@@ -102,8 +102,8 @@ class Model(FrozenModel):
         # it adds up, and a chain has to move all bodies beyond: a quarter of their sum is measured
         force = mass * length * max(np.sqrt(n), n / 4)
         floors = (length, turn, turn, force, force * arm, force * arm, force * arm)
-        for kind, size in enumerate(floors):
-            F[..., m.FLOOR + kind] = tiny * size
+        for k, size in enumerate(floors):
+            F[..., m.FLOOR + k] = tiny * size
         if loops:  # a pose may be singular: what lam does is then seen in v', lam itself is loose
             F[..., m.FLOOR + m.FORCE : m.FLOOR + m.VELOCITY_ROW + 1] = np.inf
 

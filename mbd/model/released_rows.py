@@ -24,7 +24,7 @@ def checked(model: FrozenModel, names: tuple[str, ...], who: str) -> tuple[str, 
     return tuple(sorted(set(names)))
 
 
-def tables(model: FrozenModel, names: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
+def off_tables(model: FrozenModel, names: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
     """Return (unknown, place of its diagonal) of each row, flat, and all places to be cleared."""
     from mbd.model.pattern import pattern  # scipy.sparse, which most runs do not need
 

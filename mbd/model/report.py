@@ -108,12 +108,12 @@ class Report:
             lines.append(f"  body  {name}: {formulation}, {mass:g} kg")
         if len(self.bodies) > many:
             lines.append(f"  ... and {len(self.bodies) - many} more bodies")
-        for name, kind, n in self.structures[:many]:
-            lines.append(f"  part  {name}: {kind} of {_counted(n, 'body', 'bodies')}")
-        for i, (name, kind, first, second, n) in enumerate(self.joints[:many]):
+        for name, cls, n in self.structures[:many]:
+            lines.append(f"  part  {name}: {cls} of {_counted(n, 'body', 'bodies')}")
+        for i, (name, cls, first, second, n) in enumerate(self.joints[:many]):
             word = "joint" if i < self.n_joints else "rows "
             who = f"between {first} and {second}" if second else f"of {first}"
-            lines.append(f"  {word} {name}: {kind} {who}, {_counted(n, 'row')}")
+            lines.append(f"  {word} {name}: {cls} {who}, {_counted(n, 'row')}")
         if len(self.joints) > many:
             lines.append(f"  ... and {len(self.joints) - many} more joints")
         for loop in self.loops[:many]:

@@ -302,9 +302,9 @@ def _numbers(
         system.bodies.values() if moved else [x for own in new.values() for x in own.part.nodes()]
     )
     for body in nodes:
-        node, law = model.node_records[body.name], body.formulation
+        node, formulation = model.node_records[body.name], body.formulation
         q, v = body.q_and_v(body.position - here)
-        constants = law.constants(body.mass, body.center_of_mass, body.second_moments)
+        constants = formulation.constants(body.mass, body.center_of_mass, body.second_moments)
         numbers += [
             (I[node + m.NODE_PAR], constants), (I[m.Q] + I[node + m.NODE_Q], q),
             (I[m.V] + I[node + m.NODE_U], v),

@@ -13,7 +13,7 @@ from mbd.machine.batch import Batch
 from mbd.machine.shared_work import compile_all
 from mbd.model.evaluation import evaluate_kernel, linearise_kernel, rates_kernel
 from mbd.model.frozen import FrozenModel, per_model
-from mbd.model.released_rows import checked, tables
+from mbd.model.released_rows import checked, off_tables
 from mbd.model.state import State
 from mbd.model.turns_so_far import checked_memory
 
@@ -22,7 +22,7 @@ class Workspace:
     """The floats F of one run, with its integers S among them, beside the tables I of the model.
 
     ``own`` numbers of a method follow those of the model, at F[I[METHOD]], and belong to snapshots;
-    behind them is room for ``extra`` ones, which do not. ``memory`` is an array of no use any more,
+    behind them is room for ``extra`` ones, which do not. ``reused`` is an array of no use any more,
     which is taken if it is large enough.
 
     With ``runs``, constants (n, .), it is that of n runs of models with the same tables: F is
@@ -32,7 +32,7 @@ class Workspace:
 
     def __init__(
         self, model: FrozenModel, state: State | None = None, extra: int = 0, own: int = 0,
-        runs: np.ndarray | None = None, memory: np.ndarray | None = None,
+        runs: np.ndarray | None = None, reused: np.ndarray | None = None,
     ) -> None:  # fmt: skip
         self.model = model
         self.off: tuple[str, ...] = ()
@@ -42,10 +42,10 @@ class Workspace:
         self.batch = None if runs is None else Batch(len(runs), self.size + extra)
         if self.batch is not None:
             self.F = self.batch.F
-        elif memory is None or len(memory) < self.size + extra:
+        elif reused is None or len(reused) < self.size + extra:
             self.F = np.empty(self.size + extra)
         else:
-            self.F = memory[: self.size + extra]
+            self.F = reused[: self.size + extra]
         self.good: Any = True if runs is None else np.ones(len(runs), bool)
         self.F[..., : len(model.F)] = model.F if runs is None else runs
         matrix = header[m.MATRIX]  # it is cleared each time it is filled
@@ -56,7 +56,7 @@ class Workspace:
         self.vector(m.QN, model.n_q)[:] = self.vector(m.Q, model.n_q)
         self.fill(*(stage for stage in model.kernels if stage != m.ENERGY))  # results fill that
         self.laws = model.laws
-        for law in self.laws:  # what nobody asked for of the last one who had this memory
+        for law in self.laws:  # what nobody asked for of the last one who had this array
             if law.raised:
                 law.forget(self.F)
         if state is not None:
@@ -122,7 +122,9 @@ class Workspace:
         """Switch off the rows of these parts, and on all others."""
         I, S = self.model.I, self.S
         self.off = checked(self.model, off, "state.off")
-        table, cleared = tables(self.model, self.off) if self.off else (np.empty(0, np.int64),) * 2
+        table, cleared = (
+            off_tables(self.model, self.off) if self.off else (np.empty(0, np.int64),) * 2
+        )
         self.I = np.concatenate([I, table, cleared]) if self.off else I
         S[m.OFF], S[m.N_OFF] = len(I), len(table) // 2
         S[m.CLEARED], S[m.N_CLEARED] = len(I) + len(table), len(cleared)

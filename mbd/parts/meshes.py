@@ -18,15 +18,15 @@ def read_mesh(file: Any) -> tuple[np.ndarray, np.ndarray]:
     if not isinstance(file, str | Path):
         raise TypeError(f"Mesh: file must be a path to an .stl or .obj file, got {shown(file)}")
     path = Path(file)
-    kind = path.suffix.lower()
-    if kind not in (*_READERS, *_OF_TRIMESH):
+    ending = path.suffix.lower()
+    if ending not in (*_READERS, *_OF_TRIMESH):
         endings = ", ".join((*_READERS, *_OF_TRIMESH))
         raise ValueError(f"Mesh: file must end in {endings}, got {str(path)!r}; convert it")
     if not path.is_file():
         raise FileNotFoundError(f"Mesh: {path}: no such file (from {Path.cwd()})")
     try:
         data = path.read_bytes()
-        vertices, triangles = _READERS[kind](data) if kind in _READERS else _by_trimesh(path)
+        vertices, triangles = _READERS[ending](data) if ending in _READERS else _by_trimesh(path)
     except (ValueError, IndexError) as error:
         raise ValueError(f"Mesh: {path} cannot be read: {error}") from None
     if not len(triangles):

@@ -46,5 +46,6 @@ class NonTwisting(Part):
     def elements(self) -> list[Element]:
         """Return the row on the rates of d1 and d2."""
         ends = [x.frame().end(i) for x in self.bodies for i in (0, 1)]
-        kinds = (VELOCITY_ROW,)
-        return [Element(NON_TWISTING, ends, (self.a,), rows=("twist rate",), row_kinds=kinds)]
+        return [
+            Element(NON_TWISTING, ends, (self.a,), rows=("twist rate",), row_kinds=(VELOCITY_ROW,))
+        ]

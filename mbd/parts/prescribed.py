@@ -181,8 +181,8 @@ class PrescribedMotion(Joint):
             return rows
         tick, law = self.rotation
         ends = [f.end(i) for f in self.ends for i in range(3)]
-        names, kinds = ("turn x", "turn y", "turn z"), (MOMENT,) * 3
-        turn = Element(DRIVEN_ROTATION, ends, (tick,), rows=names, row_kinds=kinds, law=law)
+        names, row_kinds = ("turn x", "turn y", "turn z"), (MOMENT,) * 3
+        turn = Element(DRIVEN_ROTATION, ends, (tick,), rows=names, row_kinds=row_kinds, law=law)
         return [*rows, turn]
 
 

@@ -61,13 +61,13 @@ def explain(work: Workspace, method: Method) -> str:
     h = float(work.F[m.H])
     r, against = failed_step(work, method.kernel)
     rows = np.concatenate([r[numbering.v], r[numbering.lam]])
-    kinds = np.concatenate([numbering.v_kinds, numbering.lam_kinds])
+    unknown_kinds = np.concatenate([numbering.v_kinds, numbering.lam_kinds])
     if not np.all(np.isfinite(rows)):
         who = f"not a number at {model.labels[int(np.argmin(np.isfinite(rows)))]!r}"
     else:
         worst = np.argsort(-np.abs(rows))[:3]
         who = "largest residuals " + ", ".join(
-            f"{model.labels[i]!r} ({rows[i]:.2g} {_UNITS[int(kinds[i])]})" for i in worst
+            f"{model.labels[i]!r} ({rows[i]:.2g} {_UNITS[int(unknown_kinds[i])]})" for i in worst
         )
     if against:
         return f"no step at t = {t + h:.6g} s (h = {h:g} s): {against}"

@@ -173,17 +173,17 @@ def energy_departure(history: History, h: float, in_a_row: bool, thorough: bool 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of laws that raise: zero then
         energy = history.energy
-    sums = np.array([energy.dissipated, energy.work])
-    if sums.any() and not (few and in_a_row):
+    summed = np.array([energy.dissipated, energy.work])
+    if summed.any() and not (few and in_a_row):
         return 0.0
-    moved = max(energy.kinetic.max(), *np.ptp([energy.potential, *sums], axis=1))
+    moved = max(energy.kinetic.max(), *np.ptp([energy.potential, *summed], axis=1))
     mass = sum(body.mass for body in model.nodes.values())
     noise = LOST_NOISE * np.finfo(float).eps
     rest = 0.5 * mass * (noise * float(model.F[m.LENGTH]) / h) ** 2
     rest += noise * float(np.abs(energy.potential).max())
     with np.errstate(invalid="ignore"):
         departure = np.abs(energy.balance - energy.balance[0]).max()
-        bends = np.abs(np.diff(sums, 3, axis=1)).sum(axis=0)
+        bends = np.abs(np.diff(summed, 3, axis=1)).sum(axis=0)
         if 2 * bends.sum() > departure > bends.size * np.median(np.append(bends, 0.0)):
             departure -= bends.sum()
         return float(departure / (moved + rest + 1e-300))

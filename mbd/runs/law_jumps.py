@@ -65,14 +65,14 @@ class Jumps:
             return
         for name, elements in numbering.elements.items():
             for element, at in elements:
-                kind = numbering.lam_kinds[at]
-                if element.law is None or kind == m.VELOCITY_ROW or name in off:
+                row_kind = numbering.lam_kinds[at]
+                if element.law is None or row_kind == m.VELOCITY_ROW or name in off:
                     continue
                 turns = element.kind is DRIVEN_ROTATION
                 # of a sum the numbers are c, s, k_1, k_2, ...
                 factor = 1.0 if turns else float(np.abs(element.numbers[2:]).max())
-                large = JUMP * factor * float(model.F[m.UNIT + kind])
-                unit = "m" if kind == m.FORCE else "rad"
+                large = JUMP * factor * float(model.F[m.UNIT + row_kind])
+                unit = "m" if row_kind == m.FORCE else "rad"
                 differences = turns or element.law.write is differenced
                 ahead = 2 * TICK if level == "velocity" and differences else 0.0
                 self.driven.append(_Driven(element.law, large, unit, turns, ahead))

@@ -18,25 +18,25 @@ from mbd.machine import buffer as m
 from mbd.model.model import Model
 
 
-def largest_alike(kinds: np.ndarray, size: np.ndarray) -> np.ndarray:
+def largest_alike(lam_kinds: np.ndarray, size: np.ndarray) -> np.ndarray:
     """Return what multipliers, the largest ones of each row, (..., n_lam), are compared with.
 
     The largest of their kind, or what the largest of all would be noise of.
     """
-    largest = np.repeat(1e-3 * size.max(axis=-1, keepdims=True), len(kinds), axis=-1)
-    for kind in np.unique(kinds):
-        alike = kinds == kind
-        of_kind = size[..., alike].max(axis=-1, keepdims=True)
-        largest[..., alike] = np.maximum(largest[..., alike], of_kind)
+    largest = np.repeat(1e-3 * size.max(axis=-1, keepdims=True), len(lam_kinds), axis=-1)
+    for k in np.unique(lam_kinds):
+        alike = lam_kinds == k
+        most = size[..., alike].max(axis=-1, keepdims=True)
+        largest[..., alike] = np.maximum(largest[..., alike], most)
     return largest
 
 
-def rough(kinds: np.ndarray, second: np.ndarray, size: np.ndarray) -> Any:
+def rough(lam_kinds: np.ndarray, second: np.ndarray, size: np.ndarray) -> Any:
     """Tell whether the last multipliers may oscillate: of one run or of many.
 
     By the largest second difference of each row, and the largest multiplier, (..., n_lam).
     """
-    return ~(second <= OSCILLATION_SHARE * largest_alike(kinds, size)).all(axis=-1)
+    return ~(second <= OSCILLATION_SHARE * largest_alike(lam_kinds, size)).all(axis=-1)
 
 
 def oscillation(model: Model, lam: np.ndarray, weight: float) -> str:
@@ -50,17 +50,17 @@ def oscillation(model: Model, lam: np.ndarray, weight: float) -> str:
         beta h^2: the round-off of positions divided by it is the round-off of multipliers, which
         alternates by nature and is no alarm where the multipliers themselves are zero.
     """
-    last, kinds = lam[-OSCILLATION_INSTANTS:], model.numbering.lam_kinds
-    if not len(kinds) or len(last) < OSCILLATION_INSTANTS:
+    last, lam_kinds = lam[-OSCILLATION_INSTANTS:], model.numbering.lam_kinds
+    if not len(lam_kinds) or len(last) < OSCILLATION_INSTANTS:
         return ""
     second, size = np.abs(np.diff(last, 2, axis=0)), np.abs(last).max(axis=0)
-    if not rough(kinds, second.max(axis=0), size):
+    if not rough(lam_kinds, second.max(axis=0), size):
         return ""
-    largest = largest_alike(kinds, size)
+    largest = largest_alike(lam_kinds, size)
     mass = model.heaviest.mass
     length = float(model.F[m.LENGTH])
     force = LOST_NOISE * np.finfo(float).eps * mass * length / weight
-    largest = np.maximum(largest, np.where(kinds == m.FORCE, force, force * length))
+    largest = np.maximum(largest, np.where(lam_kinds == m.FORCE, force, force * length))
     share = np.median(second, axis=0) / largest
     # alternating: the second difference is about twice the first; smooth: much smaller
     first = np.abs(np.diff(last, axis=0))

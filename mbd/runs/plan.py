@@ -17,7 +17,7 @@ from mbd.model.model import Model
 from mbd.model.state import State
 
 MOST_STEPS = 1e15
-_KINDS = {"translation": m.TRANSLATION, "rotation": m.ROTATION, "director": m.DIRECTOR}
+_UNKNOWN_KINDS = {"translation": m.TRANSLATION, "rotation": m.ROTATION, "director": m.DIRECTOR}
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Plan:
     step: float
     every: int = 1
     rtol: float = np.inf
-    atol: tuple[float, ...] = (0.0,) * m.N_KINDS
+    atol: tuple[float, ...] = (0.0,) * m.N_UNKNOWN_KINDS
     max_step: float = np.inf
     times: np.ndarray | None = None
     expected: int = 64
@@ -159,12 +159,16 @@ def _times(t_eval: Any, start: float, t_end: float) -> np.ndarray:
 
 def _absolute(atol: Any) -> tuple[float, ...]:
     """Return the absolute tolerance of each kind of unknown."""
-    values = [0.0] * m.N_KINDS
+    values = [0.0] * m.N_UNKNOWN_KINDS
     if atol is None:
         return tuple(values)
-    tolerances = atol if isinstance(atol, Mapping) else dict.fromkeys(_KINDS, atol)
+    tolerances = atol if isinstance(atol, Mapping) else dict.fromkeys(_UNKNOWN_KINDS, atol)
     for name, value in tolerances.items():
-        if name not in _KINDS:
-            raise ValueError(f"simulate: atol has no kind {name!r}; there are {', '.join(_KINDS)}")
-        values[_KINDS[name]] = number("simulate", f"atol[{name}]", value, "-", positive=False)
+        if name not in _UNKNOWN_KINDS:
+            raise ValueError(
+                f"simulate: atol has no kind {name!r}; there are {', '.join(_UNKNOWN_KINDS)}"
+            )
+        values[_UNKNOWN_KINDS[name]] = number(
+            "simulate", f"atol[{name}]", value, "-", positive=False
+        )
     return tuple(values)

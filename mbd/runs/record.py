@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mbd.base.free_memory import free_memory
+from mbd.base.free_bytes import free_bytes
 from mbd.machine import buffer as m
 from mbd.model.model import Model
 from mbd.model.state import State
@@ -72,7 +72,7 @@ class Record(Protocol):
         """Quantities by name that were evaluated already, if any were."""
 
 
-class MemoryRecord:
+class ArrayRecord:
     """Keep the instants in memory, in arrays that grow.
 
     Parameters
@@ -87,7 +87,7 @@ class MemoryRecord:
         widths = ((), (model.n_q,), (model.n_v,), (model.n_v,), (model.n_lam,))
         self._bytes = 8 * (1 + model.n_q + 2 * model.n_v + model.n_lam)  # of an instant
         need = expected * self._bytes
-        if need > _SMALL and need > (free := free_memory()):
+        if need > _SMALL and need > (free := free_bytes()):
             raise ValueError(
                 f"simulate: {expected:.3g} instants of {len(model.bodies)} bodies need "
                 f"{need / 1e9:.3g} GB of memory, but {free / 1e9:.3g} GB are free; keep every so "
@@ -106,7 +106,7 @@ class MemoryRecord:
         if end > len(self._arrays[0]) - self._spare:
             room = max(end + 1, 2 * len(self._arrays[0]))
             need = room * self._bytes
-            if need > _SMALL and need > free_memory():
+            if need > _SMALL and need > free_bytes():
                 rest = len(self._arrays[0]) - self._spare - n
                 self._spare = 0
                 self._put(*(x[:rest] for x in (t, q, v, a, lam)))

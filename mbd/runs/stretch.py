@@ -60,9 +60,9 @@ class Run:
         room *= 8 if self.watch else 1  # a search costs more
         self.capacity = min(room, 100_000 if plan.free else self.n_steps + 1)
         times = np.empty(0) if plan.times is None else plan.times[plan.times > first.t]
-        own, room = facts.memory(model), self.capacity * self.size + len(times)
-        memory = None if saddle is None else saddle.work.F  # of no use any more
-        self.work = work = Workspace(model, begun, extra=room, own=own, memory=memory)
+        own, room = facts.own_floats(model), self.capacity * self.size + len(times)
+        reused = None if saddle is None else saddle.work.F  # of no use any more
+        self.work = work = Workspace(model, begun, extra=room, own=own, reused=reused)
         self.at = model.size + own  # where instants are recorded
         I, S, F = work.I, work.S, work.F
         S[m.RECORD], S[m.RECORD_SIZE], S[m.CAPACITY] = self.at, self.size, self.capacity
@@ -75,7 +75,7 @@ class Run:
         F[m.H_MIN] = 1e-15 * max(left, abs(plan.t_end))
         F[m.RTOL], F[m.ERROR] = plan.rtol, 1.0
         grid_from_here(I, F)
-        F[m.ATOL : m.ATOL + m.N_KINDS] = plan.atol
+        F[m.ATOL : m.ATOL + m.N_UNKNOWN_KINDS] = plan.atol
         method.prepare(model, S, F)
         if change is not None:
             self.remember(begun.a - change)

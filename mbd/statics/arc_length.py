@@ -32,10 +32,10 @@ class _Path:
 
     def __init__(self, problem: Statics, start: State) -> None:
         self.problem = problem
-        kinds = problem.model.numbering.v_kinds
+        v_kinds = problem.model.numbering.v_kinds
         length = float(problem.model.F[m.LENGTH])
         self.metric = Metric(problem.model, start)
-        self.W = np.where(kinds == m.TRANSLATION, length**-2, 1.0)
+        self.W = np.where(v_kinds == m.TRANSLATION, length**-2, 1.0)
 
     def solve(
         self, at: Balance, load: np.ndarray, tangent: tuple[np.ndarray, float],

@@ -169,9 +169,9 @@ class _Search:
         rows = np.setdiff1d(np.arange(both.n_lam), aims)
         places = rows[n.lam_kinds[rows] != m.VELOCITY_ROW]
 
-        def per_row(values: list[Any], kind: type) -> np.ndarray:
+        def per_row(values: list[Any], dtype: type) -> np.ndarray:
             lengths = [len(t.wanted) for t in wanted]
-            return np.repeat(np.array(values, kind), lengths) if wanted else np.zeros(0, kind)
+            return np.repeat(np.array(values, dtype), lengths) if wanted else np.zeros(0, dtype)
 
         rate = per_row([t.rate for t in wanted], bool)
         soft = per_row([t.weight is not None for t in wanted], bool)

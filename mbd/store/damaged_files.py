@@ -62,7 +62,7 @@ def blocks(shape: tuple[int, ...]) -> int:
     return -(-shape[1] // _WIDE) if len(shape) > 1 else 1
 
 
-def _sums(values: np.ndarray, instants: np.ndarray) -> np.ndarray:
+def _checksums(values: np.ndarray, instants: np.ndarray) -> np.ndarray:
     """Return the checksums (n, blocks) of an array (n, columns, ...) at these instants."""
     n, bits = len(values), np.ascontiguousarray(values, float).view(np.uint64)
     weights = 2 * np.arange(bits[0].size + 1, dtype=np.uint64) + np.uint64(1)
@@ -71,8 +71,8 @@ def _sums(values: np.ndarray, instants: np.ndarray) -> np.ndarray:
              for k in range(blocks(bits.shape))]  # fmt: skip
     flat = (x.reshape(n, -1) for x in parts)
     own = (instants.astype(np.uint64) + np.uint64(1)) * weights[0]
-    sums = np.stack([x @ weights[1 : 1 + x.shape[1]] + own for x in flat], axis=1)
-    return (sums >> np.uint64(32)).astype(np.uint32)
+    checksums = np.stack([x @ weights[1 : 1 + x.shape[1]] + own for x in flat], axis=1)
+    return (checksums >> np.uint64(32)).astype(np.uint32)
 
 
 class Checked:
@@ -97,7 +97,7 @@ class Checked:
         values = np.broadcast_to(values, (len(instants), *self.shape[1:]))
         self._array[rows] = values
         columns = slice(self._first, self._first + blocks(self.shape))
-        self._all[rows, columns] = _sums(values, instants)
+        self._all[rows, columns] = _checksums(values, instants)
 
     def __getitem__(self, key: Any) -> np.ndarray:
         """Read rows, and of them columns; blocks are read whole."""
@@ -112,8 +112,8 @@ class Checked:
         at = (here, slice(k * _WIDE, end * _WIDE)) if self.ndim > 1 else here
         values = self._array[at]
         if len(instants):
-            sums = self._all[here, self._first + k : self._first + end]
-            wrong = np.flatnonzero((_sums(values, instants) != sums).any(axis=1))
+            checksums = self._all[here, self._first + k : self._first + end]
+            wrong = np.flatnonzero((_checksums(values, instants) != checksums).any(axis=1))
             if len(wrong):
                 raise ValueError(
                     f"{self._name!r} is not what was written at {len(wrong)} of the instants, the "

@@ -1,7 +1,7 @@
 """Kinds of result files: file extension, writer, reader.
 
-A new kind is a file with its functions and an entry of ``KINDS``. Writers and readers are imported
-when they are first used.
+A new kind is a file with its functions and an entry of ``FILE_KINDS``. Writers and readers are
+imported when they are first used.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class FileKind:
     all_instants: bool = False
 
 
-KINDS = {
+FILE_KINDS = {
     ".nc": FileKind("mbd.store.netcdf:save_netcdf", "mbd.store.source:FileSource", True),
     ".npz": FileKind("mbd.store.archive:save_npz", "mbd.store.source:ArchiveSource", True),
     ".csv": FileKind("mbd.store.archive:save_csv"),
@@ -48,12 +48,12 @@ KINDS = {
 
 def writable() -> tuple[str, ...]:
     """Return the endings of files that can be written."""
-    return tuple(KINDS)
+    return tuple(FILE_KINDS)
 
 
 def readable() -> tuple[str, ...]:
     """Return the endings of files that ``mbd.load`` reads."""
-    return tuple(ending for ending, kind in KINDS.items() if kind.read)
+    return tuple(ending for ending, file_kind in FILE_KINDS.items() if file_kind.read)
 
 
 def _listed(endings: tuple[str, ...]) -> str:
@@ -75,18 +75,18 @@ def save(solution: History, path: str | Path, every: int = 1, **notes: Any) -> P
     path = file_path("save", path)
     checked_notes(notes)
     every = whole("save", "every", every, 1)
-    kind = KINDS.get(path.suffix)
-    if kind is None:
+    file_kind = FILE_KINDS.get(path.suffix)
+    if file_kind is None:
         raise ValueError(
             f"save: results are written as {_listed(writable())}, got {shown(str(path))}"
         )
-    if kind.all_instants and every != 1:
+    if file_kind.all_instants and every != 1:
         raise ValueError(
             f"save: a {path.suffix} file has all instants, got every={every}; keep fewer of them "
             "by mbd.simulate(..., every=...)"
         )
-    write = _loaded(kind.write)
-    result: Path = write(solution, path, **notes) if kind.all_instants else write(
+    write = _loaded(file_kind.write)
+    result: Path = write(solution, path, **notes) if file_kind.all_instants else write(
         solution, path, every
     )  # fmt: skip
     return result
@@ -96,10 +96,10 @@ def read(path: Path) -> Source:
     """Return what a file of results holds."""
     from mbd.base.checked import shown
 
-    kind = KINDS.get(path.suffix)
-    if kind is None or not kind.read:
+    file_kind = FILE_KINDS.get(path.suffix)
+    if file_kind is None or not file_kind.read:
         raise ValueError(
             f"load: results are read from {_listed(readable())}, got {shown(str(path))}"
         )
-    source: Source = _loaded(kind.read)(path)
+    source: Source = _loaded(file_kind.read)(path)
     return source

@@ -76,9 +76,9 @@ def _describe(
         nc.dimensions = {"time": None} | {d: n for d, n in length.items() if n}
         text = h5py.string_dtype()
         for name, (dims, values, about) in labels.items():
-            kind = text if isinstance(values, list) else float
-            data = np.asarray(values, object if kind is text else float)
-            nc.create_variable(name, dims, kind, data=data).attrs.update(about)
+            dtype = text if isinstance(values, list) else float
+            data = np.asarray(values, object if dtype is text else float)
+            nc.create_variable(name, dims, dtype, data=data).attrs.update(about)
         for name, (dims, values, about) in happened(events).items():
             data = np.asarray(values, object if isinstance(values, list) else float)
             nc.create_variable(name, dims, text if data.dtype == object else float, data=data)
@@ -89,11 +89,11 @@ def _describe(
                 widths = [length[d] for d in x.dims[1:]]
                 how |= {"chunks": _chunks(widths, instants), "fletcher32": not extra}
             nc.create_variable(x.name, x.dims, float, **how).attrs.update(x.attributes)
-        for name, dims, shape, kind, about in extra:
+        for name, dims, shape, dtype, about in extra:
             new = dict(zip(dims, shape, strict=True))
             nc.dimensions.update({d: n for d, n in new.items() if d not in nc.dimensions})
             chunks = _chunks(list(shape[1:]), instants) if dims[:1] == ("time",) else None
-            nc.create_variable(name, dims, kind, chunks=chunks).attrs.update(about)
+            nc.create_variable(name, dims, dtype, chunks=chunks).attrs.update(about)
         more = [name for name, (dims, *_) in labels.items() if dims != (name,)]
         more += ["event_name"] if "event_name" in nc.variables else []
         nc.attrs.update(attributes | {"coordinates": " ".join(more)})  # as xarray writes it

@@ -226,13 +226,13 @@ class _Appended:
 
     def array(self, name: str, values: np.ndarray, field: bool = False) -> str:
         """Append an array; return the element that says where it is."""
-        kind = values.dtype.kind
-        raw = values.astype(np.int64).tobytes() if kind == "i" else values.tobytes()
+        code = values.dtype.kind
+        raw = values.astype(np.int64).tobytes() if code == "i" else values.tobytes()
         width = f' NumberOfComponents="{values.shape[1]}"' if values.ndim > 1 else ""
         count = f' NumberOfTuples="{len(values)}"' if field else ""
         at = len(self.content)
         self.content += np.uint64(len(raw)).tobytes() + raw
         return (
-            f"<DataArray type={quoteattr(_TYPES[kind])} Name={quoteattr(name)}{width}{count} "
+            f"<DataArray type={quoteattr(_TYPES[code])} Name={quoteattr(name)}{width}{count} "
             f'format="appended" offset="{at}"/>'
         )

@@ -29,7 +29,7 @@ from mbd.history.all_parts import AllParts, in_pieces
 from mbd.history.trajectory import Trajectory
 from mbd.integration.newton_loop import FAILED
 from mbd.model.turns_so_far import Before, turns_so_far
-from mbd.runs.record import Histories, MemoryRecord, RecordError
+from mbd.runs.record import ArrayRecord, Histories, RecordError
 from mbd.store.damaged_files import CHECKSUM, blocks
 from mbd.store.fields import EVENT_TIME, fields, sizes
 from mbd.store.hdf5 import finish, let_go, libraries, named, room
@@ -138,7 +138,7 @@ class FileRecord:
         self._events: list[tuple[str, float]] = []
         self._lost = False  # whether some instants could not be written
         self._n, self._before = 0, turns_so_far(model, first)
-        self._buffer, self._clock = MemoryRecord(model), time.perf_counter()
+        self._buffer, self._clock = ArrayRecord(model), time.perf_counter()
         size = 8 * (1 + model.n_q + 2 * model.n_v + model.n_lam)
         self._room = max(1, _BYTES // size, min(_INSTANTS, _MOST // size))
         self._pause = _SECONDS
@@ -229,7 +229,7 @@ class FileRecord:
             self._complete(end, before)
         if full is not None:
             raise full
-        self._buffer = MemoryRecord(self.model)
+        self._buffer = ArrayRecord(self.model)
 
     def _complete(self, end: int, before: Before) -> None:
         """Bring so many instants to the file, then their number."""

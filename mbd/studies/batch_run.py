@@ -68,7 +68,7 @@ def paces_kernel(I: Any, F: Any, k: int) -> None:
                     second = larger(second, abs(F[x] - 2.0 * F[x + size] + F[x + 2 * size]))
             F[out + 3 * n + 2 * i], F[out + 3 * n + 2 * i + 1] = second, largest
             continue
-        v, part = at + 1 + I[m.N_Q] + i, 1.0 / F[m.UNIT + I[I[m.KIND] + i]]
+        v, part = at + 1 + I[m.N_Q] + i, 1.0 / F[m.UNIT + I[I[m.UNKNOWN_KIND] + i]]
         for e in range(n):
             to, here = out + 3 * e, v + e * size
             a = here + n_u

@@ -117,7 +117,7 @@ class Direct:
         own = np.zeros(len(model.F), bool)  # what follows from the constants
         for name in (m.DIAG, m.EPS):
             own[I[name] : I[name] + I[m.N_U]] = True
-        own[m.FLOOR : m.FLOOR + m.N_KINDS] = True
+        own[m.FLOOR : m.FLOOR + m.N_UNKNOWN_KINDS] = True
         places: np.ndarray = np.flatnonzero((F != F[0]).any(axis=0) & ~own)
         which = _which(F[:, places], values)
         of_nodes = np.array([[x.mass for x in each.nodes.values()] for each in models])

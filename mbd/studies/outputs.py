@@ -220,8 +220,8 @@ def _told(entry: Quantity, component: str, told: Told) -> np.ndarray:
     if entry.take:
         values = entry.take(told)
     else:
-        sums = Energy({x.flat: x.take(told) for x in table(Energy) if x.take})
-        values = getattr(sums, entry.name)
+        energies = Energy({x.flat: x.take(told) for x in table(Energy) if x.take})
+        values = getattr(energies, entry.name)
     return values[..., entry.axes.components.index(component)] if component else values
 
 

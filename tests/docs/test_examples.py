@@ -73,7 +73,7 @@ def folder(tmp_path, monkeypatch):
 @pytest.fixture
 def tables(monkeypatch):
     """Leave the tables that pages add entries to as they were."""
-    monkeypatch.setattr(file_kinds, "KINDS", dict(file_kinds.KINDS))
+    monkeypatch.setattr(file_kinds, "FILE_KINDS", dict(file_kinds.FILE_KINDS))
     monkeypatch.setattr(modelfile, "READERS", dict(modelfile.READERS))
     entries = set(vars(PartHistory))
     yield

@@ -21,10 +21,10 @@ def test_a_run_that_cannot_be_kept_says_what_to_do(model, monkeypatch):
     ):
         mbd.simulate(wide, 1e7, 1e-3)
     monkeypatch.setattr(record, "_SMALL", 0)
-    monkeypatch.setattr(record, "free_memory", lambda: 50.0 * 8 * width)
+    monkeypatch.setattr(record, "free_bytes", lambda: 50.0 * 8 * width)
     with pytest.raises(ValueError, match=r"104 instants of 40 bodies need .* such as every=5,"):
         mbd.simulate(wide, 0.101, 1e-3)
-    record.MemoryRecord(wide, 50)
+    record.ArrayRecord(wide, 50)
 
 
 @pytest.mark.parametrize("steps", [1e15, 1e30, 1e250])
@@ -40,7 +40,7 @@ def test_what_there_is_when_memory_is_full(model, monkeypatch, pieces):
     whole = mbd.simulate(model, 0.3, rtol=1e-7)
     assert len(whole.t) > 80
     monkeypatch.setattr(record, "_SMALL", 0)
-    monkeypatch.setattr(record, "free_memory", lambda: 100.0 * record_size(model))
+    monkeypatch.setattr(record, "free_bytes", lambda: 100.0 * record_size(model))
     monkeypatch.setattr("mbd.runs.record._CHUNK_BYTES", pieces * 1000)
     with pytest.raises(
         mbd.SimulationError, match="memory is full after .* every=, .* stream="
@@ -58,13 +58,13 @@ def test_what_there_is_when_memory_is_full(model, monkeypatch, pieces):
 def test_what_is_small_asks_nobody(model, monkeypatch):
     """The system is asked where a record becomes as large as the libraries themselves, once."""
     asked = []
-    monkeypatch.setattr(record, "free_memory", lambda: (asked.append(1), 1e12)[1])
+    monkeypatch.setattr(record, "free_bytes", lambda: (asked.append(1), 1e12)[1])
     few = record._SMALL // record_size(model)
     mbd.simulate(model, 0.1, 1e-3)
-    kept = record.MemoryRecord(model, few)
+    kept = record.ArrayRecord(model, few)
     assert not asked
     kept.append(*(np.zeros((few + 2, *x.shape[1:])) for x in kept._arrays))
-    record.MemoryRecord(model, few + 1)
+    record.ArrayRecord(model, few + 1)
     assert len(asked) == 2
 
 

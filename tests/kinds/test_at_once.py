@@ -11,7 +11,7 @@ from mbd.formulations import NAMES
 from mbd.history import all_parts as everything
 from mbd.history import faces
 from mbd.history.all_parts import AllParts, in_pieces
-from mbd.history.elements import Table, tables
+from mbd.history.elements import ElementGroup, grouped
 from mbd.history.faces import Faces
 from mbd.interactions.driven_rows import total
 from mbd.interactions.kind import Element
@@ -124,7 +124,7 @@ def test_pieces_are_the_whole(monkeypatch):
 def calls(monkeypatch):
     """Count the elements that kernels of rows see, and the faces that are made."""
     found = {"forces": 0, "blocks": 0}
-    original = Table._blocks
+    original = ElementGroup._blocks
 
     def counted(self, *of):
         found["forces"] += 1
@@ -132,7 +132,7 @@ def calls(monkeypatch):
             found["blocks"] += 1
             yield block
 
-    monkeypatch.setattr(Table, "_blocks", counted)
+    monkeypatch.setattr(ElementGroup, "_blocks", counted)
     return found
 
 
@@ -175,9 +175,9 @@ def test_an_element_sees_its_own_numbers():
         Element(total((angle.measure,)), ends, (c, 0.0, k), (memory,))
         for c, k, memory in ((0.0, 1.0, 0.0), (0.3, -2.0, 9.0))
     ]
-    (both,) = tables(made, faces.column)
+    (both,) = grouped(made, faces.column)
     for i, element in enumerate(made):
-        (alone,) = tables([element], faces.column)
+        (alone,) = grouped([element], faces.column)
         for x, z in zip(both.motion(faces), alone.motion(faces), strict=True):
             assert np.array_equal(x[:, i], z[:, 0])
 

@@ -21,7 +21,7 @@ from mbd.model.evaluation import evaluate_kernel, linearise, evaluate_rates, sta
 from mbd.model.workspace import Workspace
 
 def work_of(model, method=None):
-    own = method.facts.memory(model) if method else 0
+    own = method.facts.own_floats(model) if method else 0
     work = Workspace(model, mbd.consistent(model) if method else None, own=own)
     work.fill(*m.STAGES[:7], m.ENERGY, m.LOADS, m.PIVOTS)
     work.S[m.LINEAR], work.F[m.H] = factor_and_solve.address, 1e-3

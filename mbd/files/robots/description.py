@@ -40,7 +40,7 @@ class Visual:
     Those of a mesh are its scales. Lengths are whole ones.
     """
 
-    kind: str
+    type: str
     origin: Origin
     numbers: tuple[float, ...] = ()
     file: str = ""
@@ -124,7 +124,7 @@ class Closure:
     """What joins two places beside the tree: "ball" or "fixed"."""
 
     name: str
-    kind: str
+    type: str
     first: Place
     second: Place
 

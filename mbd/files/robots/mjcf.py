@@ -19,7 +19,7 @@ from mbd.files.robots.mjcf_geoms import Geom, Geoms
 from mbd.files.robots.mjcf_source import Source
 from mbd.files.robots.xml_tree import Node, Notes
 
-_KINDS = {"hinge": "revolute", "slide": "prismatic", "ball": "ball", "free": "floating"}
+_TYPES = {"hinge": "revolute", "slide": "prismatic", "ball": "ball", "free": "floating"}
 _REFUSED = ("composite", "flexcomp", "replicate", "attach")  # they make bodies
 _FLAGS = ("gravity", "equality", "limit", "frictionloss", "actuation", "spring", "damper")
 _SEEN = 2  # groups of geoms up to this one are shown by default
@@ -76,26 +76,26 @@ class Bodies:
             for key, x in self.robot.links.items():
                 self.robot.links[key] = replace(x, mass=k * x.mass, inertia=k * x.inertia)
 
-    def named(self, node: Node, kind: str, default: str) -> str:
+    def named(self, node: Node, tag: str, default: str) -> str:
         """Return what an element is called, without characters that names cannot have."""
         own = node.text("name", "")
         name = re.sub(r"[/\\\x00-\x1f]", "_", own) or default
-        taken = self.names.setdefault(kind, {})
+        taken = self.names.setdefault(tag, {})
         if own and own in taken:
-            raise node.error(f"{kind} {own!r} is there twice; names must differ")
-        used = {*taken.values(), *({"ground"} if kind == "body" else ())}
+            raise node.error(f"{tag} {own!r} is there twice; names must differ")
+        used = {*taken.values(), *({"ground"} if tag == "body" else ())}
         if name in used:
             name = next(x for i in range(2, len(used) + 3) if (x := f"{name} {i}") not in used)
         if own and name != own:
-            self.notes.add(f"{kind} {own!r} is called {name!r}", node)
+            self.notes.add(f"{tag} {own!r} is called {name!r}", node)
         taken[own or f"\n{name}"] = name
         return name
 
-    def called(self, node: Node, key: str, kind: str) -> str:
+    def called(self, node: Node, key: str, tag: str) -> str:
         """Return what is called here as an attribute says."""
-        target, there = node.text(key), self.names.get(kind, {})
+        target, there = node.text(key), self.names.get(tag, {})
         if target not in there:
-            raise node.error(f"there is no {kind} {target!r}")
+            raise node.error(f"there is no {tag} {target!r}")
         return there[target]
 
     def _flat(self, node: Node, frame: Origin, childclass: str) -> Iterator[_Part]:
@@ -203,22 +203,22 @@ class Bodies:
         raw = part.node
         node = self.source.merged(raw, part.childclass) if raw.tag == "joint" else raw
         free = raw.tag == "freejoint"
-        kind = "free" if free else node.called("joint").choice("type", tuple(_KINDS), "hinge")
-        name = self.named(node, "joint", f"{body} {kind}")
+        joint_type = "free" if free else node.called("joint").choice("type", tuple(_TYPES), "hinge")
+        name = self.named(node, "joint", f"{body} {joint_type}")
         node.called(f"joint {name!r}")
         anchor = (part.frame @ Origin(np.array(node.numbers("pos", (0.0,) * 3, 3)))).position
         axis = np.array(node.numbers("axis", (0.0, 0.0, 1.0), 3))
         if not axis.any():
             raise node.error(f"axis must have a direction, got {axis.tolist()}")
-        if kind == "free":
+        if joint_type == "free":
             node.read |= {"pos", "axis", "range", "limited"}  # of no effect
             return Joint(name, "floating", **self._acting(node, 1.0))
-        to_si = self.source.angle(1.0) if kind == "hinge" else 1.0
-        limits = Limits() if kind == "ball" else self._limits(node, to_si)
+        to_si = self.source.angle(1.0) if joint_type == "hinge" else 1.0
+        limits = Limits() if joint_type == "ball" else self._limits(node, to_si)
         axis = part.frame.rotation @ axis / np.linalg.norm(axis)
         return Joint(
-            name, _KINDS[kind], axis=axis, anchor=anchor, zero=to_si * node.number("ref", 0.0),
-            limits=limits, **self._acting(node, to_si),
+            name, _TYPES[joint_type], axis=axis, anchor=anchor,
+            zero=to_si * node.number("ref", 0.0), limits=limits, **self._acting(node, to_si),
         )  # fmt: skip
 
     def _acting(self, node: Node, to_si: float) -> dict[str, Any]:

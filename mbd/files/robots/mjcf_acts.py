@@ -151,11 +151,11 @@ def actuators(bodies: Bodies, ctrl: tuple[float, ...]) -> None:
 def _actuator(bodies: Bodies, raw: Node, node: Node, name: str, command: float) -> None:
     """Read one: effort gear (g u + b0 + b1 gear q + b2 gear dq/dt) at the command u."""
     key = "joint" if "joint" in node.attributes else "jointinparent"
-    kinds = {j.name: j.type for j in bodies.robot.joints}
+    types = {j.name: j.type for j in bodies.robot.joints}
     why = ""
     if key not in node.attributes:
         why = "acts at no joint"
-    elif kinds[joint := bodies.called(node, key, "joint")] not in _ONE:
+    elif types[joint := bodies.called(node, key, "joint")] not in _ONE:
         why = f"acts at {joint!r}, which has not one coordinate"
     else:
         g, bias, why = _gains(bodies.source.defaults(raw, ""), raw)

@@ -64,42 +64,42 @@ class Geoms:
         """Return a geom of a body, in a frame of it; its mass where it weighs."""
         node = self.source.merged(raw, childclass)
         node.called(f"geom {node.attributes.get('name', '')!r}")
-        kind = node.choice("type", _TYPES, "sphere")
+        shape = node.choice("type", _TYPES, "sphere")
         group = int(node.number("group", 0.0))
         color = node.numbers("rgba", (), 4)
         color = color or self.colors.get(node.text("material", ""), ())
         touches = any(node.number(key, 1.0) != 0 for key in ("contype", "conaffinity"))
-        if kind in _EMPTY:
-            self.notes.add(f"<geom> of type {kind} is not drawn", node)
+        if shape in _EMPTY:
+            self.notes.add(f"<geom> of type {shape} is not drawn", node)
             node.numbers("size", (0.0,) * 3, (1, 3))
             return None
-        if kind == "sdf" or ("mesh" in node.attributes and kind != "mesh"):
-            what = "an sdf" if kind == "sdf" else f"a {kind} fitted to a mesh"
+        if shape == "sdf" or ("mesh" in node.attributes and shape != "mesh"):
+            what = "an sdf" if shape == "sdf" else f"a {shape} fitted to a mesh"
             if weighs and node.number("mass", 1.0) and node.number("density", 1.0):
                 raise node.error(f"is {what}, whose mass is not known; give the body <inertial>")
             self.notes.add(f"<geom>: {what} is not drawn", node)
             return None
-        if "fromto" in node.attributes and kind in ("capsule", "cylinder", "box", "ellipsoid"):
-            at, sizes = self._between(node, kind)
+        if "fromto" in node.attributes and shape in ("capsule", "cylinder", "box", "ellipsoid"):
+            at, sizes = self._between(node, shape)
         else:
             at = self.source.origin(node)
-            sizes = self._sizes(node, kind)
+            sizes = self._sizes(node, shape)
         at = frame @ at
         rgb = tuple(color[:3]) or None
-        if kind == "mesh":
+        if shape == "mesh":
             mesh = self._mesh(node)
             at = at @ self.turn(mesh)
-            shape = Visual("mesh", at, self._scale(mesh), str(self._file(mesh)), rgb)
+            visual = Visual("mesh", at, self._scale(mesh), str(self._file(mesh)), rgb)
         else:
-            lengths = tuple(np.multiply(sizes, _WHOLE.get(kind, 1)).tolist())
-            shape = Visual(kind, at, lengths, color=rgb)
-        solid = self._solid(node, kind, sizes) if weighs else None
+            lengths = tuple(np.multiply(sizes, _WHOLE.get(shape, 1)).tolist())
+            visual = Visual(shape, at, lengths, color=rgb)
+        solid = self._solid(node, shape, sizes) if weighs else None
         if solid is None:
-            return Geom(0.0, np.zeros(3), np.zeros((3, 3)), shape, group, touches)
+            return Geom(0.0, np.zeros(3), np.zeros((3, 3)), visual, group, touches)
         m = self._weight(node, solid)
         R = at.rotation
         J = m / solid.volume * (R @ solid.inertia @ R.T)
-        return Geom(m, at.position + R @ solid.center, J, shape, group, touches)
+        return Geom(m, at.position + R @ solid.center, J, visual, group, touches)
 
     def _weight(self, node: Node, solid: Solid) -> float:
         """Return the mass of a geom."""
@@ -111,26 +111,26 @@ class Geoms:
             raise node.error(f"mass must not be negative [kg], got {mass:g}")
         return mass
 
-    def _sizes(self, node: Node, kind: str) -> tuple[float, ...]:
-        n = _SIZES.get(kind, 0)
+    def _sizes(self, node: Node, shape: str) -> tuple[float, ...]:
+        n = _SIZES.get(shape, 0)
         sizes = node.numbers("size", None if n else (), (n, 3))[:n]
         if not all(x > 0.0 for x in sizes):
             raise node.error(f"size must be positive [m], got {list(sizes)}")
         return sizes
 
-    def _between(self, node: Node, kind: str) -> tuple[Origin, tuple[float, ...]]:
+    def _between(self, node: Node, shape: str) -> tuple[Origin, tuple[float, ...]]:
         """Return frame and sizes of what goes from one point to another."""
         at, half = self.source.between(node)
         size = node.numbers("size", None, (1, 3))
-        wide = (size[0],) if kind in ("capsule", "cylinder") else (size[0], size[0])
+        wide = (size[0],) if shape in ("capsule", "cylinder") else (size[0], size[0])
         return at, (*wide, half)
 
-    def _solid(self, node: Node, kind: str, sizes: tuple[float, ...]) -> Solid | None:
-        if kind == "mesh":
+    def _solid(self, node: Node, shape: str, sizes: tuple[float, ...]) -> Solid | None:
+        if shape == "mesh":
             # what does not weigh need not be readable
             light = "mass" in node.attributes and not node.number("mass")
             return None if light or not node.number("density", _WATER) else self._enclosed(node)
-        return _SOLIDS[kind](*sizes)
+        return _SOLIDS[shape](*sizes)
 
     def _mesh(self, node: Node) -> Node:
         name = node.text("mesh")

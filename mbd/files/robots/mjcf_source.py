@@ -89,8 +89,8 @@ class Source:
             raise node.error(
                 f"there is no default class {name!r}; there are {', '.join(self.classes)}"
             )
-        kind = _ONE.get(node.tag, node.tag)
-        return [x for x in self.classes[name] if _ONE.get(x.tag, x.tag) == kind]
+        tag = _ONE.get(node.tag, node.tag)
+        return [x for x in self.classes[name] if _ONE.get(x.tag, x.tag) == tag]
 
     def merged(self, node: Node, childclass: str = "") -> Node:
         """Return an element with the attributes of its default class."""

@@ -63,8 +63,8 @@ class Options:
     shapes: Literal["visual", "collision"] = "visual"
 
     def __post_init__(self) -> None:
-        for what, kind in get_type_hints(Options).items():
-            if words := get_args(kind):
+        for what, hint in get_type_hints(Options).items():
+            if words := get_args(hint):
                 one_of("read", what, getattr(self, what), words)
 
 

@@ -209,7 +209,7 @@ class _Robot:
         for closure in self.robot.closures:
             pair = (self.frame(closure.first), self.frame(closure.second))
             name = self.free_name(closure.name, "closure")
-            self.system.add(_CLOSURES[closure.kind](name, *pair))
+            self.system.add(_CLOSURES[closure.type](name, *pair))
         for effort in self.robot.efforts:
             part, q = self.joints[effort.joint], self.coordinates[effort.joint]
             for acting in joint_forces.actuators(effort, part, q, self.free_name):

@@ -28,12 +28,12 @@ def shapes(visuals: Sequence[Visual], who: str, find: Find, notes: Notes) -> tup
     for visual in visuals:
         place, R = visual.origin.position, visual.origin.rotation
         try:
-            make = _mesh(visual, find) if visual.kind == "mesh" else _PLAIN.get(visual.kind)
+            make = _mesh(visual, find) if visual.type == "mesh" else _PLAIN.get(visual.type)
             if make is None:
-                raise ValueError(f"there is no such shape here: {visual.kind}")
+                raise ValueError(f"there is no such shape here: {visual.type}")
             drawn.append(make(visual.numbers, R, at=place, color=visual.color))
         except (ValueError, OSError) as error:
-            what = f"the mesh {visual.file!r}" if visual.file else f"a shape ({visual.kind})"
+            what = f"the mesh {visual.file!r}" if visual.file else f"a shape ({visual.type})"
             notes.add(f"{who}: {what} is not used: {error}")
     return tuple(drawn)
 

@@ -66,11 +66,14 @@ def of_triangles(corners: np.ndarray, *, folded: bool = False) -> Solid:
     a, b, c = corners.transpose(1, 0, 2)
     areas = 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1)
     start = areas @ corners.mean(axis=1) / areas.sum()
-    sizes, sums, _ = _tetrahedra(corners - start, folded)
-    center = start + sizes @ sums / (4 * sizes.sum())
-    sizes, sums, squares = _tetrahedra(corners - center, folded)
+    sizes, corner_sums, _ = _tetrahedra(corners - start, folded)
+    center = start + sizes @ corner_sums / (4 * sizes.sum())
+    sizes, corner_sums, squares = _tetrahedra(corners - center, folded)
     V = float(sizes.sum())
-    E = np.einsum("n,nij->ij", sizes, squares + sums[:, :, None] * sums[:, None, :]) / 20
+    E = (
+        np.einsum("n,nij->ij", sizes, squares + corner_sums[:, :, None] * corner_sums[:, None, :])
+        / 20
+    )
     return Solid(V, center, np.trace(E) * np.eye(3) - E)
 
 

@@ -26,7 +26,7 @@ from mbd.files.robots.description import (
 from mbd.files.robots.xml_tree import Node, Notes, by_name, parsed, unread
 
 _OF_OTHERS = ("gazebo", "transmission", "sensor", "ros2_control", "mujoco")  # noted
-_TYPES = tuple(kind for kind in JOINTS if kind != "ball")
+_TYPES = tuple(x for x in JOINTS if x != "ball")
 _BAR = (("radius", 1), ("length", 1))
 _SHAPES = {"box": (("size", 3),), "sphere": (("radius", 1),), "cylinder": _BAR, "capsule": _BAR}
 
@@ -135,29 +135,29 @@ class _Reading:
         shapes = [] if geometry is None else geometry.children
         if geometry is None or len(shapes) != 1:
             raise node.error(f"must have one shape in <geometry>, got {len(shapes)}")
-        kind = shapes[0].tag
-        if kind not in ("mesh", *_SHAPES):
+        tag = shapes[0].tag
+        if tag not in ("mesh", *_SHAPES):
             self.unknown_in(geometry, ("mesh", *_SHAPES))
             return None
-        shape, at = shapes[0].called(f"{node.who}, {kind}"), _origin(node)
-        if kind == "mesh":
+        shape, at = shapes[0].called(f"{node.who}, {tag}"), _origin(node)
+        if tag == "mesh":
             scale = shape.numbers("scale", (1.0, 1.0, 1.0), 3)
-            return Visual(kind, at, scale, shape.text("filename"), color)
-        numbers = [x for key, n in _SHAPES[kind] for x in shape.numbers(key, None, n)]
-        return Visual(kind, at, tuple(numbers), color=color)
+            return Visual(tag, at, scale, shape.text("filename"), color)
+        numbers = [x for key, n in _SHAPES[tag] for x in shape.numbers(key, None, n)]
+        return Visual(tag, at, tuple(numbers), color=color)
 
     def joint(self, node: Node) -> Joint:
         """Return a joint."""
         node.called(f"joint {node.attributes.get('name')!r}")
         name = node.text("name")
         node.text("type")
-        kind = node.choice("type", _TYPES, "")
+        joint_type = node.choice("type", _TYPES, "")
         self.unknown_in(node, ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic",
                         "calibration", "safety_controller"))  # fmt: skip
         parent, child = (_end(node, tag) for tag in ("parent", "child"))
         at = node.one("axis")
         axis = np.array((1.0, 0.0, 0.0) if at is None else at.numbers("xyz", None, 3))
-        if kind in ("fixed", "floating"):  # which many programs write with an axis of zeros
+        if joint_type in ("fixed", "floating"):  # which many programs write with an axis of zeros
             axis = np.array((1.0, 0.0, 0.0))
         if not axis.any():
             raise node.error(f"axis must have a direction, got {axis.tolist()}")
@@ -169,18 +169,19 @@ class _Reading:
                 self.notes.add(f"{node.who}: <{tag}> is not used", other)
                 other.passed()
         return Joint(
-            name, kind, parent, child, _origin(node), axis / np.linalg.norm(axis), damping=damping,
-            friction=friction, limits=_limits(node, kind), mimic=self.mimic(node, kind),
+            name, joint_type, parent, child, _origin(node), axis / np.linalg.norm(axis),
+            damping=damping, friction=friction, limits=_limits(node, joint_type),
+            mimic=self.mimic(node, joint_type),
         )  # fmt: skip
 
-    def mimic(self, node: Node, kind: str) -> Mimic | None:
+    def mimic(self, node: Node, joint_type: str) -> Mimic | None:
         """Return which joint a joint follows."""
         mimic = node.one("mimic")
         if mimic is None:
             return None
         factor, offset = mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)
         source = Mimic(mimic.text("joint"), factor, offset)
-        if kind == "fixed":
+        if joint_type == "fixed":
             self.notes.add(f"{node.who}: <mimic> is not used, the joint is fixed", mimic)
             return None
         return source
@@ -199,12 +200,12 @@ def _color(material: Node) -> tuple[float, ...] | None:
     return None if color is None else color.numbers("rgba", None, 4)[:3]  # the fourth: opacity
 
 
-def _limits(node: Node, kind: str) -> Limits:
+def _limits(node: Node, joint_type: str) -> Limits:
     """Return the limits of a joint; only two types have a range, zero if they do not say it."""
     limit = node.one("limit")
     if limit is None:
         return Limits()
-    ranged = kind in ("revolute", "prismatic")
+    ranged = joint_type in ("revolute", "prismatic")
     maxima = {key: limit.number(key) for key in ("effort", "velocity") if key in limit.attributes}
     lower, upper = limit.number("lower", 0.0), limit.number("upper", 0.0)
     return Limits(lower, upper, **maxima) if ranged else Limits(**maxima)

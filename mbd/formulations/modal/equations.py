@@ -220,7 +220,7 @@ def equations_on(frame: Formulation) -> tuple[Any, Any]:
         n, work, u, b = int(F[par]), table(F, par, WORK), v + n_b, a + n_b
         wM, wG, wK = F[W_M], F[W_G], F[W_K]
         yd, ydd, row, column = work + VELOCITY, work + ACCELERATION, work + ROW, work + COLUMN
-        sums = work + SUMS
+        weighted = work + SUMS
         prepare(F, par, q, y, v, a, f)
         frame_maps(F, table(F, par, FRAME), work, q, y, v, a, d)
         add_frame(F, par, work, q, y, v, d, S, ld, n)
@@ -237,14 +237,14 @@ def equations_on(frame: Formulation) -> tuple[Any, Any]:
                 F[row + 12 + i] = F[column + i]
                 F[column + i] *= wK
             for t in range(18):  # 2 sum p_i' W2_ij, and sum p_i'' W2_ij
-                F[sums + t] = 0.0
+                F[weighted + t] = 0.0
             for i in range(n):
                 turning, growing, ij = 0.0, 0.0, w2 + 9 * (n * i + j)
                 for t in range(9):
                     turning += F[ij + t] * F[work + RATES + 3 + t]
                     growing += F[ij + t] * F[work + GRAM + 3 + t]
-                    F[sums + t] += 2 * F[u + i] * F[ij + t]
-                    F[sums + 9 + t] += F[b + i] * F[ij + t]
+                    F[weighted + t] += 2 * F[u + i] * F[ij + t]
+                    F[weighted + 9 + t] += F[b + i] * F[ij + t]
                 F[S + ld * (n_b + j) + n_b + i] += (
                     wM * F[mass + n * j + i]
                     + wG * (2 * turning + F[damp + n * j + i])
@@ -252,7 +252,12 @@ def equations_on(frame: Formulation) -> tuple[Any, Any]:
                 )
             for t in range(3):
                 for l in range(3):
-                    turn, grow, rt, rl = F[sums + 3 * t + l], F[sums + 9 + 3 * t + l], 3 * t, 3 * l
+                    turn, grow, rt, rl = (
+                        F[weighted + 3 * t + l],
+                        F[weighted + 9 + 3 * t + l],
+                        3 * t,
+                        3 * l,
+                    )
                     add3(F, row + rt + 3, turn, load3(F, y + rl + 3))
                     add3(F, row + rl + 15, turn, load3(F, yd + rt + 3))
                     add3(F, column + rl + 3, wK * turn, load3(F, yd + rt + 3))

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 
-def free_memory() -> float:
+def free_bytes() -> float:
     """Return the least of what the machine, the container and the process have left [byte]."""
     return min(_limits(), default=math.inf)
 

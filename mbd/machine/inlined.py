@@ -1,8 +1,8 @@
-"""Laws that are compiled into kernels alone: intermediate code, without an entry from Python.
+"""Functions that are compiled into kernels alone: intermediate code, without an entry from Python.
 
 numba makes a library of every function: wrapped for Python, optimised, turned into machine code.
-Kernels hold their own copies of all functions that they call and are optimised as a whole; of a law
-they need no more than its intermediate code. That is half the time of compiling.
+Kernels hold their own copies of all functions that they call and are optimised as a whole; of a
+function they need no more than its intermediate code. That is half the time of compiling.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class _ToIntermediateCode(_FunctionCompiler):  # type: ignore[misc]
         return compiled._replace(entry_point=entry)
 
 
-class Law(CPUDispatcher):
-    """A law that is compiled once for all numbers written in calls of it, not once for each."""
+class Inlined(CPUDispatcher):
+    """A function compiled once for all numbers written in calls of it, not once for each."""
 
     def __init__(self, *args: Any, **kws: Any) -> None:
         super().__init__(*args, **kws)
@@ -54,7 +54,7 @@ class Law(CPUDispatcher):
         )
 
     def add_overload(self, compiled: Any) -> None:
-        """Keep a compiled law for who calls it from compiled code."""
+        """Keep a compiled function for who calls it from compiled code."""
         self.overloads[tuple(compiled.signature.args)] = compiled
 
     @cached_property
@@ -62,5 +62,5 @@ class Law(CPUDispatcher):
         return CPUDispatcher(self.py_func, targetoptions=self.targetoptions)
 
     def __call__(self, *args: Any) -> Any:
-        """Call the law from Python: compiled for that as well, when first called so."""
+        """Call the function from Python: compiled for that as well, when first called so."""
         return self._from_python(*args)
