@@ -14,7 +14,7 @@ from mbd.model.layout import Buffers
 from mbd.model.workspace import Workspace
 
 
-class _Named(Buffers):
+class _NamedBuffers(Buffers):
     """Buffers that note what is reserved, and which integers are places in F."""
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ def watched(work: Workspace) -> tuple[Any, Any]:
     """
     if not PYTHON:
         raise RuntimeError("watched: bounds are seen in Python mode only; set NUMBA_DISABLE_JIT=1")
-    buffers = _Named()
+    buffers = _NamedBuffers()
     built(work.model.system, buffers)
     matrix = int(work.I[m.MATRIX])
     special = {

@@ -24,7 +24,7 @@ from mbd.model.system import System, model_of
 from mbd.model.turns_so_far import turns_so_far
 from mbd.statics.balance import Statics, scaled_loads
 from mbd.statics.descent import descend, nearest
-from mbd.statics.imbalance import Effort
+from mbd.statics.imbalance import LoadSize
 from mbd.statics.search import EquilibriumError, SearchResult
 
 _MOST_STEPS = 1_000_000
@@ -49,11 +49,11 @@ class Equilibrium:
         are left out.
     free : tuple of str
         Bodies with a motion that nothing resists.
-    out_of_balance : Effort
+    out_of_balance : LoadSize
         The largest ``.force`` [N] and ``.moment`` [N m] about its origin out of balance on a body.
         Above 1e-6 of the loads there is no equilibrium, unless it is what round-off of the
         positions and of the forces that act makes of it.
-    loads : Effort
+    loads : LoadSize
         Beside which these are seen: the largest on a body of weight, applied loads and forces of
         steady rotation together, a force times the model's length being a moment; of the forces of
         springs and joints where there are no loads.
@@ -69,8 +69,8 @@ class Equilibrium:
     stable: bool
     stiffness: float
     free: tuple[str, ...]
-    out_of_balance: Effort
-    loads: Effort
+    out_of_balance: LoadSize
+    loads: LoadSize
     message: str
     rotating: np.ndarray = field(default_factory=lambda: np.zeros(3))
     path: tuple[Equilibrium, ...] = ()

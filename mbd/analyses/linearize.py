@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from mbd.analyses.base_motion import base_motion, steady_minimal
 from mbd.analyses.frequency_response import FrequencyResponse
-from mbd.analyses.ports import Output, Rows, input_column, output_rows
+from mbd.analyses.ports import Output, OutputRows, input_column, output_rows
 from mbd.analyses.reaction_rows import reaction_rows
 from mbd.base.checked import extra, listed, meant, names, shown
 from mbd.base.door import array
@@ -63,7 +63,7 @@ class Linearized:
     """
 
     def __init__(
-        self, state_space: Minimal, inputs: list[Any], outputs: list[Rows],
+        self, state_space: Minimal, inputs: list[Any], outputs: list[OutputRows],
         ports: tuple[list[Any], list[Any]],
     ) -> None:  # fmt: skip
         self.ports = ports  # inputs and outputs as they were written
@@ -80,7 +80,7 @@ class Linearized:
         self.A, self.B = state_space.S, state_space.driven(self.loads)
         self.C, self.D = self._outputs()
 
-    def in_coordinates(self, which: tuple[str, ...], rows: list[Rows]) -> None:
+    def in_coordinates(self, which: tuple[str, ...], rows: list[OutputRows]) -> None:
         """Take coordinates of joints and their rates, which are these rows, as the states."""
         unit = np.eye(len(self.A))
         position, velocity = (np.vstack([getattr(x, w) for x in rows]) for w in _MOTION)
@@ -278,7 +278,7 @@ def _several(what: str, value: Any) -> list[Any]:
     return list(listed(f"linearize: {what} must be names or tuples in a list", value))
 
 
-def _rows(motion: SmallMotion, what: Output) -> Rows:
+def _rows(motion: SmallMotion, what: Output) -> OutputRows:
     """Return the rows of an output; reactions need results."""
     if isinstance(what, str):
         stem, _, axis = what.rpartition(".")

@@ -30,7 +30,7 @@ _COORDINATES = ("angle", "displacement")  # a joint without them says so
 
 
 @dataclass(frozen=True)
-class Rows:
+class OutputRows:
     """Rows of outputs: labels, units and the three matrices."""
 
     labels: tuple[str, ...]
@@ -39,10 +39,10 @@ class Rows:
     velocity: np.ndarray
     multiplier: np.ndarray
 
-    def component(self, i: int) -> Rows:
+    def component(self, i: int) -> OutputRows:
         """Return one row."""
         pick = slice(i, i + 1)
-        return Rows(
+        return OutputRows(
             self.labels[pick],
             self.unit,
             self.position[pick],
@@ -217,7 +217,7 @@ _BODY = ("position", "velocity", "rotation", "angular_velocity")
 _UNITS = {"position": "m", "velocity": "m/s", "rotation": "rad", "angular_velocity": "rad/s"}
 
 
-def output_rows(motion: SmallMotion, what: Output) -> Rows:
+def output_rows(motion: SmallMotion, what: Output) -> OutputRows:
     """Return the rows of one output, as a user names it."""
     model = motion.model
     if isinstance(what, tuple):
@@ -255,19 +255,19 @@ def output_rows(motion: SmallMotion, what: Output) -> Rows:
 def _rows(
     motion: SmallMotion, labels: tuple[str, ...], unit: str, position: Any = None,
     velocity: Any = None, multiplier: Any = None,
-) -> Rows:  # fmt: skip
+) -> OutputRows:  # fmt: skip
     """Return rows; what is not given is zero."""
     n, k = motion.model.n_v, len(labels)
 
     def full(x: Any, width: int) -> np.ndarray:
         return np.zeros((k, width)) if x is None else x
 
-    return Rows(
+    return OutputRows(
         labels, unit, full(position, n), full(velocity, n), full(multiplier, motion.model.n_lam)
     )
 
 
-def _of_body(motion: SmallMotion, name: str, quantity: Any, point: np.ndarray) -> Rows:
+def _of_body(motion: SmallMotion, name: str, quantity: Any, point: np.ndarray) -> OutputRows:
     """Return position, velocity, small rotation or angular velocity of a body."""
     if not isinstance(quantity, str) or quantity not in _BODY:
         raise ValueError(
@@ -296,7 +296,7 @@ def _of_body(motion: SmallMotion, name: str, quantity: Any, point: np.ndarray) -
     return _rows(motion, labels, _UNITS[quantity], P, V)
 
 
-def _of_coordinate(motion: SmallMotion, joint: Part, quantity: str) -> Rows:
+def _of_coordinate(motion: SmallMotion, joint: Part, quantity: str) -> OutputRows:
     """Return what a joint leaves free, or its rate."""
     what = quantity.removesuffix("_rate")
     if what not in joint.coordinates:
@@ -311,7 +311,7 @@ def _of_coordinate(motion: SmallMotion, joint: Part, quantity: str) -> Rows:
     return _rows(motion, labels, free.unit, row[None])
 
 
-def _of_row(motion: SmallMotion, label: str) -> Rows:
+def _of_row(motion: SmallMotion, label: str) -> OutputRows:
     """Return the multiplier of a row."""
     i = motion.model.numbering.lam_labels.index(label)
     return _rows(motion, (label,), "-", multiplier=np.eye(motion.model.n_lam)[i : i + 1])

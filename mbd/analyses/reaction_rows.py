@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbd.analyses.ports import Rows
+from mbd.analyses.ports import OutputRows
 from mbd.base.tolerances import REACTION_STEP
 from mbd.history.joints import JointHistory
 from mbd.history.trajectory import Trajectory
@@ -13,7 +13,7 @@ from mbd.parts.joint import Joint
 from mbd.small_motions.small_motion import SmallMotion
 
 
-def reaction_rows(motion: SmallMotion, joint: Joint, quantity: str) -> Rows:
+def reaction_rows(motion: SmallMotion, joint: Joint, quantity: str) -> OutputRows:
     """Return force [N] or moment [N m] of a joint on its second body.
 
     Linear in the multipliers; the attachments turn with the bodies, which enters by differences.
@@ -49,7 +49,7 @@ def reaction_rows(motion: SmallMotion, joint: Joint, quantity: str) -> Rows:
     mu[:, owned] = values[4 * len(columns) :].T
     unit_name = "N" if quantity == "force" else "N m"
     labels = tuple(f"{joint.name}.{quantity}.{c}" for c in "xyz")
-    return Rows(labels, unit_name, P, np.zeros_like(P), mu)
+    return OutputRows(labels, unit_name, P, np.zeros_like(P), mu)
 
 
 def _names(joint: Joint) -> set[str]:

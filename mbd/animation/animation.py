@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mbd.animation.draw import Options, draw
+from mbd.animation.draw import DrawOptions, draw
 from mbd.animation.drawing import Drawing
 from mbd.base.atomic import replaced
 from mbd.base.checked import file_path, meant, shown
@@ -70,7 +70,7 @@ class Animation:
 
 def _check_names(owner: str, options: dict[str, Any], there: Sequence[str] = ()) -> None:
     """Refuse options that there are not; by default those of a drawing."""
-    there = there or [x.name for x in fields(Options)]
+    there = there or [x.name for x in fields(DrawOptions)]
     for name in options:
         if name not in there:
             raise TypeError(
@@ -82,7 +82,7 @@ def _check_names(owner: str, options: dict[str, Any], there: Sequence[str] = ())
 def animate(solution: History, path: str | Path | None, **options: Any) -> Animation:
     """Return the moving picture of a solution, and write it if a path is given."""
     _check_names("animate", options)
-    animation = Animation(draw(solution, Options(**options)))
+    animation = Animation(draw(solution, DrawOptions(**options)))
     if path is not None:
         animation.save(path)
     return animation
@@ -96,5 +96,5 @@ def snapshot(
 
     _check_names("snapshot", options)
     when = float(solution.t[-1]) if t is None else number("snapshot", "t", t, "s")
-    drawing = draw(solution, Options(**options), also=when)
+    drawing = draw(solution, DrawOptions(**options), also=when)
     return picture(drawing, path, when, size)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbd.animation.drawing import Drawing, End, Label, Strand, Sweep
+from mbd.animation.drawing import Drawing, End, Label, Strand, SweptBeam
 from mbd.history.beams import SECTION_FORCES, BeamHistory, lines
 from mbd.surfaces.swept import beam_rings, caps, hanging, quads, tube_rings
 
@@ -23,7 +23,7 @@ def hidden_nodes(model: Model) -> set[str]:
     return {x.name for part in parts if part.line is not None or part.bars for x in part.nodes()}
 
 
-def sweeps(shown: History, colors: dict[str, str]) -> tuple[Sweep, ...]:
+def sweeps(shown: History, colors: dict[str, str]) -> tuple[SweptBeam, ...]:
     """Return all beams."""
     beams = []
     for name, line in lines(shown.model).items():
@@ -32,7 +32,7 @@ def sweeps(shown: History, colors: dict[str, str]) -> tuple[Sweep, ...]:
         forces = _section_forces(shown, name, len(at))
         loads = dict(zip(SECTION_FORCES, np.moveaxis(forces, -1, 0), strict=True))
         beams.append(
-            Sweep(
+            SweptBeam(
                 tuple((some[0].place, some[4].place) for some in at),
                 w[:, :, 0, 1:], np.swapaxes(w[:, :, 1:, 1:], -1, -2), line.outline, loads,
                 colors[at[0][0].place.partition("/")[0]], name,
@@ -64,7 +64,7 @@ def strands(shown: History, colors: dict[str, str], radius: float) -> tuple[Stra
     return tuple(cables)
 
 
-def names(beams: tuple[Sweep, ...], cables: tuple[Strand, ...]) -> tuple[Label, ...]:
+def names(beams: tuple[SweptBeam, ...], cables: tuple[Strand, ...]) -> tuple[Label, ...]:
     """Return a name for each, in its middle."""
     middles = [
         *((x.label, x.ends[len(x.ends) // 2][0]) for x in beams),
@@ -73,7 +73,7 @@ def names(beams: tuple[Sweep, ...], cables: tuple[Strand, ...]) -> tuple[Label, 
     return tuple(Label(text, "bodies", (End(place, np.zeros(3)),)) for text, place in middles)
 
 
-def reach(beams: tuple[Sweep, ...], cables: tuple[Strand, ...]) -> dict[str, float]:
+def reach(beams: tuple[SweptBeam, ...], cables: tuple[Strand, ...]) -> dict[str, float]:
     """Return how far what is drawn goes from the frames of beams and cables [m]."""
     far = {place: x.radius for x in cables for place in x.ends}
     for x in beams:
@@ -86,10 +86,10 @@ def reach(beams: tuple[Sweep, ...], cables: tuple[Strand, ...]) -> dict[str, flo
 
 
 def surface_of(
-    d: Drawing, x: Sweep | Strand, i: int
+    d: Drawing, x: SweptBeam | Strand, i: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Return vertices and faces at instant i, and the section force on each face, if asked for."""
-    if isinstance(x, Sweep):
+    if isinstance(x, SweptBeam):
         r, R = np.empty((len(x.ends), 2, 3)), np.empty((len(x.ends), 2, 3, 3))
         for e, places in enumerate(x.ends):
             for side, place in enumerate(places):

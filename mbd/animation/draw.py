@@ -14,11 +14,11 @@ from mbd.animation.drawing import (
     LAYERS,
     Arrow,
     Drawing,
-    Link,
+    FixedShape,
     Plot,
-    Solid,
+    Rod,
     Strand,
-    Sweep,
+    SweptBeam,
     Track,
     Wire,
 )
@@ -49,7 +49,7 @@ _AWAY = 8.0  # the eye follows a body that leaves by so many extents of the mode
 
 
 @dataclass(frozen=True)
-class Options:
+class DrawOptions:
     """What is to be shown; see ``mbd.Solution.animate``."""
 
     trails: Any = ()
@@ -66,7 +66,7 @@ class Options:
     plots: Any = ()
 
 
-def draw(solution: History, options: Options, also: float | None = None) -> Drawing:
+def draw(solution: History, options: DrawOptions, also: float | None = None) -> Drawing:
     """Return the drawing of a solution; the instant nearest to `also` [s] is among those shown."""
     model, system = solution.model, solution.model.system
     if not model.nodes:
@@ -97,7 +97,7 @@ def draw(solution: History, options: Options, also: float | None = None) -> Draw
     cables = strands(shown, colors, max(0.1 * _SYMBOL * sizes.typical, sizes.visible))
     hidden = hidden_nodes(model)
     solids = [
-        Solid(name, shape, shape.color or colors[name], "bodies", name)
+        FixedShape(name, shape, shape.color or colors[name], "bodies", name)
         for name, body in model.nodes.items()
         if name not in hidden
         for shape in looks(body, sizes)
@@ -108,7 +108,7 @@ def draw(solution: History, options: Options, also: float | None = None) -> Draw
             continue
         drawn += draw_symbol(part, _SYMBOL * sizes.of(*(b.name for b in part.bodies)), tracks)
     drawn += draw_motors(system, lambda *names: _SYMBOL * sizes.of(*names))
-    solids += [x for x in drawn if isinstance(x, Solid)]
+    solids += [x for x in drawn if isinstance(x, FixedShape)]
     drawn += lines(model, options.lines, colors, _LINE * sizes.typical)
 
     up = upwards(system.gravity) if options.up is None else _axis(options.up)
@@ -117,7 +117,7 @@ def draw(solution: History, options: Options, also: float | None = None) -> Draw
     points = corners(
         tracks,
         [x for x in solids if x.layer in visible],
-        [x for x in drawn if isinstance(x, Link) and x.layer in visible],
+        [x for x in drawn if isinstance(x, Rod) and x.layer in visible],
         reach(beams, cables),
     )
     follow, low, high = _followed(points, solution, options.follow)
@@ -140,11 +140,11 @@ def draw(solution: History, options: Options, also: float | None = None) -> Draw
         tracks=tracks,
         solids=tuple(solids),
         wires=tuple(x for x in drawn if isinstance(x, Wire)),
-        links=tuple(x for x in drawn if isinstance(x, Link)),
+        links=tuple(x for x in drawn if isinstance(x, Rod)),
         arrows=tuple(vectors),
         trails=trails(model, options.trails, colors),
         labels=(
-            *labels((*solids, *(x for x in drawn if not isinstance(x, Solid)))),
+            *labels((*solids, *(x for x in drawn if not isinstance(x, FixedShape)))),
             *names(beams, cables),
         ),
         length=sizes.typical,
@@ -185,7 +185,7 @@ def _ghosts(instants: Any) -> np.ndarray:
     return t
 
 
-def _color_by(name: Any, beams: tuple[Sweep, ...], cables: tuple[Strand, ...]) -> str:
+def _color_by(name: Any, beams: tuple[SweptBeam, ...], cables: tuple[Strand, ...]) -> str:
     """Return the section force that colours beams and cables at first."""
     if name is None:
         return ""

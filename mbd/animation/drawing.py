@@ -51,7 +51,7 @@ class End:
 
 
 @dataclass(frozen=True)
-class Solid:
+class FixedShape:
     """A shape fixed to a frame."""
 
     frame: str
@@ -73,7 +73,7 @@ class Wire:
 
 
 @dataclass(frozen=True)
-class Link:
+class Rod:
     """A rod or a coil between points of two frames, with a radius [m]."""
 
     ends: tuple[End, End]
@@ -85,7 +85,7 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Sweep:
+class SweptBeam:
     """A beam: sections swept along helicoids between k pairs of frames.
 
     Attributes
@@ -193,9 +193,9 @@ class Drawing:
     t: np.ndarray
     speed: float
     tracks: dict[str, Track]
-    solids: tuple[Solid, ...]
+    solids: tuple[FixedShape, ...]
     wires: tuple[Wire, ...]
-    links: tuple[Link, ...]
+    links: tuple[Rod, ...]
     arrows: tuple[Arrow, ...]
     trails: tuple[Trail, ...]
     labels: tuple[Label, ...]
@@ -207,14 +207,14 @@ class Drawing:
     follow: str
     scales: dict[str, tuple[float, float]]
     show: tuple[str, ...]
-    sweeps: tuple[Sweep, ...] = ()
+    sweeps: tuple[SweptBeam, ...] = ()
     strands: tuple[Strand, ...] = ()
     ghosts: tuple[int, ...] = ()
     color_by: str = ""
     plots: tuple[Plot, ...] = ()
 
     @property
-    def slender(self) -> tuple[Sweep | Strand, ...]:
+    def slender(self) -> tuple[SweptBeam | Strand, ...]:
         """All beams and cables."""
         return (*self.sweeps, *self.strands)
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from mbd.animation.drawing import End, Link, Solid, Track, Wire, over_time
+from mbd.animation.drawing import End, FixedShape, Rod, Track, Wire, over_time
 from mbd.parts.part import Frame, Part, Symbol
 from mbd.parts.shapes import Box, Cylinder, Shape, Sphere
 
 STEEL, DARK, SPRING = "#8a929c", "#525b66", "#b0632b"
 
-Drawn = Solid | Link | Wire
+Drawn = FixedShape | Rod | Wire
 # symbol of the part: (part, size g [m], tracks, label) -> what is drawn
 Rule = Callable[[Any, float, dict[str, Track], str], Iterator[Drawn]]
 
@@ -23,8 +23,8 @@ def _end(frame: Frame) -> End:
     return End(frame.place, frame.position)
 
 
-def _steel(frame: Frame, shape: Shape, label: str, color: str = STEEL) -> Solid:
-    return Solid(frame.place, shape, color, "joints", label)
+def _steel(frame: Frame, shape: Shape, label: str, color: str = STEEL) -> FixedShape:
+    return FixedShape(frame.place, shape, color, "joints", label)
 
 
 def _travel(joint: Any, tracks: dict[str, Track]) -> np.ndarray:
@@ -102,7 +102,7 @@ def _in_plane(joint: Any, g: float, tracks: dict[str, Track], label: str) -> Ite
 
 def _distance(joint: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
     A, B = joint.ends
-    yield Link((_end(A), _end(B)), "rod", 0.4 * g, STEEL, "joints", label)
+    yield Rod((_end(A), _end(B)), "rod", 0.4 * g, STEEL, "joints", label)
 
 
 def _disc(joint: Any, g: float, tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
@@ -126,12 +126,12 @@ def _blade(joint: Any, g: float, _tracks: dict[str, Track], label: str) -> Itera
 
 def _rope(rope: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
     for first, second in pairwise(rope.ends):
-        yield Link((_end(first), _end(second)), "rod", 0.2 * g, STEEL, "joints", label)
+        yield Rod((_end(first), _end(second)), "rod", 0.2 * g, STEEL, "joints", label)
 
 
 def _coil(spring: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
     A, B = spring.ends
-    yield Link((_end(A), _end(B)), "coil", 1.1 * g, SPRING, "springs", label)
+    yield Rod((_end(A), _end(B)), "coil", 1.1 * g, SPRING, "springs", label)
 
 
 def _spiral(spring: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
@@ -144,7 +144,7 @@ def _spiral(spring: Any, g: float, _tracks: dict[str, Track], label: str) -> Ite
 
 def _block(bushing: Any, g: float, _tracks: dict[str, Track], label: str) -> Iterator[Drawn]:
     A, _ = bushing.ends
-    yield Solid(A.place, Box((2.2 * g,) * 3, A.position, A.axes), SPRING, "springs", label)
+    yield FixedShape(A.place, Box((2.2 * g,) * 3, A.position, A.axes), SPRING, "springs", label)
 
 
 _RULES: dict[Symbol, Rule] = {

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from mbd.animation.drawing import End, Label, Link, Solid, Wire
+from mbd.animation.drawing import End, FixedShape, Label, Rod, Wire
 from mbd.surfaces.solids import surface
 
 _GAP = 6.0  # pixels between a point and its name
@@ -17,7 +17,7 @@ _GAP = 6.0  # pixels between a point and its name
 _CORNERS = ((1, 1), (1, -1), (-1, 1), (-1, -1))
 
 
-def labels(drawn: Iterable[Solid | Wire | Link]) -> tuple[Label, ...]:
+def labels(drawn: Iterable[FixedShape | Wire | Rod]) -> tuple[Label, ...]:
     """Return a name for each body, joint and spring, at the first thing that is drawn of it."""
     by_name: dict[str, Label] = {}
     for x in drawn:
@@ -27,11 +27,11 @@ def labels(drawn: Iterable[Solid | Wire | Link]) -> tuple[Label, ...]:
     return tuple(by_name.values())
 
 
-def _ends(x: Solid | Wire | Link) -> tuple[End, ...]:
+def _ends(x: FixedShape | Wire | Rod) -> tuple[End, ...]:
     """Return the points in whose middle the name of something is."""
-    if isinstance(x, Link):
+    if isinstance(x, Rod):
         return x.ends
-    points = surface(x.shape)[0] if isinstance(x, Solid) else x.points
+    points = surface(x.shape)[0] if isinstance(x, FixedShape) else x.points
     return (End(x.frame, 0.5 * (points.min(0) + points.max(0))),)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mbd.algebra.rotations import quaternion_from_matrix
-from mbd.animation.drawing import Drawing, End, Strand, Sweep, Track
+from mbd.animation.drawing import Drawing, End, Strand, SweptBeam, Track
 from mbd.animation.pack import Pack, squeezed
 from mbd.history.beams import SECTION_FORCES
 from mbd.parts.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
@@ -143,7 +143,7 @@ def _frame(track: Track, pack: Pack, fine: float, origin: np.ndarray) -> dict[st
     return entry
 
 
-def _sweep(x: Sweep, d: Drawing, pack: Pack) -> dict[str, Any]:
+def _sweep(x: SweptBeam, d: Drawing, pack: Pack) -> dict[str, Any]:
     fine = 1e-4 * float(np.abs(x.outline).max())
     return {
         **_some(x, ("color", "label")),
@@ -163,7 +163,7 @@ def _line(values: np.ndarray, pack: Pack) -> dict[str, Any]:
     return {"middle": middle, **pack.table(values - middle, step)}
 
 
-def _loads(x: Sweep | Strand, d: Drawing, pack: Pack) -> dict[str, Any]:
+def _loads(x: SweptBeam | Strand, d: Drawing, pack: Pack) -> dict[str, Any]:
     """Return section forces, as fine as colours are."""
     return {
         name: pack.table(values.reshape(len(d.t), -1), (d.largest[name] or 1.0) / _SHADES)

@@ -10,7 +10,7 @@ import numpy as np
 
 from mbd.animation.beams import surface_of
 from mbd.animation.camera import Camera
-from mbd.animation.drawing import Arrow, Drawing, Label, Link
+from mbd.animation.drawing import Arrow, Drawing, Label, Rod
 from mbd.animation.labels import settled
 from mbd.base.atomic import replaced
 from mbd.base.checked import extra, file_path, shown
@@ -33,7 +33,7 @@ _FAINT, _UNTOLD = 0.25, "#a9b0b8"
 _FRONT = 1e-3  # arrows are painted over everything: forces often run inside the bars
 
 
-class Faces:
+class Polygons:
     """Faces (m, 4, 2) in pixels, their distances and colours, collected from all that is drawn."""
 
     def __init__(self, camera: Camera, i: int) -> None:
@@ -111,9 +111,9 @@ def _rgb(color: str) -> np.ndarray:
     return np.array([int(color[k : k + 2], 16) for k in (1, 3, 5)]) / 255
 
 
-def _painted(d: Drawing, camera: Camera, i: int) -> Faces:
+def _painted(d: Drawing, camera: Camera, i: int) -> Polygons:
     """Return the faces of all that is visible at instant i."""
-    faces = Faces(camera, i)
+    faces = Polygons(camera, i)
     for ghost in d.ghosts if "bodies" in d.show else ():
         if ghost != i:
             _bodies(faces, d, ghost, ("bodies",), _FAINT)
@@ -134,7 +134,7 @@ def _painted(d: Drawing, camera: Camera, i: int) -> Faces:
     return faces
 
 
-def _bodies(faces: Faces, d: Drawing, i: int, show: tuple[str, ...], alpha: float) -> None:
+def _bodies(faces: Polygons, d: Drawing, i: int, show: tuple[str, ...], alpha: float) -> None:
     """Add solids, beams and cables as they are at instant i."""
     for s in d.solids:
         if s.layer in show and not (alpha < 1 and s.frame == "ground"):
@@ -152,7 +152,7 @@ def _bodies(faces: Faces, d: Drawing, i: int, show: tuple[str, ...], alpha: floa
         faces.solid(vertices, quads, color, closed=False, alpha=alpha)
 
 
-def _link(faces: Faces, d: Drawing, link: Link, i: int) -> None:
+def _link(faces: Polygons, d: Drawing, link: Rod, i: int) -> None:
     a, b = (d.placed(e.frame, e.point[None], i)[0] for e in link.ends)
     length = float(np.linalg.norm(b - a))
     if length == 0:
@@ -171,7 +171,7 @@ def _link(faces: Faces, d: Drawing, link: Link, i: int) -> None:
     faces.line(coil, max(1.2, 0.3 * faces.camera.pixels(link.radius)), link.color)
 
 
-def _arrow(faces: Faces, d: Drawing, arrow: Arrow, i: int) -> None:
+def _arrow(faces: Polygons, d: Drawing, arrow: Arrow, i: int) -> None:
     value, drawn = d.scales[arrow.unit]
     v = arrow.vectors[i] * drawn / value
     length, width = float(np.linalg.norm(v)), 0.006 * float(np.linalg.norm(d.high - d.low))

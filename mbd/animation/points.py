@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.animation.drawing import End, Link, Trail
+from mbd.animation.drawing import End, Rod, Trail
 from mbd.base.checked import listed, meant, shown
 from mbd.base.door import vector
 from mbd.model.model import Model
@@ -28,7 +28,7 @@ def trails(model: Model, ends: Any, colors: dict[str, str]) -> tuple[Trail, ...]
     return tuple(paths)
 
 
-def lines(model: Model, sequences: Any, colors: dict[str, str], radius: float) -> list[Link]:
+def lines(model: Model, sequences: Any, colors: dict[str, str], radius: float) -> list[Rod]:
     """Return bars between neighbours of each sequence of points; a radius [m]."""
     bars = []
     for line in listed(f"animate: lines must be a list of lists, each point {_POINT}", sequences):
@@ -40,7 +40,7 @@ def lines(model: Model, sequences: Any, colors: dict[str, str], radius: float) -
         ends = [_end(model, item, "line") for item in line]
         label = f"{ends[0].frame} to {ends[-1].frame}"
         color = colors[ends[0].frame.partition("/")[0]]
-        bars += [Link(pair, "rod", radius, color, "bodies", label) for pair in pairwise(ends)]
+        bars += [Rod(pair, "rod", radius, color, "bodies", label) for pair in pairwise(ends)]
     return bars
 
 

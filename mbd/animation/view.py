@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbd.animation.drawing import Link, Solid, Track
+from mbd.animation.drawing import FixedShape, Rod, Track
 from mbd.surfaces.solids import surface
 
 _INSTANTS = 100
@@ -21,7 +21,7 @@ def upwards(gravity: np.ndarray) -> np.ndarray:
 
 
 def corners(
-    tracks: dict[str, Track], solids: list[Solid], links: list[Link], reach: dict[str, float]
+    tracks: dict[str, Track], solids: list[FixedShape], links: list[Rod], reach: dict[str, float]
 ) -> np.ndarray:
     """Return corners of boxes around all bodies at up to 100 instants, (n, k, 3).
 

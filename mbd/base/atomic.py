@@ -91,7 +91,7 @@ def replaced_together(paths: Sequence[str | Path], who: str) -> Iterator[list[Bi
 
 
 @dataclass(frozen=True)
-class Members:
+class Companions:
     """Files that belong to another one, in a folder of their own.
 
     Attributes
@@ -114,7 +114,7 @@ class Members:
 
 
 @contextmanager
-def replaced_set(path: str | Path, who: str) -> Iterator[tuple[BinaryIO, Members]]:
+def replaced_set(path: str | Path, who: str) -> Iterator[tuple[BinaryIO, Companions]]:
     """Do as `replaced` for a file NAME.xyz that names others, which are in ``NAME/xxxxxxxx/``.
 
     The old file keeps its old members until the new file, which names new ones, takes its place;
@@ -129,7 +129,7 @@ def replaced_set(path: str | Path, who: str) -> Iterator[tuple[BinaryIO, Members
                 (home / token).mkdir(parents=True)
             except OSError as error:
                 raise explained(error, who, home / token) from None
-            yield file, Members(home / token, f"{home.name}/{token}")
+            yield file, Companions(home / token, f"{home.name}/{token}")
     finally:
         _remove_others(place, home)
 

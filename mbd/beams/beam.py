@@ -11,7 +11,7 @@ import numpy as np
 from mbd.base.checked import flag, shown, sized, whole
 from mbd.base.door import array, label, unit_vector, vector
 from mbd.beams.clamps import clamped, rows_of
-from mbd.beams.curve import Curve, evaluated
+from mbd.beams.curve import ReferenceCurve, evaluated
 from mbd.beams.pieces import mesh, stiffness
 from mbd.beams.section import Section
 from mbd.interactions.beams.element import BEAM
@@ -96,7 +96,7 @@ class Beam(Part):
         self.name = label(name, "Beam")
         n = whole(self.name, "elements", elements, 1)
         direction = unit_vector(self.name, "up", up)
-        curve = Curve(self.name, points, smooth, section, stations, direction, twist)
+        curve = ReferenceCurve(self.name, points, smooth, section, stations, direction, twist)
         self._curve, self._mesh = curve, mesh(curve, max(n, len(curve.pieces)))
         self._warn()
         tau = np.broadcast_to(_damping(self.name, damping), 6)

@@ -105,7 +105,7 @@ class Path:
         return np.concatenate([*s, [self.length]]), np.repeat(np.arange(len(counts)), counts)
 
 
-class Curve(Path):
+class ReferenceCurve(Path):
     """The line of a beam with its section frames and section properties.
 
     Parameters

@@ -33,7 +33,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbd.algebra.rotations import tilde
-from mbd.beams.curve import Curve
+from mbd.beams.curve import ReferenceCurve
 from mbd.beams.helicoids import logarithm
 
 _X, _W = np.polynomial.legendre.leggauss(6)
@@ -41,7 +41,7 @@ _CUBIC, _LINEAR = 4, 2  # nodes of the polynomials
 
 
 @dataclass(frozen=True)
-class Mesh:
+class BeamMesh:
     """Nodes and elements of a beam.
 
     Attributes
@@ -93,7 +93,7 @@ def _of_nodes(frames: np.ndarray) -> np.ndarray:
     return np.concatenate([frames[:, 0], frames[-1:, -1]])
 
 
-def mesh(curve: Curve, elements: int) -> Mesh:
+def mesh(curve: ReferenceCurve, elements: int) -> BeamMesh:
     """Return nodes at equal distances in every smooth piece, and their masses."""
     s, piece = curve.nodes(elements)
     count = piece[-1] + 1
@@ -127,7 +127,7 @@ def mesh(curve: Curve, elements: int) -> Mesh:
         elif not _can_be_bodies(share[own]):
             share[:, 1:, 1:] = _central(masses(k, _LINEAR)) + _eccentric(share)
         mass += share
-    return Mesh(s, piece, at, weight, line, frames, mass, linear)
+    return BeamMesh(s, piece, at, weight, line, frames, mass, linear)
 
 
 def _eccentric(W: np.ndarray) -> np.ndarray:
@@ -169,7 +169,7 @@ def _polynomials(
     return nodes, L
 
 
-def stiffness(curve: Curve, grid: Mesh) -> tuple[np.ndarray, np.ndarray]:
+def stiffness(curve: ReferenceCurve, grid: BeamMesh) -> tuple[np.ndarray, np.ndarray]:
     """Return the strains e0 (n, 6) and the stiffness K (n, 6, 6) of all elements at rest."""
     from scipy.spatial.transform import Rotation
 

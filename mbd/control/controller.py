@@ -32,7 +32,7 @@ from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import System, model_of
 from mbd.model.turns_so_far import turns_so_far
-from mbd.runs.events import Instants
+from mbd.runs.events import EventInstants
 from mbd.runs.failed_step import explain
 from mbd.runs.methods import checked_method
 from mbd.runs.plan import whole_steps
@@ -351,7 +351,7 @@ def closed_loop(
     if status != CONVERGED:
         message = message or explain(run.work, stepper.method)
     elif n % every:
-        run.keep(Instants.of(last))
+        run.keep(EventInstants.of(last))
     status, message = record.close(
         status, message or f"reached t = {last.t:g} s", run.stats(), last
     )

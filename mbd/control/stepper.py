@@ -31,7 +31,7 @@ from mbd.runs.plan import Plan
 from mbd.runs.stretch import Run
 
 _WHO = "Stepper"
-_SUMS = ("energy.dissipated", "energy.work", "energy.balance", "drift")  # since the start of a run
+_SINCE_THE_START = ("energy.dissipated", "energy.work", "energy.balance", "drift")
 _LONG = 1e12  # steps that a run of unknown length may have
 
 
@@ -237,7 +237,7 @@ def solution_at(model: Model, state: State) -> Solution:
 
 def refuse_sum(name: str, who: str) -> None:
     """Refuse what one instant does not have."""
-    if name in _SUMS:
+    if name in _SINCE_THE_START:
         raise ValueError(
             f"{who}: {name!r} adds up since the start of a run, and there is one instant; name "
             "'energy.total' or 'gap', or take it from the solution of mbd.simulate"

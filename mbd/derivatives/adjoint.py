@@ -18,7 +18,7 @@ from mbd.analyses.linearize import Linearized
 from mbd.analyses.modes import Modes
 from mbd.base.checked import shown, whole
 from mbd.derivatives import one_step, sweeps
-from mbd.derivatives.begins import Direction, Tangent, Threshold
+from mbd.derivatives.begins import BeginChanges, Tangent, Threshold
 from mbd.derivatives.forward import check_rows, sensitivities
 from mbd.derivatives.legs import Ending, Leg, Onward
 from mbd.derivatives.objective import Objective, along, gradients, last_of, values_of
@@ -359,7 +359,7 @@ class Backward:
         z = ahead.columns[0]
         z[:] = 0.0
         if leg.anew is not None:
-            begun = leg.anew.along(Direction.none(self.model, h=1.0))[1]
+            begun = leg.anew.along(BeginChanges.none(self.model, h=1.0))[1]
             for row, x in enumerate((begun.q, begun.v, begun.a, begun.alg, begun.before)):
                 z[row, v] = x
         else:

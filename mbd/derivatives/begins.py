@@ -201,7 +201,7 @@ def _by_hand(model: FrozenModel, event: Any, state: State) -> State:
 
 
 @dataclass(frozen=True, eq=False)
-class Direction:
+class BeginChanges:
     """Changes of what steps begin from: of the state, its time, and the size of the steps."""
 
     q: np.ndarray
@@ -212,7 +212,7 @@ class Direction:
     h: float = 0.0
 
     @classmethod
-    def none(cls, model: FrozenModel, t: float = 0.0, h: float = 0.0) -> Direction:
+    def none(cls, model: FrozenModel, t: float = 0.0, h: float = 0.0) -> BeginChanges:
         """Return no change of the state."""
         zero = np.zeros(model.n_v)
         return cls(zero, zero, zero, np.zeros(model.n_lam), t, h)
@@ -278,7 +278,7 @@ class Threshold:
             ) from None
         return self._difference(stencil.weights, _stacked(stencil.models, beside))
 
-    def along(self, z: Direction) -> tuple[Tangent, Tangent]:
+    def along(self, z: BeginChanges) -> tuple[Tangent, Tangent]:
         """Return the derivatives of the instant, and of where steps begin, along a direction."""
         assert self.at is not None
         at, sizes = self.at, self.sizes
@@ -303,7 +303,7 @@ class Threshold:
         return self._difference(weights, _stacked([self.model] * len(weights), beside))
 
     @cached_property
-    def sizes(self) -> Direction:
+    def sizes(self) -> BeginChanges:
         """Changes that are finite."""
         assert self.at is not None
         model, at = self.model, self.at
@@ -311,14 +311,16 @@ class Threshold:
         def of(x: np.ndarray) -> np.ndarray:
             return np.full(len(x), float(np.abs(x).max(initial=0.0)) or 1.0)
 
-        return Direction(model.units, of(at.v), of(at.a), of(at.lam), self.h or 1.0, self.h or 1.0)
+        return BeginChanges(
+            model.units, of(at.v), of(at.a), of(at.lam), self.h or 1.0, self.h or 1.0
+        )
 
-    def units(self) -> list[Direction]:
+    def units(self) -> list[BeginChanges]:
         """Return unit directions on which the beginning depends: q, v, t, and what else it reads.
 
         Only changes by hand read accelerations and multipliers.
         """
-        none, out = Direction.none(self.model), []
+        none, out = BeginChanges.none(self.model), []
         for name in ("q", "v", "a", "lam"):
             n = len(getattr(none, name))
             if name in ("q", "v") or self._reads(name):

@@ -17,7 +17,7 @@ from mbd.base.checked import meant, shown
 from mbd.base.parameter import Parameter
 from mbd.base.sensitivity_tolerances import SENSITIVITY_MET
 from mbd.derivatives import one_step, sweeps
-from mbd.derivatives.begins import Direction, Tangent, Threshold
+from mbd.derivatives.begins import BeginChanges, Tangent, Threshold
 from mbd.derivatives.legs import Ending, Leg, Onward
 from mbd.derivatives.named import Named, Tangents, derivative_by_name
 from mbd.derivatives.rest import (
@@ -278,7 +278,7 @@ class Forward:
     def _begin(self, leg: Leg, threshold: Threshold) -> None:
         """Begin anew."""
         n_p, v, lam = len(self.of.stencils), self.v, self.lam
-        size = Direction.none(self.of.model, h=1.0)
+        size = BeginChanges.none(self.of.model, h=1.0)
         begun_by = threshold.by_parameters(self.of.stencils)
         for j in range(self.sweep.n_columns):
             z = self.sweep.columns[j]
@@ -290,7 +290,7 @@ class Forward:
             elif threshold.at is not None:
                 a = z[one_step.DA]
                 both.append(threshold.along(
-                    Direction(z[one_step.DQ, v], z[one_step.DV, v], a[v], a[lam], self.t[j])
+                    BeginChanges(z[one_step.DQ, v], z[one_step.DV, v], a[v], a[lam], self.t[j])
                 ))  # fmt: skip
             z[:] = 0.0
             for first, begun in both:

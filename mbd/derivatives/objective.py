@@ -69,7 +69,7 @@ class Objective:
             raise RuntimeError(f"Objective: of raised {type(error).__name__}: {error}") from error
 
 
-class _Reader:
+class _NotingHistory:
     """A history that notes which parts are asked for; "" is all of them."""
 
     def __init__(self, history: Any, names: set[str], last: bool) -> None:
@@ -161,7 +161,7 @@ def _terms(term: Callable[[Any], Any], history: Any, names: set[str], last: bool
     """Return the values of a term at the instants of a history, (n,)."""
     n = len(history.t)
     word = "terminal" if last else "running"
-    value = _called(term, _Reader(history, names, last), word)
+    value = _called(term, _NotingHistory(history, names, last), word)
     if value.shape != (() if last else (n,)):
         expected = "one number" if last else f"({n},) numbers, one for each instant"
         raise ValueError(f"Objective: {word} must return {expected}, got shape {value.shape}")

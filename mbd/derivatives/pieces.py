@@ -31,7 +31,7 @@ def refuse_with_every(rtol: Any, events: Any) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
+class RunPiece:
     """Some steps of a run, on from a state of it; none: from its start."""
 
     of: Prepared
@@ -63,16 +63,16 @@ class Piece:
 
 def in_pieces(
     of: Prepared, t_end: Any, step: Any, progress: Any, every: int
-) -> tuple[list[Piece], Solution]:
+) -> tuple[list[RunPiece], Solution]:
     """Run in pieces of so many steps; return them, and a solution of the instants between them."""
     h, end = (number(_WHO, word, x, "s", positive=True) for word, x in
               (("step", step), ("t_end", t_end)))  # fmt: skip
     begin = 0.0 if of.start.state is None else float(of.start.state.t)
     n = int(np.ceil(number_of_steps(_WHO, end - begin, every * h) - (1.0 + WHOLE_STEPS) / every))
     times = [begin + k * every * h for k in range(1, max(n, 1))] + [end]
-    pieces, runs = list[Piece](), list[Solution]()
+    pieces, runs = list[RunPiece](), list[Solution]()
     for t in times:
-        pieces.append(Piece(of, runs[-1].state if runs else None, t, h))
+        pieces.append(RunPiece(of, runs[-1].state if runs else None, t, h))
         try:
             runs.append(pieces[-1].run(progress, every))
         except BaseException as error:

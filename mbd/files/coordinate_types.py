@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from mbd.files.references import Reference
+from mbd.files.references import PartName
 from mbd.files.units import has_unit
 from mbd.files.value_types import FunctionOf, Number, Place, ValueType, unknown_key
 from mbd.parts.joint import chosen
 from mbd.parts.part import Coordinate
 
-_JOINT = Reference("joints")
+_JOINT = PartName("joints")
 
 
 class Chosen:

@@ -150,7 +150,7 @@ def _compiled(tree: ast.expr) -> Callable[[float, float, float], float]:
     return eval(code, {"__builtins__": {}, "pi": math.pi, **FUNCTIONS})  # checked node by node
 
 
-class _Known(ast.NodeTransformer):
+class _WithNumbers(ast.NodeTransformer):
     """Put numbers in the place of names."""
 
     def __init__(self, values: Mapping[str, float]) -> None:
@@ -174,7 +174,7 @@ def _parsed(text: str, values: Mapping[str, float]) -> tuple[ast.expr, set[str]]
         reason = getattr(error, "msg", None) or str(error)
         raise ValueError(f"expression {shown(text)} cannot be read: {reason}") from None
     names: set[str] = set()
-    return _checked(_Known(values).visit(tree), text, names), names
+    return _checked(_WithNumbers(values).visit(tree), text, names), names
 
 
 def _checked(node: ast.AST, text: str, names: set[str]) -> Any:

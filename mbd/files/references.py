@@ -15,7 +15,7 @@ from mbd.files.value_types import Array, Number, Place, ValueType, unknown_key
 
 
 @dataclass(frozen=True)
-class Reference:
+class PartName:
     """The name of a body or a joint of the file."""
 
     table: str

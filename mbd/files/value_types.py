@@ -221,7 +221,7 @@ class Array:
         return {**choices[0], **described} if len(choices) == 1 else {"anyOf": choices, **described}
 
 
-class Direction:
+class AxisValue:
     """Three numbers, or the name of an axis."""
 
     def read(self, value: Any, place: Place) -> Any:

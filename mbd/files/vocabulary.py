@@ -16,10 +16,10 @@ from mbd.base.public import PLACES, public
 from mbd.base.recorded_call import signature
 from mbd.beams.section import Section
 from mbd.files.coordinate_types import Along, Chosen, OrLaw, Three
-from mbd.files.references import Constructed, Reference, Turn
+from mbd.files.references import Constructed, PartName, Turn
 from mbd.files.value_types import (
     Array,
-    Direction,
+    AxisValue,
     File,
     Flag,
     FunctionOf,
@@ -76,10 +76,10 @@ def constructors(maker: type) -> dict[str, Callable[..., Any]]:
     return {x.__qualname__: x for x in (maker, *methods)}
 
 
-BODY, JOINT = Reference("bodies"), Reference("joints")
+BODY, JOINT = PartName("bodies"), PartName("joints")
 FRAME = Constructed("frame", lambda: {"Frame": Frame}, default="Frame")
 END = OneOf(lambda x: isinstance(x, dict), FRAME, BODY)
-POINT, DIRECTION = Array("m"), Direction()
+POINT, DIRECTION = Array("m"), AxisValue()
 COORDINATE = Chosen()
 MOTION = Constructed("motion", lambda: makers("parts.motions"))
 FORMULATION = Constructed("formulation", lambda: makers("formulations."), NAMES)
@@ -189,7 +189,7 @@ OF: dict[str, dict[str, ValueType]] = {
         "rayleigh": Array(("1/s", "s"), ((2,),)),
         "geometric_stiffness": Mapping(File()),
     },
-    "LineLoad": {"beam": Reference("structures"), "force": Array("N/m"), "law": FunctionOf(("t",))},
+    "LineLoad": {"beam": PartName("structures"), "force": Array("N/m"), "law": FunctionOf(("t",))},
     "Section": {
         "stiffness": Array(("N",) * 3 + ("N m^2",) * 3, ((6,), (6, 6))),
         "mass": Number("kg/m"),

@@ -135,10 +135,10 @@ class Fit:
             for v, e in zip(V[::-1], errors[::-1], strict=True)
         ]  # fmt: skip
         C = np.full((len(x), len(x)), np.nan)
-        self._seen, self._blind = np.zeros((2, len(V), len(x)))
-        self._seen[:, free] = np.where(blind, 0.0, errors)[:, None] * V * size[free]
+        self._spread, self._blind = np.zeros((2, len(V), len(x)))
+        self._spread[:, free] = np.where(blind, 0.0, errors)[:, None] * V * size[free]
         self._blind[:, free] = np.where(blind[:, None], V, 0.0) * size[free]
-        C[np.ix_(free, free)] = (self._seen.T @ self._seen)[np.ix_(free, free)]
+        C[np.ix_(free, free)] = (self._spread.T @ self._spread)[np.ix_(free, free)]
         lost = np.zeros(len(x), bool)
         lost[free] = (np.abs(V[blind]) > np.sqrt(FIT_RANK)).any(axis=0)
         C[lost, lost] = np.inf
@@ -204,7 +204,7 @@ class Fit:
         y = of(run.solution)
         zero = np.zeros_like(y)
         J = np.array([run[p].of(of, name) if p in run else zero for p in self.values])
-        half = k * np.linalg.norm(np.tensordot(self._seen, J, 1), axis=0)
+        half = k * np.linalg.norm(np.tensordot(self._spread, J, 1), axis=0)
         open_to = np.abs(np.tensordot(self._blind, J, 1)).max(axis=0)
         whole = np.tensordot(self._size, np.abs(J), 1).max(initial=0.0)
         half[open_to > np.sqrt(FIT_RANK) * whole] = np.inf

@@ -191,7 +191,7 @@ def optimize(
         return np.array([v for v, _ in pairs]), np.array([g for _, g in pairs])
 
     with listening(), Evaluations(_WHO, variables.names, evaluated, file, progress) as runs:
-        search = _Search(runs, variables, list(limits.values()), solver, most)
+        search = _Iterates(runs, variables, list(limits.values()), solver, most)
         ended = search.run()
         return search.optimum(model, list(limits), ended)
 
@@ -246,7 +246,7 @@ def _of_values(what: Any, variables: Variables, x: np.ndarray) -> tuple[float, n
     return here, slope
 
 
-class _Search:
+class _Iterates:
     """The iterates of one optimisation, in parameters over their sizes."""
 
     def __init__(

@@ -12,7 +12,7 @@ from mbd.base.checked import is_whole, shown, sized, whole
 from mbd.base.door import array, label, number, rotation_matrix, vector
 from mbd.base.recorded_call import Call
 from mbd.flexible.inertia import invariants
-from mbd.flexible.mesh import Mesh, square
+from mbd.flexible.mesh import FiniteElementModel, square
 from mbd.flexible.reduction import Shapes, given_shapes, reduced
 from mbd.formulations import named
 from mbd.formulations.formulation import Formulation
@@ -115,7 +115,7 @@ class FlexibleBody(Body):
             angular_velocity=vector(who, "angular_velocity", angular_velocity, "rad/s"),
             shapes=checked_shapes(who, shape),
         )
-        mesh = Mesh.checked(who, M, K, coordinates, interfaces)
+        mesh = FiniteElementModel.checked(who, M, K, coordinates, interfaces)
         shapes = _shapes(mesh, modes, cutoff, fixed_modes)
         W0, W1, W2 = invariants(mesh, shapes)
         moved = {x: _interface(mesh, shapes, x) for x in mesh.interfaces}
@@ -239,7 +239,7 @@ def _with_paths(call: Call) -> Call:
     return call._replace(args=(), options={"name": call.arguments()["name"], **options})
 
 
-def _shapes(mesh: Mesh, modes: Any, cutoff: Any, fixed: Any) -> Shapes:
+def _shapes(mesh: FiniteElementModel, modes: Any, cutoff: Any, fixed: Any) -> Shapes:
     """Return the shapes that are asked for."""
     if sum(x is not None for x in (modes, cutoff, fixed)) > 1:
         raise ValueError(f"{mesh.who}: give one of modes, cutoff and fixed_modes")
@@ -254,14 +254,16 @@ def _shapes(mesh: Mesh, modes: Any, cutoff: Any, fixed: Any) -> Shapes:
     return given_shapes(mesh, array(mesh.who, "modes", modes, "a number from 1, or shapes (n, m)"))
 
 
-def _interface(mesh: Mesh, shapes: Shapes, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _interface(
+    mesh: FiniteElementModel, shapes: Shapes, name: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return centre (3,), and shifts and turns (m, 3) of a patch: those that fit its nodes best."""
     center, dofs, R = mesh.patches[name]
     motions = np.linalg.lstsq(R, shapes.values.reshape(-1, len(shapes.K))[dofs], rcond=None)[0]
     return center, motions[:3].T, motions[3:].T
 
 
-def _reach(mesh: Mesh, name: str) -> float:
+def _reach(mesh: FiniteElementModel, name: str) -> float:
     """Return how far from its centre a point may be that is taken for one of a patch [m]."""
     nodes = mesh.x[mesh.interfaces[name]]
     size = np.linalg.norm(nodes - nodes.mean(axis=0), axis=1).max()
@@ -289,7 +291,7 @@ def _damping(who: str, shapes: Shapes, ratio: Any, rayleigh: Any) -> np.ndarray:
     return np.asarray(D)
 
 
-def _geometric(mesh: Mesh, shapes: Shapes, matrices: Any) -> np.ndarray:
+def _geometric(mesh: FiniteElementModel, shapes: Shapes, matrices: Any) -> np.ndarray:
     """Return stiffness for each product of two components of angular velocity (m, m, 3, 3)."""
     n = len(shapes.K)
     G = np.zeros((n, n, 3, 3))

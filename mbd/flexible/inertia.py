@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from mbd.flexible.mesh import Mesh
+from mbd.flexible.mesh import FiniteElementModel
 from mbd.flexible.reduction import Shapes
 
 _SAME = 1e-9  # of the largest entry of M
@@ -32,7 +32,7 @@ class Invariants(NamedTuple):
     W2: np.ndarray
 
 
-def invariants(mesh: Mesh, shapes: Shapes) -> Invariants:
+def invariants(mesh: FiniteElementModel, shapes: Shapes) -> Invariants:
     """Return the invariants of a mesh with shapes."""
     n, x = len(mesh.x), mesh.x
     if mesh.d == 6:
@@ -52,7 +52,7 @@ def invariants(mesh: Mesh, shapes: Shapes) -> Invariants:
     return Invariants(w0.T @ (m @ w0), np.einsum("nk,nlj->jkl", w0, m_psi), W2)
 
 
-def _scalar(mesh: Mesh) -> sp.csc_array:
+def _scalar(mesh: FiniteElementModel) -> sp.csc_array:
     """Return m of M = m (x) I3."""
     m = sp.csc_array(sp.csr_array(mesh.M)[0::3][:, 0::3])
     if abs(mesh.M - sp.kron(m, np.eye(3))).max() > _SAME * abs(mesh.M).max():
@@ -63,7 +63,7 @@ def _scalar(mesh: Mesh) -> sp.csc_array:
     return m
 
 
-def _rigid_nodes(mesh: Mesh) -> np.ndarray:
+def _rigid_nodes(mesh: FiniteElementModel) -> np.ndarray:
     """Return the matrices [[m, m c^T], [m c, E]] (n, 4, 4) of nodes that are rigid bodies."""
     M = sp.csr_array(mesh.M)
     blocks = np.array([M[i : i + 6, i : i + 6].toarray() for i in range(0, M.shape[0], 6)])

@@ -19,7 +19,7 @@ _STILL = 1e-8  # force of a rigid motion, of the largest that entries of K could
 
 
 @dataclass(frozen=True, eq=False)
-class Mesh:
+class FiniteElementModel:
     """A free finite element model, checked.
 
     Attributes
@@ -41,7 +41,9 @@ class Mesh:
     interfaces: dict[str, np.ndarray]
 
     @classmethod
-    def checked(cls, who: str, M: Any, K: Any, coordinates: Any, interfaces: Any) -> Mesh:
+    def checked(
+        cls, who: str, M: Any, K: Any, coordinates: Any, interfaces: Any
+    ) -> FiniteElementModel:
         """Return the model of matrices, arrays or names of files; refuse what is none."""
         x = _coordinates(who, coordinates)
         mass, stiffness = square(who, "M", M), square(who, "K", K)

@@ -24,7 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import eigh, null_space
 
-from mbd.flexible.mesh import Mesh, factor, rigid_motions
+from mbd.flexible.mesh import FiniteElementModel, factor, rigid_motions
 
 _DENSE = 300  # unknowns up to which all eigenvectors are computed
 _MORE = 6  # fixed-interface modes beyond the number of shapes
@@ -65,7 +65,7 @@ class Shapes:
 
 
 def reduced(
-    mesh: Mesh, count: int | None, cutoff: float | None, fixed: int | None = None
+    mesh: FiniteElementModel, count: int | None, cutoff: float | None, fixed: int | None = None
 ) -> Shapes:
     """Return eigenvectors of the reduced model.
 
@@ -96,7 +96,7 @@ def reduced(
     return _shapes(mesh, V @ (elastic @ vectors[:, :n]), V)
 
 
-def given_shapes(mesh: Mesh, basis: np.ndarray) -> Shapes:
+def given_shapes(mesh: FiniteElementModel, basis: np.ndarray) -> Shapes:
     """Return given shapes (n d, m); refuse those that contain a rigid motion."""
     if basis.ndim != 2 or basis.shape[0] != mesh.M.shape[0] or not np.isfinite(basis).all():
         raise ValueError(
@@ -117,7 +117,9 @@ def given_shapes(mesh: Mesh, basis: np.ndarray) -> Shapes:
     return _shapes(mesh, basis, V, True)
 
 
-def _shapes(mesh: Mesh, values: np.ndarray, V: np.ndarray, as_they_are: bool = False) -> Shapes:
+def _shapes(
+    mesh: FiniteElementModel, values: np.ndarray, V: np.ndarray, as_they_are: bool = False
+) -> Shapes:
     """Return shapes, the largest displacement of each 1, and positive; V has all of a basis."""
     size = float(np.ptp(mesh.x, axis=0).max())
     nodal = values.reshape(len(mesh.x), mesh.d, -1)
@@ -131,7 +133,9 @@ def _shapes(mesh: Mesh, values: np.ndarray, V: np.ndarray, as_they_are: bool = F
     return Shapes(nodal, K, M, _missing_compliance(mesh, values, K, V))
 
 
-def _missing_compliance(mesh: Mesh, values: np.ndarray, K: np.ndarray, V: np.ndarray) -> float:
+def _missing_compliance(
+    mesh: FiniteElementModel, values: np.ndarray, K: np.ndarray, V: np.ndarray
+) -> float:
     r"""Return the largest compliance between interfaces that shapes leave out, of the largest.
 
     Loads F on the interfaces, in balance with each other, take :math:`F^TK_{rr}^{-1}F` with all
@@ -153,7 +157,7 @@ def _missing_compliance(mesh: Mesh, values: np.ndarray, K: np.ndarray, V: np.nda
 
 
 def _basis(
-    mesh: Mesh, count: int | None, cutoff: float | None, fixed: int | None
+    mesh: FiniteElementModel, count: int | None, cutoff: float | None, fixed: int | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the basis V of the reduction, and the rigid motions in its coordinates."""
     n = mesh.M.shape[0]
@@ -186,7 +190,9 @@ def _basis(
     return V, R
 
 
-def _free(mesh: Mesh, count: int | None, cutoff: float | None) -> tuple[np.ndarray, np.ndarray]:
+def _free(
+    mesh: FiniteElementModel, count: int | None, cutoff: float | None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return rigid motions and eigenvectors of a body without interfaces."""
     R = rigid_motions(mesh.x, mesh.d)
     shift = 1e-4 * mesh.K.diagonal().sum() / mesh.M.diagonal().sum()

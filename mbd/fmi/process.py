@@ -65,7 +65,7 @@ def token_of(data: bytes) -> str:
     return f"{{{hashlib.sha256(data).hexdigest()[:32]}}}"
 
 
-class _Kept(NamedTuple):
+class _KeptState(NamedTuple):
     """A state of the unit that can be gone back to."""
 
     stepper: Stepper
@@ -79,7 +79,7 @@ class Running:
     def __init__(self, unit: Described) -> None:
         self.unit = unit
         self.model = model_of("unit", unit.system)
-        self.kept: dict[int, _Kept] = {}
+        self.kept: dict[int, _KeptState] = {}
         self.reset()
 
     def reset(self) -> None:
@@ -193,7 +193,7 @@ class Running:
         stepper = self._at(self.stepper.h if self.stepper else self.unit.step)
         number = number or max(self.kept, default=0) + 1
         inputs = {name: x.copy() for name, x in self.inputs.items()}
-        self.kept[number] = _Kept(stepper, stepper.snapshot(), inputs)
+        self.kept[number] = _KeptState(stepper, stepper.snapshot(), inputs)
         return number
 
     def go_back(self, number: int) -> None:

@@ -47,14 +47,14 @@ class Instants:
     values : (n, 11) array
         Largest violation of a row in its unit, power dissipated and put in [W], kinetic and
         potential energy [J], linear [N s] and angular momentum [N m s].
-    sums : (n, 2) array [J]
+    exchanged : (n, 2) array [J]
         Since the first instant of the run: lost to dampers, put in by loads, motors and drives.
     after : dict
         What the instants that follow need of the last one; of one run.
     """
 
     values: np.ndarray
-    sums: np.ndarray
+    exchanged: np.ndarray
     after: Before
 
     @property
@@ -65,8 +65,8 @@ class Instants:
     @property
     def energies(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Kinetic, potential and dissipated energy, and work."""
-        values, sums = self.values, self.sums
-        return values[..., 3], values[..., 4], sums[..., 0], sums[..., 1]
+        values, exchanged = self.values, self.exchanged
+        return values[..., 3], values[..., 4], exchanged[..., 0], exchanged[..., 1]
 
     @property
     def momenta(self) -> tuple[np.ndarray, np.ndarray]:
@@ -212,9 +212,9 @@ def instants(trajectory: Trajectory) -> Instants:
         except RuntimeError as error:  # results are not lost by what they are asked for
             warnings.warn(f"energies are not known: {error}", stacklevel=2)
             work.S[m.BAD_HOW] = 0
-    sums = _work(t, values[:, 1:3], trajectory.before.get(_WORK))
-    last = np.concatenate([t[-1:], sums[-1], values[-1, 1:3]])
-    return Instants(values, sums, {MEMORY: work.F[model.memory], _WORK: last})
+    exchanged = _work(t, values[:, 1:3], trajectory.before.get(_WORK))
+    last = np.concatenate([t[-1:], exchanged[-1], values[-1, 1:3]])
+    return Instants(values, exchanged, {MEMORY: work.F[model.memory], _WORK: last})
 
 
 def instants_of_runs(

@@ -24,7 +24,7 @@ from mbd.interactions.gradients import add_measured_row, value_of
 from mbd.interactions.kind import Kind
 from mbd.interactions.law_evaluation import evaluate_law
 from mbd.interactions.measures import GRAD, LAW_IN, LAW_OUT, Measure, along
-from mbd.interactions.pullback import Record, at, each, push
+from mbd.interactions.pullback import ElementRecord, at, each, push
 from mbd.machine import buffer as m
 from mbd.machine.jit import jit
 
@@ -52,7 +52,7 @@ def _motion(I: Any, F: Any, e: Any) -> Any:
 @jit
 def _first(e: Any) -> Any:
     """Return the record of the first term."""
-    return Record(
+    return ElementRecord(
         e.u, e.numbers + FACTORS, e.memory, e.law, e.ends, e.blocks, e.pairs, e.end
     )  # fmt: skip
 
@@ -60,7 +60,7 @@ def _first(e: Any) -> Any:
 @jit
 def _following(e: Any, n: int) -> Any:
     """Return the record of the term behind one with n attachments."""
-    return Record(
+    return ElementRecord(
         e.u, e.numbers + 1, e.memory + 1, e.law, e.ends + n, e.blocks + 4 * n,
         e.pairs + 2 * n * n, e.end,
     )  # fmt: skip

@@ -60,7 +60,7 @@ from mbd.machine.simd import add4, add_map, add_outer3, set_map
 MAPS, SCRATCH, W_G, W_K = m.MAPS, m.SCRATCH, m.W_G, m.W_K
 
 
-class Record(NamedTuple):
+class ElementRecord(NamedTuple):
     """The record of an element, as its kernels read it.
 
     ``u`` is the first unknown of its rows, ``numbers`` and ``memory`` are places in F, ``law`` is
@@ -96,7 +96,7 @@ def each(function: Callable[[Any, Any, Any], None]) -> Any:
     def of_all(I: Any, F: Any, k: int) -> None:
         for j in range(I[k + T_NUMBER]):
             i = I[k + T_FIRST] + j * I[k + T_SIZE]
-            e = Record(
+            e = ElementRecord(
                 I[i + E_ROW], I[i + E_NUMBERS], I[i + E_MEMORY], I[i + E_LAW], i + E_ENDS,
                 i + I[k + T_BLOCKS], i + I[k + T_PAIRS], i + I[k + T_SIZE],
             )  # fmt: skip

@@ -38,7 +38,7 @@ each = maps_kernel(each_run)
 each.long = True
 
 
-class _Kept(threading.local):
+class _KeptBatches(threading.local):
     """The memory of the last batches of each thread, and how many references of it are its own."""
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class _Kept(threading.local):
         self.alone = sys.getrefcount(self.rooms[0])  # how many that is depends on Python
 
 
-_KEPT = _Kept()
+_KEPT = _KeptBatches()
 
 
 def _room(size: int) -> np.ndarray:

@@ -21,26 +21,26 @@ class Block(NamedTuple):
     name: str
 
 
-class _Place(int):
+class _PlaceInF(int):
     """A place in F, with its block."""
 
     block: Block
 
     @classmethod
-    def of(cls, value: int, block: Block) -> _Place:
+    def of(cls, value: int, block: Block) -> _PlaceInF:
         place = cls(value)
         place.block = block
         return place
 
-    def __add__(self, other: Any) -> _Place:
-        return _Place.of(int(self) + int(other), self.block)
+    def __add__(self, other: Any) -> _PlaceInF:
+        return _PlaceInF.of(int(self) + int(other), self.block)
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
-        if isinstance(other, _Place):  # a distance
+        if isinstance(other, _PlaceInF):  # a distance
             return int(self) - int(other)
-        return _Place.of(int(self) - int(other), self.block)
+        return _PlaceInF.of(int(self) - int(other), self.block)
 
 
 class CheckedTables:
@@ -56,14 +56,14 @@ class CheckedTables:
     def __getitem__(self, i: Any) -> Any:
         value = self._I[i]
         if not isinstance(i, slice) and int(i) in self._special:
-            return _Place.of(int(value), self._special[int(i)])
+            return _PlaceInF.of(int(value), self._special[int(i)])
         if isinstance(i, slice) or int(i) >= len(self._places) or not self._places[int(i)]:
             return value
         at = bisect_right(self._starts, value) - 1
         block = self._blocks[at]
         if not block.first <= value < block.end:
             block = Block(int(value), int(value), f"nothing (entry {int(i)} of I)")
-        return _Place.of(int(value), block)
+        return _PlaceInF.of(int(value), block)
 
 
 class CheckedFloats:
@@ -74,10 +74,10 @@ class CheckedFloats:
 
     def _checked(self, key: Any) -> Any:
         if not isinstance(key, slice):
-            if isinstance(key, _Place):
+            if isinstance(key, _PlaceInF):
                 _check(int(key), int(key) + 1, key.block)
             return key
-        if not isinstance(key.start, _Place):
+        if not isinstance(key.start, _PlaceInF):
             return key
         block, start = key.start.block, int(key.start)
         stop = block.end if key.stop is None else int(key.stop)

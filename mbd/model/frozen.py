@@ -55,7 +55,7 @@ class Numbering:
         return "1/s" if unit == "-" else f"{unit}/s"
 
 
-class Link(NamedTuple):
+class LinkedBodies(NamedTuple):
     """Bodies, ground among them, that some rows of a part link."""
 
     owner: str
@@ -173,7 +173,7 @@ class FrozenModel:
             for name, elements in self.numbering.elements.items()
         }
 
-    def links(self) -> list[Link]:
+    def links(self) -> list[LinkedBodies]:
         """Return what rows link: each joint or other part, of structures each element."""
         links = []
         for name, elements in self.numbering.elements.items():
@@ -181,7 +181,7 @@ class FrozenModel:
             for some in together:
                 bodies = list({a.body: None for element, _ in some for a in element.attachments})
                 rows = [row + i for x, row in some for i in range(x.kind.n_rows)]
-                links.append(Link(name, bodies, rows))
+                links.append(LinkedBodies(name, bodies, rows))
         return links
 
 

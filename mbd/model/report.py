@@ -17,7 +17,7 @@ from mbd.model.assembly import assemble
 
 if TYPE_CHECKING:
     from mbd.figures.topology import Edge
-    from mbd.model.frozen import FrozenModel, Link
+    from mbd.model.frozen import FrozenModel, LinkedBodies
     from mbd.model.state import State
 
 _DENSE = 800  # rows up to which the singular values are computed
@@ -187,7 +187,7 @@ def report(model: FrozenModel, state: State | None = None) -> Report:
     )
 
 
-def _between(links: list[Link]) -> dict[frozenset[str], list[int]]:
+def _between(links: list[LinkedBodies]) -> dict[frozenset[str], list[int]]:
     """Return which links there are between two bodies."""
     pairs: dict[frozenset[str], list[int]] = {}
     for i, link in enumerate(links):

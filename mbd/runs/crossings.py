@@ -18,7 +18,7 @@ import numpy as np
 from mbd.base.run_tolerances import EVENT_ROUND_OFF, EVENT_TOGETHER
 from mbd.model.model import Model
 from mbd.model.state import State
-from mbd.runs.events import Event, Instants, Occurrence, carried, values_of
+from mbd.runs.events import Event, EventInstants, Occurrence, carried, values_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,7 @@ class Watch:
         """Return the values of all functions at one instant, (n_events,)."""
         if not self.events:
             return np.empty(0)
-        return values_of(self.events, self.model, Instants.of(state), before)[0]
+        return values_of(self.events, self.model, EventInstants.of(state), before)[0]
 
     def sides(self, g: np.ndarray, size: np.ndarray | None = None) -> np.ndarray:
         """Return -1, 0 or 1 for each value, given the largest magnitudes up to each."""
@@ -105,7 +105,7 @@ class Watch:
         falling = (side[:-1] > 0) & (side[1:] <= 0) & (self.direction <= 0)
         return rising | falling
 
-    def look(self, instants: Instants, before: Any) -> Looked:
+    def look(self, instants: EventInstants, before: Any) -> Looked:
         """Return the values at instants behind the last one, whose values are known."""
         error = None
         try:
@@ -125,7 +125,7 @@ class Watch:
         return Looked(g, size, left, error)
 
     def _until_it_raises(
-        self, instants: Instants, before: Any, error: Exception
+        self, instants: EventInstants, before: Any, error: Exception
     ) -> tuple[np.ndarray, Exception]:
         """Return the values before the first instant at which a function raises; what it raised."""
         good, most = 1, len(instants.t) - 1

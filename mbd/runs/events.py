@@ -121,7 +121,7 @@ class Occurrence:
 
 
 @dataclass(frozen=True, eq=False)
-class Instants:
+class EventInstants:
     """Histories of some instants, time first."""
 
     t: np.ndarray
@@ -131,40 +131,40 @@ class Instants:
     lam: np.ndarray
 
     @classmethod
-    def of(cls, s: State) -> Instants:
+    def of(cls, s: State) -> EventInstants:
         """Return one instant."""
         return cls(np.array([s.t]), s.q[None], s.v[None], s.a[None], s.lam[None])
 
     def _all(self) -> tuple[np.ndarray, ...]:
         return self.t, self.q, self.v, self.a, self.lam
 
-    def joined(self, later: Instants) -> Instants:
+    def joined(self, later: EventInstants) -> EventInstants:
         """Return these and later ones."""
         pairs = zip(self._all(), later._all(), strict=True)
-        return Instants(*(np.concatenate(pair) for pair in pairs))
+        return EventInstants(*(np.concatenate(pair) for pair in pairs))
 
-    def rows(self, which: Any) -> Instants:
+    def rows(self, which: Any) -> EventInstants:
         """Return those of the given indices."""
-        return Instants(*(x[which] for x in self._all()))
+        return EventInstants(*(x[which] for x in self._all()))
 
-    def part(self, first: int, last: int) -> Instants:
+    def part(self, first: int, last: int) -> EventInstants:
         """Return those from first to last, this excluded."""
         return self.rows(slice(first, last))
 
 
-def _history(model: Model, instants: Instants, before: Any) -> History:
+def _history(model: Model, instants: EventInstants, before: Any) -> History:
     """Return some instants by name; ``before`` is what came before them (turns counted)."""
     return History(model, *instants._all(), before=before)
 
 
-def carried(model: Model, instants: Instants, before: Any) -> Any:
+def carried(model: Model, instants: EventInstants, before: Any) -> Any:
     """Return what is to be known, behind these instants, of all that came before."""
     return past_of(_history(model, instants, before))
 
 
 def rotations(model: Model, state: State) -> dict[str, np.ndarray]:
     """Return the rotations of bodies whose coordinates no row of their own holds to be one."""
-    solution = _history(model, Instants.of(state), None)
+    solution = _history(model, EventInstants.of(state), None)
     return {
         name: solution[name].rotation[0]
         for name, body in model.nodes.items()
@@ -172,7 +172,9 @@ def rotations(model: Model, state: State) -> dict[str, np.ndarray]:
     }
 
 
-def values_of(events: Sequence[Event], model: Model, instants: Instants, before: Any) -> np.ndarray:
+def values_of(
+    events: Sequence[Event], model: Model, instants: EventInstants, before: Any
+) -> np.ndarray:
     """Return the values of the functions of events at some instants, (n, n_events)."""
     solution = _history(model, instants, before)
     values = np.empty((len(instants.t), len(events)))

@@ -17,7 +17,7 @@ from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.runs.after_event import behind
 from mbd.runs.crossings import Instant, Watch
-from mbd.runs.events import Instants, Occurrence
+from mbd.runs.events import EventInstants, Occurrence
 from mbd.runs.interrupts import Interrupt
 from mbd.runs.plan import Plan
 from mbd.runs.record import Record, RecordError
@@ -133,7 +133,7 @@ class Stretches:
     def _failed(self, error: Exception) -> str:
         """Note the cause; return the message."""
         if self.run is None:
-            first = Instants.of(self.last)
+            first = EventInstants.of(self.last)
             self.record.append(first.t, first.q, first.v, first.a, first.lam)
         self.cause = error.__cause__ or error
         return str(error) if isinstance(error, _WORDED) else f"{type(error).__name__}: {error}"

@@ -26,7 +26,7 @@ from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 from mbd.runs.crossings import Instant, Watch
-from mbd.runs.events import Instants, Occurrence, carried
+from mbd.runs.events import EventInstants, Occurrence, carried
 from mbd.runs.failed_step import explain, failed_step, slow_progress
 from mbd.runs.interrupts import Interrupt
 from mbd.runs.law_jumps import JumpError, Jumps
@@ -107,7 +107,7 @@ class Run:
         `before` is what events know of the stretches before this one.
         """
         self.record, self.before = record, before
-        self.last = Instants.of(first)
+        self.last = EventInstants.of(first)
         if self._is_output(first):
             self.keep(self.last)
 
@@ -115,13 +115,13 @@ class Run:
         """Keep the state behind the event at which the run ends, if something changed there."""
         if self.instant is not None and last is not self.instant.state:
             if wanted or self._is_output(last):
-                self.keep(Instants.of(last))
+                self.keep(EventInstants.of(last))
 
     def _is_output(self, state: State) -> bool:
         """Whether the time of a state is among those to be kept."""
         return self.plan.times is None or state.t in self.plan.times
 
-    def keep(self, instants: Instants) -> None:
+    def keep(self, instants: EventInstants) -> None:
         """Keep instants in the record."""
         self.record.append(instants.t, instants.q, instants.v, instants.a, instants.lam)
         if len(instants.t):
@@ -276,13 +276,13 @@ class Run:
             taken, _ = self.steps(n)
             n -= taken
 
-    def recorded(self) -> Instants:
+    def recorded(self) -> EventInstants:
         """Return what was recorded since this was asked last."""
         S, F = self.work.S, self.work.F
         rows = F[self.at :][: int(S[m.N_RECORDED]) * self.size].reshape(-1, self.size)
-        return Instants(rows[:, 0].copy(), *(rows[:, x] for x in columns(self.model)))
+        return EventInstants(rows[:, 0].copy(), *(rows[:, x] for x in columns(self.model)))
 
-    def _look(self, begin: Any, first: int, new: Instants) -> Instants:
+    def _look(self, begin: Any, first: int, new: EventInstants) -> EventInstants:
         """Find the events among new instants, up to one that ends the run; return what to keep."""
         assert self.watch is not None
         steps, kept = self._sorted(first, new)
@@ -309,7 +309,7 @@ class Run:
             if instant is not None:
                 self.instant, self.done, self.error = instant, first + index, None
                 self.work.load(instant.state)
-                there = Instants.of(instant.state)
+                there = EventInstants.of(instant.state)
                 self.before = carried(self.model, there, before)
                 kept = kept.rows(kept.t < instant.state.t)
                 wanted = any(self.watch.events[k].terminal for k in instant.events)
@@ -324,7 +324,7 @@ class Run:
         self.last = whole.part(good, good + 1)
         return kept
 
-    def _sorted(self, first: int, new: Instants) -> tuple[Instants, Instants]:
+    def _sorted(self, first: int, new: EventInstants) -> tuple[EventInstants, EventInstants]:
         """Return the instants of steps, and those to be kept: every so many, or at given times."""
         if self.plan.times is None:
             return new, new.rows(np.arange(first, first + len(new.t)) % self.plan.every == 0)
@@ -363,7 +363,7 @@ class Run:
         self._least()
         late = self.work.F[m.T] > getattr(self, "t_kept", -np.inf) + WHOLE_STEPS * self.h
         if late and status != EVENT and self.plan.times is None:
-            self.keep(Instants.of(self.work.store()))
+            self.keep(EventInstants.of(self.work.store()))
 
     def _least(self) -> None:
         """Make redundant multipliers of the last state smallest, where the loop left that out."""

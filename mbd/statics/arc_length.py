@@ -27,7 +27,7 @@ from mbd.statics.descent import nearest
 from mbd.statics.search import EquilibriumError, SearchResult
 
 
-class _Path:
+class _Bordered:
     """The bordered equations of one problem."""
 
     def __init__(self, problem: Statics, start: State) -> None:
@@ -89,7 +89,7 @@ def follow(
 ) -> list[tuple[float, SearchResult]]:
     """Return the points (load factor, equilibrium) from factor 0 to the target."""
     first = nearest(problem, start, 0.0, 100)
-    path = _Path(problem, first.balance.state)
+    path = _Bordered(problem, first.balance.state)
     points = [(0.0, first)]
     at, factor, step = first.balance, 0.0, ds
 

@@ -42,7 +42,7 @@ from mbd.base.tolerances import (
 )
 from mbd.model.state import State
 from mbd.statics.balance import Statics
-from mbd.statics.search import Place, Search, SearchResult, Way
+from mbd.statics.search import Search, SearchPose, SearchResult, Way
 
 
 class _Iterations:
@@ -65,7 +65,7 @@ class _Iterations:
         self.left -= 0 if steady else steps
 
 
-class _Ending:
+class _LastSteps:
     """Where Newton's steps end: they are not resolved any more, or do not get shorter.
 
     If more is out of balance there than may be, the motions that meet hardly any stiffness are held
@@ -74,9 +74,11 @@ class _Ending:
 
     def __init__(self, search: Search) -> None:
         self.search, self.last = search, np.inf
-        self.before: Place | None = None
+        self.before: SearchPose | None = None
 
-    def at(self, now: Place, way: Way, iterations: int) -> tuple[SearchResult | None, Way | None]:
+    def at(
+        self, now: SearchPose, way: Way, iterations: int
+    ) -> tuple[SearchResult | None, Way | None]:
         """Return the result if the steps end here, else the step to take, if there is one."""
         search, last, before = self.search, self.last, self.before
         self.last, self.before = (way.whole if way.short else np.inf), now
@@ -105,13 +107,15 @@ class _Ending:
         return None, None
 
 
-def _newton(search: Search, now: Place, count: _Iterations, down: bool) -> SearchResult | Place:
+def _newton(
+    search: Search, now: SearchPose, count: _Iterations, down: bool
+) -> SearchResult | SearchPose:
     """Return the balance at which Newton's steps end, or the place from where they lead nowhere.
 
     With ``down`` they are not taken where K is not positive. Without stresses of their own two are
     taken at once where that leads nearer.
     """
-    ending = _Ending(search)
+    ending = _LastSteps(search)
     while count.left > 0:
         result, way = ending.at(now, search.way(now, 0.0), count.done)
         if result is not None:
@@ -128,7 +132,9 @@ def _newton(search: Search, now: Place, count: _Iterations, down: bool) -> Searc
     return now
 
 
-def _stressed(search: Search, now: Place, count: _Iterations, down: bool) -> SearchResult | Place:
+def _stressed(
+    search: Search, now: SearchPose, count: _Iterations, down: bool
+) -> SearchResult | SearchPose:
     """Return where Newton's steps with stresses of their own end, the start if nowhere."""
     for start in search.stressed(now):
         end = _newton(search, start, count, down)
@@ -143,21 +149,21 @@ def nearest(problem: Statics, state: State, factor: float, most: int) -> SearchR
     search = Search(problem, factor, state)
     count = _Iterations(search, most)
     end = _stressed(search, search.start(state), count, down=False)
-    if isinstance(end, Place):
+    if isinstance(end, SearchPose):
         end = _newton(search, end, count, down=False)
-    return search.stopped(end, count.done) if isinstance(end, Place) else end
+    return search.stopped(end, count.done) if isinstance(end, SearchPose) else end
 
 
 def descend(problem: Statics, state: State, factor: float, most: int) -> SearchResult:
     """Return an equilibrium that lies downhill of a pose."""
     search = Search(problem, factor, state)
-    count, ending = _Iterations(search, most), _Ending(search)
+    count, ending = _Iterations(search, most), _LastSteps(search)
     now = _stressed(search, search.start(state), count, down=True)
     if isinstance(now, SearchResult):
         return now
     sigma, near = 1.0, search.calm(now)
     while count.left > 0:
-        taken: Place | None = None
+        taken: SearchPose | None = None
         way: Way | None = None
         if near:
             way = search.way(now, 0.0)

@@ -34,7 +34,7 @@ GRAVITY = "gravity"
 
 
 @dataclass(frozen=True)
-class Effort:
+class LoadSize:
     """The size of forces [N] and of moments [N m]."""
 
     force: float
@@ -52,7 +52,7 @@ class Imbalance:
     ----------
     on_bodies, round_off : (2, bodies) arrays [N, N m]
         Forces and moments out of balance, and what round-off can make of them.
-    loads : Effort
+    loads : LoadSize
         The largest on one body of weights, applied loads and forces of steady motion, a force
         over the length of the model being a moment; of all forces that act where there are none.
     loaded : bool
@@ -61,13 +61,13 @@ class Imbalance:
 
     on_bodies: np.ndarray
     round_off: np.ndarray
-    loads: Effort
+    loads: LoadSize
     loaded: bool
 
     @property
-    def largest(self) -> Effort:
+    def largest(self) -> LoadSize:
         """The largest force and the largest moment out of balance on a body."""
-        return Effort(*(float(x.max(initial=0.0)) for x in self.on_bodies))
+        return LoadSize(*(float(x.max(initial=0.0)) for x in self.on_bodies))
 
     @property
     def share(self) -> float:
@@ -121,7 +121,7 @@ def imbalance(
     """
     maps = face_maps(model, state) if maps is None else maps
     wound = 0.0 if state.memory is None else float(np.abs(state.memory).max(initial=0.0))
-    faces = _Faces(maps, max(1.0, wound))
+    faces = _OntoFaces(maps, max(1.0, wound))
     applied, internal = _acting(model, state, factors or {})
     if state.v.any() or state.a.any():
         applied += faces.turning(_motion(model, state))
@@ -136,14 +136,14 @@ def imbalance(
     )
 
 
-def _size(model: Model, on_bodies: np.ndarray) -> Effort:
+def _size(model: Model, on_bodies: np.ndarray) -> LoadSize:
     """Return the largest force and moment; each is the other with the length of the model."""
     length = float(model.F[m.LENGTH])
     force, moment = (float(x.max(initial=0.0)) for x in on_bodies)
-    return Effort(max(force, moment / length), max(moment, force * length))
+    return LoadSize(max(force, moment / length), max(moment, force * length))
 
 
-class _Faces:
+class _OntoFaces:
     """From generalized forces to those on faces; how finely positions and turns are resolved."""
 
     def __init__(self, maps: list[FaceMaps], turned: float) -> None:

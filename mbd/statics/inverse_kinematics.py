@@ -116,7 +116,7 @@ def _split(owner: str, key: str) -> tuple[str, tuple[float, ...], str]:
     return name, point, what
 
 
-class _Rows(Part):
+class _TargetRows(Part):
     """A part that holds the rows of all targets."""
 
     name = "targets of the pose"
@@ -132,7 +132,7 @@ class _Rows(Part):
 def _extended(model: Model, targets: list[_Target]) -> Model:
     """Return a model with the rows of the targets behind all others."""
     system = copy(model.system)
-    system.forces = {**system.forces, _Rows.name: _Rows(targets)}
+    system.forces = {**system.forces, _TargetRows.name: _TargetRows(targets)}
     return build(system)
 
 
@@ -158,14 +158,14 @@ def _least(levels: list[Level], n: int, damping: float) -> np.ndarray:
     return x
 
 
-class _Search:
+class _TargetSearch:
     """Rows and targets of a model: what is open at a state, and how it is closed."""
 
     def __init__(self, model: Model, wanted: list[_Target]) -> None:
         self.model = both = _extended(model, wanted) if wanted else model
         n = both.numbering
         self.size = both.units
-        aims = np.arange(both.n_lam)[n.owners[_Rows.name]] if wanted else np.zeros(0, int)
+        aims = np.arange(both.n_lam)[n.owners[_TargetRows.name]] if wanted else np.zeros(0, int)
         rows = np.setdiff1d(np.arange(both.n_lam), aims)
         places = rows[n.lam_kinds[rows] != m.VELOCITY_ROW]
 
@@ -282,7 +282,7 @@ def reach(
         number("assemble_pose", f"the weight of {key!r}", weight, "-", positive=True)
     who = "assemble_pose"
     wanted = [_Target(who, k, v, weights.get(k), model) for k, v in targets.items()]
-    search = _Search(model, wanted)
+    search = _TargetSearch(model, wanted)
     n_lam = search.model.n_lam
     state = state.replace(a=np.zeros(model.n_v), lam=np.zeros(n_lam))
     state = search.moving(search.posed(state))
@@ -328,7 +328,7 @@ def target_errors(
     kept = state.replace(a=np.zeros(both.n_v), lam=np.zeros(both.n_lam))
     work = Workspace(both, kept)
     work.evaluate()
-    mine = both.numbering.owners[_Rows.name]
+    mine = both.numbering.owners[_TargetRows.name]
     gap = work.vector(m.X)[both.numbering.lam][mine].copy()
     rate = work.rates()[0][mine]
     errors, at = {}, 0

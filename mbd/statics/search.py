@@ -59,7 +59,7 @@ class EquilibriumError(RuntimeError):
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class SearchPose:
     """A pose of the search: its balance, its rows in heavy weights, D, W, the test map."""
 
     balance: Balance
@@ -119,7 +119,7 @@ class Search:
         self.resolved = 4.0 * float(np.finfo(float).eps) * max(1.0, self.metric.far)
         self.near = 1e-13 * max(1.0, self.metric.length)
 
-    def place(self, state: State, stress: np.ndarray | None = None) -> Place:
+    def place(self, state: State, stress: np.ndarray | None = None) -> SearchPose:
         """Return a pose that satisfies the rows, with the multipliers of least forces."""
         balance = self.problem.at(state, self.factor, stress)
         if not np.isfinite(balance.forces).all():
@@ -132,7 +132,7 @@ class Search:
         acting = np.abs(balance.carried) + np.abs(balance.Bt) @ np.abs(balance.state.lam)
         test = test_map(self.model, balance.state)
         stiff = self.metric.stiff(balance.K)
-        return Place(balance, rows, self.metric.drag(acting), stiff, test)
+        return SearchPose(balance, rows, self.metric.drag(acting), stiff, test)
 
     def _carried(self, balance: Balance, g: np.ndarray) -> np.ndarray:
         """Return what the bodies' own rows can carry of forces.
@@ -145,14 +145,14 @@ class Search:
         rows = SaddlePoint(self.weight, balance.B[self.own], balance.Bt[:, self.own])
         return rows.solve(g, np.zeros(len(self.own)))[1]
 
-    def calm(self, place: Place) -> bool:
+    def calm(self, place: SearchPose) -> bool:
         """Tell whether little is out of balance beside the forces that act, so that one may ask."""
         units = self.model.units
         balance = place.balance
         acting = np.abs(balance.forces) + np.abs(balance.Bt) @ np.abs(balance.state.lam)
         return bool((np.abs(place.residual) * units).max() <= 1e-3 * (acting * units).max())
 
-    def way(self, place: Place, sigma: float) -> Way:
+    def way(self, place: SearchPose, sigma: float) -> Way:
         """Return the step of a sigma."""
         at = place.balance
         tangent = HeldTangent(place.dragged(sigma), self.held * place.stiff, at.B, at.Bt)
@@ -177,14 +177,14 @@ class Search:
         delta, back = tangent.parts(at.residual, at.gap)
         return not self.metric.steps(back).max() <= REST_HELD * self.metric.steps(delta).max()
 
-    def none_left(self, place: Place, way: Way) -> bool:
+    def none_left(self, place: SearchPose, way: Way) -> bool:
         """Tell whether a step is small beside the one that the loads make."""
         load_step = way.tangent.step(
             self.problem.load(place.balance.state), 0.0 * place.balance.gap
         )
         return way.whole <= REST_BALANCE * float(self.metric.steps(load_step).max())
 
-    def positive(self, place: Place, sigma: float) -> bool:
+    def positive(self, place: SearchPose, sigma: float) -> bool:
         """Tell whether K + sigma D is positive on the motions that the rows allow.
 
         In a turning frame forces have no potential, and nothing is asked of K.
@@ -195,8 +195,8 @@ class Search:
         return self.inertia.negative(K, place.balance.B) in (0, None)
 
     def moved(
-        self, place: Place, delta: np.ndarray, stress: np.ndarray | None = None
-    ) -> Place | None:
+        self, place: SearchPose, delta: np.ndarray, stress: np.ndarray | None = None
+    ) -> SearchPose | None:
         """Return where a step leads, rows restored, or None if it leads nowhere."""
         if not np.all(np.isfinite(delta)):
             return None
@@ -228,7 +228,7 @@ class Search:
             state = displaced(self.model, state, delta)
         return state if worst <= 1e4 * self.near else None
 
-    def two_steps(self, now: Place, way: Way) -> Place | None:
+    def two_steps(self, now: SearchPose, way: Way) -> SearchPose | None:
         """Return where two of Newton's steps lead if less is ahead of a third.
 
         A step along what is soft stretches what is stiff by the square of its length, and forces
@@ -242,7 +242,7 @@ class Search:
             return None
         return second if self.way(second, 0.0).ahead <= REST_TWO * way.ahead else None
 
-    def nearer(self, now: Place, way: Way) -> Place | None:
+    def nearer(self, now: SearchPose, way: Way) -> SearchPose | None:
         """Return where a step leads, shortened until what is left to go has become less."""
         before, ahead = now.balance.stress, None
         if before is not None:
@@ -256,7 +256,7 @@ class Search:
                 return trial
         return None
 
-    def left(self, now: Place, way: Way, trial: Place) -> float:
+    def left(self, now: SearchPose, way: Way, trial: SearchPose) -> float:
         """Return the length of the step that the same matrix makes elsewhere."""
         at, g = trial.balance, trial.residual
         if at.stress is not None:
@@ -266,7 +266,7 @@ class Search:
             g += pull(now.balance.state, true) - pull(now.balance.state, at.stress)
         return float(self.metric.steps(way.tangent.step(g, at.gap)).max())
 
-    def downhill(self, now: Place, way: Way) -> Place | None:
+    def downhill(self, now: SearchPose, way: Way) -> SearchPose | None:
         """Return where a step leads if the forces have done work on the way."""
         if not way.short and now.work(way.delta) > 0.0:
             return None
@@ -275,7 +275,7 @@ class Search:
             return trial
         return trial if self.left(now, way, trial) < 0.1 * way.whole else None
 
-    def _work(self, now: Place, then: Place, delta: np.ndarray) -> float:
+    def _work(self, now: SearchPose, then: SearchPose, delta: np.ndarray) -> float:
         """Return minus the work of all forces on the way, by the trapezoidal rule.
 
         At the end the step is turned into the motions that the rows allow there.
@@ -283,20 +283,20 @@ class Search:
         end, _ = then.rows.solve(self.heavy @ delta, np.zeros(self.model.n_lam))
         return 0.5 * (now.work(delta) + then.work(end))
 
-    def result(self, place: Place, iterations: int) -> SearchResult:
+    def result(self, place: SearchPose, iterations: int) -> SearchResult:
         """Return where the search ended; of multipliers that are not unique the smallest."""
         even = least_multipliers(place.balance, self.scale)
         balance = self.problem.at(even.state, self.factor)
         return SearchResult(balance, iterations, self.problem.imbalance(balance, self.factor))
 
-    def stopped(self, place: Place, iterations: int) -> SearchResult:
+    def stopped(self, place: SearchPose, iterations: int) -> SearchResult:
         """Return where the search could not go on, if that is a balance; else raise."""
         result = self.result(place, iterations)
         if result.imbalance.balanced:
             return result
         raise self.failure(place, iterations)
 
-    def failure(self, place: Place, iterations: int) -> EquilibriumError:
+    def failure(self, place: SearchPose, iterations: int) -> EquilibriumError:
         """Name the largest forces that are out of balance."""
         rest = self.result(place, iterations).imbalance
         if rest.round:
@@ -325,7 +325,7 @@ class Search:
             balance.state,
         )
 
-    def start(self, state: State) -> Place:
+    def start(self, state: State) -> SearchPose:
         """Return the start, rows satisfied."""
         restored = self.restored(state)
         if restored is None:
@@ -339,7 +339,7 @@ class Search:
             )
         return self.place(restored)
 
-    def stressed(self, start: Place) -> Iterator[Place]:
+    def stressed(self, start: SearchPose) -> Iterator[SearchPose]:
         """Yield the start with stresses of its own, if there are any.
 
         First with those of the pose; then with those that drag makes from none: the tensions with

@@ -84,7 +84,7 @@ def paces_kernel(I: Any, F: Any, k: int) -> None:
 
 
 @dataclass(frozen=True)
-class Instants:
+class BatchRecord:
     """What n runs recorded.
 
     Attributes
@@ -114,23 +114,23 @@ class Instants:
         q, v, a, lam = (self.rows[..., x] for x in columns(self.model))
         return q, v, a, lam
 
-    def good(self) -> Instants:
+    def good(self) -> BatchRecord:
         """Return those of clean runs."""
         if self.clean.all():
             return self
         good = self.clean
-        return Instants(self.model, self.rows[good], good[good], self.F[good])
+        return BatchRecord(self.model, self.rows[good], good[good], self.F[good])
 
-    def pieces(self) -> Iterator[Instants]:
+    def pieces(self) -> Iterator[BatchRecord]:
         """Yield some runs after the other: what is computed of them stays in the cache."""
         some = max(1, _AT_ONCE // (self.rows.shape[1] * self.model.n_faces))
         for first in range(0, len(self.rows), some):
             here = slice(first, first + some)
-            yield Instants(self.model, self.rows[here], self.clean[here], self.F[here])
+            yield BatchRecord(self.model, self.rows[here], self.clean[here], self.F[here])
 
-    def last(self) -> Instants:
+    def last(self) -> BatchRecord:
         """Return the last instant of each."""
-        return Instants(self.model, self.rows[:, -1:], self.clean, self.F)
+        return BatchRecord(self.model, self.rows[:, -1:], self.clean, self.F)
 
 
 class Batches:
@@ -168,7 +168,7 @@ class Batches:
         steps = self.whole and self.facts.linear_solver == "fronts" and not self.plan.free
         return simple and steps and not self.model.laws
 
-    def go(self, F: np.ndarray) -> Instants:
+    def go(self, F: np.ndarray) -> BatchRecord:
         """Return what the runs with constants F (n, .) record."""
         room = (self.kept + 1) * self.size
         more = 3 * (self.kept + 1) + 2 * int(self.model.I[m.N_U])
@@ -182,7 +182,7 @@ class Batches:
             ):
                 rows[:, 0, where] = x
             self._steps(work, first, saddle)
-            instants = Instants(self.model, rows, work.good, F)
+            instants = BatchRecord(self.model, rows, work.good, F)
             work.good &= ~self._suspect(work, instants)
         return instants
 
@@ -224,7 +224,7 @@ class Batches:
         speed, first, higher = np.moveaxis(work.F[:, out : out + 3 * n].reshape(-1, n, 3), 2, 0)
         return speed, first, higher if order > 1 else first, second, largest
 
-    def _suspect(self, work: Workspace, of: Instants) -> Any:
+    def _suspect(self, work: Workspace, of: BatchRecord) -> Any:
         """Mark runs that ``simulate`` would look at more closely: steps too large, oscillations."""
         model, h = self.model, self.h
         c, _ = self.facts.error or (0.0, 1)

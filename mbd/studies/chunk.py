@@ -19,7 +19,7 @@ from mbd.integration.method import Method
 from mbd.model.model import Model
 from mbd.runs.plan import Plan
 from mbd.studies.batch_run import Batches
-from mbd.studies.family import Direct, Family, Row
+from mbd.studies.family import Direct, MemberModels, Row
 from mbd.studies.outputs import Output, Runs, of_batch, of_solution
 
 FAILED, REFUSED = 1, 2  # status of a member whose run failed, or that cannot be described
@@ -36,7 +36,7 @@ class Task:
     token : str
         The same for all chunks of a study.
     build, names
-        See ``Family``.
+        See ``MemberModels``.
     probes : list of tuples
         Members that show which places of the constants parameters have.
     outputs : tuple of Output
@@ -105,7 +105,7 @@ class Ready:
     """What a process keeps of a study: its models, and the way of its batches."""
 
     def __init__(self, task: Task) -> None:
-        self.family = Family(task.build, task.names)
+        self.family = MemberModels(task.build, task.names)
         self.direct = None if set(task.options) - {"every"} else Direct.of(self.family, task.probes)
         self.way: Batches | None = None
         self.simple = task.step is not None and not set(task.options) - {"every"}

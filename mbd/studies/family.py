@@ -28,7 +28,7 @@ from mbd.model.workspace import Workspace
 Row = tuple[Any, ...]
 
 
-class Family:
+class MemberModels:
     """Models of members.
 
     Parameters
@@ -88,7 +88,7 @@ class Direct:
     same_kinematics: bool
 
     @classmethod
-    def of(cls, family: Family, rows: Sequence[Row]) -> Direct | None:
+    def of(cls, family: MemberModels, rows: Sequence[Row]) -> Direct | None:
         """Look whether parameters are direct, in some members; None if not, or one is refused.
 
         A function is asked for each member: what it does between two of them nobody foresees.

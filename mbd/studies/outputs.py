@@ -14,15 +14,14 @@ from mbd.base.checked import shown
 from mbd.front.solution import Solution
 from mbd.history.energy import masses
 from mbd.history.faces import faces_over_time
-from mbd.history.instants import Instants as Told
-from mbd.history.instants import instants_of_runs
+from mbd.history.instants import Instants, instants_of_runs
 from mbd.history.joint_coordinates import Coordinates, counted, freedoms
 from mbd.history.quantities import Energy, Momentum, PartHistory, table
 from mbd.history.quantity import Owner, Quantity
 from mbd.model.model import Model
 from mbd.model.turns_so_far import Before, turns_so_far
 from mbd.pictures.curves import curves
-from mbd.studies.batch_run import Instants
+from mbd.studies.batch_run import BatchRecord
 
 _REDUCED: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {  # over the axis of time
     "final": lambda x, axis: x.take(-1, axis),
@@ -139,7 +138,7 @@ class Runs:
 
     Attributes
     ----------
-    instants : Instants
+    instants : BatchRecord
     same_kinematics : bool
         Whether rows and faces do not know the parameters.
     own : callable
@@ -148,7 +147,7 @@ class Runs:
         Their ``energy.masses`` (n, .), or None if each model is to be asked.
     """
 
-    instants: Instants
+    instants: BatchRecord
     same_kinematics: bool
     own: Callable[[int], Model]
     masses: Callable[[], np.ndarray | None]
@@ -161,17 +160,17 @@ class Runs:
             return np.array([masses(self.own(i)) for i in range(len(self.instants.rows))])
         return all_of_them
 
-    def told(self, last: bool) -> Told:
+    def told(self, last: bool) -> Instants:
         """Return what the models tell of all instants, or of the last one alone."""
         return self._of_last if last else self._of_all
 
     @cached_property
-    def _of_all(self) -> Told:
+    def _of_all(self) -> Instants:
         x = self.instants
         return instants_of_runs(x.model, x.F, self.of_masses, x.rows)
 
     @cached_property
-    def _of_last(self) -> Told:
+    def _of_last(self) -> Instants:
         x = self.instants.last()
         return instants_of_runs(x.model, x.F, self.of_masses, x.rows)
 
@@ -215,7 +214,7 @@ def _of_all_parts(quantity: str) -> tuple[Quantity, str] | None:
     return (entries[name], component) if there else None
 
 
-def _told(entry: Quantity, component: str, told: Told) -> np.ndarray:
+def _told(entry: Quantity, component: str, told: Instants) -> np.ndarray:
     """Return a quantity of the whole model, or a component, of many runs (n, k)."""
     if entry.take:
         values = entry.take(told)
@@ -239,7 +238,7 @@ def _coordinate(quantity: str, model: Model) -> tuple[str, int] | None:
     return None
 
 
-def _over_instants(quantity: str, instants: Instants) -> np.ndarray:
+def _over_instants(quantity: str, instants: BatchRecord) -> np.ndarray:
     """Return a quantity, each instant by itself, of each run (n, k, ...); of all runs at once."""
     n, k = instants.rows.shape[:2]
     flat = (x.reshape(n * k, x.shape[2]) for x in instants.raw)
@@ -247,7 +246,7 @@ def _over_instants(quantity: str, instants: Instants) -> np.ndarray:
     return values.reshape(n, k, *values.shape[1:])
 
 
-def _over_runs(name: str, order: int, instants: Instants) -> np.ndarray:
+def _over_runs(name: str, order: int, instants: BatchRecord) -> np.ndarray:
     """Return a joint coordinate, or its rate, of each run (n, k); of all runs at once."""
     model, (n, k) = instants.model, instants.rows.shape[:2]
     free, before = freedoms(model)[name], _turns(model)

@@ -31,7 +31,7 @@ from mbd.runs.methods import checked_method
 from mbd.runs.plan import number_of_steps
 from mbd.runs.progress import Progress
 from mbd.studies.chunk import Share, Task, give_up, run_chunk
-from mbd.studies.family import Family
+from mbd.studies.family import MemberModels
 from mbd.studies.outputs import described, outputs_of
 from mbd.studies.results import Packed, StudyTable, inner_dimensions, joined, packed, table_of
 from mbd.studies.samples import Members, members_of
@@ -217,7 +217,7 @@ def _probes(members: Members) -> list[Any]:
 
 def _about(task: Task, members: Members) -> tuple[Model, dict[str, dict[str, Any]]]:
     """Return a member that has a start, and components and units of outputs there."""
-    family, reason = Family(task.build, task.names), None
+    family, reason = MemberModels(task.build, task.names), None
     for row in members.rows[:_PROBED]:
         try:
             model = family.model(row)

@@ -10,7 +10,7 @@ from scenes import chain
 
 import mbd
 from mbd.animation.arrows import scales, tips, visible
-from mbd.animation.drawing import Arrow, End, Link
+from mbd.animation.drawing import Arrow, End, Rod
 from mbd.animation.glyphs import draw_symbol
 from mbd.animation.instants import chosen, nice, pace
 from mbd.animation.labels import settled
@@ -223,7 +223,7 @@ def test_springs():
     system.add(mbd.Bushing("block", system.ground, body, at=(0, 0, 0), stiffness=stiffness))
     drawing = still(system).animate().drawing
     (coil,) = drawing.links
-    assert isinstance(coil, Link)
+    assert isinstance(coil, Rod)
     assert (coil.form, coil.layer, coil.label) == ("coil", "springs", "coil (Spring)")
     path = drawing.at(coil.ends[1])
     assert np.abs(path - np.array([drawing.tracks["body"].position])).max() < 1e-15

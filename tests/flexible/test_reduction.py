@@ -11,7 +11,7 @@ from scipy.linalg import eigh
 
 import mbd
 from mbd.flexible.inertia import invariants
-from mbd.flexible.mesh import Mesh, rigid_motions
+from mbd.flexible.mesh import FiniteElementModel, rigid_motions
 from mbd.flexible.reduction import given_shapes, reduced
 
 from .meshes import beam, ends, lattice
@@ -28,13 +28,13 @@ def frequencies(M, K):
 def test_without_interfaces_frequencies_are_those_of_the_matrices():
     for M, K, x in (BAR, HERMITE):
         exact = frequencies(M, K)[6:12]
-        shapes = reduced(Mesh.checked("body", M, K, x, {}), 6, None)
+        shapes = reduced(FiniteElementModel.checked("body", M, K, x, {}), 6, None)
         assert shapes.frequencies == pytest.approx(exact, rel=1e-9)
 
 
 def test_interfaces_of_one_node_stiffen_nothing():
     M, K, x = HERMITE
-    mesh = Mesh.checked("body", M, K, x, {"left": [0], "right": [10]})
+    mesh = FiniteElementModel.checked("body", M, K, x, {"left": [0], "right": [10]})
     exact = frequencies(M, K)[6:]
     few = reduced(mesh, 6, None).frequencies / exact[:6] - 1
     assert (few > -1e-10).all()  # from above, as Rayleigh says
@@ -54,7 +54,7 @@ def test_rigid_patches_are_those_of_the_constrained_matrices():
         R[(3 * nodes[:, None] + np.arange(3)).ravel()] = rigid_motions(x[nodes], 3)
         T = np.column_stack([T, R])
     exact = frequencies(sp.csr_matrix(T.T @ M @ T), sp.csr_matrix(T.T @ K @ T))[6:]
-    mesh = Mesh.checked("body", M, K, x, patches)
+    mesh = FiniteElementModel.checked("body", M, K, x, patches)
     shapes = reduced(mesh, 30, None)
     assert shapes.frequencies == pytest.approx(exact[:30], rel=1e-8)
     cut = 0.5 * (exact[4] + exact[5])
@@ -64,8 +64,10 @@ def test_rigid_patches_are_those_of_the_constrained_matrices():
 def test_a_large_mesh_takes_the_sparse_way():
     M, K, x = lattice((14, 3, 3), seed=3)
     exact = frequencies(M, K)[6:10]
-    assert reduced(Mesh.checked("b", M, K, x, {}), 4, None).frequencies == pytest.approx(exact)
-    soft = reduced(Mesh.checked("b", M, K, x, {}), None, 0.5 * (exact[2] + exact[3]))
+    assert reduced(
+        FiniteElementModel.checked("b", M, K, x, {}), 4, None
+    ).frequencies == pytest.approx(exact)
+    soft = reduced(FiniteElementModel.checked("b", M, K, x, {}), None, 0.5 * (exact[2] + exact[3]))
     assert len(soft.K) == 3
 
 
@@ -73,7 +75,7 @@ def test_a_large_mesh_takes_the_sparse_way():
 def test_missing_compliance_is_that_of_the_whole_mesh(patches):
     """Largest F (C - C_s) F of the largest F C F, loads in balance, by a pseudo-inverse of K."""
     M, K, x = HERMITE
-    mesh = Mesh.checked("body", M, K, x, patches)
+    mesh = FiniteElementModel.checked("body", M, K, x, patches)
     loads = np.concatenate([6 * nodes[0] + np.arange(6) for nodes in patches.values()])
     N = np.zeros((len(x) * 6, len(loads)))
     N[loads, np.arange(len(loads))] = np.tile([1, 1, 1, *[1 / np.ptp(x, axis=0).max()] * 3],
@@ -116,7 +118,7 @@ def test_a_clamped_body_bends_as_its_mesh_or_says_that_it_does_not():
 
 def test_shapes_are_apart_from_rigid_motion_and_of_largest_displacement_one():
     for (M, K, x), patches in ((BAR, ends(BAR[2])), (HERMITE, {"a": [0], "b": [4], "c": [10]})):
-        mesh = Mesh.checked("body", M, K, x, patches)
+        mesh = FiniteElementModel.checked("body", M, K, x, patches)
         shapes = reduced(mesh, 7, None)
         psi = shapes.values.reshape(-1, 7)
         coupling = rigid_motions(x, mesh.d).T @ (M @ psi)
@@ -128,7 +130,7 @@ def test_shapes_are_apart_from_rigid_motion_and_of_largest_displacement_one():
 
 def test_invariants_are_sums_over_mass_points():
     M, K, x = BAR
-    mesh = Mesh.checked("body", M, K, x, ends(x))
+    mesh = FiniteElementModel.checked("body", M, K, x, ends(x))
     shapes = reduced(mesh, 5, None)
     W0, W1, W2 = invariants(mesh, shapes)
     m, psi = M.diagonal()[::3], shapes.values
@@ -164,7 +166,7 @@ def test_nodes_with_inertia_are_points_around_their_centres(offset):
             block += w * R.T @ R
         blocks.append(block)
     M = sp.block_diag(blocks)
-    mesh = Mesh.checked("body", M, K, x, {})
+    mesh = FiniteElementModel.checked("body", M, K, x, {})
     shapes = reduced(mesh, 4, None)
     total = [np.zeros((4, 4)), np.zeros((4, 4, 3)), np.zeros((4, 4, 3, 3))]
     for n, (center, some) in enumerate(zip(x, points, strict=True)):
@@ -185,8 +187,8 @@ def test_files_hold_the_same_matrices(tmp_path):
     sp.save_npz(tmp_path / "K.npz", K)
     np.save(tmp_path / "x.npy", x)
     names = (tmp_path / "M.mtx", str(tmp_path / "K.npz"), tmp_path / "x.npy")
-    there = Mesh.checked("body", *names, ends(x))
-    here = Mesh.checked("body", M.toarray(), K, x.tolist(), ends(x))
+    there = FiniteElementModel.checked("body", *names, ends(x))
+    here = FiniteElementModel.checked("body", M.toarray(), K, x.tolist(), ends(x))
     assert abs(there.M - here.M).max() < 1e-12
     assert abs(there.K - here.K).max() < 1e-6
     assert np.array_equal(there.x, here.x)
@@ -203,14 +205,14 @@ def test_meshes_are_read_by_meshio_or_it_is_named(tmp_path):
             bad(coordinates=path)
     else:
         meshio.Mesh(x, [("vertex", np.arange(len(x))[:, None])]).write(path)
-        assert np.allclose(Mesh.checked("body", M, K, path, ends(x)).x, x)
+        assert np.allclose(FiniteElementModel.checked("body", M, K, path, ends(x)).x, x)
 
 
 # --- what is refused ------------------------------------------------------------------------------
 def bad(**changes):
     M, K, x = BAR
     given = {"M": M, "K": K, "coordinates": x, "interfaces": ends(x)} | changes
-    return Mesh.checked("body", *given.values())
+    return FiniteElementModel.checked("body", *given.values())
 
 
 def supported():
@@ -279,7 +281,7 @@ def test_patches_that_say_no_turn_and_parts_that_hang_loose_are_refused():
     two = [sp.block_diag([A, A]) for A in (M, K)]
     far = np.concatenate([x, x + np.array([0.0, 1.0, 0.0])])
     for patches in (ends(x), {}):
-        mesh = Mesh.checked("pair", *two, far, patches)
+        mesh = FiniteElementModel.checked("pair", *two, far, patches)
         with pytest.raises(ValueError, match=r"pair: K must resist all motions"):
             reduced(mesh, 3, None)
 
@@ -310,12 +312,12 @@ def test_consistent_masses_of_nodes_with_rotations_are_refused():
     M, K, x = HERMITE
     M = M.tolil()
     M[1, 7] = M[7, 1] = 0.01
-    mesh = Mesh.checked("body", M, K, x, {})
+    mesh = FiniteElementModel.checked("body", M, K, x, {})
     with pytest.raises(ValueError, match="M of nodes with rotations must be lumped"):
         invariants(mesh, reduced(mesh, 2, None))
     M, K, x = BAR
     uneven = sp.diags(np.where(np.arange(60) == 7, 0.5, M.diagonal()))
-    mesh = Mesh.checked("body", uneven, K, x, {})
+    mesh = FiniteElementModel.checked("body", uneven, K, x, {})
     with pytest.raises(ValueError, match="M must be the same along x, y and z"):
         invariants(mesh, reduced(mesh, 2, None))
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mbd
-from mbd.animation.draw import Options
+from mbd.animation.draw import DrawOptions
 
 from .test_inputs import HOSTILE, chain, driven, excited, pressed, ran, whirling, wrong
 
@@ -29,7 +29,7 @@ def compared():
     return mbd.compare(chain, steps=[1e-2], t_end=0.01, turns=0, formulations="so3")
 
 
-DRAWN = [x.name for x in dataclasses.fields(Options)]
+DRAWN = [x.name for x in dataclasses.fields(DrawOptions)]
 CALLS = {
     "animate": (lambda: taking(lambda **o: ran().animate(**o), *DRAWN), "animate"),
     "film": (

@@ -84,7 +84,7 @@ class Limits(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Joint:
+class RobotJoint:
     """A joint; ``origin`` is the frame of the child in the parent where its coordinate is ``zero``.
 
     It is at the point ``anchor`` of the child. ``motion`` and ``twist`` (velocity of the origin in
@@ -112,7 +112,7 @@ class Joint:
 
 
 @dataclass
-class Place:
+class LinkFrame:
     """A frame of a link, which stays where it is when links become one."""
 
     link: str
@@ -125,8 +125,8 @@ class Closure:
 
     name: str
     type: str
-    first: Place
-    second: Place
+    first: LinkFrame
+    second: LinkFrame
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class Lift:
     """What carries a part of a weight: a mass [kg] without weight at a place."""
 
     name: str
-    place: Place
+    place: LinkFrame
     mass: float
 
 
@@ -161,23 +161,23 @@ class Effort:
 
 
 @dataclass
-class Description:
+class RobotDescription:
     """A robot: its tree of links and joints, what acts besides, and notes of what is not used."""
 
     name: str
     links: dict[str, Link]
-    joints: list[Joint]
+    joints: list[RobotJoint]
     notes: Notes
     unknown: list[str] = field(default_factory=list)
     root: str = ""
-    frames: dict[str, Place] = field(default_factory=dict)
+    frames: dict[str, LinkFrame] = field(default_factory=dict)
     closures: list[Closure] = field(default_factory=list)
     ties: list[Tie] = field(default_factory=list)
     efforts: list[Effort] = field(default_factory=list)
     lifts: list[Lift] = field(default_factory=list)
     between: set[str] = field(default_factory=set)  # links without mass inside of several joints
 
-    def places(self) -> list[Place]:
+    def places(self) -> list[LinkFrame]:
         """Return all places on links."""
         ends = [place for x in self.closures for place in (x.first, x.second)]
         return [*self.frames.values(), *ends, *(x.place for x in self.lifts)]

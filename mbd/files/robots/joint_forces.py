@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.files.robots.description import JOINTS, Effort, Joint
+from mbd.files.robots.description import JOINTS, Effort, RobotJoint
 from mbd.model.system import System
 from mbd.parts.actuators import JointFriction, JointSpring, Motor, Stop
 from mbd.parts.bodies import RigidBody
@@ -33,14 +33,14 @@ _LIGHT = 1e-9  # [mass of what the joint carries] of a rotor, of which the inert
 Name = Callable[[str, str], str]
 
 
-def interval(joint: Joint) -> tuple[float, float]:
+def interval(joint: RobotJoint) -> tuple[float, float]:
     """Return the range of a coordinate, infinite where there is none."""
     low, high = joint.limits.lower, joint.limits.upper
     return (-np.inf if low is None else low, np.inf if high is None else high)
 
 
 def of(
-    joint: Joint, part: Any, q: float, carried: list[Any], name: Name, options: Any
+    joint: RobotJoint, part: Any, q: float, carried: list[Any], name: Name, options: Any
 ) -> Iterator[Part]:
     """Yield what acts at a joint, which starts at the coordinate q and carries bodies."""
     if joint.type == "ball":
@@ -95,7 +95,7 @@ def _carried_inertia(part: Any, carried: list[Any], unit: str) -> float:
 
 
 def rotor(
-    joint: Joint, part: Any, rate: float, mass: float, system: System, name: Name
+    joint: RobotJoint, part: Any, rate: float, mass: float, system: System, name: Name
 ) -> Iterator[Part]:
     r"""Yield a rotor beside the robot whose turn is the coordinate: armature, a/2 du/dt^2 exactly.
 

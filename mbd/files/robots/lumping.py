@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from mbd.base.door import inertia_tensor, label
-from mbd.files.robots.description import Description, Joint, Link, Origin, Place
+from mbd.files.robots.description import Link, LinkFrame, Origin, RobotDescription, RobotJoint
 from mbd.files.robots.xml_tree import Notes
 
 _ROUND_OFF = 1e-9  # of the largest moment: digits that a file does not have
@@ -24,7 +24,7 @@ _LEAST = 1e-8  # [what comes next] mass between the joints of a body; below, rou
 _THIN = 1e-6  # what a repair adds: second moments of the largest, mass of what a link carries
 
 
-def settle_root(robot: Description) -> Origin:
+def settle_root(robot: RobotDescription) -> Origin:
     """Let the only link that a root without mass carries, at a fixed joint, take its place.
 
     Return its frame in that of the root.
@@ -46,12 +46,14 @@ def settle_root(robot: Description) -> Origin:
     return at
 
 
-def lump(robot: Description, *, floating: bool, fixed: str, inertia: str, massless: str) -> None:
+def lump(
+    robot: RobotDescription, *, floating: bool, fixed: str, inertia: str, massless: str
+) -> None:
     """Lump links of a robot into their parents where they cannot, or shall not, be bodies.
 
     Parameters
     ----------
-    robot : Description
+    robot : RobotDescription
         Its links, joints and notes are changed.
     floating : bool
         Whether the root is a body.
@@ -91,7 +93,7 @@ def lump(robot: Description, *, floating: bool, fixed: str, inertia: str, massle
             robot.joints[i] = replace(joint, mimic=None)
 
 
-def _from_the_root(robot: Description) -> list[Joint]:
+def _from_the_root(robot: RobotDescription) -> list[RobotJoint]:
     """Return the joints, each after the one that carries it."""
     order, links = [], [robot.root]
     for name in links:  # which grows meanwhile
@@ -101,7 +103,7 @@ def _from_the_root(robot: Description) -> list[Joint]:
     return order
 
 
-def _joints_at(robot: Description, parent: str) -> list[Joint]:
+def _joints_at(robot: RobotDescription, parent: str) -> list[RobotJoint]:
     """Return the joints that a link carries."""
     return [j for j in robot.joints if j.parent == parent]
 
@@ -116,7 +118,7 @@ def _can_be_a_body(link: Link) -> bool:
     return link.mass > 0
 
 
-def _join(robot: Description, joint: Joint) -> None:
+def _join(robot: RobotDescription, joint: RobotJoint) -> None:
     """Make the child of a joint a part of its parent, with all that hangs on it."""
     child, at = robot.links.pop(joint.child), joint.origin
     parent = robot.links[joint.parent]
@@ -133,7 +135,7 @@ def _join(robot: Description, joint: Joint) -> None:
         collisions=parent.collisions + collisions,
     )  # fmt: skip
     robot.joints.remove(joint)
-    robot.frames.setdefault(child.name, Place(child.name, Origin()))
+    robot.frames.setdefault(child.name, LinkFrame(child.name, Origin()))
     for place in robot.places():
         if place.link == child.name:
             place.link, place.origin = parent.name, at @ place.origin
@@ -160,7 +162,7 @@ def _second_moments(link: Link) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return 0.5 * moments.sum() - moments, moments, axes
 
 
-def _size(robot: Description) -> float:
+def _size(robot: RobotDescription) -> float:
     """Return the largest second moment of a mass [m^2]; where none has one, that of its bars."""
     links = [x for x in robot.links.values() if x.mass > 0]
     size = max((float(_second_moments(x)[0][0]) / x.mass for x in links), default=0.0)
@@ -192,7 +194,7 @@ def _mended(link: Link, notes: Notes, size: float, repair: bool) -> Link:
     return replace(link, inertia=axes @ np.diag(mended) @ axes.T)
 
 
-def _almost_nothing(robot: Description, link: Link) -> Link:
+def _almost_nothing(robot: RobotDescription, link: Link) -> Link:
     """Return the link between two joints of a body, with a mass that nothing feels."""
     (joint,) = _joints_at(robot, link.name)
     after = robot.links[joint.child]

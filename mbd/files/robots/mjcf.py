@@ -13,20 +13,28 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbd.files.robots.description import Description, Joint, Lift, Limits, Link, Origin, Place
+from mbd.files.robots.description import (
+    Lift,
+    Limits,
+    Link,
+    LinkFrame,
+    Origin,
+    RobotDescription,
+    RobotJoint,
+)
 from mbd.files.robots.lumping import with_all
 from mbd.files.robots.mjcf_geoms import Geom, Geoms
-from mbd.files.robots.mjcf_source import Source
+from mbd.files.robots.mjcf_source import MjcfSource
 from mbd.files.robots.xml_tree import Node, Notes
 
 _TYPES = {"hinge": "revolute", "slide": "prismatic", "ball": "ball", "free": "floating"}
 _REFUSED = ("composite", "flexcomp", "replicate", "attach")  # they make bodies
 _FLAGS = ("gravity", "equality", "limit", "frictionloss", "actuation", "spring", "damper")
-_SEEN = 2  # groups of geoms up to this one are shown by default
+_SHOWN_GROUPS = 2  # groups of geoms up to this one are shown by default
 _AUTO, _SWITCH = ("false", "true", "auto"), ("false", "true")
 
 
-class _Part(NamedTuple):
+class _BodyElement(NamedTuple):
     """An element of a body: the frame of it that it is in, and its class."""
 
     node: Node
@@ -50,10 +58,10 @@ class Moving:
 class Bodies:
     """Bodies read so far; names of the file and what they are called here."""
 
-    def __init__(self, source: Source, notes: Notes, name: str) -> None:
+    def __init__(self, source: MjcfSource, notes: Notes, name: str) -> None:
         self.source, self.notes = source, notes
         self.geoms = Geoms(source, notes)
-        self.robot = Description(name, {}, [], notes, root="world")
+        self.robot = RobotDescription(name, {}, [], notes, root="world")
         self.names: dict[str, dict[str, str]] = {"body": {"world": "world"}}
         self.reference: dict[str, Origin] = {}  # poses, inertial
         self.moving: list[Moving] = []
@@ -65,7 +73,7 @@ class Bodies:
         self.groups = c.numbers("inertiagrouprange", (0.0, 5.0), 2)
         self.least = c.number("boundmass", 0.0), c.number("boundinertia", 0.0)
         self.balance = c.choice("balanceinertia", _SWITCH, "false") == "true"
-        world: list[_Part] = []
+        world: list[_BodyElement] = []
         for node in source.sections("worldbody"):
             world += self._flat(node, Origin(), node.text("childclass", ""))
         self._link("world", Origin(), world, weighs=False)
@@ -98,7 +106,7 @@ class Bodies:
             raise node.error(f"there is no {tag} {target!r}")
         return there[target]
 
-    def _flat(self, node: Node, frame: Origin, childclass: str) -> Iterator[_Part]:
+    def _flat(self, node: Node, frame: Origin, childclass: str) -> Iterator[_BodyElement]:
         """Yield what is in a body, also in frames of it."""
         for child in node.children:
             if child.tag in _REFUSED:
@@ -110,9 +118,9 @@ class Bodies:
                 inner = child.text("childclass", childclass)
                 yield from self._flat(child, frame @ self.source.origin(child), inner)
             else:
-                yield _Part(child, frame, childclass)
+                yield _BodyElement(child, frame, childclass)
 
-    def _body(self, part: _Part, parent: str) -> None:
+    def _body(self, part: _BodyElement, parent: str) -> None:
         """Read a body, its joints, and all that it carries."""
         node = part.node.called("body")
         name = self.named(node, "body", f"body {len(self.names['body'])}")
@@ -123,7 +131,7 @@ class Bodies:
             self.notes.add(f"body {name!r}: stays where it is (mocap)", node)
         joints = [self._joint(x, name) for x in inside if x.node.tag in ("joint", "freejoint")]
         if not joints:
-            joints = [Joint(f"{name} weld", "fixed")]
+            joints = [RobotJoint(f"{name} weld", "fixed")]
         seat = self.reference[parent] @ origin
         at, carrier = origin, parent
         for i, joint in enumerate(joints):
@@ -144,10 +152,10 @@ class Bodies:
         link = self.robot.links[name]
         share = node.number("gravcomp", 0.0)
         if share and link.mass:
-            place = Place(name, Origin(link.center_of_mass))
+            place = LinkFrame(name, Origin(link.center_of_mass))
             self.robot.lifts.append(Lift(name, place, share * link.mass))
 
-    def _link(self, name: str, seat: Origin, inside: list[_Part], *, weighs: bool) -> None:
+    def _link(self, name: str, seat: Origin, inside: list[_BodyElement], *, weighs: bool) -> None:
         """Read what is fixed to a body, then what it carries."""
         self.reference[name] = seat
         link, geoms = Link(name), list[Geom]()
@@ -166,7 +174,7 @@ class Bodies:
             )
         self.robot.links[name] = replace(
             self._bounded(link),
-            visuals=tuple(x.shape for x in geoms if x.group <= _SEEN),
+            visuals=tuple(x.shape for x in geoms if x.group <= _SHOWN_GROUPS),
             collisions=tuple(x.shape for x in geoms if x.touches),
         )
         for part in inside:
@@ -196,9 +204,9 @@ class Bodies:
         node.called(f"site {name!r}")
         long = "fromto" in node.attributes
         at = self.source.between(node)[0] if long else self.source.origin(node)
-        self.robot.frames[name] = Place(link, frame @ at)
+        self.robot.frames[name] = LinkFrame(link, frame @ at)
 
-    def _joint(self, part: _Part, body: str) -> Joint:
+    def _joint(self, part: _BodyElement, body: str) -> RobotJoint:
         """Return a joint of a body; where it is between is said later."""
         raw = part.node
         node = self.source.merged(raw, part.childclass) if raw.tag == "joint" else raw
@@ -212,11 +220,11 @@ class Bodies:
             raise node.error(f"axis must have a direction, got {axis.tolist()}")
         if joint_type == "free":
             node.read |= {"pos", "axis", "range", "limited"}  # of no effect
-            return Joint(name, "floating", **self._acting(node, 1.0))
+            return RobotJoint(name, "floating", **self._acting(node, 1.0))
         to_si = self.source.angle(1.0) if joint_type == "hinge" else 1.0
         limits = Limits() if joint_type == "ball" else self._limits(node, to_si)
         axis = part.frame.rotation @ axis / np.linalg.norm(axis)
-        return Joint(
+        return RobotJoint(
             name, _TYPES[joint_type], axis=axis, anchor=anchor,
             zero=to_si * node.number("ref", 0.0), limits=limits, **self._acting(node, to_si),
         )  # fmt: skip

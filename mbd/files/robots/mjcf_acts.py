@@ -9,7 +9,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from mbd.base.checked import meant, shown
-from mbd.files.robots.description import Closure, Effort, Mimic, Origin, Place, Tie
+from mbd.files.robots.description import Closure, Effort, LinkFrame, Mimic, Origin, Tie
 from mbd.files.robots.mjcf import Bodies, limited
 from mbd.files.robots.xml_tree import Node
 
@@ -35,7 +35,7 @@ def equalities(bodies: Bodies) -> None:
                 _EQUALITIES[raw.tag](bodies, node, name.replace("/", "_"))
 
 
-def _sites(bodies: Bodies, node: Node) -> tuple[Place, Place] | None:
+def _sites(bodies: Bodies, node: Node) -> tuple[LinkFrame, LinkFrame] | None:
     """Return two sites that an equality names."""
     if "site1" not in node.attributes:
         return None
@@ -55,7 +55,7 @@ def _connect(bodies: Bodies, node: Node, name: str) -> None:
         one, two = _pair(bodies, node)
         first = Origin(np.array(node.numbers("anchor", None, 3)))
         there = bodies.reference[two].inverse @ bodies.reference[one] @ first
-        places = Place(one, first), Place(two, Origin(there.position))
+        places = LinkFrame(one, first), LinkFrame(two, Origin(there.position))
     bodies.robot.closures.append(Closure(name, "ball", *places))
 
 
@@ -70,7 +70,7 @@ def _weld(bodies: Bodies, node: Node, name: str) -> None:
         else:
             between = bodies.reference[one].inverse @ bodies.reference[two]
         anchor = Origin(np.array(node.numbers("anchor", (0.0,) * 3, 3)))
-        places = Place(one, between @ anchor), Place(two, anchor)
+        places = LinkFrame(one, between @ anchor), LinkFrame(two, anchor)
     bodies.robot.closures.append(Closure(name, "fixed", *places))
 
 

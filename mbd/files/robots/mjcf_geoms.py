@@ -11,7 +11,7 @@ import numpy as np
 from mbd.base.checked import shown
 from mbd.files.robots import solids
 from mbd.files.robots.description import Origin, Visual
-from mbd.files.robots.mjcf_source import Source
+from mbd.files.robots.mjcf_source import MjcfSource
 from mbd.files.robots.solids import Solid
 from mbd.files.robots.xml_tree import Node, Notes
 from mbd.parts.meshes import read_mesh
@@ -42,7 +42,7 @@ class Geom:
 class Geoms:
     """What reads geoms: meshes and colours by name."""
 
-    def __init__(self, source: Source, notes: Notes) -> None:
+    def __init__(self, source: MjcfSource, notes: Notes) -> None:
         self.source, self.notes = source, notes
         c = source.compiler
         folder = c.text("meshdir", c.text("assetdir", ""))

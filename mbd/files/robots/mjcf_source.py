@@ -24,7 +24,7 @@ _ONE = {
 _SWITCH = ("false", "true")
 
 
-class Source:
+class MjcfSource:
     """A file with all that it includes; elements know the defaults of their classes."""
 
     def __init__(self, path: Path) -> None:

@@ -12,7 +12,7 @@ from mbd.files.modelfile import Document
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class RobotOptions:
     """What ``mbd.read`` takes for every robot, besides what its kind of file has.
 
     Parameters
@@ -63,17 +63,18 @@ class Options:
     shapes: Literal["visual", "collision"] = "visual"
 
     def __post_init__(self) -> None:
-        for what, hint in get_type_hints(Options).items():
+        for what, hint in get_type_hints(RobotOptions).items():
             if words := get_args(hint):
                 one_of("read", what, getattr(self, what), words)
 
 
 def reader(*without: str) -> Callable[[Callable[..., Document]], Callable[..., Document]]:
-    """Let a function that reads robots show ``Options``, but for some, as its own arguments."""
+    """Let a function that reads robots show these options, but for some, as its own arguments."""
 
     def showing(read: Callable[..., Document]) -> Callable[..., Document]:
-        both = [*signature(read).parameters.values()][:-1], signature(Options).parameters.values()
-        takes = [x for some in both for x in some if x.name not in without]
+        own = [*signature(read).parameters.values()][:-1]
+        takes = [*own, *signature(RobotOptions).parameters.values()]
+        takes = [x for x in takes if x.name not in without]
         read.__signature__ = Signature(takes)  # type: ignore[attr-defined]
         return read
 

@@ -10,8 +10,8 @@ from mbd.base.checked import mapping
 from mbd.files.modelfile import Document
 from mbd.files.robots.mjcf import Bodies
 from mbd.files.robots.mjcf_acts import actuators, equalities, start
-from mbd.files.robots.mjcf_source import Source
-from mbd.files.robots.options import Options, reader
+from mbd.files.robots.mjcf_source import MjcfSource
+from mbd.files.robots.options import RobotOptions, reader
 from mbd.files.robots.robot import built
 from mbd.files.robots.xml_tree import Notes, unread
 
@@ -28,11 +28,12 @@ def read_mjcf(path: Path, *, keyframe: str | int | None = None, **options: Any) 
         start; default all joints are at their reference values and nothing moves. ``positions`` and
         ``rates`` go before it.
     **options
-        Those of :class:`~mbd.files.robots.options.Options`, ``fixed`` of bodies without joints.
+        Those of :class:`~mbd.files.robots.options.RobotOptions`, ``fixed`` of bodies without
+        joints.
     """
     try:
-        how = Options(**options)
-        notes, source = Notes(), Source(path)
+        how = RobotOptions(**options)
+        notes, source = Notes(), MjcfSource(path)
         bodies = Bodies(source, notes, source.top.text("model", path.stem))
         if how.loops == "closed":
             equalities(bodies)
@@ -58,7 +59,7 @@ def read_mjcf(path: Path, *, keyframe: str | int | None = None, **options: Any) 
         raise ValueError(f"{path}: {error}") from error
 
 
-def _settings(source: Source, bodies: Bodies) -> tuple[dict[str, Any], Any]:
+def _settings(source: MjcfSource, bodies: Bodies) -> tuple[dict[str, Any], Any]:
     """Return how the file is run, and its gravity."""
     step, gravity = 1e-3, (0.0, 0.0, -9.81)
     for option in source.sections("option"):

@@ -10,7 +10,7 @@ from mbd.base.door import rotation_matrix, vector
 from mbd.files.modelfile import Document
 from mbd.files.robots.description import Origin
 from mbd.files.robots.lumping import settle_root
-from mbd.files.robots.options import Options, reader
+from mbd.files.robots.options import RobotOptions, reader
 from mbd.files.robots.robot import built
 from mbd.files.robots.urdf import parse
 
@@ -30,10 +30,10 @@ def read_urdf(
     position, rotation : (3,) array [m], scipy Rotation or (3, 3) array
         Of the root link.
     **options
-        Those of :class:`~mbd.files.robots.options.Options`.
+        Those of :class:`~mbd.files.robots.options.RobotOptions`.
     """
     try:
-        how = Options(**{"gravity": (0.0, 0.0, -9.81), **options})
+        how = RobotOptions(**{"gravity": (0.0, 0.0, -9.81), **options})
         floating = one_of("read", "base", base, ("fixed", "floating")) == "floating"
         start = Origin(
             vector("base", "position", position, "m"), rotation_matrix("base", "rotation", rotation)

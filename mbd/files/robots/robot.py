@@ -20,9 +20,9 @@ from mbd.base.checked import mapping
 from mbd.base.door import number
 from mbd.files.modelfile import Document
 from mbd.files.robots import joint_forces
-from mbd.files.robots.description import JOINTS, Description, Joint, Origin, Place
+from mbd.files.robots.description import JOINTS, LinkFrame, Origin, RobotDescription, RobotJoint
 from mbd.files.robots.lumping import lump
-from mbd.files.robots.options import Options
+from mbd.files.robots.options import RobotOptions
 from mbd.files.robots.shapes import finder, shapes
 from mbd.files.robots.xml_tree import Notes
 from mbd.model.system import System
@@ -40,7 +40,7 @@ _CLOSURES = {"ball": Spherical, "fixed": Fixed}
 
 
 def coordinates(
-    robot: Description, positions: Any, rates: Any
+    robot: RobotDescription, positions: Any, rates: Any
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Return coordinates and rates of all joints that have one; those that follow do so."""
     joints = {j.name: j for j in robot.joints if JOINTS[j.type] == 1}
@@ -71,7 +71,7 @@ def coordinates(
 
 
 def built(
-    robot: Description, path: Path, options: Options, run: dict[str, Any],
+    robot: RobotDescription, path: Path, options: RobotOptions, run: dict[str, Any],
     start: Origin | None = None, *, floating: bool = False,
 ) -> Document:  # fmt: skip
     """Return the system of a description, and what goes with it."""
@@ -122,7 +122,7 @@ class _Robot:
     touched: Callable[[Any, Notes], Any]
 
     def __init__(
-        self, robot: Description, floating: bool, start: Origin, options: Options, at: Any
+        self, robot: RobotDescription, floating: bool, start: Origin, options: RobotOptions, at: Any
     ) -> None:
         self.robot, self.start, self.options = robot, start, options
         self.system = System(options.gravity)
@@ -132,7 +132,7 @@ class _Robot:
         self.collisions: dict[str, Callable[[Notes], Any]] = {}
         self.floating = floating
         self.root = robot.root
-        self.children: dict[str, list[Joint]] = {}
+        self.children: dict[str, list[RobotJoint]] = {}
         for joint in robot.joints:
             self.children.setdefault(joint.parent, []).append(joint)
 
@@ -166,7 +166,7 @@ class _Robot:
                 self._act(joint, self.joints[joint.name])
         self._tie()
 
-    def _act(self, joint: Joint, part: Any) -> None:
+    def _act(self, joint: RobotJoint, part: Any) -> None:
         """Add what acts at a joint."""
         q, rate = (x.get(joint.name, 0.0) for x in (self.coordinates, self.rates))
         outside = list(self._outside(joint.child))
@@ -183,7 +183,7 @@ class _Robot:
         for joint in self.children.get(link, ()):
             yield from self._outside(joint.child)
 
-    def frame(self, place: Place) -> Frame:
+    def frame(self, place: LinkFrame) -> Frame:
         """Return a place as a frame of a body."""
         at = self.start @ place.origin if self._is_ground(place.link) else place.origin
         return Frame(self.bodies[place.link], at.position, at.rotation)
@@ -219,7 +219,7 @@ class _Robot:
             name = self.free_name(f"{lift.name} gravity compensation", "force")
             self.system.add(PointForce(name, self.frame(lift.place), force))
 
-    def _place(self, joint: Joint, at: Origin, v: Any, omega: Any) -> Any:
+    def _place(self, joint: RobotJoint, at: Origin, v: Any, omega: Any) -> Any:
         """Add the child of a joint, and the joint; return pose, velocity and angular velocity."""
         q, rate = (x.get(joint.name, 0.0) for x in (self.coordinates, self.rates))
         self._check_range(joint, q)
@@ -255,7 +255,7 @@ class _Robot:
         self._join(joint)
         return pose, v, omega
 
-    def _check_range(self, joint: Joint, q: float) -> None:
+    def _check_range(self, joint: RobotJoint, q: float) -> None:
         """Note a coordinate that starts beyond its limits."""
         low, high = joint_forces.interval(joint)
         if JOINTS[joint.type] == 1 and not low <= q <= high:
@@ -297,7 +297,7 @@ class _Robot:
         return next(x for i in range(len(used) + 1) if (x := f"{name} {i}" * bool(i) or name)
                     not in used)  # fmt: skip
 
-    def _join(self, joint: Joint) -> None:
+    def _join(self, joint: RobotJoint) -> None:
         if joint.type == "floating":
             self.robot.notes.add(f"joint {joint.name!r} leaves all free: it is no part")
             self._left(joint)
@@ -309,14 +309,14 @@ class _Robot:
         elif JOINTS[joint.type] == 1:
             zero = Origin(rotation=Rotation.from_rotvec(-joint.zero * joint.axis).as_matrix())
         at = joint.origin @ Origin(joint.anchor) @ zero @ Origin(rotation=own)
-        first = self.frame(Place(joint.parent, at))
+        first = self.frame(LinkFrame(joint.parent, at))
         second = Frame(self.bodies[joint.child], joint.anchor, own)
         part = _PARTS[joint.type](self.free_name(joint.name, "joint"), first, second)
         self.joints[joint.name] = self.system.add(part)
         if JOINTS[joint.type] != 1:
             self._left(joint)
 
-    def _left(self, joint: Joint) -> None:
+    def _left(self, joint: RobotJoint) -> None:
         """Note what cannot act at a joint without one coordinate."""
         limits = joint.limits
         held = limits.lower is not None or limits.upper is not None

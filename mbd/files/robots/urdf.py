@@ -15,12 +15,12 @@ from scipy.spatial.transform import Rotation
 
 from mbd.files.robots.description import (
     JOINTS,
-    Description,
-    Joint,
     Limits,
     Link,
     Mimic,
     Origin,
+    RobotDescription,
+    RobotJoint,
     Visual,
 )
 from mbd.files.robots.xml_tree import Node, Notes, by_name, parsed, unread
@@ -31,7 +31,7 @@ _BAR = (("radius", 1), ("length", 1))
 _SHAPES = {"box": (("size", 3),), "sphere": (("radius", 1),), "cylinder": _BAR, "capsule": _BAR}
 
 
-def parse(path: Path) -> Description:
+def parse(path: Path) -> RobotDescription:
     """Return what a file says; a xacro file is expanded where the package is installed."""
     top = parsed(path.read_bytes())
     if path.suffix == ".xacro" or _is_xacro(top):
@@ -54,7 +54,9 @@ def parse(path: Path) -> Description:
             )
             joints[i] = replace(joint, mimic=None)
     name = top.attributes.get("name", "")
-    return Description(name, links, joints, reading.notes, reading.unknown, _root(links, joints))
+    return RobotDescription(
+        name, links, joints, reading.notes, reading.unknown, _root(links, joints)
+    )
 
 
 def _is_xacro(node: Node) -> bool:
@@ -146,7 +148,7 @@ class _Reading:
         numbers = [x for key, n in _SHAPES[tag] for x in shape.numbers(key, None, n)]
         return Visual(tag, at, tuple(numbers), color=color)
 
-    def joint(self, node: Node) -> Joint:
+    def joint(self, node: Node) -> RobotJoint:
         """Return a joint."""
         node.called(f"joint {node.attributes.get('name')!r}")
         name = node.text("name")
@@ -168,7 +170,7 @@ class _Reading:
             for other in node.all(tag):
                 self.notes.add(f"{node.who}: <{tag}> is not used", other)
                 other.passed()
-        return Joint(
+        return RobotJoint(
             name, joint_type, parent, child, _origin(node), axis / np.linalg.norm(axis),
             damping=damping, friction=friction, limits=_limits(node, joint_type),
             mimic=self.mimic(node, joint_type),
@@ -218,7 +220,7 @@ def _end(joint: Node, tag: str) -> str:
     return end.text("link")
 
 
-def _root(links: dict[str, Link], joints: list[Joint]) -> str:
+def _root(links: dict[str, Link], joints: list[RobotJoint]) -> str:
     """Return the one link that is no child; check that the rest is a tree."""
     if not links:
         raise ValueError("has no <link>")

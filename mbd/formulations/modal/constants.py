@@ -19,7 +19,7 @@ from mbd.machine.jit import jit
 # constants: numbers of modes and interfaces, then where tables begin, then W0
 MODES, INTERFACES, W1, W2, MASS, STIFFNESS, DAMPING, GEOMETRIC, PLACES, FRAME, WORK, W0 = range(12)
 # numbers in work, whose sizes do not depend on the modes; behind them U (12) of each mode
-VELOCITY, ACCELERATION, W, V1, V2, GRAM, RATES, LOAD, OWN, ROW, COLUMN, ONE, SUMS = range(
+VELOCITY, ACCELERATION, W, V1, V2, GRAM, RATES, LOAD, OWN, ROW, COLUMN, ONE, WEIGHTED = range(
     0, 13 * 24, 24
 )
 P = 13 * 24

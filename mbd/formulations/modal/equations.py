@@ -62,13 +62,13 @@ from mbd.formulations.modal.constants import (
     RATES,
     ROW,
     STIFFNESS,
-    SUMS,
     V1,
     V2,
     VELOCITY,
     W0,
     W1,
     W2,
+    WEIGHTED,
     WORK,
     P,
     U,
@@ -220,7 +220,7 @@ def equations_on(frame: Formulation) -> tuple[Any, Any]:
         n, work, u, b = int(F[par]), table(F, par, WORK), v + n_b, a + n_b
         wM, wG, wK = F[W_M], F[W_G], F[W_K]
         yd, ydd, row, column = work + VELOCITY, work + ACCELERATION, work + ROW, work + COLUMN
-        weighted = work + SUMS
+        weighted = work + WEIGHTED
         prepare(F, par, q, y, v, a, f)
         frame_maps(F, table(F, par, FRAME), work, q, y, v, a, d)
         add_frame(F, par, work, q, y, v, d, S, ld, n)
