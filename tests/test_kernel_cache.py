@@ -70,6 +70,20 @@ def test_a_kernel_is_named_by_what_it_reaches(tmp_path, monkeypatch, changes, fi
     assert [a == b for a, b in zip(before, after, strict=True)] == [first, second]
 
 
+@pytest.mark.parametrize("place", range(len(jit._TABLES)))
+def test_a_kernel_is_named_by_how_tables_are_read(monkeypatch, place):
+    """A file holds the type of the tables and the code that their reads emit."""
+    kernel = jit.kernel(lambda I, F, k: None)
+    before = kernel.file
+
+    def another(*args):
+        return args
+
+    other = [another if i == place else x for i, x in enumerate(jit._TABLES)]
+    monkeypatch.setattr(jit, "_TABLES", other)
+    assert jit.kernel(kernel.function).file != before
+
+
 def test_an_attribute_is_no_global_of_its_name():
     """A field called like something of the module that nobody can describe."""
     scope = {"stiffness": object()}

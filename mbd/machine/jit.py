@@ -48,7 +48,7 @@ from mbd.machine import kernel_cache
 from mbd.machine.buffer import INTS, integers
 from mbd.machine.inlined import Inlined
 from mbd.machine.kernel_cache import FingerprintError, Fingerprints
-from mbd.machine.tables import TablesPointer
+from mbd.machine.tables import TablesPointer, load_entry
 
 PYTHON = bool(getattr(numba.config, "DISABLE_JIT", 0))
 _SIGNATURE = types.void(TablesPointer(), types.CPointer(types.float64), types.int64)
@@ -57,6 +57,7 @@ _LAW = types.int64(types.CPointer(types.float64), types.CPointer(types.float64))
 _C_LAW = ctypes.CFUNCTYPE(
     ctypes.c_int64, ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_double)
 )
+_TABLES = [TablesPointer.__module__, TablesPointer.__qualname__, load_entry]  # as kept in a file
 _LARGE = 1 << 16  # floats: a kernel on so many runs longer than the lock takes to come back
 _log = logging.getLogger("mbd")
 
@@ -228,7 +229,7 @@ class Kernel:
         machine = registry.cpu_target.target_context.codegen().magic_tuple()
         try:
             made_from = _fingerprint(
-                [self.function, str(self.signature), _VERSIONS, machine, _OPTIONS]
+                [self.function, str(self.signature), _TABLES, _VERSIONS, machine, _OPTIONS]
             )
         except FingerprintError as reason:
             _log.debug("%s cannot be kept: %s", self.function, reason)

@@ -29,7 +29,7 @@ register_default(TablesPointer)(models.PointerModel)
 
 
 @lower_builtin(operator.getitem, TablesPointer, types.Integer)
-def _load(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+def load_entry(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
     """Emit the load of an entry."""
     value = builder.load(builder.gep(args[0], [args[1]]))
     value.set_metadata("invariant.load", builder.module.add_metadata([]))
