@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,10 @@ class _NamedBuffers(Buffers):
         place = super().room(size, region)
         self.reserved.append((place, size, what))
         return place
+
+    def rooms(self, sizes: Sequence[int], region: int, what: Iterable[str]) -> list[int]:
+        """Reserve floats of some owners, and note each."""
+        return [self.room(n, region, x) for n, x in zip(sizes, what, strict=False)]
 
     def arrays(self, calls: dict[int, list[int]]) -> tuple[np.ndarray, np.ndarray, int]:
         """Note which integers are places, before regions come one behind the other."""

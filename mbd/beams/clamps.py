@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from mbd.base.checked import shown
@@ -28,7 +27,7 @@ def clamped(
 def rows_of(clamps: Clamps) -> list[Element]:
     """Return the rows of the joints, named apart."""
     return [
-        replace(x, rows=[f"{word} {row}" for row in x.rows])
+        x._replace(rows=[f"{word} {row}" for row in x.rows])
         for word, joint in clamps
         for x in joint.elements()
     ]

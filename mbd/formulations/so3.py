@@ -65,10 +65,11 @@ from mbd.machine.jit import jit
 
 def constants(mass: float, center: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return (m, m eta, inertia about the origin of the body frame) in body axes."""
-    numbers = np.empty(13)
-    numbers[0], numbers[1:4], numbers[4:] = mass, mass * center, 0.0 - second.ravel()
-    numbers[4::4] += second.trace()
-    return numbers
+    e = second.ravel().tolist()
+    inertia = [0.0 - x for x in e]
+    for i in range(0, 9, 4):
+        inertia[i] += e[0] + e[4] + e[8]
+    return np.array([mass, *(mass * x for x in center.tolist()), *inertia])
 
 
 def initial(

@@ -16,6 +16,7 @@ stays what it was, up to the error of the method and of the sums.
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from mbd.algebra.vec import cross, dot, load3, plus, store3, times
 from mbd.machine import buffer as m
 from mbd.machine.jit import jit
 from mbd.model.frozen import per_model
+from mbd.parts.part import mass_matrix
 
 if TYPE_CHECKING:
     from mbd.model.model import Model
@@ -61,7 +63,15 @@ def write_totals(I: Any, F: Any, bodies: int, k: int, out: int) -> None:
 
 def masses(model: Model) -> np.ndarray:
     """Return the point that faces are seen from, and the matrices W of all bodies, flat."""
-    return np.concatenate([model.origin, *(x.mass_matrix.ravel() for x in model.nodes.values())])
+    bodies = model.nodes.values()
+    flat = list[np.ndarray]([model.origin])
+    for own, some in groupby(bodies, lambda x: x.formulation.mass_matrix is not None):
+        if own:
+            flat += [x.mass_matrix.ravel() for x in some]
+        else:  # of one face: all at once
+            facts = zip(*((x.mass, x.center_of_mass, x.second_moments) for x in some), strict=True)
+            flat.append(mass_matrix(*map(np.array, facts)).ravel())
+    return np.concatenate(flat)
 
 
 @per_model

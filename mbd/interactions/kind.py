@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from mbd.machine.buffer import E_ENDS, SCRATCH_EACH, SCRATCH_OWN
@@ -115,8 +115,7 @@ class Attachment(NamedTuple):
         return face_name(self.body, self.face)
 
 
-@dataclass(frozen=True)
-class Element:
+class Element(NamedTuple):
     """One element of a kind, as a part of the model describes it.
 
     Parameters
@@ -139,12 +138,4 @@ class Element:
     memory: Sequence[float] = ()
     rows: Sequence[str] = ()
     row_kinds: Sequence[int] = ()
-    law: Any = field(default=None, compare=False)
-
-    def __post_init__(self) -> None:
-        """Refuse an element without the memory that its kernels write."""
-        if self.kind.accept is not None and not len(self.memory):
-            raise ValueError(
-                f"{self.kind.name}: the element must have a memory, its values at the start; got "
-                "none; angles remember the last accepted one"
-            )
+    law: Any = None

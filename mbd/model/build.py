@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import gc
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
+from itertools import count, repeat
+from operator import add
 from typing import Any
+
+import numpy as np
 
 from mbd.formulations.families import family
 from mbd.formulations.formulation import Formulation
@@ -17,10 +21,9 @@ from mbd.machine import buffer as m
 from mbd.machine.pivots import pivots_kernel
 from mbd.model.description import Description, origin
 from mbd.model.evaluation import clear_stretch
-from mbd.model.frozen import Numbering
 from mbd.model.layout import Buffers, Layout, Owned
 from mbd.model.model import Model
-from mbd.model.topology import eliminate, eliminate_order
+from mbd.model.topology import closes, eliminate, eliminate_order
 from mbd.parts.part import Part
 
 
@@ -39,7 +42,7 @@ def build(system: Description) -> Model:
 
 
 def built(system: Description, buffers: Buffers) -> Model:
-    """Freeze a system, with tables in these buffers."""
+    """Freeze a system, with tables in this buffers."""
     if not system.bodies:
         raise ValueError(
             "System.build: there is no body; call system.add(mbd.RigidBody(...)) first"
@@ -50,15 +53,16 @@ def built(system: Description, buffers: Buffers) -> Model:
     index["ground"] = -1
     parts = system.parts
     owned = [
-        _owned(part.name, e, index, f"{part.name}.{word}{i}")
+        _owned(part.name, e, index, word, i)
         for part in parts.values()
         for word in ("element " if part.nodes() else "",)
         for i, e in enumerate(part.elements())
     ]
     rows = [o for o in owned if o.element.kind.n_rows]
+    _check_names(rows)
     pairs = {(o.ends[a], o.ends[b]) for o in owned for a, b in o.element.kind.pairs}
     couplings = [c for c in pairs if -1 not in c and c[0] != c[1]]
-    links = [*(o.ends for o in rows), *couplings]
+    links = [*dict.fromkeys(tuple(o.ends) for o in rows), *couplings]
     freedoms = [b.formulation.n_v - b.formulation.n_own for b in bodies]
     order = eliminate_order(len(bodies), links)
     fronts = eliminate(
@@ -84,18 +88,17 @@ def built(system: Description, buffers: Buffers) -> Model:
     calls[m.FLOW] = calls[m.CONVECT] = calls[m.PLACE]  # explicit methods write their addresses
     I, F, size = buffers.arrays(calls)
     numbering = layout.numbering(bodies, rows)
-    _check_labels(numbering)
     where = {body.name: node for body, node in zip(bodies, nodes, strict=True)}
     laws = [o.element.law for o in owned if o.element.law is not None]
     model = Model(system, I, F, size, numbering, fronts, stages.kernels, where, records, laws,
                   tuple(remembered))  # fmt: skip
-    I[m.LOOPS] = model.loops()
+    I[m.LOOPS] = closes(_linked(rows, system.structures))
     I.flags.writeable = False
     model.prepare()
     return model
 
 
-def _owned(owner: str, element: Element, index: dict[str, int], label: str) -> Owned:
+def _owned(owner: str, element: Element, index: dict[str, int], word: str, i: int) -> Owned:
     """Return an element with the bodies that it is attached to."""
     try:
         ends = [index[a.body] for a in element.attachments]
@@ -104,18 +107,37 @@ def _owned(owner: str, element: Element, index: dict[str, int], label: str) -> O
             f"{owner}: an element is attached to {error.args[0]!r}, which is no body of the "
             "system; the part must have it among its bodies or nodes"
         ) from None
-    return Owned(owner, element, ends, sorted({*ends} - {-1}), label)
+    kind = element.kind
+    if kind.accept is not None and not len(element.memory):
+        raise ValueError(
+            f"{owner}: an element of the kind {kind.name!r} must have a buffers, its values at the "
+            "start; got none; angles remember the last accepted one"
+        )
+    return Owned(owner, element, ends, sorted({*ends} - {-1}), word, i)
 
 
-def _check_labels(numbering: Numbering) -> None:
+def _check_names(rows: list[Owned]) -> None:
     """Refuse rows of one part that have the same name."""
-    if len(set(numbering.lam_labels)) == len(numbering.lam_labels):
-        return
-    twice = next(x for x, n in Counter(numbering.lam_labels).items() if n > 1)
-    owner = next(x for x, rows in numbering.owners.items() if twice in numbering.lam_labels[rows])
-    raise ValueError(
-        f"{owner}: two of its rows are called {twice!r}; each element must name its rows apart"
-    )
+    of_part: dict[str, tuple[str, ...]] = {}
+    for o in rows:
+        of_part[o.owner] = of_part.get(o.owner, ()) + tuple(o.element.rows)
+    apart = {names: len(set(names)) == len(names) for names in set(of_part.values())}
+    for owner, names in of_part.items():
+        if not apart[names]:
+            twice = next(x for x, n in Counter(names).items() if n > 1)
+            raise ValueError(
+                f"{owner}: two of its rows are called '{owner}.{twice}'; each element must name "
+                "its rows apart"
+            )
+
+
+def _linked(rows: list[Owned], structures: Mapping[str, Any]) -> Iterable[Iterable[int]]:
+    """Return the bodies, ground among them, that each joint links; of structures each element."""
+    links: dict[Any, dict[int, None]] = {}
+    for o in rows:
+        each = (o.owner, o.number) if o.owner in structures else o.owner
+        links.setdefault(each, {}).update(dict.fromkeys(o.ends))
+    return links.values()
 
 
 def _frozen(system: Description) -> Description:
@@ -137,25 +159,29 @@ def _by_formulation(bodies: list[Any]) -> dict[Formulation, list[int]]:
 
 def _nodes(buffers: Buffers, system: Description, bodies: list[Any], layout: Layout) -> list[int]:
     """Write constants and initial state; return where the record of each node is."""
-    where: dict[int, int] = {}
-    header = buffers.I
-    here = origin(system)
+    where = [0] * len(bodies)
+    header, here = buffers.I, origin(system)
     header[m.GROUND] = buffers.put([*-here, 1, 0, 0, 0, 1, 0, 0, 0, 1], what="GROUND")
     buffers.write(m.GX, system.gravity)
-    for members in _by_formulation(bodies).values():
-        for i in sorted(members, key=lambda i: layout.stretch([i])):
-            body, formulation = bodies[i], bodies[i].formulation
-            par = buffers.put(
-                formulation.constants(body.mass, body.center_of_mass, body.second_moments),
-                what=body.name,
-            )
-            place, ld = layout.block(i, i)
-            q, v = body.q_and_v(body.position - here)
-            buffers.write(header[m.Q] + layout.q[i], q)
-            buffers.write(header[m.V] + layout.start[i], v)
-            y = 12 * layout.face[i]
-            where[i] = buffers.table([layout.q[i], layout.start[i], par, y, place, ld])
-    return [where[i] for i in range(len(bodies))]
+    origins = np.array([b.position for b in bodies]) - here
+    Q, V = zip(*(b.q_and_v(x) for b, x in zip(bodies, origins, strict=True)), strict=True)
+    buffers.write(header[m.Q], np.concatenate(Q))
+    speeds = np.zeros(layout.n_u)
+    speeds[layout.v] = np.concatenate(V)
+    buffers.write(header[m.V], speeds)
+    every = np.arange(len(bodies))
+    places, lengths = (x.tolist() for x in layout.blocks(every, every))
+    for formulation, members in _by_formulation(bodies).items():
+        members.sort(key=layout.stretch_of.__getitem__)
+        some = [bodies[i] for i in members]
+        constants = [
+            formulation.constants(b.mass, b.center_of_mass, b.second_moments).tolist() for b in some
+        ]
+        pars = buffers.put_all(constants, m.CONSTANTS, (b.name for b in some))
+        for i, par in zip(members, pars, strict=True):
+            q, u, y = layout.q[i], layout.start[i], 12 * layout.face[i]
+            where[i] = buffers.table((q, u, par, y, places[i], lengths[i]))
+    return where
 
 
 class _Attachments:
@@ -174,32 +200,44 @@ class _Attachments:
             for f, node, first in zip((b.formulation for b in bodies), nodes, faces, strict=True)
         ] + [ground]
 
-    def place(self, end: Attachment) -> tuple[int, int]:
-        """Store weights; return where the face and the weights are.
+    def placed(self, ends: Sequence[Attachment]) -> list[tuple[int, int]]:
+        """Store weights; return where the face and the weights of each are.
 
         The maps of a body take weights of all its faces, four each: others are zero.
         """
-        first, n_faces, shown, _ = self.bodies[self.index[end.body]]
-        if not 0 <= end.face < shown:
-            raise ValueError(
-                f"{end.body}: an element is attached to face {end.face}, but the body shows "
-                f"{shown}, numbered from 0"
-            )
-        w, weights = 4 * end.face, tuple(end.weights)
-        if n_faces > 1:
-            weights = (*[0.0] * w, *weights, *[0.0] * (4 * n_faces - 4 - w))
-        place = self.buffers.put(weights, what="the weights of an attachment")
-        return 12 * (first + end.face), place + w
+        faces, inner, weights = [], [], []
+        for end in ends:
+            first, n_faces, shown, _ = self.bodies[self.index[end.body]]
+            if not 0 <= end.face < shown:
+                raise ValueError(
+                    f"{end.body}: an element is attached to face {end.face}, but the body shows "
+                    f"{shown}, numbered from 0"
+                )
+            faces.append(12 * (first + end.face))
+            inner.append(4 * end.face)
+            zeros = [0.0] * (4 * n_faces - 4)
+            w = inner[-1]
+            weights.append((*zeros[:w], *end.weights, *zeros[w:]) if zeros else end.weights)
+        what = repeat("the weights of an attachment")
+        places = self.buffers.put_all(weights, m.CONSTANTS, what)
+        return list(zip(faces, map(add, places, inner), strict=True))
 
-    def get(self, end: Attachment, *, own: bool) -> int:
-        """Return where the record of an attachment is."""
-        record = self.records.get(end, 0)
-        if not record or own:
-            of_body = self.bodies[self.index[end.body]][-1]
-            record = self.buffers.table([*self.place(end), *of_body])
-            if not own:
-                self.records[end] = record
-        return record
+    def get(self, ends: Sequence[Attachment], own: Collection[int]) -> list[int]:
+        """Return where the records of attachments are; those numbered in `own` are not shared."""
+        records, at = list[int](), len(self.buffers.I)
+        new: list[Attachment] = []
+        for i, end in enumerate(ends):
+            record = self.records.get(end)
+            if record is None or i in own:
+                record = at + m.ATT_SIZE * len(new)
+                new.append(end)
+                if i not in own:
+                    self.records[end] = record
+            records.append(record)
+        of_bodies = (self.bodies[self.index[end.body]][-1] for end in new)
+        both = zip(self.placed(new), of_bodies, strict=True)
+        self.buffers.table(x for place, of_body in both for x in (*place, *of_body))
+        return records
 
 
 @dataclass
@@ -234,44 +272,44 @@ def _interactions(
     """Write the tables of all interactions, kind by kind; return labels of what they remember."""
     labels: list[str] = []
     where: dict[int, int] = {}
-    number = {id(o): e for e, o in enumerate(rows)}
+    number = {id(o): e for e, o in enumerate(rows, len(layout.q))}
     by_kind: dict[Kind, list[Owned]] = {}
     for o in owned:
         by_kind.setdefault(o.element.kind, []).append(o)
     scratch = max((k.scratch for k in by_kind), default=m.SCRATCH_OWN)
     buffers.I[m.SCRATCH] = buffers.room(scratch, what="SCRATCH, the floats for laws")
-    for kind, members in by_kind.items():
-        records: list[int] = []
-        members.sort(key=lambda o: layout.stretch(o.bodies))
-        for o in members:
-            e = o.element
-            driven = e.law is not None and not kind.damped and not kind.n_rows  # rewrites it
-            last = len(e.attachments) - 1
-            ends = [
-                attachments.get(a, own=driven and i == last) for i, a in enumerate(e.attachments)
-            ]
-            group = ~number[id(o)] if kind.n_rows else 0
-            u = layout.start[group] if kind.n_rows else -1
-            law = e.law.address if e.law is not None else 0
-            numbers = buffers.put([*e.numbers, *[0.0] * kind.room], what=o.label)
-            kept = buffers.put(list(e.memory), m.STATE, o.label)
-            records += [u, numbers, kept, law, *ends]
-            if kind.n_rows:
-                for b in o.ends:
-                    if b < 0:
-                        records += [-1, 0, -1, 0]
-                    else:
-                        records += [*layout.block(group, b), *layout.block(b, group)]
-            for a, b in kind.pairs:
-                grounded = o.ends[a] < 0 or o.ends[b] < 0
-                records += (-1, 0) if grounded else layout.block(o.ends[a], o.ends[b])
-        remembered = len(members[0].element.memory)
-        head = kind.head(len(members), buffers.table(records), remembered)
-        at, first, size = buffers.table(head), head[m.T_FIRST], head[m.T_SIZE]
-        where |= {id(o): first + e * size for e, o in enumerate(members)}
+    for kind, of_kind in by_kind.items():
+        members, several = _in_order(of_kind, layout)
+        elements, spare = [o.element for o in members], (0.0,) * kind.room
+        remembered = len(elements[0].memory)
+        head = kind.head(len(members), 0, remembered)
+        size, blocks, pairs = head[m.T_SIZE], head[m.T_BLOCKS], head[m.T_PAIRS]
+        records = np.empty((len(members), size), np.int64)
+        on = np.array([o.ends for o in members], np.int64)
+        # a law that is no damper rewrites the weights of the last attachment
+        k = kind.n_attachments
+        rewrites = not kind.damped and not kind.n_rows
+        own = {k * i + k - 1 for i, e in enumerate(elements) if rewrites and e.law is not None}
+        ends = [a for e in elements for a in e.attachments]
+        records[:, m.E_ENDS : blocks] = np.reshape(attachments.get(ends, own), on.shape)
+        numbers, kept = [(*e.numbers, *spare) for e in elements], [e.memory for e in elements]
+        for i, values, region in ((m.E_NUMBERS, numbers, m.CONSTANTS), (m.E_MEMORY, kept, m.STATE)):
+            records[:, i] = buffers.put_all(values, region, (o.label for o in members))
+        records[:, m.E_LAW] = [0 if e.law is None else e.law.address for e in elements]
+        records[:, m.E_ROW] = -1
+        if kind.n_rows:
+            group = np.array([number[id(o)] for o in members])
+            records[:, m.E_ROW] = layout.unknown[group]
+            for i, both in ((blocks, (group[:, None], on)), (blocks + 2, (on, group[:, None]))):
+                records[:, i:pairs:4], records[:, i + 1 : pairs : 4] = layout.blocks(*both)
+        for i, (a, b) in zip(range(pairs, size, 2), kind.pairs, strict=True):
+            records[:, i], records[:, i + 1] = layout.blocks(on[:, a], on[:, b])
+        first = buffers.table(records.ravel().tolist())
+        at = buffers.table(kind.head(len(members), first, remembered))
+        where |= zip(map(id, members), range(first, at, size), strict=True)
         stages.add(m.FORCES, kind.forces, at)
         start = first
-        for stretch, n in Counter(layout.stretch(o.bodies) for o in members).items():
+        for stretch, n in several.items():
             part = buffers.table(kind.head(n, start, remembered)) if n < len(members) else at
             stages.fill(stretch, kind.tangent, part)
             start += n * size
@@ -284,6 +322,15 @@ def _interactions(
     for o in owned:
         records_of[o.owner].append(where[id(o)])
     return labels
+
+
+def _in_order(members: list[Owned], layout: Layout) -> tuple[list[Owned], Counter[int]]:
+    """Return elements by the stretch of the matrix that they belong to, and how many each has."""
+    if len(layout.stretches) == 1:
+        return members, Counter({0: len(members)})
+    stretches = [layout.stretch(o.bodies) for o in members]
+    order = sorted(range(len(members)), key=stretches.__getitem__)
+    return [members[i] for i in order], Counter(sorted(stretches))
 
 
 def _memory_labels(o: Owned) -> list[str]:
@@ -305,11 +352,12 @@ def _turns(
     labels: list[str] = []
     for measure, angles in by_measure.items():
         kind = unwrapped_angle(measure)
-        records: list[int] = []
-        for free in angles.values():
-            records += [-1, 0, buffers.put([free.start], m.STATE), 0]
-            for end in free.attachments:
-                records.append(buffers.table([*attachments.place(end), *[0] * (m.ATT_SIZE - 2)]))
+        kept = buffers.put_all([[x.start] for x in angles.values()], m.STATE, angles)
+        ends = [end for x in angles.values() for end in x.attachments]
+        rest = (0,) * (m.ATT_SIZE - 2)
+        at = buffers.table(x for place in attachments.placed(ends) for x in (*place, *rest))
+        own = zip(*[count(at, m.ATT_SIZE)] * measure.n, strict=False)
+        records = [x for at, some in zip(kept, own, strict=False) for x in (-1, 0, at, 0, *some)]
         head = kind.head(len(angles), buffers.table(records), 1)
         at, first, size = buffers.table(head), head[m.T_FIRST], head[m.T_SIZE]
         records_of |= {label: [first + e * size] for e, label in enumerate(angles)}
@@ -335,7 +383,7 @@ def _families(
         stages.add(m.PLACE, kernels.place, at)
         stages.add(m.RESIDUAL, kernels.residual, at)
         stages.add(m.MAPS, kernels.maps, at)
-        for stretch, n in sorted(Counter(layout.stretch([i]) for i in members).items()):
+        for stretch, n in sorted(Counter(map(layout.stretch_of.__getitem__, members)).items()):
             part = buffers.table([n, start]) if n < len(members) else at
             stages.fill(stretch, kernels.tangent, part)
             start += n * m.NODE_SIZE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from itertools import accumulate
@@ -29,19 +29,34 @@ class Numbering:
 
     ``v`` and ``lam`` give the unknown of each velocity and multiplier; ``owners`` the slice of
     ``lam`` of each body and joint; ``elements`` the row elements of a joint with their place in
-    ``lam``; ``q`` the slice of stored coordinates of each body; ``lam_units`` the unit of each row.
+    ``lam``; ``q`` the slice of stored coordinates of each body; ``v_names`` and ``row_names`` the
+    names of velocities and rows by owner, and the unit of the rows.
     """
 
     v: np.ndarray
     lam: np.ndarray
-    v_labels: tuple[str, ...]
-    lam_labels: tuple[str, ...]
+    v_names: list[tuple[str, Sequence[str]]]
+    row_names: list[tuple[str, Sequence[str], str]]
     v_kinds: np.ndarray
     lam_kinds: np.ndarray
     owners: dict[str, slice]
     elements: dict[str, list[tuple[Any, int]]]
     q: tuple[slice, ...]
-    lam_units: tuple[str, ...]
+
+    @cached_property
+    def v_labels(self) -> tuple[str, ...]:
+        """Name of each velocity."""
+        return tuple(f"{owner}.{x}" for owner, words in self.v_names for x in words)
+
+    @cached_property
+    def lam_labels(self) -> tuple[str, ...]:
+        """Name of each row."""
+        return tuple(f"{owner}.{x}" for owner, words, _ in self.row_names for x in words)
+
+    @cached_property
+    def lam_units(self) -> tuple[str, ...]:
+        """Unit of each row."""
+        return tuple(unit for _, words, unit in self.row_names for _ in words)
 
     def body_of_v(self, i: int) -> str:
         """Return the body that owns velocity i."""

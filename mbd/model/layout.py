@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, pairwise
+from itertools import accumulate, chain, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +26,13 @@ class Owned(NamedTuple):
     element: Element
     ends: list[int]  # body of each attachment, -1 for ground
     bodies: list[int]  # without ground, each once
-    label: str  # of what it remembers
+    word: str  # behind which it is counted: an element of a part with nodes is no node
+    number: int
+
+    @property
+    def label(self) -> str:
+        """Its name: of what it remembers."""
+        return f"{self.owner}.{self.word}{self.number}"
 
 
 @dataclass
@@ -44,6 +50,20 @@ class Buffers:
         self.sizes[region] += size
         return (region << m.REGION_BITS) + where
 
+    def rooms(self, sizes: Sequence[int], region: int, what: Iterable[str]) -> list[int]:
+        """Reserve floats of some sizes one behind the other; return where each of them is."""
+        del what
+        return list(accumulate(sizes[:-1], initial=self.room(sum(sizes), region)))
+
+    def put_all(
+        self, values: Sequence[Sequence[float]], region: int, what: Iterable[str]
+    ) -> list[int]:
+        """Store numbers of some owners one behind the other; return where each has its own."""
+        places = self.rooms(list(map(len, values)), region, what)
+        if flat := list(chain.from_iterable(values)):
+            self.write(places[0], flat)
+        return places
+
     def put(self, values: Any, region: int = m.CONSTANTS, what: str = "") -> int:
         """Store numbers."""
         where = self.room(len(values), region, what)
@@ -55,7 +75,7 @@ class Buffers:
         """Store numbers at a place that they have."""
         self.chunks.append((where, values.tolist() if isinstance(values, np.ndarray) else values))
 
-    def table(self, values: list[int]) -> int:
+    def table(self, values: Iterable[int]) -> int:
         """Append integers."""
         where = len(self.I)
         self.I.extend(values)
@@ -77,9 +97,8 @@ class Buffers:
         places, values = zip(*self.chunks, strict=True)
         regions = np.array(places) >> m.REGION_BITS
         where = places + bases[regions] - (regions << m.REGION_BITS)
-        lengths = np.array([len(x) for x in values])
-        within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        F[np.repeat(where, lengths) + within] = list(chain.from_iterable(values))
+        lengths = np.array(list(map(len, values)))
+        F[ranges(where, lengths)] = list(chain.from_iterable(values))
         S, at = m.integers(F), m.S_HEADER
         for stage, records in calls.items():
             S[stage], S[stage + 1] = at, len(records)
@@ -135,6 +154,11 @@ class Layout:
             header[place] = buffers.room(sizes[vector.over], vector.region, vector.name)
         header[m.UNKNOWN_KIND] = buffers.table(self.unknown_kinds)
         self._matrix(buffers, fronts)
+        every = range(len(bodies))
+        self.stretch_of = [bisect_right(self._starts, self.front_of[b]) - 1 for b in every]
+        self._place_blocks(len(bodies), fronts)
+        n_v = np.array([b.formulation.n_v for b in bodies])
+        self.v = ranges(self.unknown[: len(bodies)], n_v)  # unknown of each velocity
 
     def _matrix(self, buffers: Buffers, fronts: list[Front]) -> None:
         """Reserve the fronts and write their tables.
@@ -200,52 +224,83 @@ class Layout:
 
     def stretch(self, bodies: Iterable[int]) -> int:
         """Return the number of the stretch in which the last of some bodies is eliminated."""
-        return bisect_right(self._starts, max((self.front_of[b] for b in bodies), default=0)) - 1
+        return max(map(self.stretch_of.__getitem__, bodies), default=0)
 
-    def block(self, row: int, column: int) -> tuple[int, int]:
-        """Return place and row length of the block (row group, column group)."""
-        r, c = self.front_of[row], self.front_of[column]
-        if r > c:
-            k, place, ld = self.below[c][row]
-            return place + self.start[column] - self.u0[c] - k, ld
-        first, ld = self.A[r] if r == c else self.W[r]
-        at = self.start[column] - self.u0[r] if r == c else self.column[r][column]
-        return first + (self.start[row] - self.u0[r]) * ld + at, ld
+    def _place_blocks(self, n_bodies: int, fronts: list[Front]) -> None:
+        """Keep what `blocks` looks up: of groups, of fronts, of update groups of fronts.
+
+        Groups are bodies, behind them the rows of elements.
+        """
+        number = {g: g if g >= 0 else n_bodies + ~g for g in self.start}
+        groups, n = list(number.values()), len(number)
+        self._front, self.unknown = np.empty((2, n), np.int64)
+        self._front[groups] = list(self.front_of.values())
+        self.unknown[groups] = list(self.start.values())
+        several = [
+            (f, c.items(), b) for f, (c, b) in enumerate(zip(self.column, self.below, strict=True))
+        ]
+        keys = [n * f + number[g] for f, columns, _ in several for g, _ in columns]
+        order = np.argsort(keys)
+        self._keys = np.array(keys, np.int64)[order]
+        updates = [(c, *below[g]) for _, columns, below in several for g, c in columns]
+        self._updates = np.array(updates, np.int64).reshape(-1, 4)[order].T
+
+    def blocks(self, rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return places and row lengths of blocks (row group, column group); of ground -1 and 0.
+
+        A group is a body, or, behind all bodies, the rows of an element.
+        """
+        rows, columns = np.broadcast_arrays(rows, columns)
+        places, lengths = np.full(rows.shape, -1), np.zeros(rows.shape, np.int64)
+        there = (rows >= 0) & (columns >= 0)
+        rows, columns = rows[there], columns[there]
+        u0, (A, ld_A), (W, ld_W) = np.array(self.u0), np.array(self.A).T, np.array(self.W).T
+        r, c, u = self._front[rows], self._front[columns], self.unknown
+        above, place, ld = u[rows] - u0[r], A[r] + u[columns] - u0[r], ld_A[r]
+        if (apart := r != c).any():
+            first, group = np.minimum(r, c)[apart], np.where(r > c, rows, columns)[apart]
+            at = np.searchsorted(self._keys, first * len(u) + group)
+            column, k, below, width = self._updates[:, at]
+            under = (r > c)[apart]
+            place[apart] = np.where(
+                under, below + u[columns[apart]] - u0[first] - k, W[first] + column
+            )
+            above[apart] *= ~under
+            ld[apart] = np.where(under, width, ld_W[first])
+        places[there], lengths[there] = place + above * ld, ld
+        return places, lengths
 
     def numbering(self, bodies: list[Any], rows: list[Owned]) -> Numbering:
         """Return the map from the user's order (bodies, then rows) to unknowns."""
-        v: list[int] = []
-        lam: list[int] = []
-        v_labels, lam_labels, owners = [], [], []
-        lam_units: list[str] = []
-        for b, body in enumerate(bodies):
-            formulation, u = body.formulation, self.start[b]
-            v += range(u, u + formulation.n_v)
-            v_labels += [f"{body.name}.{n}" for n in formulation.velocities]
-            owners.append((body.name, len(lam), formulation.n_own))
-            lam += range(u + formulation.n_v, u + formulation.n_v + formulation.n_own)
-            lam_labels += [f"{body.name}.{n}" for n in formulation.own_rows]
-            lam_units += ["-"] * formulation.n_own
+        forms = [body.formulation for body in bodies]
+        n_v, n_own = np.array([(x.n_v, x.n_own) for x in forms], np.int64).T
+        n_rows = np.array([o.element.kind.n_rows for o in rows], np.int64)
+        of_body, of_rows = np.split(self.unknown, [len(bodies)])
+        lam = ranges(np.append(of_body + n_v, of_rows), np.append(n_own, n_rows))
+        row_names = [(x.name, f.own_rows, "-") for x, f in zip(bodies, forms, strict=True)]
+        row_names += [(o.owner, o.element.rows, o.element.kind.unit) for o in rows]
+        ends = list(accumulate([*n_own.tolist(), *n_rows.tolist()], initial=0))
+        owners = {x.name: slice(*ends[i : i + 2]) for i, x in enumerate(bodies)}
         elements: dict[str, list[tuple[Element, int]]] = {}
-        counted: dict[str, list[int]] = {}
-        for e, o in enumerate(rows):
-            n = o.element.kind.n_rows
-            counted.setdefault(o.owner, [len(lam), 0])[1] += n
-            elements.setdefault(o.owner, []).append((o.element, len(lam)))
-            lam += range(self.start[~e], self.start[~e] + n)
-            lam_labels += [f"{o.owner}.{r}" for r in o.element.rows]
-            lam_units += [o.element.kind.unit] * n
-        owners += [(name, at, n) for name, (at, n) in counted.items()]
+        for i, o in enumerate(rows, len(bodies)):
+            elements.setdefault(o.owner, []).append((o.element, ends[i]))
+            first = owners[o.owner].start if len(elements[o.owner]) > 1 else ends[i]
+            owners[o.owner] = slice(first, ends[i + 1])
         unknown_kinds = np.array(self.unknown_kinds)
         return Numbering(
-            v=np.array(v, np.int64),
-            lam=np.array(lam, np.int64),
-            v_labels=tuple(v_labels),
-            lam_labels=tuple(lam_labels),
-            v_kinds=unknown_kinds[v],
-            lam_kinds=unknown_kinds[lam] if lam else np.zeros(0, np.int64),
-            owners={name: slice(at, at + n) for name, at, n in owners},
+            v=self.v,
+            lam=lam,
+            v_names=[(x.name, f.velocities) for x, f in zip(bodies, forms, strict=True)],
+            row_names=row_names,
+            v_kinds=unknown_kinds[self.v],
+            lam_kinds=unknown_kinds[lam],
+            owners=owners,
             elements=elements,
-            q=tuple(slice(a, a + b.formulation.n_q) for a, b in zip(self.q, bodies, strict=True)),
-            lam_units=tuple(lam_units),
+            q=tuple(slice(a, a + f.n_q) for a, f in zip(self.q, forms, strict=True)),
         )
+
+
+def ranges(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Return the integers of some ranges, one behind the other."""
+    ends = np.cumsum(lengths)
+    return np.arange(lengths.sum()) + np.repeat(starts - ends + lengths, lengths)

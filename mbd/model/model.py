@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -106,23 +105,6 @@ class Model(FrozenModel):
             F[..., m.FLOOR + k] = tiny * size
         if loops:  # a pose may be singular: what lam does is then seen in v', lam itself is loose
             F[..., m.FLOOR + m.FORCE : m.FLOOR + m.VELOCITY_ROW + 1] = np.inf
-
-    def loops(self) -> bool:
-        """Tell whether rows close loops (only then rows can be redundant)."""
-        parent: dict[Any, Any] = {}
-
-        def root(x: Any) -> Any:
-            while parent.setdefault(x, x) != x:
-                parent[x] = x = parent[parent[x]]
-            return x
-
-        for link in self.links():
-            for a, b in pairwise(link.bodies):
-                one, two = root(a), root(b)
-                if one == two:
-                    return True
-                parent[one] = two
-        return False
 
     def with_values(self, values: Mapping[str, Any]) -> Model:
         """Return the model with other values of arguments of its parts, such as masses.

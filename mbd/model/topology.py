@@ -9,8 +9,9 @@ rows that already hold it: the softness of the rows in the iteration matrix keep
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 _GROUND = -1
 
@@ -82,6 +83,24 @@ def _depths(neighbours: list[set[int]]) -> list[int]:
         level = [start]
 
 
+def closes(links: Iterable[Iterable[int]]) -> bool:
+    """Tell whether links, each of bodies one after the other, ground among them, close a loop."""
+    parent: dict[int, int] = {}
+
+    def root(x: int) -> int:
+        while (up := parent.setdefault(x, x)) != x:
+            parent[x] = x = parent[up]
+        return x
+
+    for link in links:
+        for a, b in pairwise(link):
+            one, two = root(a), root(b)
+            if one == two:
+                return True
+            parent[one] = two
+    return False
+
+
 def eliminate(
     freedoms: Sequence[int],
     rows: Sequence[int],
@@ -108,31 +127,29 @@ def eliminate(
         if a != b:
             reach[a].add(b)
             reach[b].add(a)
+    last = [max(map(place.__getitem__, bodies), default=-1) for bodies in joins]
     carried: dict[int, set[int]] = {}  # structure that children hand to a body
     done: set[int] = set()  # rows that are eliminated
     fronts = []
-    for b in order:
-        structure = (reach.pop(b) | carried.pop(b, set())) - done
-        structure = {g for g in structure if g < 0 or place[g] > place[b]}
-        taken = _take(b, structure, rows, joins, place, freedoms[b])
+    for here, b in enumerate(order):
+        structure = reach.pop(b) | carried.pop(b, set())
+        structure = {g for g in structure if (g not in done if g < 0 else place[g] > here)}
+        taken = _take(b, structure, rows, joins, place, last, freedoms[b])
         done.update(taken)
-        front = Front(b, [b, *taken])
-        pivots: set[int] = set()
-        for i, g in enumerate(front.pivots):
-            pivots.add(g)
-            if g < 0:
-                structure |= {a for a in joins[~g] if place[a] > place[b]}
-            structure -= pivots
-            for a in structure:
-                if a not in taken:
-                    front.updates.setdefault(a, i)
-        fronts.append(front)
-        later = [a for a in structure if a >= 0]
-        waiting = [a for g in structure if g < 0 for a in joins[~g] if place[a] > place[b]]
-        parents = later + waiting
+        structure.difference_update(taken)
+        updates = dict.fromkeys(structure, 0)
+        for i, g in enumerate(taken, 1):
+            for a in joins[~g]:
+                if place[a] > here:
+                    structure.add(a)
+                    updates.setdefault(a, i)
+        fronts.append(Front(b, [b, *taken], updates))
+        parents = [a for a in structure if a >= 0]
+        parents += [a for g in structure if g < 0 for a in joins[~g] if place[a] > here]
         if parents:
             parent = min(parents, key=place.__getitem__)
-            carried.setdefault(parent, set()).update(structure - {parent})
+            structure.discard(parent)
+            carried.setdefault(parent, set()).update(structure)
     return fronts
 
 
@@ -142,20 +159,23 @@ def _take(
     rows: Sequence[int],
     joins: Sequence[Sequence[int]],
     place: dict[int, int],
+    last: Sequence[int],
     free: int,
 ) -> list[int]:
-    """Return the row elements (as ~e) to eliminate with body b."""
+    """Return the row elements (as ~e) to eliminate with body b; `last` is where they are ready."""
     candidates = sorted((g for g in structure if g < 0), reverse=True)
-    closed = [g for g in candidates if all(place[a] <= place[b] for a in joins[~g])]
+    closed = [g for g in candidates if last[~g] <= place[b]]
     if closed:  # joints to ground first
         return sorted(closed, key=lambda g: (len(joins[~g]), -g))
     # one joint to a later body: all its row elements between the same two bodies
     taken: list[int] = []
     partner = None
     for g in candidates:
-        ahead = [a for a in joins[~g] if place[a] > place[b]]
-        if b in joins[~g] and ahead and rows[~g] <= free and partner in (None, ahead[0]):
-            partner = ahead[0]
-            taken.append(g)
-            free -= rows[~g]
+        bodies = joins[~g]
+        if b in bodies and rows[~g] <= free:
+            ahead = next(a for a in bodies if place[a] > place[b])
+            if partner in (None, ahead):
+                partner = ahead
+                taken.append(g)
+                free -= rows[~g]
     return taken

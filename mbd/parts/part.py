@@ -263,13 +263,11 @@ class Frame(Recorded):
 
     def point(self) -> tuple[float, float, float, float]:
         """Return the weights of the origin."""
-        x, y, z = self.position.tolist()
-        return (1.0, x, y, z)
+        return (1.0, *self.position.tolist())
 
     def direction(self, i: int) -> tuple[float, float, float, float]:
         """Return the weights of axis i."""
-        x, y, z = self.axes[:, i].tolist()
-        return (0.0, x, y, z)
+        return (0.0, *self.axes[:, i].tolist())
 
     @property
     def place(self) -> str:
@@ -279,7 +277,7 @@ class Frame(Recorded):
     def end(self, axis: int | None = None) -> Attachment:
         """Return the attachment of the origin, or of an axis."""
         weights = self.point() if axis is None else self.direction(axis)
-        return Attachment(self.name, weights, self.face)
+        return Attachment(self.body.name, weights, self.face)
 
     @property
     def start(self) -> tuple[np.ndarray, np.ndarray]:
@@ -289,6 +287,14 @@ class Frame(Recorded):
 
     def __repr__(self) -> str:
         return f"Frame({self.place!r}, position={self.position.tolist()})"
+
+
+def mass_matrix(mass: Any, center: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return W = [[m, m c^T], [m c, E]] (..., 4, 4) of bodies of one face: m, c and E of each."""
+    W = np.empty((*second.shape[:-2], 4, 4))
+    W[..., 0, 0], W[..., 1:, 1:] = mass, second
+    W[..., 0, 1:] = W[..., 1:, 0] = np.asarray(mass)[..., None] * center
+    return W
 
 
 _NO_NUMBERS = ("name", "formulation", "shapes", "face_names")  # of a body
@@ -324,15 +330,9 @@ class Body(Part):
 
     @property
     def mass_matrix(self) -> np.ndarray:
-        """The matrix W of the kinetic energy of all k faces, (4 k, 4 k) [kg, kg m, kg m^2].
-
-        Of one face W = [[m, m c^T], [m c, E]].
-        """
+        """The matrix W of the kinetic energy of all k faces, (4 k, 4 k) [kg, kg m, kg m^2]."""
         facts = self.mass, self.center_of_mass, self.second_moments
-        if self.formulation.mass_matrix is not None:
-            return self.formulation.mass_matrix(*facts)
-        m, first = np.full((1, 1), self.mass), self.mass * self.center_of_mass
-        return np.block([[m, first], [first[:, None], self.second_moments]])
+        return (self.formulation.mass_matrix or mass_matrix)(*facts)
 
     @property
     def inertia(self) -> np.ndarray:

@@ -15,7 +15,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -91,7 +90,7 @@ class _Between(Part):
     def elements(self) -> list[Element]:
         """Return the element with ends on the bodies."""
         ends = [frame.end(axis) for frame in self.ends for axis in (None, 0, 1, 2)]
-        return [replace(self.element, attachments=ends)]
+        return [self.element._replace(attachments=ends)]
 
 
 def damped_beam(system: Any, i: int, one: Any, two: Any) -> None:
