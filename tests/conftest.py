@@ -11,9 +11,11 @@ settings.register_profile("mbd", deadline=None, derandomize=True, max_examples=6
 settings.load_profile("mbd")
 
 # Workers of xdist are as many as there are processors: compilers beside them would be in the way,
-# and each would begin with the laws that its worker has compiled already.
+# and each would begin with the laws that its worker has compiled already; threads of BLAS wait for
+# each other there and double the work of matrices of some hundred rows.
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("MBD_COMPILERS", "0")
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # In the background of a script, under nohup and in many CI runners Ctrl-C is ignored, and children
 # inherit that; a handler of this process they do not.
