@@ -153,6 +153,7 @@ def check_tangents(
     rng = np.random.default_rng(seed)
     worst: dict[str, BlockError] = {}
     at = random_state(model, rng) if state is None else state
+    model.refuse_undeclared(at)
     _all_declared(model, at)
     for error in _compare(model, at, rng):
         if error.block not in worst or not error.error <= worst[error.block].error:

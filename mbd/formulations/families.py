@@ -43,6 +43,7 @@ class Family:
     """The kernels of one formulation; compiled when first used."""
 
     place: Any
+    velocities: Any
     residual: Any
     maps: Any
     tangent: Any
@@ -53,9 +54,7 @@ class Family:
     energy: Any
 
 
-def _place(
-    retract: Callable[..., Any], face: Callable[..., Any], rate: Callable[..., Any], n_faces: int
-) -> Any:
+def _place(retract: Callable[..., Any], face: Callable[..., Any], n_faces: int) -> Any:
     @kernel
     def place(I: Any, F: Any, k: int) -> None:
         """Move every node to q = q_n [+] d and show its faces; clear the face forces."""
@@ -64,12 +63,23 @@ def _place(
             par, q, y = I[i + NODE_PAR], I[Q] + I[i + NODE_Q], I[Y] + I[i + NODE_Y]
             retract(F, I[QN] + I[i + NODE_Q], I[D] + I[i + NODE_U], q)
             face(F, par, q, y)
-            rate(F, par, q, y, I[V] + I[i + NODE_U], I[YD] + I[i + NODE_Y])
             f = I[FY] + I[i + NODE_Y]
             for j in range(12 * n_faces):
                 F[f + j] = 0.0
 
     return place
+
+
+def _velocities(of_node: Callable[..., Any]) -> Any:
+    @kernel
+    def velocities(I: Any, F: Any, k: int) -> None:
+        """Write the velocity of every face."""
+        for e in range(I[k]):
+            i = I[k + 1] + e * NODE_SIZE
+            u, y = I[i + NODE_U], I[i + NODE_Y]
+            of_node(F, I[i + NODE_PAR], I[Q] + I[i + NODE_Q], I[Y] + y, I[V] + u, I[YD] + y)
+
+    return velocities
 
 
 def _residual(of_node: Callable[..., Any]) -> Any:
@@ -182,12 +192,8 @@ def _energy(of_node: Callable[..., Any]) -> Any:
 def family(formulation: Formulation) -> Family:
     """Return the kernels of a formulation."""
     return Family(
-        place=_place(
-            formulation.retract,
-            formulation.face,
-            formulation.face_velocity,
-            formulation.n_faces,
-        ),
+        place=_place(formulation.retract, formulation.face, formulation.n_faces),
+        velocities=_velocities(formulation.face_velocity),
         residual=_residual(formulation.residual),
         maps=_maps(formulation.maps, formulation.n_v, formulation.galerkin),
         tangent=_tangent(formulation.tangent),

@@ -193,6 +193,7 @@ def _evaluate(
             own = F[I[place] :][: each * stride].reshape(instants, k, stride)[..., :n_v]
             own[:] = x[here].reshape(own.shape)
         kernels.place(I, F, record)
+        kernels.velocities(I, F, record)
         kernels.rates(I, F, record)
         for x, place in zip(to, (m.Y, m.YD, m.YDD), strict=True):
             x[here, g.faces] = F[I[place] :][: size * each].reshape(instants, -1, 4, 3)

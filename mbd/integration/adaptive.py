@@ -83,7 +83,7 @@ from mbd.machine.buffer import (
 from mbd.machine.jit import call, ints, jit, kernel, loop
 from mbd.machine.subnormal import flushing
 from mbd.machine.unknowns import is_velocity, own_vector
-from mbd.model.evaluation import evaluate_second_rates, linearise, stage
+from mbd.model.evaluation import evaluate_second_rates, forget_velocities, linearise, stage
 from mbd.model.frozen import FrozenModel
 
 ATOL_V = m.ATOL + m.VELOCITY_ROW  # of all velocities: infinite where positions alone count
@@ -169,6 +169,7 @@ def refresh(I: Any, F: Any) -> None:
         call(S[m.LINEAR], I, F, 1 - again)
         for i in range(n_u):
             F[I[A] + i] -= F[I[X] + i]
+    forget_velocities(I, F)
     move = (F[ALPHA_M] - F[ALPHA_F]) * F[H] / F[H_LAST] if F[H_LAST] > 0.0 else 0.0
     for i in range(I[m.N_U]):
         if is_velocity(I, i):
@@ -192,7 +193,7 @@ def give(I: Any, F: Any, start: float) -> None:
         for i in range(n_u):
             F[whole + i] = F[d + i]
             F[d + i] = h01 * F[d + i] + h * (h10 * F[vn + i] + h11 * F[v + i])
-        stage(I, F, m.PLACE)
+        stage(I, F, m.POSE)
         to = S[m.RECORD] + S[m.N_RECORDED] * S[m.RECORD_SIZE]
         F[to] = time
         for i in range(n_q):
@@ -204,7 +205,7 @@ def give(I: Any, F: Any, start: float) -> None:
             )
             F[to + n_u + i] = (1 - s) * F[an + i] + s * F[a + i]
             F[d + i] = F[whole + i]
-        stage(I, F, m.PLACE)
+        stage(I, F, m.POSE)
         S[m.N_RECORDED] += 1
         S[m.N_REACHED] += 1
 
@@ -230,6 +231,7 @@ def advance_adaptive(I: Any, F: Any, k: int) -> None:
     """Take up to S[N_STEPS] steps, none beyond F[T_END]; F[H] is left for the next one."""
     S = ints(F)
     set_weights(I, F)
+    forget_velocities(I, F)
     S[STATUS], S[STEPS_DONE] = CONVERGED, 0
     while S[STEPS_DONE] < S[m.N_STEPS] and F[T] < F[T_END]:
         if S[m.N_RECORDED] + 2 > S[m.CAPACITY]:

@@ -57,7 +57,7 @@ from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit, loop
 from mbd.machine.subnormal import flushing
 from mbd.machine.unknowns import is_velocity
-from mbd.model.evaluation import evaluate_level, linearise, stage
+from mbd.model.evaluation import evaluate_level, forget_velocities, linearise, stage
 
 CONVERGED, FAILED, PIVOTS = 0, 1, 2
 
@@ -251,7 +251,7 @@ def finish(I: Any, F: Any) -> None:
     """Accept the step."""
     S = ints(F)
     if F[m.NORM] > 1.0:  # the last correction counts: positions take it too
-        stage(I, F, m.PLACE)
+        stage(I, F, m.POSE)
     am, af = F[ALPHA_M], F[ALPHA_F]
     c0, c1, c2 = (1 - af) / (1 - am), af / (1 - am), -am / (1 - am)
     a, ab, al, an = I[A], I[m.AB], I[AL], I[AN]
@@ -346,6 +346,7 @@ def advance(I: Any, F: Any, k: int) -> None:
     """Take S[N_STEPS] steps of F[H]; k = 1 leaves the state of a failed step for inspection."""
     S = ints(F)
     set_weights(I, F)
+    forget_velocities(I, F)
     S[STATUS] = CONVERGED
     S[STEPS_DONE] = 0
     full, most = S[FULL_NEWTON], S[MAX_ITER]

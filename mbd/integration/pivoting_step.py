@@ -22,7 +22,7 @@ from mbd.integration.newton_loop import (
 from mbd.integration.round_off import measure_rows, set_least
 from mbd.machine import buffer as m
 from mbd.machine.jit import kernel
-from mbd.model.evaluation import evaluate_level, linearise_kernel
+from mbd.model.evaluation import evaluate_level, forget_velocities, linearise_kernel
 from mbd.model.workspace import Workspace
 
 
@@ -30,6 +30,7 @@ from mbd.model.workspace import Workspace
 def begin(I: Any, F: Any, k: int) -> None:
     """Predict one step: for the iteration in Python; k = 1 for free steps, on no grid of times."""
     set_weights(I, F)
+    forget_velocities(I, F)
     predict(I, F)
     if k == 0:
         F[m.T] = next_time(I, F)

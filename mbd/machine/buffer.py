@@ -99,12 +99,14 @@ POSITION, VELOCITY, STABILIZED = 0, 1, 2  # LEVEL
 NOT_FINITE, RAISED = 1, 2  # BAD_HOW
 # stages: where in S their pairs (address, record) are, and how many
 (
-    PLACE, FORCES, RESIDUAL, MAPS, TANGENT, RATES, ACCEPT,
+    PLACE,  # poses, faces and their velocities
+    POSE,  # poses and faces; their velocities where forces depend on some
+    FORCES, RESIDUAL, MAPS, TANGENT, RATES, ACCEPT,
     FLOW, CONVECT,  # of explicit methods
     ENERGY, LOADS,  # of results: what elements store, ...
     PIVOTS,  # by number of pivots of a front
     S_HEADER,
-) = range(36, 62, 2)  # fmt: skip
+) = range(36, 64, 2)  # fmt: skip
 STAGES = range(PLACE, S_HEADER, 2)
 
 # --- F: numbers of the step ----------------------------------------------------------------------

@@ -78,14 +78,15 @@ def built(system: Description, buffers: Buffers) -> Model:
     records: dict[str, list[int]] = {name: [] for name in parts}
     remembered = _interactions(buffers, owned, rows, layout, attachments, stages, records)
     remembered += _turns(buffers, parts.values(), attachments, stages, records)
-    _families(buffers, bodies, nodes, layout, stages)
+    moving = any(o.element.kind.damped for o in owned)
+    _families(buffers, bodies, nodes, layout, stages, moving)
     stages.kernels[m.TANGENT] = [
         call for i in range(len(layout.stretches)) for call in stages.tangents[i]
     ]
     for n in layout.pivots:
         stages.add(m.PIVOTS, pivots_kernel(n), 0)
     calls = {stage: [at for _, at in kernels] for stage, kernels in stages.kernels.items()}
-    calls[m.FLOW] = calls[m.CONVECT] = calls[m.PLACE]  # explicit methods write their addresses
+    calls[m.FLOW] = calls[m.CONVECT] = calls[m.RESIDUAL]  # explicit methods write their addresses
     I, F, size = buffers.arrays(calls)
     numbering = layout.numbering(bodies, rows)
     where = {body.name: node for body, node in zip(bodies, nodes, strict=True)}
@@ -372,15 +373,22 @@ def _families(
     nodes: list[int],
     layout: Layout,
     stages: _Stages,
+    moving: bool,
 ) -> None:
-    """Write the records of the families; faces first, so that rates find them."""
+    """Write the records of the families; faces first, so that rates find them.
+
+    Forces depend on velocities where something is `moving`.
+    """
     interactions = stages.kernels[m.RATES]
     stages.kernels[m.RATES] = []
     for formulation, members in _by_formulation(bodies).items():
         start = min(nodes[i] for i in members)
         at = buffers.table([len(members), start])
         kernels = family(formulation)
-        stages.add(m.PLACE, kernels.place, at)
+        for stage in (m.PLACE, m.POSE):
+            stages.add(stage, kernels.place, at)
+        for stage in (m.PLACE, m.POSE, m.RATES) if moving else (m.PLACE, m.RATES):
+            stages.add(stage, kernels.velocities, at)
         stages.add(m.RESIDUAL, kernels.residual, at)
         stages.add(m.MAPS, kernels.maps, at)
         for stretch, n in sorted(Counter(map(layout.stretch_of.__getitem__, members)).items()):

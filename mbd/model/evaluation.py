@@ -6,6 +6,7 @@ request, the blocks of one fixed-pattern matrix, straight into the fronts that w
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from mbd.machine import buffer as m
@@ -37,9 +38,15 @@ def stage(I: Any, F: Any, which: int) -> None:
 @jit
 def evaluate(I: Any, F: Any) -> None:
     """Write the residual of the present iterate to X."""
+    _evaluate(I, F, m.PLACE)
+
+
+@jit
+def _evaluate(I: Any, F: Any, place: int) -> None:
+    """`evaluate`, with faces by the stage PLACE or POSE."""
     S = ints(F)
     S[N_EVALUATE] += 1
-    stage(I, F, m.PLACE)
+    stage(I, F, place)
     stage(I, F, m.FORCES)
     stage(I, F, m.RESIDUAL)
     switch_off(I, F)
@@ -82,7 +89,7 @@ def evaluate_rates(I: Any, F: Any) -> None:
     """
     S = ints(F)
     S[N_EVALUATE] += 1
-    stage(I, F, m.PLACE)
+    stage(I, F, m.POSE)
     stage(I, F, m.RATES)
     stage(I, F, m.FORCES)
     stage(I, F, m.RESIDUAL)
@@ -98,7 +105,7 @@ def evaluate_rates(I: Any, F: Any) -> None:
 @jit
 def evaluate_second_rates(I: Any, F: Any) -> None:
     """`evaluate` with the second rates of the rows in the place of the rows."""
-    evaluate(I, F)
+    _evaluate(I, F, m.POSE)
     stage(I, F, m.RATES)
     for i in range(I[m.N_U]):
         if not is_velocity(I, i):
@@ -108,12 +115,24 @@ def evaluate_second_rates(I: Any, F: Any) -> None:
 
 @jit
 def evaluate_level(I: Any, F: Any) -> None:
-    """Evaluate the iterate with its rows at the level at which they are met."""
+    """Evaluate the iterate with its rows at the level at which they are met.
+
+    Faces have velocities only where something of the model depends on them.
+    """
     S = ints(F)
     if S[m.LEVEL] == m.POSITION:
-        evaluate(I, F)
+        _evaluate(I, F, m.POSE)
     else:
         evaluate_rates(I, F)
+
+
+@jit
+def forget_velocities(I: Any, F: Any) -> None:
+    """Let velocities of faces be no numbers if nothing of the model declares to depend on them."""
+    S = ints(F)
+    if S[m.POSE + 1] < S[m.PLACE + 1]:
+        for i in range(12, 12 * I[m.N_FACES]):
+            F[I[m.YD] + i] = math.nan
 
 
 @jit
@@ -146,8 +165,12 @@ def clear_stretch(I: Any, F: Any, k: int) -> None:
 
 @kernel
 def evaluate_kernel(I: Any, F: Any, k: int) -> None:
-    """`evaluate`, for use from Python."""
-    evaluate(I, F)
+    """`evaluate`, for use from Python; k = 1: with the velocities that are declared alone."""
+    if k == 1:
+        forget_velocities(I, F)
+        _evaluate(I, F, m.POSE)
+    else:
+        evaluate(I, F)
 
 
 @kernel

@@ -72,14 +72,35 @@ class Model(FrozenModel):
         self.F[m.UNIT : m.UNIT + m.N_UNKNOWN_KINDS] = 1.0
         self.F[[m.UNIT + m.TRANSLATION, m.UNIT + m.FORCE]] = length
         work = Workspace(self)
-        work.evaluate()
+        work.evaluate(declared=True)
         if not np.isfinite(work.vector(m.X)).all() and not work.bad_law():
             if wrong := work.no_numbers():
                 raise ValueError(f"System: {wrong}")
+            self.refuse_undeclared(self.state)
         work.linearise(1.0, 0.0, 0.0)
         measure_kernel(work.I, work.F)
         self.settle(self.F, work.F, arm, self.heaviest.mass)
         self.redundant = self.n_lam > 0 and loops and self.report().n_redundant > 0
+
+    def refuse_undeclared(self, state: State) -> None:
+        """Refuse a kind whose forces depend on velocities where it does not declare so."""
+        work = Workspace(self, state)
+        work.evaluate()
+        size = 12 * (self.n_faces + 1)
+        work.vector(m.YD, size)[:] = np.nan
+        written = work.vector(m.FY, size), work.vector(m.X)
+        for part in self.system.parts.values():
+            for kind in {e.kind for e in part.elements() if not e.kind.damped}:
+                for x in written:
+                    x[:] = 0.0
+                for forces, at in self.kernels[m.FORCES]:
+                    if forces is kind.forces:
+                        forces(work.I, work.F, at)
+                if not all(np.isfinite(x).all() for x in written):
+                    raise ValueError(
+                        f"{part.name}: the forces of its kind {str(kind)!r} depend on velocities; "
+                        "declare it, Kind(..., damped=True)"
+                    )
 
     def settle(self, F: np.ndarray, measured: np.ndarray, arm: float, mass: Any) -> None:
         """Write what follows from a measurement (n_f,) to constants, or (n, n_f) of many models.

@@ -153,11 +153,14 @@ class Workspace:
             self.off,
         )
 
-    def evaluate(self, row_rate: float = 0.0) -> None:
-        """Write faces and the residual (unscaled); rows on velocities times row_rate."""
+    def evaluate(self, row_rate: float = 0.0, *, declared: bool = False) -> None:
+        """Write faces and the residual (unscaled); rows on velocities times row_rate.
+
+        With `declared` faces have velocities only if a kind declares to need them, as in steps.
+        """
         self.F[..., m.SCALE_R] = 1.0
         self.F[..., m.ROW_RATE] = row_rate  # rows on velocities have no gap of position
-        self.run(evaluate_kernel)
+        self.run(evaluate_kernel, int(declared))
         self.check_laws()
 
     def accept(self) -> None:

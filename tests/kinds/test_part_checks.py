@@ -245,3 +245,24 @@ def test_writing_to_an_undeclared_pair_is_named(pairs):
     with pytest.raises((ValueError, IndexError), match="writes to pair 1") as caught:
         mbd.check_part(Raw("part", (one, two), [Element(kind, ends)]))
     assert "greedy" in str(caught.value) or "to_an_undeclared_pair" in str(caught.value)
+
+
+@each
+def by_velocity(I, F, e):
+    """Push against the velocity, which the kind does not declare."""
+    push(I, F, m.FY, I[e.ends], 1.0, at(I, F, m.YD, I[e.ends]))
+
+
+def test_forces_by_velocities_that_are_not_declared_are_named():
+    _, one, _ = pair("so3", "directors")
+    ends = [Attachment(one.name, (1.0, 0.1, 0.2, 0.3))]
+    kind = Kind("secret", 1, 0, (), by_velocity, None)
+    part = Raw("part", (one,), [Element(kind, ends)])
+    message = "part: the forces of its kind 'secret' depend on velocities; declare it"
+    with pytest.raises(ValueError, match=message):
+        mbd.check_part(part)
+    system = mbd.System()
+    system.add(one)
+    system.add(part)
+    with pytest.raises(ValueError, match=message):
+        system.build()
