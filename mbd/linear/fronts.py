@@ -15,8 +15,9 @@ keep it. A solution is then three products with short rows a front,
 without the chain of dependent operations that triangular solves of this size consist of. What is
 read on the way up lies apart from W, which is read on the way down.
 
-A few pivots are inverted in registers, by code that is unrolled for their number. More are swept
-by Gauss and Jordan in memory, where rows are padded with zeros to multiples of four.
+A few pivots are inverted in registers, by code that is unrolled for their number; their rows are no
+longer than they must be, since memory is what long chains wait for. More are swept by Gauss and
+Jordan in memory, where rows are padded with zeros to multiples of four.
 
 The order (leaf to root, joint rows behind their body) and the scaling by :math:`\beta h^2` make
 pivoting unnecessary as a rule. Pivots are watched all the same: a front with one that cannot be
@@ -27,6 +28,7 @@ back to a sparse LU with pivoting.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from mbd.base.tolerances import PIVOT_SMALL, PIVOT_ZERO
@@ -80,20 +82,6 @@ def _least(I: Any, F: Any, j: int, k: int) -> float:
 
 
 @jit
-def _invert(I: Any, F: Any, j: int) -> None:
-    """Turn A_pp and A_pu of a front into A_pp^-1 and W."""
-    S = ints(F)
-    S[m.UNTRUSTED] = 1
-    if I[j + m.FR_KERNEL] >= 0:
-        S[m.UNTRUSTED] = 0
-        for k in range(I[j + FR_NP]):
-            F[I[XS] + I[j + FR_U] + k] = _least(I, F, j, k)
-        call(S[S[m.PIVOTS] + 2 * I[j + m.FR_KERNEL]], I, F, j)
-    if S[m.UNTRUSTED]:
-        _sweep(I, F, j)
-
-
-@jit
 def _exchange(F: Any, A: int, ld: int, k: int, best: int) -> None:
     """Let two rows change places."""
     for i in range(ld):
@@ -101,47 +89,85 @@ def _exchange(F: Any, A: int, ld: int, k: int, best: int) -> None:
 
 
 @jit
-def _sweep(I: Any, F: Any, j: int) -> None:
-    """`_invert` in memory; rows change places where a pivot cannot be trusted."""
+def _scale(F: Any, a: int, s: float, n: int) -> None:
+    """F[a+i] *= s."""
+    for i in range(n):
+        F[a + i] *= s
+
+
+@jit
+def _subtract(F: Any, to: int, s: float, source: int, n: int) -> None:
+    """F[to+i] -= s F[source+i]."""
+    for i in range(n):
+        F[to + i] -= s * F[source + i]
+
+
+def _swept_by(scale: Callable[..., None], subtract: Callable[..., None]) -> Any:
+    """Return `_invert` in memory; rows change places where a pivot cannot be trusted."""
+
+    @jit
+    def sweep(I: Any, F: Any, j: int) -> None:
+        S = ints(F)
+        A, ld, W, ldw = I[j + FR_A], I[j + FR_LDA], I[j + FR_W], I[j + FR_LDW]
+        n_p, u = I[j + FR_NP], I[j + FR_U]
+        exchanged = False
+        for k in range(n_p):
+            row = A + k * ld
+            if exchanged or not abs(F[row + k]) > _least(I, F, j, k):
+                if not exchanged:
+                    for i in range(n_p):
+                        F[I[XS] + u + i] = i
+                    exchanged = True
+                best = k
+                for r in range(k + 1, n_p):
+                    if abs(F[A + r * ld + k]) > abs(F[A + best * ld + k]):
+                        best = r
+                F[I[XS] + u + k] = best
+                if best != k:
+                    _exchange(F, A, ld, k, best)
+                    _exchange(F, W, ldw, k, best)
+                if not abs(F[row + k]) > (
+                    PIVOT_ZERO * F[I[DIAG] + u + k] if k < I[j + FR_NV] else 0.0
+                ):
+                    S[m.SMALL_PIVOTS] += 1
+            reciprocal = 1.0 / F[row + k]
+            scale(F, row, reciprocal, ld)
+            scale(F, W + k * ldw, reciprocal, ldw)
+            for r in range(n_p):
+                entry = F[A + r * ld + k]
+                if entry != 0.0 and r != k:
+                    subtract(F, A + r * ld, entry, row, ld)
+                    subtract(F, W + r * ldw, entry, W + k * ldw, ldw)
+                    # only now: a vector loaded soon after a part of it was stored has to wait
+                    F[A + r * ld + k] = -entry * reciprocal
+            F[row + k] = reciprocal
+        if exchanged:  # the inverse of rows in another order has its columns in that order
+            for k in range(n_p - 1, -1, -1):
+                other = int(F[I[XS] + u + k])
+                if other != k:
+                    for r in range(n_p):
+                        i, o = A + r * ld + k, A + r * ld + other
+                        F[i], F[o] = F[o], F[i]
+
+    return sweep
+
+
+_sweep_padded, _sweep = _swept_by(scale4, subtract4), _swept_by(_scale, _subtract)
+
+
+@jit
+def _invert(I: Any, F: Any, j: int) -> None:
+    """Turn A_pp and A_pu of a front into A_pp^-1 and W."""
     S = ints(F)
-    A, ld, W, ldw = I[j + FR_A], I[j + FR_LDA], I[j + FR_W], I[j + FR_LDW]
-    n_p, u = I[j + FR_NP], I[j + FR_U]
-    exchanged = False
-    for k in range(n_p):
-        row = A + k * ld
-        if exchanged or not abs(F[row + k]) > _least(I, F, j, k):
-            if not exchanged:
-                for i in range(n_p):
-                    F[I[XS] + u + i] = i
-                exchanged = True
-            best = k
-            for r in range(k + 1, n_p):
-                if abs(F[A + r * ld + k]) > abs(F[A + best * ld + k]):
-                    best = r
-            F[I[XS] + u + k] = best
-            if best != k:
-                _exchange(F, A, ld, k, best)
-                _exchange(F, W, ldw, k, best)
-            if not abs(F[row + k]) > (PIVOT_ZERO * F[I[DIAG] + u + k] if k < I[j + FR_NV] else 0.0):
-                S[m.SMALL_PIVOTS] += 1
-        reciprocal = 1.0 / F[row + k]
-        scale4(F, row, reciprocal, ld)
-        scale4(F, W + k * ldw, reciprocal, ldw)
-        for r in range(n_p):
-            entry = F[A + r * ld + k]
-            if entry != 0.0 and r != k:
-                subtract4(F, A + r * ld, entry, row, ld)
-                subtract4(F, W + r * ldw, entry, W + k * ldw, ldw)
-                # only now: a vector that is loaded soon after a part of it was stored has to wait
-                F[A + r * ld + k] = -entry * reciprocal
-        F[row + k] = reciprocal
-    if exchanged:  # the inverse of rows in another order has its columns in that order
-        for k in range(n_p - 1, -1, -1):
-            other = int(F[I[XS] + u + k])
-            if other != k:
-                for r in range(n_p):
-                    i, o = A + r * ld + k, A + r * ld + other
-                    F[i], F[o] = F[o], F[i]
+    if I[j + m.FR_KERNEL] < 0:
+        _sweep_padded(I, F, j)
+        return
+    S[m.UNTRUSTED] = 0
+    for k in range(I[j + FR_NP]):
+        F[I[XS] + I[j + FR_U] + k] = _least(I, F, j, k)
+    call(S[S[m.PIVOTS] + 2 * I[j + m.FR_KERNEL]], I, F, j)
+    if S[m.UNTRUSTED]:
+        _sweep(I, F, j)
 
 
 @jit

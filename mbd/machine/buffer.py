@@ -101,12 +101,13 @@ NOT_FINITE, RAISED = 1, 2  # BAD_HOW
 (
     PLACE,  # poses, faces and their velocities
     POSE,  # poses and faces; their velocities where forces depend on some
+    VELOCITIES,  # of faces
     FORCES, RESIDUAL, MAPS, TANGENT, RATES, ACCEPT,
     FLOW, CONVECT,  # of explicit methods
     ENERGY, LOADS,  # of results: what elements store, ...
     PIVOTS,  # by number of pivots of a front
     S_HEADER,
-) = range(36, 64, 2)  # fmt: skip
+) = range(36, 66, 2)  # fmt: skip
 STAGES = range(PLACE, S_HEADER, 2)
 
 # --- F: numbers of the step ----------------------------------------------------------------------

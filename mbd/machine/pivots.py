@@ -1,6 +1,6 @@
 r"""The sweep of Gauss and Jordan over the pivots of a front, in vector registers.
 
-All loops over the pivots are unrolled: n rows of padded(n) numbers are loaded once and stored once,
+All loops over the pivots are unrolled: n rows of n numbers are loaded once and stored once,
 then the columns beside them, four at a time, take the same steps. These have to be the same: in
 :math:`W = A_{pp}^{-1} A_{pu}` as a product the rows that are nearly dependent would cancel late. A
 kernel for each number of pivots is made when a model has such a front.
@@ -75,6 +75,12 @@ else:
                     ]
             trusted = b.all_larger(pivots, [b.load_one(F, least, b.number(k)) for k in range(n)])
             with b.where(trusted):
+                # what is stored behind the end of a row is written over by the next one
+                X[-1][-1] = b.first(
+                    b.number(n - 4 * (len(vectors) - 1)),
+                    X[-1][-1],
+                    b.load(F, rows[-1], vectors[-1]),
+                )
                 for row, values in zip(rows, X, strict=True):
                     for j, x in zip(vectors, values, strict=True):
                         b.store(F, row, j, x)
@@ -85,7 +91,8 @@ else:
                         with b.where(b.at_most(k0, b.number(k))):
                             _step(b, beside, k, factors)
                     for row, x in zip(rows, beside, strict=True):
-                        b.store(F, row, j, b.value(x))
+                        new = b.first(b.minus(ldw, j), b.value(x), b.load(F, row, j))
+                        b.store(F, row, j, new)
             return b.as_index(trusted)
 
         def _step(b: Any, x: list[Any], k: int, factors: Any) -> None:

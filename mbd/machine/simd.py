@@ -2,8 +2,8 @@
 
 LLVM does not find them by itself in loops as short as a joint has rows, so they are written as
 vector instructions here, each with its plain meaning beside it (used with ``NUMBA_DISABLE_JIT=1``).
-All lengths n are rounded up to multiples of four: rows are padded with zeros. A *map* is a matrix
-of three rows, a *vector* a row, each of MAP_ROW numbers.
+Lengths n are rounded up to multiples of four, rows being padded with zeros, but in products. A
+*map* is a matrix of three rows, a *vector* a row, each of MAP_ROW numbers.
 """
 
 from __future__ import annotations
@@ -164,14 +164,15 @@ else:
             targets = [b.plus(to, b.product(b.number(r), ldt)) for r in range(rows)]
             left = [b.plus(A, b.product(b.number(r), lda)) for r in range(rows)]
             with b.loop(n, 4) as i:
-                totals = [b.accumulator(b.load(F, t, i)) for t in targets]
+                before = [b.load(F, t, i) for t in targets]
+                totals = [b.accumulator(x) for x in before]
                 start = b.plus(B, i)
                 with b.loop(count, 1) as k:
                     row = b.load(F, start, b.product(k, ldb))
                     for a, total in zip(left, totals, strict=True):
                         b.add_product(total, b.broadcast(b.negative(b.load_one(F, a, k))), row)
-                for t, total in zip(targets, totals, strict=True):
-                    b.store(F, t, i, b.value(total))
+                for t, total, x in zip(targets, totals, before, strict=True):
+                    b.store(F, t, i, b.first(b.minus(n, i), b.value(total), x))
 
         return emit
 

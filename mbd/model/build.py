@@ -387,7 +387,7 @@ def _families(
         kernels = family(formulation)
         for stage in (m.PLACE, m.POSE):
             stages.add(stage, kernels.place, at)
-        for stage in (m.PLACE, m.POSE, m.RATES) if moving else (m.PLACE, m.RATES):
+        for stage in (m.PLACE, m.VELOCITIES, m.RATES, *[m.POSE] * moving):
             stages.add(stage, kernels.velocities, at)
         stages.add(m.RESIDUAL, kernels.residual, at)
         stages.add(m.MAPS, kernels.maps, at)

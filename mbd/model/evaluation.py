@@ -127,10 +127,16 @@ def evaluate_level(I: Any, F: Any) -> None:
 
 
 @jit
-def forget_velocities(I: Any, F: Any) -> None:
-    """Let velocities of faces be no numbers if nothing of the model declares to depend on them."""
+def lacks_velocities(F: Any) -> bool:
+    """Tell whether faces have no velocities in a step, since no forces declare to need them."""
     S = ints(F)
-    if S[m.POSE + 1] < S[m.PLACE + 1]:
+    return S[m.POSE + 1] < S[m.PLACE + 1]
+
+
+@jit
+def forget_velocities(I: Any, F: Any) -> None:
+    """Let velocities of faces be no numbers where nothing declares to need them."""
+    if lacks_velocities(F):
         for i in range(12, 12 * I[m.N_FACES]):
             F[I[m.YD] + i] = math.nan
 

@@ -172,14 +172,15 @@ class Layout:
         first = buffers.room(0)
         for f, front in enumerate(fronts):
             n_p, u0 = self.n_p[f], self.u0[f]
-            ld = m.padded(n_p)
+            row = m.padded if n_p > MOST else int  # those of few pivots are as short as they can be
+            ld = row(n_p)
             self.A.append((buffers.room(n_p * ld, what="the pivots of a front"), ld))
             column, below, width = {}, {}, 0
             for g in sorted(front.updates, key=self.start.__getitem__):
                 k = self.start[front.pivots[front.updates[g]]] - u0
                 place = buffers.room(self.size[g] * (n_p - k), what="the rows below a front")
                 column[g], below[g] = width, (k, place, n_p - k)
-                width += m.padded(self.size[g])
+                width += row(self.size[g])
             self.column.append(column)
             self.below.append(below)
             self.W.append((0, width))
