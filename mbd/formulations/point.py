@@ -41,8 +41,10 @@ def face(F: Any, par: int, q: int, y: int) -> None:
 
 @jit
 def face_velocity(F: Any, par: int, q: int, y: int, v: int, yd: int) -> None:
-    """Write the velocity of the origin."""
+    """Write the velocity of the origin, and zeros: what is not written is no number in a step."""
     store3(F, yd, load3(F, v))
+    for i in range(3, 12):
+        F[yd + i] = 0.0
 
 
 @jit

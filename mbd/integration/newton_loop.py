@@ -36,6 +36,7 @@ from typing import Any
 
 from mbd.algebra.newmark import scaled_rates
 from mbd.base.tolerances import (
+    MATRIX_CHEAP,
     NEWTON_CONTRACTION,
     NEWTON_LACK,
     NEWTON_PATIENCE,
@@ -184,6 +185,21 @@ def iterate(I: Any, F: Any) -> int:
 
 
 @jit
+def has_aged(I: Any, F: Any, iterations: int) -> bool:
+    """Tell whether a new matrix pays, after a step of so many iterations with the one at hand.
+
+    It does where one more such step costs more than those since the matrix was made did in the
+    mean, its price among them. A cheap matrix is made anew when a step needs a third iteration.
+    """
+    S = ints(F)
+    S[m.STEPS_OF_FACTOR] += 1
+    S[m.ITERATIONS_OF_FACTOR] += iterations
+    if I[m.PRICE] <= MATRIX_CHEAP:
+        return iterations > 2
+    return iterations * S[m.STEPS_OF_FACTOR] > I[m.PRICE] + S[m.ITERATIONS_OF_FACTOR]
+
+
+@jit
 def newton(I: Any, F: Any) -> int:
     """Run Newton's iteration until increments are small; return its status."""
     S = ints(F)
@@ -206,6 +222,7 @@ def newton(I: Any, F: Any) -> int:
             linearise(I, F)
             call(S[m.LINEAR], I, F, 1)
             S[HAVE_FACTOR] = 1
+            S[m.STEPS_OF_FACTOR], S[m.ITERATIONS_OF_FACTOR] = 0, 0
             fresh = True
             if S[SMALL_PIVOTS]:
                 S[HAVE_FACTOR] = 0
@@ -243,8 +260,7 @@ def newton(I: Any, F: Any) -> int:
             if fresh and ((theta > 1e3 and iteration > 4) or (theta > 1.0 and iteration > 20)):
                 return FAILED
         if theta < 1.0 and size * theta / (1 - theta) <= 1.0 and lack <= NEWTON_LACK:
-            # the matrix ages: a new one for the next step when this step needed work
-            if iteration > 1 or (iteration > 0 and theta > 0.1):
+            if (iteration > 0 and theta > 0.1) or has_aged(I, F, iteration + 1):
                 S[HAVE_FACTOR] = 0
             return CONVERGED
         last = size

@@ -31,11 +31,12 @@ REGION_BITS = 48
     UNKNOWN_KIND,  # table: kind of each unknown, an index into SCALE
     LOOPS,  # whether rows close loops: then they may be redundant
     MATRIX, MATRIX_SIZE,  # the fronts, one stretch of F
+    PRICE,  # of a new matrix, in iterations with the one at hand
     SCRATCH,  # floats for laws
     METHOD,  # what a method keeps of its own, in F
     Q, QN, V, VN, A, AN, AB, AL, D, X, XS, GAP, R, PHID, PHIDD, DIAG, EPS, Y, YD, YDD, FY, GROUND,
     I_HEADER,
-) = range(34)  # fmt: skip
+) = range(35)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,7 @@ VECTORS = {
     CAPACITY,  # instants that the record can hold
     OUTPUT, N_OUTPUT, N_REACHED,  # times at which a state is wanted, those already reached
     MAX_ITER, FULL_NEWTON, HAVE_FACTOR, SMALL_PIVOTS, HISTORY, PROJECT,
+    STEPS_OF_FACTOR, ITERATIONS_OF_FACTOR,  # since the matrix was made
     LINEAR,  # address of the kernel that factors and solves
     PHASE,  # which evaluation this is of a conserving step, or of a search for balance
     LEVEL,  # where the rows of positions are met
@@ -92,7 +94,7 @@ VECTORS = {
     UNDECLARED,  # pair of attachments, counted from one, that a kind couples and does not declare
     UNTRUSTED,  # whether a pivot of the front at hand was too small to be trusted
     SMALLEST,  # number of the last step whose multipliers were made smallest
-) = range(36)  # fmt: skip
+) = range(38)  # fmt: skip
 ORDINARY, START, MIDDLE, END = 0, 1, 2, 3  # PHASE
 STRESS_AHEAD, STRESS_GIVEN, STRESS_HERE = 4, 5, 6  # PHASE of a search: see stresses in Kind
 POSITION, VELOCITY, STABILIZED = 0, 1, 2  # LEVEL
@@ -107,7 +109,7 @@ NOT_FINITE, RAISED = 1, 2  # BAD_HOW
     ENERGY, LOADS,  # of results: what elements store, ...
     PIVOTS,  # by number of pivots of a front
     S_HEADER,
-) = range(36, 66, 2)  # fmt: skip
+) = range(38, 68, 2)  # fmt: skip
 STAGES = range(PLACE, S_HEADER, 2)
 
 # --- F: numbers of the step ----------------------------------------------------------------------

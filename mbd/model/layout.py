@@ -169,7 +169,7 @@ class Layout:
         self.below: list[dict[int, tuple[int, int, int]]] = []  # first pivot, rows in A_up, length
         self.A: list[tuple[int, int]] = []  # place and row length
         self.W: list[tuple[int, int]] = []
-        first = buffers.room(0)
+        first, factor, solution = buffers.room(0), 0, 0
         for f, front in enumerate(fronts):
             n_p, u0 = self.n_p[f], self.u0[f]
             row = m.padded if n_p > MOST else int  # those of few pivots are as short as they can be
@@ -181,12 +181,16 @@ class Layout:
                 place = buffers.room(self.size[g] * (n_p - k), what="the rows below a front")
                 column[g], below[g] = width, (k, place, n_p - k)
                 width += row(self.size[g])
+            below_all = sum(self.size[g] * (n_p - k) for g, (k, _, _) in below.items())
+            factor += (n_p * n_p + below_all) * width + n_p**3
+            solution += n_p * n_p + below_all + n_p * width
             self.column.append(column)
             self.below.append(below)
             self.W.append((0, width))
         for f, (_, ld) in enumerate(self.W):
             place = buffers.room(self.n_p[f] * ld, what="the pivot rows of a front")
             self.W[f] = place, ld
+        buffers.I[m.PRICE] = factor // (3 * solution)
         buffers.room(4)  # vector operations may run over the end
         buffers.I[m.MATRIX], buffers.I[m.MATRIX_SIZE] = first, buffers.room(0) - first
         self._stretches(first, buffers.room(0) - first)

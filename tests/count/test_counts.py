@@ -36,11 +36,15 @@ def test_iterations_of_a_long_chain_are_those_of_a_short_one():
     assert long["evaluations"] <= 1.2 * short["evaluations"]
 
 
-@pytest.mark.parametrize("formulations", [("directors",), NAMES])
-def test_iterations_of_other_chains(formulations):
+@pytest.mark.parametrize(
+    ("formulations", "iterations", "factorizations"),
+    [(("directors",), 3.2, 0.2), (NAMES, 3.0, 0.6)],
+)
+def test_iterations_of_other_chains(formulations, iterations, factorizations):
+    """A matrix of many pivots is kept while it costs more than the iterations that it saves."""
     stats = mbd.simulate(chain(10, formulations), 0.3, 1e-3).stats
-    assert stats["iterations"] <= 2.6 * stats["steps"]
-    assert stats["factorizations"] <= 0.6 * stats["steps"]
+    assert stats["iterations"] <= iterations * stats["steps"]
+    assert stats["factorizations"] <= factorizations * stats["steps"]
 
 
 def test_full_newton_factors_each_time():
@@ -52,7 +56,7 @@ def test_full_newton_factors_each_time():
 
 def test_a_loop_with_redundant_rows_is_not_slower():
     stats = mbd.simulate(four_bar(NAMES), 0.3, 1e-3).stats
-    assert stats["iterations"] <= 2.8 * stats["steps"]
+    assert stats["iterations"] <= 3.0 * stats["steps"]
     assert stats["rejected"] == 0
 
 
