@@ -135,8 +135,8 @@ NEWTON_CONTRACTION = 5e-3
 """[1] Contraction that one ratio of increments is trusted to show; the first ratio may flatter."""
 
 MATRIX_CHEAP = 4
-"""[iterations] Price of a matrix up to which it is made anew as soon as a step needs one more. Those
-of chains and trees of bodies with six coordinates cost two to four."""
+"""[iterations] Price of a matrix up to which it is made anew as soon as a step needs one more;
+those of chains and trees of bodies with six coordinates cost two to four."""
 
 NEWTON_ROUND_OFF = 1e3
 """[tolerance of Newton] An iteration that stagnates this close to round-off has converged."""
