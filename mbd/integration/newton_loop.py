@@ -58,13 +58,7 @@ from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit, loop
 from mbd.machine.subnormal import flushing
 from mbd.machine.unknowns import is_velocity
-from mbd.model.evaluation import (
-    evaluate_level,
-    forget_velocities,
-    lacks_velocities,
-    linearise,
-    stage,
-)
+from mbd.model.evaluation import accept, evaluate_level, forget_velocities, linearise, stage
 
 CONVERGED, FAILED, PIVOTS = 0, 1, 2
 
@@ -284,9 +278,7 @@ def finish(I: Any, F: Any) -> None:
             F[al + i] = c0 * F[a + i] + c1 * F[an + i] + c2 * F[al + i]
         F[an + i] = older
     F[m.H_LAST] = F[m.ELAPSED] = F[H]
-    if S[m.ACCEPT + 1] and lacks_velocities(F):
-        stage(I, F, m.VELOCITIES)
-    stage(I, F, m.ACCEPT)
+    accept(I, F)
     # what no equation fixes of redundant multipliers would grow along a parabola
     smooth = F[m.MISS] < PARABOLA_MISS and not I[m.LOOPS]
     S[HISTORY] = 2 if S[HISTORY] > 0 and smooth else 1

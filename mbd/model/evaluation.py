@@ -127,16 +127,24 @@ def evaluate_level(I: Any, F: Any) -> None:
 
 
 @jit
-def lacks_velocities(F: Any) -> bool:
+def _lacks_velocities(F: Any) -> bool:
     """Tell whether faces have no velocities in a step, since no forces declare to need them."""
     S = ints(F)
     return S[m.POSE + 1] < S[m.PLACE + 1]
 
 
 @jit
+def accept(I: Any, F: Any) -> None:
+    """Let all that remembers take over the pose of the step."""
+    if ints(F)[m.ACCEPT + 1] and _lacks_velocities(F):
+        stage(I, F, m.VELOCITIES)
+    stage(I, F, m.ACCEPT)
+
+
+@jit
 def forget_velocities(I: Any, F: Any) -> None:
     """Let velocities of faces be no numbers where nothing declares to need them."""
-    if lacks_velocities(F):
+    if _lacks_velocities(F):
         for i in range(12, 12 * I[m.N_FACES]):
             F[I[m.YD] + i] = math.nan
 
