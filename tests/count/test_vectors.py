@@ -86,7 +86,8 @@ ALLOWED = {
     "A": {METHODS, "linear", "control", *AGAIN},  # least multipliers
     "X": {METHODS, MODEL, "linear", "interactions", "derivatives"},  # residual, rows, solution
     "FY": {"formulations", *AGAIN},  # cleared where faces are placed
-    "Y": set(), "YD": set(), "YDD": set(),  # places are passed to the formulation
+    "YD": {MODEL},  # forgotten where nothing needs it in a step
+    "Y": set(), "YDD": set(),  # places are passed to the formulation
 }  # fmt: skip
 
 
