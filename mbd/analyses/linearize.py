@@ -12,9 +12,9 @@ import scipy.sparse as sp
 
 from mbd.analyses.base_motion import base_motion, steady_minimal
 from mbd.analyses.frequency_response import FrequencyResponse
-from mbd.analyses.ports import Output, OutputRows, input_column, output_rows
+from mbd.analyses.ports import Output, OutputRows, input_column, named_coordinates, output_rows
 from mbd.analyses.reaction_rows import reaction_rows
-from mbd.base.checked import extra, listed, meant, names, shown
+from mbd.base.checked import extra, listed, names, shown
 from mbd.base.door import array
 from mbd.machine import buffer as m
 from mbd.model.model import Model
@@ -249,14 +249,7 @@ def linearize(
     ports = _several("inputs", inputs), _several("outputs", outputs)
     linear = linear_about(motion, steady_minimal(motion), *ports)
     if wanted := names("linearize", "coordinates", coordinates):
-        joints = motion.model.system.joints
-        there = [f"{joint}.{x}" for joint in joints for x in joints[joint].coordinates]
-        for name in wanted:
-            if name not in there:
-                raise ValueError(
-                    f"linearize: there is no coordinate {shown(name)}{meant(name, there)}; joints "
-                    f"leave free {', '.join(there) or 'none'}"
-                )
+        named_coordinates("linearize", motion, wanted)
         states = [output_rows(motion, name + x) for x in ("", "_rate") for name in wanted]
         linear.in_coordinates(tuple(wanted), states)
     return linear

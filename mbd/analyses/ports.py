@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.checked import shown
+from mbd.base.checked import absent, meant, names, shown
 from mbd.base.door import unit_vector, vector
 from mbd.history.elements import grouped
 from mbd.history.faces import Faces
@@ -206,10 +206,24 @@ def _name(motion: SmallMotion, body: Any) -> str:
     """Return the name of a body given as object or name."""
     name = body if isinstance(body, str) else getattr(body, "name", None)
     if not isinstance(name, str) or name not in motion.model.bodies:
-        raise ValueError(
-            f"linearize: there is no body {shown(name)}; there are {', '.join(motion.model.bodies)}"
-        )
+        raise ValueError(f"linearize: {absent('body ', name, motion.model.bodies)}")
     return str(name)
+
+
+def named_coordinates(who: str, motion: SmallMotion, wanted: Any) -> list[str]:
+    """Return names of coordinates, which joints must leave free; without any, all that they do."""
+    joints = motion.model.system.joints
+    there = [f"{joint}.{x}" for joint in joints for x in joints[joint].coordinates]
+    if wanted is None:
+        return there
+    several = list(names(who, "coordinates", wanted))
+    for name in several:
+        if name not in there:
+            raise ValueError(
+                f"{who}: there is no coordinate {shown(name)}{meant(name, there)}; joints leave "
+                f"free {', '.join(there) or 'none'}"
+            )
+    return several
 
 
 # --- outputs --------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mbd.animation.draw import DrawOptions, draw
 from mbd.animation.drawing import Drawing
 from mbd.base.atomic import replaced
-from mbd.base.checked import file_path, meant, shown
+from mbd.base.checked import absent, file_path, shown
 from mbd.base.door import number
 
 if TYPE_CHECKING:
@@ -73,10 +73,7 @@ def _check_names(owner: str, options: dict[str, Any], there: Sequence[str] = ())
     there = there or [x.name for x in fields(DrawOptions)]
     for name in options:
         if name not in there:
-            raise TypeError(
-                f"{owner}: there is no option {name!r}{meant(name, there)}; there are "
-                f"{', '.join(there)}"
-            )
+            raise TypeError(f"{owner}: {absent('option ', name, there)}")
 
 
 def animate(solution: History, path: str | Path | None, **options: Any) -> Animation:

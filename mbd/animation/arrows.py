@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mbd.animation.drawing import Arrow, End, Track, over_time
 from mbd.animation.instants import nice
-from mbd.machine.jit import PYTHON
-from mbd.parts.part import Applied
+from mbd.history.loads import law_over_time
 
 if TYPE_CHECKING:
     from mbd.history.history import History
@@ -20,27 +18,6 @@ FORCE, MOMENT, REACTION, REACTION_MOMENT = "#c62828", "#7b1fa2", "#1565c0", "#00
 # below these parts of the largest, an arrow is round-off: loads are exact, reactions are solved for
 _ROUND_OFF = {"loads": 1e-9, "reactions": 1e-6}
 _USUAL = 0.98  # of all instants; the rest are peaks
-_NUMBERS = ctypes.POINTER(ctypes.c_double)
-_LAW = ctypes.CFUNCTYPE(None, _NUMBERS, _NUMBERS)
-
-
-def _values(load: Applied, t: np.ndarray) -> np.ndarray:
-    """Return the components of a load over time (n, 3)."""
-    if load.law is None:
-        return np.broadcast_to(load.value, (len(t), 3))
-    law = load.law.keeper if PYTHON else _LAW(load.law.address)
-    values, now = np.zeros((len(t), 3)), np.zeros(1)
-    for i, time in enumerate(t):
-        now[0] = time
-        row = values[i]
-        law(
-            *(
-                (now, row)
-                if PYTHON
-                else (now.ctypes.data_as(_NUMBERS), row.ctypes.data_as(_NUMBERS))
-            )
-        )
-    return np.nan_to_num(values)
 
 
 def loads(solution: History) -> list[Arrow]:
@@ -50,7 +27,9 @@ def loads(solution: History) -> list[Arrow]:
         applied = load.applied
         if applied is None:
             continue
-        values = _values(applied, solution.t)
+        values = np.broadcast_to(applied.value, (len(solution.t), 3))
+        if applied.law is not None:
+            values = np.nan_to_num(law_over_time(applied.law, solution.t))
         if applied.follow:
             values = np.einsum("nij,nj->ni", solution.body(applied.body).rotation, values)
         end, color = End(applied.body, applied.at), MOMENT if applied.moment else FORCE

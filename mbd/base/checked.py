@@ -17,6 +17,7 @@ import numpy as np
 
 from mbd.base.tolerances import LARGEST
 
+_SHOWN_NAMES = 20  # of what there is, in an error
 _WIDTH = 200  # characters of a value in an error
 _LARGEST_WHOLE = 1 << 62  # of a table of integers
 _LONGEST_PATH, _LONGEST_NAME = 4095, 255  # bytes that file systems take
@@ -51,6 +52,13 @@ def meant(name: Any, names: Collection[str]) -> str:
     """Return the question whether a similar name was meant, or nothing."""
     close = difflib.get_close_matches(name, names, 1) if isinstance(name, str) else []
     return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+def absent(what: str, name: Any, names: Collection[str]) -> str:
+    """Return that there is no such thing of this name, and which ones there are."""
+    there = [*names][:_SHOWN_NAMES] + ["..."] * (len(names) > _SHOWN_NAMES)
+    words = ", ".join(there) or "none"
+    return f"there is no {what}{shown(name)}{meant(name, names)}; there are {words}"
 
 
 def _float(value: Any) -> float:

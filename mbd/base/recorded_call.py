@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from mbd.base.checked import meant
+from mbd.base.checked import absent
 from mbd.base.pickling import again, placed, portable
 
 Maker = TypeVar("Maker", bound=Callable[..., Any])
@@ -131,10 +131,7 @@ def _check_names(maker: Callable[..., Any], options: dict[str, Any]) -> None:
     parameters = signature(maker).parameters
     for name in options:
         if name not in parameters and not any(x.kind is x.VAR_KEYWORD for x in parameters.values()):
-            raise TypeError(
-                f"{maker.__name__}: there is no argument {name!r}{meant(name, parameters)}; there "
-                f"are {', '.join(parameters)}"
-            )
+            raise TypeError(f"{maker.__name__}: {absent('argument ', name, parameters)}")
 
 
 def remembered(make: Maker) -> Maker:

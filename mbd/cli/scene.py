@@ -21,14 +21,17 @@ STORED = readable()  # results that mbd.load reads
 
 def reading(command: argparse.ArgumentParser) -> None:
     """Add the options of a command that builds a scene."""
+    repeated(command, "-p", "NAME=VALUE", "parameters", "parameter of build")
+
+
+def repeated(
+    command: argparse.ArgumentParser, flag: str, metavar: str, dest: str, help: str
+) -> None:
+    """Add an option that may be given several times."""
     command.add_argument(
-        "-p",
-        metavar="NAME=VALUE",
-        dest="parameters",
-        action="append",
-        default=[],
-        help="parameter of build; may be repeated",
-    )
+        flag, metavar=metavar, dest=dest, action="append", default=[],
+        help=f"{help}; may be repeated",
+    )  # fmt: skip
 
 
 def running(command: argparse.ArgumentParser) -> None:

@@ -7,7 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mbd.cli.codes import DONE, FAILED, INTERRUPTED, collected, print_json, print_line
-from mbd.cli.scene import STORED, integrator, parameters, reading, settings, whole_run, writable
+from mbd.cli.scene import (
+    STORED,
+    integrator,
+    parameters,
+    reading,
+    repeated,
+    settings,
+    whole_run,
+    writable,
+)
 
 if TYPE_CHECKING:
     from mbd.front.solution import Solution
@@ -37,22 +46,9 @@ def arguments(command: argparse.ArgumentParser) -> None:
         help="where to write the page, or a .gif (default a temporary folder)",
     )
     command.add_argument("--speed", type=float, metavar="X", help="seconds of the model per second")
-    command.add_argument(
-        "--trail",
-        metavar="BODY",
-        dest="trails",
-        action="append",
-        default=[],
-        help="draw the path of a body; may be repeated",
-    )
-    command.add_argument(
-        "--plot",
-        metavar="NAME",
-        dest="plots",
-        action="append",
-        default=[],
-        help="draw a quantity beside the picture, such as hinge.force; may be repeated",
-    )
+    repeated(command, "--trail", "BODY", "trails", "draw the path of a body")
+    beside = "draw a quantity beside the picture, such as hinge.force"
+    repeated(command, "--plot", "NAME", "plots", beside)
     command.add_argument("--no-open", action="store_true", help="write the page, do not open it")
 
 

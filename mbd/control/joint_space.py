@@ -23,8 +23,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from mbd.analyses.ports import input_column, output_rows
-from mbd.base.checked import names, shown
+from mbd.analyses.ports import input_column, named_coordinates, output_rows
 from mbd.base.door import array
 from mbd.control.stepper import solution_at
 from mbd.front.solution import Solution
@@ -202,18 +201,8 @@ def _chosen(
     motion: SmallMotion, free: np.ndarray, wanted: Any
 ) -> tuple[tuple[str, ...], np.ndarray]:
     """Return the names of independent coordinates and their gradients (f, n_v)."""
-    joints, f = motion.model.system.joints, free.shape[1]
-    there = [f"{name}.{x}" for name, joint in joints.items() for x in joint.coordinates]
-    if wanted is None:
-        which = there
-    else:
-        which = list(names(_WHO, "coordinates", wanted))
-        for name in which:
-            if name not in there:
-                raise ValueError(
-                    f"{_WHO}: there is no coordinate {shown(name)}; joints leave free "
-                    f"{', '.join(there) or 'none'}"
-                )
+    f = free.shape[1]
+    which = named_coordinates(_WHO, motion, wanted)
     if len(which) < f or (wanted is not None and len(which) > f):
         raise ValueError(
             f"{_WHO}: the system has {f} freedoms, which as many coordinates must describe, got "

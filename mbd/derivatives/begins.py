@@ -1,4 +1,4 @@
-r"""How the states from which steps begin depend on parameters, on the state before, and on time.
+r"""Starts of steps: how their states depend on parameters, on the state before, and on time.
 
 A run makes its start consistent and shifts it, :math:`a_0 = \dot v_0 + \Delta_\alpha h \ddot v_0`
 and the velocities with which the first step meets :math:`\Phi = 0`. It begins anew behind events

@@ -13,7 +13,7 @@ from mbd.analyses.buckling import Buckling
 from mbd.analyses.equilibrium import Equilibrium
 from mbd.analyses.linearize import Linearized
 from mbd.analyses.modes import Modes
-from mbd.base.checked import meant, shown
+from mbd.base.checked import absent, shown
 from mbd.base.parameter import Parameter
 from mbd.base.sensitivity_tolerances import SENSITIVITY_MET
 from mbd.derivatives import one_step, sweeps
@@ -74,10 +74,7 @@ class Sensitivities:
     def _name(self, parameter: Any) -> str:
         name = parameter.name if isinstance(parameter, Parameter) else parameter
         if name not in self._of:
-            raise KeyError(
-                f"Sensitivities: there is no parameter {shown(parameter)}{meant(name, self._of)}; "
-                f"there are {', '.join(self._of)}"
-            )
+            raise KeyError(f"Sensitivities: {absent('parameter ', name, self._of)}")
         return str(name)
 
     def __iter__(self) -> Iterator[str]:

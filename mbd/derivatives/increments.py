@@ -1,4 +1,4 @@
-r"""How an increment of a step carries tangents of positions, for every formulation.
+r"""Transport of tangents of positions by an increment of a step, for every formulation.
 
 .. math:: \delta(q \boxplus D) = P\,\delta q + T(D)\,\delta D, \qquad T(D)^{-1}P = T(-D)^{-1}
 

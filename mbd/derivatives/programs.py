@@ -1,4 +1,4 @@
-r"""What a parameter changes in the equations: small tables of the elements and nodes it touches.
+r"""Programs of parameters: small tables of the elements and nodes that each of them touches.
 
 Of every value of a stencil there are records of these elements and nodes alone, with constants of
 their own behind those of the run. The derivative of the residual and of the rows,

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mbd.base.checked import meant, shown
+from mbd.base.checked import absent, meant, shown
 
 if TYPE_CHECKING:
     from mbd.model.system import System
@@ -85,9 +85,7 @@ def named(name: str) -> Path:
     """Return the file of a shipped scene."""
     paths = shipped()
     if name not in paths:
-        raise ValueError(
-            f"there is no scene {name!r}{meant(name, paths)}; there are {', '.join(paths)}"
-        )
+        raise ValueError(absent("scene ", name, paths))
     return paths[name]
 
 

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mbd.base.checked import floats, meant, shown
+from mbd.base.checked import absent, floats, shown
 from mbd.base.door import AXES
 from mbd.base.parameter import Formula, Parameter
 from mbd.files.expressions import Expression
@@ -79,9 +79,7 @@ class Place:
 
 def unknown_key(place: Place, key: str, keys: Iterable[str]) -> PlaceError:
     """Return the error that there is no such key."""
-    keys = list(keys)
-    text = f"there is no key {shown(key)}{meant(key, keys)}; there are {', '.join(keys)}"
-    return PlaceError(str(place.error(text)), (*place.keys, key))
+    return PlaceError(str(place.error(absent("key ", key, [*keys]))), (*place.keys, key))
 
 
 class ValueType(Protocol):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.checked import is_whole, shown, sized, whole
+from mbd.base.checked import absent, is_whole, shown, sized, whole
 from mbd.base.door import array, label, number, rotation_matrix, vector
 from mbd.base.recorded_call import Call
 from mbd.flexible.inertia import invariants
@@ -165,10 +165,7 @@ class FlexibleBody(Body):
     def interface(self, name: str, position: Any = (0.0, 0.0, 0.0), axes: Any = None) -> Frame:
         """Return a frame fixed to an interface: position [m] from its centre, axes of the body."""
         if name not in self.patches:
-            raise KeyError(
-                f"{self.name}: there is no interface {shown(name)}; there are "
-                f"{', '.join(self.patches)}"
-            )
+            raise KeyError(f"{self.name}: {absent('interface ', name, self.patches)}")
         return Frame(self, position, axes, face=1 + list(self.patches).index(name))
 
     def face_pose(self, face: int) -> tuple[np.ndarray, np.ndarray]:

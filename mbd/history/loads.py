@@ -38,17 +38,20 @@ def laws_kernel(I: Any, F: Any, k: int) -> None:
                 F[m.BAD_AT + i] = F[at + i]
 
 
-def _tension(law: Law | float, u: np.ndarray, rate: np.ndarray, t: np.ndarray) -> np.ndarray:
-    """Return the tension that a law gives (n,), or a number."""
-    if isinstance(law, float):
-        return np.full(len(t), law)
-    n, at, k = len(t), m.F_HEADER, m.I_HEADER
+def law_over_time(law: Law, *inputs: np.ndarray) -> np.ndarray:
+    """Return the three numbers that a law writes (n, 3), for arrays (n,) of its arguments."""
+    n, at, k = len(inputs[0]), m.F_HEADER, m.I_HEADER
     I, F = np.zeros(k + 4, np.int64), np.zeros(at + 6 * n)
     I[k:] = n, law.address, at, at + 3 * n
-    F[at : at + 3 * n] = np.column_stack([u, rate, t]).ravel()
+    F[at : at + 3 * n].reshape(n, 3)[:, : len(inputs)] = np.column_stack(inputs)
     laws_kernel(I, F, k)
     check((law,), m.integers(F), F)
-    return F[at + 3 * n :: 3]
+    return F[at + 3 * n :].reshape(n, 3)
+
+
+def _tension(law: Law | float, u: np.ndarray, rate: np.ndarray, t: np.ndarray) -> np.ndarray:
+    """Return the tension that a law gives (n,), or a number."""
+    return np.full(len(t), law) if isinstance(law, float) else law_over_time(law, u, rate, t)[:, 0]
 
 
 def _law(part: Part) -> Law | float:

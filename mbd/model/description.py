@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from mbd.base import html_tables as tables
-from mbd.base.checked import floats, meant, shown
+from mbd.base.checked import absent, floats, meant, shown
 from mbd.base.door import vector
 from mbd.base.parameter import Formula, Parameter, parameters_in
 from mbd.base.recorded_call import signature
@@ -60,9 +60,7 @@ class Description:
             object.__setattr__(self, name, value)
         except AttributeError:
             names = ("gravity", *(x for x in Description.__slots__ if x[0] != "_"))
-            raise AttributeError(
-                f"System: there is no {name!r}{meant(name, names)}; there are {', '.join(names)}"
-            ) from None
+            raise AttributeError(f"System: {absent('', name, names)}") from None
 
     @property
     def parts(self) -> dict[str, Part]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.checked import meant
+from mbd.base.checked import absent
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,7 @@ class State:
     def replace(self, **changes: Any) -> State:
         """Return a copy with changes; new q, v or a forget the algorithmic acceleration."""
         if unknown := changes.keys() - vars(self).keys():
-            name, there = min(unknown), vars(self)
-            raise TypeError(
-                f"State.replace: there is no {name!r}{meant(name, there)}; there are "
-                f"{', '.join(there)}"
-            )
+            raise TypeError(f"State.replace: {absent('', min(unknown), vars(self))}")
         if "alg" not in changes and changes.keys() & {"q", "v", "a"}:
             changes["alg"] = None
         return State(**(vars(self) | changes))

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd.base.checked import meant, shown
+from mbd.base.checked import absent, shown
 from mbd.base.door import array
-from mbd.figures.figure import checked_axes, new_figure
+from mbd.figures.figure import checked_axes
 from mbd.history.beams import SECTION_FORCES, BeamHistory
+from mbd.pictures.plots import DASHES, finish, new_panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 _ORDER = list(SECTION_FORCES)
 _PANELS = (("N",), ("V2", "V3"), ("T",), ("M2", "M3"))
-_DASHES = ("-", (0, (6, 2)), (0, (1, 1.2)), (0, (7, 2, 1, 2)), (0, (3, 1.5)))
 _MOST = 5  # instants in one diagram
 
 
@@ -32,10 +32,7 @@ def diagram(
         raise ValueError(f"diagram: {beam!r} is no beam; give the name of a mbd.Beam")
     for name in names:
         if name not in SECTION_FORCES:
-            raise ValueError(
-                f"diagram: there is no {shown(name)}{meant(name, SECTION_FORCES)}; there are "
-                f"{', '.join(SECTION_FORCES)}"
-            )
+            raise ValueError(f"diagram: {absent('', name, SECTION_FORCES)}")
     times, k = _instants(np.asarray(solution.t), t)
     s = history.sections.stations.ravel()
     values = history.section_forces.reshape(len(solution.t), -1, 6)
@@ -43,9 +40,7 @@ def diagram(
     panels = [some for some in panels if some]
     axes = [checked_axes(ax, "diagram")]
     if axes[0] is None:
-        size = (7.0, 0.6 + 1.7 * len(panels))
-        grid = new_figure("diagram", figsize=size).subplots(len(panels), sharex=True, squeeze=False)
-        axes = list(grid[:, 0])
+        axes = new_panels("diagram", len(panels), 1.7)
     elif len({SECTION_FORCES[x][0] for some in panels for x in some}) > 1:
         raise ValueError(
             "diagram: with ax= all section forces must have one unit, got "
@@ -88,20 +83,15 @@ def _draw(
         if not len(k):
             low, high = x.min(axis=0), x.max(axis=0)
             ax.fill_between(s, low, high, color=color, alpha=0.25, linewidth=0.0)
-            ax.plot(s, high, color=color, linewidth=1.4, linestyle=_DASHES[i], label=name)
-            ax.plot(s, low, color=color, linewidth=1.4, linestyle=_DASHES[i])
+            ax.plot(s, high, color=color, linewidth=1.4, linestyle=DASHES[i], label=name)
+            ax.plot(s, low, color=color, linewidth=1.4, linestyle=DASHES[i])
         for j, one in enumerate(k):
             label = name if len(k) == 1 else f"{name}, {times[j]:.4g} s"
-            dashes = _DASHES[(i + j * len(names)) % len(_DASHES)]
+            dashes = DASHES[(i + j * len(names)) % len(DASHES)]
             ax.plot(s, x[one], color=f"C{i + j * len(names)}", linestyle=dashes, label=label)
             if len(k) == 1:
                 ax.fill_between(s, 0.0, x[one], color=color, alpha=0.15, linewidth=0.0)
     unit, word = SECTION_FORCES[names[0]]
     ax.set_ylabel(f"{word} [{unit}]" if len(names) > 1 else f"{names[0]}, {word} [{unit}]")
     ax.axhline(0.0, color="0.3", linewidth=0.7, zorder=1)
-    if len(ax.get_legend_handles_labels()[1]) > 1:
-        ax.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False,
-                  handlelength=3.5)  # fmt: skip
-    ax.grid(color="0.9", linewidth=0.7)
-    ax.set_axisbelow(True)
-    ax.margins(x=0.01)
+    finish(ax, len(ax.get_legend_handles_labels()[1]) > 1)

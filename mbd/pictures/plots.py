@@ -19,15 +19,9 @@ if TYPE_CHECKING:
     from mbd.history.history import History
     from mbd.store.stored import StoredHistory
 
-_DASHES = (
-    "-",
-    (0, (6, 2)),
-    (0, (1, 1.2)),
-    (0, (7, 2, 1, 2)),
-    (0, (3, 1.5)),
-    (0, (5, 1, 1, 1, 1, 1)),
-)
-_HEIGHT = 2.1  # of one panel [inch]
+DASHES = (
+    "-", (0, (6, 2)), (0, (1, 1.2)), (0, (7, 2, 1, 2)), (0, (3, 1.5)), (0, (5, 1, 1, 1, 1, 1)),
+)  # fmt: skip
 
 
 def plot(solution: History | StoredHistory, names: tuple[str, ...], ax: Any = None) -> Figure:
@@ -44,9 +38,7 @@ def plot(solution: History | StoredHistory, names: tuple[str, ...], ax: Any = No
             )
         axes = [ax]
     else:
-        size = (7.0, 0.6 + _HEIGHT * len(panels))
-        grid = new_figure("plot", figsize=size).subplots(len(panels), 1, sharex=True, squeeze=False)
-        axes = list(grid[:, 0])
+        axes = new_panels("plot", len(panels), 2.1)
     t = np.asarray(solution.t)
     for where, panel in zip(axes, panels, strict=True):
         _draw(where, t, panel)
@@ -59,7 +51,7 @@ def _draw(ax: Any, t: np.ndarray, panel: list[Series]) -> None:
     alone = len(panel) == 1
     first = len(ax.lines)
     for k, (label, values) in enumerate(lines(panel), first):
-        ax.plot(t, values, label=label, color=f"C{k % 10}", linestyle=_DASHES[k % len(_DASHES)],
+        ax.plot(t, values, label=label, color=f"C{k % 10}", linestyle=DASHES[k % len(DASHES)],
                 linewidth=1.4)  # fmt: skip
     curve = panel[0]
     if alone:
@@ -74,7 +66,18 @@ def _draw(ax: Any, t: np.ndarray, panel: list[Series]) -> None:
         ax.set_ylabel(f"{' and '.join(sorted(words)[:2])} [{curve.unit}]")
     if curve.name == "gap" and alone and np.any(curve.values > 0):
         ax.set_yscale("log")
-    if len(ax.lines) > 1:
+    finish(ax, len(ax.lines) > 1)
+
+
+def new_panels(who: str, n: int, height: float) -> list[Any]:
+    """Return axes of a new figure, one below the other, each of a height [inch]."""
+    figure = new_figure(who, figsize=(7.0, 0.6 + height * n))
+    return list(figure.subplots(n, sharex=True, squeeze=False)[:, 0])
+
+
+def finish(ax: Any, legend: bool) -> None:
+    """Add a legend beside the axes, and a grid behind the lines."""
+    if legend:
         ax.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False,
                   handlelength=3.5)  # fmt: skip
     ax.grid(color="0.9", linewidth=0.7)

@@ -46,6 +46,31 @@ def test_the_map_answers_twelve_questions():
         assert named(entry), f"no file is named: {entry}"
 
 
+ANSWERS = {
+    "mbd/integration/newton_loop.py": "newton", "mbd/model/evaluation.py": "evaluate",
+    "mbd/parts/joints.py": "Revolute", "mbd/interactions/rows.py": "COINCIDE",
+    "mbd/parts/part.py": "Part", "mbd/algebra/so3.py": "tangent",
+    "mbd/formulations/so3.py": "add_tangent", "mbd/interactions/springs.py": "spring",
+    "mbd/interactions/measures.py": "LENGTH", "mbd/interactions/laws.py": "Law",
+    "mbd/model/topology.py": "eliminate", "mbd/linear/fronts.py": "factor",
+    "mbd/integration/consistent.py": "consistent", "mbd/runs/crossings.py": "Watch",
+    "mbd/runs/events.py": "Event", "mbd/history/quantities.py": "PartHistory",
+    "mbd/history/faces.py": "faces_over_time", "mbd/store/fields.py": "fields",
+    "mbd/store/netcdf.py": "save_netcdf", "mbd/files/robots/robot.py": "built",
+    "mbd/statics/descent.py": "descend", "mbd/analyses/equilibrium.py": "equilibrium",
+    "mbd/animation/arrows.py": "loads", "mbd/animation/painter.py": "_arrow",
+    "mbd/animation/world.js": "arrow",
+}  # fmt: skip
+
+
+def test_the_files_of_the_map_hold_what_is_asked_for():
+    assert set(ANSWERS) == set(named(section("Where is ...")))
+    for name, word in ANSWERS.items():
+        text = (ROOT / name).read_text(encoding="utf-8")
+        begins = rf"^(def|class) {word}\b|^{word} = " if name.endswith(".py") else word
+        assert re.search(begins, text, re.M), f"{name} does not define {word}"
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_doors_are_linked(page):
     assert f"docs/contributing/{page}" in named(section("How to add ..."))

@@ -1,4 +1,4 @@
-r"""What acts at the joints of a robot: springs, dampers, friction, stops, armature, actuators.
+r"""Forces at the joints of a robot: springs, dampers, friction, stops, armature, actuators.
 
 A stop is a spring that pushes back. Its stiffness is that of an oscillation of 20 Hz of all that
 the joint carries, at the initial pose and with the joint as the only one that moves,

@@ -1,4 +1,4 @@
-"""What acts in MJCF besides joints: equalities, actuators; and keyframes, which say the start."""
+"""Equalities and actuators of MJCF; keyframes, which say the start."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from mbd.base.checked import shown
+from mbd.base.checked import absent, shown
 from mbd.files.robots.description import Origin
 from mbd.files.robots.xml_tree import Node, parsed
 
@@ -86,9 +86,7 @@ class MjcfSource:
         """Return the elements of defaults that hold for one, the strongest last."""
         name = node.text("class", childclass or "main")
         if name not in self.classes:
-            raise node.error(
-                f"there is no default class {name!r}; there are {', '.join(self.classes)}"
-            )
+            raise node.error(absent("default class ", name, self.classes))
         tag = _ONE.get(node.tag, node.tag)
         return [x for x in self.classes[name] if _ONE.get(x.tag, x.tag) == tag]
 

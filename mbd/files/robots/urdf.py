@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from mbd.base.checked import absent
 from mbd.files.robots.description import (
     JOINTS,
     Limits,
@@ -228,9 +229,7 @@ def _root(links: dict[str, Link], joints: list[RobotJoint]) -> str:
     for joint in joints:
         for link in (joint.parent, joint.child):
             if link not in links:
-                raise ValueError(
-                    f"joint {joint.name!r}: there is no link {link!r}; there are {', '.join(links)}"
-                )
+                raise ValueError(f"joint {joint.name!r}: {absent('link ', link, links)}")
         if joint.child in parents:
             raise ValueError(
                 f"link {joint.child!r} is the child of two joints; URDF is a tree, leave one out "
