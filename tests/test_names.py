@@ -20,7 +20,7 @@ GLOSSARY = {
         "of interaction: declared facts and kernels, interactions/kind.py",
         {"interactions", "beams", "parts", "model", "history", "integration", "statics",
          "analyses"},
-        {"by_kind", "velocity_kinds", "own_kinds", "v_kinds", "lam_kinds", "row_kind", "row_kinds",
+        {"by_kind", "of_kind", "velocity_kinds", "own_kinds", "v_kinds", "lam_kinds", "row_kind", "row_kinds",
          "unknown_kind", "unknown_kinds", "n_unknown_kinds", "by_unknown_kind",
          "file_kind", "file_kinds"},
     ),
