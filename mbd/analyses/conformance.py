@@ -20,12 +20,7 @@ import numpy as np
 
 from mbd.base.checked import shown, whole
 from mbd.base.door import number
-from mbd.base.tolerances import (
-    TANGENT_COLUMNS,
-    TANGENT_NOISE,
-    TANGENT_STEP,
-    TANGENT_VISIBLE,
-)
+from mbd.base.tolerances import TANGENT_COLUMNS, TANGENT_NOISE, TANGENT_STEP, TANGENT_VISIBLE
 from mbd.formulations.formulation import Formulation
 from mbd.machine import buffer as m
 from mbd.machine.buffer import integers

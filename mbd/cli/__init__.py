@@ -119,10 +119,7 @@ def parser(json: bool = False) -> _Parser:
     """Return the parser of all commands."""
     from mbd.base.public import VERSION
 
-    parser = _Parser(
-        prog="mbd",
-        description="Multibody dynamics: run, inspect and convert models.",
-    )
+    parser = _Parser(prog="mbd", description="Multibody dynamics: run, inspect and convert models.")
     parser.add_argument("--version", action="version", version=f"mbd {VERSION}")
     parser.json = json
     commands = parser.add_subparsers(required=True, metavar="COMMAND")

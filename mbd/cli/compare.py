@@ -22,10 +22,7 @@ if TYPE_CHECKING:
     from mbd.front.solution import Solution
 
 HELP = "run a model in several formulations"
-NEXT = (
-    "open {plot}",
-    "--plot errors.png draws the errors",
-)
+NEXT = ("open {plot}", "--plot errors.png draws the errors")
 
 
 def arguments(command: argparse.ArgumentParser) -> None:

@@ -15,10 +15,7 @@ if TYPE_CHECKING:
     from mbd.model.description import Description
 
 HELP = f"write a model as .toml or .py, or results as {', '.join(writable())}"
-NEXT = (
-    "`mbd run {model}` simulates it",
-    "`mbd info {results}` reports what is in it",
-)
+NEXT = ("`mbd run {model}` simulates it", "`mbd info {results}` reports what is in it")
 _MODELS = (".toml", ".py")
 
 

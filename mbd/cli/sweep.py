@@ -9,10 +9,7 @@ from mbd.cli.codes import DONE, FAILED, print_json, print_line
 from mbd.cli.scene import FILE, check_ending, integrator, read, reading, running, writable
 
 HELP = "run a model with many values of its parameters"
-NEXT = (
-    "`xarray.open_dataset` reads {results} by name",
-    "-o members.nc keeps the results",
-)
+NEXT = ("`xarray.open_dataset` reads {results} by name", "-o members.nc keeps the results")
 
 
 def arguments(command: argparse.ArgumentParser) -> None:

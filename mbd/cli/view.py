@@ -22,10 +22,7 @@ if TYPE_CHECKING:
     from mbd.front.solution import Solution
 
 HELP = "show a model or a saved run moving in the browser"
-NEXT = (
-    "`mbd run {timed} -o run.npz` keeps the results",
-    "`mbd view --help` has trails, plots",
-)
+NEXT = ("`mbd run {timed} -o run.npz` keeps the results", "`mbd view --help` has trails, plots")
 
 
 def arguments(command: argparse.ArgumentParser) -> None:

@@ -82,12 +82,7 @@ class Trial:
         return solution, "; ".join(texts if solution.success else [solution.message, *texts])
 
     def measure(
-        self,
-        h: float,
-        method: Any,
-        options: dict[str, Any],
-        truth: Values,
-        masks: Values,
+        self, h: float, method: Any, options: dict[str, Any], truth: Values, masks: Values
     ) -> None:
         """Run once, with everything kept; what is refused with one step is so with all."""
         if self.refusal:

@@ -21,11 +21,7 @@ Group = tuple[int, int, str, tuple[str, ...]]
 
 
 def spy(
-    which: str,
-    matrix: Any,
-    velocities: list[Group],
-    rows: list[Group],
-    ax: Any = None,
+    which: str, matrix: Any, velocities: list[Group], rows: list[Group], ax: Any = None
 ) -> Figure:
     """Draw a sparse matrix, coloured by the magnitude of its entries.
 

@@ -21,12 +21,7 @@ from mbd.linear.fronts import factor_and_solve
 from mbd.linear.saddle import Saddle, unmet_kernel
 from mbd.machine.shared_work import ahead
 from mbd.model import released_rows as switches
-from mbd.model.evaluation import (
-    evaluate_kernel,
-    linearise_kernel,
-    measure_kernel,
-    rates_kernel,
-)
+from mbd.model.evaluation import evaluate_kernel, linearise_kernel, measure_kernel, rates_kernel
 from mbd.model.frozen import state_of
 from mbd.model.model import Model
 from mbd.model.state import State

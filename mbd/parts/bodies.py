@@ -7,14 +7,7 @@ from typing import Any
 import numpy as np
 
 from mbd.base.checked import shown
-from mbd.base.door import (
-    inertia_tensor,
-    label,
-    mass_properties,
-    number,
-    rotation_matrix,
-    vector,
-)
+from mbd.base.door import inertia_tensor, label, mass_properties, number, rotation_matrix, vector
 from mbd.formulations import NAMES, named
 from mbd.formulations.formulation import Formulation
 from mbd.parts.part import Body

@@ -111,14 +111,7 @@ class Screw(Joint):
     displacement = Free.shift()
 
     def __init__(
-        self,
-        name: str,
-        first: Any,
-        second: Any,
-        *,
-        pitch: float,
-        at: Any = None,
-        axis: Any = None,
+        self, name: str, first: Any, second: Any, *, pitch: float, at: Any = None, axis: Any = None
     ) -> None:
         super().__init__(name, first, second, at=at, axis=axis)
         self.pitch = number(self.name, "pitch", pitch, "m")

@@ -16,12 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.run_tolerances import (
-    EVENT_AHEAD,
-    EVENT_MANY,
-    EVENT_ROTATION,
-    EVENT_SHORT,
-)
+from mbd.base.run_tolerances import EVENT_AHEAD, EVENT_MANY, EVENT_ROTATION, EVENT_SHORT
 from mbd.integration.consistent import allowed, consistent, violated, violations
 from mbd.model.model import Model
 from mbd.model.state import State

@@ -34,12 +34,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbd.base.tolerances import (
-    HELD_LEAST,
-    REST_FAR,
-    REST_NEARER,
-    REST_NEWTON,
-)
+from mbd.base.tolerances import HELD_LEAST, REST_FAR, REST_NEARER, REST_NEWTON
 from mbd.model.state import State
 from mbd.statics.balance import Statics
 from mbd.statics.search import Search, SearchPose, SearchResult, Way

@@ -157,7 +157,9 @@ def test_what_is_refused():
     model = arm().build()
     with pytest.raises(ValueError, match=r"the system has 4 freedoms.*got h0.angle"):
         mbd.joint_space(model, coordinates=["h0.angle"])
-    with pytest.raises(ValueError, match=r"no coordinate 'h0.anlge' .*; joints leave free h0.angle"):
+    with pytest.raises(
+        ValueError, match=r"no coordinate 'h0.anlge' .*; joints leave free h0.angle"
+    ):
         mbd.joint_space(model, coordinates=["h0.anlge"])
     with pytest.raises(ValueError, match="do not describe the motion here"):
         mbd.joint_space(model, coordinates=["h0.angle", "h1.angle", "h2.angle", "h2.angle"])
