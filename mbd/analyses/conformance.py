@@ -149,6 +149,7 @@ def check_tangents(
     worst: dict[str, BlockError] = {}
     at = random_state(model, rng) if state is None else state
     model.refuse_undeclared(at)
+    _all_velocities(model, at)
     _all_declared(model, at)
     for error in _compare(model, at, rng):
         if error.block not in worst or not error.error <= worst[error.block].error:
@@ -157,6 +158,22 @@ def check_tangents(
     if not report.ok:
         raise TangentError(report)
     return report
+
+
+def _all_velocities(model: Model, state: State) -> None:
+    """Refuse a formulation that leaves numbers of the velocities of its faces as they were."""
+    work = Workspace(model, state)
+    rates = work.vector(m.YD, 12 * (model.n_faces + 1))[12:]
+    rates[:] = np.nan
+    for velocities, at in model.kernels[m.VELOCITIES]:
+        velocities(work.I, work.F, at)
+    for name, first in model.faces.items():
+        n = model.nodes[name].formulation.n_faces
+        if not np.isfinite(rates[12 * first :][: 12 * n]).all():
+            raise ValueError(
+                f"{name}: face_velocity of {model.nodes[name].formulation.name!r} must write all "
+                f"{12 * n} numbers of its faces, those that stay zero too"
+            )
 
 
 def _all_declared(model: Model, state: State) -> None:

@@ -47,7 +47,7 @@ class Formulation:
     face : function
         ``(F, par, q, y)``: the 12 numbers of the face.
     face_velocity : function
-        ``(F, par, q, y, v, yd)``: :math:`\dot y = Y v`.
+        ``(F, par, q, y, v, yd)``: :math:`\dot y = Y v`, all numbers, zeros too.
     face_acceleration : function
         ``(F, par, q, y, v, a, ydd)``: :math:`\ddot y = Y \dot v + \dot Y v`.
     residual : function

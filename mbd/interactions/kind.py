@@ -28,7 +28,8 @@ class Kind:
     accept : kernel or None
         Runs once after every accepted step, for elements with a memory.
     damped : bool
-        Whether forces depend on velocities (then the maps of the velocity are formed).
+        Whether forces depend on velocities (then the maps of the velocity are formed). If no kind
+        of a model declares it, faces have no velocities in a step.
     room : int
         Numbers behind the element's own that its kernels may write.
     stresses : int

@@ -3,6 +3,8 @@
 Those of joints and forces are checked with their other properties in ``test_part_checks.py``.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from recipes import (
@@ -21,7 +23,7 @@ from mbd.formulations import NAMES
 from mbd.interactions.kind import Attachment, Element, Kind
 from mbd.interactions.measures import ANGLE
 from mbd.interactions.rows import coincide_forces, row
-from mbd.machine.jit import kernel
+from mbd.machine.jit import jit, kernel
 
 TIGHT = 5e-8  # what is reached is about 1e-10 (2e-8 beside a corner); what is promised is 1e-6
 
@@ -104,6 +106,19 @@ def test_not_a_number_is_an_error():
 @kernel
 def _nothing(I, F, k):
     pass
+
+
+@jit
+def _of_the_origin(F, par, q, y, v, yd):
+    for i in range(3):
+        F[yd + i] = F[v + i]
+
+
+def test_velocities_of_faces_that_are_not_written_are_named():
+    wrong = replace(FORMULATIONS["directors"], name="lazy", face_velocity=_of_the_origin)
+    body = mbd.RigidBody("one", mass=1.0, inertia=(1, 1, 1), formulation=wrong)
+    with pytest.raises(ValueError, match="one: face_velocity of 'lazy' must write all 12 numbers"):
+        mbd.check_tangents(body)
 
 
 def test_a_missing_gradient_is_named():
