@@ -116,13 +116,13 @@ def _swept_by(scale: Callable[..., None], subtract: Callable[..., None]) -> Any:
             if exchanged or not abs(F[row + k]) > _least(I, F, j, k):
                 if not exchanged:
                     for i in range(n_p):
-                        F[I[XS] + u + i] = i
+                        F[I[XS] + i] = i
                     exchanged = True
                 best = k
                 for r in range(k + 1, n_p):
                     if abs(F[A + r * ld + k]) > abs(F[A + best * ld + k]):
                         best = r
-                F[I[XS] + u + k] = best
+                F[I[XS] + k] = best
                 if best != k:
                     _exchange(F, A, ld, k, best)
                     _exchange(F, W, ldw, k, best)
@@ -143,7 +143,7 @@ def _swept_by(scale: Callable[..., None], subtract: Callable[..., None]) -> Any:
             F[row + k] = reciprocal
         if exchanged:  # the inverse of rows in another order has its columns in that order
             for k in range(n_p - 1, -1, -1):
-                other = int(F[I[XS] + u + k])
+                other = int(F[I[XS] + k])
                 if other != k:
                     for r in range(n_p):
                         i, o = A + r * ld + k, A + r * ld + other
@@ -164,7 +164,7 @@ def _invert(I: Any, F: Any, j: int) -> None:
         return
     S[m.UNTRUSTED] = 0
     for k in range(I[j + FR_NP]):
-        F[I[XS] + I[j + FR_U] + k] = _least(I, F, j, k)
+        F[I[XS] + k] = _least(I, F, j, k)
     call(S[S[m.PIVOTS] + 2 * I[j + m.FR_KERNEL]], I, F, j)
     if S[m.UNTRUSTED]:
         _sweep(I, F, j)
@@ -239,28 +239,26 @@ def factor(I: Any, F: Any, forward: bool) -> None:
 
 @jit
 def _up(I: Any, F: Any, j: int) -> None:
-    """Write y_p of a front to XS and subtract A_up y_p from what follows."""
-    n_p, b, y, A = I[j + FR_NP], I[X] + I[j + FR_U], I[XS] + I[j + FR_U], I[j + FR_A]
-    set_dots(F, y, A, I[j + FR_LDA], n_p, b, n_p)
+    """Write y_p of a front to X, by way of XS, and subtract A_up y_p from what follows."""
+    n_p, b, y = I[j + FR_NP], I[X] + I[j + FR_U], I[XS]
+    set_dots(F, y, I[j + FR_A], I[j + FR_LDA], n_p, b, n_p)
     for g in range(I[j + FR_NG]):
         group = I[j + FR_GROUPS] + g * UG_SIZE
         to, k, ld = I[X] + I[group + UG_U], I[group + UG_K], I[group + UG_LD]
         subtract_dots(F, to, to, I[group + UG_L], ld, I[group + UG_N], y + k, n_p - k)
+    for r in range(n_p):
+        F[b + r] = F[y + r]
 
 
 @jit
 def _down(I: Any, F: Any, j: int) -> None:
     """Write x_p = y_p - W x_u of a front to X."""
-    n_p, x, start = I[j + FR_NP], I[X] + I[j + FR_U], I[XS] + I[j + FR_U]
+    n_p, x = I[j + FR_NP], I[X] + I[j + FR_U]
     ask_for(F, I[j + FR_W] - AHEAD, n_p * I[j + FR_LDW])  # no machine expects who reads backwards
-    if I[j + FR_NG] == 0:
-        for r in range(n_p):
-            F[x + r] = F[start + r]
     for g in range(I[j + FR_NG]):
         group = I[j + FR_GROUPS] + g * UG_SIZE
         later, W = I[X] + I[group + UG_U], I[j + FR_W] + I[group + UG_COL]
-        subtract_dots(F, x, start, W, I[j + FR_LDW], n_p, later, I[group + UG_N])
-        start = x
+        subtract_dots(F, x, x, W, I[j + FR_LDW], n_p, later, I[group + UG_N])
 
 
 @jit

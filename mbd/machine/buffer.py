@@ -60,7 +60,7 @@ VECTORS = {
     AB: Vector("AB", WORK, N_U, "accelerations one step before those at the start of the step"),
     D: Vector("D", WORK, N_U, "increment h*Delta along the manifold since the start of the step"),
     X: Vector("X", WORK, N_U, "right-hand side, then solution"),
-    XS: Vector("XS", WORK, N_U, "of the elimination"),
+    XS: Vector("XS", WORK, N_U, "of the front at hand, or of a transposed solution"),
     GAP: Vector("GAP", WORK, N_U, "what positions are corrected by, where rates are met too"),
     R: Vector("R", WORK, N_U, "residual with all multipliers, of which the least are sought"),
     PHID: Vector("PHID", WORK, N_U, "rates of the rows"),

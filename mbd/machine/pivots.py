@@ -20,7 +20,6 @@ from mbd.machine.buffer import (
     FR_LDA,
     FR_LDW,
     FR_NG,
-    FR_U,
     FR_W,
     UG_K,
     UG_SIZE,
@@ -124,7 +123,7 @@ def pivots_kernel(n: int) -> Kernel:
         k0 = n  # pivots before reach nothing
         for g in range(I[j + FR_NG]):
             k0 = min(k0, I[I[j + FR_GROUPS] + g * UG_SIZE + UG_K])
-        least = I[XS] + I[j + FR_U]
+        least = I[XS]
         if sweep(F, I[j + FR_A], I[j + FR_LDA], I[j + FR_W], I[j + FR_LDW], k0, least) == 0:
             ints(F)[UNTRUSTED] = 1
 
