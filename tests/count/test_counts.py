@@ -84,6 +84,13 @@ def test_cost_of_the_matrix_grows_with_the_number_of_bodies():
     assert (sizes[2] - sizes[1]) == 2 * (sizes[1] - sizes[0])
 
 
+def test_memory_of_a_body():
+    """Floats of a run and integers of the tables, by body; docs/performance.rst says what for."""
+    short, long = (chain(n, ("so3",)).build() for n in (50, 100))
+    assert long.size - short.size <= 50 * 371
+    assert len(long.I) - len(short.I) <= 50 * 58
+
+
 # --- compilation ---------------------------------------------------------------------------------
 class Counter:
     """Counts what is compiled."""
