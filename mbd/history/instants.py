@@ -137,6 +137,8 @@ def acting(model: Model, lam: np.ndarray) -> np.ndarray:
 
 def _work(t: np.ndarray, power: np.ndarray, last: np.ndarray | None) -> np.ndarray:
     """Return the integrals (..., n, 2) of dissipated and supplied power; `last`: see _WORK."""
+    if last is None and not power.any():  # most models: nothing to sum
+        return np.zeros_like(power)
     first, so_far, t_last = power[..., :1, :], np.zeros_like(power[..., :1, :]), t[0]
     if last is not None:
         first, so_far, t_last = last[None, 3:], last[None, 1:3], last[0]

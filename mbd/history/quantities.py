@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -385,13 +386,16 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def table(*classes: type) -> list[Quantity]:
+@cache
+def table(*classes: type) -> tuple[Quantity, ...]:
     """Return the entries of some classes; without any, the whole table, owner by owner."""
-    entries = [
+    entries = tuple(
         x
         for each in classes or (PartHistory, Energy, Momentum)
         for x in vars(each).values()
         if isinstance(x, Quantity)
-    ]
+    )
+    if classes:
+        return entries
     owners = list(Owner)
-    return entries if classes else sorted([*entries, *COLUMNS], key=lambda x: owners.index(x.of))
+    return tuple(sorted([*entries, *COLUMNS], key=lambda x: owners.index(x.of)))

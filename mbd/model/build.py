@@ -167,11 +167,11 @@ def _nodes(buffers: Buffers, system: Description, bodies: list[Any], layout: Lay
     origins = np.array([b.position for b in bodies]) - here
     Q, V = zip(*(b.q_and_v(x) for b, x in zip(bodies, origins, strict=True)), strict=True)
     buffers.write(header[m.Q], np.concatenate(Q))
-    speeds = np.zeros(layout.n_u)
-    speeds[layout.v] = np.concatenate(V)
+    speeds = [0.0] * layout.n_u
+    for i, v in enumerate(V):
+        u = layout.start[i]
+        speeds[u : u + len(v)] = v.tolist()
     buffers.write(header[m.V], speeds)
-    every = np.arange(len(bodies))
-    places, lengths = (x.tolist() for x in layout.blocks(every, every))
     for formulation, members in _by_formulation(bodies).items():
         members.sort(key=layout.stretch_of.__getitem__)
         some = [bodies[i] for i in members]
@@ -181,7 +181,7 @@ def _nodes(buffers: Buffers, system: Description, bodies: list[Any], layout: Lay
         pars = buffers.put_all(constants, m.CONSTANTS, (b.name for b in some))
         for i, par in zip(members, pars, strict=True):
             q, u, y = layout.q[i], layout.start[i], 12 * layout.face[i]
-            where[i] = buffers.table((q, u, par, y, places[i], lengths[i]))
+            where[i] = buffers.table((q, u, par, y, *layout.own_block(i)))
     return where
 
 
@@ -299,10 +299,11 @@ def _interactions(
         records[:, m.E_LAW] = [0 if e.law is None else e.law.address for e in elements]
         records[:, m.E_ROW] = -1
         if kind.n_rows:
-            group = np.array([number[id(o)] for o in members])
-            records[:, m.E_ROW] = layout.unknown[group]
-            for i, both in ((blocks, (group[:, None], on)), (blocks + 2, (on, group[:, None]))):
-                records[:, i:pairs:4], records[:, i + 1 : pairs : 4] = layout.blocks(*both)
+            group = np.array([[number[id(o)]] * k for o in members])
+            records[:, m.E_ROW] = layout.unknown[group[:, 0]]
+            place, ld = layout.blocks(np.stack([group, on]), np.stack([on, group]))
+            for i, x in enumerate((place[0], ld[0], place[1], ld[1])):
+                records[:, blocks + i : pairs : 4] = x
         for i, (a, b) in zip(range(pairs, size, 2), kind.pairs, strict=True):
             records[:, i], records[:, i + 1] = layout.blocks(on[:, a], on[:, b])
         first = buffers.table(records.ravel().tolist())

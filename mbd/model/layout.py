@@ -94,11 +94,10 @@ class Buffers:
         regions = np.maximum(I >> m.REGION_BITS, 0)
         I += bases[regions] - (regions << m.REGION_BITS)
         F = np.zeros(bases[m.WORK])
-        places, values = zip(*self.chunks, strict=True)
-        regions = np.array(places) >> m.REGION_BITS
-        where = places + bases[regions] - (regions << m.REGION_BITS)
-        lengths = np.array(list(map(len, values)))
-        F[ranges(where, lengths)] = list(chain.from_iterable(values))
+        for place, values in self.chunks:
+            region = place >> m.REGION_BITS
+            at = place + int(bases[region]) - (region << m.REGION_BITS)
+            F[at : at + len(values)] = values
         S, at = m.integers(F), m.S_HEADER
         for stage, records in calls.items():
             S[stage], S[stage + 1] = at, len(records)
@@ -157,8 +156,6 @@ class Layout:
         every = range(len(bodies))
         self.stretch_of = [bisect_right(self._starts, self.front_of[b]) - 1 for b in every]
         self._place_blocks(len(bodies), fronts)
-        n_v = np.array([b.formulation.n_v for b in bodies])
-        self.v = ranges(self.unknown[: len(bodies)], n_v)  # unknown of each velocity
 
     def _matrix(self, buffers: Buffers, fronts: list[Front]) -> None:
         """Reserve the fronts and write their tables.
@@ -248,18 +245,24 @@ class Layout:
         order = np.argsort(keys)
         self._keys = np.array(keys, np.int64)[order]
         updates = [(c, *below[g]) for _, columns, below in several for g, c in columns]
+        self._of_front = np.array(self.u0), np.array(self.A).T, np.array(self.W).T
         self._updates = np.array(updates, np.int64).reshape(-1, 4)[order].T
 
+    def own_block(self, body: int) -> tuple[int, int]:
+        """Return place and row length of the block of a body with itself."""
+        f = self.front_of[body]
+        place, ld = self.A[f]
+        return place + (self.start[body] - self.u0[f]) * (ld + 1), ld
+
     def blocks(self, rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return places and row lengths of blocks (row group, column group); of ground -1 and 0.
+        """Return places and row lengths of n blocks (row group, column group); of ground -1, 0.
 
         A group is a body, or, behind all bodies, the rows of an element.
         """
-        rows, columns = np.broadcast_arrays(rows, columns)
         places, lengths = np.full(rows.shape, -1), np.zeros(rows.shape, np.int64)
         there = (rows >= 0) & (columns >= 0)
         rows, columns = rows[there], columns[there]
-        u0, (A, ld_A), (W, ld_W) = np.array(self.u0), np.array(self.A).T, np.array(self.W).T
+        u0, (A, ld_A), (W, ld_W) = self._of_front
         r, c, u = self._front[rows], self._front[columns], self.unknown
         above, place, ld = u[rows] - u0[r], A[r] + u[columns] - u0[r], ld_A[r]
         if (apart := r != c).any():
@@ -277,35 +280,33 @@ class Layout:
 
     def numbering(self, bodies: list[Any], rows: list[Owned]) -> Numbering:
         """Return the map from the user's order (bodies, then rows) to unknowns."""
-        forms = [body.formulation for body in bodies]
-        n_v, n_own = np.array([(x.n_v, x.n_own) for x in forms], np.int64).T
-        n_rows = np.array([o.element.kind.n_rows for o in rows], np.int64)
-        of_body, of_rows = np.split(self.unknown, [len(bodies)])
-        lam = ranges(np.append(of_body + n_v, of_rows), np.append(n_own, n_rows))
+        forms, n = [body.formulation for body in bodies], len(bodies)
+        unknown = self.unknown.tolist()
+        sizes = [*(x.n_own for x in forms), *(o.element.kind.n_rows for o in rows)]
+        first = [u + f.n_v for u, f in zip(unknown, forms, strict=False)] + unknown[n:]
+        both = [
+            [i for u, k in zip(starts, lengths, strict=False) for i in range(u, u + k)]
+            for starts, lengths in ((unknown, [x.n_v for x in forms]), (first, sizes))
+        ]
+        v, lam = (np.array(x, np.int64) for x in both)
         row_names = [(x.name, f.own_rows, "-") for x, f in zip(bodies, forms, strict=True)]
         row_names += [(o.owner, o.element.rows, o.element.kind.unit) for o in rows]
-        ends = list(accumulate([*n_own.tolist(), *n_rows.tolist()], initial=0))
+        ends = list(accumulate(sizes, initial=0))
         owners = {x.name: slice(*ends[i : i + 2]) for i, x in enumerate(bodies)}
         elements: dict[str, list[tuple[Element, int]]] = {}
-        for i, o in enumerate(rows, len(bodies)):
+        for i, o in enumerate(rows, n):
             elements.setdefault(o.owner, []).append((o.element, ends[i]))
             first = owners[o.owner].start if len(elements[o.owner]) > 1 else ends[i]
             owners[o.owner] = slice(first, ends[i + 1])
         unknown_kinds = np.array(self.unknown_kinds)
         return Numbering(
-            v=self.v,
+            v=v,
             lam=lam,
             v_names=[(x.name, f.velocities) for x, f in zip(bodies, forms, strict=True)],
             row_names=row_names,
-            v_kinds=unknown_kinds[self.v],
+            v_kinds=unknown_kinds[v],
             lam_kinds=unknown_kinds[lam],
             owners=owners,
             elements=elements,
             q=tuple(slice(a, a + f.n_q) for a, f in zip(self.q, forms, strict=True)),
         )
-
-
-def ranges(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Return the integers of some ranges, one behind the other."""
-    ends = np.cumsum(lengths)
-    return np.arange(lengths.sum()) + np.repeat(starts - ends + lengths, lengths)

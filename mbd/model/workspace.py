@@ -17,6 +17,8 @@ from mbd.model.released_rows import checked, off_tables
 from mbd.model.state import State
 from mbd.model.turns_so_far import checked_memory
 
+_STAGES = tuple(stage for stage in m.STAGES if stage != m.ENERGY)  # results fill that
+
 
 class Workspace:
     """The floats F of one run, with its integers S among them, beside the tables I of the model.
@@ -38,6 +40,7 @@ class Workspace:
         self.off: tuple[str, ...] = ()
         self.I = model.I
         self._header = header = model.I[: m.I_HEADER].tolist()  # looked up faster than in an array
+        self._views: dict[tuple[int, int | None], np.ndarray] = {}
         self.size = model.size + own
         self.batch = None if runs is None else Batch(len(runs), self.size + extra)
         if self.batch is not None:
@@ -54,7 +57,7 @@ class Workspace:
         self.S = m.integers(self.F)
         self.vector(m.Y, 12)[:] = self.vector(m.GROUND, 12)
         self.vector(m.QN, model.n_q)[:] = self.vector(m.Q, model.n_q)
-        self.fill(*(stage for stage in model.kernels if stage != m.ENERGY))  # results fill that
+        self.fill(*_STAGES)
         self.laws = model.laws
         for law in self.laws:  # what nobody asked for of the last one who had this array
             if law.raised:
@@ -69,8 +72,12 @@ class Workspace:
 
     def vector(self, name: int, size: int | None = None) -> np.ndarray:
         """Return a view of a vector over the unknowns (or the first `size` numbers there)."""
-        at = self._header[name]
-        return self.F[..., at : at + (self._header[m.N_U] if size is None else size)]
+        view = self._views.get((name, size))
+        if view is None:
+            at = self._header[name]
+            view = self.F[..., at : at + (self._header[m.N_U] if size is None else size)]
+            self._views[name, size] = view
+        return view
 
     def run(self, kernel: Any, k: int = 0, only: Any = True) -> None:
         """Call a kernel; of many runs on the good ones that are marked in `only`."""

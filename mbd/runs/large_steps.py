@@ -59,7 +59,7 @@ def too_large(history: History, h: float, in_a_row: bool) -> str:
     order = (history.method.facts.error or (0.0, 0))[1]
     changed = any(occurrence.event.changes for occurrence in history.events)
     if in_a_row or (order == 1 and not changed):
-        error, who, when = step_errors(history, h, in_a_row)
+        error, whose, when = step_errors(history, h, in_a_row)
         if in_a_row:
             throw, part = _throw_and_coarseness(history, h)
             throws, coarse = throw > LARGE_STEP_THROW, not part <= LARGE_STEP_COARSE
@@ -70,7 +70,7 @@ def too_large(history: History, h: float, in_a_row: bool) -> str:
             least = "" if in_a_row else "at least "
             words.append(
                 f"errors of steps add up to {least}{error:.2g} (of the length of the model, or "
-                f"1 rad), most of them of {who!r}, at t = {when:.6g} s"
+                f"1 rad), most of them of {history.model.labels[whose]!r}, at t = {when:.6g} s"
             )
     energy = energy_departure(history, h, in_a_row, throws or coarse)
     allowed = LARGE_STEP_ONCE if throws or divided else LARGE_STEP_ENERGY
@@ -86,8 +86,8 @@ def too_large(history: History, h: float, in_a_row: bool) -> str:
     )
 
 
-def step_errors(history: History, h: float, in_a_row: bool = True) -> tuple[float, str, float]:
-    """Return what errors of steps add up to, whose is the largest of them, and when [s].
+def step_errors(history: History, h: float, in_a_row: bool = True) -> tuple[float, int, float]:
+    """Return what errors of steps add up to, of which velocity the largest is, and when [s].
 
     If steps are not kept one after the other, a bound from below.
     """
@@ -96,7 +96,7 @@ def step_errors(history: History, h: float, in_a_row: bool = True) -> tuple[floa
     whole = np.diff(t) > (1 - 1e-6) * h  # not those that an event ends, or the last one
     if in_a_row:
         whole &= np.diff(t) < (1 + 1e-6) * h
-    total, largest, who, when = 0.0, -1.0, "", 0.0
+    total, largest, whose, when = 0.0, -1.0, 0, 0.0
     for first in range(0, len(t) - order, 4096):  # what stays in the cache of the processor
         last = min(first + 4096, len(t) - order)
         e = c * h * h * changes(a[first : last + order], model.units, order)
@@ -107,8 +107,8 @@ def step_errors(history: History, h: float, in_a_row: bool = True) -> tuple[floa
         n = int(np.argmax(each))
         if len(each) and not each[n] <= largest:
             largest, when = float(each[n]), float(t[first + n + order])
-            who = model.labels[int(np.argmax(e[n]))]
-    return total / ERROR_CANCELS, who, when
+            whose = int(np.argmax(e[n]))
+    return total / ERROR_CANCELS, whose, when
 
 
 def changes(a: np.ndarray, units: np.ndarray, order: int = 1) -> np.ndarray:
@@ -181,9 +181,11 @@ def energy_departure(history: History, h: float, in_a_row: bool, thorough: bool 
     noise = LOST_NOISE * np.finfo(float).eps
     rest = 0.5 * mass * (noise * float(model.F[m.LENGTH]) / h) ** 2
     rest += noise * float(np.abs(energy.potential).max())
+    balance = energy.balance
     with np.errstate(invalid="ignore"):
-        departure = np.abs(energy.balance - energy.balance[0]).max()
-        bends = np.abs(np.diff(summed, 3, axis=1)).sum(axis=0)
-        if 2 * bends.sum() > departure > bends.size * np.median(np.append(bends, 0.0)):
-            departure -= bends.sum()
+        departure = np.abs(balance - balance[0]).max()
+        if summed.any():
+            bends = np.abs(np.diff(summed, 3, axis=1)).sum(axis=0)
+            if 2 * bends.sum() > departure > bends.size * np.median(np.append(bends, 0.0)):
+                departure -= bends.sum()
         return float(departure / (moved + rest + 1e-300))
