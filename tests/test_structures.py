@@ -9,9 +9,10 @@ import pytest
 import mbd
 from mbd.base.door import label
 from mbd.interactions.kind import Attachment, Element
-from mbd.interactions.measures import LENGTH
+from mbd.interactions.measures import ANGLE, LENGTH
 from mbd.interactions.rows import COINCIDE
 from mbd.interactions.springs import spring
+from mbd.interactions.unwrapped_angle import unwrapped_angle
 from mbd.machine.buffer import FORCE
 from mbd.parts.part import Part
 
@@ -272,6 +273,18 @@ def test_rows_of_the_same_name_are_refused():
     system = mbd.System()
     system.add(Same("same", system.ground, 2))
     with pytest.raises(ValueError, match="same: two of its rows are called 'same.x'"):
+        system.build()
+
+
+def test_an_element_without_the_memory_of_its_kind_is_refused():
+    class Forgetful(Bars):
+        def elements(self):
+            turn = unwrapped_angle(ANGLE)
+            return [*super().elements(), Element(turn, (self.nodes()[0].frame().end(2),) * 3)]
+
+    system = mbd.System()
+    system.add(Forgetful("vague", system.ground, 2))
+    with pytest.raises(ValueError, match="vague: an element of the kind 'turns of angle' must"):
         system.build()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,7 +13,7 @@ import scipy.linalg
 
 from mbd.analyses.base_motion import base_motion, steady_minimal
 from mbd.analyses.mode_labels import BodyMotion, label, turn_energy
-from mbd.base.checked import extra, is_whole, one_of, shown, whole
+from mbd.base.checked import extra, flag, is_whole, one_of, shown, whole
 from mbd.base.door import number
 from mbd.base.html_tables import table
 from mbd.base.tolerances import UNSTABLE
@@ -25,6 +25,7 @@ from mbd.model.state import State
 from mbd.model.system import System
 from mbd.model.turns_so_far import turns_so_far
 from mbd.model.workspace import displaced
+from mbd.runs.progress import Progress
 from mbd.small_motions.eigenvalues import alike, dense, sparse
 from mbd.small_motions.small_motion import SmallMotion
 from mbd.statics.steady_motion import require_balance
@@ -47,6 +48,7 @@ def modes(
     rotating: Any = None,
     near: float | None = None,
     solver: Literal["dense", "sparse"] | None = None,
+    progress: bool | None = None,
 ) -> Modes:
     """Return the modes of small motions about an equilibrium or a steady motion.
 
@@ -58,29 +60,31 @@ def modes(
     state : State, optional
         Where; default the initial state. It must be an equilibrium or move steadily.
     n : int, optional
-        How many, slowest first; default all, of more than 900 velocities the 40 slowest: the time
-        that dense matrices take rises with the third power, ``solver="dense"`` finds all the same.
+        How many, slowest first; default all, of more than 900 velocities the 40 slowest: dense
+        matrices take a time that rises with the third power.
     rotating : (3,) array [rad/s], optional
-        Rate of the frame in which the motion is steady; shapes are given in it. Bodies may spin
-        about their axes of symmetry inside it.
+        Rate of the frame in which the motion is steady, as shapes are; bodies may spin about their
+        axes of symmetry inside it.
     near : float [Hz], optional
-        Of "sparse": return the modes nearest to this frequency instead of the slowest.
+        Of "sparse": the modes nearest to this frequency instead of the slowest.
     solver : {"dense", "sparse"}, optional
-        Dense matrices in independent coordinates, or Arnoldi's method on the sparse equations.
-        Default dense up to 900 velocities, sparse above.
+        Dense matrices in independent coordinates, by default up to 900 velocities, or Arnoldi's
+        method on the sparse equations.
+    progress : bool, optional
+        Count the solutions of "sparse"; default on a terminal, if it takes long.
 
     Returns
     -------
     Modes
     """
     motion = base_motion("modes", system, state, rotating)
-    model = motion.model
     n = None if n is None else whole("modes", "n", n, 1)
-    if solver is not None:
-        one_of("modes", "solver", solver, ("dense", "sparse"))
+    progress = None if progress is None else flag("modes", "progress", progress)
+    many = motion.model.n_v > _MANY
     if solver is None:
-        solver = "sparse" if near is not None or model.n_v > _MANY else "dense"
-        n = _SOME if n is None and model.n_v > _MANY else n
+        solver = "sparse" if near is not None or many else "dense"
+        n = _SOME if n is None and many else n
+    one_of("modes", "solver", solver, ("dense", "sparse"))
     if solver == "sparse":
         if n is None:
             raise ValueError("modes: the sparse solver finds some modes only; say how many, n=")
@@ -89,7 +93,8 @@ def modes(
             require_balance(motion)
         else:
             steady_minimal(motion)
-        s, shapes = sparse(motion, int(n), shift)
+        with Progress(None, "solution", progress) as bar:
+            s, shapes = sparse(motion, int(n), shift, partial(bar.update, 1))
     else:
         if near is not None:
             raise ValueError("modes: near= needs solver='sparse'; 'dense' finds all modes")

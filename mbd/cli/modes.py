@@ -18,7 +18,12 @@ def arguments(command: argparse.ArgumentParser) -> None:
     """Add the options."""
     command.add_argument("file", metavar="FILE", help=FILE)
     reading(command)
-    command.add_argument("-n", type=int, metavar="N", help="how many, slowest first (default all)")
+    command.add_argument(
+        "-n",
+        type=int,
+        metavar="N",
+        help="how many, slowest first (default all; 40 of large models)",
+    )
     command.add_argument(
         "--equilibrium", action="store_true", help="go to the equilibrium downhill first"
     )
@@ -40,7 +45,8 @@ def run(options: argparse.Namespace) -> int:
     from mbd.analyses.modes import modes
 
     base = equilibrium(system, rotating=options.rotating) if options.equilibrium else system
-    all_modes = modes(base, n=options.n, rotating=options.rotating)
+    bar = False if options.json else None
+    all_modes = modes(base, n=options.n, rotating=options.rotating, progress=bar)
     written = []
     if options.plot:
         all_modes.plot(options.plot)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -386,16 +385,15 @@ COLUMNS = (
 )  # fmt: skip
 
 
-@cache
-def table(*classes: type) -> tuple[Quantity, ...]:
+def table(*classes: type) -> list[Quantity]:
     """Return the entries of some classes; without any, the whole table, owner by owner."""
-    entries = tuple(
+    entries = [
         x
         for each in classes or (PartHistory, Energy, Momentum)
         for x in vars(each).values()
         if isinstance(x, Quantity)
-    )
+    ]
     if classes:
         return entries
     owners = list(Owner)
-    return tuple(sorted([*entries, *COLUMNS], key=lambda x: owners.index(x.of)))
+    return sorted([*entries, *COLUMNS], key=lambda x: owners.index(x.of))

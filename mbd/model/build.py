@@ -111,7 +111,7 @@ def _owned(owner: str, element: Element, index: dict[str, int], word: str, i: in
     kind = element.kind
     if kind.accept is not None and not len(element.memory):
         raise ValueError(
-            f"{owner}: an element of the kind {kind.name!r} must have a buffers, its values at the "
+            f"{owner}: an element of the kind '{kind}' must have a memory, its values at the "
             "start; got none; angles remember the last accepted one"
         )
     return Owned(owner, element, ends, sorted({*ends} - {-1}), word, i)
@@ -282,8 +282,7 @@ def _interactions(
     for kind, of_kind in by_kind.items():
         members, several = _in_order(of_kind, layout)
         elements, spare = [o.element for o in members], (0.0,) * kind.room
-        remembered = len(elements[0].memory)
-        head = kind.head(len(members), 0, remembered)
+        head = kind.head(len(members), 0, remembered := len(elements[0].memory))
         size, blocks, pairs = head[m.T_SIZE], head[m.T_BLOCKS], head[m.T_PAIRS]
         records = np.empty((len(members), size), np.int64)
         on = np.array([o.ends for o in members], np.int64)

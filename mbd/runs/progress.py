@@ -28,14 +28,15 @@ class Progress:
 
     Parameters
     ----------
-    total : float
+    total : float, optional
+        None where nobody knows it: then it counts.
     unit : str
     wanted : bool, optional
         Whether it appears, and then at once; default on a terminal and in notebooks, if the run is
         long.
     """
 
-    def __init__(self, total: float, unit: str, wanted: bool | None) -> None:
+    def __init__(self, total: float | None, unit: str, wanted: bool | None) -> None:
         self.total, self.unit = total, unit
         self.shown = sys.stderr.isatty() or _NOTEBOOK in sys.modules if wanted is None else wanted
         self.due = time.perf_counter() + (0.0 if wanted else _DELAY)

@@ -19,6 +19,7 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -135,16 +136,18 @@ def _kernel(S: np.ndarray) -> np.ndarray:
 
 
 def sparse(
-    motion: SmallMotion, n: int, shift: complex | None = None
-) -> tuple[np.ndarray, np.ndarray]:
+    motion: SmallMotion, n: int, shift: complex | None = None,
+    solved: Callable[[], None] = lambda: None,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Return the n modes whose eigenvalues are nearest to a shift [1/s], like `dense`.
 
     The default shift is small, real and positive: the slowest modes, free motions included.
+    ``solved`` is called behind every solution with the shifted matrix: what takes the time.
     """
     from scipy.sparse.linalg import LinearOperator, eigs
 
     n_v = motion.model.n_v
-    step, dtype = _inverse(motion, _small(motion) if shift is None else shift)
+    step, dtype = _inverse(motion, _small(motion) if shift is None else shift, solved)
     operator = LinearOperator((2 * n_v, 2 * n_v), matvec=step, dtype=dtype)
     rng = np.random.default_rng(40961)
     start = step(step(rng.normal(size=2 * n_v)))  # into the motions that the rows allow
@@ -188,7 +191,7 @@ def _small(motion: SmallMotion) -> float:
     return 1e-3 * float(max(rates)) or 1.0
 
 
-def _inverse(motion: SmallMotion, sigma: complex) -> tuple[Any, Any]:
+def _inverse(motion: SmallMotion, sigma: complex, solved: Callable[[], None]) -> tuple[Any, Any]:
     """Return x = (delta, w) -> (Pencil - sigma E)^-1 E x, and its type of numbers."""
     from scipy.sparse.linalg import splu
 
@@ -215,6 +218,7 @@ def _inverse(motion: SmallMotion, sigma: complex) -> tuple[Any, Any]:
         for _ in range(refine):
             y += factors.solve(right - full @ y)
         moved = y[:n_v]
+        solved()
         return np.concatenate([moved, delta + shifted @ moved])
 
     return step, np.result_type(full.dtype, float)

@@ -5,6 +5,7 @@ import pytest
 from scenes import chain, four_bar
 
 import mbd
+from mbd.runs.progress import Progress
 
 from .test_frequencies import POINTS, RODS, WHIRL
 from .tools import RIGID, published, scene
@@ -227,6 +228,22 @@ def test_nutation_of_a_top_in_steady_precession(formulation):
     exact = np.sqrt(second / A)
     assert found.eigenvalues.imag.max() == pytest.approx(exact, rel=1e-9)
     assert found.stable
+
+
+def test_solutions_of_large_models_are_counted(capsys, monkeypatch):
+    """On a terminal, or if it is asked for."""
+    steps, update = [], Progress.update
+    monkeypatch.setattr(Progress, "update", lambda bar, n: (steps.append(n), update(bar, n)))
+    monkeypatch.setattr("mbd.analyses.modes._MANY", 5)
+    system = hanging(12, "so3")
+    quiet = mbd.modes(system)
+    assert capsys.readouterr().err == ""
+    assert len(quiet.eigenvalues) == 12 < sum(steps)
+    shown = mbd.modes(system, progress=True)
+    assert "solution" in capsys.readouterr().err
+    assert np.array_equal(quiet.eigenvalues, shown.eigenvalues)
+    with pytest.raises(TypeError, match="modes: progress"):
+        mbd.modes(system, progress="yes")
 
 
 def test_what_is_not_steady_is_refused():
