@@ -42,7 +42,7 @@ def build(system: Description) -> Model:
 
 
 def built(system: Description, buffers: Buffers) -> Model:
-    """Freeze a system, with tables in this buffers."""
+    """Freeze a system, with tables in these buffers."""
     if not system.bodies:
         raise ValueError(
             "System.build: there is no body; call system.add(mbd.RigidBody(...)) first"
