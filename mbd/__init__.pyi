@@ -17,9 +17,9 @@ from mbd.control.stepper import Stepper as Stepper
 from mbd.derivatives.adjoint import gradient as gradient
 from mbd.derivatives.forward import sensitivities as sensitivities
 from mbd.derivatives.objective import Objective as Objective
-from mbd.derivatives.second_order import hvp as hvp
 from mbd.files.expressions import Expression as Expression
 from mbd.files.modelfile import write as write
+from mbd.fitting.second_order import hvp as hvp
 from mbd.formulations.euler_parameters import EulerParameters as EulerParameters
 from mbd.formulations.scalable import Scalable as Scalable
 from mbd.formulations.unified import Unified as Unified

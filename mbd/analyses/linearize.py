@@ -247,7 +247,7 @@ def linearize(
     """
     motion = base_motion("linearize", system, state, rotating)
     ports = _several("inputs", inputs), _several("outputs", outputs)
-    linear = linear_about(motion, steady_minimal(motion), *ports)
+    linear = Linearized(steady_minimal(motion), *ports_about(motion, *ports), ports)
     if wanted := names("linearize", "coordinates", coordinates):
         named_coordinates("linearize", motion, wanted)
         states = [output_rows(motion, name + x) for x in ("", "_rate") for name in wanted]
@@ -255,13 +255,11 @@ def linearize(
     return linear
 
 
-def linear_about(
-    motion: SmallMotion, state_space: Minimal, inputs: list[Any], outputs: list[Any]
-) -> Linearized:
-    """Return the linear system of a small motion."""
-    columns = [input_column(motion, what) for what in inputs]
-    rows = [_rows(motion, what) for what in outputs]
-    return Linearized(state_space, columns, rows, (inputs, outputs))
+def ports_about(
+    motion: SmallMotion, inputs: list[Any], outputs: list[Any]
+) -> tuple[list[Any], list[OutputRows]]:
+    """Return label, unit and load of each input, and the rows of outputs, as they are written."""
+    return [input_column(motion, x) for x in inputs], [_rows(motion, x) for x in outputs]
 
 
 def _several(what: str, value: Any) -> list[Any]:

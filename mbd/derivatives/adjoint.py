@@ -19,13 +19,12 @@ from mbd.analyses.modes import Modes
 from mbd.base.checked import shown, whole
 from mbd.derivatives import one_step, sweeps
 from mbd.derivatives.begins import BeginChanges, Tangent, Threshold
-from mbd.derivatives.forward import check_rows, sensitivities
+from mbd.derivatives.forward import check_rows, tangents_of
 from mbd.derivatives.legs import Ending, Leg, Onward
-from mbd.derivatives.objective import Objective, along, gradients, last_of, values_of
-from mbd.derivatives.pieces import in_pieces, refuse_with_every
-from mbd.derivatives.rest import gradient_of_pose
-from mbd.derivatives.runs import Prepared, keeping, prepared, run
-from mbd.derivatives.stencil import Stencil, value_and_scale
+from mbd.derivatives.objective import Objective, by_values, gradients, last_of, values_of
+from mbd.derivatives.poses import gradient_of_pose
+from mbd.derivatives.runs import Prepared, in_pieces, keeping, prepared, refuse_with_every, run
+from mbd.derivatives.stencil import Stencil
 from mbd.derivatives.sweep import Sweep
 from mbd.front.solution import Solution
 from mbd.integration.method import Method
@@ -33,7 +32,6 @@ from mbd.machine import buffer as m
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import System, model_of
-from mbd.small_motions.eigenvalues import alike
 
 
 class Gradient(Mapping[str, float]):
@@ -48,7 +46,7 @@ class Gradient(Mapping[str, float]):
     solution : Solution or None
         The run, or the pose; none of modes, responses and critical loads.
     stats : dict
-        What the way back cost: factorizations, evaluations.
+        What the way back cost: factorizations, and evaluations or, at rest, assemblies.
     """
 
     def __init__(
@@ -153,8 +151,8 @@ def _of_result(objective: Objective, result: Any, parameters: Any, times: list[A
     if times != [None, None]:
         raise ValueError(f"gradient: t_end and step [s] belong to a run, got {shown(times)}")
     if isinstance(result, Equilibrium):
-        value, names, slopes = gradient_of_pose("gradient", objective, result, parameters)
-        return Gradient(value, names, slopes, result.solution, {"factorizations": 1})
+        value, names, slopes, stats = gradient_of_pose("gradient", objective, result, parameters)
+        return Gradient(value, names, slopes, result.solution, stats)
     if not isinstance(result, Modes | Linearized | Buckling):
         raise TypeError(
             "Objective: of must return an Equilibrium, Modes, Linearized or Buckling, got "
@@ -162,12 +160,10 @@ def _of_result(objective: Objective, result: Any, parameters: Any, times: list[A
         )
     if objective.terminal is None or objective.running is not None:
         raise ValueError("gradient: of modes, responses or loads give an objective terminal= alone")
-    tangents: Any = sensitivities(result, parameters)
-    sizes = {name: value_and_scale("gradient", result.model, name)[1] for name in tangents}
-    values = {Modes: "eigenvalues", Buckling: "factors"}.get(type(result))
-    sets = alike(getattr(result, values)) if values else []
-    value, slopes = along(objective.terminal, result, tangents, sizes, sets)
-    return Gradient(value, list(tangents), slopes, None, {"factorizations": 1})
+    of = tangents_of("gradient", result, parameters)
+    value, weights = by_values(objective.terminal, of.view, of.values)
+    slopes = of.gradient(weights)
+    return Gradient(value, of.names, slopes, None, of.stats)
 
 
 def _in_pieces(

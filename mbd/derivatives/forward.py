@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, overload
@@ -18,18 +18,12 @@ from mbd.base.parameter import Parameter
 from mbd.base.sensitivity_tolerances import SENSITIVITY_MET
 from mbd.derivatives import one_step, sweeps
 from mbd.derivatives.begins import BeginChanges, Tangent, Threshold
+from mbd.derivatives.critical_loads import BucklingTangent, FactorSlopes
 from mbd.derivatives.legs import Ending, Leg, Onward
-from mbd.derivatives.named import Named, Tangents, derivative_by_name
-from mbd.derivatives.rest import (
-    BucklingTangent,
-    LinearTangent,
-    ModesTangent,
-    PoseTangent,
-    of_buckling,
-    of_equilibrium,
-    of_linear,
-    of_modes,
-)
+from mbd.derivatives.named import Named, Tangents, derivative_by_name, not_unique
+from mbd.derivatives.objective import View
+from mbd.derivatives.pencils import EigenvalueSlopes, LinearTangent, LinearTangents, ModesTangent
+from mbd.derivatives.poses import PoseTangent, of_equilibrium
 from mbd.derivatives.runs import DifferentiableRun, keeping, run
 from mbd.derivatives.stencil import Stencil
 from mbd.derivatives.sweep import Sweep
@@ -39,6 +33,7 @@ from mbd.machine import buffer as m
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import System
+from mbd.small_motions.eigenvalues import alike
 
 
 class Sensitivities:
@@ -92,22 +87,56 @@ class Sensitivities:
         return f"Sensitivities({len(self.solution.t)} instants by {', '.join(self._of)})"
 
 
-def not_unique(model: Model) -> dict[str, str]:
-    """Return the parts of which the equations leave multipliers open, with the reason."""
-    if not model.redundant:
-        return {}
-    labels = set(model.report().not_unique)
-    owners = {
-        name: any(model.numbering.lam_labels[i] in labels for i in range(rows.start, rows.stop))
-        for name, rows in model.numbering.owners.items()
-    }
-    return {
-        name: f"sensitivities: forces of {name!r} are not unique: rows of loops depend on "
-        "others: how they share the load has no exact derivative; leave out redundant rows, "
-        "such as by a Spherical in the place of a Revolute, or ask for motions"
-        for name, some in owners.items()
-        if some
-    }
+class Roots:
+    """Eigenvalues or critical loads, of which an objective may read.
+
+    Attributes
+    ----------
+    names : list of str
+        Of the parameters.
+    values : dict
+        What may be read: the eigenvalues or factors.
+    """
+
+    def __init__(self, of: EigenvalueSlopes | FactorSlopes) -> None:
+        self.of, self.names, self.values = of, of.names, {"": of.roots}
+
+    @property
+    def stats(self) -> dict[str, int]:
+        """What it cost."""
+        return self.of.stats
+
+    def view(self, values: Mapping[Any, np.ndarray]) -> View:
+        """Return what an objective sees."""
+        return self.of.view(values[""])
+
+    def tangents(self) -> dict[str, Any]:
+        """Return the derivatives by the parameters."""
+        slopes = self.of.slopes(np.arange(len(self.of.roots)))
+        return {name: self.of.tangent(x) for name, x in zip(self.names, slopes.T, strict=True)}
+
+    def gradient(self, weights: Mapping[Any, np.ndarray]) -> np.ndarray:
+        """Return the weighted sum of the derivatives of single ones, (n_p,)."""
+        which = np.flatnonzero(weights[""])
+        slopes = self.of.slopes(which)[which]
+        several = [int(i) for group in alike(self.of.roots) for i in group]
+        if np.isin(which, several).any() or not np.isfinite(slopes).all():
+            raise ValueError(
+                "Objective: a term of modes or critical loads must be of single ones, of motions "
+                "that are resisted; those of a repeated eigenvalue are a set, which has no gradient"
+            )
+        return np.asarray(np.real(weights[""][which] @ slopes))
+
+
+def tangents_of(
+    owner: str, result: Modes | Linearized | Buckling, parameters: Any
+) -> Roots | LinearTangents:
+    """Return the derivatives of what small motions, or loads, have."""
+    if isinstance(result, Linearized):
+        return LinearTangents(owner, result, parameters)
+    if isinstance(result, Modes):
+        return Roots(EigenvalueSlopes(owner, result, parameters))
+    return Roots(FactorSlopes(owner, result, parameters))
 
 
 @overload
@@ -190,11 +219,7 @@ def sensitivities(
                 raise ValueError(f"sensitivities: {word} belongs to a run, got {shown(value)}")
         if isinstance(system, Equilibrium):
             return of_equilibrium("sensitivities", system, parameters)
-        if isinstance(system, Modes):
-            return of_modes("sensitivities", system, parameters)
-        if isinstance(system, Linearized):
-            return of_linear("sensitivities", system, parameters)
-        return of_buckling("sensitivities", system, parameters)
+        return tangents_of("sensitivities", system, parameters).tangents()
     of = run("sensitivities", system, parameters, t_end, step, method, state, project, progress,
              rtol, events)  # fmt: skip
     with keeping(of.solution):

@@ -22,6 +22,7 @@ from mbd.machine import buffer as m
 from mbd.machine.jit import call, kernel
 from mbd.model.evaluation import stage
 from mbd.model.frozen import FrozenModel
+from mbd.model.model import Model
 from mbd.model.workspace import Workspace
 
 _FORCES = ("force", "moment", "multipliers", "load")
@@ -176,3 +177,21 @@ def derivative_by_name(
     things = [displaced(model, 0.0), *(displaced(x, k * near.step) for (k, _), x in models)]
     weights = np.array([0.0, *(w for _, w in FRACTIONS)]) / near.step
     return Named(things, weights, refused, z.events)
+
+
+def not_unique(model: Model) -> dict[str, str]:
+    """Return the parts of which the equations leave multipliers open, with the reason."""
+    if not model.redundant:
+        return {}
+    labels = set(model.report().not_unique)
+    owners = {
+        name: any(model.numbering.lam_labels[i] in labels for i in range(rows.start, rows.stop))
+        for name, rows in model.numbering.owners.items()
+    }
+    return {
+        name: f"sensitivities: forces of {name!r} are not unique: rows of loops depend on "
+        "others: how they share the load has no exact derivative; leave out redundant rows, "
+        "such as by a Spherical in the place of a Revolute, or ask for motions"
+        for name, some in owners.items()
+        if some
+    }

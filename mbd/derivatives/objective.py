@@ -8,8 +8,8 @@ Their derivatives by the coordinates are differenced too, of those parts alone t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -88,35 +88,18 @@ class _NotingHistory:
         return _Last(value) if self._last else value
 
 
-class Beside:
-    """What of modes, of a linear system or of critical loads has a derivative, some way along it.
+class View:
+    """What of modes, of a linear system or of critical loads a term may read."""
 
-    ``tangent`` has the derivative of each by the same name, of ``sets`` of values none.
-    """
-
-    def __init__(self, result: Any, tangent: Any, e: float, sets: Any) -> None:
-        self._result, self._tangent, self._e, self._sets = result, tangent, e, sets
+    def __init__(self, of: str, **quantities: Any) -> None:
+        self._of, self._quantities = of, quantities
 
     def __getattr__(self, name: str) -> Any:
-        tangent, e = self._tangent, self._e
-        if name.startswith("_") or getattr(tangent, name, None) is None:
-            names = [x for x in dir(tangent) if not x.startswith("_") and hasattr(self._result, x)]
+        if name.startswith("_") or name not in self._quantities:
             raise AttributeError(
-                f"{name!r} of {type(self._result).__name__} has no derivative; there are "
-                f"{', '.join(names)}"
+                f"{name!r} of {self._of} has no derivative; there are {', '.join(self._quantities)}"
             )
-        slope, here = getattr(tangent, name), getattr(self._result, name)
-        if callable(here):
-
-            def response(frequencies: Any) -> Any:
-                there = here(frequencies)
-                return replace(there, values=there.values + e * slope(frequencies))
-
-            return response
-        slope = np.array(slope)
-        for some in self._sets:
-            slope[some] = np.nan
-        return here + e * slope
+        return self._quantities[name]
 
 
 class _Last:
@@ -177,28 +160,42 @@ def _called(term: Callable[[Any], Any], of: Any, word: str) -> np.ndarray:
         raise RuntimeError(f"Objective: {word} raised {type(error).__name__}: {error}") from error
 
 
-def along(
-    term: Callable[[Any], Any], result: Any, tangents: Mapping[str, Any],
-    sizes: Mapping[str, float], sets: Any,
-) -> tuple[float, np.ndarray]:  # fmt: skip
-    """Return a number of a result and its derivatives, along the tangents of each parameter."""
+def by_values(
+    term: Callable[[Any], Any], view: Callable[[Any], Any], values: dict[Any, np.ndarray]
+) -> tuple[float, dict[Any, np.ndarray]]:
+    r"""Return a number J of values that a view shows, and its weights c.
 
-    def value(tangent: Any, e: float) -> float:
-        y = _called(term, Beside(result, tangent, e, sets), "terminal")
+    .. math:: \delta J = \mathrm{Re}\sum_k c_k\,\delta y_k
+
+    Values that the term asks for while it is evaluated are among them then.
+    """
+
+    def number(of: Any) -> float:
+        y = _called(term, view(of), "terminal")
         if y.shape:
             raise ValueError(f"Objective: terminal must return one number, got shape {y.shape}")
+        if not np.isfinite(y):
+            raise ValueError(f"Objective: a term must be finite, got {shown(float(y))}")
         return float(y)
 
-    here, slopes = value(next(iter(tangents.values())), 0.0), np.zeros(len(tangents))
-    for j, (name, z) in enumerate(tangents.items()):
-        e = _SHARE * sizes[name]
-        slopes[j] = sum(w * (value(z, k * e) - here) for k, w in FRACTIONS) / e
-    if not (np.isfinite(here) and np.isfinite(slopes).all()):
-        raise ValueError(
-            "Objective: a term of modes or critical loads must be of single ones, of motions that "
-            "are resisted; those of a repeated eigenvalue are a set, which has no gradient"
-        )
-    return here, slopes
+    J = number(values)
+    weights = {key: np.zeros(y.shape, complex) for key, y in values.items()}
+    for key, y in values.items():
+        for i in np.ndindex(y.shape):
+            step = _SHARE * (abs(y[i]) or _size(y))
+            for unit in (1.0, 1j) if np.iscomplexobj(y) else (1.0,):
+
+                def there(
+                    e: float, key: Any = key, y: Any = y, i: Any = i, unit: Any = unit
+                ) -> float:
+                    other = y.copy()
+                    other[i] += e * unit
+                    return number({**values, key: other})
+
+                if there(float(0.5 * step)) != J:
+                    slope = sum(w * (there(float(k * step)) - J) for k, w in FRACTIONS) / step
+                    weights[key][i] += slope * np.conj(unit)
+    return J, weights
 
 
 def values_of(term: Callable[[Any], Any], history: Any, last: bool) -> np.ndarray:

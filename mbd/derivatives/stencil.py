@@ -156,11 +156,21 @@ def value_and_scale(owner: str, model: FrozenModel, name: str) -> tuple[float, f
     except TypeError:
         whole = np.zeros(0)
     if whole.ndim:
-        raise ValueError(
-            f"{owner}: {name!r} must be one number, got {shown(now)}; name a component of it, such "
-            f"as {name + '.x'!r}, or give it a value"
-        )
+        instead = f"name a component of it, such as {name + '.x'!r}, or give it a value"
+        if not 0 < whole.size <= 9:
+            instead = f"numbers of {part!r} are {', '.join(_numbers_of(model, part)) or 'none'}"
+        raise ValueError(f"{owner}: {name!r} must be one number, got {shown(now)}; {instead}")
     return float(whole), _scale(model, name, float(whole), abs(float(whole)))
+
+
+def _numbers_of(model: FrozenModel, part: str) -> list[str]:
+    """Return the arguments of a part that are one number, or a vector of them."""
+    names = []
+    for argument in signature(model.system.parts[part].call.maker).parameters:
+        with suppress(TypeError, ValueError):
+            if floats(argument_now(model.system, part, argument)).ndim < 2:
+                names.append(argument)
+    return names
 
 
 def _scale(model: FrozenModel, name: str, value: float, own: float) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,9 @@ class FlexibleBody(Body):
         a body that spins faster than a quarter of its lowest frequency is too soft, or unstable
         where no such body is, and a warning says so; ``{}`` if spin causes no such stress, as of a
         shaft about its axis.
+    mass_factor, stiffness_factor : float [-]
+        By which M, with geometric stiffness, and K are multiplied, as by another density or Young's
+        modulus; ``cutoff`` is for the matrices as they are.
     position, velocity, angular_velocity : (3,) arrays [m], [m/s], [rad/s]
         Of the frame, inertial.
     rotation : scipy Rotation or (3, 3) array, optional
@@ -98,6 +102,8 @@ class FlexibleBody(Body):
         damping: Any = 0.0,
         rayleigh: Any = None,
         geometric_stiffness: Any = None,
+        mass_factor: float = 1.0,
+        stiffness_factor: float = 1.0,
         position: Any = (0.0, 0.0, 0.0),
         rotation: Any = None,
         velocity: Any = (0.0, 0.0, 0.0),
@@ -117,12 +123,17 @@ class FlexibleBody(Body):
         )
         mesh = FiniteElementModel.checked(who, M, K, coordinates, interfaces)
         shapes = _shapes(mesh, modes, cutoff, fixed_modes)
-        W0, W1, W2 = invariants(mesh, shapes)
+        heavy, stiff = (
+            number(who, word, x, "-", positive=True)
+            for word, x in (("mass_factor", mass_factor), ("stiffness_factor", stiffness_factor))
+        )
+        shapes = replace(shapes, M=heavy * shapes.M, K=stiff * shapes.K)
+        W0, W1, W2 = (heavy * x for x in invariants(mesh, shapes))
         moved = {x: _interface(mesh, shapes, x) for x in mesh.interfaces}
         n = len(shapes.K)
         constants = ModalConstants(
             W0, W1, W2, shapes.K, _damping(who, shapes, damping, rayleigh),
-            _geometric(mesh, shapes, geometric_stiffness),
+            heavy * _geometric(mesh, shapes, geometric_stiffness),
             *(np.array([x[i] for x in moved.values()]).reshape(-1, *size)
               for i, size in enumerate(((3,), (n, 3), (n, 3)))),
         )  # fmt: skip

@@ -188,9 +188,13 @@ def _energy(of_node: Callable[..., Any]) -> Any:
     return energy
 
 
-@cache
 def family(formulation: Formulation) -> Family:
     """Return the kernels of a formulation."""
+    return _family(formulation.like or formulation)
+
+
+@cache
+def _family(formulation: Formulation) -> Family:
     return Family(
         place=_place(formulation.retract, formulation.face, formulation.n_faces),
         velocities=_velocities(formulation.face_velocity),

@@ -102,6 +102,8 @@ class Formulation:
     mass_matrix : callable, optional
         What ``constants`` takes to the (4 k, 4 k) matrix W of the kinetic energy
         :math:`\tfrac12\dot y^T(W\otimes I_3)\dot y`; default that of the first face.
+    like : Formulation, optional
+        That of which it has the functions, with constants of its own.
     """
 
     name: str
@@ -135,6 +137,7 @@ class Formulation:
     n_inner: int = 0
     faces: Callable[[np.ndarray], np.ndarray] | None = None
     mass_matrix: Callable[[float, np.ndarray, np.ndarray], np.ndarray] | None = None
+    like: Formulation | None = None
 
     def __post_init__(self) -> None:
         """Refuse more velocities than a map has room for."""

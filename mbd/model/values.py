@@ -242,7 +242,7 @@ def _described(model: FrozenModel, changes: dict[str, dict[str, Any]]) -> Descri
 
 def _form(part: Part, own: Sequence[Element], coordinates: Mapping[str, Coordinate]) -> list[Any]:
     """Return what of a part and its elements the tables of a model stand for."""
-    nodes = [(x.name, x.formulation) for x in part.nodes()]
+    nodes = [(x.name, x.formulation.like or x.formulation) for x in part.nodes()]
     elements = [
         (
             e.kind, [(a.body, a.face) for a in e.attachments], len(e.numbers), len(e.memory),

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import mbd
+from tests.flexible.meshes import lattice
+from tests.kinds.recipes import FORMS, FORMULATIONS
 
 WEIGHTS = {1: 2 / 3, 2: -1 / 12}
 NOW = {"a.mass": 1.2, "k.stiffness": 60.0, "k.length": 0.7, "a.center_of_mass.x": 0.05}
@@ -64,6 +66,8 @@ def test_a_repeated_eigenvalue_has_a_set():
     omega = np.sqrt(k / mass)
     assert np.allclose(np.sort(d["k0.stiffness"].eigenvalues.imag), [0, 0, omega / (2 * k)])
     assert np.allclose(d["m.mass"].frequency, -omega / (2 * mass) / (2 * np.pi))
+    with pytest.raises(ValueError, match="a set, which has no gradient"):
+        mbd.gradient(mbd.Objective(terminal=lambda m: m.frequency[0]), modes, ["m.mass"])
 
 
 def test_a_weight_at_a_spring_sinks_by_what_is_known():
@@ -202,3 +206,168 @@ def test_responses_and_one_number_of_a_loaded_pose():
         assert np.abs(mine - moved).max() <= 1e-8 * np.abs(moved).max()
     with pytest.raises(ValueError, match="terminal= alone"):
         mbd.gradient(mbd.Objective(running=lambda run: run["h"].angle), eq, list(NOW))
+
+
+# --- whatever the number of parameters -----------------------------------------------------------
+def held(formulation, p):
+    """Two bodies on a ball joint, held by springs and a bushing; numbers of all kinds follow p."""
+    p = mbd.Parameter("p", p)
+    system = mbd.System(gravity=(0.3, -0.2, -9.81 + 0.5 * p))
+    common = {"formulation": formulation}
+    a = system.add(
+        mbd.RigidBody(
+            "a", mass=1.2 + 0.2 * p, inertia=(0.2, 0.3 + 0.1 * p, 0.4), position=(0.5, 0, 0),
+            center_of_mass=(0.05, 0, 0.02 + 0.1 * p), **common,
+        )
+    )  # fmt: skip
+    b = system.add(
+        mbd.RigidBody("b", mass=0.8, inertia=(0.3, 0.2, 0.2), position=(1.3, 0, 0), **common)
+    )
+    system.add(mbd.Spherical("h", a, b, at=(1.0, 0.02 * p, 0)))
+    for i, (body, x) in enumerate(((b, 1.3), (a, 0.5), (a, 0.7), (b, 1.5))):
+        system.add(
+            mbd.Spring(
+                f"k{i}", system.ground, body, at=(x + 0.1 * p, 0.9 * (i - 2), 1.0 + 0.1 * i),
+                to=(x, 0.02 * i, 0.1), stiffness=60.0 - 8 * i + 5 * p, damping=0.5 + p, length=0.7,
+            )
+        )  # fmt: skip
+    stiffness = (20.0, 30.0 + 4 * p, 10.0, 9.0, 8.0, 7.0)
+    system.add(mbd.Bushing("hold", system.ground, a, at=(0, 0.1, 0), stiffness=stiffness))
+    return system
+
+
+@pytest.mark.parametrize("name", [x for x, f in FORMULATIONS.items() if f.axes])
+def test_eigenvalues_and_responses_in_every_formulation(name):
+    """Small motions go beside the pose: increments there, and at it, are not the same."""
+    follow(held, FORMULATIONS[name])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [x for x, f in FORMS.items() if f.axes])
+def test_eigenvalues_and_responses_in_every_form(name):
+    follow(held, FORMS[name])
+
+
+def follow(build, formulation, e=1e-3):
+    """Compare derivatives by p with differences of other equilibria."""
+    frequencies = [0.0, 0.7]
+
+    def about(pose):
+        inputs, outputs = [("a", (0.1, 0.2, 0), (0, 0, 1))], ["b.position.x", "h.force.z"]
+        return mbd.linearize(pose, inputs=inputs, outputs=outputs)
+
+    def of(pose):
+        return mbd.modes(pose).eigenvalues, about(pose).frequency_response(frequencies).values
+
+    start = mbd.equilibrium(build(formulation, 0.0))
+    totals = [0.0, 0.0]
+    for k, w in WEIGHTS.items():
+        for sign in (1, -1):
+            there = mbd.equilibrium(start.model.with_values({"p": sign * k * e}), state=start.state)
+            totals = [x + sign * w / e * y for x, y in zip(totals, of(there), strict=True)]
+    mine = mbd.sensitivities(mbd.modes(start))["p"].eigenvalues
+    assert np.abs(mine - totals[0]).max() <= 1e-7 * np.abs(totals[0]).max()
+    mine = mbd.sensitivities(about(start))["p"].frequency_response(frequencies)
+    assert np.abs(mine - totals[1]).max() <= 1e-7 * np.abs(totals[1]).max()
+
+
+def test_a_gradient_costs_the_same_for_one_parameter_and_for_many():
+    """Factorisations and assemblies are counted; gradients are those of the derivatives by name."""
+    pose = mbd.equilibrium(arms())
+    linear = mbd.linearize(pose, inputs=[("a", (0, 0, 1))], outputs=["h2.angle", "h.force.z"])
+    modes, frequencies = mbd.modes(pose), [0.2, 1.0]
+    c = np.array([[[0.3], [0.1j]], [[-0.2], [0.05]]])
+    terms = {
+        (lambda m: m.frequency[0] ** 2 + m.damping[1] + m.eigenvalues[1].real): modes,
+        (lambda x: float(np.vdot(c, x.frequency_response(frequencies).values).real)): linear,
+    }
+    names = [*NOW, "b.mass", "k2.stiffness", "k2.damping", "gravity.z", "h.at.x", "k2.to.z"]
+    for term, result in terms.items():
+        objective = mbd.Objective(terminal=term)
+        one, many = (mbd.gradient(objective, result, some) for some in (names[:1], names))
+        assert one.stats == many.stats
+        assert 0 < many.stats["factorizations"] < many.stats["assemblies"] < 150
+        d = mbd.sensitivities(result, names)
+        if result is modes:
+            slopes = [
+                2 * modes.frequency[0] * d[x].frequency[0] + d[x].damping[1]
+                + d[x].eigenvalues[1].real
+                for x in names
+            ]  # fmt: skip
+        else:
+            slopes = [np.vdot(c, d[x].frequency_response(frequencies)).real for x in names]
+        assert np.abs(many.array - slopes).max() <= 1e-10 * np.abs(slopes).max()
+
+
+def test_the_damping_ratio_of_an_oscillator_by_hand():
+    """zeta = c/(2 sqrt(k m))."""
+    k, c, mass = 40.0, 0.7, 1.6
+    system = mbd.System()
+    body = system.add(mbd.RigidBody("m", mass=mass, inertia=(1, 1, 1)))
+    system.add(mbd.Prismatic("rail", system.ground, body, at=(0, 0, 0), axis=(0, 0, 1)))
+    system.add(
+        mbd.Spring("k", system.ground, body, at=(0, 0, 2), to=(0, 0, 0), stiffness=k, damping=c,
+                   length=2.0)
+    )  # fmt: skip
+    modes, names = mbd.modes(system), ["k.stiffness", "k.damping", "m.mass"]
+    zeta = c / (2 * np.sqrt(k * mass))
+    assert modes.damping[0] == pytest.approx(zeta)
+    g = mbd.gradient(mbd.Objective(terminal=lambda x: x.damping[0]), modes, names)
+    assert np.allclose(g.array, [-zeta / (2 * k), zeta / c, -zeta / (2 * mass)], rtol=1e-10)
+
+
+def test_wheels_that_roll_are_held_by_rows_on_velocities():
+    """omega^2 = k/(m + J/r^2) of a wheel at a spring."""
+    k, mass, J, r = 90.0, 2.0, 0.05, 0.3
+    system = mbd.System(gravity=(0, 0, -9.81))
+    wheel = system.add(mbd.RigidBody("wheel", mass=mass, inertia=(J, J, J), position=(0, 0, r)))
+    system.add(mbd.RollingDisc("road", system.ground, wheel, radius=r, axis=(0, 1, 0)))
+    system.add(
+        mbd.Spring("k", system.ground, wheel, at=(2.0, 0, r), to=(0, 0, r), stiffness=k, length=2.0)
+    )
+    modes = mbd.modes(system)
+    d = mbd.sensitivities(modes, ["k.stiffness", "wheel.mass", "wheel.inertia.yy", "road.radius"])
+    w, heavy = np.sqrt(k / (mass + J / r**2)), mass + J / r**2
+    i = int(np.argmin(np.abs(modes.eigenvalues - 1j * w)))
+    exact = [w / (2 * k), -w / (2 * heavy), -w / (2 * heavy) / r**2, w * J / (heavy * r**3)]
+    assert [x.eigenvalues[i].imag for x in d.values()] == pytest.approx(exact, rel=1e-8)
+
+
+def test_how_redundant_rows_share_a_load_is_refused():
+    """Of a door on two hinges, whose spring holds it."""
+    system = mbd.System(gravity=(0, 0, -9.81))
+    door = system.add(mbd.RigidBody("door", mass=20.0, inertia=(3, 5, 2), position=(0.4, 0, 0)))
+    low = system.add(mbd.Revolute("low", system.ground, door, at=(0, 0, -0.8), axis=(0, 0, 1)))
+    system.add(mbd.Revolute("high", system.ground, door, at=(0, 0, 0.8), axis=(0, 0, 1)))
+    system.add(mbd.RotationalSpring("close", low, stiffness=30.0, angle=0.2))
+    pose = mbd.equilibrium(system)
+    d = mbd.sensitivities(pose, ["close.stiffness", "door.mass"])
+    assert d["door.mass"]["low"].angle == pytest.approx(0.0, abs=1e-12)
+    with pytest.raises(ValueError, match="forces of 'low' are not unique"):
+        d["door.mass"]["low"].force  # noqa: B018
+    linear = mbd.linearize(pose, inputs=["low"], outputs=["low.angle", "high.force.z"])
+    with pytest.raises(ValueError, match=r"response at 0.3 Hz of low.angle, high.force.z to low"):
+        mbd.sensitivities(linear, ["close.stiffness"])["close.stiffness"].frequency_response(0.3)
+
+
+def test_a_flexible_body_by_its_density_its_stiffness_and_its_damping():
+    """s^2 m + s (alpha m + beta k) + k = 0 of each mode of a free bar."""
+    M, K, X = lattice(stiffness=2e5)
+    system = mbd.System()
+    system.add(mbd.FlexibleBody("bar", M, K, X, {}, modes=3, rayleigh=(0.3, 1e-4), mass_factor=1.3))
+    modes, names = mbd.modes(system), ["bar.mass_factor", "bar.stiffness_factor", "bar.rayleigh.0",
+                                       "bar.rayleigh.1"]  # fmt: skip
+    d, bends = mbd.sensitivities(modes, names), modes.frequency > 0.1
+    s = modes.eigenvalues[bends]
+    assert len(s) == 3
+    alpha, beta = 0.3, 1e-4
+    ratio = -(s * s + alpha * s) / (beta * s + 1)  # k/m
+    slope = 2 * s + alpha + beta * ratio
+    exact = [-(s * s + alpha * s) / 1.3, -(beta * s + 1) * ratio, -s, -s * ratio]
+    for name, x in zip(names, exact, strict=True):
+        assert (
+            np.abs(d[name].eigenvalues[bends] - x / slope).max() <= 1e-8 * np.abs(x / slope).max()
+        ), name
+    for name in ("bar.M", "bar.coordinates", "bar.modes"):
+        with pytest.raises(ValueError, match="numbers of 'bar' are|cannot be varied"):
+            mbd.sensitivities(modes, [name])

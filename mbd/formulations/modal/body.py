@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -36,7 +38,19 @@ def modal(frame: Formulation, constants: ModalConstants) -> Formulation:
         (``second_maps``).
     constants : ModalConstants
     """
-    n, k, n_q, n_b = len(constants.W1), len(constants.places), frame.n_q, frame.n_v
+    like, numbers = _modal(frame, len(constants.W1), len(constants.places)), constants.table(frame)
+    return replace(
+        like,
+        like=like,
+        constants=lambda *_: numbers,
+        mass_matrix=lambda *_: constants.mass_matrix(),
+    )
+
+
+@cache
+def _modal(frame: Formulation, n: int, interfaces: int) -> Formulation:
+    """Return the formulation of n modes and some interfaces, without constants."""
+    n_q, n_b = frame.n_q, frame.n_v
     if frame.second_maps is None or not frame.galerkin or frame.n_faces > 1:
         raise ValueError(
             f"the frame of modes cannot be carried by {frame.name!r}; take 'so3', 'directors', "
@@ -89,16 +103,15 @@ def modal(frame: Formulation, constants: ModalConstants) -> Formulation:
         q, v = frame.initial(*motion)
         return np.concatenate([q, np.zeros(n)]), np.concatenate([v, np.zeros(n)])
 
-    numbers = constants.table(frame)
     return Formulation(
-        name=f"modal ({frame.name}, {n} modes, {k} interfaces)",
+        name=f"modal ({frame.name}, {n} modes, {interfaces} interfaces)",
         velocities=(*frame.velocities, *(f"p{j + 1}" for j in range(n))),
         velocity_kinds=(*frame.velocity_kinds, *(TRANSLATION,) * n),
         own_rows=frame.own_rows,
         own_kinds=frame.own_kinds,
         n_q=n_q + n,
         axes=True,
-        constants=lambda *_: numbers,
+        constants=frame.constants,
         initial=initial,
         retract=retract,
         face=shown.face,
@@ -113,7 +126,6 @@ def modal(frame: Formulation, constants: ModalConstants) -> Formulation:
         energy=energy,
         rigid=frame.rigid,
         scales=frame.scales,
-        n_faces=1 + k + n,
+        n_faces=1 + interfaces + n,
         n_inner=n,
-        mass_matrix=lambda *_: constants.mass_matrix(),
     )
