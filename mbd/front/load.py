@@ -10,6 +10,7 @@ import numpy as np
 from mbd.base.checked import file_path
 from mbd.front.solution import Solution
 from mbd.front.stored import Stored
+from mbd.history.columns import model_columns
 from mbd.history.joint_coordinates import freedoms
 from mbd.model.state import State
 from mbd.model.turns_so_far import Before
@@ -34,13 +35,14 @@ def load(path: str | Path) -> Solution | Stored:
     Returns
     -------
     Solution or Stored
-        A ``Solution`` with its model, where the file has the model as text; a run can go on from
-        its ``state``. Otherwise, for models that a model file cannot say (laws in Python), a
-        ``Stored``, which has everything in the file by the same names.
+        A ``Solution`` with its model, where the file has the model as text, and q, v, a and the
+        multipliers; a run can go on from its ``state``. Otherwise, for models that a model file
+        cannot say (laws in Python), a ``Stored``, which has everything in the file by the same
+        names.
     """
     path = file_path("load", path)
     source = file_kinds.read(path)
-    model = model_from_text(source)
+    model = model_from_text(source) if source.exact else None
     return Stored(source) if model is None else _solution(source, model)
 
 
@@ -54,7 +56,9 @@ def _solution(source: Source, model: Model) -> Solution:
     """Return the solution of a model that was rebuilt."""
     t, q, v, a = (source[name] for name in ("t", "q", "v", "a"))
     lam = source["lam"] if "lam" in source else np.zeros((len(t), 0))
-    about = source.about
+    about, whole = source.about, source.keys() >= model_columns(model).keys()
+    if not whole:  # what is missing is computed again
+        q, v, a, lam = map(np.asarray, (q, v, a, lam))
     last = model.state  # of a stream that was stopped before its first instant
     if len(t):
         alg, memory = source.last_alg, source.last_memory
@@ -62,6 +66,6 @@ def _solution(source: Source, model: Model) -> Solution:
         last = State(float(t[-1]), q[-1], v[-1], a[-1], lam[-1], alg, memory, off, step)
     return Solution(
         model, t, q, v, a, lam, status=int(about["status"]), message=str(about["message"]),
-        stats=about["stats"], last=last, method=about["method"], stored=source,
+        stats=about["stats"], last=last, method=about["method"], stored=source if whole else None,
         options=about["options"], before=_begun(source, model, t), events=source.events,
     )  # fmt: skip

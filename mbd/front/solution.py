@@ -10,6 +10,8 @@ from mbd.history.columns import parts
 from mbd.history.history import History
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import xarray as xr
     from matplotlib.figure import Figure
 
@@ -63,7 +65,10 @@ class Solution(History):
 
         return to_xarray(self)
 
-    def save(self, path: str | Path, *, every: int = 1, **notes: Any) -> Path:
+    def save(
+        self, path: str | Path, *, every: int = 1, quantities: Sequence[str] | None = None,
+        single: bool = False, **notes: Any,
+    ) -> Path:  # fmt: skip
         """Write the results; the ending of the path says how.
 
         ==========  ============================================================================
@@ -79,12 +84,18 @@ class Solution(History):
         path : str or Path
         every : int
             Write every so many of the instants; of ``.csv``, ``.mat`` and ``.pvd`` only.
+        quantities : list of str, optional
+            Write only these arrays of ``to_xarray()``, such as ``["position", "force"]``; of
+            ``.nc`` only. ``["q", "v", "a", "multipliers"]`` is all that ``mbd.load`` needs to
+            compute the others again, with the same bits.
+        single : bool
+            Write numbers of four bytes, which have seven digits; of ``.nc`` only.
         notes
             Stored with the results (``.nc`` and ``.npz``): text, numbers, lists of them.
         """
         from mbd.store.file_kinds import save
 
-        return save(self, path, every=every, **notes)
+        return save(self, path, every, quantities, single, **notes)
 
     def animate(self, path: str | Path | None = None, **options: Any) -> Animation:
         """Return the moving picture of the run; write it to ``.html`` or ``.gif`` if asked.

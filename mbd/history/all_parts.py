@@ -145,23 +145,33 @@ class AllParts:
         """Largest violation of a row at each instant."""
         return self._instants.gap
 
-    def after(self) -> Before:
-        """Return what the instants that follow need of the last one."""
+    def after(self, *, alike: bool = False) -> Before:
+        """Return what the instants that follow need of the last one.
+
+        `alike`: if nothing else is wanted of them than of these.
+        """
+        needed = vars(self) if alike else ("_bodies", "_instants", "freedoms", "_loads")
         last: Before = {}
-        for g, history in self._bodies:
+        for g, history in self._bodies if "_bodies" in needed else ():
             if g.formulation.axes:
                 last |= zip(g.names, history.quaternion[-1], strict=True)
-        last |= self._instants.after
+        if "_instants" in needed:
+            last |= self._instants.after
         free = all_freedoms(self.model)
-        if free.periodic.any():
+        if free.periodic.any() and "freedoms" in needed:
             last |= free.after(self.trajectory.t, *self.freedoms)
-        if all_loads(self.model).laws:
+        if all_loads(self.model).laws and "_loads" in needed:
             last |= self._loads[1]
         return last
 
 
-def in_pieces(trajectory: Trajectory, most: int = _PIECE) -> Iterator[AllParts]:
-    """Yield everything of some instants after the other, not too many for memory."""
+def in_pieces(
+    trajectory: Trajectory, most: int = _PIECE, *, alike: bool = False
+) -> Iterator[AllParts]:
+    """Yield everything of some instants after the other, not too many for memory.
+
+    `alike`: the same is wanted of each, before the next one is taken.
+    """
     n, before = len(trajectory.t), trajectory.before
     step = max(1, min(most, _FACES // trajectory.model.n_faces))
     for first in range(0, n or 1, step):
@@ -170,7 +180,7 @@ def in_pieces(trajectory: Trajectory, most: int = _PIECE) -> Iterator[AllParts]:
         piece = AllParts(trajectory if whole else trajectory.part(here, before))
         yield piece
         if first + step < n:
-            before = piece.after()
+            before = piece.after(alike=alike)
 
 
 def past_of(trajectory: Trajectory) -> Before:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -71,8 +72,30 @@ class ElementGroup:
         self, faces: Faces, rates: tuple[int, ...]
     ) -> Iterator[tuple[slice, np.ndarray, np.ndarray, int]]:
         """Yield instants, and the buffers with their faces and a record of these elements."""
-        kind, (n_e, n_a), total = self.kind, self.ends.shape, len(faces.y)
-        many = max(1, min(total, _AT_ONCE // n_e))  # instants
+        (n_e, n_a), total, k = self.ends.shape, len(faces.y), m.I_HEADER
+        most = max(1, _AT_ONCE // n_e)  # instants
+        many = max(1, min(total, most))
+        I, at = self._layout_of_most if many == most else self._layout(many)
+        I = I.copy()
+        constants = (self.weights, self.numbers, self.memory)
+        F = np.concatenate([np.zeros(at), *(x.ravel() for x in constants)])
+        F[m.ROW_RATE] = 1.0
+        for begin in range(0, total, many):
+            here = slice(begin, min(begin + many, total))
+            shape = (here.stop - begin, n_e, n_a, 4, 3)
+            I[k + m.T_NUMBER] = shape[0] * n_e
+            for place, x in zip(rates, (faces.y, faces.yd, faces.ydd), strict=False):
+                to = F[I[place] :][: 12 * n_a * I[k + m.T_NUMBER]].reshape(shape)
+                np.take(x[here], self.ends, axis=1, out=to, mode="clip")  # without a buffer
+            yield here, I, F, k
+
+    @cached_property
+    def _layout_of_most(self) -> tuple[np.ndarray, int]:
+        return self._layout(max(1, _AT_ONCE // len(self.ends)))
+
+    def _layout(self, many: int) -> tuple[np.ndarray, int]:
+        """Return the integers of so many instants, and where the constants of elements begin."""
+        kind, (n_e, n_a) = self.kind, self.ends.shape
         n, n_r = many * n_e, kind.n_rows
         k = m.I_HEADER
         first = k + m.T_HEAD + n * n_a * m.ATT_SIZE
@@ -84,9 +107,6 @@ class ElementGroup:
         for name, size in sizes.items():
             I[name] = at
             at += size
-        constants = (self.weights, self.numbers, self.memory)
-        F = np.concatenate([np.zeros(at), *(x.ravel() for x in constants)])
-        F[m.ROW_RATE] = 1.0
         weights, numbers, memory = at + np.cumsum([0, self.weights.size, self.numbers.size])
         I[k : k + m.T_HEAD] = head
         e, a = np.arange(n), np.arange(n_a)
@@ -100,14 +120,7 @@ class ElementGroup:
         records[:, m.E_ROW], records[:, m.E_LAW] = e * n_r, 0
         records[:, m.E_NUMBERS] = numbers + own * self.numbers.shape[1]
         records[:, m.E_MEMORY] = memory + own * self.memory.shape[1]
-        for begin in range(0, total, many):
-            here = slice(begin, min(begin + many, total))
-            shape = (here.stop - begin, n_e, n_a, 4, 3)
-            I[k + m.T_NUMBER] = shape[0] * n_e
-            for place, x in zip(rates, (faces.y, faces.yd, faces.ydd), strict=False):
-                to = F[I[place] :][: 12 * n_a * I[k + m.T_NUMBER]].reshape(shape)
-                np.take(x[here], self.ends, axis=1, out=to, mode="clip")  # without a buffer
-            yield here, I, F, k
+        return I, at
 
 
 def grouped(elements: Sequence[Element], column: dict[str, int]) -> list[ElementGroup]:

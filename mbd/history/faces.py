@@ -52,7 +52,8 @@ class Faces:
     column : dict
         Place of each face by name, and of "ground".
     y, yd, ydd : (n, faces + 1, 4, 3) arrays
-        Faces, as seen from the origin of the model, their rates and second rates.
+        Faces, as seen from the origin of the model, their rates and, where they were asked for,
+        second rates.
     """
 
     column: dict[str, int]
@@ -120,14 +121,24 @@ def all_columns(model: FrozenModel) -> dict[str, int]:
     return _numbered(model, model.nodes)
 
 
+def places_of(model: FrozenModel, names: Iterable[str]) -> dict[str, int]:
+    """Return the places of the faces of some bodies, or other faces of them, and of ground."""
+    return _numbered(model, _bodies(names))
+
+
+def _bodies(names: Iterable[str]) -> list[str]:
+    return [x for x in dict.fromkeys(name.partition("/")[0] for name in names) if x != "ground"]
+
+
 def _numbered(model: FrozenModel, names: Iterable[str]) -> dict[str, int]:
     places = [face_name(x, i) for x in names for i in range(model.nodes[x].formulation.n_faces)]
     return {place: i for i, place in enumerate([*places, "ground"])}
 
 
 def faces_over_time(
-    model: FrozenModel, q: Any, v: Any, a: Any, names: Iterable[str] | None = None
-) -> Faces:
+    model: FrozenModel, q: Any, v: Any, a: Any, names: Iterable[str] | None = None, *,
+    second: bool = True,
+) -> Faces:  # fmt: skip
     """Return the faces of some bodies (default: all), and of ground, at all instants.
 
     The numbers of the model (n, ...) are in memory or on disk.
@@ -135,14 +146,13 @@ def faces_over_time(
     if names is None:
         column, groups = all_columns(model), all_groups(model)
     else:
-        bodies = dict.fromkeys(name.partition("/")[0] for name in names)
-        names = [name for name in bodies if name != "ground"]
+        names = _bodies(names)
         column, groups = _numbered(model, names), _groups(model, names)
-    y, yd, ydd = (np.zeros((len(q), len(column), 4, 3)) for _ in range(3))
+    y, yd, ydd = (np.zeros((len(q) * wanted, len(column), 4, 3)) for wanted in (1, 1, second))
     y[:, -1, 0], y[:, -1, 1:] = -model.origin, np.eye(3)
     for g in groups:
-        numbers = (_taken(q, g.q), _taken(v, g.v), _taken(a, g.v))
-        _evaluate(g, *numbers, (y, yd, ydd))
+        numbers = (_taken(q, g.q), _taken(v, g.v), _taken(a, g.v) if second else None)
+        _evaluate(g, *numbers, (y, yd, ydd) if second else (y, yd))
     return Faces(column, y, yd, ydd)
 
 
@@ -153,11 +163,11 @@ def _taken(x: Any, columns: list[slice]) -> np.ndarray:
 
 
 def _evaluate(
-    g: Group, q: np.ndarray, v: np.ndarray, a: np.ndarray, to: tuple[np.ndarray, ...]
+    g: Group, q: np.ndarray, v: np.ndarray, a: np.ndarray | None, to: tuple[np.ndarray, ...]
 ) -> None:
-    """Write faces, rates and second rates (n, faces, 4, 3) of bodies over n instants.
+    """Write faces, rates and, with accelerations, second rates of bodies over n instants.
 
-    The numbers of the bodies, (n, k n_q) and (n, k n_v), stand side by side.
+    The numbers of the bodies, (n, k n_q) and (n, k n_v), stand side by side; faces (n, ., 4, 3).
     """
     formulation, k, total = g.formulation, len(g.names), len(q)
     n_q, n_v, size = formulation.n_q, formulation.n_v, 12 * formulation.n_faces
@@ -189,11 +199,11 @@ def _evaluate(
         instants = here.stop - first
         I[record] = each = instants * k
         F[I[m.QN] :][: each * n_q].reshape(instants, -1)[:] = q[here]
-        for place, x in ((m.V, v), (m.A, a)):
+        for place, x in ((m.V, v), (m.A, a)) if a is not None else ((m.V, v),):
             own = F[I[place] :][: each * stride].reshape(instants, k, stride)[..., :n_v]
             own[:] = x[here].reshape(own.shape)
         kernels.place(I, F, record)
         kernels.velocities(I, F, record)
         kernels.rates(I, F, record)
-        for x, place in zip(to, (m.Y, m.YD, m.YDD), strict=True):
+        for x, place in zip(to, (m.Y, m.YD, m.YDD), strict=False):
             x[here, g.faces] = F[I[place] :][: size * each].reshape(instants, -1, 4, 3)

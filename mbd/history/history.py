@@ -75,7 +75,7 @@ class History(Trajectory):
 
     def _all(self, take: Callable[[AllParts], tuple[np.ndarray, ...]]) -> list[np.ndarray]:
         """Return what is taken of everything, piece by piece."""
-        pieces = [take(piece) for piece in in_pieces(self)]
+        pieces = [take(piece) for piece in in_pieces(self, alike=True)]
         return [np.concatenate(x) for x in zip(*pieces, strict=True)]
 
     @property

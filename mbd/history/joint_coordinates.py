@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbd.history.elements import ElementGroup, grouped
-from mbd.history.faces import Faces, all_columns
+from mbd.history.faces import Faces, all_columns, places_of
 from mbd.interactions.driven_rows import total
 from mbd.interactions.kind import Element
 from mbd.model.frozen import per_model
@@ -17,6 +17,8 @@ from mbd.model.frozen import per_model
 if TYPE_CHECKING:
     from mbd.model.model import Model
     from mbd.parts.part import Coordinate
+
+_KEPT = 8  # single coordinates
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,14 @@ class Coordinates:
         periodic = np.array([x.measure.periodic for x in coordinates.values()], bool)
         return cls(tuple(coordinates), periodic, grouped(elements, column))
 
+    def motion(self, faces: Faces) -> np.ndarray:
+        """Return values, rates and second rates, (3, n, k), at each instant by itself."""
+        motion = np.empty((3, len(faces.y), len(self.names)))
+        for group in self.groups:
+            for to, x in zip(motion, group.motion(faces), strict=True):
+                to[:, group.members] = x[..., 0]
+        return motion
+
     def over_time(
         self, faces: Faces, t: np.ndarray, before: Mapping[str, np.ndarray]
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -52,10 +62,7 @@ class Coordinates:
         From one instant to the next an angle goes where its rate points. The first one is in
         (-pi, pi], or follows what came before: by name its time, angle and rate.
         """
-        u, rate, second = motion = np.empty((3, len(t), len(self.names)))
-        for group in self.groups:
-            for to, x in zip(motion, group.motion(faces), strict=True):
-                to[:, group.members] = x[..., 0]
+        u, rate, second = self.motion(faces)
         if len(t) and self.periodic.any():
             unknown = np.full(3, np.nan)
             turning = np.flatnonzero(self.periodic)
@@ -89,6 +96,25 @@ def freedoms(model: Model) -> dict[str, Coordinate]:
         for joint in model.system.parts.values()
         for name, free in joint.coordinates.items()
     }
+
+
+@per_model
+def _coordinates(model: Model) -> dict[str, tuple[tuple[str, ...], Coordinates]]:
+    """Return some coordinates that were asked for last."""
+    return {}
+
+
+def coordinate(model: Model, name: str) -> tuple[tuple[str, ...], Coordinates]:
+    """Return a coordinate, and the bodies whose faces it is evaluated on."""
+    some = _coordinates(model)
+    if (one := some.get(name)) is None:
+        if len(some) == _KEPT:
+            some.clear()
+        free = freedoms(model)[name]
+        bodies = tuple(end.body for end in free.attachments)
+        one = bodies, Coordinates.of({name: free}, places_of(model, bodies))
+        some[name] = one
+    return one
 
 
 @per_model

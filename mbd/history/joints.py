@@ -12,7 +12,7 @@ import numpy as np
 from mbd.algebra.vec import cross, load3, minus, plus, store3, times
 from mbd.history.elements import ElementGroup, grouped
 from mbd.history.faces import Faces, all_columns
-from mbd.history.joint_coordinates import Coordinates
+from mbd.history.joint_coordinates import coordinate
 from mbd.history.quantities import PartHistory, Reaction
 from mbd.history.quantity import Owner
 from mbd.interactions.kind import face_name
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _ORIGIN = (1.0, 0.0, 0.0, 0.0)
 _AT_ONCE = 1024  # faces whose numbers stay in the cache of the processor
+_KEPT = 8  # reactions of single parts
 
 
 @kernel
@@ -51,6 +52,20 @@ def moments_kernel(I: Any, F: Any, k: int) -> None:
             for i in range(1, 4):
                 total = plus(total, cross(load3(F, on + 3 * i), load3(F, f + to + 3 * i)))
             store3(F, out + 3 * (e * n_k + j), total)
+
+
+def _total_pushes(x: np.ndarray, which: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Return the sums of some columns of x (n, ., 4, 3), from each start on to the next one."""
+    lengths = np.append(starts[1:], len(which)) - starts
+    total = x.take(which[starts], axis=1)
+    for j in range(1, int(lengths.max())):
+        there = np.flatnonzero(lengths > j)
+        more = x.take(which[starts[there] + j], axis=1)
+        if len(there) == len(starts):
+            total += more
+        else:
+            total[:, there] += more
+    return total
 
 
 @dataclass(frozen=True)
@@ -113,10 +128,7 @@ class Reactions:
         f = np.zeros((len(lam), len(self.on), 4, 3))
         for group, rows, which, starts, parts in self.pushes:
             for here, face_forces in group.forces(faces, lam[:, rows]) if len(parts) else ():
-                pushes = face_forces[:, which]
-                if len(which) > len(parts):
-                    pushes = np.add.reduceat(pushes, starts, axis=1)
-                f[here, parts] -= pushes
+                f[here, parts] -= _total_pushes(face_forces, which, starts)
         return Reaction(f[:, :, 0], self._moments(faces.y, f))
 
     def _moments(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
@@ -150,12 +162,22 @@ def all_reactions(model: Model) -> Reactions:
     return Reactions.of(model, specs, all_columns(model))
 
 
+@per_model
+def _each_reaction(model: Model) -> dict[ReactionSpec, Reactions]:
+    """Return some reactions that were asked for last, each with its own faces."""
+    return {}
+
+
 def _reaction(trajectory: Trajectory, spec: ReactionSpec) -> Reaction:
     """Return one reaction, for which the bodies of its part are evaluated."""
     model, mine = trajectory.model, trajectory.model.numbering.owners[spec.part]
     ends = (a.body for e, _ in model.numbering.elements[spec.part] for a in e.attachments)
-    faces = trajectory.faces((*ends, spec.on, spec.at))
-    reactions = Reactions.of(model, [spec], faces.column, mine.start)
+    faces = trajectory.faces((*ends, spec.on, spec.at), second=False)
+    each = _each_reaction(model)
+    if (reactions := each.get(spec)) is None:
+        if len(each) == _KEPT:
+            each.clear()
+        each[spec] = reactions = Reactions.of(model, [spec], faces.column, mine.start)
     reaction = reactions.over_time(faces, np.asarray(trajectory.lam[:, mine]))
     return Reaction(reaction.force[:, 0], reaction.moment[:, 0])
 
@@ -201,8 +223,8 @@ class JointHistory(PartHistory):
         for order, ending in ((2, "_second_rate"), (1, "_rate"), (0, "")):
             what = name.removesuffix(ending)
             if name.endswith(ending) and what in free:
-                faces = trajectory.faces(end.body for end in free[what].attachments)
-                one = Coordinates.of({f"{self.name}.{what}": free[what]}, faces.column)
+                bodies, one = coordinate(trajectory.model, f"{self.name}.{what}")
+                faces = trajectory.faces(bodies)
                 return one.over_time(faces, trajectory.t, trajectory.before)[order][:, 0]
         raise AttributeError(self._lacks(name))
 

@@ -255,7 +255,8 @@ class _Totals:
     def _value(self, quantity: Quantity) -> np.ndarray:
         if quantity.flat in self._values:
             return self._values[quantity.flat]
-        assert quantity.derive is not None, quantity.flat
+        if quantity.derive is None:
+            raise AttributeError(f"there is no {quantity.flat} in what was stored")
         return quantity.derive(self)
 
 

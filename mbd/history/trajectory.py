@@ -67,9 +67,9 @@ class Trajectory:
         """Whether the end was reached."""
         return self.status == 0
 
-    def faces(self, names: Iterable[str] | None = None) -> Faces:
+    def faces(self, names: Iterable[str] | None = None, *, second: bool = True) -> Faces:
         """Return the faces of some bodies (default: all), and of ground, at all instants."""
-        return faces_over_time(self.model, self.q, self.v, self.a, names)
+        return faces_over_time(self.model, self.q, self.v, self.a, names, second=second)
 
     def body(self, name: str) -> BodyHistory:
         """Return the history of a body, or of another face of it: "rod/1"."""

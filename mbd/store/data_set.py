@@ -23,7 +23,7 @@ def arrays(solution: Trajectory) -> dict[str, np.ndarray]:
     length = sizes(model) | {"time": n}
     values = {x.name: np.empty([length[d] for d in x.dims]) for x in fields(model)}
     first = 0
-    for piece in in_pieces(solution):
+    for piece in in_pieces(solution, alike=True):
         write(values, first, piece)
         first += len(piece.trajectory.t)
     return values

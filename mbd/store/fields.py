@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbd.base.checked import meant, shown
 from mbd.history.all_parts import AllParts
 from mbd.history.beams import all_helicoids, cables
 from mbd.history.columns import fitting, labels, model_items
@@ -107,6 +108,26 @@ def fields(model: Model) -> list[Field]:
             "give the entry another one there, array="
         )
     return arrays
+
+
+def chosen(model: Model, names: Sequence[str] | None) -> list[Field]:
+    """Return the arrays of some names, those of the last instant, and time; None stands for all."""
+    there = fields(model)
+    if names is None:
+        return there
+    over_time = [x.name for x in there if x.dims[0] == "time" and x.name != "time"]
+    if isinstance(names, str) or not isinstance(names, Sequence) or not names:
+        raise TypeError(
+            'save: quantities must be a list of names such as ["position", "force"], got '
+            f"{shown(names)}"
+        )
+    for name in names:
+        if not isinstance(name, str) or name not in over_time:
+            raise ValueError(
+                f"save: quantities must be names of labelled arrays, got {shown(name)}"
+                f"{meant(str(name), over_time)}; there are {', '.join(over_time)}"
+            )
+    return [x for x in there if x.dims[0] != "time" or x.name in ("time", *names)]
 
 
 def write(arrays: Any, first: int, x: AllParts) -> None:

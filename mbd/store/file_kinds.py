@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from mbd.history.history import History
@@ -30,15 +31,19 @@ class FileKind:
         ``"module:class"`` of a ``Source``, made of the path; empty for what is not read again.
     all_instants : bool
         Whether such a file has all instants and the notes of the user.
+    some : bool
+        Whether it may have some quantities only, and in single precision: the function has the
+        arguments ``quantities`` and ``single``.
     """
 
     write: str
     read: str = ""
     all_instants: bool = False
+    some: bool = False
 
 
 FILE_KINDS = {
-    ".nc": FileKind("mbd.store.netcdf:save_netcdf", "mbd.store.source:FileSource", True),
+    ".nc": FileKind("mbd.store.netcdf:save_netcdf", "mbd.store.source:FileSource", True, True),
     ".npz": FileKind("mbd.store.archive:save_npz", "mbd.store.source:ArchiveSource", True),
     ".csv": FileKind("mbd.store.archive:save_csv"),
     ".mat": FileKind("mbd.store.archive:save_matlab"),
@@ -67,9 +72,12 @@ def _loaded(place: str) -> Any:
     return getattr(importlib.import_module(module), name)
 
 
-def save(solution: History, path: str | Path, every: int = 1, **notes: Any) -> Path:
+def save(
+    solution: History, path: str | Path, every: int = 1, quantities: Sequence[str] | None = None,
+    single: bool = False, **notes: Any,
+) -> Path:  # fmt: skip
     """Write results; the ending of the path says how."""
-    from mbd.base.checked import file_path, shown, whole
+    from mbd.base.checked import file_path, flag, shown, whole
     from mbd.store.run_record import checked_notes
 
     path = file_path("save", path)
@@ -85,6 +93,14 @@ def save(solution: History, path: str | Path, every: int = 1, **notes: Any) -> P
             f"save: a {path.suffix} file has all instants, got every={every}; keep fewer of them "
             "by mbd.simulate(..., every=...)"
         )
+    if flag("save", "single", single) or quantities is not None:
+        if not file_kind.some:
+            able = _listed(tuple(ending for ending, x in FILE_KINDS.items() if x.some))
+            raise ValueError(
+                f"save: quantities= and single= are for {able}, got {path.name}; a {path.suffix} "
+                "file has everything"
+            )
+        notes |= {"quantities": quantities, "single": single}
     write = _loaded(file_kind.write)
     result: Path = write(solution, path, **notes) if file_kind.all_instants else write(
         solution, path, every

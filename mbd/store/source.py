@@ -101,6 +101,11 @@ class Source(Mapping[str, Any]):
     last_alg: np.ndarray | None = None
     last_memory: np.ndarray | None = None
 
+    @property
+    def exact(self) -> bool:
+        """Whether the numbers of the model are there with all their digits."""
+        return True
+
 
 class FileSource(Source):
     """A netCDF file, also of a run that was killed or is still going on."""
@@ -217,7 +222,8 @@ class FileSource(Source):
         if name in self._names and name in _RAW:
             return OnDisk(self._read(lambda: self.array(_RAW[name])), self.n, self._read)
         x = self.columns[name]
-        return self._read(lambda: self.array(x.array)[(slice(0, self.n), *x.place)])
+        values = self._read(lambda: self.array(x.array)[(slice(0, self.n), *x.place)])
+        return np.asarray(values, float)
 
     def rows(self, name: str, here: Any) -> Any:
         """Read instants of an array of the file."""
@@ -227,6 +233,12 @@ class FileSource(Source):
         """Return an array of the file; of a stream one that is compared with its checksums."""
         summed = CHECKSUM in self.h5 and name in str(self.h5[CHECKSUM].attrs["arrays"]).split(" ")
         return Checked(self.h5, name) if summed else self.h5[name]
+
+    @property
+    def exact(self) -> bool:
+        """Whether the numbers of the model are there with all their digits."""
+        needed = [x for x in _RAW.values() if x != "multipliers" or "row" in self.h5]
+        return all(x in self.h5 and self.h5[x].dtype == np.float64 for x in needed)
 
     def __contains__(self, name: object) -> bool:
         return name in self._names

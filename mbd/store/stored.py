@@ -116,7 +116,7 @@ class StoredHistory:
     def __init__(self, source: Source) -> None:
         self.source, about = source, source.about
         self.t = source["t"]
-        self.q, self.v, self.a = source["q"], source["v"], source["a"]
+        self.q, self.v, self.a = (source.get(x) for x in ("q", "v", "a"))
         self.lam = source["lam"] if "lam" in source else np.zeros((len(self.t), 0))
         self.status, self.message = int(about["status"]), str(about["message"])
         self.method, self.version = str(about["method"]), str(about["version"])
@@ -182,6 +182,8 @@ class StoredHistory:
     @property
     def gap(self) -> np.ndarray:
         """Largest violation of a row at each instant [m, rad, -; on velocities m/s, rad/s]."""
+        if "gap" not in self.source:
+            raise AttributeError(f"there is no gap in {self.source.path.name}")
         return self.source["gap"]
 
     def __repr__(self) -> str:

@@ -84,6 +84,33 @@ def paces_kernel(I: Any, F: Any, k: int) -> None:
 
 
 @dataclass(frozen=True)
+class BatchColumns:
+    """Numbers (k n, .) of the instants of n runs, one run behind another, taken column by column.
+
+    Attributes
+    ----------
+    rows : (n, k, .) array
+        As they were recorded.
+    where : (.,) array of int
+        The places of the numbers in them.
+    """
+
+    rows: np.ndarray
+    where: np.ndarray
+
+    def __len__(self) -> int:
+        return self.rows.shape[0] * self.rows.shape[1]
+
+    def __getitem__(self, key: tuple[slice, slice]) -> np.ndarray:
+        """Return some columns at all instants."""
+        where = self.where[key[1]]
+        first, n = (int(where[0]), len(where)) if len(where) else (0, 0)
+        beside = n == 0 or (int(where[-1]) - first == n - 1 and bool((np.diff(where) == 1).all()))
+        taken = self.rows[..., first : first + n] if beside else self.rows[..., where]
+        return taken.reshape(len(self), n)
+
+
+@dataclass(frozen=True)
 class BatchRecord:
     """What n runs recorded.
 
@@ -113,6 +140,12 @@ class BatchRecord:
         """q, v, a, lam, (n, instants, .), as those of solutions."""
         q, v, a, lam = (self.rows[..., x] for x in columns(self.model))
         return q, v, a, lam
+
+    @property
+    def numbers(self) -> list[BatchColumns]:
+        """q, v, a, lam of all instants of all runs."""
+        places = np.arange(self.rows.shape[2])
+        return [BatchColumns(self.rows, places[x]) for x in columns(self.model)]
 
     def good(self) -> BatchRecord:
         """Return those of clean runs."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from typing import Any
@@ -12,12 +12,13 @@ import numpy as np
 
 from mbd.base.checked import shown
 from mbd.front.solution import Solution
+from mbd.history.columns import model_columns
 from mbd.history.energy import masses
 from mbd.history.faces import faces_over_time
 from mbd.history.instants import Instants, instants_of_runs
-from mbd.history.joint_coordinates import Coordinates, counted, freedoms
+from mbd.history.joint_coordinates import coordinate, counted, freedoms
 from mbd.history.quantities import Energy, Momentum, PartHistory, table
-from mbd.history.quantity import Owner, Quantity
+from mbd.history.quantity import MATRIX, Owner, Quantity
 from mbd.model.model import Model
 from mbd.model.turns_so_far import Before, turns_so_far
 from mbd.pictures.curves import curves
@@ -187,9 +188,9 @@ def of_batch(output: Output, runs: Runs) -> list[Any]:
     if (of := _of_all_parts(output.quantity)) is not None:
         alone = output.reduce == "final" and not len(model.memory) and of[0] not in _SUMMED
         return output.reduced_each(_told(*of, runs.told(alone)))
-    if _each_by_itself(output.quantity, model, same_kinematics):
+    if (what := _each_by_itself(output.quantity, model, same_kinematics)) is not None:
         whole = instants.last() if output.reduce == "final" else instants
-        each = [output.reduced_each(_over_instants(output.quantity, x)) for x in whole.pieces()]
+        each = [output.reduced_each(_over_instants(*what, x)) for x in whole.pieces()]
         return list(chain.from_iterable(each))
     if same_kinematics and (coordinate := _coordinate(output.quantity, model)) is not None:
         each = [output.reduced_each(_over_runs(*coordinate, x)) for x in instants.pieces()]
@@ -238,26 +239,24 @@ def _coordinate(quantity: str, model: Model) -> tuple[str, int] | None:
     return None
 
 
-def _over_instants(quantity: str, instants: BatchRecord) -> np.ndarray:
-    """Return a quantity, each instant by itself, of each run (n, k, ...); of all runs at once."""
-    n, k = instants.rows.shape[:2]
-    flat = (x.reshape(n * k, x.shape[2]) for x in instants.raw)
-    values = _values(Solution(instants.model, np.tile(instants.t, n), *flat), quantity)[0]
-    return values.reshape(n, k, *values.shape[1:])
+def _over_instants(part: str, name: str, column: Any, instants: BatchRecord) -> np.ndarray:
+    """Return a quantity, or a column of it, of each run (n, k, ...); of all runs at once."""
+    (n, k), model = instants.rows.shape[:2], instants.model
+    t = np.tile(instants.t, n)
+    solution = Solution(model, t, *instants.numbers, last=model.state)
+    values = np.asarray(getattr(solution[part], name), float)
+    return values.reshape(n, k, *values.shape[1:])[..., column]
 
 
 def _over_runs(name: str, order: int, instants: BatchRecord) -> np.ndarray:
     """Return a joint coordinate, or its rate, of each run (n, k); of all runs at once."""
     model, (n, k) = instants.model, instants.rows.shape[:2]
-    free, before = freedoms(model)[name], _turns(model)
-    q, v, a = (x.reshape(n * k, -1) for x in instants.raw[:3])
-    faces = faces_over_time(model, q, v, a, (end.body for end in free.attachments))
-    one = Coordinates.of({name: free}, faces.column)
-    plain = replace(one, periodic=np.zeros(1, bool))
-    motion = plain.over_time(faces, np.tile(instants.t, n), {})
-    u, rate = (x.reshape(n, k) for x in motion[:2])
+    bodies, one = coordinate(model, name)
+    q, v, a, _ = instants.numbers
+    faces = faces_over_time(model, q, v, a, bodies)
+    u, rate = (x.reshape(n, k) for x in one.motion(faces)[:2])
     if order == 0 and one.periodic[0]:
-        last = before.get(name, np.full(3, np.nan))
+        last = _turns(model).get(name, np.full(3, np.nan))
         return counted(u.T, rate.T, instants.t, *(np.full(n, x) for x in last)).T
     return (u, rate)[order]
 
@@ -269,13 +268,21 @@ def _tried(function: Callable[[Any], Any], argument: Any) -> Any:
         return error
 
 
-def _each_by_itself(quantity: str, model: Model, same_kinematics: bool) -> bool:
-    """Tell whether a quantity at an instant needs nothing but the numbers of this instant."""
+def _each_by_itself(
+    quantity: str, model: Model, same_kinematics: bool
+) -> tuple[str, str, Any] | None:
+    """Return part, quantity and column of it, if it needs only the numbers of its instant."""
     part, entry = _entry(quantity)
-    if entry is None or entry.of not in _FREE or entry.keep:
-        return False
+    if entry is None or entry.of not in _FREE or entry.keep or entry.axes is MATRIX:
+        return None
     of_body = part in model.nodes
-    return of_body if entry.of in (Owner.BODY, Owner.TURNING) else same_kinematics and not of_body
+    if (entry.of in (Owner.BODY, Owner.TURNING)) != of_body or not (of_body or same_kinematics):
+        return None
+    own = model_columns(model).get(f"{part}{entry.flat}")
+    names, component = (own or entry.axes).components, quantity.rpartition(".")[2]
+    if quantity == f"{part}.{entry.name}":
+        return part, entry.name, 0 if len(names) == 1 else slice(None)
+    return (part, entry.name, names.index(component)) if component in names else None
 
 
 def _of_joint(quantity: str, model: Model) -> bool:

@@ -1,11 +1,16 @@
 """Files of results: what is read is what was written, bit by bit."""
 
+import pickle
+
+import h5netcdf.legacyapi
 import h5py
 import numpy as np
 import pytest
+import xarray
 
 import mbd
 from mbd.front.stored import Stored
+from mbd.history import all_parts
 from mbd.store.source import OnDisk
 from tests.results.samples import everything, spinner
 
@@ -121,6 +126,87 @@ def test_the_file_is_plain_hdf5(solution, tmp_path):
         assert np.array_equal(h5["position"][:, i], solution["flier"].position)
         assert h5["position"].attrs["units"] == "m"
         assert [d.keys()[0] for d in h5["position"].dims] == ["time", "body", "component"]
+
+
+SOME = ["position", "quaternion", "velocity", "angular_velocity", "force"]
+
+
+def test_some_quantities_in_single_precision_are_there_by_name(solution, tmp_path):
+    """Other programs find them with units and labels, and mbd what they are good for."""
+    path = solution.save(tmp_path / "run.nc", quantities=SOME, single=True, title="short")
+    wanted = {x: solution.to_xarray()[x] for x in SOME}
+    with xarray.open_dataset(path, engine="h5netcdf") as data:
+        assert set(data.data_vars) == {*SOME, "last_alg", "last_memory"}
+        assert np.array_equal(data.time, solution.t)
+        for name, x in wanted.items():
+            assert data[name].dtype == np.float32
+            assert data[name].dims == x.dims
+            assert data[name].attrs == x.attrs
+            assert np.array_equal(data[name], x.astype(np.float32), equal_nan=True)
+        assert data.position.sel(body="flier").attrs["units"] == "m"
+    with h5netcdf.legacyapi.Dataset(path) as data:
+        assert data["force"].units == "N"
+        assert data["position"].dimensions == ("time", "body", "component")
+    found = mbd.load(path)
+    assert isinstance(found, Stored)
+    assert found["flier"].position.dtype == np.float64
+    assert np.allclose(found["flier"].position, solution["flier"].position, rtol=1e-7)
+    assert found.q is None
+    assert found.notes == {"title": "short"}
+    for ask in (lambda: found.energy.total, lambda: found.gap, lambda: found["flier"].acceleration):
+        with pytest.raises(AttributeError, match="there is no|has no acceleration"):
+            ask()
+    again = mbd.load(found.save(tmp_path / "copy.nc"))
+    assert np.array_equal(again["pin"].force, found["pin"].force)
+
+
+def test_numbers_of_the_model_alone_give_all_others(tmp_path, monkeypatch):
+    """Everything is computed again with the same bits, whether asked for at once or in pieces."""
+    run = mbd.simulate(everything(), 0.1, 1e-3)
+    monkeypatch.setattr(all_parts, "_FACES", 10 * run.model.n_faces)  # ten pieces
+    path = run.save(tmp_path / "run.nc", quantities=["q", "v", "a", "multipliers"])
+    found = mbd.load(path)
+    assert isinstance(found, mbd.Solution)
+    same(pickle.loads(pickle.dumps(found)), run)
+    pieces = found.to_xarray()
+    turns = run.save(tmp_path / "angles.nc", quantities=["joint_coordinate", "work"])
+    with xarray.open_dataset(turns) as data:  # pieces know the turns and the work before them
+        monkeypatch.undo()
+        whole = run.to_xarray()
+        assert pieces.identical(whole)
+        assert data.joint_coordinate.identical(whole.joint_coordinate)
+        assert data.work.identical(whole.work)
+    onward = {"t_end": 0.11, "step": 1e-3}
+    one, two = (mbd.simulate(x.model, state=x.state, **onward) for x in (run, found))
+    assert np.array_equal(one.q, two.q)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "text"),
+    [
+        ({"quantities": ["positon"]}, ValueError, "did you mean 'position'"),
+        ({"quantities": [b"q"]}, ValueError, "got b'q'"),
+        ({"quantities": ["last_alg"]}, ValueError, "there are position"),
+        ({"quantities": "position"}, TypeError, "list of names"),
+        ({"quantities": []}, TypeError, "list of names"),
+        ({"single": 1}, TypeError, "single"),
+    ],
+)
+def test_what_cannot_be_chosen_is_named(solution, tmp_path, options, error, text):
+    with pytest.raises(error, match=f"save: .*{text}"):
+        solution.save(tmp_path / "run.nc", **options)
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(ValueError, match=r"for \.nc, got run\.npz"):
+        solution.save(tmp_path / "run.npz", single=True)
+
+
+def test_numbers_too_large_for_single_precision_are_refused(tmp_path):
+    system = mbd.System()
+    system.add(mbd.PointMass("star", mass=1.0, position=(1e39, 0, 0)))
+    run = mbd.simulate(system, 1e-3, 1e-3)
+    with pytest.raises(ValueError, match="position is larger than"):
+        run.save(tmp_path / "run.nc", single=True)
+    assert not list(tmp_path.iterdir())
 
 
 def test_files_of_others_are_refused(tmp_path):

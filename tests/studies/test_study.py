@@ -16,11 +16,13 @@ import pytest
 import scipy.stats
 
 import mbd
+from mbd.history.columns import model_columns
 from mbd.machine import buffer as m
 from mbd.machine.jit import PYTHON
 from mbd.model import model as models
 from mbd.model import system as systems
 from mbd.model import workspace
+from mbd.pictures.curves import curves
 from mbd.runs.large_steps import changes
 from mbd.runs.plan import Plan
 from mbd.runs.record import columns
@@ -92,6 +94,23 @@ def test_the_bits_of_a_plain_loop(case, threads):
     assert np.array_equal(done.time, alone.t)
     assert done["two.position"].dims == (*grid, "time", "component")
     assert done["pin.force max"].attrs["units"] == "N"
+
+
+def test_every_quantity_has_the_bits_of_a_plain_run():
+    """Also the components of each, by name, and what is left of them at the end."""
+    model = pair().build()
+    columns = {k: x for k, x in model_columns(model).items() if k not in ("t", "q", "v", "a")}
+    every = [*columns, *(f"{k}.{c}" for k, x in columns.items() for c in x.components)]
+    grid = {"one.mass": [0.8, 3.0]}
+    done = mbd.study(model, grid, t_end=T, step=H, outputs=[*every, *((x, "final") for x in every)])
+    assert not done.status.any()
+    for i, mass in enumerate(grid["one.mass"]):
+        alone = mbd.simulate(model.with_values({"one.mass": mass}), T, H)
+        for name in every:
+            (series,) = curves(alone, name)
+            values = series.values[:, 0] if len(series.components) == 1 else series.values
+            assert np.array_equal(done[name].values[i], values), name
+            assert np.array_equal(done[f"{name} final"].values[i], values[-1]), name
 
 
 @pytest.mark.parametrize(
