@@ -189,12 +189,16 @@ class FrozenModel:
         }
 
     def links(self) -> list[LinkedBodies]:
-        """Return what rows link: each joint or other part, of structures each element."""
+        """Return what rows link: each joint or other part, of structures each element.
+
+        What holds one body alone holds it to the ground.
+        """
         links = []
         for name, elements in self.numbering.elements.items():
             together = [[x] for x in elements] if name in self.system.structures else [elements]
             for some in together:
                 bodies = list({a.body: None for element, _ in some for a in element.attachments})
+                bodies = ["ground", *bodies] if len(bodies) == 1 else bodies
                 rows = [row + i for x, row in some for i in range(x.kind.n_rows)]
                 links.append(LinkedBodies(name, bodies, rows))
         return links

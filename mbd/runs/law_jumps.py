@@ -6,12 +6,16 @@ difference, f(t) - 2 f(t + h/2) + f(t + h), is h^2/4 of its acceleration; a jump
 left of it in a small part of the step is no fast motion but a jump.
 
 Steps that meet rates of rows feel a jump before it comes, where the rate of a law is taken by
-differences of its value: by as much they look ahead.
+differences of its value: by as much they look ahead, and no level can follow it.
+
+Steps that are free end in front of a jump as small as can be, or pass it within their tolerance;
+how a law moves within a piece of them says nothing. What counts there is a change in no time.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,13 +24,23 @@ from mbd.interactions.driven_rotation import DRIVEN_ROTATION
 from mbd.interactions.laws import TICK, Law, differenced
 from mbd.machine import buffer as m
 from mbd.model.model import Model
+from mbd.model.workspace import Workspace
+
+
+class Jump(NamedTuple):
+    """A jump that a step feels: the steps before it, the time they may reach [s], words."""
+
+    steps: int
+    t: float
+    words: str
 
 
 @dataclass(frozen=True, eq=False)
 class _Driven:
     """A row on positions that follows a law: what is a jump, its unit, whether axes turn.
 
-    ``ahead`` [s] is how long before a jump steps feel it.
+    ``ahead`` [s] is how long before a jump steps feel it, ``followed`` whether they can follow it
+    where they do not fail.
     """
 
     law: Law
@@ -34,6 +48,7 @@ class _Driven:
     unit: str
     turns: bool
     ahead: float
+    followed: bool
 
     def changes(self, t: np.ndarray) -> np.ndarray:
         """Return the changes of the law between times, (n - 1, 1), or (n - 1, 3) of a rotation."""
@@ -55,13 +70,17 @@ class Jumps:
     """The laws of a model's rows on positions that steps of a level do not follow over a jump.
 
     That is every law at the level of positions, which jumps throw, and at that of velocities, which
-    do not see them. The stabilised form moves positions without velocities. ``off`` are parts that
-    are switched off, ``start`` is when the run begins [s].
+    do not see them. The stabilised form moves positions without velocities, if the law says its
+    rates. ``off`` are parts that are switched off, ``start`` is when the run begins [s], ``free``
+    whether the steps are.
     """
 
-    def __init__(self, model: Model, level: str, start: float, off: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, model: Model, level: str, start: float, off: tuple[str, ...] = (), free: bool = False
+    ) -> None:
         numbering, self.driven, self.start = model.numbering, list[_Driven](), start
-        if level == "stabilized" or not model.laws:
+        self.free = free
+        if not model.laws:
             return
         for name, elements in numbering.elements.items():
             for element, at in elements:
@@ -74,27 +93,42 @@ class Jumps:
                 large = JUMP * factor * float(model.F[m.UNIT + row_kind])
                 unit = "m" if row_kind == m.FORCE else "rad"
                 differences = turns or element.law.write is differenced
-                ahead = 2 * TICK if level == "velocity" and differences else 0.0
-                self.driven.append(_Driven(element.law, large, unit, turns, ahead))
+                ahead = 2 * TICK if level != "position" and differences else 0.0
+                followed = level == "stabilized" and not differences
+                self.driven.append(_Driven(element.law, large, unit, turns, ahead, followed))
 
-    def first(self, t: np.ndarray) -> tuple[int, str] | None:
-        """Return the first step between times (n + 1,) that feels a jump; its number and words.
+    def first(self, work: Workspace, begin: np.ndarray, taken: int, failed: bool) -> Jump | None:
+        """Return the first jump that steps since a snapshot feel, or one more that failed.
 
         A law that raises has other words.
         """
-        earliest: tuple[int, str] | None = None
+        t = self._times(work.F, begin, taken, failed)
+        earliest: Jump | None = None
         for driven in self.driven:
-            reach = np.where(t > self.start, t + driven.ahead, t)
+            if driven.followed and not failed:
+                continue
+            late = t[-2:] if driven.followed else t
+            reach = np.where(late > self.start, late + driven.ahead, late)
             try:
-                step = _first(driven, reach)
+                jump = _first(driven, reach, self.free)
             except Exception:
                 continue
-            if step is not None and (earliest is None or step[0] < earliest[0]):
-                earliest = step
+            if jump is not None and (earliest is None or jump.t < earliest.t):
+                earliest = jump._replace(steps=jump.steps + len(t) - len(late))
         return earliest
 
+    def _times(self, F: Any, begin: np.ndarray, taken: int, failed: bool) -> np.ndarray:
+        """Return the times of the steps since a snapshot, and that of one that failed."""
+        S, n = m.integers(begin), taken + 1 + failed
+        if self.free:  # they have other sizes; one that failed had hardly any
+            steps = np.linspace(begin[m.T], F[m.T], taken + 1)
+            return np.append(steps, F[m.T] + max(F[m.H], 1e-3 * TICK)) if failed else steps
+        return np.asarray(
+            begin[m.T_BASE] + (S[m.N_PREDICTED] - S[m.BASE] + np.arange(n)) * begin[m.H]
+        )
 
-def _first(driven: _Driven, t: np.ndarray) -> tuple[int, str] | None:
+
+def _first(driven: _Driven, t: np.ndarray, free: bool) -> Jump | None:
     """Return the first step in which one law jumps."""
     halves = np.empty(2 * len(t) - 1)
     halves[::2], halves[1::2] = t, 0.5 * (t[:-1] + t[1:])
@@ -105,20 +139,30 @@ def _first(driven: _Driven, t: np.ndarray) -> tuple[int, str] | None:
         size = np.linalg.norm(driven.changes(parts), axis=1)
         worst = int(np.argmax(size))
         if size[worst] - np.median(size) > 0.5 * driven.large:
-            return k, _words(driven, parts[worst], parts[worst + 1])
+            at, jump = _closed_in(driven, parts[worst], parts[worst + 1])
+            if not free:
+                return Jump(k, t[k] - driven.ahead, _words(driven, at, jump))
+            if np.linalg.norm(jump) > 0.5 * driven.large:
+                return Jump(k, at - driven.ahead, _words(driven, at, jump))
     return None
 
 
-def _words(driven: _Driven, a: float, b: float) -> str:
-    """Return where the law jumps between two times."""
+def _closed_in(driven: _Driven, a: float, b: float) -> tuple[float, np.ndarray]:
+    """Return when the law jumps between two times [s], and its change in no time."""
     for _ in range(40):
         middle = 0.5 * (a + b)
         left, right = np.linalg.norm(driven.changes(np.array([a, middle, b])), axis=1)
         a, b = (a, middle) if left > right else (middle, b)
-    jump = driven.changes(np.array([a, b]))[0]
+    return b, driven.changes(np.array([a, b]))[0]
+
+
+def _words(driven: _Driven, at: float, jump: np.ndarray) -> str:
     size = jump[0] if len(jump) == 1 else np.linalg.norm(jump)
+    rates = (
+        "constraints='stabilized' with a law that says its rates too, (value, rate, acceleration)"
+    )
     return (
-        f"{driven.law.name}: its law jumps by {size:.6g} {driven.unit} at t = {b:.9g} s, which no "
-        "step can follow without throwing what it moves; let it take its time (mbd.SmoothStep), "
-        "take smaller steps where it does, or constraints='stabilized'"
+        f"{driven.law.name}: its law jumps by {size:.6g} {driven.unit} at t = {at:.9g} s, which no "
+        "step can follow without throwing what it moves; let it take its time (mbd.SmoothStep), or "
+        f"take smaller steps where it does{'' if driven.turns else ', or ' + rates}"
     )

@@ -29,7 +29,7 @@ from mbd.runs.crossings import Instant, Watch
 from mbd.runs.events import EventInstants, Occurrence, carried
 from mbd.runs.failed_step import explain, failed_step, slow_progress
 from mbd.runs.interrupts import Interrupt
-from mbd.runs.law_jumps import JumpError, Jumps
+from mbd.runs.law_jumps import Jump, JumpError, Jumps
 from mbd.runs.plan import Plan
 from mbd.runs.progress import Progress
 from mbd.runs.record import Record, at_once, columns
@@ -81,9 +81,8 @@ class Run:
             self.remember(begun.a - change)
         if np.isfinite(plan.rtol):  # what Newton leaves must not pass for an error of the step
             F[m.TOL] = min(F[m.TOL], NEWTON_FREE * plan.rtol)
-        self.done, self.pivoting = 0, 0
+        self.done, self.pivoting, self.divided = 0, 0, Divided()
         self.crawl = (0, first.t)  # free steps and time at the last look for their progress
-        self.divided = Divided()
         self.advance = facts.free.kernel if plan.free and facts.free else method.kernel
         self.compiled = self.advance.address  # at the latest now: the clock of the steps is theirs
         self.started = self.seconds = 0.0  # clock, and how long the steps took [s]
@@ -91,7 +90,7 @@ class Run:
         self.occurrences: list[Occurrence] = []
         self.instant: Instant | None = None  # that ended the stretch
         self.by_position = bool(facts.velocities_of_step and model.n_lam)
-        self.jumps = Jumps(model, facts.level, first.t, first.off)
+        self.jumps = Jumps(model, facts.level, first.t, first.off, plan.free)
         self.shortened = self.rest > 0.0 and (self.by_position or not plan.free)
         if self.shortened:  # the last step comes by itself
             F[m.T_END] = first.t + self.n_steps * h
@@ -171,9 +170,8 @@ class Run:
         return Progress(round(length, 9), "s of the model", wanted)
 
     def _more(self) -> bool:
-        if self.plan.free:
-            return bool(self.work.F[m.T] < self.work.F[m.T_END])
-        return self.done < self.n_steps
+        F, free = self.work.F, self.plan.free
+        return bool(F[m.T] < F[m.T_END]) if free else self.done < self.n_steps
 
     def _chunk(self, n: int, last: bool = False) -> tuple[int, int]:
         """Take up to n steps, look for events, keep what was recorded."""
@@ -190,11 +188,12 @@ class Run:
             self.keep(self.recorded())
             raise
         new = self.recorded()
-        jump = self.jumps.first(self._times(begin, taken, status)) if begin is not None else None
+        failed = status == FAILED
+        jump = self.jumps.first(self.work, begin, taken, failed) if begin is not None else None
         if jump is not None:
-            taken, status = jump[0], FAILED
-            new = new.rows(new.t <= self._times(begin, taken, CONVERGED)[-1])
-            self._rewind(begin, first, taken)
+            new = new.rows(new.t <= jump.t)
+            taken, status = self._before(begin, first, jump), FAILED
+            new = new.rows(new.t <= self.work.F[m.T])
         if self.watch and taken:
             try:
                 new = self._look(begin, first, new)
@@ -205,7 +204,7 @@ class Run:
                 status = EVENT
         self.keep(new)
         if jump is not None and self.instant is None and self.error is None:
-            self.error = JumpError(jump[1])
+            self.error = JumpError(jump.words)
         if self.error is not None:
             raise self.error
         self.work.check_laws()
@@ -261,12 +260,16 @@ class Run:
             return False
         return not failed_step(work, self.method.kernel)[1]
 
-    def _times(self, begin: Any, taken: int, status: int) -> np.ndarray:
-        """Return the times of the steps since a snapshot, and that of one that failed."""
-        F, S, n = begin, m.integers(begin), taken + 1 + (status == FAILED)
+    def _before(self, begin: Any, first: int, jump: Jump) -> int:
+        """Go back to the last step before a jump; return how many that are since a snapshot."""
+        n = jump.steps
         if self.plan.free:
-            return np.asarray(F[m.T] + F[m.H] * np.arange(n))
-        return np.asarray(F[m.T_BASE] + (S[m.N_PREDICTED] - S[m.BASE] + np.arange(n)) * F[m.H])
+            self._rewind(begin, first, 0)
+            n = 0
+            while self.steps(1)[0] and self.work.F[m.T] <= jump.t:
+                n += 1
+        self._rewind(begin, first, n)
+        return n
 
     def _rewind(self, begin: Any, first: int, n: int) -> None:
         """Go back to a snapshot before step `first`, and n steps on from there."""

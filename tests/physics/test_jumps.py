@@ -59,7 +59,7 @@ def stopped(solution, size, unit="rad", at=AT):
     said = solution.message
     assert said.startswith(f"motor: its law jumps by {size:g} {unit} at t = ")
     assert float(said.split("t = ")[1].split(" s")[0]) == pytest.approx(at, abs=1e-8)
-    assert "constraints='stabilized'" in said
+    assert "constraints='stabilized' with a law that says its rates" in said
     assert solution.t[-1] <= at + 1e-12
     assert np.abs(energy(solution)).max() < 1e-3
 
@@ -148,6 +148,38 @@ def test_what_is_kept_was_computed_before_differences_felt_the_jump(at):
         assert run.t[-1] >= max(0.0, at - 4e-3 - 2 * h)
         still = mbd.simulate(arm(lambda t: 0.0), 0.3, h, method=method)
         assert np.allclose(run.v, still.v[: len(run.t)], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("drive", ["angle", "displacement", "sum"])
+@pytest.mark.parametrize("formulation", ["so3", "directors"])
+def test_rates_by_differences_do_not_throw_the_stabilised_form(formulation, drive):
+    """A law by its value alone has the rates J/h of a difference: no level can follow that."""
+    method = mbd.GeneralizedAlpha(constraints="stabilized")
+    size, unit = -0.35, "m" if drive == "displacement" else "rad"
+    for at in (0.05, 0.0473):
+        law = step(size, at)
+        run = mbd.simulate(
+            arm(law, formulation, drive), 0.3, 2e-3, method=method, raise_on_failure=False
+        )
+        stopped(run, size, unit, at=at)
+        assert run.t[-1] >= at - 8e-3
+        still = mbd.simulate(arm(lambda t: 0.0, formulation, drive), 0.3, 2e-3, method=method)
+        assert np.allclose(run.v, still.v[: len(run.t)], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("level", ["stabilized", "velocity"])
+@pytest.mark.parametrize("make", [step, step_with_derivatives])
+def test_free_steps_that_end_at_a_jump_name_it(make, level):
+    """They fail in front of it, whether it is felt ahead, or no step over it is small enough."""
+    options = {"method": mbd.GeneralizedAlpha(constraints=level), "raise_on_failure": False}
+    for at, every in ((0.05, 1), (0.0473, 3)):
+        run = mbd.simulate(arm(make(0.4, at)), 0.3, rtol=1e-4, every=every, **options)
+        stopped(run, 0.4, at=at)
+        assert run.t[-1] >= at - 0.01
+        assert len(np.unique(run.t)) == len(run.t)
+    fast = mbd.simulate(arm(lambda t: 0.2 * math.tanh((t - 0.04) / 4e-3)), 0.08, rtol=1e-3,
+                        project=True, **options)  # fmt: skip
+    assert fast.success
 
 
 @pytest.mark.filterwarnings("ignore:steps of")  # none is small enough for a jump

@@ -343,3 +343,27 @@ def test_door_shares_its_weight_between_the_hinges():
     assert np.allclose(lower, upper, rtol=0.01)
     weight = s.MASS * 9.81 * np.cos(s.LEAN)
     assert np.allclose(lower + upper, weight, rtol=1e-6)
+
+
+@pytest.mark.parametrize("formulation", RIGID)
+def test_rows_on_one_body_alone_are_counted_with_those_that_hold_it(formulation):
+    """The rank is that of the matrix, also where what a body wears repeats what its joints do."""
+    for joint, count in (("Fixed", 1), ("Revolute", 1), ("Spherical", 2), (None, 2)):
+        system = mbd.System(gravity=(0.3, 0.1, -0.5))
+        body = mbd.RigidBody(
+            "body", mass=1.3, inertia=(0.2, 0.3, 0.4), position=(0.1, 0, 0), formulation=formulation
+        )
+        system.add(body)
+        if joint:
+            axis = {"axis": (1, 0, 0)} if joint == "Revolute" else {}
+            system.add(getattr(mbd, joint)("joint", system.ground, body, at=(0, 0, 0), **axis))
+        for i in range(count):
+            system.add(mbd.NonTwisting(f"worn {i}", body))
+        model = system.build()
+        rank = np.linalg.matrix_rank(model.assemble().B.toarray())
+        assert model.report().rank == rank
+        assert model.report().freedoms == model.n_v - rank
+        assert len(model.report().redundant) == model.n_lam - rank
+        solution = mbd.simulate(model, 0.1, 1e-3)
+        assert solution.gap.max() < 1e-10
+        assert abs(solution.energy.balance[-1] - solution.energy.balance[0]) < 1e-6
