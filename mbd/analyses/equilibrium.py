@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mbd.algebra.norms import norms
 from mbd.analyses.stability import Stability, stability
 from mbd.base.checked import mapping, one_of, shown, whole
 from mbd.base.door import number, vector
@@ -300,7 +301,7 @@ def _equilibrium(
     """Return the pose with its stability and its message."""
     stability = "stable" if verdict.stable else "unstable"
     free = f"; free motion of {', '.join(map(repr, verdict.free))}" if verdict.free else ""
-    where = f" in a frame turning at {np.linalg.norm(omega):g} rad/s" if omega.any() else ""
+    where = f" in a frame turning at {float(norms(omega)):g} rad/s" if omega.any() else ""
     rest = result.imbalance
     message = (
         f"{stability} equilibrium at load factor {factor:g}{where}, {result.iterations} iterations"

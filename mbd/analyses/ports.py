@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd.algebra.norms import norms
 from mbd.base.checked import absent, meant, names, shown
 from mbd.base.door import unit_vector, vector
 from mbd.history.elements import grouped
@@ -177,7 +178,7 @@ def _of_load(
                 f"linearize: the load {name!r} has no direction of its own (it is zero, or a "
                 f"law of time); say which, {name + '.x'!r}"
             )
-        direction = load.value / np.linalg.norm(load.value)
+        direction = load.value / norms(load.value)
         label = name
     else:
         direction, label = np.eye(3)[axis], f"{name}.{'xyz'[axis]}"

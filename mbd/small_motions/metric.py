@@ -91,6 +91,8 @@ class Metric:
 
     def steps(self, delta: np.ndarray) -> np.ndarray:
         """Return how far each body moves, then turns, as parts of the longest step allowed."""
-        move, turn = (np.add.reduceat(delta * (P @ delta), self.first) for P in (self.Px, self.Pd))
+        largest = float(np.abs(delta).max(initial=0.0)) or 1.0
+        x = delta / largest  # whose squares are numbers
+        move, turn = (np.add.reduceat(x * (P @ x), self.first) for P in (self.Px, self.Pd))
         far = np.sqrt(np.maximum(move, 0.0)) / (REST_MOVE * self.length)
-        return np.concatenate([far, np.sqrt(np.maximum(turn, 0.0)) / REST_TURN])
+        return largest * np.concatenate([far, np.sqrt(np.maximum(turn, 0.0)) / REST_TURN])

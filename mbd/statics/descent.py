@@ -86,7 +86,7 @@ class _LastSteps:
             result = min(search.result(before, iterations), result, key=lambda x: x.imbalance.share)
         if result.imbalance.small:
             return result, None
-        if last == np.inf and way.whole > 0.0:  # less than positions are resolved is seen at zero
+        if 0.0 < way.whole <= 0.5 * last:  # less than positions are resolved is seen at zero
             return None, way
         while search.held > HELD_LEAST:
             search.held *= 0.1

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from mbd.algebra.norms import norms
 from mbd.base.tolerances import REST_BALANCE, REST_ROUND_OFF
 from mbd.interactions.loads import FORCE, MOMENT, SCALING
 from mbd.machine import buffer as m
@@ -184,13 +185,12 @@ class _OntoFaces:
 def _turning(y: np.ndarray, f: np.ndarray) -> np.ndarray:
     """Return the resultant force and moment of forces on faces y, f (n, 4, 3)."""
     moment = np.cross(y[:, 1:], f[:, 1:]).sum(1)
-    return np.array([np.linalg.norm(f[:, 0], axis=1), np.linalg.norm(moment, axis=1)])
+    return np.array([norms(f[:, 0]), norms(moment)])
 
 
 def _norms(f: np.ndarray) -> np.ndarray:
     """Return F and M of forces on faces (n, 4, 3)."""
-    force = np.linalg.norm(f[:, 0], axis=1)
-    return np.array([force, np.sqrt(2.0) * np.linalg.norm(f[:, 1:], axis=(1, 2))])
+    return np.array([norms(f[:, 0]), np.sqrt(2.0) * norms(f[:, 1:].reshape(len(f), -1))])
 
 
 def _motion(model: Model, state: State) -> np.ndarray:
@@ -212,7 +212,7 @@ def _acting(model: Model, state: State, factors: dict[str, float]) -> tuple[np.n
     """Return the sums of the sizes of weights and loads, and of all else, (2, bodies) each."""
     bodies = model.nodes.values()
     n = len(bodies)
-    gravity = abs(factors.get(GRAVITY, 1.0)) * float(np.linalg.norm(model.system.gravity))
+    gravity = abs(factors.get(GRAVITY, 1.0)) * float(norms(model.system.gravity))
     loads = np.array(
         [[gravity * b.mass, gravity * b.mass * np.linalg.norm(b.center_of_mass)] for b in bodies]
     ).T

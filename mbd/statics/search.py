@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from mbd.algebra.norms import norms
 from mbd.base.tolerances import (
     HELD,
     HELD_LEAST,
@@ -170,7 +171,7 @@ class Search:
         whole = float(steps.max())
         turn = float(steps[len(steps) // 2 :].max())
         part = 1.0 / max(1.0, whole / self.reach, turn / REST_REACH)
-        return Way(tangent, self.metric, part * delta, part, whole, float(np.linalg.norm(steps)))
+        return Way(tangent, self.metric, part * delta, part, whole, float(norms(steps)))
 
     def _holds(self, tangent: HeldTangent, at: Balance) -> bool:
         """Tell whether much of a step is held back."""

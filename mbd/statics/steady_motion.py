@@ -11,6 +11,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
+from mbd.algebra.norms import norms
 from mbd.algebra.rotations import tilde
 from mbd.base.tolerances import HELD, STEADY_MATRIX, STEADY_STAYS
 from mbd.integration.consistent import consistent
@@ -91,13 +92,11 @@ def _stays(motion: SmallMotion, g: np.ndarray) -> bool:
 
 def _while(motion: SmallMotion) -> float:
     """Return a time in which something turns by about a radian, or a length is passed."""
-    rates = [float(np.linalg.norm(motion.omega))]
-    for body in motion.maps:
-        rates.append(float(np.linalg.norm(body.omega - motion.omega)))
-    fastest = max(rates)
+    rates = [motion.omega, *(body.omega - motion.omega for body in motion.maps)]
+    fastest = float(norms(rates).max())
     if fastest > 0.0:
         return 0.7 / fastest
-    speed = max(float(np.linalg.norm(body.yd[0])) for body in motion.maps)
+    speed = float(norms([body.yd[0] for body in motion.maps]).max())
     return float(motion.model.F[m.LENGTH]) / max(speed, np.finfo(float).tiny)
 
 

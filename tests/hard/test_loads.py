@@ -144,7 +144,7 @@ def test_an_equilibrium_under_a_load_of_any_size(seek):
         )
         try:
             system.add(mbd.PointForce("f", body, force=(size, 0, 0)))
-            at = mbd.equilibrium(system, seek=seek)["b"].position[0]
+            pose = mbd.equilibrium(system, seek=seek)
         except ValueError as error:
             assert str(error).startswith("f: force must not exceed")
             assert size > 1e100
@@ -152,7 +152,9 @@ def test_an_equilibrium_under_a_load_of_any_size(seek):
             assert size > 1e7  # a lever of 2e14 m
             assert "'b." in str(error)
         else:
-            assert at == pytest.approx(size / 50.0, rel=1e-6, abs=1e-17)
+            assert pose["b"].position[0] == pytest.approx(size / 50.0, rel=1e-6, abs=0.0)
+            assert pose.loads.force == pytest.approx(size, rel=1e-12, abs=0.0)
+            assert pose.out_of_balance.force <= 1e-6 * size
 
 
 def test_a_beam_under_a_load_of_any_size():
@@ -174,6 +176,7 @@ def test_a_beam_under_a_load_of_any_size():
                 assert size < 1e-7, error
                 assert "less than the round-off of the forces that stiffness makes" in str(error)
                 continue
+        assert pose.loads.force == pytest.approx(size, rel=1e-12, abs=0.0)
         bend[size] = (pose["b.3"].position - (0.3, 0.2, 0.1)) / size
         if noted:
             assert size == 1e6

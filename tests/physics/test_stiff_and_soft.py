@@ -95,6 +95,20 @@ def test_ratios_sizes_and_loads(length, ratio, slope):
         assert found.free == ()
 
 
+@pytest.mark.parametrize("load", [1e-9, 1e-40, 3e-170, 2e-305])
+def test_loads_below_the_round_off_of_stiff_directions_bend(load):
+    """Where positions are near zero, what a load does is a number, however small; so is the load."""
+    n, axial, bending, length = 5, 1e9, 5.0, 1.1
+    system = beam(n, axial=axial, bending=bending, length=length, load=load)
+    for seek in ("minimum", "nearest"):
+        found = mbd.equilibrium(system, seek=seek)
+        wanted = deflection(n, axial, bending, length, load)
+        assert tip(found, n, length)[2] == pytest.approx(wanted, rel=1e-5, abs=0.0)
+        assert found.loads.force == pytest.approx(load, rel=1e-12, abs=0.0)
+        assert found.out_of_balance.force <= 1e-6 * load
+        assert found.stable
+
+
 def planar(q, n, length, axial, bending, load):
     """Return the gradient of the potential of the beam in its plane, by steps along i.
 
