@@ -97,7 +97,7 @@ def test_ratios_sizes_and_loads(length, ratio, slope):
 
 @pytest.mark.parametrize("load", [1e-9, 1e-40, 3e-170, 2e-305])
 def test_loads_below_the_round_off_of_stiff_directions_bend(load):
-    """Where positions are near zero, what a load does is a number, however small; so is the load."""
+    """Where positions are near zero, what a load does is a number, however small."""
     n, axial, bending, length = 5, 1e9, 5.0, 1.1
     system = beam(n, axial=axial, bending=bending, length=length, load=load)
     for seek in ("minimum", "nearest"):
