@@ -37,6 +37,22 @@ def shown(value: Any) -> str:
     return text if len(text) <= _WIDTH else f"{text[:_WIDTH]} ..."
 
 
+def called(
+    who: str, function: Callable[..., Any], *arguments: Any,
+    lacks: tuple[type[Exception], ...] = (), **options: Any,
+) -> Any:  # fmt: skip
+    """Return what a function of a user returns; what it raises is raised with its name.
+
+    Errors of values stay such, for there are others; so are those that `lacks` names.
+    """
+    try:
+        return function(*arguments, **options)
+    except (ValueError, ArithmeticError, *lacks) as error:
+        raise ValueError(f"{who} raised {type(error).__name__}: {error}") from error
+    except Exception as error:
+        raise RuntimeError(f"{who} raised {type(error).__name__}: {error}") from error
+
+
 def extra(who: str, needs: str, module: str, name: str) -> None:
     """Refuse to go on without a module of a package of the extra ``mbd[name]``."""
     try:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbd.base.checked import called
 from mbd.comparison.error_measures import QUANTITIES, Values, difference, last, noise
 from mbd.comparison.outcome import COLUMNS
 from mbd.formulations import named
@@ -53,12 +54,12 @@ class Trial:
         from mbd.model.system import System
 
         try:
-            system = make(formulation=self.choice, **parameters)
+            system = called("compare: build", make, formulation=self.choice, **parameters)
             if not isinstance(system, System):
                 raise TypeError(f"compare: build must return an mbd.System, got {system!r}")
             self.model = system.build()
         except ValueError as error:
-            self.error, self.refusal = error, str(error) or "ValueError"
+            self.error, self.refusal = error, str(error.__cause__ or error) or "ValueError"
 
     def run(
         self, h: float, method: Any, options: dict[str, Any], every: int = _LAST

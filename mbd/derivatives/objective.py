@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.checked import function, shown
+from mbd.base.checked import called, function, shown
 from mbd.derivatives.named import moved
 from mbd.derivatives.stencil import FRACTIONS, Stencil
 from mbd.history.history import History
 from mbd.model.frozen import FrozenModel
 from mbd.model.turns_so_far import turns_so_far
 from mbd.model.values import changed
+from mbd.statics.search import EquilibriumError
 
 _SHARE = 1e-2  # [size of the quantity] distance of the values of a stencil
 
@@ -61,12 +62,7 @@ class Objective:
     def result(self, model: Any) -> Any:
         """Return what of= makes of a model."""
         assert self.of is not None
-        try:
-            return self.of(model)
-        except (ValueError, ArithmeticError):  # a model that has none
-            raise
-        except Exception as error:
-            raise RuntimeError(f"Objective: of raised {type(error).__name__}: {error}") from error
+        return called("Objective: of", self.of, model, lacks=(EquilibriumError,))
 
 
 class _NotingHistory:

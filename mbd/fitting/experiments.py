@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from mbd.base.checked import floats, mapping, shown
+from mbd.base.checked import called, floats, mapping, shown
 from mbd.base.door import number
 from mbd.derivatives.forward import Sensitivities, sensitivities
 from mbd.fitting.variables import knows
@@ -274,7 +274,7 @@ def sampled(
     :math:`\partial y/\partial p - \dot S\,\partial t/\partial p`.
     """
     t = solution.t
-    y = np.asarray(curve.of(solution), float)
+    y = np.asarray(called(f"{who}: the function of {curve.label}", curve.of, solution), float)
     k = curve.values.shape[1]
     if y.shape != (len(t), k) and (y.shape != (len(t),) or k != 1):
         raise ValueError(

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.optimize import Bounds, NonlinearConstraint, minimize, nnls
 
 from mbd.analyses.equilibrium import equilibrium
-from mbd.base.checked import check_options, floats, listed, mapping, one_of, shown, whole
+from mbd.base.checked import called, check_options, floats, listed, mapping, one_of, shown, whole
 from mbd.base.fit_tolerances import FIT_TOL, OPTIMUM_BOX, OPTIMUM_MET
 from mbd.base.html_tables import facts, page, table
 from mbd.derivatives.adjoint import gradient
@@ -231,7 +231,7 @@ def _of_values(what: Any, variables: Variables, x: np.ndarray) -> tuple[float, n
     """Return a function of the values, and its gradient by differences of order eight."""
 
     def value(at: np.ndarray) -> float:
-        y = what(variables.by_name(at))
+        y = called(f"{_WHO}: the function of the values", what, variables.by_name(at))
         try:
             return float(floats(y))
         except TypeError:

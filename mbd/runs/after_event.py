@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd.base.checked import called
 from mbd.base.run_tolerances import EVENT_AHEAD, EVENT_MANY, EVENT_ROTATION, EVENT_SHORT
 from mbd.integration.consistent import allowed, consistent, violated, violations
 from mbd.model.model import Model
@@ -148,10 +149,7 @@ def _warn_idle(event: Event, state: State, who: str) -> None:
 def _by_hand(model: Model, event: Event, state: State, who: str) -> State:
     """Return what the change of a user makes of a state."""
     assert event.change is not None
-    try:
-        new = event.change(model, state)
-    except Exception as error:
-        raise RuntimeError(f"{who}: its change raised {type(error).__name__}: {error}") from error
+    new = called(f"{who}: its change", event.change, model, state)
     if not isinstance(new, State):
         raise TypeError(f"{who}: change must return a State (state.replace(v=...)), got {new!r}")
     if new.t != state.t:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.checked import shown
+from mbd.base.checked import called, shown
 from mbd.history.energy import masses
 from mbd.machine import buffer as m
 from mbd.model.description import lengths
@@ -48,7 +48,7 @@ class MemberModels:
         values = dict(zip(self.names, row, strict=True))
         if isinstance(self.build, Model):
             return self.build.with_values(values)
-        system = self.build(**values)
+        system = called("study: build", self.build, **values)
         if isinstance(system, Model):
             system = system.system
         if not isinstance(system, System):

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.checked import shown
+from mbd.base.checked import called, shown
 from mbd.front.solution import Solution
 from mbd.history.columns import model_columns
 from mbd.history.energy import masses
@@ -62,7 +62,11 @@ class Output:
         if self.reduce is None:
             return values
         named = _REDUCED.get(self.reduce)
-        return np.asarray(self.reduce(values) if named is None else named(values, 0), float)
+        return self.own(values) if named is None else np.asarray(named(values, 0), float)
+
+    def own(self, of: Any) -> np.ndarray:
+        """Return what the function of a user makes of values, or of a solution."""
+        return np.asarray(called(f"study: the function of {self.name!r}", self.reduce, of), float)
 
     def reduced_each(self, runs: np.ndarray) -> list[Any]:
         """Return what is kept of values (n, k, ...) of n runs, or what a function raised."""
@@ -109,7 +113,7 @@ def _list(outputs: Any) -> Sequence[Any]:
 def of_solution(output: Output, solution: Solution) -> np.ndarray:
     """Return an output of one solution."""
     if not output.quantity:
-        return np.asarray(output.reduce(solution), float)
+        return output.own(solution)
     return output.reduced(_values(solution, output.quantity)[0])
 
 

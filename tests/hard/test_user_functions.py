@@ -1,0 +1,78 @@
+"""Whatever a function of a user raises, wherever it is called, says which function it was."""
+
+import numpy as np
+import pytest
+
+import mbd
+
+RUN = {"t_end": 0.02, "step": 1e-2}
+CURVE = (np.array([0.0, 0.01, 0.02]), np.zeros(3))
+
+
+def rod(mass=1.2, formulation="so3"):
+    system = mbd.System(gravity=(0, 0, -9.81))
+    body = system.add(
+        mbd.RigidBody(
+            "rod", mass=mass, inertia=(0.1, 0.2, 0.3), position=(0.4, 0, 0), formulation=formulation
+        )
+    )
+    hinge = system.add(mbd.Revolute("hinge", system.ground, body, at=(0, 0, 0), axis=(0, 1, 0)))
+    system.add(mbd.JointSpring("spring", hinge, stiffness=40.0, damping=0.3))
+    return system
+
+
+def optimize(what, **more):
+    options = {"bounds": {"rod.mass": (0.5, 2.0)}} | more
+    return mbd.optimize(what, rod(), ["rod.mass"], **options)
+
+
+def study(build=rod, outputs=("hinge.angle",)):
+    return mbd.study(build, {"mass": [1.0, 2.0]}, outputs=outputs, **RUN)
+
+
+def told(done):
+    """A study goes on, and says of each member why there is none."""
+    assert set(done.status.values) == {1}
+    raise RuntimeError(str(done.message.values[0]))
+
+
+PLACES = {
+    "optimize: the function of the values": optimize,
+    "optimize: the function of the values ": lambda f: optimize(
+        lambda p: p["rod.mass"], constraints={"limit": (f, None, 1.0)}
+    ),
+    "Objective: terminal": lambda f: optimize(mbd.Objective(terminal=f), **RUN),
+    "Objective: running": lambda f: mbd.gradient(
+        mbd.Objective(running=f), rod(), ["rod.mass"], **RUN
+    ),
+    "Objective: of": lambda f: mbd.gradient(
+        mbd.Objective(terminal=lambda pose: 1.0, of=f), rod(), ["rod.mass"]
+    ),
+    "fit: the function of reach": lambda f: mbd.fit(
+        rod(), {"reach": (f, *CURVE)}, ["rod.mass"], 1e-2
+    ),
+    "study: build": study,
+    "study: the function of 'mine'": lambda f: told(study(outputs={"mine": f})),
+    "study: the function of 'mine' ": lambda f: told(study(outputs={"mine": ("hinge.angle", f)})),
+    "compare: build": lambda f: mbd.compare(f, steps=[1e-2], t_end=0.02),
+    "bell: its function": lambda f: mbd.simulate(rod(), **RUN, events=mbd.Event("bell", f)),
+    "bell at t = 0.01 s: its change": lambda f: mbd.simulate(
+        rod(), **RUN, events=mbd.Event("bell", lambda s: s.t - 0.01, change=f)
+    ),
+}
+
+
+@pytest.mark.parametrize("error", [KeyError, ZeroDivisionError, ValueError, OSError])
+@pytest.mark.parametrize("place", PLACES)
+def test_what_a_function_raises_has_its_name(place, error):
+    def raises(*arguments, **options):
+        raise error("no such gauge")
+
+    with pytest.raises((RuntimeError, ValueError)) as caught:
+        PLACES[place](raises)
+    text = str(caught.value)
+    if not (place == "compare: build" and error is ValueError):  # it says what it cannot build
+        who, what = place.strip().split(": ")
+        assert who in text
+        assert f"{what} raised {error.__name__}: " in text
+    assert "no such gauge" in text
