@@ -167,15 +167,20 @@ class Stepper:
             n = whole(_WHO, "n", n, 1)
         if self._jumped:
             self._meet()
-        taken = 0
-        while taken < n:  # one careful step comes by itself
-            more, status = self.run.steps(n - taken)
+        run, taken, status = self.run, 0, CONVERGED
+        first, begin = run.done + 1, run.work.snapshot() if run.jumps.driven else None
+        while taken < n and status == CONVERGED:  # one careful step comes by itself
+            more, status = run.steps(n - taken)
             taken += more
-            if status != CONVERGED:
-                self.run.work.check_laws()
-                raise RuntimeError(explain(self.run.work, self.method))
-        if self.run.work.S[m.BAD_HOW]:
-            self.run.work.check_laws()
+        if begin is not None:
+            jump = run.jumps.first(run.work, begin, taken, status != CONVERGED)
+            if jump is not None:
+                run.back_before(begin, first, jump)
+                raise RuntimeError(jump.words)
+        if status != CONVERGED or run.work.S[m.BAD_HOW]:
+            run.work.check_laws()
+        if status != CONVERGED:
+            raise RuntimeError(explain(run.work, self.method))
 
     def reset(self, state: State | None = None) -> None:
         """Go back to the state at which it began, with all inputs as described, or to another."""

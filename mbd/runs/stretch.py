@@ -192,7 +192,7 @@ class Run:
         jump = self.jumps.first(self.work, begin, taken, failed) if begin is not None else None
         if jump is not None:
             new = new.rows(new.t <= jump.t)
-            taken, status = self._before(begin, first, jump), FAILED
+            taken, status = self.back_before(begin, first, jump), FAILED
             new = new.rows(new.t <= self.work.F[m.T])
         if self.watch and taken:
             try:
@@ -260,7 +260,7 @@ class Run:
             return False
         return not failed_step(work, self.method.kernel)[1]
 
-    def _before(self, begin: Any, first: int, jump: Jump) -> int:
+    def back_before(self, begin: Any, first: int, jump: Jump) -> int:
         """Go back to the last step before a jump; return how many that are since a snapshot."""
         n = jump.steps
         if self.plan.free:

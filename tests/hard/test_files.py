@@ -282,3 +282,15 @@ with replaced(path, "me") as new: np.savez(new, a=1)
 figure.savefig("x.png")
 """
     assert sorted(line for line, _ in writing(ast.parse(code))) == [2, 3, 4, 6]
+
+
+def test_a_file_is_read_while_somebody_holds_its_lock(tmp_path):
+    """Who replaces a file holds the lock of the new one for a moment after it is there."""
+    fcntl = pytest.importorskip("fcntl")
+    system = mbd.System()
+    system.add(mbd.PointMass("m", mass=1.0, velocity=(2.0, 0, 0)))
+    path = tmp_path / "run.nc"
+    mbd.simulate(system, 0.1, 1e-2).save(path)
+    with path.open("r+b") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        assert mbd.load(path)["m"].position[-1, 0] == pytest.approx(0.2)

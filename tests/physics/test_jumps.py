@@ -182,6 +182,26 @@ def test_free_steps_that_end_at_a_jump_name_it(make, level):
     assert fast.success
 
 
+@pytest.mark.parametrize("level", ["position", "velocity", "stabilized"])
+def test_a_stepper_stops_in_front_of_a_jump(level):
+    """However many steps are asked for at once, and its state is the one in front."""
+    size, at, h = 0.3, 0.0521, 2e-3
+    model = arm(step(size, at)).build()
+    method = mbd.GeneralizedAlpha(constraints=level)
+    ends = []
+    for many in (1, 7, 100):
+        stepper = mbd.Stepper(model, h, method=method)
+        with pytest.raises(RuntimeError, match=r"motor: its law jumps by 0.3 rad at t = 0.0521"):
+            for _ in range(100):
+                stepper.step(many)
+        assert at - 3 * h - 4e-3 < stepper.t < at
+        assert abs(stepper["energy.total"]) < 1e-3
+        ends.append(stepper.state)
+    for end in ends:
+        assert end.t == ends[0].t
+        assert np.array_equal(end.q, ends[0].q)
+
+
 @pytest.mark.filterwarnings("ignore:steps of")  # none is small enough for a jump
 def test_the_stabilised_form_follows_a_jump():
     """Positions move, velocities do not: the energy changes by that of the place."""

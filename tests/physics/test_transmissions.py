@@ -132,6 +132,12 @@ def test_shafts_that_fold_back(formulation):
     bends = theta[:, None] * np.stack([np.cos(phi), np.sin(phi), 0 * phi], 1)
     expected = Rotation.from_rotvec(bends).as_matrix()
     assert np.allclose(run["body"].rotation, expected, rtol=0, atol=2e-4)
+    # the moment that holds the twist is the rate of the angular momentum, whatever its row is
+    moment = np.gradient(run.momentum.angular, run.t, axis=0, edge_order=2)
+    middle = slice(3, -3)
+    size = np.abs(moment).max()
+    assert np.allclose(run["cv"].moment[middle], moment[middle], rtol=0, atol=5e-3 * size)
+    assert np.abs(np.diff(run["cv"].moment, axis=0)).max() < 0.05 * size
 
 
 def test_universal_joint_is_not_of_constant_velocity():
