@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from itertools import count, repeat
+from itertools import repeat
 from operator import add
 from typing import Any
 
@@ -354,11 +354,9 @@ def _turns(
     for measure, angles in by_measure.items():
         kind = unwrapped_angle(measure)
         kept = buffers.put_all([[x.start] for x in angles.values()], m.STATE, angles)
-        ends = [end for x in angles.values() for end in x.attachments]
-        rest = (0,) * (m.ATT_SIZE - 2)
-        at = buffers.table(x for place in attachments.placed(ends) for x in (*place, *rest))
-        own = zip(*[count(at, m.ATT_SIZE)] * measure.n, strict=False)
-        records = [x for at, some in zip(kept, own, strict=False) for x in (-1, 0, at, 0, *some)]
+        ends = attachments.get([end for x in angles.values() for end in x.attachments], ())
+        own = zip(*[iter(ends)] * measure.n, strict=True)
+        records = [x for at, some in zip(kept, own, strict=True) for x in (-1, 0, at, 0, *some)]
         head = kind.head(len(angles), buffers.table(records), 1)
         at, first, size = buffers.table(head), head[m.T_FIRST], head[m.T_SIZE]
         records_of |= {label: [first + e * size] for e, label in enumerate(angles)}
