@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from itertools import repeat
+from itertools import islice, repeat
 from operator import add
 from typing import Any
 
@@ -181,7 +181,7 @@ def _nodes(buffers: Buffers, system: Description, bodies: list[Any], layout: Lay
         pars = buffers.put_all(constants, m.CONSTANTS, (b.name for b in some))
         for i, par in zip(members, pars, strict=True):
             q, u, y = layout.q[i], layout.start[i], 12 * layout.face[i]
-            where[i] = buffers.table((q, u, par, y, *layout.own_block(i)))
+            where[i] = buffers.table((q, u, par, y, *layout.block(i, i)))
     return where
 
 
@@ -273,7 +273,7 @@ def _interactions(
     """Write the tables of all interactions, kind by kind; return labels of what they remember."""
     labels: list[str] = []
     where: dict[int, int] = {}
-    number = {id(o): e for e, o in enumerate(rows, len(layout.q))}
+    number = {id(o): e for e, o in enumerate(rows)}
     by_kind: dict[Kind, list[Owned]] = {}
     for o in owned:
         by_kind.setdefault(o.element.kind, []).append(o)
@@ -282,31 +282,31 @@ def _interactions(
     for kind, of_kind in by_kind.items():
         members, several = _in_order(of_kind, layout)
         elements, spare = [o.element for o in members], (0.0,) * kind.room
-        head = kind.head(len(members), 0, remembered := len(elements[0].memory))
-        size, blocks, pairs = head[m.T_SIZE], head[m.T_BLOCKS], head[m.T_PAIRS]
-        records = np.empty((len(members), size), np.int64)
-        on = np.array([o.ends for o in members], np.int64)
         # a law that is no damper rewrites the weights of the last attachment
         k = kind.n_attachments
         rewrites = not kind.damped and not kind.n_rows
         own = {k * i + k - 1 for i, e in enumerate(elements) if rewrites and e.law is not None}
-        ends = [a for e in elements for a in e.attachments]
-        records[:, m.E_ENDS : blocks] = np.reshape(attachments.get(ends, own), on.shape)
+        places = iter(attachments.get([a for e in elements for a in e.attachments], own))
         numbers, kept = [(*e.numbers, *spare) for e in elements], [e.memory for e in elements]
-        for i, values, region in ((m.E_NUMBERS, numbers, m.CONSTANTS), (m.E_MEMORY, kept, m.STATE)):
-            records[:, i] = buffers.put_all(values, region, (o.label for o in members))
-        records[:, m.E_LAW] = [0 if e.law is None else e.law.address for e in elements]
-        records[:, m.E_ROW] = -1
-        if kind.n_rows:
-            group = np.array([[number[id(o)]] * k for o in members])
-            records[:, m.E_ROW] = layout.unknown[group[:, 0]]
-            place, ld = layout.blocks(np.stack([group, on]), np.stack([on, group]))
-            for i, x in enumerate((place[0], ld[0], place[1], ld[1])):
-                records[:, blocks + i : pairs : 4] = x
-        for i, (a, b) in zip(range(pairs, size, 2), kind.pairs, strict=True):
-            records[:, i], records[:, i + 1] = layout.blocks(on[:, a], on[:, b])
-        first = buffers.table(records.ravel().tolist())
+        numbers_at = buffers.put_all(numbers, m.CONSTANTS, (o.label for o in members))
+        kept_at = buffers.put_all(kept, m.STATE, (o.label for o in members))
+        records: list[int] = []
+        for o, at, kept_here in zip(members, numbers_at, kept_at, strict=True):
+            group = ~number[id(o)] if kind.n_rows else 0
+            law = 0 if o.element.law is None else o.element.law.address
+            records += (layout.start[group] if kind.n_rows else -1, at, kept_here, law)
+            records += islice(places, k)
+            for b in o.ends if kind.n_rows else ():
+                if b < 0:
+                    records += (-1, 0, -1, 0)
+                else:
+                    records += (*layout.block(group, b), *layout.block(b, group))
+            for a, b in kind.pairs:
+                grounded = o.ends[a] < 0 or o.ends[b] < 0
+                records += (-1, 0) if grounded else layout.block(o.ends[a], o.ends[b])
+        remembered, first = len(elements[0].memory), buffers.table(records)
         at = buffers.table(kind.head(len(members), first, remembered))
+        size = buffers.I[at + m.T_SIZE]
         where |= zip(map(id, members), range(first, at, size), strict=True)
         stages.add(m.FORCES, kind.forces, at)
         start = first

@@ -155,7 +155,6 @@ class Layout:
         self._matrix(buffers, fronts)
         every = range(len(bodies))
         self.stretch_of = [bisect_right(self._starts, self.front_of[b]) - 1 for b in every]
-        self._place_blocks(len(bodies), fronts)
 
     def _matrix(self, buffers: Buffers, fronts: list[Front]) -> None:
         """Reserve the fronts and write their tables.
@@ -228,60 +227,23 @@ class Layout:
         """Return the number of the stretch in which the last of some bodies is eliminated."""
         return max(map(self.stretch_of.__getitem__, bodies), default=0)
 
-    def _place_blocks(self, n_bodies: int, fronts: list[Front]) -> None:
-        """Keep what `blocks` looks up: of groups, of fronts, of update groups of fronts.
-
-        Groups are bodies, behind them the rows of elements.
-        """
-        number = {g: g if g >= 0 else n_bodies + ~g for g in self.start}
-        groups, n = list(number.values()), len(number)
-        self._front, self.unknown = np.empty((2, n), np.int64)
-        self._front[groups] = list(self.front_of.values())
-        self.unknown[groups] = list(self.start.values())
-        several = [
-            (f, c.items(), b) for f, (c, b) in enumerate(zip(self.column, self.below, strict=True))
-        ]
-        keys = [n * f + number[g] for f, columns, _ in several for g, _ in columns]
-        order = np.argsort(keys)
-        self._keys = np.array(keys, np.int64)[order]
-        updates = [(c, *below[g]) for _, columns, below in several for g, c in columns]
-        self._of_front = np.array(self.u0), np.array(self.A).T, np.array(self.W).T
-        self._updates = np.array(updates, np.int64).reshape(-1, 4)[order].T
-
-    def own_block(self, body: int) -> tuple[int, int]:
-        """Return place and row length of the block of a body with itself."""
-        f = self.front_of[body]
-        place, ld = self.A[f]
-        return place + (self.start[body] - self.u0[f]) * (ld + 1), ld
-
-    def blocks(self, rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return places and row lengths of n blocks (row group, column group); of ground -1, 0.
-
-        A group is a body, or, behind all bodies, the rows of an element.
-        """
-        places, lengths = np.full(rows.shape, -1), np.zeros(rows.shape, np.int64)
-        there = (rows >= 0) & (columns >= 0)
-        rows, columns = rows[there], columns[there]
-        u0, (A, ld_A), (W, ld_W) = self._of_front
-        r, c, u = self._front[rows], self._front[columns], self.unknown
-        above, place, ld = u[rows] - u0[r], A[r] + u[columns] - u0[r], ld_A[r]
-        if (apart := r != c).any():
-            first, group = np.minimum(r, c)[apart], np.where(r > c, rows, columns)[apart]
-            at = np.searchsorted(self._keys, first * len(u) + group)
-            column, k, below, width = self._updates[:, at]
-            under = (r > c)[apart]
-            place[apart] = np.where(
-                under, below + u[columns[apart]] - u0[first] - k, W[first] + column
-            )
-            above[apart] *= ~under
-            ld[apart] = np.where(under, width, ld_W[first])
-        places[there], lengths[there] = place + above * ld, ld
-        return places, lengths
+    def block(self, row: int, column: int) -> tuple[int, int]:
+        """Return place and row length of the block (row group, column group)."""
+        r, c = self.front_of[row], self.front_of[column]
+        if r > c:
+            k, place, ld = self.below[c][row]
+            return place + self.start[column] - self.u0[c] - k, ld
+        first, ld = self.A[r] if r == c else self.W[r]
+        at = self.start[column] - self.u0[r] if r == c else self.column[r][column]
+        return first + (self.start[row] - self.u0[r]) * ld + at, ld
 
     def numbering(self, bodies: list[Any], rows: list[Owned]) -> Numbering:
         """Return the map from the user's order (bodies, then rows) to unknowns."""
         forms, n = [body.formulation for body in bodies], len(bodies)
-        unknown = self.unknown.tolist()
+        unknown = [
+            *map(self.start.__getitem__, range(n)),
+            *(self.start[~e] for e in range(len(rows))),
+        ]
         sizes = [*(x.n_own for x in forms), *(o.element.kind.n_rows for o in rows)]
         first = [u + f.n_v for u, f in zip(unknown, forms, strict=False)] + unknown[n:]
         both = [
