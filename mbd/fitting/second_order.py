@@ -44,6 +44,7 @@ def hvp(
     project: bool | None = None,
     progress: bool | None = None,
     events: Any = (),
+    every: int = 1,
 ) -> dict[str, float]:
     """Return the product of the second derivative of an objective with a direction.
 
@@ -53,8 +54,10 @@ def hvp(
 
     Parameters
     ----------
-    objective, system, parameters, t_end, step, method, state, project, progress, events : optional
-        As those of ``mbd.gradient`` [s].
+    objective, system, parameters, t_end, step, method, state, project, progress : optional
+    events, every : optional
+        As those of ``mbd.gradient`` [s], and of results without time where the objective has
+        ``of=``. Not ``rtol``: other values of the parameters would take other steps.
     direction : dict, or numbers in the order of the parameters
         In the units of the parameters; what a dict leaves out is zero.
 
@@ -94,7 +97,7 @@ def hvp(
             ) from None
         g = gradient(
             objective, other, names, t_end, step, method=method, state=state, project=project,
-            progress=progress, events=events,
+            progress=progress, events=events, every=every,
         )  # fmt: skip
         total += w / s * g.array
     return dict(zip(names, total.tolist(), strict=True))

@@ -28,6 +28,10 @@ def test_columns_are_symmetric_and_those_of_differences():
         list(mbd.hvp(OBJECTIVE, oscillator(), NAMES, unit, 0.5, 0.01, method=TIGHT).values())
         for unit in np.eye(2)
     ]
+    pieces = mbd.hvp(
+        OBJECTIVE, oscillator(), NAMES, [1, 0], 0.5, 0.01, method=TIGHT, every=20
+    )  # fmt: skip
+    assert list(pieces.values()) == pytest.approx(columns[0], rel=1e-8)
     H = np.array(columns) * np.outer(SIZES, SIZES)
     assert np.abs(H - H.T).max() < 1e-9 * np.abs(H).max()
     model, column = oscillator().build(), 0.0
@@ -37,6 +41,22 @@ def test_columns_are_symmetric_and_those_of_differences():
             g = mbd.gradient(OBJECTIVE, other, NAMES, 0.5, 0.01, method=TIGHT)
             column = column + sign * w / 1e-2 * g.array
     assert np.abs(H[1] - column * SIZES).max() < 1e-9 * np.abs(H).max()
+
+
+def test_the_frequency_of_an_oscillator_by_hand():
+    """omega = sqrt(k/m): d2/dk2 = -omega/(4 k^2), d2/dk dm = -omega/(4 k m)."""
+    k, mass = 20.0, 1.3
+    system = mbd.System()
+    body = system.add(mbd.RigidBody("mass", mass=mass, inertia=(1, 1, 1)))
+    system.add(mbd.Prismatic("rail", system.ground, body, at=(0, 0, 0), axis=(1, 0, 0)))
+    system.add(
+        mbd.Spring("spring", system.ground, body, at=(2, 0, 0), to=(0, 0, 0), stiffness=k, length=2)
+    )
+    omega = mbd.Objective(of=mbd.modes, terminal=lambda modes: modes.eigenvalues[0].imag)
+    h = mbd.hvp(omega, system, NAMES, {"spring.stiffness": 1.0})
+    w = np.sqrt(k / mass)
+    exact = [-w / (4 * k**2), -w / (4 * k * mass)]
+    assert list(h.values()) == pytest.approx(exact, rel=1e-7)
 
 
 def test_a_thrown_ball_by_hand():

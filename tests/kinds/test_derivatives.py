@@ -190,3 +190,45 @@ def test_every_formulation(i, name):
         level = ("position", "velocity")[i % 2]
         method = mbd.GeneralizedAlpha(tol=1e-12, constraints=level)
         check(lambda p: described(JOINT_RECIPES["Spherical"], p, formulation), method)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", RECIPES, ids=str)
+def test_every_part_about_a_pose_at_rest(key, joints_of_recipes):
+    """Eigenvalues of two bodies on bushings with a part between them, by a number in all of it."""
+    p = mbd.Parameter("p", 0.0)
+    system = mbd.System(gravity=(0.1, -0.2, -9.7 * (1 + 0.1 * p)))
+    common = {"inertia": (0.31 + 0.1 * p, 0.42 + 0.2 * p, 0.37), "center_of_mass": (0, 0.02 * p, 0)}
+    bodies = [
+        system.add(mbd.RigidBody(name, mass=mass + 0.3 * p, position=at, **common))
+        for name, mass, at in (("one", 1.7, (0.1, 0.2, -0.3)), ("two", 0.9, (0.7, -0.1, 0.2)))
+    ]
+    for body, k in zip(bodies, (900.0, 700.0), strict=True):
+        stiffness = (k, 800.0, 1600.0 - k, 60.0, 50.0, 40.0)
+        system.add(
+            mbd.Bushing(
+                f"{body.name} held", system.ground, body, at=body.position, stiffness=stiffness
+            )
+        )
+    thing = RECIPES[key](*bodies, STILL)
+    for joint in MADE:
+        if joint.name not in system:
+            system.add(joint)
+    MADE.clear()
+    system.add(with_formulas(thing, p))
+    try:
+        pose = mbd.equilibrium(system)
+        modes = mbd.modes(pose)
+    except (ValueError, RuntimeError) as error:  # parts that move their bodies
+        pytest.skip(str(error))
+    mine, total, e = mbd.sensitivities(modes)["p"].eigenvalues, 0.0, 1e-3
+    free = np.abs(modes.eigenvalues) < 1e-6  # where rows on velocities leave positions
+    assert np.array_equal(np.isnan(mine), free)
+    mine[free] = 0.0
+    for k, w in WEIGHTS.items():
+        for sign in (1, -1):
+            model = pose.model.with_values({"p": sign * k * e})
+            s = mbd.modes(mbd.equilibrium(model, state=pose.state)).eigenvalues
+            ahead = modes.eigenvalues + sign * k * e * mine  # those that cross change their order
+            total = total + sign * w / e * s[np.abs(ahead[:, None] - s).argmin(axis=1)]
+    assert np.abs(mine - total)[~free].max() <= 1e-6 * np.abs(total[~free]).max()
