@@ -143,8 +143,7 @@ def _remove_others(place: Path, home: Path) -> None:
                 continue
             if not list(place.parent.glob(f".*.{folder.name}.new")):
                 _remove_members(folder)
-        if not text:
-            home.rmdir()
+        home.rmdir()  # if nothing is in it
 
 
 def _remove_members(folder: Path) -> None:

@@ -207,6 +207,10 @@ def test_folders_that_were_made_for_nothing_are_removed(tmp_path):
     with pytest.raises(ZeroDivisionError), atomic.replaced(tmp_path / "a" / "b" / "x", "one"):
         raise ZeroDivisionError
     assert not list(tmp_path.iterdir())
+    (tmp_path / "run.pvd").write_bytes(b"of somebody else")
+    with pytest.raises(ZeroDivisionError), atomic.replaced_set(tmp_path / "run.pvd", "one"):
+        raise ZeroDivisionError
+    assert [x.name for x in tmp_path.iterdir()] == ["run.pvd"]
 
 
 def test_a_pipe_is_written_to():
