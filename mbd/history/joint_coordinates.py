@@ -12,13 +12,11 @@ from mbd.history.elements import ElementGroup, grouped
 from mbd.history.faces import Faces, all_columns, places_of
 from mbd.interactions.driven_rows import total
 from mbd.interactions.kind import Element
-from mbd.model.frozen import per_model
+from mbd.model.frozen import per_model, some_per_model
 
 if TYPE_CHECKING:
     from mbd.model.model import Model
     from mbd.parts.part import Coordinate
-
-_KEPT = 8  # single coordinates
 
 
 @dataclass(frozen=True)
@@ -98,23 +96,12 @@ def freedoms(model: Model) -> dict[str, Coordinate]:
     }
 
 
-@per_model
-def _coordinates(model: Model) -> dict[str, tuple[tuple[str, ...], Coordinates]]:
-    """Return some coordinates that were asked for last."""
-    return {}
-
-
+@some_per_model
 def coordinate(model: Model, name: str) -> tuple[tuple[str, ...], Coordinates]:
     """Return a coordinate, and the bodies whose faces it is evaluated on."""
-    some = _coordinates(model)
-    if (one := some.get(name)) is None:
-        if len(some) == _KEPT:
-            some.clear()
-        free = freedoms(model)[name]
-        bodies = tuple(end.body for end in free.attachments)
-        one = bodies, Coordinates.of({name: free}, places_of(model, bodies))
-        some[name] = one
-    return one
+    free = freedoms(model)[name]
+    bodies = tuple(end.body for end in free.attachments)
+    return bodies, Coordinates.of({name: free}, places_of(model, bodies))
 
 
 @per_model

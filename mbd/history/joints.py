@@ -11,14 +11,14 @@ import numpy as np
 
 from mbd.algebra.vec import cross, load3, minus, plus, store3, times
 from mbd.history.elements import ElementGroup, grouped
-from mbd.history.faces import Faces, all_columns
+from mbd.history.faces import Faces, all_columns, places_of
 from mbd.history.joint_coordinates import coordinate
 from mbd.history.quantities import PartHistory, Reaction
 from mbd.history.quantity import Owner
 from mbd.interactions.kind import face_name
 from mbd.machine import buffer as m
 from mbd.machine.jit import kernel
-from mbd.model.frozen import per_model
+from mbd.model.frozen import per_model, some_per_model
 
 if TYPE_CHECKING:
     from mbd.history.trajectory import Trajectory
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 _ORIGIN = (1.0, 0.0, 0.0, 0.0)
 _AT_ONCE = 1024  # faces whose numbers stay in the cache of the processor
-_KEPT = 8  # reactions of single parts
 
 
 @kernel
@@ -162,22 +161,19 @@ def all_reactions(model: Model) -> Reactions:
     return Reactions.of(model, specs, all_columns(model))
 
 
-@per_model
-def _each_reaction(model: Model) -> dict[ReactionSpec, Reactions]:
-    """Return some reactions that were asked for last, each with its own faces."""
-    return {}
+@some_per_model
+def _single(model: Model, spec: ReactionSpec) -> tuple[list[str], Reactions]:
+    """Return a reaction, and the bodies whose faces it is evaluated on."""
+    ends = [a.body for e, _ in model.numbering.elements[spec.part] for a in e.attachments]
+    bodies, first = [*ends, spec.on, spec.at], model.numbering.owners[spec.part].start
+    return bodies, Reactions.of(model, [spec], places_of(model, bodies), first)
 
 
 def _reaction(trajectory: Trajectory, spec: ReactionSpec) -> Reaction:
     """Return one reaction, for which the bodies of its part are evaluated."""
-    model, mine = trajectory.model, trajectory.model.numbering.owners[spec.part]
-    ends = (a.body for e, _ in model.numbering.elements[spec.part] for a in e.attachments)
-    faces = trajectory.faces((*ends, spec.on, spec.at), second=False)
-    each = _each_reaction(model)
-    if (reactions := each.get(spec)) is None:
-        if len(each) == _KEPT:
-            each.clear()
-        each[spec] = reactions = Reactions.of(model, [spec], faces.column, mine.start)
+    bodies, reactions = _single(trajectory.model, spec)
+    faces = trajectory.faces(bodies, second=False)
+    mine = trajectory.model.numbering.owners[spec.part]
     reaction = reactions.over_time(faces, np.asarray(trajectory.lam[:, mine]))
     return Reaction(reaction.force[:, 0], reaction.moment[:, 0])
 

@@ -21,6 +21,7 @@ from mbd.parts.part import Body
 
 Value = TypeVar("Value")
 SomeModel = TypeVar("SomeModel", bound="FrozenModel")
+Key = TypeVar("Key")
 
 
 @dataclass(frozen=True)
@@ -214,6 +215,25 @@ def per_model(make: Callable[[SomeModel], Value]) -> Callable[[SomeModel], Value
             return values[model]
         except KeyError:
             return values.setdefault(model, make(model))
+
+    return once
+
+
+def some_per_model(
+    make: Callable[[SomeModel, Key], Value], kept: int = 8
+) -> Callable[[SomeModel, Key], Value]:
+    """Let a function of a model and a key be evaluated once for each of few keys, as above."""
+    values: WeakKeyDictionary[FrozenModel, dict[Any, Value]] = WeakKeyDictionary()
+
+    @wraps(make)
+    def once(model: SomeModel, key: Key) -> Value:
+        some = values.setdefault(model, {})
+        try:
+            return some[key]
+        except KeyError:
+            if len(some) >= kept:
+                some.clear()
+            return some.setdefault(key, make(model, key))
 
     return once
 

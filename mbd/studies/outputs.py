@@ -193,8 +193,8 @@ def of_batch(output: Output, runs: Runs) -> list[Any]:
         alone = output.reduce == "final" and not len(model.memory) and of[0] not in _SUMMED
         return output.reduced_each(_told(*of, runs.told(alone)))
     if (what := _each_by_itself(output.quantity, model, same_kinematics)) is not None:
-        whole = instants.last() if output.reduce == "final" else instants
-        each = [output.reduced_each(_over_instants(*what, x)) for x in whole.pieces()]
+        wanted = instants.last() if output.reduce == "final" else instants
+        each = [output.reduced_each(_over_instants(*what, x)) for x in wanted.pieces()]
         return list(chain.from_iterable(each))
     if same_kinematics and (coordinate := _coordinate(output.quantity, model)) is not None:
         each = [output.reduced_each(_over_runs(*coordinate, x)) for x in instants.pieces()]
