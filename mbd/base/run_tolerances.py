@@ -18,6 +18,13 @@ JUMP_PARTS = 16
 LOST_NOISE = 1e4
 """[round-off of the largest position] Round-off of multipliers and velocities."""
 
+FAR_IN_A_STEP = 0.5
+"""[length of the model, 1 rad] A step that fails has a plain reason where bodies move farther."""
+
+LIGHT_BODY = 1e-6
+"""[inertia of the heaviest] Free steps whose size vanishes may do so by the round-off of lighter
+bodies: 1e-16 of the force on a heavy one is 1e-10 of theirs."""
+
 # --- steps and their end --------------------------------------------------------------------------
 
 WHOLE_STEPS = 1e-9

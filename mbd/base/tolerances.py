@@ -148,6 +148,12 @@ where rows lose rank they do so slowly."""
 NEWTON_REACH = 1e-6
 """[length of the model, or one] Largest increment of positions that may ever count as small."""
 
+NEWTON_PARALLEL = 0.9
+"""[1] Square of the cosine of two increments from which on they have one direction."""
+
+NEWTON_STEADY = 0.999
+"""[1] Ratio of two such increments that round-off lets one tell from one."""
+
 NEWTON_LACK = 10.0
 """[tolerance of Newton] Last correction of positions alone: rates of rows see it undiminished."""
 
@@ -212,9 +218,9 @@ SUBSTEP_RTOL = 1e-4
 SUBSTEP_MOST = 20_000
 """[-] So many smaller steps are taken in the time of one; what needs more fails."""
 
-SUBSTEP_ALL = 80_000
+SUBSTEP_ALL = 160_000
 """[thousand steps] So many in all, those in vain too: where many steps need thousands of smaller
-ones their size is wrong, and the run ends soon."""
+ones their size is wrong, and the run ends soon. Seven steps of a flexible rod need 100 000."""
 
 SUBSTEP_LEAST = 1e-12
 """[step] A smaller step fails."""

@@ -46,11 +46,14 @@ from mbd.base.tolerances import (
     SOFT_LEAST,
 )
 from mbd.integration.round_off import (
+    ask_positions,
+    go_further,
     measure_rows,
     measure_speed,
     off_the_rows,
     set_least,
     settled,
+    slow_to_be_met,
     still_open,
 )
 from mbd.linear import least_multipliers as least
@@ -139,17 +142,6 @@ def correct(I: Any, F: Any) -> float:
 
 
 @jit
-def ask_positions(I: Any, F: Any) -> None:
-    """Put to X what positions lack of their rows: the right-hand side of their correction."""
-    x, gap = I[X], I[m.GAP]
-    for i in range(I[m.N_U]):
-        if is_velocity(I, i):
-            F[x + i] = 0.0
-        else:
-            F[x + i] = F[gap + i]
-
-
-@jit
 def correct_positions(I: Any, F: Any) -> float:
     """Move positions alone, by the solution in X; return its size in units of the tolerance."""
     b = F[m.RATE]
@@ -202,6 +194,7 @@ def newton(I: Any, F: Any) -> int:
     theta = max(F[THETA], 0.05)
     theta = math.sqrt(theta * math.sqrt(theta))
     fresh = False  # whether the matrix belongs to this step
+    pace, kept, stuck, tried = 0.0, False, False, False  # of rows that are slow to be met
     for iteration in range(S[MAX_ITER]):
         evaluate_level(I, F)
         if iteration == 0:
@@ -223,6 +216,10 @@ def newton(I: Any, F: Any) -> int:
                 return PIVOTS
         else:
             call(S[m.LINEAR], I, F, 0)
+        if stuck:
+            ratio = go_further(I, F, kept)
+            pace = ratio if kept else pace
+            kept = ratio == 0.0
         size = correct(I, F)
         if S[m.LEVEL] == m.STABILIZED:
             ask_positions(I, F)
@@ -238,19 +235,23 @@ def newton(I: Any, F: Any) -> int:
         else:
             # kinds of unknowns converge at their own pace, the first ratio may flatter: a bound
             theta = max(size / last, NEWTON_CONTRACTION) if last > 0.0 else NEWTON_CONTRACTION
+            theta = max(theta, pace)
             F[THETA] = theta
             rough = theta > 0.3
             if theta > 0.5 or (rough and iteration > 4):
                 # not the age of the matrix: its softness, if rows are met as slowly
-                share = 0.5 * (1.0 + theta) if theta < 1.0 else 0.5
-                slow = S[m.LEVEL] != m.VELOCITY and F[m.OPEN] < min(1.0, share * before)
+                slow = slow_to_be_met(I, F, theta, before, stuck or not tried)
+                tried = tried or (fresh and slow)
                 softer = fresh and slow and F[m.SOFT] > SOFT_LEAST
-                if theta > 0.5 and fresh and size * F[m.ROUND] < NEWTON_ROUND_OFF and not softer:
+                met = size * F[m.ROUND] < NEWTON_ROUND_OFF and not softer and pace == 0.0
+                if theta > 0.5 and fresh and met:
                     F[m.OPEN] = max(F[m.OPEN], 2.0)  # stagnated: are rows met?
                     return CONVERGED
                 S[HAVE_FACTOR] = 0
                 if fresh:
                     F[m.SOFT] = SOFT_LEAST if slow else 1.0
+                    stuck = slow and S[m.LEVEL] == m.POSITION
+                    kept, pace = kept and stuck and not softer, pace if stuck else 0.0
             if fresh and ((theta > 1e3 and iteration > 4) or (theta > 1.0 and iteration > 20)):
                 return FAILED
         if theta < 1.0 and size * theta / (1 - theta) <= 1.0 and lack <= NEWTON_LACK:

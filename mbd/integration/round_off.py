@@ -18,6 +18,8 @@ from typing import Any
 
 from mbd.base.tolerances import (
     LOST_VELOCITY,
+    NEWTON_PARALLEL,
+    NEWTON_STEADY,
     OPEN_LEAST,
     OPEN_RATE,
     SETTLED,
@@ -119,6 +121,67 @@ def settled(I: Any, F: Any) -> bool:
         elif not abs(F[x + i]) <= SETTLED * F[m.UNIT + I[I[m.UNKNOWN_KIND] + i]] * round_off:
             return False
     return True
+
+
+@jit
+def ask_positions(I: Any, F: Any) -> None:
+    """Put to X what positions lack of their rows: the right-hand side of their correction."""
+    x, gap = I[m.X], I[m.GAP]
+    for i in range(I[m.N_U]):
+        if is_velocity(I, i):
+            F[x + i] = 0.0
+        else:
+            F[x + i] = F[gap + i]
+
+
+@jit
+def _moving(I: Any, F: Any) -> bool:
+    """Tell whether the increment in X moves bodies by more than the smallest that counts."""
+    for i in range(I[m.N_U]):
+        if is_velocity(I, i):
+            if abs(F[I[m.X] + i]) * F[m.PER_LEAST + I[I[m.UNKNOWN_KIND] + i]] > 1.0:
+                return True
+    return False
+
+
+@jit
+def slow_to_be_met(I: Any, F: Any, theta: float, before: float, anew: bool) -> bool:
+    """Tell whether rows, before the last increment open by so much, are met as slowly as that.
+
+    Of positions, round-off is not slow; `anew`: those that are missed by more are tried once more.
+    """
+    level = ints(F)[m.LEVEL]
+    share = 0.5 * (1.0 + theta) if theta < 1.0 else 0.5
+    slow = level != m.VELOCITY and F[m.OPEN] < min(1.0, share * before)
+    if level != m.POSITION or not I[m.LOOPS]:
+        return bool(slow)
+    return START_POSITION * F[m.OPEN] > SETTLED and (slow or (anew and _moving(I, F)))
+
+
+@jit
+def go_further(I: Any, F: Any, kept: bool) -> float:
+    r"""Lengthen the increment in X to where those in its direction lead; return their ratio, or 0.
+
+    Rows that are nearly dependent, :math:`s` beside the softness :math:`\epsilon`, leave an error
+    that shrinks by :math:`c = \epsilon/(\epsilon + s)` from increment to increment: all that follow
+    x add up to :math:`x/(1 - c)`. R has the increment before if it was kept; this one is.
+    """
+    x, r, kinds = I[m.X], I[m.R], I[m.UNKNOWN_KIND]
+    xx, xr, rr = 0.0, 0.0, 0.0
+    for i in range(I[m.N_U]):
+        if is_velocity(I, i):
+            per = F[m.PER_LEAST + I[kinds + i]]
+            new, old = per * F[x + i], per * F[r + i]
+            xx, xr, rr = xx + new * new, xr + new * old, rr + old * old
+    for i in range(I[m.N_U]):
+        F[r + i] = F[x + i]
+    if not kept or not (
+        xr > 0.5 * rr and xr * xr > NEWTON_PARALLEL * xx * rr and xr < NEWTON_STEADY * rr
+    ):
+        return 0.0
+    for i in range(I[m.N_U]):
+        F[x + i] /= 1.0 - xr / rr
+    return xr / rr
 
 
 @jit

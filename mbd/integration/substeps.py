@@ -49,6 +49,7 @@ class Divided:
     def __init__(self) -> None:
         self.steps: dict[float, int] = {}
         self.tried: dict[float, int] = {}
+        self.spent = False  # whether a step failed for want of more of them
 
     def take(self, work: Workspace, method: GeneralizedAlpha, done: int) -> bool:
         """Take the step that failed behind so many others in smaller ones; tell whether that went.
@@ -59,8 +60,10 @@ class Divided:
         before = sum(n for t, n in self.tried.items() if t < start)
         left = int(SUBSTEP_ALL * (1 + done / 1000)) - before
         if left <= 0:
+            self.spent = True
             return False
         steps, self.tried[start] = in_substeps(work, method, left)
+        self.spent = steps == 0 and self.tried[start] >= left
         if steps:
             self.steps[float(work.F[m.T])] = steps
         return steps > 0

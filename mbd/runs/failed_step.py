@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd.base.run_tolerances import FAR_IN_A_STEP, LIGHT_BODY
 from mbd.base.tolerances import OPEN_FAR, REPORT_RANK, SINGULAR
 from mbd.integration.consistent import consistent
 from mbd.integration.contradiction import contradiction
@@ -62,7 +63,9 @@ def explain(work: Workspace, method: Method) -> str:
     r, against = failed_step(work, method.kernel)
     rows = np.concatenate([r[numbering.v], r[numbering.lam]])
     unknown_kinds = np.concatenate([numbering.v_kinds, numbering.lam_kinds])
-    if not np.all(np.isfinite(rows)):
+    if far := far_in_a_step(work):
+        who = far
+    elif not np.all(np.isfinite(rows)):
         who = f"not a number at {model.labels[int(np.argmin(np.isfinite(rows)))]!r}"
     else:
         worst = np.argsort(-np.abs(rows))[:3]
@@ -76,6 +79,8 @@ def explain(work: Workspace, method: Method) -> str:
     where = f"at t = {t + h:.6g} s (h = {h:g} s): {who}; try a smaller step"
     if np.isfinite(work.F[m.RTOL]):
         where = where.removesuffix("; try a smaller step")
+        if not singular and (light := _light(work)):
+            return f"the step size became too small {where}; {light}"
         whole = float(work.F[m.T_END] - work.F[m.T_START])
         rate = float(work.F[m.RTOL]) / whole  # of the error that is allowed
         if rate**1.5 < np.finfo(float).eps:  # times a step whose error is that rate
@@ -89,6 +94,38 @@ def explain(work: Workspace, method: Method) -> str:
             "rtol, or look at model.report(state) for a singular pose"
         )
     return method.facts.failure(model, where)
+
+
+def far_in_a_step(work: Workspace) -> str:
+    """Return which coordinate moves how far in the step at hand, or "" where none moves far.
+
+    Of its velocity and acceleration at the start; in the length of the model, or radians.
+    """
+    model, h = work.model, float(work.F[m.H])
+    v = model.numbering.v
+    way = (
+        h * np.abs(work.vector(m.V)[v]) + 0.5 * h * h * np.abs(work.vector(m.A)[v])
+    ) / model.units
+    i = int(np.argmax(way)) if len(way) else 0
+    if not len(way) or not FAR_IN_A_STEP < way[i] < np.inf:
+        return ""
+    return (
+        f"{model.labels[i]!r} moves by {way[i]:.2g} (of the length of the model, or rad) in this "
+        "step, which is to be much less than one"
+    )
+
+
+def _light(work: Workspace) -> str:
+    """Return which body is so light that errors of free steps are round-off, or ""."""
+    model, v = work.model, work.model.numbering.v
+    mass = work.vector(m.DIAG)[v] * (model.units / float(work.F[m.LENGTH])) ** 2  # kg
+    if not len(v) or not mass.min() < LIGHT_BODY * mass.max():
+        return ""
+    light, heavy = (model.labels[int(i)] for i in (np.argmin(mass), np.argmax(mass)))
+    return (
+        f"{light!r} has {mass.min() / mass.max():.1g} of the inertia of {heavy!r}: what moves that "
+        "by round-off throws it; give it more mass, allow a larger rtol, or take steps of one size"
+    )
 
 
 def singular_pose(work: Workspace) -> str:

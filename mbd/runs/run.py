@@ -55,6 +55,7 @@ class Stretches:
         self.record, self.progress, self.interrupt = record, progress, interrupt
         self.stats: dict[str, float] = {}
         self.divided: dict[float, int] = {}
+        self.spent = False
         self.occurrences: list[Occurrence] = []
         self.run: Run | None = None
         self.started = math.inf
@@ -106,6 +107,7 @@ class Stretches:
             self.occurrences += run.occurrences
             self.started = min(self.started, run.started)
             self.divided |= run.divided.steps
+            self.spent = run.divided.spent
             for name, value in run.stats().items():
                 self.stats[name] = self.stats.get(name, 0) + value
         if run.instant is None:
@@ -128,6 +130,7 @@ class Stretches:
             f"; {n} of {self.stats['steps']:.0f} steps failed and {'was' if n == 1 else 'were'} "
             f"taken in {sum(self.divided.values())} smaller ones, the first to "
             f"t = {min(self.divided):.6g} s"
+            + (", and more are not tried, as many were in vain" if self.spent else "")
         )
 
     def _failed(self, error: Exception) -> str:

@@ -10,6 +10,7 @@ the smallest singular value of the rows on its way.
 
 from __future__ import annotations
 
+import signal
 import sys
 import warnings
 from collections import Counter
@@ -328,13 +329,24 @@ def compared(seed: int, method: str, a: Motion, fine: Motion, b: Motion, other: 
     return Outcome(seed, "finished" if share == 1 else "undecided", "", share)
 
 
-def measured(seed: int) -> str:
-    """Return how collocation goes through the motion: what steps of one size have to resolve."""
+def measured(seed: int, seconds: float = 20.0) -> str:
+    """Return how collocation goes through the motion: what steps of one size have to resolve.
+
+    It is interrupted after so many seconds.
+    """
     model = linkage(seed).build()
-    how = {"rtol": 1e-6, "project": True, "progress": False, "raise_on_failure": False}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        s = mbd.simulate(model, T_END, method=mbd.RadauCollocation(stages=3), **how)
+    how: dict = {"rtol": 1e-6, "project": True, "progress": False, "raise_on_failure": False}
+    before = signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            s = mbd.simulate(model, T_END, method=mbd.RadauCollocation(stages=3), **how)
+    except (KeyboardInterrupt, ValueError) as error:  # too slow, or a pose that is refused
+        return f"collocation does not begin: {error}"
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
     instants = np.unique(np.linspace(0, len(s.t) - 1, 200).astype(int))
     poses = [model.state.replace(t=float(s.t[k]), q=s.q[k]) for k in instants]
     rows = [assemble(model, pose).B.toarray() * model.units for pose in poses]

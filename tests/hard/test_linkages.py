@@ -14,7 +14,7 @@ from mbd.machine import buffer as m
 from mbd.model.assembly import assemble
 from mbd.model.workspace import Workspace
 
-from .linkages import judged, linkage, run
+from .linkages import RTOL, judged, linkage, run
 
 CHUNK = 100
 
@@ -58,7 +58,7 @@ def test_no_linkage_of_many_is_silently_wrong(first):
 def test_a_step_that_ends_in_no_number_is_refused_by_name(monkeypatch):
     """Bodies of 1 to 1e8 whose steps overflow: the failure is told, not that of its explanation."""
     monkeypatch.setattr("mbd.integration.substeps.in_substeps", lambda *_: (0, 0))
-    with pytest.raises(mbd.SimulationError, match=r"did not converge at t = .*body \d"):
+    with pytest.raises(mbd.SimulationError, match=r"'body \d\S*' moves by .* in this step"):
         mbd.simulate(linkage(465), 0.2, 1e-3, project=True)
 
 
@@ -129,6 +129,19 @@ def test_a_step_on_its_way_is_not_taken_for_met():
     assert run.gap.max() < 1e-11
 
 
+@pytest.mark.parametrize("formulation", [None, "so3"])
+def test_rows_that_are_nearly_dependent_are_met_to_round_off(formulation):
+    """A lever of 1e-4 holds 1e7 N: gaps of 1e-11 m would be work, and each step some 50 iterations.
+
+    The iteration is slow there; where it goes is told from two increments.
+    """
+    result = mbd.simulate(linkage(70382, formulation), 0.1, 1e-3, project=True)
+    balance = result.energy.balance
+    assert np.abs(balance - balance[0]).max() < 1e-4  # J, of 12
+    assert result.gap.max() < 5e-12
+    assert result.stats["iterations"] < 20 * result.stats["steps"]
+
+
 @pytest.mark.parametrize("seed", [586, 21366, 25056, 25636])
 def test_redundant_loops_do_not_lock_by_drift(seed):
     """At velocity level positions would leave rows of which not all can then be met."""
@@ -150,6 +163,12 @@ def test_a_singular_pose_is_named():
     """Rods that come into line."""
     with pytest.raises(mbd.SimulationError, match=r"pose is singular, 'Distance [78].* hold"):
         mbd.simulate(linkage(49609), 0.2, rtol=1e-5, project=True)
+
+
+def test_free_steps_that_vanish_name_the_light_body():
+    """Bodies of 4e-4 and 4e3 kg: smaller steps have larger errors, of round-off."""
+    with pytest.raises(mbd.SimulationError, match=r"'body 1\S*' has \S+ of the inertia of 'body"):
+        mbd.simulate(linkage(40979), 0.2, rtol=RTOL / 8, project=True)
 
 
 @pytest.mark.parametrize("seed", [1, 7, 12, 27825, 50090, 70116, 70382])
@@ -178,19 +197,26 @@ def test_multipliers_stay_where_pivots_are_none():
     assert not run(linkage(51408, "directors"), "adaptive", 2).message
 
 
-@pytest.mark.parametrize(("seed", "finer"), [(51125, 2), (51703, 1)])
-def test_a_step_that_throws_velocities_off_the_rows_is_refused(seed, finer):
+def test_a_step_that_throws_velocities_off_the_rows_is_refused():
     """Light bodies pass poses at which they turn by 1e7 rad/s^2: a step across says nothing."""
     with pytest.warns(RuntimeWarning, match="too large for this motion"):
-        result = mbd.simulate(linkage(seed), 0.2, 1e-3 / finer, project=True)
+        result = mbd.simulate(linkage(51703), 0.2, 1e-3, project=True)
     assert result.stats["divided_steps"] > 0
-    assert np.abs(result.v / result.model.units).max() < 1e5
+    assert np.abs(result.v / result.model.units).max() < 1e3
 
 
 def test_energy_that_is_lost_where_steps_fail_is_told():
-    """Rods come near to one line at 0.175 s: 1.4 % of the energy goes in two steps."""
-    with pytest.warns(RuntimeWarning, match="balance of energies departs by 1"):
-        mbd.simulate(linkage(73864), 0.2, 5e-4, project=True)
+    """A body of a crank throws another at 0.116 s: a sixth of the energy goes in one step."""
+    velocity = mbd.GeneralizedAlpha(constraints="velocity")
+    with pytest.warns(RuntimeWarning, match="balance of energies departs by 16"):
+        mbd.simulate(linkage(46546), 0.2, 1e-3, method=velocity, project=True)
+
+
+def test_rods_near_one_line_lose_no_energy():
+    """At 0.175 s rows are nearly dependent: met to 1e-10 m alone they took 1.4 % of the energy."""
+    result = mbd.simulate(linkage(73864), 0.2, 1e-3, project=True)
+    balance = result.energy.balance
+    assert np.abs(balance - balance[0]).max() < 1e-4 * result.energy.kinetic.max()
 
 
 def test_a_step_that_throws_positions_off_the_rows_is_refused():
