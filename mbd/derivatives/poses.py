@@ -219,13 +219,14 @@ def _step(
     terms: Sequence[tuple[float, AtRest]], part: list[np.ndarray], load: np.ndarray, size: float,
     step: float,
 ) -> float:  # fmt: skip
-    """Return a step of the stencil so small that it gives the load, which is known.
+    """Return a step of the stencil that gives the load, which is known.
 
-    Laws may change within shorter ways than poses do.
+    Laws may change within shorter ways than the model is large, and round-off may be that of longer
+    ones.
     """
     errors = dict[float, float]()
-    for shrinks in range(SENSITIVITY_SHRINKS):
-        e, total = step / 8.0**shrinks, np.zeros(len(load))
+    for i in range(4 * SENSITIVITY_SHRINKS):
+        e, total = step * 8.0 ** ((i + 1) // 2 if i % 2 else -i // 2), np.zeros(len(load))
         for k, weight in FRACTIONS:
             for w, at in terms:
                 at.put(MotionBeside(*(k * e * y for y in part)))
@@ -233,7 +234,14 @@ def _step(
         errors[e] = float(np.abs(total - load).max())
         if errors[e] <= SENSITIVITY_MET * size:
             return e
-    return min(errors, key=lambda e: errors[e])
+    best = min(errors, key=lambda e: errors[e])
+    if not errors[best] <= np.sqrt(SENSITIVITY_MET) * size:  # half of the digits
+        raise ValueError(
+            "sensitivities: forces beside the pose do not follow the tangents at it, by "
+            f"{errors[best] / size:.2g} of them: a law changes within too short a way; let it "
+            "return its derivatives, or make it smoother"
+        )
+    return best
 
 
 # --- poses that follow parameters -----------------------------------------------------------------

@@ -316,6 +316,28 @@ def test_the_damping_ratio_of_an_oscillator_by_hand():
     assert np.allclose(g.array, [-zeta / (2 * k), zeta / c, -zeta / (2 * mass)], rtol=1e-10)
 
 
+def test_springs_far_longer_and_shorter_than_the_model_and_laws_that_are_too_sharp():
+    """omega = sqrt(k/m); a law without derivatives that changes within 10 um/s."""
+
+    def modes(length, law=None):
+        system, rest = mbd.System(), {"stiffness": 40.0} if law is None else {"law": law}
+        body = system.add(mbd.RigidBody("m", mass=1.6, inertia=(1, 1, 1)))
+        system.add(mbd.Prismatic("rail", system.ground, body, at=(0, 0, 0), axis=(0, 0, 1)))
+        end = {"at": (0, 0, length), "to": (0, 0, 0)}
+        if law is None:
+            end["length"] = length
+        system.add(mbd.Spring("k", system.ground, body, **end, **rest))
+        return mbd.modes(system)
+
+    for length in (1e-8, 1.0, 1e8):
+        slope = mbd.sensitivities(modes(length), ["m.mass"])["m.mass"].eigenvalues[0].imag
+        assert slope == pytest.approx(-np.sqrt(40.0 / 1.6) / 3.2, rel=1e-7)
+    c = mbd.Parameter("c", 0.5)
+    sharp = modes(2.0, mbd.Expression("40*(u - 2) + c*1e-5*tanh(1e5*rate)", c=c))
+    with pytest.raises(ValueError, match="a law changes within too short a way"):
+        mbd.sensitivities(sharp)
+
+
 def test_wheels_that_roll_are_held_by_rows_on_velocities():
     """omega^2 = k/(m + J/r^2) of a wheel at a spring."""
     k, mass, J, r = 90.0, 2.0, 0.05, 0.3
