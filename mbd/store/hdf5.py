@@ -127,9 +127,11 @@ def opened(path: Path) -> Any:
         raise incomplete
     _require_heaps(path)
     try:
-        # whoever has just replaced it holds its lock for a moment, and writes no more
         file = LeftOpen(path) if left_open or there < end else path
-        h5 = h5py.File(file, "r", locking=False)
+        try:
+            h5 = h5py.File(file, "r")
+        except BlockingIOError:  # who has just replaced it holds its lock, and writes no more
+            h5 = h5py.File(file, "r", locking=False)
         if there >= end or "instants" in h5:  # a stream, which counts what is complete
             return h5
     except Exception as error:
