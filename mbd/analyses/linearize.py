@@ -17,6 +17,7 @@ from mbd.analyses.reaction_rows import reaction_rows
 from mbd.base.checked import extra, listed, names, shown
 from mbd.base.door import array
 from mbd.machine import buffer as m
+from mbd.model.assembly import compliance
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import System
@@ -121,19 +122,20 @@ class Linearized:
         I = sp.eye_array(n)
         rates = self.model.numbering.lam_kinds == m.VELOCITY_ROW
         pick = sp.eye_array(n_lam, format="csr")
-        rows_q = pick[:, ~rates] @ motion.Bp + pick[:, rates] @ motion.H
+        gives, C = compliance(self.model, motion.state)
+        rows_q = pick[:, ~rates] @ motion.Bp + pick[:, rates] @ motion.H + gives
         rows_w = pick[:, rates] @ motion.Bv
         E = sp.block_diag([I, motion.M, sp.csr_matrix((n_lam, n_lam))])
         A = sp.block_array(
             [
                 [motion.A, I, None],
                 [-motion.K, -motion.G, -motion.Bt],
-                [rows_q, rows_w, sp.csr_matrix((n_lam, n_lam))],
+                [rows_q, rows_w, sp.diags(-C)],
             ]
         )
         k = self.loads.shape[1]
         B = sp.vstack([sp.csr_matrix((n, k)), self.loads, sp.csr_matrix((n_lam, k))])
-        C = np.hstack(
+        out = np.hstack(
             [
                 self._stacked("position", n),
                 self._stacked("velocity", n),
@@ -142,8 +144,8 @@ class Linearized:
         )
         of_v = self.model.numbering.v_labels
         labels = (*of_v, *(f"{x} rate" for x in of_v), *self.model.numbering.lam_labels)
-        E, A, B, C = (sp.csr_matrix(x) for x in (E, A, B, C))
-        return Descriptor(E, A, B, C, sp.csr_matrix((C.shape[0], k)), labels)
+        E, A, B, out = (sp.csr_matrix(x) for x in (E, A, B, out))
+        return Descriptor(E, A, B, out, sp.csr_matrix((out.shape[0], k)), labels)
 
     @cached_property
     def poles(self) -> np.ndarray:

@@ -22,6 +22,7 @@ from mbd.history.elements import grouped
 from mbd.history.faces import Faces
 from mbd.interactions.driven_rows import total
 from mbd.interactions.kind import Element
+from mbd.model.assembly import compliance
 from mbd.parts.part import Applied, Coordinate, Part
 from mbd.small_motions.face_maps import FaceMaps
 from mbd.small_motions.small_motion import SmallMotion
@@ -327,6 +328,9 @@ def _of_coordinate(motion: SmallMotion, joint: Part, quantity: str) -> OutputRow
 
 
 def _of_row(motion: SmallMotion, label: str) -> OutputRows:
-    """Return the multiplier of a row."""
+    """Return the multiplier of a row; that of a compliant one follows from positions."""
     i = motion.model.numbering.lam_labels.index(label)
+    if motion.model.compliant[i]:
+        B, C = compliance(motion.model, motion.state)
+        return _rows(motion, (label,), "-", B[[i]].toarray() / C[i])
     return _rows(motion, (label,), "-", multiplier=np.eye(motion.model.n_lam)[i : i + 1])

@@ -30,11 +30,12 @@ def reaction_rows(motion: SmallMotion, joint: Joint, quantity: str) -> OutputRow
         unit = np.zeros(model.n_v)
         unit[i] = h
         for at in (-2, -1, 1, 2):
-            q.append(displaced(model, state, at * unit).q)
-            lam.append(state.lam)
+            there = displaced(model, state, at * unit)
+            q.append(there.q)
+            lam.append(there.lam)
     for i in range(k):
         one = np.zeros(model.n_lam)
-        one[owned.start + i] = 1.0
+        one[owned.start + i] = 0.0 if model.compliant[owned.start + i] else 1.0
         q.append(state.q)
         lam.append(one)
     n = len(q)

@@ -19,6 +19,10 @@ below round-off / eps the multipliers of redundant rows are noise."""
 SOFT_TREE = 1e-14
 """[flexibility of a row] The same in a tree, where no row is redundant."""
 
+COMPLIANCE_LEAST = 1e-15
+"""[m/N, rad/(N m)] Smallest compliance of a joint: where its force is read off positions, their
+round-off makes some newtons of a smaller one; it moves them by no more than a rigid row."""
+
 MODEL_FAR = 32.0
 """[extent of the model] Nearer to the inertial origin positions are stored as they are described;
 others from a point near the model, so that their round-off is that of the model."""

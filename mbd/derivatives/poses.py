@@ -38,7 +38,7 @@ from mbd.formulations.families import family
 from mbd.interactions.laws import check
 from mbd.machine import buffer as m
 from mbd.machine.jit import kernel
-from mbd.model.assembly import assemble
+from mbd.model.assembly import assemble, rest_matrix
 from mbd.model.evaluation import clear_off
 from mbd.model.frozen import FrozenModel
 from mbd.model.model import Model
@@ -276,7 +276,7 @@ class Pose:
     Attributes
     ----------
     E : (n, n) array
-        [[K, B^T], [B, 0]].
+        [[K, B^T], [B, -C]].
     slopes : (n_p, n) array
         Derivatives of (r, Phi) by the parameters.
     """
@@ -286,10 +286,12 @@ class Pose:
         self.of = stencils(owner, model, parameters)
         self.names = [s.name for s in self.of]
         self.at, self.here = AtRest(model, state, self.of), assemble(model, state)
-        self.E = matrix(self.here)
+        self.E = rest_matrix(model, state).toarray()
         self.solved = Solver()
+        self.at.work.S[m.ELASTIC] = 0  # compliant rows are rows: their multipliers follow too
         self.at.put(self.at.here)
         self.slopes = self.at.by_parameters()
+        self.at.work.S[m.ELASTIC] = 1
 
     @property
     def stats(self) -> dict[str, int]:

@@ -180,7 +180,10 @@ def _two_points(touched: _Touched, stencil: Stencil, weight: bool) -> bool:
     whose constants are quadratic, the residual is linear in these; of rows that are quadratic in
     the face, whose constants are linear.
     """
-    if any(not (e.kind.n_rows and e.kind.secant) or e.law for e, _, _ in touched.elements):
+    if any(
+        not (e.kind.n_rows and e.kind.secant and not e.kind.own_block) or e.law
+        for e, _, _ in touched.elements
+    ):
         return False
     if weight and (touched.nodes or touched.elements):
         return False

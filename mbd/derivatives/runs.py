@@ -84,6 +84,12 @@ def prepared(
             "stabilised, which has no exact derivative; take steps of one size, and "
             "constraints='position'"
         )
+    if method.facts.level == "velocity" and model.compliant.any():
+        row = model.numbering.lam_labels[model.compliant.argmax()]
+        raise ValueError(
+            f"{owner}: at velocity level the compliant row {row!r} acts as a spring, whose force "
+            "has no derivative here; take steps of one size, and constraints='position'"
+        )
     if state is not None:
         state = state_of(owner, model, state)
         if state.alg is not None:

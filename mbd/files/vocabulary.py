@@ -106,6 +106,8 @@ ARGUMENTS: dict[str, ValueType] = {
     "angle": Number("rad"),
     "atol": OneOf(lambda x: isinstance(x, dict), Mapping(Number("-")), Number("-")),
     "body": BODY,
+    "compliance": Number("m/N"),
+    "angular_compliance": Number("rad/(N m)"),
     "color": OneOf(lambda x: isinstance(x, str), Word, Array("-")),
     "damping": Number("N s/m"),
     "file": File(),
@@ -145,6 +147,7 @@ OF: dict[str, dict[str, ValueType]] = {
     "Drive": {
         "position": OrLaw(Along("u"), laws=MOTION),
         "velocity": OrLaw(Along("u/s"), laws=MOTION),
+        "compliance": Along("u/F"),
     },
     "PrescribedMotion": {
         "position": Three("m", OrLaw(Along("u"), laws=MOTION)),

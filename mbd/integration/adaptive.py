@@ -157,6 +157,7 @@ def refresh(I: Any, F: Any) -> None:
     much smaller step it would pass for a change of the motion.
     """
     S = ints(F)
+    elastic, S[m.ELASTIC] = S[m.ELASTIC], 1
     F[m.SCALE_R], F[m.W_M], F[m.W_G], F[m.W_K] = 1.0, 1.0, 0.0, 0.0
     F[m.ROW_RATE] = F[m.ROW_TURN] = F[m.POSITION_TURN] = 0.0
     n_u = I[m.N_U]
@@ -174,7 +175,7 @@ def refresh(I: Any, F: Any) -> None:
     for i in range(I[m.N_U]):
         if is_velocity(I, i):
             F[I[AL] + i] = F[I[A] + i] + move * (F[I[A] + i] - F[I[AB] + i])
-    S[HAVE_FACTOR] = 0
+    S[HAVE_FACTOR], S[m.ELASTIC] = 0, elastic
     set_weights(I, F)
 
 

@@ -231,6 +231,7 @@ class GeneralizedAlpha:
         F[ATOL_V] = np.inf if self.errors == "positions" else 0.0
         locks = self.level == "velocity" and model.redundant  # by the drift of positions
         S[m.LEVEL] = m.STABILIZED if locks else _LEVELS[self.level]
+        S[m.ELASTIC] = int(S[m.LEVEL] != m.POSITION)
 
 
 @lru_cache(maxsize=8)

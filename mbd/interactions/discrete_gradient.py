@@ -47,6 +47,7 @@ from mbd.interactions.pullback import (
     form_maps,
     map_of,
     push,
+    subtract_own,
     vector,
 )
 from mbd.machine import buffer as m
@@ -163,8 +164,11 @@ def mean_pull(
     return k * depth, k * by_last, c * share
 
 
-def discrete_gradient(measure: Measure, mean: Any, size: int) -> tuple[Any, Any]:
-    """Return the kernels of forces and tangent; a spring has `size` numbers and room for two."""
+def discrete_gradient(measure: Measure, mean: Any, size: int, row: bool = False) -> tuple[Any, Any]:
+    """Return the kernels of forces and tangent; a spring has `size` numbers and room for two.
+
+    The mean tension is the multiplier of a compliant ``row``.
+    """
     evaluate, n, periodic, secant = measure.evaluate, measure.n, measure.periodic, measure.secant
     value = value_of(measure)
 
@@ -190,12 +194,16 @@ def discrete_gradient(measure: Measure, mean: Any, size: int) -> tuple[Any, Any]
         """At the ends of the step keep the measure; in the middle act."""
         s, phase = I[SCRATCH], ints(F)[PHASE]
         u, _ = value(I, F, e, False)
+        if row:
+            F[I[m.X] + e.u] = 0.0
         if phase == START:
             F[e.numbers + size] = u
         elif phase == END:
             F[e.numbers + size + 1] = u
         else:
             f, _, _ = acting(I, F, e, u)
+            if row:
+                F[I[m.A] + e.u] = f
             for a in range(n):
                 push(I, F, FY, I[e.ends + a], f, load3(F, s + GRAD + 3 * a))
 
@@ -225,5 +233,7 @@ def discrete_gradient(measure: Measure, mean: Any, size: int) -> tuple[Any, Any]
             add_through(F, vector(I, r, X), map_of(I, a, PT), n_v, 1.0, load3(F, s + HXD + 3 * a))
         add_products(I, F, e, n, False)
         add_bent(I, F, e, n, wK * f)
+        if row:
+            subtract_own(I, F, e, 1, 1.0)
 
     return forces, tangent

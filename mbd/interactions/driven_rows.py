@@ -35,13 +35,13 @@ CONSTANT, SLOPE, FACTORS = 0, 1, 2  # places of the numbers
 
 
 @jit
-def _motion(I: Any, F: Any, e: Any) -> Any:
+def motion(I: Any, F: Any, numbers: int, law: int) -> Any:
     """Return c + s t + f(t) and its two derivatives."""
-    s, slope = I[SCRATCH], F[e.numbers + SLOPE]
-    f, f1, f2 = F[e.numbers + CONSTANT] + slope * F[T], slope, 0.0
-    if e.law != 0:
+    s, slope = I[SCRATCH], F[numbers + SLOPE]
+    f, f1, f2 = F[numbers + CONSTANT] + slope * F[T], slope, 0.0
+    if law != 0:
         F[s + LAW_IN] = F[T]
-        evaluate_law(I, F, e.law)
+        evaluate_law(I, F, law)
         f += F[s + LAW_OUT]
         f1 += F[s + LAW_OUT + 1]
         f2 += F[s + LAW_OUT + 2]
@@ -157,7 +157,7 @@ def total(measures: tuple[Measure, ...], rate: bool = False) -> Kind:
 
     @each
     def forces(I: Any, F: Any, e: Any) -> None:
-        f, _, _ = _motion(I, F, e)
+        f, _, _ = motion(I, F, e.numbers, e.law)
         if alone:
             F[e.memory] = f / F[e.numbers + FACTORS]
         u, ud = add_forces(I, F, _first(e), F[I[A] + e.u])
@@ -170,7 +170,7 @@ def total(measures: tuple[Measure, ...], rate: bool = False) -> Kind:
     @each
     def rates(I: Any, F: Any, e: Any) -> None:
         """Write both derivatives; of a row on velocities its value and its derivative."""
-        f, f1, f2 = _motion(I, F, e)
+        f, f1, f2 = motion(I, F, e.numbers, e.law)
         _, ud = add_forces(I, F, _first(e), 0.0)
         F[I[PHID] + e.u] = ud - (f if rate else f1)
         F[I[PHIDD] + e.u] = second_rate(I, F, _first(e)) - (f1 if rate else f2)
@@ -178,7 +178,7 @@ def total(measures: tuple[Measure, ...], rate: bool = False) -> Kind:
     @each
     def energy(I: Any, F: Any, e: Any) -> None:
         """Add the power -lam df/dt with which the motion drives; of a row on velocities -lam f."""
-        f, f1, _ = _motion(I, F, e)
+        f, f1, _ = motion(I, F, e.numbers, e.law)
         F[SUPPLIED] -= F[I[A] + e.u] * (f if rate else f1)
 
     some = any(x.periodic for x in measures) and not rate and not alone

@@ -11,7 +11,7 @@ from mbd.machine.buffer import E_ENDS, SCRATCH_EACH, SCRATCH_OWN
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of interaction: declared facts and the kernels that run for all of it.
+    r"""One kind of interaction: declared facts and the kernels that run for all of it.
 
     Parameters
     ----------
@@ -45,6 +45,9 @@ class Kind:
         conserving scheme needs it.
     conserving : (kernel, kernel) or None
         What stands in the place of forces and tangent in steps of that scheme.
+    own_block : bool
+        Whether rows give way, :math:`\Phi - C\lambda = 0`, with a diagonal block of their own in
+        the matrix (``compliant_rows.py``). Elsewhere than in the time loop they are no rows.
     energy : kernel or None
         Adds the potential energy to F[POTENTIAL], the power that is dissipated to F[DISSIPATED] and
         the power that is put into the system to F[SUPPLIED]; in the phase START it takes the pose
@@ -69,6 +72,7 @@ class Kind:
     work: int = 0
     secant: bool = True
     conserving: tuple[Any, Any] | None = None
+    own_block: bool = False
     energy: Any = None
     unit: str = "-"
 
@@ -93,7 +97,7 @@ class Kind:
     def head(self, number: int, first: int, memory: int = 0) -> list[int]:
         """Return the head of a table: number of elements, place of the first, its numbers kept."""
         blocks = E_ENDS + self.n_attachments
-        pairs = blocks + 4 * self.n_attachments * bool(self.n_rows)
+        pairs = blocks + 4 * self.n_attachments * bool(self.n_rows) + 2 * self.own_block
         size = pairs + 2 * len(self.pairs)
         return [number, first, size, blocks, pairs, self.n_attachments, memory]
 

@@ -15,10 +15,12 @@ space belong to the kernels of a kind; behind them each attachment has five vect
 A table holds all elements of one kind, first its head (T_NUMBER ... in ``machine/buffer.py``). The
 record of an element is laid out as
 
-    first row | numbers | memory | law | attachments | B, ld, Bt, ld per attachment | K, ld per pair
+    first row | numbers | memory | law | attachments | B, ld, Bt, ld per attachment
+    | C, ld of rows with a block of their own | K, ld per pair
 
 where B is the block (rows of the element) x (velocities of the attachment's node), Bt its
-transpose's place, K the block (node of a) x (node of b); -1 where there is none (ground).
+transpose's place, C that of the rows by themselves, K the block (node of a) x (node of b); -1 where
+there is none (ground).
 """
 
 from __future__ import annotations
@@ -199,6 +201,14 @@ def add_column(I: Any, F: Any, e: Any, a: int, r: int, s: float, x: int) -> None
     to, ld = I[block + 2] + r, I[block + 3]
     for j in range(I[I[e.ends + a] + ATT_N]):
         F[to + j * ld] += s * F[x + j]
+
+
+@jit
+def subtract_own(I: Any, F: Any, e: Any, n: int, x: float) -> None:
+    """Subtract x on the diagonal of the block that n rows of the element have of their own."""
+    to, ld = I[e.pairs - 2], I[e.pairs - 1]
+    for r in range(n):
+        F[to + r * (ld + 1)] -= x
 
 
 @jit

@@ -70,8 +70,8 @@ def coincide_forces(I: Any, F: Any, e: Any) -> None:
     push(I, F, FY, Q, -1.0, lam)
 
 
-@each
-def coincide_tangent(I: Any, F: Any, e: Any) -> None:
+@jit
+def add_coincide(I: Any, F: Any, e: Any) -> None:
     """Add the 3 x n blocks of B and their transposes."""
     turn = F[POSITION_TURN]
     form_maps(I, F, e, 2, turn != 0.0)
@@ -85,6 +85,12 @@ def coincide_tangent(I: Any, F: Any, e: Any) -> None:
             add_column(I, F, e, a, r, sign, map_of(I, a, P) + MAP_ROW * r)
             if turn != 0.0:
                 add_row(I, F, e, a, r, sign * turn, map_of(I, a, DP) + MAP_ROW * r)
+
+
+@each
+def coincide_tangent(I: Any, F: Any, e: Any) -> None:
+    """Add the rows and columns."""
+    add_coincide(I, F, e)
 
 
 @each

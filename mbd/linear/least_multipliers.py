@@ -67,7 +67,7 @@ def smallest_multipliers(I: Any, F: Any) -> None:
     for i in range(I[m.N_U]):
         F[r + i] = F[x + i]
         if not is_velocity(I, i):
-            F[r + i] = F[a + i]
+            F[I[m.GAP] + i], F[r + i] = F[r + i], F[a + i]
             F[a + i] = 0.0
     last, anew, S[m.SMALL_PIVOTS] = 0.0, 1, 0
     for _ in range(SMALLEST_PASSES):
@@ -75,8 +75,8 @@ def smallest_multipliers(I: Any, F: Any) -> None:
         for i in range(I[m.N_U]):
             if is_velocity(I, i):
                 F[x + i] = F[r + i] - F[x + i]
-            else:
-                F[x + i] = 0.0
+            else:  # what rows give way, -C (lam - mu): zero of all others
+                F[x + i] = F[I[m.GAP] + i] - F[x + i]
         call(S[m.LINEAR], I, F, anew)
         if S[m.SMALL_PIVOTS]:
             S[m.HAVE_FACTOR] = 0

@@ -94,7 +94,8 @@ VECTORS = {
     UNDECLARED,  # pair of attachments, counted from one, that a kind couples and does not declare
     UNTRUSTED,  # whether a pivot of the front at hand was too small to be trusted
     SMALLEST,  # number of the last step whose multipliers were made smallest
-) = range(38)  # fmt: skip
+    ELASTIC,  # whether compliant rows act as springs; else they are rows
+) = range(39)  # fmt: skip
 ORDINARY, START, MIDDLE, END = 0, 1, 2, 3  # PHASE
 STRESS_AHEAD, STRESS_GIVEN, STRESS_HERE = 4, 5, 6  # PHASE of a search: see stresses in Kind
 POSITION, VELOCITY, STABILIZED = 0, 1, 2  # LEVEL
@@ -109,7 +110,7 @@ NOT_FINITE, RAISED = 1, 2  # BAD_HOW
     ENERGY, LOADS,  # of results: what elements store, ...
     PIVOTS,  # by number of pivots of a front
     S_HEADER,
-) = range(38, 68, 2)  # fmt: skip
+) = range(39, 69, 2)  # fmt: skip
 STAGES = range(PLACE, S_HEADER, 2)
 
 # --- F: numbers of the step ----------------------------------------------------------------------

@@ -46,7 +46,8 @@ class Assembly:
     M, G, K : (n_v, n_v) sparse
         Tangents of the residual with respect to accelerations, velocities and positions.
     B : (n_lam, n_v) sparse
-        Gradient of the rows: by positions, or by velocities for rows on velocities.
+        Gradient of the rows: by positions, or by velocities for rows on velocities. That of a
+        compliant row is zero: its stiffness is in K.
     turn : (n_lam, n_v) sparse
         Derivative of rows on velocities by positions; empty for all others.
     residual : (n_v,) array
@@ -234,3 +235,20 @@ def assemble(model: FrozenModel, state: State) -> Assembly:
         work.linearise(0.0, 0.0, 0.0, 1.0)
         turn = (pattern(model).read(work.F)[n:, :n] - B).tocsr()
     return Assembly(model, state, M, G, K, B, Bt, turn, r[v], r[lam])
+
+
+def rest_matrix(model: FrozenModel, state: State) -> sp.csr_matrix:
+    r"""Return :math:`[K, B^T; B, -C]`, in which compliant rows :math:`\Phi - C\lambda` are rows."""
+    work = Workspace(model, state)
+    work.S[m.ELASTIC] = 0
+    work.evaluate()
+    work.vector(m.EPS)[:] = 0.0
+    work.linearise(0.0, 0.0, 1.0)
+    return pattern(model).read(work.F)
+
+
+def compliance(model: FrozenModel, state: State) -> tuple[sp.csr_matrix, np.ndarray]:
+    """Return gradients (n_lam, n_v) and compliances (n_lam,) of compliant rows; of others zero."""
+    S, n = rest_matrix(model, state), model.n_v
+    which = sp.diags(model.compliant.astype(float))
+    return sp.csr_matrix(which @ S[n:, :n]), -(which @ S[n:, n:].diagonal())

@@ -80,9 +80,7 @@ def built(system: Description, buffers: Buffers) -> Model:
     remembered += _turns(buffers, parts.values(), attachments, stages, records)
     moving = any(o.element.kind.damped for o in owned)
     _families(buffers, bodies, nodes, layout, stages, moving)
-    stages.kernels[m.TANGENT] = [
-        call for i in range(len(layout.stretches)) for call in stages.tangents[i]
-    ]
+    stages.kernels[m.TANGENT] = [x for _, some in sorted(stages.tangents.items()) for x in some]
     for n in layout.pivots:
         stages.add(m.PIVOTS, pivots_kernel(n), 0)
     calls = {stage: [at for _, at in kernels] for stage, kernels in stages.kernels.items()}
@@ -283,8 +281,7 @@ def _interactions(
         members, several = _in_order(of_kind, layout)
         elements, spare = [o.element for o in members], (0.0,) * kind.room
         # a law that is no damper rewrites the weights of the last attachment
-        k = kind.n_attachments
-        rewrites = not kind.damped and not kind.n_rows
+        k, rewrites = kind.n_attachments, not kind.damped and not kind.n_rows
         own = {k * i + k - 1 for i, e in enumerate(elements) if rewrites and e.law is not None}
         places = iter(attachments.get([a for e in elements for a in e.attachments], own))
         numbers, kept = [(*e.numbers, *spare) for e in elements], [e.memory for e in elements]
@@ -301,6 +298,7 @@ def _interactions(
                     records += (-1, 0, -1, 0)
                 else:
                     records += (*layout.block(group, b), *layout.block(b, group))
+            records += layout.block(group, group) if kind.own_block else ()
             for a, b in kind.pairs:
                 grounded = o.ends[a] < 0 or o.ends[b] < 0
                 records += (-1, 0) if grounded else layout.block(o.ends[a], o.ends[b])

@@ -177,6 +177,15 @@ class FrozenModel:
                 where += range(start, start + length)
         return np.array(where, np.int64)
 
+    @cached_property
+    def compliant(self) -> np.ndarray:
+        """Which rows have a block of their own, (n_lam,) of bool: they give way."""
+        which = np.zeros(self.n_lam, bool)
+        for elements in self.numbering.elements.values():
+            for element, row in elements:
+                which[row : row + element.kind.n_rows] = element.kind.own_block
+        return which
+
     @property
     def units(self) -> np.ndarray:
         """Size of a finite change of the pose, by velocity: the length of the model [m], or one."""

@@ -68,7 +68,7 @@ class Model(FrozenModel):
         loops = bool(self.I[m.LOOPS])
         length, arm = lengths(self.system)
         self.F[m.LENGTH] = length
-        self.F[[m.FAR, m.SOFT]] = 1.0
+        self.F[[m.FAR, m.SOFT]], m.integers(self.F)[m.ELASTIC] = 1.0, 1
         self.F[m.UNIT : m.UNIT + m.N_UNKNOWN_KINDS] = 1.0
         self.F[[m.UNIT + m.TRANSLATION, m.UNIT + m.FORCE]] = length
         work = Workspace(self)
@@ -77,6 +77,7 @@ class Model(FrozenModel):
             if wrong := work.no_numbers():
                 raise ValueError(f"System: {wrong}")
             self.refuse_undeclared(self.state)
+        work.S[m.ELASTIC] = 0
         work.linearise(1.0, 0.0, 0.0)
         measure_kernel(work.I, work.F)
         self.settle(self.F, work.F, arm, self.heaviest.mass)

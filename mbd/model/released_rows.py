@@ -21,6 +21,11 @@ def checked(model: FrozenModel, names: tuple[str, ...], who: str) -> tuple[str, 
                 f"{who}: {shown(name)} has no rows that could be switched; there are "
                 f"{', '.join(owners) or 'no joints'}"
             )
+        if model.compliant[model.numbering.owners[name]].any():
+            raise ValueError(
+                f"{who}: {name!r} has compliant rows, which cannot be switched off; leave out its "
+                "compliance, or take a Spring or Bushing whose law lets go"
+            )
     return tuple(sorted(set(names)))
 
 

@@ -43,6 +43,8 @@ class Report:
         Labels of rows that repeat others, joint by joint.
     not_unique : tuple of str
         Labels of the multipliers that the equations leave undetermined.
+    n_compliant : int
+        Rows that give way, among ``n_rows``: they take no freedom, and are never redundant.
     """
 
     n_bodies: int
@@ -60,11 +62,12 @@ class Report:
     joints: tuple[tuple[str, str, str, str, int], ...]
     bodies: tuple[tuple[str, str, float], ...]
     structures: tuple[tuple[str, str, int], ...] = ()
+    n_compliant: int = 0
 
     @property
     def gruebler_freedoms(self) -> int:
-        """Velocities less rows."""
-        return self.n_v - self.n_rows
+        """Velocities less rows that hold."""
+        return self.n_v - self.n_rows + self.n_compliant
 
     @property
     def freedoms(self) -> int:
@@ -74,7 +77,7 @@ class Report:
     @property
     def n_redundant(self) -> int:
         """Number of redundant rows."""
-        return self.n_rows - self.rank
+        return self.n_rows - self.n_compliant - self.rank
 
     def _repr_html_(self) -> str:
         first, *facts_, _ = str(self).split("\n")[:5]
@@ -100,7 +103,8 @@ class Report:
             )
             + _counted(self.n_forces, "force"),
             f"{self.n_q} coordinates, {self.n_v} velocities, "
-            f"{_counted(self.n_rows, 'row')} of rank {self.rank}",
+            f"{_counted(self.n_rows, 'row')} of rank {self.rank}"
+            + (f", {self.n_compliant} of them compliant" if self.n_compliant else ""),
             f"degrees of freedom: {self.freedoms} (Gruebler's count: {self.gruebler_freedoms})",
             f"loops: {len(self.loops)}, separate mechanisms: {len(self.islands)}",
         ]
@@ -165,7 +169,7 @@ def report(model: FrozenModel, state: State | None = None) -> Report:
         n_q=model.n_q,
         n_v=model.n_v,
         n_rows=model.n_lam,
-        rank=model.n_lam - len(redundant),
+        rank=model.n_lam - int(model.compliant.sum()) - len(redundant),
         islands=tuple(islands),
         loops=tuple(loops),
         redundant=tuple(n.lam_labels[i] for i in redundant),
@@ -184,6 +188,7 @@ def report(model: FrozenModel, state: State | None = None) -> Report:
         structures=tuple(
             (x.name, type(x).__name__, len(x.nodes())) for x in system.structures.values()
         ),
+        n_compliant=int(model.compliant.sum()),
     )
 
 
@@ -199,7 +204,8 @@ def _between(links: list[LinkedBodies]) -> dict[frozenset[str], list[int]]:
 def rows_in_loops(model: FrozenModel) -> list[np.ndarray]:
     """Return the rows of each two-connected component of the body graph (with ground).
 
-    Only these can be redundant. The rows of the bodies themselves are among them.
+    Only these can be redundant. The rows of the bodies themselves are among them; those that give
+    way are not.
     """
     links, n = model.links(), model.numbering
     between = _between(links)
@@ -211,7 +217,8 @@ def rows_in_loops(model: FrozenModel) -> list[np.ndarray]:
             some = [links[i] for i in together]
             bodies = sorted({x for link in some for x in link.bodies} & set(model.bodies))
             own = [i for b in bodies for i in range(*_span(n.owners.get(b)))]
-            groups.append(np.array(own + [i for link in some for i in link.rows]))
+            rows = np.array(own + [i for link in some for i in link.rows])
+            groups.append(rows[~model.compliant[rows]])
     return groups
 
 
@@ -223,7 +230,7 @@ def _rank(model: FrozenModel, state: State | None) -> tuple[list[int], list[int]
     B = assemble(model, model.state if state is None else state).B
     redundant: list[int] = []
     free: list[int] = []
-    for rows in groups:
+    for rows in filter(len, groups):
         block = B[rows]
         columns = np.unique(block.indices)
         block = block[:, columns].astype(float)

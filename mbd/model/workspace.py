@@ -239,11 +239,15 @@ def _kept(_model: FrozenModel) -> dict[tuple[int, ...], tuple[np.ndarray, np.nda
 
 
 def displaced(model: FrozenModel, state: State, increment: np.ndarray) -> State:
-    """Return the state with the positions q [+] increment (n_v,), all else as it is."""
+    """Return the state with the positions q [+] increment (n_v,), all else as it is.
+
+    Only multipliers of compliant rows, which follow from positions, are those there.
+    """
     work = Workspace(model, state)
     work.vector(m.D)[model.numbering.v] = increment
     work.evaluate()
-    return state.replace(q=work.vector(m.Q, model.n_q).copy())
+    lam = work.vector(m.A)[model.numbering.lam]
+    return state.replace(q=work.vector(m.Q, model.n_q).copy(), lam=lam)
 
 
 def ahead(model: FrozenModel, state: State, s: float, a: np.ndarray) -> Workspace:

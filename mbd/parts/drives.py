@@ -11,10 +11,11 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from mbd.base.door import label, number
+from mbd.interactions.compliant_rows import compliant
 from mbd.interactions.kind import Element
 from mbd.interactions.laws import motion_law
 from mbd.parts.coordinates import sum_row
-from mbd.parts.joint import chosen
+from mbd.parts.joint import chosen, compliance_of
 from mbd.parts.motions import ConstantSpeed
 from mbd.parts.part import Coordinate, Part
 
@@ -30,7 +31,7 @@ def followed(owner: str, what: str, position: Any, unit: str) -> tuple[float, fl
 
 
 class Drive(Part):
-    """A coordinate of a joint is prescribed: position or velocity as a number or a law of time.
+    r"""A coordinate of a joint is prescribed: position or velocity as a number or a law of time.
 
     Parameters
     ----------
@@ -47,6 +48,9 @@ class Drive(Part):
         Instead of the position: a number, or ``f(t)`` -> value or (value, derivative). The row is
         one on velocities: the position is what it is at the start and accumulates the error of
         the integration.
+    compliance : float [rad/(N m) or m/N], optional
+        C, by which the coordinate falls behind a prescribed position under its load, as that of an
+        elastic shaft: :math:`u - f(t) = C\lambda`; default 0.
 
     Notes
     -----
@@ -65,6 +69,7 @@ class Drive(Part):
         coordinate: str | None = None,
         position: Any = None,
         velocity: Any = None,
+        compliance: float = 0.0,
     ) -> None:
         self.name = label(name, "Drive")
         self.coordinate = self.drives = chosen(self.name, joint, coordinate)
@@ -84,9 +89,26 @@ class Drive(Part):
                 self.constant = number(self.name, "velocity", velocity, f"{unit}/s")
         else:
             self.constant, self.slope, self.law = followed(self.name, "position", position, unit)
+        per_load = f"{unit}/({self.coordinate.load_unit})"
+        self.compliance = compliance_of(self.name, "compliance", compliance, per_load)
+        if self.compliance and self.rate:
+            raise ValueError(
+                f"{self.name}: compliance needs a position to fall behind, got a velocity=, "
+                "which prescribes none; give position=, such as mbd.ConstantSpeed(speed)"
+            )
 
     def elements(self) -> list[Element]:
         """U - f(t), or du/dt - f(t)."""
         names = ("velocity" if self.rate else "position",)
+        if self.compliance:
+            u = self.coordinate
+            numbers = (self.constant, self.slope, self.compliance)
+            start = (u.start,) if u.measure.periodic else ()
+            return [
+                Element(
+                    compliant(u.measure), u.attachments, numbers, start, names, (u.row_kind,),
+                    self.law,
+                )
+            ]  # fmt: skip
         motion = {"constant": self.constant, "slope": self.slope, "law": self.law}
         return [sum_row(names, (self.coordinate,), (1.0,), rate=self.rate, **motion)]

@@ -18,9 +18,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mbd.base.checked import meant, shown
-from mbd.base.door import label, unit_vector, vector
+from mbd.base.door import label, number, unit_vector, vector
+from mbd.base.tolerances import COMPLIANCE_LEAST
+from mbd.interactions.compliant_rows import COMPLIANT_COINCIDE, compliant
 from mbd.interactions.kind import Element
-from mbd.interactions.measures import OFFSET
+from mbd.interactions.measures import DOT, OFFSET
 from mbd.interactions.rows import COINCIDE, DOT_ROW, row
 from mbd.machine.buffer import FORCE, MOMENT
 from mbd.parts.coordinates import angle_between, displacement_between
@@ -49,6 +51,17 @@ def acted_upon(owner: str, body: Any) -> Body:
     if not isinstance(body, Body) or not body.moves:
         raise TypeError(f"{owner}: must act on a body of the system, got {shown(body)}")
     return body
+
+
+def compliance_of(owner: str, argument: str, value: Any, unit: str) -> float:
+    """Return a compliance: zero, or one that positions can tell from zero."""
+    C = number(owner, argument, value, unit, positive=False)
+    if 0.0 < C < COMPLIANCE_LEAST:
+        raise ValueError(
+            f"{owner}: {argument} must be zero or at least {COMPLIANCE_LEAST:g} [{unit}], got "
+            f"{C:g}; leave it out: positions cannot tell it from a rigid joint"
+        )
+    return C
 
 
 def two_frames(
@@ -152,6 +165,8 @@ class Joint(Part):
         Inertial, at the initial pose.
     axis : (3,) array [-]
         Inertial, at the initial pose.
+    compliance, angular_compliance : float [m/N], [rad/(N m)], optional
+        With which the rows of forces, and those of moments, give way; default 0, they do not.
     """
 
     drawer = "joints"
@@ -159,8 +174,20 @@ class Joint(Part):
     needs_axis: ClassVar[bool] = True  # given, unless by two frames
     with_axes: ClassVar[tuple[bool, bool]] = (True, True)  # of the bodies: no points
     free: ClassVar[tuple[str, ...]] = ()
+    compliance: float = 0.0
+    angular_compliance: float = 0.0
 
-    def __init__(self, name: str, first: Any, second: Any, *, at: Any = None, axis: Any = None):
+    def __init__(
+        self,
+        name: str,
+        first: Any,
+        second: Any,
+        *,
+        at: Any = None,
+        axis: Any = None,
+        compliance: float = 0.0,
+        angular_compliance: float = 0.0,
+    ):
         self.name = label(name, type(self).__name__)
         axes = None
         if axis is not None:
@@ -172,6 +199,23 @@ class Joint(Part):
             )
         self.ends = two_frames(self.name, first, second, at, axes)
         self._check()
+        self._give_way("compliance", compliance, "m/N", FORCE)
+        self._give_way("angular_compliance", angular_compliance, "rad/(N m)", MOMENT)
+
+    def _give_way(self, argument: str, value: Any, unit: str, kind: int) -> None:
+        """Take a compliance for all rows of a kind; refuse one for rows that cannot give way."""
+        if isinstance(value, float) and value == 0.0:  # as almost always
+            return
+        setattr(self, argument, compliance_of(self.name, argument, value, unit))
+        rows = [e.kind for e in self.elements() if kind in e.row_kinds]
+        rigid = [x for x in rows if not x.own_block]
+        if getattr(self, argument) and (rigid or not rows):
+            what = "forces" if kind == FORCE else "moments"
+            why = f"its row {str(rigid[0])!r} cannot" if rigid else "it has none"
+            raise ValueError(
+                f"{self.name}: {argument} lets the rows of {what} of a {type(self).__name__} give "
+                f"way, but {why}; leave it out, or take a Bushing or JointSpring in its place"
+            )
 
     @property
     def A(self) -> Frame:
@@ -202,14 +246,19 @@ class Joint(Part):
 
     def _coincide(self) -> Element:
         names = ("force x", "force y", "force z")
-        return Element(COINCIDE, (self.A.end(), self.B.end()), rows=names, row_kinds=(FORCE,) * 3)
+        C = self.compliance
+        kind, numbers = (COMPLIANT_COINCIDE, (C,)) if C else (COINCIDE, ())
+        ends = (self.A.end(), self.B.end())
+        return Element(kind, ends, numbers, rows=names, row_kinds=(FORCE,) * 3)
 
     def _dot(self, i: int, j: int, about: str = "") -> Element:
         """Return a_i.b_j; its multiplier is the moment about a_i x b_j, by default an axis of A."""
         k = 3 - i - j
         about = about or f"{'' if (j - i) % 3 == 1 else '-'}a{k + 1}"
-        ends = (self.A.end(i), self.B.end(j))
-        return Element(DOT_ROW, ends, (0.0,), rows=(f"moment about {about}",), row_kinds=(MOMENT,))
+        ends, names = (self.A.end(i), self.B.end(j)), (f"moment about {about}",)
+        C = self.angular_compliance
+        kind, numbers = (compliant(DOT), (0.0, 0.0, C)) if C else (DOT_ROW, (0.0,))
+        return Element(kind, ends, numbers, rows=names, row_kinds=(MOMENT,))
 
     @property
     def coordinates(self) -> dict[str, Coordinate]:
@@ -218,7 +267,9 @@ class Joint(Part):
 
     def _offset(self, i: int) -> Element:
         ends, names = (self.A.end(i), self.A.end(), self.B.end()), (f"force along a{i + 1}",)
-        return Element(row(OFFSET), ends, (0.0,), rows=names, row_kinds=(FORCE,))
+        C = self.compliance
+        kind, numbers = (compliant(OFFSET), (0.0, 0.0, C)) if C else (row(OFFSET), (0.0,))
+        return Element(kind, ends, numbers, rows=names, row_kinds=(FORCE,))
 
     def elements(self) -> list[Element]:
         """Return the rows of the joint."""

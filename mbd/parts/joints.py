@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from mbd.base.door import label, number
+from mbd.interactions.compliant_rows import compliant
 from mbd.interactions.kind import Element
-from mbd.interactions.measures import SQUARE
+from mbd.interactions.measures import LENGTH, SQUARE
 from mbd.interactions.rows import row
 from mbd.machine.buffer import FORCE
 from mbd.parts.joint import Free, Joint, two_points
@@ -39,6 +40,8 @@ class Spherical(Joint):
     axis : (3,) array [-], optional
         Third axis of both frames, inertial axes, at the initial pose; the motion does not depend on
         it. Default: both frames have inertial axes.
+    compliance, angular_compliance : float [m/N], [rad/(N m)], optional
+        With which the rows of forces and of moments give way; default 0. It has no moments.
     """
 
     needs_axis = False
@@ -63,6 +66,8 @@ class Revolute(Joint):
         A point of the axis, where reactions are given, inertial axes, at the initial pose.
     axis : (3,) array [-]
         Of rotation, inertial axes, at the initial pose; of any length.
+    compliance, angular_compliance : float [m/N], [rad/(N m)], optional
+        With which the rows of forces and of moments give way; default 0.
     """
 
     symbol = Symbol.HINGE
@@ -88,6 +93,8 @@ class Fixed(Joint):
     axis : (3,) array [-], optional
         Third axis of both frames, inertial axes, at the initial pose; the motion does not depend on
         it. Default: both frames have inertial axes.
+    compliance, angular_compliance : float [m/N], [rad/(N m)], optional
+        With which the rows of forces and of moments give way; default 0.
     """
 
     symbol = Symbol.BLOCK
@@ -113,6 +120,8 @@ class Prismatic(Joint):
         A point of the axis, inertial axes, at the initial pose.
     axis : (3,) array [-]
         Of sliding, inertial axes, at the initial pose; of any length.
+    compliance, angular_compliance : float [m/N], [rad/(N m)], optional
+        With which the rows of forces and of moments give way; default 0.
     """
 
     symbol = Symbol.SLIDER
@@ -138,6 +147,8 @@ class Cylindrical(Joint):
         A point of the axis, inertial axes, at the initial pose.
     axis : (3,) array [-]
         Of sliding and rotation, inertial axes, at the initial pose; of any length.
+    compliance, angular_compliance : float [m/N], [rad/(N m)], optional
+        With which the rows of forces and of moments give way; default 0.
     """
 
     symbol = Symbol.SLEEVE
@@ -163,6 +174,8 @@ class Planar(Joint):
         A point of the plane, zero of ``x`` and ``y``, inertial axes, at the initial pose.
     axis : (3,) array [-]
         Normal to the plane, inertial axes, at the initial pose; of any length.
+    compliance, angular_compliance : float [m/N], [rad/(N m)], optional
+        With which the rows of forces and of moments give way; default 0.
     """
 
     symbol = Symbol.BALL_ON_PLATE
@@ -189,6 +202,8 @@ class PointOnLine(Joint):
         The point, and a point of the line, inertial axes, at the initial pose.
     axis : (3,) array [-]
         Of the line, inertial axes, at the initial pose; of any length.
+    compliance, angular_compliance : float [m/N], [rad/(N m)], optional
+        With which the rows of forces and of moments give way; default 0. It has no moments.
     """
 
     symbol = Symbol.BALL_ON_LINE
@@ -214,6 +229,8 @@ class PointInPlane(Joint):
         The point, and a point of the plane, inertial axes, at the initial pose.
     axis : (3,) array [-]
         Normal to the plane, inertial axes, at the initial pose; of any length.
+    compliance, angular_compliance : float [m/N], [rad/(N m)], optional
+        With which the rows of forces and of moments give way; default 0. It has no moments.
     """
 
     symbol = Symbol.BALL_ON_PLATE
@@ -231,7 +248,8 @@ class Distance(Joint):
 
     .. math:: \tfrac12(|Q - P|^2 - L^2) = 0
 
-    The multiplier times L is the tension of the rod [N].
+    The multiplier times L is the tension of the rod [N]. A compliant rod has the row
+    :math:`|Q - P| - L - C\lambda = 0`, and its multiplier is the tension.
 
     Parameters
     ----------
@@ -244,6 +262,8 @@ class Distance(Joint):
         origins of the bodies.
     length : float [m], optional
         L; default the distance at the initial pose.
+    compliance : float [m/N], optional
+        C, by which the rod lengthens under its tension; default 0.
     """
 
     symbol = Symbol.ROD
@@ -258,6 +278,7 @@ class Distance(Joint):
         at: Any = None,
         to: Any = None,
         length: float | None = None,
+        compliance: float = 0.0,
     ):
         self.name = label(name, "Distance")
         self.ends = two_points(self.name, first, second, at, to)
@@ -265,9 +286,11 @@ class Distance(Joint):
         p, q = (f.start[0] for f in self.ends)
         distance = float(np.linalg.norm(q - p)) if length is None else length
         self.length = number(self.name, "length", distance, "m", positive=True)
+        self._give_way("compliance", compliance, "m/N", FORCE)
 
     def elements(self) -> list[Element]:
-        """(|Q - P|^2 - L^2)/2."""
+        """(|Q - P|^2 - L^2)/2, or |Q - P| - L."""
+        C, L = self.compliance, self.length
+        kind, numbers = (compliant(LENGTH), (L, 0.0, C)) if C else (row(SQUARE), (0.5 * L**2,))
         ends = (self.A.end(), self.B.end())
-        half = 0.5 * self.length**2
-        return [Element(row(SQUARE), ends, (half,), rows=("distance",), row_kinds=(FORCE,))]
+        return [Element(kind, ends, numbers, rows=("distance",), row_kinds=(FORCE,))]

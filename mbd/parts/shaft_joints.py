@@ -144,6 +144,8 @@ class ConstantVelocity(Joint):
     axis : (3,) array [-]
         Of both shafts, inertial axes, at the initial pose. For shafts that are bent there
         give two Frames.
+    compliance, angular_compliance : float [m/N], [rad/(N m)], optional
+        With which the rows of forces and of moments give way; default 0. Its moments cannot.
     """
 
     def elements(self) -> list[Element]:

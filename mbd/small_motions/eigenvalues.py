@@ -151,7 +151,8 @@ def sparse(
     operator = LinearOperator((2 * n_v, 2 * n_v), matvec=step, dtype=dtype)
     rng = np.random.default_rng(40961)
     start = step(step(rng.normal(size=2 * n_v)))  # into the motions that the rows allow
-    freedoms = 2 * n_v - 2 * motion.Bp.shape[0] - motion.Bv.shape[0]
+    rows = motion.Bp.shape[0] - int(motion.model.compliant.sum())
+    freedoms = 2 * n_v - 2 * rows - motion.Bv.shape[0]
     wanted = min(2 * n + 2, 2 * n_v - 2, max(freedoms, 2))
     count = min(max(2 * wanted + 1, 20), 2 * n_v)
     inverse, X = eigs(operator, k=wanted, v0=start, ncv=count)
@@ -206,7 +207,7 @@ def _inverse(motion: SmallMotion, sigma: complex, solved: Callable[[], None]) ->
     full = sp.csc_matrix(sp.block_array([[top, columns], [rows, None]]))
     # redundant rows: soft in the factors only, refined away
     size = np.abs(top).max() or 1.0
-    soft = 1e-12 * size * float(motion.model.redundant)
+    soft = 1e-12 * size * float(motion.model.redundant or motion.model.compliant.any())
     corner = sp.diags(np.concatenate([np.zeros(n_v), np.full(n_lam, -1.0)]))
     factors = splu(sp.csc_matrix(full + (soft / size**2) * corner))
     refine = 3 if soft else 1

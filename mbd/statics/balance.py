@@ -165,6 +165,7 @@ class Statics:
             work.S[m.PHASE] = m.STRESS_HERE
         work.evaluate()
         r = work.vector(m.X).copy()
+        state = state.replace(lam=work.vector(m.A)[model.numbering.lam])  # compliant rows' own
         carried = r
         if stress is not None:
             give(work, stress)

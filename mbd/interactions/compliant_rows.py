@@ -1,0 +1,167 @@
+r"""Compliant rows: constraints that give way in proportion to their multipliers.
+
+.. math:: \Phi(q, t) - C\lambda = 0, \qquad C > 0,
+
+is the spring :math:`\lambda = \Phi/C` with its force as an unknown of its own. Newton's method has,
+beside the residual :math:`r + B^T\lambda`,
+
+.. math:: \begin{bmatrix} S & B^T \\ B & -C/w \end{bmatrix}
+          \begin{bmatrix} \Delta x \\ w\,\Delta\lambda \end{bmatrix} =
+          -\begin{bmatrix} w\,r \\ \Phi - C\lambda \end{bmatrix}, \qquad w = \beta h^2 ,
+
+regular for every :math:`C \ge 0`, with the rigid row as its limit: no number in it grows with the
+stiffness. After :math:`\lambda` is eliminated, it is the spring's,
+:math:`(S + w\,B^T C^{-1} B)\,\Delta x`. So the rows are rows in the time loop, where positions meet
+them. Elsewhere, where S[ELASTIC] is set (accelerations of a state, statics, small motions, methods
+that meet rows by their rates), no equation asks for velocities or accelerations of them: they are
+springs, write their multipliers themselves, and minus one stands on the diagonal.
+
+Their energy is :math:`\tfrac12\lambda C\lambda = \Phi^2/2C`, and a motion :math:`f(t)` in
+:math:`\Phi = u - f(t)` supplies the power :math:`-\lambda\dot f`.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from mbd.algebra.vec import dot, load3, minus, store3, times
+from mbd.interactions.discrete_gradient import discrete_gradient
+from mbd.interactions.driven_rows import motion
+from mbd.interactions.gradients import add_measured_row, add_tension, value_of
+from mbd.interactions.kind import Kind
+from mbd.interactions.measures import GRAD, Measure
+from mbd.interactions.pullback import add_multiple, at, each, form_maps, push, subtract_own
+from mbd.interactions.rows import add_coincide
+from mbd.machine import buffer as m
+from mbd.machine.jit import ints, jit
+
+A, ELASTIC, FY, PHASE, PHID, PHIDD, POTENTIAL, SCALE_R, SCRATCH, SUPPLIED, W_K, X, Y = (
+    m.A, m.ELASTIC, m.FY, m.PHASE, m.PHID, m.PHIDD, m.POTENTIAL, m.SCALE_R, m.SCRATCH, m.SUPPLIED,
+    m.W_K, m.X, m.Y,
+)  # fmt: skip
+STRESS_AHEAD, STRESS_GIVEN = m.STRESS_AHEAD, m.STRESS_GIVEN
+COMPLIANCE, STRESS = 2, 3  # places of the numbers, behind those of the motion, and of the room
+_PAIRS = ((0, 0), (0, 1), (1, 0), (1, 1))
+
+
+@jit
+def _mean(
+    I: Any, F: Any, s: int, numbers: int, law: int, first: float, last: float, rate: float
+) -> Any:
+    """Return the mean tension of a step, twice its derivative by the last measure, zero."""
+    f, _, _ = motion(I, F, numbers, law)
+    k = 1.0 / F[numbers + COMPLIANCE]
+    return k * (0.5 * (first + last) - f), k, 0.0
+
+
+@cache
+def compliant(measure: Measure) -> Kind:
+    r"""Return :math:`u - c - s\,t - f(t) = C\lambda` of a measure u as a kind with one row.
+
+    Numbers are (c, s, C); a periodic measure has one of memory, the angle last accepted.
+    """
+    n, periodic, curved, bent = measure.n, measure.periodic, measure.curved, measure.bent
+    value = value_of(measure)
+
+    @each
+    def forces(I: Any, F: Any, e: Any) -> None:
+        S, s, lam, x = ints(F), I[SCRATCH], I[A] + e.u, I[X] + e.u
+        phase, C = S[PHASE], F[e.numbers + COMPLIANCE]
+        f, _, _ = motion(I, F, e.numbers, e.law)
+        u, ud = value(I, F, e, phase == STRESS_AHEAD)
+        if S[ELASTIC]:
+            F[x] = 0.0
+            if phase == STRESS_AHEAD:
+                F[e.numbers + STRESS] = (u - f + ud) / C
+                return
+            F[lam] = F[e.numbers + STRESS] if phase == STRESS_GIVEN else (u - f) / C
+        else:
+            F[x] = u - f - C * F[lam]
+        for a in range(n):
+            push(I, F, FY, I[e.ends + a], F[lam], load3(F, s + GRAD + 3 * a))
+
+    @each
+    def tangent(I: Any, F: Any, e: Any) -> None:
+        lam, C = F[I[A] + e.u], F[e.numbers + COMPLIANCE]
+        value(I, F, e, False)
+        if ints(F)[ELASTIC]:
+            add_tension(I, F, e, n, curved, bent, 0.0, lam, 1.0 / C, 0.0)
+            subtract_own(I, F, e, 1, 1.0)
+        else:
+            add_measured_row(I, F, e, n, curved, bent, True, False, 0.0, 1.0, F[W_K] * lam)
+            subtract_own(I, F, e, 1, C / F[SCALE_R])
+
+    @each
+    def energy(I: Any, F: Any, e: Any) -> None:
+        """Add lam C lam / 2, free of the round-off of positions, and the power of the motion."""
+        lam, (_, speed, _) = F[I[A] + e.u], motion(I, F, e.numbers, e.law)
+        F[POTENTIAL] += 0.5 * F[e.numbers + COMPLIANCE] * lam * lam
+        F[SUPPLIED] -= lam * speed
+
+    @each
+    def accept(I: Any, F: Any, e: Any) -> None:
+        """Remember the angle, so that the next one is the nearest to it."""
+        F[e.memory], _ = value(I, F, e, False)
+
+    means = discrete_gradient(measure, _mean, STRESS, row=True)
+    return Kind(
+        f"compliant {measure.name} row", n, 1, measure.all_pairs, forces, tangent, _rates(1),
+        accept if periodic else None, room=2, stresses=1, secant=measure.conserves,
+        conserving=means if measure.conserves else None, own_block=True, energy=energy,
+        unit=measure.unit,
+    )  # fmt: skip
+
+
+@cache
+def _rates(n_rows: int) -> Any:
+    """Return the kernel of rows whose rates nobody asks for."""
+
+    @each
+    def rates(I: Any, F: Any, e: Any) -> None:
+        for r in range(n_rows):
+            F[I[PHID] + e.u + r] = F[I[PHIDD] + e.u + r] = 0.0
+
+    return rates
+
+
+@each
+def _coincide_forces(I: Any, F: Any, e: Any) -> None:
+    """Write P - Q - C lam, or lam = (P - Q)/C; add lam at P, -lam at Q."""
+    P, Q, C = I[e.ends], I[e.ends + 1], F[e.numbers]
+    d, lam = minus(at(I, F, Y, P), at(I, F, Y, Q)), load3(F, I[A] + e.u)
+    if ints(F)[ELASTIC]:
+        lam = times(1.0 / C, d)
+        store3(F, I[A] + e.u, lam)
+        store3(F, I[X] + e.u, (0.0, 0.0, 0.0))
+    else:
+        store3(F, I[X] + e.u, minus(d, times(C, lam)))
+    push(I, F, FY, P, 1.0, lam)
+    push(I, F, FY, Q, -1.0, lam)
+
+
+@each
+def _coincide_tangent(I: Any, F: Any, e: Any) -> None:
+    """Add the rows, their columns and their own block, or the stiffness 1/C."""
+    C = F[e.numbers]
+    if ints(F)[ELASTIC]:
+        form_maps(I, F, e, 2, False)
+        for p, (a, b) in enumerate(_PAIRS):
+            add_multiple(I, F, e, p, a, b, (1.0 if a == b else -1.0) * F[W_K] / C)
+        subtract_own(I, F, e, 3, 1.0)
+    else:
+        add_coincide(I, F, e)
+        subtract_own(I, F, e, 3, C / F[SCALE_R])
+
+
+@each
+def _coincide_energy(I: Any, F: Any, e: Any) -> None:
+    """Add the potential C lam^2 / 2."""
+    lam = load3(F, I[A] + e.u)
+    F[POTENTIAL] += 0.5 * F[e.numbers] * dot(lam, lam)
+
+
+COMPLIANT_COINCIDE = Kind(
+    "compliant coincide", 2, 3, _PAIRS, _coincide_forces, _coincide_tangent, _rates(3),
+    own_block=True, energy=_coincide_energy, unit="m",
+)  # fmt: skip
