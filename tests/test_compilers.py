@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import time
 
 import pytest
 
+from mbd.machine import jit
 from mbd.machine.jit import PYTHON
 
 pytestmark = pytest.mark.skipif(PYTHON, reason="nothing is compiled")
@@ -107,6 +109,37 @@ def test_work_is_shared_and_nothing_stays_behind(tmp_path):
     assert len(list(tmp_path.glob("*.kernel"))) == 4
     assert process.returncode == 0
     assert not is_alive(pid)
+
+
+def test_no_other_code_is_kept_under_the_name_of_a_kernel(tmp_path, monkeypatch):
+    """A module that changed on disk since the program imported it: an update in a long session."""
+    monkeypatch.syspath_prepend(tmp_path)
+    module = tmp_path / "updated_kernels.py"
+    module.write_text("FACTOR = 2.0\n")
+    import updated_kernels
+
+    def scaled(I, F, k):
+        F[0] = updated_kernels.FACTOR * F[0]
+
+    kernel = jit.kernel(scaled)
+    kernel.__dict__["file"] = tmp_path / kernel.file.name
+    job = (
+        kernel.file,
+        jit.carried_code(kernel.function, [sys.modules[__name__]]),
+        kernel.signature,
+    )
+    compile_in = [
+        sys.executable, "-c", "import pickle, sys; from mbd.machine.shared_work import compile_to; "
+        "compile_to(*pickle.loads(sys.stdin.buffer.read()))",
+    ]  # fmt: skip
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": path}
+    module.write_text("FACTOR = 3.00\n")
+    subprocess.run(compile_in, input=pickle.dumps(job), env=env, check=True)
+    assert not kernel.file.exists()
+    module.write_text("FACTOR = 2.0\n")
+    subprocess.run(compile_in, input=pickle.dumps(job), env=env, check=True)
+    assert kernel.file.exists()
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="asks /proc")

@@ -116,10 +116,16 @@ class Fingerprints:
         for name in sorted(_names(code)) if self.deep else ():
             value = values.get(name) if name in own else None
             parts.append(f"{name} {self(value)}" if name in own and name in values else "")
-            if isinstance(value, ModuleType) and not _versioned(value.__name__):
-                taken = {n: vars(value)[n] for n in sorted(_names(code)) if n in vars(value)}
-                parts.append(self(taken))
+            parts += self._taken(code, value)
+        for value in cells if self.deep else ():
+            parts += self._taken(code, value)
         return "\n".join(parts)
+
+    def _taken(self, code: CodeType, module: Any) -> list[str]:
+        """Describe what a function may take from a module; of what is no module nothing."""
+        if not isinstance(module, ModuleType) or _versioned(module.__name__):
+            return []
+        return [self({n: vars(module)[n] for n in sorted(_names(code)) if n in vars(module)})]
 
     def _code(self, code: CodeType, function: FunctionType | None = None) -> str:
         """Describe bytecode without its lines and its docstring."""

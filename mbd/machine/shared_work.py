@@ -48,8 +48,12 @@ def ahead(kernels: Iterable[Kernel]) -> list[Kernel]:
 
 
 def compile_to(file: Path, function: bytes, signature: Any) -> None:
-    """Compile a kernel to a file, unless it is there or somebody else does."""
+    """Compile a kernel to a file, unless it is there or somebody else does.
+
+    What a function reaches is imported here: where that has changed since the program imported it
+    (an update of the package while a session is open), this is another kernel and is left alone.
+    """
     if not file.exists():
         kernel = Kernel(pickle.loads(function), signature)
-        kernel.__dict__["file"] = file
-        kernel.compile(wait=False)
+        if kernel.file == file:
+            kernel.compile(wait=False)
