@@ -12,6 +12,7 @@ import numpy as np
 from mbd.base.checked import absent, is_whole, shown, sized, whole
 from mbd.base.door import array, label, number, rotation_matrix, vector
 from mbd.base.recorded_call import Call
+from mbd.base.tolerances import LARGEST
 from mbd.flexible.inertia import invariants
 from mbd.flexible.mesh import FiniteElementModel, square
 from mbd.flexible.reduction import Shapes, given_shapes, reduced
@@ -123,10 +124,8 @@ class FlexibleBody(Body):
         )
         mesh = FiniteElementModel.checked(who, M, K, coordinates, interfaces)
         shapes = _shapes(mesh, modes, cutoff, fixed_modes)
-        heavy, stiff = (
-            number(who, word, x, "-", positive=True)
-            for word, x in (("mass_factor", mass_factor), ("stiffness_factor", stiffness_factor))
-        )
+        heavy = _factor(who, "mass_factor", mass_factor)
+        stiff = _factor(who, "stiffness_factor", stiffness_factor)
         shapes = replace(shapes, M=heavy * shapes.M, K=stiff * shapes.K)
         W0, W1, W2 = (heavy * x for x in invariants(mesh, shapes))
         moved = {x: _interface(mesh, shapes, x) for x in mesh.interfaces}
@@ -245,6 +244,14 @@ def _with_paths(call: Call) -> Call:
     files = {x: Path(v) for x, v in call.arguments().items() if x in _FILES and isinstance(v, str)}
     options = call.options | {k: v for k, v in call.arguments().items() if k != "name"} | files
     return call._replace(args=(), options={"name": call.arguments()["name"], **options})
+
+
+def _factor(who: str, what: str, value: Any) -> float:
+    """Return a factor that leaves the numbers of a matrix their digits."""
+    x = number(who, what, value, "-", positive=True)
+    if x < 1.0 / LARGEST:
+        raise ValueError(f"{who}: {what} must not be less than {1.0 / LARGEST:g} [-], got {x:g}")
+    return x
 
 
 def _shapes(mesh: FiniteElementModel, modes: Any, cutoff: Any, fixed: Any) -> Shapes:

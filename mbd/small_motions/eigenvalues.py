@@ -27,6 +27,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from mbd.base.tolerances import FREQUENCY_REAL, FREQUENCY_ZERO
+from mbd.linear.arnoldi import largest
 from mbd.machine import buffer as m
 from mbd.small_motions.minimal import Minimal
 from mbd.small_motions.small_motion import SmallMotion
@@ -144,18 +145,15 @@ def sparse(
     The default shift is small, real and positive: the slowest modes, free motions included.
     ``solved`` is called behind every solution with the shifted matrix: what takes the time.
     """
-    from scipy.sparse.linalg import LinearOperator, eigs
-
     n_v = motion.model.n_v
     step, dtype = _inverse(motion, _small(motion) if shift is None else shift, solved)
-    operator = LinearOperator((2 * n_v, 2 * n_v), matvec=step, dtype=dtype)
     rng = np.random.default_rng(40961)
     start = step(step(rng.normal(size=2 * n_v)))  # into the motions that the rows allow
     rows = motion.Bp.shape[0] - int(motion.model.compliant.sum())
     freedoms = 2 * n_v - 2 * rows - motion.Bv.shape[0]
     wanted = min(2 * n + 2, 2 * n_v - 2, max(freedoms, 2))
     count = min(max(2 * wanted + 1, 20), 2 * n_v)
-    inverse, X = eigs(operator, k=wanted, v0=start, ncv=count)
+    inverse, X = largest(step, start, wanted, count, dtype)
     sigma = _small(motion) if shift is None else shift
     finite = np.abs(inverse) > 1e-10 * np.abs(inverse).max()
     s, X = sigma + 1.0 / inverse[finite], X[:, finite]

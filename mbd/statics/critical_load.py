@@ -26,6 +26,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mbd.base.tolerances import CRITICAL_FAR, CRITICAL_RESOLVED, CRITICAL_STEPS, REST_TURN
+from mbd.linear.arnoldi import largest
 from mbd.linear.inertia import Inertia
 from mbd.model.state import State
 from mbd.model.workspace import displaced
@@ -137,8 +138,6 @@ def _largest(point: SaddlePoint, slope: sp.csr_matrix) -> tuple[np.ndarray, np.n
     if n <= _DENSE:
         values, vectors = np.linalg.eig(solved(np.eye(n)))
     else:
-        from scipy.sparse.linalg import LinearOperator, eigs
-
         start = np.random.default_rng(0).normal(size=n)
-        values, vectors = eigs(LinearOperator((n, n), solved, dtype=float), k=8, v0=start)
+        values, vectors = largest(solved, start, 8, 20)
     return values, vectors

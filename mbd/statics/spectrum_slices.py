@@ -28,6 +28,7 @@ from mbd.base.tolerances import (
     NEUTRAL_SHIFT,
     SYMMETRIC,
 )
+from mbd.linear.arnoldi import largest
 from mbd.linear.inertia import Inertia
 from mbd.model.model import Model
 from mbd.statics.balance import SaddlePoint
@@ -93,14 +94,11 @@ class _Spectrum:
 
     def near(self, x: float) -> tuple[float, np.ndarray]:
         """Return the eigenvalue nearest to x and its vector."""
-        from scipy.sparse.linalg import LinearOperator, eigs
-
         n = self.K.shape[0]
         rng = np.random.default_rng(40961)
         inverse = self._inverse(self.M, x)
         start = inverse(inverse(rng.normal(size=n)))
-        operator = LinearOperator((n, n), matvec=inverse, dtype=float)
-        _, X = eigs(operator, k=2, v0=start, ncv=min(20, n))  # of one alone ARPACK may miss a twin
+        _, X = largest(inverse, start, 2, min(20, n))  # of one alone ARPACK may miss a twin
         shapes = np.column_stack([X.real, X.imag])
         shapes = shapes[:, np.abs(shapes).max(0) > 1e-3 * np.abs(shapes).max()]
         over = np.einsum("ij,ij->j", shapes, self.K @ shapes)

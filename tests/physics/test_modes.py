@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+import scipy.sparse.linalg
 from scenes import chain, four_bar
+from scipy.sparse.linalg import ArpackError
 
 import mbd
+from mbd.linear.arnoldi import largest
 from mbd.runs.progress import Progress
 
 from .test_frequencies import POINTS, RODS, WHIRL
@@ -194,6 +197,25 @@ def test_sparse_with_dampers_spin_and_free_motions():
     a = mbd.modes(rotor).eigenvalues.imag
     b = mbd.modes(rotor, n=3, solver="sparse").eigenvalues.imag
     assert np.allclose(a[a > 1][:1], b[b > 1][:1], rtol=1e-9)
+
+
+def test_more_vectors_are_kept_where_arpack_gives_up(monkeypatch):
+    """It may where all motions are asked for: round-off decides."""
+    counts, eigs = [], scipy.sparse.linalg.eigs
+
+    def gives_up(operator, k, v0, ncv):
+        counts.append(ncv)
+        if ncv < counts[0] + 2 * k:
+            raise ArpackError(3)
+        return eigs(operator, k, v0=v0, ncv=ncv)
+
+    monkeypatch.setattr(scipy.sparse.linalg, "eigs", gives_up)
+    step = np.diag(1.0 / np.arange(1.0, 41.0)).dot
+    values, _ = largest(step, np.ones(40), 4, 10)
+    assert np.allclose(np.sort(1.0 / values.real), [1, 2, 3, 4])
+    assert counts == [10, 14, 18]
+    with pytest.raises(ArpackError):
+        largest(step, np.ones(40), 30, 40)
 
 
 # --- moving bases ---------------------------------------------------------------------------------
