@@ -56,13 +56,13 @@ def test_a_target_out_of_reach_is_given_up(monkeypatch):
     system = mbd.System()
     arm = system.add(mbd.RigidBody("arm", mass=1.0, inertia=(0.01, 0.1, 0.1), position=(0.5, 0, 0)))
     system.add(mbd.Revolute("hinge", system.ground, arm, at=(0, 0, 0), axis=(0, 1, 0)))
-    calls, real = [], targets._Search._downhill
+    calls, real = [], targets._TargetSearch._downhill
 
     def counted(self, state):
         calls.append(1)
         return real(self, state)
 
-    monkeypatch.setattr(targets._Search, "_downhill", counted)
+    monkeypatch.setattr(targets._TargetSearch, "_downhill", counted)
     tip = "arm(0.5, 0, 0).position"
     mbd.assemble_pose(system, targets={tip: (3, 0, 0)}, weights={tip: 1.0})
     assert len(calls) == 1 + TARGET_IN_VAIN == 4

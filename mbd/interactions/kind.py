@@ -144,3 +144,7 @@ class Element(NamedTuple):
     rows: Sequence[str] = ()
     row_kinds: Sequence[int] = ()
     law: Any = None
+
+    def __eq__(self, other: object) -> bool:
+        """Compare all but the law, whose address differs from build to build."""
+        return isinstance(other, Element) and self[:-1] == other[:-1]

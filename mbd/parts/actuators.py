@@ -201,3 +201,9 @@ class Stop(Part):
         numbers = (self.stiffness, self.dissipation, self.lower, self.upper)
         u = self.coordinate
         return [Element(stop(u.measure), u.attachments, numbers, (u.start,))]
+
+    def push(self, u: np.ndarray, rate: np.ndarray) -> np.ndarray:
+        """Return the load on the coordinate [N or N m]: upwards at the lower stop."""
+        low, high = np.maximum(self.lower - u, 0.0), np.maximum(u - self.upper, 0.0)
+        e = self.dissipation * rate
+        return self.stiffness * (low * np.maximum(1.0 - e, 0.0) - high * np.maximum(1.0 + e, 0.0))

@@ -237,8 +237,12 @@ class FileSource(Source):
     @property
     def exact(self) -> bool:
         """Whether the numbers of the model are there with all their digits."""
-        needed = [x for x in _RAW.values() if x != "multipliers" or "row" in self.h5]
-        return all(x in self.h5 and self.h5[x].dtype == np.float64 for x in needed)
+
+        def there() -> bool:
+            needed = [x for x in _RAW.values() if x != "multipliers" or "row" in self.h5]
+            return all(x in self.h5 and self.h5[x].dtype == np.float64 for x in needed)
+
+        return bool(self._read(there))
 
     def __contains__(self, name: object) -> bool:
         return name in self._names

@@ -270,6 +270,21 @@ def test_contacts_are_arrows_where_they_push(turned):
     assert np.allclose(floor.vectors[-1], (0, 0, sign * 20.0), rtol=1e-2)
 
 
+@pytest.mark.parametrize("limit", [{"lower": -0.01}, {"upper": 0.01}])
+def test_what_a_stop_pushes_with_is_what_moves_its_body(limit):
+    """In motion, into the stop and out of it: the arrow and the kernel have one law."""
+    system, speed = mbd.System(), -1.0 if "lower" in limit else 1.0
+    box = system.add(mbd.RigidBody("box", mass=2.0, inertia=(1, 1, 1), velocity=(0, 0, speed)))
+    slide = system.add(mbd.Prismatic("slide", system.ground, box, at=(0, 0, 0), axis="z"))
+    floor = system.add(mbd.Stop("floor", slide, stiffness=2e4, dissipation=0.4, **limit))
+    solution = simulated(system, 0.06, 1e-4)
+    push = floor.push(solution["slide"].displacement, solution["slide"].displacement_rate)
+    assert np.abs(push).max() > 100.0
+    assert np.allclose(
+        push, 2.0 * solution["box"].acceleration[:, 2], atol=1e-6 * np.abs(push).max()
+    )
+
+
 def test_jitted_law_gives_the_same_arrow():
     found = []
 

@@ -70,7 +70,7 @@ AGAIN = {"history", "derivatives"}  # steps that were taken are looked at once m
 ALLOWED = {
     "PHID": {"interactions"},  # own rows of bodies: the family passes the place
     "PHIDD": {"interactions"},
-    "R": {"linear"},
+    "R": {"linear", METHODS},  # what slow iterations of rows have moved
     "GAP": {MODEL, "linear"},  # of a projection too
     "XS": {"linear"},
     "DIAG": {MODEL},
@@ -83,7 +83,8 @@ ALLOWED = {
     "Q": {METHODS, "derivatives"},  # back to the start of a step
     "QN": {METHODS, *AGAIN},
     "D": {METHODS, "derivatives"},
-    "A": {METHODS, "linear", "control", *AGAIN},  # least multipliers
+    # least multipliers; those of compliant rows where they act as springs
+    "A": {METHODS, "linear", "control", "interactions", *AGAIN},
     "X": {METHODS, MODEL, "linear", "interactions", "derivatives"},  # residual, rows, solution
     "FY": {"formulations", *AGAIN},  # cleared where faces are placed
     "YD": {MODEL},  # forgotten where nothing needs it in a step

@@ -84,12 +84,17 @@ def with_formulas(part, p):
     bound = signature(type(part)).bind(*part.call.args, **part.call.options)
     bound.apply_defaults()
     for i, (argument, value) in enumerate(list(bound.arguments.items())):
-        new, other = (varied(value, x, 0.1 + 0.03 * i) for x in (p, mbd.Parameter("p", 0.01)))
+        zero, other = mbd.Parameter("p", 0.0), mbd.Parameter("p", 0.01)
+        zero, other, new = (varied(value, x, 0.1 + 0.03 * i) for x in (zero, other, p))
         if new is None:
             continue
         try:
-            for bound.arguments[argument] in (other, new):
-                type(part)(*bound.args, **bound.kwargs)
+            kinds = []
+            for bound.arguments[argument] in (zero, other, new):
+                thing = type(part)(*bound.args, **bound.kwargs)
+                kinds.append([e.kind for e in thing.elements()])
+            if kinds[0] != kinds[1]:  # a compliance of zero is none: rows of another kind
+                bound.arguments[argument] = value
         except (ValueError, TypeError):
             bound.arguments[argument] = value
     return type(part)(*bound.args, **bound.kwargs)

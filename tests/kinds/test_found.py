@@ -26,6 +26,7 @@ import mbd
 from mbd.formulations import NAMES
 from mbd.formulations.families import family
 from mbd.interactions.beams.element import BEAM
+from mbd.interactions.compliant_rows import COMPLIANT_COINCIDE
 from mbd.interactions.rows import row
 from mbd.interactions.springs import held, motor, rubbing, spring, stop
 
@@ -72,7 +73,8 @@ def test_every_formulation_can_be_named():
 
 
 def test_every_interaction_kind_is_used_by_a_recipe():
-    used = {BEAM}  # with parts of its own in tests/beams/test_element.py
+    # with parts of their own in beams/test_element.py and physics/test_compliant_rows.py
+    used = {BEAM, COMPLIANT_COINCIDE}
     for make in [
         *JOINT_RECIPES.values(),
         *PAIR_FORCES.values(),

@@ -208,7 +208,7 @@ class Forgetful(Joint):
         self.number = 0.001 * next(self.count)
 
     def elements(self):
-        return [replace(self._offset(0), numbers=(self.number,))]
+        return [self._offset(0)._replace(numbers=(self.number,))]
 
 
 def test_a_part_that_its_arguments_do_not_make_is_named():

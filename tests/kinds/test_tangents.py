@@ -136,6 +136,11 @@ def test_a_missing_gradient_is_named():
 
 
 def test_an_element_without_the_memory_that_it_writes_is_refused():
-    ends = [Attachment("a", (0.0, 1.0, 0.0, 0.0))] * 3
-    with pytest.raises(ValueError, match="angle row: the element must have a memory"):
-        Element(row(ANGLE), ends, (0.3,), rows=("row",), row_kinds=(3,))
+    system, one, two = pair("so3", "so3")
+    ends = [Attachment(x.name, (0.0, 1.0, 0.0, 0.0)) for x in (one, two, one)]
+    element = Element(row(ANGLE), ends, (0.3,), rows=("row",), row_kinds=(3,))
+    system.add(Raw("part", (one, two), [element]))
+    with pytest.raises(
+        ValueError, match="part: an element of the kind 'angle row' must have a memory"
+    ):
+        system.build()
