@@ -148,3 +148,7 @@ class Element(NamedTuple):
     def __eq__(self, other: object) -> bool:
         """Compare all but the law, whose address differs from build to build."""
         return isinstance(other, Element) and self[:-1] == other[:-1]
+
+    def __hash__(self) -> int:
+        """Return a number that is equal for equal elements."""
+        return hash(self[:-1])
