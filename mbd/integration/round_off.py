@@ -148,14 +148,17 @@ def _moving(I: Any, F: Any) -> bool:
 def slow_to_be_met(I: Any, F: Any, theta: float, before: float, anew: bool) -> bool:
     """Tell whether rows, before the last increment open by so much, are met as slowly as that.
 
-    Of positions, round-off is not slow; `anew`: those that are missed by more are tried once more.
+    Of positions, round-off is not slow; `anew`: those that are missed by more are tried once more,
+    if by little. What stagnates far from its rows is no iterate of that step, and is refused.
     """
     level = ints(F)[m.LEVEL]
     share = 0.5 * (1.0 + theta) if theta < 1.0 else 0.5
     slow = level != m.VELOCITY and F[m.OPEN] < min(1.0, share * before)
     if level != m.POSITION or not I[m.LOOPS]:
         return bool(slow)
-    return START_POSITION * F[m.OPEN] > SETTLED and (slow or (anew and _moving(I, F)))
+    missed = START_POSITION * F[m.OPEN]
+    again = anew and missed < OPEN_LEAST and _moving(I, F)
+    return missed > SETTLED and (slow or again)
 
 
 @jit
