@@ -332,12 +332,13 @@ def compared(seed: int, method: str, a: Motion, fine: Motion, b: Motion, other: 
 def measured(seed: int, seconds: float = 20.0) -> str:
     """Return how collocation goes through the motion: what steps of one size have to resolve.
 
-    It is interrupted after so many seconds.
+    It is interrupted after so many seconds: a process in the background would not listen.
     """
     model = linkage(seed).build()
+    listened = signal.signal(signal.SIGINT, signal.default_int_handler)
     how: dict = {"rtol": 1e-6, "project": True, "progress": False, "raise_on_failure": False}
     before = signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)  # the second one ends steps in their midst
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -347,6 +348,7 @@ def measured(seed: int, seconds: float = 20.0) -> str:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGINT, listened)
     instants = np.unique(np.linspace(0, len(s.t) - 1, 200).astype(int))
     poses = [model.state.replace(t=float(s.t[k]), q=s.q[k]) for k in instants]
     rows = [assemble(model, pose).B.toarray() * model.units for pose in poses]
