@@ -149,7 +149,9 @@ def sparse(
     step, dtype = _inverse(motion, _small(motion) if shift is None else shift, solved)
     rng = np.random.default_rng(40961)
     start = step(step(rng.normal(size=2 * n_v)))  # into the motions that the rows allow
-    rows = motion.Bp.shape[0] - int(motion.model.compliant.sum())
+    model = motion.model
+    rows = motion.Bp.shape[0] - int(model.compliant.sum())
+    rows -= model.report(motion.state).n_redundant if model.redundant else 0
     freedoms = 2 * n_v - 2 * rows - motion.Bv.shape[0]
     wanted = min(2 * n + 2, 2 * n_v - 2, max(freedoms, 2))
     count = min(max(2 * wanted + 1, 20), 2 * n_v)

@@ -184,6 +184,27 @@ def test_sparse_agrees_with_dense(formulation):
     assert near.frequency == pytest.approx(every[[6, 7]], rel=1e-8)
 
 
+@pytest.mark.parametrize("n", [2, 4])
+def test_redundant_rows_take_no_motions_from_the_sparse_ones(n):
+    """A planar four-bar of hinges, three of their rows redundant, beside a chain."""
+    system = hanging(n, "so3")
+    corners = np.array([(8, 0, 0), (8, 0, 1), (10, 0, 2), (11, 0, 0)], float)
+    bars = [
+        system.add(
+            mbd.RigidBody(f"bar {i}", mass=1.0, inertia=(0.1, 0.2, 0.3), position=(p + q) / 2)
+        )
+        for i, (p, q) in enumerate(zip(corners, corners[1:], strict=False))
+    ]
+    ends = [system.ground, *bars, system.ground]
+    for i, at in enumerate(corners):
+        system.add(mbd.Revolute(f"corner {i}", ends[i], ends[i + 1], at=at, axis="y"))
+    pose = mbd.equilibrium(system)
+    assert system.build().report(pose.state).n_redundant >= 3
+    a, b = mbd.modes(pose, n=n + 1), mbd.modes(pose, n=n + 1, solver="sparse")
+    assert len(a.eigenvalues) == n + 1
+    assert np.allclose(a.eigenvalues, b.eigenvalues, rtol=1e-8, atol=0)
+
+
 def test_sparse_with_dampers_spin_and_free_motions():
     system = mixed(["so3", "directors", "se3"])
     pose = mbd.equilibrium(system)
