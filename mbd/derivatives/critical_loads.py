@@ -98,7 +98,7 @@ class FactorSlopes:
         full, bare = AtRest(model, here.state, self.of), AtRest(problem.bare, here.state, self.bare)
         terms = [(f, full), (1.0 - f, bare)]
         E, loads = matrix(here), []
-        E_f = full.by_pose(full.here) - bare.by_pose(bare.here)
+        E_f = full.at_pose - bare.at_pose
         for _, at in terms:
             at.put(at.here)
             loads.append(at.residual())

@@ -161,6 +161,11 @@ class AtRest:
             S = sp.diags(1.0 - of_rates) @ S + sp.diags(of_rates) @ turn
         return sp.csr_matrix(S)
 
+    @cached_property
+    def at_pose(self) -> sp.csr_matrix:
+        """`by_pose` at the pose itself."""
+        return self.by_pose(self.here)
+
     def bent(self, h: np.ndarray, u: np.ndarray) -> np.ndarray:
         r"""Return :math:`h^T\,\partial(T^{-1}(d)\,u)/\partial d` at d = 0, (n_v,)."""
         model, work = self.model, self.work
@@ -198,7 +203,7 @@ def contracted(
     one = terms[0][1]
     n_v, n = one.model.n_v, len(one.order)
     of_pose, of_parameters = np.zeros(n, complex), np.zeros(one.n_parameters, complex)
-    here = sum(w * at.by_pose(at.here) for w, at in terms)
+    here = sum(w * at.at_pose for w, at in terms)
     far = float(np.abs(x.q / one.model.units).max(initial=0.0))
     size = float((np.abs(here) @ np.abs(np.concatenate([x.q, x.lam])) + np.abs(load)).max())
     for unit, part in ((1.0, [y.real for y in x]), (1j, [y.imag for y in x])):

@@ -76,10 +76,8 @@ def _evaluate_middle(I: Any, F: Any, t: float) -> None:
     S[m.PHASE] = m.MIDDLE
     F[T] = t + 0.5 * h
     evaluate(I, F)
-    for i in range(I[N_U]):
-        if (
-            not is_velocity(I, i) and I[I[UNKNOWN_KIND] + i] != m.VELOCITY_ROW
-        ):  # these hold in the middle
+    for i in range(I[N_U]):  # rows on velocities hold in the middle
+        if not (is_velocity(I, i) or I[I[UNKNOWN_KIND] + i] == m.VELOCITY_ROW):
             F[I[X] + i] = F[rows + i]
 
 

@@ -160,6 +160,7 @@ def report(model: FrozenModel, state: State | None = None) -> Report:
     islands = [tuple(sorted(c)) for c in components(alone)]
     redundant, free = _rank(model, state)
     n, around = model.numbering, model.row_bodies()
+    n_compliant = int(model.compliant.sum())
     with_rows = sorted(around, key=lambda name: name not in system.joints)
     return Report(
         n_bodies=len(model.nodes),
@@ -169,7 +170,7 @@ def report(model: FrozenModel, state: State | None = None) -> Report:
         n_q=model.n_q,
         n_v=model.n_v,
         n_rows=model.n_lam,
-        rank=model.n_lam - int(model.compliant.sum()) - len(redundant),
+        rank=model.n_lam - n_compliant - len(redundant),
         islands=tuple(islands),
         loops=tuple(loops),
         redundant=tuple(n.lam_labels[i] for i in redundant),
@@ -188,7 +189,7 @@ def report(model: FrozenModel, state: State | None = None) -> Report:
         structures=tuple(
             (x.name, type(x).__name__, len(x.nodes())) for x in system.structures.values()
         ),
-        n_compliant=int(model.compliant.sum()),
+        n_compliant=n_compliant,
     )
 
 

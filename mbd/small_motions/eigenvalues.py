@@ -145,11 +145,10 @@ def sparse(
     The default shift is small, real and positive: the slowest modes, free motions included.
     ``solved`` is called behind every solution with the shifted matrix: what takes the time.
     """
-    n_v = motion.model.n_v
+    model, n_v = motion.model, motion.model.n_v
     step, dtype = _inverse(motion, _small(motion) if shift is None else shift, solved)
     rng = np.random.default_rng(40961)
     start = step(step(rng.normal(size=2 * n_v)))  # into the motions that the rows allow
-    model = motion.model
     rows = motion.Bp.shape[0] - int(model.compliant.sum())
     rows -= model.report(motion.state).n_redundant if model.redundant else 0
     freedoms = 2 * n_v - 2 * rows - motion.Bv.shape[0]
