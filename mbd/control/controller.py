@@ -204,21 +204,28 @@ class _Loop:
         return Signals(t, y, u, x)
 
 
-def _coupled_step(
-    loops: Sequence[_Loop], stepper: Stepper, here: np.ndarray, done: int
-) -> tuple[int, int]:
-    """Take a step at whose end continuous laws are met; return what ``Run.steps`` does.
+def _coupled_step(loops: Sequence[_Loop], stepper: Stepper, done: int) -> tuple[int, int]:
+    """Take a step at whose end continuous laws are met; return what ``Run.steps`` does."""
+    before = stepper.run.work.snapshot()
+    try:
+        return _repeated_step(loops, stepper, before, done)
+    except BaseException:  # of a law: the state is that of the last good step
+        stepper.run.work.restore(before)
+        stepper.run.done = done
+        raise
 
-    From a snapshot, behind so many steps; it is repeated until outputs and states stay, or the
-    motion does, to round-off.
-    """
+
+def _repeated_step(
+    loops: Sequence[_Loop], stepper: Stepper, before: np.ndarray, done: int
+) -> tuple[int, int]:
+    """Repeat a step from a snapshot until outputs and states stay, or the motion, to round-off."""
     run, h, units = stepper.run, stepper.h, stepper.model.units
     v: Any = np.inf
     past = [[row[2] for row in x.rows[-2:]] for x in loops]
     us = [2.0 * u[-1] - u[0] for u in past]
     xs = [x.x + h * x.rate for x in loops]
     for _ in range(CONTINUOUS_STEPS):
-        run.work.restore(here)
+        run.work.restore(before)
         run.done = done
         for loop, u in zip(loops, us, strict=True):
             loop.set(u)
@@ -246,6 +253,45 @@ def _coupled_step(
         f"{names} do not meet: it changes too fast, or jumps; take smaller steps, or sample it "
         "(every=)"
     )
+
+
+def _advance(
+    loops: Sequence[_Loop], stepper: Stepper, record: ArrayRecord, n: int, every: int
+) -> tuple[int, str, BaseException | None]:
+    """Take n steps with all laws; return the status, and what failed in words with its cause."""
+    run, steady, done = stepper.run, [x for x in loops if not x.period], 0
+    while done < n:
+        try:
+            _sample(loops, stepper, done)
+            if not done:
+                here = stepper.state
+                run.record_to(record, stepper.first.replace(a=here.a, lam=here.lam))
+            if steady:
+                taken, status = _coupled_step(steady, stepper, done)
+            else:
+                gap = min(x.period - done % x.period for x in loops)
+                taken, status = run.steps(min(gap, n - done, run.capacity * every))
+            run.keep(run.recorded())
+            done += taken
+            run.work.check_laws()
+        except LawError as error:
+            return FAILED, str(error), error.__cause__
+        except Exception as error:
+            return FAILED, f"{type(error).__name__}: {error}", error
+        if status != CONVERGED:
+            return status, "", None
+    return CONVERGED, "", None
+
+
+def _sample(loops: Sequence[_Loop], stepper: Stepper, done: int) -> None:
+    """Evaluate the laws that are due behind so many steps; all of them see the same state."""
+    due = [x for x in loops if (done % x.period if x.period else done) == 0]
+    if due:
+        state = stepper.state if done else stepper.first
+        results = solution_at(stepper.model, state)
+        others = [x.sample(state, results) for x in due]
+        if any(others):
+            stepper.renew()
 
 
 def closed_loop(
@@ -308,43 +354,11 @@ def closed_loop(
         model, step, method=method, state=state, project=project, inputs=inputs
     )  # fmt: skip
     loops = [_Loop(x, stepper) for x in all_of_them]
-    steady = [x for x in loops if not x.period]
     model, run, first = stepper.model, stepper.run, stepper.first
     n = whole_steps(_WHO, t_end - first.t, stepper.h)
     record = ArrayRecord(model, n // every + 2)
     run.work.S[m.RECORD_EVERY] = every
-    done, status, message, cause = 0, CONVERGED, "", None
-    while done < n and status == CONVERGED:
-        now = [x for x in loops if (done % x.period if x.period else done) == 0]
-        try:
-            if now:
-                state_now = stepper.state if done else first
-                results = solution_at(model, state_now)
-                samples = [x.sample(state_now, results) for x in now]  # all of them see the same
-                if any(samples):
-                    stepper.renew()
-            if not done:
-                here = stepper.state
-                run.record_to(record, first.replace(a=here.a, lam=here.lam))
-            gap = min([x.period - done % x.period for x in loops if x.period], default=n)
-            gap = min(gap, n - done, run.capacity * every)
-            if steady:
-                before = run.work.snapshot()
-                try:
-                    taken, status = _coupled_step(steady, stepper, before, done)
-                except BaseException:  # of a law: the state is that of the last good step
-                    run.work.restore(before)
-                    run.done = done
-                    raise
-            else:
-                taken, status = run.steps(gap)
-            run.keep(run.recorded())
-            done += taken
-            run.work.check_laws()
-        except LawError as error:
-            status, message, cause = FAILED, str(error), error.__cause__
-        except Exception as error:
-            status, message, cause = FAILED, f"{type(error).__name__}: {error}", error
+    status, message, cause = _advance(loops, stepper, record, n, every)
     last = stepper.state
     if not len(record):
         run.record_to(record, first)
