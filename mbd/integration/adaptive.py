@@ -226,6 +226,53 @@ def resize(I: Any, F: Any, k: int) -> None:
     set_step(I, F, F[m.H_NEW])
 
 
+@jit
+def _next_size(I: Any, F: Any) -> float:
+    """Return F[H], less if the end or a full record is near; 0 if the record must be emptied."""
+    S, h, left = ints(F), F[H], F[T_END] - F[T]
+    if left < 1.000001 * h:
+        h = left
+    elif left < 2 * h and F[RTOL] < 1e300:
+        h = 0.5 * left
+    room = S[m.CAPACITY] - S[m.N_RECORDED] - 1  # one is for the step itself
+    if S[m.N_OUTPUT] - S[m.N_REACHED] > room:  # what is asked for in a step must fit
+        limit = F[S[m.OUTPUT] + S[m.N_REACHED] + room] - F[T]
+        if limit <= h:
+            h = 0.0 if S[m.N_RECORDED] > 0 else 0.999 * limit
+    return h
+
+
+@jit
+def _refuse(I: Any, F: Any, h: float, error: float) -> bool:
+    """Go back to the start of a step, and to a smaller one; tell whether it is large enough."""
+    S = ints(F)
+    restore(I, F)
+    S[N_REJECT] += 1
+    S[HISTORY] = S[HAVE_FACTOR] = 0
+    smaller = 0.25 * h
+    if error < 1e300:
+        smaller = h * max(STEP_SHRINKS, STEP_SAFE * error ** (-1 / 3))
+    set_step(I, F, smaller)
+    F[ERROR] = 1.0
+    if smaller < (F[H_MIN] if F[m.OPEN] < math.inf else OPEN_STEP * F[H_MAX]):
+        return False
+    refresh(I, F)
+    return True
+
+
+@jit
+def _size_behind(I: Any, F: Any, h: float, wanted: float, error: float) -> None:
+    """Set the size of the step behind one that was taken, by its error and that before."""
+    error = max(error, 1e-8)
+    factor = STEP_SAFE * error**-0.25 * F[ERROR] ** 0.15
+    F[ERROR] = error
+    new = min(F[H_MAX], h * min(STEP_GROWS, max(STEP_SHRINKS, factor)))
+    if h < wanted:
+        new = max(new, min(wanted, F[H_MAX])) if factor >= 1.0 else new
+    if not (h <= new < STEP_STAYS * h):
+        set_step(I, F, new)
+
+
 @loop
 @flushing
 def advance_adaptive(I: Any, F: Any, k: int) -> None:
@@ -237,24 +284,11 @@ def advance_adaptive(I: Any, F: Any, k: int) -> None:
     while S[STEPS_DONE] < S[m.N_STEPS] and F[T] < F[T_END]:
         if S[m.N_RECORDED] + 2 > S[m.CAPACITY]:
             return
-        wanted = F[H]
-        left = F[T_END] - F[T]
-        h = wanted
-        if left < 1.000001 * wanted:
-            h = left
-        elif left < 2 * wanted and F[RTOL] < 1e300:
-            h = 0.5 * left
-        room = S[m.CAPACITY] - S[m.N_RECORDED] - 1  # one is for the step itself
-        if (
-            S[m.N_OUTPUT] - S[m.N_REACHED] > room
-        ):  # the record must hold what is asked for in a step
-            limit = F[S[m.OUTPUT] + S[m.N_REACHED] + room] - F[T]
-            if limit <= h:
-                if S[m.N_RECORDED] > 0:
-                    return
-                h = 0.999 * limit
+        start, left, wanted = F[T], F[T_END] - F[T], F[H]
+        h = _next_size(I, F)
+        if h == 0.0:
+            return
         set_step(I, F, h)
-        start = F[T]
         predict(I, F)
         F[T] = start + h
         status = iterate(I, F)
@@ -266,19 +300,9 @@ def advance_adaptive(I: Any, F: Any, k: int) -> None:
             return
         error = local_error(I, F) if status == CONVERGED else math.inf
         if not error <= 1.0:
-            restore(I, F)
-            S[N_REJECT] += 1
-            S[HISTORY] = 0
-            S[HAVE_FACTOR] = 0
-            smaller = 0.25 * h
-            if error < 1e300:
-                smaller = h * max(STEP_SHRINKS, STEP_SAFE * error ** (-1 / 3))
-            set_step(I, F, smaller)
-            F[ERROR] = 1.0
-            if smaller < (F[H_MIN] if F[m.OPEN] < math.inf else OPEN_STEP * F[H_MAX]):
+            if not _refuse(I, F, h, error):
                 S[STATUS] = FAILED
                 return
-            refresh(I, F)
             continue
         if S[m.PROJECT]:
             smallest_multipliers(I, F)
@@ -290,11 +314,4 @@ def advance_adaptive(I: Any, F: Any, k: int) -> None:
         S[STEPS_DONE] += 1
         S[m.N_TAKEN] += 1
         keep_record(I, F)
-        error = max(error, 1e-8)
-        factor = STEP_SAFE * error**-0.25 * F[ERROR] ** 0.15
-        F[ERROR] = error
-        new = min(F[H_MAX], h * min(STEP_GROWS, max(STEP_SHRINKS, factor)))
-        if h < wanted:
-            new = max(new, min(wanted, F[H_MAX])) if factor >= 1.0 else new
-        if not (h <= new < STEP_STAYS * h):
-            set_step(I, F, new)
+        _size_behind(I, F, h, wanted, error)
