@@ -58,6 +58,10 @@ LARGE_STEP_ADVICE = 0.1
 LARGE_STEP_INSTANTS = 64
 """[-] Instants that are evaluated for energies: all, or a sample where it tells enough."""
 
+DRIFT = 1e-3
+"""[length of the model, 1 rad] How far positions may leave the rows at velocity level without a
+warning, beside the tolerance of free steps."""
+
 # --- events ---------------------------------------------------------------------------------------
 
 EVENT_ROUND_OFF = 1e-12

@@ -30,7 +30,7 @@ from mbd.model.turns_so_far import turns_so_far
 from mbd.runs.crossings import Watch
 from mbd.runs.events import Event, checked_events
 from mbd.runs.interrupts import listening
-from mbd.runs.large_steps import too_large
+from mbd.runs.large_steps import drifted, too_large
 from mbd.runs.methods import checked_method
 from mbd.runs.options import run_options
 from mbd.runs.oscillation import oscillation
@@ -213,7 +213,9 @@ def _trouble(solution: Solution, run: Run, plan: Plan) -> str:
     large = (
         too_large(solution, plan.step, in_a_row and run.facts.error is not None) if judged else ""
     )
-    return "; ".join(x for x in (words, large) if x)
+    by_rates = solution.success and run.facts.level == "velocity"
+    drift = drifted(solution, plan.rtol) if by_rates else ""
+    return "; ".join(x for x in (words, large, drift) if x)
 
 
 def _record(

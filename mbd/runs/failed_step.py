@@ -20,6 +20,10 @@ _UNITS = {
     m.TRANSLATION: "N", m.ROTATION: "N m", m.DIRECTOR: "N m", m.FORCE: "m", m.MOMENT: "-",
     m.OWN: "-", m.VELOCITY_ROW: "1/s",
 }  # fmt: skip
+_KINK = (  # velocities and forces of such a step are wrong however small it is
+    ", or one whose rate does (method=mbd.GeneralizedAlpha(errors='positions') passes that)"
+)
+_ADVICE = f"allow a larger rtol, or look for loads that are too large, a law that jumps{_KINK}"
 
 
 def failed_step(work: Workspace, advance: Any) -> tuple[np.ndarray, str]:
@@ -90,8 +94,8 @@ def explain(work: Workspace, method: Method) -> str:
                 "rtol, or take steps of one size"
             )
         return (
-            f"the step size became too small {where}; look for a law that jumps, allow a larger "
-            "rtol, or look at model.report(state) for a singular pose"
+            f"the step size became too small {where}; look for a law that jumps{_KINK}, allow a "
+            "larger rtol, or look at model.report(state) for a singular pose"
         )
     return method.facts.failure(model, where)
 
@@ -166,5 +170,5 @@ def slow_progress(work: Workspace, steps: int, further: float) -> str:
         f"the step size became too small at t = {work.F[m.T]:.9g} s (h = {work.F[m.H]:.2g} s): the "
         f"last {steps} steps took the run {further:.2g} s further; the acceleration of "
         f"{work.model.labels[int(np.argmax(change))]!r} changes most; "
-        + (singular_pose(work) or "allow a larger rtol, or look for loads that are too large")
+        + (singular_pose(work) or _ADVICE)
     )

@@ -1,4 +1,4 @@
-r"""Steps too large for their motion: estimates of their errors, and the balance of energies.
+r"""Steps too large for their motion: estimates of their errors, balance of energies, drift of rows.
 
 The error of one step of size h, along the manifold, is that of its Taylor series,
 
@@ -19,6 +19,9 @@ steps failed or throw bodies, where they are coarse, or where instants are not t
 Of the way of the motion, a step whose velocity turns by :math:`h\omega` adds
 :math:`h^2\Delta\dot v \approx (h\omega)^2`, and loses energy as its square: the sum over n steps
 counts times the root of n.
+
+Steps that meet the rates of rows alone let positions drift off the rows, by their errors as long as
+rates are smooth; where the rate of a law jumps by J within a step, by up to h J, which stays.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ from typing import Any
 import numpy as np
 
 from mbd.base.run_tolerances import (
+    DRIFT,
     LARGE_STEP_ADVICE,
     LARGE_STEP_COARSE,
     LARGE_STEP_ENERGY,
@@ -39,8 +43,13 @@ from mbd.base.run_tolerances import (
     LOST_NOISE,
 )
 from mbd.base.tolerances import ERROR_CANCELS
+from mbd.history.all_parts import past_of
 from mbd.history.history import History
+from mbd.history.instants import acting
 from mbd.machine import buffer as m
+from mbd.model.state import State
+from mbd.model.turns_so_far import MEMORY
+from mbd.model.workspace import Workspace
 
 
 def too_large(history: History, h: float, in_a_row: bool) -> str:
@@ -83,6 +92,33 @@ def too_large(history: History, h: float, in_a_row: bool) -> str:
     return (
         f"steps of {h:.3g} s are too large for this motion: {'; '.join(words)}; take smaller ones, "
         f"such as {step:.1g} s, or let them be chosen (rtol=1e-6)"
+    )
+
+
+def drifted(history: History, rtol: float) -> str:
+    """Return a warning with how far positions left the rows, of a run at velocity level, or ""."""
+    model, gap = history.model, history.gap
+    least = DRIFT + (rtol if np.isfinite(rtol) else 0.0)
+    if not len(gap) or not gap.max() > least * min(1.0, float(model.F[m.LENGTH])):
+        return ""
+    worst, at = int(np.argmax(gap)), model.numbering
+    angles = None
+    if len(model.memory):  # with the turns up to there
+        angles = past_of(history.part(slice(0, worst + 1), history.before))[MEMORY]
+    q, v, a, lam = (np.asarray(x[worst]) for x in (history.q, history.v, history.a, history.lam))
+    work = Workspace(model, State(float(history.t[worst]), q, v, a, lam, memory=angles))
+    work.evaluate()
+    rows = np.where(at.lam_kinds == m.VELOCITY_ROW, 0.0, work.vector(m.X)[at.lam])
+    rows *= acting(model, lam[None])[0]
+    sizes = np.abs(rows) / model.F[m.UNIT + at.lam_kinds]
+    row = int(np.argmax(sizes))
+    if not sizes[row] > least:
+        return ""
+    return (
+        f"at velocity level positions left the rows, {at.lam_labels[row]!r} by "
+        f"{rows[row]:.2g} {at.lam_units[row]} at t = {history.t[worst]:.6g} s: steps are too large "
+        "for the motion, or the rate of a law jumps; take "
+        "constraints='stabilized', which meets both, or smaller steps"
     )
 
 

@@ -1,6 +1,7 @@
 """A drive whose law jumps is followed, or the run stops there and names it."""
 
 import math
+import re
 
 import numba
 import numpy as np
@@ -255,3 +256,71 @@ def test_a_jump_of_a_rate_is_an_impulse(size):
 def test_jumps_in_every_formulation(formulation):
     for make in (step, step_with_derivatives):
         stopped(mbd.simulate(arm(make(0.5), formulation), 0.3, 1e-3, raise_on_failure=False), 0.5)
+
+
+AT_STEP = 0.0503  # within a step of 1 ms, not at its end
+
+
+def ramp(slope, law):
+    """A rate that jumps, said by the law, or found by differences of its value."""
+
+    def with_rate(t):
+        return slope * max(0.0, t - AT_STEP), slope * (t >= AT_STEP), 0.0
+
+    return with_rate if law == "rate" else lambda t: with_rate(t)[0]
+
+
+@pytest.mark.parametrize("law", ["rate", "value"])
+@pytest.mark.parametrize("formulation", ["so3", "directors"])
+@pytest.mark.parametrize(
+    ("drive", "row"), [("angle", "position"), ("displacement", "position"), ("sum", "ratio")]
+)
+def test_what_velocities_lose_where_a_rate_jumps_is_told(drive, row, formulation, law):
+    """At velocity level positions leave the rows there, by up to the jump times the step."""
+    method = mbd.GeneralizedAlpha(constraints="velocity")
+    for slope in (9.0, -6.0):
+        model = arm(ramp(slope, law), formulation, drive).build()
+        with pytest.warns(RuntimeWarning, match=f"left the rows, 'motor.{row}' by") as told:
+            run = mbd.simulate(model, 0.15, 1e-3, method=method)
+        words = str(told[0].message)
+        assert "constraints='stabilized'" in words
+        assert words in run.message
+        said = re.search(r" by ([-+.e\d]+) \w+ at t = ([.e\d]+) s", words)
+        assert abs(float(said[1])) == pytest.approx(run.gap.max(), rel=0.1)
+        assert float(said[2]) == pytest.approx(AT_STEP, abs=4e-3)
+        assert run.gap.max() < abs(slope) * (1e-3 if law == "rate" else 4e-3)
+    other = mbd.GeneralizedAlpha(constraints="stabilized")
+    run = mbd.simulate(arm(ramp(5.0, law), formulation, drive), 0.15, 1e-3, method=other)
+    assert run.gap.max() < 1e-10
+
+
+@pytest.mark.filterwarnings("ignore:steps of")  # an impulse does work in no time
+@pytest.mark.parametrize("what", ["rotation", "position"])
+def test_a_prescribed_motion_whose_rate_jumps_is_told_at_velocity_level(what):
+    system = mbd.System()
+    body = mbd.RigidBody("body", mass=1.0, inertia=(0.1, 0.2, 0.3))
+    system.add(body)
+    law = ramp(20.0, "value")
+    motion = {what: lambda t: (law(t), 0.0, 0.0)}
+    system.add(mbd.PrescribedMotion("motor", system.ground, body, **motion))
+    method = mbd.GeneralizedAlpha(constraints="velocity")
+    with pytest.warns(RuntimeWarning, match=r"left the rows, 'motor\.[\w. ]+' by"):
+        run = mbd.simulate(system, 0.1, 1e-3, method=method)
+    assert run.gap.max() > 1e-3
+    other = mbd.GeneralizedAlpha(constraints="stabilized")
+    assert mbd.simulate(system, 0.1, 1e-3, method=other).gap.max() < 1e-10
+
+
+def test_smooth_laws_at_velocity_level_are_not_told_off():
+    method = mbd.GeneralizedAlpha(constraints="velocity")
+    for law in (lambda t: 0.3 * math.sin(5 * t) ** 2, mbd.SmoothStep(0.0, 0.5, 0.02, 0.12)):
+        run = mbd.simulate(arm(law), 0.15, 1e-3, method=method)
+        assert 0 < run.gap.max() < 1e-3
+
+
+def test_free_steps_that_cannot_pass_a_kink_say_what_can():
+    model = arm(ramp(5.0, "rate")).build()
+    with pytest.raises(mbd.SimulationError, match=r"errors='positions'\) passes that"):
+        mbd.simulate(model, 0.15, rtol=1e-4)
+    run = mbd.simulate(model, 0.15, rtol=1e-4, method=mbd.GeneralizedAlpha(errors="positions"))
+    assert run["hinge"].angle[-1] == pytest.approx(5 * (0.15 - AT_STEP), abs=1e-9)
