@@ -41,11 +41,12 @@ def run_of(folder: Path, name: str, kind: str) -> list[str]:
 
 def child(arguments: list[str]) -> None:
     """Run a command to its end, with what it says in files."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     told = io.StringIO()
-    code = 99
+    code = 130  # who interrupts it before it begins ends it
     try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         with contextlib.redirect_stderr(told), contextlib.redirect_stdout(io.StringIO()):
+            code = 99
             code = command(arguments)
     except BaseException as error:
         told.write(f"raised {error!r}")
