@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-_IDENTITY = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+_IDENTITY, _NO_TURN = np.eye(3), np.eye(4)[0]
 
 
 def tilde(a: np.ndarray) -> np.ndarray:
@@ -25,8 +25,8 @@ def quaternion_from_matrix(R: np.ndarray) -> np.ndarray:
     .. [1] S. W. Shepperd, Quaternion from rotation matrix, J. Guidance and Control 1 (1978).
     """
     R = np.asarray(R, float)
-    if R.shape == (3, 3) and R.tolist() == _IDENTITY:  # most bodies; small turns are not
-        return np.array([1.0, 0.0, 0.0, 0.0])
+    if (R == _IDENTITY).all():  # most bodies; small turns are not
+        return np.broadcast_to(_NO_TURN, (*R.shape[:-2], 4)).copy()
     trace = R[..., 0, 0] + R[..., 1, 1] + R[..., 2, 2]
     squares = np.stack([trace] + [2 * R[..., i, i] - trace for i in range(3)], -1) + 1
     skew = np.stack(
@@ -41,6 +41,11 @@ def quaternion_from_matrix(R: np.ndarray) -> np.ndarray:
     best = np.argmax(squares, -1)
     p = np.take_along_axis(table, best[..., None, None], -2)[..., 0, :]
     return p / np.linalg.norm(p, axis=-1, keepdims=True)
+
+
+def in_body_axes(R: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """Return R^T a (..., 3) of matrices (..., 3, 3), of many with the same bits as of one."""
+    return np.asarray((R * a[..., :, None]).sum(-2))
 
 
 def angular_velocity(directors: np.ndarray, rates: np.ndarray) -> np.ndarray:

@@ -36,19 +36,20 @@ from mbd.machine.jit import jit
 
 def constants(mass: float, center: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return the 4x4 matrix W row by row."""
-    W = np.empty((4, 4))
-    W[0, 0] = mass
-    W[0, 1:] = W[1:, 0] = mass * center
-    W[1:, 1:] = second
-    return W.ravel()
+    W = np.empty((*second.shape[:-2], 4, 4))
+    W[..., 0, 0], W[..., 1:, 1:] = mass, second
+    W[..., 0, 1:] = W[..., 1:, 0] = np.asarray(mass)[..., None] * center
+    return W.reshape(*W.shape[:-2], 16)
 
 
 def initial(
     position: np.ndarray, rotation: np.ndarray, velocity: np.ndarray, omega: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the face and its velocity."""
-    rates = np.cross(omega, rotation.T)
-    return np.concatenate([position, rotation.T.ravel()]), np.concatenate([velocity, rates.ravel()])
+    directors = np.swapaxes(rotation, -1, -2)
+    rates, nine = np.cross(omega[..., None, :], directors), (*omega.shape[:-1], 9)
+    q = np.concatenate([position, directors.reshape(nine)], -1)
+    return q, np.concatenate([velocity, rates.reshape(nine)], -1)
 
 
 @jit
@@ -216,6 +217,7 @@ DIRECTORS = Formulation(
     axes=True,
     constants=constants,
     initial=initial,
+    stacks=True,
     retract=retract,
     face=face,
     face_velocity=face_velocity,

@@ -42,6 +42,9 @@ class Formulation:
         :math:`E = \int\rho\rho^T dm` about the origin of the body frame [kg m^2].
     initial : callable
         ``(position, rotation, velocity, angular_velocity) -> q, v``.
+    stacks : bool
+        Whether ``constants`` and ``initial`` take those of many bodies too, (n, ...) arrays, and
+        return (n, ...), with the same bits.
     retract : function
         ``(F, q0, d, q)``: q = q0 [+] d.
     face : function
@@ -133,6 +136,7 @@ class Formulation:
     scales: bool = False
     linear: bool = False
     sized: bool = False
+    stacks: bool = False
     n_faces: int = 1
     n_inner: int = 0
     faces: Callable[[np.ndarray], np.ndarray] | None = None

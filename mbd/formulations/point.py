@@ -17,7 +17,7 @@ from mbd.machine.jit import jit
 
 def constants(mass: float, center: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return the mass."""
-    return np.array([mass])
+    return np.array(mass, float)[..., None]
 
 
 def initial(
@@ -108,6 +108,7 @@ POINT = Formulation(
     axes=False,
     constants=constants,
     initial=initial,
+    stacks=True,
     retract=retract,
     face=face,
     face_velocity=face_velocity,

@@ -50,7 +50,7 @@ from typing import Any, Literal
 import numpy as np
 
 from mbd.algebra.quaternions import bilinear, columns, dot4, load4, store_columns
-from mbd.algebra.rotations import quaternion_from_matrix
+from mbd.algebra.rotations import in_body_axes, quaternion_from_matrix
 from mbd.algebra.se3 import inverse_tangent
 from mbd.algebra.so3 import quaternion_exp, quaternion_product, tangent
 from mbd.algebra.vec import (
@@ -92,8 +92,9 @@ def initial(
     position: np.ndarray, rotation: np.ndarray, velocity: np.ndarray, omega: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return (r, A) at unit length and (velocity, 0, angular velocity in body axes)."""
-    q = np.concatenate([position, quaternion_from_matrix(rotation)])
-    return q, np.concatenate([velocity, [0.0], rotation.T @ omega])
+    q = np.concatenate([position, quaternion_from_matrix(rotation)], -1)
+    rate = np.zeros_like(velocity[..., :1])
+    return q, np.concatenate([velocity, rate, in_body_axes(rotation, omega)], -1)
 
 
 @jit
@@ -347,6 +348,7 @@ def _scalable(rigid: bool, velocities: str) -> Formulation:
         axes=True,
         constants=constants,
         initial=initial,
+        stacks=True,
         retract=retract,
         face=face,
         face_velocity=face_velocity,

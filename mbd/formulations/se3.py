@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.algebra.rotations import quaternion_from_matrix
+from mbd.algebra.rotations import in_body_axes, quaternion_from_matrix
 from mbd.algebra.se3 import (
     exp,
     inverse_tangent,
@@ -67,8 +67,9 @@ def initial(
     position: np.ndarray, rotation: np.ndarray, velocity: np.ndarray, omega: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return q = (x, p) and v = (R^T velocity, R^T omega)."""
-    q = np.concatenate([position, quaternion_from_matrix(rotation)])
-    return q, np.concatenate([velocity @ rotation, omega @ rotation])
+    q = np.concatenate([position, quaternion_from_matrix(rotation)], -1)
+    v = in_body_axes(rotation, velocity), in_body_axes(rotation, omega)
+    return q, np.concatenate(v, -1)
 
 
 # --- functions of numbers, also for other velocities on the same group ----------------------------
@@ -314,6 +315,7 @@ SE3 = Formulation(
     axes=True,
     constants=constants,
     initial=initial,
+    stacks=True,
     retract=retract,
     face=face,
     face_velocity=face_velocity,

@@ -65,19 +65,18 @@ from mbd.machine.jit import jit
 
 def constants(mass: float, center: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return (m, m eta, inertia about the origin of the body frame) in body axes."""
-    e = second.ravel().tolist()
-    inertia = [0.0 - x for x in e]
-    for i in range(0, 9, 4):
-        inertia[i] += e[0] + e[4] + e[8]
-    return np.array([mass, *(mass * x for x in center.tolist()), *inertia])
+    m, e = np.asarray(mass)[..., None], second.reshape(*second.shape[:-2], 9)
+    inertia = 0.0 - e
+    inertia[..., ::4] += e[..., ::4].sum(-1, keepdims=True)
+    return np.concatenate([m, m * center, inertia], -1)
 
 
 def initial(
     position: np.ndarray, rotation: np.ndarray, velocity: np.ndarray, omega: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return q = (x, p) and v = (velocity, omega), inertial components."""
-    q = np.concatenate([position, quaternion_from_matrix(rotation)])
-    return q, np.concatenate([velocity, omega])
+    q = np.concatenate([position, quaternion_from_matrix(rotation)], -1)
+    return q, np.concatenate([velocity, omega], -1)
 
 
 @jit
@@ -277,6 +276,7 @@ SO3 = Formulation(
     axes=True,
     constants=constants,
     initial=initial,
+    stacks=True,
     retract=retract,
     face=face,
     face_velocity=face_velocity,

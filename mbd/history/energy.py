@@ -16,7 +16,7 @@ stays what it was, up to the error of the method and of the sums.
 
 from __future__ import annotations
 
-from itertools import groupby
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,15 +63,14 @@ def write_totals(I: Any, F: Any, bodies: int, k: int, out: int) -> None:
 
 def masses(model: Model) -> np.ndarray:
     """Return the point that faces are seen from, and the matrices W of all bodies, flat."""
-    bodies = model.nodes.values()
-    flat = list[np.ndarray]([model.origin])
-    for own, some in groupby(bodies, lambda x: x.formulation.mass_matrix is not None):
-        if own:
-            flat += [x.mass_matrix.ravel() for x in some]
-        else:  # of one face: all at once
-            facts = zip(*((x.mass, x.center_of_mass, x.second_moments) for x in some), strict=True)
-            flat.append(mass_matrix(*map(np.array, facts)).ravel())
-    return np.concatenate(flat)
+    nodes, stacked = model.nodes.values(), model.stacked
+    W = mass_matrix(stacked.mass, stacked.center_of_mass, stacked.second_moments)
+    flat: Iterable[np.ndarray] = [W.ravel()]
+    if any(x.formulation.mass_matrix is not None for x in nodes):  # of several faces
+        own = (x.formulation.mass_matrix is not None for x in nodes)
+        matrices = zip(nodes, own, W, strict=True)
+        flat = (x.mass_matrix.ravel() if many else one.ravel() for x, many, one in matrices)
+    return np.concatenate([model.origin, *flat])
 
 
 @per_model

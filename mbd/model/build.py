@@ -24,6 +24,7 @@ from mbd.model.evaluation import clear_stretch
 from mbd.model.layout import Buffers, Layout, Owned
 from mbd.model.model import Model
 from mbd.model.topology import closes, eliminate, eliminate_order
+from mbd.parts.bodies import StackedBodies
 from mbd.parts.part import Part
 
 
@@ -70,7 +71,8 @@ def built(system: Description, buffers: Buffers) -> Model:
     )
 
     layout = Layout(buffers, bodies, rows, fronts)
-    nodes = _nodes(buffers, system, bodies, layout)
+    stacked = StackedBodies.of(bodies)
+    nodes = _nodes(buffers, system, bodies, stacked, layout)
     attachments = _Attachments(buffers, bodies, index, nodes, layout.face)
     stages = _Stages()
     for i, stretch in enumerate(layout.stretches):
@@ -90,7 +92,7 @@ def built(system: Description, buffers: Buffers) -> Model:
     where = {body.name: node for body, node in zip(bodies, nodes, strict=True)}
     laws = [o.element.law for o in owned if o.element.law is not None]
     model = Model(system, I, F, size, numbering, fronts, stages.kernels, where, records, laws,
-                  tuple(remembered))  # fmt: skip
+                  stacked, tuple(remembered))  # fmt: skip
     I[m.LOOPS] = closes(_linked(rows, system.structures))
     I.flags.writeable = False
     model.prepare()
@@ -156,30 +158,32 @@ def _by_formulation(bodies: list[Any]) -> dict[Formulation, list[int]]:
     return groups
 
 
-def _nodes(buffers: Buffers, system: Description, bodies: list[Any], layout: Layout) -> list[int]:
+def _nodes(
+    buffers: Buffers, system: Description, bodies: list[Any], stacked: StackedBodies, layout: Layout
+) -> list[int]:
     """Write constants and initial state; return where the record of each node is."""
     where = [0] * len(bodies)
     header, here = buffers.I, origin(system)
     header[m.GROUND] = buffers.put([*-here, 1, 0, 0, 0, 1, 0, 0, 0, 1], what="GROUND")
     buffers.write(m.GX, system.gravity)
-    origins = np.array([b.position for b in bodies]) - here
-    Q, V = zip(*(b.q_and_v(x) for b, x in zip(bodies, origins, strict=True)), strict=True)
-    buffers.write(header[m.Q], np.concatenate(Q))
-    speeds = [0.0] * layout.n_u
-    for i, v in enumerate(V):
-        u = layout.start[i]
-        speeds[u : u + len(v)] = v.tolist()
-    buffers.write(header[m.V], speeds)
+    Q, V = np.zeros(layout.n_q), np.zeros(layout.n_u)
     for formulation, members in _by_formulation(bodies).items():
         members.sort(key=layout.stretch_of.__getitem__)
-        some = [bodies[i] for i in members]
-        constants = [
-            formulation.constants(b.mass, b.center_of_mass, b.second_moments).tolist() for b in some
-        ]
-        pars = buffers.put_all(constants, m.CONSTANTS, (b.name for b in some))
+        mine = stacked if members == [*range(len(bodies))] else stacked.some(members)
+        constants = mine.constants(formulation).tolist()
+        pars = buffers.put_all(constants, m.CONSTANTS, (bodies[i].name for i in members))
+        records: list[int] = []
         for i, par in zip(members, pars, strict=True):
-            q, u, y = layout.q[i], layout.start[i], 12 * layout.face[i]
-            where[i] = buffers.table((q, u, par, y, *layout.block(i, i)))
+            where[i] = len(header) + len(records)
+            records += (layout.q[i], layout.start[i], par, 12 * layout.face[i])
+            records += layout.block(i, i)
+        buffers.table(records)
+        first = np.array(records).reshape(-1, m.NODE_SIZE)
+        q, v = mine.q_and_v(formulation, here)
+        Q[first[:, m.NODE_Q, None] + np.arange(formulation.n_q)] = q
+        V[first[:, m.NODE_U, None] + np.arange(formulation.n_v)] = v
+    buffers.write(header[m.Q], Q)
+    buffers.write(header[m.V], V)
     return where
 
 

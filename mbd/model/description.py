@@ -214,9 +214,11 @@ def lengths(system: Description) -> tuple[float, float]:
     places = np.array([b.position for b in bodies])
     extent = float(np.ptp(places, axis=0).max())
     least = 1e-12 * float(np.abs(places).max())  # below it is round-off of differences
-    frames = [f for j in system.joints.values() for f in j.ends if f.body is not system.ground]
-    arms = [max(map(abs, f.position.tolist())) for f in frames if f.face == 0]
-    arms += [float(np.abs(b.nodal.x).max()) for b in bodies if b.nodal is not None]
+    frames = [f for j in system.joints.values() for f in j.ends]
+    offsets = [f.position for f in frames if f.face == 0 and f.body is not system.ground]
+    arms = [float(np.abs(b.nodal.x).max()) for b in bodies if b.nodal is not None]
+    if offsets:
+        arms += np.abs(offsets).max(1).tolist()
     arms = sorted(x for x in arms if x > least)
     length = max([extent, *arms[-1:]]) or 1.0
     return length, arms[len(arms) // 2] if arms else length

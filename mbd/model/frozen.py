@@ -17,6 +17,7 @@ from mbd.machine import buffer as m
 from mbd.model.description import Description, origin
 from mbd.model.state import State
 from mbd.model.topology import Front
+from mbd.parts.bodies import StackedBodies
 from mbd.parts.part import Body
 
 Value = TypeVar("Value")
@@ -93,6 +94,7 @@ class FrozenModel:
     node_records: dict[str, int] = field(repr=False)
     records: dict[str, list[int]] = field(repr=False)
     laws: list[Any] = field(repr=False)  # of all elements, which may have raised
+    stacked: StackedBodies = field(repr=False)  # of all nodes
     remembered: tuple[str, ...] = ()
     redundant: bool = False
 

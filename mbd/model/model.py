@@ -52,6 +52,8 @@ class Model(FrozenModel):
         Where in `I` the record of each node is, and those of the elements of each part.
     laws : list
         Laws of all elements, as prepared.
+    stacked : StackedBodies
+        Mass properties and initial states of all nodes, in arrays.
     redundant : bool
         Whether some rows depend on others.
     labels : tuple of str
@@ -80,7 +82,7 @@ class Model(FrozenModel):
         work.S[m.ELASTIC] = 0
         work.linearise(1.0, 0.0, 0.0)
         measure_kernel(work.I, work.F)
-        self.settle(self.F, work.F, arm, self.heaviest.mass)
+        self.settle(self.F, work.F, arm, self.stacked.mass.max())
         self.redundant = self.n_lam > 0 and loops and self.report().n_redundant > 0
 
     def refuse_undeclared(self, state: State) -> None:

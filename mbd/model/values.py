@@ -30,6 +30,7 @@ from mbd.model.description import (
     with_component,
 )
 from mbd.model.frozen import FrozenModel, per_model
+from mbd.parts.bodies import StackedBodies
 from mbd.parts.part import Coordinate, Part
 
 _DECLARED: WeakKeyDictionary[Any, dict[str, Declared]] = WeakKeyDictionary()
@@ -110,7 +111,8 @@ def _with_numbers(
             elements[name] = list(zip(mine, rows, strict=True))
     numbering = replace(model.numbering, elements=elements)
     # its laws are at the same addresses
-    other = replace(model, system=system, F=F, numbering=numbering)
+    stacked = StackedBodies.of(system.bodies.values())
+    other = replace(model, system=system, F=F, numbering=numbering, stacked=stacked)
     if measured:
         other.prepare()
     return other

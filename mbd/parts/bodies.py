@@ -1,8 +1,11 @@
-"""Bodies: rigid body, mass point, ground."""
+"""Bodies: rigid body, mass point, ground; many at once, each of their numbers in one array."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from operator import attrgetter
+from typing import Any, Self
 
 import numpy as np
 
@@ -192,3 +195,60 @@ class Ground(Body):
             angular_velocity=np.zeros(3),
             shapes=(),
         )
+
+
+@dataclass(frozen=True)
+class StackedBodies:
+    """Mass properties and initial states of n bodies; see ``Body``.
+
+    Attributes
+    ----------
+    mass : (n,) array [kg]
+    center_of_mass : (n, 3) array [m]
+    second_moments : (n, 3, 3) array [kg m^2]
+    position : (n, 3) array [m]
+    rotation : (n, 3, 3) array
+    velocity, angular_velocity : (n, 3) arrays [m/s], [rad/s]
+    """
+
+    mass: np.ndarray
+    center_of_mass: np.ndarray
+    second_moments: np.ndarray
+    position: np.ndarray
+    rotation: np.ndarray
+    velocity: np.ndarray
+    angular_velocity: np.ndarray
+
+    @classmethod
+    def of(cls, bodies: Iterable[Body]) -> Self:
+        """Stack the numbers of some bodies, at least one."""
+        return cls(*map(np.array, zip(*map(_numbers, bodies), strict=True)))
+
+    def some(self, which: Any) -> Self:
+        """Return those of some of the bodies, by an index."""
+        return type(self)(*(x[which] for x in _numbers(self)))
+
+    def constants(self, law: Formulation) -> np.ndarray:
+        """Return the constants of a formulation, (n, n_par)."""
+        return _each(law, law.constants, self.mass, self.center_of_mass, self.second_moments)
+
+    def q_and_v(self, law: Formulation, origin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return q (n, n_q) and v (n, n_v) in a formulation, positions from an origin (3,)."""
+        motion = [self.position - origin, self.rotation, self.velocity, self.angular_velocity]
+        if law.sized:
+            motion.append(np.sqrt(np.trace(self.second_moments, axis1=1, axis2=2) / self.mass))
+        numbers: tuple[np.ndarray, np.ndarray] = _each(law, law.initial, *motion)
+        return numbers
+
+
+_numbers = attrgetter(*(x.name for x in fields(StackedBodies)))
+
+
+def _each(law: Formulation, function: Any, *numbers: np.ndarray) -> Any:
+    """Return what a function of a formulation makes of all bodies: at once, or one by one."""
+    if law.stacks:
+        return function(*numbers)
+    made_of_each = [function(*x) for x in zip(*numbers, strict=True)]
+    if isinstance(made_of_each[0], tuple):
+        return tuple(map(np.array, zip(*made_of_each, strict=True)))
+    return np.array(made_of_each)

@@ -6,8 +6,11 @@ import threading
 import numba
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import mbd
+from mbd.formulations import NAMES, named
+from mbd.parts.bodies import StackedBodies
 from mbd.runs import stretch as module
 
 STABILIZED = mbd.GeneralizedAlpha(constraints="stabilized")
@@ -182,3 +185,31 @@ def test_the_bits_do_not_depend_on_bar_stream_or_threads(tmp_path, monkeypatch):
         thread.join()
     for i in range(3):
         same(plain, found[i])
+
+
+STACKING = [x for x in map(named, NAMES) if x.stacks]
+
+
+@pytest.mark.parametrize("law", STACKING, ids=lambda x: x.name)
+def test_many_bodies_have_the_numbers_of_each(law):
+    """Constants and initial state of a stack, against those of its bodies one by one."""
+    rng = np.random.default_rng(7)
+    turns = [np.eye(3), *Rotation.random(6, rng=rng).as_matrix()]
+    bodies = [
+        mbd.RigidBody(
+            f"b{i}", mass=rng.uniform(1, 2), inertia=rng.uniform(2, 3, 3), rotation=R,
+            position=rng.normal(size=3), velocity=rng.normal(size=3), angular_velocity=rng.normal(size=3),
+            center_of_mass=rng.normal(size=3), formulation="so3",
+        )
+        for i, R in enumerate(turns)
+    ]  # fmt: skip
+    stack, origin = StackedBodies.of(bodies), rng.normal(size=3)
+    q, v = stack.q_and_v(law, origin)
+    constants = stack.constants(law)
+    for i, x in enumerate(bodies):
+        motion = x.position - origin, x.rotation, x.velocity, x.angular_velocity
+        own_q, own_v = law.initial(*motion)
+        assert np.array_equal(q[i], own_q)
+        assert np.array_equal(v[i], own_v)
+        own = law.constants(x.mass, x.center_of_mass, x.second_moments)
+        assert np.array_equal(constants[i], own)
