@@ -24,16 +24,137 @@ References
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 
 from mbd.algebra.newmark import Weights
+from mbd.algebra.vec import larger
 from mbd.base.tolerances import START_DIFFERENCE, START_SMOOTH
 from mbd.integration.consistent import settled
 from mbd.linear.saddle import Saddle, unmet
 from mbd.machine import buffer as m
+from mbd.machine.jit import call, ints, jit, kernel
+from mbd.machine.unknowns import is_velocity
+from mbd.model.evaluation import clear_off, evaluate, evaluate_second_rates, stage
 from mbd.model.frozen import FrozenModel
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
+
+_ROUND_OFF = 2.0**-44  # of accelerations
+_FAR = 0.3  # part of a correction that the next one leaves, from which the matrix is another one
+_JUDGED, _HELD = 0, 1  # whether accelerations change smoothly is judged, or said
+
+
+@jit
+def _go_ahead(I: Any, F: Any, t: float, s: float) -> None:
+    """Write what is unmet a time s after t, q and v by their Taylor series from VN and AN."""
+    for i in range(I[m.N_U]):
+        if is_velocity(I, i):
+            v, a = F[I[m.VN] + i], F[I[m.AN] + i]
+            F[I[m.D] + i] = s * v + 0.5 * s * s * a
+            F[I[m.V] + i] = v + s * a
+    F[m.T] = t + s
+    evaluate_second_rates(I, F)
+    clear_off(I, F, I[m.X])
+
+
+@jit
+def _write_change(I: Any, F: Any, s: float, share: float, out: int) -> bool:
+    """Write the change of accelerations in a time s; tell whether the factor at hand served.
+
+    It is right to a share of it, or to round-off. The state is that of VN and AN.
+    """
+    S, n, t, least = ints(F), I[m.N_U], F[m.T], 0.0
+    for i in range(n):
+        F[I[m.A] + i] = F[I[m.AN] + i]
+        if is_velocity(I, i):
+            least = larger(least, _ROUND_OFF * abs(F[I[m.AN] + i]))
+    _go_ahead(I, F, t, s)
+    last, pace, wanting = 0.0, 1.0, True
+    while wanting:
+        call(S[m.LINEAR], I, F, 0)
+        size, change = 0.0, 0.0
+        for i in range(n):
+            F[I[m.A] + i] -= F[I[m.X] + i]
+            if is_velocity(I, i):
+                size = larger(size, abs(F[I[m.X] + i]))
+                change = larger(change, abs(F[I[m.A] + i] - F[I[m.AN] + i]))
+        pace = 1.0 if last == 0.0 else min(1.0, size / last)
+        wanting = size * pace > larger(share * change, least)
+        if wanting and last > 0.0 and pace > _FAR:
+            break
+        last = size
+        if wanting:
+            evaluate_second_rates(I, F)
+            clear_off(I, F, I[m.X])
+    for i in range(n):
+        if is_velocity(I, i):
+            F[out + i] = F[I[m.A] + i] - F[I[m.AN] + i]
+        F[I[m.D] + i] = 0.0
+        F[I[m.V] + i], F[I[m.A] + i] = F[I[m.VN] + i], F[I[m.AN] + i]
+    F[m.T] = t
+    return not wanting
+
+
+@jit
+def _write_force(I: Any, F: Any, a: int) -> None:
+    """Write M a to X: the residual with accelerations a less that without any, in R."""
+    for i in range(I[m.N_U]):
+        if is_velocity(I, i):
+            F[I[m.A] + i] = F[a + i]
+    stage(I, F, m.RESIDUAL)
+    for i in range(I[m.N_U]):
+        F[I[m.X] + i] -= F[I[m.R] + i]
+
+
+@jit
+def _size_of(I: Any, F: Any, a: int, force: int) -> float:
+    """Return `_size` of two vectors."""
+    most, power = 1e-300, 0.0
+    for i in range(I[m.N_U]):
+        if is_velocity(I, i):
+            most = larger(most, abs(F[a + i]))
+    for i in range(I[m.N_U]):
+        if is_velocity(I, i):
+            power += F[a + i] / most * F[force + i]
+    return math.sqrt(most) * math.sqrt(abs(power))
+
+
+@kernel
+def jerk_kernel(I: Any, F: Any, k: int) -> None:
+    """Write to AB what `jerk` returns, k = 1: whether it is smooth or not; H is the time.
+
+    The matrix at the state is factored. STATUS tells whether it did not serve.
+    """
+    S, n, h, smooth = ints(F), I[m.N_U], F[m.H], True
+    F[m.SCALE_R], F[m.ROW_RATE] = 1.0, 0.0
+    for i in range(n):
+        F[I[m.VN] + i], F[I[m.AN] + i] = F[I[m.V] + i], F[I[m.A] + i]
+        F[I[m.AB] + i] = F[I[m.AL] + i] = F[I[m.R] + i] = 0.0
+    served = _write_change(I, F, START_DIFFERENCE * h, 1e-8, I[m.AB])
+    for i in range(n):
+        F[I[m.AB] + i] /= START_DIFFERENCE
+    if served and k == _JUDGED:
+        served = _write_change(I, F, h, 1e-3, I[m.AL])
+        for i in range(n):
+            F[I[m.AL] + i] -= F[I[m.AB] + i]
+            if is_velocity(I, i):
+                F[I[m.A] + i] = 0.0
+        evaluate(I, F)
+        for i in range(n):
+            F[I[m.R] + i] = F[I[m.X] + i]
+        _write_force(I, F, I[m.AL])
+        unforeseen = _size_of(I, F, I[m.AL], I[m.X])
+        _write_force(I, F, I[m.AB])
+        least = larger(_size_of(I, F, I[m.AB], I[m.X]), _size_of(I, F, I[m.AN], I[m.R]))
+        smooth = unforeseen <= START_SMOOTH * least
+        for i in range(n):
+            F[I[m.A] + i] = F[I[m.AN] + i]
+            if not smooth:
+                F[I[m.AB] + i] = 0.0
+    S[m.STATUS] = 0 if served else 1
 
 
 class Nearby:
@@ -63,33 +184,31 @@ class Nearby:
     def change(self, s: float, share: float) -> np.ndarray:
         """Return the change of accelerations in a time s, q and v by their Taylor series.
 
-        It is right to a share of it, or to round-off.
+        It is right to a share of it, or to round-off. Of one run.
         """
         state, saddle, work = self.state, self.saddle, self.work
         self.move(s * state.v + 0.5 * s * s * state.a, state.v + s * state.a, s)
-        rest = 2.0**-44 * np.abs(state.a).max(-1, initial=0.0)
-        r, own, last, wanting = unmet(work), 0, None, work.good
+        least = _ROUND_OFF * np.abs(state.a).max(initial=0.0)
+        r, own, last, wanting = unmet(work), 0, 0.0, True
         change = np.zeros_like(state.a)
-        while own < 3 and np.any(wanting):
-            r = saddle.correct(r, only=wanting)
-            change = self.A[..., self.v] - state.a
-            size = work.F[..., m.NORM].copy()
-            pace = 1.0 if last is None else np.minimum(1.0, size / last)
-            least = np.maximum(share * np.abs(change).max(-1, initial=0.0), rest)
-            wanting = wanting & (size * pace > least)
+        while own < 3 and wanting:
+            r = saddle.correct(r)
+            change = self.A[self.v] - state.a
+            size = float(work.F[m.NORM])
+            pace = min(1.0, size / last) if last else 1.0
+            wanting = size * pace > max(share * np.abs(change).max(initial=0.0), least)
             own += saddle is not self.saddle
-            near = last is None or saddle is not self.saddle
-            if not near and work.leaves(wanting & (pace > 0.3)):  # far from here
-                self.A[:], last = self.here, None
+            if wanting and last and pace > _FAR and not own:
+                self.A[:], last = self.here, 0.0
                 r = unmet(work).copy()
                 saddle = Saddle(work)
             else:
-                wanting, last = wanting & work.good, size
+                last = size
         self.move(0.0, state.v, 0.0)
-        self.A[...] = self.here
+        self.A[:] = self.here
         if saddle is not self.saddle:
-            self.work.evaluate()
-            self.saddle = Saddle(self.work)
+            work.evaluate()
+            self.saddle = Saddle(work)
         return change
 
     def force(self, a: np.ndarray | float) -> np.ndarray:
@@ -97,16 +216,16 @@ class Nearby:
 
         All else is that of the state.
         """
-        self.A[..., self.v] = a
+        self.A[self.v] = a
         self.work.evaluate()
-        self.A[...] = self.here
-        return self.work.vector(m.X)[..., self.v]
+        self.A[:] = self.here
+        return self.work.vector(m.X)[self.v]
 
 
-def _size(a: np.ndarray, force: np.ndarray) -> np.ndarray:
+def _size(a: np.ndarray, force: np.ndarray) -> float:
     """Return the root of a.M a, from a and M a; a may be large: its square is not computed."""
-    most = np.abs(a).max(-1, keepdims=True, initial=1e-300)
-    return np.asarray(np.sqrt(most[..., 0]) * np.sqrt(np.abs((a / most * force).sum(-1))))
+    most = np.abs(a).max(initial=1e-300)
+    return float(np.sqrt(most) * np.sqrt(np.abs((a / most) @ force)))
 
 
 def jerk(near: Nearby, h: float, held: bool | None = None) -> np.ndarray:
@@ -118,13 +237,22 @@ def jerk(near: Nearby, h: float, held: bool | None = None) -> np.ndarray:
     which does not know the choice of coordinates. The residual is zero with the accelerations of
     the state: without them it is what these need.
     """
+    work = near.work
+    if held is False:
+        return np.zeros_like(near.state.a)
+    if near.saddle.pivoting is None:
+        work.F[..., m.H] = h
+        work.run(jerk_kernel, _JUDGED if held is None else _HELD)
+        work.check_laws()
+        if not work.leaves(work.S[..., m.STATUS] != 0):
+            return np.asarray(work.vector(m.AB)[..., near.v])
     rate = near.change(START_DIFFERENCE * h, 1e-8) / START_DIFFERENCE
-    if held is not None:
-        return rate if held else np.zeros_like(rate)
+    if held:
+        return rate
     unforeseen, rest = near.change(h, 1e-3) - rate, near.force(0.0)
     size, of_rate = (_size(a, near.force(a) - rest) for a in (unforeseen, rate))
-    smooth = size <= START_SMOOTH * np.maximum(of_rate, _size(near.state.a, rest))
-    return np.where(smooth[..., None], rate, 0.0)
+    smooth = size <= START_SMOOTH * max(of_rate, _size(near.state.a, rest))
+    return rate if smooth else np.zeros_like(rate)
 
 
 def started(

@@ -91,7 +91,7 @@ class Saddle:
         self.work.run(factor_and_solve)
         return x.copy()
 
-    def correct(self, r: np.ndarray, n: int = 1, only: Any = True) -> np.ndarray:
+    def correct(self, r: np.ndarray, n: int = 1) -> np.ndarray:
         """Subtract S^-1 r from accelerations and multipliers, n times; return what is unmet then.
 
         NORM is the largest change of an acceleration in the last of these.
@@ -99,7 +99,7 @@ class Saddle:
         work = self.work
         if self.pivoting is None:
             work.vector(m.X)[...] = r
-            work.run(unmet_kernel, n, only)
+            work.run(unmet_kernel, n)
             work.check_laws()
             return work.vector(m.X)
         for _ in range(n):

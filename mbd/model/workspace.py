@@ -79,12 +79,12 @@ class Workspace:
             self._views[name, size] = view
         return view
 
-    def run(self, kernel: Any, k: int = 0, only: Any = True) -> None:
-        """Call a kernel; of many runs on the good ones that are marked in `only`."""
-        if self.batch is not None:
-            self.batch.run(self.I, kernel, k, self.good & only)
-        elif only:
+    def run(self, kernel: Any, k: int = 0) -> None:
+        """Call a kernel; of many runs on the good ones."""
+        if self.batch is None:
             kernel(self.I, self.F, k)
+        else:
+            self.batch.run(self.I, kernel, k, self.good)
 
     def leaves(self, where: Any) -> bool:
         """Tell whether the run goes another way from here; of many those that do are good no more.

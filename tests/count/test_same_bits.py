@@ -198,8 +198,8 @@ def test_many_bodies_have_the_numbers_of_each(law):
     bodies = [
         mbd.RigidBody(
             f"b{i}", mass=rng.uniform(1, 2), inertia=rng.uniform(2, 3, 3), rotation=R,
-            position=rng.normal(size=3), velocity=rng.normal(size=3), angular_velocity=rng.normal(size=3),
-            center_of_mass=rng.normal(size=3), formulation="so3",
+            position=rng.normal(size=3), velocity=rng.normal(size=3),
+            angular_velocity=rng.normal(size=3), center_of_mass=rng.normal(size=3),
         )
         for i, R in enumerate(turns)
     ]  # fmt: skip
