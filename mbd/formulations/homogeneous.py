@@ -78,10 +78,11 @@ from mbd.machine.jit import jit
 WORK, MOMENT, BODY, INHOMOGENEOUS = 0, 1, 2, 3
 
 
-def constants(mass: float, center: np.ndarray, second: np.ndarray) -> np.ndarray:
+def constants(mass: Any, center: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return (m, m rho_c, E, J): second moments and inertia about the origin, body axes."""
-    J = np.trace(second) * np.eye(3) - second
-    return np.concatenate([[mass], mass * center, second.ravel(), J.ravel()])
+    mass, nine = np.asarray(mass)[..., None], (*second.shape[:-2], 9)
+    J = np.trace(second, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - second
+    return np.concatenate([mass, mass * center, second.reshape(nine), J.reshape(nine)], -1)
 
 
 def initial(

@@ -160,9 +160,9 @@ class _Evaluator:
         work.vector(m.A)[...] = work.vector(m.D)[...] = 0.0
         work.F[..., m.SCALE_R] = work.F[..., m.ROW_RATE] = 1.0
         work.S[..., m.PHASE] = m.START  # potentials of laws begin at the described pose
-        for calls in (model.kernels[m.PLACE], model.kernels[m.ENERGY]):
-            for kernel_, record in calls:
-                work.run(kernel_, record)
+        energies = model.kernels[m.ENERGY]
+        for kernel_, record in [*model.kernels[m.PLACE], *energies] if energies else ():
+            work.run(kernel_, record)
         work.S[..., m.PHASE] = m.ORDINARY
         rows = model.size, model.size + most * self.size, of_masses, end
         self.at, self.out, self.masses = (slice(a, b) for a, b in pairwise(rows))
@@ -196,7 +196,7 @@ def instants(trajectory: Trajectory) -> Instants:
         return Instants(values, values[:, 1:3], {})
     n_q, n_u = model.n_q, int(model.I[m.N_U])
     size = 1 + n_q + 2 * n_u
-    many = int(np.clip(_BYTES // (8 * size), 1, len(t)))
+    many = min(max(1, _BYTES // (8 * size)), len(t))
     evaluator = _Evaluator(model, many)
     work = evaluator.work
     work.F[evaluator.masses] = masses(model)

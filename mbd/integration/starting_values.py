@@ -42,10 +42,6 @@ from mbd.model.frozen import FrozenModel
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 
-_ROUND_OFF = 2.0**-44  # of accelerations
-_FAR = 0.3  # part of a correction that the next one leaves, from which the matrix is another one
-_JUDGED, _HELD = 0, 1  # whether accelerations change smoothly is judged, or said
-
 
 @jit
 def _go_ahead(I: Any, F: Any, t: float, s: float) -> None:
@@ -70,7 +66,7 @@ def _write_change(I: Any, F: Any, s: float, share: float, out: int) -> bool:
     for i in range(n):
         F[I[m.A] + i] = F[I[m.AN] + i]
         if is_velocity(I, i):
-            least = larger(least, _ROUND_OFF * abs(F[I[m.AN] + i]))
+            least = larger(least, 2.0**-44 * abs(F[I[m.AN] + i]))
     _go_ahead(I, F, t, s)
     last, pace, wanting = 0.0, 1.0, True
     while wanting:
@@ -83,7 +79,7 @@ def _write_change(I: Any, F: Any, s: float, share: float, out: int) -> bool:
                 change = larger(change, abs(F[I[m.A] + i] - F[I[m.AN] + i]))
         pace = 1.0 if last == 0.0 else min(1.0, size / last)
         wanting = size * pace > larger(share * change, least)
-        if wanting and last > 0.0 and pace > _FAR:
+        if wanting and last > 0.0 and pace > 0.3:  # far from here
             break
         last = size
         if wanting:
@@ -124,7 +120,7 @@ def _size_of(I: Any, F: Any, a: int, force: int) -> float:
 
 @kernel
 def jerk_kernel(I: Any, F: Any, k: int) -> None:
-    """Write to AB what `jerk` returns, k = 1: whether it is smooth or not; H is the time.
+    """Write to AB what `jerk` returns; k = 1: whether it is smooth or not. H is the time.
 
     The matrix at the state is factored. STATUS tells whether it did not serve.
     """
@@ -136,7 +132,7 @@ def jerk_kernel(I: Any, F: Any, k: int) -> None:
     served = _write_change(I, F, START_DIFFERENCE * h, 1e-8, I[m.AB])
     for i in range(n):
         F[I[m.AB] + i] /= START_DIFFERENCE
-    if served and k == _JUDGED:
+    if served and k == 0:
         served = _write_change(I, F, h, 1e-3, I[m.AL])
         for i in range(n):
             F[I[m.AL] + i] -= F[I[m.AB] + i]
@@ -188,7 +184,7 @@ class Nearby:
         """
         state, saddle, work = self.state, self.saddle, self.work
         self.move(s * state.v + 0.5 * s * s * state.a, state.v + s * state.a, s)
-        least = _ROUND_OFF * np.abs(state.a).max(initial=0.0)
+        least = 2.0**-44 * np.abs(state.a).max(initial=0.0)
         r, own, last, wanting = unmet(work), 0, 0.0, True
         change = np.zeros_like(state.a)
         while own < 3 and wanting:
@@ -198,7 +194,7 @@ class Nearby:
             pace = min(1.0, size / last) if last else 1.0
             wanting = size * pace > max(share * np.abs(change).max(initial=0.0), least)
             own += saddle is not self.saddle
-            if wanting and last and pace > _FAR and not own:
+            if wanting and last and pace > 0.3 and not own:  # far from here
                 self.A[:], last = self.here, 0.0
                 r = unmet(work).copy()
                 saddle = Saddle(work)
@@ -242,7 +238,7 @@ def jerk(near: Nearby, h: float, held: bool | None = None) -> np.ndarray:
         return np.zeros_like(near.state.a)
     if near.saddle.pivoting is None:
         work.F[..., m.H] = h
-        work.run(jerk_kernel, _JUDGED if held is None else _HELD)
+        work.run(jerk_kernel, 0 if held is None else 1)
         work.check_laws()
         if not work.leaves(work.S[..., m.STATUS] != 0):
             return np.asarray(work.vector(m.AB)[..., near.v])

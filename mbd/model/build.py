@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, field
 from itertools import islice, repeat
 from operator import add
@@ -48,7 +47,7 @@ def built(system: Description, buffers: Buffers) -> Model:
         raise ValueError(
             "System.build: there is no body; call system.add(mbd.RigidBody(...)) first"
         )
-    system = _frozen(system)
+    system = system.frozen()
     bodies = list(system.bodies.values())
     index = {b.name: i for i, b in enumerate(bodies)}
     index["ground"] = -1
@@ -139,15 +138,6 @@ def _linked(rows: list[Owned], structures: Mapping[str, Any]) -> Iterable[Iterab
         each = (o.owner, o.number) if o.owner in structures else o.owner
         links.setdefault(each, {}).update(dict.fromkeys(o.ends))
     return links.values()
-
-
-def _frozen(system: Description) -> Description:
-    """Return a copy that parts added to the original later do not reach."""
-    mine = copy(system)
-    mine.gravity = system.gravity_as_written
-    mine.bodies, mine.joints = dict(system.bodies), dict(system.joints)
-    mine.structures, mine.forces = dict(system.structures), dict(system.forces)
-    return mine
 
 
 def _by_formulation(bodies: list[Any]) -> dict[Formulation, list[int]]:

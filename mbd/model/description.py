@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -61,6 +61,15 @@ class Description:
         except AttributeError:
             names = ("gravity", *(x for x in Description.__slots__ if x[0] != "_"))
             raise AttributeError(f"System: {absent('', name, names)}") from None
+
+    def frozen(self) -> Self:
+        """Return a copy that parts added to this one later, or another gravity, do not reach."""
+        mine = object.__new__(type(self))
+        for name in Description.__slots__[1:]:
+            value = getattr(self, name)
+            own = value.copy() if isinstance(value, dict | np.ndarray) else value
+            object.__setattr__(mine, name, own)
+        return mine
 
     @property
     def parts(self) -> dict[str, Part]:
@@ -211,9 +220,9 @@ def _stems(name: str) -> list[str]:
 def lengths(system: Description) -> tuple[float, float]:
     """Return the extent of a system at the initial pose and the size of its bodies [m]."""
     bodies = system.bodies.values()
-    places = np.array([b.position for b in bodies])
-    extent = float(np.ptp(places, axis=0).max())
-    least = 1e-12 * float(np.abs(places).max())  # below it is round-off of differences
+    low, high = _corners(system)
+    extent = float((high - low).max())
+    least = 1e-12 * float(np.abs([low, high]).max())  # below it is round-off of differences
     frames = [f for j in system.joints.values() for f in j.ends]
     offsets = [f.position for f in frames if f.face == 0 and f.body is not system.ground]
     arms = [float(np.abs(b.nodal.x).max()) for b in bodies if b.nodal is not None]
@@ -224,6 +233,12 @@ def lengths(system: Description) -> tuple[float, float]:
     return length, arms[len(arms) // 2] if arms else length
 
 
+def _corners(system: Description) -> tuple[np.ndarray, np.ndarray]:
+    """Return the corners of the box that the origins of all bodies fill, (3,) each [m]."""
+    places = np.array([b.position for b in system.bodies.values()])
+    return places.min(0), places.max(0)
+
+
 def origin(system: Description) -> np.ndarray:
     r"""Return the point near the system from which its model stores positions, (3,) [m].
 
@@ -231,8 +246,7 @@ def origin(system: Description) -> np.ndarray:
     force of its size times :math:`m/h^2`. The point is zero unless the system is far from the
     inertial origin; coordinates are multiples of a power of two, differences to them exact.
     """
-    places = np.array([b.position for b in system.bodies.values()])
-    low, high = places.min(0), places.max(0)
+    low, high = _corners(system)
     middle, extent = 0.5 * (low + high), float((high - low).max())
     far = float(np.abs(middle).max())
     if far < MODEL_FAR * extent or far < MODEL_FAR * (length := lengths(system)[0]):

@@ -14,7 +14,7 @@ import numpy as np
 
 from mbd.base.checked import floats, scalar, shown
 from mbd.machine import buffer as m
-from mbd.model.description import Description, origin
+from mbd.model.description import Description
 from mbd.model.state import State
 from mbd.model.topology import Front
 from mbd.parts.bodies import StackedBodies
@@ -105,7 +105,8 @@ class FrozenModel:
     @cached_property
     def origin(self) -> np.ndarray:
         """Point from which positions are stored, (3,) [m]; zero unless the system is far off."""
-        return origin(self.system)
+        ground = int(self.I[m.GROUND])
+        return 0.0 - self.F[ground : ground + 3]
 
     @property
     def n_q(self) -> int:

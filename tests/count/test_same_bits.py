@@ -187,7 +187,8 @@ def test_the_bits_do_not_depend_on_bar_stream_or_threads(tmp_path, monkeypatch):
         same(plain, found[i])
 
 
-STACKING = [x for x in map(named, NAMES) if x.stacks]
+OTHERS = [mbd.Scalable(velocities="u"), mbd.Scalable(rigid=False, velocities="u"), named("point")]
+STACKING = [x for x in (*map(named, NAMES), *OTHERS) if x.stacks]
 
 
 @pytest.mark.parametrize("law", STACKING, ids=lambda x: x.name)
