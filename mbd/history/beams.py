@@ -12,7 +12,7 @@ length of the element; strains follow from the stiffness of the section, :math:`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
@@ -82,11 +82,8 @@ class Helicoids:
     stations: np.ndarray
 
     @classmethod
-    def of(cls, some: Iterable[Line], column: dict[str, int]) -> Helicoids | None:
-        """Take the elements of lines, if there are any; `column` has the places of faces."""
-        some = list(some)
-        if not some:
-            return None
+    def of(cls, some: Collection[Line], column: dict[str, int]) -> Helicoids:
+        """Take the elements of lines, at least one; `column` has the places of faces."""
         elements = tuple(x for line in some for x in line.elements)
         (group,) = grouped(elements, column)
         stiffness = np.concatenate([line.stiffness for line in some])
@@ -103,7 +100,8 @@ def ends_of(stations: np.ndarray) -> np.ndarray:
 @per_model
 def all_helicoids(model: Model) -> Helicoids | None:
     """Return the elements of all beams of a model."""
-    return Helicoids.of(lines(model).values(), all_columns(model))
+    some = lines(model).values()
+    return Helicoids.of(some, all_columns(model)) if some else None
 
 
 def beyond_limits(model: Model, t: np.ndarray, q: Any, v: Any, a: Any) -> str:
@@ -112,11 +110,10 @@ def beyond_limits(model: Model, t: np.ndarray, q: Any, v: Any, a: Any) -> str:
     some = slice((len(t) - 1) % apart, None, apart)
     moved = t[some], *(x[some] for x in (q, v, a))
     remarks = [of(model, *moved) for of in (_beyond_elements, _beyond_bushings) if len(t)]
-    columns = columns_of(model)
     for name, body in model.nodes.items():
         if body.nodal is not None and len(t):
             faces = faces_over_time(model, q, v, a, [name])
-            own = faces.yd[:, faces.column[name]], np.asarray(q[:, columns[name][0]])
+            own = faces.yd[:, faces.column[name]], np.asarray(q[:, columns_of(model)[name][0]])
             remarks.append(body.nodal.remark(*own))
     return "; ".join(filter(None, remarks))
 

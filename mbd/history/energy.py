@@ -77,5 +77,6 @@ def masses(model: Model) -> np.ndarray:
 def places_of_masses(model: Model) -> np.ndarray:
     """Return first face, 4 n_faces and place among `masses` of each body, in a row."""
     sizes = np.array([4 * body.formulation.n_faces for body in model.nodes.values()], np.int64)
-    first = [int(model.I[model.node_records[name] + m.NODE_Y]) for name in model.nodes]
+    records = np.fromiter(map(model.node_records.__getitem__, model.nodes), np.int64)
+    first = model.I[records + m.NODE_Y]
     return np.stack([first, sizes, 3 + np.cumsum(sizes**2) - sizes**2], 1)

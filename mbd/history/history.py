@@ -53,7 +53,6 @@ class History(Trajectory):
             if line is not None:
                 faces = self.faces([x.place for e in line.elements for x in e.attachments])
                 helicoids = Helicoids.of([line], faces.column)
-                assert helicoids is not None
                 sections = Sections(helicoids, faces, self.model.origin)
                 return BeamHistory(name, nodes_of, own, sections)
             if part.bars:
