@@ -76,7 +76,10 @@ def masses(model: Model) -> np.ndarray:
 @per_model
 def places_of_masses(model: Model) -> np.ndarray:
     """Return first face, 4 n_faces and place among `masses` of each body, in a row."""
-    sizes = np.array([4 * body.formulation.n_faces for body in model.nodes.values()], np.int64)
+    places = np.empty((len(model.nodes), 3), np.int64)
+    places[:, 1] = [4 * body.formulation.n_faces for body in model.nodes.values()]
     records = np.fromiter(map(model.node_records.__getitem__, model.nodes), np.int64)
-    first = model.I[records + m.NODE_Y]
-    return np.stack([first, sizes, 3 + np.cumsum(sizes**2) - sizes**2], 1)
+    places[:, 0] = model.I[records + m.NODE_Y]
+    squares = places[:, 1] ** 2
+    places[:, 2] = 3 + np.cumsum(squares) - squares
+    return places
