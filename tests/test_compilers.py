@@ -54,7 +54,7 @@ if "stay" in sys.argv:
 shared_work.compile_all(kernels)
 F = np.full(1, 0.3)
 for k in kernels:
-    k(np.zeros(1, np.int64), F)
+    k(np.zeros(1, np.int32), F)
 print(json.dumps([here[0], F[0]]))
 """
 

@@ -168,8 +168,8 @@ from mbd.machine.shared_work import compile_all
 import own_kernels
 compile_all([own_kernels.first, own_kernels.second])
 F = np.ones(2)
-own_kernels.first(np.zeros(2, np.int64), F)
-own_kernels.second(np.zeros(2, np.int64), F)
+own_kernels.first(np.zeros(2, np.int32), F)
+own_kernels.second(np.zeros(2, np.int32), F)
 print(F[0])
 """
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from mbd.machine import buffer as m
-from mbd.machine.jit import call, jit
+from mbd.machine.jit import address_at, call, jit
 
 SCRATCH = 2 * m.MAP_ROW**2  # floats in which a matrix is inverted
 # a node: first unknown, number of velocities, where T is; behind it is T(-D)^-1
@@ -72,7 +72,7 @@ def write_maps(
                     F[v + I[i] + j] = 1.0
                 most = max(most, I[i + NODE_N])
             for f in range(n_flows):
-                call(I[flows + 2 * f], I, F, I[flows + 2 * f + 1])
+                call(address_at(I, I[flows + 2 * f]), I, F, I[flows + 2 * f + 1])
             for e in range(n):
                 i = nodes + NODE_ENTRY * e
                 u, k = I[i], I[i + NODE_N]

@@ -19,7 +19,7 @@ from mbd.derivatives.stencil import FRACTIONS, Stencil
 from mbd.formulations.families import family
 from mbd.history.history import History
 from mbd.machine import buffer as m
-from mbd.machine.jit import call, kernel
+from mbd.machine.jit import address_at, call, kernel
 from mbd.model.evaluation import stage
 from mbd.model.frozen import FrozenModel
 from mbd.model.model import Model
@@ -62,7 +62,7 @@ def move_kernel(I: Any, F: Any, k: int) -> None:
                 F[I[m.D] + i] = F[d + i]
                 F[I[m.V] + i] = 0.0
         if alone:
-            call(I[k + 3], I, F, I[k + 4])
+            call(address_at(I, I[k + 3]), I, F, I[k + 4])
         else:
             stage(I, F, m.PLACE)
         for i in range(0 if alone else I[m.N_Q]):
@@ -81,14 +81,14 @@ def moved(model: FrozenModel, q: np.ndarray, d: np.ndarray, node: str = "") -> n
         numbers = np.concatenate([np.ravel(q), increments[0]])
         record, formulation = model.node_records[node], model.nodes[node].formulation
         head[2:] = [
-            model.size + q.size, family(formulation).place.address, len(model.I) + len(head),
+            model.size + q.size, len(model.I) + len(head) + 2, len(model.I) + len(head),
             int(model.I[record + m.NODE_Q]), formulation.n_q,
         ]  # fmt: skip
-        head += [1, record]
+        head += [1, record, *m.halves(family(formulation).place.address)]
     else:
         numbers = np.hstack([q, increments]).ravel()
     work = Workspace(model, None, extra=len(numbers))
-    I = np.concatenate([model.I, head])
+    I = m.entries(model.I, head)
     work.F[model.size :] = numbers
     move_kernel(I, work.F, len(model.I))
     moved = work.F[model.size :]

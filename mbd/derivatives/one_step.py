@@ -13,7 +13,7 @@ from mbd.derivatives.increments import write_maps
 from mbd.integration.newton_loop import set_weights
 from mbd.linear.products import add_transposed_product
 from mbd.machine import buffer as m
-from mbd.machine.jit import call, ints, jit
+from mbd.machine.jit import address_at, call, ints, jit
 from mbd.machine.unknowns import is_velocity
 from mbd.model.evaluation import clear_off, stage, switch_off_in_matrix
 
@@ -75,7 +75,7 @@ def load(I: Any, F: Any, k: int, row: int) -> None:
     set_weights(I, F)
     if I[k + TIMED]:
         write_rate(I, F, k)
-    call(I[k + SOLVERS], I, F, 0)
+    call(address_at(I, I[k + SOLVERS]), I, F, 0)
     if I[k + N_FLOWS] > 0:
         write_maps(
             I, F, I[k + NODES], I[k + N_NODES], I[k + FLOWS], I[k + N_FLOWS], I[k + WORK],
@@ -96,7 +96,7 @@ def write_rate(I: Any, F: Any, k: int) -> None:
         w = (weight if j % 2 else -weight) / (j * step)
         for side in range(2):
             F[m.T] = t - j * step if side else t + j * step
-            call(I[k + SOLVERS], I, F, 0)
+            call(address_at(I, I[k + SOLVERS]), I, F, 0)
             if S[m.LEVEL] != m.POSITION:
                 stage(I, F, m.RATES)
             for i in range(n):
@@ -118,7 +118,7 @@ def met_by_rate(I: Any, F: Any, i: int) -> bool:
 def call_all(I: Any, F: Any, table: int, n: int) -> None:
     """Call kernels of pairs (address, table)."""
     for e in range(n):
-        call(I[table + 2 * e], I, F, I[table + 2 * e + 1])
+        call(address_at(I, I[table + 2 * e]), I, F, I[table + 2 * e + 1])
 
 
 @jit
@@ -179,7 +179,7 @@ def factor_aside(I: Any, F: Any, k: int, again: bool) -> None:
     complete(I, F, k, True, again)
     if I[m.LOOPS]:
         copy(F, I[m.MATRIX], I[m.MATRIX_SIZE], I[m.MATRIX] + I[k + AWAY], 1.0)
-    call(I[k + SOLVERS + 1], I, F, 0)
+    call(address_at(I, I[k + SOLVERS + 1]), I, F, 0)
 
 
 @jit
@@ -196,7 +196,7 @@ def solve_refined(I: Any, F: Any, k: int, b: int, x: int) -> None:
     for i in range(n):
         size = max(size, abs(F[b + i]))
     for _ in range(REFINEMENTS if I[m.LOOPS] else 1):
-        call(I[k + SOLVERS + 2], I, F, 0)
+        call(address_at(I, I[k + SOLVERS + 2]), I, F, 0)
         for i in range(n):
             F[x + i] += F[r + i]
         if not I[m.LOOPS]:
@@ -223,13 +223,13 @@ def solve_many_refined(I: Any, F: Any, k: int) -> None:
     b, size = I[k + RESIDUAL], n * many
     r, x = I[k + WORK] + size, I[k + WORK] + 2 * size
     copy(F, b, size, x, 1.0)
-    call(I[k + SOLVE], I, F, I[k + SOLVE + 1])
+    call(address_at(I, I[k + SOLVE]), I, F, I[k + SOLVE + 1])
     if not I[m.LOOPS]:
         return
     worst = 0.0
     for left in range(REFINEMENTS - 1, -1, -1):
         copy(F, b, size, r, 1.0)
-        call(I[k + PRODUCTS], I, F, I[k + PRODUCTS + 3])
+        call(address_at(I, I[k + PRODUCTS]), I, F, I[k + PRODUCTS + 3])
         for i in range(n):
             if not is_velocity(I, i):
                 for p in range(i * many, (i + 1) * many):
@@ -244,7 +244,7 @@ def solve_many_refined(I: Any, F: Any, k: int) -> None:
                 worst = max(worst, open_part / whole)
         if worst <= SENSITIVITY_ROUND_OFF or left == 0:
             break
-        call(I[k + SOLVE], I, F, I[k + SOLVE + 2])
+        call(address_at(I, I[k + SOLVE]), I, F, I[k + SOLVE + 2])
         for i in range(size):
             F[x + i] += F[r + i]
     if worst > SENSITIVITY_ROUND_OFF:

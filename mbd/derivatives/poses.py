@@ -100,9 +100,9 @@ class AtRest:
         self.k = tables.table([len(self.which), programs, self.out])
         self.flows = self._flows(tables)
         self.work = work = Workspace(model, state, own=self.out + len(self.which) * n - model.size)
-        off, cleared = off_tables(model, state.off) if state.off else (np.empty(0, int),) * 2
+        off, cleared = off_tables(model, state.off) if state.off else (np.empty(0, m.ENTRY),) * 2
         work.S[m.OFF], work.S[m.CLEARED] = len(tables.I), len(tables.I) + len(off)
-        work.I = np.concatenate([np.array(tables.I, np.int64), off, cleared])
+        work.I = m.entries(tables.I, off, cleared)
         work.F[tables.start : self.out] = tables.F
         still = np.zeros(model.n_v)
         self.here = MotionBeside(still, still, still, np.zeros(model.n_lam))

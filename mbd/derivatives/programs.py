@@ -20,7 +20,7 @@ import numpy as np
 from mbd.derivatives.stencil import Stencil
 from mbd.formulations.families import family
 from mbd.machine import buffer as m
-from mbd.machine.jit import call, jit
+from mbd.machine.jit import address_at, call, jit
 from mbd.model.frozen import FrozenModel
 from mbd.model.values import declared
 
@@ -44,6 +44,10 @@ class Appendix:
         self.I.extend(map(int, values))
         return where
 
+    def address(self, address: int) -> int:
+        """Append an address; return where it is, for an entry that stands for it."""
+        return self.table(m.halves(address))
+
     def put(self, values: Any) -> int:
         """Append numbers; return where."""
         where = self.start + len(self.F)
@@ -61,7 +65,7 @@ def add_variation(I: Any, F: Any, p: int, to: int, by_rate: bool) -> None:
     gx, gy, gz = F[m.GX], F[m.GY], F[m.GZ]
     for j in range(I[p + N_POINTS]):
         point = I[p + POINTS] + j * POINT_SIZE
-        if I[point + GRAVITY] >= 0:
+        if I[point + GRAVITY] > 0:
             for k in range(3):
                 F[m.GX + k] = F[I[point + GRAVITY] + k]
         for f in range(I[p + N_FACES]):
@@ -70,14 +74,14 @@ def add_variation(I: Any, F: Any, p: int, to: int, by_rate: bool) -> None:
                 F[y + k] = 0.0
         for e in range(I[point + N_FORCES]):
             e2 = I[point + FORCES] + 2 * e
-            call(I[e2], I, F, I[e2 + 1])
+            call(address_at(I, I[e2]), I, F, I[e2 + 1])
         for e in range(I[point + N_NODES]):
             e2 = I[point + NODES] + 2 * e
-            call(I[e2], I, F, I[e2 + 1])
+            call(address_at(I, I[e2]), I, F, I[e2 + 1])
         if by_rate:
             for e in range(I[point + N_RATES]):
                 e2 = I[point + RATES] + 2 * e
-                call(I[e2], I, F, I[e2 + 1])
+                call(address_at(I, I[e2]), I, F, I[e2 + 1])
         w = F[I[point + WEIGHT]]
         for r in range(I[p + N_RANGES]):
             r3 = I[p + RANGES] + 3 * r
@@ -130,6 +134,12 @@ def _places(model: Any, record: int, element: Any) -> list[slice]:
     return [slice(at, at + len(element.numbers)), *(slice(w, w + 4) for w in weights)]
 
 
+def _law(model: Any, record: int) -> int:
+    """Return the address of the law of an element, 0 without one."""
+    at = int(model.I[record + m.E_LAW])
+    return m.joined(model.I, at) if at else 0
+
+
 def _of_node(model: FrozenModel, name: str, there: Any) -> slice:
     """Return where the constants of a node are, `there` beside the model."""
     body = model.nodes[name]
@@ -158,8 +168,8 @@ def _touched(model: FrozenModel, stencil: Stencil) -> _Touched:
         elements = declared(model, name).elements
         for i, (record, e) in enumerate(zip(model.records[name], elements, strict=True)):
             there = [x.records[name][i] for x in stencil.beside]
-            laws = {int(x.I[r + m.E_LAW]) for x, r in zip(stencil.beside, there, strict=True)}
-            if laws != {int(model.I[record + m.E_LAW])} or differs(
+            laws = {_law(x, r) for x, r in zip(stencil.beside, there, strict=True)}
+            if laws != {_law(model, record)} or differs(
                 lambda x, r, e=e: _places(x, r, e), record, there
             ):
                 touched.elements.append((e, record, there))
@@ -219,16 +229,17 @@ def program(model: FrozenModel, appendix: Appendix, stencil: Stencil) -> int:
         for e, record, there in touched.elements:
             head = _element(model, appendix, e, record, (other, there[j]))
             if e.kind.forces is not None:
-                forces += [e.kind.forces.address, head]
+                forces += [appendix.address(e.kind.forces.address), head]
             if e.kind.rates is not None:
-                rates += [e.kind.rates.address, head]
+                rates += [appendix.address(e.kind.rates.address), head]
         for name in bodies:
             copy = list(I[model.node_records[name] :][: m.NODE_SIZE])
             if name in touched.nodes:
                 copy[m.NODE_PAR] = appendix.put(other.F[_of_node(model, name, other)])
             one = appendix.table([1, len(appendix.I) + 2, *copy])
-            nodes += [family(model.nodes[name].formulation).residual.address, one]
-        gravity = appendix.put(other.F[m.GX : m.GX + 3]) if weight else -1
+            kernel = family(model.nodes[name].formulation).residual
+            nodes += [appendix.address(kernel.address), one]
+        gravity = appendix.put(other.F[m.GX : m.GX + 3]) if weight else 0
         points += [
             appendix.put([0.625 * w if two else w]), gravity,
             len(forces) // 2, appendix.table(forces), len(nodes) // 2, appendix.table(nodes),
@@ -251,7 +262,7 @@ def _element(
     copy = list(model.I[record : record + head[m.T_SIZE]])
     numbers, *weights = (other.F[x] for x in _places(other, its, e))
     copy[m.E_NUMBERS] = appendix.put([*numbers, *[0.0] * e.kind.room])
-    copy[m.E_LAW] = other.I[its + m.E_LAW]
+    copy[m.E_LAW] = appendix.address(law) if (law := _law(other, its)) else 0
     for a in range(n):
         end = list(model.I[copy[m.E_ENDS + a] :][: m.ATT_SIZE])
         end[m.ATT_W] = appendix.put(weights[a])

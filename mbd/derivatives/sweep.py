@@ -144,7 +144,7 @@ class Sweep:
             self.places[name], own = own, own + size + 8
         nodes, flows = self._nodes(appendix)
         n_nodes, n_flows = len(nodes) // NODE_ENTRY, len(flows) // 2
-        interactions, damped, of_nodes = self._tangents(method.facts.level == "position")
+        interactions, damped, of_nodes = self._tangents(appendix, method.facts.level == "position")
         for field, value in {
             one_step.STEPS: self.places["steps"], one_step.STEP_SIZE: self.size,
             one_step.N_PARAMETERS: len(stencils), one_step.PROGRAMS: appendix.table(programs),
@@ -170,7 +170,7 @@ class Sweep:
         }.items():  # fmt: skip
             work[field] = value
         for i, kernel in enumerate(_SOLVERS):
-            work[one_step.SOLVERS + i] = kernel.address
+            work[one_step.SOLVERS + i] = appendix.address(kernel.address)
         z, r, y = (self.places[x] for x in ("columns", "residual", "work"))
         left, x = y + n * many, y + 2 * n * many
         away = work[one_step.AWAY]
@@ -178,16 +178,18 @@ class Sweep:
             (one_step.PRODUCTS, products_kernel, ((0, z, r), (0, y, left), (away, x, left))),
             (one_step.SOLVE, solve_kernel, ((x, y), (left, y))),
         ):
-            work[at] = kernel.address
+            work[at] = appendix.address(kernel.address)
             work[at + 1 : at + 1 + len(records)] = (appendix.table([*e, many]) for e in records)
         self.k = appendix.table(work)
         self.work = Workspace(model, None, own=own - model.size)
-        self.tables, self.F = np.array(appendix.I, np.int64), self.work.F
+        self.tables, self.F = m.entries(appendix.I), self.work.F
         self.I = self.tables
         self.F[appendix.start : appendix.start + len(appendix.F)] = appendix.F
         method.prepare(model, self.work.S, self.F)
 
-    def _tangents(self, by_position: bool) -> tuple[list[int], list[int], list[int]]:
+    def _tangents(
+        self, appendix: Appendix, by_position: bool
+    ) -> tuple[list[int], list[int], list[int]]:
         """Return pairs (address, table) of tangents: of interactions, some of these, of nodes.
 
         Those are of kinds that depend on velocities, or have rows that are met by their rates.
@@ -201,7 +203,7 @@ class Sweep:
                     velocity.add(id(e.kind.tangent))
         out: tuple[list[int], list[int], list[int]] = [], [], []
         for kernel, table in model.kernels[m.TANGENT]:
-            pair = kernel.address, table
+            pair = appendix.address(kernel.address), table
             if id(kernel) in nodes:
                 out[2].extend(pair)
                 continue
@@ -224,7 +226,7 @@ class Sweep:
                     f"Formulation {formulation.name!r} must have a flow, by which increments carry "
                     "tangents; got none"
                 )
-            flows += [kernel.address, appendix.table([len(records), records[0]])]
+            flows += [appendix.address(kernel.address), appendix.table([len(records), records[0]])]
             for record in records:
                 nodes += [int(I[record + m.NODE_U]), formulation.n_v, to]
                 to += 2 * formulation.n_v**2
@@ -233,10 +235,12 @@ class Sweep:
     def load(self, state: State) -> None:
         """Take over where steps begin, and which joints are off."""
         self.work.load(state)
-        off, cleared = off_tables(self.model, state.off) if state.off else (np.empty(0, int),) * 2
+        off, cleared = (
+            off_tables(self.model, state.off) if state.off else (np.empty(0, m.ENTRY),) * 2
+        )
         S, n = self.work.S, len(self.tables)
         S[m.OFF], S[m.CLEARED] = n, n + len(off)
-        self.I = np.concatenate([self.tables, off, cleared])
+        self.I = m.entries(self.tables, off, cleared)
 
     @property
     def columns(self) -> np.ndarray:

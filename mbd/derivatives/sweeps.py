@@ -78,7 +78,7 @@ from mbd.derivatives.one_step import (
 from mbd.derivatives.programs import add_variation, subtracted_from, taken_along
 from mbd.linear.products import add_transposed_product
 from mbd.machine import buffer as m
-from mbd.machine.jit import call, ints, jit, loop
+from mbd.machine.jit import address_at, call, ints, jit, loop
 from mbd.machine.subnormal import flushing
 from mbd.machine.unknowns import is_velocity
 from mbd.model.evaluation import clear_off, stage
@@ -95,9 +95,9 @@ def write_right_sides(I: Any, F: Any, k: int, c: float) -> None:
         F[w + i] = c * F[z + DV * size + i] - F[z + i]
     fill_interactions(I, F, k)
     complete(I, F, k, False, False)
-    call(I[k + PRODUCTS], I, F, I[k + PRODUCTS + 1])
+    call(address_at(I, I[k + PRODUCTS]), I, F, I[k + PRODUCTS + 1])
     fill_damping(I, F, k)
-    call(I[k + PRODUCTS], I, F, I[k + PRODUCTS + 2])
+    call(address_at(I, I[k + PRODUCTS]), I, F, I[k + PRODUCTS + 2])
     for i in range(n):
         if is_velocity(I, i) or met_by_rate(I, F, i):
             for p in range(i * many, (i + 1) * many):

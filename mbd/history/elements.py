@@ -100,7 +100,7 @@ class ElementGroup:
         k = m.I_HEADER
         first = k + m.T_HEAD + n * n_a * m.ATT_SIZE
         head = kind.head(0, first)
-        I = np.zeros(first + n * head[m.T_SIZE], np.int64)
+        I = np.zeros(first + n * head[m.T_SIZE], m.ENTRY)
         sizes = dict.fromkeys((m.X, m.A, m.PHID, m.PHIDD), n * n_r) | {m.SCRATCH: kind.scratch}
         sizes |= dict.fromkeys((m.Y, m.YD, m.YDD, m.FY), 12 * n * n_a)
         at = m.F_HEADER
@@ -115,7 +115,6 @@ class ElementGroup:
         ends[..., m.ATT_Y] = 12 * (n_a * e[:, None] + a)
         ends[..., m.ATT_W] = weights + 4 * (n_a * own[:, None] + a)
         records = I[first:].reshape(n, -1)
-        records[:] = -1
         records[:, m.E_ENDS :][:, :n_a] = k + m.T_HEAD + m.ATT_SIZE * (n_a * e[:, None] + a)
         records[:, m.E_ROW], records[:, m.E_LAW] = e * n_r, 0
         records[:, m.E_NUMBERS] = numbers + own * self.numbers.shape[1]

@@ -175,7 +175,7 @@ def _evaluate(
     n = many * k
     stride = n_v + formulation.n_own
     par = formulation.constants(1.0, np.zeros(3), np.eye(3))  # faces know no masses
-    I = np.zeros(m.I_HEADER + 4 + n * m.NODE_SIZE, np.int64)
+    I = np.zeros(m.I_HEADER + 4 + n * m.NODE_SIZE, m.ENTRY)
     sizes = {
         m.Q: n * n_q, m.QN: n * n_q, m.V: n * stride, m.A: n * stride, m.D: n * stride,
         m.PHID: n * stride, m.PHIDD: n * stride,

@@ -172,7 +172,7 @@ class _Evaluator:
         head = [0, rows[0], rows[1], len(bodies), first + len(model.numbering.lam), len(starts) - 1]
         bodies = bodies + np.array([0, 0, of_masses])
         tables = (work.I, head, first + starts, model.numbering.lam, bodies.ravel())
-        work.I = np.concatenate(tables).astype(np.int64)
+        work.I = m.entries(*tables)
 
     def evaluate(self, rows: np.ndarray) -> np.ndarray:
         """Return the numbers (..., n, 11) of recorded rows (..., n, .)."""

@@ -137,7 +137,7 @@ class Reactions:
         sizes = (self.points.size, 12 * n_b * many, 12 * n_k * many, 3 * n_k * many)
         points, faces, forces, out, end = np.cumsum([m.F_HEADER, *sizes]).tolist()
         head = (many, n_k, n_b, points, faces, forces, out)
-        I = np.concatenate([np.zeros(k), head, self.on, self.at]).astype(np.int64)
+        I = m.entries(np.zeros(k), head, self.on, self.at)
         F = np.zeros(end)
         F[points:faces] = self.points.ravel()
         for first in range(0, n, many):

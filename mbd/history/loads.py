@@ -17,7 +17,7 @@ from mbd.history.joint_coordinates import Coordinates
 from mbd.history.quantities import PartHistory
 from mbd.interactions.laws import Law, check
 from mbd.machine import buffer as m
-from mbd.machine.jit import ints, kernel, law_call
+from mbd.machine.jit import address_at, ints, kernel, law_call
 from mbd.model.frozen import per_model
 from mbd.parts.part import Coordinate, Part
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 @kernel
 def laws_kernel(I: Any, F: Any, k: int) -> None:
-    """Evaluate a law n times: I[k:] has n, its address, the places of inputs and outputs."""
-    S = ints(F)
+    """Evaluate a law n times: I[k:] has n, the places of inputs and outputs, its address."""
+    S, law = ints(F), address_at(I, k + 3)
     for e in range(I[k]):
-        at = I[k + 2] + 3 * e
-        if law_call(I[k + 1], F, at, I[k + 3] + 3 * e) != 0 and S[m.BAD_HOW] == 0:
-            S[m.BAD_HOW], S[m.BAD_LAW] = m.RAISED, I[k + 1]
+        at = I[k + 1] + 3 * e
+        if law_call(law, F, at, I[k + 2] + 3 * e) != 0 and S[m.BAD_HOW] == 0:
+            S[m.BAD_HOW], S[m.BAD_LAW] = m.RAISED, law
             for i in range(3):
                 F[m.BAD_AT + i] = F[at + i]
 
@@ -41,8 +41,8 @@ def laws_kernel(I: Any, F: Any, k: int) -> None:
 def law_over_time(law: Law, *inputs: np.ndarray) -> np.ndarray:
     """Return the three numbers that a law writes (n, 3), for arrays (n,) of its arguments."""
     n, at, k = len(inputs[0]), m.F_HEADER, m.I_HEADER
-    I, F = np.zeros(k + 4, np.int64), np.zeros(at + 6 * n)
-    I[k:] = n, law.address, at, at + 3 * n
+    F = np.zeros(at + 6 * n)
+    I = m.entries(np.zeros(k), (n, at, at + 3 * n), m.halves(law.address))
     F[at : at + 3 * n].reshape(n, 3)[:, : len(inputs)] = np.column_stack(inputs)
     laws_kernel(I, F, k)
     check((law,), m.integers(F), F)

@@ -8,7 +8,7 @@ from typing import Any
 from mbd.base.tolerances import LARGEST
 from mbd.interactions.measures import LAW_IN, LAW_OUT
 from mbd.machine import buffer as m
-from mbd.machine.jit import ints, jit, law_call
+from mbd.machine.jit import address_at, ints, jit, law_call
 
 BAD_AT, BAD_HOW, BAD_LAW, NOT_FINITE, RAISED, SCRATCH = (
     m.BAD_AT, m.BAD_HOW, m.BAD_LAW, m.NOT_FINITE, m.RAISED, m.SCRATCH,
@@ -17,14 +17,14 @@ BAD_AT, BAD_HOW, BAD_LAW, NOT_FINITE, RAISED, SCRATCH = (
 
 @jit
 def evaluate_law(I: Any, F: Any, law: int) -> None:
-    """Run the law on the inputs at LAW_IN; note the first that raises, or is not finite.
+    """Run the law whose address is at I[law]; note the first that raises, or is not finite.
 
     The value of one that fails is NaN: no step that needs it converges.
     """
     S = ints(F)
     s = I[SCRATCH]
-    how = 0
-    if law_call(law, F, s + LAW_IN, s + LAW_OUT) != 0:
+    address, how = address_at(I, law), 0
+    if law_call(address, F, s + LAW_IN, s + LAW_OUT) != 0:
         how = RAISED
         for i in range(3):
             F[s + LAW_OUT + i] = math.nan
@@ -36,6 +36,6 @@ def evaluate_law(I: Any, F: Any, law: int) -> None:
             how = NOT_FINITE
             F[s + LAW_OUT] = math.nan
     if how > S[BAD_HOW]:
-        S[BAD_LAW], S[BAD_HOW] = law, how
+        S[BAD_LAW], S[BAD_HOW] = address, how
         for i in range(3):
             F[BAD_AT + i] = F[s + LAW_IN + i]

@@ -89,7 +89,7 @@ def force_forces(I: Any, F: Any, e: Any) -> None:
 def force_tangent(I: Any, F: Any, e: Any) -> None:
     """Add -P_P (df/db) P_b^T where the direction follows a body."""
     b = I[e.ends + 1]
-    if I[e.pairs] >= 0:
+    if I[e.pairs] > 0:
         _components(I, F, e.law, b)
         form_maps(I, F, e, 2, False)
         add_stiffness(I, F, e, 0, 0, 1, -F[W_K], _by_direction(I, F, b, F[e.numbers]))

@@ -19,7 +19,7 @@ record of an element is laid out as
     | C, ld of rows with a block of their own | K, ld per pair
 
 where B is the block (rows of the element) x (velocities of the attachment's node), Bt its
-transpose's place, C that of the rows by themselves, K the block (node of a) x (node of b); -1 where
+transpose's place, C that of the rows by themselves, K the block (node of a) x (node of b); 0 where
 there is none (ground).
 """
 
@@ -66,8 +66,8 @@ class ElementRecord(NamedTuple):
     """The record of an element, as its kernels read it.
 
     ``u`` is the first unknown of its rows, ``numbers`` and ``memory`` are places in F, ``law`` is
-    an address; ``ends``, ``blocks`` and ``pairs`` are places in I of what follows, ``end`` that
-    behind the record.
+    one in I, where its address is (0: none); ``ends``, ``blocks`` and ``pairs`` are places in I of
+    what follows, ``end`` that behind the record.
     """
 
     u: int
@@ -217,7 +217,7 @@ def coupled(I: Any, F: Any, e: Any, p: int) -> bool:
     if e.pairs + 2 * p >= e.end:
         ints(F)[UNDECLARED] = p + 1
         return False
-    return I[e.pairs + 2 * p] >= 0
+    return I[e.pairs + 2 * p] > 0
 
 
 @jit

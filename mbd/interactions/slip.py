@@ -225,7 +225,7 @@ def slip(
                 add_rows(I, F, e, one, velocity)
         for one in range(0, N, FRAME):
             for two in range(0, N, FRAME):
-                if I[_block(e, one, two)] >= 0:
+                if I[_block(e, one, two)] > 0:
                     add_block(I, F, e, one, two, force)
 
     @each

@@ -159,13 +159,14 @@ _sweep_padded, _sweep = _swept_by(scale4, subtract4), _swept_by(_scale, _subtrac
 def _invert(I: Any, F: Any, j: int) -> None:
     """Turn A_pp and A_pu of a front into A_pp^-1 and W."""
     S = ints(F)
-    if I[j + m.FR_KERNEL] < 0:
+    kernel = I[j + m.FR_KERNEL]
+    if kernel == 0:
         _sweep_padded(I, F, j)
         return
     S[m.UNTRUSTED] = 0
     for k in range(I[j + FR_NP]):
         F[I[XS] + k] = _least(I, F, j, k)
-    call(S[S[m.PIVOTS] + 2 * I[j + m.FR_KERNEL]], I, F, j)
+    call(S[S[m.PIVOTS] + 2 * (kernel - 1)], I, F, j)
     if S[m.UNTRUSTED]:
         _sweep(I, F, j)
 

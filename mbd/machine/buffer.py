@@ -1,7 +1,8 @@
 """Layout of the two flat buffers that every kernel receives: headers, regions, records.
 
-``I`` (int64) holds the tables of the model: immutable, shared by all its runs. ``F`` (float64)
-belongs to one run, in contiguous regions::
+``I`` (int32) holds the tables of the model: immutable, shared by all its runs. An entry is a number
+or a place in I or F; an address of code takes two, and who needs it has the place of the first.
+``F`` (float64) belongs to one run, in contiguous regions::
 
     header | integers of the run | constants | state | work
 
@@ -16,6 +17,7 @@ rows.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +25,9 @@ import numpy as np
 # While a model is built a place in F is (region << REGION_BITS) + number within it: sizes come last
 CONSTANTS, STATE, WORK, N_REGIONS = 1, 2, 3, 4
 REGION_BITS = 48
+ENTRY = np.int32  # of I; none is negative, 0 is the place of what is not there
+PLACE_BITS = 31
+PLACES = 1 << PLACE_BITS  # that an entry can tell apart
 
 # --- I: sizes and tables, then where vectors are in F ---------------------------------------------
 (
@@ -169,16 +174,41 @@ SCRATCH_EACH = SCRATCH_VECTORS + MAPS_SIZE
 # table of elements: number, first record, size of one, where blocks and pairs are in it, number of
 # attachments, of floats that an element remembers
 T_NUMBER, T_FIRST, T_SIZE, T_BLOCKS, T_PAIRS, T_ENDS, T_MEMORY, T_HEAD = range(8)
-# element: first unknown of its rows, numbers, memory, law, attachments
+# element: first unknown of its rows, numbers, memory, place of its law's address, attachments
 E_ROW, E_NUMBERS, E_MEMORY, E_LAW, E_ENDS = range(5)
 # front: first unknown, pivots, velocities among them; pivot rows A_pp and W, which begins as A_pu,
-# and their lengths; update groups; which kernel of the stage PIVOTS it takes (-1: too many pivots)
+# and their lengths; update groups; which kernel of the stage PIVOTS it takes, from 1 on (0: it has
+# too many pivots)
 (
     FR_U, FR_NP, FR_NV, FR_A, FR_LDA, FR_W, FR_LDW, FR_GROUPS, FR_NG, FR_KERNEL, FR_SIZE,
 ) = range(11)  # fmt: skip
 # update group: first unknown, size, first pivot that reaches it, first column in W, rows in A_up
 # from that pivot on and their length, the front that eliminates it
 UG_U, UG_N, UG_K, UG_COL, UG_L, UG_LD, UG_FRONT, UG_SIZE = range(8)
+
+
+def entries(*parts: Any) -> np.ndarray:
+    """Return tables, one behind the other, as I has them; a place beyond what it can hold raises.
+
+    Half the bytes of 64 bits: tables are read as often as the numbers of a step.
+    """
+    whole = np.concatenate([np.asarray(x, np.int64) for x in parts])
+    if len(whole) and (whole.min() < 0 or whole.max() >= PLACES):
+        raise MemoryError(
+            f"tables hold places from 0 to {PLACES} floats ({PLACES * 8 / 2**30:g} GiB), got "
+            f"{whole.min()} to {whole.max()}; take fewer bodies, or fewer runs at once"
+        )
+    return whole.astype(ENTRY)
+
+
+def halves(address: int) -> list[int]:
+    """Return the two entries of an address."""
+    return [address & (PLACES - 1), address >> PLACE_BITS]
+
+
+def joined(I: Any, i: int) -> int:
+    """Return the address that entries i and i + 1 hold."""
+    return (int(I[i + 1]) << PLACE_BITS) + int(I[i])
 
 
 def integers(F: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ Two kinds of compiled function exist in the package:
     a small function of numbers and tuples, compiled into whoever calls it;
 ``@kernel``
     a loop over all elements of a kind. Every kernel has the one C signature
-    ``void (int64 *I, double *F, int64 k)``: the tables of the model, the numbers of a run, and
+    ``void (int32 *I, double *F, int64 k)``: the tables of the model, the numbers of a run, and
     where in ``I`` the kernel finds its own record. One signature means that kernels are called
     through their addresses, so a new formulation or force never recompiles the time loop.
 
@@ -45,7 +45,7 @@ from numba.core.serialize import dumps
 from numba.extending import intrinsic
 
 from mbd.machine import kernel_cache
-from mbd.machine.buffer import INTS, integers
+from mbd.machine.buffer import ENTRY, INTS, integers, joined
 from mbd.machine.inlined import Inlined
 from mbd.machine.kernel_cache import FingerprintError, Fingerprints
 from mbd.machine.tables import TablesPointer, load_entry
@@ -147,11 +147,13 @@ def notice(time: str) -> None:
 _places: dict[int, tuple[ReferenceType[np.ndarray], int]] = {}
 
 
-def _place(array: np.ndarray) -> int:
+def _place(array: np.ndarray, entry: Any) -> int:
     """Return the address of an array's data, which numpy takes longer to tell than a kernel."""
     key = id(array)
     place = _places.get(key)
     if place is None or place[0]() is not array:
+        if array.dtype != entry:
+            raise TypeError(f"a kernel takes an array of {entry.__name__}, got {array.dtype}")
         alive = ref(array, lambda _: _places.pop(key, None))
         place = _places[key] = alive, int(array.__array_interface__["data"][0])
     return place[1]
@@ -258,7 +260,9 @@ class Kernel:
             self.function(I, F, k, *more)
             return
         alone, beside = self._calls
-        (beside if self.long or F.size > _LARGE else alone)(_place(I), _place(F), k, *more)
+        (beside if self.long or F.size > _LARGE else alone)(
+            _place(I, ENTRY), _place(F, np.float64), k, *more
+        )
 
     @cached_property
     def _calls(self) -> tuple[Any, Any]:
@@ -369,6 +373,9 @@ else:
             return builder.call(builder.inttoptr(where, signature.as_pointer()), [inputs, outputs])
 
         return types.int64(address, F, types.int64, types.int64), codegen
+
+
+address_at = jit(joined)
 
 
 def carried_code(thing: Any, modules: Iterable[Any] = ()) -> bytes:

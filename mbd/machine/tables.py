@@ -1,7 +1,9 @@
-"""The type of the tables I in compiled code: integers that nobody writes.
+"""The type of the tables I in compiled code: short integers that nobody writes.
 
 A load from them is declared invariant: a store to F between two loads of one place does not ask for
-the second one, and what a loop needs of them is loaded before it.
+the second one, and what a loop needs of them is loaded before it. Once loaded an entry is an
+integer as long as all others. None is negative: where LLVM extends signs it peels the loops over
+bodies and calls what it had inlined, and a chain of a hundred takes 4 percent longer.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from llvmlite import ir
 from numba.core import types
 from numba.core.datamodel import models
 from numba.core.datamodel.registry import register_default
@@ -25,12 +28,15 @@ class TablesPointer(types.CPointer):  # type: ignore[misc]
         self.name = "tables"
 
 
-register_default(TablesPointer)(models.PointerModel)
+@register_default(TablesPointer)
+class _TablesModel(models.PrimitiveModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, of: Any) -> None:
+        super().__init__(manager, of, ir.IntType(32).as_pointer())
 
 
 @lower_builtin(operator.getitem, TablesPointer, types.Integer)
 def load_entry(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-    """Emit the load of an entry."""
+    """Emit the load of an entry, which is not negative."""
     value = builder.load(builder.gep(args[0], [args[1]]))
     value.set_metadata("invariant.load", builder.module.add_metadata([]))
-    return value
+    return builder.zext(value, ir.IntType(64))

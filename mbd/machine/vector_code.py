@@ -155,6 +155,11 @@ class _Vectors:
 
     @contextmanager
     def loop(self, stop: Any, step: int, start: Any = None) -> Iterator[Any]:
+        """Go from start to stop, of which nothing is known: short loops would be unrolled."""
+        same = ir.FunctionType(self.index, [self.index])
+        stop = self.b.asm(same, "", "=r,0", [stop], False)
+        stop.attributes.add("readnone")
+        stop.attributes.add("nounwind")
         first = ir.Constant(self.index, 0) if start is None else start
         by = ir.Constant(self.index, step)
         with cgutils.for_range_slice(self.b, first, stop, by, self.index) as (i, _):

@@ -284,18 +284,18 @@ def _interactions(
         records: list[int] = []
         for o, at, kept_here in zip(members, numbers_at, kept_at, strict=True):
             group = ~number[id(o)] if kind.n_rows else 0
-            law = 0 if o.element.law is None else o.element.law.address
-            records += (layout.start[group] if kind.n_rows else -1, at, kept_here, law)
+            law = 0 if o.element.law is None else buffers.address(o.element.law.address)
+            records += (layout.start[group] if kind.n_rows else 0, at, kept_here, law)
             records += islice(places, k)
             for b in o.ends if kind.n_rows else ():
                 if b < 0:
-                    records += (-1, 0, -1, 0)
+                    records += (0, 0, 0, 0)
                 else:
                     records += (*layout.block(group, b), *layout.block(b, group))
             records += layout.block(group, group) if kind.own_block else ()
             for a, b in kind.pairs:
                 grounded = o.ends[a] < 0 or o.ends[b] < 0
-                records += (-1, 0) if grounded else layout.block(o.ends[a], o.ends[b])
+                records += (0, 0) if grounded else layout.block(o.ends[a], o.ends[b])
         remembered, first = len(elements[0].memory), buffers.table(records)
         at = buffers.table(kind.head(len(members), first, remembered))
         size = buffers.I[at + m.T_SIZE]
@@ -348,7 +348,7 @@ def _turns(
         kept = buffers.put_all([[x.start] for x in angles.values()], m.STATE, angles)
         ends = attachments.get([end for x in angles.values() for end in x.attachments], ())
         own = zip(*[iter(ends)] * measure.n, strict=True)
-        records = [x for at, some in zip(kept, own, strict=True) for x in (-1, 0, at, 0, *some)]
+        records = [x for at, some in zip(kept, own, strict=True) for x in (0, 0, at, 0, *some)]
         head = kind.head(len(angles), buffers.table(records), 1)
         at, first, size = buffers.table(head), head[m.T_FIRST], head[m.T_SIZE]
         records_of |= {label: [first + e * size] for e, label in enumerate(angles)}

@@ -81,6 +81,10 @@ class Buffers:
         self.I.extend(values)
         return where
 
+    def address(self, address: int) -> int:
+        """Append an address; return where it is, for an entry that stands for it."""
+        return self.table(m.halves(address))
+
     def arrays(self, calls: dict[int, list[int]]) -> tuple[np.ndarray, np.ndarray, int]:
         """Return I, the numbers with which every F begins, and the size of F.
 
@@ -92,7 +96,7 @@ class Buffers:
         self.I[m.METHOD] = size
         I = np.array(self.I, np.int64)
         regions = np.maximum(I >> m.REGION_BITS, 0)
-        I += bases[regions] - (regions << m.REGION_BITS)
+        I = m.entries(I + bases[regions] - (regions << m.REGION_BITS))
         F = np.zeros(bases[m.WORK])
         for place, values in self.chunks:
             region = place >> m.REGION_BITS
@@ -191,7 +195,7 @@ class Layout:
         buffers.I[m.MATRIX], buffers.I[m.MATRIX_SIZE] = first, buffers.room(0) - first
         self._stretches(first, buffers.room(0) - first)
         self.pivots = sorted({n for n in self.n_p if n <= MOST})
-        kernel = {n: i for i, n in enumerate(self.pivots)}
+        kernel = {n: i for i, n in enumerate(self.pivots, 1)}
         buffers.I[m.FRONTS] = at = len(buffers.I)
         groups = at + len(fronts) * m.FR_SIZE
         records: list[int] = []
@@ -199,7 +203,7 @@ class Layout:
         for f, columns in enumerate(self.column):
             records += [
                 self.u0[f], self.n_p[f], self.n_v[f], *self.A[f], *self.W[f],
-                groups + len(of_groups), len(columns), kernel.get(self.n_p[f], -1),
+                groups + len(of_groups), len(columns), kernel.get(self.n_p[f], 0),
             ]  # fmt: skip
             for g, c in columns.items():
                 k, place, ld = self.below[f][g]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from mbd.base.checked import shown
+from mbd.machine import buffer as m
 from mbd.model.frozen import FrozenModel
 
 
@@ -43,4 +44,4 @@ def off_tables(model: FrozenModel, names: tuple[str, ...]) -> tuple[np.ndarray, 
     diagonal = (row == at.columns) & off[row]  # row by row
     unknowns = model.numbering.lam[np.sort(rows)]
     pairs = np.column_stack([unknowns, at.places[diagonal]])
-    return pairs.ravel().astype(np.int64), at.places[touched].astype(np.int64)
+    return m.entries(pairs.ravel()), m.entries(at.places[touched])

@@ -130,9 +130,9 @@ class Workspace:
         I, S = self.model.I, self.S
         self.off = checked(self.model, off, "state.off")
         table, cleared = (
-            off_tables(self.model, self.off) if self.off else (np.empty(0, np.int64),) * 2
+            off_tables(self.model, self.off) if self.off else (np.empty(0, m.ENTRY),) * 2
         )
-        self.I = np.concatenate([I, table, cleared]) if self.off else I
+        self.I = m.entries(I, table, cleared) if self.off else I
         S[m.OFF], S[m.N_OFF] = len(I), len(table) // 2
         S[m.CLEARED], S[m.N_CLEARED] = len(I) + len(table), len(cleared)
         S[m.HAVE_FACTOR] = 0

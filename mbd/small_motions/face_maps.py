@@ -154,7 +154,7 @@ def _maps(work: Workspace) -> tuple[list[np.ndarray], ...]:
     end, corners = len(work.I), len(work.F)  # behind the model: one attachment, its weights
     most = 4 * max(x.formulation.n_faces for x in bodies)
     to = corners + most
-    I = np.concatenate([work.I, np.zeros(m.ATT_SIZE, np.int64)])
+    I = m.entries(work.I, np.zeros(m.ATT_SIZE))
     F = np.concatenate([work.F, np.zeros(most + m.MAPS_SIZE)])
     I[end + m.ATT_W] = corners
     parts: tuple[list[np.ndarray], ...] = ([], [], [])

@@ -250,7 +250,7 @@ class Batches:
         n, k = self.kept + 1, len(self.model.I)
         out = self.at + n * self.size
         last = max(0, n - OSCILLATION_INSTANTS)
-        work.I = np.concatenate([self.model.I, [n, order, self.at, out, last]])
+        work.I = m.entries(self.model.I, [n, order, self.at, out, last])
         work.run(paces_kernel, k)
         of_rows = work.F[:, out + 3 * n :].reshape(len(work.F), -1, 2)
         second, largest = np.moveaxis(of_rows[:, self.model.numbering.lam], 2, 0)

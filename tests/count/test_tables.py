@@ -1,4 +1,4 @@
-"""Tables of the elimination grow with the fill, also where loops close everywhere."""
+"""Tables of the elimination grow with the fill, also where loops close; what an entry can hold."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,10 @@ from scenes import random_system
 import mbd
 from mbd.analyses.conformance import random_state
 from mbd.machine import buffer as m
+from mbd.machine.jit import PYTHON
 from mbd.model import layout
+from mbd.model.evaluation import evaluate_kernel
+from mbd.model.workspace import Workspace
 
 
 def net(n):
@@ -46,3 +49,33 @@ def test_a_matrix_filled_in_stretches_is_the_matrix(shape, monkeypatch):
     for name in ("M", "G", "K", "B", "Bt"):
         a, b = getattr(one, name).toarray(), getattr(other, name).toarray()
         assert np.abs(a - b).max() <= 1e-13 * np.abs(a).max(), name
+
+
+def test_entries_hold_places_and_halves_of_addresses():
+    large = [0, 1, m.PLACES - 1]
+    assert m.entries(large, [7]).tolist() == [*large, 7]
+    for address in (0, 5, (1 << 47) - 3, (1 << 57) + (1 << 31) + 1):
+        I = m.entries([4], m.halves(address))
+        assert m.joined(I, 1) == address
+
+
+@pytest.mark.parametrize("wrong", [-1, m.PLACES])
+def test_what_no_entry_can_hold_is_refused(wrong):
+    with pytest.raises(MemoryError, match=r"tables hold places from 0 to 2147483648 floats"):
+        m.entries([3], [wrong])
+
+
+def test_a_model_beyond_the_places_of_its_tables_is_refused(monkeypatch):
+    monkeypatch.setattr(m, "PLACES", 1 << 10)
+    with pytest.raises(MemoryError, match="take fewer bodies"):
+        net(3)
+
+
+@pytest.mark.skipif(PYTHON, reason="compiled kernels alone read memory as it is")
+def test_a_kernel_takes_no_other_tables():
+    model = net(2)
+    work = Workspace(model)
+    with pytest.raises(TypeError, match="array of int32, got int64"):
+        evaluate_kernel(model.I.astype(np.int64), work.F)
+    with pytest.raises(TypeError, match="array of float64, got float32"):
+        evaluate_kernel(model.I, work.F.astype(np.float32))

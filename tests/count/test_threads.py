@@ -9,7 +9,7 @@ from scenes import chain
 
 import mbd
 from mbd.machine import buffer as m
-from mbd.machine.jit import PYTHON, call, kernel, loop
+from mbd.machine.jit import PYTHON, address_at, call, kernel, loop
 from mbd.runs import record, stretch
 from mbd.runs.interrupts import Interrupt
 from mbd.runs.plan import Plan
@@ -26,30 +26,29 @@ def look(I, F, k):
 
 
 def spin(I, F, k):
-    """Say that one is here, and wait for the other one; I[1 + k] is 1 where it came."""
+    """Say that one is here, and wait for the other one; F[4 + k] is 1 where it came."""
     F[k] = 1.0
     for _ in range(2_000_000_000):
-        call(I[0], I, F, k)
+        call(address_at(I, 0), I, F, k)
         if F[2 + k] != 0.0:
-            I[1 + k] = 1
+            F[4 + k] = 1.0
             return
 
 
 meet, meet_on_large_arrays = loop(spin), kernel(spin)
 
 
-@pytest.mark.parametrize(("wait", "size"), [(meet, 4), (meet_on_large_arrays, 100_000)])
+@pytest.mark.parametrize(("wait", "size"), [(meet, 6), (meet_on_large_arrays, 100_000)])
 def test_two_threads_are_within_one_kernel_at_once(wait, size):
     """Each waits in compiled code for the other one: alone, none would see it."""
-    I, F = np.zeros(3, np.int64), np.zeros(size)
-    I[0] = look.address
+    I, F = m.entries(m.halves(look.address)), np.zeros(size)
     threads = [threading.Thread(target=wait, args=(I, F, k)) for k in range(2)]
     assert wait.address
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert I[1:].tolist() == [1, 1]
+    assert F[4:6].tolist() == [1, 1]
 
 
 @pytest.mark.parametrize(
