@@ -62,6 +62,8 @@ from mbd.parts.joints import PointOnLine as PointOnLine
 from mbd.parts.joints import Prismatic as Prismatic
 from mbd.parts.joints import Revolute as Revolute
 from mbd.parts.joints import Spherical as Spherical
+from mbd.parts.masses.bars import BarMass as BarMass
+from mbd.parts.masses.fluid import AddedMass as AddedMass
 from mbd.parts.motions import ConstantSpeed as ConstantSpeed
 from mbd.parts.motions import Harmonic as Harmonic
 from mbd.parts.motions import SmoothStep as SmoothStep

@@ -27,6 +27,7 @@ from mbd.model.turns_so_far import turns_so_far
 from mbd.model.workspace import displaced
 from mbd.runs.progress import Progress
 from mbd.small_motions.eigenvalues import alike, dense, sparse
+from mbd.small_motions.masses_of_elements import kinetic_of_elements
 from mbd.small_motions.small_motion import SmallMotion
 from mbd.statics.steady_motion import require_balance
 
@@ -220,13 +221,12 @@ class Modes:
         return np.where(biggest == 0.0, 1.0, biggest)
 
     def _kinetic(self) -> np.ndarray:
-        energies = np.zeros((len(self.bodies), len(self)))
-        for row, body in zip(energies, self.motion.maps, strict=True):
-            W = self.model.nodes[body.name].mass_matrix
-            dy = (body.whole("Y") @ self.shapes[body.v]).reshape(len(W), 3, -1)
-            row[:] = np.einsum("kcn,kl,lcn->n", dy.conj(), W, dy).real
-        total = energies.sum(0)
-        return (energies / np.where(total > 0.0, total, 1.0)).T
+        maps, s, n = self.motion.maps, self.shapes, len(self)
+        rates = [(x.whole("Y") @ s[x.v]).reshape(-1, 3, n) for x in maps]
+        energies = kinetic_of_elements(self.model, self.motion.state, rates)
+        parts = zip(self.model.nodes.values(), rates, strict=True)
+        energies += [np.einsum("kcn,kl,lcn->n", x.conj(), b.mass_matrix, x).real for b, x in parts]
+        return (energies / np.where(energies.sum(0) > 0.0, energies.sum(0), 1.0)).T
 
     def _potential(self) -> np.ndarray:
         force = self.motion.K @ self.shapes

@@ -5,11 +5,13 @@ the rows :math:`\Phi` of the part and its multipliers,
 
 .. math:: \sum_b f_0 = 0, \quad \sum_b\sum_k y_k\times f_k = 0, \qquad
    \dot\Phi = \frac{d}{dt}\Phi, \quad \ddot\Phi = \frac{d}{dt}\dot\Phi, \qquad
-   -f_y\cdot\dot y + \lambda\cdot\dot\Phi = W - D - \dot V ,
+   -f_y\cdot\dot y + \lambda\cdot\dot\Phi = W - D - \dot V - \dot T ,
 
 where the kinds of the part (``interactions/kind.py``) tell the potential V, the power D that is
-dissipated and the power W that is supplied. Time derivatives on the right are central differences
-of fourth order along a motion through a random state.
+dissipated, the power W that is supplied and, of parts with mass, momenta p on faces: these have the
+kinetic energy :math:`T = \tfrac12 p\cdot\dot y`, and the sums of their forces without weight are
+the rates of those of p and of :math:`y_k\times p_k`. Time derivatives on the right are central
+differences of fourth order along a motion through a random state.
 """
 
 from __future__ import annotations
@@ -94,8 +96,8 @@ def check_part(part: Any, *, tolerance: float = 1e-6, seed: int = 60427) -> Part
 
     - *tangents*: those of `mbd.check_tangents`.
     - *made again*: the recorded arguments make the same elements, as pickles do.
-    - *force*, *moment*: action is reaction. Of a part whose ``bodies`` are two or more; a load on
-      one body acts from outside.
+    - *force*, *moment*: action is reaction, or the rate of the momenta of a part with mass. Of a
+      part whose ``bodies`` are two or more; a load on one body acts from outside.
     - *rate of rows*, *second rate of rows*: those of the kinds against differences.
     - *power*: rate of the potential energy, dissipated and supplied power are those that the kinds
       tell, and an ideal joint does no work.
@@ -177,12 +179,31 @@ def _faces(work: Workspace) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def _reaction(work: Workspace) -> list[PropertyError]:
     """Sum forces and moments; of rows where the bodies are as described, so that they are met."""
+    work.F[m.GX : m.GX + 3] = 0.0  # weight acts from outside
     y, _, f = _faces(work)
     lever, length = np.cross(y, f), work.F[m.LENGTH]
+    _, force, moment = _rate_of_momenta(work)
     return [
-        PropertyError("force", _relative(f[:, 0].sum(0), [f[:, 0], f])),
-        PropertyError("moment", _relative(lever.sum((0, 1)), [lever, length * f[:, 0]])),
+        PropertyError("force", _relative(f[:, 0].sum(0) - force, [f[:, 0], f])),
+        PropertyError("moment", _relative(lever.sum((0, 1)) - moment, [lever, length * f[:, 0]])),
     ]
+
+
+def _rate_of_momenta(work: Workspace) -> tuple[Any, Any, Any]:
+    """Return the rates of kinetic energy, linear and angular momentum of elements with mass."""
+    kernels, size = work.model.kernels[m.MOMENTA], 12 * (work.model.n_faces + 1)
+    if not kernels:
+        return 0.0, np.zeros(3), np.zeros(3)
+
+    def momenta() -> np.ndarray:
+        work.vector(m.FY, size)[:] = 0.0
+        for kernel, record in kernels:
+            kernel(work.I, work.F, record)
+        y, yd, p = (work.vector(x, size).reshape(-1, 4, 3) for x in (m.Y, m.YD, m.FY))
+        return np.array([0.5 * np.sum(p * yd), *p[:, 0].sum(0), *np.cross(y, p).sum((0, 1))])
+
+    rate = _along(work, momenta)
+    return rate[0], rate[1:4], rate[4:]
 
 
 def _along(work: Workspace, value: Callable[[], Any]) -> Any:
@@ -252,6 +273,7 @@ def _power(work: Workspace) -> PropertyError:
     for kernel, record in model.kernels[m.LOADS]:
         kernel(work.I, F, record)
     supplied -= float(force @ work.vector(m.YD, size))
-    power = -float(np.sum(f * yd))
-    error = power + of_rows.sum() - (supplied - dissipated - change)
-    return PropertyError("power", _relative(error, [f * yd, of_rows, dissipated, supplied, change]))
+    power, gained = -float(np.sum(f * yd)), _rate_of_momenta(work)[0]
+    error = power + of_rows.sum() - (supplied - dissipated - change - gained)
+    told_numbers = [f * yd, of_rows, dissipated, supplied, change, gained]
+    return PropertyError("power", _relative(error, told_numbers))

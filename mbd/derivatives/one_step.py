@@ -1,7 +1,7 @@
 r"""The record of a sweep, and a step as it was solved, taken again: its matrices, their solutions.
 
-What interactions add to the matrix of a step without M and to that with it is the same, for they
-have no mass: it is filled once, put aside, and taken again.
+What interactions without mass add to the matrix of a step without M and to that with it is the
+same: it is filled once, put aside, and taken again. Those with mass go with the nodes.
 """
 
 from __future__ import annotations

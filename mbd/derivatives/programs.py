@@ -148,8 +148,8 @@ def _of_node(model: FrozenModel, name: str, there: Any) -> slice:
     return slice(at, at + n)
 
 
-def _touched(model: FrozenModel, stencil: Stencil) -> _Touched:
-    """Return what is not the same at all values of a parameter."""
+def _touched(model: FrozenModel, stencil: Stencil, weight: bool) -> _Touched:
+    """Return what is not the same at all values of a parameter; by gravity all that has mass."""
     touched, alike = _Touched(), stencil.alike
     changes = np.any([x.F != model.F for x in stencil.described], axis=0) if alike else None
 
@@ -164,13 +164,15 @@ def _touched(model: FrozenModel, stencil: Stencil) -> _Touched:
             for x, y in zip(here, places(other, there), strict=True)
         )
 
-    for name in stencil.parts:
+    for name in model.system.parts if weight else stencil.parts:
         elements = declared(model, name).elements
         for i, (record, e) in enumerate(zip(model.records[name], elements, strict=True)):
             there = [x.records[name][i] for x in stencil.beside]
             laws = {_law(x, r) for x, r in zip(stencil.beside, there, strict=True)}
-            if laws != {_law(model, record)} or differs(
-                lambda x, r, e=e: _places(x, r, e), record, there
+            if (
+                (weight and e.kind.accelerated)
+                or laws != {_law(model, record)}
+                or differs(lambda x, r, e=e: _places(x, r, e), record, there)
             ):
                 touched.elements.append((e, record, there))
         for node in model.system.parts[name].nodes():
@@ -202,9 +204,9 @@ def _two_points(touched: _Touched, stencil: Stencil, weight: bool) -> bool:
 
 def program(model: FrozenModel, appendix: Appendix, stencil: Stencil) -> int:
     """Write the tables of a parameter; return where its program is."""
-    I, touched = model.I, _touched(model, stencil)
     weight = any(not np.array_equal(x.F[m.GX : m.GX + 3], model.F[m.GX : m.GX + 3])
                  for x in stencil.beside)  # fmt: skip
+    I, touched = model.I, _touched(model, stencil, weight)
     names = {record: name for name, record in model.node_records.items()}
     bodies = dict.fromkeys(names.values() if weight else touched.nodes)
     ranges: dict[tuple[int, int, int], None] = {}

@@ -192,19 +192,22 @@ class Sweep:
     ) -> tuple[list[int], list[int], list[int]]:
         """Return pairs (address, table) of tangents: of interactions, some of these, of nodes.
 
-        Those are of kinds that depend on velocities, or have rows that are met by their rates.
+        Those are of kinds that depend on velocities, or have rows that are met by their rates. With
+        the nodes are elements with mass.
         """
         model, velocity = self.model, set[int]()
-        nodes = {id(family(x.formulation).tangent) for x in model.nodes.values()}
+        heavy = {id(family(x.formulation).tangent) for x in model.nodes.values()}
         for name in model.system.parts:
             for e in declared(model, name).elements:
+                if e.kind.accelerated:
+                    heavy.add(id(e.kind.tangent))
                 rated = e.kind.n_rows and (not by_position or m.VELOCITY_ROW in e.row_kinds)
                 if e.kind.damped or rated:
                     velocity.add(id(e.kind.tangent))
         out: tuple[list[int], list[int], list[int]] = [], [], []
         for kernel, table in model.kernels[m.TANGENT]:
             pair = appendix.address(kernel.address), table
-            if id(kernel) in nodes:
+            if id(kernel) in heavy:
                 out[2].extend(pair)
                 continue
             out[0].extend(pair)

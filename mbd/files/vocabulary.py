@@ -161,6 +161,7 @@ OF: dict[str, dict[str, ValueType]] = {
         "stiffness": Array(("N/m",) * 3 + ("N m/rad",) * 3, ((6,), (6, 6))),
         "damping": Array(("N s/m",) * 3 + ("N m s/rad",) * 3, ((6,), (6, 6))),
     },
+    "AddedMass": {"body": END, "matrix": Array(("kg",) * 3 + ("kg m^2",) * 3, ((6,), (6, 6)))},
     "Beam": {
         "points": Several(POINT),
         "section": Several(SECTION, single=True),

@@ -13,9 +13,11 @@ from typing import Any
 from mbd.formulations.formulation import Formulation
 from mbd.machine import buffer as m
 from mbd.machine.buffer import (
+    AQ,
     ATT_NODE,
     ATT_W,
     ATT_Y,
+    AV,
     DP,
     MAP_ROW,
     MAPS_SIZE,
@@ -28,6 +30,7 @@ from mbd.machine.buffer import (
     NODE_Y,
     PT,
     PV,
+    SECOND_SIZE,
     P,
     padded,
 )
@@ -46,6 +49,8 @@ class Family:
     velocities: Any
     residual: Any
     maps: Any
+    accelerations: Any
+    second_maps: Any
     tangent: Any
     rates: Any
     flow: Any
@@ -127,6 +132,37 @@ def _maps(of_node: Callable[..., Any], n_v: int, galerkin: bool) -> Any:
     return maps
 
 
+def _accelerations(of_node: Callable[..., Any]) -> Any:
+    @kernel
+    def accelerations(I: Any, F: Any, k: int) -> None:
+        """Write the acceleration of every face."""
+        for e in range(I[k]):
+            i = I[k + 1] + e * NODE_SIZE
+            u, y, q = I[i + NODE_U], I[i + NODE_Y], I[Q] + I[i + NODE_Q]
+            of_node(F, I[i + NODE_PAR], q, I[Y] + y, I[V] + u, I[A] + u, I[YDD] + y)
+
+    return accelerations
+
+
+def _second_maps(of_node: Callable[..., Any], n_v: int) -> Any:
+    columns = padded(n_v)
+
+    @maps_kernel
+    def second_maps(I: Any, F: Any, a: int, to: int, rate: int) -> None:
+        """Write the maps of the acceleration of one attachment, with zeros behind the columns."""
+        i = I[a + ATT_NODE]
+        u, q, y = I[i + NODE_U], I[Q] + I[i + NODE_Q], I[Y] + I[i + NODE_Y]
+        w = I[a + ATT_W] - (I[a + ATT_Y] - I[i + NODE_Y]) // 3
+        for row in range(to, to + SECOND_SIZE, MAP_ROW):
+            for j in range(n_v, columns):
+                F[row + j] = 0.0
+        of_node(
+            F, I[i + NODE_PAR], q, y, I[V] + u, I[A] + u, I[D] + u, w, to + AV, to + AQ
+        )  # fmt: skip
+
+    return second_maps
+
+
 def _rates(acceleration: Callable[..., Any], own: Callable[..., Any], n_v: int) -> Any:
     @kernel
     def rates(I: Any, F: Any, k: int) -> None:
@@ -200,6 +236,10 @@ def _family(formulation: Formulation) -> Family:
         velocities=_velocities(formulation.face_velocity),
         residual=_residual(formulation.residual),
         maps=_maps(formulation.maps, formulation.n_v, formulation.galerkin),
+        accelerations=_accelerations(formulation.face_acceleration),
+        second_maps=None
+        if formulation.second_maps is None
+        else _second_maps(formulation.second_maps, formulation.n_v),
         tangent=_tangent(formulation.tangent),
         rates=_rates(formulation.face_acceleration, formulation.own_rates, formulation.n_v),
         flow=None if formulation.flow is None else _flow(formulation.flow),

@@ -81,7 +81,7 @@ class Formulation:
     second_maps : function, optional
         ``(F, par, q, y, v, a, d, w, AV, AQ)``: for the weights at w the transposes, as those of
         ``maps``, of the derivatives of the acceleration of the weighted point by velocities and by
-        increments; a frame of modes needs it.
+        increments; a frame of modes needs it, and elements with mass (``Kind.accelerated``).
     energy : function, optional
         ``(F, par, q, v)``: add what the body stores to F[POTENTIAL], what it dissipates to
         F[DISSIPATED].

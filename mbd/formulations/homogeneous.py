@@ -392,7 +392,7 @@ def formulation(
         own_rates=own_rates if row else no_rates,
         flow=flow,
         carry=carry if row else None,
-        second_maps=second_maps if inertia == force == WORK else None,
+        second_maps=second_maps,
         galerkin=inertia == force == WORK,
         rigid=row,
         scales=scales,

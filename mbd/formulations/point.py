@@ -81,6 +81,15 @@ def maps(
 
 
 @jit
+def second_maps(
+    F: Any, par: int, q: int, y: int, v: int, a: int, d: int, w: int, AV: int, AQ: int
+) -> None:
+    """Write zeros: the acceleration is that of the coordinates."""
+    store_multiple(F, AV, 0.0)
+    store_multiple(F, AQ, 0.0)
+
+
+@jit
 def own_rates(F: Any, q: int, y: int, yd: int, ydd: int, rate: int, second: int) -> None:
     """No own rows."""
 
@@ -119,5 +128,6 @@ POINT = Formulation(
     own_rates=own_rates,
     flow=flow,
     carry=carry,
+    second_maps=second_maps,
     linear=True,
 )

@@ -119,7 +119,7 @@ def _tangent(face: Polynomial, rows: Polynomial, force: Any, n: int, n_own: int,
     return tangent
 
 
-def _maps(face: Polynomial, n: int) -> Any:
+def _maps(face: Polynomial, n: int) -> tuple[Any, Any]:
     (li, lj, lc), (hi, hj, hk, hc), stamp = entries(face.c, face.L, face.H)
     n_l, n_h = len(lc) - 1, len(hc) - 1
 
@@ -144,7 +144,21 @@ def _maps(face: Polynomial, n: int) -> Any:
         for j in range(3 * MAP_ROW):
             F[PT + j] = F[P + j]
 
-    return maps
+    @jit
+    def second_maps(
+        F: Any, par: int, q: int, y: int, v: int, a: int, d: int, w: int, AV: int, AQ: int
+    ) -> None:
+        """Write 2 H[v, .]^T w and H[v', .]^T w."""
+        _ = stamp
+        for j in range(3 * MAP_ROW):
+            F[AV + j] = 0.0
+            F[AQ + j] = 0.0
+        for t in range(n_h):
+            to, value = MAP_ROW * (hi[t] % 3) + hj[t], hc[t] * F[w + hi[t] // 3]
+            F[AV + to] += 2 * value * F[v + hk[t]]
+            F[AQ + to] += value * F[a + hk[t]]
+
+    return maps, second_maps
 
 
 def checked_mass(name: str, W: np.ndarray, size: int) -> np.ndarray:
@@ -315,6 +329,7 @@ def pulled(
         row_bend(F, yd, yd, second)
 
     residual, force = _residual(shown, held, n, n_faces)
+    maps, second_maps = _maps(shown, n)
     return Formulation(
         name=name,
         velocities=tuple(velocities),
@@ -331,9 +346,10 @@ def pulled(
         face_acceleration=face_acceleration,
         residual=residual,
         tangent=_tangent(shown, held, force, n, n_own, n_faces),
-        maps=_maps(shown, n),
+        maps=maps,
         own_rates=own_rates,
         flow=flow,
+        second_maps=second_maps,
         linear=not np.any(shown.H),
         n_faces=n_faces,
         faces=faces,

@@ -285,6 +285,28 @@ def maps(
 
 
 @jit
+def second_maps(
+    F: Any, par: int, q: int, y: int, v: int, a: int, d: int, w: int, AV: int, AQ: int
+) -> None:
+    """Write R dB u by velocities; by increments T^T R (e_j x B u)/s, and R dB/ds u with s."""
+    s, R = pose(F, q)
+    u, nu, omega = load3(F, w + 1), F[v + 3], load3(F, v + 4)
+    low, J = operator(F, q, d)
+    moved = plus(times(nu, u), cross(omega, u))
+    x = mat_vec(body_acceleration(s, nu, omega, F[a + 3], load3(F, a + 4)), u)
+    store_multiple(F, AV, 0.0)
+    store_multiple(F, AQ, 0.0)
+    store_column(F, AV + 3, mat_vec(R, times(1.0 / s, cross(omega, u))))
+    grown = minus(cross(low, x), times(1.0 / s, cross(omega, moved)))
+    store_column(F, AQ + 3, mat_vec(R, times(1.0 / s, grown)))
+    for j in range(3):
+        e = (1.0 if j == 0 else 0.0, 1.0 if j == 1 else 0.0, 1.0 if j == 2 else 0.0)
+        both = plus(cross(e, moved), cross(omega, cross(e, u)))
+        store_column(F, AV + 4 + j, mat_vec(R, times(1.0 / s, both)))
+        store_column(F, AQ + 4 + j, mat_vec(R, times(1.0 / s, cross(mat_vec(J, e), x))))
+
+
+@jit
 def flow(F: Any, q: int, d: int, v: int, k: int) -> None:
     """Write the velocity, nu and (s kappa T(-theta))^-1 (omega - s kappa' nu d_w)."""
     A, w, nu = load4(F, q + 3), load3(F, d + 4), F[v + 3]
@@ -359,6 +381,7 @@ def _scalable(rigid: bool, velocities: str) -> Formulation:
         own_rates=own_rates if rigid else no_rates,
         flow=flow,
         carry=carry if rigid else None,
+        second_maps=second_maps,
         rigid=rigid,
         scales=True,
     )

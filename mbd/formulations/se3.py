@@ -206,6 +206,24 @@ def write_maps(
         _write9(F, DP + 3, mat_plus(zero, -1.0, mat_mat(mat_tilde(R, c), T)))
 
 
+@jit
+def write_second_maps(
+    F: Any, y: int, U: Any, Omega: Any, dU: Any, dOmega: Any, u: Any, theta: Any, w: int, AV: int,
+    AQ: int,
+) -> None:  # fmt: skip
+    """Write R [w0 Omega~, -w0 U~ - c~ - Omega~ b~], c = Omega x b, and R [0, -x''~] T."""
+    R, w0, b = rotation(F, y), F[w], load3(F, w + 1)
+    T, _ = tangent_blocks(u, theta)
+    zero = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    x = plus(times(w0, plus(dU, cross(Omega, U))), cross(dOmega, b))
+    x = plus(x, cross(Omega, cross(Omega, b)))
+    turned = mat_plus(tilde(plus(times(w0, U), cross(Omega, b))), 1.0, tilde_mat(Omega, tilde(b)))
+    _write9(F, AV, mat_plus(zero, w0, mat_tilde(R, Omega)))
+    _write9(F, AV + 3, mat_plus(zero, -1.0, mat_mat(R, turned)))
+    _write9(F, AQ, zero)
+    _write9(F, AQ + 3, mat_plus(zero, -1.0, mat_mat(mat_tilde(R, x), T)))
+
+
 # --- functions of one node ------------------------------------------------------------------------
 @jit
 def retract(F: Any, q0: int, d: int, q: int) -> None:
@@ -291,18 +309,9 @@ def maps(
 def second_maps(
     F: Any, par: int, q: int, y: int, v: int, a: int, d: int, w: int, AV: int, AQ: int
 ) -> None:
-    """Write R [w0 Omega~, -w0 U~ - c~ - Omega~ b~], c = Omega x b, and R [0, -x''~] T."""
-    R, w0, b = rotation(F, y), F[w], load3(F, w + 1)
-    U, Omega = load3(F, v), load3(F, v + 3)
-    T, _ = tangent_blocks(load3(F, d), load3(F, d + 3))
-    zero = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    x = plus(times(w0, plus(load3(F, a), cross(Omega, U))), cross(load3(F, a + 3), b))
-    x = plus(x, cross(Omega, cross(Omega, b)))
-    turned = mat_plus(tilde(plus(times(w0, U), cross(Omega, b))), 1.0, tilde_mat(Omega, tilde(b)))
-    _write9(F, AV, mat_plus(zero, w0, mat_tilde(R, Omega)))
-    _write9(F, AV + 3, mat_plus(zero, -1.0, mat_mat(R, turned)))
-    _write9(F, AQ, zero)
-    _write9(F, AQ + 3, mat_plus(zero, -1.0, mat_mat(mat_tilde(R, x), T)))
+    """Write the maps of the acceleration of an attachment."""
+    write_second_maps(F, y, load3(F, v), load3(F, v + 3), load3(F, a), load3(F, a + 3),
+        load3(F, d), load3(F, d + 3), w, AV, AQ)  # fmt: skip
 
 
 SE3 = Formulation(

@@ -222,6 +222,17 @@ def _formulation(numbers: tuple[float, ...], name: str, sized: bool) -> Formulat
             map_back(F, q, DP)
 
     @jit
+    def second_maps(
+        F: Any, par: int, q: int, y: int, v: int, a: int, d: int, w: int, AV: int, AQ: int
+    ) -> None:
+        U, Omega = halves(F, q, v)
+        dU, dOmega = halves(F, q, a)
+        u, theta = halves(F, q, d)
+        se3.write_second_maps(F, y, U, Omega, dU, dOmega, u, theta, w, AV, AQ)
+        map_back(F, q, AV)
+        map_back(F, q, AQ)
+
+    @jit
     def flow(F: Any, q: int, d: int, v: int, k: int) -> None:
         u, theta = halves(F, q, d)
         U, Omega = halves(F, q, v)
@@ -254,6 +265,7 @@ def _formulation(numbers: tuple[float, ...], name: str, sized: bool) -> Formulat
         own_rates=own_rates,
         flow=flow,
         carry=carry,
+        second_maps=second_maps,
         sized=sized,
     )
 

@@ -6,7 +6,8 @@ With :math:`W = [[m, m\rho_c^T],[m\rho_c, E]]`,
           p = \sum_k (W\dot y)_k \text{ at } r, \qquad L = \sum_k y_k \times (W\dot y)_k .
 
 The potential energy is that of gravity, :math:`-\sum W_{0k}\, g \cdot y_k` over the origins of
-faces, and of the elements (``instants.py``). What dampers take and loads, motors and drives put in
+faces, and of the elements (``instants.py``). Those with mass, with momenta p on faces, have
+:math:`T = \tfrac12 p\cdot\dot y`. What dampers take and loads, motors and drives put in
 is summed over time, so that
 
 .. math:: T + V + D - W
@@ -59,6 +60,22 @@ def write_totals(I: Any, F: Any, bodies: int, k: int, out: int) -> None:
     F[out], F[out + 1] = kinetic, potential - mass * dot(g, c)
     store3(F, out + 2, linear)
     store3(F, out + 5, plus(angular, cross(c, linear)))
+
+
+@jit
+def add_totals_of_elements(I: Any, F: Any, out: int) -> None:
+    """Add kinetic energy and momenta of elements with mass: FY holds their momenta on faces."""
+    kinetic, linear, angular = 0.0, (0.0, 0.0, 0.0), load3(F, out + 5)
+    ground = load3(F, I[m.GROUND])  # the origin, seen from where faces are
+    for y in range(0, 12 * I[m.N_FACES], 12):
+        linear = plus(linear, load3(F, I[m.FY] + y))
+        for i in range(y, y + 12, 3):
+            p = load3(F, I[m.FY] + i)
+            kinetic += 0.5 * dot(load3(F, I[m.YD] + i), p)
+            angular = plus(angular, cross(load3(F, I[m.Y] + i), p))
+    F[out] += kinetic
+    store3(F, out + 2, plus(load3(F, out + 2), linear))
+    store3(F, out + 5, plus(angular, cross(linear, ground)))
 
 
 def masses(model: Model) -> np.ndarray:

@@ -20,9 +20,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.algebra.vec import larger
-from mbd.history.energy import TOTALS, masses, places_of_masses, write_totals
+from mbd.history.energy import (
+    TOTALS,
+    add_totals_of_elements,
+    masses,
+    places_of_masses,
+    write_totals,
+)
 from mbd.machine import buffer as m
-from mbd.machine.jit import kernel
+from mbd.machine.jit import ints, kernel
 from mbd.model.evaluation import evaluate, stage
 from mbd.model.frozen import per_model
 from mbd.model.turns_so_far import MEMORY, Before
@@ -106,6 +112,11 @@ def instants_kernel(I: Any, F: Any, k: int) -> None:
         write_totals(I, F, bodies, of_bodies, out + 3)
         for i in range(faces):
             F[I[m.FY] + i] = 0.0
+        if ints(F)[m.MOMENTA + 1]:
+            stage(I, F, m.MOMENTA)
+            add_totals_of_elements(I, F, out + 3)
+            for i in range(faces):
+                F[I[m.FY] + i] = 0.0
         F[m.POTENTIAL], F[m.DISSIPATED], F[m.SUPPLIED] = 0.0, 0.0, 0.0
         stage(I, F, m.LOADS)
         for i in range(faces):  # the residual holds minus the load
@@ -156,7 +167,7 @@ class _Evaluator:
         of_masses = model.size + most * (self.size + _NUMBERS)
         end = of_masses + int(bodies[-1, 1] ** 2 + bodies[-1, 2])
         self.work = work = Workspace(model, extra=end - model.size, runs=constants)
-        work.fill(m.ENERGY)
+        work.fill(m.ENERGY, m.MOMENTA)
         work.vector(m.A)[...] = work.vector(m.D)[...] = 0.0
         work.F[..., m.SCALE_R] = work.F[..., m.ROW_RATE] = 1.0
         work.S[..., m.PHASE] = m.START  # potentials of laws begin at the described pose

@@ -92,8 +92,8 @@ class EnergyMomentum:
         for part in model.system.parts.values():
             if not all(element.kind.secant for element in part.elements()):
                 raise ValueError(
-                    f"EnergyMomentum: {part.name!r} acts on a measure whose change over a step has "
-                    "no secant gradient yet, so that its energy is not conserved; use "
+                    f"EnergyMomentum: {part.name!r} has a force whose work over a step is not that "
+                    "of an energy yet (a measure without a secant gradient, an added mass); use "
                     "GeneralizedAlpha"
                 )
         self._replace(model, S)

@@ -30,6 +30,9 @@ class Kind:
     damped : bool
         Whether forces depend on velocities (then the maps of the velocity are formed). If no kind
         of a model declares it, faces have no velocities in a step.
+    accelerated : bool
+        Whether forces depend on accelerations: an element with mass, which is ``damped`` too. If no
+        kind of a model declares it, faces have no accelerations in a step.
     room : int
         Numbers behind the element's own that its kernels may write.
     stresses : int
@@ -41,8 +44,9 @@ class Kind:
         Floats of scratch space behind the maps of attachments, ``vector(I, n_attachments, 0)``.
     secant : bool
         Whether the gradient of the rows at the midpoint of a step is their secant: they are at most
-        quadratic in the face and know no time. Of springs, whether there is such a secant. The
-        conserving scheme needs it.
+        quadratic in the face and know no time. Of springs, whether there is such a secant, of
+        elements with mass, whether the midpoint rule conserves their energy. The conserving scheme
+        needs it.
     conserving : (kernel, kernel) or None
         What stands in the place of forces and tangent in steps of that scheme.
     own_block : bool
@@ -53,6 +57,9 @@ class Kind:
         the power that is put into the system to F[SUPPLIED]; in the phase START it takes the pose
         as zero of what it integrates. Without one, forces put all of their power into the system,
         and rows do no work.
+    momenta : kernel or None
+        Of an element with mass: adds its momentum :math:`\partial T/\partial\dot y` to the face
+        forces, from which follow its kinetic energy (T is quadratic in the rates) and momenta.
     unit : str
         Of a row or of a measure: "m", "rad", "m^2", "-" for a pure number; of a row on velocities
         "m/s" or "rad/s".
@@ -67,6 +74,7 @@ class Kind:
     rates: Any = None
     accept: Any = None
     damped: bool = False
+    accelerated: bool = False
     room: int = 0
     stresses: int = 0
     work: int = 0
@@ -74,6 +82,7 @@ class Kind:
     conserving: tuple[Any, Any] | None = None
     own_block: bool = False
     energy: Any = None
+    momenta: Any = None
     unit: str = "-"
 
     def __str__(self) -> str:
@@ -87,7 +96,8 @@ class Kind:
     @property
     def loads(self) -> bool:
         """Whether all power of its forces goes into the system, as that of a load."""
-        return self.energy is None and not self.n_rows and self.forces is not None
+        stores = self.energy is not None or self.momenta is not None
+        return not stores and not self.n_rows and self.forces is not None
 
     @property
     def scratch(self) -> int:

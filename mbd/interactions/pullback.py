@@ -31,12 +31,14 @@ from typing import Any, NamedTuple
 from mbd.algebra.vec import spread, weighted
 from mbd.machine import buffer as m
 from mbd.machine.buffer import (
+    AQ,
     ATT_MAPS,
     ATT_N,
     ATT_NODE,
     ATT_PV,
     ATT_W,
     ATT_Y,
+    AV,
     DP,
     E_ENDS,
     E_LAW,
@@ -48,6 +50,7 @@ from mbd.machine.buffer import (
     SCRATCH_EACH,
     SCRATCH_OWN,
     SCRATCH_VECTORS,
+    SECOND_SIZE,
     T_BLOCKS,
     T_FIRST,
     T_NUMBER,
@@ -59,7 +62,9 @@ from mbd.machine.buffer import (
 from mbd.machine.jit import PYTHON, call_maps, ints, jit, kernel
 from mbd.machine.simd import add4, add_map, add_outer3, set_map
 
-MAPS, SCRATCH, W_G, W_K = m.MAPS, m.SCRATCH, m.W_G, m.W_K
+MAPS, SECOND_MAPS, SCRATCH, W_G, W_K, W_M = (
+    m.MAPS, m.SECOND_MAPS, m.SCRATCH, m.W_G, m.W_K, m.W_M,
+)  # fmt: skip
 
 
 class ElementRecord(NamedTuple):
@@ -154,6 +159,23 @@ def form_maps(I: Any, F: Any, e: Any, n: int, rate: bool) -> None:
         if I[end + ATT_N] > 0:
             address = S[S[MAPS] + 2 * I[end + ATT_MAPS]]
             call_maps(address, I, F, end, map_of(I, a, P), 1 if rate else 0)
+
+
+@jit
+def second_map(I: Any, n: int, a: int, which: int) -> int:
+    """Return the place of a map of accelerations, AV or AQ, of attachment a of n."""
+    return vector(I, n, 0) + SECOND_SIZE * a + which
+
+
+@jit
+def form_second_maps(I: Any, F: Any, e: Any, n: int) -> None:
+    """Form the maps of accelerations of n attachments, behind all others of the element."""
+    S = ints(F)
+    for a in range(n):
+        end = I[e.ends + a]
+        if I[end + ATT_N] > 0:
+            address = S[S[SECOND_MAPS] + 2 * I[end + ATT_MAPS]]
+            call_maps(address, I, F, end, second_map(I, n, a, AV), 1)
 
 
 @jit
@@ -254,4 +276,28 @@ def add_damping(I: Any, F: Any, e: Any, p: int, a: int, b: int, G: Any) -> None:
             x, y, z = G[3 * c], G[3 * c + 1], G[3 * c + 2]
             set_map(F, V + MAP_ROW * c, PV_b, n, wG * x, wG * y, wG * z)
             add_map(F, V + MAP_ROW * c, DP_b, n, wK * x, wK * y, wK * z)
+        _add_product(I, F, e, p, a, b, 1.0, V)
+
+
+@jit
+def add_inertia(
+    I: Any, F: Any, e: Any, p: int, a: int, b: int, n: int, M: Any, G: Any, K: Any
+) -> None:
+    """Add P_a (M, G, K through the maps of b)^T to the block of pair p of n attachments, if any.
+
+    M is by the acceleration of b, G by its rate, K by its position, with the weights of the matrix.
+    """
+    if coupled(I, F, e, p):
+        V, columns = vector(I, a, 0), I[I[e.ends + b] + ATT_N]
+        PT_b, DP_b, PV_b = map_of(I, b, PT), map_of(I, b, DP), velocity_map(I, e, b)
+        AV_b, AQ_b = second_map(I, n, b, AV), second_map(I, n, b, AQ)
+        wM, wG, wK = F[W_M], F[W_G], F[W_K]
+        for c in range(3):
+            to, x, y, z = V + MAP_ROW * c, M[3 * c], M[3 * c + 1], M[3 * c + 2]
+            u, v, w = G[3 * c], G[3 * c + 1], G[3 * c + 2]
+            set_map(F, to, PV_b, columns, wM * x + wG * u, wM * y + wG * v, wM * z + wG * w)
+            add_map(F, to, AV_b, columns, wG * x, wG * y, wG * z)
+            add_map(F, to, AQ_b, columns, wK * x, wK * y, wK * z)
+            add_map(F, to, DP_b, columns, wK * u, wK * v, wK * w)
+            add_map(F, to, PT_b, columns, wK * K[3 * c], wK * K[3 * c + 1], wK * K[3 * c + 2])
         _add_product(I, F, e, p, a, b, 1.0, V)

@@ -110,12 +110,15 @@ NOT_FINITE, RAISED = 1, 2  # BAD_HOW
     PLACE,  # poses, faces and their velocities
     POSE,  # poses and faces; their velocities where forces depend on some
     VELOCITIES,  # of faces
-    FORCES, RESIDUAL, MAPS, TANGENT, RATES, ACCEPT,
+    FORCES, RESIDUAL, MAPS,
+    SECOND_MAPS,  # those of accelerations, of models in which forces depend on some
+    TANGENT, RATES, ACCEPT,
     FLOW, CONVECT,  # of explicit methods
     ENERGY, LOADS,  # of results: what elements store, ...
+    MOMENTA,  # and momenta of those with mass
     PIVOTS,  # by number of pivots of a front
     S_HEADER,
-) = range(39, 69, 2)  # fmt: skip
+) = range(39, 73, 2)  # fmt: skip
 STAGES = range(PLACE, S_HEADER, 2)
 
 # --- F: numbers of the step ----------------------------------------------------------------------
@@ -168,6 +171,8 @@ ATT_Y, ATT_W, ATT_N, ATT_NODE, ATT_MAPS, ATT_PV, ATT_SIZE = range(7)
 # where test = trial)
 MAP_ROW = 36  # most velocities of a body
 P, PT, DP, PV, MAPS_SIZE = range(0, 15 * MAP_ROW, 3 * MAP_ROW)
+# and two of its acceleration, by velocities and by increments
+AV, AQ, SECOND_SIZE = range(0, 9 * MAP_ROW, 3 * MAP_ROW)
 # the scratch space: numbers of the kind's own; then of each attachment some vectors and its maps
 SCRATCH_OWN, SCRATCH_VECTORS = 256, 5 * MAP_ROW
 SCRATCH_EACH = SCRATCH_VECTORS + MAPS_SIZE

@@ -14,13 +14,20 @@ import numpy as np
 
 from mbd.formulations.families import family
 from mbd.formulations.formulation import Formulation
-from mbd.interactions.kind import Attachment, Element, Kind
+from mbd.interactions.kind import Attachment, Kind
 from mbd.interactions.unwrapped_angle import unwrapped_angle
 from mbd.machine import buffer as m
 from mbd.machine.pivots import pivots_kernel
 from mbd.model.description import Description, origin
 from mbd.model.evaluation import clear_stretch
-from mbd.model.layout import Buffers, Layout, Owned
+from mbd.model.layout import (
+    Buffers,
+    Layout,
+    Owned,
+    check_accelerations,
+    check_names,
+    owned_element,
+)
 from mbd.model.model import Model
 from mbd.model.topology import closes, eliminate, eliminate_order
 from mbd.parts.bodies import StackedBodies
@@ -53,13 +60,13 @@ def built(system: Description, buffers: Buffers) -> Model:
     index["ground"] = -1
     parts = system.parts
     owned = [
-        _owned(part.name, e, index, word, i)
+        owned_element(part.name, e, index, word, i)
         for part in parts.values()
         for word in ("element " if part.nodes() else "",)
         for i, e in enumerate(part.elements())
     ]
     rows = [o for o in owned if o.element.kind.n_rows]
-    _check_names(rows)
+    check_names(rows)
     pairs = {(o.ends[a], o.ends[b]) for o in owned for a, b in o.element.kind.pairs}
     couplings = [c for c in pairs if -1 not in c and c[0] != c[1]]
     links = [*dict.fromkeys(tuple(o.ends) for o in rows), *couplings]
@@ -80,7 +87,9 @@ def built(system: Description, buffers: Buffers) -> Model:
     remembered = _interactions(buffers, owned, rows, layout, attachments, stages, records)
     remembered += _turns(buffers, parts.values(), attachments, stages, records)
     moving = any(o.element.kind.damped for o in owned)
-    _families(buffers, bodies, nodes, layout, stages, moving)
+    heavy = [o for o in owned if o.element.kind.accelerated]
+    check_accelerations(bodies, heavy)
+    _families(buffers, bodies, nodes, layout, stages, moving, bool(heavy))
     stages.kernels[m.TANGENT] = [x for _, some in sorted(stages.tangents.items()) for x in some]
     for n in layout.pivots:
         stages.add(m.PIVOTS, pivots_kernel(n), 0)
@@ -96,39 +105,6 @@ def built(system: Description, buffers: Buffers) -> Model:
     I.flags.writeable = False
     model.prepare()
     return model
-
-
-def _owned(owner: str, element: Element, index: dict[str, int], word: str, i: int) -> Owned:
-    """Return an element with the bodies that it is attached to."""
-    try:
-        ends = [index[a.body] for a in element.attachments]
-    except KeyError as error:
-        raise ValueError(
-            f"{owner}: an element is attached to {error.args[0]!r}, which is no body of the "
-            "system; the part must have it among its bodies or nodes"
-        ) from None
-    kind = element.kind
-    if kind.accept is not None and not len(element.memory):
-        raise ValueError(
-            f"{owner}: an element of the kind '{kind}' must have a memory, its values at the "
-            "start; got none; angles remember the last accepted one"
-        )
-    return Owned(owner, element, ends, sorted({*ends} - {-1}), word, i)
-
-
-def _check_names(rows: list[Owned]) -> None:
-    """Refuse rows of one part that have the same name."""
-    of_part: dict[str, tuple[str, ...]] = {}
-    for o in rows:
-        of_part[o.owner] = of_part.get(o.owner, ()) + tuple(o.element.rows)
-    apart = {names: len(set(names)) == len(names) for names in set(of_part.values())}
-    for owner, names in of_part.items():
-        if not apart[names]:
-            twice = next(x for x, n in Counter(names).items() if n > 1)
-            raise ValueError(
-                f"{owner}: two of its rows are called '{owner}.{twice}'; each element must name "
-                "its rows apart"
-            )
 
 
 def _linked(rows: list[Owned], structures: Mapping[str, Any]) -> Iterable[Iterable[int]]:
@@ -310,6 +286,7 @@ def _interactions(
         stages.add(m.ACCEPT, kind.accept, at)
         stages.add(m.ENERGY, kind.energy, at)
         stages.add(m.LOADS, kind.forces if kind.loads else None, at)
+        stages.add(m.MOMENTA, kind.momenta, at)
         if kind.accept is not None:
             labels += [x for o in members for x in _memory_labels(o)]
     for o in owned:
@@ -364,10 +341,11 @@ def _families(
     layout: Layout,
     stages: _Stages,
     moving: bool,
+    heavy: bool,
 ) -> None:
     """Write the records of the families; faces first, so that rates find them.
 
-    Forces depend on velocities where something is `moving`.
+    Forces depend on velocities where something is `moving`, on accelerations where it is `heavy`.
     """
     interactions = stages.kernels[m.RATES]
     stages.kernels[m.RATES] = []
@@ -379,8 +357,11 @@ def _families(
             stages.add(stage, kernels.place, at)
         for stage in (m.PLACE, m.VELOCITIES, m.RATES, *[m.POSE] * moving):
             stages.add(stage, kernels.velocities, at)
+        for stage in (m.PLACE, m.POSE) if heavy else ():
+            stages.add(stage, kernels.accelerations, at)
         stages.add(m.RESIDUAL, kernels.residual, at)
         stages.add(m.MAPS, kernels.maps, at)
+        stages.add(m.SECOND_MAPS, kernels.second_maps if heavy else None, at)
         for stretch, n in sorted(Counter(map(layout.stretch_of.__getitem__, members)).items()):
             part = buffers.table([n, start]) if n < len(members) else at
             stages.fill(stretch, kernels.tangent, part)

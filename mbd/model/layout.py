@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, chain, pairwise
@@ -33,6 +34,51 @@ class Owned(NamedTuple):
     def label(self) -> str:
         """Its name: of what it remembers."""
         return f"{self.owner}.{self.word}{self.number}"
+
+
+def owned_element(owner: str, element: Element, index: dict[str, int], word: str, i: int) -> Owned:
+    """Return an element with the bodies that it is attached to."""
+    try:
+        ends = [index[a.body] for a in element.attachments]
+    except KeyError as error:
+        raise ValueError(
+            f"{owner}: an element is attached to {error.args[0]!r}, which is no body of the "
+            "system; the part must have it among its bodies or nodes"
+        ) from None
+    kind = element.kind
+    if kind.accept is not None and not len(element.memory):
+        raise ValueError(
+            f"{owner}: an element of the kind '{kind}' must have a memory, its values at the "
+            "start; got none; angles remember the last accepted one"
+        )
+    return Owned(owner, element, ends, sorted({*ends} - {-1}), word, i)
+
+
+def check_names(rows: list[Owned]) -> None:
+    """Refuse rows of one part that have the same name."""
+    of_part: dict[str, tuple[str, ...]] = {}
+    for o in rows:
+        of_part[o.owner] = of_part.get(o.owner, ()) + tuple(o.element.rows)
+    apart = {names: len(set(names)) == len(names) for names in set(of_part.values())}
+    for owner, names in of_part.items():
+        if not apart[names]:
+            twice = next(x for x, n in Counter(names).items() if n > 1)
+            raise ValueError(
+                f"{owner}: two of its rows are called '{owner}.{twice}'; each element must name "
+                "its rows apart"
+            )
+
+
+def check_accelerations(bodies: list[Any], heavy: Iterable[Owned]) -> None:
+    """Refuse an element with mass on a body that does not say how its faces accelerate."""
+    for o in heavy:
+        for body in (bodies[i] for i in o.bodies):
+            if body.formulation.second_maps is None:
+                raise ValueError(
+                    f"{o.owner}: it has mass and is attached to {body.name!r}, which is carried by "
+                    f"{body.formulation.name!r}; that formulation must have second_maps, the "
+                    "derivatives of accelerations"
+                )
 
 
 @dataclass

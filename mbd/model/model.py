@@ -10,6 +10,7 @@ import numpy as np
 
 from mbd.base.html_tables import page
 from mbd.base.tolerances import SOFT_LOOPS, SOFT_TREE
+from mbd.interactions.kind import Kind
 from mbd.machine import buffer as m
 from mbd.model.description import lengths
 from mbd.model.evaluation import measure_kernel
@@ -74,6 +75,8 @@ class Model(FrozenModel):
         self.F[m.UNIT : m.UNIT + m.N_UNKNOWN_KINDS] = 1.0
         self.F[[m.UNIT + m.TRANSLATION, m.UNIT + m.FORCE]] = length
         work = Workspace(self)
+        if not self.kernels[m.SECOND_MAPS]:  # nothing declares to need accelerations
+            work.vector(m.YDD, 12 * (self.n_faces + 1))[12:] = np.nan
         work.evaluate(declared=True)
         if not np.isfinite(work.vector(m.X)).all() and not work.bad_law():
             if wrong := work.no_numbers():
@@ -86,23 +89,31 @@ class Model(FrozenModel):
         self.redundant = self.n_lam > 0 and loops and self.report().n_redundant > 0
 
     def refuse_undeclared(self, state: State) -> None:
-        """Refuse a kind whose forces depend on velocities where it does not declare so."""
+        """Refuse a kind whose forces depend on rates of faces where it does not declare so."""
         work = Workspace(self, state)
         work.evaluate()
         size = 12 * (self.n_faces + 1)
-        work.vector(m.YD, size)[:] = np.nan
         written = work.vector(m.FY, size), work.vector(m.X)
-        for part in self.system.parts.values():
-            for kind in {e.kind for e in part.elements() if not e.kind.damped}:
-                for x in written:
-                    x[:] = 0.0
-                for forces, at in self.kernels[m.FORCES]:
-                    if forces is kind.forces:
-                        forces(work.I, work.F, at)
-                if not all(np.isfinite(x).all() for x in written):
+
+        def finite(kind: Kind) -> bool:
+            for x in written:
+                x[:] = 0.0
+            for forces, at in self.kernels[m.FORCES]:
+                if forces is kind.forces:
+                    forces(work.I, work.F, at)
+            return all(np.isfinite(x).all() for x in written)
+
+        kinds = {e.kind: part for part in self.system.parts.values() for e in part.elements()}
+        some = {kind: part for kind, part in kinds.items() if finite(kind)}
+        for vector, fact, what in (
+            (m.YDD, "accelerated", "accelerations"), (m.YD, "damped", "velocities"),
+        ):  # fmt: skip
+            work.vector(vector, size)[:] = np.nan
+            for kind, part in some.items():
+                if not getattr(kind, fact) and not finite(kind):
                     raise ValueError(
-                        f"{part.name}: the forces of its kind {str(kind)!r} depend on velocities; "
-                        "declare it, Kind(..., damped=True)"
+                        f"{part.name}: the forces of its kind {str(kind)!r} depend on {what}; "
+                        f"declare it, Kind(..., {fact}=True)"
                     )
 
     def settle(self, F: np.ndarray, measured: np.ndarray, arm: float, mass: Any) -> None:

@@ -17,7 +17,8 @@ from mbd.model.released_rows import checked, off_tables
 from mbd.model.state import State
 from mbd.model.turns_so_far import checked_memory
 
-_STAGES = tuple(stage for stage in m.STAGES if stage != m.ENERGY)  # results fill that
+_OF_RESULTS = (m.ENERGY, m.MOMENTA)  # they fill these
+_STAGES = tuple(stage for stage in m.STAGES if stage not in _OF_RESULTS)
 
 
 class Workspace:

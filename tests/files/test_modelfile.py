@@ -474,7 +474,9 @@ def test_parts_of_ones_own_are_refused():
 
     system = free()
     system.add(Mine("mine", system.ground, system["body"], at=(0, 0, 0)))
-    with pytest.raises(ValueError, match="mine: Mine is not a part of mbd, .* files know Bushing"):
+    with pytest.raises(
+        ValueError, match="mine: Mine is not a part of mbd, .* files know AddedMass"
+    ):
         to_text(system)
 
 

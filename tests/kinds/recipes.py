@@ -320,8 +320,29 @@ WORN = {
     ("NonTwisting", "uneven"): lambda b, s: mbd.NonTwisting("part", b, a=0.2),
 }
 
-# (class, variant): (one, two, motion) -> part of a class that says how it is made
-EXAMPLES = examples(FORCES.values())
+_FULL = np.random.default_rng(71413).normal(size=(6, 6))
+
+
+def _bar_mass(one, two, motion=STILL):
+    return mbd.BarMass("part", one, two, mass=1.3, at=motion.point(AT), to=motion.point(TO))
+
+
+def _added_mass(one, two, motion=STILL):
+    axes = motion.Q @ _AXES
+    return mbd.AddedMass("part", one, _FULL @ _FULL.T, at=motion.point(AT), axes=axes)
+
+
+# (class, variant): (one, two, motion) -> part with mass, on both bodies or on the first
+MASSES = {
+    ("BarMass", "thin"): _bar_mass,
+    ("AddedMass", "full"): _added_mass,
+    ("AddedMass", "ellipsoid"): lambda a, b, s=STILL: mbd.AddedMass.ellipsoid(
+        "part", a, (0.4, 0.3, 0.2), 7.0, axes=s.Q @ _AXES
+    ),
+}
+
+# (class, variant): (one, two, motion) -> part of a class that says how it is made, or with mass
+EXAMPLES = {**examples(FORCES.values()), **MASSES}
 
 # parts that a mass point can take, (one, two, motion) with the point as first or second
 POINT_PARTS = {
@@ -335,6 +356,7 @@ POINT_PARTS = {
     ),
     "Spring": lambda p, b, s: mbd.Spring("part", p, b, to=s.point(TO), stiffness=9.0, damping=2.0),
     "PointForce": lambda p, b, s: mbd.PointForce("part", p, s.vector((1.0, 2.0, 3.0))),
+    "BarMass": lambda p, b, s: mbd.BarMass("part", p, b, to=s.point(TO), mass=1.3),
 }
 
 

@@ -51,10 +51,11 @@ def modal(frame: Formulation, constants: ModalConstants) -> Formulation:
 def _modal(frame: Formulation, n: int, interfaces: int) -> Formulation:
     """Return the formulation of n modes and some interfaces, without constants."""
     n_q, n_b = frame.n_q, frame.n_v
-    if frame.second_maps is None or not frame.galerkin or frame.n_faces > 1:
+    tests_as_it_tries = frame.galerkin and frame.second_maps is not None
+    if not tests_as_it_tries or not frame.axes or frame.n_faces > 1:
         raise ValueError(
             f"the frame of modes cannot be carried by {frame.name!r}; take 'so3', 'directors', "
-            "'euler_parameters', 'scalable' or 'se3'"
+            "'euler_parameters', 'scalable', 'se3' or 'unified'"
         )
     if n_b + n > MAP_ROW:
         raise ValueError(
@@ -120,12 +121,14 @@ def _modal(frame: Formulation, n: int, interfaces: int) -> Formulation:
         residual=residual,
         tangent=tangent,
         maps=shown.maps,
+        second_maps=shown.second_maps,
         own_rates=frame.own_rates,
         flow=None if frame.flow is None else flow,
         convect=base_turn,
         energy=energy,
         rigid=frame.rigid,
         scales=frame.scales,
+        sized=frame.sized,
         n_faces=1 + interfaces + n,
         n_inner=n,
     )

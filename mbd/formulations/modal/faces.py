@@ -7,7 +7,18 @@ from typing import Any, NamedTuple
 
 from mbd.algebra.vec import add3, cross, load3, plus, times
 from mbd.formulations.formulation import Formulation
-from mbd.formulations.modal.constants import DP, FRAME, ONE, PLACES, PT, VELOCITY, WORK, P, table
+from mbd.formulations.modal.constants import (
+    ACCELERATION,
+    DP,
+    FRAME,
+    ONE,
+    PLACES,
+    PT,
+    VELOCITY,
+    WORK,
+    P,
+    table,
+)
 from mbd.machine.buffer import MAP_ROW
 from mbd.machine.jit import jit
 
@@ -71,6 +82,36 @@ def pull(F: Any, par: int, y: int, f: int, to: int, j: int) -> Any:
     return total
 
 
+@jit
+def gathered(F: Any, par: int, w: int, c: int, s: float, to: int) -> None:
+    """Write what weights w of all faces are on the frame, by modes at F[c] and s times as rigid."""
+    n, k, at = int(F[par]), int(F[par + 1]), table(F, par, PLACES)
+    for i in range(4):
+        F[to + i] = s * F[w + i]
+    for i in range(k):
+        wi = w + 4 * (1 + i)
+        if F[wi] != 0.0 or F[wi + 1] != 0.0 or F[wi + 2] != 0.0 or F[wi + 3] != 0.0:
+            x, turn = motion(F, at + i * (3 + 6 * n), n, c, s)
+            F[to] += s * F[wi]
+            vector = plus(times(F[wi], x), times(s, load3(F, wi + 1)))
+            add3(F, to + 1, 1.0, plus(vector, cross(turn, load3(F, wi + 1))))
+    for j in range(n):
+        for i in range(4):
+            F[to + i] += F[c + j] * F[w + 4 * (1 + k + j) + i]
+
+
+@jit
+def weights_of_mode(F: Any, par: int, w: int, j: int) -> Any:
+    """Return what weights w of all faces are on the frame by p_j: on its origin, on its axes."""
+    n, k, at = int(F[par]), int(F[par + 1]), table(F, par, PLACES)
+    w0, b = F[w + 4 * (1 + k + j)], load3(F, w + 4 * (1 + k + j) + 1)
+    for i in range(k):
+        wi, mode = w + 4 * (1 + i), at + i * (3 + 6 * n) + 3 + 6 * j
+        b = plus(b, times(F[wi], load3(F, mode)))
+        b = plus(b, cross(load3(F, mode + 3), load3(F, wi + 1)))
+    return w0, b
+
+
 class FaceFunctions(NamedTuple):
     """Faces of a node with their rates, and its maps, whatever the number of modes."""
 
@@ -78,6 +119,7 @@ class FaceFunctions(NamedTuple):
     face_velocity: Any
     face_acceleration: Any
     maps: Any
+    second_maps: Any
 
 
 @cache
@@ -85,7 +127,7 @@ def faces_on(frame: Formulation) -> FaceFunctions:
     """Return the functions on a frame of this formulation."""
     n_b, n_q = frame.n_v, frame.n_q
     base_face, base_rate, base_second = frame.face, frame.face_velocity, frame.face_acceleration
-    base_maps = frame.maps
+    base_maps, base_second_maps = frame.maps, frame.second_maps
 
     @jit
     def face(F: Any, par: int, q: int, y: int) -> None:
@@ -149,24 +191,11 @@ def faces_on(frame: Formulation) -> FaceFunctions:
         PV_: int, rate: int,
     ) -> None:  # fmt: skip
         """Write the maps of the weights that p gives to the frame, and the columns of p."""
-        n, k, at, work = int(F[par]), int(F[par + 1]), table(F, par, PLACES), table(F, par, WORK)
-        p, u, own, one, yd = q + n_q, v + n_b, table(F, par, FRAME), work + ONE, work + VELOCITY
-        for i in range(4):
-            F[one + i], F[one + 4 + i] = F[w + i], 0.0
-        for i in range(k):
-            wi = w + 4 * (1 + i)
-            if F[wi] != 0.0 or F[wi + 1] != 0.0 or F[wi + 2] != 0.0 or F[wi + 3] != 0.0:
-                x, turn = motion(F, at + i * (3 + 6 * n), n, p, 1.0)
-                vector = plus(times(F[wi], x), load3(F, wi + 1))
-                F[one] += F[wi]
-                add3(F, one + 1, 1.0, plus(vector, cross(turn, load3(F, wi + 1))))
-                x, turn = motion(F, at + i * (3 + 6 * n), n, u, 0.0)
-                add3(F, one + 5, 1.0, plus(times(F[wi], x), cross(turn, load3(F, wi + 1))))
-        for j in range(n):
-            for i in range(4):
-                F[one + i] += F[p + j] * F[w + 4 * (1 + k + j) + i]
-                F[one + 4 + i] += F[u + j] * F[w + 4 * (1 + k + j) + i]
+        n, work, p, u = int(F[par]), table(F, par, WORK), q + n_q, v + n_b
+        own, one, yd = table(F, par, FRAME), work + ONE, work + VELOCITY
+        gathered(F, par, w, p, 1.0, one)
         if rate:  # the velocity of the weighted point is w yd + w' y
+            gathered(F, par, w, u, 0.0, one + 4)
             base_maps(F, own, q, y, v, d, one + 4, work + P, work + PT, work + DP, work + P, 0)
             base_rate(F, own, q, y, v, yd)
         base_maps(F, own, q, y, v, d, one, P_, PT_, DP_, PV_, rate)
@@ -175,11 +204,7 @@ def faces_on(frame: Formulation) -> FaceFunctions:
                 for i in range(n_b):
                     F[DP_ + MAP_ROW * c + i] += F[work + PT + MAP_ROW * c + i]
         for j in range(n):
-            w0, b = F[w + 4 * (1 + k + j)], load3(F, w + 4 * (1 + k + j) + 1)
-            for i in range(k):
-                wi, mode = w + 4 * (1 + i), at + i * (3 + 6 * n) + 3 + 6 * j
-                b = plus(b, times(F[wi], load3(F, mode)))
-                b = plus(b, cross(load3(F, mode + 3), load3(F, wi + 1)))
+            w0, b = weights_of_mode(F, par, w, j)
             x = plus(times(w0, load3(F, y)), combined(F, y, b))
             for c in range(3):
                 F[P_ + MAP_ROW * c + n_b + j] = F[PT_ + MAP_ROW * c + n_b + j] = x[c]
@@ -188,4 +213,35 @@ def faces_on(frame: Formulation) -> FaceFunctions:
                 for c in range(3):
                     F[DP_ + MAP_ROW * c + n_b + j] = x[c]
 
-    return FaceFunctions(face, face_velocity, face_acceleration, maps)
+    @jit
+    def second_maps(
+        F: Any, par: int, q: int, y: int, v: int, a: int, d: int, w: int, AV_: int, AQ_: int
+    ) -> None:
+        """Write those of the weights w of p, twice w' = w(p') and w'' = w(p'') beside them."""
+        n, work, p, u, b = int(F[par]), table(F, par, WORK), q + n_q, v + n_b, a + n_b
+        own, one, yd, ydd = table(F, par, FRAME), work + ONE, work + VELOCITY, work + ACCELERATION
+        base_rate(F, own, q, y, v, yd)
+        base_second(F, own, q, y, v, a, ydd)
+        gathered(F, par, w, p, 1.0, one)
+        base_second_maps(F, own, q, y, v, a, d, one, AV_, AQ_)
+        gathered(F, par, w, u, 0.0, one)
+        base_maps(F, own, q, y, v, d, one, work + P, work + PT, work + DP, work + P, 1)
+        for c in range(3):
+            for i in range(n_b):
+                to, from_ = MAP_ROW * c + i, work + MAP_ROW * c + i
+                F[AV_ + to] += 2 * F[from_ + P]
+                F[AQ_ + to] += 2 * F[from_ + DP]
+        gathered(F, par, w, b, 0.0, one)
+        base_maps(F, own, q, y, v, d, one, work + P, work + PT, work + DP, work + P, 0)
+        for c in range(3):
+            for i in range(n_b):
+                F[AQ_ + MAP_ROW * c + i] += F[work + PT + MAP_ROW * c + i]
+        for j in range(n):
+            w0, x = weights_of_mode(F, par, w, j)
+            by_rate = plus(times(w0, load3(F, yd)), combined(F, yd, x))
+            by_mode = plus(times(w0, load3(F, ydd)), combined(F, ydd, x))
+            for c in range(3):
+                F[AV_ + MAP_ROW * c + n_b + j] = 2 * by_rate[c]
+                F[AQ_ + MAP_ROW * c + n_b + j] = by_mode[c]
+
+    return FaceFunctions(face, face_velocity, face_acceleration, maps, second_maps)

@@ -1,0 +1,1 @@
+"""Elements with mass: their forces depend on the accelerations of faces."""
