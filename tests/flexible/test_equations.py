@@ -121,6 +121,17 @@ def test_tangents_are_derivatives_with_everything_that_may_be_attached(formulati
         assert mbd.check_part(system[part]).ok
 
 
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_elements_with_mass_on_interfaces(formulation):
+    body = bar(formulation)
+    other = mbd.RigidBody("other", mass=1.0, inertia=(0.1, 0.2, 0.3), position=(1.1, 0.2, 0.1))
+    right = body.interface("right", (0.1, 0.05, 0.02))
+    matrix = np.random.default_rng(5).normal(size=(6, 6))
+    assert mbd.check_part(mbd.BarMass("rod", right, other, mass=0.7)).ok
+    assert mbd.check_part(mbd.AddedMass("water", right, matrix @ matrix.T)).ok
+    assert mbd.check_part(mbd.AddedMass("mud", body, matrix @ matrix.T)).ok
+
+
 _EVERY_FRAME = """
 import mbd
 from mbd.formulations import NAMES, named
@@ -131,6 +142,7 @@ for name in NAMES:
     system = alone(bar(name))
     right = system["bar"].interface("right", (0.1, 0.05, 0.02))
     system.add(mbd.PointForce("follower", right, (1.0, -2.0, 0.7), follow=True))
+    system.add(mbd.AddedMass("water", right, (1.0, 2.0, 3.0, 0.1, 0.2, 0.3)))
     assert mbd.check_tangents(system).ok
     print(name)
 """
@@ -142,7 +154,14 @@ def test_every_frame_that_says_how_it_accelerates_carries_modes():
         [sys.executable, "-c", _EVERY_FRAME], capture_output=True, text=True, check=True,
         env={**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
-    assert run.stdout.split() == ["so3", "directors", "euler_parameters", "scalable", "se3"]
+    assert run.stdout.split() == [
+        "so3",
+        "directors",
+        "euler_parameters",
+        "scalable",
+        "se3",
+        "unified",
+    ]
 
 
 def test_a_free_body_has_the_frequencies_of_its_matrices():
