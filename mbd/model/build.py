@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import gc
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import islice, repeat
-from operator import add
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -31,6 +30,7 @@ from mbd.model.layout import (
 from mbd.model.model import Model
 from mbd.model.topology import closes, eliminate, eliminate_order
 from mbd.parts.bodies import StackedBodies
+from mbd.parts.joint import turning
 from mbd.parts.part import Part
 
 
@@ -79,7 +79,7 @@ def built(system: Description, buffers: Buffers) -> Model:
     layout = Layout(buffers, bodies, rows, fronts)
     stacked = StackedBodies.of(bodies)
     nodes = _nodes(buffers, system, bodies, stacked, layout)
-    attachments = _Attachments(buffers, bodies, index, nodes, layout.face)
+    attachments = _Attachments(buffers, bodies, nodes, layout.face)
     stages = _Stages()
     for i, stretch in enumerate(layout.stretches):
         stages.fill(i, clear_stretch, buffers.table(stretch))
@@ -139,10 +139,10 @@ def _nodes(
         constants = mine.constants(formulation).tolist()
         pars = buffers.put_all(constants, m.CONSTANTS, (bodies[i].name for i in members))
         records: list[int] = []
-        for i, par in zip(members, pars, strict=True):
+        blocks = zip(*layout.blocks(members, members), strict=True)
+        for i, par, block in zip(members, pars, blocks, strict=True):
             where[i] = len(header) + len(records)
-            records += (layout.q[i], layout.start[i], par, 12 * layout.face[i])
-            records += layout.block(i, i)
+            records += (layout.q[i], layout.start[i], par, 12 * layout.face[i], *block)
         buffers.table(records)
         first = np.array(records).reshape(-1, m.NODE_SIZE)
         q, v = mine.q_and_v(formulation, here)
@@ -157,55 +157,49 @@ class _Attachments:
     """Attachments, each once, except those whose weights a law rewrites."""
 
     def __init__(
-        self, buffers: Buffers, bodies: list[Any], index: dict[str, int], nodes: list[int],
-        faces: list[int],
-    ) -> None:  # fmt: skip
-        self.buffers, self.index, self.records = buffers, index, dict[Attachment, int]()
+        self, buffers: Buffers, bodies: list[Any], nodes: list[int], faces: list[int]
+    ) -> None:
+        self.buffers, self.records = buffers, dict[Attachment, int]()
         families = {f: i for i, f in enumerate(_by_formulation(bodies))}
-        ground = (0, 1, 1, [0, 0, 0, m.P])  # the last one, -1
         # first face, number of faces, of those shown, and what a record has of the body
-        self.bodies = [
-            (first, f.n_faces, f.n_shown, [f.n_v, node, families[f], m.P if f.galerkin else m.PV])
-            for f, node, first in zip((b.formulation for b in bodies), nodes, faces, strict=True)
-        ] + [ground]
+        self.bodies = {"ground": (0, 1, 1, (0, 0, 0, m.P))}
+        for body, node, first in zip(bodies, nodes, faces, strict=True):
+            f = body.formulation
+            own = (f.n_v, node, families[f], m.P if f.galerkin else m.PV)
+            self.bodies[body.name] = first, f.n_faces, f.n_shown, own
 
-    def placed(self, ends: Sequence[Attachment]) -> list[tuple[int, int]]:
-        """Store weights; return where the face and the weights of each are.
+    def get(self, ends: Iterable[Attachment], own: Collection[int]) -> list[int]:
+        """Return where the records of attachments are; those numbered in `own` are not shared.
 
         The maps of a body take weights of all its faces, four each: others are zero.
         """
-        faces, inner, weights = [], [], []
-        for end in ends:
-            first, n_faces, shown, _ = self.bodies[self.index[end.body]]
-            if not 0 <= end.face < shown:
-                raise ValueError(
-                    f"{end.body}: an element is attached to face {end.face}, but the body shows "
-                    f"{shown}, numbered from 0"
-                )
-            faces.append(12 * (first + end.face))
-            inner.append(4 * end.face)
-            zeros = [0.0] * (4 * n_faces - 4)
-            w = inner[-1]
-            weights.append((*zeros[:w], *end.weights, *zeros[w:]) if zeros else end.weights)
+        records, at = list[int](), len(self.buffers.I)
+        shared, bodies = self.records, self.bodies
+        new: list[tuple[int, ...]] = []
+        weights: list[tuple[float, ...]] = []
+        for i, end in enumerate(ends):
+            record = shared.get(end)
+            if record is None or i in own:
+                name, w, face = end
+                first, n_faces, shown, of_body = bodies[name]
+                if not 0 <= face < shown:
+                    raise ValueError(
+                        f"{name}: an element is attached to face {face}, but the body shows "
+                        f"{shown}, numbered from 0"
+                    )
+                record = at + m.ATT_SIZE * len(new)
+                new.append((12 * (first + face), 4 * face, *of_body))
+                zeros = (0.0,) * (4 * n_faces - 4)
+                weights.append((*zeros[: 4 * face], *w, *zeros[4 * face :]) if zeros else w)
+                if i not in own:
+                    shared[end] = record
+            records.append(record)
         what = repeat("the weights of an attachment")
         places = self.buffers.put_all(weights, m.CONSTANTS, what)
-        return list(zip(faces, map(add, places, inner), strict=True))
-
-    def get(self, ends: Sequence[Attachment], own: Collection[int]) -> list[int]:
-        """Return where the records of attachments are; those numbered in `own` are not shared."""
-        records, at = list[int](), len(self.buffers.I)
-        new: list[Attachment] = []
-        for i, end in enumerate(ends):
-            record = self.records.get(end)
-            if record is None or i in own:
-                record = at + m.ATT_SIZE * len(new)
-                new.append(end)
-                if i not in own:
-                    self.records[end] = record
-            records.append(record)
-        of_bodies = (self.bodies[self.index[end.body]][-1] for end in new)
-        both = zip(self.placed(new), of_bodies, strict=True)
-        self.buffers.table(x for place, of_body in both for x in (*place, *of_body))
+        table: list[int] = []
+        for (face, inner, *of), place in zip(new, places, strict=False):  # of none there is one
+            table += (face, place + inner, *of)
+        self.buffers.table(table)
         return records
 
 
@@ -253,25 +247,26 @@ def _interactions(
         # a law that is no damper rewrites the weights of the last attachment
         k, rewrites = kind.n_attachments, not kind.damped and not kind.n_rows
         own = {k * i + k - 1 for i, e in enumerate(elements) if rewrites and e.law is not None}
-        places = iter(attachments.get([a for e in elements for a in e.attachments], own))
+        places = attachments.get((a for e in elements for a in e.attachments), own)
         numbers, kept = [(*e.numbers, *spare) for e in elements], [e.memory for e in elements]
         numbers_at = buffers.put_all(numbers, m.CONSTANTS, (o.label for o in members))
         kept_at = buffers.put_all(kept, m.STATE, (o.label for o in members))
-        records: list[int] = []
-        for o, at, kept_here in zip(members, numbers_at, kept_at, strict=True):
-            group = ~number[id(o)] if kind.n_rows else 0
-            law = 0 if o.element.law is None else buffers.address(o.element.law.address)
-            records += (layout.start[group] if kind.n_rows else 0, at, kept_here, law)
-            records += islice(places, k)
-            for b in o.ends if kind.n_rows else ():
-                if b < 0:
-                    records += (0, 0, 0, 0)
-                else:
-                    records += (*layout.block(group, b), *layout.block(b, group))
-            records += layout.block(group, group) if kind.own_block else ()
-            for a, b in kind.pairs:
-                grounded = o.ends[a] < 0 or o.ends[b] < 0
-                records += (0, 0) if grounded else layout.block(o.ends[a], o.ends[b])
+        columns: list[Iterable[int]] = [numbers_at, kept_at]
+        laws = (e.law for e in elements)
+        columns.append(0 if x is None else buffers.address(x.address) for x in laws)
+        columns += (places[j::k] for j in range(k))
+        groups = [~number[id(o)] for o in members] if kind.n_rows else []
+        columns.insert(0, map(layout.start.__getitem__, groups) if groups else repeat(0))
+        ends = [
+            [None if b < 0 else b for b in x] for x in zip(*(o.ends for o in members), strict=True)
+        ]
+        for end in ends if groups else ():
+            columns += (*layout.blocks(groups, end), *layout.blocks(end, groups))
+        if kind.own_block:
+            columns += layout.blocks(groups, groups)
+        for a, b in kind.pairs:
+            columns += layout.blocks(ends[a], ends[b])
+        records = [x for row in zip(*columns, strict=False) for x in row]
         remembered, first = len(elements[0].memory), buffers.table(records)
         at = buffers.table(kind.head(len(members), first, remembered))
         size = buffers.I[at + m.T_SIZE]
@@ -314,16 +309,11 @@ def _turns(
     records_of: dict[str, list[int]],
 ) -> list[str]:  # fmt: skip
     """Write the tables that count the turns of the joints' angles; return the labels of these."""
-    by_measure: dict[Any, dict[str, Any]] = {}
-    for joint in parts:
-        for name, free in joint.coordinates.items():
-            if free.measure.periodic:
-                by_measure.setdefault(free.measure, {})[f"{joint.name}.{name}"] = free
     labels: list[str] = []
-    for measure, angles in by_measure.items():
+    for measure, angles in turning(parts).items():
         kind = unwrapped_angle(measure)
-        kept = buffers.put_all([[x.start] for x in angles.values()], m.STATE, angles)
-        ends = attachments.get([end for x in angles.values() for end in x.attachments], ())
+        kept = buffers.put_all([[start] for start, _ in angles.values()], m.STATE, angles)
+        ends = attachments.get((end for _, some in angles.values() for end in some), ())
         own = zip(*[iter(ends)] * measure.n, strict=True)
         records = [x for at, some in zip(kept, own, strict=True) for x in (0, 0, at, 0, *some)]
         head = kind.head(len(angles), buffers.table(records), 1)

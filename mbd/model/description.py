@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import sub
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -221,8 +222,8 @@ def lengths(system: Description) -> tuple[float, float]:
     """Return the extent of a system at the initial pose and the size of its bodies [m]."""
     bodies = system.bodies.values()
     low, high = _corners(system)
-    extent = float((high - low).max())
-    least = 1e-12 * float(np.abs([low, high]).max())  # below it is round-off of differences
+    extent = max(map(sub, high, low))
+    least = 1e-12 * max(map(abs, low + high))  # below it is round-off of differences
     frames = [f for j in system.joints.values() for f in j.ends]
     offsets = [f.position for f in frames if f.face == 0 and f.body is not system.ground]
     arms = [float(np.abs(b.nodal.x).max()) for b in bodies if b.nodal is not None]
@@ -233,10 +234,10 @@ def lengths(system: Description) -> tuple[float, float]:
     return length, arms[len(arms) // 2] if arms else length
 
 
-def _corners(system: Description) -> tuple[np.ndarray, np.ndarray]:
-    """Return the corners of the box that the origins of all bodies fill, (3,) each [m]."""
+def _corners(system: Description) -> tuple[list[float], list[float]]:
+    """Return two corners of the box that the origins of all bodies fill, x, y, z each [m]."""
     places = np.array([b.position for b in system.bodies.values()])
-    return places.min(0), places.max(0)
+    return places.min(0).tolist(), places.max(0).tolist()
 
 
 def origin(system: Description) -> np.ndarray:
@@ -247,12 +248,13 @@ def origin(system: Description) -> np.ndarray:
     inertial origin; coordinates are multiples of a power of two, differences to them exact.
     """
     low, high = _corners(system)
-    middle, extent = 0.5 * (low + high), float((high - low).max())
-    far = float(np.abs(middle).max())
+    extent = max(map(sub, high, low))
+    middle = [0.5 * (a + b) for a, b in zip(low, high, strict=True)]
+    far = max(map(abs, middle))
     if far < MODEL_FAR * extent or far < MODEL_FAR * (length := lengths(system)[0]):
         return np.zeros(3)
     grid = 2.0 ** np.ceil(np.log2(length))
-    return np.asarray(grid * np.round(middle / grid) + 0.0)
+    return np.asarray(grid * np.round(np.array(middle) / grid) + 0.0)
 
 
 def described_parameters(system: Description) -> dict[str, Parameter]:

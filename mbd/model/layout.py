@@ -277,15 +277,30 @@ class Layout:
         """Return the number of the stretch in which the last of some bodies is eliminated."""
         return max(map(self.stretch_of.__getitem__, bodies), default=0)
 
-    def block(self, row: int, column: int) -> tuple[int, int]:
-        """Return place and row length of the block (row group, column group)."""
-        r, c = self.front_of[row], self.front_of[column]
-        if r > c:
-            k, place, ld = self.below[c][row]
-            return place + self.start[column] - self.u0[c] - k, ld
-        first, ld = self.A[r] if r == c else self.W[r]
-        at = self.start[column] - self.u0[r] if r == c else self.column[r][column]
-        return first + (self.start[row] - self.u0[r]) * ld + at, ld
+    def blocks(
+        self, rows: Iterable[int | None], columns: Iterable[int | None]
+    ) -> tuple[list[int], list[int]]:
+        """Return places and row lengths of the blocks (row group, column group).
+
+        None is the ground, which has none.
+        """
+        front_of, start, u0, A, W = self.front_of, self.start, self.u0, self.A, self.W
+        places, lengths = list[int](), list[int]()
+        for row, column in zip(rows, columns, strict=True):
+            if row is None or column is None:
+                at, ld = 0, 0
+            else:
+                r, c = front_of[row], front_of[column]
+                if r > c:
+                    k, first, ld = self.below[c][row]
+                    at = first + start[column] - u0[c] - k
+                else:
+                    first, ld = A[r] if r == c else W[r]
+                    at = start[column] - u0[r] if r == c else self.column[r][column]
+                    at += first + (start[row] - u0[r]) * ld
+            places.append(at)
+            lengths.append(ld)
+        return places, lengths
 
     def numbering(self, bodies: list[Any], rows: list[Owned]) -> Numbering:
         """Return the map from the user's order (bodies, then rows) to unknowns."""
@@ -296,11 +311,7 @@ class Layout:
         ]
         sizes = [*(x.n_own for x in forms), *(o.element.kind.n_rows for o in rows)]
         first = [u + f.n_v for u, f in zip(unknown, forms, strict=False)] + unknown[n:]
-        both = [
-            [i for u, k in zip(starts, lengths, strict=False) for i in range(u, u + k)]
-            for starts, lengths in ((unknown, [x.n_v for x in forms]), (first, sizes))
-        ]
-        v, lam = (np.array(x, np.int64) for x in both)
+        v, lam = _ranges(unknown[:n], [x.n_v for x in forms]), _ranges(first, sizes)
         row_names = [(x.name, f.own_rows, "-") for x, f in zip(bodies, forms, strict=True)]
         row_names += [(o.owner, o.element.rows, o.element.kind.unit) for o in rows]
         ends = list(accumulate(sizes, initial=0))
@@ -322,3 +333,9 @@ class Layout:
             elements=elements,
             q=tuple(slice(a, a + f.n_q) for a, f in zip(self.q, forms, strict=True)),
         )
+
+
+def _ranges(starts: Sequence[int], lengths: Sequence[int]) -> np.ndarray:
+    """Return whole numbers from some starts on, one range behind the other."""
+    n = np.array(lengths, np.int64)
+    return np.arange(n.sum()) + np.repeat(starts - np.cumsum(n) + n, n)

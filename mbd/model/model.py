@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -129,12 +131,12 @@ class Model(FrozenModel):
         lam = self.I[m.DIAG] + self.numbering.lam
         rows, units = F[..., lam], F[..., m.UNIT + self.numbering.lam_kinds]
         F[..., lam] = np.where(rows > 0.0, rows, units)  # one without a gradient here: its unit
-        length, tiny = F[..., m.LENGTH], np.finfo(float).eps
+        length, tiny = F[..., m.LENGTH], sys.float_info.epsilon
         # the round-off of a position turns a body of size `arm` by length/arm
         turn = length / arm
         n = len(self.nodes)
         # it adds up, and a chain has to move all bodies beyond: a quarter of their sum is measured
-        force = mass * length * max(np.sqrt(n), n / 4)
+        force = mass * length * max(math.sqrt(n), n / 4)
         floors = (length, turn, turn, force, force * arm, force * arm, force * arm)
         for k, size in enumerate(floors):
             F[..., m.FLOOR + k] = tiny * size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from math import isfinite
 from typing import Any
 
@@ -221,15 +222,14 @@ class Workspace:
 def _addresses(model: FrozenModel, stages: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
     """Return where the addresses of the kernels of some stages belong, and these."""
     if stages not in (kept := _kept(model)):
-        kernels, S = model.kernels, m.integers(model.F)
-        compile_all(k for stage in stages for k, _ in kernels[stage])
-        pairs = [
-            (S[stage] + 2 * s, kernel.address)
-            for stage in stages
-            for s, (kernel, _) in enumerate(kernels[stage])
+        kernels = [[kernel for kernel, _ in model.kernels[stage]] for stage in stages]
+        compile_all(chain.from_iterable(kernels))
+        first = m.integers(model.F)[list(stages)].tolist()
+        places = [
+            at + 2 * s for at, some in zip(first, kernels, strict=True) for s in range(len(some))
         ]
-        places, addresses = np.array(pairs, np.int64).reshape(-1, 2).T
-        kept[stages] = places, addresses
+        addresses = [kernel.address for some in kernels for kernel in some]
+        kept[stages] = np.array(places, np.int64), np.array(addresses, np.int64)
     return kept[stages]
 
 

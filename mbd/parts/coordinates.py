@@ -8,23 +8,55 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from mbd.interactions.driven_rows import total
-from mbd.interactions.kind import Element
+from mbd.interactions.kind import Attachment, Element
 from mbd.interactions.measures import ANGLE, OFFSET, SLIDE, Measure
 from mbd.machine.buffer import VELOCITY_ROW
 from mbd.parts.part import Coordinate, Frame
 
 
-def angle_between(
-    joint: str, name: str, base: Frame, i: int, j: int, other: Frame, k: int
-) -> Coordinate:
-    """Return the angle of axis k of another frame, from axis i towards axis j of the base."""
-    ends = (base.end(i), base.end(j), other.end(k))
-    a, b = (x.body.face_pose(x.face)[1] @ x.axes for x in (base, other))
-    start = math.atan2(a[:, j] @ b[:, k], a[:, i] @ b[:, k])
-    return Coordinate(joint, name, "rad", (base.body, other.body), start, ANGLE, ends)
+class Turn(NamedTuple):
+    """The angle of axis k of a frame, from axis i towards axis j of another one, its base.
+
+    ``base`` is the number, among the two frames of a joint, of the one that is the base.
+    """
+
+    i: int
+    j: int
+    k: int
+    base: int = 0
+
+    def frames(self, both: Sequence[Frame]) -> tuple[Frame, Frame]:
+        """Return the base and the other one."""
+        return both[self.base], both[1 - self.base]
+
+    def attachments(self, both: Sequence[Frame]) -> tuple[Attachment, Attachment, Attachment]:
+        """Return the axes i, j and k."""
+        base, other = self.frames(both)
+        return base.end(self.i), base.end(self.j), other.end(self.k)
+
+    def of(self, joint: str, name: str, both: Sequence[Frame]) -> Coordinate:
+        """Return the coordinate of a joint with these frames."""
+        bodies = tuple(x.body for x in self.frames(both))
+        (start,) = at_start([self], [both])
+        return Coordinate(joint, name, "rad", bodies, start, ANGLE, self.attachments(both))
+
+
+def at_start(turns: Sequence[Turn], ends: Sequence[Sequence[Frame]]) -> list[float]:
+    """Return the angles [rad] of some joints, with these frames, at the initial pose."""
+    frames = zip(*(turn.frames(both) for turn, both in zip(turns, ends, strict=True)), strict=True)
+    a, b = (
+        np.array([x.body.face_pose(x.face)[1] for x in some]) @ np.array([x.axes for x in some])
+        for some in frames
+    )
+    n, (i, j, k, _) = np.arange(len(turns)), np.array(turns).T
+    b_in_a = (a * b[n, :, k, None]).sum(1)
+    both = zip(b_in_a[n, j].tolist(), b_in_a[n, i].tolist(), strict=True)
+    return [math.atan2(y, x) for y, x in both]
 
 
 def displacement_between(joint: str, name: str, base: Frame, i: int, other: Frame) -> Coordinate:

@@ -12,7 +12,7 @@ from all rows and need no such knowledge.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,11 +21,11 @@ from mbd.base.checked import meant, shown
 from mbd.base.door import label, number, unit_vector, vector
 from mbd.base.tolerances import COMPLIANCE_LEAST
 from mbd.interactions.compliant_rows import COMPLIANT_COINCIDE, compliant
-from mbd.interactions.kind import Element
-from mbd.interactions.measures import DOT, OFFSET
+from mbd.interactions.kind import Attachment, Element
+from mbd.interactions.measures import ANGLE, DOT, OFFSET, Measure
 from mbd.interactions.rows import COINCIDE, DOT_ROW, row
 from mbd.machine.buffer import FORCE, MOMENT
-from mbd.parts.coordinates import angle_between, displacement_between
+from mbd.parts.coordinates import Turn, at_start, displacement_between
 from mbd.parts.part import Body, Coordinate, Frame, Part, Symbol
 
 
@@ -114,6 +114,9 @@ def at_its_position(owner: str, *frames: Frame) -> None:
             raise ValueError(f"{owner}: {frame.name!r} is a point; hold it at its position")
 
 
+_FIRST_AXES = Turn(0, 1, 0)  # b1 in the plane of a1 and a2
+
+
 class Free:
     """A coordinate that a joint leaves free; the attribute of a joint is a ``Coordinate``.
 
@@ -124,16 +127,21 @@ class Free:
     doc : str
     """
 
+    turn: Turn | None = None  # what it is, if it is an angle between axes of the two frames
+
     def __init__(self, make: Callable[[Any, str], Coordinate], doc: str) -> None:
         self.make, self.__doc__ = make, doc
 
     @classmethod
-    def turn(cls) -> Free:
-        """Return the angle of b1 in the plane of a1 and a2."""
-        return cls(
-            lambda x, name: angle_between(x.name, name, x.A, 0, 1, x.B, 0),
-            "Rotation of the second body against the first about the axis [rad].",
-        )
+    def angle(
+        cls,
+        turn: Turn = _FIRST_AXES,
+        doc: str = "Rotation of the second body against the first about the axis [rad].",
+    ) -> Free:
+        """Return an angle, by default that of b1 in the plane of a1 and a2."""
+        free = cls(lambda x, name: turn.of(x.name, name, x.ends), doc)
+        free.turn = turn
+        return free
 
     @classmethod
     def shift(cls, i: int = 2) -> Free:
@@ -277,6 +285,30 @@ class Joint(Part):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {self.A.name!r}, {self.B.name!r})"
+
+
+Angles = dict[str, tuple[float, Sequence[Attachment]]]  # start [rad] and attachments by label
+
+
+def turning(parts: Iterable[Part]) -> dict[Measure, Angles]:
+    """Return all coordinates that turn, by their measure; starts of angles are found at once."""
+    angles: dict[Measure, Angles] = {}
+    turns: dict[str, tuple[Turn, Sequence[Frame]]] = {}
+    for part in parts:
+        usual = isinstance(part, Joint) and type(part).coordinates is Joint.coordinates
+        for name in part.free if isinstance(part, Joint) and usual else part.coordinates:
+            label = f"{part.name}.{name}"
+            turn = getattr(type(part), name).turn if usual else None
+            if turn is not None:
+                turns[label] = turn, part.ends
+                angles.setdefault(ANGLE, {})[label] = 0.0, turn.attachments(part.ends)
+            elif (free := part.coordinates[name]).measure.periodic:
+                angles.setdefault(free.measure, {})[label] = free.start, free.attachments
+    if turns:
+        starts = at_start(*zip(*turns.values(), strict=True))
+        for label, start in zip(turns, starts, strict=True):
+            angles[ANGLE][label] = start, angles[ANGLE][label][1]
+    return angles
 
 
 def two_points(owner: str, first: Any, second: Any, at: Any, to: Any) -> tuple[Frame, Frame]:

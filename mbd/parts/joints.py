@@ -71,7 +71,7 @@ class Revolute(Joint):
     """
 
     symbol = Symbol.HINGE
-    angle = Free.turn()
+    angle = Free.angle()
 
     def elements(self) -> list[Element]:
         """P - Q, a1.b3, a2.b3."""
@@ -152,7 +152,7 @@ class Cylindrical(Joint):
     """
 
     symbol = Symbol.SLEEVE
-    angle = Free.turn()
+    angle = Free.angle()
     displacement = Free.shift()
 
     def elements(self) -> list[Element]:
@@ -181,7 +181,7 @@ class Planar(Joint):
     symbol = Symbol.BALL_ON_PLATE
     x = Free.shift(0)
     y = Free.shift(1)
-    angle = Free.turn()
+    angle = Free.angle()
 
     def elements(self) -> list[Element]:
         """a3.(P - Q), a1.b3, a2.b3."""

@@ -15,7 +15,7 @@ from mbd.base.door import label, number, unit_vector
 from mbd.interactions.kind import Element
 from mbd.interactions.rows import TWIST
 from mbd.machine.buffer import MOMENT
-from mbd.parts.coordinates import angle_between, sum_row
+from mbd.parts.coordinates import Turn, sum_row
 from mbd.parts.joint import Free, Joint, two_frames
 from mbd.parts.part import Frame, Symbol
 
@@ -41,12 +41,12 @@ class Universal(Joint):
     """
 
     symbol = Symbol.CROSS
-    angle_1 = Free(
-        lambda x, name: angle_between(x.name, name, x.A, 1, 2, x.B, 1),
+    angle_1 = Free.angle(
+        Turn(1, 2, 1),
         "Rotation of the cross against the first body about ``axis`` [rad].",
     )
-    angle_2 = Free(
-        lambda x, name: angle_between(x.name, name, x.B, 0, 2, x.A, 0),
+    angle_2 = Free.angle(
+        Turn(0, 2, 0, base=1),
         "Rotation of the second body against the cross about ``second_axis`` [rad].",
     )
 
@@ -107,7 +107,7 @@ class Screw(Joint):
     """
 
     symbol = Symbol.SLEEVE
-    angle = Free.turn()
+    angle = Free.angle()
     displacement = Free.shift()
 
     def __init__(
