@@ -34,6 +34,7 @@ SIZES = {
     "_CHUNK_BYTES",
     "_CHUNK_GROWTH",
     "_CHUNK_SECONDS",
+    "_CHUNK_UNKNOWNS",
     "_DELAY",
     "_DENSE",
     "_HEAD",

@@ -36,6 +36,7 @@ from mbd.runs.record import Record, at_once, columns
 
 EVENT = 3  # beside CONVERGED, FAILED, PIVOTS: an event ended the stretch
 _CHUNK_SECONDS = 0.1  # how long compiled code runs before Python looks around
+_CHUNK_UNKNOWNS = 10_000  # in all steps of the first piece: some ms
 _CHUNK_GROWTH = 32  # most by which a piece has more steps than the one before
 
 
@@ -128,9 +129,9 @@ class Run:
 
     def loop(self, progress: bool | None) -> tuple[int, str]:
         """Run to the end, or until Ctrl-C; return status and message."""
-        interrupt = self.interrupt
-        bar, F = self._bar(progress), self.work.F
-        chunk, status = 1, CONVERGED
+        interrupt, bar, work = self.interrupt, self._bar(progress), self.work
+        F, status, careful = work.F, CONVERGED, self.watch or work.laws
+        chunk = 1 if careful else 1 + _CHUNK_UNKNOWNS // int(work.I[m.N_U])
         self.started = time.perf_counter()
         with bar, interrupt.steps():
             try:
@@ -140,9 +141,8 @@ class Run:
                     taken, status = self._chunk(n)
                     spent = time.perf_counter() - clock
                     bar.update(round(F[m.T] - before, 9) if self.plan.free else taken)
-                    chunk = int(
-                        max(1, min(_CHUNK_GROWTH * n, taken * _CHUNK_SECONDS / max(spent, 1e-9)))
-                    )
+                    most = taken * _CHUNK_SECONDS / max(spent, 1e-9)
+                    chunk = int(max(1, min(_CHUNK_GROWTH * n, most)))
                 if self.shortened and status == CONVERGED and not interrupt.stop:
                     F[m.T_END] = self.plan.t_end
                     self._resize(self.rest)
