@@ -171,14 +171,13 @@ class FrozenModel:
     @cached_property
     def memory(self) -> np.ndarray:
         """Where the numbers of ``state.memory`` are."""
-        where: list[int] = []
+        where = [np.empty(0, np.int64)]
         for _, at in self.kernels[m.ACCEPT]:
-            head = [int(x) for x in self.I[at : at + m.T_HEAD]]
-            length = head[m.T_MEMORY]
-            for e in range(head[m.T_NUMBER]):
-                start = int(self.I[head[m.T_FIRST] + e * head[m.T_SIZE] + m.E_MEMORY])
-                where += range(start, start + length)
-        return np.array(where, np.int64)
+            head = self.I[at : at + m.T_HEAD].tolist()
+            records = head[m.T_FIRST] + head[m.T_SIZE] * np.arange(head[m.T_NUMBER])
+            starts = self.I[records + m.E_MEMORY]
+            where.append((starts[:, None] + np.arange(head[m.T_MEMORY])).ravel())
+        return np.concatenate(where)
 
     @cached_property
     def compliant(self) -> np.ndarray:

@@ -19,7 +19,7 @@ from mbd.machine.buffer import VELOCITY_ROW
 from mbd.parts.part import Coordinate, Frame
 
 
-class Turn(NamedTuple):
+class AngleBetween(NamedTuple):
     """The angle of axis k of a frame, from axis i towards axis j of another one, its base.
 
     ``base`` is the number, among the two frames of a joint, of the one that is the base.
@@ -46,14 +46,14 @@ class Turn(NamedTuple):
         return Coordinate(joint, name, "rad", bodies, start, ANGLE, self.attachments(both))
 
 
-def at_start(turns: Sequence[Turn], ends: Sequence[Sequence[Frame]]) -> list[float]:
+def at_start(angles: Sequence[AngleBetween], ends: Sequence[Sequence[Frame]]) -> list[float]:
     """Return the angles [rad] of some joints, with these frames, at the initial pose."""
-    frames = zip(*(turn.frames(both) for turn, both in zip(turns, ends, strict=True)), strict=True)
+    each = (x.frames(both) for x, both in zip(angles, ends, strict=True))
     a, b = (
         np.array([x.body.face_pose(x.face)[1] for x in some]) @ np.array([x.axes for x in some])
-        for some in frames
+        for some in zip(*each, strict=True)
     )
-    n, (i, j, k, _) = np.arange(len(turns)), np.array(turns).T
+    n, (i, j, k, _) = np.arange(len(angles)), np.array(angles).T
     b_in_a = (a * b[n, :, k, None]).sum(1)
     both = zip(b_in_a[n, j].tolist(), b_in_a[n, i].tolist(), strict=True)
     return [math.atan2(y, x) for y, x in both]

@@ -18,7 +18,7 @@ from mbd.interactions.laws import number_law, spring_law, time_law
 from mbd.interactions.loads import FORCE, MOMENT, SCALING
 from mbd.interactions.measures import LENGTH
 from mbd.interactions.springs import spring
-from mbd.parts.coordinates import Turn, offset_along
+from mbd.parts.coordinates import AngleBetween, offset_along
 from mbd.parts.joint import (
     Joint,
     acted_upon,
@@ -232,7 +232,7 @@ class RotationalSpring(Part):
 
     def elements(self) -> list[Element]:
         """Return the spring on the angle."""
-        u = Turn(0, 1, 0).of(self.name, "angle", self.ends)
+        u = AngleBetween(0, 1, 0).of(self.name, "angle", self.ends)
         numbers = (self.stiffness, self.damping, self.angle)
         return [Element(spring(u.measure), u.attachments, numbers, (u.start,), law=self.law)]
 

@@ -25,7 +25,7 @@ from mbd.interactions.kind import Attachment, Element
 from mbd.interactions.measures import ANGLE, DOT, OFFSET, Measure
 from mbd.interactions.rows import COINCIDE, DOT_ROW, row
 from mbd.machine.buffer import FORCE, MOMENT
-from mbd.parts.coordinates import Turn, at_start, displacement_between
+from mbd.parts.coordinates import AngleBetween, at_start, displacement_between
 from mbd.parts.part import Body, Coordinate, Frame, Part, Symbol
 
 
@@ -114,7 +114,7 @@ def at_its_position(owner: str, *frames: Frame) -> None:
             raise ValueError(f"{owner}: {frame.name!r} is a point; hold it at its position")
 
 
-_FIRST_AXES = Turn(0, 1, 0)  # b1 in the plane of a1 and a2
+_FIRST_AXES = AngleBetween(0, 1, 0)  # b1 in the plane of a1 and a2
 
 
 class Free:
@@ -127,7 +127,9 @@ class Free:
     doc : str
     """
 
-    turn: Turn | None = None  # what it is, if it is an angle between axes of the two frames
+    between: AngleBetween | None = (
+        None  # what it is, if it is an angle between axes of the two frames
+    )
 
     def __init__(self, make: Callable[[Any, str], Coordinate], doc: str) -> None:
         self.make, self.__doc__ = make, doc
@@ -135,12 +137,12 @@ class Free:
     @classmethod
     def angle(
         cls,
-        turn: Turn = _FIRST_AXES,
+        between: AngleBetween = _FIRST_AXES,
         doc: str = "Rotation of the second body against the first about the axis [rad].",
     ) -> Free:
         """Return an angle, by default that of b1 in the plane of a1 and a2."""
-        free = cls(lambda x, name: turn.of(x.name, name, x.ends), doc)
-        free.turn = turn
+        free = cls(lambda x, name: between.of(x.name, name, x.ends), doc)
+        free.between = between
         return free
 
     @classmethod
@@ -293,15 +295,15 @@ Angles = dict[str, tuple[float, Sequence[Attachment]]]  # start [rad] and attach
 def turning(parts: Iterable[Part]) -> dict[Measure, Angles]:
     """Return all coordinates that turn, by their measure; starts of angles are found at once."""
     angles: dict[Measure, Angles] = {}
-    turns: dict[str, tuple[Turn, Sequence[Frame]]] = {}
+    turns: dict[str, tuple[AngleBetween, Sequence[Frame]]] = {}
     for part in parts:
         usual = isinstance(part, Joint) and type(part).coordinates is Joint.coordinates
         for name in part.free if isinstance(part, Joint) and usual else part.coordinates:
             label = f"{part.name}.{name}"
-            turn = getattr(type(part), name).turn if usual else None
-            if turn is not None:
-                turns[label] = turn, part.ends
-                angles.setdefault(ANGLE, {})[label] = 0.0, turn.attachments(part.ends)
+            between = getattr(type(part), name).between if usual else None
+            if between is not None:
+                turns[label] = between, part.ends
+                angles.setdefault(ANGLE, {})[label] = 0.0, between.attachments(part.ends)
             elif (free := part.coordinates[name]).measure.periodic:
                 angles.setdefault(free.measure, {})[label] = free.start, free.attachments
     if turns:

@@ -15,7 +15,7 @@ from mbd.base.door import label, number, unit_vector
 from mbd.interactions.kind import Element
 from mbd.interactions.rows import TWIST
 from mbd.machine.buffer import MOMENT
-from mbd.parts.coordinates import Turn, sum_row
+from mbd.parts.coordinates import AngleBetween, sum_row
 from mbd.parts.joint import Free, Joint, two_frames
 from mbd.parts.part import Frame, Symbol
 
@@ -42,11 +42,11 @@ class Universal(Joint):
 
     symbol = Symbol.CROSS
     angle_1 = Free.angle(
-        Turn(1, 2, 1),
+        AngleBetween(1, 2, 1),
         "Rotation of the cross against the first body about ``axis`` [rad].",
     )
     angle_2 = Free.angle(
-        Turn(0, 2, 0, base=1),
+        AngleBetween(0, 2, 0, base=1),
         "Rotation of the second body against the cross about ``second_axis`` [rad].",
     )
 

@@ -214,3 +214,24 @@ def test_many_bodies_have_the_numbers_of_each(law):
         assert np.array_equal(v[i], own_v)
         own = law.constants(x.mass, x.center_of_mass, x.second_moments)
         assert np.array_equal(constants[i], own)
+
+
+def test_angles_of_many_joints_start_as_those_of_each():
+    """Hinges, cylindrical joints and universal joints between turned frames of turned bodies."""
+    rng = np.random.default_rng(3)
+    system = mbd.System()
+    last = system.ground
+    kinds = (mbd.Revolute, mbd.Cylindrical, mbd.Universal)
+    for i in range(30):
+        R = Rotation.random(3, rng=rng).as_matrix()
+        body = mbd.RigidBody(
+            f"b{i}", mass=1.0, inertia=(1, 1, 1), position=(i, 0, 0), rotation=R[0]
+        )
+        system.add(body)
+        ends = (last.frame((0.5, 0, 0), axes=R[1]), body.frame((-0.5, 0, 0), axes=R[2]))
+        system.add(kinds[i % 3](f"j{i}", *ends))
+        last = body
+    model = system.build()
+    starts = [system[x.split(".")[0]].coordinates[x.split(".")[1]].start for x in model.remembered]
+    assert len(starts) == 40
+    assert np.array_equal(model.F[model.memory], starts)
