@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-_IDENTITY, _NO_TURN = np.eye(3), np.eye(4)[0]
+_IDENTITY = np.eye(3)
 
 
 def tilde(a: np.ndarray) -> np.ndarray:
@@ -26,7 +26,9 @@ def quaternion_from_matrix(R: np.ndarray) -> np.ndarray:
     """
     R = np.asarray(R, float)
     if (R == _IDENTITY).all():  # most bodies; small turns are not
-        return np.broadcast_to(_NO_TURN, (*R.shape[:-2], 4)).copy()
+        p = np.zeros((*R.shape[:-2], 4))
+        p[..., 0] = 1.0
+        return p
     trace = R[..., 0, 0] + R[..., 1, 1] + R[..., 2, 2]
     squares = np.stack([trace] + [2 * R[..., i, i] - trace for i in range(3)], -1) + 1
     skew = np.stack(

@@ -311,7 +311,11 @@ class Layout:
         ]
         sizes = [*(x.n_own for x in forms), *(o.element.kind.n_rows for o in rows)]
         first = [u + f.n_v for u, f in zip(unknown, forms, strict=False)] + unknown[n:]
-        v, lam = _ranges(unknown[:n], [x.n_v for x in forms]), _ranges(first, sizes)
+        both = [
+            [i for u, k in zip(starts, lengths, strict=False) for i in range(u, u + k)]
+            for starts, lengths in ((unknown, [x.n_v for x in forms]), (first, sizes))
+        ]
+        v, lam = (np.array(x, np.int64) for x in both)
         row_names = [(x.name, f.own_rows, "-") for x, f in zip(bodies, forms, strict=True)]
         row_names += [(o.owner, o.element.rows, o.element.kind.unit) for o in rows]
         ends = list(accumulate(sizes, initial=0))
@@ -333,9 +337,3 @@ class Layout:
             elements=elements,
             q=tuple(slice(a, a + f.n_q) for a, f in zip(self.q, forms, strict=True)),
         )
-
-
-def _ranges(starts: Sequence[int], lengths: Sequence[int]) -> np.ndarray:
-    """Return whole numbers from some starts on, one range behind the other."""
-    n = np.array(lengths, np.int64)
-    return np.arange(n.sum()) + np.repeat(starts - np.cumsum(n) + n, n)
