@@ -7,7 +7,8 @@ Reported are medians of microseconds per step, their ratio, and both errors agai
 tolerance 1e-13 where one exists (N = 10, t = 1 s). ``--calls`` times whole calls of few steps, from
 the described chain: ``build`` and ``simulate`` against ``Assemble`` and ``SolveDynamic``; the first
 of each is made once for many runs, so that a ratio without it follows. These are seconds of the
-processor, of which both libraries use one thread. Read the ratios: a shared machine is noisy.
+processor, of which both libraries use one thread. ``--parts`` says what our calls consist of.
+Read the ratios: a shared machine is noisy.
 """
 
 from __future__ import annotations
@@ -168,6 +169,30 @@ def compare_calls(formulation: str, turns: int) -> None:
         print(f" {whole:>6.1f} {alone:>24.1f}", flush=True)
 
 
+def parts_of_calls(formulation: str, turns: int) -> None:
+    """Print what whole calls consist of, with ball joints and with hinges."""
+    print(f"parts of whole calls, h = {STEP:g} s, rho = {RHO:g}, {formulation}; wall, ms")
+    words = ("describe", "build", "prepare", "steps", "behind")
+    print(f"{'N':>5} {'steps':>6} {'joints':>10} " + " ".join(f"{x:>9}" for x in words))
+    for joint in ("spherical", "revolute"):
+        for n, steps in CALLS.items():
+            times = []
+            for _ in range(turns + 1):
+                begin = time.perf_counter()
+                system = described(n, formulation, joint)
+                start = time.perf_counter()
+                model = system.build()
+                middle = time.perf_counter()
+                method = mbd.GeneralizedAlpha(rho=RHO)
+                run = mbd.simulate(model, steps * STEP, STEP, method=method, every=1000)
+                whole = time.perf_counter() - middle
+                before, loop = run.stats["seconds_preparing"], run.stats["seconds"]
+                times.append((start - begin, middle - start, before, loop, whole - before - loop))
+            each = [1e3 * statistics.median(x) for x in zip(*times[1:], strict=True)]
+            line = " ".join(f"{x:>9.3f}" for x in each)
+            print(f"{n:>5} {steps:>6} {joint:>10} {line}", flush=True)
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--formulation", default="so3")
@@ -175,7 +200,11 @@ if __name__ == "__main__":
     parser.add_argument("--no-peer", action="store_true")
     parser.add_argument("--large", action="store_true", help="also 10 000 and 100 000 bars")
     parser.add_argument("--calls", action="store_true", help="whole calls in place of steps")
+    parser.add_argument("--parts", action="store_true", help="what whole calls consist of")
     options = parser.parse_args()
+    if options.parts:
+        parts_of_calls(options.formulation, options.turns)
+        raise SystemExit
     if options.calls:
         compare_calls(options.formulation, options.turns)
         raise SystemExit
