@@ -100,7 +100,10 @@ def _write_force(I: Any, F: Any, a: int) -> None:
     for i in range(I[m.N_U]):
         if is_velocity(I, i):
             F[I[m.A] + i] = F[a + i]
-    stage(I, F, m.RESIDUAL)
+    if ints(F)[m.SECOND_MAPS + 1]:  # forces depend on accelerations
+        evaluate(I, F)
+    else:
+        stage(I, F, m.RESIDUAL)
     for i in range(I[m.N_U]):
         F[I[m.X] + i] -= F[I[m.R] + i]
 

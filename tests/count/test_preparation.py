@@ -131,6 +131,18 @@ def test_a_change_that_is_not_foretold_is_none():
     assert np.allclose(change, [[0, 0, 0], [1e-3, 0, 0], [0, 0, 0]], atol=1e-9)
 
 
+def test_a_change_is_measured_with_the_masses_of_elements_too():
+    """A jump on a light ball with a heavy bar, beside a ball that is pulled steadily."""
+    system = mbd.System()
+    pulled = system.add(mbd.PointMass("pulled", mass=1.0))
+    system.add(mbd.PointForce("pull", pulled, lambda t: (20.0 + t, 0.0, 0.0)))
+    light = system.add(mbd.PointMass("light", mass=1e-9, position=(1, 0, 0)))
+    system.add(mbd.BarMass("bar", system.ground, light, mass=3.0))
+    system.add(mbd.PointForce("step", light, lambda t: (30.0 * (t > 5e-4), 0.0, 0.0)))
+    model = system.build()
+    assert not jerk(Nearby(workspace.Workspace(model), mbd.consistent(model)), 1e-3).any()
+
+
 @pytest.mark.parametrize("s", [1e-3, 0.3, 30.0])
 @pytest.mark.parametrize("build", [four_bar, lambda: chain(5, ("so3", "directors"), spin=20.0)])
 def test_a_look_ahead_leaves_all_as_it_was(build, s):
