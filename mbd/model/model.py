@@ -77,10 +77,12 @@ class Model(FrozenModel):
         self.F[m.UNIT : m.UNIT + m.N_UNKNOWN_KINDS] = 1.0
         self.F[[m.UNIT + m.TRANSLATION, m.UNIT + m.FORCE]] = length
         work = Workspace(self)
-        if not self.kernels[m.SECOND_MAPS]:  # nothing declares to need accelerations
-            work.vector(m.YDD, 12 * (self.n_faces + 1))[12:] = np.nan
+        accelerations = work.vector(m.YDD, 12 * (self.n_faces + 1))[12:]
+        if not self.kernels[m.SECOND_MAPS]:  # nothing declares to need them
+            accelerations[:] = np.nan
         work.evaluate(declared=True)
         if not np.isfinite(work.vector(m.X)).all() and not work.bad_law():
+            accelerations[:] = 0.0
             if wrong := work.no_numbers():
                 raise ValueError(f"System: {wrong}")
             self.refuse_undeclared(self.state)

@@ -1,13 +1,17 @@
 """Elements with mass: the consistent mass of bars, the added mass of fluids."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from recipes import FORMS, MASSES, STILL, on_pairs, pair
+from recipes import FORMS, FORMULATIONS, MASSES, STILL, Raw, on_pairs, pair
 from scipy.integrate import solve_ivp
 from scipy.special import elliprd
 
 import mbd
 from mbd.formulations import NAMES
+from mbd.interactions.kind import Attachment, Element, Kind
+from mbd.interactions.pullback import at, each, push
 from mbd.machine import buffer as m
 from mbd.parts.masses.fluid import AddedMass
 
@@ -258,6 +262,69 @@ def test_statics_know_weight_alone():
     assert np.allclose(sunk, -9.81 / 300 * np.array([1, 1, 2]), rtol=1e-9)
 
 
+def test_a_conical_pendulum_of_a_bar():
+    """cos = (m + b/2) g / ((m + b/3) w^2 l): moments about the eye in the turning frame."""
+    system = mbd.System(gravity=(0, 0, -9.81))
+    tip = system.add(mbd.PointMass("tip", mass=1.0, position=(0.5, 0, -0.8)))
+    system.add(mbd.Distance("rod", system.ground, tip))
+    system.add(mbd.BarMass("bar", system.ground, tip, mass=1.5))
+    length, w = np.hypot(0.5, 0.8), 4.5
+    height = -mbd.equilibrium(system, rotating=(0, 0, w))["tip"].position[2]
+    assert abs(height - 1.75 * 9.81 / (1.5 * w**2)) < 1e-9 * length
+
+
+def test_bars_alone_are_a_chain_of_rods():
+    """Points of a billionth of a kilogram, rods without mass: all of it is in the bars."""
+    n, gravity = 4, (0, 0, -9.81)
+    bars, rods = mbd.System(gravity=gravity), mbd.System(gravity=gravity)
+    last, before = bars.ground, rods.ground
+    for i in range(n):
+        point = bars.add(mbd.PointMass(f"{i}", mass=1e-9, position=(i + 1, 0, 0)))
+        bars.add(mbd.Distance(f"rod {i}", last, point))
+        bars.add(mbd.BarMass(f"bar {i}", last, point, mass=1.0))
+        rod = rods.add(mbd.RigidBody(f"{i}", mass=1.0, inertia=(1e-9, 1 / 12, 1 / 12),
+                                     position=(i + 0.5, 0, 0)))  # fmt: skip
+        rods.add(mbd.Spherical(f"eye {i}", before, rod, at=(i, 0, 0)))
+        last, before = point, rod
+    runs = [mbd.simulate(x, 1.0, 1e-2, method=mbd.RadauCollocation()) for x in (bars, rods)]
+    end = runs[1][f"{n - 1}"].at((0.5, 0, 0)).position
+    assert np.allclose(runs[0][f"{n - 1}"].position, end, rtol=0, atol=1e-6)
+    assert np.allclose(runs[0].energy.total, runs[1].energy.total, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("mass", [1e-3, 1e-9])
+def test_a_light_body_in_a_heavy_fluid(mass):
+    """What is added may be all there is: spin about the axes of an ellipsoid's fluid is Euler's."""
+    system = mbd.System()
+    body = system.add(
+        mbd.RigidBody("body", mass=mass, inertia=(mass, mass, mass), angular_velocity=SPIN)
+    )
+    J = np.array([0.3, 0.4, 0.5])
+    system.add(mbd.AddedMass("water", body, (10.0, 11.0, 12.0, *J)))
+    other = mbd.System()
+    other.add(mbd.RigidBody("body", mass=1.0, inertia=J + mass, angular_velocity=SPIN))
+    one, two = (mbd.simulate(x, 2.0, 0.02, method=mbd.RadauCollocation()) for x in (system, other))
+    assert np.allclose(one["body"].rotation, two["body"].rotation, rtol=0, atol=1e-11)
+    assert np.abs(one["body"].position).max() < 1e-11
+
+
+def test_loads_of_a_motor_that_swings_a_bar():
+    def swing(t):
+        return 0.3 * np.sin(3 * t) ** 2
+
+    system = pendulum("so3", bar=True)
+    system.add(mbd.Drive("motor", system["hinge"].angle, position=swing))
+    load = mbd.inverse_dynamics(system, np.linspace(0, 1, 21))["motor"].load
+    t = np.linspace(0, 1, 21)
+    angle, second = swing(t), 0.3 * 9 * 2 * np.cos(6 * t)
+    inertia = 0.5 * LENGTH**2 + 0.02 + BAR * LENGTH**2 / 3
+    weight = (0.5 + BAR / 2) * LENGTH * 9.81 * np.cos(angle)
+    assert np.allclose(load, inertia * second - weight, rtol=0, atol=1e-6)
+    bias = mbd.joint_space(pendulum("so3", bar=True))
+    assert abs(bias.M[0, 0] - inertia) < 1e-12
+    assert abs(abs(bias.gravity[0]) - (0.5 + BAR / 2) * LENGTH * 9.81) < 1e-11
+
+
 # --- everywhere else ------------------------------------------------------------------------------
 @pytest.mark.parametrize("form", FORMS)
 def test_tangents_of_other_forms(form):
@@ -300,6 +367,28 @@ def test_nothing_else_pays():
     assert calls(system) == {m.PLACE: 2, m.POSE: 1, m.SECOND_MAPS: 0}
     system.add(mbd.AddedMass("water", body, FULL))
     assert calls(system) == {m.PLACE: 3, m.POSE: 3, m.SECOND_MAPS: 1}
+
+
+@each
+def of_acceleration(I, F, e):
+    """Act by the acceleration of a point."""
+    push(I, F, m.FY, I[e.ends], 1.0, at(I, F, m.YDD, I[e.ends]))
+
+
+def test_accelerations_that_are_not_declared_are_named():
+    system, one, _ = pair("so3", "ground")
+    kind = Kind("heavy", 1, 0, ((0, 0),), of_acceleration, of_acceleration)
+    ends = [Attachment("one", (1.0, 0.0, 0.0, 0.0))]
+    system.add(Raw("part", (one,), [Element(kind, ends)]))
+    with pytest.raises(ValueError, match=r"part: .* 'heavy' depend on accelerations; declare it"):
+        system.build()
+
+
+def test_a_formulation_must_say_how_its_faces_accelerate():
+    mute = replace(FORMULATIONS["so3"], name="mute", second_maps=None)
+    _, one, two = pair(mute, "so3")
+    with pytest.raises(ValueError, match="part: it has mass and is attached to 'one', .* 'mute'"):
+        mbd.check_tangents(MASSES["BarMass", "thin"](one, two))
 
 
 def test_what_is_refused():
