@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.checked import called, function, shown
+from mbd.base.checked import called, function
 from mbd.derivatives.named import moved
 from mbd.derivatives.stencil import FRACTIONS, Stencil
 from mbd.history.history import History
@@ -145,7 +145,11 @@ def _terms(term: Callable[[Any], Any], history: Any, names: set[str], last: bool
         expected = "one number" if last else f"({n},) numbers, one for each instant"
         raise ValueError(f"Objective: {word} must return {expected}, got shape {value.shape}")
     if not np.isfinite(value).all():
-        raise ValueError(f"Objective: a term must be finite, got {shown(value)}")
+        bad = int(np.argmin(np.isfinite(value)))
+        raise ValueError(
+            f"Objective: {word} must be finite, got {value.flat[bad]} at t = "
+            f"{history.t[bad - last]:.6g} s"
+        )
     return np.atleast_1d(value)
 
 
@@ -171,7 +175,7 @@ def by_values(
         if y.shape:
             raise ValueError(f"Objective: terminal must return one number, got shape {y.shape}")
         if not np.isfinite(y):
-            raise ValueError(f"Objective: a term must be finite, got {shown(float(y))}")
+            raise ValueError(f"Objective: terminal must be finite, got {float(y)}")
         return float(y)
 
     J = number(values)

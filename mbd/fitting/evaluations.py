@@ -97,8 +97,8 @@ class Evaluations:
         """Return the evaluation at the start, which must not fail."""
         start = self.at(x)
         if start.failure:
-            text = start.failure.removeprefix(f"{self.who}: ")
-            raise ValueError(f"{self.who}: there is no run at the start: {text}")
+            where = f"at the start, {self._words(x)}"
+            raise ValueError(f"{self.who}: there is no run {where}: {start.failure}")
         return start
 
     @property
@@ -108,6 +108,14 @@ class Evaluations:
             (dict(zip(self.names, x.x.tolist(), strict=True)), x.failure)
             for x in self.used.values() if x.failure
         ]  # fmt: skip
+
+    def last_failure(self) -> str:
+        """Return where there was no run last, and why."""
+        last = [x for x in self.used.values() if x.failure][-1]
+        return f"{last.failure} ({self._words(last.x)})"
+
+    def _words(self, x: np.ndarray) -> str:
+        return ", ".join(f"{name} = {v:.6g}" for name, v in zip(self.names, x, strict=True))
 
     def _evaluated(self, x: np.ndarray) -> Evaluation:
         p = len(self.names)
@@ -119,7 +127,8 @@ class Evaluations:
                 return Evaluation(x, values, jacobian)
             text = "the results are not finite"
         except _FAILURES as error:
-            text = " ".join(str(error).split()) or type(error).__name__
+            text = " ".join(str(error).split()).removeprefix(f"{self.who}: ")
+            text = text or type(error).__name__
         return Evaluation(x, np.zeros(0), np.zeros((0, p)), text)
 
     def _open(self, path: Path) -> None:

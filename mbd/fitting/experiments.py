@@ -288,7 +288,9 @@ def sampled(
             f"the run goes from {t[0]:g} to {t[-1]:g} s"
         )
     y, out = y.reshape(len(t), k), np.empty((len(curve.t), k))
+    _check_finite(f"{who}: {curve.label} of the run", y, t)
     dy, dt = (y, None) if slope is None else (slope[0].reshape(len(t), k), slope[1])
+    _check_finite(f"{who}: the derivative of {curve.label} of the run", dy, t)
     ends = [0, *(np.flatnonzero(np.diff(t) <= 0) + 1), len(t)]
     for first, last in pairwise(ends):
         here = (curve.t >= t[first]) | (first == 0)
@@ -301,3 +303,10 @@ def sampled(
             rate = CubicSpline(t[own], y[own])(at, 1)
             out[here] -= rate * np.interp(at, t[own], dt[own])[:, None]
     return out
+
+
+def _check_finite(what: str, y: np.ndarray, t: np.ndarray) -> None:
+    """Raise that values at instants, (n, k), are no numbers."""
+    if not np.isfinite(y).all():
+        row, column = np.argwhere(~np.isfinite(y))[0]
+        raise ValueError(f"{what} is {y[row, column]} at t = {t[row]:.6g} s")

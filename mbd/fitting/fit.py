@@ -125,7 +125,7 @@ def fit(
         weights = _weights(all_of, best.values, len(names))
     held = _held(variables, best, weights)
     if status == 0 and not _arrived(all_of, best, weights, held, names):
-        why = f"there is no run: {runs.failures[0][1]}" if runs.failures else message
+        why = f"there is no run: {runs.last_failure()}" if runs.failures else message
         status, message = 1, f"another step would lead farther, but {why}"
     absolute = absolute_sigma and not unsure
     return Fit(all_of, variables, best, weights, held, absolute, (status, message), runs)

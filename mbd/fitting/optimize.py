@@ -188,6 +188,9 @@ def optimize(
             else _of_values(what, variables, x)
             for what in several
         ]
+        words = ["the objective", *(f"the constraint {name!r}" for name in limits)]
+        for what, (value, slope) in zip(words, pairs, strict=True):
+            _check_finite(what, value, slope, variables.names)
         return np.array([v for v, _ in pairs]), np.array([g for _, g in pairs])
 
     with listening(), Evaluations(_WHO, variables.names, evaluated, file, progress) as runs:
@@ -246,6 +249,15 @@ def _of_values(what: Any, variables: Variables, x: np.ndarray) -> tuple[float, n
     return here, slope
 
 
+def _check_finite(what: str, value: float, slope: np.ndarray, names: list[str]) -> None:
+    """Raise that a value, or its derivative by a parameter, is no number."""
+    if not np.isfinite(value):
+        raise ValueError(f"{_WHO}: {what} is {value}")
+    if not np.isfinite(slope).all():
+        bad = int(np.argmin(np.isfinite(slope)))
+        raise ValueError(f"{_WHO}: the derivative of {what} by {names[bad]!r} is {slope[bad]}")
+
+
 class _Iterates:
     """The iterates of one optimisation, in parameters over their sizes."""
 
@@ -285,7 +297,8 @@ class _Iterates:
                     here = self.iterates[-1].x / self.variables.size
                     box = 0.25 * min(box, float(np.abs(trial.args[0] - here).max()))
                     if box < OPTIMUM_BOX:
-                        return 1, "nearer values are better, but there is no run"
+                        why = self.runs.last_failure()
+                        return 1, f"nearer values are better, but there is no run: {why}"
                     continue
                 self.iterates.append(self.at(end.x))
                 edge = np.abs(end.x - here) >= box * (1 - OPTIMUM_MET)

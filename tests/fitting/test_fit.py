@@ -189,7 +189,7 @@ def test_a_fit_goes_around_values_without_a_run():
     assert fit.success
     assert "mass must be positive" in fit.failures[0][1]
     assert fit.failures[0][0]["mass.mass"] < 0
-    with pytest.raises(ValueError, match="^fit: there is no run at the start: .*stabilized"):
+    with pytest.raises(ValueError, match="^fit: there is no run at the start, .*stabilized"):
         mbd.fit(oscillator(), data, start, method=mbd.GeneralizedAlpha(constraints="stabilized"),
                 **FAR)  # fmt: skip
 

@@ -76,3 +76,50 @@ def test_what_a_function_raises_has_its_name(place, error):
         assert who in text
         assert f"{what} raised {error.__name__}: " in text
     assert "no such gauge" in text
+
+
+def after(t_bad, value):
+    """A quantity of a run that is no number after an instant."""
+    return lambda run: np.where(run.t > t_bad, value, run["hinge"].angle)
+
+
+NO_NUMBERS = {
+    "optimize: .*, rod.mass = 1.2: the objective is {}": lambda x: optimize(lambda p: x),
+    "optimize: .*, rod.mass = 1.2: the constraint 'limit' is {}": lambda x: optimize(
+        lambda p: p["rod.mass"], constraints={"limit": (lambda p: x, None, 1.0)}
+    ),
+    "optimize: .*, rod.mass = 1.2: the derivative of the objective by 'rod.mass' is": (
+        lambda x: optimize(lambda p: x if p["rod.mass"] > 1.2 else 1.0)
+    ),
+    "optimize: .*, rod.mass = 1.2: Objective: terminal must be finite, got {} at t = 0.02 s": (
+        lambda x: optimize(mbd.Objective(terminal=lambda last: x), **RUN)
+    ),
+    "optimize: .*, rod.mass = 1.2: Objective: running must be finite, got {} at t = 0.02 s": (
+        lambda x: optimize(mbd.Objective(running=after(0.015, x)), **RUN)
+    ),
+    "Objective: running must be finite, got {} at t = 0.01 s": lambda x: mbd.gradient(
+        mbd.Objective(running=after(0.005, x)), rod(), ["rod.mass"], **RUN
+    ),
+    "fit: .*, rod.mass = 1.2: reach of the run is {} at t = 0.02 s": lambda x: mbd.fit(
+        rod(), {"reach": (after(0.015, x), *CURVE)}, ["rod.mass"], 1e-2
+    ),
+}
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("words", NO_NUMBERS)
+def test_what_is_no_number_is_named_with_the_parameters_at_which(words, value):
+    """What is computed, where, and with which values of the parameters."""
+    with pytest.raises(ValueError, match=f"^{words.format(value)}"):
+        NO_NUMBERS[words](value)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_search_that_ends_at_what_is_no_number_says_so(value):
+    """The least is beyond: it ends beside it, without success, and names what and where."""
+    best = optimize(lambda p: -p["rod.mass"] if p["rod.mass"] < 1.5 else value)
+    assert not best.success
+    assert 1.4 < best["rod.mass"] < 1.5
+    assert "the objective" in best.message
+    assert "(rod.mass = 1.49" in best.message
+    assert all(p["rod.mass"] > 1.49 for p, _ in best.failures)
