@@ -98,12 +98,12 @@ def test_the_conserving_scheme_conserves(step):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:steps of")
 def test_the_conserving_scheme_conserves_over_many_steps():
-    """Ten thousand steps, from which round-off does not add up."""
+    """Ten thousand steps, of which each adds less than the round-off of the energy."""
     system = free_beam("directors", velocity=(0, 0, 0))
     run = mbd.simulate(system, 100.0, 0.01, method=mbd.EnergyMomentum(), every=10)
     energy = run.energy.total
     assert run.stats["steps"] == 10_000
-    assert np.abs(energy - energy[0]).max() < 1e-12 * energy[0]
+    assert np.abs(energy - energy[0]).max() < 1e4 * np.finfo(float).eps * energy[0]
 
 
 @pytest.mark.slow

@@ -123,6 +123,15 @@ def test_light_bodies_between_heavy_ones_are_met_quickly_and_in_balance(seed, fo
     assert unbalanced(run) < 1e-2
 
 
+@pytest.mark.parametrize("seed", [43608, 70116])
+def test_rows_that_are_slow_to_be_met_take_a_harder_matrix(seed):
+    """Without they are not met: up to 38 and 47 of 50 steps fail, and are divided."""
+    run = mbd.simulate(linkage(seed), 0.05, 1e-3, project=True)
+    assert run.stats["divided_steps"] == 0
+    assert run.stats["iterations"] < 20 * run.stats["steps"]
+    assert run.gap.max() < 1e-11
+
+
 def test_a_step_on_its_way_is_not_taken_for_met():
     """An old matrix halves the gap from iteration to iteration: the last of them is not the end."""
     run = mbd.simulate(linkage(902), 0.01, 5e-4, project=True)
