@@ -17,10 +17,6 @@ FIT_RANK = 1e-9
 """[largest singular value] Directions of parameters that are seen less are not seen: derivatives
 are exact to about 1e-10."""
 
-FIT_ZERO = 1e-9
-"""[size of the parameter] A value that a solver brings so near to zero is zero: derivatives are
-differences over a hundredth of the value, which would be round-off."""
-
 FIT_SEEN = 0.3
 """[parameters] A direction along which the standard error is larger is named: what is measured
 hardly tells these parameters apart."""

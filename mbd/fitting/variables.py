@@ -10,7 +10,6 @@ import numpy as np
 
 from mbd.base.checked import floats, mapping, meant, shown
 from mbd.base.door import number
-from mbd.base.fit_tolerances import FIT_ZERO
 from mbd.base.parameter import Parameter
 from mbd.base.sensitivity_tolerances import SENSITIVITY_STEP
 from mbd.derivatives.stencil import named, stencils
@@ -36,7 +35,7 @@ class Variables:
 
     def values(self, z: np.ndarray) -> np.ndarray:
         """Return the values that are z times the sizes."""
-        return np.where(np.abs(z) < FIT_ZERO, 0.0, z * self.size)
+        return z * self.size
 
     def by_name(self, x: np.ndarray) -> dict[str, float]:
         """Return values by name."""
