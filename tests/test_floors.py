@@ -26,7 +26,7 @@ DRAW = ("figures", "pictures", "surfaces", "animation", "comparison", "cli")
 LAZY = {"matplotlib", "xarray", "h5py", "h5netcdf", "tqdm"}  # inside functions only
 KNOW_NUMBA = (
     "machine/inlined.py", "machine/jit.py", "machine/subnormal.py", "machine/tables.py",
-    "machine/vector_code.py",
+    "machine/two_threads.py", "machine/vector_code.py",
 )  # fmt: skip
 HEAVY = ("numba", "scipy", "matplotlib", "networkx", "xarray", "h5py", "h5netcdf")
 FILES = sorted(p for p in ROOT.rglob("*.py") if "models" not in p.relative_to(ROOT).parts)

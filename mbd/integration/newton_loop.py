@@ -56,12 +56,24 @@ from mbd.integration.round_off import (
     slow_to_be_met,
     still_open,
 )
+from mbd.integration.vectors.updates import (
+    finish_vectors,
+    predict_vectors,
+    record,
+)
 from mbd.linear import least_multipliers as least
 from mbd.machine import buffer as m
-from mbd.machine.jit import call, ints, jit, loop
+from mbd.machine.jit import call, ints, jit, kernel, loop
 from mbd.machine.subnormal import flushing
-from mbd.machine.unknowns import is_velocity
-from mbd.model.evaluation import accept, evaluate_level, forget_velocities, linearise, stage
+from mbd.machine.two_threads import on_both_sides
+from mbd.machine.unknowns import is_velocity, measured, unknowns_of
+from mbd.model.evaluation import (
+    accept,
+    evaluate_level,
+    forget_velocities,
+    linearise,
+    stage,
+)
 
 CONVERGED, FAILED, PIVOTS = 0, 1, 2
 
@@ -83,29 +95,7 @@ MAX_ITER, N_ITER, N_REJECT, SMALL_PIVOTS, FULL_NEWTON = (
 def predict(I: Any, F: Any) -> None:
     """Start the step: keep the old state, extrapolate v' and lam, predict v and the increment."""
     S = ints(F)
-    h, am, af = F[H], F[ALPHA_M], F[ALPHA_F]
-    beta, gamma = F[BETA], F[GAMMA]
-    for i in range(I[N_Q]):
-        F[I[QN] + i] = F[I[Q] + i]
-    for k in range(m.N_UNKNOWN_KINDS):
-        F[m.SCALE + k] = 0.0
-    a, ab, al, an, d, v, vn = I[A], I[m.AB], I[AL], I[AN], I[D], I[V], I[VN]
-    past = S[HISTORY]  # steps before this one: 0, 1 (a line) or 2 (a parabola)
-    e1, e2 = past * (past + 1) // 2, past * (past - 1) // 2
-    c0, c1, c2 = (1 - af) / (1 - am), af / (1 - am), -am / (1 - am)
-    for i in range(I[m.N_U]):
-        now = F[a + i]
-        F[a + i] += e1 * (now - F[ab + i]) - e2 * (now - F[an + i])
-        F[an + i] = now
-        scale = m.SCALE + I[I[UNKNOWN_KIND] + i]
-        if abs(now) > F[scale]:  # noqa: PLR1730 (a store less is a chain of them less)
-            F[scale] = abs(now)
-        if is_velocity(I, i):
-            new = c0 * F[a + i] + c1 * F[an + i] + c2 * F[al + i]
-            old = F[al + i]
-            F[vn + i] = F[v + i]
-            F[d + i] = h * F[v + i] + h * h * ((0.5 - beta) * old + beta * new)
-            F[v + i] += h * ((1 - gamma) * old + gamma * new)
+    predict_vectors(I, F)
     most = NEWTON_REACH * F[m.RATE] / F[TOL]
     for k in range(m.FORCE):  # what accelerations allow of an increment is bounded by the model
         F[m.SCALE + k] = min(F[m.SCALE + k], most * F[m.UNIT + k])
@@ -126,10 +116,19 @@ def restore(I: Any, F: Any) -> None:
 @jit
 def correct(I: Any, F: Any) -> float:
     """Subtract the solution in X from the iterate; return its size in units of the tolerance."""
+    if ints(F)[m.SHARED]:
+        on_both_sides(I, F, m.CORRECT_TASK)
+        return max(F[measured(I, 0)], F[measured(I, 1)])
+    return _correct(I, F, 0, I[N_U])
+
+
+@jit
+def _correct(I: Any, F: Any, u0: int, u1: int) -> float:
+    """Do so for some unknowns."""
     g = F[m.W_G] / F[m.W_K]
     a, d, v, x, unknown_kind = I[A], I[D], I[V], I[X], I[UNKNOWN_KIND]
     size = 0.0
-    for i in range(I[m.N_U]):
+    for i in range(u0, u1):
         y, k = F[x + i], I[unknown_kind + i]
         if is_velocity(I, i):
             F[d + i] -= y
@@ -139,6 +138,13 @@ def correct(I: Any, F: Any) -> float:
         if y != y:
             size = math.inf
     return size
+
+
+@kernel
+def correct_side(I: Any, F: Any, side: int) -> None:
+    """`_correct` on a side."""
+    u0, u1 = unknowns_of(I, side)
+    F[measured(I, side)] = _correct(I, F, u0, u1)
 
 
 @jit
@@ -269,15 +275,7 @@ def finish(I: Any, F: Any) -> None:
     S = ints(F)
     if F[m.NORM] > 1.0:  # the last correction counts: positions take it too
         stage(I, F, m.POSE)
-    am, af = F[ALPHA_M], F[ALPHA_F]
-    c0, c1, c2 = (1 - af) / (1 - am), af / (1 - am), -am / (1 - am)
-    a, ab, al, an = I[A], I[m.AB], I[AL], I[AN]
-    for i in range(I[m.N_U]):
-        older = F[ab + i]
-        F[ab + i] = F[an + i]
-        if is_velocity(I, i):
-            F[al + i] = c0 * F[a + i] + c1 * F[an + i] + c2 * F[al + i]
-        F[an + i] = older
+    finish_vectors(I, F)
     F[m.H_LAST] = F[m.ELAPSED] = F[H]
     accept(I, F)
     # what no equation fixes of redundant multipliers would grow along a parabola
@@ -324,23 +322,6 @@ def keep_least_record(I: Any, F: Any) -> None:
     keep_record(I, F)
     least.take_back(I, F)
     S[HAVE_FACTOR], F[m.SOFT], S[SMALL_PIVOTS] = factored, soft, small
-
-
-@jit
-def record(I: Any, F: Any) -> None:
-    """Append t, q, v and (v', lam) to the record."""
-    S = ints(F)
-    to = S[m.RECORD] + S[m.N_RECORDED] * S[m.RECORD_SIZE]
-    F[to] = F[T]
-    to += 1
-    for i in range(I[N_Q]):
-        F[to + i] = F[I[Q] + i]
-    to += I[N_Q]
-    n = I[N_U]
-    for i in range(n):
-        F[to + i] = F[I[V] + i]
-        F[to + n + i] = F[I[A] + i]
-    S[m.N_RECORDED] += 1
 
 
 @jit

@@ -53,7 +53,7 @@ from mbd.formulations.families import family
 from mbd.integration.adaptive import add_time
 from mbd.integration.consistent import consistent, violations
 from mbd.integration.method import Facts, FreeSteps
-from mbd.integration.newton_loop import CONVERGED, FAILED, keep_record, next_time, record
+from mbd.integration.newton_loop import CONVERGED, FAILED, keep_record, next_time
 from mbd.integration.radau_sweeps import (
     ACC,
     BACK,
@@ -79,6 +79,7 @@ from mbd.integration.radau_sweeps import (
     undo,
 )  # fmt: skip
 from mbd.integration.starting_values import Nearby
+from mbd.integration.vectors.updates import record
 from mbd.linear.onto_rows import add, clear, copy, onto_rows
 from mbd.linear.saddle import Saddle
 from mbd.machine import buffer as m

@@ -27,8 +27,9 @@ from mbd.base.tolerances import (
     START_VELOCITY,
 )
 from mbd.machine import buffer as m
-from mbd.machine.jit import ints, jit
-from mbd.machine.unknowns import is_velocity
+from mbd.machine.jit import ints, jit, kernel
+from mbd.machine.two_threads import on_both_sides
+from mbd.machine.unknowns import faces_of, is_velocity, measured, unknowns_of
 from mbd.model.evaluation import evaluate_level, stage
 
 
@@ -50,11 +51,30 @@ def measure_speed(I: Any, F: Any) -> None:
 
 
 @jit
+def _extent(I: Any, F: Any, first: int, last: int) -> float:
+    """Return the largest coordinate of some faces."""
+    far = 0.0
+    for y in range(I[m.Y] + 12 * first, I[m.Y] + 12 * last, 12):
+        far = max(far, abs(F[y]), abs(F[y + 1]), abs(F[y + 2]))
+    return far
+
+
+@kernel
+def extent_side(I: Any, F: Any, side: int) -> None:
+    """Measure the faces of a side."""
+    first, last = faces_of(I, side)
+    F[measured(I, side)] = _extent(I, F, first, last)
+
+
+@jit
 def measure_place(I: Any, F: Any) -> None:
     """Let floors follow where bodies are, by a power of two: exactly there and back."""
-    far, scale, length = 0.0, F[m.FAR], F[m.LENGTH]
-    for y in range(I[m.Y] + 12, I[m.Y] + 12 * I[m.N_FACES], 12):
-        far = max(far, abs(F[y]), abs(F[y + 1]), abs(F[y + 2]))
+    scale, length = F[m.FAR], F[m.LENGTH]
+    if ints(F)[m.SHARED]:
+        on_both_sides(I, F, m.EXTENT_TASK)
+        far = max(F[measured(I, 0)], F[measured(I, 1)])
+    else:
+        far = _extent(I, F, 1, I[m.N_FACES])
     if not far < 1e300:
         return
     while far >= 2 * scale * length:
@@ -188,6 +208,27 @@ def go_further(I: Any, F: Any, kept: bool) -> float:
 
 
 @jit
+def _speeds(I: Any, F: Any, u0: int, u1: int) -> tuple[float, float]:
+    """Return the largest velocities of some unknowns, at the start of the step and now."""
+    v, vn, unknown_kind = I[m.V], I[m.VN], I[m.UNKNOWN_KIND]
+    before, now = 0.0, 0.0
+    for i in range(u0, u1):
+        if is_velocity(I, i):
+            per_unit = F[m.PER_UNIT + I[unknown_kind + i]]
+            before = max(before, abs(F[vn + i]) * per_unit)
+            now = max(now, abs(F[v + i]) * per_unit)
+    return before, now
+
+
+@kernel
+def speed_side(I: Any, F: Any, side: int) -> None:
+    """Measure the velocities of a side."""
+    u0, u1 = unknowns_of(I, side)
+    to = measured(I, side)
+    F[to], F[to + 1] = _speeds(I, F, u0, u1)
+
+
+@jit
 def off_the_rows(I: Any, F: Any) -> bool:
     """Tell whether a step has thrown bodies off their rows, as across a singular pose.
 
@@ -202,13 +243,12 @@ def off_the_rows(I: Any, F: Any) -> bool:
                 return True
     if level != m.POSITION:
         return False
-    v, vn, unknown_kind = I[m.V], I[m.VN], I[m.UNKNOWN_KIND]
-    before, now = 0.0, 0.0
-    for i in range(I[m.N_U]):
-        if is_velocity(I, i):
-            per_unit = F[m.PER_UNIT + I[unknown_kind + i]]
-            before = max(before, abs(F[vn + i]) * per_unit)
-            now = max(now, abs(F[v + i]) * per_unit)
+    if ints(F)[m.SHARED]:
+        on_both_sides(I, F, m.SPEED_TASK)
+        one, two = measured(I, 0), measured(I, 1)
+        before, now = max(F[one], F[two]), max(F[one + 1], F[two + 1])
+    else:
+        before, now = _speeds(I, F, 0, I[m.N_U])
     if now <= 2.0 * before or F[m.H] * now <= OPEN_LEAST:
         return False
     stage(I, F, m.RATES)

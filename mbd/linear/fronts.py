@@ -70,6 +70,7 @@ from mbd.machine.simd import (
     subtract_product1,
     subtract_product3,
 )
+from mbd.machine.two_threads import on_both_sides
 
 AHEAD = 512  # floats by which W is asked for before it is read
 
@@ -163,11 +164,10 @@ def _invert(I: Any, F: Any, j: int) -> None:
     if kernel == 0:
         _sweep_padded(I, F, j)
         return
-    S[m.UNTRUSTED] = 0
     for k in range(I[j + FR_NP]):
         F[I[XS] + k] = _least(I, F, j, k)
     call(S[S[m.PIVOTS] + 2 * (kernel - 1)], I, F, j)
-    if S[m.UNTRUSTED]:
+    if F[I[XS]] < 0.0:
         _sweep(I, F, j)
 
 
@@ -311,10 +311,71 @@ def solve_transposed(I: Any, F: Any) -> None:
                 F[x + c] += F[A + r * ld + c] * F[b + r]
 
 
+@jit
+def _forward(I: Any, F: Any, first: int, last: int, anew: bool) -> None:
+    """Go through some fronts, with the right-hand side in X; anew: eliminate them, too."""
+    for f in range(first, last):
+        j = I[FRONTS] + f * FR_SIZE
+        if anew:
+            eliminate(I, F, j)
+        _up(I, F, j)
+
+
+@jit
+def _backward(I: Any, F: Any, first: int, last: int) -> None:
+    """Go back through some fronts."""
+    for f in range(last - 1, first - 1, -1):
+        _down(I, F, I[FRONTS] + f * FR_SIZE)
+
+
+@jit
+def _fronts_of(I: Any, side: int) -> tuple[int, int]:
+    """Return the first front of a side, and that of its tail."""
+    at = I[m.SIDES]
+    return (I[at + m.SD_SECOND], I[at + m.SD_SECOND_TAIL]) if side else (0, I[at + m.SD_TAIL])
+
+
+@kernel
+def factor_side(I: Any, F: Any, side: int) -> None:
+    """Eliminate the fronts of a side but its tail."""
+    first, last = _fronts_of(I, side)
+    _forward(I, F, first, last, True)
+
+
+@kernel
+def up_side(I: Any, F: Any, side: int) -> None:
+    """Go through the fronts of a side but its tail."""
+    first, last = _fronts_of(I, side)
+    _forward(I, F, first, last, False)
+
+
+@kernel
+def back_side(I: Any, F: Any, side: int) -> None:
+    """Go back through the fronts of a side but its tail."""
+    first, last = _fronts_of(I, side)
+    _backward(I, F, first, last)
+
+
+@jit
+def _solve_side_by_side(I: Any, F: Any, anew: bool) -> None:
+    """Solve, with new factors or those at hand."""
+    S, at = ints(F), I[m.SIDES]
+    S[m.N_FACTOR] += 1 if anew else 0
+    on_both_sides(I, F, m.FACTOR_TASK if anew else m.UP_TASK)
+    tail, second = I[at + m.SD_TAIL], I[at + m.SD_SECOND]
+    _forward(I, F, tail, second, anew)
+    _forward(I, F, I[at + m.SD_SECOND_TAIL], I[N_FRONTS], anew)
+    _backward(I, F, I[at + m.SD_SECOND_TAIL], I[N_FRONTS])
+    _backward(I, F, tail, second)
+    on_both_sides(I, F, m.BACK_TASK)
+
+
 @kernel
 def factor_and_solve(I: Any, F: Any, k: int) -> None:
     """Factor if k is 1, then solve: for use from Python."""
-    if k == 1:
+    if ints(F)[m.SHARED]:
+        _solve_side_by_side(I, F, k == 1)
+    elif k == 1:
         factor(I, F, True)
         back(I, F)
     else:

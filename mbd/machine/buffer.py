@@ -37,11 +37,13 @@ PLACES = 1 << PLACE_BITS  # that an entry can tell apart
     LOOPS,  # whether rows close loops: then they may be redundant
     MATRIX, MATRIX_SIZE,  # the fronts, one stretch of F
     PRICE,  # of a new matrix, in iterations with the one at hand
-    SCRATCH,  # floats for laws
+    SCRATCH, SCRATCH_BESIDE,  # floats for laws, and for those of another thread
+    SIDES,  # table of the two sides that two threads take; 0: there are none
+    GATE,  # what threads tell each other, in F
     METHOD,  # what a method keeps of its own, in F
     Q, QN, V, VN, A, AN, AB, AL, D, X, XS, GAP, R, PHID, PHIDD, DIAG, EPS, Y, YD, YDD, FY, GROUND,
     I_HEADER,
-) = range(35)  # fmt: skip
+) = range(38)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -97,10 +99,13 @@ VECTORS = {
     CLEARED, N_CLEARED,  # table in I: places of their entries in the matrix
     BAD_LAW, BAD_HOW,  # address of the first law whose answer is no number, and how
     UNDECLARED,  # pair of attachments, counted from one, that a kind couples and does not declare
-    UNTRUSTED,  # whether a pivot of the front at hand was too small to be trusted
     SMALLEST,  # number of the last step whose multipliers were made smallest
     ELASTIC,  # whether compliant rows act as springs; else they are rows
-) = range(39)  # fmt: skip
+    HELPED,  # whether another thread takes one side
+    SHARED,  # whether the loop goes side by side; then there are addresses of the tasks
+    PUSH_TASK, RESIDUAL_TASK, TANGENT_TASK, FACTOR_TASK, UP_TASK, BACK_TASK,
+    PREDICT_TASK, CORRECT_TASK, FINISH_TASK, RECORD_TASK, EXTENT_TASK, SPEED_TASK,
+) = range(52)  # fmt: skip
 ORDINARY, START, MIDDLE, END = 0, 1, 2, 3  # PHASE
 STRESS_AHEAD, STRESS_GIVEN, STRESS_HERE = 4, 5, 6  # PHASE of a search: see stresses in Kind
 POSITION, VELOCITY, STABILIZED = 0, 1, 2  # LEVEL
@@ -118,7 +123,7 @@ NOT_FINITE, RAISED = 1, 2  # BAD_HOW
     MOMENTA,  # and momenta of those with mass
     PIVOTS,  # by number of pivots of a front
     S_HEADER,
-) = range(39, 73, 2)  # fmt: skip
+) = range(52, 86, 2)  # fmt: skip
 STAGES = range(PLACE, S_HEADER, 2)
 
 # --- F: numbers of the step ----------------------------------------------------------------------
@@ -190,6 +195,15 @@ E_ROW, E_NUMBERS, E_MEMORY, E_LAW, E_ENDS = range(5)
 # update group: first unknown, size, first pivot that reaches it, first column in W, rows in A_up
 # from that pivot on and their length, the front that eliminates it
 UG_U, UG_N, UG_K, UG_COL, UG_L, UG_LD, UG_FRONT, UG_SIZE = range(8)
+# table of the sides: fronts where the tail of side 0, side 1, its tail and those between begin; the
+# first unknown, coordinate and face of side 1; of some stages, how many kernels each side has
+(
+    SD_TAIL, SD_SECOND, SD_SECOND_TAIL, SD_BETWEEN, SD_U, SD_Q, SD_FACE,
+    SD_POSE, SD_FORCES, SD_RESIDUAL, SD_TANGENT, SD_SIZE,
+) = (*range(7), *range(7, 17, 2))  # fmt: skip
+LINE = 16  # floats that no other thread's are near: two lines of the cache
+# gate: the job that is free to take, the last one that is done; then what each side has measured
+GATE_OPEN, GATE_DONE, GATE_SIDES, GATE_SIZE = 0, LINE, 2 * LINE, 4 * LINE
 
 
 def entries(*parts: Any) -> np.ndarray:

@@ -23,10 +23,9 @@ from mbd.machine.buffer import (
     FR_W,
     UG_K,
     UG_SIZE,
-    UNTRUSTED,
     XS,
 )
-from mbd.machine.jit import PYTHON, Kernel, ints, kernel
+from mbd.machine.jit import PYTHON, Kernel, kernel
 
 MOST = 16  # pivots that are unrolled: code grows with their cube
 
@@ -115,7 +114,7 @@ def _others(n: int, k: int) -> list[int]:
 def pivots_kernel(n: int) -> Kernel:
     """Return the kernel that turns A_pp, A_pu of a front into their inverse and W, or leaves them.
 
-    It expects in XS the least sizes of trusted pivots, and tells in S[UNTRUSTED] if one is smaller.
+    It expects in XS the least sizes of trusted pivots, and writes -1 there if one is smaller.
     """
     sweep = _sweep(n)
 
@@ -125,6 +124,6 @@ def pivots_kernel(n: int) -> Kernel:
             k0 = min(k0, I[I[j + FR_GROUPS] + g * UG_SIZE + UG_K])
         least = I[XS]
         if sweep(F, I[j + FR_A], I[j + FR_LDA], I[j + FR_W], I[j + FR_LDW], k0, least) == 0:
-            ints(F)[UNTRUSTED] = 1
+            F[least] = -1.0
 
     return kernel(pivots)

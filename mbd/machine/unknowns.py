@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mbd.machine import buffer as m
 from mbd.machine.buffer import FORCE, METHOD, N_U, UNKNOWN_KIND
 from mbd.machine.jit import jit
 
@@ -24,3 +25,30 @@ def is_velocity(I: Any, i: int) -> bool:
 def own_vector(I: Any, j: int) -> int:
     """Return where vector j over the unknowns, of those that a method keeps of its own, is in F."""
     return I[METHOD] + j * I[N_U]
+
+
+@jit
+def unknowns_of(I: Any, side: int) -> tuple[int, int]:
+    """Return the unknowns of a side; those between go with the second one."""
+    border = I[I[m.SIDES] + m.SD_U]
+    return (border, I[m.N_U]) if side else (0, border)
+
+
+@jit
+def coordinates_of(I: Any, side: int) -> tuple[int, int]:
+    """Return the coordinates that are, by and large, those of a side."""
+    border = I[I[m.SIDES] + m.SD_Q]
+    return (border, I[m.N_Q]) if side else (0, border)
+
+
+@jit
+def measured(I: Any, side: int) -> int:
+    """Return where a side writes what it has measured."""
+    return I[m.GATE] + m.GATE_SIDES + m.LINE * side
+
+
+@jit
+def faces_of(I: Any, side: int) -> tuple[int, int]:
+    """Return the faces that are, by and large, those of a side; without that of ground."""
+    border = I[I[m.SIDES] + m.SD_FACE]
+    return (border, I[m.N_FACES]) if side else (1, border)

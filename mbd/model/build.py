@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import gc
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Any
 
 import numpy as np
 
+from mbd.base.checked import whole
 from mbd.formulations.families import family
 from mbd.formulations.formulation import Formulation
 from mbd.interactions.kind import Attachment, Kind
@@ -23,33 +23,36 @@ from mbd.model.layout import (
     Buffers,
     Layout,
     Owned,
+    Stages,
     check_accelerations,
     check_names,
     owned_element,
 )
 from mbd.model.model import Model
-from mbd.model.topology import closes, eliminate, eliminate_order
+from mbd.model.topology import BETWEEN, closes, elimination
 from mbd.parts.bodies import StackedBodies
 from mbd.parts.joint import turning
 from mbd.parts.part import Part
 
 
-def build(system: Description) -> Model:
-    """Freeze a system.
+def build(system: Description, threads: int = 1) -> Model:
+    """Freeze a system, for so many threads.
 
     Everything made here stays, so that looking for garbage meanwhile is half the time for nothing.
     """
     collecting = gc.isenabled()
     gc.disable()
     try:
-        return built(system, Buffers())
+        return built(system, Buffers(), whole("System.build", "threads", threads, 1))
     finally:
         if collecting:
             gc.enable()
 
 
-def built(system: Description, buffers: Buffers) -> Model:
+def built(system: Description, buffers: Buffers, threads: int = 1) -> Model:
     """Freeze a system, with tables in these buffers."""
+    if threads > 2:
+        raise ValueError(f"System.build: threads must be 1 or 2, got {threads}")
     if not system.bodies:
         raise ValueError(
             "System.build: there is no body; call system.add(mbd.RigidBody(...)) first"
@@ -71,18 +74,18 @@ def built(system: Description, buffers: Buffers) -> Model:
     couplings = [c for c in pairs if -1 not in c and c[0] != c[1]]
     links = [*dict.fromkeys(tuple(o.ends) for o in rows), *couplings]
     freedoms = [b.formulation.n_v - b.formulation.n_own for b in bodies]
-    order = eliminate_order(len(bodies), links)
-    fronts = eliminate(
-        freedoms, [o.element.kind.n_rows for o in rows], [o.bodies for o in rows], couplings, order
-    )
+    fronts, division = elimination(
+        freedoms, [o.element.kind.n_rows for o in rows], [o.bodies for o in rows], couplings, links,
+        in_two=threads == 2,
+    )  # fmt: skip
 
-    layout = Layout(buffers, bodies, rows, fronts)
+    layout = Layout(buffers, bodies, rows, fronts, division)
     stacked = StackedBodies.of(bodies)
     nodes = _nodes(buffers, system, bodies, stacked, layout)
     attachments = _Attachments(buffers, bodies, nodes, layout.face)
-    stages = _Stages()
-    for i, stretch in enumerate(layout.stretches):
-        stages.fill(i, clear_stretch, buffers.table(stretch))
+    stages = Stages()
+    for i, (*stretch, of_side) in enumerate(layout.stretches):
+        stages.fill((of_side, i), clear_stretch, buffers.table(stretch))
     records: dict[str, list[int]] = {name: [] for name in parts}
     remembered = _interactions(buffers, owned, rows, layout, attachments, stages, records)
     remembered += _turns(buffers, parts.values(), attachments, stages, records)
@@ -90,16 +93,19 @@ def built(system: Description, buffers: Buffers) -> Model:
     heavy = [o for o in owned if o.element.kind.accelerated]
     check_accelerations(bodies, heavy)
     _families(buffers, bodies, nodes, layout, stages, moving, bool(heavy))
-    stages.kernels[m.TANGENT] = [x for _, some in sorted(stages.tangents.items()) for x in some]
+    for (of_side, _), some in sorted(stages.tangents.items()):
+        stages.by_side[m.TANGENT][of_side] += some
     for n in layout.pivots:
         stages.add(m.PIVOTS, pivots_kernel(n), 0)
-    calls = {stage: [at for _, at in kernels] for stage, kernels in stages.kernels.items()}
-    calls[m.FLOW] = calls[m.CONVECT] = calls[m.RESIDUAL]  # explicit methods write their addresses
+    layout.write_sides(buffers, stages.by_side)
+    kernels = {stage: [x for some in of for x in some] for stage, of in stages.by_side.items()}
+    calls = {stage: [at for _, at in some] for stage, some in kernels.items()}
+    calls[m.FLOW] = calls[m.CONVECT] = calls[m.VELOCITIES]  # explicit methods write their addresses
     I, F, size = buffers.arrays(calls)
     numbering = layout.numbering(bodies, rows)
     where = {body.name: node for body, node in zip(bodies, nodes, strict=True)}
     laws = [o.element.law for o in owned if o.element.law is not None]
-    model = Model(system, I, F, size, numbering, fronts, stages.kernels, where, records, laws,
+    model = Model(system, I, F, size, numbering, fronts, kernels, where, records, laws,
                   stacked, tuple(remembered))  # fmt: skip
     I[m.LOOPS] = closes(_linked(rows, system.structures))
     I.flags.writeable = False
@@ -203,33 +209,13 @@ class _Attachments:
         return records
 
 
-@dataclass
-class _Stages:
-    """Which kernels run when, each with the record it reads."""
-
-    kernels: dict[int, list[tuple[Any, int]]] = field(
-        default_factory=lambda: {stage: [] for stage in m.STAGES}
-    )
-    tangents: dict[int, list[tuple[Any, int]]] = field(default_factory=lambda: defaultdict(list))
-
-    def add(self, stage: int, kernel: Any, record: int) -> None:
-        """Run a kernel in a stage."""
-        if kernel is not None:
-            self.kernels[stage].append((kernel, record))
-
-    def fill(self, stretch: int, kernel: Any, record: int) -> None:
-        """Run a kernel when a stretch of the matrix is filled."""
-        if kernel is not None:
-            self.tangents[stretch].append((kernel, record))
-
-
 def _interactions(
     buffers: Buffers,
     owned: list[Owned],
     rows: list[Owned],
     layout: Layout,
     attachments: _Attachments,
-    stages: _Stages,
+    stages: Stages,
     records_of: dict[str, list[int]],
 ) -> list[str]:
     """Write the tables of all interactions, kind by kind; return labels of what they remember."""
@@ -240,7 +226,9 @@ def _interactions(
     for o in owned:
         by_kind.setdefault(o.element.kind, []).append(o)
     scratch = max((k.scratch for k in by_kind), default=m.SCRATCH_OWN)
-    buffers.I[m.SCRATCH] = buffers.room(scratch, what="SCRATCH, the floats for laws")
+    for place in (m.SCRATCH, m.SCRATCH_BESIDE)[: 2 if layout.borders else 1]:
+        buffers.I[place] = buffers.room(scratch, what="SCRATCH, the floats for laws")
+        buffers.room(m.LINE)
     for kind, of_kind in by_kind.items():
         members, several = _in_order(of_kind, layout)
         elements, spare = [o.element for o in members], (0.0,) * kind.room
@@ -269,9 +257,16 @@ def _interactions(
         records = [x for row in zip(*columns, strict=False) for x in row]
         remembered, first = len(elements[0].memory), buffers.table(records)
         at = buffers.table(kind.head(len(members), first, remembered))
+        of_side = Counter[int]()
+        for (k, _), n in several.items():
+            of_side[k] += n
         size = buffers.I[at + m.T_SIZE]
         where |= zip(map(id, members), range(first, at, size), strict=True)
-        stages.add(m.FORCES, kind.forces, at)
+        start = first
+        for k, n in of_side.items():
+            part = buffers.table(kind.head(n, start, remembered)) if n < len(members) else at
+            stages.add(m.FORCES, kind.forces, part, k)
+            start += n * size
         start = first
         for stretch, n in several.items():
             part = buffers.table(kind.head(n, start, remembered)) if n < len(members) else at
@@ -289,11 +284,11 @@ def _interactions(
     return labels
 
 
-def _in_order(members: list[Owned], layout: Layout) -> tuple[list[Owned], Counter[int]]:
+def _in_order(members: list[Owned], layout: Layout) -> tuple[list[Owned], Counter[tuple[int, int]]]:
     """Return elements by the stretch of the matrix that they belong to, and how many each has."""
     if len(layout.stretches) == 1:
-        return members, Counter({0: len(members)})
-    stretches = [layout.stretch(o.bodies) for o in members]
+        return members, Counter({(BETWEEN, 0): len(members)})
+    stretches = [layout.stretch(o.bodies, o.element.law is not None) for o in members]
     order = sorted(range(len(members)), key=stretches.__getitem__)
     return [members[i] for i in order], Counter(sorted(stretches))
 
@@ -305,7 +300,7 @@ def _memory_labels(o: Owned) -> list[str]:
 
 
 def _turns(
-    buffers: Buffers, parts: Iterable[Part], attachments: _Attachments, stages: _Stages,
+    buffers: Buffers, parts: Iterable[Part], attachments: _Attachments, stages: Stages,
     records_of: dict[str, list[int]],
 ) -> list[str]:  # fmt: skip
     """Write the tables that count the turns of the joints' angles; return the labels of these."""
@@ -329,7 +324,7 @@ def _families(
     bodies: list[Any],
     nodes: list[int],
     layout: Layout,
-    stages: _Stages,
+    stages: Stages,
     moving: bool,
     heavy: bool,
 ) -> None:
@@ -337,25 +332,28 @@ def _families(
 
     Forces depend on velocities where something is `moving`, on accelerations where it is `heavy`.
     """
-    interactions = stages.kernels[m.RATES]
-    stages.kernels[m.RATES] = []
+    interactions = stages.by_side[m.RATES][BETWEEN]
+    stages.by_side[m.RATES][BETWEEN] = []
     for formulation, members in _by_formulation(bodies).items():
-        start = min(nodes[i] for i in members)
+        start = first = min(nodes[i] for i in members)
         at = buffers.table([len(members), start])
         kernels = family(formulation)
-        for stage in (m.PLACE, m.POSE):
-            stages.add(stage, kernels.place, at)
-        for stage in (m.PLACE, m.VELOCITIES, m.RATES, *[m.POSE] * moving):
+        for stage in (m.VELOCITIES, m.RATES):
             stages.add(stage, kernels.velocities, at)
-        for stage in (m.PLACE, m.POSE) if heavy else ():
-            stages.add(stage, kernels.accelerations, at)
-        stages.add(m.RESIDUAL, kernels.residual, at)
         stages.add(m.MAPS, kernels.maps, at)
         stages.add(m.SECOND_MAPS, kernels.second_maps if heavy else None, at)
+        for k, n in sorted(Counter(map(layout.side.__getitem__, members)).items()):
+            part = buffers.table([n, first]) if n < len(members) else at
+            for stage, rates in ((m.PLACE, True), (m.POSE, moving)):
+                stages.add(stage, kernels.place, part, k)
+                stages.add(stage, kernels.velocities if rates else None, part, k)
+                stages.add(stage, kernels.accelerations if heavy else None, part, k)
+            stages.add(m.RESIDUAL, kernels.residual, part, k)
+            first += n * m.NODE_SIZE
         for stretch, n in sorted(Counter(map(layout.stretch_of.__getitem__, members)).items()):
             part = buffers.table([n, start]) if n < len(members) else at
             stages.fill(stretch, kernels.tangent, part)
             start += n * m.NODE_SIZE
         stages.add(m.RATES, kernels.rates, at)
         stages.add(m.ENERGY, kernels.energy, at)
-    stages.kernels[m.RATES] += interactions
+    stages.by_side[m.RATES][BETWEEN] += interactions

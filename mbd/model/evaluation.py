@@ -12,7 +12,10 @@ from typing import Any
 from mbd.machine import buffer as m
 from mbd.machine.buffer import FORCE as FIRST_ROW_KIND
 from mbd.machine.jit import call, ints, jit, kernel
+from mbd.machine.two_threads import on_both_sides
 from mbd.machine.unknowns import is_velocity
+
+BETWEEN = 2
 
 EPS, DIAG, UNKNOWN_KIND, MATRIX, N_FRONTS, FRONTS = (
     m.EPS, m.DIAG, m.UNKNOWN_KIND, m.MATRIX, m.N_FRONTS, m.FRONTS,
@@ -36,6 +39,39 @@ def stage(I: Any, F: Any, which: int) -> None:
 
 
 @jit
+def stage_of(I: Any, F: Any, which: int, borders: int, side: int) -> None:
+    """Call the kernels of one side, or those between, in a stage."""
+    S, at = ints(F), I[m.SIDES] + borders
+    first, last = 0, I[at]
+    if side > 0:
+        first, last = last, last + I[at + 1]
+    if side > 1:
+        first, last = last, S[which + 1]
+    at = S[which]
+    for s in range(first, last):
+        call(S[at + 2 * s], I, F, S[at + 2 * s + 1])
+
+
+@kernel
+def push_side(I: Any, F: Any, side: int) -> None:
+    """Place faces of a side, and add the forces on them."""
+    stage_of(I, F, m.POSE, m.SD_POSE, side)
+    stage_of(I, F, m.FORCES, m.SD_FORCES, side)
+
+
+@kernel
+def residual_side(I: Any, F: Any, side: int) -> None:
+    """Write the residual of a side."""
+    stage_of(I, F, m.RESIDUAL, m.SD_RESIDUAL, side)
+
+
+@kernel
+def tangent_side(I: Any, F: Any, side: int) -> None:
+    """Fill the matrix of a side."""
+    stage_of(I, F, m.TANGENT, m.SD_TANGENT, side)
+
+
+@jit
 def evaluate(I: Any, F: Any) -> None:
     """Write the residual of the present iterate to X."""
     _evaluate(I, F, m.PLACE)
@@ -46,9 +82,16 @@ def _evaluate(I: Any, F: Any, place: int) -> None:
     """`evaluate`, with faces by the stage PLACE or POSE."""
     S = ints(F)
     S[N_EVALUATE] += 1
-    stage(I, F, place)
-    stage(I, F, m.FORCES)
-    stage(I, F, m.RESIDUAL)
+    if S[m.SHARED] and place == m.POSE:
+        on_both_sides(I, F, m.PUSH_TASK)
+        stage_of(I, F, m.POSE, m.SD_POSE, BETWEEN)
+        stage_of(I, F, m.FORCES, m.SD_FORCES, BETWEEN)
+        on_both_sides(I, F, m.RESIDUAL_TASK)
+        stage_of(I, F, m.RESIDUAL, m.SD_RESIDUAL, BETWEEN)
+    else:
+        stage(I, F, place)
+        stage(I, F, m.FORCES)
+        stage(I, F, m.RESIDUAL)
     switch_off(I, F)
 
 
@@ -87,12 +130,8 @@ def evaluate_rates(I: Any, F: Any) -> None:
     What positions lack beyond that goes to GAP, :math:`\Phi - \dot\Phi/\gamma'`; of a row on
     velocities there is none.
     """
-    S = ints(F)
-    S[N_EVALUATE] += 1
-    stage(I, F, m.POSE)
+    _evaluate(I, F, m.POSE)
     stage(I, F, m.RATES)
-    stage(I, F, m.FORCES)
-    stage(I, F, m.RESIDUAL)
     x, gap, rates = I[m.X], I[m.GAP], I[m.PHID]
     for i in range(I[m.N_U]):
         if not is_velocity(I, i):
@@ -156,7 +195,11 @@ def linearise(I: Any, F: Any) -> None:
     Its zero block carries -EPS on the diagonal: rows that are redundant, or become so in some
     pose, then leave the iteration regular, and the residual as it is.
     """
-    stage(I, F, m.TANGENT)
+    if ints(F)[m.SHARED]:
+        on_both_sides(I, F, m.TANGENT_TASK)
+        stage_of(I, F, m.TANGENT, m.SD_TANGENT, BETWEEN)
+    else:
+        stage(I, F, m.TANGENT)
     switch_off_in_matrix(I, F)
 
 

@@ -100,7 +100,12 @@ class FrozenModel:
 
     def __reduce__(self) -> Any:
         """Return the description: addresses of kernels and laws are those of one process."""
-        return methodcaller("build"), (self.system,)
+        return methodcaller("build", threads=self.threads), (self.system,)
+
+    @property
+    def threads(self) -> int:
+        """How many threads take a step: 2 if it was built for them and falls into two sides."""
+        return 2 if self.I[m.SIDES] else 1
 
     @cached_property
     def origin(self) -> np.ndarray:

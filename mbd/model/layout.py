@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, chain, pairwise
@@ -15,7 +15,7 @@ from mbd.interactions.kind import Element
 from mbd.machine import buffer as m
 from mbd.machine.pivots import MOST
 from mbd.model.frozen import Numbering
-from mbd.model.topology import Front
+from mbd.model.topology import BETWEEN, Division, Front
 
 STRETCH = 1 << 15  # floats of the matrix, a quarter of the second cache of common processors
 
@@ -156,12 +156,35 @@ class Buffers:
         return I, F, size
 
 
+@dataclass
+class Stages:
+    """Which kernels run when, each with the record it reads."""
+
+    by_side: dict[int, list[list[tuple[Any, int]]]] = field(
+        default_factory=lambda: {stage: [[], [], []] for stage in m.STAGES}
+    )
+    tangents: dict[tuple[int, int], list[tuple[Any, int]]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+
+    def add(self, stage: int, kernel: Any, record: int, side: int = BETWEEN) -> None:
+        """Run a kernel in a stage; that of a side at the same time as that of the other one."""
+        if kernel is not None:
+            self.by_side[stage][side].append((kernel, record))
+
+    def fill(self, stretch: tuple[int, int], kernel: Any, record: int) -> None:
+        """Run a kernel when a stretch of the matrix is filled."""
+        if kernel is not None:
+            self.tangents[stretch].append((kernel, record))
+
+
 class Layout:
     """Unknowns, fronts and where the blocks of the matrix are."""
 
     def __init__(
-        self, buffers: Buffers, bodies: list[Any], rows: list[Owned], fronts: list[Front]
-    ) -> None:
+        self, buffers: Buffers, bodies: list[Any], rows: list[Owned], fronts: list[Front],
+        division: Division | None = None,
+    ) -> None:  # fmt: skip
         self.n_q, n_faces = 0, 1
         self.q: list[int] = []
         self.face: list[int] = []  # the first one of each body; before all is that of ground
@@ -202,9 +225,14 @@ class Layout:
         for place, vector in m.VECTORS.items():
             header[place] = buffers.room(sizes[vector.over], vector.region, vector.name)
         header[m.UNKNOWN_KIND] = buffers.table(self.unknown_kinds)
+        self.side, self.borders = ([BETWEEN] * len(bodies), []) if division is None else division
         self._matrix(buffers, fronts)
         every = range(len(bodies))
-        self.stretch_of = [bisect_right(self._starts, self.front_of[b]) - 1 for b in every]
+        self.stretch_of = [
+            (self.side[b], bisect_right(self._starts, self.front_of[b]) - 1) for b in every
+        ]
+        for stretch in self.stretches:
+            stretch.append(self.side[fronts[stretch[0]].body])
 
     def _matrix(self, buffers: Buffers, fronts: list[Front]) -> None:
         """Reserve the fronts and write their tables.
@@ -264,7 +292,7 @@ class Layout:
         ends.append((ends[0][1], size))
         for f, (one, two) in enumerate(pairwise(ends)):
             filled += two[0] - one[0] + two[1] - one[1]
-            if filled > STRETCH and f + 1 < len(self.A):
+            if (filled > STRETCH or f + 1 in self.borders) and f + 1 < len(self.A):
                 starts.append(f + 1)
                 filled = 0
         self._starts = starts
@@ -273,9 +301,30 @@ class Layout:
             for f, g in pairwise([*starts, len(self.A)])
         ]
 
-    def stretch(self, bodies: Iterable[int]) -> int:
-        """Return the number of the stretch in which the last of some bodies is eliminated."""
-        return max(map(self.stretch_of.__getitem__, bodies), default=0)
+    def write_sides(self, buffers: Buffers, kernels: dict[int, list[list[Any]]]) -> None:
+        """Write the table of the sides, with the number of kernels of each in some stages."""
+        if not self.borders:
+            return
+        front = self.borders[1]
+        body = front  # where both sides meet in vectors that are in order of the bodies
+        counts = [
+            len(kernels[stage][k])
+            for stage in (m.POSE, m.FORCES, m.RESIDUAL, m.TANGENT) for k in (0, 1)
+        ]  # fmt: skip
+        buffers.I[m.SIDES] = buffers.table(
+            [*self.borders, self.u0[front], self.q[body], self.face[body], *counts]
+        )
+        buffers.I[m.GATE] = buffers.room(m.GATE_SIZE + m.LINE, what="what threads tell each other")
+
+    def stretch(self, bodies: Iterable[int], alone: bool) -> tuple[int, int]:
+        """Return the side of some bodies, and the stretch in which the last is eliminated.
+
+        What is to be alone runs while no other thread does.
+        """
+        places = [self.stretch_of[b] for b in bodies]
+        sides = {side for side, _ in places}
+        side = BETWEEN if alone or len(sides) != 1 else places[0][0]
+        return side, max((at for _, at in places), default=0)
 
     def blocks(
         self, rows: Iterable[int | None], columns: Iterable[int | None]

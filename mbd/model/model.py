@@ -63,6 +63,8 @@ class Model(FrozenModel):
         Names of all unknowns, velocities first, then multipliers.
     n_q, n_v, n_lam : int
         Numbers of stored coordinates, velocities, rows.
+    threads : int
+        How many threads take a step.
     remembered : tuple of str
         Names of the numbers in ``state.memory``: ``"hinge.angle"`` of a joint, ``"spring.0"`` of
         the first element of a part.

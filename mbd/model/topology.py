@@ -4,6 +4,9 @@ Bodies are eliminated by minimum degree, deepest first, ground being a neighbour
 leaf to root. A joint's rows go with the first of its two bodies to be eliminated; where a body has
 more than one such joint the others (they close loops) go with the later body. There they may meet
 rows that already hold it: the softness of the rows in the iteration matrix keeps that regular.
+
+For two threads the graph is divided into two sides and the few bodies between them, and each side
+is eliminated towards these.
 """
 
 from __future__ import annotations
@@ -12,8 +15,10 @@ import heapq
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import NamedTuple
 
 _GROUND = -1
+BETWEEN = 2  # side of the bodies between the two others
 
 
 @dataclass
@@ -29,20 +34,29 @@ class Front:
     updates: dict[int, int] = field(default_factory=dict)
 
 
-def eliminate_order(n_bodies: int, links: Sequence[Sequence[int]]) -> list[int]:
-    """Return the bodies in elimination order; links hold bodies of an interaction, -1 ground."""
+def linked(n_bodies: int, links: Sequence[Sequence[int]]) -> list[set[int]]:
+    """Return the neighbours of each body; links hold bodies of an interaction, -1 ground."""
     neighbours: list[set[int]] = [set() for _ in range(n_bodies)]
     for link in links:
         for a in link:
             if a != _GROUND:
                 neighbours[a].update(b for b in link if b != a)
-    depth = _depths(neighbours)
-    heap = [(len(s), -depth[b], b) for b, s in enumerate(neighbours)]
+    return neighbours
+
+
+def eliminate_order(neighbours: list[set[int]], side: Sequence[int] = ()) -> list[int]:
+    """Return the bodies in elimination order, side by side; the graph is used up.
+
+    Where there are two sides, deep is what is far from those between them, side 2.
+    """
+    depth = _depths(neighbours, [b for b, s in enumerate(side) if s == BETWEEN])
+    side = side or [0] * len(neighbours)
+    heap = [(side[b], len(s), -depth[b], b) for b, s in enumerate(neighbours)]
     heapq.heapify(heap)
-    gone = [False] * n_bodies
+    gone = [False] * len(neighbours)
     order = []
     while heap:
-        degree, _, b = heapq.heappop(heap)
+        _, degree, _, b = heapq.heappop(heap)
         if gone[b] or degree != len(neighbours[b]):
             continue
         gone[b] = True
@@ -55,17 +69,17 @@ def eliminate_order(n_bodies: int, links: Sequence[Sequence[int]]) -> list[int]:
             mine |= around
             mine.discard(a)
             mine.discard(b)
-            heapq.heappush(heap, (len(mine), -depth[a], a))
+            heapq.heappush(heap, (side[a], len(mine), -depth[a], a))
     return order
 
 
-def _depths(neighbours: list[set[int]]) -> list[int]:
-    """Return the distance of every body from ground (from an arbitrary root if it floats)."""
+def _depths(neighbours: list[set[int]], roots: list[int]) -> list[int]:
+    """Return the distance of every body from roots, ground or, if it floats, from any body."""
     depth = [-1] * len(neighbours)
-    level = [b for b, s in enumerate(neighbours) if _GROUND in s]
+    grounded = [b for b, s in enumerate(neighbours) if _GROUND in s]
+    level, start = roots or grounded, 0
     for b in level:
         depth[b] = 0
-    start = 0
     while True:
         while level:
             following = []
@@ -179,3 +193,135 @@ def _take(
                 taken.append(g)
                 free -= rows[~g]
     return taken
+
+
+def _components(bodies: Iterable[int], neighbours: list[set[int]]) -> list[list[int]]:
+    """Return the bodies of each connected piece of a graph, breadth first."""
+    left, pieces = dict.fromkeys(bodies), []
+    while left:
+        piece = [next(iter(left))]
+        del left[piece[0]]
+        for a in piece:
+            for b in neighbours[a]:
+                if b in left:
+                    del left[b]
+                    piece.append(b)
+        pieces.append(piece)
+    return pieces
+
+
+def _levels(first: int, neighbours: list[set[int]]) -> list[list[int]]:
+    """Return bodies by their distance from one."""
+    reached, levels = {first}, [[first]]
+    while levels[-1]:
+        new = {b for a in levels[-1] for b in neighbours[a] if b >= 0} - reached
+        reached |= new
+        levels.append(sorted(new))
+    return levels[:-1]
+
+
+def _separator(piece: list[int], neighbours: list[set[int]]) -> list[int]:
+    """Return few bodies without which a connected graph falls into pieces of half its size.
+
+    Of a tree its centroid, else a level of distances from a body far away from all others.
+    """
+    if sum(len(neighbours[a] - {_GROUND}) for a in piece) == 2 * (len(piece) - 1):
+        size, parent = dict.fromkeys(piece, 1), dict[int, int]()
+        for a in piece:
+            parent |= {b: a for b in neighbours[a] if b >= 0 and b != parent.get(a)}
+        for a in reversed(piece[1:]):
+            size[parent[a]] += size[a]
+        return [min((a for a in piece if 2 * size[a] >= len(piece)), key=size.__getitem__)]
+    far = _levels(piece[0], neighbours)[-1][0]
+    levels, before = _levels(far, neighbours), 0
+    balanced = {}
+    for level in levels:
+        smaller = min(before, len(piece) - before - len(level))
+        before += len(level)
+        if 3 * smaller > len(piece):
+            balanced[len(level), -smaller] = level
+    return balanced[min(balanced)] if balanced else piece
+
+
+def sides(neighbours: list[set[int]]) -> list[int]:
+    """Return the side of each body, 0 or 1 with no link between them, or BETWEEN; or nothing."""
+    n = len(neighbours)
+    pieces = _components(range(n), neighbours)
+    largest = max(pieces, key=len)
+    side = [BETWEEN] * n
+    if 20 * len(largest) > 11 * n:
+        between = set(_separator(largest, neighbours))
+        pieces.remove(largest)
+        pieces += _components((b for b in largest if b not in between), neighbours)
+    sizes = [0, 0]
+    for piece in sorted(pieces, key=len, reverse=True):
+        k = int(sizes[1] < sizes[0])
+        sizes[k] += len(piece)
+        for b in piece:
+            side[b] = k
+    if 4 * min(sizes) < n:
+        return []
+    first = [b for b, s in enumerate(side) if s == 0]
+    if 2 * sum(first) > len(first) * (n - 1):  # vectors by body begin with side 0, by and large
+        side = [(1, 0, BETWEEN)[s] for s in side]
+    return side
+
+
+class Division(NamedTuple):
+    """Which fronts two threads eliminate at once: those of each side but its tail.
+
+    Attributes
+    ----------
+    side : list of int
+        Of each body: 0 and 1 where it is independent of all of the other side, else BETWEEN.
+    borders : list of int
+        First front of the tail of side 0, of side 1, of its tail, and of those between.
+    """
+
+    side: list[int]
+    borders: list[int]
+
+
+def divided(fronts: list[Front], side: Sequence[int]) -> tuple[list[Front], Division]:
+    """Return fronts side by side, each with its tail last, and where these begin.
+
+    A tail updates what both sides update; before it in the tail are those that update it: so that
+    nothing of one side, nor the rest of the last vector register of it, is written by the other.
+    """
+    front_of = {g: f for f, front in enumerate(fronts) for g in front.pivots}
+    reached = [{front_of[g] for g in front.updates} for front in fronts]
+    of = [side[front.body] for front in fronts]
+    order: list[int] = []
+    borders: list[int] = []
+    final = list(side)
+    for k in (0, 1):
+        mine = [f for f, s in enumerate(of) if s == k]
+        last = {f for f in mine if any(of[t] == BETWEEN for t in reached[f])} or {mine[-1]}
+        last_but_one = {f for f in mine if f not in last and reached[f] & last}
+        tail = sorted(last_but_one) + sorted(last)
+        free = [f for f in mine if f not in last and f not in last_but_one]
+        borders += [len(order) + len(free), len(order) + len(mine)]
+        order += free + tail
+        for f in tail:
+            final[fronts[f].body] = BETWEEN
+    order += [f for f, s in enumerate(of) if s == BETWEEN]
+    return [fronts[f] for f in order], Division(final, borders)
+
+
+def elimination(
+    freedoms: Sequence[int],
+    rows: Sequence[int],
+    joins: Sequence[Sequence[int]],
+    couplings: Sequence[tuple[int, int]],
+    links: Sequence[Sequence[int]],
+    *,
+    in_two: bool,
+) -> tuple[list[Front], Division | None]:
+    """Return the fronts, and how two threads divide them, if they are to and can.
+
+    Parameters are those of `eliminate`, and all links between bodies, -1 for ground.
+    """
+    neighbours = linked(len(freedoms), links)
+    side = sides(neighbours) if in_two else []
+    fronts = eliminate(freedoms, rows, joins, couplings, eliminate_order(neighbours, side))
+    return divided(fronts, side) if side else (fronts, None)

@@ -49,7 +49,7 @@ def changed(model: Any, values: Any, *, measured: bool = True) -> Any:
         _check_structure(declared(model, mine.part.name), mine, values)
     numbers = _numbers(model, system, new)
     if numbers is None:
-        return system.build()  # type: ignore[attr-defined]
+        return system.build(model.threads)  # type: ignore[attr-defined]
     return _with_numbers(model, system, new, numbers, measured)
 
 

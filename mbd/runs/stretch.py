@@ -22,6 +22,7 @@ from mbd.linear.fronts import factor_and_solve
 from mbd.linear.least_multipliers import make_up
 from mbd.linear.saddle import Saddle
 from mbd.machine import buffer as m
+from mbd.machine.two_threads import helper_of
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
@@ -78,6 +79,7 @@ class Run:
         grid_from_here(I, F)
         F[m.ATOL : m.ATOL + m.N_UNKNOWN_KINDS] = plan.atol
         method.prepare(model, S, F)
+        self.helper = helper_of(work.I, F)
         if change is not None:
             self.remember(begun.a - change)
         if np.isfinite(plan.rtol):  # what Newton leaves must not pass for an error of the step
@@ -224,11 +226,10 @@ class Run:
     def steps(self, n: int, kernel: Any = None) -> tuple[int, int]:
         """Take up to n steps; return their number and a status."""
         I, S, F, kernel = self.work.I, self.work.S, self.work.F, kernel or self.advance
-        S[m.N_RECORDED] = 0
-        taken, status = 0, CONVERGED
+        S[m.N_RECORDED], S[m.N_STEPS], taken, status = 0, n, 0, CONVERGED
         if self.facts.linear_solver == "fronts":
-            S[m.N_STEPS] = n
-            kernel(I, F)
+            with self.helper:
+                kernel(I, F)
             taken, status = int(S[m.STEPS_DONE]), int(S[m.STATUS])
             self.done += taken
         if status == PIVOTS and not self.facts.pivoting:
@@ -256,9 +257,8 @@ class Run:
         work = self.work
         if self.plan.free or self.facts.divided_by is None:
             return False
-        if any(law.raised for law in work.laws) or work.bad_law():
-            return False
-        return not failed_step(work, self.method.kernel)[1]
+        bad = any(law.raised for law in work.laws) or work.bad_law()
+        return not (bad or failed_step(work, self.method.kernel)[1])
 
     def back_before(self, begin: Any, first: int, jump: Jump) -> int:
         """Go back to the last step before a jump; return how many that are since a snapshot."""

@@ -219,34 +219,23 @@ def _acting(model: Model, state: State, factors: dict[str, float]) -> tuple[np.n
     internal = np.zeros((2, n))
     work = Workspace(model, state)
     work.evaluate()
-    owners = _owners(model)
+    owners = {record: name for name, some in model.records.items() for record in some}
+    applied = {id(kind.forces) for kind in (FORCE, MOMENT, SCALING)}
     for kernel, at in model.kernels[m.FORCES]:
-        names = owners.get(id(kernel))
-        for e, (where, y, f) in enumerate(_each(work, kernel, at)):
-            if names is None:
+        for record, where, y, f in _each(work, kernel, at):
+            if id(kernel) not in applied:
                 np.add.at(internal.T, where, _norms(f).T)
             else:
                 resultant = _turning(y, f)
                 size = resultant if resultant.any() else _norms(f)  # a force that stretches
-                np.add.at(loads.T, where, abs(factors.get(names[e], 1.0)) * size.T)
+                np.add.at(loads.T, where, abs(factors.get(owners[record], 1.0)) * size.T)
     return loads, internal
-
-
-def _owners(model: Model) -> dict[int, list[str]]:
-    """Return the names of the parts of all applied loads, by their kernels."""
-    owners: dict[int, list[str]] = {id(kind.forces): [] for kind in (FORCE, MOMENT, SCALING)}
-    for name, part in model.system.parts.items():
-        for element in part.elements():
-            names = owners.get(id(element.kind.forces))
-            if names is not None:
-                names.append(name)
-    return owners
 
 
 def _each(
     work: Workspace, kernel: object, at: int
-) -> Iterator[tuple[list[int], np.ndarray, np.ndarray]]:
-    """Run a kernel element by element; yield bodies, their faces and the forces on these."""
+) -> Iterator[tuple[int, list[int], np.ndarray, np.ndarray]]:
+    """Run a kernel element by element; yield its record, bodies, their faces, forces on these."""
     I, F, node = work.I.copy(), work.F, work.model.node_of_face
     n, first, size = (int(I[at + x]) for x in (m.T_NUMBER, m.T_FIRST, m.T_SIZE))
     y, faces = (
@@ -261,4 +250,4 @@ def _each(
         faces[where] = 0.0
         I[at + m.T_FIRST] = record
         kernel(I, F, at)  # type: ignore[operator]
-        yield [node[i - 1] for i in where], y[where], faces[where]
+        yield record, [node[i - 1] for i in where], y[where], faces[where]

@@ -72,7 +72,7 @@ ALLOWED = {
     "PHIDD": {"interactions"},
     "R": {"linear", METHODS},  # what slow iterations of rows have moved
     "GAP": {MODEL, "linear"},  # of a projection too
-    "XS": {"linear"},
+    "XS": {"linear", "machine"},  # of one front: least pivots, and that one of them is missed
     "DIAG": {MODEL},
     "EPS": {MODEL},
     "AL": {METHODS, "control"},  # at a jump of a load

@@ -1,0 +1,1 @@
+"""Vectors over the unknowns, in one go or by sides."""

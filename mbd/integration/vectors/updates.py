@@ -1,0 +1,134 @@
+r"""Updates of vectors over the unknowns in a step of generalized-alpha, in one go or by sides.
+
+What is measured on the way are largest sizes, so that the order in which it is gone through does
+not matter.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mbd.machine import buffer as m
+from mbd.machine.jit import ints, jit, kernel
+from mbd.machine.two_threads import on_both_sides
+from mbd.machine.unknowns import coordinates_of, is_velocity, measured, unknowns_of
+
+A, AL, AN, D, UNKNOWN_KIND, Q, QN, V, VN, X = (
+    m.A, m.AL, m.AN, m.D, m.UNKNOWN_KIND, m.Q, m.QN, m.V, m.VN, m.X,
+)  # fmt: skip
+ALPHA_F, ALPHA_M, BETA, GAMMA, H, HISTORY, N_Q, N_U, T = (
+    m.ALPHA_F, m.ALPHA_M, m.BETA, m.GAMMA, m.H, m.HISTORY, m.N_Q, m.N_U, m.T,
+)  # fmt: skip
+
+
+@jit
+def predict_vectors(I: Any, F: Any) -> None:
+    """Keep the old state, extrapolate v' and lam, predict v and the increment; set SCALE."""
+    if ints(F)[m.SHARED]:
+        on_both_sides(I, F, m.PREDICT_TASK)
+        one, two = measured(I, 0), measured(I, 1)
+        for k in range(m.N_UNKNOWN_KINDS):
+            F[m.SCALE + k] = max(F[one + k], F[two + k])
+    else:
+        _predict(I, F, 0, I[N_Q], 0, I[N_U], m.SCALE)
+
+
+@jit
+def finish_vectors(I: Any, F: Any) -> None:
+    """Set the algorithmic accelerations of the step, and keep those before."""
+    if ints(F)[m.SHARED]:
+        on_both_sides(I, F, m.FINISH_TASK)
+    else:
+        _finish(I, F, 0, I[N_U])
+
+
+@jit
+def _predict(I: Any, F: Any, q0: int, q1: int, u0: int, u1: int, scales: int) -> None:
+    """Do so for some coordinates and unknowns, and measure the accelerations."""
+    S = ints(F)
+    for k in range(m.N_UNKNOWN_KINDS):
+        F[scales + k] = 0.0
+    h, am, af = F[H], F[ALPHA_M], F[ALPHA_F]
+    beta, gamma = F[BETA], F[GAMMA]
+    for i in range(q0, q1):
+        F[I[QN] + i] = F[I[Q] + i]
+    a, ab, al, an, d, v, vn = I[A], I[m.AB], I[AL], I[AN], I[D], I[V], I[VN]
+    past = S[HISTORY]  # steps before this one: 0, 1 (a line) or 2 (a parabola)
+    e1, e2 = past * (past + 1) // 2, past * (past - 1) // 2
+    c0, c1, c2 = (1 - af) / (1 - am), af / (1 - am), -am / (1 - am)
+    for i in range(u0, u1):
+        now = F[a + i]
+        F[a + i] += e1 * (now - F[ab + i]) - e2 * (now - F[an + i])
+        F[an + i] = now
+        scale = scales + I[I[UNKNOWN_KIND] + i]
+        if abs(now) > F[scale]:  # noqa: PLR1730 (a store less is a chain of them less)
+            F[scale] = abs(now)
+        if is_velocity(I, i):
+            new = c0 * F[a + i] + c1 * F[an + i] + c2 * F[al + i]
+            old = F[al + i]
+            F[vn + i] = F[v + i]
+            F[d + i] = h * F[v + i] + h * h * ((0.5 - beta) * old + beta * new)
+            F[v + i] += h * ((1 - gamma) * old + gamma * new)
+
+
+@jit
+def _finish(I: Any, F: Any, u0: int, u1: int) -> None:
+    """Take over the accelerations of some unknowns."""
+    am, af = F[ALPHA_M], F[ALPHA_F]
+    c0, c1, c2 = (1 - af) / (1 - am), af / (1 - am), -am / (1 - am)
+    a, ab, al, an = I[A], I[m.AB], I[AL], I[AN]
+    for i in range(u0, u1):
+        older = F[ab + i]
+        F[ab + i] = F[an + i]
+        if is_velocity(I, i):
+            F[al + i] = c0 * F[a + i] + c1 * F[an + i] + c2 * F[al + i]
+        F[an + i] = older
+
+
+@jit
+def record(I: Any, F: Any) -> None:
+    """Append t, q, v and (v', lam) to the record."""
+    S = ints(F)
+    F[S[m.RECORD] + S[m.N_RECORDED] * S[m.RECORD_SIZE]] = F[T]
+    if S[m.SHARED]:
+        on_both_sides(I, F, m.RECORD_TASK)
+    else:
+        _record(I, F, 0, I[N_Q], 0, I[N_U])
+    S[m.N_RECORDED] += 1
+
+
+@jit
+def _record(I: Any, F: Any, q0: int, q1: int, u0: int, u1: int) -> None:
+    """Do so for some coordinates and unknowns."""
+    S = ints(F)
+    to = S[m.RECORD] + S[m.N_RECORDED] * S[m.RECORD_SIZE] + 1
+    for i in range(q0, q1):
+        F[to + i] = F[I[Q] + i]
+    to += I[N_Q]
+    n = I[N_U]
+    for i in range(u0, u1):
+        F[to + i] = F[I[V] + i]
+        F[to + n + i] = F[I[A] + i]
+
+
+@kernel
+def predict_side(I: Any, F: Any, side: int) -> None:
+    """`_predict` on a side."""
+    q0, q1 = coordinates_of(I, side)
+    u0, u1 = unknowns_of(I, side)
+    _predict(I, F, q0, q1, u0, u1, measured(I, side))
+
+
+@kernel
+def finish_side(I: Any, F: Any, side: int) -> None:
+    """`_finish` on a side."""
+    u0, u1 = unknowns_of(I, side)
+    _finish(I, F, u0, u1)
+
+
+@kernel
+def record_side(I: Any, F: Any, side: int) -> None:
+    """`_record` on a side."""
+    q0, q1 = coordinates_of(I, side)
+    u0, u1 = unknowns_of(I, side)
+    _record(I, F, q0, q1, u0, u1)
