@@ -37,6 +37,7 @@ from typing import Any
 from mbd.algebra.newmark import scaled_rates
 from mbd.base.tolerances import (
     MATRIX_CHEAP,
+    MATRIX_WORN,
     NEWTON_CONTRACTION,
     NEWTON_LACK,
     NEWTON_PATIENCE,
@@ -181,13 +182,14 @@ def has_aged(I: Any, F: Any, iterations: int) -> bool:
     """Tell whether a new matrix pays, after a step of so many iterations with the one at hand.
 
     It does where one more such step costs more than those since the matrix was made did in the
-    mean, its price among them. A cheap matrix is made anew when a step needs a third iteration.
+    mean, its price among them. A cheap one is made anew also where a step needs a fourth iteration,
+    and where one needs a third with it new: that the next one will need more is not in the mean.
     """
     S = ints(F)
     S[m.STEPS_OF_FACTOR] += 1
     S[m.ITERATIONS_OF_FACTOR] += iterations
-    if I[m.PRICE] <= MATRIX_CHEAP:
-        return iterations > 2
+    if I[m.PRICE] <= MATRIX_CHEAP and iterations > (3 if S[m.STEPS_OF_FACTOR] > 1 else 2):
+        return True
     return iterations * S[m.STEPS_OF_FACTOR] > I[m.PRICE] + S[m.ITERATIONS_OF_FACTOR]
 
 
@@ -199,6 +201,7 @@ def newton(I: Any, F: Any) -> int:
     F[m.OPEN] = 0.0
     theta = max(F[THETA], 0.05)
     theta = math.sqrt(theta * math.sqrt(theta))
+    cheap, slowest = I[m.PRICE] <= MATRIX_CHEAP, 0.0  # contraction of the matrix at hand
     fresh = False  # whether the matrix belongs to this step
     pace, kept, stuck, tried = 0.0, False, False, False  # of rows that are slow to be met
     for iteration in range(S[MAX_ITER]):
@@ -216,7 +219,7 @@ def newton(I: Any, F: Any) -> int:
             call(S[m.LINEAR], I, F, 1)
             S[HAVE_FACTOR] = 1
             S[m.STEPS_OF_FACTOR], S[m.ITERATIONS_OF_FACTOR] = 0, 0
-            fresh = True
+            fresh, slowest = True, 0.0
             if S[SMALL_PIVOTS]:
                 S[HAVE_FACTOR] = 0
                 return PIVOTS
@@ -242,6 +245,7 @@ def newton(I: Any, F: Any) -> int:
             # kinds of unknowns converge at their own pace, the first ratio may flatter: a bound
             theta = max(size / last, NEWTON_CONTRACTION) if last > 0.0 else NEWTON_CONTRACTION
             theta = max(theta, pace)
+            slowest = max(slowest, theta) if cheap else theta
             F[THETA] = theta
             rough = theta > 0.3
             if theta > 0.5 or (rough and iteration > 4):
@@ -261,7 +265,7 @@ def newton(I: Any, F: Any) -> int:
             if fresh and ((theta > 1e3 and iteration > 4) or (theta > 1.0 and iteration > 20)):
                 return FAILED
         if theta < 1.0 and size * theta / (1 - theta) <= 1.0 and lack <= NEWTON_LACK:
-            if (iteration > 0 and theta > 0.1) or has_aged(I, F, iteration + 1):
+            if slowest > MATRIX_WORN or has_aged(I, F, iteration + 1):
                 S[HAVE_FACTOR] = 0
             return CONVERGED
         last = size

@@ -21,8 +21,8 @@ from mbd.runs.stretch import Run
 def test_iterations_and_factorisations_of_a_chain(n, joint):
     stats = mbd.simulate(chain(n, joint=joint), 0.3, 1e-3).stats
     assert stats["steps"] == 300
-    assert stats["iterations"] <= 2.6 * stats["steps"]
-    assert stats["factorizations"] <= 0.6 * stats["steps"]
+    assert stats["iterations"] <= 2.85 * stats["steps"]
+    assert stats["factorizations"] <= 0.3 * stats["steps"]
     assert stats["rejected"] == 0
     assert stats["pivoting_steps"] == 0
     # one evaluation an iteration, and nothing beside
@@ -59,6 +59,13 @@ def test_iterations_of_other_chains(formulations, iterations, factorizations):
     stats = mbd.simulate(chain(10, formulations), 0.3, 1e-3).stats
     assert stats["iterations"] <= iterations * stats["steps"]
     assert stats["factorizations"] <= factorizations * stats["steps"]
+
+
+def test_a_matrix_is_made_anew_before_an_iteration_is_lost():
+    """Its contraction grows from step to step; what gains less than a half begins in vain."""
+    stats = mbd.simulate(chain(3000), 0.04, 1e-3).stats
+    assert stats["iterations"] <= 2.95 * stats["steps"]
+    assert stats["factorizations"] <= 0.5 * stats["steps"]
 
 
 def test_full_newton_factors_each_time():
