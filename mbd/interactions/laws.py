@@ -198,6 +198,23 @@ def _alone(owner: str, value: Any, what: str) -> None:
         raise ValueError(f"{owner}: the law must return {what}, got {value!r}") from None
 
 
+def _several(value: Any) -> bool:
+    """Tell whether a law returns several numbers; an array of no dimension is one."""
+    try:
+        len(value)
+    except TypeError:
+        return False
+    return True
+
+
+def shape_of(value: Any) -> tuple[int, ...] | None:
+    """Return the shape of what a law returns, None where it has none."""
+    try:
+        return np.shape(value)
+    except ValueError:  # lists of different lengths
+        return None
+
+
 def _three(function: Callable[..., Any]) -> Evaluate:
     """Write three numbers of a time."""
 
@@ -246,7 +263,7 @@ def differenced(function: Callable[..., Any]) -> Evaluate:
 def time_law(owner: str, function: Callable[[float], Any]) -> Law:
     """Prepare ``function(t) -> (x, y, z)``."""
     value = _tried(owner, function, "t", 0.0)
-    if np.shape(value) != (3,):
+    if shape_of(value) != (3,):
         raise ValueError(
             f"{owner}: the law of time must return 3 components, got {value!r} at t = 0; "
             "return a tuple (x, y, z)"
@@ -313,7 +330,7 @@ def check_motion(owner: str, function: Callable[[float], Any], order: int) -> No
 def motion_law(owner: str, function: Callable[[float], Any], order: int) -> Law:
     """Prepare ``function(t) -> value`` or (value, d/dt, ...) with `order` derivatives, or more."""
     trial = _tried(owner, function, "t", 0.0)
-    many = not isinstance(trial, (int, float)) and hasattr(trial, "__len__")
+    many = _several(trial)
     if many and len(trial) not in (order + 1, 3):
         form = "(value, rate, second rate)" if order == 2 else "(value, rate)"
         raise ValueError(
@@ -364,7 +381,7 @@ def spring_law(
 ) -> Law:
     """Prepare ``function(u, rate, t)``; u is a value to try it at, sign -1 for a push."""
     trial = _tried(owner, function, "u, rate, t", u, 0.0, 0.0)
-    many = not isinstance(trial, (int, float)) and hasattr(trial, "__len__")
+    many = _several(trial)
     if many and len(trial) != 3:
         raise ValueError(
             f"{owner}: the law must return a tension, or (tension, d/du, d/drate), got {trial!r}"

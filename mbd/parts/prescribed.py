@@ -18,7 +18,7 @@ from mbd.base.checked import shown
 from mbd.base.door import label, number
 from mbd.interactions.driven_rotation import DRIVEN_ROTATION, VALUES, WITH_RATES
 from mbd.interactions.kind import Element
-from mbd.interactions.laws import TICK, Law, check_motion, numbers_law
+from mbd.interactions.laws import TICK, Law, check_motion, numbers_law, shape_of
 from mbd.machine.buffer import MOMENT
 from mbd.machine.jit import is_compiled, jit
 from mbd.parts.coordinates import displacement_between, sum_row
@@ -117,7 +117,7 @@ class PrescribedMotion(Joint):
 
     def _components(self, what: str, law: Callable[[float], Any]) -> tuple[Any, ...]:
         """Return the components of a law that gives all three, each as a law of its own."""
-        shape = np.shape(_tried(self.name, what, law))
+        shape = shape_of(_tried(self.name, what, law))
         if shape not in ((3,), (3, 3)):
             raise ValueError(
                 f"{self.name}: {what} must be {_EXPECTED[what]}, got shape {shape} at t = 0"
@@ -132,7 +132,7 @@ class PrescribedMotion(Joint):
             if getattr(first, "as_rotvec", None) is not None:
                 return TICK, numbers_law(owner, _values(lambda t: rotation(t).as_rotvec()), VALUES)
             parts = self._components("rotation", rotation)
-            if np.shape(first) == (3,):
+            if shape_of(first) == (3,):
                 return TICK, numbers_law(owner, _values(rotation), VALUES)
             for i, part in enumerate(parts):
                 check_motion(f"{owner}.{_AXES[i]}", part, 2)
@@ -160,14 +160,14 @@ class PrescribedMotion(Joint):
     def _derivatives(self, i: int, law: Any) -> bool:
         """Tell whether a component of the rotation gives its derivatives, which are checked."""
         value = _tried(self.name, "rotation", law)
-        if np.shape(value) == (3,):
+        if shape_of(value) == (3,):
             check_motion(f"{self.name}.rotation.{_AXES[i]}", law, 2)
-        elif np.shape(value) != ():
+        elif shape_of(value) != ():
             raise ValueError(
                 f"{self.name}: rotation {_AXES[i]} must be a number [rad] or a law of time that "
                 f"returns one, or (value, rate, second rate), got {value!r} at t = 0"
             )
-        return np.shape(value) == (3,)
+        return shape_of(value) == (3,)
 
     def elements(self) -> list[Element]:
         """a_i.(Q - P) - x_i(t), then b2.tau3, b3.tau1, b1.tau2."""

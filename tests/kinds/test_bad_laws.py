@@ -1,6 +1,8 @@
 """User code that raises, or is no number: named with its instant, and nothing computed is lost."""
 
+import decimal
 import math
+import re
 import threading
 
 import numba
@@ -309,3 +311,95 @@ def test_a_run_within_a_law_of_the_same_model_has_its_own_exceptions():
     assert mbd.simulate(model, 0.03, H).success
     assert "x: its law raised ArithmeticError" in inner[1].message
     sound(inner[1])
+
+
+# what a law may return instead of a number, and whether it is one
+RETURNED = {
+    "array of no dimension": (np.array, True),
+    "array of one number": (lambda x: np.array([x]), False),
+    "single precision": (np.float32, True),
+    "whole number": (lambda x: np.int64(0), True),
+    "truth": (lambda x: np.bool_(False), True),
+    "complex": (complex, False),
+    "text": (str, False),
+    "nothing": (lambda x: None, False),
+    "decimal": (decimal.Decimal, True),
+    "list": (lambda x: [x], False),
+    "matrix": (lambda x: np.zeros((2, 2)), False),
+    "generator": (lambda x: (y for y in (x,)), False),
+    "class": (lambda x: float, False),
+}
+
+
+def tried(call):
+    """Return what a call returns, or None and what it says."""
+    try:
+        return call(), ""
+    except (ValueError, TypeError, RuntimeError) as error:
+        return None, str(error)
+
+
+@pytest.mark.filterwarnings("ignore:Casting complex values", "ignore:Conversion of an array")
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("what", RETURNED)
+@pytest.mark.parametrize("kind", PARTS)
+def test_what_a_law_returns_is_a_number_or_refused_by_name(kind, what, late):
+    """At the door, or at the step that meets it; nothing else is raised, and nothing cast."""
+    other, is_number = RETURNED[what]
+
+    def f(t):
+        value = 0.0 if what in ("whole number", "truth") else 0.125 * t
+        return other(value) if t > LAST or not late else value
+
+    def plain(t):
+        return float(other(0.125 * t)) if is_number else math.nan
+
+    def run(law):
+        system, bar, hinge = breathing() if kind == "scaling" else pendulum()
+        system.add(PARTS[kind](system, bar, hinge, law, lambda x: x))
+        return mbd.simulate(system, 0.04, H, project=True)
+
+    solution, said = tried(lambda: run(f))
+    if solution is None:
+        assert said.startswith(("x: ", "the step to t = "))
+        assert "x: " in said
+        return
+    q = solution.q
+    assert is_number
+    assert np.allclose(q, run(plain).q, rtol=0, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:the multiplier of")  # in single precision
+@pytest.mark.filterwarnings("ignore:Casting complex values", "ignore:Conversion of an array")
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("form", ["a component", "all", "a rate"])
+@pytest.mark.parametrize("which", ["position", "rotation"])
+@pytest.mark.parametrize("what", RETURNED)
+def test_what_a_prescribed_motion_returns_is_numbers_or_refused_by_name(what, which, form, late):
+    other, is_number = RETURNED[what]
+
+    def law(t):
+        x, slope = (0.0, 0.0) if what in ("whole number", "truth") else (0.125 * t, 0.125)
+        bad = other(x) if t > LAST or not late else x
+        rate = other(slope) if t > LAST or not late else slope
+        return {
+            "a component": (bad, 0.0, 0.0),
+            "all": bad if t > LAST or not late else (x, 0.0, 0.0),
+            "a rate": ((x, 0.0, 0.0), (rate, 0.0, 0.0), (0.0, 0.0, 0.0)),
+        }[form]
+
+    system = mbd.System()
+    body = system.add(mbd.RigidBody("bar", mass=1.0, inertia=(1, 1, 1)))
+
+    def moved():
+        system.add(mbd.PrescribedMotion("x", system.ground, body, **{which: law}))
+        return mbd.simulate(system, 0.04, H, project=True)
+
+    run, said = tried(moved)
+    if run is None:
+        assert said.startswith(("x: ", "x.", "the step to t = "))
+        assert re.search(r"x(\.\w+)?: ", said)
+        return
+    assert is_number
+    assert form != "all"
+    assert np.abs(run["bar"].position[-1, 0]) <= 0.125 * 0.04 + 1e-9
