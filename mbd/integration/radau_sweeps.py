@@ -19,7 +19,7 @@ from mbd.linear.least_multipliers import smallest_multipliers
 from mbd.linear.onto_rows import add, clear, copy, effective_multipliers, onto_rows, solve
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit
-from mbd.machine.unknowns import own_vector
+from mbd.machine.unknowns import is_velocity, own_vector
 from mbd.model.evaluation import evaluate, evaluate_second_rates, linearise, stage
 
 A, AN, D, FORCE, UNKNOWN_KIND, N_U, Q, QN, T, V, VN, X = (
@@ -89,7 +89,10 @@ def guess(I: Any, F: Any, h: float) -> None:
 
 @jit
 def measure(I: Any, F: Any) -> None:
-    """Note by kind what changes of velocities, and of h lam, are compared with."""
+    """Note by kind what changes of velocities, and of h lam, are compared with.
+
+    Multipliers of different kinds, and inertia, by the work [J] that they do along the units.
+    """
     S = ints(F)
     for k in range(m.N_UNKNOWN_KINDS):
         F[m.SCALE + k] = 0.0
@@ -97,7 +100,7 @@ def measure(I: Any, F: Any) -> None:
         scale = m.SCALE + I[I[UNKNOWN_KIND] + u]
         F[scale] = max(F[scale], abs(F[I[A] + u]))
     measure_speed(I, F)
-    sizes, fastest, rate, push = base(I) + SIZES, 1e-300, 1e-300, 0.0
+    sizes, fastest, rate, work = base(I) + SIZES, 1e-300, 1e-300, 0.0
     for k in range(FORCE):
         unit = F[m.UNIT + k]
         fastest = max(fastest, F[m.SIZE + k] / unit, math.sqrt(F[m.SCALE + k] / unit))
@@ -106,10 +109,14 @@ def measure(I: Any, F: Any) -> None:
         speed = max(F[m.SIZE + k], math.sqrt(unit * F[m.SCALE + k]), ERROR_SLOW * unit * fastest)
         F[sizes + k] = speed + F[m.ATOL + k] / F[m.RTOL]
         rate = max(rate, F[m.SCALE + k] / F[sizes + k])
+    for u in range(I[N_U]):  # of inertia: multipliers that carry nothing are round-off of it
+        if is_velocity(I, u):
+            unit = F[m.UNIT + I[I[UNKNOWN_KIND] + u]]
+            work = max(work, unit * F[I[m.DIAG] + u] * abs(F[I[A] + u]))
     for k in range(FORCE, m.N_UNKNOWN_KINDS):
-        push = max(push, F[m.SCALE + k])
+        work = max(work, F[m.UNIT + k] * F[m.SCALE + k])
     for k in range(FORCE, m.N_UNKNOWN_KINDS):
-        F[sizes + k] = max(F[m.SCALE + k], ERROR_SLOW * push) / rate
+        F[sizes + k] = max(F[m.SCALE + k], ERROR_SLOW * work / F[m.UNIT + k]) / rate
         if S[m.PROJECT]:  # what is redundant of them is noise
             F[sizes + k] = 0.0
 

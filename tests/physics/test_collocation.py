@@ -19,6 +19,9 @@ OTHERS = {
     "tetrahedral": mbd.Unified("tetrahedral"),
 }
 FORMS = {**{name: name for name in RIGID}, **OTHERS}
+MAPS = [("full", x) for x in ("B1", "H", "Q_p2")] + [("reduced", x) for x in ("B2", "H", "Q_p2")]
+FREE = FORMS | {f"{form}, {x}": mbd.EulerParameters(form, x) for form, x in MAPS}
+FREE["projected"] = mbd.EulerParameters("projected")
 
 
 # --- the numbers of the method --------------------------------------------------------------------
@@ -418,6 +421,26 @@ def test_it_is_written_in_files_and_named_as_text(tmp_path):
         method="RadauCollocation(stages=3)",
     )
     assert "3 points of Radau" in str(table)  # fmt: skip
+
+
+@pytest.mark.parametrize("held", [False, True])
+@pytest.mark.parametrize("name", FREE)
+def test_multipliers_that_carry_nothing_stop_no_sweep(name, held):
+    """Force maps without a share of inertia, and a ball joint between two mass centres."""
+    system = mbd.System()
+    J, omega = np.diag([0.1, 0.2, 0.3]), np.array([1.0, 2.0, 3.0])
+    options = {"velocity": (1, 0, 0), "angular_velocity": omega, "formulation": FREE[name]}
+    a = system.add(mbd.RigidBody("a", mass=1.0, inertia=J, **options))
+    if held:
+        b = system.add(mbd.RigidBody("b", mass=2.0, inertia=J, velocity=(1, 0, 0)))
+        system.add(mbd.Spherical("ball", a, b, at=(0, 0, 0)))
+    for h in (0.05, 0.01):
+        body = mbd.simulate(system, 1.0, h, method=SHARP[5])["a"]
+        momentum = (body.rotation[-1] @ J @ body.rotation[-1].T) @ body.angular_velocity[-1]
+        np.testing.assert_allclose(momentum, J @ omega, atol=1e-9)
+        np.testing.assert_allclose(
+            body.angular_velocity[-1] @ momentum, omega @ J @ omega, rtol=1e-9
+        )
 
 
 def test_velocities_of_round_off_choose_no_steps():
