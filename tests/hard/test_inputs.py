@@ -85,6 +85,8 @@ def along(**options):
 
 # what each class takes; what is not listed has its default
 PARTS = {
+    "AddedMass": lambda w: {"name": "x", "body": w.a, "matrix": np.eye(6)},
+    "BarMass": pair(mass=2.0, at=(0, 0, 0), to=(1, 0, 0)),
     "Beam": lambda w: {"name": "x", "points": [(0, 0, 0), (1, 0, 0)], "section": plank(),
                        "elements": 2},
     "Box": lambda w: {"size": (1, 2, 3)},
