@@ -53,6 +53,8 @@ def said(path: Path) -> dict[str, str]:
     if not isinstance(found, mbd.Solution):
         return {"model": "not there"}
     stored = found.stored
+    if stored is None:  # the word that says that quantities are in the file is a word, too
+        return {"quantities": "computed"}
     words = {k: found_about(stored.about[k]) for k in sorted(stored.about)}
     words |= {
         "events": str(stored.events),
