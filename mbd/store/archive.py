@@ -68,6 +68,7 @@ def save_npz(solution: History, path: str | Path, **notes: Any) -> Path:
         "stats": solution.stats,
         "off": list(solution.state.off),
         "last_step": solution.state.step,
+        "threads": solution.model.threads,
         "events": [[x.name, x.t] for x in solution.events],
         "ends": _ends(solution.model),
         "loads": all_loads(solution.model).units,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 OWN = (
     "about", "components", "ends", "events", "gravity", "last_step", "loads", "mbd_version",
     "message", "method", "model", "notes", "off", "options", "outcome", "run", "schema", "stats",
-    "status", "units", "version",
+    "status", "threads", "units", "version",
 )  # fmt: skip
 
 
@@ -63,6 +63,7 @@ def of_model(
         "schema": SCHEMA,
         "method": method_text(method),
         "gravity": np.asarray(model.system.gravity),
+        "threads": model.threads,
     }
     if options:
         attributes["run"] = json.dumps(options)
@@ -133,7 +134,9 @@ def model_from_text(source: Source) -> Model | None:
         return None
     path = source.path
     try:
-        model = from_text(source.about["model"], folder=path.parent).system.build()
+        model = from_text(source.about["model"], folder=path.parent).system.build(
+            int(source.about["threads"])
+        )
     except (ValueError, OSError) as error:
         warnings.warn(
             f"load: the model in {path} cannot be rebuilt ({error}); what was stored by name is "

@@ -151,6 +151,7 @@ class FileSource(Source):
             "notes": json.loads(attributes.get("notes", "{}")),
             "off": json.loads(attributes.get("off", "[]")),
             "last_step": attributes.get("last_step"),
+            "threads": attributes.get("threads", 1),
         }
         gap = str(self.h5["gap"].attrs["units"]) if "gap" in self.h5 else ""
         both = zip(self._labels("body"), self._labels("formulation"), strict=True)
@@ -284,6 +285,7 @@ class ArchiveSource(Source):
         self.about["model"] = record.pop("model", "")
         self.about |= {"off": record.pop("off", []), "options": record.pop("run", {})}
         self.about["last_step"] = record.pop("last_step", None)
+        self.about["threads"] = record.pop("threads", 1)
         self.events = [PastEvent(*x) for x in record.pop("events", [])]
         record.pop("loads", None)
         self.ends, self.speeds = record.pop("ends", {}), self._arrays["v.labels"].tolist()

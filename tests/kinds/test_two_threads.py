@@ -367,6 +367,23 @@ def test_models_made_of_it_are_divided(monkeypatch):
         assert model.with_values({"bar 3.mass": value or 3.0}).threads == 2
 
 
+@pytest.mark.parametrize("kind", ["npz", "nc", "nc stream"])
+def test_files_keep_it(tmp_path, kind):
+    """So that a run that goes on from a file has the bits of one that goes on from the solution."""
+    ending, _, streamed = kind.partition(" ")
+    path = tmp_path / f"run.{ending}"
+    for threads in (1, 2):
+        model = chain(9).build(threads)
+        options = {"stream": path} if streamed else {}
+        solution = mbd.simulate(model, 0.01, 1e-3, **options)
+        if not streamed:
+            solution.save(path)
+        loaded = mbd.load(path)
+        assert loaded.model.threads == model.threads == threads
+        again = [mbd.simulate(x.model, 0.02, 1e-3, state=x.state) for x in (solution, loaded)]
+        assert same_bits(*again)
+
+
 def test_sizes_of_loads_by_their_parts():
     """Loads are told apart by name where elements are sorted by side: the factor is of one part."""
     system = mbd.System(gravity=GRAVITY)
