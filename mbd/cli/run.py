@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     if options.stream:
         how["stream"] = options.output
     ahead(kernels_of(method, free="rtol" in how))
-    model = system.build()
+    model = system.build(options.threads)
     report = model.report()
     if talk:
         print(report, flush=True)

@@ -64,6 +64,9 @@ def stepping(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--stream", action="store_true", help="write the .nc file while it runs, in constant memory"
     )
+    command.add_argument(
+        "--threads", type=int, default=1, metavar="N", help="threads that take a step: 1 or 2"
+    )
     command.add_argument("-q", "--quiet", action="store_true", help="print errors only")
 
 

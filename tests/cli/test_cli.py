@@ -108,6 +108,16 @@ def test_options_override_the_scene(capsys):
     assert found["model"]["bodies"][0][1] == "directors"
 
 
+def test_a_step_in_two_threads(tmp_path, capsys):
+    output = tmp_path / "run.npz"
+    arguments = ["run", "chain", "-p", "n=9", "--t-end", "0.01", "-o", str(output), "--threads"]
+    for threads in (1, 2):
+        assert main([*arguments, str(threads)]) == 0
+        assert library.load(output).model.threads == threads
+    assert main([*arguments, "3"]) == 2
+    assert "threads must be 1 or 2, got 3" in capsys.readouterr().err
+
+
 def test_steps_can_be_chosen_and_streamed(tmp_path, capsys):
     output = tmp_path / "f.nc"
     arguments = ["run", "pendulum", "--t-end", "0.1", "--rtol", "1e-4", "-o", str(output)]
