@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
+from mbd.algebra.graphs import components
+
 _GROUND = -1
 BETWEEN = 2  # side of the bodies between the two others
 
@@ -195,21 +197,6 @@ def _take(
     return taken
 
 
-def _components(bodies: Iterable[int], neighbours: list[set[int]]) -> list[list[int]]:
-    """Return the bodies of each connected piece of a graph, breadth first."""
-    left, pieces = dict.fromkeys(bodies), []
-    while left:
-        piece = [next(iter(left))]
-        del left[piece[0]]
-        for a in piece:
-            for b in neighbours[a]:
-                if b in left:
-                    del left[b]
-                    piece.append(b)
-        pieces.append(piece)
-    return pieces
-
-
 def _levels(first: int, neighbours: list[set[int]]) -> list[list[int]]:
     """Return bodies by their distance from one."""
     reached, levels = {first}, [[first]]
@@ -246,13 +233,13 @@ def _separator(piece: list[int], neighbours: list[set[int]]) -> list[int]:
 def sides(neighbours: list[set[int]]) -> list[int]:
     """Return the side of each body, 0 or 1 with no link between them, or BETWEEN; or nothing."""
     n = len(neighbours)
-    pieces = _components(range(n), neighbours)
+    pieces = components(dict(enumerate(neighbours)))
     largest = max(pieces, key=len)
     side = [BETWEEN] * n
     if 20 * len(largest) > 11 * n:
         between = set(_separator(largest, neighbours))
         pieces.remove(largest)
-        pieces += _components((b for b in largest if b not in between), neighbours)
+        pieces += components({b: neighbours[b] for b in largest if b not in between})
     sizes = [0, 0]
     for piece in sorted(pieces, key=len, reverse=True):
         k = int(sizes[1] < sizes[0])

@@ -127,9 +127,8 @@ class Free:
     doc : str
     """
 
-    between: AngleBetween | None = (
-        None  # what it is, if it is an angle between axes of the two frames
-    )
+    #: what it is, if it is an angle between axes of the two frames
+    between: AngleBetween | None = None
 
     def __init__(self, make: Callable[[Any, str], Coordinate], doc: str) -> None:
         self.make, self.__doc__ = make, doc
