@@ -227,7 +227,7 @@ def resize(I: Any, F: Any, k: int) -> None:
 
 
 @jit
-def _next_size(I: Any, F: Any) -> float:
+def next_size(I: Any, F: Any) -> float:
     """Return F[H], less if the end or a full record is near; 0 if the record must be emptied."""
     S, h, left = ints(F), F[H], F[T_END] - F[T]
     if left < 1.000001 * h:
@@ -285,7 +285,7 @@ def advance_adaptive(I: Any, F: Any, k: int) -> None:
         if S[m.N_RECORDED] + 2 > S[m.CAPACITY]:
             return
         start, left, wanted = F[T], F[T_END] - F[T], F[H]
-        h = _next_size(I, F)
+        h = next_size(I, F)
         if h == 0.0:
             return
         set_step(I, F, h)

@@ -57,24 +57,14 @@ from mbd.integration.round_off import (
     slow_to_be_met,
     still_open,
 )
-from mbd.integration.vectors.updates import (
-    finish_vectors,
-    predict_vectors,
-    record,
-)
+from mbd.integration.vectors.updates import finish_vectors, predict_vectors, record
 from mbd.linear import least_multipliers as least
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit, kernel, loop
 from mbd.machine.subnormal import flushing
 from mbd.machine.two_threads import on_both_sides
 from mbd.machine.unknowns import is_velocity, measured, unknowns_of
-from mbd.model.evaluation import (
-    accept,
-    evaluate_level,
-    forget_velocities,
-    linearise,
-    stage,
-)
+from mbd.model.evaluation import accept, evaluate_level, forget_velocities, linearise, stage
 
 CONVERGED, FAILED, PIVOTS = 0, 1, 2
 

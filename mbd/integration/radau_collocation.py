@@ -50,7 +50,7 @@ from mbd.base.collocation_tolerances import COLLOCATION_PARTS, COLLOCATION_STRIC
 from mbd.base.door import number
 from mbd.base.tolerances import ERROR_CANCELS, ERROR_FIRST, STEP_GROWS, STEP_SAFE, STEP_SHRINKS
 from mbd.formulations.families import family
-from mbd.integration.adaptive import add_time
+from mbd.integration.adaptive import add_time, next_size
 from mbd.integration.consistent import consistent, violations
 from mbd.integration.method import Facts, FreeSteps
 from mbd.integration.newton_loop import CONVERGED, FAILED, keep_record, next_time
@@ -170,23 +170,6 @@ def give(I: Any, F: Any, t: float, h: float) -> None:
         onto_rows(I, F, other(I, F, SPARE), 4, False)
         record(I, F)
         S[m.N_REACHED] += 1
-
-
-@jit
-def next_size(I: Any, F: Any) -> float:
-    """Return the size of the next step, as far as T_END and the room for instants let it."""
-    S = ints(F)
-    h, left = F[m.H], F[m.T_END] - F[T]
-    if left < 1.000001 * h:
-        h = left
-    elif left < 2 * h and F[m.RTOL] < 1e300:
-        h = 0.5 * left
-    room = S[m.CAPACITY] - S[m.N_RECORDED] - 1  # one is for the step itself
-    if S[m.N_OUTPUT] - S[m.N_REACHED] > room:
-        limit = F[S[m.OUTPUT] + S[m.N_REACHED] + room] - F[T]
-        if limit <= h:
-            h = 0.999 * limit if S[m.N_RECORDED] == 0 else 0.0
-    return h  # type: ignore[no-any-return]
 
 
 @loop
