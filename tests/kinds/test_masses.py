@@ -1,11 +1,12 @@
 """Elements with mass: the consistent mass of bars, the added mass of fluids."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
 from recipes import FORMS, FORMULATIONS, MASSES, STILL, Raw, on_pairs, pair
-from scipy.integrate import solve_ivp
+from scipy.integrate import quad, solve_ivp
 from scipy.special import elliprd
 
 import mbd
@@ -59,6 +60,38 @@ def test_ellipsoids_of_three_axes():
     thin = 1e-5
     disc = ellipsoid(1.0, 1.0, thin) * 4 / 3 * np.pi * thin
     assert np.allclose(disc[2:5], [8 / 3, 16 / 45, 16 / 45], rtol=1e-4)
+
+
+@pytest.mark.parametrize("shift", range(3))
+@pytest.mark.parametrize("axes", [(1.0, 1.0, 0.5), (1.0, 1.0, 2.0), (0.1, 0.1, 0.1)])
+def test_axes_that_are_nearly_equal(axes, shift):
+    """By more than their round-off: the integral has no differences of nearly equal ones.
+
+    With less = b^2 - c^2 the inertia is less^2 J/(2 - (b^2 + c^2) J)/5, where J is the integral
+    of abc/((b^2 + x) (c^2 + x)) over the root of (a^2 + x)(b^2 + x)(c^2 + x).
+    """
+    b, _, a = axes
+    for delta in (1e-14, 1e-12, 1e-10, 1e-9, 1e-8, 2e-8, 1e-7, 1e-5, 1e-3):
+        c = b * (1 + delta)
+        k = ellipsoid(*np.roll([b, c, a], shift))
+        equal = ellipsoid(*np.roll([b, b, a], shift))
+        assert np.allclose(k, equal, rtol=5 * abs(delta) + 1e-12, atol=5 * abs(delta) * b * b)
+        less, both = b * b - c * c, b * b + c * c
+        J, _ = quad(
+            lambda x, c=c: b * c * a * (a * a + x) ** -0.5 * ((b * b + x) * (c * c + x)) ** -1.5,
+            0.0, np.inf,
+        )  # fmt: skip
+        about = less**2 * J / (2 - both * J) / 5
+        assert abs(np.roll(k[3:], -shift)[2] - about) < 1e-6 * about + 1e-15 * b * b
+
+
+@pytest.mark.parametrize("axes", [(1.0, 1.0, 0.5), (1.0, 1.0, 2.0), (1e-3, 1.0, 1.0), (0.1,) * 3])
+def test_axes_that_are_equal_but_for_round_off(axes):
+    equal = ellipsoid(*axes)
+    for units in product(range(-3, 4), repeat=3):
+        k = ellipsoid(*(x + n * np.spacing(x) for x, n in zip(axes, units, strict=True)))
+        assert np.allclose(k[:3], equal[:3], rtol=1e-12)
+        assert np.allclose(k[3:], equal[3:], rtol=1e-12, atol=1e-14 * max(axes) ** 2)
 
 
 def kirchhoff(t_end):
