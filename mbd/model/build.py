@@ -16,6 +16,7 @@ from mbd.formulations.formulation import Formulation
 from mbd.interactions.kind import Attachment, Kind
 from mbd.interactions.unwrapped_angle import unwrapped_angle
 from mbd.machine import buffer as m
+from mbd.machine.buffer import BETWEEN
 from mbd.machine.pivots import pivots_kernel
 from mbd.model.description import Description, origin
 from mbd.model.evaluation import clear_stretch
@@ -29,7 +30,7 @@ from mbd.model.layout import (
     owned_element,
 )
 from mbd.model.model import Model
-from mbd.model.topology import BETWEEN, closes, elimination
+from mbd.model.topology import closes, elimination
 from mbd.parts.bodies import StackedBodies
 from mbd.parts.joint import turning
 from mbd.parts.part import Part

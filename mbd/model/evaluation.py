@@ -10,12 +10,11 @@ import math
 from typing import Any
 
 from mbd.machine import buffer as m
+from mbd.machine.buffer import BETWEEN
 from mbd.machine.buffer import FORCE as FIRST_ROW_KIND
 from mbd.machine.jit import call, ints, jit, kernel
 from mbd.machine.two_threads import on_both_sides
 from mbd.machine.unknowns import is_velocity
-
-BETWEEN = 2
 
 EPS, DIAG, UNKNOWN_KIND, MATRIX, N_FRONTS, FRONTS = (
     m.EPS, m.DIAG, m.UNKNOWN_KIND, m.MATRIX, m.N_FRONTS, m.FRONTS,

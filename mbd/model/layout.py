@@ -13,9 +13,10 @@ import numpy as np
 
 from mbd.interactions.kind import Element
 from mbd.machine import buffer as m
+from mbd.machine.buffer import BETWEEN
 from mbd.machine.pivots import MOST
 from mbd.model.frozen import Numbering
-from mbd.model.topology import BETWEEN, Division, Front
+from mbd.model.topology import Division, Front
 
 STRETCH = 1 << 15  # floats of the matrix, a quarter of the second cache of common processors
 

@@ -18,9 +18,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from mbd.algebra.graphs import components
+from mbd.machine.buffer import BETWEEN
 
 _GROUND = -1
-BETWEEN = 2  # side of the bodies between the two others
 
 
 @dataclass
