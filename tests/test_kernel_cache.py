@@ -223,3 +223,48 @@ def test_a_folder_that_cannot_be_written_is_no_failure(program, tmp_path):
     out, told = program().communicate()
     assert float(out) == 6.0
     assert "compiling kernels" in told
+
+
+@pytest.mark.skipif(os.name != "posix", reason="rights of POSIX")
+@pytest.mark.parametrize(
+    ("of", "mode", "good"),
+    [
+        ("kernels", 0o700, True), ("kernels", 0o755, True), ("kernels", 0o777, False),
+        ("kernels", 0o1777, False), (".", 0o777, False), (".", 0o1777, True), (".", 0o755, True),
+    ],
+)  # fmt: skip
+def test_a_folder_that_others_can_write_to_is_not_used(tmp_path, capsys, of, mode, good):
+    """Nor one that others can replace: kernels are programs."""
+    where = tmp_path / "a" / "kernels"
+    where.mkdir(parents=True)
+    changed = where.parent / of
+    changed.chmod(mode)
+    try:
+        assert (kernel_cache.folder(str(where)) == where) is good
+    finally:
+        changed.chmod(0o700)
+    told = capsys.readouterr().err
+    assert (told == "") is good
+    if not good:
+        assert f"everybody may write to {changed.resolve()}" in told
+        assert "chmod go-w" in told
+
+
+@pytest.mark.skipif(os.name != "posix", reason="rights of POSIX")
+def test_a_folder_of_another_user_or_group(tmp_path, monkeypatch):
+    where = tmp_path / "kernels"
+    where.mkdir(mode=0o700)
+    assert kernel_cache._written_by_others(where) == ""
+    me = os.getuid()
+    monkeypatch.setattr(os, "getuid", lambda: me + 12345)
+    assert me == 0 or "belongs to another user" in kernel_cache._written_by_others(where)
+    monkeypatch.undo()
+    if me != 0:
+        return
+    os.chown(where, 12345, -1)
+    assert "belongs to another user" in kernel_cache._written_by_others(where)
+    os.chown(where, 0, 12345)
+    where.chmod(0o770)
+    assert "a group may write to" in kernel_cache._written_by_others(where)
+    os.chown(where, 0, 0)
+    assert kernel_cache._written_by_others(where) == ""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import dis
 import hashlib
 import os
+import stat
 import sys
 import tempfile
 import time
@@ -112,7 +113,7 @@ class Fingerprints:
         cells = [cell.cell_contents for cell in function.__closure__ or ()]
         parts = [f"{function.__module__}.{function.__qualname__}", self._code(code, function)]
         parts += map(self, (cells, function.__defaults__, function.__kwdefaults__))
-        values, own = function.__globals__, _globals(code)
+        values, own = function.__globals__, globals_of(code)
         for name in sorted(_names(code)) if self.deep else ():
             value = values.get(name) if name in own else None
             parts.append(f"{name} {self(value)}" if name in own and name in values else "")
@@ -146,7 +147,7 @@ def _names(code: CodeType) -> set[str]:
     return set(code.co_names).union(*map(_names, inner))
 
 
-def _globals(code: CodeType) -> set[str]:
+def globals_of(code: CodeType) -> set[str]:
     """Return the names of globals alone: an attribute may be called like one."""
     inner = [c for c in code.co_consts if isinstance(c, CodeType)]
     own, high, code_units = set[str](), 0, iter(code.co_code)
@@ -157,7 +158,7 @@ def _globals(code: CodeType) -> set[str]:
         if operation == _LOAD_GLOBAL:
             own.add(code.co_names[argument >> 1])  # the last bit is not of the name
         high = argument << 8 if operation == dis.EXTENDED_ARG else 0
-    return own.union(*map(_globals, inner))
+    return own.union(*map(globals_of, inner))
 
 
 def _versioned(module: str | None) -> bool:
@@ -178,12 +179,52 @@ def folder(path: str) -> Path | None:
     else:
         where = Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "mbd" / "kernels"
     try:
-        where.mkdir(parents=True, exist_ok=True)
+        if not where.exists():
+            where.parent.mkdir(parents=True, exist_ok=True)
+            where.mkdir(mode=0o700, exist_ok=True)
         tempfile.TemporaryFile(dir=where).close()
     except OSError:
         return None
+    if others := _written_by_others(where.resolve()):
+        print(
+            f"mbd: compiled kernels are not kept in {where}, for they are programs and {others}; "
+            "take that right away (chmod go-w), or let NUMBA_CACHE_DIR name a folder of your own",
+            file=sys.stderr,
+            flush=True,
+        )
+        return None
     _tidy(where)
     return where
+
+
+def _written_by_others(where: Path) -> str:
+    """Return who else may change a folder, or put another in its place; "" if nobody may."""
+    if sys.platform == "win32":  # folders of a user are kept from others
+        return ""
+    for path in (where, *where.parents):
+        about = path.stat()
+        if about.st_uid not in (0, os.getuid()):
+            return f"{path} belongs to another user (number {about.st_uid})"
+        sticky = path != where and about.st_mode & stat.S_ISVTX  # what is in it is its owner's
+        if about.st_mode & stat.S_IWOTH and not sticky:
+            return f"everybody may write to {path}"
+        if about.st_mode & stat.S_IWGRP and not sticky and not _has_one_member(about.st_gid):
+            return f"a group may write to {path}"
+    return ""
+
+
+def _has_one_member(group: int) -> bool:
+    """Tell whether a group is that which many systems make for each user, of the user's name."""
+    import grp
+    import pwd
+
+    try:
+        user = pwd.getpwuid(os.getuid())
+        about = grp.getgrgid(group)
+    except KeyError:
+        return False
+    own = about.gr_name == user.pw_name or group == 0
+    return own and set(about.gr_mem) <= {user.pw_name}
 
 
 def _tidy(where: Path) -> None:

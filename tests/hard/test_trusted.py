@@ -85,6 +85,32 @@ def test_entities_that_grow_without_end_are_refused(tmp_path):
         mbd.read(path)
 
 
+XACRO = (
+    '<robot name="r" xmlns:xacro="http://ros.org/wiki/xacro"><xacro:property name="m" value="{}"/>'
+    '<link name="${{m}}"/></robot>'
+)
+
+
+@pytest.mark.parametrize(
+    "expression", ["xacro.load_yaml('secret.txt')", "9**9**9**9", "'a'*10**10"]
+)
+def test_programs_that_expand_robots_run_only_if_they_are_trusted(
+    tmp_path, monkeypatch, expression
+):
+    """Then they may read files, but neither hang nor fill the memory."""
+    monkeypatch.setattr("mbd.files.robots.xacro._SECONDS", 2)
+    (tmp_path / "secret.txt").write_text("{word: secret}")
+    for name in ("r.urdf", "r.xacro"):
+        (tmp_path / name).write_text(XACRO.format(f"${{{expression}}}"))
+        with pytest.raises(ValueError, match="is a program: it may read any file") as refused:
+            mbd.read(tmp_path / name)
+        assert "word" not in str(refused.value)
+    pytest.importorskip("xacro")
+    if "secret" not in expression:
+        with pytest.raises(ValueError, match="more time or memory than|cannot expand it"):
+            mbd.read(tmp_path / "r.xacro", xacro=True)
+
+
 @pytest.mark.parametrize("name", ["<!--<script>trap()", "<img src=x onerror=trap()>", "&lt;b"])
 def test_names_are_text_in_a_page(tmp_path, name):
     system = mbd.System(gravity=(0, 0, -9.81))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from mbd.base.checked import one_of
+from mbd.base.checked import flag, one_of
 from mbd.base.door import rotation_matrix, vector
 from mbd.files.modelfile import Document
 from mbd.files.robots.description import Origin
@@ -18,7 +18,7 @@ from mbd.files.robots.urdf import parse
 @reader("actuators", "loops")
 def read_urdf(
     path: Path, *, base: str = "fixed", position: Any = (0.0, 0.0, 0.0), rotation: Any = None,
-    **options: Any,
+    xacro: bool = False, **options: Any,
 ) -> Document:  # fmt: skip
     """Read a URDF file; ``mbd.read`` calls it for ``.urdf`` and ``.xacro``.
 
@@ -29,6 +29,9 @@ def read_urdf(
         Whether the root link is the ground or a free body.
     position, rotation : (3,) array [m], scipy Rotation or (3, 3) array
         Of the root link.
+    xacro : bool
+        Whether a xacro file is expanded, by the package ``xacro`` with the arguments that the file
+        has by default. Such a file is a program: trust it, or do not.
     **options
         Those of :class:`~mbd.files.robots.options.RobotOptions`.
     """
@@ -38,7 +41,7 @@ def read_urdf(
         start = Origin(
             vector("base", "position", position, "m"), rotation_matrix("base", "rotation", rotation)
         )
-        robot = parse(path)
+        robot = parse(path, flag("read", "xacro", xacro))
         if floating:
             start = start @ settle_root(robot)
         return built(robot, path, how, {"t_end": 2.0, "step": 1e-3}, start, floating=floating)

@@ -24,6 +24,7 @@ from mbd.files.robots.description import (
     RobotJoint,
     Visual,
 )
+from mbd.files.robots.xacro import expanded
 from mbd.files.robots.xml_tree import Node, Notes, by_name, parsed, unread
 
 _OF_OTHERS = ("gazebo", "transmission", "sensor", "ros2_control", "mujoco")  # noted
@@ -32,11 +33,17 @@ _BAR = (("radius", 1), ("length", 1))
 _SHAPES = {"box": (("size", 3),), "sphere": (("radius", 1),), "cylinder": _BAR, "capsule": _BAR}
 
 
-def parse(path: Path) -> RobotDescription:
-    """Return what a file says; a xacro file is expanded where the package is installed."""
+def parse(path: Path, xacro: bool = False) -> RobotDescription:
+    """Return what a file says; a xacro file is expanded if that is asked for."""
     top = parsed(path.read_bytes())
     if path.suffix == ".xacro" or _is_xacro(top):
-        top = parsed(_expanded(path))
+        if not xacro:
+            raise ValueError(
+                "is a xacro file, which is a program: it may read any file of yours. Expand it "
+                "yourself (xacro FILE > robot.urdf) or, if you trust it, let it be expanded: "
+                "mbd.read(path, xacro=True), mbd run FILE -p xacro=True"
+            )
+        top = parsed(expanded(path))
     if top.tag != "robot":
         raise ValueError(f"must have <robot> at the top, got <{top.tag}>; is it a URDF file?")
     reading = _Reading()
@@ -62,21 +69,6 @@ def parse(path: Path) -> RobotDescription:
 
 def _is_xacro(node: Node) -> bool:
     return "xacro" in node.tag or any(map(_is_xacro, node.children))
-
-
-def _expanded(path: Path) -> bytes:
-    """Return the URDF of a xacro file, with the arguments that it has by default."""
-    try:
-        import xacro
-    except ImportError:
-        raise ValueError(
-            "is a xacro file; expand it first (xacro FILE > robot.urdf), or install the package "
-            "that does: pip install xacro"
-        ) from None
-    try:
-        return bytes(xacro.process_file(str(path)).toxml("utf-8"))
-    except Exception as error:
-        raise ValueError(f"xacro cannot expand it: {error}") from error
 
 
 class _Reading:
