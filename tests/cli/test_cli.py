@@ -381,6 +381,6 @@ def test_what_a_robot_says_and_is_not_used_is_not_silent(tmp_path, capsys):
         '<geom size="0.1"/></body></worldbody></mujoco>'
     )
     assert main(["run", str(robot), "--t-end", "0.002", "--step", "1e-3"]) == 0
-    assert "note: 1 things that arm.xml says" in capsys.readouterr().out
+    assert "note: 2 things that arm.xml says" in capsys.readouterr().out
     assert main(["info", str(robot)]) == 0
     assert "<joint> springdamper is not used" in capsys.readouterr().out

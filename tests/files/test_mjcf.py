@@ -264,6 +264,8 @@ def test_what_is_not_used_is_noted_once(tmp_path):
         "<geom> friction is not used (line 4, line 4, line 4 and 2 more)",
         "<light> is not used (line 4)",
         "joint 'a free' leaves all free: it is no part",
+        "nothing of it touches anything: there is no contact yet, and the collision shapes of a "
+        "are read for others alone",
     )
 
 

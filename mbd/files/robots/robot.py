@@ -86,6 +86,11 @@ def built(
         link.collisions, f"link {link.name!r}, collision", find, notes
     )
     builder.build()
+    if touching := list(builder.collisions):
+        robot.notes.add(
+            f"nothing of it touches anything: there is no contact yet, and the collision shapes of "
+            f"{', '.join(touching[:4])}{' ...' * (len(touching) > 4)} are read for others alone"
+        )
     notes = (*robot.unknown, *robot.notes.texts())
     limits = {j.name: j.limits for j in robot.joints if j.name in builder.joints}
     frames = {name: builder.frame(place) for name, place in robot.frames.items()}
