@@ -283,3 +283,32 @@ def test_example_of_the_paper_on_other_sets(other):
         return {"Omega": body.angular_velocity_body[-1], "R": body.rotation[-1]}
 
     converge(run, exact, step=1e-4, tolerance={"Omega": 5e-7, "R": 1e-8})
+
+
+def test_print_errors_of_sums_over_mass_points():
+    """[Holzinger 2020, (84)-(87), (94)-(99)] about a point that is not the mass centre."""
+    rng = np.random.default_rng(80113)
+    y, rho = rng.normal(size=(20, 3)), rng.uniform(0.5, 2.0, 20)
+    v, omega = rng.normal(size=(2, 3))
+    D = velocity_sets.projection(*velocity_sets.hexahedral(1.0))
+    w = D @ np.concatenate([v, omega])
+    N = [np.hstack([np.eye(3), tilde(x).T]) @ np.linalg.inv(D) for x in y]
+    M = sum(r * x.T @ x for r, x in zip(rho, N, strict=True))
+    J1 = rho.sum() * np.eye(3)
+    J2 = sum(r * tilde(x).T for r, x in zip(rho, y, strict=True))
+    J3 = sum(r * tilde(x) @ tilde(x).T for r, x in zip(rho, y, strict=True))
+    back = np.linalg.inv(D)
+    for block, same in ((J2.T, True), (J2, False)):
+        printed = back.T @ np.block([[J1, J2], [block, J3]]) @ back
+        assert np.allclose(M, printed, rtol=0, atol=1e-12) is same
+    E = tilde(omega)
+    gamma = sum(r * x.T @ E @ x for r, x in zip(rho, N, strict=True))
+    moved = back.T @ np.block([[E @ J1, E @ J2], [E @ J2.T, E @ J3]]) @ back
+    assert np.abs(gamma - moved).max() > 0.1
+    about = rho @ y / rho.sum()  # about the mass centre the product is that of the print
+    N = [np.hstack([np.eye(3), tilde(x - about).T]) @ back for x in y]
+    J3 = sum(r * tilde(x - about) @ tilde(x - about).T for r, x in zip(rho, y, strict=True))
+    gamma = sum(r * x.T @ E @ x for r, x in zip(rho, N, strict=True))
+    moved = back.T @ np.block([[E @ J1, np.zeros((3, 3))], [np.zeros((3, 3)), E @ J3]]) @ back
+    assert np.abs(gamma - moved).max() > 0.1
+    assert np.abs((gamma - moved) @ w).max() < 1e-12
