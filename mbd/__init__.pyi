@@ -1,5 +1,6 @@
 """The public names, each with the file that has it; ``mbd/__init__.py`` reads this list."""
 
+from mbd.algebra.rotations import rotation as rotation
 from mbd.analyses.buckling import buckling as buckling
 from mbd.analyses.campbell import campbell as campbell
 from mbd.analyses.conformance import check_tangents as check_tangents
@@ -8,6 +9,7 @@ from mbd.analyses.inverse_dynamics import inverse_dynamics as inverse_dynamics
 from mbd.analyses.linearize import linearize as linearize
 from mbd.analyses.modes import modes as modes
 from mbd.analyses.part_checks import check_part as check_part
+from mbd.base.function import Function as Function
 from mbd.base.parameter import Parameter as Parameter
 from mbd.comparison.compare import compare as compare
 from mbd.control.controller import Controller as Controller

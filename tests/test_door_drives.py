@@ -90,7 +90,7 @@ CASES = (
      "blade must lie in the plane"),
     (lambda s, a, b, p, h, l, c, o: mbd.Screw("s", a, b, at=(0, 0, 0), axis=(0, 0, 1), pitch="x"),
      TypeError, "pitch must be a number"),
-    (lambda s, a, b, p, h, l, c, o: mbd.SmoothStep(0, 1, 2, 2), ValueError, "must lie behind"),
+    (lambda s, a, b, p, h, l, c, o: mbd.SmoothStep(0, 1, 2, 2), ValueError, "1e-100 s after"),
 )  # fmt: skip
 
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+
+from mbd.base.door import number, unit_vector
+from mbd.base.parameter import Formula
 
 _IDENTITY = np.eye(3)
 
@@ -13,6 +18,33 @@ def tilde(a: np.ndarray) -> np.ndarray:
     for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
         matrix[..., j, k], matrix[..., k, j] = -a[..., i], a[..., i]
     return matrix
+
+
+def rotation(axis: Any, angle: Any) -> np.ndarray:
+    r"""Return the matrix of a turn about an axis, also by a ``Parameter`` or a formula.
+
+    .. math:: R = \cos\varphi\, I + \sin\varphi\,\tilde n + (1 - \cos\varphi)\, nn^T
+
+    Products with ``@`` are turns one after the other, the right one first.
+
+    Parameters
+    ----------
+    axis : (3,) array [-]
+        Of any length, or the name of an axis, "y".
+    angle : float or formula [rad]
+
+    Examples
+    --------
+    >>> import mbd
+    >>> tilt = mbd.Parameter("tilt", 0.3)
+    >>> wheel = mbd.RigidBody("wheel", mass=1.0, inertia=(1, 1, 2),
+    ...                       rotation=mbd.rotation("z", 0.1) @ mbd.rotation("x", tilt))
+    """
+    n = unit_vector("rotation", "axis", axis)
+    if not isinstance(angle, Formula):
+        angle = number("rotation", "angle", angle, "rad")
+    c, s = np.cos(angle), np.sin(angle)
+    return np.asarray(c * np.eye(3) + s * tilde(n) + (1.0 - c) * np.outer(n, n))
 
 
 def quaternion_from_matrix(R: np.ndarray) -> np.ndarray:

@@ -25,6 +25,10 @@ _PLAIN = frozenset((float, int))
 _FEW = 16  # numbers, which Python looks at faster than numpy
 
 
+class LostParameterError(TypeError):
+    """A formula of parameters was read as a plain number, which would forget them."""
+
+
 def shown(value: Any) -> str:
     """Return a value as an error shows it: one line, not too long, whatever the value does."""
     if isinstance(value, int) and abs(value) > 10**60:
@@ -108,6 +112,8 @@ def floats(value: Any) -> np.ndarray:
             raise TypeError
         with np.errstate(over="ignore"):  # long double
             return raw.astype(float)
+    except LostParameterError:
+        raise
     except OverflowError:  # an integer that is too large
         return np.array([_float(x) for x in value], float)
     except Exception as error:  # also what the value's own methods raise
@@ -120,6 +126,8 @@ def scalar(owner: str, what: str, value: Any, unit: str) -> float:
         return value
     try:
         x = _float(value) if np.shape(value) == () else None
+    except LostParameterError:
+        raise
     except Exception:  # also what the value's own methods raise
         x = None
     if x is None:
@@ -163,6 +171,16 @@ def numbers(
     if x.shape not in shapes:
         raise ValueError(f"{owner}: {what} must be {words} [{unit}], got shape {x.shape}")
     return sized(owner, what, x, unit)
+
+
+def number_or_array(owner: str, what: str, value: Any, unit: str) -> float | np.ndarray:
+    """Return a finite float, or a finite array of any shape."""
+    if np.ndim(value) == 0:
+        return scalar(owner, what, value, unit)
+    try:
+        return sized(owner, what, floats(value), unit)
+    except TypeError:
+        raise TypeError(f"{owner}: {what} must be numbers [{unit}], got {shown(value)}") from None
 
 
 def is_whole(value: Any, least: int) -> bool:

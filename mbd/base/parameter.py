@@ -1,28 +1,46 @@
 """Parameters: numbers with a name, and formulas of them, usable wherever a number is.
 
-A part records its arguments as they were written; that a formula is among them is how a model is
-made again with other values of its parameters.
+No formula becomes a plain number without a word. A part keeps formulas as they were written and
+is made of their values (:mod:`mbd.base.recorded_call`); wherever else one is read as a number
+this is an error, which names the line. What a description decided by comparing one is kept too:
+a value with which it would decide otherwise is refused.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from keyword import iskeyword
-from typing import Any
+from pathlib import Path
+from types import FrameType
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from mbd.base.checked import LostParameterError
 from mbd.base.door import label, number
-from mbd.base.recorded_call import Call, Recorded
 
+_MOST = 64  # comparisons that are kept of one line
 _COMPARISONS = (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal)
+_OURS = str(Path(__file__).parents[1])
+_LIBRARIES = (_OURS, *(str(Path(np.__file__).parents[1] / x) for x in ("numpy", "scipy", "numba")))
+
+
+class Decision(NamedTuple):
+    """What a comparison of a formula said, and where it stands; ``formula`` None: it varied."""
+
+    formula: Formula | None
+    outcome: bool
+    line: str
 
 
 class Formula(NDArrayOperatorsMixin):
     """A number computed from parameters; arithmetic and numpy's functions make further ones.
 
-    Functions of ``math`` see its present value and forget where it came from; take ``np.sin``.
+    ``value`` is the plain number. Functions of ``math``, ``float`` and arrays of floats would
+    forget where it came from, and are refused; take ``np.sin``, lists, or ``value`` where a plain
+    number is meant.
     """
 
     __slots__ = ("function", "operands")
@@ -30,8 +48,10 @@ class Formula(NDArrayOperatorsMixin):
     def __init__(self, function: Callable[..., Any], operands: tuple[Any, ...]) -> None:
         self.function, self.operands = function, operands
 
-    def __float__(self) -> float:
-        return float(self.function(*map(float, self.operands)))
+    @property
+    def value(self) -> float:
+        """Its value, a plain number."""
+        return float(self.function(*map(evaluated, self.operands)))
 
     @property
     def parameters(self) -> dict[str, Parameter]:
@@ -49,24 +69,55 @@ class Formula(NDArrayOperatorsMixin):
         """
         if not values.keys() & self.parameters.keys():
             return self
-        anew = (x.with_values(values) if isinstance(x, Formula) else x for x in self.operands)
-        return Formula(self.function, tuple(anew))
+        operands = (x.with_values(values) if isinstance(x, Formula) else x for x in self.operands)
+        return Formula(self.function, tuple(operands))
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         if method != "__call__" or options or ufunc.nout != 1:
             return NotImplemented
-        if any(np.ndim(x) for x in inputs):  # an array of formulas
+        if any(isinstance(x, _SEVERAL) for x in inputs):  # an array of formulas
             return np.frompyfunc(ufunc, len(inputs), 1)(*(np.asarray(x, object) for x in inputs))
-        if ufunc in _COMPARISONS:
-            return bool(ufunc(*map(float, inputs)))
-        return Formula(ufunc, inputs)
+        if not all(isinstance(x, _NUMBERS) for x in inputs):
+            return NotImplemented
+        formula = Formula(ufunc, inputs)
+        return _decided(formula) if ufunc in _COMPARISONS else formula
+
+    def __eq__(self, other: object) -> Any:
+        if isinstance(other, (*_NUMBERS, *_SEVERAL)):
+            return super().__eq__(other)
+        return NotImplemented
+
+    def __ne__(self, other: object) -> Any:
+        equal = self.__eq__(other)
+        return equal if equal is NotImplemented else np.logical_not(equal)
+
+    def __bool__(self) -> bool:
+        return _decided(Formula(np.not_equal, (self, 0.0)))
+
+    def __float__(self, *_: Any) -> float:
+        names = ", ".join(self.parameters)
+        raise LostParameterError(
+            f"the parameter {names} becomes a plain number at {_line(_outside())}; take numpy's "
+            "functions (np.sin, no math.sin), lists of numbers and formulas (no array of floats), "
+            "mbd.Function(f, k=...) for a law of yours, or .value where a plain number is meant"
+        )
+
+    __int__ = __index__ = __complex__ = __round__ = __trunc__ = __float__  # type: ignore[assignment]
+    __floor__ = __ceil__ = __float__  # type: ignore[assignment]
+
+    @property
+    def dtype(self) -> Any:
+        """None: whoever asks for it is about to make an array of floats."""
+        return float(self)
 
     def __hash__(self) -> int:
         return id(self)
 
+    def __format__(self, spec: str) -> str:
+        return format(self.value, spec) if spec else repr(self)
+
     def __repr__(self) -> str:
-        names = ", ".join(self.parameters)
-        return f"Formula({float(self):.6g}, of {names})"
+        return f"Formula({self.value:.6g}, of {', '.join(self.parameters)})"
 
 
 class Parameter(Formula):
@@ -90,9 +141,10 @@ class Parameter(Formula):
     2.0
     """
 
-    __slots__ = ("name", "value")
+    __slots__ = ("decisions", "name", "value")
     name: str
-    value: float
+    value: float  # type: ignore[assignment]
+    decisions: dict[str, list[Decision]]
 
     def __init__(self, name: str, value: float) -> None:
         if not label(name, "Parameter").isidentifier() or iskeyword(name) or name == "gravity":
@@ -105,15 +157,13 @@ class Parameter(Formula):
         object.__setattr__(self, "value", x)
         object.__setattr__(self, "function", float)
         object.__setattr__(self, "operands", (x,))
+        object.__setattr__(self, "decisions", {})
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(
             f"Parameter {self.name!r}: a parameter does not change after it is made, "
             f"got a new value of {name!r}; make a new one with its name, or take Model.with_values"
         )
-
-    def __float__(self) -> float:
-        return self.value
 
     @property
     def parameters(self) -> dict[str, Parameter]:
@@ -122,43 +172,104 @@ class Parameter(Formula):
 
     def with_values(self, values: Mapping[str, float]) -> Parameter:
         """Return the parameter with its value among these, or itself."""
-        return Parameter(self.name, values[self.name]) if self.name in values else self
+        if self.name not in values:
+            return self
+        other = Parameter(self.name, values[self.name])
+        other.decisions.update(self.decisions)
+        return other
+
+    def keep(self, decision: Decision) -> None:
+        """Keep what a description decided by comparing it; of a loop over time that it varied."""
+        kept = self.decisions.setdefault(decision.line, [])
+        if len(kept) < _MOST:
+            kept.append(decision)
+        else:
+            kept[:] = [decision._replace(formula=None)] * _MOST
 
     def __reduce__(self) -> Any:
-        return Parameter, (self.name, self.value)
+        return Parameter, (self.name, self.value), self.decisions
+
+    def __setstate__(self, decisions: dict[str, list[Decision]]) -> None:
+        self.decisions.update(decisions)
 
     def __repr__(self) -> str:
         return f"Parameter({self.name!r}, {self.value!r})"
 
 
-def call_of(value: Any) -> Call | None:
-    """Return the call by which a part, a frame, a motion or a shape was made."""
-    return getattr(value, "call", None) if isinstance(value, Recorded) else None
+def decided_otherwise(
+    parameters: Mapping[str, Parameter], values: Mapping[str, float]
+) -> tuple[str, str] | None:
+    """Return name and line where a description would decide otherwise with other values."""
+    now = {name: x.value for name, x in parameters.items()} | dict(values)
+    for name in values.keys() & parameters.keys():
+        for decisions in parameters[name].decisions.values():
+            for formula, outcome, line in decisions:
+                if formula is None or bool(formula.with_values(now).value) != outcome:
+                    return name, line
+    return None
 
 
-def parameters_in(things: Any) -> dict[str, Parameter]:
-    """Return the parameters among the arguments of things that were made, by name."""
-    parameters: dict[str, Parameter] = {}
-    done: set[int] = set()
+_NUMBERS = (Formula, int, float, np.number)
+_SEVERAL = (np.ndarray, list, tuple)
 
-    def look(value: Any) -> None:
-        if isinstance(value, Formula):
-            for name, x in value.parameters.items():
-                if parameters.setdefault(name, x).value != x.value:
-                    raise ValueError(
-                        f"Parameter {name!r}: must have one value in a system, got "
-                        f"{parameters[name].value:g} and {x.value:g}; name them apart"
-                    )
-        elif isinstance(value, dict):
-            look(list(value.values()))
-        elif isinstance(value, tuple | list) or (
-            isinstance(value, np.ndarray) and value.dtype == object
-        ):
-            for x in value:
-                look(x)
-        elif id(value) not in done and (call := call_of(value)) is not None:
-            done.add(id(value))
-            look((call.args, call.options))
 
-    look(things)
-    return parameters
+def evaluated(value: Any) -> Any:
+    """Return an argument with numbers in the place of formulas; itself where there are none."""
+    try:
+        return _evaluated(value)
+    except RecursionError:  # a list that holds itself, which is refused where it is read
+        return value
+
+
+def _evaluated(value: Any) -> Any:
+    if isinstance(value, Formula):
+        return value.value
+    if type(value) in (tuple, list):
+        items = [_evaluated(x) for x in value]
+        if all(x is y for x, y in zip(items, value, strict=True)):
+            return value
+        return type(value)(items)
+    if isinstance(value, dict):
+        plain = {k: _evaluated(x) for k, x in value.items()}
+        return value if all(x is value[k] for k, x in plain.items()) else plain
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        items = [_evaluated(x) for x in value.ravel()]
+        same = all(x is y for x, y in zip(items, value.ravel(), strict=True))
+        return value if same else np.array(items).reshape(value.shape)
+    return value
+
+
+def of_a_library(file: str) -> bool:
+    """Tell whether a file of code is of this package or of those for numbers."""
+    return file.startswith(_LIBRARIES)
+
+
+def _outside() -> FrameType | None:
+    """Return the innermost frame of a user's file."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and of_a_library(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
+def _line(frame: FrameType | None) -> str:
+    if frame is None:
+        return "an unknown place"
+    return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
+
+
+def _decided(comparison: Formula) -> bool:
+    """Return what a comparison says; keep it with its parameters, if it is of a user."""
+    outcome = bool(comparison.function(*map(evaluated, comparison.operands)))
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename in (__file__, _MIXINS):
+        frame = frame.f_back
+    if frame is None or frame.f_code.co_filename.startswith(_OURS):
+        return outcome
+    line = _line(_outside())
+    for parameter in comparison.parameters.values():
+        parameter.keep(Decision(comparison, outcome, line))
+    return outcome
+
+
+_MIXINS = NDArrayOperatorsMixin.__lt__.__code__.co_filename  # type: ignore[attr-defined]

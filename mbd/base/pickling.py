@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 
-class Function:
+class CarriedFunction:
     """A user's function on its way into another process."""
 
     def __init__(self, owner: str, function: Callable[..., Any]) -> None:
@@ -52,7 +52,7 @@ def portable(owner: str, value: Any) -> Any:
     if type(value) is dict:
         return {key: portable(owner, x) for key, x in value.items()}
     if callable(value) and not isinstance(value, type):
-        return Function(owner, value)
+        return CarriedFunction(owner, value)
     return value
 
 

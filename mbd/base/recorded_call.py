@@ -9,14 +9,19 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from mbd.base.checked import absent
+from mbd.base.parameter import Formula, Parameter, evaluated, of_a_library
 from mbd.base.pickling import again, placed, portable
+from mbd.machine.kernel_cache import globals_of
 
 Maker = TypeVar("Maker", bound=Callable[..., Any])
 PLAIN = frozenset((float, int, str, bool, type(None)))
@@ -29,6 +34,12 @@ class Call(NamedTuple):
     maker: Callable[..., Any]
     args: tuple[Any, ...]
     options: dict[str, Any]
+
+    @property
+    def owner(self) -> str:
+        """The name of the part that it makes, or of its class."""
+        name = self.args[0] if self.args else self.options.get("name")
+        return name if isinstance(name, str) else self.maker.__qualname__
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments by name; those left out are not in it."""
@@ -55,15 +66,47 @@ def _kept(value: Any) -> Any:
     return dict(value) if isinstance(value, dict) else value
 
 
-def _call(maker: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Call:
+class _Making(threading.local):
+    """What is being made in this thread: parts that functions of a user make are within it."""
+
+    outermost: str | None = None
+
+
+_MAKING = _Making()
+
+
+def _call(
+    maker: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]
+) -> tuple[Call, tuple[Any, ...], dict[str, Any]]:
+    """Return a call as it is kept, and its arguments with numbers in the place of formulas."""
     try:
-        return _copied(maker, args, options)
+        call = Call(maker, tuple(map(_kept, args)), {k: _kept(x) for k, x in options.items()})
+        plain = evaluated(call.args), evaluated(call.options)
     except RecursionError:
         raise ValueError(f"{maker.__name__}: an argument is a list that holds itself") from None
+    own = [x for function in _functions(call[1:]) for x in formulas_within(function)]
+    new = plain[0] is not call.args or plain[1] is not call.options
+    if own or (new and _MAKING.outermost is not None):
+        names = ", ".join({name for x in own for name in x.parameters})
+        raise ValueError(
+            f"{_MAKING.outermost or call.owner}: a function among its arguments uses "
+            f"{f'the parameter {names}' if own else 'a parameter'} of its own, which other values "
+            "would not reach; hand it in, mbd.Function(f, k=...), or take its .value"
+        )
+    return (call, *plain) if new else (call, args, options)
 
 
-def _copied(maker: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Call:
-    return Call(maker, tuple(map(_kept, args)), {k: _kept(x) for k, x in options.items()})
+def _functions(values: Any) -> Iterator[Any]:
+    """Return the functions among arguments."""
+    for x in values.values() if isinstance(values, dict) else values:
+        cls = type(x)
+        if cls in PLAIN or isinstance(x, Recorded | type | np.ndarray):
+            continue
+        if cls is tuple or cls is dict:
+            if not (cls is tuple and PLAIN.issuperset(map(type, x))):
+                yield from _functions(x)
+        elif callable(x):
+            yield x
 
 
 class Recorded:
@@ -113,17 +156,71 @@ class Recorded:
 def _recorded(init: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(init)
     def init_and_record(self: Any, *args: Any, **options: Any) -> None:
-        # an __init__ of the base, called by that of the class, is not the user's call
-        outermost = not hasattr(self, "call")
-        if outermost:
-            _check_names(type(self), options)
-            object.__setattr__(self, "call", _call(type(self), args, options))
-        init(self, *args, **options)
-        if outermost:
-            self._completed()
-            object.__setattr__(self, "complete", True)
+        if hasattr(self, "call"):  # an __init__ of the base, called by that of the class
+            init(self, *args, **options)
+            return
+        _check_names(type(self), options)
+        call, args, options = _call(type(self), args, options)
+        object.__setattr__(self, "call", call)
+        before, _MAKING.outermost = _MAKING.outermost, _MAKING.outermost or call.owner
+        try:
+            init(self, *args, **options)
+        finally:
+            _MAKING.outermost = before
+        self._completed()
+        object.__setattr__(self, "complete", True)
 
     return init_and_record
+
+
+def formulas_within(thing: Any) -> Iterator[Formula]:
+    """Return the formulas that a function of a user closes over, or has as defaults or globals.
+
+    Those of functions that it calls, of objects whose method it is and of parts are among them.
+    """
+    done: set[int] = set()
+
+    def within(value: Any) -> Iterator[Formula]:
+        if isinstance(value, Formula):
+            yield value
+        elif id(value) not in done:
+            done.add(id(value))
+            for x in _inside(value):
+                yield from within(x)
+
+    return within(thing)
+
+
+def _inside(value: Any) -> Sequence[Any]:
+    """Return what a function, or a thing that it uses, has in it."""
+    if isinstance(value, Recorded):
+        return tuple(getattr(value, "call", ()))[1:]
+    if isinstance(value, tuple | list | set):
+        return tuple(value)
+    if isinstance(value, dict):
+        return tuple(value.values())
+    if isinstance(value, np.ndarray):
+        return value.ravel().tolist() if value.dtype == object else ()
+    if isinstance(value, functools.partial):
+        return value.func, value.args, value.keywords
+    if isinstance(value, MethodType):
+        return value.__func__, value.__self__
+    if isinstance(value, FunctionType):
+        if of_a_library(value.__code__.co_filename):
+            return ()
+        names = globals_of(value.__code__) & value.__globals__.keys()
+        used = [value.__globals__[x] for x in sorted(names)]
+        return *_cells(value), value.__defaults__, value.__kwdefaults__, *used
+    if callable(value) and not isinstance(value, type | BuiltinFunctionType):
+        return getattr(value, "py_func", None), getattr(value, "__dict__", None)
+    return ()
+
+
+def _cells(function: FunctionType) -> Iterator[Any]:
+    """Return what a function closes over; what is not there yet is left out."""
+    for cell in function.__closure__ or ():
+        with suppress(ValueError):
+            yield cell.cell_contents
 
 
 def _check_names(maker: Callable[..., Any], options: dict[str, Any]) -> None:
@@ -139,8 +236,9 @@ def remembered(make: Maker) -> Maker:
 
     @functools.wraps(make)
     def make_and_record(*args: Any, **options: Any) -> Any:
+        call, args, options = _call(make_and_record, args, options)
         product = make(*args, **options)
-        _CALLS.setdefault(product, _call(make_and_record, args, options))
+        _CALLS.setdefault(product, call)
         return product
 
     return make_and_record  # type: ignore[return-value]
@@ -151,8 +249,8 @@ def remembered_method(make: Maker) -> Maker:
 
     @functools.wraps(make)
     def make_and_record(cls: Any, *args: Any, **options: Any) -> Any:
+        call, args, options = _call(getattr(cls, make.__name__), args, options)
         product = make(cls, *args, **options)
-        call = _call(getattr(cls, make.__name__), args, options)
         object.__setattr__(product, "call", call)
         return product
 
@@ -182,3 +280,36 @@ def recorded_call(thing: Any) -> Call | None:
         return _CALLS[thing]
     fields = [f.name for f in dataclasses.fields(thing) if f.init]
     return Call(type(thing), (), {name: getattr(thing, name) for name in fields})
+
+
+def call_of(value: Any) -> Call | None:
+    """Return the call by which a part, a frame, a motion or a shape was made."""
+    return getattr(value, "call", None) if isinstance(value, Recorded) else None
+
+
+def parameters_in(things: Any) -> dict[str, Parameter]:
+    """Return the parameters among the arguments of things that were made, by name."""
+    parameters: dict[str, Parameter] = {}
+    done: set[int] = set()
+
+    def look(value: Any) -> None:
+        if isinstance(value, Formula):
+            for name, x in value.parameters.items():
+                if parameters.setdefault(name, x).value != x.value:
+                    raise ValueError(
+                        f"Parameter {name!r}: must have one value in a system, got "
+                        f"{parameters[name].value:g} and {x.value:g}; name them apart"
+                    )
+        elif isinstance(value, dict):
+            look(list(value.values()))
+        elif isinstance(value, tuple | list) or (
+            isinstance(value, np.ndarray) and value.dtype == object
+        ):
+            for x in value:
+                look(x)
+        elif id(value) not in done and (call := call_of(value)) is not None:
+            done.add(id(value))
+            look((call.args, call.options))
+
+    look(things)
+    return parameters

@@ -9,8 +9,13 @@ at round-off, 1e-16."""
 SENSITIVITY_ZERO = 1e-15
 """[size of its kind in the model] A value that is smaller is round-off of zero."""
 
-SENSITIVITY_SHRINKS = 5
-"""[-] How often that is divided by 8 where a part does not admit such values."""
+SENSITIVITY_AGREES = 1e-9
+"""[derivative] Differences of two orders that agree so well are of a smooth function; what they
+differ by the lower one leaves out, 1e-12 of most; a kink between the values leaves a share of the
+derivative itself."""
+
+SENSITIVITY_KINK = 1e-4
+"""[derivative] What two orders differ by at the nearest values where there is none."""
 
 SENSITIVITY_ROUND_OFF = 1e-15
 """[right-hand side] Equations of loops that are met so well are not refined further."""

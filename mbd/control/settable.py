@@ -8,6 +8,7 @@ import numpy as np
 
 from mbd.base.checked import floats, shown, sized
 from mbd.base.door import array
+from mbd.base.parameter import evaluated
 from mbd.base.recorded_call import signature
 from mbd.base.tolerances import LARGEST
 from mbd.machine import buffer as m
@@ -68,7 +69,7 @@ class Settable:
         bound.apply_defaults()
         value = bound.arguments[argument]
         try:
-            return floats(value)
+            return floats(evaluated(value))
         except TypeError:
             raise TypeError(
                 f"{self.who}: {self.name!r} must be described by numbers to be set, got "

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from mbd.base.sensitivity_tolerances import BEGIN_REACH, START_MET
-from mbd.derivatives.stencil import FRACTIONS, Stencil
+from mbd.derivatives.differences import CENTRAL, differentiated
+from mbd.derivatives.stencil import Stencil
 from mbd.integration.consistent import consistent, described_starts
 from mbd.integration.method import Method
 from mbd.integration.starting_values import resumed, started
@@ -64,6 +65,15 @@ class _Many:
     begun: State
     before: np.ndarray
     good: np.ndarray
+
+    @property
+    def arrays(self) -> list[np.ndarray]:
+        """Faces, v' before, then v, v', multipliers and algorithmic v' of both states."""
+        return [
+            self.faces, self.before,
+            *(x for s in (self.first, self.begun)
+              for x in (s.v, s.a, s.lam, s.a if s.alg is None else s.alg)),
+        ]  # fmt: skip
 
     def part(self, which: slice) -> _Many:
         """Return some of them."""
@@ -257,26 +267,38 @@ class Threshold:
         if isinstance(start, Start) and start.state is None and not self.model.laws:
             alike = [s for s in of if s.alike]
             for i in range(0, len(alike), _TOGETHER):
-                some = alike[i : i + _TOGETHER]
-                F = np.array([x.F for s in some for x in s.beside])
+                some, at = alike[i : i + _TOGETHER], 0
+                F = np.array([x.F for s in some for x in s.others])
                 starts = start.many(self.model, F, self.h, self.here)
-                for j, s in enumerate(some):
-                    own = starts.part(slice(j * len(FRACTIONS), (j + 1) * len(FRACTIONS)))
+                for s in some:
+                    own, at = starts.part(slice(at, at + len(s.others))), at + len(s.others)
                     if own.good.all():
-                        done[s.name] = self._difference(s.weights, own)
+                        done[s.name] = self.by_parameter(s, own)
         return [done.get(s.name) or self.by_parameter(s) for s in of]
 
-    def by_parameter(self, stencil: Stencil) -> tuple[Tangent, Tangent]:
-        """Return the derivatives of the instant, and of where steps begin, by a parameter."""
-        try:
-            beside = [self.begin(x, self.at, self.h, self.here) for x in stencil.models]
-        except ValueError as error:
-            raise ValueError(
-                f"sensitivities: the start does not follow another value of {stencil.name!r}, "
-                f"{4 * stencil.step:.3g} from its own; give project=True, and the move to the "
-                f"nearest consistent start is differentiated too: {error}"
-            ) from None
-        return self._difference(stencil.weights, _stacked(stencil.models, beside))
+    def by_parameter(
+        self, stencil: Stencil, starts: _Many | None = None
+    ) -> tuple[Tangent, Tangent]:
+        """Return the derivatives of the instant, and of where steps begin, by a parameter.
+
+        `starts` are those at the values of the stencil, where they are there.
+        """
+
+        def values(share: float) -> Sequence[np.ndarray]:
+            if share == 1.0 and starts is not None:
+                return starts.arrays
+            models = stencil.nearer(share).models
+            try:
+                others = [self.begin(x, self.at, self.h, self.here) for x in models]
+            except ValueError as error:
+                raise ValueError(
+                    f"sensitivities: the start does not follow another value of {stencil.name!r}, "
+                    f"{4 * stencil.step:.3g} from its own; give project=True, and the move to the "
+                    f"nearest consistent start is differentiated too: {error}"
+                ) from None
+            return _stacked(models, others).arrays
+
+        return self._tangents(stencil.differentiated(values))
 
     def along(self, z: BeginChanges) -> tuple[Tangent, Tangent]:
         """Return the derivatives of the instant, and of where steps begin, along a direction."""
@@ -292,15 +314,20 @@ class Threshold:
             none = Tangent(zero, zero, zero, np.zeros(self.model.n_lam), zero, zero)
             return none, none
         step = BEGIN_REACH / far
-        beside = []
-        for k, _ in FRACTIONS:
-            e = k * step
+
+        def begun(e: float) -> Begun:
             there = displaced(self.model, at, e * z.q).replace(
                 t=at.t + e * z.t, v=at.v + e * z.v, a=at.a + e * z.a, lam=at.lam + e * z.lam
             )
-            beside.append(self.begin(self.model, there, self.h + e * z.h, self.here))
-        weights = np.array([w for _, w in FRACTIONS]) / step
-        return self._difference(weights, _stacked([self.model] * len(weights), beside))
+            return self.begin(self.model, there, self.h + e * z.h, self.here)
+
+        def values(share: float) -> Sequence[np.ndarray]:
+            others = [begun(k * share * step) for k in CENTRAL.k]
+            return _stacked([self.model] * len(others), others).arrays
+
+        v, a, lam = (float(np.max(x, initial=0.0)) for x in (sizes.v, sizes.a, sizes.lam))
+        of_arrays = [float(self.model.F[m.LENGTH]), a, *(v, a, lam, a) * 2]
+        return self._tangents(differentiated(values, step, sizes=of_arrays))
 
     @cached_property
     def sizes(self) -> BeginChanges:
@@ -337,9 +364,9 @@ class Threshold:
         here = self.begin(self.model, self.at.replace(**{name: x.copy()}), self.h, self.here).begun
         return not (np.array_equal(there.v, here.v) and np.array_equal(there.q, here.q))
 
-    def _difference(self, weights: np.ndarray, beside: _Many) -> tuple[Tangent, Tangent]:
-        """Return the weighted sums of what begins beside the place."""
-        faces, before = weights @ beside.faces, weights @ beside.before
+    def _tangents(self, slopes: Sequence[np.ndarray]) -> tuple[Tangent, Tangent]:
+        """Return the tangents of the instant and of the begin, of the derivatives of `arrays`."""
+        faces, before, *rest = slopes
         q = np.zeros(self.model.n_v)
         at = 0
         for name, Y_inverse in self._to_positions.items():
@@ -347,11 +374,7 @@ class Threshold:
             q[at : at + n] = Y_inverse @ faces[first : first + Y_inverse.shape[1]]
             at += n
 
-        def tangent(s: State) -> Tangent:
-            alg = weights @ (s.a if s.alg is None else s.alg)
-            return Tangent(q, weights @ s.v, weights @ s.a, weights @ s.lam, alg, before)
-
-        return tangent(beside.first), tangent(beside.begun)
+        return Tangent(q, *rest[:4], before), Tangent(q, *rest[4:], before)  # type: ignore[call-arg]
 
 
 def _stacked(models: Sequence[FrozenModel], beside: Sequence[Begun]) -> _Many:

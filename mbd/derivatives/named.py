@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from mbd.derivatives.stencil import FRACTIONS, Stencil
+from mbd.derivatives.stencil import Stencil
 from mbd.formulations.families import family
 from mbd.history.history import History
 from mbd.machine import buffer as m
@@ -97,58 +98,71 @@ def moved(model: FrozenModel, q: np.ndarray, d: np.ndarray, node: str = "") -> n
     return np.array(moved.reshape(len(q), -1)[:, :n_q])
 
 
+Values = Callable[[float], list[Any]]
+
+
 class Named:
-    """Things by name, the first at the parameter, others beside it, whose numbers are differenced.
+    """Things by name, at the values of a stencil: their numbers are differenced.
 
     What a ``Solution`` has by name its derivative has too: ``named["rod"].position``, ``.energy``.
     """
 
-    __slots__ = ("_refused", "_things", "_weights", "events")
+    __slots__ = ("_difference", "_refused", "_things", "events")
 
     def __init__(
-        self, things: list[Any], weights: np.ndarray, refused: Mapping[str, str],
+        self, things: Values, difference: Callable[[Any], Any], refused: Mapping[str, str],
         events: Mapping[str, np.ndarray] | None = None,
     ) -> None:  # fmt: skip
-        self._things, self._weights, self._refused = things, weights, dict(refused)
+        self._things, self._difference, self._refused = things, difference, dict(refused)
         self.events = events  # of a run: how the instants of each event move
 
-    def _derived(self, values: list[Any]) -> Any:
-        here = values[0]
-        if isinstance(here, np.ndarray | float | int):
-            return np.tensordot(self._weights, np.array([x - here for x in values]), 1)
-        if isinstance(here, Mapping):
-            return {k: self._of(k, [x[k] for x in values]) for k in here}
-        if isinstance(here, tuple):
-            return tuple(self._derived(list(x)) for x in zip(*values, strict=True))
-        if callable(here):
-            return lambda *args, **options: self._derived([x(*args, **options) for x in values])
-        return Named(values, self._weights, self._refused)
+    def _derived(self, values: Values) -> Any:
+        first = values(1.0)[0]
+        if isinstance(first, np.ndarray | float | int):
+            return self._difference(lambda share: [np.array(values(share))])[0]
+        if isinstance(first, Mapping):
+            return {k: self._of(k, _each(values, lambda x, k=k: x[k])) for k in first}  # type: ignore[misc]
+        if isinstance(first, tuple):
+            return tuple(
+                self._derived(_each(values, lambda x, i=i: x[i]))  # type: ignore[misc]
+                for i in range(len(first))
+            )
+        if callable(first):
+            return lambda *args, **options: self._derived(
+                _each(values, lambda x: x(*args, **options))
+            )
+        return Named(values, self._difference, self._refused)
 
-    def _of(self, name: str, values: list[Any]) -> Any:
+    def _of(self, name: str, values: Values) -> Any:
         """Return what is derived of a part: with a reason where its forces are not unique."""
         if name not in self._refused:
             return self._derived(values)
-        return Named(values, self._weights, {"": self._refused[name]})
+        return Named(values, self._difference, {"": self._refused[name]})
 
     def __getitem__(self, name: str) -> Any:
-        return self._of(name, [x[name] for x in self._things])
+        return self._of(name, _each(self._things, lambda x: x[name]))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
         if "" in self._refused and name in _FORCES:
             raise ValueError(self._refused[""])
-        return self._derived([getattr(x, name) for x in self._things])
+        return self._derived(_each(self._things, lambda x: getattr(x, name)))
 
     def __dir__(self) -> list[str]:
-        return dir(self._things[0])
+        return dir(self._things(1.0)[0])
 
     def of(self, function: Callable[[Any], Any], name: str = "") -> Any:
         """Return the derivative of a function of the run, which is called so, "hinge.force.x"."""
         for part, reason in self._refused.items():
             if name.startswith(tuple(f"{part}.{word}" for word in _FORCES)):
                 raise ValueError(reason)
-        return self._derived([function(x) for x in self._things])
+        return self._derived(_each(self._things, function))
+
+
+def _each(values: Values, of: Callable[[Any], Any]) -> Values:
+    """Return what a function makes of each of some things, once for each share of a step."""
+    return cache(lambda share: [of(x) for x in values(share)])
 
 
 def derivative_by_name(
@@ -164,7 +178,7 @@ def derivative_by_name(
     # round-off of positions over the reach, and its eighth power, which the stencil leaves out
     far = max(1.0, float(np.abs(solution.q).max(initial=0.0)) / float(model.F[m.LENGTH]))
     reach = 0.5 * (np.finfo(float).eps * far) ** (1 / 9)
-    farthest = max(k for k, _ in FRACTIONS) * stencil.step * size
+    farthest = max(map(abs, stencil.fractions.k)) * stencil.step * size
     near = stencil.nearer(reach / farthest) if farthest > reach else stencil
 
     def displaced(other: Any, e: float) -> History:
@@ -173,10 +187,12 @@ def derivative_by_name(
             solution.a + e * z.a, solution.lam + e * z.lam, before=solution.before,
         )  # fmt: skip
 
-    models = zip(FRACTIONS, near.models, strict=True)
-    things = [displaced(model, 0.0), *(displaced(x, k * near.step) for (k, _), x in models)]
-    weights = np.array([0.0, *(w for _, w in FRACTIONS)]) / near.step
-    return Named(things, weights, refused, z.events)
+    @cache
+    def things(share: float) -> list[History]:
+        of = near.nearer(share)
+        return [displaced(x, k * of.step) for k, x in zip(of.fractions.k, of.models, strict=True)]
+
+    return Named(things, near.differentiated, refused, z.events)
 
 
 def not_unique(model: Model) -> dict[str, str]:

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from mbd.base.checked import called, function
+from mbd.derivatives.differences import KinkError, slope
 from mbd.derivatives.named import moved
-from mbd.derivatives.stencil import FRACTIONS, Stencil
+from mbd.derivatives.stencil import Stencil
 from mbd.history.history import History
 from mbd.model.frozen import FrozenModel
 from mbd.model.turns_so_far import turns_so_far
@@ -182,7 +183,7 @@ def by_values(
     weights = {key: np.zeros(y.shape, complex) for key, y in values.items()}
     for key, y in values.items():
         for i in np.ndindex(y.shape):
-            step = _SHARE * (abs(y[i]) or _size(y))
+            step = _SHARE * float(abs(y[i]) or _size(y))
             for unit in (1.0, 1j) if np.iscomplexobj(y) else (1.0,):
 
                 def there(
@@ -193,8 +194,7 @@ def by_values(
                     return number({**values, key: other})
 
                 if there(float(0.5 * step)) != J:
-                    slope = sum(w * (there(float(k * step)) - J) for k, w in FRACTIONS) / step
-                    weights[key][i] += slope * np.conj(unit)
+                    weights[key][i] += _slope(there, step, "terminal") * np.conj(unit)
     return J, weights
 
 
@@ -247,7 +247,7 @@ def gradients(
     term: Callable[[Any], Any], here: History, stencils: list[Stencil], last: bool, h: float
 ) -> Gradients:
     """Return the derivatives of a term at the instants of a history, of steps of about size h."""
-    model, names = here.model, set[str]()
+    model, names, word = here.model, set[str](), "terminal" if last else "running"
     rest = _terms(term, here, names, last)
     arrays = {"q": here.q, "v": here.v, "a": here.a, "lam": here.lam}
     sizes = {"v": model.n_v, "a": model.n_v, "lam": model.n_lam, "q": model.n_v}
@@ -271,23 +271,23 @@ def gradients(
             x = arrays[name]
             step = _SHARE * _size(x)
             for i in of:
-                unit = np.zeros(x.shape[1])
-                unit[i] = step
-                out[name][:, i] = (
-                    sum(w * terms(**{name: x + k * unit}) for k, w in FRACTIONS) / step
-                )
+                unit = np.eye(1, x.shape[1], i)[0]
+
+                def along(e: float, name: str = name, x: Any = x, unit: Any = unit) -> np.ndarray:
+                    return terms(**{name: x + e * unit})
+
+                out[name][:, i] = _slope(along, step, word)
     for name in nodes:
         for i in range(slices[name].start, slices[name].stop):
-            step, d = _SHARE * model.units[i], np.zeros((1, model.n_v))
-            total = np.zeros(len(rest))
-            for k, w in FRACTIONS:
-                d[0, i] = k * step
-                total = total + w * terms(q=moved(model, here.q, d, name))
-            out["q"][:, i] = total / step
+            d = np.eye(1, model.n_v, i)
+
+            def turned(e: float, name: str = name, d: np.ndarray = d) -> np.ndarray:
+                return terms(q=moved(model, here.q, e * d, name))
+
+            out["q"][:, i] = _slope(turned, _SHARE * model.units[i], word)
     by_t = np.zeros(len(rest))
     if not np.array_equal(rest, terms(t=here.t + _SHARE * h)):
-        step = _SHARE * h
-        by_t = np.asarray(sum(w * terms(t=here.t + k * step) for k, w in FRACTIONS)) / step
+        by_t = _slope(lambda e: terms(t=here.t + e), _SHARE * h, word)
 
     def reads(models: Iterable[Any]) -> bool:
         return any(not np.array_equal(rest, terms(x)) for x in models)
@@ -296,8 +296,19 @@ def gradients(
     if len(stencils) < 2 or reads(_elsewhere(model, stencils)):
         for j, s in enumerate(stencils):
             if reads(s.described):
-                by_p[j] = sum(w * (terms(x) - rest) for w, x in s.weighted)
+                by_p[j] = s.derivative(terms)
     return Gradients(out["q"], out["v"], out["a"], out["lam"], by_p, by_t)
+
+
+def _slope(term: Callable[[float], Any], step: float, word: str) -> np.ndarray:
+    """Return the derivative of a term, at the distances where it is smooth."""
+    try:
+        return slope(term, step)
+    except KinkError as error:
+        raise KinkError(
+            f"Objective: {word} {error}; move its kink off the run, or smooth it, such as "
+            "np.sqrt(x**2 + e**2) in the place of abs(x)"
+        ) from None
 
 
 def _elsewhere(model: FrozenModel, stencils: list[Stencil]) -> Iterator[Any]:

@@ -25,9 +25,9 @@ from mbd.analyses.linearize import Linearized, ports_about
 from mbd.analyses.modes import Modes
 from mbd.base.door import array
 from mbd.base.sensitivity_tolerances import BEGIN_REACH, SENSITIVITY_MET
+from mbd.derivatives.differences import slope
 from mbd.derivatives.objective import View
 from mbd.derivatives.poses import MotionBeside, Pose
-from mbd.derivatives.stencil import FRACTIONS
 from mbd.linear.null_space import null_space
 from mbd.machine import buffer as m
 from mbd.model.state import State
@@ -275,7 +275,7 @@ class LinearTangents:
             wave[some] = BEGIN_REACH * sizes[some] * (1.0 + 0.5 * np.sin(np.arange(len(some))))
             for i in some if not np.array_equal(beside(wave), here) else ():
                 step, unit = BEGIN_REACH * sizes[i], np.eye(1, len(sizes), i)[0]
-                of = sum(w * beside(k * step * unit) for k, w in FRACTIONS) / step
+                of = slope(lambda e, unit=unit: beside(e * unit), step)  # type: ignore[misc]
                 slopes += np.outer(of, self.pose.tangents[i])
         for j, s in enumerate(self.pose.of):
             if any(not np.array_equal(self._ports(x, state), here) for x in s.described):

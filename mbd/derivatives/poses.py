@@ -29,11 +29,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from mbd.analyses.equilibrium import Equilibrium, PartAtPose
-from mbd.base.sensitivity_tolerances import BEGIN_REACH, SENSITIVITY_MET, SENSITIVITY_SHRINKS
+from mbd.base.sensitivity_tolerances import BEGIN_REACH, SENSITIVITY_MET
+from mbd.derivatives.differences import PAIRS
 from mbd.derivatives.named import Tangents, derivative_by_name, not_unique
 from mbd.derivatives.objective import Objective, gradients, value_of
 from mbd.derivatives.programs import Appendix, add_variation, program
-from mbd.derivatives.stencil import FRACTIONS, Stencil, stencils
+from mbd.derivatives.stencil import Stencil, stencils
 from mbd.formulations.families import family
 from mbd.interactions.laws import check
 from mbd.machine import buffer as m
@@ -92,7 +93,7 @@ class AtRest:
         self.model, self.state, n = model, state, int(model.I[m.N_U])
         self.order = np.concatenate([model.numbering.v, model.numbering.lam])
         self.which = [j for j, s in enumerate(of) if s is not None]
-        self.others = [s for s in of if s is not None and not s.alike]
+        self.others = [s for s in of if s is not None]
         self.n_parameters, self.assembled = len(of), 0
         tables = Appendix(model.I.tolist(), start=model.size + n)  # behind vector 0 of a method
         programs = tables.table([program(model, tables, s) for s in of if s is not None])
@@ -138,7 +139,7 @@ class AtRest:
         """Return the derivatives of (r, Phi) by parameters at the point, (n_p, n)."""
         work, n = self.work, int(self.model.I[m.N_U])
         work.run(variations_kernel, self.k)
-        laws = [law for s in self.others for x in s.models for law in x.laws]
+        laws = [law for s in self.others for law in s.laws]
         check([*work.laws, *laws], work.S, work.F)
         out = np.zeros((self.n_parameters, n))
         out[self.which] = work.F[self.out :][: len(self.which) * n].reshape(-1, n)[:, self.order]
@@ -179,7 +180,7 @@ class AtRest:
             columns = np.array([i + j for i, n in first if j < n])
             d = np.zeros(model.n_v)
             total = np.zeros(model.n_v, complex)
-            for k, w in FRACTIONS:
+            for k, w in PAIRS:
                 step = BEGIN_REACH * model.units[columns]
                 d[columns] = k * step
                 self.put(self.here._replace(q=d))
@@ -210,7 +211,7 @@ def contracted(
         if not any(y.any() for y in part):
             continue
         step = _step(terms, part, np.real(load / unit), size, BEGIN_REACH / (far or 1.0))
-        for k, weight in FRACTIONS:
+        for k, weight in PAIRS:
             point = MotionBeside(*(k * step * y for y in part))
             for w, at in terms:
                 c = unit * weight / step * w
@@ -230,9 +231,9 @@ def _step(
     ones.
     """
     errors = dict[float, float]()
-    for i in range(4 * SENSITIVITY_SHRINKS):
+    for i in range(20):
         e, total = step * 8.0 ** ((i + 1) // 2 if i % 2 else -i // 2), np.zeros(len(load))
-        for k, weight in FRACTIONS:
+        for k, weight in PAIRS:
             for w, at in terms:
                 at.put(MotionBeside(*(k * e * y for y in part)))
                 total += weight / e * w * at.residual()

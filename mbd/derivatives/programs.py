@@ -1,22 +1,26 @@
 r"""Programs of parameters: small tables of the elements and nodes that each of them touches.
 
 Of every value of a stencil there are records of these elements and nodes alone, with constants of
-their own behind those of the run. The derivative of the residual and of the rows,
+their own after those of the run. The derivative of the residual and of the rows,
 
 .. math:: \hat r_p = \sum_k w_k\, \hat r(p + k s)
 
 over the unknowns that are touched, costs eight evaluations of these few. Forces of the others do
-not depend on p and drop out, :math:`\sum w_k = 0`.
+not depend on p and drop out, :math:`\sum w_k = 0`. Where an element may have a kink (a stop, a law,
+what goes slack) the values are as near as the kink asks for (``differences.py``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from mbd.base.sensitivity_tolerances import SENSITIVITY_AGREES
+from mbd.derivatives.differences import NOISE, SHARES
 from mbd.derivatives.stencil import Stencil
 from mbd.formulations.families import family
 from mbd.machine import buffer as m
@@ -24,9 +28,12 @@ from mbd.machine.jit import address_at, call, jit
 from mbd.model.frozen import FrozenModel
 from mbd.model.values import declared
 
-# a program: number of its points and where they are, of stretches of unknowns, of faces
-N_POINTS, POINTS, N_RANGES, RANGES, N_FACES, FACES, PROGRAM_SIZE = range(7)
-# a point: place of its weight and of gravity; pairs (address, table) of three kinds
+# a program: its levels, of which each has nearer values than the one before, and where they are;
+# stretches of unknowns, faces; room for four numbers of each unknown
+N_LEVELS, LEVELS, N_RANGES, RANGES, N_FACES, FACES, ROOM, PROGRAM_SIZE = range(8)
+# a level: number of its points and where they are
+N_POINTS, POINTS, LEVEL_SIZE = range(3)
+# a point: place of its two weights and of gravity; pairs (address, table) of three kinds
 WEIGHT, GRAVITY, N_FORCES, FORCES, N_NODES, NODES, N_RATES, RATES, POINT_SIZE = range(9)
 
 
@@ -56,43 +63,83 @@ class Appendix:
 
 
 @jit
+def _evaluate_point(I: Any, F: Any, p: int, point: int, by_rate: bool) -> None:
+    """Evaluate the residual and the rows of the touched elements and nodes at a point."""
+    if I[point + GRAVITY] > 0:
+        for k in range(3):
+            F[m.GX + k] = F[I[point + GRAVITY] + k]
+    for f in range(I[p + N_FACES]):
+        y = I[m.FY] + I[I[p + FACES] + f]
+        for k in range(12):
+            F[y + k] = 0.0
+    for e in range(I[point + N_FORCES]):
+        e2 = I[point + FORCES] + 2 * e
+        call(address_at(I, I[e2]), I, F, I[e2 + 1])
+    for e in range(I[point + N_NODES]):
+        e2 = I[point + NODES] + 2 * e
+        call(address_at(I, I[e2]), I, F, I[e2 + 1])
+    if by_rate:
+        for e in range(I[point + N_RATES]):
+            e2 = I[point + RATES] + 2 * e
+            call(address_at(I, I[e2]), I, F, I[e2 + 1])
+
+
+@jit
+def _value(I: Any, F: Any, u: int, of_rate: bool) -> float:
+    """Return the residual of an unknown, of a row that is met by its rate that."""
+    return F[m.ROW_RATE] * F[I[m.PHID] + u] if of_rate else F[I[m.X] + u]
+
+
+@jit
 def add_variation(I: Any, F: Any, p: int, to: int, by_rate: bool) -> None:
     """Add the derivative of residual and rows by the parameter of the program at I[p] to F[to].
 
     Rows on velocities, and where rows are met `by_rate` all others, are scaled as they stand in the
-    equations. Face forces of the touched bodies are lost.
+    equations. Face forces of the touched bodies are lost. Of elements that may have a kink values
+    are taken nearer until differences of two orders agree; those that agree best count.
     """
     gx, gy, gz = F[m.GX], F[m.GY], F[m.GZ]
-    for j in range(I[p + N_POINTS]):
-        point = I[p + POINTS] + j * POINT_SIZE
-        if I[point + GRAVITY] > 0:
-            for k in range(3):
-                F[m.GX + k] = F[I[point + GRAVITY] + k]
-        for f in range(I[p + N_FACES]):
-            y = I[m.FY] + I[I[p + FACES] + f]
-            for k in range(12):
-                F[y + k] = 0.0
-        for e in range(I[point + N_FORCES]):
-            e2 = I[point + FORCES] + 2 * e
-            call(address_at(I, I[e2]), I, F, I[e2 + 1])
-        for e in range(I[point + N_NODES]):
-            e2 = I[point + NODES] + 2 * e
-            call(address_at(I, I[e2]), I, F, I[e2 + 1])
-        if by_rate:
-            for e in range(I[point + N_RATES]):
-                e2 = I[point + RATES] + 2 * e
-                call(address_at(I, I[e2]), I, F, I[e2 + 1])
-        w = F[I[point + WEIGHT]]
-        for r in range(I[p + N_RANGES]):
-            r3 = I[p + RANGES] + 3 * r
-            u = I[r3]
-            if by_rate and I[r3 + 2]:
-                for i in range(I[r3 + 1]):
-                    F[to + u + i] += w * F[m.ROW_RATE] * F[I[m.PHID] + u + i]
-            else:
-                for i in range(I[r3 + 1]):
-                    F[to + u + i] += w * F[I[m.X] + u + i]
+    room, n = I[p + ROOM], 0
+    for r in range(I[p + N_RANGES]):
+        n += I[I[p + RANGES] + 3 * r + 1]
+    least, level = math.inf, 0
+    while level < I[p + N_LEVELS]:
+        at = I[p + LEVELS] + level * LEVEL_SIZE
+        for k in range(3 * n):
+            F[room + k] = 0.0
+        largest = 0.0
+        for j in range(I[at + N_POINTS]):
+            point = I[at + POINTS] + j * POINT_SIZE
+            _evaluate_point(I, F, p, point, by_rate)
+            w, k = I[point + WEIGHT], room
+            high, low, even = F[w], F[w + 1], F[w + 2]
+            for r in range(I[p + N_RANGES]):
+                r3 = I[p + RANGES] + 3 * r
+                of_rate = by_rate and I[r3 + 2] != 0
+                for u in range(I[r3], I[r3] + I[r3 + 1]):
+                    x = _value(I, F, u, of_rate)
+                    F[k] += high * x
+                    F[k + n] += (high - low) * x
+                    F[k + 2 * n] += even * x
+                    largest = max(largest, abs(high * x), abs(even * x))
+                    k += 1
+        error, size = 0.0, 0.0
+        for k in range(room, room + n):
+            error, size = max(error, abs(F[k + n]), abs(F[k + 2 * n])), max(size, abs(F[k]))
+        if error < least:
+            least = error
+            for k in range(room, room + n):
+                F[k + 3 * n] = F[k]
+        level += 1
+        if error <= SENSITIVITY_AGREES * size + NOISE * largest:
+            break
     F[m.GX], F[m.GY], F[m.GZ] = gx, gy, gz
+    k = room + 3 * n
+    for r in range(I[p + N_RANGES]):
+        r3 = I[p + RANGES] + 3 * r
+        for u in range(I[r3], I[r3] + I[r3 + 1]):
+            F[to + u] += F[k]
+            k += 1
 
 
 @jit
@@ -121,7 +168,7 @@ def taken_along(I: Any, F: Any, p: int, x: int, y: int) -> float:
 class _Touched:
     """The elements and nodes that a parameter changes."""
 
-    elements: list[tuple[Any, int, list[int]]] = field(default_factory=list)  # kind, record, others
+    elements: list[tuple[Any, int, str, int]] = field(default_factory=list)  # record, part, which
     nodes: dict[str, int] = field(default_factory=dict)  # name: record
 
 
@@ -160,26 +207,26 @@ def _touched(model: FrozenModel, stencil: Stencil, weight: bool) -> _Touched:
             return any(changes[x].any() for x in here)
         return any(
             not np.array_equal(model.F[x], other.F[y])
-            for other, there in zip(stencil.beside, its, strict=True)
+            for other, there in zip(stencil.others, its, strict=True)
             for x, y in zip(here, places(other, there), strict=True)
         )
 
     for name in model.system.parts if weight else stencil.parts:
         elements = declared(model, name).elements
         for i, (record, e) in enumerate(zip(model.records[name], elements, strict=True)):
-            there = [x.records[name][i] for x in stencil.beside]
-            laws = {_law(x, r) for x, r in zip(stencil.beside, there, strict=True)}
+            there = [x.records[name][i] for x in stencil.others]
+            laws = {_law(x, r) for x, r in zip(stencil.others, there, strict=True)}
             if (
                 (weight and e.kind.accelerated)
                 or laws != {_law(model, record)}
                 or differs(lambda x, r, e=e: _places(x, r, e), record, there)
             ):
-                touched.elements.append((e, record, there))
+                touched.elements.append((e, record, name, i))
         for node in model.system.parts[name].nodes():
             if differs(
                 lambda x, name: [_of_node(model, name, x)],
                 node.name,
-                [node.name] * len(stencil.beside),
+                [node.name] * len(stencil.others),
             ):
                 touched.nodes[node.name] = model.node_records[node.name]
     return touched
@@ -194,7 +241,7 @@ def _two_points(touched: _Touched, stencil: Stencil, weight: bool) -> bool:
     """
     if any(
         not (e.kind.n_rows and e.kind.secant and not e.kind.own_block) or e.law
-        for e, _, _ in touched.elements
+        for e, *_ in touched.elements
     ):
         return False
     if weight and (touched.nodes or touched.elements):
@@ -205,12 +252,12 @@ def _two_points(touched: _Touched, stencil: Stencil, weight: bool) -> bool:
 def program(model: FrozenModel, appendix: Appendix, stencil: Stencil) -> int:
     """Write the tables of a parameter; return where its program is."""
     weight = any(not np.array_equal(x.F[m.GX : m.GX + 3], model.F[m.GX : m.GX + 3])
-                 for x in stencil.beside)  # fmt: skip
+                 for x in stencil.others)  # fmt: skip
     I, touched = model.I, _touched(model, stencil, weight)
     names = {record: name for name, record in model.node_records.items()}
     bodies = dict.fromkeys(names.values() if weight else touched.nodes)
     ranges: dict[tuple[int, int, int], None] = {}
-    for e, record, _ in touched.elements:
+    for e, record, *_ in touched.elements:
         for a in range(len(e.attachments)):
             end = I[record + m.E_ENDS + a]
             if I[end + m.ATT_N]:
@@ -223,13 +270,35 @@ def program(model: FrozenModel, appendix: Appendix, stencil: Stencil) -> int:
         n = model.nodes[name].formulation
         ranges[int(I[record + m.NODE_U]), n.n_v, 0] = None
         faces += [int(I[record + m.NODE_Y]) + 12 * j for j in range(n.n_faces)]
-    points, two = [], _two_points(touched, stencil, weight)
-    for j, (w, other) in enumerate(
-        zip(stencil.weights[: 2 if two else 8], stencil.beside, strict=False)
-    ):
+    kinked = any(not e.kind.smooth or e.law for e, *_ in touched.elements)
+    levels: list[int] = []
+    for share in SHARES if kinked else SHARES[:1]:
+        levels += _level(model, appendix, stencil.nearer(share), touched, bodies, weight, kinked)
+    flat = [x for stretch in ranges for x in stretch]
+    return appendix.table([
+        len(levels) // LEVEL_SIZE, appendix.table(levels), len(ranges), appendix.table(flat),
+        len(faces), appendix.table(faces), appendix.put([0.0] * (4 * sum(x[1] for x in ranges))),
+    ])  # fmt: skip
+
+
+def _level(
+    model: FrozenModel, appendix: Appendix, stencil: Stencil, touched: _Touched,
+    bodies: Iterable[str], weight: bool, kinked: bool,
+) -> tuple[int, int]:  # fmt: skip
+    """Write the points of a stencil; return how many, and where they are."""
+    I, of = model.I, stencil.fractions
+    weights = np.array(of[1:]) / stencil.step
+    if _two_points(touched, stencil, weight):
+        weights = np.array([[0.0, 0.5, -0.5]] * 2 + [[0.0] * 3]) / stencil.step
+    elif not kinked:
+        weights[2] = 0.0
+    points = []
+    for w, other in zip(weights.T, stencil.others, strict=False):
+        if not w.any():
+            continue
         forces, rates, nodes = [], [], []
-        for e, record, there in touched.elements:
-            head = _element(model, appendix, e, record, (other, there[j]))
+        for e, record, name, number in touched.elements:
+            head = _element(model, appendix, e, record, (other, other.records[name][number]))
             if e.kind.forces is not None:
                 forces += [appendix.address(e.kind.forces.address), head]
             if e.kind.rates is not None:
@@ -243,15 +312,11 @@ def program(model: FrozenModel, appendix: Appendix, stencil: Stencil) -> int:
             nodes += [appendix.address(kernel.address), one]
         gravity = appendix.put(other.F[m.GX : m.GX + 3]) if weight else 0
         points += [
-            appendix.put([0.625 * w if two else w]), gravity,
+            appendix.put(w), gravity,
             len(forces) // 2, appendix.table(forces), len(nodes) // 2, appendix.table(nodes),
             len(rates) // 2, appendix.table(rates),
         ]  # fmt: skip
-    flat = [x for stretch in ranges for x in stretch]
-    return appendix.table([
-        len(points) // POINT_SIZE, appendix.table(points), len(ranges), appendix.table(flat),
-        len(faces), appendix.table(faces),
-    ])  # fmt: skip
+    return len(points) // POINT_SIZE, appendix.table(points)
 
 
 def _element(

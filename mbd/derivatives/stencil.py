@@ -1,10 +1,9 @@
 r"""Stencils: models at eight values about that of a parameter.
 
-.. math:: f'(p) = \sum_{k=1}^4 w_k\,\frac{f(p + ks) - f(p - ks)}{s} + O(s^8), \qquad
-          w = (\tfrac45, -\tfrac15, \tfrac4{105}, -\tfrac1{280})
-
-With s one per cent of the parameter what is left out is at round-off. Defaults that follow other
-arguments, and arguments that say how a part is placed, count: every model is described anew.
+The values are one per cent of the parameter apart: what differences of order eight leave out is at
+round-off. Where a part admits none on one side, as a plate whose moments of inertia meet the
+triangle inequality with equality, all are on the other. Defaults that follow other arguments, and
+arguments that say how a part is placed, count: every model is described again.
 """
 
 from __future__ import annotations
@@ -19,13 +18,22 @@ from typing import Any
 import numpy as np
 
 from mbd.base.checked import floats, listed, shown
-from mbd.base.parameter import Parameter
+from mbd.base.parameter import Parameter, evaluated
 from mbd.base.recorded_call import signature
 from mbd.base.sensitivity_tolerances import (
     SENSITIVITY_QUADRATIC,
-    SENSITIVITY_SHRINKS,
     SENSITIVITY_STEP,
     SENSITIVITY_ZERO,
+)
+from mbd.derivatives.differences import (
+    BACKWARD,
+    CENTRAL,
+    FORWARD,
+    SHARES,
+    Fractions,
+    KinkError,
+    differentiated,
+    near_enough,
 )
 from mbd.machine import buffer as m
 from mbd.model.description import (
@@ -36,13 +44,6 @@ from mbd.model.description import (
 )
 from mbd.model.frozen import FrozenModel
 from mbd.model.values import changed
-
-#: (k, w_k) of all eight values
-FRACTIONS = tuple(
-    (sign * k, sign * w)
-    for k, w in ((1, 4 / 5), (2, -1 / 5), (3, 4 / 105), (4, -1 / 280))
-    for sign in (1, -1)
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +58,7 @@ class Numbers:
 
 @dataclass(frozen=True, eq=False)
 class Stencil:
-    """A parameter, and what is beside it at values about its own.
+    """A parameter, and models with other values of it.
 
     Parameters
     ----------
@@ -65,8 +66,10 @@ class Stencil:
         At its own value.
     name : str
     value, step : float
-    beside : tuple of Model or Numbers
-        At ``value + k step``, in the order of FRACTIONS: what equations read.
+    fractions : Fractions
+        k and weights of the other values, ``value + k step``.
+    others : tuple of Model or Numbers
+        At these values: what equations read.
     parts : tuple of str
         The parts that are others then.
     degree : int
@@ -77,7 +80,8 @@ class Stencil:
     name: str
     value: float
     step: float
-    beside: tuple[Any, ...]
+    fractions: Fractions
+    others: tuple[Any, ...]
     parts: tuple[str, ...]
     degree: int
 
@@ -88,37 +92,52 @@ class Stencil:
             _model(self.model, self.name, self.value + k * self.step)
             if isinstance(x, Numbers)
             else x
-            for (k, _), x in zip(FRACTIONS, self.beside, strict=True)
+            for k, x in zip(self.fractions.k, self.others, strict=True)
         )
 
     @property
     def alike(self) -> bool:
         """Whether all of them have the tables of the model."""
-        return all(x.I is self.model.I for x in self.beside)
+        return all(x.I is self.model.I for x in self.others)
 
     @property
     def described(self) -> tuple[Any, ...]:
-        """Those beside that are whole models, on both sides."""
-        return tuple(x for x in self.beside if not isinstance(x, Numbers))
+        """Those of them that are whole models and others than the model, the farthest first."""
+        return tuple(x for x in self.others if not isinstance(x, Numbers) and x is not self.model)
+
+    @property
+    def laws(self) -> list[Any]:
+        """Laws of the other models, of those nearer too."""
+        some = (self, *self._nearer.values())
+        return [law for s in some if not s.alike for x in s.models for law in x.laws]
 
     def nearer(self, share: float) -> Stencil:
         """Return the stencil with a share of its step."""
-        step = share * self.step
-        return _beside(self.model, self.name, self.value, step)
+        if share == 1.0:
+            return self
+        if share not in self._nearer:
+            step = share * self.step
+            self._nearer[share] = _about(self.model, self.name, self.value, step, self.fractions)
+        return self._nearer[share]
 
-    @property
-    def weights(self) -> np.ndarray:
-        """Of the values in a derivative, (8,)."""
-        return np.array([w for _, w in FRACTIONS]) / self.step
-
-    @property
-    def weighted(self) -> list[tuple[float, Any]]:
-        """The models with their weights in a derivative."""
-        return list(zip(self.weights.tolist(), self.models, strict=True))
+    @cached_property
+    def _nearer(self) -> dict[float, Stencil]:
+        return {}
 
     def derivative(self, of: Callable[[Any], np.ndarray]) -> np.ndarray:
         """Return the derivative of a function of the model."""
-        return np.asarray(sum(w * of(model) for w, model in self.weighted))
+
+        def values(share: float) -> list[np.ndarray]:
+            return [np.array([of(x) for x in self.nearer(share).models])]
+
+        return self.differentiated(values)[0]
+
+    def differentiated(self, values: Callable[[float], Sequence[np.ndarray]]) -> list[np.ndarray]:
+        """Return derivatives of what `values` are at shares of the step; name what has a kink."""
+        try:
+            return differentiated(values, self.step, self.fractions)
+        except KinkError as error:
+            raise KinkError(f"sensitivities: what follows {self.name!r} {error}") from None
 
 
 def stencils(owner: str, model: FrozenModel, parameters: Any) -> list[Stencil]:
@@ -147,7 +166,7 @@ def named(owner: str, model: FrozenModel, parameters: Any) -> list[str]:
 def value_and_scale(owner: str, model: FrozenModel, name: str) -> tuple[float, float]:
     """Return the value of a parameter, and its scale."""
     part, argument, places = argument_of(model.system, name)
-    now = argument_now(model.system, part, argument)
+    now = evaluated(argument_now(model.system, part, argument))
     if places:
         value, whole = component_now(name, now, places), floats(now)
         return value, _scale(model, name, value, float(np.abs(whole).max()))
@@ -168,7 +187,7 @@ def _numbers_of(model: FrozenModel, part: str) -> list[str]:
     names = []
     for argument in signature(model.system.parts[part].call.maker).parameters:
         with suppress(TypeError, ValueError):
-            if floats(argument_now(model.system, part, argument)).ndim < 2:
+            if floats(evaluated(argument_now(model.system, part, argument))).ndim < 2:
                 names.append(argument)
     return names
 
@@ -187,9 +206,8 @@ def _scale(model: FrozenModel, name: str, value: float, own: float) -> float:
     for part, described in model.system.parts.items():
         if argument in signature(described.call.maker).parameters:
             with suppress(TypeError, ValueError):  # no numbers
-                sizes.append(
-                    float(np.abs(floats(argument_now(model.system, part, argument))).max())
-                )
+                numbers = evaluated(argument_now(model.system, part, argument))
+                sizes.append(float(np.abs(floats(numbers)).max()))
     size = max(sizes)
     if size == own:
         size = length
@@ -206,45 +224,75 @@ def _scale(model: FrozenModel, name: str, value: float, own: float) -> float:
 
 
 def _stencil(owner: str, model: FrozenModel, name: str) -> Stencil:
-    """Return the stencil of one parameter, its step as large as parts admit."""
+    """Return the stencil of one parameter: to both sides, or to the one that parts admit."""
     value, scale = value_and_scale(owner, model, name)
-    step = SENSITIVITY_STEP * scale
-    for shrinks in range(SENSITIVITY_SHRINKS + 1):
+    stencil = _admitted(owner, model, name, value, SENSITIVITY_STEP * scale)
+    size = len(model.F)
+    if not stencil.degree and all(len(x.F) == size for x in stencil.others):
+        changes = np.flatnonzero(np.any([x.F != model.F for x in stencil.others], axis=0))
+
+        def constants(share: float) -> list[np.ndarray]:
+            return [np.array([x.F[changes] for x in stencil.nearer(share).others])]
+
+        neighbours = np.clip(changes[:, None] + np.arange(-3, 4), 0, size - 1)
+        near = np.abs(model.F[neighbours]).max(1, initial=0.0)  # numbers of one point, one block
         try:
-            stencil = _beside(model, name, value, step)
-        except ValueError as error:
-            if shrinks == SENSITIVITY_SHRINKS or "structure" in str(error):
-                raise ValueError(
-                    f"{owner}: {name!r} cannot be varied about {value:g} by {4 * step:.3g}: {error}"
-                ) from None
-            step /= 8.0
-        else:
-            _check_origin(owner, stencil)
-            return stencil
-    raise AssertionError
+            share = near_enough(constants, stencil.step, stencil.fractions, near)
+        except KinkError as error:
+            raise KinkError(f"{owner}: the description by {name!r} {error}") from None
+        stencil = stencil.nearer(share)
+    _check_origin(owner, stencil)
+    return stencil
 
 
-def _beside(model: FrozenModel, name: str, value: float, step: float) -> Stencil:
+def _admitted(owner: str, model: FrozenModel, name: str, value: float, step: float) -> Stencil:
+    """Return the widest stencil that parts admit."""
+    refused = ""
+    for share in (*SHARES, SHARES[1] ** 3):
+        for fractions in (CENTRAL, FORWARD, BACKWARD):
+            try:
+                return _about(model, name, value, share * step, fractions)
+            except ValueError as error:
+                if "structure" in str(error):
+                    raise
+                refused = refused or str(error)
+    raise ValueError(f"{owner}: {name!r} cannot be varied about {value:g}: {refused}")
+
+
+def _about(
+    model: FrozenModel, name: str, value: float, step: float, fractions: Fractions
+) -> Stencil:
     """Return the stencil of one parameter by itself.
 
     Constants of which the values at -1 obey a polynomial through those at 0 and 4, or at 0, 4 and
     -4, do so between them: the other models are not described.
     """
-    some: dict[float, Any] = {k: _model(model, name, value + k * step) for k in (4, -1)}
-    beside, degree = _between(model, some), 1
-    if not beside:
-        some[-4] = _model(model, name, value - 4 * step)
-        beside, degree = _between(model, some), 2
-    if not beside:
-        beside = {k: _model(model, name, value + k * step) for k, _ in FRACTIONS if k not in some}
-        degree = 0
-    own, *others = (x.system.parts for x in (model, *some.values()))
-    parts = tuple(k for k, x in own.items() if any(other[k] is not x for other in others))
-    all_of = {**beside, **some}
-    return Stencil(model, name, value, step, tuple(all_of[k] for k, _ in FRACTIONS), parts, degree)
+
+    def there(k: int) -> Any:
+        return _model(model, name, value + k * step)
+
+    some, others, degree = dict[int, Any](), dict[int, Any](), 1
+    if fractions is CENTRAL:
+        some = {k: there(k) for k in (4, -1)}
+        others = _between(model, some)
+        if not others:
+            some[-4] = there(-4)
+            others, degree = _between(model, some), 2
+    if not others:
+        others, degree = {k: there(k) for k in fractions.k if k and k not in some}, 0
+    own, *parts_of = (
+        x.system.parts
+        for x in (model, *some.values(), *others.values())
+        if not isinstance(x, Numbers)
+    )
+    parts = tuple(k for k, x in own.items() if any(other[k] is not x for other in parts_of))
+    of = {0: model, **others, **some}
+    return Stencil(
+        model, name, value, step, fractions, tuple(of[k] for k in fractions.k), parts, degree
+    )
 
 
-def _between(model: FrozenModel, some: Mapping[float, Any]) -> dict[float, Numbers]:
+def _between(model: FrozenModel, some: Mapping[int, Any]) -> dict[int, Numbers]:
     """Return the constants at the other values of a stencil; none if they are no polynomial."""
     if any(x.I is not model.I for x in some.values()):
         return {}
@@ -257,9 +305,9 @@ def _between(model: FrozenModel, some: Mapping[float, Any]) -> dict[float, Numbe
     dust = SENSITIVITY_QUADRATIC * np.maximum(np.abs(F[4]), np.abs(F[-1]))
     if not (np.abs(own - slope + bend - F[-1]) <= dust).all():
         return {}
-    out = dict[float, Numbers]()
-    for k, _ in FRACTIONS:
-        if k not in some:
+    out = dict[int, Numbers]()
+    for k in CENTRAL.k:
+        if k and k not in some:
             values = model.F.copy()
             values[where] = own + k * slope + k * k * bend
             out[k] = Numbers(model.I, values, model.records, model.node_records)

@@ -101,9 +101,8 @@ class Expression(Recorded):
             for x in texts
         )
         try:
-            values = {name: scalar("Expression", name, x, "-") for name, x in parameters.items()}
-            self.parameters = parameters
-            trees = [_parsed(x, values) for x in self.texts]
+            self.parameters = {k: scalar("Expression", k, x, "-") for k, x in parameters.items()}
+            trees = [_parsed(x, self.parameters) for x in self.texts]
             self._laws = tuple(_compiled(tree) for tree, _ in trees)
         except RecursionError:
             raise ValueError(f"expression is nested too deeply: {shown(texts[0])}") from None
@@ -126,18 +125,15 @@ class Expression(Recorded):
         return results[0] if len(results) == 1 else results
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Expression) and (other.texts, other._values()) == (
-            self.texts, self._values()
+        return isinstance(other, Expression) and (other.texts, other.parameters) == (
+            self.texts, self.parameters
         )  # fmt: skip
-
-    def _values(self) -> dict[str, float]:
-        return {name: float(x) for name, x in self.parameters.items()}
 
     def __hash__(self) -> int:
         return hash(self.texts)
 
     def __repr__(self) -> str:
-        own = [f"{name}={float(x)!r}" for name, x in self.parameters.items()]
+        own = [f"{name}={x!r}" for name, x in self.parameters.items()]
         return f"Expression({', '.join([*map(repr, self.texts), *own])})"
 
 

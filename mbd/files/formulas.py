@@ -119,7 +119,7 @@ def code_of(value: Formula, names: Mapping[str, str]) -> str:
 
 def law_texts(law: Expression) -> tuple[str, ...]:
     """Return the texts of a law with numbers and names of parameters in the place of its own."""
-    own = law.parameters
+    own = law.call.options
     if all(isinstance(x, Parameter) and x.name == name for name, x in own.items()):
         return law.texts
 
@@ -133,5 +133,5 @@ def law_texts(law: Expression) -> tuple[str, ...]:
 
 def law_names(law: Expression) -> list[str]:
     """Return the names of the parameters that a law depends on."""
-    formulas = [x for x in law.parameters.values() if isinstance(x, Formula)]
+    formulas = [x for x in law.call.options.values() if isinstance(x, Formula)]
     return list(dict.fromkeys(name for x in formulas for name in x.parameters))

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mbd.algebra.rotations import rotation
 from mbd.base.checked import floats
-from mbd.base.parameter import parameters_in
-from mbd.base.recorded_call import signature
+from mbd.base.recorded_call import parameters_in, signature
 from mbd.files.value_types import Array, Number, Place, ValueType, unknown_key
 
 
@@ -122,14 +122,7 @@ class Turn:
         length = float(np.linalg.norm(n))
         if not 0 < length < 1e100:
             raise place.must("about an axis that is not zero", n.tolist())
-        x, y, z = (n / length).tolist()
-        s, c = np.sin(read["angle"]), np.cos(read["angle"])
-        skew = ((0.0, -z, y), (z, 0.0, -x), (-y, x, 0.0))
-        return tuple(
-            tuple((1.0 - c) * (a * b) + s * skew[i][j] + (c if i == j else 0.0)
-                  for j, b in enumerate((x, y, z)))
-            for i, a in enumerate((x, y, z))
-        )  # fmt: skip
+        return rotation(n / length, read["angle"])
 
     def schema(self) -> dict[str, Any]:
         """Return matrix or table."""

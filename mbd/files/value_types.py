@@ -18,7 +18,7 @@ import numpy as np
 
 from mbd.base.checked import absent, floats, shown
 from mbd.base.door import AXES
-from mbd.base.parameter import Formula, Parameter
+from mbd.base.parameter import Formula, Parameter, evaluated
 from mbd.files.expressions import Expression
 from mbd.files.formulas import formula, text_of, used
 from mbd.files.units import NUMBER, convert
@@ -140,7 +140,7 @@ def _formula(text: str, unit: str, place: Place) -> Formula:
     try:
         with np.errstate(all="ignore"):
             product = formula(text, place.parameters)
-            x = float(product)
+            x = product.value
     except (ValueError, ArithmeticError) as error:
         raise place.error(error) from None
     if not math.isfinite(x):
@@ -190,7 +190,7 @@ class Array:
         if tuple(shape) not in self.shapes:
             raise place.must(self.expected, value)
         try:
-            floats(rows)
+            floats(evaluated(rows))
         except TypeError:  # rows of different lengths
             raise place.must(self.expected, value) from None
         return rows

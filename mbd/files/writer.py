@@ -137,7 +137,7 @@ class Writer:
 
     @plain.register
     def _array(self, value: np.ndarray) -> Any:
-        return value.tolist()
+        return self.plain(value.tolist()) if value.dtype == object else value.tolist()
 
     @plain.register(tuple)
     @plain.register(list)

@@ -22,9 +22,9 @@ from mbd.base.checked import called, check_options, floats, listed, mapping, one
 from mbd.base.fit_tolerances import FIT_TOL, OPTIMUM_BOX, OPTIMUM_MET
 from mbd.base.html_tables import facts, page, table
 from mbd.derivatives.adjoint import gradient
+from mbd.derivatives.differences import slope as slope_of
 from mbd.derivatives.forward import sensitivities
 from mbd.derivatives.objective import Objective, value_of
-from mbd.derivatives.stencil import FRACTIONS
 from mbd.fitting.evaluations import Evaluation, Evaluations
 from mbd.fitting.variables import Variables, interval, variables_of
 from mbd.model.system import model_of
@@ -242,11 +242,10 @@ def _of_values(what: Any, variables: Variables, x: np.ndarray) -> tuple[float, n
                 f"{_WHO}: a function of the values must return one number, got {shown(y)}"
             ) from None
 
-    here, slope = value(x), np.zeros(len(x))
-    for j, e in enumerate(1e-3 * np.where(x != 0.0, np.abs(x), variables.size)):
-        unit = np.where(np.arange(len(x)) == j, e, 0.0)
-        slope[j] = sum(w * (value(x + k * unit) - here) for k, w in FRACTIONS) / e
-    return here, slope
+    slope, steps = np.zeros(len(x)), 1e-3 * np.where(x != 0.0, np.abs(x), variables.size)
+    for j, unit in enumerate(np.eye(len(x))):
+        slope[j] = slope_of(lambda e, unit=unit: value(x + e * unit), steps[j])  # type: ignore[misc]
+    return value(x), slope
 
 
 def _check_finite(what: str, value: float, slope: np.ndarray, names: list[str]) -> None:

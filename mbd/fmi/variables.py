@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbd.base.checked import floats, names, shown
+from mbd.base.parameter import evaluated
 from mbd.control.settable import Settable
 from mbd.control.stepper import Stepper, refuse_sum, solution_at
 from mbd.history.columns import parts
@@ -110,7 +111,7 @@ def parameters_of(system: Description, sources: Any) -> list[Variable]:
 def _numbers(system: Description, sources: Sequence[str]) -> Iterator[Variable]:
     for source in dict.fromkeys(sources):
         part, argument, places = argument_of(system, source)
-        now = argument_now(system, part, argument)
+        now = evaluated(argument_now(system, part, argument))
         try:
             x = floats(component_now(source, now, places) if places else now)
         except TypeError:

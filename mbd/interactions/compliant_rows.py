@@ -108,7 +108,7 @@ def compliant(measure: Measure) -> Kind:
     return Kind(
         f"compliant {measure.name} row", n, 1, measure.all_pairs, forces, tangent, _rates(1),
         accept if periodic else None, room=2, stresses=1, secant=measure.conserves,
-        conserving=means if measure.conserves else None, own_block=True, energy=energy,
+        conserving=means if measure.conserves else None, smooth=True, own_block=True, energy=energy,
         unit=measure.unit,
     )  # fmt: skip
 
@@ -163,5 +163,5 @@ def _coincide_energy(I: Any, F: Any, e: Any) -> None:
 
 COMPLIANT_COINCIDE = Kind(
     "compliant coincide", 2, 3, _PAIRS, _coincide_forces, _coincide_tangent, _rates(3),
-    own_block=True, energy=_coincide_energy, unit="m",
+    smooth=True, own_block=True, energy=_coincide_energy, unit="m",
 )  # fmt: skip

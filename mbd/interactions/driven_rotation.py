@@ -243,4 +243,4 @@ def rates(I: Any, F: Any, e: Any) -> None:
 
 
 _PAIRS = tuple(p for k in range(3) for a in range(3) for p in ((k, SECOND + a), (SECOND + a, k)))
-DRIVEN_ROTATION = Kind("turned", 6, 3, _PAIRS, forces, tangents, rates, secant=False)
+DRIVEN_ROTATION = Kind("turned", 6, 3, _PAIRS, forces, tangents, rates, smooth=True, secant=False)

@@ -187,7 +187,8 @@ def total(measures: tuple[Measure, ...], rate: bool = False) -> Kind:
     name = f"{'rate of ' if rate else ''}sum {names} row"
     unit = measures[0].unit + ("/s" if rate else "")
     return Kind(
-        name, n, 1, tuple(pairs), forces, tangent, rates, remember, damped=rate, secant=False,
+        name, n, 1, tuple(pairs), forces, tangent, rates, remember, damped=rate, smooth=True,
+        secant=False,
         energy=energy, unit=unit,
     )  # fmt: skip
 

@@ -49,6 +49,10 @@ class Kind:
         needs it.
     conserving : (kernel, kernel) or None
         What stands in the place of forces and tangent in steps of that scheme.
+    smooth : bool
+        Whether forces and rows are smooth functions of the numbers and faces of an element, laws
+        apart: there is no contact, nothing that goes slack, no friction. Derivatives by parameters
+        of others look whether a kink is near.
     own_block : bool
         Whether rows give way, :math:`\Phi - C\lambda = 0`, with a diagonal block of their own in
         the matrix (``compliant_rows.py``). Elsewhere than in the time loop they are no rows.
@@ -80,6 +84,7 @@ class Kind:
     work: int = 0
     secant: bool = True
     conserving: tuple[Any, Any] | None = None
+    smooth: bool = False
     own_block: bool = False
     energy: Any = None
     momenta: Any = None

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd.base.function import Function
 from mbd.base.tolerances import LARGEST
 from mbd.machine import buffer as m
 from mbd.machine.jit import external, is_compiled, jit
@@ -64,6 +65,7 @@ class Law:
 
     def __post_init__(self) -> None:
         """Get an address."""
+        self.function = _bound(self.function)
         compiled = is_compiled(self.function)
         guarded = _compiled(self) if compiled else _python(self)
         self.address, self.keeper = external(guarded, compiled=compiled)
@@ -117,6 +119,18 @@ class Law:
             f"{self.at(values)}, or beyond {LARGEST:g}; let it return smaller numbers there, or "
             "end the run before"
         )
+
+
+def _bound(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a compiled function with the parameters that are handed in as constants."""
+    if not (isinstance(function, Function) and is_compiled(function.function)):
+        return function
+    inner: Any = function.function
+    names, values = inspect.signature(inner.py_func).parameters, function.parameters
+    constants = tuple(values[name] for name in names if name in values)
+    if len(names) - len(constants) == 1:
+        return jit(lambda t: inner(t, *constants))  # type: ignore[no-any-return]
+    return jit(lambda u, rate, t: inner(u, rate, t, *constants))  # type: ignore[no-any-return]
 
 
 def noted(laws: Sequence[Law], S: np.ndarray) -> Law | None:

@@ -157,7 +157,7 @@ def scaling_tangent(I: Any, F: Any, e: Any) -> None:
         add_stiffness(I, F, e, c, c, c, -F[W_K] * third / math.sqrt(s2), along)
 
 
-FORCE = Kind("force", 2, 0, ((0, 1),), force_forces, force_tangent)
+FORCE = Kind("force", 2, 0, ((0, 1),), force_forces, force_tangent, smooth=True)
 MOMENT = Kind(
     "moment",
     4,
@@ -165,5 +165,8 @@ MOMENT = Kind(
     ((0, 0), (1, 1), (2, 2), (0, 3), (1, 3), (2, 3)),
     moment_forces,
     moment_tangent,
+    smooth=True,
 )
-SCALING = Kind("scaling force", 3, 0, ((0, 0), (1, 1), (2, 2)), scaling_forces, scaling_tangent)
+SCALING = Kind(
+    "scaling force", 3, 0, ((0, 0), (1, 1), (2, 2)), scaling_forces, scaling_tangent, smooth=True
+)

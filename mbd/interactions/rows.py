@@ -152,9 +152,10 @@ def dot_rates(I: Any, F: Any, e: Any) -> None:
 
 
 COINCIDE = Kind(
-    "coincide", 2, 3, (), coincide_forces, coincide_tangent, coincide_rates, unit="m"
+    "coincide", 2, 3, (), coincide_forces, coincide_tangent, coincide_rates, smooth=True,
+    unit="m",
 )  # fmt: skip
-DOT_ROW = Kind("dot", 2, 1, DOT.pairs, dot_forces, dot_tangent, dot_rates)
+DOT_ROW = Kind("dot", 2, 1, DOT.pairs, dot_forces, dot_tangent, dot_rates, smooth=True)
 
 
 @jit
@@ -250,7 +251,7 @@ def twist_rates(I: Any, F: Any, e: Any) -> None:
 
 
 _PAIRS = tuple(pair for a in range(3) for b in (3, 4, 5) if b != a + 3 for pair in ((a, b), (b, a)))
-TWIST = Kind("twist", 6, 1, _PAIRS, twist_forces, twist_tangent, twist_rates)
+TWIST = Kind("twist", 6, 1, _PAIRS, twist_forces, twist_tangent, twist_rates, smooth=True)
 
 
 @cache
@@ -293,5 +294,6 @@ def row(measure: Measure) -> Kind:
 
     return Kind(
         f"{measure.name} row", n, 1, measure.all_pairs if held else (), forces,
-        tangent, rates, accept if periodic else None, secant=not curved, unit=measure.unit,
+        tangent, rates, accept if periodic else None, smooth=True, secant=not curved,
+        unit=measure.unit,
     )  # fmt: skip

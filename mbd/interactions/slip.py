@@ -246,7 +246,9 @@ def slip(
             F[I[PHID] + e.u + row] = dot(d, velocity)
             F[I[PHIDD] + e.u + row] = dot(d_rate, velocity) + dot(d, change)
 
-    return Kind(name, N, n_rows, _PAIRS, forces, tangent, rates, damped=True, unit="m/s")
+    return Kind(
+        name, N, n_rows, _PAIRS, forces, tangent, rates, damped=True, smooth=True, unit="m/s"
+    )
 
 
 ROLL_BALL = slip("rolling ball row", below, back_below, (5, 6))

@@ -178,7 +178,7 @@ def _stretched(
 @cache
 def spring(measure: Measure) -> Kind:
     """Return the spring-damper on a measure; numbers are (stiffness, damping, reference)."""
-    return _acting("spring", measure, _tension, mean_tension, _potential, 3)
+    return _acting("spring", measure, _tension, mean_tension, _potential, 3, smooth=True)
 
 
 @cache
@@ -190,7 +190,8 @@ def motor(measure: Measure) -> Kind:
 @cache
 def held(measure: Measure) -> Kind:
     """Return a tension that is a number, all of whose work is put into the system."""
-    return replace(_acting("held effort", measure, _held, mean_held, _potential, 1), energy=None)
+    effort = _acting("held effort", measure, _held, mean_held, _potential, 1, smooth=True)
+    return replace(effort, energy=None)
 
 
 @cache
@@ -212,7 +213,13 @@ def rubbing(measure: Measure) -> Kind:
 
 
 def _acting(
-    word: str, measure: Measure, tension: Any, mean: Any, potential: Any, size: int
+    word: str,
+    measure: Measure,
+    tension: Any,
+    mean: Any,
+    potential: Any,
+    size: int,
+    smooth: bool = False,
 ) -> Kind:
     """Return the force along the gradient of a measure: tension, mean over a step, potential.
 
@@ -272,6 +279,7 @@ def _acting(
         tangent,
         accept=accept if periodic else None,
         damped=True,
+        smooth=smooth,
         room=2,
         stresses=1,
         secant=measure.conserves,

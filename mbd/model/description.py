@@ -11,8 +11,8 @@ import numpy as np
 from mbd.base import html_tables as tables
 from mbd.base.checked import absent, floats, meant, shown
 from mbd.base.door import vector
-from mbd.base.parameter import Formula, Parameter, parameters_in
-from mbd.base.recorded_call import signature
+from mbd.base.parameter import Parameter, evaluated
+from mbd.base.recorded_call import parameters_in, signature
 from mbd.base.tolerances import MODEL_FAR
 from mbd.parts.bodies import Ground
 from mbd.parts.joint import Joint
@@ -47,9 +47,9 @@ class Description:
 
     @gravity.setter
     def gravity(self, value: Any) -> None:
-        self._gravity = vector("System", "gravity", value, "m/s^2")
-        formulas = isinstance(value, tuple | list) and any(isinstance(x, Formula) for x in value)
-        self._gravity_formulas = tuple(value) if formulas else None
+        plain = evaluated(value)
+        self._gravity = vector("System", "gravity", plain, "m/s^2")
+        self._gravity_formulas = None if plain is value else tuple(value)
 
     @property
     def gravity_as_written(self) -> Any:
@@ -309,7 +309,7 @@ def component_now(key: str, value: Any, places: list[str]) -> float:
 def _component(key: str, value: Any, places: list[str]) -> tuple[np.ndarray, list[Any]]:
     """Return an argument as numbers, and where the component is among them."""
     try:
-        x = floats(value)
+        x = floats(evaluated(value))
         if x.ndim == 0 or len(places) != 1:
             raise TypeError
     except TypeError:

@@ -17,8 +17,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from mbd.base.checked import shown
-from mbd.base.parameter import Formula, call_of
-from mbd.base.recorded_call import PLAIN, signature
+from mbd.base.parameter import Formula, decided_otherwise
+from mbd.base.recorded_call import PLAIN, call_of, signature
 from mbd.interactions.kind import Element
 from mbd.machine import buffer as m
 from mbd.model.description import (
@@ -26,6 +26,7 @@ from mbd.model.description import (
     Description,
     argument_now,
     argument_of,
+    described_parameters,
     origin,
     with_component,
 )
@@ -42,7 +43,15 @@ def changed(model: Any, values: Any, *, measured: bool = True) -> Any:
     One that is not `measured` keeps the sizes of this one, with which equations are scaled: what it
     computes is smooth in the values.
     """
-    system = _described(model, _checked(model.system, values))
+    changes = _checked(model.system, values)
+    otherwise = decided_otherwise(described_parameters(model.system), changes.get("", {}))
+    if otherwise is not None:
+        name, line = otherwise
+        raise ValueError(
+            f"{WHO}: {name!r}: the description compares it in {line}, and would decide otherwise "
+            "with this value: describe the system with it, or compare its .value there"
+        )
+    system = _described(model, changes)
     own = model.system.parts
     new = {name: Declared.of(x) for name, x in system.parts.items() if x is not own[name]}
     for mine in new.values():

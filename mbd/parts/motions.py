@@ -3,21 +3,12 @@ r"""Laws of time for drives, with exact derivatives: (f, f', f'') at t."""
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
 
 from mbd.base.door import number
+from mbd.base.recorded_call import Recorded
 
 
-def _check_numbers(motion: Any, *units: tuple[str, str]) -> None:
-    """Check the numbers of a motion, each with its unit."""
-    for name, unit in units:
-        value = number(type(motion).__name__, name, getattr(motion, name), unit)
-        object.__setattr__(motion, name, value)
-
-
-@dataclass(frozen=True)
-class ConstantSpeed:
+class ConstantSpeed(Recorded):
     """start + speed t; evaluated in the compiled loop, without a call-back.
 
     Parameters
@@ -27,20 +18,16 @@ class ConstantSpeed:
         At t = 0.
     """
 
-    speed: float
-    start: float = 0.0
-
-    def __post_init__(self) -> None:
-        """Check the numbers."""
-        _check_numbers(self, ("speed", "rad/s or m/s"), ("start", "rad or m"))
+    def __init__(self, speed: float, start: float = 0.0) -> None:
+        self.speed = number("ConstantSpeed", "speed", speed, "rad/s or m/s")
+        self.start = number("ConstantSpeed", "start", start, "rad or m")
 
     def __call__(self, t: float) -> tuple[float, float, float]:
         """Return the value at t [s] and its two derivatives."""
         return self.start + self.speed * t, self.speed, 0.0
 
 
-@dataclass(frozen=True)
-class Harmonic:
+class Harmonic(Recorded):
     r"""mean + amplitude sin(frequency t + phase).
 
     Parameters
@@ -51,17 +38,13 @@ class Harmonic:
     mean : float [rad or m]
     """
 
-    amplitude: float
-    frequency: float
-    phase: float = 0.0
-    mean: float = 0.0
-
-    def __post_init__(self) -> None:
-        """Check the numbers."""
-        _check_numbers(
-            self, ("amplitude", "rad or m"), ("frequency", "rad/s"), ("phase", "rad"),
-            ("mean", "rad or m"),
-        )  # fmt: skip
+    def __init__(
+        self, amplitude: float, frequency: float, phase: float = 0.0, mean: float = 0.0
+    ) -> None:
+        self.amplitude = number("Harmonic", "amplitude", amplitude, "rad or m")
+        self.frequency = number("Harmonic", "frequency", frequency, "rad/s")
+        self.phase = number("Harmonic", "phase", phase, "rad")
+        self.mean = number("Harmonic", "mean", mean, "rad or m")
 
     def __call__(self, t: float) -> tuple[float, float, float]:
         """Return the value at t [s] and its two derivatives."""
@@ -70,8 +53,7 @@ class Harmonic:
         return self.mean + wave, self.amplitude * w * math.cos(x), -w * w * wave
 
 
-@dataclass(frozen=True)
-class SmoothStep:
+class SmoothStep(Recorded):
     r"""From one value to another without a jump of the acceleration.
 
     :math:`f = a + (b - a)(10 s^3 - 15 s^4 + 6 s^5)`, :math:`s = (t - t_0)/(t_1 - t_0)` in [0, 1].
@@ -84,25 +66,15 @@ class SmoothStep:
         Times t0 and t1.
     """
 
-    start: float
-    end: float
-    t_start: float
-    t_end: float
-
-    def __post_init__(self) -> None:
-        """Check the numbers."""
-        _check_numbers(
-            self, ("start", "rad or m"), ("end", "rad or m"), ("t_start", "s"), ("t_end", "s")
-        )
-        if not self.t_end > self.t_start:
+    def __init__(self, start: float, end: float, t_start: float, t_end: float) -> None:
+        self.start = number("SmoothStep", "start", start, "rad or m")
+        self.end = number("SmoothStep", "end", end, "rad or m")
+        self.t_start = number("SmoothStep", "t_start", t_start, "s")
+        self.t_end = number("SmoothStep", "t_end", t_end, "s")
+        if not self.t_end - self.t_start >= 1e-100:
             raise ValueError(
-                f"SmoothStep: t_end must lie behind t_start [s], got {self.t_start} and "
-                f"{self.t_end}"
-            )
-        if self.t_end - self.t_start < 1e-100:
-            raise ValueError(
-                f"SmoothStep: t_end must lie at least 1e-100 s behind t_start, got "
-                f"{self.t_end - self.t_start} s"
+                f"SmoothStep: t_end must lie at least 1e-100 s after t_start, got {self.t_start} "
+                f"and {self.t_end} s"
             )
 
     def __call__(self, t: float) -> tuple[float, float, float]:

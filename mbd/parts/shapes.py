@@ -6,7 +6,6 @@ All are placed by ``at`` (their centre, in body axes [m]); several of them may b
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import numpy as np
 
 from mbd.base.checked import shown
 from mbd.base.door import number, rotation_matrix, unit_vector, vector
+from mbd.base.recorded_call import Recorded
 from mbd.parts.meshes import read_mesh
 
 _ORIGIN = (0.0, 0.0, 0.0)
@@ -46,13 +46,7 @@ def _along(axis: np.ndarray) -> np.ndarray:
     return np.array([[1 - k * x * x, -k * x * y, x], [-k * x * y, 1 - k * y * y, y], [-x, -y, z]])
 
 
-def _set(shape: Any, **values: Any) -> None:
-    for key, value in values.items():
-        object.__setattr__(shape, key, value)
-
-
-@dataclass(frozen=True, eq=False)
-class Box:
+class Box(Recorded):
     """A rectangular box.
 
     Parameters
@@ -67,22 +61,18 @@ class Box:
         "#rrggbb" or three numbers in [0, 1]; default one of a palette.
     """
 
-    size: Any
-    at: Any = _ORIGIN
-    rotation: Any = None
-    color: Any = None
-
-    def __post_init__(self) -> None:
-        size = vector("Box", "size", self.size, "m")
-        if size.min() <= 0:
-            raise ValueError(f"Box: size must be positive [m], got {size.tolist()}")
-        at = vector("Box", "at", self.at, "m")
-        rotation = rotation_matrix("Box", "rotation", self.rotation)
-        _set(self, size=size, at=at, rotation=rotation, color=_color("Box", self.color))
+    def __init__(
+        self, size: Any, at: Any = _ORIGIN, rotation: Any = None, color: Any = None
+    ) -> None:
+        self.size = vector("Box", "size", size, "m")
+        if self.size.min() <= 0:
+            raise ValueError(f"Box: size must be positive [m], got {self.size.tolist()}")
+        self.at = vector("Box", "at", at, "m")
+        self.rotation = rotation_matrix("Box", "rotation", rotation)
+        self.color = _color("Box", color)
 
 
-@dataclass(frozen=True, eq=False)
-class Sphere:
+class Sphere(Recorded):
     """A ball.
 
     Parameters
@@ -93,19 +83,14 @@ class Sphere:
     color : str or (3,) array, optional
     """
 
-    radius: Any
-    at: Any = _ORIGIN
-    color: Any = None
-    rotation: np.ndarray = field(init=False, repr=False, default_factory=lambda: np.eye(3))
-
-    def __post_init__(self) -> None:
-        radius = number("Sphere", "radius", self.radius, "m", positive=True)
-        at = vector("Sphere", "at", self.at, "m")
-        _set(self, radius=radius, at=at, color=_color("Sphere", self.color))
+    def __init__(self, radius: float, at: Any = _ORIGIN, color: Any = None) -> None:
+        self.radius = number("Sphere", "radius", radius, "m", positive=True)
+        self.at = vector("Sphere", "at", at, "m")
+        self.rotation = np.eye(3)
+        self.color = _color("Sphere", color)
 
 
-@dataclass(frozen=True, eq=False)
-class Cylinder:
+class Cylinder(Recorded):
     """A round bar or a disc with flat ends.
 
     Parameters
@@ -118,19 +103,23 @@ class Cylinder:
     color : str or (3,) array, optional
     """
 
-    radius: Any
-    length: Any
-    at: Any = _ORIGIN
-    axis: Any = (0.0, 0.0, 1.0)
-    color: Any = None
-    rotation: np.ndarray = field(init=False, repr=False, default_factory=lambda: np.eye(3))
+    def __init__(
+        self,
+        radius: float,
+        length: float,
+        at: Any = _ORIGIN,
+        axis: Any = (0.0, 0.0, 1.0),
+        color: Any = None,
+    ) -> None:
+        self.radius = number("Cylinder", "radius", radius, "m", positive=True)
+        self.length = number("Cylinder", "length", length, "m", positive=True)
+        self.at = vector("Cylinder", "at", at, "m")
+        self.axis = unit_vector("Cylinder", "axis", axis)
+        self.rotation = _along(self.axis)
+        self.color = _color("Cylinder", color)
 
-    def __post_init__(self) -> None:
-        _round_bar(self, "Cylinder")
 
-
-@dataclass(frozen=True, eq=False)
-class Capsule:
+class Capsule(Recorded):
     """A round bar with half balls at its ends.
 
     Parameters
@@ -144,32 +133,23 @@ class Capsule:
     color : str or (3,) array, optional
     """
 
-    radius: Any
-    length: Any
-    at: Any = _ORIGIN
-    axis: Any = (0.0, 0.0, 1.0)
-    color: Any = None
-    rotation: np.ndarray = field(init=False, repr=False, default_factory=lambda: np.eye(3))
-
-    def __post_init__(self) -> None:
-        _round_bar(self, "Capsule")
-
-
-def _round_bar(bar: Cylinder | Capsule, owner: str) -> None:
-    axis = unit_vector(owner, "axis", bar.axis)
-    _set(
-        bar,
-        radius=number(owner, "radius", bar.radius, "m", positive=True),
-        length=number(owner, "length", bar.length, "m", positive=True),
-        at=vector(owner, "at", bar.at, "m"),
-        axis=axis,
-        rotation=_along(axis),
-        color=_color(owner, bar.color),
-    )
+    def __init__(
+        self,
+        radius: float,
+        length: float,
+        at: Any = _ORIGIN,
+        axis: Any = (0.0, 0.0, 1.0),
+        color: Any = None,
+    ) -> None:
+        self.radius = number("Capsule", "radius", radius, "m", positive=True)
+        self.length = number("Capsule", "length", length, "m", positive=True)
+        self.at = vector("Capsule", "at", at, "m")
+        self.axis = unit_vector("Capsule", "axis", axis)
+        self.rotation = _along(self.axis)
+        self.color = _color("Capsule", color)
 
 
-@dataclass(frozen=True, eq=False)
-class Mesh:
+class Mesh(Recorded):
     """Triangles of a file.
 
     Parameters
@@ -191,27 +171,25 @@ class Mesh:
     triangles : (m, 3) array of int
     """
 
-    file: Any
-    scale: Any = 1.0
-    at: Any = _ORIGIN
-    rotation: Any = None
-    color: Any = None
-    vertices: np.ndarray = field(init=False, repr=False)
-    triangles: np.ndarray = field(init=False, repr=False)
+    def __init__(
+        self,
+        file: str | Path,
+        scale: float = 1.0,
+        at: Any = _ORIGIN,
+        rotation: Any = None,
+        color: Any = None,
+    ) -> None:
+        vertices, self.triangles = read_mesh(file)
+        self.file = Path(file)
+        self.scale = number("Mesh", "scale", scale, "m per unit of the file", positive=True)
+        self.vertices = self.scale * vertices
+        self.at = vector("Mesh", "at", at, "m")
+        self.rotation = rotation_matrix("Mesh", "rotation", rotation)
+        self.color = _color("Mesh", color)
 
-    def __post_init__(self) -> None:
-        vertices, triangles = read_mesh(self.file)
-        scale = number("Mesh", "scale", self.scale, "m per unit of the file", positive=True)
-        _set(
-            self,
-            file=Path(self.file),
-            scale=scale,
-            at=vector("Mesh", "at", self.at, "m"),
-            rotation=rotation_matrix("Mesh", "rotation", self.rotation),
-            color=_color("Mesh", self.color),
-            vertices=scale * vertices,
-            triangles=triangles,
-        )
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Return its triangles: the file may not be where it is unpickled."""
+        return object.__reduce_ex__(self, protocol)
 
 
 Shape = Box | Sphere | Cylinder | Capsule | Mesh

@@ -285,8 +285,8 @@ def test_values_between_are_those_of_models_of_their_own():
     for s in stencils(
         "test", model, ["bar.mass", "bar.center_of_mass.x", "pin.at.x", "pin.axis.z"]
     ):
-        between[s.name] = sum(x is not y for x, y in zip(s.beside, s.models, strict=True))
-        for x, y in zip(s.beside, s.models, strict=True):
+        between[s.name] = sum(x is not y for x, y in zip(s.others, s.models, strict=True))
+        for x, y in zip(s.others, s.models, strict=True):
             assert np.allclose(x.F, y.F, rtol=1e-14, atol=1e-16, equal_nan=True), s.name
     assert between == {"bar.mass": 6, "bar.center_of_mass.x": 5, "pin.at.x": 6, "pin.axis.z": 0}
 

@@ -155,8 +155,8 @@ PARTS = {
 }  # fmt: skip
 # what functions take; made by these the rest is, not by users
 MADE = {
-    "Coordinate", "EquilibriumError", "Expression", "Mesh", "Model", "ModelFile", "SimulationError",
-    "Solution", "State",
+    "Coordinate", "EquilibriumError", "Expression", "Function", "Mesh", "Model", "ModelFile",
+    "SimulationError", "Solution", "State",
 }  # fmt: skip
 
 
@@ -275,6 +275,7 @@ FUNCTIONS = {
     "optimize": lambda: {"objective": lambda p: (p["a.mass"] - 1.01) ** 2, **by_mass(),
                          "max_evaluations": 3},
     "read": lambda: {"path": "no such.toml"},
+    "rotation": lambda: {"axis": "y", "angle": 0.3},
     "sample": lambda: {"distributions": {"a.mass": (1.0, 2.0)}, "n": 4},
     "sensitivities": by_mass,
     "share_reactions": lambda: {"solution": ran(), "stiffness": {"h": (1.0,) * 6}},

@@ -310,7 +310,7 @@ def ahead(a: Any, ad: Any, h: float) -> Any:
 
 
 BEAM = Kind(
-    "beam", 8, 0, PAIRS, forces, tangent, damped=True, room=ROOM, stresses=6,
-    work=WORK,
+    "beam", 8, 0, PAIRS, forces, tangent, damped=True, smooth=True, room=ROOM,
+    stresses=6, work=WORK,
     conserving=(conserving_forces, conserving_tangent), energy=energy,
 )  # fmt: skip

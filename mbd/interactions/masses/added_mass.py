@@ -212,5 +212,6 @@ def momenta(I: Any, F: Any, e: Any) -> None:
 
 ADDED_MASS = Kind(
     "added mass", 4, 0, tuple((a, b) for a in range(4) for b in range(4)), forces, tangent,
-    damped=True, accelerated=True, work=4 * SECOND_SIZE + _ROOM, secant=False, momenta=momenta,
+    damped=True, accelerated=True, smooth=True, work=4 * SECOND_SIZE + _ROOM, secant=False,
+    momenta=momenta,
 )  # fmt: skip

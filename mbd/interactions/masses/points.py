@@ -86,6 +86,6 @@ def masses(n: int) -> Kind:
 
     return Kind(
         f"masses of {n} points", n, 0, tuple((a, b) for a in range(n) for b in range(n)), forces,
-        tangent, damped=True, accelerated=True, work=SECOND_SIZE * n, energy=energy,
+        tangent, damped=True, accelerated=True, smooth=True, work=SECOND_SIZE * n, energy=energy,
         momenta=momenta,
     )  # fmt: skip
