@@ -16,7 +16,6 @@ from mbd.analyses.mode_labels import BodyMotion, label, turn_energy
 from mbd.base.checked import extra, flag, is_whole, one_of, shown, whole
 from mbd.base.door import number
 from mbd.base.html_tables import table
-from mbd.base.tolerances import UNSTABLE
 from mbd.front.solution import Solution
 from mbd.integration.consistent import consistent
 from mbd.machine import buffer as m
@@ -26,7 +25,7 @@ from mbd.model.system import System
 from mbd.model.turns_so_far import turns_so_far
 from mbd.model.workspace import displaced
 from mbd.runs.progress import Progress
-from mbd.small_motions.eigenvalues import alike, dense, sparse
+from mbd.small_motions.eigenvalues import alike, dense, grows, sparse
 from mbd.small_motions.masses_of_elements import kinetic_of_elements
 from mbd.small_motions.small_motion import SmallMotion
 from mbd.statics.steady_motion import require_balance
@@ -149,7 +148,7 @@ class Modes:
     @property
     def stable(self) -> bool:
         """Whether no mode grows (free motions are not counted as growing)."""
-        return not any(self.eigenvalues.real > UNSTABLE * max(abs(self.eigenvalues), default=0.0))
+        return not grows(self.eigenvalues).any()
 
     def body_motions(self, i: int) -> list[BodyMotion]:
         """Return displacement of the centre of mass and small rotation of each body in a mode."""

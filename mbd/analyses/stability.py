@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
 
-from mbd.base.tolerances import NEUTRAL, NEUTRAL_MANY, UNSTABLE
-from mbd.linear.null_space import null_space
-from mbd.small_motions.eigenvalues import dense, sparse
+from mbd.base.tolerances import NEUTRAL_MANY, UNSTABLE
+from mbd.linear.null_space import independent, null_space
+from mbd.small_motions.eigenvalues import dense, grows, sparse
 from mbd.small_motions.face_maps import test_map
 from mbd.small_motions.metric import Metric
-from mbd.small_motions.minimal import minimal
+from mbd.small_motions.minimal import minimal, sizes_of
 from mbd.small_motions.small_motion import small_motion
+from mbd.small_motions.spectrum import Pencil, spectrum
 from mbd.statics.balance import Balance, Statics
 from mbd.statics.spectrum_slices import slices
 
@@ -41,16 +41,15 @@ def stability(problem: Statics, balance: Balance) -> Stability:
     free = _movers(problem, freely)
     if not len(values):
         return Stability(True, np.inf, free, None)
-    largest = float(np.abs(values).max())
     real = values.real
     lowest = int(np.argmin(real))
     growing = real[lowest] < 0.0
-    flutter = np.abs(values.imag) > UNSTABLE * largest
+    flutter = np.abs(values.imag) > UNSTABLE * np.abs(values)
     stable = not (growing or flutter.any())
     downhill = shapes[:, lowest].real if growing else None
     if problem.turning and not stable and model.n_v <= NEUTRAL_MANY:
         s, _ = dense(minimal(small_motion(model, balance.state, problem.omega)))
-        stable = bool(np.all(s.real <= UNSTABLE * np.abs(s).max(initial=0.0)))
+        stable = not grows(s).any()
         downhill = None if stable else downhill
     return Stability(stable, float(real[lowest]), free, downhill)
 
@@ -78,18 +77,12 @@ def _spectrum(problem: Statics, balance: Balance) -> tuple[np.ndarray, np.ndarra
         free = s == 0.0
         return -(s[~free] ** 2), shapes[:, ~free], shapes[:, free].real
     size = Metric(model, balance.state).stiff(balance.K).diagonal() ** -0.5
-    N, L = null_space(balance.B, size), null_space(balance.Bt.T, size)
-    if not N.shape[1]:
-        return np.zeros(0), N, N
-    K = L.T @ (balance.K @ N)
-    M = L.T @ (model.assemble(balance.state).M @ N)
-    left, sizes, right = np.linalg.svd(K)
-    rank = int(np.count_nonzero(sizes > NEUTRAL * max(1.0, sizes[0])))
-    # against what is free the others have no momentum: x^T M y = 0
-    P = scipy.linalg.null_space(right[rank:] @ M.T)
-    Q = scipy.linalg.null_space(left[:, rank:].T @ M)
-    inverse, vectors = scipy.linalg.eig(P.T @ M @ Q, P.T @ K @ Q)
-    return 1.0 / inverse, N @ (Q @ vectors.real), N @ right[rank:].T
+    _, N = independent(null_space(balance.B, size), size)
+    _, L = independent(null_space(balance.Bt.T, size), size)
+    M = model.assemble(balance.state).M
+    sizes = (np.abs(L).T @ sizes_of(model, x) @ np.abs(N) for x in (balance.K, M))
+    found = spectrum(Pencil(L.T @ (balance.K @ N), L.T @ (M @ N), *sizes))
+    return found.s, N @ found.X.real, N @ np.hstack([N[:0].T, *found.zeros[:1]])
 
 
 def _movers(problem: Statics, shapes: np.ndarray) -> tuple[str, ...]:

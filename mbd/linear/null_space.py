@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from mbd.base.tolerances import NULL_RANK
+from mbd.base.tolerances import NULL_RANK, ROUND_OFF
 
 
 def null_space(rows: Any, scale: np.ndarray, tolerance: float = NULL_RANK) -> np.ndarray:
@@ -35,11 +35,14 @@ def null_space(rows: Any, scale: np.ndarray, tolerance: float = NULL_RANK) -> np
 def independent(N: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return rows of a basis that are independent, and the basis with the identity in them.
 
-    The rows come from QR with pivoting, so that the rest depends on them by moderate factors.
+    The rows come from QR with pivoting, so that the rest depends on them by moderate factors; what
+    of these is round-off is zero.
     """
     f = N.shape[1]
     if not f:
         return np.zeros(0, int), N
     _, _, order = scipy.linalg.qr((N / scale[:, None]).T, pivoting=True, mode="economic")
     chosen = np.sort(order[:f])
-    return chosen, np.linalg.solve(N[chosen].T, N.T).T
+    basis = np.linalg.solve(N[chosen].T, N.T).T
+    none = np.abs(basis) * scale[chosen] <= ROUND_OFF * scale[:, None]
+    return chosen, np.where(none, 0.0, basis)

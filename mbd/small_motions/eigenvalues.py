@@ -23,14 +23,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 
-from mbd.base.tolerances import FREQUENCY_REAL, FREQUENCY_ZERO
+from mbd.base.tolerances import FREQUENCY_REAL, UNSTABLE
 from mbd.linear.arnoldi import largest
 from mbd.machine import buffer as m
 from mbd.small_motions.minimal import Minimal
 from mbd.small_motions.small_motion import SmallMotion
+from mbd.small_motions.spectrum import Pencil, Spectrum, spectrum
 
 
 def dense(minimal: Minimal) -> tuple[np.ndarray, np.ndarray]:
@@ -38,13 +38,40 @@ def dense(minimal: Minimal) -> tuple[np.ndarray, np.ndarray]:
 
     A free motion appears once, with the eigenvalue zero.
     """
-    motion = minimal.motion
-    if not minimal.S.size:
+    motion, k = minimal.motion, minimal.n_positions
+    if not len(minimal.pencil.A):
         return np.zeros(0, complex), np.zeros((motion.model.n_v, 0), complex)
     plain = motion.at_rest and not motion.G.nnz and not motion.Bv.shape[0]
-    s, eta = _undamped(minimal) if plain else _general(minimal)
+    found = spectrum(_of_squares(minimal.pencil, k) if plain else minimal.pencil)
+    s, X = (_roots(found) if plain else (found.s, found.X))
+    turned = np.abs(s.imag) > FREQUENCY_REAL * np.abs(s)
+    keep = (s.imag > 0.0) | ~turned
+    s = np.where(turned, s, s.real)[keep]
+    free = found.zeros[0] if found.zeros else np.zeros((len(X), 0))
+    s = np.concatenate([np.zeros(free.shape[1], complex), s])
+    eta = np.hstack([free, X[:, keep]])[:k].astype(complex)
     order = np.lexsort((s.imag, np.round(np.abs(s), 9)))
     return s[order], minimal.bases.Np @ eta[:, order]
+
+
+def _of_squares(pencil: Pencil, k: int) -> Pencil:
+    """Return the pencil of squares: of nothing that moves or damps positions alone are states."""
+    down, up = slice(k, None), slice(None, k)
+    return Pencil(
+        pencil.A[down, up], pencil.E[down, down], pencil.A_size[down, up], pencil.E_size[down, down]
+    )  # fmt: skip
+
+
+def _roots(squares: Spectrum) -> tuple[np.ndarray, np.ndarray]:
+    """Return both roots of each square; of real ones exactly on an axis."""
+    real = np.abs(squares.s.imag) <= FREQUENCY_REAL * np.abs(squares.s)
+    root = np.sqrt(np.where(real, squares.s.real, squares.s).astype(complex))
+    return np.concatenate([root, -root]), np.hstack([squares.X, squares.X])
+
+
+def grows(s: np.ndarray) -> np.ndarray:
+    """Tell which motions grow."""
+    return s.real > UNSTABLE * np.abs(s)
 
 
 def alike(s: np.ndarray) -> list[np.ndarray]:
@@ -58,82 +85,6 @@ def alike(s: np.ndarray) -> list[np.ndarray]:
         else:
             groups.append([i])
     return [np.array(g) for g in groups if len(g) > 1]
-
-
-def _undamped(minimal: Minimal) -> tuple[np.ndarray, np.ndarray]:
-    """Solve for the squares of the frequencies."""
-    K = minimal.L.T @ (minimal.motion.K @ minimal.bases.Np)
-    M = minimal.mass
-    # rows tested alike make both symmetric when N is: bring L to N, M = N^T M N
-    back = np.linalg.lstsq(minimal.L, minimal.bases.N, rcond=None)[0]
-    K, M = back.T @ K, back.T @ M
-    fits = np.abs(minimal.L @ back - minimal.bases.N).max() < 1e-9 * np.abs(minimal.bases.N).max()
-    lopsided = np.abs(K - K.T).max(initial=0.0) > 1e-9 * np.abs(K).max(initial=0.0)
-    if fits and not lopsided:
-        squares, shapes = scipy.linalg.eigh(0.5 * (K + K.T), 0.5 * (M + M.T))
-    elif fits:
-        squares, shapes = scipy.linalg.eig(K, M)
-    else:
-        K, M = minimal.L.T @ (minimal.motion.K @ minimal.bases.Np), minimal.mass
-        squares, shapes = scipy.linalg.eig(K, M)
-    size = np.abs(squares).max(initial=0.0)
-    values, vectors = [], []
-    for square, shape in zip(squares, shapes.T, strict=True):
-        if abs(square) <= FREQUENCY_ZERO * size or size == 0.0:
-            roots = [0.0]
-        else:
-            if abs(square.imag) <= FREQUENCY_REAL * abs(square):
-                square = complex(square.real)  # noqa: PLW2901
-            root = np.sqrt(-square)
-            roots = [root, -root]
-            if square.imag == 0.0 and square.real > 0.0:
-                roots = [1j * np.sqrt(square.real)]
-        for root in roots:
-            if np.imag(root) >= 0.0:
-                values.append(complex(root))
-                vectors.append(shape.astype(complex))
-    return np.array(values), np.array(vectors).T
-
-
-def _general(minimal: Minimal) -> tuple[np.ndarray, np.ndarray]:
-    """Solve for the eigenvalues of the state matrix."""
-    size, fastest = minimal.sizes()
-    S = minimal.S * size / size[:, None] / (fastest or 1.0)
-    free = _kernel(S)
-    s, X = _deflated(S)
-    turned = np.abs(s.imag) > FREQUENCY_REAL * np.maximum(np.abs(s), 1e-3 * FREQUENCY_REAL)
-    keep = (s.imag > 0.0) | ~turned
-    s = np.where(turned, s, s.real)[keep]
-    X = np.hstack([free.astype(complex), X[:, keep]])
-    s = np.concatenate([np.zeros(free.shape[1], complex), s])
-    eta = size[: minimal.n_positions, None] * X[: minimal.n_positions]
-    shown = np.abs(eta).max(0) > 1e-12 * np.abs(X).max(0)  # a pure rate has no shape
-    return fastest * s[shown], eta[:, shown]
-
-
-def _deflated(S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the eigenvalues other than zero, and vectors.
-
-    A free motion and its rate share the eigenvalue zero in a chain of Jordan's, which an eigenvalue
-    solver spreads to the root of round-off, and slow modes with it. With the null space first,
-    S = [[0, A], [0, S']], and S' is what is left.
-    """
-    if not len(S):
-        return np.zeros(0, complex), np.zeros((0, 0), complex)
-    free = _kernel(S)
-    k = free.shape[1]
-    if not k:
-        return scipy.linalg.eig(S)
-    Q, _ = scipy.linalg.qr(free)
-    T = Q.T @ S @ Q
-    s, Y = _deflated(T[k:, k:])
-    return s, Q[:, :k] @ (T[:k, k:] @ Y / s) + Q[:, k:] @ Y
-
-
-def _kernel(S: np.ndarray) -> np.ndarray:
-    """Return an orthonormal basis of the null space of rates relative to the fastest."""
-    _, values, Vt = scipy.linalg.svd(S)
-    return Vt[values <= FREQUENCY_ZERO * max(1.0, values[0])].T
 
 
 def sparse(

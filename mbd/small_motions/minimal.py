@@ -12,13 +12,19 @@ coordinates :math:`\eta` and rates :math:`\zeta` are entries of :math:`\delta` a
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
+from mbd.base.tolerances import ROUND_OFF
 from mbd.linear.null_space import independent, null_space
+from mbd.machine import buffer as m
+from mbd.model.model import Model
 from mbd.small_motions.small_motion import SmallMotion
+from mbd.small_motions.spectrum import Pencil
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,11 +40,11 @@ class Bases:
 
 @dataclass(frozen=True, eq=False)
 class Minimal:
-    r"""The state matrix S of :math:`x = (\eta, \zeta)` and what is needed to read x.
+    r"""The pencil of :math:`x = (\eta, \zeta)`, :math:`E\dot x = A x`, and what x stands for.
 
     Attributes
     ----------
-    S : (n, n)
+    pencil : Pencil
     L : (n_v, f)
         Left null space; loads f on the rows enter as :math:`(L^TMN)^{-1}L^Tf`.
     mass : (f, f)
@@ -47,9 +53,16 @@ class Minimal:
 
     motion: SmallMotion
     bases: Bases
-    S: np.ndarray
+    pencil: Pencil
     L: np.ndarray
     mass: np.ndarray
+
+    @cached_property
+    def S(self) -> np.ndarray:
+        """The state matrix :math:`E^{-1}A`."""
+        k = self.n_positions
+        A = self.pencil.A
+        return np.vstack([A[:k], np.linalg.solve(self.mass, A[k:])])
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -132,17 +145,45 @@ def bases(motion: SmallMotion) -> Bases:
 def minimal(motion: SmallMotion, b: Bases | None = None) -> Minimal:
     """Return the state matrix in independent coordinates."""
     b = bases(motion) if b is None else b
-    M, G, K = motion.M, motion.G, motion.K
-    L = null_space(motion.Bt.T, motion.scale)
-    slope = (b.W + motion.A @ b.Np)[b.positions]
-    straight = b.N[b.positions]
-    mass = L.T @ (M @ b.N)
+    L = b.N
+    if not _tested_alike(motion, b.N):
+        _, L = independent(null_space(motion.Bt.T, motion.scale), motion.scale)
+    mass = L.T @ (motion.M @ b.N)
     _check(motion, mass)
+    A, E = _blocks(motion.M, motion.G, motion.K, motion.A, L, b)
+    added = Bases(b.positions, b.velocities, np.abs(b.Np), np.abs(b.N), np.abs(b.W))
+    added_up = (motion.M, motion.G_size, motion.K, motion.A_size)
+    sizes = _blocks(*(sizes_of(motion.model, x) for x in added_up), np.abs(L), added)
+    return Minimal(motion, b, Pencil(A, E, np.abs(sizes[0]), sizes[1]), L, mass)
+
+
+def sizes_of(model: Model, matrix: sp.csr_matrix) -> np.ndarray:
+    """Return the largest entries between vectors of coordinates, which do not depend on axes."""
+    kinds = model.I[model.I[m.UNKNOWN_KIND] + model.numbering.v]
+    n_v = [x.formulation.n_v for x in model.nodes.values()]
+    bodies = np.repeat(np.arange(len(n_v)), n_v)
+    _, vector = np.unique(np.stack([bodies, kinds]), axis=1, return_inverse=True)
+    entries = sp.coo_matrix(abs(matrix))
+    largest = np.zeros((vector.max(initial=-1) + 1,) * 2)
+    np.maximum.at(largest, (vector[entries.row], vector[entries.col]), entries.data)
+    return largest[vector][:, vector]
+
+
+def _tested_alike(motion: SmallMotion, N: np.ndarray) -> bool:
+    """Tell whether motions that the rows allow need no forces of the rows, but for round-off."""
+    work = np.abs(motion.Bt.T @ N)
+    return bool((work <= ROUND_OFF * (abs(motion.Bt).T @ np.abs(N))).all())
+
+
+def _blocks(M: Any, G: Any, K: Any, A: Any, L: np.ndarray, b: Bases) -> tuple[Any, Any]:
+    r"""Return A and E of :math:`E\dot x = A x`; of absolute values, their sizes."""
+    slope = (b.W + A @ b.Np)[b.positions]
+    straight = b.N[b.positions]
     by_position = L.T @ (G @ b.W + K @ b.Np + M @ (b.W @ slope))
     by_rate = L.T @ (G @ b.N + M @ (b.W @ straight))
-    lower = -np.linalg.solve(mass, np.hstack([by_position, by_rate]))
-    S = np.vstack([np.hstack([slope, straight]), lower])
-    return Minimal(motion, b, S, L, mass)
+    lower = -np.hstack([by_position, by_rate])
+    E = scipy.linalg.block_diag(np.eye(len(b.positions)), L.T @ (M @ b.N))
+    return np.vstack([np.hstack([slope, straight]), lower]), E
 
 
 def _check(motion: SmallMotion, mass: np.ndarray) -> None:
@@ -161,5 +202,6 @@ def changed(motion: SmallMotion, P: sp.csr_matrix) -> SmallMotion:
     back = sp.csr_matrix(np.linalg.pinv(P.toarray()))
     return replace(
         motion, M=motion.M @ P, G=motion.G @ P, K=motion.K @ P, A=back @ motion.A @ P,
+        A_size=abs(back) @ motion.A_size @ abs(P), G_size=motion.G_size @ abs(P),
         Bp=motion.Bp @ P, Bv=motion.Bv @ P, H=motion.H @ P,
     )  # fmt: skip

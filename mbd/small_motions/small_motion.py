@@ -46,6 +46,8 @@ class SmallMotion:
         Rate of the frame.
     scale : (n_v,) array
         Size of a small change of each coordinate.
+    A_size, G_size : (n_v, n_v)
+        Sums of the absolute values of what was added in the entries of A and G.
     """
 
     model: Model
@@ -62,6 +64,8 @@ class SmallMotion:
     H: sp.csr_matrix
     Bt: sp.csr_matrix
     scale: np.ndarray
+    A_size: sp.csr_matrix
+    G_size: sp.csr_matrix
 
     @property
     def at_rest(self) -> bool:
@@ -93,16 +97,19 @@ def small_motion(model: Model, state: State, omega: np.ndarray) -> SmallMotion:
     """Return the matrices about a consistent state, in a frame that turns at the rate omega."""
     S = model.assemble(state)
     maps = face_maps(model, state)
-    A, C = [], []
+    A, C, A_size, C_size = [], [], [], []
     for body in maps:
         moving, _ = carried(body, omega, model.nodes[body.name].center_of_mass)
         back = np.linalg.pinv(body.whole("Y"))
         A.append(back @ (body.whole("D") - moving))
         C.append(back @ (moving - body.whole("Yd")))
+        A_size.append(abs(back) @ (abs(body.whole("D")) + abs(moving)))
+        C_size.append(abs(back) @ (abs(moving) + abs(body.whole("Yd"))))
     rates = model.numbering.lam_kinds == m.VELOCITY_ROW
-    A, C = (sp.block_diag(x, format="csr") for x in (A, C))
+    A, C, A_size, C_size = (sp.block_diag(x, format="csr") for x in (A, C, A_size, C_size))
     diagonal = model.F[model.I[m.DIAG] + model.numbering.v]
     return SmallMotion(
         model, state, maps, omega, S.M, (S.G + S.M @ C).tocsr(), S.K, A, C, S.B[~rates],
         S.B[rates], S.turn[rates], S.Bt, 1.0 / np.sqrt(diagonal / diagonal.max()),
+        A_size, (abs(S.G) + abs(S.M) @ C_size).tocsr(),
     )  # fmt: skip
