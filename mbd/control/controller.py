@@ -365,12 +365,13 @@ def closed_loop(
     if status != CONVERGED:
         message = message or explain(run.work, stepper.method)
     elif n % every:
-        run.keep(EventInstants.of(last))
+        run.keep(EventInstants.of(last, float(run.work.F[m.IMPULSIVE])))
     status, message = record.close(
         status, message or f"reached t = {last.t:g} s", run.stats(), last
     )
+    *raw, impulsive = record.histories()
     solution = Solution(
-        model, *record.histories(), status=status, message=message, stats=run.stats(), last=last,
+        model, *raw, impulsive=impulsive, status=status, message=message, stats=run.stats(), last=last,
         method=stepper.method, before=turns_so_far(model, first),
         options={"t_end": t_end, "step": stepper.h, "every": every},
     )  # fmt: skip

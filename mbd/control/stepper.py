@@ -31,7 +31,9 @@ from mbd.runs.plan import Plan
 from mbd.runs.stretch import Run
 
 _WHO = "Stepper"
-_SINCE_THE_START = ("energy.dissipated", "energy.work", "energy.balance", "drift")
+_SINCE_THE_START = (
+    "energy.dissipated", "energy.work", "energy.impulsive", "energy.balance", "drift",
+)  # fmt: skip
 _LONG = 1e12  # steps that a run of unknown length may have
 
 

@@ -174,8 +174,9 @@ def simulate(
         stats["seconds_preparing"] = min(stretches.started, clock) - began
         stats["seconds_in_all"] = clock - began
         status, message = record.close(status, message, stats, last)
+        *raw, impulsive = record.histories()
         solution = Solution(
-            model, *record.histories(), status=status, message=message, stats=stats, last=last,
+            model, *raw, impulsive=impulsive, status=status, message=message, stats=stats, last=last,
             method=method, before=before, stored=record.stored, options=options,
             events=stretches.occurrences,
         )  # fmt: skip

@@ -21,6 +21,7 @@ from mbd.history.beams import all_helicoids, cables
 from mbd.history.columns import fitting, labels, model_items
 from mbd.history.joint_coordinates import freedoms
 from mbd.history.loads import all_loads
+from mbd.history.quantities import Energy
 from mbd.history.quantity import Owner, Quantity
 from mbd.history.units import MIXED
 from mbd.model.frozen import per_model
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from mbd.model.model import Model
 
 EVENT_TIME = {"units": "s", "long_name": "times at which events happened"}
+_IMPULSIVE = Energy.impulsive.array
 SCHEMA = "mbd results 1"  # of names, dimensions and meanings; a new number where they change
 
 
@@ -111,7 +113,10 @@ def fields(model: Model) -> list[Field]:
 
 
 def chosen(model: Model, names: Sequence[str] | None) -> list[Field]:
-    """Return the arrays of some names, those of the last instant, and time; None stands for all."""
+    """Return the arrays of some names and those that nothing else tells; None stands for all.
+
+    These are time, the work of impulses, and those of the last instant.
+    """
     there = fields(model)
     if names is None:
         return there
@@ -127,7 +132,7 @@ def chosen(model: Model, names: Sequence[str] | None) -> list[Field]:
                 f"save: quantities must be names of labelled arrays, got {shown(name)}"
                 f"{meant(str(name), over_time)}; there are {', '.join(over_time)}"
             )
-    return [x for x in there if x.dims[0] != "time" or x.name in ("time", *names)]
+    return [x for x in there if x.dims[0] != "time" or x.name in ("time", _IMPULSIVE, *names)]
 
 
 def write(arrays: Any, first: int, x: AllParts) -> None:
