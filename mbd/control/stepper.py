@@ -95,7 +95,7 @@ class Stepper:
         self, system: System | Model, step: float, *, method: Any = None,
         state: State | None = None, project: bool | None = None, inputs: Sequence[str] = (),
     ) -> None:  # fmt: skip
-        self.model = model_of(_WHO, system)
+        self.model = model_of(_WHO, system, set_valued=True)
         self.h = number(_WHO, "step", step, "s", positive=True)
         self.method = checked_method(_WHO, method, False)
         self.settable: dict[str, Settable] = {}

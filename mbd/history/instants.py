@@ -89,8 +89,9 @@ def instants_kernel(I: Any, F: Any, k: int) -> None:
     """Write the numbers of n instants.
 
     I[k:] has n, the places of instants (recorded rows: t, q, velocities, then accelerations and
-    multipliers, work of impulses) and of the results, the number of bodies and the place of their records here, the
-    number of owners of rows; then where the rows of each begin among those here, and their end.
+    multipliers, work of impulses) and of the results, the number of bodies and the place of their
+    records here, the number of owners of rows; then where the rows of each begin among those here,
+    and their end.
     """
     n, at, out, bodies, of_bodies, owners = I[k], I[k + 1], I[k + 2], I[k + 3], I[k + 4], I[k + 5]
     n_q, n_u, faces = I[m.N_Q], I[m.N_U], 12 * I[m.N_FACES]

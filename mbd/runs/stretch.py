@@ -14,7 +14,7 @@ import numpy as np
 
 from mbd.base.run_tolerances import WHOLE_STEPS
 from mbd.base.tolerances import CRAWL_SHARE, CRAWL_STEPS, NEWTON_FREE
-from mbd.integration.method import Method
+from mbd.integration.method import Method, refuse_unmoved
 from mbd.integration.newton_loop import CONVERGED, FAILED, PIVOTS, grid_from_here
 from mbd.integration.pivoting_step import careful_step
 from mbd.integration.substeps import Divided
@@ -48,6 +48,7 @@ class Run:
         self, model: Model, first: State, method: Method, plan: Plan, interrupt: Interrupt,
         watch: Watch | None = None, continued: bool = False, saddle: Saddle | None = None,
     ) -> None:  # fmt: skip
+        refuse_unmoved(method, model)
         self.model, self.method, self.plan, self.interrupt = model, method, plan, interrupt
         self.facts = facts = method.facts
         self.watch = watch if watch is not None and watch.events else None
@@ -288,8 +289,8 @@ class Run:
         """Return what was recorded since this was asked last."""
         S, F = self.work.S, self.work.F
         rows = F[self.at :][: int(S[m.N_RECORDED]) * self.size].reshape(-1, self.size)
-        t, impulsive = rows[:, 0].copy(), rows[:, -1].copy()
-        return EventInstants(t, *(rows[:, x] for x in columns(self.model)), impulsive)
+        q, v, a, lam = (rows[:, x] for x in columns(self.model))
+        return EventInstants(rows[:, 0].copy(), q, v, a, lam, rows[:, -1].copy())
 
     def _look(self, begin: Any, first: int, new: EventInstants) -> EventInstants:
         """Find the events among new instants, up to one that ends the run; return what to keep."""

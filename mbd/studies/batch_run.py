@@ -23,7 +23,7 @@ from mbd.base.run_tolerances import (
     OSCILLATION_INSTANTS,
 )
 from mbd.base.tolerances import ERROR_CANCELS
-from mbd.integration.consistent import consistent, described_starts
+from mbd.integration.consistent import described_starts, settled
 from mbd.integration.method import Method
 from mbd.integration.starting_values import begin, started
 from mbd.linear.saddle import Saddle
@@ -178,7 +178,7 @@ class Batches:
 
     def __init__(self, model: Model, method: Method, plan: Plan) -> None:
         self.model, self.facts, self.kernel, self.plan = model, method.facts, method.kernel, plan
-        first = consistent(model)
+        first = settled(model)[0]
         run = Run(model, first, method, plan, Interrupt(), continued=True)  # from there as it is
         self.steps, self.h, self.own = run.n_steps, run.h, run.at - model.size
         self.whole = not run.rest and run.n_steps % plan.every == 0 and not run.jumps.driven
