@@ -134,8 +134,8 @@ class EventInstants:
     @classmethod
     def of(cls, s: State, impulsive: float = 0.0) -> EventInstants:
         """Return one instant."""
-        raw = (x[None] for x in (s.q, s.v, s.a, s.lam))
-        return cls(np.array([s.t]), *raw, np.array([impulsive]))
+        q, v, a, lam = (x[None] for x in (s.q, s.v, s.a, s.lam))
+        return cls(np.array([s.t]), q, v, a, lam, np.array([impulsive]))
 
     def _all(self) -> tuple[np.ndarray, ...]:
         return self.t, self.q, self.v, self.a, self.lam, self.impulsive
