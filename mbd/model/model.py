@@ -66,6 +66,8 @@ class Model(FrozenModel):
         Numbers of stored coordinates, velocities, rows.
     threads : int
         How many threads take a step.
+    set_valued : tuple of (str, str)
+        Parts that have a set-valued law, and its kind.
     remembered : tuple of str
         Names of the numbers in ``state.memory``: ``"hinge.angle"`` of a joint, ``"spring.0"`` of
         the first element of a part.

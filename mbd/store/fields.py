@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from mbd.model.model import Model
 
 EVENT_TIME = {"units": "s", "long_name": "times at which events happened"}
-_IMPULSIVE = Energy.impulsive.array
 SCHEMA = "mbd results 1"  # of names, dimensions and meanings; a new number where they change
 
 
@@ -113,9 +112,9 @@ def fields(model: Model) -> list[Field]:
 
 
 def chosen(model: Model, names: Sequence[str] | None) -> list[Field]:
-    """Return the arrays of some names and those that nothing else tells; None stands for all.
+    """Return the arrays of some names, those of the last instant, and time; None stands for all.
 
-    These are time, the work of impulses, and those of the last instant.
+    With coordinates there is the work of impulses, which they do not tell.
     """
     there = fields(model)
     if names is None:
@@ -132,7 +131,8 @@ def chosen(model: Model, names: Sequence[str] | None) -> list[Field]:
                 f"save: quantities must be names of labelled arrays, got {shown(name)}"
                 f"{meant(str(name), over_time)}; there are {', '.join(over_time)}"
             )
-    return [x for x in there if x.dims[0] != "time" or x.name in ("time", _IMPULSIVE, *names)]
+    more = ("time", *names, *([Energy.impulsive.array] if "q" in names else []))
+    return [x for x in there if x.dims[0] != "time" or x.name in more]
 
 
 def write(arrays: Any, first: int, x: AllParts) -> None:
