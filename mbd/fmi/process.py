@@ -78,7 +78,7 @@ class Running:
 
     def __init__(self, unit: Described) -> None:
         self.unit = unit
-        self.model = model_of("unit", unit.system)
+        self.model = model_of("unit", unit.system, set_valued=True)
         self.kept: dict[int, _KeptState] = {}
         self.reset()
 

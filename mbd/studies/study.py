@@ -23,7 +23,8 @@ from mbd.base.checked import check_options, file_path, flag, floats, shown, whol
 from mbd.base.door import number
 from mbd.front.simulate import kernels_of, simulate
 from mbd.front.solution import Solution
-from mbd.integration.consistent import consistent
+from mbd.integration.consistent import settled
+from mbd.integration.method import refuse_unmoved
 from mbd.machine.shared_work import compile_all
 from mbd.model.model import Model
 from mbd.model.system import System
@@ -221,7 +222,8 @@ def _about(task: Task, members: Members) -> tuple[Model, dict[str, dict[str, Any
     for row in members.rows[:_PROBED]:
         try:
             model = family.model(row)
-            x = consistent(model, project=task.options.get("project"))
+            refuse_unmoved(task.method, model)
+            x = settled(model, project=task.options.get("project"))[0]
         except Exception as error:
             reason = reason or error
             continue
