@@ -172,7 +172,7 @@ class Identity:
 
     def _made_of(self, function: FunctionType, of: str, library: bool) -> None:
         """Add the code of a function and what it uses; of a library what was handed in alone."""
-        name, code = function.__name__, function.__code__
+        name, code, of = function.__name__, function.__code__, of.partition(": ")[0]
         for n, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             self._used(f"{of}: {n!r}, which {name!r} closes over", _content(cell), code)
         if library:
@@ -220,6 +220,7 @@ class Identity:
         return f"class {name}"
 
     def _methods(self, cls: type, of: str) -> None:
+        of = of.partition(": ")[0]
         for n, x in sorted(vars(cls).items()):
             if not (n.startswith("__") and n.endswith("__")) or n in _OF_CLASSES:
                 self._add(f"{of}: {n!r} of the class {cls.__name__!r}", x)

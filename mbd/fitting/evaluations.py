@@ -153,7 +153,7 @@ class Evaluations:
                 )
             if other := differences(head.get("identity"), now):
                 raise ValueError(
-                    f"{self.who}: {path} has evaluations of another {self.who}, which differs in "
+                    f"{self.who}: {path} has evaluations of another call, which differs in "
                     f"{other}; choose another name, or remove it"
                 )
             good = stream.tell()

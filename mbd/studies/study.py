@@ -119,6 +119,11 @@ def study(
     if progress is not None:
         flag(_WHO, "progress", progress)
     kept = outputs_of(_WHO, outputs)
+    if both := [x.name for x in kept if x.name in members.names]:
+        raise ValueError(
+            f"{_WHO}: {both[0]!r} is a parameter and an output; give the output a name of its own, "
+            f"{{'result': {both[0]!r}}}"
+        )
     check_options(_WHO, options, simulate, ("method", "progress", "stream", "raise_on_failure"))
     method = checked_method(_WHO, method, "rtol" in options)
     t_end = number(_WHO, "t_end", t_end, "s", positive=True)
@@ -198,14 +203,14 @@ def _probes(members: Members) -> list[Any]:
     for i in range(len(members.names)):
         column = [row[i] for row in rows]
         if not all(issubclass(x, int | float) for x in set(map(type, column))):
-            break
+            return [(np.nan,) * len(members.names)]  # each member is described
         which |= {int(np.argmin(column)), int(np.argmax(column))}
         part = members.names[i].rpartition(".")[0]
         ends.setdefault(part, {})[i] = float(min(column)), float(max(column))
     some = [tuple(float(x) if isinstance(x, int) else x for x in rows[i]) for i in sorted(which)]
     for ranges in ends.values():
         if len(ranges) > _CORNERED:
-            return [(np.nan,) * len(members.names)]  # each member is described
+            return [(np.nan,) * len(members.names)]
         for corner in product(*ranges.values()) if len(ranges) > 1 else ():
             there = dict(zip(ranges, corner, strict=True))
             some.append(tuple(there.get(i, x) for i, x in enumerate(some[0])))
