@@ -15,6 +15,7 @@ import importlib.util
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache, cached_property, partial
@@ -81,9 +82,9 @@ class Identity:
             return plain
         if isinstance(value, str | PurePath):
             return self._path(value) or repr(str(value))
-        for known in (self._named, self._done):
-            if id(value) in known:
-                return known[id(value)][1]
+        for table in (self._named, self._done):
+            if id(value) in table:
+                return table[id(value)][1]
         if id(value) in self._open:  # a thing that holds itself
             return f"above {len(self._open) - self._open.index(id(value))}"
         if len(self._open) == _DEEP:
@@ -306,10 +307,10 @@ def _plain(value: Any) -> str | None:
         value = value.item()
     if value is None or isinstance(value, bool | bytes):
         return repr(value)
-    for cls in (int, float, complex):
-        if isinstance(value, cls) and not isinstance(value, Enum):
-            return repr(cls(value))
-    return None
+    if isinstance(value, Enum) or not isinstance(value, int | float | complex):
+        return None
+    plain: Any = int if isinstance(value, int) else float if isinstance(value, float) else complex
+    return repr(plain(value))
 
 
 def _digest(data: bytes) -> str:
@@ -330,15 +331,11 @@ def _names(code: CodeType) -> set[str]:
 
 
 def _imported(name: str, package: Any) -> Any:
-    """Return a module that a function imports; its name if it is not there, or of a library."""
+    """Return a module of the user that a function imports; of any other one the name."""
     for full in (f"{package}.{name}", name) if package else (name,):
-        if full in sys.modules:
-            return sys.modules[full]
-        try:
-            if not _installed(full.partition(".")[0]):
+        if not _installed(full.partition(".")[0]):
+            with suppress(Exception):  # the function will say so, if it is called
                 return importlib.import_module(full)
-        except Exception:  # the function will say so, if it is called
-            continue
     return name
 
 

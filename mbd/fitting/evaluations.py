@@ -140,9 +140,9 @@ class Evaluations:
     def _open(self, path: Path, now: dict[str, str]) -> None:
         """Read what is in the file; leave out a record that was cut off."""
         if not path.exists() or path.stat().st_size == 0:
-            head = json.dumps({"mbd": self.who, "parameters": self.names, "identity": now})
+            text = json.dumps({"mbd": self.who, "parameters": self.names, "identity": now})
             with replaced(path, self.who) as stream:
-                _write(stream, np.frombuffer(head.encode(), np.uint8))
+                _write(stream, np.frombuffer(text.encode(), np.uint8))
             return
         with path.open("r+b") as stream:
             head = _head(stream)

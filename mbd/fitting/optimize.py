@@ -204,9 +204,7 @@ def optimize(
         for name, option in options.items():
             into.put(f"option {name!r}", option)
 
-    with listening(), Evaluations(
-        _WHO, variables.names, evaluated, carry, file, progress
-    ) as runs:
+    with listening(), Evaluations(_WHO, variables.names, evaluated, carry, file, progress) as runs:
         search = _Iterates(runs, variables, list(limits.values()), solver, most)
         ended = search.run()
         return search.optimum(model, list(limits), ended)

@@ -1,4 +1,4 @@
-"""Names of what a model follows from: each argument of each part, "stiffness of Spring 'spring'"."""
+"""Names of what a model follows from, "stiffness of Spring 'spring'": arguments of all parts."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ what differs, or computed again. Where nothing has changed it goes on, also in o
 from a file that was moved or has other comments.
 """
 
+import importlib
 import json
 import os
 import re
@@ -19,6 +20,9 @@ import pytest
 import mbd
 import mbd.base.identity
 from mbd.cli import main
+from mbd.files import scenes
+from mbd.fmi import export
+from mbd.fmi.process import Described, begun, identity_of
 
 SCENE = '''
 import functools
@@ -199,7 +203,9 @@ def fitted(s, place):
 def optimal(s, place):
     of = mbd.Objective(running=s.speed)
     how = {"file": place / "k", "max_evaluations": 2, "method": s.METHOD}
-    best = mbd.optimize(of, s.build(), ["ball.mass"], bounds={"ball.mass": (0.5, 2.0)}, **s.RUN, **how)
+    best = mbd.optimize(
+        of, s.build(), ["ball.mass"], bounds={"ball.mass": (0.5, 2.0)}, **s.RUN, **how
+    )
     return best.value
 
 
@@ -284,6 +290,7 @@ def test_what_differs_between_members_alone(tmp_path):
 @pytest.mark.parametrize("of", ["system", "function", "parameter of build"])
 def test_sweeps(of, tmp_path, capsys):
     """Of scenes in Python and in model files, by paths and by parameters of ``build``."""
+
     def swept(file, place):
         what = "k=20,21" if of == "parameter of build" else "ball.mass=1,2"
         words = ["sweep", str(file), "--vary", what, "--keep", "ball.position:final", "--t-end",
@@ -337,3 +344,64 @@ def test_processes_agree(tmp_path):
         tables.append(json.loads(done.stdout))
     assert tables[0] == tables[1]
     assert len(tables[0]) > 60
+
+
+def unit(s):
+    """Return what a unit of a scene carries."""
+    system = s.build()
+    return Described(system, [], 1e-3, s.METHOD, None, identity_of(system, s.METHOD))
+
+
+def test_a_unit_is_what_was_exported(tmp_path, monkeypatch):
+    """With what it names and finds where it runs."""
+    for old, new, name in (PLACES | {"method": OF_STUDIES["option of the method"]}).values():
+        here = unit(scene(SCENE.replace(old, new)))
+        data = export.carried(here._replace(identity=unit(scene(SCENE)).identity))
+        (tmp_path / "unit.pickle").write_bytes(data)
+        with pytest.raises(ValueError, match=f"this unit was made with another .*{name}"):
+            begun(tmp_path)
+    (tmp_path / "unit.pickle").write_bytes(export.carried(unit(scene(SCENE))))
+    begun(tmp_path)
+    monkeypatch.setattr(mbd.base.identity, "VERSION", "0.0.1")
+    with pytest.raises(ValueError, match=r"the version of mbd \(.* there, 0.0.1 here\)"):
+        begun(tmp_path)
+
+
+def of_a_scene(path):
+    """Return the module of a scene, which no other process can import."""
+    scenes.load(path)
+    return sys.modules[f"mbd_scene_{path.stem}"]
+
+
+UNITS = """
+import sys
+from mbd.fmi.process import begun
+for place in sys.argv[2:]:
+    try:
+        begun(place)
+        print("good")
+    except ValueError as error:
+        print(error)
+"""
+
+
+def test_a_unit_in_another_process(tmp_path, monkeypatch):
+    """One that carries its functions, and one that names a module, which is another one there."""
+    module, places = tmp_path / "laws_of_a_unit.py", [tmp_path / x for x in ("carried", "named")]
+    for place in places:
+        place.mkdir()
+    module.write_text(SCENE)
+    (places[0] / "unit.pickle").write_bytes(export.carried(unit(of_a_scene(module))))
+    monkeypatch.syspath_prepend(tmp_path)
+    (places[1] / "unit.pickle").write_bytes(
+        export.carried(unit(importlib.import_module(module.stem)))
+    )
+    words = [sys.executable, "-c", UNITS, *map(str, (tmp_path, *places))]
+    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    told = []
+    for text in ("\n\n" + SCENE, SCENE.replace("7.0 * t", "7.5 * t")):
+        module.write_text(text)
+        done = subprocess.run(words, capture_output=True, text=True, check=True, env=env)
+        told += done.stdout.splitlines()
+    assert told[:3] == ["good"] * 3
+    assert "force of PointForce 'outer': the code of 'inner'; export it again" in told[3]

@@ -506,8 +506,9 @@ WRONG = [
         "quantiles from 0 to 1",
     ),
     (
-        lambda: mbd.study(pair(), {"one.position": [(0, 0, 0)]}, t_end=T, step=H,
-                          outputs=["one.position"]),
+        lambda: mbd.study(
+            pair(), {"one.position": [(0, 0, 0)]}, t_end=T, step=H, outputs=["one.position"]
+        ),
         "'one.position' is a parameter and an output; give the output a name",
     ),
     (lambda: mbd.sample({"k": (3.0, 1.0)}, 4), "low < high"),
