@@ -31,6 +31,8 @@ from mbd.base.recorded_call import call_of
 from mbd.machine.jit import Kernel, source_of
 from mbd.machine.kernel_cache import globals_of, imports_of
 
+_Cached = type(cache(int))
+_RANDOM: Any = np.random.random.__self__  # type: ignore[attr-defined]  # another in each process
 _DEEP = 60  # things within things; what lies deeper counts by its type alone
 _LONG = 40  # characters; what is longer is told by a digest
 _TOLD = 4  # names in a message
@@ -157,9 +159,9 @@ class Identity:
             return self._text(value.func, of)
         if isinstance(value, Kernel):
             return self._text(value.function, of)
-        source = source_of(value) or getattr(type(value), "__wrapped__", None)
-        if source is None and type(value).__module__ in ("functools", "builtins"):
-            source = getattr(value, "__wrapped__", None)  # of a cache, or of a static method
+        source = source_of(value)
+        if isinstance(value, staticmethod | classmethod | _Cached):
+            source = value.__wrapped__
         return "" if source is None else self._text(source, of)
 
     def _function(self, function: FunctionType, of: str) -> str:
@@ -230,9 +232,9 @@ class Identity:
     def _object(self, value: Any, of: str) -> str:
         """Describe any other object by what it was made with, or what pickle takes of it."""
         if isinstance(value, Enum):
-            return f"{type(value).__qualname__}.{value.name}"
-        if value is os.environ:
-            return "os.environ"
+            return f"{type(value).__qualname__}.{value.name} {self._text(value.value, of)}"
+        if value is os.environ or value is _RANDOM:
+            return type(value).__qualname__
         if (call := call_of(value)) is not None:
             options = dict(zip(map(str, range(len(call.args))), call.args, strict=True))
             return f"{self._text(call.maker, of)} {self._text(options | call.options, of)}"

@@ -19,6 +19,7 @@ import pytest
 
 import mbd
 import mbd.base.identity
+from mbd.base.identity import Identity, differences
 from mbd.cli import main
 from mbd.files import scenes
 from mbd.fmi import export
@@ -405,3 +406,97 @@ def test_a_unit_in_another_process(tmp_path, monkeypatch):
         told += done.stdout.splitlines()
     assert told[:3] == ["good"] * 3
     assert "force of PointForce 'outer': the code of 'inner'; export it again" in told[3]
+
+
+THINGS = {  # what a scene may have in it, with a 1 that may be another number
+    "number": "thing = 1",
+    "text": "thing = 'one 1'",
+    "array": "thing = np.arange(12.0).reshape(3, 4) * 1",
+    "large array": "thing = np.zeros(5000); thing[2500] = 1",
+    "objects": "thing = np.array([{'a': 1}, None], object)",
+    "nested": "thing = {'b': [(1, {2.0}), np.float64(3)], 'a': {'x', 'y', 'z'}}",
+    "itself": "thing = [1]; thing.append(thing)",
+    "deep": "thing = 1\nfor _ in range(40): thing = [thing]",
+    "long formula": "p = mbd.Parameter('p', 1.0); thing = sum([p] * 500, 0.0)",
+    "set in code": "def thing(x): return x in {'a', 'b', 'c', '1'}",
+    "function in a function": "def thing(x):\n    def g(): return 1\n    return g()",
+    "recursion": "def thing(x): return 1 if x < 0 else other(x)\ndef other(x): return thing(x - 2)",
+    "chain": "def f0(): return 1\n" + "\n".join(f"def f{i + 1}(): return f{i}()" for i in range(90))
+             + "\nthing = f90",
+    "keyword default": "def thing(x, *, k=1): return k",
+    "comprehension": "K = [1]\ndef thing(x): return [K[0] for _ in range(3)]",
+    "class in a function": "K = 1\ndef thing(x):\n    class C:\n        k = K\n    return C.k",
+    "jitted": "from numba import njit\n@njit\ndef thing(u, rate, t): return 1 * u",
+    "jitted within": "from numba import njit\n@njit\ndef f(u): return 1 * u\n"
+                     "def thing(u): return f(u)",
+    "cached": "@functools.lru_cache\ndef thing(x): return 1",
+    "wrapped": "def twice(f):\n    @functools.wraps(f)\n    def g(x): return 2 * f(x)\n"
+               "    return g\n@twice\ndef thing(x): return 1",
+    "method": "class C:\n    def f(self, t): return 1\nthing = C().f",
+    "state of an object": "class C:\n    def __init__(self): self.k = 1\n"
+                          "    def f(self, t): return 2\nthing = C().f",
+    "slots": "class C:\n    __slots__ = ('k',)\nthing = C(); thing.k = 1",
+    "base class": "class B:\n    def f(self): return 1\nclass C(B): pass\nthing = C()",
+    "property": "class C:\n    @property\n    def f(self): return 1\nthing = C()",
+    "cached property": "class C:\n    @functools.cached_property\n    def f(self): return 1\n"
+                       "thing = C()",
+    "static method": "class C:\n    @staticmethod\n    def f(): return 1\nthing = C()",
+    "class method": "class C:\n    @classmethod\n    def f(cls): return 1\nthing = C.f",
+    "data class": "@dataclasses.dataclass\nclass C:\n    k: float = 1\nthing = C()",
+    "field": "@dataclasses.dataclass\nclass C:\n"
+             "    k: list = dataclasses.field(default_factory=list)\nthing = C([1])",
+    "named tuple": "class C(typing.NamedTuple):\n    k: float\nthing = C(1)",
+    "kind": "class C(enum.Enum):\n    A = 1\nthing = C.A",
+    "spline": "thing = scipy.interpolate.CubicSpline([0, 2, 7], [0, 1, 0])",
+    "distribution": "thing = scipy.stats.norm(0.0, 1)",
+    "random numbers": "thing = np.random.default_rng(1)",
+    "rotation": "thing = scipy.spatial.transform.Rotation.from_euler('x', 0.1 * 1)",
+    "fraction": "thing = fractions.Fraction(3, 17 + 1)",
+    "lock within": "class C:\n    def __init__(self):\n"
+                   "        self.k, self.lock = 1, threading.Lock()\nthing = C()",
+    "import within": "def thing(x):\n    import scipy.special as s\n    return s.gamma(x) + 1",
+    "module": "import things_of_1\ndef thing(x): return things_of_1.k(x)",
+    "imported within": "def thing(x):\n    from things_of_1 import k\n    return k(x)",
+    "mbd.Function": "thing = mbd.Function(lambda t, k: k * t, k=1)",
+    "shape": "thing = mbd.Box((0.1, 0.2, 0.1 + 1))",
+    "method of integration": "thing = mbd.GeneralizedAlpha(rho=1 / 7)",
+    "user's part": "class P(mbd.Spring):\n    def more(self): return 1\nthing = P",
+    "model": "thing = mbd.System(gravity=(0, 0, 1)); thing.add(mbd.PointMass('a', mass=2.0))\n"
+             "thing = thing.build()",
+}  # fmt: skip
+HEAD = """
+import dataclasses, enum, fractions, functools, threading, typing
+import numpy as np, scipy.interpolate, scipy.spatial, scipy.stats
+import mbd
+"""
+
+
+def tables_of(n):
+    """Return the identity of each thing, of the number n."""
+    tables = {}
+    for kind, text in THINGS.items():
+        names = {"__name__": "of_things"}
+        exec(HEAD + re.sub(r"\b1\b|(?<=_of_)1", str(n), text), names)
+        into = Identity()
+        into.put("thing", names["thing"])
+        tables[kind] = into.table
+    return tables
+
+
+def test_what_any_thing_is_told_by(tmp_path, monkeypatch):
+    """Each is another one with another number, and the same one otherwise, in each process."""
+    for n in (1, 5):
+        (tmp_path / f"things_of_{n}.py").write_text(f"def k(x): return {n} * x\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    one, same, other = tables_of(1), tables_of(1), tables_of(5)
+    for kind in THINGS:
+        assert one[kind] == same[kind], kind
+        assert differences(one[kind], other[kind]), kind
+        assert not differences(one[kind], same[kind])
+    code = "import json, studies.test_kept as x; print(json.dumps(x.tables_of(1)))"
+    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    words = [sys.executable, "-c", code]
+    done = subprocess.run(
+        words, capture_output=True, text=True, check=True, env=env | {"PYTHONHASHSEED": "7"}
+    )
+    assert json.loads(done.stdout) == one
