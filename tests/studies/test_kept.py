@@ -251,6 +251,31 @@ def test_what_did_not_change_goes_on(keep, kept, monkeypatch):
         keep(scene(SCENE), kept[keep])
 
 
+@pytest.mark.parametrize(
+    "damaged",
+    [b"", b"{", b"[]", b"null", b'"chunk"', b"{}", b'{"chunk": 0}', b'{"chunk": true}', b"\xff\x00",
+     b"[" * 100_000, b'{"chunk": 1}', b'{"chunk": 1, "identity": []}',
+     b'{"chunk": 1, "identity": {"t_end": [0.02]}}'],
+)  # fmt: skip
+def test_a_record_that_is_damaged_is_refused_by_name(damaged, kept, tmp_path):
+    shutil.copytree(kept[built], tmp_path / "copy")
+    (tmp_path / "copy" / "k" / "study.json").write_bytes(damaged)
+    with pytest.raises(ValueError, match=r"study: .* (is damaged|differs in) .* remove"):
+        built(scene(SCENE), tmp_path / "copy")
+
+
+@pytest.mark.parametrize("other", [{}, {"=more": 0}, {"=reach": 0}, {"status": 0}, {"message": 0}])
+def test_a_chunk_of_other_arrays_is_computed_again(other, kept, tmp_path):
+    shutil.copytree(kept[built], tmp_path / "copy")
+    file = tmp_path / "copy" / "k" / "chunk_000000000.npz"
+    with np.load(file) as old:
+        arrays = {k: old[k] for k in old.files}
+    np.savez(file, **{k: x for k, x in arrays.items() if k not in other or other[k]},
+             **{k: np.zeros(3) for k in other if k not in arrays})  # fmt: skip
+    again, whole = (built(scene(SCENE), x) for x in (tmp_path / "copy", kept[built]))
+    assert again.equals(whole)
+
+
 @pytest.mark.parametrize("keep", KEPT)
 def test_one_that_is_kept_is_computed_again(keep, kept, tmp_path, monkeypatch):
     """As a check of what no description shows: here a law that asks its environment."""
