@@ -213,6 +213,23 @@ def test_objectives_with_a_kink(limit):
         assert min(abs(g[name] - x) for x in sides) < 1e-6 * max(1.0, *map(abs, sides)), word
 
 
+@pytest.mark.parametrize("other", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("name", ["rod.mass", "rod.center_of_mass.x"])
+def test_sizes_that_judge_have_no_kinks(name, other):
+    """The heaviest body sets what round-off is: where two change places no equation has a kink."""
+    system, rod, _ = pendulum()
+    system.add(mbd.PointMass("other", mass=other, position=(0.5, 1, 0)))
+    system.add(mbd.PointForce("push", rod, lambda t: (0.0, 0.0, 3.0 * np.sin(t))))
+    s = mbd.sensitivities(system, [name], 0.05, 5e-3)
+    model, e = system.build(), 1e-6
+    value = {"rod.mass": 1.0, "rod.center_of_mass.x": 0.0}[name]
+    ends = [
+        mbd.simulate(model.with_values({name: value + k * e}), 0.05, 5e-3)["hinge"].angle[-1]
+        for k in (1, -1)
+    ]
+    assert s[name]["hinge"].angle[-1] == pytest.approx((ends[0] - ends[1]) / (2 * e), rel=1e-6)
+
+
 def test_a_kink_at_the_state_itself_is_refused():
     system, _, _ = pendulum()
     end = float(mbd.simulate(system, 0.3, 1e-2)["hinge"].angle[-1])
