@@ -237,8 +237,14 @@ class StackedBodies:
         motion = [self.position - origin, self.rotation, self.velocity, self.angular_velocity]
         if law.sized:
             motion.append(np.sqrt(np.trace(self.second_moments, axis1=1, axis2=2) / self.mass))
-        numbers: tuple[np.ndarray, np.ndarray] = _each(law, law.initial, *motion)
-        return numbers
+        q, v = _each(law, law.initial, *motion)
+        for what, x, n in (("q", q, law.n_q), ("v", v, law.n_v)):
+            if x.shape != (len(self.mass), n):
+                raise ValueError(
+                    f"Formulation {law.name!r}: initial must return q of n_q = {law.n_q} numbers and "
+                    f"v of {law.n_v}, one for each of its velocities, got {what} of {x.shape[1:]}"
+                )
+        return q, v
 
 
 _numbers = attrgetter(*(x.name for x in fields(StackedBodies)))
