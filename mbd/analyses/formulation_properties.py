@@ -60,12 +60,14 @@ def pose(one: OneBody, body: Body, at: Motion) -> list[PropertyError]:
     shown = 4 if one.formulation.axes else 1
     directors = body.rotation.T
     place = np.vstack([body.position, directors])[:shown]
+    lost = np.abs(y[0] - body.position).max() > _ZERO  # a face that is anywhere says nothing
     speed = np.vstack([body.velocity, np.cross(body.angular_velocity, directors)])[:shown]
     return [
         _compare("no increment", unmoved, at.q),
         _compare("pose", y[:shown], place),
         _compare("velocity", yd[:shown], speed),
         *rate_of_the_face(one, at),
+        _fact("axes", lost or one.formulation.axes == bool(y[1:4].any())),
     ]
 
 
@@ -73,11 +75,15 @@ def rate_of_the_face(one: OneBody, at: Motion) -> list[PropertyError]:
     """Compare face_velocity with the rate of the face."""
     one.hold(at.q, at.v, at.a)
     yd = one.move(0.0)[1]
-    found = [_compare("rate of the face", yd, _rate(lambda t: one.move(t * at.v)[0]))]
+    found = [
+        _fact("all numbers", np.isfinite(yd).all()),
+        _compare("rate of the face", yd, _rate(lambda t: one.move(t * at.v)[0])),
+    ]
     faces = one.formulation.faces
     if faces is not None:
-        y = one.move(0.0)[0]
-        found.append(_compare("faces", np.reshape(faces(at.q), y.shape), y))
+        y, of_q = one.move(0.0)[0], np.asarray(faces(at.q))
+        same = of_q.size == y.size
+        found.append(_compare("faces", of_q.reshape(y.shape) if same else np.inf, y))
     return found
 
 
@@ -316,7 +322,6 @@ def facts(one: OneBody, on: Motion, rows: np.ndarray) -> list[PropertyError]:
     moved = np.where(turning, np.abs(of_directors).max(0), np.abs(Y).max(0))
     return [
         _fact("linear", law.linear == bool(bent < _ZERO)),
-        _fact("axes", law.axes == bool(directors.any())),
         _fact("rigid", law.rigid == bool(np.abs(strain + strain.swapaxes(1, 2)).max() < _ZERO)),
         _fact("scales", not law.scales or np.abs(grown).max() < _ZERO),
         _fact("kinds", bool(moved.min() > _ZERO)),

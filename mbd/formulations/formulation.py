@@ -182,8 +182,6 @@ class Formulation:
         whole(who, "n_faces", self.n_faces, 1)
         if not 0 <= whole(who, "n_inner", self.n_inner, 0) < self.n_faces:
             raise ValueError(f"{who}: n_inner must be below n_faces, got {self.n_inner}")
-        if self.n_faces > 1 and (self.faces is None or self.mass_matrix is None):
-            raise ValueError(f"{who}: {self.n_faces} faces need `faces` and `mass_matrix`")
         for name, arguments in _ARGUMENTS.items():
             _check_function(who, name, getattr(self, name), arguments)
         for name, arguments in _OF_ARRAYS.items():

@@ -253,7 +253,13 @@ _numbers = attrgetter(*(x.name for x in fields(StackedBodies)))
 def _each(law: Formulation, function: Any, *numbers: np.ndarray) -> Any:
     """Return what a function of a formulation makes of all bodies: at once, or one by one."""
     if law.stacks:
-        return function(*numbers)
+        try:
+            return function(*numbers)
+        except Exception as error:
+            raise ValueError(
+                f"Formulation {law.name!r}: `constants` and `initial` do not take the numbers of many "
+                f"bodies, (n, ...) arrays, as stacks=True says ({error}); leave it out"
+            ) from error
     made_of_each = [function(*x) for x in zip(*numbers, strict=True)]
     if isinstance(made_of_each[0], tuple):
         return tuple(map(np.array, zip(*made_of_each, strict=True)))
