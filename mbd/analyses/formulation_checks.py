@@ -15,8 +15,8 @@ residual :math:`r(\dot v, v, f_y, \lambda)` of one body, at random states on and
 
 Where the test map Z of a formulation is not Y, both sides are compared after the multipliers of own
 rows were eliminated from its equations, on the rows. The functions are called one by one, those
-that others rest on first; what follows a failure is not tried, so that the function that is named is
-the one to correct. Flights without forces close the list.
+that others rest on first; what follows a failure is not tried, so that the function that is named
+is the one to correct. Flights without forces close the list.
 """
 
 from __future__ import annotations
@@ -55,7 +55,9 @@ _WORDS = {
     "pose": ("the face of what `initial` returns is not at the pose it was given", "initial, face"),
     "velocity": ("face_velocity of what `initial` returns is not the velocity", "initial"),
     "rate of the face": ("face_velocity is not the rate of the face along retract", "retract"),
-    "all numbers": ("face_velocity leaves numbers of its faces as they were", "face_velocity, n_faces"),
+    "all numbers": (
+        "face_velocity leaves numbers of its faces as they were", "face_velocity, n_faces"
+    ),
     "faces": ("`faces` returns other numbers than `face` writes", "faces"),
     "stacks": ("stacks of bodies get other numbers than each body alone", "constants, initial"),
     "own numbers": ("numbers beyond those of the body are written", "n_q, n_faces"),
@@ -79,7 +81,7 @@ _WORDS = {
         "residual, constants, mass_matrix, galerkin",
     ),
     "Newton and Euler": (
-        "forces by velocities (gyroscopic, centrifugal) are not the rates of the momenta of the face",
+        "forces by velocities (gyroscopic, centrifugal) are not rates of the momenta of the face",
         "residual",
     ),
     "weight": ("weight is not that of the masses on the face", "residual"),
@@ -103,11 +105,15 @@ _WORDS = {
         "velocity_kinds",
     ),
     "tangents": ("the tangent is not the derivative of the residual", "tangent"),
-    "invariance": ("a flight elsewhere, and turned, is another one", "any"),
-    "energy": ("a free flight gains or loses energy as steps shrink", "any"),
-    "momentum": ("a free flight changes its momentum as steps shrink", "any"),
-    "moment of momentum": ("a free flight changes its moment of momentum as steps shrink", "any"),
-    "order": ("errors of a free flight do not shrink with the square of the steps", "any"),
+    "invariance": ("a flight elsewhere, and turned, is another one", "residual, retract"),
+    "energy": ("a free flight gains or loses energy as steps shrink", "residual, retract"),
+    "momentum": ("a free flight changes its momentum as steps shrink", "residual, retract"),
+    "moment of momentum": (
+        "a free flight changes its moment of momentum as steps shrink", "residual, retract"
+    ),
+    "order": (
+        "errors of a free flight do not shrink with the square of the steps", "residual, retract"
+    ),
 }  # fmt: skip
 
 
@@ -204,18 +210,20 @@ def check_formulation(
     >>> mbd.check_formulation(mbd.EulerParameters("reduced")).ok
     True
     """
-    law = _checked(formulation)
+    formulation = _checked(formulation)
     tolerance = number("check_formulation", "tolerance", tolerance, "-", positive=True)
     seed = whole("check_formulation", "seed", seed, 0)
-    found: list[PropertyError] = []
+    errors: list[PropertyError] = []
     to_blame = ""
-    for measured in _stages(law, tolerance, np.random.default_rng(seed), seed):
-        found += measured
+    for measured in _stages(formulation, tolerance, np.random.default_rng(seed), seed):
+        errors += measured
         failed = [x.what for x in measured if not x.error <= tolerance]
         if failed:
             to_blame = _to_blame(failed)
             break
-    report = FormulationReport(f"formulation {law.name!r}", tuple(found), tolerance, to_blame)
+    report = FormulationReport(
+        f"formulation {formulation.name!r}", tuple(errors), tolerance, to_blame
+    )
     if not report.ok:
         raise FormulationError(report)
     return report
@@ -232,8 +240,8 @@ def _checked(formulation: Any) -> Formulation:
         )
     if formulation.like is not None:
         raise ValueError(
-            f"check_formulation: {formulation.name!r} is that of one flexible body, of another mass; "
-            "use mbd.check_tangents(body)"
+            f"check_formulation: {formulation.name!r} is that of one flexible body, of its "
+            "own mass; use mbd.check_tangents(body)"
         )
     several = formulation.n_faces > 1
     if several and (formulation.faces is None or formulation.mass_matrix is None):
@@ -253,48 +261,48 @@ def _to_blame(failed: list[str]) -> str:
     return _WORDS["axes" if "axes" in failed else failed[0]][1]
 
 
-def _body(law: Formulation, rng: np.random.Generator) -> RigidBody:
+def _body(formulation: Formulation, rng: np.random.Generator) -> RigidBody:
     """Return an eccentric body that is anywhere, and moves."""
     x, c, v, w, theta = (rng.uniform(-1, 1, 3) for _ in range(5))
     return RigidBody(
         "body", mass=2.3, inertia=(0.7, 0.9, 1.1), center_of_mass=0.4 * c, position=x,
         rotation=Rotation.from_rotvec(theta), velocity=v, angular_velocity=2.0 * w,
-        formulation=law,
+        formulation=formulation,
     )  # fmt: skip
 
 
 def _stages(
-    law: Formulation, tolerance: float, rng: np.random.Generator, seed: int
+    formulation: Formulation, tolerance: float, rng: np.random.Generator, seed: int
 ) -> Iterator[list[PropertyError]]:
     """Yield the properties, those that others rest on first."""
-    bodies = [_body(law, rng), _body(law, rng)]
+    bodies = [_body(formulation, rng), _body(formulation, rng)]
     stacked = StackedBodies.of(bodies)
-    constants = stacked.constants(law)[0]
-    q, v = (x[0] for x in stacked.q_and_v(law, np.zeros(3)))
-    yield properties.stacks(law, bodies)
-    one = OneBody(law, constants)
-    a, d = rng.normal(size=(2, law.n_v))
-    d *= [_SIZES[kind] for kind in law.velocity_kinds]
+    constants = stacked.constants(formulation)[0]
+    q, v = (x[0] for x in stacked.q_and_v(formulation, np.zeros(3)))
+    yield properties.stacks(formulation, bodies)
+    one = OneBody(formulation, constants)
+    a, d = rng.normal(size=(2, formulation.n_v))
+    d *= [_SIZES[kind] for kind in formulation.velocity_kinds]
     on = Motion(q, v, a, d)
     yield properties.pose(one, bodies[0], on)
-    off = Motion(properties.end_of_increment(one, on), rng.normal(size=law.n_v), a, d)
+    off = Motion(properties.end_of_increment(one, on), rng.normal(size=formulation.n_v), a, d)
     yield properties.rate_of_the_face(one, off)
     yield properties.accelerations(one, off)
     yield properties.own_rows(one, on, off)
     rows = properties.gradient(one, on)
     yield properties.free_velocities(one, rows)
     mass = bodies[0].mass_matrix
-    yield from properties.equations(one, off if law.galerkin else on, rows, mass, rng)
+    yield from properties.equations(one, off if formulation.galerkin else on, rows, mass, rng)
     yield properties.maps(one, on, rng)
     yield properties.for_methods(one, on, rng)
     yield properties.facts(one, on, rows)
-    yield [PropertyError("tangents", _error_of_tangents(law, tolerance, seed))]
+    yield [PropertyError("tangents", _error_of_tangents(formulation, tolerance, seed))]
     yield _flights(bodies[0], rng)
 
 
-def _error_of_tangents(law: Formulation, tolerance: float, seed: int) -> float:
+def _error_of_tangents(formulation: Formulation, tolerance: float, seed: int) -> float:
     try:
-        return check_tangents(law, tolerance=tolerance, seed=seed).error
+        return check_tangents(formulation, tolerance=tolerance, seed=seed).error
     except TangentError as error:
         return error.report.error
 
@@ -310,14 +318,14 @@ def _flights(body: RigidBody, rng: np.random.Generator) -> list[PropertyError]:
     elsewhere = _face(_flight(_moved(body, turn.as_matrix(), shift), _STEPS))
     there = turn.apply(coarse)
     there[0] += shift
-    found = [PropertyError("invariance", relative(elsewhere - there, [there]))]
+    errors = [PropertyError("invariance", relative(elsewhere - there, [there]))]
     for what, of in _KEPT.items():
         ends = np.array([of(x)[-1] for x in flights])
         limit = np.array([1.0, -12.0, 32.0]) / 21.0 @ ends  # without errors of h^2 and h^3
         start = of(flights[0])[0]
-        found.append(PropertyError(what, relative(limit - start, [start])))
+        errors.append(PropertyError(what, relative(limit - start, [start])))
     shrinks = exact or np.log2(first / second) >= FLIGHT_ORDER
-    return [*found, PropertyError("order", 0.0 if shrinks else np.inf)]
+    return [*errors, PropertyError("order", 0.0 if shrinks else np.inf)]
 
 
 _KEPT: dict[str, Callable[[Solution], np.ndarray]] = {

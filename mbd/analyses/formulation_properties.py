@@ -5,7 +5,7 @@ Time derivatives and derivatives by increments are central differences of fourth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ from scipy.spatial.transform import Rotation
 from mbd.analyses.one_body import OneBody
 from mbd.analyses.part_checks import PropertyError, relative
 from mbd.base.tolerances import TANGENT_STEP
+from mbd.formulations.formulation import Formulation
 from mbd.machine.buffer import DIRECTOR, ROTATION
 from mbd.parts.bodies import StackedBodies
 from mbd.parts.part import Body
@@ -31,8 +32,8 @@ class Motion(NamedTuple):
     d: np.ndarray
 
 
-def _compare(what: str, found: Any, expected: Any, *size: Any) -> PropertyError:
-    return PropertyError(what, relative(found - expected, [found, expected, *size]))
+def _compare(what: str, value: Any, expected: Any, *size: Any) -> PropertyError:
+    return PropertyError(what, relative(value - expected, [value, expected, *size]))
 
 
 def _fact(what: str, holds: bool) -> PropertyError:
@@ -75,7 +76,7 @@ def rate_of_the_face(one: OneBody, at: Motion) -> list[PropertyError]:
     """Compare face_velocity with the rate of the face."""
     one.hold(at.q, at.v, at.a)
     yd = one.move(0.0)[1]
-    found = [
+    errors = [
         _fact("all numbers", np.isfinite(yd).all()),
         _compare("rate of the face", yd, _rate(lambda t: one.move(t * at.v)[0])),
     ]
@@ -83,8 +84,8 @@ def rate_of_the_face(one: OneBody, at: Motion) -> list[PropertyError]:
     if faces is not None:
         y, of_q = one.move(0.0)[0], np.asarray(faces(at.q))
         same = of_q.size == y.size
-        found.append(_compare("faces", of_q.reshape(y.shape) if same else np.inf, y))
-    return found
+        errors.append(_compare("faces", of_q.reshape(y.shape) if same else np.inf, y))
+    return errors
 
 
 def accelerations(one: OneBody, at: Motion) -> list[PropertyError]:
@@ -133,10 +134,10 @@ def gradient(one: OneBody, at: Motion) -> np.ndarray:
 
 def free_velocities(one: OneBody, rows: np.ndarray) -> list[PropertyError]:
     """Count independent rows, and the velocities that they leave to a rigid body."""
-    law = one.formulation
-    independent = not law.n_own or np.linalg.matrix_rank(rows, _ZERO) == law.n_own
-    alone = law.n_faces == 1 and law.rigid
-    counted = not alone or law.n_v - law.n_own == (6 if law.axes else 3)
+    formulation = one.formulation
+    independent = not formulation.n_own or np.linalg.matrix_rank(rows, _ZERO) == formulation.n_own
+    alone = formulation.n_faces == 1 and formulation.rigid
+    counted = not alone or formulation.n_v - formulation.n_own == (6 if formulation.axes else 3)
     return [_fact("free velocities", independent and counted)]
 
 
@@ -148,30 +149,30 @@ def _velocity_map(one: OneBody) -> np.ndarray:
 
 def _test_map(one: OneBody) -> np.ndarray:
     """Return Z^T (n_v, 12 k) of the faces to which something may be attached; zero for others."""
-    law, none = one.formulation, one.residual()[0]
-    found = np.zeros((law.n_v, 12 * law.n_faces))
-    for j, force in enumerate(np.eye(12 * law.n_faces)[: 12 * law.n_shown]):
-        found[:, j] = one.residual(force)[0] - none
-    return found
+    formulation, none = one.formulation, one.residual()[0]
+    Z = np.zeros((formulation.n_v, 12 * formulation.n_faces))
+    for j, force in enumerate(np.eye(12 * formulation.n_faces)[: 12 * formulation.n_shown]):
+        Z[:, j] = one.residual(force)[0] - none
+    return Z
 
 
 def equations(
     one: OneBody, at: Motion, rows: np.ndarray, mass: np.ndarray, rng: np.random.Generator
 ) -> Iterator[list[PropertyError]]:
     """Yield what forces, multipliers, inertia and weight do in the residual."""
-    law, shown = one.formulation, 12 * one.formulation.n_shown
+    formulation, shown = one.formulation, 12 * one.formulation.n_shown
     one.hold(at.q, at.v, at.a)
     one.move()
     none, Z = one.residual()[0], _test_map(one)
-    Bt = np.array([one.residual(0.0, unit)[0] - none for unit in np.eye(law.n_own)])
-    Bt = Bt.T.reshape(law.n_v, law.n_own)
+    Bt = np.array([one.residual(0.0, unit)[0] - none for unit in np.eye(formulation.n_own)])
+    Bt = Bt.T.reshape(formulation.n_v, formulation.n_own)
     Y = _velocity_map(one)
-    if law.galerkin:
+    if formulation.galerkin:
         yield [
             _compare("virtual work", Z[:, :shown], Y.T[:, :shown]),
             _compare("multipliers", Bt, gradient(one, at).T),
         ]
-        yield _inertia(one, at, np.eye(law.n_v), Y.T, mass, rng)
+        yield _inertia(one, at, np.eye(formulation.n_v), Y.T, mass, rng)
         return
     # combinations of equations that no multiplier enters, and of velocities that rows allow
     chosen, allowed = null_space(Bt.T).T, null_space(rows)
@@ -193,7 +194,7 @@ def _inertia(
 
     Equations `chosen` are tested with Z, which takes forces on all faces.
     """
-    law, W, zero = one.formulation, np.kron(mass, np.eye(3)), np.zeros(one.formulation.n_v)
+    formulation, W, zero = one.formulation, np.kron(mass, np.eye(3)), np.zeros(one.formulation.n_v)
 
     def forces(v: Any, a: Any, gravity: Any = (0.0, 0.0, 0.0)) -> Any:
         one.move(v=v, a=a)
@@ -201,26 +202,26 @@ def _inertia(
 
     one.hold(at.q, at.v, at.a)
     Y, rest = _velocity_map(one), forces(zero, zero)
-    M = np.array([forces(zero, unit) - rest for unit in np.eye(law.n_v)]).T
-    g = np.zeros((4 * law.n_faces, 3))
+    M = np.array([forces(zero, unit) - rest for unit in np.eye(formulation.n_v)]).T
+    g = np.zeros((4 * formulation.n_faces, 3))
     g[::4] = rng.normal(size=3)
     weight = forces(zero, zero, g[0]) - rest
     moving, inertial = forces(at.v, zero), W @ one.move(v=at.v, a=zero)[2].ravel()
-    as_it_tries = Y.T @ W @ Y
-    found = [
-        _fact("galerkin", law.galerkin or not np.allclose(M, as_it_tries, rtol=0, atol=_ZERO)),
+    as_tried = np.allclose(M, Y.T @ W @ Y, rtol=0, atol=_ZERO)
+    errors = [
+        _fact("galerkin", formulation.galerkin or not as_tried),
         _compare("mass matrix", chosen @ M, Z @ W @ Y),
         _compare("weight", chosen @ weight, -Z @ W @ g.ravel()),
     ]
-    if law.energy is None:
+    if formulation.energy is None:
         size = np.abs(Z) @ np.abs(inertial)
-        found += [
+        errors += [
             _compare("forces at rest", chosen @ rest, 0.0, size),
             _compare("Newton and Euler", chosen @ (moving - rest), Z @ inertial, size),
         ]
-    elif law.galerkin:
-        found.append(_power(one, at, moving - Z @ inertial))
-    return found
+    elif formulation.galerkin:
+        errors.append(_power(one, at, moving - Z @ inertial))
+    return errors
 
 
 def _power(one: OneBody, at: Motion, inner: np.ndarray) -> PropertyError:
@@ -240,9 +241,9 @@ def _power(one: OneBody, at: Motion, inner: np.ndarray) -> PropertyError:
 # --- maps of weighted points, and what methods ask for --------------------------------------------
 def maps(one: OneBody, at: Motion, rng: np.random.Generator) -> list[PropertyError]:
     """Compare maps with what the functions of the face do, at the end of an increment."""
-    law, units = one.formulation, np.eye(one.formulation.n_v)
-    weights = rng.normal(size=4 * law.n_faces)
-    weights[4 * law.n_shown :] = 0.0
+    formulation, units = one.formulation, np.eye(one.formulation.n_v)
+    weights = rng.normal(size=4 * formulation.n_faces)
+    weights[4 * formulation.n_shown :] = 0.0
 
     def point(d: Any, v: Any) -> Any:
         return np.einsum("k,nkc->nc", weights, one.move(d, v))
@@ -252,26 +253,26 @@ def maps(one: OneBody, at: Motion, rng: np.random.Generator) -> list[PropertyErr
     by_v = np.array([point(at.d, at.v + u) - point(at.d, at.v - u) for u in units]) / 2
     point(at.d, at.v)
     Z = _test_map(one) @ np.kron(weights[:, None], np.eye(3))
-    found, expected = one.maps(weights), {"P": Z.T, "PV": by_v[:, 1].T, "PT": by_d[:, 0].T}
+    written, expected = one.maps(weights), {"P": Z.T, "PV": by_v[:, 1].T, "PT": by_d[:, 0].T}
     expected["DP"] = by_d[:, 1].T
-    if law.second_maps is not None:
-        found |= one.second_maps(weights)
+    if formulation.second_maps is not None:
+        written |= one.second_maps(weights)
         expected |= {"AV": by_v[:, 2].T, "AQ": by_d[:, 2].T}
-    return [_compare(x, found[x], y, by_d[:, 0]) for x, y in expected.items()]
+    return [_compare(x, written[x], y, by_d[:, 0]) for x, y in expected.items()]
 
 
 def for_methods(one: OneBody, at: Motion, rng: np.random.Generator) -> list[PropertyError]:
     """Compare flow, convect and carry, if they are declared, with what they are for."""
-    law, found = one.formulation, list[PropertyError]()
+    formulation, errors = one.formulation, list[PropertyError]()
     one.hold(at.q, at.v, at.a)
-    if law.flow is not None:
+    if formulation.flow is not None:
         yd, k = one.move(at.d, at.v)[1], one.flow()
-        found.append(_compare("flow", _rate(lambda t: one.move(at.d + t * k)[0]), yd))
-    if law.convect is not None:
-        found.append(_convect(one, at))
-    if law.carry is not None:
-        found.append(_carry(one, at, rng))
-    return found
+        errors.append(_compare("flow", _rate(lambda t: one.move(at.d + t * k)[0]), yd))
+    if formulation.convect is not None:
+        errors.append(_convect(one, at))
+    if formulation.carry is not None:
+        errors.append(_carry(one, at, rng))
+    return errors
 
 
 def _convect(one: OneBody, at: Motion) -> PropertyError:
@@ -294,12 +295,12 @@ def _carry(one: OneBody, at: Motion, rng: np.random.Generator) -> PropertyError:
     """Compare a motion in increments and velocities with the same in vectors."""
     start = one.move(0.0)[0][:4]
     x, theta, velocity, omega = rng.normal(size=(4, 3))
-    axes = start[1:].T @ Rotation.from_rotvec(theta).as_matrix() if one.formulation.axes else 0.0
     y, yd, _ = one.move(*one.carry(np.append(x, theta), np.append(velocity, omega)))
     there, speed = [start[0] + x], [velocity]
     if one.formulation.axes:
+        axes = start[1:].T @ Rotation.from_rotvec(theta).as_matrix()
         there += [*axes.T]
-        speed += [*(axes @ np.cross(omega, np.eye(3)).T).T]
+        speed += [*np.cross(omega, np.eye(3)) @ axes.T]
     n = len(there)
     return _compare("carry", np.array([y[:n], yd[:n]]), np.array([there, speed]))
 
@@ -307,7 +308,7 @@ def _carry(one: OneBody, at: Motion, rng: np.random.Generator) -> PropertyError:
 # --- what is declared -----------------------------------------------------------------------------
 def facts(one: OneBody, on: Motion, rows: np.ndarray) -> list[PropertyError]:
     """Compare what a formulation declares with what its functions do."""
-    law = one.formulation
+    formulation = one.formulation
     one.hold(on.q, on.v, on.a)
     ends = [(one.move(d)[0], one.coordinates) for d in (on.d, -on.d, 0.0)]
     bent = max(np.abs(a + b - 2 * c).max() for a, b, c in zip(*ends, strict=True))
@@ -315,28 +316,30 @@ def facts(one: OneBody, on: Motion, rows: np.ndarray) -> list[PropertyError]:
     Y = _velocity_map(one)
     of_directors = Y[3:12]
     allowed = (of_directors @ null_space(rows)).T.reshape(-1, 3, 3)
-    strain = allowed @ directors.T
+    strain = allowed @ directors.T + directors @ allowed.swapaxes(1, 2)
     growth = np.linalg.lstsq(of_directors, directors.ravel(), rcond=None)[0]
     grown = of_directors @ growth - directors.ravel()
-    turning = np.isin(law.velocity_kinds, (ROTATION, DIRECTOR))
+    turning = np.isin(formulation.velocity_kinds, (ROTATION, DIRECTOR))
     moved = np.where(turning, np.abs(of_directors).max(0), np.abs(Y).max(0))
     return [
-        _fact("linear", law.linear == bool(bent < _ZERO)),
-        _fact("rigid", law.rigid == bool(np.abs(strain + strain.swapaxes(1, 2)).max() < _ZERO)),
-        _fact("scales", not law.scales or np.abs(grown).max() < _ZERO),
+        _fact("linear", formulation.linear == bool(bent < _ZERO)),
+        _fact("rigid", formulation.rigid == bool(np.abs(strain).max() < _ZERO)),
+        _fact("scales", not formulation.scales or np.abs(grown).max() < _ZERO),
         _fact("kinds", bool(moved.min() > _ZERO)),
         _fact("own numbers", one.stays_inside),
     ]
 
 
-def stacks(law: Any, bodies: list[Body]) -> list[PropertyError]:
+def stacks(formulation: Formulation, bodies: Sequence[Body]) -> list[PropertyError]:
     """Compare the numbers of several bodies at once with those of each, to the last bit."""
-    if not law.stacks:
+    if not formulation.stacks:
         return []
     together = StackedBodies.of(bodies)
-    both = zip(together.constants(law), *together.q_and_v(law, np.zeros(3)), strict=True)
+    both = zip(
+        together.constants(formulation), *together.q_and_v(formulation, np.zeros(3)), strict=True
+    )
     each = (
-        (law.constants(b.mass, b.center_of_mass, b.second_moments), *b.q_and_v(b.position))
+        (formulation.constants(b.mass, b.center_of_mass, b.second_moments), *b.q_and_v(b.position))
         for b in bodies
     )
     pairs = [x for some in zip(both, each, strict=True) for x in zip(*some, strict=True)]

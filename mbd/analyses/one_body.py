@@ -109,8 +109,8 @@ class OneBody:
     def maps(self, weights: np.ndarray) -> dict[str, np.ndarray]:
         """Return the maps P, PT, DP and PV of a weighted point, (3, n_v) each."""
         places = {"P": m.P, "PT": m.PT, "DP": m.DP, "PV": m.PV}
-        found = self._maps(self.kernels.maps, weights, places, 1)
-        return found | ({"PV": found["P"]} if self.formulation.galerkin else {})
+        written = self._maps(self.kernels.maps, weights, places, 1)
+        return written | ({"PV": written["P"]} if self.formulation.galerkin else {})
 
     def second_maps(self, weights: np.ndarray) -> dict[str, np.ndarray]:
         """Return the maps AV and AQ of its acceleration, (3, n_v) each."""

@@ -176,8 +176,8 @@ class Formulation:
             raise ValueError(f"{who} must have at most {MAP_ROW} velocities, got {self.n_v}")
         _check_names(f"{who}: velocities", self.velocities)
         _check_names(f"{who}: own_rows", self.own_rows)
-        _check_kinds(f"{who}: velocity_kinds", self.velocity_kinds, self.velocities, _OF_VELOCITIES)
-        _check_kinds(f"{who}: own_kinds", self.own_kinds, self.own_rows, _OF_ROWS)
+        _check_codes(f"{who}: velocity_kinds", self.velocity_kinds, self.velocities, _OF_VELOCITIES)
+        _check_codes(f"{who}: own_kinds", self.own_kinds, self.own_rows, _OF_ROWS)
         whole(who, "n_q", self.n_q, 1)
         whole(who, "n_faces", self.n_faces, 1)
         if not 0 <= whole(who, "n_inner", self.n_inner, 0) < self.n_faces:
@@ -218,13 +218,13 @@ def _check_names(who: str, names: Any) -> None:
         raise ValueError(f"{who} must differ from each other, got {', '.join(names)}")
 
 
-def _check_kinds(who: str, kinds: Any, names: tuple[str, ...], known: Mapping[str, int]) -> None:
+def _check_codes(who: str, codes: Any, names: tuple[str, ...], words: Mapping[str, int]) -> None:
     """Refuse kinds that are not one for each name, or not of those known."""
-    if not isinstance(kinds, tuple) or len(kinds) != len(names):
-        raise ValueError(f"{who} must be a tuple of {len(names)} kinds, got {shown(kinds)}")
-    if not set(kinds) <= set(known.values()):
+    if not isinstance(codes, tuple) or len(codes) != len(names):
+        raise ValueError(f"{who} must be a tuple of {len(names)} kinds, got {shown(codes)}")
+    if not set(codes) <= set(words.values()):
         raise ValueError(
-            f"{who} must be of {', '.join(known)} (mbd.machine.buffer), got {shown(kinds)}"
+            f"{who} must be of {', '.join(words)} (mbd.machine.buffer), got {shown(codes)}"
         )
 
 

@@ -148,7 +148,9 @@ def notice(time: str) -> None:
 
 def _in_a_sentence(report: str, function: Callable[..., Any]) -> str:
     """Return what numba reports of a function that does not compile: the function, the reason."""
-    inner = re.search(r"Inlined\(<function (\S+) at|type\(CPUDispatcher\(<function (\S+) at", report)
+    inner = re.search(
+        r"Inlined\(<function (\S+) at|type\(CPUDispatcher\(<function (\S+) at", report
+    )
     name = next(filter(None, inner.groups())) if inner else function.__qualname__
     lines = (x.strip() for x in report.splitlines())
     reason = next((x for x in lines if x and not x.startswith("Failed in")), "no reason given")

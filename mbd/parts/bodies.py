@@ -241,8 +241,8 @@ class StackedBodies:
         for what, x, n in (("q", q, law.n_q), ("v", v, law.n_v)):
             if x.shape != (len(self.mass), n):
                 raise ValueError(
-                    f"Formulation {law.name!r}: initial must return q of n_q = {law.n_q} numbers and "
-                    f"v of {law.n_v}, one for each of its velocities, got {what} of {x.shape[1:]}"
+                    f"Formulation {law.name!r}: initial must return q of n_q = {law.n_q} numbers "
+                    f"and v of {law.n_v}, one for each velocity, got {what} of {x.shape[1:]}"
                 )
         return q, v
 
@@ -257,8 +257,8 @@ def _each(law: Formulation, function: Any, *numbers: np.ndarray) -> Any:
             return function(*numbers)
         except Exception as error:
             raise ValueError(
-                f"Formulation {law.name!r}: `constants` and `initial` do not take the numbers of many "
-                f"bodies, (n, ...) arrays, as stacks=True says ({error}); leave it out"
+                f"Formulation {law.name!r}: `constants` and `initial` do not take the numbers of "
+                f"many bodies, (n, ...) arrays, as stacks=True says ({error}); leave it out"
             ) from error
     made_of_each = [function(*x) for x in zip(*numbers, strict=True)]
     if isinstance(made_of_each[0], tuple):

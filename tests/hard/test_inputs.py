@@ -251,6 +251,7 @@ FUNCTIONS = {
     "assemble_pose": lambda: {"system": driven(), "targets": {"h.angle": 0.1}},
     "buckling": lambda: {"system": pressed()},
     "campbell": lambda: {"system": rotor(), "speeds": [0.0], "bodies": "a"},
+    "check_formulation": lambda: {"formulation": "point"},
     "check_part": lambda: {"part": mbd.Spring(**PARTS["Spring"](world()))},
     "check_tangents": lambda: {"item": pressed()},
     "closed_loop": lambda: {"system": driven(), "t_end": 0.02, "step": 1e-2,

@@ -1,7 +1,7 @@
 """Wrong versions of formulations, in plain Python (NUMBA_DISABLE_JIT=1): nothing to compile.
 
 Of a function all that it writes is zero, of the other sign or half as large again, or what it reads
-is taken as zero (a missing term: without velocities there are no gyroscopic forces); of a fact it is
+is taken as zero (a missing term: without velocities there are no gyroscopic forces); a fact has
 another value. Printed is what `mbd.check_formulation` finds, a line of json for each.
 """
 
@@ -22,7 +22,8 @@ from mbd.machine import buffer as m
 WRITES = {
     "retract": ["q"], "face": ["y"], "face_velocity": ["yd"], "face_acceleration": ["ydd"],
     "residual": ["x"], "tangent": ["S"], "maps": ["P", "PT", "DP", "PV"], "flow": ["k"],
-    "own_rates": ["rate", "second"], "convect": ["w"], "carry": ["D", "v"], "second_maps": ["AV", "AQ"],
+    "own_rates": ["rate", "second"], "convect": ["w"], "carry": ["D", "v"],
+    "second_maps": ["AV", "AQ"],
 }  # fmt: skip
 READS = {
     "retract": ["d"], "face": [], "face_velocity": ["v"], "face_acceleration": ["v", "a"],
