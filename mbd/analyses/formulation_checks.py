@@ -232,7 +232,10 @@ def check_formulation(
 def _checked(formulation: Any) -> Formulation:
     """Return a formulation, or that of a name."""
     if isinstance(formulation, str):
-        return named(formulation)
+        try:
+            return named(formulation)
+        except ValueError as error:
+            raise ValueError(f"check_formulation: {error}") from None
     if not isinstance(formulation, Formulation):
         raise TypeError(
             f"check_formulation: formulation must be a name ({', '.join(NAMES)}) or a Formulation, "

@@ -58,7 +58,7 @@ def test_by_name_and_report():
 def test_what_is_no_formulation_is_refused():
     with pytest.raises(TypeError, match="must be a name .* or a Formulation, got 3"):
         mbd.check_formulation(3)
-    with pytest.raises(ValueError, match="formulation must be one of so3"):
+    with pytest.raises(ValueError, match="check_formulation: formulation must be one of so3"):
         mbd.check_formulation("so4")
 
 
