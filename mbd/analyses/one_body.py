@@ -75,10 +75,11 @@ class OneBody:
             if x is not None:
                 self.vectors[name][:n_v] = x
         self.vectors[m.Y][:] = self.vectors[m.YDD][:] = 0.0  # a point leaves its directors so
-        self.vectors[m.YD][:] = np.nan
+        for name in (m.YD, m.PHID, m.PHIDD):
+            self.vectors[name][:] = np.nan
         self._run(self.kernels.place)
         self._run(self.kernels.velocities)
-        self._run(self.kernels.accelerations)
+        self._run(self.kernels.rates)  # accelerations of faces, and rates of own rows
         return np.array([self.vectors[x].reshape(-1, 3) for x in (m.Y, m.YD, m.YDD)])
 
     @property
@@ -100,9 +101,7 @@ class OneBody:
         return x[:n_v], x[n_v:]
 
     def rates(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return both rates of the own rows."""
-        self.vectors[m.PHID][:] = self.vectors[m.PHIDD][:] = np.nan
-        self._run(self.kernels.rates)
+        """Return both rates of the own rows, where the body was moved to."""
         n_v = self.formulation.n_v
         return self.vectors[m.PHID][n_v:].copy(), self.vectors[m.PHIDD][n_v:].copy()
 
