@@ -76,7 +76,7 @@ def jit(function: Callable[..., Any]) -> Any:
     )
 
 
-def _source(value: Any) -> Any:
+def source_of(value: Any) -> Any:
     """Return what a compiled function was made from: its Python function and its options."""
     if isinstance(value, Dispatcher):
         return value.py_func, {k: str(v) for k, v in value.targetoptions.items()}
@@ -91,11 +91,11 @@ def _named(function: Callable[..., Any]) -> Callable[..., Any]:
     for each other.
     """
     if function.__closure__ and "<locals>" in function.__qualname__:
-        function.__qualname__ += f"_{Fingerprints(_source, deep=False)(function)[:16]}"
+        function.__qualname__ += f"_{Fingerprints(source_of, deep=False)(function)[:16]}"
     return function
 
 
-_fingerprint = Fingerprints(_source)
+_fingerprint = Fingerprints(source_of)
 _VERSIONS = (
     "own copies of functions, optimised with them",  # how kernels are made, if not of what
     sys.version, numba.__version__, llvmlite.__version__, np.__version__,

@@ -86,11 +86,12 @@ def test_differences_to_one_side_are_of_order_eight_too(of):
     assert np.abs(np.array(of.low) @ powers[:, :7] - np.eye(9)[1][:7]).max() < 1e-9
 
 
-def pendulum():
+def pendulum(formulation="so3"):
     system = mbd.System(gravity=(0, 0, -9.81))
     rod = system.add(
-        mbd.RigidBody("rod", mass=1.0, inertia=(1e-3, 0.08, 0.08), position=(0.5, 0, 0))
-    )
+        mbd.RigidBody("rod", mass=1.0, inertia=(1e-3, 0.08, 0.08), position=(0.5, 0, 0),
+                      formulation=formulation)
+    )  # fmt: skip
     hinge = system.add(mbd.Revolute("hinge", system.ground, rod, at=(0, 0, 0), axis="y"))
     return system, rod, hinge.angle
 
@@ -167,6 +168,22 @@ def test_parameters_that_move_a_kink(family):
             mbd.Objective(terminal=lambda last: last["hinge"].angle), make(value), [name], **options
         )
         assert g[name] == pytest.approx(mine[-1], rel=1e-8, abs=1e-10)
+
+
+@pytest.mark.filterwarnings("ignore:steps of .* too large")
+@pytest.mark.parametrize("end", [0.02, 0.1, 0.5])
+@pytest.mark.parametrize("formulation", ["so3", "directors"])
+def test_drives_that_begin_have_derivatives(formulation, end):
+    """From rest, whatever part of the motion a step is: no step is divided, rates follow laws."""
+    for step in (0.5e-3, 1e-3, 2e-3):
+        turn = mbd.Parameter("turn", 0.7)
+        system, _, angle = pendulum(formulation)
+        system.add(mbd.Drive("drive", angle, position=mbd.SmoothStep(0.0, turn, 0.0, end)))
+        s = mbd.sensitivities(system, ["turn"], 5 * step, step)
+        law = mbd.SmoothStep(0.0, 1.0, 0.0, end)
+        expected = [law(t)[0] for t in s.solution.t]
+        np.testing.assert_allclose(s["turn"]["hinge"].angle, expected, rtol=1e-6, atol=1e-12)
+        assert s.solution.stats["divided_steps"] == 0
 
 
 @pytest.mark.parametrize("limit", [0.25, 0.5, 0.75, 0.9999, 1.0001, 1.25])
