@@ -186,6 +186,16 @@ def test_drives_that_begin_have_derivatives(formulation, end):
         assert s.solution.stats["divided_steps"] == 0
 
 
+@pytest.mark.parametrize("where", ["terminal", "running"])
+@pytest.mark.parametrize("name", ["dissipated", "work", "impulsive", "balance"])
+def test_sums_over_a_run_are_no_terms(name, where):
+    """A term sees single instants: it would be zero, and its derivative too."""
+    system, _, _ = pendulum()
+    objective = mbd.Objective(**{where: lambda x: getattr(x.energy, name)})
+    with pytest.raises(RuntimeError, match=f"energy.{name} adds up since the first instant"):
+        mbd.gradient(objective, system, ["rod.mass"], 0.1, 1e-2)
+
+
 @pytest.mark.parametrize("limit", [0.25, 0.5, 0.75, 0.9999, 1.0001, 1.25])
 def test_objectives_with_a_kink(limit):
     """The largest, the absolute value, a penalty beyond a limit: of the side where the run is."""
