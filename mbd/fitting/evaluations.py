@@ -19,6 +19,7 @@ import numpy as np
 from mbd.base.atomic import replaced
 from mbd.base.checked import file_path, flag
 from mbd.base.fit_tolerances import FIT_SAME
+from mbd.base.identity import Identity, differences
 from mbd.front.simulate import SimulationError
 from mbd.runs.progress import Progress
 from mbd.statics.search import EquilibriumError
@@ -57,14 +58,17 @@ class Evaluations:
         Of the parameters.
     function : callable
         ``function(x) -> values, jacobian``.
+    carry : callable
+        ``carry(into)`` adds to an ``Identity`` what evaluations follow from.
     file : path, optional
         Evaluations are appended to it, and those in it are not made again.
     progress : bool, optional
     """
 
     def __init__(
-        self, who: str, names: Sequence[str], function: Function, file: Any, progress: Any
-    ) -> None:
+        self, who: str, names: Sequence[str], function: Function,
+        carry: Callable[[Identity], None], file: Any, progress: Any,
+    ) -> None:  # fmt: skip
         self.who, self.names, self.function = who, list(names), function
         self.used: dict[bytes, Evaluation] = {}  # in this call
         self.kept: dict[bytes, Evaluation] = {}  # those of the file too
@@ -73,7 +77,9 @@ class Evaluations:
         self.bar = Progress(float("inf"), "run", progress)
         self.file = None if file is None else file_path(who, file)
         if self.file is not None:
-            self._open(self.file)
+            now = Identity()
+            carry(now)
+            self._open(self.file, now.table)
 
     def __enter__(self) -> Self:
         self.bar.__enter__()
@@ -131,19 +137,24 @@ class Evaluations:
             text = text or type(error).__name__
         return Evaluation(x, np.zeros(0), np.zeros((0, p)), text)
 
-    def _open(self, path: Path) -> None:
+    def _open(self, path: Path, now: dict[str, str]) -> None:
         """Read what is in the file; leave out a record that was cut off."""
-        head = json.dumps({"mbd": self.who, "parameters": self.names}).encode()
         if not path.exists() or path.stat().st_size == 0:
+            text = json.dumps({"mbd": self.who, "parameters": self.names, "identity": now})
             with replaced(path, self.who) as stream:
-                _write(stream, np.frombuffer(head, np.uint8))
+                _write(stream, np.frombuffer(text.encode(), np.uint8))
             return
         with path.open("r+b") as stream:
-            first = _read(stream, np.uint8)
-            if first is None or first.tobytes() != head:
+            head = _head(stream)
+            if (head.get("mbd"), head.get("parameters")) != (self.who, self.names):
                 raise ValueError(
                     f"{self.who}: {path} must be a file of this call with the parameters "
                     f"{', '.join(self.names)}, and is another one; choose another name"
+                )
+            if other := differences(head.get("identity"), now):
+                raise ValueError(
+                    f"{self.who}: {path} has evaluations of another call, which differs in "
+                    f"{other}; choose another name, or remove it"
                 )
             good = stream.tell()
             while (record := self._record(stream)) is not None:
@@ -185,6 +196,16 @@ class Evaluations:
                 _write(stream, np.frombuffer(new.failure.encode(), np.uint8))
             stream.flush()
             os.fsync(stream.fileno())
+
+
+def _head(stream: BinaryIO) -> dict[str, Any]:
+    """Return what the first array of a file says; nothing of a file of another kind."""
+    first = _read(stream, np.uint8)
+    try:
+        head = {} if first is None else json.loads(first.tobytes())
+    except (ValueError, RecursionError):
+        return {}
+    return head if isinstance(head, dict) else {}
 
 
 def _write(stream: Any, array: np.ndarray) -> None:

@@ -106,7 +106,7 @@ def fit(
     def evaluated(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return all_of.residuals(all_of.at(variables.by_name(x)), names)
 
-    with listening(), Evaluations(_WHO, names, evaluated, file, progress) as runs:
+    with listening(), Evaluations(_WHO, names, evaluated, all_of.carry, file, progress) as runs:
         best = runs.first(variables.start)
         weights = _weights(all_of, best.values)
         try:

@@ -25,7 +25,7 @@ from mbd.base.checked import file_path, names, shown
 from mbd.base.door import number
 from mbd.control.stepper import Stepper
 from mbd.fmi.description import described
-from mbd.fmi.process import Described, token_of
+from mbd.fmi.process import Described, identity_of, token_of
 from mbd.fmi.variables import inputs_of, outputs_of, parameters_of, settable
 from mbd.machine.jit import carried_code
 from mbd.model.model import Model
@@ -89,7 +89,8 @@ def export_fmu(
     twice = [x.name for x in variables if [y.name for y in variables].count(x.name) > 1]
     if twice:
         raise ValueError(f"{_WHO}: {twice[0]!r} is more than one of input, output and parameter")
-    unit = Described(model.system, variables, step, method, project)
+    identity = identity_of(model.system, method)
+    unit = Described(model.system, variables, step, method, project, identity)
     data = carried(unit)
     identifier = re.sub(r"\W", "_", f"_{path.stem}" if path.stem[0].isdigit() else path.stem)
     about = described(variables, path.stem, identifier, token_of(data), step)
@@ -146,7 +147,7 @@ def _compile(library: Path) -> None:
 
 def _check(resources: Path) -> None:
     """Refuse a model that another process cannot make of what is in the unit."""
-    code = "import sys, mbd.fmi.process as p; p.read(sys.argv[1])[0].system.build()"
+    code = "import sys, mbd.fmi.process as p; p.begun(sys.argv[1])"
     words = [sys.executable, "-P", "-c", code, str(resources)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -11,6 +11,7 @@ import pytest
 
 import mbd
 from mbd.analyses.conformance import TangentError
+from mbd.analyses.formulation_checks import FormulationError
 from mbd.studies.results import StudyTable
 
 
@@ -251,6 +252,7 @@ FUNCTIONS = {
     "assemble_pose": lambda: {"system": driven(), "targets": {"h.angle": 0.1}},
     "buckling": lambda: {"system": pressed()},
     "campbell": lambda: {"system": rotor(), "speeds": [0.0], "bodies": "a"},
+    "check_formulation": lambda: {"formulation": "point"},
     "check_part": lambda: {"part": mbd.Spring(**PARTS["Spring"](world()))},
     "check_tangents": lambda: {"item": pressed()},
     "closed_loop": lambda: {"system": driven(), "t_end": 0.02, "step": 1e-2,
@@ -347,7 +349,7 @@ def answer(call, owners):
     """Return what is wrong with the answer to a call, or nothing."""
     try:
         call()
-    except (mbd.SimulationError, mbd.EquilibriumError, TangentError):
+    except (mbd.SimulationError, mbd.EquilibriumError, TangentError, FormulationError):
         return ""
     except (ValueError, TypeError) as error:
         text = str(error)
