@@ -23,6 +23,7 @@ from mbd.model.state import State
 from mbd.model.system import System
 from mbd.small_motions.minimal import Minimal
 from mbd.small_motions.small_motion import SmallMotion
+from mbd.small_motions.spectrum import spectrum
 
 if TYPE_CHECKING:
     from scipy.signal import StateSpace
@@ -149,8 +150,9 @@ class Linearized:
 
     @cached_property
     def poles(self) -> np.ndarray:
-        """Eigenvalues of A [1/s]."""
-        return np.linalg.eigvals(self.A)
+        """Eigenvalues of A [1/s], zeros first, then slowest first."""
+        found = spectrum(self.minimal.pencil)
+        return np.concatenate([np.zeros(sum(found.levels), complex), found.s])
 
     def _need_ports(self, what: str) -> None:
         if not (self.inputs and self.outputs):

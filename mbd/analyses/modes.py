@@ -95,11 +95,12 @@ def modes(
             steady_minimal(motion)
         with Progress(None, "solution", progress) as bar:
             s, shapes = sparse(motion, int(n), shift, partial(bar.update, 1))
+        levels: tuple[int, ...] = ()
     else:
         if near is not None:
             raise ValueError("modes: near= needs solver='sparse'; 'dense' finds all modes")
-        s, shapes = dense(steady_minimal(motion))
-    return Modes(motion, s[:n], shapes[:, :n])
+        s, shapes, levels = dense(steady_minimal(motion))
+    return Modes(motion, s[:n], shapes[:, :n], levels)
 
 
 class Modes:
@@ -115,13 +116,20 @@ class Modes:
         oscillate, 0 for a free motion.
     shapes : (n_v, n) complex array
         Increments of the coordinates.
+    free_levels : tuple of int
+        Of "dense", how many motions have s = 0, level by level: (6, 6), six motions that nothing
+        holds, and all go on at a constant velocity; (6, 3), three of them do, the others are
+        brought to rest; a third level grows with the square of time.
     kinetic, potential : (n, bodies) arrays [-]
         Part of each body in the energy of the mode; rows of ``kinetic`` sum to 1, those of
         ``potential`` to 1 where there is any. Geometric stiffness may make parts negative.
     """
 
-    def __init__(self, motion: SmallMotion, s: np.ndarray, shapes: np.ndarray) -> None:
-        self.motion, self.eigenvalues = motion, s
+    def __init__(
+        self, motion: SmallMotion, s: np.ndarray, shapes: np.ndarray,
+        free_levels: tuple[int, ...] = (),
+    ) -> None:  # fmt: skip
+        self.motion, self.eigenvalues, self.free_levels = motion, s, free_levels
         self.model, self.state = motion.model, motion.state
         self.bodies = tuple(self.model.bodies)
         shapes = self._sorted_out(shapes)
@@ -260,7 +268,15 @@ class Modes:
                 f"{mode.index:>3} {mode.frequency:>11.6g} {mode.damping:>9.4f} {value:>24}  "
                 f"{mode.label}"
             )
-        return "\n".join(lines)
+        return "\n".join([*lines, *self._free_in_words()])
+
+    def _free_in_words(self) -> list[str]:
+        """Return what the levels of s = 0 say."""
+        if not self.free_levels:
+            return []
+        held, go_on, grow = (*self.free_levels, 0, 0)[:3]
+        text = f"nothing holds {held} of the motions; {go_on} of these go on at a constant velocity"
+        return [text + (f", of {grow} the velocity grows with time" if grow else "")]
 
     def _repr_html_(self) -> str:
         rows = ((x.index, x.frequency, x.damping, f"{x.eigenvalue:.6g}", x.label) for x in self)

@@ -48,7 +48,7 @@ def stability(problem: Statics, balance: Balance) -> Stability:
     stable = not (growing or flutter.any())
     downhill = shapes[:, lowest].real if growing else None
     if problem.turning and not stable and model.n_v <= NEUTRAL_MANY:
-        s, _ = dense(minimal(small_motion(model, balance.state, problem.omega)))
+        s, _, _ = dense(minimal(small_motion(model, balance.state, problem.omega)))
         stable = not grows(s).any()
         downhill = None if stable else downhill
     return Stability(stable, float(real[lowest]), free, downhill)

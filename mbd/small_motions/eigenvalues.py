@@ -1,8 +1,8 @@
 r"""Eigenvalues s and shapes of small motions, :math:`\delta(t) = \hat\delta\,e^{st}`.
 
-`dense` works in independent coordinates. Where nothing moves and nothing damps it solves
-:math:`L^T K N \hat\eta = -s^2 L^T M N \hat\eta`, which keeps free motions apart from slow ones;
-otherwise it takes the state matrix. `sparse` finds the modes nearest to a shift :math:`\sigma` of
+`dense` works in independent coordinates, with all eigenvalues of a pencil: of the squares,
+:math:`L^T K N \hat\eta = -s^2 L^T M N \hat\eta`, where nothing moves and nothing damps, otherwise
+of the states. `sparse` finds the modes nearest to a shift :math:`\sigma` of
 the whole descriptor pencil by Arnoldi's method [1]_; one step of it solves, with
 :math:`w = \delta_x + (\sigma - A)\delta`,
 
@@ -33,17 +33,17 @@ from mbd.small_motions.small_motion import SmallMotion
 from mbd.small_motions.spectrum import Pencil, Spectrum, spectrum
 
 
-def dense(minimal: Minimal) -> tuple[np.ndarray, np.ndarray]:
+def dense(minimal: Minimal) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
     """Return all eigenvalues, one of each conjugate pair, and shapes (n_v, modes), slowest first.
 
-    A free motion appears once, with the eigenvalue zero.
+    A free motion appears once, with the eigenvalue zero. Last come the zeros by level.
     """
     motion, k = minimal.motion, minimal.n_positions
     if not len(minimal.pencil.A):
-        return np.zeros(0, complex), np.zeros((motion.model.n_v, 0), complex)
+        return np.zeros(0, complex), np.zeros((motion.model.n_v, 0), complex), ()
     plain = motion.at_rest and not motion.G.nnz and not motion.Bv.shape[0]
     found = spectrum(_of_squares(minimal.pencil, k) if plain else minimal.pencil)
-    s, X = (_roots(found) if plain else (found.s, found.X))
+    s, X = _roots(found) if plain else (found.s, found.X)
     turned = np.abs(s.imag) > FREQUENCY_REAL * np.abs(s)
     keep = (s.imag > 0.0) | ~turned
     s = np.where(turned, s, s.real)[keep]
@@ -51,7 +51,9 @@ def dense(minimal: Minimal) -> tuple[np.ndarray, np.ndarray]:
     s = np.concatenate([np.zeros(free.shape[1], complex), s])
     eta = np.hstack([free, X[:, keep]])[:k].astype(complex)
     order = np.lexsort((s.imag, np.round(np.abs(s), 9)))
-    return s[order], minimal.bases.Np @ eta[:, order]
+    # a zero of the squares is a position and its velocity
+    levels = tuple(n for x in found.levels for n in (x,) * (2 if plain else 1))
+    return s[order], minimal.bases.Np @ eta[:, order], levels
 
 
 def _of_squares(pencil: Pencil, k: int) -> Pencil:

@@ -29,8 +29,6 @@ import scipy.linalg
 
 from mbd.base.tolerances import ROUND_OFF, SAME_MODULUS
 
-_LEVELS_APART = 0.37  # by which the eigenvalues of levels that are moved away differ
-
 
 @dataclass(frozen=True, eq=False)
 class Pencil:
@@ -81,8 +79,8 @@ def spectrum(pencil: Pencil) -> Spectrum:
     scaled, c = _scaled(pencil)
     rate = _typical(scaled)
     levels: list[Level] = []
-    while (X := _null_space(scaled)).size:
-        level = _moved(scaled, X, rate * (1.0 + _LEVELS_APART * len(levels)), definite)
+    while sum(x.X.shape[1] for x in levels) < len(c) and (X := _null_space(scaled)).size:
+        level = _moved(scaled, X, rate * np.sqrt(1.0 + len(levels)), definite)
         levels.append(Level(c[:, None] * level.X, level.Z / c, level.rate))
         pencil = _without(pencil, levels[-1], definite)
         scaled, c = _scaled(pencil)
