@@ -122,7 +122,7 @@ def study(
     if progress is not None:
         flag(_WHO, "progress", progress)
     kept = outputs_of(_WHO, outputs)
-    check_options(_WHO, options, simulate, ("method", "progress", "stream", "raise_on_failure"))
+    check_options(study, options, simulate, ("method", "progress", "stream", "raise_on_failure"))
     method = checked_method(_WHO, method, "rtol" in options)
     t_end = number(_WHO, "t_end", t_end, "s", positive=True)
     if step is not None:
