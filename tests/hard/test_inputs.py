@@ -481,7 +481,7 @@ def test_an_argument_that_is_misspelt_is_named(name):
         options = {k: x for k, x in arguments.items() if k != right}
         with pytest.raises(TypeError, match=name):
             make(**options, **{f"{right}er": 1})
-    with pytest.raises(TypeError, match="must be|there is no argument|unexpected keyword"):
+    with pytest.raises(TypeError, match="must be|there is no argument"):
         make(**arguments, strange=1)
 
 
