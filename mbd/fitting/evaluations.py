@@ -195,6 +195,6 @@ def _read(stream: BinaryIO, dtype: type = float) -> np.ndarray | None:
     """Return the next array (n,) of a file; None where there is no whole one of this kind."""
     try:
         array = np.lib.format.read_array(stream, allow_pickle=False)
-    except (ValueError, EOFError, OSError, MemoryError):
+    except Exception:  # numpy reads its header as Python, which raises whatever it likes
         return None
     return array if array.dtype == dtype and array.ndim == 1 else None

@@ -146,7 +146,7 @@ def _compile(library: Path) -> None:
 
 def _check(resources: Path) -> None:
     """Refuse a model that another process cannot make of what is in the unit."""
-    code = "import sys, mbd.fmi.process as p; p.read(sys.argv[1])[0].system.build()"
+    code = "import sys, mbd.fmi.process as p; p.read(sys.argv[1]).system.build()"
     words = [sys.executable, "-P", "-c", code, str(resources)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:

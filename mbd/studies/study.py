@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from mbd.base.atomic import replaced
-from mbd.base.checked import check_options, file_path, flag, floats, shown, whole
+from mbd.base.checked import check_options, file_path, flag, floats, is_whole, shown, whole
 from mbd.base.door import number
 from mbd.front.simulate import kernels_of, simulate
 from mbd.front.solution import Solution
@@ -41,6 +41,7 @@ _WHO = "study"
 _PROBED = 16  # members of which one must be described before a study begins
 _CORNERED = 6  # arguments of one part whose corners are described
 _AHEAD = 4  # chunks that wait for each worker
+_NOTHING = np.empty(0)
 
 
 def study(
@@ -355,9 +356,10 @@ class _Directory:
             "build": _digest(described.encode()),
         }  # fmt: skip
         file = self.path / "study.json"
+        self.identity = json.dumps(about)
         if file.exists():
-            old = json.loads(file.read_text())
-            self.size = int(old.pop("chunk"))
+            old = self._read(file)
+            self.size = old["chunk"]
             if other := [k for k, x in about.items() if old.get(k) != x]:
                 raise ValueError(
                     f"{_WHO}: {self.path} has the results of another study, which differs in "
@@ -367,6 +369,21 @@ class _Directory:
         with replaced(file, _WHO) as stream:
             stream.write(json.dumps(about | {"chunk": size}, indent=1).encode())
 
+    def _read(self, file: Path) -> dict[str, Any]:
+        """Return what the file says of the study whose chunks are there."""
+        try:
+            old = json.loads(file.read_bytes())
+        except (ValueError, RecursionError) as error:
+            old, why = None, f": {shown(str(error))}"
+        else:
+            why = ""
+        if isinstance(old, dict) and is_whole(old.get("chunk"), 1):
+            return old
+        raise ValueError(
+            f"{_WHO}: {file} must be what a study has written there, and is damaged{why}; bring it "
+            "back, or choose another directory"
+        )
+
     def _file(self, start: int) -> Path:
         return self.path / f"chunk_{start:09d}.npz"
 
@@ -375,16 +392,24 @@ class _Directory:
         try:
             with self._file(start).open("rb") as stream, np.load(stream) as file:
                 piece = {name: file[name] for name in file.files}
-        except Exception:  # missing or damaged: it is computed anew
+        except Exception:  # missing or damaged: it is computed again
             return None
-        # one with other chunks, that began at the same time, may have written there
-        whole = len(piece["status"]) == min(self.size, self.number - start)
-        return piece if whole else None
+        # of another study, or of one with other chunks that began at the same time
+        whole = piece.get("status", _NOTHING).shape == (min(self.size, self.number - start),)
+        sealed = str(piece.pop("seal", "")) == self._seal(piece)
+        return piece if whole and sealed else None
 
     def write(self, start: int, piece: Packed) -> None:
         """Keep the results of a chunk; the file is whole or not there."""
         with replaced(self._file(start), _WHO) as stream:
-            np.savez(stream, **piece)  # type: ignore[arg-type]
+            np.savez(stream, **piece, seal=self._seal(piece))  # type: ignore[arg-type]
+
+    def _seal(self, piece: Packed) -> str:
+        """Return a digest of the results of a chunk and of the study they belong to."""
+        digest = hashlib.sha256(self.identity.encode())
+        for name, x in sorted(piece.items()):
+            digest.update(f"{name} {x.dtype.str} {x.shape}".encode() + x.tobytes())
+        return digest.hexdigest()
 
 
 def _digest(data: bytes) -> str:
