@@ -160,6 +160,13 @@ def study(
             bad = piece["status"] != 0
             failed += int(bad.sum())
             t = max(t, piece["t"], key=len)
+    if place is not None and place.unwritten:
+        warnings.warn(
+            f"{place.unwritten[0]}; the results are returned, but {len(place.unwritten)} chunks "
+            "are in no file",
+            RuntimeWarning,
+            stacklevel=3,
+        )
     if totals:
         done = _summarised(totals, about, t, n, failed)
     else:
@@ -357,6 +364,7 @@ class _Directory:
         }  # fmt: skip
         file = self.path / "study.json"
         self.identity = json.dumps(about)
+        self.unwritten: list[OSError] = []
         if file.exists():
             old = self._read(file)
             self.size = old["chunk"]
@@ -400,9 +408,12 @@ class _Directory:
         return piece if whole and sealed else None
 
     def write(self, start: int, piece: Packed) -> None:
-        """Keep the results of a chunk; the file is whole or not there."""
-        with replaced(self._file(start), _WHO) as stream:
-            np.savez(stream, **piece, seal=self._seal(piece))  # type: ignore[arg-type]
+        """Keep the results of a chunk; the file is whole or not there, on a full disk."""
+        try:
+            with replaced(self._file(start), _WHO) as stream:
+                np.savez(stream, **piece, seal=self._seal(piece))  # type: ignore[arg-type]
+        except OSError as error:
+            self.unwritten.append(error)
 
     def _seal(self, piece: Packed) -> str:
         """Return a digest of the results of a chunk and of the study they belong to."""
