@@ -75,7 +75,12 @@ def reduced(
     V, R = _basis(mesh, count, cutoff, fixed)
     K, M = V.T @ (mesh.K @ V), V.T @ (mesh.M @ V)
     elastic = null_space((M @ R).T)
-    squared, vectors = eigh(elastic.T @ K @ elastic, elastic.T @ M @ elastic)
+    if not elastic.size:
+        raise ValueError(
+            f"{mesh.who}: there must be a motion that deforms the mesh, but the interfaces, which "
+            "are rigid, hold all its nodes; leave some of them free, or take a RigidBody"
+        )
+    squared, vectors = _eigh(mesh, elastic.T @ K @ elastic, elastic.T @ M @ elastic)
     soft = int(np.count_nonzero(squared < _SOFT * squared[-1])) if squared.size else 0
     if soft and squared[-1] > 0 and squared[soft - 1] < 1e-6 * squared[min(soft, len(squared) - 1)]:
         raise ValueError(
@@ -94,6 +99,17 @@ def reduced(
             f"lowest frequency is {np.sqrt(max(squared[0], 0.0)) / (2 * np.pi):.6g} Hz"
         )
     return _shapes(mesh, V @ (elastic @ vectors[:, :n]), V)
+
+
+def _eigh(mesh: FiniteElementModel, K: np.ndarray, M: np.ndarray) -> tuple[Any, Any]:
+    """Return squared frequencies and eigenvectors."""
+    try:
+        return eigh(K, M)  # type: ignore[no-any-return]
+    except np.linalg.LinAlgError:
+        raise ValueError(
+            f"{mesh.who}: M, K and coordinates must be of sizes that can be computed with, and the "
+            "least mass is lost in the round-off of the others; check their units"
+        ) from None
 
 
 def given_shapes(mesh: FiniteElementModel, basis: np.ndarray) -> Shapes:
@@ -180,7 +196,7 @@ def _basis(
         V[inside] = -solve.solve(mesh.K[inside][:, boundary] @ T)
         if fixed != 0:
             some = count if fixed is None else max(fixed - _MORE, 0)
-            Phi = _eigenvectors(sp.csc_array(K), sp.csc_array(M), 0.0, solve, some, cutoff)
+            Phi = _eigenvectors(mesh, sp.csc_array(K), sp.csc_array(M), 0.0, solve, some, cutoff)
             Phi = Phi[:, :fixed]
             V = np.column_stack([V, np.zeros((n, Phi.shape[1]))])
             V[inside, T.shape[1] :] = Phi
@@ -201,7 +217,7 @@ def _free(
     if solve is None:
         raise ValueError(f"{mesh.who}: K must be positive semidefinite; check its signs")
     n = None if count is None else count + 6
-    Phi = _eigenvectors(mesh.K, mesh.M, -shift, solve, n, cutoff)
+    Phi = _eigenvectors(mesh, mesh.K, mesh.M, -shift, solve, n, cutoff)
     MR = mesh.M @ R
     Phi = Phi - R @ np.linalg.solve(R.T @ MR, MR.T @ Phi)
     squared, turned = np.linalg.eigh(Phi.T @ (mesh.M @ Phi))
@@ -210,12 +226,12 @@ def _free(
 
 
 def _eigenvectors(
-    K: Any, M: Any, shift: float, solve: Any, count: int | None, cutoff: float | None
+    mesh: FiniteElementModel, K: Any, M: Any, shift: float, solve: Any, count: int | None, cutoff: float | None
 ) -> np.ndarray:
     """Return the lowest eigenvectors of unit modal mass: so many and some more, or up to 2 f."""
     n = K.shape[0]
     if n <= _DENSE:
-        squared, vectors = eigh(K.toarray(), M.toarray())
+        squared, vectors = _eigh(mesh, K.toarray(), M.toarray())
         few = n if count is None else min(n, count + _MORE)
         if cutoff is not None:
             few = min(n, _MORE + int(np.count_nonzero(squared <= (4 * np.pi * cutoff) ** 2)))
