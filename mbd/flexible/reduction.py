@@ -17,6 +17,7 @@ Craig, Bampton, Coupling of substructures for dynamic analyses, AIAA Journal 6 (
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +30,7 @@ from mbd.flexible.mesh import FiniteElementModel, factor, rigid_motions
 _DENSE = 300  # unknowns up to which all eigenvectors are computed
 _MORE = 6  # fixed-interface modes beyond the number of shapes
 _SOFT = 1e-9  # eigenvalues of a mechanism, of the largest one of the reduced matrices
+_SHIFT = 1e-4  # of the mean squared frequency
 _RANK = 1e-6  # smallest singular value of rigid motions and shapes at unit length
 
 
@@ -102,14 +104,27 @@ def reduced(
 
 
 def _eigh(mesh: FiniteElementModel, K: np.ndarray, M: np.ndarray) -> tuple[Any, Any]:
-    """Return squared frequencies and eigenvectors."""
+    r"""Return squared frequencies, rising, and eigenvectors of unit modal mass.
+
+    Light nodes have frequencies whose round-off reaches the low ones. Then those of
+    :math:`Mv = \mu(K + sM)v`, :math:`\mu = 1/(\omega^2 + s)`, of which the low frequencies are the
+    largest; motions without mass have none.
+    """
+    mean, eps = K.trace() / M.trace(), float(np.finfo(float).eps)
+    with suppress(np.linalg.LinAlgError):
+        squared, vectors = eigh(K, M)
+        if eps * squared[-1] < _SOFT * mean:
+            return squared, vectors
+    s = _SHIFT * mean
     try:
-        return eigh(K, M)  # type: ignore[no-any-return]
+        mu, vectors = eigh(M, K + s * M)
     except np.linalg.LinAlgError:
         raise ValueError(
-            f"{mesh.who}: M, K and coordinates must be of sizes that can be computed with, and the "
-            "least mass is lost in the round-off of the others; check their units"
+            f"{mesh.who}: M, K and coordinates must be of sizes that can be computed with; check "
+            "their units, and that K resists all motions but the rigid ones"
         ) from None
+    heavy = np.flatnonzero(mu > eps * mu.max())[::-1]
+    return 1.0 / mu[heavy] - s, vectors[:, heavy] / np.sqrt(mu[heavy])
 
 
 def given_shapes(mesh: FiniteElementModel, basis: np.ndarray) -> Shapes:
@@ -211,7 +226,7 @@ def _free(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return rigid motions and eigenvectors of a body without interfaces."""
     R = rigid_motions(mesh.x, mesh.d)
-    shift = 1e-4 * mesh.K.diagonal().sum() / mesh.M.diagonal().sum()
+    shift = _SHIFT * mesh.K.diagonal().sum() / mesh.M.diagonal().sum()
     shifted = sp.csc_array(mesh.K + shift * mesh.M)
     solve = factor(shifted)
     if solve is None:
@@ -226,7 +241,13 @@ def _free(
 
 
 def _eigenvectors(
-    mesh: FiniteElementModel, K: Any, M: Any, shift: float, solve: Any, count: int | None, cutoff: float | None
+    mesh: FiniteElementModel,
+    K: Any,
+    M: Any,
+    shift: float,
+    solve: Any,
+    count: int | None,
+    cutoff: float | None,
 ) -> np.ndarray:
     """Return the lowest eigenvectors of unit modal mass: so many and some more, or up to 2 f."""
     n = K.shape[0]
