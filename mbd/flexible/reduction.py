@@ -29,7 +29,7 @@ from mbd.flexible.mesh import FiniteElementModel, factor, rigid_motions
 
 _DENSE = 300  # unknowns up to which all eigenvectors are computed
 _MORE = 6  # fixed-interface modes beyond the number of shapes
-_SOFT = 1e-9  # eigenvalues of a mechanism, of the largest one of the reduced matrices
+_SOFT = 1e-9  # eigenvalues of a mechanism, or lost in round-off, of their mean
 _SHIFT = 1e-4  # of the mean squared frequency
 _RANK = 1e-6  # smallest singular value of rigid motions and shapes at unit length
 
@@ -83,7 +83,7 @@ def reduced(
             "are rigid, hold all its nodes; leave some of them free, or take a RigidBody"
         )
     squared, vectors = _eigh(mesh, elastic.T @ K @ elastic, elastic.T @ M @ elastic)
-    soft = int(np.count_nonzero(squared < _SOFT * squared[-1])) if squared.size else 0
+    soft = int(np.count_nonzero(squared < _SOFT * _mean(mesh)))
     if soft and squared[-1] > 0 and squared[soft - 1] < 1e-6 * squared[min(soft, len(squared) - 1)]:
         raise ValueError(
             f"{mesh.who}: K must resist all motions but the six rigid ones, but {soft} more cost "
@@ -103,6 +103,11 @@ def reduced(
     return _shapes(mesh, V @ (elastic @ vectors[:, :n]), V)
 
 
+def _mean(mesh: FiniteElementModel) -> float:
+    """Return the mean squared frequency of a mesh."""
+    return float(mesh.K.diagonal().sum() / mesh.M.diagonal().sum())
+
+
 def _eigh(mesh: FiniteElementModel, K: np.ndarray, M: np.ndarray) -> tuple[Any, Any]:
     r"""Return squared frequencies, rising, and eigenvectors of unit modal mass.
 
@@ -110,7 +115,7 @@ def _eigh(mesh: FiniteElementModel, K: np.ndarray, M: np.ndarray) -> tuple[Any, 
     :math:`Mv = \mu(K + sM)v`, :math:`\mu = 1/(\omega^2 + s)`, of which the low frequencies are the
     largest; motions without mass have none.
     """
-    mean, eps = K.trace() / M.trace(), float(np.finfo(float).eps)
+    mean, eps = _mean(mesh), float(np.finfo(float).eps)
     with suppress(np.linalg.LinAlgError):
         squared, vectors = eigh(K, M)
         if eps * squared[-1] < _SOFT * mean:
@@ -226,7 +231,7 @@ def _free(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return rigid motions and eigenvectors of a body without interfaces."""
     R = rigid_motions(mesh.x, mesh.d)
-    shift = _SHIFT * mesh.K.diagonal().sum() / mesh.M.diagonal().sum()
+    shift = _SHIFT * _mean(mesh)
     shifted = sp.csc_array(mesh.K + shift * mesh.M)
     solve = factor(shifted)
     if solve is None:
