@@ -289,14 +289,14 @@ def scratch(name: str, who: str) -> Iterator[Path]:
         _remove_left(old)
     with ExitStack() as stack:
         try:
-            yield _made(name, stack)
+            yield _new_folder(name, stack)
         except OSError as error:
             if error.errno in _DISK and error.strerror:  # not explained yet
                 raise explained(error, who, error.filename or home / name) from None
             raise
 
 
-def _made(name: str, stack: ExitStack) -> Path:
+def _new_folder(name: str, stack: ExitStack) -> Path:
     """Return a new folder of files of a moment, locked; at the end it is removed."""
     while True:
         folder = Path(tempfile.mkdtemp(prefix=f"{name}-"))

@@ -73,16 +73,16 @@ def two_frames(
     Of a Frame and a body the frame on the body is where the Frame is at the initial pose.
     """
     check_sides(owner, first, second)
-    given = [x for x in (first, second) if isinstance(x, Frame)]
-    if given and not (at is None and axes is None):
+    frames = [x for x in (first, second) if isinstance(x, Frame)]
+    if frames and not (at is None and axes is None):
         raise ValueError(
-            f"{owner}: a Frame says where it is, that of {given[0].name!r} does; leave out at= and "
+            f"{owner}: a Frame says where it is, that of {frames[0].name!r} does; leave out at= and "
             "axes"
         )
-    if len(given) == 2:
+    if len(frames) == 2:
         return first, second
-    if given:
-        point, axes = given[0].start
+    if frames:
+        point, axes = frames[0].start
     elif at is None:
         raise ValueError(f"{owner}: at must be a point [m] at the initial pose; give at=(x, y, z)")
     else:
