@@ -76,8 +76,8 @@ def two_frames(
     frames = [x for x in (first, second) if isinstance(x, Frame)]
     if frames and not (at is None and axes is None):
         raise ValueError(
-            f"{owner}: a Frame says where it is, that of {frames[0].name!r} does; leave out at= and "
-            "axes"
+            f"{owner}: a Frame says where it is, that of {frames[0].name!r} does; leave out at= "
+            "and axes"
         )
     if len(frames) == 2:
         return first, second
