@@ -180,7 +180,7 @@ def naming_files(*values: Any) -> Iterator[None]:
     except ValueError as error:
         if not files or any(x in str(error) for x in files):
             raise
-        raise ValueError(f"{error} (read from {', '.join(files)})") from None
+        raise ValueError(f"{error} (read from {shown(', '.join(files))})") from None
 
 
 def square(who: str, what: str, value: Any) -> sp.csc_array:
