@@ -67,8 +67,8 @@ class Objective:
 
 
 _SUMMED = (
-    "{} adds up since the first instant, and a term sees single instants: give the power at each of "
-    "them to running=, whose integral is part of J"
+    "{} adds up since the first instant, and a term sees single instants: give the power at each "
+    "of them to running=, whose integral is part of J"
 )
 
 

@@ -6,6 +6,8 @@ answered from the file up to where it was stopped.
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import os
 import warnings
@@ -16,7 +18,7 @@ from typing import Any, BinaryIO, Self
 
 import numpy as np
 
-from mbd.base.atomic import replaced
+from mbd.base.atomic import explained, replaced
 from mbd.base.checked import file_path, flag
 from mbd.base.fit_tolerances import FIT_SAME
 from mbd.base.identity import Identity, differences
@@ -158,7 +160,11 @@ class Evaluations:
                 )
             good = stream.tell()
             while (record := self._record(stream)) is not None:
-                self.kept[record.x.tobytes()] = record
+                seal = _read(stream, np.uint8)
+                if seal is None:
+                    break
+                if seal.size and _bytes_of(record).endswith(seal.tobytes()):  # or it is made again
+                    self.kept[record.x.tobytes()] = record
                 good = stream.tell()
             stream.truncate(good)
         if self.kept:
@@ -174,7 +180,9 @@ class Evaluations:
         text = np.zeros(0, np.uint8) if m else _read(stream, np.uint8)
         if text is None:
             return None
-        return Evaluation(x, rest[:m], rest[m:].reshape(m, p), text.tobytes().decode())
+        return Evaluation(
+            x, rest[:m], rest[m:].reshape(m, p), text.tobytes().decode("utf-8", "replace")
+        )
 
     def _check(self, path: Path, old: Evaluation) -> None:
         """Refuse a file of another model or other measurements: its first values are made again."""
@@ -190,12 +198,33 @@ class Evaluations:
     def _append(self, new: Evaluation) -> None:
         if self.file is None:
             return
-        with self.file.open("ab") as stream:
-            _write(stream, np.concatenate([new.x, new.values, new.jacobian.ravel()]))
-            if new.failure:
-                _write(stream, np.frombuffer(new.failure.encode(), np.uint8))
-            stream.flush()
-            os.fsync(stream.fileno())
+        try:
+            with self.file.open("ab", buffering=0) as stream:
+                whole = stream.tell()
+                try:
+                    rest = memoryview(_bytes_of(new))
+                    while rest:  # a disk that is nearly full takes a piece
+                        rest = rest[stream.write(rest) :]
+                    os.fsync(stream.fileno())
+                except BaseException:
+                    stream.truncate(whole)  # so that the next one can be read
+                    raise
+        except OSError as error:  # what was computed is there all the same
+            warnings.warn(
+                f"{explained(error, self.who, self.file)}; the evaluation is kept in memory alone",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+
+
+def _bytes_of(x: Evaluation) -> bytes:
+    """Return an evaluation as bytes: x, values and Jacobian; why there are none; a digest."""
+    out = io.BytesIO()
+    _write(out, np.concatenate([x.x, x.values, x.jacobian.ravel()]))
+    if x.failure:
+        _write(out, np.frombuffer(x.failure.encode(), np.uint8))
+    _write(out, np.frombuffer(hashlib.sha256(out.getvalue()).digest(), np.uint8))
+    return out.getvalue()
 
 
 def _head(stream: BinaryIO) -> dict[str, Any]:
@@ -216,6 +245,6 @@ def _read(stream: BinaryIO, dtype: type = float) -> np.ndarray | None:
     """Return the next array (n,) of a file; None where there is no whole one of this kind."""
     try:
         array = np.lib.format.read_array(stream, allow_pickle=False)
-    except (ValueError, EOFError, OSError, MemoryError):
+    except Exception:  # numpy reads its header as Python, which raises whatever it likes
         return None
     return array if array.dtype == dtype and array.ndim == 1 else None

@@ -84,7 +84,7 @@ def fit(
     >>> round(fit["gravity.z"], 6)
     -9.81
     """
-    check_options(_WHO, options, sensitivities, ("progress", "state"))
+    check_options(fit, options, sensitivities, ("progress", "state"))
     flag(_WHO, "absolute_sigma", absolute_sigma)
     most = whole(_WHO, "max_evaluations", max_evaluations, 1)
     all_of = Experiments(_WHO, system, data, step, options)

@@ -168,7 +168,7 @@ def optimize(
     one_of(_WHO, "solver", solver, _SOLVERS)
     most = whole(_WHO, "max_evaluations", max_evaluations, 1)
     if t_end is not None or step is not None:
-        check_options(_WHO, options, gradient, ("progress",))
+        check_options(optimize, options, gradient, ("progress",))
     limits = _limits(constraints)
     if limits and solver == "L-BFGS-B":
         raise ValueError(f"{_WHO}: solver 'L-BFGS-B' takes no constraints; take 'SLSQP'")

@@ -14,13 +14,12 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from mbd.base.atomic import replaced
+from mbd.base.atomic import replaced, scratch
 from mbd.base.checked import file_path, names, shown
 from mbd.base.door import number
 from mbd.control.stepper import Stepper
@@ -94,13 +93,13 @@ def export_fmu(
     data = carried(unit)
     identifier = re.sub(r"\W", "_", f"_{path.stem}" if path.stem[0].isdigit() else path.stem)
     about = described(variables, path.stem, identifier, token_of(data), step)
-    with tempfile.TemporaryDirectory(prefix="mbd-fmu-") as folder:
-        resources = Path(folder) / "resources"
+    with scratch("mbd-fmu", f"{_WHO}: {path}") as folder:
+        resources = folder / "resources"
         resources.mkdir()
         (resources / "unit.pickle").write_bytes(data)
         (resources / "python.txt").write_text(sys.executable, encoding="utf-8")
         _check(resources)
-        library = Path(folder) / f"{identifier}{_LIBRARIES[place.partition('-')[2]]}"
+        library = folder / f"{identifier}{_LIBRARIES[place.partition('-')[2]]}"
         _compile(library)
         with replaced(path, _WHO) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as out:
             out.writestr("modelDescription.xml", about)

@@ -67,10 +67,16 @@ def identity_of(system: Description, method: Method | None) -> dict[str, str]:
     return into.table
 
 
-def read(resources: str | Path) -> tuple[Described, str]:
-    """Return what the resources of a unit hold, and its token."""
-    data = (Path(resources) / "unit.pickle").read_bytes()
-    return pickle.loads(data), token_of(data)
+def read(resources: str | Path, token: str = "") -> Described:
+    """Return what the resources of a unit hold, if it is the one that has the token."""
+    path = Path(resources) / "unit.pickle"
+    data = path.read_bytes()
+    if token and token != token_of(data):  # before it is run: a pickle is a program
+        raise ValueError(
+            f"{path} is the unit {token_of(data)}, not {token}, which the tool asks for; unpack "
+            "the unit again"
+        )
+    return pickle.loads(data)  # type: ignore[no-any-return]
 
 
 def token_of(data: bytes) -> str:
@@ -290,9 +296,7 @@ def serve(resources: Path, link: socket.socket) -> None:
 
 def begun(resources: str | Path, token: str = "") -> Running:
     """Return the unit of a folder, if it is the one that the tool has described."""
-    unit, own = read(resources)
-    if token and token != own:
-        raise ValueError(f"this is the unit {own}, not {token}, which the tool asks for")
+    unit = read(resources, token)
     if unit.identity is not None:
         now = identity_of(unit.system, unit.method)
         if other := differences(unit.identity, now):

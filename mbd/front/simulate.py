@@ -192,7 +192,7 @@ def simulate(
     if trouble := "; ".join(filter(None, remarks)):
         solution.message += f"; warning: {trouble}"
         record.remark(solution.message)
-        warnings.warn(trouble, RuntimeWarning, stacklevel=2)
+        warnings.warn(trouble, RuntimeWarning, stacklevel=3)
     return solution
 
 

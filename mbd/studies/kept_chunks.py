@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -43,7 +44,9 @@ class KeptChunks:
     ) -> None:
         self.path, self.size, self.number = file_path(_WHO, path), size, len(members.rows)
         self.names = {"t", "status", "message", *(f"={x.name}" for x in task.outputs)}
+        self.unwritten: list[OSError] = []
         now = _identity(task, members, model)
+        self.identity = json.dumps(now, sort_keys=True)
         file = self.path / "study.json"
         if not file.exists():
             with replaced(file, _WHO) as stream:
@@ -55,7 +58,7 @@ class KeptChunks:
                 f"{_WHO}: {self.path} has the results of another study, which differs in {other}; "
                 "choose another directory, or remove it"
             )
-        self.size = old["chunk"]
+        self.size, self.identity = old["chunk"], json.dumps(old["identity"], sort_keys=True)
         self._check(task, members)
 
     def _check(self, task: Task, members: Members) -> None:
@@ -82,19 +85,30 @@ class KeptChunks:
         try:
             with self._file(start).open("rb") as stream, np.load(stream) as file:
                 piece = {name: file[name] for name in file.files}
-        except Exception:  # missing or damaged: it is computed anew
+        except Exception:  # missing or damaged: it is computed again
             return None
         # one with other chunks, that began at the same time, may have written there
         n = min(self.size, self.number - start)
+        sealed = str(piece.pop("seal", "")) == self._seal(piece)
         whole = set(piece) == self.names and all(
             name == "t" or x.shape[:1] == (n,) for name, x in piece.items()
         )
-        return piece if whole else None
+        return piece if whole and sealed else None
 
     def write(self, start: int, piece: Packed) -> None:
-        """Keep the results of a chunk; the file is whole or not there."""
-        with replaced(self._file(start), _WHO) as stream:
-            np.savez(stream, **piece)  # type: ignore[arg-type]
+        """Keep the results of a chunk; the file is whole or not there, as on a full disk."""
+        try:
+            with replaced(self._file(start), _WHO) as stream:
+                np.savez(stream, **piece, seal=self._seal(piece))  # type: ignore[arg-type]
+        except OSError as error:
+            self.unwritten.append(error)
+
+    def _seal(self, piece: Packed) -> str:
+        """Return a digest of the results of a chunk and of the study they belong to."""
+        digest = hashlib.sha256(self.identity.encode())
+        for name, x in sorted(piece.items()):
+            digest.update(f"{name} {x.dtype.str} {x.shape}".encode() + x.tobytes())
+        return digest.hexdigest()
 
 
 def _record(file: Path) -> dict[str, Any]:

@@ -125,7 +125,7 @@ def study(
             f"{_WHO}: {both[0]!r} is a parameter and an output; give the output a name of its own, "
             f"{{'result': {both[0]!r}}}"
         )
-    check_options(_WHO, options, simulate, ("method", "progress", "stream", "raise_on_failure"))
+    check_options(study, options, simulate, ("method", "progress", "stream", "raise_on_failure"))
     method = checked_method(_WHO, method, "rtol" in options)
     t_end = number(_WHO, "t_end", t_end, "s", positive=True)
     if step is not None:
@@ -162,6 +162,13 @@ def study(
             bad = piece["status"] != 0
             failed += int(bad.sum())
             t = max(t, piece["t"], key=len)
+    if place is not None and place.unwritten:
+        warnings.warn(
+            f"{place.unwritten[0]}; the results are returned, but {len(place.unwritten)} chunks "
+            "are in no file",
+            RuntimeWarning,
+            stacklevel=3,
+        )
     if totals:
         done = _summarised(totals, about, t, n, failed)
     else:
