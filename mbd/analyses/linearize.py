@@ -151,8 +151,8 @@ class Linearized:
     @cached_property
     def poles(self) -> np.ndarray:
         """Eigenvalues of A [1/s], zeros first, then slowest first."""
-        found = spectrum(self.minimal.pencil)
-        return np.concatenate([np.zeros(sum(found.levels), complex), found.s])
+        solved = spectrum(self.minimal.pencil)
+        return np.concatenate([np.zeros(sum(solved.levels), complex), solved.s])
 
     def _need_ports(self, what: str) -> None:
         if not (self.inputs and self.outputs):

@@ -81,8 +81,8 @@ def _spectrum(problem: Statics, balance: Balance) -> tuple[np.ndarray, np.ndarra
     _, L = independent(null_space(balance.Bt.T, size), size)
     M = model.assemble(balance.state).M
     sizes = (np.abs(L).T @ sizes_of(model, x) @ np.abs(N) for x in (balance.K, M))
-    found = spectrum(Pencil(L.T @ (balance.K @ N), L.T @ (M @ N), *sizes))
-    return found.s, N @ found.X.real, N @ np.hstack([N[:0].T, *found.zeros[:1]])
+    solved = spectrum(Pencil(L.T @ (balance.K @ N), L.T @ (M @ N), *sizes))
+    return solved.s, N @ solved.X.real, N @ np.hstack([N[:0].T, *solved.zeros[:1]])
 
 
 def _movers(problem: Statics, shapes: np.ndarray) -> tuple[str, ...]:

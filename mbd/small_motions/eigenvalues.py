@@ -30,7 +30,7 @@ from mbd.linear.arnoldi import largest
 from mbd.machine import buffer as m
 from mbd.small_motions.minimal import Minimal
 from mbd.small_motions.small_motion import SmallMotion
-from mbd.small_motions.spectrum import Pencil, Spectrum, spectrum
+from mbd.small_motions.spectrum import Eigenvalues, Pencil, spectrum
 
 
 def dense(minimal: Minimal) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
@@ -42,17 +42,17 @@ def dense(minimal: Minimal) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
     if not len(minimal.pencil.A):
         return np.zeros(0, complex), np.zeros((motion.model.n_v, 0), complex), ()
     plain = motion.at_rest and not motion.G.nnz and not motion.Bv.shape[0]
-    found = spectrum(_of_squares(minimal.pencil, k) if plain else minimal.pencil)
-    s, X = _roots(found) if plain else (found.s, found.X)
+    solved = spectrum(_of_squares(minimal.pencil, k) if plain else minimal.pencil)
+    s, X = _roots(solved) if plain else (solved.s, solved.X)
     turned = np.abs(s.imag) > FREQUENCY_REAL * np.abs(s)
     keep = (s.imag > 0.0) | ~turned
     s = np.where(turned, s, s.real)[keep]
-    free = found.zeros[0] if found.zeros else np.zeros((len(X), 0))
+    free = solved.zeros[0] if solved.zeros else np.zeros((len(X), 0))
     s = np.concatenate([np.zeros(free.shape[1], complex), s])
     eta = np.hstack([free, X[:, keep]])[:k].astype(complex)
     order = np.lexsort((s.imag, np.round(np.abs(s), 9)))
     # a zero of the squares is a position and its velocity
-    levels = tuple(n for x in found.levels for n in (x,) * (2 if plain else 1))
+    levels = tuple(n for x in solved.levels for n in (x,) * (2 if plain else 1))
     return s[order], minimal.bases.Np @ eta[:, order], levels
 
 
@@ -64,7 +64,7 @@ def _of_squares(pencil: Pencil, k: int) -> Pencil:
     )  # fmt: skip
 
 
-def _roots(squares: Spectrum) -> tuple[np.ndarray, np.ndarray]:
+def _roots(squares: Eigenvalues) -> tuple[np.ndarray, np.ndarray]:
     """Return both roots of each square; of real ones exactly on an axis."""
     real = np.abs(squares.s.imag) <= FREQUENCY_REAL * np.abs(squares.s)
     root = np.sqrt(np.where(real, squares.s.real, squares.s).astype(complex))

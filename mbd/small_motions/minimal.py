@@ -152,17 +152,19 @@ def minimal(motion: SmallMotion, b: Bases | None = None) -> Minimal:
     _check(motion, mass)
     A, E = _blocks(motion.M, motion.G, motion.K, motion.A, L, b)
     added = Bases(b.positions, b.velocities, np.abs(b.Np), np.abs(b.N), np.abs(b.W))
-    added_up = (motion.M, motion.G_size, motion.K, motion.A_size)
-    sizes = _blocks(*(sizes_of(motion.model, x) for x in added_up), np.abs(L), added)
+    M_size, G_size, K_size, A_size = (
+        sizes_of(motion.model, x) for x in (motion.M, motion.G_size, motion.K, motion.A_size)
+    )
+    sizes = _blocks(M_size, G_size, K_size, A_size, np.abs(L), added)
     return Minimal(motion, b, Pencil(A, E, np.abs(sizes[0]), sizes[1]), L, mass)
 
 
 def sizes_of(model: Model, matrix: sp.csr_matrix) -> np.ndarray:
     """Return the largest entries between vectors of coordinates, which do not depend on axes."""
-    kinds = model.I[model.I[m.UNKNOWN_KIND] + model.numbering.v]
+    codes = model.I[model.I[m.UNKNOWN_KIND] + model.numbering.v]
     n_v = [x.formulation.n_v for x in model.nodes.values()]
     bodies = np.repeat(np.arange(len(n_v)), n_v)
-    _, vector = np.unique(np.stack([bodies, kinds]), axis=1, return_inverse=True)
+    _, vector = np.unique(np.stack([bodies, codes]), axis=1, return_inverse=True)
     entries = sp.coo_matrix(abs(matrix))
     largest = np.zeros((vector.max(initial=-1) + 1,) * 2)
     np.maximum.at(largest, (vector[entries.row], vector[entries.col]), entries.data)

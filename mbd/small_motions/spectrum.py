@@ -50,7 +50,7 @@ class Level:
 
 
 @dataclass(frozen=True, eq=False)
-class Spectrum:
+class Eigenvalues:
     """Eigenvalues and vectors.
 
     Attributes
@@ -72,7 +72,7 @@ class Spectrum:
         return tuple(x.shape[1] for x in self.zeros)
 
 
-def spectrum(pencil: Pencil) -> Spectrum:
+def spectrum(pencil: Pencil) -> Eigenvalues:
     """Return all eigenvalues; real ones and vectors where both matrices are symmetric, E > 0."""
     definite = _is_definite(pencil)
     pencil = _symmetrised(pencil) if definite else pencil
@@ -80,7 +80,8 @@ def spectrum(pencil: Pencil) -> Spectrum:
     rate = _typical(scaled)
     levels: list[Level] = []
     while sum(x.X.shape[1] for x in levels) < len(c) and (X := _null_space(scaled)).size:
-        level = _moved(scaled, X, rate * np.sqrt(1.0 + len(levels)), definite)
+        # to no round number, which an eigenvalue may be too, and each level to another one
+        level = _moved(scaled, X, rate * np.exp(1.0 / (3.0 + len(levels))), definite)
         levels.append(Level(c[:, None] * level.X, level.Z / c, level.rate))
         pencil = _without(pencil, levels[-1], definite)
         scaled, c = _scaled(pencil)
@@ -91,7 +92,7 @@ def spectrum(pencil: Pencil) -> Spectrum:
     V = c[:, None] * V
     for level in reversed(levels):
         V = V + level.X @ (level.rate * (level.Z @ V) / s)
-    return Spectrum(tuple(x.X for x in levels), s, V)
+    return Eigenvalues(tuple(x.X for x in levels), s, V)
 
 
 def _scaled(pencil: Pencil) -> tuple[Pencil, np.ndarray]:
