@@ -194,6 +194,8 @@ def newton(I: Any, F: Any) -> int:
     cheap, slowest = I[m.PRICE] <= MATRIX_CHEAP, 0.0  # contraction of the matrix at hand
     fresh = False  # whether the matrix belongs to this step
     pace, kept, stuck, tried = 0.0, False, False, False  # of rows that are slow to be met
+    if S[m.LEVEL] == m.STABILIZED:
+        S[HAVE_FACTOR] = 0  # the matrix is in the equations of this level: no older step's
     for iteration in range(S[MAX_ITER]):
         evaluate_level(I, F)
         if iteration == 0:
