@@ -79,9 +79,6 @@ EVENT_MANY = 100
 EVENT_SHORT = 1e-7
 """[length of the run] Time in which many events are an accumulation."""
 
-EVENT_ROTATION = 1e-9
-"""[1] How far the matrix of a rotation set by an event may be from orthonormal."""
-
 # --- continuous laws ------------------------------------------------------------------------------
 
 CONTINUOUS_SHARE = 1e-8

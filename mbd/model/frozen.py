@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from mbd.base.checked import floats, scalar, shown
+from mbd.base.tolerances import START_POSITION
 from mbd.machine import buffer as m
 from mbd.model.description import Description
 from mbd.model.state import State
@@ -174,6 +175,16 @@ class FrozenModel:
         return State(0.0, q, v, zero, np.zeros(self.n_lam))
 
     @cached_property
+    def quaternions(self) -> np.ndarray:
+        """Where in q quaternions stand whose unit length no row of the body holds, (n, 4)."""
+        found = [
+            at.start + body.formulation.quaternion
+            for body, at in zip(self.nodes.values(), self.numbering.q, strict=True)
+            if body.formulation.quaternion is not None
+        ]
+        return np.array(found, np.intp)[:, None] + np.arange(4)
+
+    @cached_property
     def memory(self) -> np.ndarray:
         """Where the numbers of ``state.memory`` are."""
         where = [np.empty(0, np.int64)]
@@ -278,4 +289,29 @@ def state_of(owner: str, model: FrozenModel, state: Any) -> State:
             )
         if name in ("q", "v") and not np.all(np.isfinite(x)):
             raise ValueError(f"{owner}: {name} of the state must be finite")
-    return state
+    return _of_unit_length(owner, model, state)
+
+
+def _of_unit_length(owner: str, model: FrozenModel, state: State) -> State:
+    """Return the state with quaternions that no row holds at unit length, which they must have.
+
+    Those of a run have it to round-off, and stay what they are.
+    """
+    where = model.quaternions
+    p = floats(state.q)[where]
+    lengths = np.linalg.norm(p, axis=1)
+    off = np.abs(lengths - 1.0)
+    if (off < 1e-15).all():
+        return state
+    i = int(off.argmax())
+    if off[i] > START_POSITION:
+        first = int(where[i, 0])
+        body = next(x for x, at in zip(model.nodes, model.numbering.q, strict=True)
+                    if at.start <= first < at.stop)  # fmt: skip
+        raise ValueError(
+            f"{owner}: the quaternion of {body!r} in the state, q[{first}:{first + 4}], must have "
+            f"length one [-], got {lengths[i]:.9g}; divide it by its length"
+        )
+    q = np.array(state.q, float)
+    q[where] = p / lengths[:, None]
+    return state.replace(q=q, alg=state.alg)
