@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.base.door import vector
+from mbd.base.read_only import read_only
 from mbd.history.quantities import PartHistory, PointHistory, Reaction
 from mbd.history.quantity import Owner, Quantity
 
@@ -43,7 +44,7 @@ class BodyHistory(PartHistory):
     ) -> None:
         self.body, self.name, self.origin = body, name or body.name, origin
         self.q, self.v, self.a = numbers
-        self.y, self.yd, self.ydd = faces
+        self.y, self.yd, self.ydd = read_only(faces)
         self.before = before  # quaternion at the instant before the first one
         self.instants = len(self.y)
         self.lam = np.empty((self.instants, 0)) if lam is None else lam  # of its own rows

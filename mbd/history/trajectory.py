@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from mbd.base.read_only import read_only
 from mbd.history.bodies import BodyHistory, FlexibleHistory
 from mbd.history.faces import Faces, columns_of, faces_over_time
 from mbd.model.model import Model
@@ -39,12 +40,15 @@ class Trajectory:
         options: Mapping[str, Any] | None = None,
         events: Iterable[Any] = (),
     ) -> None:
-        self.model, self.t, self.q, self.v, self.a, self.lam = model, t, q, v, a, lam
+        self.model = model
+        self.t, self.q, self.v, self.a, self.lam = map(_view, (t, q, v, a, lam))
         self.status, self.message, self.stats = status, message, dict(stats or {})
         self.state = State(*(x[-1] for x in (t, q, v, a, lam))) if last is None else last
         self.method, self.options = method, dict(options or {})
         self.events: list[Any] = list(events)
-        self.before: Before = before or {}  # what came before the first instant, if anything did
+        self.before: Before = read_only(
+            before or {}
+        )  # what came before the first instant, if anything did
         self.stored = stored  # quantities by name that are in a file already
         self._bodies: dict[str, BodyHistory] = {}
 
@@ -57,7 +61,7 @@ class Trajectory:
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
+        vars(self).update(read_only(state))
         if self.stored is not None:
             self.q, self.v, self.a = (self.stored[x] for x in _RAW[:3])
             self.lam = self.stored.get("lam", np.zeros((len(self.t), 0)))
@@ -106,6 +110,11 @@ class Trajectory:
             self.model, self.t[instants], *arrays, status=self.status, message=self.message,
             stats=self.stats, last=self.state, method=self.method, before=before,
         )  # fmt: skip
+
+
+def _view(x: Any) -> Any:
+    """Return a view of an array through which nobody writes; what is on disk is as it is."""
+    return read_only(x.view()) if isinstance(x, np.ndarray) else x
 
 
 def _taken(x: Any, instants: slice | np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ from mbd.base import html_tables as tables
 from mbd.base.checked import absent, floats, meant, shown
 from mbd.base.door import vector
 from mbd.base.parameter import Parameter, evaluated
+from mbd.base.read_only import read_only
 from mbd.base.recorded_call import parameters_in, signature
 from mbd.base.tolerances import MODEL_FAR
 from mbd.parts.bodies import Ground
@@ -48,7 +49,7 @@ class Description:
     @gravity.setter
     def gravity(self, value: Any) -> None:
         plain = evaluated(value)
-        self._gravity = vector("System", "gravity", plain, "m/s^2")
+        self._gravity = read_only(vector("System", "gravity", plain, "m/s^2"))
         self._gravity_formulas = None if plain is value else tuple(value)
 
     @property
@@ -68,7 +69,7 @@ class Description:
         mine = object.__new__(type(self))
         for name in Description.__slots__[1:]:
             value = getattr(self, name)
-            own = value.copy() if isinstance(value, dict | np.ndarray) else value
+            own = value.copy() if isinstance(value, dict) else value
             object.__setattr__(mine, name, own)
         return mine
 

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from mbd.base.checked import floats, scalar, shown
+from mbd.base.read_only import read_only
 from mbd.base.tolerances import START_POSITION
 from mbd.machine import buffer as m
 from mbd.model.description import Description
@@ -45,6 +46,10 @@ class Numbering:
     owners: dict[str, slice]
     elements: dict[str, list[tuple[Any, int]]]
     q: tuple[slice, ...]
+
+    def __post_init__(self) -> None:
+        """Let nobody write to its numbers."""
+        read_only(vars(self))
 
     @cached_property
     def v_labels(self) -> tuple[str, ...]:
@@ -112,7 +117,7 @@ class FrozenModel:
     def origin(self) -> np.ndarray:
         """Point from which positions are stored, (3,) [m]; zero unless the system is far off."""
         ground = int(self.I[m.GROUND])
-        return 0.0 - self.F[ground : ground + 3]
+        return read_only(0.0 - self.F[ground : ground + 3])
 
     @property
     def n_q(self) -> int:
@@ -154,7 +159,7 @@ class FrozenModel:
     def node_of_face(self) -> np.ndarray:
         """Index of the node of each face."""
         counts = [x.formulation.n_faces for x in self.nodes.values()]
-        return np.repeat(np.arange(len(counts)), counts)
+        return read_only(np.repeat(np.arange(len(counts)), counts))
 
     @property
     def n_faces(self) -> int:
@@ -182,7 +187,7 @@ class FrozenModel:
             for body, at in zip(self.nodes.values(), self.numbering.q, strict=True)
             if body.formulation.quaternion is not None
         ]
-        return np.array(found, np.intp)[:, None] + np.arange(4)
+        return read_only(np.array(found, np.intp)[:, None] + np.arange(4))
 
     @cached_property
     def memory(self) -> np.ndarray:
@@ -193,7 +198,7 @@ class FrozenModel:
             records = head[m.T_FIRST] + head[m.T_SIZE] * np.arange(head[m.T_NUMBER])
             starts = self.I[records + m.E_MEMORY]
             where.append((starts[:, None] + np.arange(head[m.T_MEMORY])).ravel())
-        return np.concatenate(where)
+        return read_only(np.concatenate(where))
 
     @cached_property
     def compliant(self) -> np.ndarray:
@@ -202,12 +207,12 @@ class FrozenModel:
         for elements in self.numbering.elements.values():
             for element, row in elements:
                 which[row : row + element.kind.n_rows] = element.kind.own_block
-        return which
+        return read_only(which)
 
     @property
     def units(self) -> np.ndarray:
         """Size of a finite change of the pose, by velocity: the length of the model [m], or one."""
-        return self.F[m.UNIT + self.numbering.v_kinds]
+        return read_only(self.F[m.UNIT + self.numbering.v_kinds])
 
     def row_bodies(self) -> dict[str, list[str]]:
         """Return the bodies of every joint and of all other parts with rows, ground included."""
