@@ -44,12 +44,12 @@ class Description:
     @property
     def gravity(self) -> np.ndarray:
         """Acceleration of free fall [m/s^2]."""
-        return self._gravity
+        return read_only(self._gravity)
 
     @gravity.setter
     def gravity(self, value: Any) -> None:
         plain = evaluated(value)
-        self._gravity = read_only(vector("System", "gravity", plain, "m/s^2"))
+        self._gravity = vector("System", "gravity", plain, "m/s^2")
         self._gravity_formulas = None if plain is value else tuple(value)
 
     @property

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd.base.read_only import read_only
 from mbd.history.columns import Column, columns, items_of
 from mbd.store.cut_files import cut_of, whole_rows
 from mbd.store.damaged_files import CHECKSUM, Checked, DamagedFileError, read_or_refuse
@@ -224,7 +225,7 @@ class FileSource(Source):
             return OnDisk(self._read(lambda: self.array(_RAW[name])), self.n, self._read)
         x = self.columns[name]
         values = self._read(lambda: self.array(x.array)[(slice(0, self.n), *x.place)])
-        return np.asarray(values, float)
+        return read_only(np.asarray(values, float))
 
     def rows(self, name: str, here: Any) -> Any:
         """Read instants of an array of the file."""
@@ -296,7 +297,7 @@ class ArchiveSource(Source):
             setattr(self, name, self._arrays.pop(name, None))
 
     def __getitem__(self, name: str) -> Any:
-        return self._arrays[name]
+        return read_only(self._arrays[name])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._arrays)
