@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self
 
 import numpy as np
 
 from mbd.base.read_only import read_only
-from mbd.history.bodies import BodyHistory, FlexibleHistory
-from mbd.history.faces import Faces, columns_of, faces_over_time
+from mbd.history.bodies import AT_ONCE, BodyHistory, FlexibleHistory, Shown
+from mbd.history.faces import Faces, columns_of, faces_over_time, places_of
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.turns_so_far import Before
@@ -75,26 +75,55 @@ class Trajectory:
         """Return the faces of some bodies (default: all), and of ground, at all instants."""
         return faces_over_time(self.model, self.q, self.v, self.a, names, second=second)
 
+    def of_faces(
+        self, names: Iterable[str], take: Callable[[Faces, slice], np.ndarray], *,
+        second: bool = True,
+    ) -> np.ndarray:  # fmt: skip
+        """Return what is taken of faces (n, ...), in pieces where there are many instants."""
+        n, names = len(self.t), tuple(names)
+        if n <= AT_ONCE:
+            return take(self.faces(names, second=second), slice(0, n))
+        whole: np.ndarray | None = None
+        for first in range(0, n, AT_ONCE):
+            here = slice(first, first + AT_ONCE)
+            numbers = (x[here] for x in (self.q, self.v, self.a))
+            values = take(faces_over_time(self.model, *numbers, names, second=second), here)
+            whole = np.empty((n, *values.shape[1:])) if whole is None else whole
+            whole[here] = values
+        assert whole is not None
+        return whole
+
     def body(self, name: str) -> BodyHistory:
         """Return the history of a body, or of another face of it: "rod/1"."""
         if name not in self._bodies:
             if not isinstance(self.q, np.ndarray) and len(self._bodies) >= _BODIES_FROM_DISK:
                 del self._bodies[next(iter(self._bodies))]
-            faces, owner = self.faces([name]), name.partition("/")[0]
+            owner = name.partition("/")[0]
             q, v = columns_of(self.model)[owner]
-            i = faces.column[name]
+            i = places_of(self.model, [name])[name]
             body = self.model.nodes[owner]
             flexible = body.nodal is not None and name == owner
             self._bodies[name] = (FlexibleHistory if flexible else BodyHistory)(
                 body,
                 (self.q[:, q], self.v[:, v], self.a[:, v]),
-                (faces.y[:, i], faces.yd[:, i], faces.ydd[:, i]),
+                self._shown(name, i),
                 self.model.origin,
                 self.before.get(name),
                 np.asarray(self.lam[:, self.model.numbering.owners.get(name, slice(0))]),
                 name,
             )
         return self._bodies[name]
+
+    def _shown(self, name: str, i: int) -> Callable[[slice], Shown]:
+        """Return what makes a face of a body at some instants, the face of that number."""
+        model, numbers = self.model, (self.q, self.v, self.a)
+
+        def shown(here: slice) -> Shown:
+            some = numbers if here == slice(None) else [x[here] for x in numbers]  # or on disk
+            faces = faces_over_time(model, *some, [name])
+            return faces.y[:, i], faces.yd[:, i], faces.ydd[:, i]
+
+        return shown
 
     def vector_of(self, body: str, weights: tuple[float, ...]) -> np.ndarray:
         """Return sum w_k y_k of a body or face (or "ground") over time, (n, 3)."""

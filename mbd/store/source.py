@@ -169,10 +169,8 @@ class FileSource(Source):
         self.events = [PastEvent(name, t) for name, t in happened]
         alg = self.h5["last_alg"][:]
         if np.all(np.isfinite(alg)) and n == counted:
-            self.last_alg = alg
-            self.last_memory = (
-                self.h5["last_memory"][:] if "last_memory" in self.h5 else np.zeros(0)
-            )
+            memory = self.h5["last_memory"][:] if "last_memory" in self.h5 else np.zeros(0)
+            self.last_alg, self.last_memory = read_only((alg, memory))
 
     def __reduce__(self) -> Any:
         """Return the file, which another process reads again."""
@@ -278,7 +276,7 @@ class ArchiveSource(Source):
         with path.open("rb") as file, np.load(file, allow_pickle=False) as data:
             if isinstance(data, np.ndarray):
                 raise DamagedFileError(f"load: {path} is not an archive of numpy, but one array")
-            self._arrays = {name: data[name] for name in data.files}
+            self._arrays = read_only({name: data[name] for name in data.files})
         if "about" not in self._arrays:
             raise DamagedFileError(f"load: {path} was not written by mbd: it has no array 'about'")
         record = json.loads(str(self._arrays.pop("about")))
@@ -297,7 +295,7 @@ class ArchiveSource(Source):
             setattr(self, name, self._arrays.pop(name, None))
 
     def __getitem__(self, name: str) -> Any:
-        return read_only(self._arrays[name])
+        return self._arrays[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._arrays)
