@@ -62,7 +62,7 @@ class BodyHistory(PartHistory):
         return read_only(self._shown(slice(None)))
 
     @property
-    def y(self) -> np.ndarray:
+    def y(self) -> np.ndarray:  # type: ignore[override]  # of joints a coordinate
         """Face (n, 4, 3): origin [m], from the origin of the model, and directors."""
         return self._faces[0]
 

@@ -86,8 +86,8 @@ class Trajectory:
         whole: np.ndarray | None = None
         for first in range(0, n, AT_ONCE):
             here = slice(first, first + AT_ONCE)
-            numbers = (x[here] for x in (self.q, self.v, self.a))
-            values = take(faces_over_time(self.model, *numbers, names, second=second), here)
+            q, v, a = (x[here] for x in (self.q, self.v, self.a))
+            values = take(faces_over_time(self.model, q, v, a, names, second=second), here)
             whole = np.empty((n, *values.shape[1:])) if whole is None else whole
             whole[here] = values
         assert whole is not None
@@ -119,8 +119,8 @@ class Trajectory:
         model, numbers = self.model, (self.q, self.v, self.a)
 
         def shown(here: slice) -> Shown:
-            some = numbers if here == slice(None) else [x[here] for x in numbers]  # or on disk
-            faces = faces_over_time(model, *some, [name])
+            q, v, a = numbers if here == slice(None) else (x[here] for x in numbers)  # or on disk
+            faces = faces_over_time(model, q, v, a, [name])
             return faces.y[:, i], faces.yd[:, i], faces.ydd[:, i]
 
         return shown

@@ -1,4 +1,4 @@
-"""Runs of very many instants: one part costs what is asked of it, and the run says what it keeps."""
+"""Runs of very many instants: one part costs what is asked of it; the run says what it keeps."""
 
 import tracemalloc
 
@@ -37,8 +37,6 @@ def everything(solution):
 
 @pytest.mark.parametrize("formulation", [*NAMES, FORMS["breathing u"]], ids=str)
 def test_pieces_have_the_bits_of_the_whole(monkeypatch, formulation):
-    if not isinstance(formulation, str):
-        pytest.importorskip("mbd")
     solution = mbd.simulate(turning(formulation), 0.5, 5e-3, project=True)
     whole = everything(solution)
     for module in (bodies, trajectory):
