@@ -61,7 +61,7 @@ def _kept(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return own(value)
     if cls.__module__.startswith("scipy.sparse"):
-        copy = value.copy()
+        copy = value.tocsc(copy=True)  # of other kinds some need room to write to
         read_only(vars(copy))
         return copy
     if isinstance(value, Recorded) or (isinstance(value, tuple) and cls is not tuple):
@@ -98,7 +98,7 @@ def _call(
             f"{f'the parameter {names}' if own else 'a parameter'} of its own, which other values "
             "would not reach; hand it in, mbd.Function(f, k=...), or take its .value"
         )
-    return call, *plain
+    return (call, *plain) if new else (call, args, options)
 
 
 def _functions(values: Any) -> Iterator[Any]:

@@ -33,6 +33,9 @@ WHOLE_STEPS = 1e-9
 RTOL_LEAST = 1e-13
 """[-] Smaller tolerances of free steps are refused: errors of round-off are larger."""
 
+KEPT_MANY = 1_000_000
+"""[instants] So many in memory are worth to be told of: of ten bodies they take some 2 GB."""
+
 # --- runs whose steps are too large ---------------------------------------------------------------
 
 LARGE_STEP_ERROR = 0.1

@@ -182,12 +182,12 @@ class FrozenModel:
     @cached_property
     def quaternions(self) -> np.ndarray:
         """Where in q quaternions stand whose unit length no row of the body holds, (n, 4)."""
-        found = [
+        starts = [
             at.start + body.formulation.quaternion
             for body, at in zip(self.nodes.values(), self.numbering.q, strict=True)
             if body.formulation.quaternion is not None
         ]
-        return read_only(np.array(found, np.intp)[:, None] + np.arange(4))
+        return read_only(np.array(starts, np.intp)[:, None] + np.arange(4))
 
     @cached_property
     def memory(self) -> np.ndarray:

@@ -9,12 +9,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from mbd.base.free_bytes import free_bytes
+from mbd.base.run_tolerances import KEPT_MANY
 from mbd.machine import buffer as m
 from mbd.model.model import Model
 from mbd.model.state import State
 
 _CHUNK_BYTES = 1 << 20  # bytes of recorded steps that are taken over together
-_MANY = 1_000_000  # instants in memory whose cost is told
 _SMALL = 2**27  # bytes, about what the libraries take themselves: nobody asks the system for less
 
 Histories = tuple[Any, Any, Any, Any, Any]  # t (n,), q (n, n_q), v (n, n_v), a (n, n_v), lam (n, .)
@@ -145,12 +145,12 @@ class ArrayRecord:
 
     def cost(self) -> str:
         """Return what very many instants cost, and what one does about it; few are no words."""
-        if self._n < _MANY:
+        if self._n < KEPT_MANY:
             return ""
+        size, every = self._n * self._bytes / 10**6, math.ceil(self._n / KEPT_MANY) + 1
         return (
-            f"{self._n:.3g} instants take {self._n * self._bytes / 1e6:.0f} MB of memory; keep "
-            f"every so many steps only, such as every={math.ceil(self._n / _MANY) + 1}, or write "
-            "them to a file while the run goes on, stream='run.nc'"
+            f"{self._n:.3g} instants take {size:.0f} MB of memory; keep every so many steps only, "
+            f"such as every={every}, or write them to a file while the run goes on, stream='run.nc'"
         )
 
     @property

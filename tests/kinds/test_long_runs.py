@@ -66,7 +66,7 @@ def test_a_quantity_of_one_body_takes_its_own_memory():
 def test_a_run_says_what_very_many_instants_cost(monkeypatch):
     system = turning("so3")
     assert "memory" not in mbd.simulate(system, 0.1, 1e-3).message
-    monkeypatch.setattr(record, "_MANY", 100)
+    monkeypatch.setattr(record, "KEPT_MANY", 100)
     solution = mbd.simulate(system, 0.1, 1e-3)
     size = sum(x.nbytes for x in (solution.t, solution.q, solution.v, solution.a, solution.lam))
     said = f"101 instants take {size / 1e6:.0f} MB of memory; keep every so many steps only, such"
@@ -75,3 +75,13 @@ def test_a_run_says_what_very_many_instants_cost(monkeypatch):
         solution.message
     )
     assert "memory" not in mbd.simulate(system, 0.1, 1e-3, every=3).message
+
+
+def test_a_million_instants_are_told_of():
+    system = mbd.System()
+    system.add(mbd.PointMass("ball", mass=1.0))
+    kept = record.ArrayRecord(system.build(), 1_000_000)
+    for told in (False, True):
+        t = np.zeros(500_000)
+        kept.append(t, *(np.broadcast_to(0.0, (len(t), n)) for n in (3, 3, 3, 0)))
+        assert ("1e+06 instants take 80 MB of memory" in kept.cost()) == told
