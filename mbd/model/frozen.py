@@ -49,7 +49,7 @@ class Numbering:
 
     def __post_init__(self) -> None:
         """Let nobody write to its numbers."""
-        read_only(vars(self))
+        read_only((self.v, self.lam, self.v_kinds, self.lam_kinds))
 
     @cached_property
     def v_labels(self) -> tuple[str, ...]:

@@ -47,8 +47,12 @@ class State:
 
     def __post_init__(self) -> None:
         """Take copies of arrays that somebody may write to: nobody writes to those of a state."""
+        mine = vars(self)
         for name in _ARRAYS:
-            object.__setattr__(self, name, _own(getattr(self, name)))
+            x = mine[name]
+            if x is not None and not (type(x) is np.ndarray and x.base is None
+                                      and not x.flags.writeable):  # fmt: skip
+                mine[name] = _own(x)
 
     def __reduce__(self) -> Any:
         """Return its numbers: what is unpickled or copied is made by them."""

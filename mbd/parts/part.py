@@ -255,10 +255,10 @@ class Frame(Recorded):
     @classmethod
     def _of(cls, body: Body, position: np.ndarray, axes: np.ndarray) -> Frame:
         """Return a frame whose numbers need no check: joints make two each."""
-        frame, call = cls.__new__(cls), Call(cls, (body, position, axes), {})
+        frame, call = cls.__new__(cls), Call(cls, (body, *read_only((position, axes))), {})
         facts = {"body": body, "position": position, "axes": axes, "face": 0, "call": call}
         for name, value in {**facts, "complete": True}.items():
-            object.__setattr__(frame, name, read_only(value))
+            object.__setattr__(frame, name, value)
         return frame
 
     @property
