@@ -13,7 +13,7 @@ class _Kinds(dict[type, int]):
     """What a class of values is: an array, several values, values by name, or anything else."""
 
     def __missing__(self, cls: type) -> int:
-        classes = (np.ndarray, (tuple, list), dict)
+        classes: tuple[Any, ...] = (np.ndarray, (tuple, list), dict)
         self[cls] = next((i for i, x in enumerate(classes) if issubclass(cls, x)), _OTHER)
         return self[cls]
 
@@ -28,7 +28,7 @@ def read_only(value: Value) -> Value:
     kind = _KINDS[type(value)]
     if kind == _ARRAY:
         some.flags.writeable = False
-    elif kind == _SEVERAL or kind == _NAMED:
+    elif kind != _OTHER:
         for x in some if kind == _SEVERAL else some.values():
             inner = _KINDS[type(x)]
             if inner == _ARRAY:
