@@ -9,7 +9,7 @@ import numpy as np
 Value = TypeVar("Value")
 
 
-class _Kinds(dict[type, int]):
+class _Sorts(dict[type, int]):
     """What a class of values is: an array, several values, values by name, or anything else."""
 
     def __missing__(self, cls: type) -> int:
@@ -19,18 +19,18 @@ class _Kinds(dict[type, int]):
 
 
 _ARRAY, _SEVERAL, _NAMED, _OTHER = range(4)
-_KINDS = _Kinds()  # looked up faster than asked for: parts are many
+_SORTS = _Sorts()  # looked up faster than asked for: parts are many
 
 
 def read_only(value: Value) -> Value:
     """Return the value; numpy refuses to write to it, or to arrays in it: tuples, lists, dicts."""
     some: Any = value
-    kind = _KINDS[type(value)]
-    if kind == _ARRAY:
+    sort = _SORTS[type(value)]
+    if sort == _ARRAY:
         some.flags.writeable = False
-    elif kind != _OTHER:
-        for x in some if kind == _SEVERAL else some.values():
-            inner = _KINDS[type(x)]
+    elif sort != _OTHER:
+        for x in some if sort == _SEVERAL else some.values():
+            inner = _SORTS[type(x)]
             if inner == _ARRAY:
                 x.flags.writeable = False
             elif inner != _OTHER and x:
@@ -40,7 +40,7 @@ def read_only(value: Value) -> Value:
 
 def own(value: Any) -> Any:
     """Return an array that cannot be written to, a copy of one that somebody may write to."""
-    if _KINDS[type(value)] != _ARRAY or (value.base is None and not value.flags.writeable):
+    if _SORTS[type(value)] != _ARRAY or (value.base is None and not value.flags.writeable):
         return value
     value = value.copy()
     value.flags.writeable = False
