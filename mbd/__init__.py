@@ -25,7 +25,9 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'mbd' has no attribute {name!r}: {_ABSENT[name]}")
     if name not in PLACES:
         raise AttributeError(f"module 'mbd' has no attribute {name!r}; it has {', '.join(PLACES)}")
-    value = public(name)
+    from mbd.base.recorded_call import spelt
+
+    value = spelt(public(name))
     globals()[name] = value
     return value
 

@@ -5,6 +5,7 @@ from mbd.analyses.buckling import buckling as buckling
 from mbd.analyses.campbell import campbell as campbell
 from mbd.analyses.conformance import check_tangents as check_tangents
 from mbd.analyses.equilibrium import equilibrium as equilibrium
+from mbd.analyses.formulation_checks import check_formulation as check_formulation
 from mbd.analyses.inverse_dynamics import inverse_dynamics as inverse_dynamics
 from mbd.analyses.linearize import linearize as linearize
 from mbd.analyses.modes import modes as modes

@@ -243,9 +243,9 @@ def test_joints():
         mbd.Spherical("j", a, None, **here)
     with raises(r"j: first must be .*got System", TypeError):
         mbd.Spherical("j", system, b, **here)
-    with raises(r"j: give two Frames, or two bodies with at=", TypeError):
+    with raises(r"j: a Frame says where it is, that of 'a' does; leave out at= and axes"):
         mbd.Spherical("j", a.frame(), b, **here)
-    with raises(r"j: two Frames say where it is; leave out at="):
+    with raises(r"j: a Frame says where it is, that of 'a' does; leave out at= and axes"):
         mbd.Spherical("j", a.frame(), b.frame(), **here)
     with raises(r"j: Revolute needs axes, but 'p' is a point.*use Spherical"):
         mbd.Revolute("j", a, point, **here, axis=(0, 0, 1))
@@ -347,7 +347,7 @@ def test_method(options, match):
 def test_method_of_the_wrong_type():
     with raises(r"GeneralizedAlpha: rho must be a number \[-\], got 'soft'", TypeError):
         mbd.GeneralizedAlpha(rho="soft")
-    with raises("unexpected keyword argument", TypeError):
+    with raises(r"GeneralizedAlpha: there is no argument 'rh' .did you mean 'rho'", TypeError):
         mbd.GeneralizedAlpha(rh=0.5)
 
 
@@ -379,7 +379,7 @@ def test_run_of_the_wrong_type():
         mbd.simulate(3, 1.0, 1e-3)
     with raises(r"simulate: state must be a State .*got", TypeError):
         mbd.simulate(chain(1), 1.0, 1e-3, state=np.zeros(7))
-    with raises(r"unexpected keyword argument 'stepsize'", TypeError):
+    with raises(r"simulate: there is no argument 'stepsize' .did you mean 'step'", TypeError):
         mbd.simulate(chain(1), 1.0, stepsize=1e-3)
 
 

@@ -49,7 +49,7 @@ def keys(tmp_path, monkeypatch, size=3, **changes):
     sys.modules.pop("own_kernels", None)
     import own_kernels
 
-    describe = Fingerprints(jit._source)
+    describe = Fingerprints(jit.source_of)
     return describe(own_kernels.first.function), describe(own_kernels.second.function)
 
 

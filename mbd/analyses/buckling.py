@@ -132,7 +132,7 @@ def _told(result: Buckling) -> Buckling:
             "loads soften it: critical loads come out too high, that of a column of one body by "
             "22 %; divide it in pieces joined by Fixed (two: 5 %, four: 1.3 %), or use a Beam",
             RuntimeWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     return result
 

@@ -24,6 +24,7 @@ from mbd.base.tolerances import TANGENT_COLUMNS, TANGENT_NOISE, TANGENT_STEP, TA
 from mbd.formulations.formulation import Formulation
 from mbd.machine import buffer as m
 from mbd.machine.buffer import integers
+from mbd.model.assembly import assemble
 from mbd.model.frozen import state_of
 from mbd.model.model import Model
 from mbd.model.pattern import sparse
@@ -254,7 +255,7 @@ def _compare(model: Model, state: State, rng: np.random.Generator) -> Iterator[B
 def _blocks(model: Model, state: State, work: Workspace, moved: bool) -> tuple[Any, ...]:
     """Return M, G, K, B, B^T as the fronts hold them."""
     if not moved:
-        A = model.assemble(state)
+        A = assemble(model, state)
         return tuple(x.tocsc() for x in (A.M, A.G, A.K, A.B, A.Bt, A.turn))
     v, lam = model.numbering.v, model.numbering.lam
     work.evaluate()

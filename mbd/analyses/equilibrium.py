@@ -233,7 +233,7 @@ def equilibrium(
         path.append(_equilibrium(problem, omega, result, held, factor, tuple(path)))
     if beyond := _beyond(model, path[-1].state):
         object.__setattr__(path[-1], "message", f"{path[-1].message}; warning: {beyond}")
-        warnings.warn(f"equilibrium: {beyond}", RuntimeWarning, stacklevel=2)
+        warnings.warn(f"equilibrium: {beyond}", RuntimeWarning, stacklevel=3)
     return path[-1]
 
 

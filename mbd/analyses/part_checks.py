@@ -153,7 +153,7 @@ def check_part(part: Any, *, tolerance: float = 1e-6, seed: int = 60427) -> Part
     return report
 
 
-def _relative(error: Any, size: Any) -> float:
+def relative(error: Any, size: Any) -> float:
     """Return the largest error over the largest number; infinite where one is NaN."""
     largest = max((float(np.abs(x).max()) for x in size if np.size(x)), default=0.0)
     worst = float(np.abs(error).max()) if np.size(error) else 0.0
@@ -185,8 +185,8 @@ def _reaction(work: Workspace) -> list[PropertyError]:
     lever, length = np.cross(y, f), work.F[m.LENGTH]
     _, force, moment = _rate_of_momenta(work)
     return [
-        PropertyError("force", _relative(f[:, 0].sum(0) - force, [f[:, 0], f])),
-        PropertyError("moment", _relative(lever.sum((0, 1)) - moment, [lever, length * f[:, 0]])),
+        PropertyError("force", relative(f[:, 0].sum(0) - force, [f[:, 0], f])),
+        PropertyError("moment", relative(lever.sum((0, 1)) - moment, [lever, length * f[:, 0]])),
     ]
 
 
@@ -243,8 +243,8 @@ def _rates(work: Workspace, mine: slice | None) -> list[PropertyError]:
     placed = n.lam_kinds[mine] != m.VELOCITY_ROW
     error = (first - by_rows)[placed]
     return [
-        PropertyError("rate of rows", _relative(error, [first, by_rows[placed]])),
-        PropertyError("second rate of rows", _relative(second - by_rates, [second, by_rates])),
+        PropertyError("rate of rows", relative(error, [first, by_rows[placed]])),
+        PropertyError("second rate of rows", relative(second - by_rates, [second, by_rates])),
     ]
 
 
@@ -277,4 +277,4 @@ def _power(work: Workspace) -> PropertyError:
     power, gained = -float(np.sum(f * yd)), _rate_of_momenta(work)[0]
     error = power + of_rows.sum() - (supplied - dissipated - change - gained)
     told_numbers = [f * yd, of_rows, dissipated, supplied, change, gained]
-    return PropertyError("power", _relative(error, told_numbers))
+    return PropertyError("power", relative(error, told_numbers))

@@ -12,9 +12,11 @@ import errno
 import os
 import re
 import secrets
+import shutil
 import stat
+import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -274,6 +276,52 @@ class _New:
             with suppress(OSError):
                 os.unlink(self.file.name)
             self._remove_folders()
+
+
+@contextmanager
+def scratch(name: str, who: str) -> Iterator[Path]:
+    """Make a folder NAME-xxxxxxxx for files of a moment, which is removed at the end.
+
+    A process that is killed leaves it; the next one that makes such a folder removes it.
+    """
+    home = Path(tempfile.gettempdir())
+    for old in home.glob(f"{name}-*"):
+        _remove_left(old)
+    with ExitStack() as stack:
+        try:
+            yield _new_folder(name, stack)
+        except OSError as error:
+            if error.errno in _DISK and error.strerror:  # not explained yet
+                raise explained(error, who, error.filename or home / name) from None
+            raise
+
+
+def _new_folder(name: str, stack: ExitStack) -> Path:
+    """Return a new folder of files of a moment, locked; at the end it is removed."""
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=f"{name}-"))
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        if os.name == "nt":  # where no folder can be locked
+            return folder
+        with suppress(FileNotFoundError):  # removed before it was locked
+            lock = os.open(folder, os.O_RDONLY)
+            stack.callback(os.close, lock)
+            _locked(lock, wait=True)
+            if os.path.samestat(folder.stat(), os.fstat(lock)):
+                return folder
+
+
+def _remove_left(folder: Path) -> None:
+    """Remove a folder of files of a moment whose process is gone; on Windows none is known."""
+    if os.name == "nt":
+        return
+    with suppress(OSError):
+        lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            if os.fstat(lock).st_uid == os.getuid() and _locked(lock, wait=False):
+                shutil.rmtree(folder)
+        finally:
+            os.close(lock)
 
 
 @contextmanager

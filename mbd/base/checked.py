@@ -23,6 +23,10 @@ _LARGEST_WHOLE = 1 << 62  # of a table of integers
 _LONGEST_PATH, _LONGEST_NAME = 4095, 255  # bytes that file systems take
 _PLAIN = frozenset((float, int))
 _FEW = 16  # numbers, which Python looks at faster than numpy
+_ELSEWHERE = {  # what other programs call arguments
+    "dt": "step", "h": "step", "timestep": "step", "duration": "t_end", "t_final": "t_end",
+    "integrator": "method", "solver": "method",
+}  # fmt: skip
 
 
 class LostParameterError(TypeError):
@@ -70,7 +74,10 @@ def extra(who: str, needs: str, module: str, name: str) -> None:
 
 def meant(name: Any, names: Collection[str]) -> str:
     """Return the question whether a similar name was meant, or nothing."""
-    close = difflib.get_close_matches(name, names, 1) if isinstance(name, str) else []
+    if not isinstance(name, str):
+        return ""
+    usual = _ELSEWHERE.get(name)
+    close = [usual] if usual in names else difflib.get_close_matches(name, names, 1)
     return f" (did you mean {close[0]!r}?)" if close else ""
 
 
@@ -254,15 +261,17 @@ def mapping(owner: str, what: str, value: Any, example: str) -> dict[Any, Any]:
 
 
 def check_options(
-    owner: str, options: Collection[str], function: Callable[..., Any], own: Collection[str]
-) -> None:
-    """Refuse options that a function does not have, or that the owner decides itself."""
+    maker: Callable[..., Any], options: Collection[str], function: Callable[..., Any],
+    own: Collection[str],
+) -> None:  # fmt: skip
+    """Refuse options that a function does not have, or that their maker decides itself."""
     parameters = inspect.signature(function).parameters.items()
     allowed = [k for k, x in parameters if x.kind is x.KEYWORD_ONLY and k not in own]
     for name in options:
         if name not in allowed:
+            near = meant(name, [*inspect.signature(maker).parameters, *allowed])
             raise TypeError(
-                f"{owner}: there is no option {name!r}{meant(name, allowed)}; besides its own "
+                f"{maker.__name__}: there is no option {name!r}{near}; besides its own "
                 f"there are those of {function.__name__}, {', '.join(allowed)}"
             )
 

@@ -29,4 +29,5 @@ OPTIMUM_BOX = 1e-7
 """[size of the parameters] A smaller box about values without runs beyond it is not searched."""
 
 FIT_SAME = 1e-6
-"""[values] Evaluations in a file that differ more from what is computed belong to another fit."""
+"""[values] Evaluations in a file, and members of a study, that differ more from what is computed
+belong to another fit or study."""

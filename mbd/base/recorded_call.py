@@ -230,12 +230,42 @@ def _cells(function: FunctionType) -> Iterator[Any]:
             yield cell.cell_contents
 
 
+@functools.cache
+def _takes(maker: Any) -> tuple[str, ...] | None:
+    """Return the names of the arguments of a class or function; None if it takes any."""
+    parameters = signature(maker).parameters.items()
+    if any(x.kind is x.VAR_KEYWORD for _, x in parameters):
+        return None
+    return tuple(name for name, x in parameters if x.kind is not x.VAR_POSITIONAL)
+
+
 def _check_names(maker: Callable[..., Any], options: dict[str, Any]) -> None:
-    """Refuse arguments that a class does not have, and say which one may be meant."""
-    parameters = signature(maker).parameters
+    """Refuse arguments that a class or function does not have, and say which one may be meant."""
+    takes = _takes(maker)
+    if takes is None:
+        return
     for name in options:
-        if name not in parameters and not any(x.kind is x.VAR_KEYWORD for x in parameters.values()):
-            raise TypeError(f"{maker.__name__}: {absent('argument ', name, parameters)}")
+        if name not in takes:
+            raise TypeError(f"{maker.__name__}: {absent('argument ', name, takes)}")
+
+
+def spelt(thing: Any) -> Any:
+    """Return a public function or class that says what may be meant by an argument it has not."""
+    if isinstance(thing, type) and issubclass(thing, Recorded):  # which do so themselves
+        return thing
+    call = thing.__init__ if isinstance(thing, type) else thing
+
+    @functools.wraps(call)
+    def checked(*args: Any, **options: Any) -> Any:
+        if options:
+            _check_names(thing, options)
+        return call(*args, **options)
+
+    if isinstance(thing, type):
+        thing.__init__ = checked  # type: ignore[misc]
+        return thing
+    checked.__module__ = "mbd"  # where it is found by this name
+    return checked
 
 
 def remembered(make: Maker) -> Maker:

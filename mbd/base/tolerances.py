@@ -379,6 +379,9 @@ TANGENT_VISIBLE = 1e-7
 TANGENT_COLUMNS = 240
 """[-] Of larger models so many random columns are compared."""
 
+FLIGHT_ORDER = 1.75
+"""[-] Least order of the steps of a free flight, measured between h, h/2 and h/4; it is two."""
+
 REACTION_STEP = 1e-3
 """[size of a coordinate] Step of the differences of fourth order for reactions."""
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mbd.base.checked import file_path, listed, meant, shown
 from mbd.base.door import number
+from mbd.base.public import public
 from mbd.base.spoken_options import parted
 from mbd.comparison.error_measures import comparable
 from mbd.comparison.trials import Trial
@@ -59,7 +60,8 @@ def maker(
             )
         for word in parameters:
             if word not in has:
-                raise ValueError(f"compare: {name} has no parameter {word!r}; {there}")
+                near = meant(word, [*has, *inspect.signature(public("compare")).parameters])
+                raise ValueError(f"compare: {name} has no parameter {word!r}{near}; {there}")
     return make, name, run
 
 

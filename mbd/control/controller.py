@@ -337,7 +337,8 @@ def closed_loop(
         isinstance(x, Controller) for x in all_of_them
     ):
         raise TypeError(f"{_WHO}: controllers must be mbd.Controller, got {shown(controllers)}")
-    model, step = model_of(_WHO, system), number(_WHO, "step", step, "s", positive=True)
+    model = model_of(_WHO, system, set_valued=True)
+    step = number(_WHO, "step", step, "s", positive=True)
     t_end = number(_WHO, "t_end", t_end, "s", positive=True)
     if state is not None:
         state = state_of(_WHO, model, state)
@@ -365,13 +366,14 @@ def closed_loop(
     if status != CONVERGED:
         message = message or explain(run.work, stepper.method)
     elif n % every:
-        run.keep(EventInstants.of(last))
+        run.keep(EventInstants.of(last, float(run.work.F[m.IMPULSIVE])))
     status, message = record.close(
         status, message or f"reached t = {last.t:g} s", run.stats(), last
     )
+    *raw, impulsive = record.histories()
     solution = Solution(
-        model, *record.histories(), status=status, message=message, stats=run.stats(), last=last,
-        method=stepper.method, before=turns_so_far(model, first),
+        model, *raw, impulsive=impulsive, status=status, message=message, stats=run.stats(),
+        last=last, method=stepper.method, before=turns_so_far(model, first),
         options={"t_end": t_end, "step": stepper.h, "every": every},
     )  # fmt: skip
     if status != CONVERGED:

@@ -31,7 +31,9 @@ from mbd.runs.plan import Plan
 from mbd.runs.stretch import Run
 
 _WHO = "Stepper"
-_SINCE_THE_START = ("energy.dissipated", "energy.work", "energy.balance", "drift")
+_SINCE_THE_START = (
+    "energy.dissipated", "energy.work", "energy.impulsive", "energy.balance", "drift",
+)  # fmt: skip
 _LONG = 1e12  # steps that a run of unknown length may have
 
 
@@ -93,7 +95,7 @@ class Stepper:
         self, system: System | Model, step: float, *, method: Any = None,
         state: State | None = None, project: bool | None = None, inputs: Sequence[str] = (),
     ) -> None:  # fmt: skip
-        self.model = model_of(_WHO, system)
+        self.model = model_of(_WHO, system, set_valued=True)
         self.h = number(_WHO, "step", step, "s", positive=True)
         self.method = checked_method(_WHO, method, False)
         self.settable: dict[str, Settable] = {}

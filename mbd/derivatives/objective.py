@@ -66,6 +66,12 @@ class Objective:
         return called("Objective: of", self.of, model, lacks=(EquilibriumError,))
 
 
+_SUMMED = (
+    "{} adds up since the first instant, and a term sees single instants: give the power at each "
+    "of them to running=, whose integral is part of J"
+)
+
+
 class _NotingHistory:
     """A history that notes which parts are asked for; "" is all of them."""
 
@@ -80,9 +86,25 @@ class _NotingHistory:
     def __getattr__(self, name: str) -> Any:
         if name == "t":
             return self._history.t[-1] if self._last else self._history.t
+        if name == "drift":
+            raise ValueError(_SUMMED.format(name))
         self._names.add("")
         value = getattr(self._history, name)
+        if name == "energy":
+            value = _EnergyNow(value)
         return _Last(value) if self._last else value
+
+
+class _EnergyNow:
+    """Energies of single instants; what adds up over a run is refused."""
+
+    def __init__(self, energy: Any) -> None:
+        self._energy = energy
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("dissipated", "work", "impulsive", "balance", "conservative"):
+            raise ValueError(_SUMMED.format(f"energy.{name}"))
+        return getattr(self._energy, name)
 
 
 class View:

@@ -230,6 +230,7 @@ def _stencil(owner: str, model: FrozenModel, name: str) -> Stencil:
     size = len(model.F)
     if not stencil.degree and all(len(x.F) == size for x in stencil.others):
         changes = np.flatnonzero(np.any([x.F != model.F for x in stencil.others], axis=0))
+        changes = changes[(changes < m.SCALE) | (changes >= m.INTS)]  # those judge, no equation
 
         def constants(share: float) -> list[np.ndarray]:
             return [np.array([x.F[changes] for x in stencil.nearer(share).others])]

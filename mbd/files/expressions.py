@@ -20,7 +20,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from mbd.base.checked import meant, scalar, shown
+from mbd.base.checked import floats, meant, scalar, shown
 from mbd.base.recorded_call import Recorded
 
 
@@ -112,6 +112,8 @@ class Expression(Recorded):
         """Return the value at ``(t)`` or at ``(u, rate, t)``."""
         if len(values) not in (1, 3):
             raise TypeError(f"Expression: give t, or u, rate and t, got {len(values)} numbers")
+        if not all(type(x) is float for x in values):
+            values = tuple(_number(x) for x in values)
         u, rate, t = values if len(values) == 3 else (math.nan, math.nan, *values)
         if len(values) == 1 and not self.names <= {"t"}:
             raise ValueError(
@@ -122,6 +124,8 @@ class Expression(Recorded):
             results = tuple(float(law(u, rate, t)) for law in self._laws)
         except TypeError:  # a power of a negative number
             raise ValueError(f"Expression: {self!r} is complex at {values}") from None
+        except (ArithmeticError, ValueError) as error:
+            raise ValueError(f"Expression: {self!r} has no value at {values}: {error}") from None
         return results[0] if len(results) == 1 else results
 
     def __eq__(self, other: object) -> bool:
@@ -135,6 +139,17 @@ class Expression(Recorded):
     def __repr__(self) -> str:
         own = [f"{name}={x!r}" for name, x in self.parameters.items()]
         return f"Expression({', '.join([*map(repr, self.texts), *own])})"
+
+
+def _number(value: Any) -> float:
+    """Return a number; nan and inf are some, of which a law of a run is told elsewhere."""
+    try:
+        return float(floats(value).reshape(()))
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"Expression: t, u and rate must be numbers [s, m or rad, per s], got {shown(value)}; "
+            "of an array call it for each"
+        ) from None
 
 
 def _compiled(tree: ast.expr) -> Callable[[float, float, float], float]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from mbd.base.atomic import replaced
-from mbd.base.checked import file_path, mapping, shown
+from mbd.base.checked import absent, file_path, mapping, shown
 from mbd.files.lines import line_of
 from mbd.files.value_types import PlaceError
 from mbd.model.description import Description, described_parameters
@@ -97,6 +97,7 @@ def from_text(
         raise ValueError("is nested too deeply for a model file") from None
 
 
+_OPTIONS = ("run", "title")  # of `write`
 _UNSAID = ("frames", "limits", "collisions", "notes")  # that .toml has no place for
 
 
@@ -119,6 +120,9 @@ def write(system: Description | Document, path: str | Path, **options: Any) -> P
         If a part cannot be said in a file, such as a law in Python; it is named.
     """
     path = file_path("write", path)
+    for name in options:
+        if name not in _OPTIONS:
+            raise TypeError(f"write: {absent('option ', name, _OPTIONS)}")
     unsaid: list[str] = []
     if isinstance(system, Document):
         unsaid = [x for x in _UNSAID if getattr(system, x)]
@@ -138,7 +142,7 @@ def write(system: Description | Document, path: str | Path, **options: Any) -> P
             f"write: {path.name} holds system, run and title; {', '.join(unsaid)} of what was read "
             "have no place in it",
             UserWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
     with replaced(path, "write") as file:
         file.write(text.encode())

@@ -12,6 +12,7 @@ import ast
 import importlib.util
 import inspect
 import sys
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -144,6 +145,13 @@ def _python(path: Path) -> Scene:
     sys.path.insert(0, str(path.parent.resolve()))
     try:
         spec.loader.exec_module(module)
+    except Exception as error:  # a scene is a program
+        lines = [x.lineno for x in traceback.extract_tb(error.__traceback__)
+                 if x.filename == str(path)]  # fmt: skip
+        line = error.lineno if isinstance(error, SyntaxError) else (lines or [None])[-1]
+        where = f" (line {line})" if line else ""
+        what = " ".join(str(error).split())
+        raise ValueError(f"{path}: {type(error).__name__}: {what}{where}") from error
     finally:
         sys.path.pop(0)
     make = getattr(module, "build", None)

@@ -6,6 +6,8 @@ answered from the file up to where it was stopped.
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import os
 import warnings
@@ -16,9 +18,10 @@ from typing import Any, BinaryIO, Self
 
 import numpy as np
 
-from mbd.base.atomic import replaced
+from mbd.base.atomic import explained, replaced
 from mbd.base.checked import file_path, flag
 from mbd.base.fit_tolerances import FIT_SAME
+from mbd.base.identity import Identity, differences
 from mbd.front.simulate import SimulationError
 from mbd.runs.progress import Progress
 from mbd.statics.search import EquilibriumError
@@ -57,14 +60,17 @@ class Evaluations:
         Of the parameters.
     function : callable
         ``function(x) -> values, jacobian``.
+    carry : callable
+        ``carry(into)`` adds to an ``Identity`` what evaluations follow from.
     file : path, optional
         Evaluations are appended to it, and those in it are not made again.
     progress : bool, optional
     """
 
     def __init__(
-        self, who: str, names: Sequence[str], function: Function, file: Any, progress: Any
-    ) -> None:
+        self, who: str, names: Sequence[str], function: Function,
+        carry: Callable[[Identity], None], file: Any, progress: Any,
+    ) -> None:  # fmt: skip
         self.who, self.names, self.function = who, list(names), function
         self.used: dict[bytes, Evaluation] = {}  # in this call
         self.kept: dict[bytes, Evaluation] = {}  # those of the file too
@@ -73,7 +79,9 @@ class Evaluations:
         self.bar = Progress(float("inf"), "run", progress)
         self.file = None if file is None else file_path(who, file)
         if self.file is not None:
-            self._open(self.file)
+            now = Identity()
+            carry(now)
+            self._open(self.file, now.table)
 
     def __enter__(self) -> Self:
         self.bar.__enter__()
@@ -131,23 +139,32 @@ class Evaluations:
             text = text or type(error).__name__
         return Evaluation(x, np.zeros(0), np.zeros((0, p)), text)
 
-    def _open(self, path: Path) -> None:
+    def _open(self, path: Path, now: dict[str, str]) -> None:
         """Read what is in the file; leave out a record that was cut off."""
-        head = json.dumps({"mbd": self.who, "parameters": self.names}).encode()
         if not path.exists() or path.stat().st_size == 0:
+            text = json.dumps({"mbd": self.who, "parameters": self.names, "identity": now})
             with replaced(path, self.who) as stream:
-                _write(stream, np.frombuffer(head, np.uint8))
+                _write(stream, np.frombuffer(text.encode(), np.uint8))
             return
         with path.open("r+b") as stream:
-            first = _read(stream, np.uint8)
-            if first is None or first.tobytes() != head:
+            head = _head(stream)
+            if (head.get("mbd"), head.get("parameters")) != (self.who, self.names):
                 raise ValueError(
                     f"{self.who}: {path} must be a file of this call with the parameters "
                     f"{', '.join(self.names)}, and is another one; choose another name"
                 )
+            if other := differences(head.get("identity"), now):
+                raise ValueError(
+                    f"{self.who}: {path} has evaluations of another call, which differs in "
+                    f"{other}; choose another name, or remove it"
+                )
             good = stream.tell()
             while (record := self._record(stream)) is not None:
-                self.kept[record.x.tobytes()] = record
+                seal = _read(stream, np.uint8)
+                if seal is None:
+                    break
+                if seal.size and _bytes_of(record).endswith(seal.tobytes()):  # or it is made again
+                    self.kept[record.x.tobytes()] = record
                 good = stream.tell()
             stream.truncate(good)
         if self.kept:
@@ -163,7 +180,9 @@ class Evaluations:
         text = np.zeros(0, np.uint8) if m else _read(stream, np.uint8)
         if text is None:
             return None
-        return Evaluation(x, rest[:m], rest[m:].reshape(m, p), text.tobytes().decode())
+        return Evaluation(
+            x, rest[:m], rest[m:].reshape(m, p), text.tobytes().decode("utf-8", "replace")
+        )
 
     def _check(self, path: Path, old: Evaluation) -> None:
         """Refuse a file of another model or other measurements: its first values are made again."""
@@ -179,12 +198,43 @@ class Evaluations:
     def _append(self, new: Evaluation) -> None:
         if self.file is None:
             return
-        with self.file.open("ab") as stream:
-            _write(stream, np.concatenate([new.x, new.values, new.jacobian.ravel()]))
-            if new.failure:
-                _write(stream, np.frombuffer(new.failure.encode(), np.uint8))
-            stream.flush()
-            os.fsync(stream.fileno())
+        try:
+            with self.file.open("ab", buffering=0) as stream:
+                whole = stream.tell()
+                try:
+                    rest = memoryview(_bytes_of(new))
+                    while rest:  # a disk that is nearly full takes a piece
+                        rest = rest[stream.write(rest) :]
+                    os.fsync(stream.fileno())
+                except BaseException:
+                    stream.truncate(whole)  # so that the next one can be read
+                    raise
+        except OSError as error:  # what was computed is there all the same
+            warnings.warn(
+                f"{explained(error, self.who, self.file)}; the evaluation is kept in memory alone",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+
+
+def _bytes_of(x: Evaluation) -> bytes:
+    """Return an evaluation as bytes: x, values and Jacobian; why there are none; a digest."""
+    out = io.BytesIO()
+    _write(out, np.concatenate([x.x, x.values, x.jacobian.ravel()]))
+    if x.failure:
+        _write(out, np.frombuffer(x.failure.encode(), np.uint8))
+    _write(out, np.frombuffer(hashlib.sha256(out.getvalue()).digest(), np.uint8))
+    return out.getvalue()
+
+
+def _head(stream: BinaryIO) -> dict[str, Any]:
+    """Return what the first array of a file says; nothing of a file of another kind."""
+    first = _read(stream, np.uint8)
+    try:
+        head = {} if first is None else json.loads(first.tobytes())
+    except (ValueError, RecursionError):
+        return {}
+    return head if isinstance(head, dict) else {}
 
 
 def _write(stream: Any, array: np.ndarray) -> None:
@@ -195,6 +245,6 @@ def _read(stream: BinaryIO, dtype: type = float) -> np.ndarray | None:
     """Return the next array (n,) of a file; None where there is no whole one of this kind."""
     try:
         array = np.lib.format.read_array(stream, allow_pickle=False)
-    except (ValueError, EOFError, OSError, MemoryError):
+    except Exception:  # numpy reads its header as Python, which raises whatever it likes
         return None
     return array if array.dtype == dtype and array.ndim == 1 else None

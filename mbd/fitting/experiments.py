@@ -12,9 +12,11 @@ from scipy.interpolate import CubicSpline
 
 from mbd.base.checked import called, floats, mapping, shown
 from mbd.base.door import number
+from mbd.base.identity import Identity
 from mbd.derivatives.forward import Sensitivities, sensitivities
 from mbd.fitting.variables import knows
 from mbd.model.model import Model
+from mbd.model.part_names import put_system
 from mbd.model.system import model_of
 from mbd.pictures.curves import curves
 
@@ -139,6 +141,19 @@ class Experiments:
             self.starts.append((h, one.state))
             label = f"{i}: " if len(several) > 1 else ""
             self.curves.append([_curve(who, label, k, x) for k, x in one.data.items()])
+
+    def carry(self, into: Identity) -> None:
+        """Add what residuals follow from, by name."""
+        for i, (model, start, some) in enumerate(
+            zip(self.models, self.starts, self.curves, strict=True)
+        ):
+            where = f" of experiment {i}" if len(self.models) > 1 else ""
+            put_system(into, model.system, where)
+            into.put(f"step and state{where}", start)
+            for curve in some:
+                into.put(f"data of {curve.label!r}", (curve.of, curve.t, curve.values))
+        for name, option in self.options.items():
+            into.put(f"option {name!r}", option)
 
     def fix(self, values: Mapping[Any, Any]) -> None:
         """Give arguments other values for good."""

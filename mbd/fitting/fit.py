@@ -84,7 +84,7 @@ def fit(
     >>> round(fit["gravity.z"], 6)
     -9.81
     """
-    check_options(_WHO, options, sensitivities, ("progress", "state"))
+    check_options(fit, options, sensitivities, ("progress", "state"))
     flag(_WHO, "absolute_sigma", absolute_sigma)
     most = whole(_WHO, "max_evaluations", max_evaluations, 1)
     all_of = Experiments(_WHO, system, data, step, options)
@@ -106,7 +106,7 @@ def fit(
     def evaluated(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return all_of.residuals(all_of.at(variables.by_name(x)), names)
 
-    with listening(), Evaluations(_WHO, names, evaluated, file, progress) as runs:
+    with listening(), Evaluations(_WHO, names, evaluated, all_of.carry, file, progress) as runs:
         best = runs.first(variables.start)
         weights = _weights(all_of, best.values)
         try:

@@ -21,12 +21,14 @@ from mbd.analyses.equilibrium import equilibrium
 from mbd.base.checked import called, check_options, floats, listed, mapping, one_of, shown, whole
 from mbd.base.fit_tolerances import FIT_TOL, OPTIMUM_BOX, OPTIMUM_MET
 from mbd.base.html_tables import facts, page, table
+from mbd.base.identity import Identity
 from mbd.derivatives.adjoint import gradient
 from mbd.derivatives.differences import slope as slope_of
 from mbd.derivatives.forward import sensitivities
 from mbd.derivatives.objective import Objective, value_of
 from mbd.fitting.evaluations import Evaluation, Evaluations
 from mbd.fitting.variables import Variables, interval, variables_of
+from mbd.model.part_names import put_system
 from mbd.model.system import model_of
 from mbd.runs.interrupts import listening
 
@@ -166,7 +168,7 @@ def optimize(
     one_of(_WHO, "solver", solver, _SOLVERS)
     most = whole(_WHO, "max_evaluations", max_evaluations, 1)
     if t_end is not None or step is not None:
-        check_options(_WHO, options, gradient, ("progress",))
+        check_options(optimize, options, gradient, ("progress",))
     limits = _limits(constraints)
     if limits and solver == "L-BFGS-B":
         raise ValueError(f"{_WHO}: solver 'L-BFGS-B' takes no constraints; take 'SLSQP'")
@@ -193,7 +195,16 @@ def optimize(
             _check_finite(what, value, slope, variables.names)
         return np.array([v for v, _ in pairs]), np.array([g for _, g in pairs])
 
-    with listening(), Evaluations(_WHO, variables.names, evaluated, file, progress) as runs:
+    def carry(into: Identity) -> None:
+        put_system(into, model.system)
+        into.put("objective", objective)
+        for name, (what, _, _) in limits.items():
+            into.put(f"constraint {name!r}", what)
+        into.put("t_end and step", (t_end, step))
+        for name, option in options.items():
+            into.put(f"option {name!r}", option)
+
+    with listening(), Evaluations(_WHO, variables.names, evaluated, carry, file, progress) as runs:
         search = _Iterates(runs, variables, list(limits.values()), solver, most)
         ended = search.run()
         return search.optimum(model, list(limits), ended)

@@ -14,7 +14,7 @@ from mbd.base.door import array, label, number, rotation_matrix, vector
 from mbd.base.recorded_call import Call
 from mbd.base.tolerances import LARGEST
 from mbd.flexible.inertia import invariants
-from mbd.flexible.mesh import FiniteElementModel, square
+from mbd.flexible.mesh import FiniteElementModel, naming_files, square
 from mbd.flexible.reduction import Shapes, given_shapes, reduced
 from mbd.formulations import named
 from mbd.formulations.formulation import Formulation
@@ -122,12 +122,14 @@ class FlexibleBody(Body):
             angular_velocity=vector(who, "angular_velocity", angular_velocity, "rad/s"),
             shapes=checked_shapes(who, shape),
         )
-        mesh = FiniteElementModel.checked(who, M, K, coordinates, interfaces)
-        shapes = _shapes(mesh, modes, cutoff, fixed_modes)
+        with naming_files(M, K, coordinates):
+            mesh = FiniteElementModel.checked(who, M, K, coordinates, interfaces)
+            shapes = _shapes(mesh, modes, cutoff, fixed_modes)
+            inertia = invariants(mesh, shapes)
         heavy = _factor(who, "mass_factor", mass_factor)
         stiff = _factor(who, "stiffness_factor", stiffness_factor)
         shapes = replace(shapes, M=heavy * shapes.M, K=stiff * shapes.K)
-        W0, W1, W2 = (heavy * x for x in invariants(mesh, shapes))
+        W0, W1, W2 = (heavy * x for x in inertia)
         moved = {x: _interface(mesh, shapes, x) for x in mesh.interfaces}
         n = len(shapes.K)
         constants = ModalConstants(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mbd.base.checked import file_path, shown
+from mbd.base.checked import file_path, shown, sized
 from mbd.base.door import array, label
 
 _SYMMETRIC = 1e-9  # of the largest entry
@@ -144,9 +145,42 @@ def _file(who: str, what: str, value: Any) -> Any:
                     return sp.load_npz(path)
                 (name,) = kept.files
                 return kept[name]
-    except (ValueError, OSError) as error:
-        raise ValueError(f"{who}: {what}: {str(path)!r} cannot be read: {error}") from None
+        if what == "coordinates":
+            return _points(who, path)
+    except ImportError:
+        raise
+    except Exception as error:  # libraries raise errors of all kinds for damaged files
+        why = " ".join(str(error).split()) or type(error).__name__
+        raise ValueError(
+            f"{who}: {what}: {str(path)!r} cannot be read: {shown(why)}; write it again"
+        ) from None
     return path
+
+
+def _points(who: str, path: Path) -> Any:
+    """Return the nodes of a mesh."""
+    try:
+        import meshio
+    except ImportError:
+        raise ImportError(
+            f"{who}: coordinates from {str(path)!r} need meshio: pip install 'mbd[mesh]'"
+        ) from None
+    try:
+        return meshio.read(path).points
+    except SystemExit:  # of files whose kind it does not know
+        raise ValueError("no mesh of a kind that meshio knows") from None
+
+
+@contextmanager
+def naming_files(*values: Any) -> Iterator[None]:
+    """Let errors about what was read say from which files."""
+    files = [str(x) for x in values if isinstance(x, str | Path)]
+    try:
+        yield
+    except ValueError as error:
+        if not files or any(x in str(error) for x in files):
+            raise
+        raise ValueError(f"{error} (read from {shown(', '.join(files))})") from None
 
 
 def square(who: str, what: str, value: Any) -> sp.csc_array:
@@ -159,11 +193,17 @@ def square(who: str, what: str, value: Any) -> sp.csc_array:
         )
     if not sp.issparse(value):
         value = np.atleast_2d(array(who, what, value, "a symmetric matrix"))
+    elif value.format in ("csr", "csc", "bsr"):
+        try:
+            value.check_format(full_check=True)  # scipy would read beyond the ends of its arrays
+        except ValueError as error:
+            raise ValueError(f"{who}: {what} must be a whole sparse matrix: {error}") from None
     if value.ndim != 2:
         raise ValueError(f"{who}: {what} must be square and finite, got shape {value.shape}")
     A = sp.csc_array(value, dtype=float)
     if A.shape[0] != A.shape[1] or not A.shape[0] or not np.isfinite(A.data).all():
         raise ValueError(f"{who}: {what} must be square and finite, got shape {A.shape}")
+    sized(who, what, A.data, "SI")
     gap = abs(A - A.T).max()
     if gap > _SYMMETRIC * abs(A).max():
         raise ValueError(
@@ -176,20 +216,12 @@ def square(who: str, what: str, value: Any) -> sp.csc_array:
 def _coordinates(who: str, value: Any) -> np.ndarray:
     """Return nodes (n, 3) [m], given as an array or by the name of a file of numbers or a mesh."""
     value = _file(who, "coordinates", value)
-    if isinstance(value, Path):
-        try:
-            import meshio
-        except ImportError:
-            raise ImportError(
-                f"{who}: coordinates from {str(value)!r} need meshio: pip install 'mbd[mesh]'"
-            ) from None
-        value = meshio.read(value).points
     x = array(who, "coordinates", value, "an (n, 3) array [m], or the name of a file")
     if x.ndim != 2 or x.shape[1] != 3 or not len(x) or not np.isfinite(x).all():
         raise ValueError(
             f"{who}: coordinates must be an (n, 3) array of finite numbers [m], got shape {x.shape}"
         )
-    return x
+    return sized(who, "coordinates", x, "m")
 
 
 def _interfaces(who: str, value: Any, n: int) -> dict[str, np.ndarray]:

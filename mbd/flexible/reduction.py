@@ -17,6 +17,7 @@ Craig, Bampton, Coupling of substructures for dynamic analyses, AIAA Journal 6 (
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +29,8 @@ from mbd.flexible.mesh import FiniteElementModel, factor, rigid_motions
 
 _DENSE = 300  # unknowns up to which all eigenvectors are computed
 _MORE = 6  # fixed-interface modes beyond the number of shapes
-_SOFT = 1e-9  # eigenvalues of a mechanism, of the largest one of the reduced matrices
+_SOFT = 1e-9  # eigenvalues of a mechanism, or lost in round-off, of their mean
+_SHIFT = 1e-4  # of the mean squared frequency
 _RANK = 1e-6  # smallest singular value of rigid motions and shapes at unit length
 
 
@@ -75,8 +77,13 @@ def reduced(
     V, R = _basis(mesh, count, cutoff, fixed)
     K, M = V.T @ (mesh.K @ V), V.T @ (mesh.M @ V)
     elastic = null_space((M @ R).T)
-    squared, vectors = eigh(elastic.T @ K @ elastic, elastic.T @ M @ elastic)
-    soft = int(np.count_nonzero(squared < _SOFT * squared[-1])) if squared.size else 0
+    if not elastic.size:
+        raise ValueError(
+            f"{mesh.who}: there must be a motion that deforms the mesh, but the interfaces, which "
+            "are rigid, hold all its nodes; leave some of them free, or take a RigidBody"
+        )
+    squared, vectors = _eigh(mesh, elastic.T @ K @ elastic, elastic.T @ M @ elastic)
+    soft = int(np.count_nonzero(squared < _SOFT * _mean(mesh)))
     if soft and squared[-1] > 0 and squared[soft - 1] < 1e-6 * squared[min(soft, len(squared) - 1)]:
         raise ValueError(
             f"{mesh.who}: K must resist all motions but the six rigid ones, but {soft} more cost "
@@ -94,6 +101,35 @@ def reduced(
             f"lowest frequency is {np.sqrt(max(squared[0], 0.0)) / (2 * np.pi):.6g} Hz"
         )
     return _shapes(mesh, V @ (elastic @ vectors[:, :n]), V)
+
+
+def _mean(mesh: FiniteElementModel) -> float:
+    """Return the mean squared frequency of a mesh."""
+    return float(mesh.K.diagonal().sum() / mesh.M.diagonal().sum())
+
+
+def _eigh(mesh: FiniteElementModel, K: np.ndarray, M: np.ndarray) -> tuple[Any, Any]:
+    r"""Return squared frequencies, rising, and eigenvectors of unit modal mass.
+
+    Light nodes have frequencies whose round-off reaches the low ones. Then those of
+    :math:`Mv = \mu(K + sM)v`, :math:`\mu = 1/(\omega^2 + s)`, of which the low frequencies are the
+    largest; motions without mass have none.
+    """
+    mean, eps = _mean(mesh), float(np.finfo(float).eps)
+    with suppress(np.linalg.LinAlgError):
+        squared, vectors = eigh(K, M)
+        if eps * squared[-1] < _SOFT * mean:
+            return squared, vectors
+    s = _SHIFT * mean
+    try:
+        mu, vectors = eigh(M, K + s * M)
+    except np.linalg.LinAlgError:
+        raise ValueError(
+            f"{mesh.who}: M, K and coordinates must be of sizes that can be computed with; check "
+            "their units, and that K resists all motions but the rigid ones"
+        ) from None
+    heavy = np.flatnonzero(mu > eps * mu.max())[::-1]
+    return 1.0 / mu[heavy] - s, vectors[:, heavy] / np.sqrt(mu[heavy])
 
 
 def given_shapes(mesh: FiniteElementModel, basis: np.ndarray) -> Shapes:
@@ -180,7 +216,7 @@ def _basis(
         V[inside] = -solve.solve(mesh.K[inside][:, boundary] @ T)
         if fixed != 0:
             some = count if fixed is None else max(fixed - _MORE, 0)
-            Phi = _eigenvectors(sp.csc_array(K), sp.csc_array(M), 0.0, solve, some, cutoff)
+            Phi = _eigenvectors(mesh, sp.csc_array(K), sp.csc_array(M), 0.0, solve, some, cutoff)
             Phi = Phi[:, :fixed]
             V = np.column_stack([V, np.zeros((n, Phi.shape[1]))])
             V[inside, T.shape[1] :] = Phi
@@ -195,13 +231,13 @@ def _free(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return rigid motions and eigenvectors of a body without interfaces."""
     R = rigid_motions(mesh.x, mesh.d)
-    shift = 1e-4 * mesh.K.diagonal().sum() / mesh.M.diagonal().sum()
+    shift = _SHIFT * _mean(mesh)
     shifted = sp.csc_array(mesh.K + shift * mesh.M)
     solve = factor(shifted)
     if solve is None:
         raise ValueError(f"{mesh.who}: K must be positive semidefinite; check its signs")
     n = None if count is None else count + 6
-    Phi = _eigenvectors(mesh.K, mesh.M, -shift, solve, n, cutoff)
+    Phi = _eigenvectors(mesh, mesh.K, mesh.M, -shift, solve, n, cutoff)
     MR = mesh.M @ R
     Phi = Phi - R @ np.linalg.solve(R.T @ MR, MR.T @ Phi)
     squared, turned = np.linalg.eigh(Phi.T @ (mesh.M @ Phi))
@@ -210,12 +246,18 @@ def _free(
 
 
 def _eigenvectors(
-    K: Any, M: Any, shift: float, solve: Any, count: int | None, cutoff: float | None
+    mesh: FiniteElementModel,
+    K: Any,
+    M: Any,
+    shift: float,
+    solve: Any,
+    count: int | None,
+    cutoff: float | None,
 ) -> np.ndarray:
     """Return the lowest eigenvectors of unit modal mass: so many and some more, or up to 2 f."""
     n = K.shape[0]
     if n <= _DENSE:
-        squared, vectors = eigh(K.toarray(), M.toarray())
+        squared, vectors = _eigh(mesh, K.toarray(), M.toarray())
         few = n if count is None else min(n, count + _MORE)
         if cutoff is not None:
             few = min(n, _MORE + int(np.count_nonzero(squared <= (4 * np.pi * cutoff) ** 2)))

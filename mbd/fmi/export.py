@@ -14,18 +14,17 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from mbd.base.atomic import replaced
+from mbd.base.atomic import replaced, scratch
 from mbd.base.checked import file_path, names, shown
 from mbd.base.door import number
 from mbd.control.stepper import Stepper
 from mbd.fmi.description import described
-from mbd.fmi.process import Described, token_of
+from mbd.fmi.process import Described, identity_of, token_of
 from mbd.fmi.variables import inputs_of, outputs_of, parameters_of, settable
 from mbd.machine.jit import carried_code
 from mbd.model.model import Model
@@ -89,17 +88,18 @@ def export_fmu(
     twice = [x.name for x in variables if [y.name for y in variables].count(x.name) > 1]
     if twice:
         raise ValueError(f"{_WHO}: {twice[0]!r} is more than one of input, output and parameter")
-    unit = Described(model.system, variables, step, method, project)
+    identity = identity_of(model.system, method)
+    unit = Described(model.system, variables, step, method, project, identity)
     data = carried(unit)
     identifier = re.sub(r"\W", "_", f"_{path.stem}" if path.stem[0].isdigit() else path.stem)
     about = described(variables, path.stem, identifier, token_of(data), step)
-    with tempfile.TemporaryDirectory(prefix="mbd-fmu-") as folder:
-        resources = Path(folder) / "resources"
+    with scratch("mbd-fmu", f"{_WHO}: {path}") as folder:
+        resources = folder / "resources"
         resources.mkdir()
         (resources / "unit.pickle").write_bytes(data)
         (resources / "python.txt").write_text(sys.executable, encoding="utf-8")
         _check(resources)
-        library = Path(folder) / f"{identifier}{_LIBRARIES[place.partition('-')[2]]}"
+        library = folder / f"{identifier}{_LIBRARIES[place.partition('-')[2]]}"
         _compile(library)
         with replaced(path, _WHO) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as out:
             out.writestr("modelDescription.xml", about)
@@ -146,7 +146,7 @@ def _compile(library: Path) -> None:
 
 def _check(resources: Path) -> None:
     """Refuse a model that another process cannot make of what is in the unit."""
-    code = "import sys, mbd.fmi.process as p; p.read(sys.argv[1])[0].system.build()"
+    code = "import sys, mbd.fmi.process as p; p.begun(sys.argv[1])"
     words = [sys.executable, "-P", "-c", code, str(resources)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -13,18 +13,20 @@ import socket
 import struct
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mbd.base.checked import shown
+from mbd.base.identity import Identity, differences
 from mbd.base.run_tolerances import WHOLE_STEPS
 from mbd.control.stepper import Stepper, solution_at
 from mbd.fmi.variables import Variable
 from mbd.integration.method import Method
 from mbd.model.description import Description
+from mbd.model.part_names import put_system
 from mbd.model.system import model_of
 from mbd.pictures.curves import curves
 
@@ -45,6 +47,8 @@ class Described(NamedTuple):
     method : integrator, optional
     project : bool, optional
         As in ``mbd.simulate``.
+    identity : dict, optional
+        What it was made of, as ``identity_of`` says.
     """
 
     system: Description
@@ -52,12 +56,27 @@ class Described(NamedTuple):
     step: float
     method: Method | None
     project: bool | None
+    identity: Mapping[str, str] | None = None
 
 
-def read(resources: str | Path) -> tuple[Described, str]:
-    """Return what the resources of a unit hold, and its token."""
-    data = (Path(resources) / "unit.pickle").read_bytes()
-    return pickle.loads(data), token_of(data)
+def identity_of(system: Description, method: Method | None) -> dict[str, str]:
+    """Return the identity of what a unit carries, and of what it names and finds where it runs."""
+    into = Identity()
+    put_system(into, system)
+    into.put("method", method)
+    return into.table
+
+
+def read(resources: str | Path, token: str = "") -> Described:
+    """Return what the resources of a unit hold, if it is the one that has the token."""
+    path = Path(resources) / "unit.pickle"
+    data = path.read_bytes()
+    if token and token != token_of(data):  # before it is run: a pickle is a program
+        raise ValueError(
+            f"{path} is the unit {token_of(data)}, not {token}, which the tool asks for; unpack "
+            "the unit again"
+        )
+    return pickle.loads(data)  # type: ignore[no-any-return]
 
 
 def token_of(data: bytes) -> str:
@@ -78,7 +97,7 @@ class Running:
 
     def __init__(self, unit: Described) -> None:
         self.unit = unit
-        self.model = model_of("unit", unit.system)
+        self.model = model_of("unit", unit.system, set_valued=True)
         self.kept: dict[int, _KeptState] = {}
         self.reset()
 
@@ -261,7 +280,7 @@ def serve(resources: Path, link: socket.socket) -> None:
             data = _take(link, size)
             try:
                 if chr(what) == "h":
-                    running, result = _begun(resources, data.decode()), b""
+                    running, result = begun(resources, data.decode()), b""
                 else:
                     assert running is not None
                     result = _answer(running, chr(what), data)
@@ -275,11 +294,16 @@ def serve(resources: Path, link: socket.socket) -> None:
             return
 
 
-def _begun(resources: Path, token: str) -> Running:
+def begun(resources: str | Path, token: str = "") -> Running:
     """Return the unit of a folder, if it is the one that the tool has described."""
-    unit, own = read(resources)
-    if token and token != own:
-        raise ValueError(f"this is the unit {own}, not {token}, which the tool asks for")
+    unit = read(resources, token)
+    if unit.identity is not None:
+        now = identity_of(unit.system, unit.method)
+        if other := differences(unit.identity, now):
+            raise ValueError(
+                f"this unit was made with another {other}; export it again, or let the environment "
+                "variable MBD_PYTHON name the Python that it was made with"
+            )
     return Running(unit)
 
 

@@ -9,16 +9,42 @@ The functions work in place on the flat buffer ``F``; every other argument is an
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
+from mbd.base.checked import shown, whole
 from mbd.base.recorded_call import reduced
-from mbd.machine.buffer import MAP_ROW
+from mbd.machine.buffer import DIRECTOR, FORCE, MAP_ROW, MOMENT, OWN, ROTATION, TRANSLATION
+from mbd.machine.jit import PYTHON, is_compiled
 
 NodeFunction = Callable[..., Any]
+
+# what the loops of families.py call the functions of a node with
+_ARGUMENTS = {
+    "retract": ("F", "q0", "d", "q"),
+    "face": ("F", "par", "q", "y"),
+    "face_velocity": ("F", "par", "q", "y", "v", "yd"),
+    "face_acceleration": ("F", "par", "q", "y", "v", "a", "ydd"),
+    "residual": ("F", "par", "q", "y", "v", "a", "f", "x", "s"),
+    "tangent": ("F", "par", "q", "y", "v", "a", "f", "d", "S", "ld"),
+    "maps": ("F", "par", "q", "y", "v", "d", "w", "P", "PT", "DP", "PV", "rate"),
+    "own_rates": ("F", "q", "y", "yd", "ydd", "rate", "second"),
+    "flow": ("F", "q", "d", "v", "k"),
+    "convect": ("F", "s", "d", "w"),
+    "carry": ("F", "q0", "d", "w", "D", "v"),
+    "second_maps": ("F", "par", "q", "y", "v", "a", "d", "w", "AV", "AQ"),
+    "energy": ("F", "par", "q", "v"),
+}
+_MASS = ("mass", "center_of_mass", "second_moments")
+_OF_ARRAYS = {"constants": _MASS, "faces": ("q",), "mass_matrix": _MASS}
+_MOTION = ("position", "rotation", "velocity", "angular_velocity")
+_OPTIONAL = {"flow", "convect", "carry", "second_maps", "energy", "faces", "mass_matrix"}
+_OF_VELOCITIES = {"TRANSLATION": TRANSLATION, "ROTATION": ROTATION, "DIRECTOR": DIRECTOR}
+_OF_ROWS = {"FORCE": FORCE, "MOMENT": MOMENT, "OWN": OWN}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -148,11 +174,23 @@ class Formulation:
     like: Formulation | None = None
 
     def __post_init__(self) -> None:
-        """Refuse more velocities than a map has room for."""
+        """Refuse facts that contradict each other, and functions that take other arguments."""
+        who = f"Formulation {self.name!r}"
         if self.n_v > MAP_ROW:
-            raise ValueError(
-                f"Formulation {self.name!r} must have at most {MAP_ROW} velocities, got {self.n_v}"
-            )
+            raise ValueError(f"{who} must have at most {MAP_ROW} velocities, got {self.n_v}")
+        _check_names(f"{who}: velocities", self.velocities)
+        _check_names(f"{who}: own_rows", self.own_rows)
+        _check_codes(f"{who}: velocity_kinds", self.velocity_kinds, self.velocities, _OF_VELOCITIES)
+        _check_codes(f"{who}: own_kinds", self.own_kinds, self.own_rows, _OF_ROWS)
+        whole(who, "n_q", self.n_q, 1)
+        whole(who, "n_faces", self.n_faces, 1)
+        if not 0 <= whole(who, "n_inner", self.n_inner, 0) < self.n_faces:
+            raise ValueError(f"{who}: n_inner must be below n_faces, got {self.n_inner}")
+        for name, arguments in _ARGUMENTS.items():
+            _check_function(who, name, getattr(self, name), arguments)
+        for name, arguments in _OF_ARRAYS.items():
+            _check_arguments(f"{who}: {name}", getattr(self, name), arguments)
+        _check_arguments(f"{who}: initial", self.initial, _MOTION + ("size",) * self.sized)
 
     def __reduce__(self) -> Any:
         return reduced(self)
@@ -174,3 +212,46 @@ class Formulation:
     def n_own(self) -> int:
         """Number of own constraint rows."""
         return len(self.own_rows)
+
+
+def _check_names(who: str, names: Any) -> None:
+    """Refuse what is no tuple of different names."""
+    if not isinstance(names, tuple) or not all(isinstance(x, str) and x for x in names):
+        raise TypeError(f"{who} must be a tuple of names, got {shown(names)}")
+    if len(set(names)) < len(names):
+        raise ValueError(f"{who} must differ from each other, got {', '.join(names)}")
+
+
+def _check_codes(who: str, codes: Any, names: tuple[str, ...], words: Mapping[str, int]) -> None:
+    """Refuse kinds that are not one for each name, or not of those known."""
+    if not isinstance(codes, tuple) or len(codes) != len(names):
+        raise ValueError(f"{who} must be a tuple of {len(names)} kinds, got {shown(codes)}")
+    if not set(codes) <= set(words.values()):
+        raise ValueError(
+            f"{who} must be of {', '.join(words)} (mbd.machine.buffer), got {shown(codes)}"
+        )
+
+
+def _check_function(who: str, name: str, function: Any, arguments: tuple[str, ...]) -> None:
+    """Refuse a function of a node that is not compiled, or takes other arguments."""
+    if function is not None and callable(function) and not (PYTHON or is_compiled(function)):
+        raise TypeError(
+            f"{who}: {name} must be compiled into its callers, got a plain function; write @jit of "
+            "mbd.machine.jit above it"
+        )
+    _check_arguments(f"{who}: {name}", function, arguments)
+
+
+def _check_arguments(who: str, function: Any, arguments: tuple[str, ...]) -> None:
+    """Refuse a function that cannot be called with so many arguments."""
+    name = who.rpartition(" ")[2]
+    if function is None and name in _OPTIONAL:
+        return
+    if not callable(function):
+        raise TypeError(f"{who} must be a function ({', '.join(arguments)}), got {shown(function)}")
+    own = signature(getattr(function, "py_func", function))
+    try:
+        own.bind(*arguments)
+    except TypeError:
+        hint = " (and a size, if it is `sized`)" if name == "initial" else ""
+        raise TypeError(f"{who} must take ({', '.join(arguments)}), got {own}{hint}") from None

@@ -64,8 +64,10 @@ def _solution(source: Source, model: Model) -> Solution:
         alg, memory = source.last_alg, source.last_memory
         off, step = tuple(about["off"]), about["last_step"]
         last = State(float(t[-1]), q[-1], v[-1], a[-1], lam[-1], alg, memory, off, step)
+    impulsive = source["energy.impulsive"] if "energy.impulsive" in source else None
     return Solution(
-        model, t, q, v, a, lam, status=int(about["status"]), message=str(about["message"]),
-        stats=about["stats"], last=last, method=about["method"], stored=source if whole else None,
-        options=about["options"], before=_begun(source, model, t), events=source.events,
+        model, t, q, v, a, lam, impulsive=impulsive, status=int(about["status"]),
+        message=str(about["message"]), stats=about["stats"], last=last, method=about["method"],
+        stored=source if whole else None, options=about["options"], before=_begun(source, model, t),
+        events=source.events,
     )  # fmt: skip

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mbd.base.checked import file_path
+from mbd.base.checked import file_path, meant
 from mbd.files.modelfile import Document, reader
 from mbd.front.simulate import simulate
 from mbd.front.solution import Solution
@@ -73,11 +73,11 @@ def read(path: str | Path, **options: Any) -> ModelFile:
     for name in options:
         if name not in parameters:
             raise TypeError(
-                f"read: there is no option {name!r} for {path.name}; a {path.suffix} file takes "
-                f"{', '.join(parameters)}"
+                f"read: there is no option {name!r}{meant(name, parameters)} for {path.name}; a "
+                f"{path.suffix} file takes {', '.join(parameters)}"
             )
     document = make(path, **options)
     unknown = [note for note in document.notes if note.startswith("unknown")]
     if unknown:
-        warnings.warn(f"{path}: {'; '.join(unknown)}", UserWarning, stacklevel=2)
+        warnings.warn(f"{path}: {'; '.join(unknown)}", UserWarning, stacklevel=3)
     return ModelFile(**vars(document))

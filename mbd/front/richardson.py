@@ -19,7 +19,7 @@ import numpy as np
 from mbd.base.checked import is_whole, shown
 from mbd.base.door import number
 from mbd.front.solution import Solution
-from mbd.integration.consistent import consistent
+from mbd.integration.consistent import settled
 from mbd.integration.method import Method
 from mbd.machine import buffer as m
 from mbd.model.model import Model
@@ -85,6 +85,7 @@ def _extrapolated(runs: list[Solution], method: Method) -> Solution:
         for name, ws in (("q", of_motion), ("v", of_motion), ("a", of_forces), ("lam", of_forces))
     )
     q = _brought_back(model, np.asarray(q))
+    impulsive = sum(w * x.impulsive for w, x in zip(of_motion, runs, strict=True))
     t, stats = runs[-1].t, dict[str, float]()
     for x in runs:
         for name, value in x.stats.items():
@@ -93,9 +94,10 @@ def _extrapolated(runs: list[Solution], method: Method) -> Solution:
                 off=runs[-1].state.off)  # fmt: skip
     steps = ", ".join(f"{x.options['step']:g}" for x in runs)
     return Solution(
-        model, t, q, v, a, lam, status=0, stats=stats, method=method, before=runs[-1].before,
+        model, t, q, v, a, lam, impulsive=np.asarray(impulsive), status=0, stats=stats,
+        method=method, before=runs[-1].before,
         message=f"{runs[-1].message}; extrapolated from steps of {steps} s",
-        last=consistent(model, end, project=True), options=runs[0].options,
+        last=settled(model, end, project=True)[0], options=runs[0].options,
     )  # fmt: skip
 
 

@@ -28,6 +28,7 @@ from mbd.history.quantities import Reaction
 from mbd.model.model import Model
 from mbd.model.pattern import pattern
 from mbd.model.report import rows_in_loops
+from mbd.model.set_valued import refuse_set_valued
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 
@@ -119,7 +120,7 @@ def share_reactions(solution: Solution, stiffness: Mapping[str, Any]) -> Solutio
     return Solution(
         model, run.t, run.q, run.v, run.a, lam, status=run.status, message=run.message,
         stats=run.stats, last=last, method=run.method, before=run.before, options=run.options,
-        events=run.events,
+        events=run.events, impulsive=run.impulsive,
     )  # fmt: skip
 
 
@@ -167,6 +168,7 @@ def _checked(who: str, solution: Any) -> Solution:
             f"{who}: solution must be a Solution (mbd.simulate(...), equilibrium.solution), got "
             f"{shown(solution)}"
         )
+    refuse_set_valued(who, solution.model)
     return solution if isinstance(solution.q, np.ndarray) else solution.part(slice(None))
 
 

@@ -144,7 +144,7 @@ def simulate(
             flag("simulate", what, value)
     began = time.perf_counter()
     ahead(kernels_of(method, free=rtol is not None or t_eval is not None))
-    model = model_of("simulate", system)
+    model = model_of("simulate", system, set_valued=True)
     first, saddle = _first(model, method, state, off, project)
     if order is not None:
         refused = {"rtol": rtol, "t_eval": t_eval, "stream": stream, "events": events or None}
@@ -174,9 +174,10 @@ def simulate(
         stats["seconds_preparing"] = min(stretches.started, clock) - began
         stats["seconds_in_all"] = clock - began
         status, message = record.close(status, message, stats, last)
+        *raw, impulsive = record.histories()
         solution = Solution(
-            model, *record.histories(), status=status, message=message, stats=stats, last=last,
-            method=method, before=before, stored=record.stored, options=options,
+            model, *raw, impulsive=impulsive, status=status, message=message, stats=stats,
+            last=last, method=method, before=before, stored=record.stored, options=options,
             events=stretches.occurrences,
         )  # fmt: skip
     if interrupt.stop and status == 0:  # while it was written
@@ -193,7 +194,7 @@ def simulate(
     if trouble := "; ".join(filter(None, remarks)):
         solution.message += f"; warning: {trouble}"
         record.remark(solution.message)
-        warnings.warn(trouble, RuntimeWarning, stacklevel=2)
+        warnings.warn(trouble, RuntimeWarning, stacklevel=3)
     return solution
 
 

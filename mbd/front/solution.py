@@ -50,6 +50,8 @@ class Solution(History):
     events : list
         Events that happened, each with ``name`` and ``t`` [s], and those of a run that was not
         loaded with ``state``.
+    impulsive : (n,) array, optional [J]
+        Work of impulses since the first instant, ``solution.energy.impulsive``; default zero.
     """
 
     #: the same run of one order less, if it was extrapolated (``order=`` of ``simulate``)

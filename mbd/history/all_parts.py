@@ -136,8 +136,8 @@ class AllParts:
         return instants(self.trajectory)
 
     @property
-    def energies(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Kinetic, potential and dissipated energy, and work, (n,) each."""
+    def energies(self) -> tuple[np.ndarray, ...]:
+        """Kinetic, potential and dissipated energy, work, and that of impulses, (n,) each."""
         return self._instants.energies
 
     @property

@@ -8,9 +8,10 @@ With :math:`W = [[m, m\rho_c^T],[m\rho_c, E]]`,
 The potential energy is that of gravity, :math:`-\sum W_{0k}\, g \cdot y_k` over the origins of
 faces, and of the elements (``instants.py``). Those with mass, with momenta p on faces, have
 :math:`T = \tfrac12 p\cdot\dot y`. What dampers take and loads, motors and drives put in
-is summed over time, so that
+is summed over time. Impulses, of changes at events and of steps of some methods, have a work I that
+no power shows; runs record it. Then
 
-.. math:: T + V + D - W
+.. math:: T + V + D - W - I
 
 stays what it was, up to the error of the method and of the sums.
 """

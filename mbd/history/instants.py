@@ -55,12 +55,15 @@ class Instants:
         potential energy [J], linear [N s] and angular momentum [N m s].
     exchanged : (n, 2) array [J]
         Since the first instant of the run: lost to dampers, put in by loads, motors and drives.
+    impulsive : (n,) array [J]
+        Put in by impulses since then.
     after : dict
         What the instants that follow need of the last one; of one run.
     """
 
     values: np.ndarray
     exchanged: np.ndarray
+    impulsive: np.ndarray
     after: Before
 
     @property
@@ -69,10 +72,11 @@ class Instants:
         return self.values[..., 0]
 
     @property
-    def energies(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Kinetic, potential and dissipated energy, and work."""
+    def energies(self) -> tuple[np.ndarray, ...]:
+        """Kinetic, potential and dissipated energy, work, and that of impulses."""
         values, exchanged = self.values, self.exchanged
-        return values[..., 3], values[..., 4], exchanged[..., 0], exchanged[..., 1]
+        return (values[..., 3], values[..., 4], exchanged[..., 0], exchanged[..., 1],
+                self.impulsive)  # fmt: skip
 
     @property
     def momenta(self) -> tuple[np.ndarray, np.ndarray]:
@@ -85,8 +89,9 @@ def instants_kernel(I: Any, F: Any, k: int) -> None:
     """Write the numbers of n instants.
 
     I[k:] has n, the places of instants (recorded rows: t, q, velocities, then accelerations and
-    multipliers) and of the results, the number of bodies and the place of their records here, the
-    number of owners of rows; then where the rows of each begin among those here, and their end.
+    multipliers, work of impulses) and of the results, the number of bodies and the place of their
+    records here, the number of owners of rows; then where the rows of each begin among those here,
+    and their end.
     """
     n, at, out, bodies, of_bodies, owners = I[k], I[k + 1], I[k + 2], I[k + 3], I[k + 4], I[k + 5]
     n_q, n_u, faces = I[m.N_Q], I[m.N_U], 12 * I[m.N_FACES]
@@ -125,7 +130,7 @@ def instants_kernel(I: Any, F: Any, k: int) -> None:
         F[out + 1], F[out + 2] = F[m.DISSIPATED], F[m.SUPPLIED]
         F[out + 4] += F[m.POTENTIAL]
         stage(I, F, m.ACCEPT)  # angles count turns from instant to instant
-        at += 1 + n_q + 2 * n_u
+        at += 2 + n_q + 2 * n_u
         out += 3 + TOTALS
 
 
@@ -162,7 +167,7 @@ class _Evaluator:
     """A work space, of one run or of many, that evaluates some instants at a time."""
 
     def __init__(self, model: Model, most: int, constants: np.ndarray | None = None) -> None:
-        self.size, self.most = 1 + model.n_q + 2 * int(model.I[m.N_U]), most
+        self.size, self.most = 2 + model.n_q + 2 * int(model.I[m.N_U]), most
         bodies = places_of_masses(model)
         of_masses = model.size + most * (self.size + _NUMBERS)
         end = of_masses + int(bodies[-1, 1] ** 2 + bodies[-1, 2])
@@ -204,9 +209,9 @@ def instants(trajectory: Trajectory) -> Instants:
     model, t = trajectory.model, trajectory.t
     values = np.zeros((len(t), _NUMBERS))
     if not len(t):
-        return Instants(values, values[:, 1:3], {})
+        return Instants(values, values[:, 1:3], trajectory.impulsive, {})
     n_q, n_u = model.n_q, int(model.I[m.N_U])
-    size = 1 + n_q + 2 * n_u
+    size = 2 + n_q + 2 * n_u
     many = min(max(1, _BYTES // (8 * size)), len(t))
     evaluator = _Evaluator(model, many)
     work = evaluator.work
@@ -227,7 +232,8 @@ def instants(trajectory: Trajectory) -> Instants:
             work.S[m.BAD_HOW] = 0
     exchanged = _work(t, values[:, 1:3], trajectory.before.get(_WORK))
     last = np.concatenate([t[-1:], exchanged[-1], values[-1, 1:3]])
-    return Instants(values, exchanged, {MEMORY: work.F[model.memory], _WORK: last})
+    after = {MEMORY: work.F[model.memory], _WORK: last}
+    return Instants(values, exchanged, trajectory.impulsive, after)
 
 
 def instants_of_runs(
@@ -243,4 +249,4 @@ def instants_of_runs(
         evaluator.work.F[:, evaluator.masses] = of_masses[here]
         values[here] = evaluator.evaluate(rows[here])
     t = rows[0, :, 0] if n else np.empty(0)
-    return Instants(values, _work(t, values[..., 1:3], None), {})
+    return Instants(values, _work(t, values[..., 1:3], None), rows[..., -1], {})

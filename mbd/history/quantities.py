@@ -301,16 +301,23 @@ class Energy(_Totals):
         "put in since the first instant by loads, motors, drives, and laws that change with time",
         lambda x: x.energies[3], derive=_untold,
     )  # fmt: skip
+    impulsive = Quantity(
+        Owner.TOTAL, "J", SCALAR,
+        "put in since the first instant by impulses, negative where they take: by changes at "
+        "events (locks, rebounds), and by steps of methods that say so",
+        lambda x: x.energies[4], derive=lambda e: np.zeros(len(e.kinetic)), array="impulsive_work",
+    )  # fmt: skip
     balance = Quantity(
         Owner.TOTAL, "J", SCALAR,
-        "kinetic, potential and dissipated energy less work: constant but for errors",
-        derive=lambda e: e.total + e.dissipated - e.work, array="",
+        "kinetic, potential and dissipated energy less work and that of impulses: constant but for "
+        "errors",
+        derive=lambda e: e.total + e.dissipated - e.work - e.impulsive, array="",
     )  # fmt: skip
 
     @property
     def conservative(self) -> bool:
         """Whether nothing was dissipated and nothing put in."""
-        return not (self.dissipated.any() or self.work.any())
+        return not (self.dissipated.any() or self.work.any() or self.impulsive.any())
 
 
 class Momentum(_Totals):

@@ -39,6 +39,7 @@ class Trajectory:
         stored: Mapping[str, Any] | None = None,
         options: Mapping[str, Any] | None = None,
         events: Iterable[Any] = (),
+        impulsive: np.ndarray | None = None,
     ) -> None:
         self.model = model
         self.t, self.q, self.v, self.a, self.lam = map(_view, (t, q, v, a, lam))
@@ -46,9 +47,10 @@ class Trajectory:
         self.state = State(*(x[-1] for x in (t, q, v, a, lam))) if last is None else last
         self.method, self.options = method, dict(options or {})
         self.events: list[Any] = list(events)
-        self.before: Before = read_only(
-            before or {}
-        )  # what came before the first instant, if anything did
+        # work of impulses since the first instant of the run, (n,) [J]
+        self.impulsive = _view(np.zeros(len(t)) if impulsive is None else impulsive)
+        # what came before the first instant, if anything did
+        self.before: Before = read_only(before or {})
         self.stored = stored  # quantities by name that are in a file already
         self._bodies: dict[str, BodyHistory] = {}
 
@@ -138,6 +140,7 @@ class Trajectory:
         return type(self)(
             self.model, self.t[instants], *arrays, status=self.status, message=self.message,
             stats=self.stats, last=self.state, method=self.method, before=before,
+            impulsive=self.impulsive[instants],
         )  # fmt: skip
 
 

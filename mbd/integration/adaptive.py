@@ -209,6 +209,7 @@ def give(I: Any, F: Any, start: float) -> None:
         stage(I, F, m.POSE)
         S[m.N_RECORDED] += 1
         S[m.N_REACHED] += 1
+        F[S[m.RECORD] + S[m.N_RECORDED] * S[m.RECORD_SIZE] - 1] = F[m.IMPULSIVE]
 
 
 @jit

@@ -27,6 +27,7 @@ from mbd.integration.contradiction import contradiction
 from mbd.linear.saddle import Saddle, accelerate, meet_rows
 from mbd.machine import buffer as m
 from mbd.model.frozen import FrozenModel, state_of
+from mbd.model.set_valued import refuse_set_valued
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 
@@ -132,6 +133,8 @@ def consistent(
         Which rows of positions are checked; default all. A row is violated from 1e-7 on, of the
         length of the model [m] or of one [-].
     """
+    if isinstance(model, FrozenModel):
+        refuse_set_valued("consistent", model)
     return settled(model, state, project=project, rows=rows)[0]
 
 

@@ -18,6 +18,7 @@ from mbd.linear.saddle import Saddle
 from mbd.machine import buffer as m
 from mbd.machine.jit import kernel
 from mbd.model.frozen import FrozenModel
+from mbd.model.set_valued import refuse_set_valued
 from mbd.model.state import State
 
 Start = Callable[[FrozenModel, State, float, bool, Saddle | None], tuple[State, np.ndarray | None]]
@@ -108,6 +109,9 @@ class Facts:
     oscillation : float
         :math:`\beta` of multipliers at positions, :math:`\beta h^2\lambda`, that may oscillate; 0:
         they cannot.
+    set_valued : bool
+        Whether steps meet the set-valued laws of kinds that declare one (``Kind.set_valued``), such
+        as impacts and dry friction. Without it a model that has such a kind is refused.
     failure : callable
         ``(model, where)``: the message on a step that failed.
     complete : callable, optional
@@ -132,10 +136,19 @@ class Facts:
     divided_by: Any = None
     weights: Weights | None = None
     oscillation: float = 0.0
+    set_valued: bool = False
     failure: Callable[[FrozenModel, str], str] = newton_failed
     complete: Callable[[bool], Any] | None = None
     fixed: Mapping[str, str] = field(default_factory=dict)
     sharp: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse set-valued laws where generalized-alpha takes some of the steps."""
+        if self.set_valued and (self.pivoting or self.divided_by is not None):
+            raise ValueError(
+                "Facts: with set_valued=True pivoting and divided_by must be left out, whose steps "
+                "are those of generalized-alpha, which knows no set-valued laws"
+            )
 
 
 class Method(Protocol):
@@ -154,6 +167,12 @@ class Method(Protocol):
 
     def prepare(self, model: FrozenModel, S: np.ndarray, F: np.ndarray) -> None:
         """Write the parameters where the kernel finds them; refuse what it cannot move."""
+
+
+def refuse_unmoved(method: Method, model: FrozenModel) -> None:
+    """Refuse a model with a set-valued law that the method does not know."""
+    if not method.facts.set_valued:
+        refuse_set_valued(type(method).__name__, model)
 
 
 def is_method(value: Any) -> bool:

@@ -232,9 +232,9 @@ def speed_side(I: Any, F: Any, side: int) -> None:
 def off_the_rows(I: Any, F: Any) -> bool:
     """Tell whether a step has thrown bodies off their rows, as across a singular pose.
 
-    Positions alone meet them there: velocities of a sound step do so by their square in a step.
-    Where rates alone are met, positions leave them, in a sound step by its error. Velocities of a
-    body at rest are round-off, and those of no rows.
+    Positions alone meet them there: velocities of a sound step do so by their square in a step,
+    and by what laws of time add to them in it. Where rates alone are met, positions leave them, in
+    a sound step by its error. Velocities of a body at rest are round-off, and those of no rows.
     """
     level = ints(F)[m.LEVEL]
     if level == m.VELOCITY:
@@ -252,8 +252,33 @@ def off_the_rows(I: Any, F: Any) -> bool:
     if now <= 2.0 * before or F[m.H] * now <= OPEN_LEAST:
         return False
     stage(I, F, m.RATES)
+    if not _lost(I, F, now, 0.0):
+        return False
+    _accelerate_laws(I, F)
+    stage(I, F, m.RATES)
+    return _lost(I, F, now, F[m.H])
+
+
+@jit
+def _lost(I: Any, F: Any, now: float, h: float) -> bool:
+    """Tell whether PHID is more than a sound step leaves; h > 0: XS is what laws accelerate by."""
     for i in range(I[m.N_U]):
         if not is_velocity(I, i):
-            if abs(F[I[m.PHID] + i]) > LOST_VELOCITY * now * F[I[m.DIAG] + i]:
+            sound = LOST_VELOCITY * now * F[I[m.DIAG] + i]
+            sound += h * abs(F[I[m.XS] + i]) if h > 0.0 else 0.0
+            if abs(F[I[m.PHID] + i]) > sound:
                 return True
     return False
+
+
+@jit
+def _accelerate_laws(I: Any, F: Any) -> None:
+    r"""Write :math:`\partial^2\Phi/\partial t^2`, second rates of bodies at rest, to XS."""
+    v, a, kept_v, kept_a = I[m.V], I[m.A], I[m.R], I[m.X]
+    for i in range(I[m.N_U]):
+        F[kept_v + i], F[v + i] = F[v + i], 0.0
+        F[kept_a + i], F[a + i] = F[a + i], 0.0
+    stage(I, F, m.RATES)
+    for i in range(I[m.N_U]):
+        F[I[m.XS] + i] = F[I[m.PHIDD] + i]
+        F[v + i], F[a + i] = F[kept_v + i], F[kept_a + i]

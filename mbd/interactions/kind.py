@@ -53,6 +53,10 @@ class Kind:
         Whether forces and rows are smooth functions of the numbers and faces of an element, laws
         apart: there is no contact, nothing that goes slack, no friction. Derivatives by parameters
         of others look whether a kink is near.
+    set_valued : bool
+        Whether the law is set-valued, such as an impact or dry friction, so that kernels cannot say
+        it: only methods that declare ``Facts(set_valued=True)`` move a model that has the kind, all
+        else refuses it by name.
     own_block : bool
         Whether rows give way, :math:`\Phi - C\lambda = 0`, with a diagonal block of their own in
         the matrix (``compliant_rows.py``). Elsewhere than in the time loop they are no rows.
@@ -85,6 +89,7 @@ class Kind:
     secant: bool = True
     conserving: tuple[Any, Any] | None = None
     smooth: bool = False
+    set_valued: bool = False
     own_block: bool = False
     energy: Any = None
     momenta: Any = None

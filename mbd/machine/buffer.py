@@ -144,6 +144,7 @@ N_UNKNOWN_KINDS = 8  # of unknowns
     T_START, H_NEW,  # start of the run; size of step that is asked for
     T_BASE,  # where the grid of times begins: t_n = T_BASE + (N_PREDICTED - BASE) H
     POTENTIAL, DISSIPATED, SUPPLIED,  # of elements: energy [J], two powers [W]
+    IMPULSIVE,  # work of impulses since the start of the run [J]
     FAR,  # largest position now over the length of the model, a power of two: FLOOR has it
     MISS,  # how far the first guess of the step was off, relative to A
     OPEN,  # largest row of the last evaluation, in units of what is allowed
@@ -151,7 +152,7 @@ N_UNKNOWN_KINDS = 8  # of unknowns
     LARGEST,  # multiplier when they were made smallest
     BAD_AT, BAD_AT_1, BAD_AT_2,  # what the law was asked for
     _BY_UNKNOWN_KIND,
-) = range(45)  # fmt: skip
+) = range(46)  # fmt: skip
 # by kind of unknown
 SCALE, FLOOR, ATOL, SIZE, UNIT, PER_UNIT, RATE, PER_LEAST, INTS = range(
     _BY_UNKNOWN_KIND, _BY_UNKNOWN_KIND + 9 * N_UNKNOWN_KINDS, N_UNKNOWN_KINDS

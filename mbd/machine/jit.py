@@ -24,6 +24,7 @@ import hashlib
 import inspect
 import logging
 import pickle
+import re
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext, suppress
@@ -40,6 +41,7 @@ from numba.core import registry, types
 from numba.core.ccallback import CFunc
 from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
+from numba.core.errors import NumbaError
 from numba.core.extending import _Intrinsic
 from numba.core.serialize import dumps
 from numba.extending import intrinsic
@@ -74,7 +76,7 @@ def jit(function: Callable[..., Any]) -> Any:
     )
 
 
-def _source(value: Any) -> Any:
+def source_of(value: Any) -> Any:
     """Return what a compiled function was made from: its Python function and its options."""
     if isinstance(value, Dispatcher):
         return value.py_func, {k: str(v) for k, v in value.targetoptions.items()}
@@ -89,11 +91,11 @@ def _named(function: Callable[..., Any]) -> Callable[..., Any]:
     for each other.
     """
     if function.__closure__ and "<locals>" in function.__qualname__:
-        function.__qualname__ += f"_{Fingerprints(_source, deep=False)(function)[:16]}"
+        function.__qualname__ += f"_{Fingerprints(source_of, deep=False)(function)[:16]}"
     return function
 
 
-_fingerprint = Fingerprints(_source)
+_fingerprint = Fingerprints(source_of)
 _VERSIONS = (
     "own copies of functions, optimised with them",  # how kernels are made, if not of what
     sys.version, numba.__version__, llvmlite.__version__, np.__version__,
@@ -142,6 +144,19 @@ def notice(time: str) -> None:
     elif time:
         _tell(f"compiling more kernels{time} ...")
     _NOTICES.append(time)
+
+
+def _in_a_sentence(report: str, function: Callable[..., Any]) -> str:
+    """Return what numba reports of a function that does not compile: the function, the reason."""
+    inner = re.search(
+        r"Inlined\(<function (\S+) at|type\(CPUDispatcher\(<function (\S+) at", report
+    )
+    name = next(filter(None, inner.groups())) if inner else function.__qualname__
+    lines = (x.strip() for x in report.splitlines())
+    reason = next((x for x in lines if x and not x.startswith("Failed in")), "no reason given")
+    where = re.findall(r'^File "(.+)", line (\d+)', report, re.M)
+    place = f" ({where[0][0]}, line {where[0][1]})" if where else ""
+    return f"{name} does not compile in {function.__name__!r}{place}: {reason}; correct {name}"
 
 
 _places: dict[int, tuple[ReferenceType[np.ndarray], int]] = {}
@@ -249,7 +264,11 @@ class Kernel:
         with lock as free:
             if not free:
                 return False
-            compiled.compile()
+            try:
+                compiled.compile()
+            except NumbaError as error:
+                _log.debug("%s does not compile", self.__name__, exc_info=True)
+                raise TypeError(_in_a_sentence(str(error), self.function)) from None
         self._compiled.append(compiled)  # all stay: another thread may have been as fast
         self._address = self._compiled[0].address
         return True

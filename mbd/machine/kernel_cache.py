@@ -138,7 +138,7 @@ class Fingerprints:
         return f"{code.co_code.hex()} {code.co_exceptiontable.hex()} {inner} {names}"
 
 
-_LOAD_GLOBAL = dis.opmap["LOAD_GLOBAL"]
+_LOAD_GLOBAL, _LOAD_NAME = dis.opmap["LOAD_GLOBAL"], dis.opmap["LOAD_NAME"]  # of classes
 
 
 def _names(code: CodeType) -> set[str]:
@@ -149,16 +149,30 @@ def _names(code: CodeType) -> set[str]:
 
 def globals_of(code: CodeType) -> set[str]:
     """Return the names of globals alone: an attribute may be called like one."""
+    own = {code.co_names[i >> 1] for i in _arguments(code, _LOAD_GLOBAL)}  # the last bit is no name
+    own |= {code.co_names[i] for i in _arguments(code, _LOAD_NAME)}
     inner = [c for c in code.co_consts if isinstance(c, CodeType)]
-    own, high, code_units = set[str](), 0, iter(code.co_code)
-    for operation, low in zip(
-        code_units, code_units, strict=True
-    ):  # dis takes thirty times as long
-        argument = high | low
-        if operation == _LOAD_GLOBAL:
-            own.add(code.co_names[argument >> 1])  # the last bit is not of the name
-        high = argument << 8 if operation == dis.EXTENDED_ARG else 0
     return own.union(*map(globals_of, inner))
+
+
+def imports_of(code: CodeType) -> set[str]:
+    """Return the names of modules that a function imports when it is called."""
+    own = {code.co_names[i] for i in _arguments(code, dis.opmap["IMPORT_NAME"])}
+    inner = [c for c in code.co_consts if isinstance(c, CodeType)]
+    return own.union(*map(imports_of, inner))
+
+
+def _arguments(code: CodeType, which: int) -> Iterator[int]:
+    """Yield the arguments of an operation; dis takes thirty times as long."""
+    raw = code.co_code
+    if which not in raw[::2]:
+        return
+    high, code_units = 0, iter(raw)
+    for operation, low in zip(code_units, code_units, strict=True):
+        argument = high | low
+        if operation == which:
+            yield argument
+        high = argument << 8 if operation == dis.EXTENDED_ARG else 0
 
 
 def _versioned(module: str | None) -> bool:

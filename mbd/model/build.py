@@ -107,8 +107,9 @@ def built(system: Description, buffers: Buffers, threads: int = 1) -> Model:
     numbering = layout.numbering(bodies, rows)
     where = {body.name: node for body, node in zip(bodies, nodes, strict=True)}
     laws = [o.element.law for o in owned if o.element.law is not None]
-    model = Model(system, I, F, size, numbering, fronts, kernels, where, records, laws,
-                  stacked, tuple(remembered))  # fmt: skip
+    unsaid = ((o.owner, str(o.element.kind)) for o in owned if o.element.kind.set_valued)
+    model = Model(system, I, F, size, numbering, fronts, kernels, where, records, laws, stacked,
+                  tuple(remembered), set_valued=tuple(dict.fromkeys(unsaid)))  # fmt: skip
     I[m.LOOPS] = closes(_linked(rows, system.structures))
     I.flags.writeable = False
     model.prepare()

@@ -103,6 +103,7 @@ class FrozenModel:
     stacked: StackedBodies = field(repr=False)  # of all nodes
     remembered: tuple[str, ...] = ()
     redundant: bool = False
+    set_valued: tuple[tuple[str, str], ...] = ()  # parts with such a law, and its kind
 
     def __reduce__(self) -> Any:
         """Return the description: addresses of kernels and laws are those of one process."""

@@ -17,6 +17,7 @@ from mbd.machine import buffer as m
 from mbd.model.description import lengths
 from mbd.model.evaluation import measure_kernel
 from mbd.model.frozen import FrozenModel, state_of
+from mbd.model.set_valued import refuse_set_valued
 from mbd.model.state import State
 from mbd.model.values import changed
 from mbd.model.workspace import Workspace
@@ -65,6 +66,8 @@ class Model(FrozenModel):
         Numbers of stored coordinates, velocities, rows.
     threads : int
         How many threads take a step.
+    set_valued : tuple of (str, str)
+        Parts that have a set-valued law, and its kind.
     remembered : tuple of str
         Names of the numbers in ``state.memory``: ``"hinge.angle"`` of a joint, ``"spring.0"`` of
         the first element of a part.
@@ -196,6 +199,7 @@ class Model(FrozenModel):
         """Return the labelled global matrices M, G, K, B and the residual at a state."""
         from mbd.model.assembly import assemble
 
+        refuse_set_valued("Model.assemble", self)
         return assemble(self, state_of("Model.assemble", self, state))
 
     def _repr_html_(self) -> str:

@@ -8,6 +8,7 @@ from mbd.base.checked import shown
 from mbd.model.build import build
 from mbd.model.description import Description
 from mbd.model.model import Model
+from mbd.model.set_valued import refuse_set_valued
 
 
 class System(Description):
@@ -49,10 +50,16 @@ class System(Description):
         return build(self, threads)
 
 
-def model_of(owner: str, system: Any, *, expected: str = "a System or a Model") -> Model:
-    """Return the model of a System or a Model."""
-    if isinstance(system, Model):
-        return system
-    if isinstance(system, System):
-        return system.build()
-    raise TypeError(f"{owner}: expected {expected}, got {shown(system)}")
+def model_of(
+    owner: str, system: Any, *, expected: str = "a System or a Model", set_valued: bool = False
+) -> Model:
+    """Return the model of a System or a Model.
+
+    One with set-valued laws is refused, unless the owner leaves it to its method (`set_valued`).
+    """
+    if not isinstance(system, Model | System):
+        raise TypeError(f"{owner}: expected {expected}, got {shown(system)}")
+    model = system if isinstance(system, Model) else system.build()
+    if not set_valued:
+        refuse_set_valued(owner, model)
+    return model

@@ -242,8 +242,14 @@ class StackedBodies:
         motion = [self.position - origin, self.rotation, self.velocity, self.angular_velocity]
         if law.sized:
             motion.append(np.sqrt(np.trace(self.second_moments, axis1=1, axis2=2) / self.mass))
-        numbers: tuple[np.ndarray, np.ndarray] = _each(law, law.initial, *motion)
-        return numbers
+        q, v = _each(law, law.initial, *motion)
+        for what, x, n in (("q", q, law.n_q), ("v", v, law.n_v)):
+            if x.shape != (len(self.mass), n):
+                raise ValueError(
+                    f"Formulation {law.name!r}: initial must return q of n_q = {law.n_q} numbers "
+                    f"and v of {law.n_v}, one for each velocity, got {what} of {x.shape[1:]}"
+                )
+        return q, v
 
 
 _numbers = attrgetter(*(x.name for x in fields(StackedBodies)))
@@ -252,7 +258,13 @@ _numbers = attrgetter(*(x.name for x in fields(StackedBodies)))
 def _each(law: Formulation, function: Any, *numbers: np.ndarray) -> Any:
     """Return what a function of a formulation makes of all bodies: at once, or one by one."""
     if law.stacks:
-        return function(*numbers)
+        try:
+            return function(*numbers)
+        except Exception as error:
+            raise ValueError(
+                f"Formulation {law.name!r}: `constants` and `initial` do not take the numbers of "
+                f"many bodies, (n, ...) arrays, as stacks=True says ({error}); leave it out"
+            ) from error
     made_of_each = [function(*x) for x in zip(*numbers, strict=True)]
     if isinstance(made_of_each[0], tuple):
         return tuple(map(np.array, zip(*made_of_each, strict=True)))

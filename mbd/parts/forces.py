@@ -252,7 +252,8 @@ class Bushing(Part):
     Parameters
     ----------
     name : str
-    first, second : body and body with ``at=`` (and ``axes=``), or two Frames
+    first, second : body and body with ``at=`` (and ``axes=``), or Frames
+        With one Frame the other side has its frame where this one is at the initial pose.
     at : (3,) array [m]
     axes : (3, 3) array [-], optional
         Inertial at the initial pose, columns.

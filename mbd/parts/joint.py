@@ -1,7 +1,8 @@
 r"""Base class of joints: two frames, rows between them, the coordinates they leave free.
 
 A joint joins two frames, A on the first body and B on the second; the third axis is the joint's.
-It is placed by ``at=`` and ``axis=`` in inertial axes at the initial pose, or by two ``Frame``.
+It is placed by ``at=`` and ``axis=`` in inertial axes at the initial pose, or by one ``Frame`` or
+two.
 
 Multipliers
 -----------
@@ -67,25 +68,27 @@ def compliance_of(owner: str, argument: str, value: Any, unit: str) -> float:
 def two_frames(
     owner: str, first: Any, second: Any, at: Any, axes: np.ndarray | None
 ) -> tuple[Frame, Frame]:
-    """Return the two frames of an interaction, from frames or from a place at the initial pose."""
+    """Return the two frames of an interaction, from frames or from a place at the initial pose.
+
+    Of a Frame and a body the frame on the body is where the Frame is at the initial pose.
+    """
     check_sides(owner, first, second)
-    if isinstance(first, Frame) and isinstance(second, Frame):
-        if at is not None or axes is not None:
-            raise ValueError(
-                f"{owner}: two Frames say where it is; leave out at= and axis=, got both"
-            )
-        return first, second
-    if isinstance(first, Frame) or isinstance(second, Frame):
-        frame, other = (first, second) if isinstance(first, Frame) else (second, first)
-        raise TypeError(
-            f"{owner}: give two Frames, or two bodies with at= and axis=; got a Frame of "
-            f"{frame.name!r} and the body {other.name!r}"
+    frames = [x for x in (first, second) if isinstance(x, Frame)]
+    if frames and not (at is None and axes is None):
+        raise ValueError(
+            f"{owner}: a Frame says where it is, that of {frames[0].name!r} does; leave out at= "
+            "and axes"
         )
-    if at is None:
+    if len(frames) == 2:
+        return first, second
+    if frames:
+        point, axes = frames[0].start
+    elif at is None:
         raise ValueError(f"{owner}: at must be a point [m] at the initial pose; give at=(x, y, z)")
-    point = vector(owner, "at", at, "m")
-    axes = np.eye(3) if axes is None else axes
-    return first.placed_frame(point, axes), second.placed_frame(point, axes)
+    else:
+        point, axes = vector(owner, "at", at, "m"), np.eye(3) if axes is None else axes
+    A, B = (x if isinstance(x, Frame) else x.placed_frame(point, axes) for x in (first, second))
+    return A, B
 
 
 def apart(owner: str, A: Frame, B: Frame) -> None:
@@ -169,7 +172,8 @@ class Joint(Part):
     first, second : body, ground, or Frame
         P and a1, a2, a3 are origin and axes of the frame A on the first one, Q and b1, b2, b3 of
         the frame B on the second, on which the reaction acts. Two Frames (``body.frame(...)``) are
-        these; give them in place of ``at`` and ``axis``.
+        these; give them in place of ``at`` and ``axis``. With one Frame the other side has its
+        frame where this one is at the initial pose.
     at : (3,) array [m]
         Inertial, at the initial pose.
     axis : (3,) array [-]
@@ -180,7 +184,7 @@ class Joint(Part):
 
     drawer = "joints"
     symbol = Symbol.BALL
-    needs_axis: ClassVar[bool] = True  # given, unless by two frames
+    needs_axis: ClassVar[bool] = True  # given, unless by a frame
     with_axes: ClassVar[tuple[bool, bool]] = (True, True)  # of the bodies: no points
     free: ClassVar[tuple[str, ...]] = ()
     compliance: float = 0.0
@@ -201,7 +205,7 @@ class Joint(Part):
         axes = None
         if axis is not None:
             axes = perpendicular(unit_vector(self.name, "axis", axis))
-        elif self.needs_axis and not (isinstance(first, Frame) and isinstance(second, Frame)):
+        elif self.needs_axis and not (isinstance(first, Frame) or isinstance(second, Frame)):
             raise ValueError(
                 f"{self.name}: axis must be given for a {type(self).__name__}; axis=(x, y, z) in "
                 "inertial axes at the initial pose"

@@ -27,7 +27,7 @@ def read_mesh(file: Any) -> tuple[np.ndarray, np.ndarray]:
     try:
         data = path.read_bytes()
         vertices, triangles = _READERS[ending](data) if ending in _READERS else _by_trimesh(path)
-    except (ValueError, IndexError) as error:
+    except (ValueError, IndexError, OverflowError) as error:
         raise ValueError(f"Mesh: {path} cannot be read: {error}") from None
     if not len(triangles):
         raise ValueError(f"Mesh: {path} has no triangles; is it empty or cut off?")

@@ -31,7 +31,8 @@ class Universal(Joint):
     first, second : body, ``system.ground``, or Frame
         P and a1, a2, a3 are origin and axes of a frame on the first one, Q and b1, b2, b3 of one on
         the second, on which the reaction acts. Two Frames (``body.frame(...)``) are these; give
-        them in place of ``at`` and the axes.
+        them in place of ``at`` and the axes. With one Frame the other side has its frame where
+        this one is at the initial pose.
     at : (3,) array [m]
         Centre of the cross, inertial axes, at the initial pose.
     axis : (3,) array [-]
@@ -62,7 +63,7 @@ class Universal(Joint):
     ):
         self.name = label(name, "Universal")
         axes = None
-        if not (isinstance(first, Frame) and isinstance(second, Frame)):
+        if not (isinstance(first, Frame) or isinstance(second, Frame)):
             if axis is None or second_axis is None:
                 raise ValueError(
                     f"{self.name}: a Universal needs axis= (of the first body) and second_axis= "

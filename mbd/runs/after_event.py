@@ -18,13 +18,15 @@ import numpy as np
 
 from mbd.base.checked import called
 from mbd.base.run_tolerances import EVENT_AHEAD, EVENT_MANY, EVENT_SHORT
-from mbd.integration.consistent import allowed, consistent, violated, violations
+from mbd.history.instants import instants
+from mbd.history.trajectory import Trajectory
+from mbd.integration.consistent import allowed, settled, violated, violations
 from mbd.model.frozen import state_of
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.workspace import Workspace, ahead
 from mbd.runs.crossings import Instant, Watch
-from mbd.runs.events import Event, Occurrence
+from mbd.runs.events import Event, EventInstants, Occurrence
 
 
 class EventError(RuntimeError):
@@ -54,6 +56,21 @@ def behind(
     watch.value = value
     _leave(watch, instant, state, happened, before)
     return state, set_off
+
+
+def energy_of_change(model: Model, ahead: State, after: State, before: Any) -> float:
+    """Return the energy [J] that changes at an instant put into the model, from state to state.
+
+    That is kinetic and potential energy as results have them, of which `before` is what came ahead.
+    """
+    if after is ahead:
+        return 0.0
+    both = EventInstants.of(ahead).joined(EventInstants.of(after))
+    *raw, _ = vars(both).values()
+    with warnings.catch_warnings():  # a law that raises is told of by the run, and by results
+        warnings.simplefilter("ignore")
+        kinetic, potential, *_ = instants(Trajectory(model, *raw, before=before)).energies
+    return float(np.diff(kinetic + potential)[0])
 
 
 def _leave(watch: Watch, instant: Instant, state: State, happened: list[int], before: Any) -> None:
@@ -129,7 +146,8 @@ def _changed(model: Model, event: Event, state: State) -> State:
         new = _by_hand(model, event, new, who)
     _check_rows(model, state, new, who)
     try:
-        return consistent(model, new, project="velocities", rows=np.zeros(model.n_lam, bool))
+        anywhere = np.zeros(model.n_lam, bool)
+        return settled(model, new, project="velocities", rows=anywhere)[0]
     except ValueError as error:
         raise EventError(f"{who}: {error}") from error
 

@@ -194,9 +194,9 @@ class Watch:
         group = tuple(
             k for k in sorted(sizes) if k not in first and (sizes[k] <= end + near or passed[k])
         )
-        state, value = at(end), values(end).copy()
+        occurrences, value = self._alone(first, at), values(end).copy()
         value[list(group)] = 0.0
-        occurrences = self._alone(first, at)
+        state = at(end)  # the last one that is asked for: the run goes on from there
         occurrences += [Occurrence(self.events[k], state) for k in group]
         return occurrences, Instant(state, group, g, value, step)
 

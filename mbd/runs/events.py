@@ -122,21 +122,23 @@ class Occurrence:
 
 @dataclass(frozen=True, eq=False)
 class EventInstants:
-    """Histories of some instants, time first."""
+    """Histories of some instants, time first; `impulsive` is the work of impulses [J]."""
 
     t: np.ndarray
     q: np.ndarray
     v: np.ndarray
     a: np.ndarray
     lam: np.ndarray
+    impulsive: np.ndarray
 
     @classmethod
-    def of(cls, s: State) -> EventInstants:
+    def of(cls, s: State, impulsive: float = 0.0) -> EventInstants:
         """Return one instant."""
-        return cls(np.array([s.t]), s.q[None], s.v[None], s.a[None], s.lam[None])
+        q, v, a, lam = (x[None] for x in (s.q, s.v, s.a, s.lam))
+        return cls(np.array([s.t]), q, v, a, lam, np.array([impulsive]))
 
     def _all(self) -> tuple[np.ndarray, ...]:
-        return self.t, self.q, self.v, self.a, self.lam
+        return self.t, self.q, self.v, self.a, self.lam, self.impulsive
 
     def joined(self, later: EventInstants) -> EventInstants:
         """Return these and later ones."""
@@ -154,7 +156,8 @@ class EventInstants:
 
 def _history(model: Model, instants: EventInstants, before: Any) -> History:
     """Return some instants by name; ``before`` is what came before them (turns counted)."""
-    return History(model, *instants._all(), before=before)
+    *raw, impulsive = instants._all()
+    return History(model, *raw, impulsive=impulsive, before=before)
 
 
 def carried(model: Model, instants: EventInstants, before: Any) -> Any:

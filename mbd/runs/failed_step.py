@@ -8,7 +8,7 @@ import numpy as np
 
 from mbd.base.run_tolerances import FAR_IN_A_STEP, LIGHT_BODY
 from mbd.base.tolerances import OPEN_FAR, REPORT_RANK, SINGULAR
-from mbd.integration.consistent import consistent
+from mbd.integration.consistent import settled
 from mbd.integration.contradiction import contradiction
 from mbd.integration.method import Method
 from mbd.integration.newton_loop import grid_from_here
@@ -50,7 +50,7 @@ def _agree(work: Workspace) -> bool:
     """Whether the rows at the end of a step can be met from the pose at its start."""
     start = work.store()
     try:
-        consistent(work.model, start.replace(t=start.t + float(work.F[m.H])), project=True)
+        settled(work.model, start.replace(t=start.t + float(work.F[m.H])), project=True)
     except (ValueError, LawError):
         return False
     return True

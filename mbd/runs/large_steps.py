@@ -11,8 +11,8 @@ a unit of
 their sum. Between instants that are some steps apart accelerations change by no more than the steps
 within add up to: for k = 1 the sum over instants is a bound from below.
 
-The balance of energies tells of errors as well: kinetic, potential and
-dissipated energy less work stay what they were, as far as work is known: a sum by trapezia, off by
+The balance of energies tells of errors as well: kinetic, potential and dissipated energy less work,
+and less that of impulses, stay what they were, as far as work is known: a sum by trapezia, off by
 less than the second differences of its parts where these are few; where power changes from step to
 step all the time, steps are too large for the loads. It is looked at where errors are large, where
 steps failed or throw bodies, where they are coarse, or where instants are not those of all steps.
@@ -185,6 +185,7 @@ def _throw_and_coarseness(history: History, h: float) -> tuple[float, float]:
     units, t = history.model.units, history.t
     blocks = (history.a[i : i + 4097] for i in range(0, len(t), 4096))
     change = np.concatenate([changes(a, units).max(axis=1, initial=0.0) for a in blocks])
+    change = change[t[1:] > t[:-1]]  # not from the one side of an event to the other
     speed = np.max(np.abs(history.v / units), axis=1, initial=0.0)
     fastest = speed.max(initial=0.0)
     throw = thrown(change, fastest, h, float(t[-1] - t[0]))
@@ -196,12 +197,11 @@ def energy_departure(history: History, h: float, in_a_row: bool, thorough: bool 
 
     What sums over time may be wrong by is taken off it, the second differences of their parts, if
     that may explain it and does not come from all steps alike.
-    Zero where it is not known: behind changes at events, which take energy in no time, and, unless
-    all instants are evaluated (`thorough`), in long runs with work or dampers, or with springs that
-    count turns.
+    Zero where it is not known: unless all instants are evaluated (`thorough`), in long runs with
+    work or dampers, or with springs that count turns.
     """
     n, model = len(history.t), history.model
-    if n < 2 or any(occurrence.event.changes for occurrence in history.events):
+    if n < 2:
         return 0.0
     few = thorough or n <= LARGE_STEP_INSTANTS
     if history.stored is None and not few:
@@ -209,15 +209,15 @@ def energy_departure(history: History, h: float, in_a_row: bool, thorough: bool 
             return 0.0
         sample = np.unique(np.linspace(0, n - 1, LARGE_STEP_INSTANTS).astype(int))
         history = history.part(sample, history.before)
-    kinetic, potential, *exchanged = _energies(history)
+    kinetic, potential, *exchanged, impulsive = _energies(history)
     summed = np.array(exchanged)
     if summed.any() and not (few and in_a_row):
         return 0.0
-    moved = max(kinetic.max(), *(x.max() - x.min() for x in (potential, *summed)))
+    moved = max(kinetic.max(), *(x.max() - x.min() for x in (potential, impulsive, *summed)))
     noise = LOST_NOISE * np.finfo(float).eps
     rest = 0.5 * float(model.stacked.mass.sum()) * (noise * float(model.F[m.LENGTH]) / h) ** 2
     rest += noise * float(np.abs(potential).max())
-    balance = kinetic + potential + summed[0] - summed[1]
+    balance = kinetic + potential + summed[0] - summed[1] - impulsive
     with np.errstate(invalid="ignore"):
         departure = np.abs(balance - balance[0]).max()
         if summed.any():
@@ -228,10 +228,11 @@ def energy_departure(history: History, h: float, in_a_row: bool, thorough: bool 
 
 
 def _energies(history: History) -> tuple[np.ndarray, ...]:
-    """Return kinetic, potential and dissipated energy, and work; of laws that raise zeros."""
+    """Return kinetic, potential and dissipated energy, both works; of laws that raise zeros."""
     if history.stored is not None:
         energy = history.energy
-        return energy.kinetic, energy.potential, energy.dissipated, energy.work
+        exchanged = energy.dissipated, energy.work, energy.impulsive
+        return energy.kinetic, energy.potential, *exchanged
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return instants(history).energies

@@ -17,17 +17,18 @@ from mbd.model.state import State
 _CHUNK_BYTES = 1 << 20  # bytes of recorded steps that are taken over together
 _SMALL = 2**27  # bytes, about what the libraries take themselves: nobody asks the system for less
 
-Histories = tuple[Any, Any, Any, Any, Any]  # t (n,), q (n, n_q), v (n, n_v), a (n, n_v), lam (n, .)
+# t (n,), q (n, n_q), v (n, n_v), a (n, n_v), lam (n, n_lam), work of impulses (n,)
+Histories = tuple[Any, Any, Any, Any, Any, Any]
 
 
 def at_once(model: Model) -> tuple[int, int]:
     """Return how many floats a recorded step has, and how many steps are taken over at once."""
-    size = 1 + model.n_q + 2 * int(model.I[m.N_U])
+    size = 2 + model.n_q + 2 * int(model.I[m.N_U])
     return size, max(_CHUNK_BYTES // (8 * size), 8)
 
 
 def columns(model: Model) -> tuple[Any, Any, Any, Any]:
-    """Return where q, v, a and lam stand in a recorded row, behind the time."""
+    """Return where q, v, a and lam stand in a recorded row, between time and work of impulses."""
     v, lam = model.numbering.v, model.numbering.lam
     n_v = 1 + model.n_q
     n_a = n_v + int(model.I[m.N_U])
@@ -42,9 +43,10 @@ class Record(Protocol):
     """What a run needs of the place its instants go to; their number need not be known."""
 
     def append(
-        self, t: np.ndarray, q: np.ndarray, v: np.ndarray, a: np.ndarray, lam: np.ndarray
-    ) -> None:
-        """Keep n instants, time first: (n,), (n, n_q), (n, n_v), (n, n_v), (n, n_lam).
+        self, t: np.ndarray, q: np.ndarray, v: np.ndarray, a: np.ndarray, lam: np.ndarray,
+        impulsive: np.ndarray,
+    ) -> None:  # fmt: skip
+        """Keep n instants, time first: (n,), (n, n_q), (n, n_v), (n, n_v), (n, n_lam), (n,).
 
         Raises
         ------
@@ -66,7 +68,7 @@ class Record(Protocol):
         """Take note of a message that says more, after ``close``."""
 
     def histories(self) -> Histories:
-        """Return t, q, v, a, lam of all instants kept so far."""
+        """Return t, q, v, a, lam and work of impulses of all instants kept so far."""
 
     @property
     def stored(self) -> Mapping[str, Any] | None:
@@ -85,8 +87,8 @@ class ArrayRecord:
     """
 
     def __init__(self, model: Model, expected: int = 64) -> None:
-        widths = ((), (model.n_q,), (model.n_v,), (model.n_v,), (model.n_lam,))
-        self._bytes = 8 * (1 + model.n_q + 2 * model.n_v + model.n_lam)  # of an instant
+        widths = ((), (model.n_q,), (model.n_v,), (model.n_v,), (model.n_lam,), ())
+        self._bytes = 8 * (2 + model.n_q + 2 * model.n_v + model.n_lam)  # of an instant
         need = expected * self._bytes
         if need > _SMALL and need > (free := free_bytes()):
             raise ValueError(
@@ -100,8 +102,9 @@ class ArrayRecord:
         self._n = 0
 
     def append(
-        self, t: np.ndarray, q: np.ndarray, v: np.ndarray, a: np.ndarray, lam: np.ndarray
-    ) -> None:
+        self, t: np.ndarray, q: np.ndarray, v: np.ndarray, a: np.ndarray, lam: np.ndarray,
+        impulsive: np.ndarray,
+    ) -> None:  # fmt: skip
         """Keep n instants."""
         n, end = self._n, self._n + len(t)
         if end > len(self._arrays[0]) - self._spare:
@@ -110,7 +113,7 @@ class ArrayRecord:
             if need > _SMALL and need > free_bytes():
                 rest = len(self._arrays[0]) - self._spare - n
                 self._spare = 0
-                self._put(*(x[:rest] for x in (t, q, v, a, lam)))
+                self._put(*(x[:rest] for x in (t, q, v, a, lam, impulsive)))
                 raise MemoryError(
                     f"simulate: memory is full after {self._n} instants; keep fewer with every=, "
                     "or write them to a file while the run goes on, stream='run.nc'"
@@ -119,7 +122,7 @@ class ArrayRecord:
             for new, old in zip(grown, self._arrays, strict=True):
                 new[:n] = old[:n]
             self._arrays = grown  # all at once: Ctrl-C may come at any line
-        self._put(t, q, v, a, lam)
+        self._put(t, q, v, a, lam, impulsive)
 
     def _put(self, *instants: np.ndarray) -> None:
         """Keep instants for which there is room."""
@@ -158,6 +161,6 @@ class ArrayRecord:
         """Nothing is evaluated before it is asked for."""
 
     def histories(self) -> Histories:
-        """Return t, q, v, a, lam of all instants kept so far."""
-        t, q, v, a, lam = (array[: self._n] for array in self._arrays)
-        return t, q, v, a, lam
+        """Return t, q, v, a, lam and work of impulses of all instants kept so far."""
+        t, q, v, a, lam, impulsive = (array[: self._n] for array in self._arrays)
+        return t, q, v, a, lam, impulsive

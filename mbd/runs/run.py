@@ -13,9 +13,10 @@ from mbd.integration.method import Method
 from mbd.integration.newton_loop import FAILED
 from mbd.interactions.laws import LawError
 from mbd.linear.saddle import Saddle
+from mbd.machine import buffer as m
 from mbd.model.model import Model
 from mbd.model.state import State
-from mbd.runs.after_event import behind
+from mbd.runs.after_event import behind, energy_of_change
 from mbd.runs.crossings import Instant, Watch
 from mbd.runs.events import EventInstants, Occurrence
 from mbd.runs.interrupts import Interrupt
@@ -43,6 +44,8 @@ class Stretches:
         Steps that were taken in smaller ones, their number by the time [s] at the end.
     started : float
         Clock at the first step [s].
+    impulsive : float
+        Work of impulses so far [J]: of changes at events, and of the steps of some methods.
     cause : BaseException, optional
         What was raised and ended the run.
     """
@@ -59,6 +62,7 @@ class Stretches:
         self.occurrences: list[Occurrence] = []
         self.run: Run | None = None
         self.started = math.inf
+        self.impulsive = 0.0
         self.cause: BaseException | None = None
 
     def go(
@@ -98,12 +102,13 @@ class Stretches:
         run = Run(
             self.model, first, self.method, plan, self.interrupt, self.watch, continued, saddle
         )
+        run.work.F[m.IMPULSIVE] = self.impulsive
         run.record_to(self.record, first, before)
         self.run = run
         try:
             status, message = run.loop(self.progress)
         finally:
-            self.last = run.state()
+            self.last, self.impulsive = run.state(), float(run.work.F[m.IMPULSIVE])
             self.occurrences += run.occurrences
             self.started = min(self.started, run.started)
             self.divided |= run.divided.steps
@@ -113,12 +118,13 @@ class Stretches:
         if run.instant is None:
             return status, message
         self.last, set_off = behind(self.watch, run.instant, run.before, plan.t_end - self.start)
+        self.impulsive += energy_of_change(run.model, run.instant.state, self.last, run.before)
         self.occurrences += set_off
         for occurrence in set_off:
             self.record.happened(occurrence.name, occurrence.t)
         over = _over(run.instant, self.watch, set_off)
         if over or self.last.t >= plan.t_end * (1 - 1e-15):
-            run.keep_end(self.last, over != "")
+            run.keep_end(self.last, self.impulsive, over != "")
             return 0, over or f"reached t = {self.last.t:g} s"
         return EVENT, ""
 
@@ -137,7 +143,7 @@ class Stretches:
         """Note the cause; return the message."""
         if self.run is None:
             first = EventInstants.of(self.last)
-            self.record.append(first.t, first.q, first.v, first.a, first.lam)
+            self.record.append(first.t, first.q, first.v, first.a, first.lam, first.impulsive)
         self.cause = error.__cause__ or error
         return str(error) if isinstance(error, _WORDED) else f"{type(error).__name__}: {error}"
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from mbd.base.run_tolerances import WHOLE_STEPS
 from mbd.base.tolerances import CRAWL_SHARE, CRAWL_STEPS, NEWTON_FREE
-from mbd.integration.method import Method
+from mbd.integration.method import Method, refuse_unmoved
 from mbd.integration.newton_loop import CONVERGED, FAILED, PIVOTS, grid_from_here
 from mbd.integration.pivoting_step import careful_step
 from mbd.integration.substeps import Divided
@@ -48,6 +48,7 @@ class Run:
         self, model: Model, first: State, method: Method, plan: Plan, interrupt: Interrupt,
         watch: Watch | None = None, continued: bool = False, saddle: Saddle | None = None,
     ) -> None:  # fmt: skip
+        refuse_unmoved(method, model)
         self.model, self.method, self.plan, self.interrupt = model, method, plan, interrupt
         self.facts = facts = method.facts
         self.watch = watch if watch is not None and watch.events else None
@@ -109,15 +110,19 @@ class Run:
         `before` is what events know of the stretches before this one.
         """
         self.record, self.before = record, before
-        self.last = EventInstants.of(first)
+        self.last = self._instant(first)
         if self._is_output(first):
             self.keep(self.last)
 
-    def keep_end(self, last: State, wanted: bool) -> None:
+    def _instant(self, state: State) -> EventInstants:
+        """Return the instant of the state that the work space has."""
+        return EventInstants.of(state, float(self.work.F[m.IMPULSIVE]))
+
+    def keep_end(self, last: State, impulsive: float, wanted: bool) -> None:
         """Keep the state behind the event at which the run ends, if something changed there."""
         if self.instant is not None and last is not self.instant.state:
             if wanted or self._is_output(last):
-                self.keep(EventInstants.of(last))
+                self.keep(EventInstants.of(last, impulsive))
 
     def _is_output(self, state: State) -> bool:
         """Whether the time of a state is among those to be kept."""
@@ -125,7 +130,8 @@ class Run:
 
     def keep(self, instants: EventInstants) -> None:
         """Keep instants in the record."""
-        self.record.append(instants.t, instants.q, instants.v, instants.a, instants.lam)
+        x = instants
+        self.record.append(x.t, x.q, x.v, x.a, x.lam, x.impulsive)
         if len(instants.t):
             self.t_kept = float(instants.t[-1])
 
@@ -283,7 +289,8 @@ class Run:
         """Return what was recorded since this was asked last."""
         S, F = self.work.S, self.work.F
         rows = F[self.at :][: int(S[m.N_RECORDED]) * self.size].reshape(-1, self.size)
-        return EventInstants(rows[:, 0].copy(), *(rows[:, x] for x in columns(self.model)))
+        q, v, a, lam = (rows[:, x] for x in columns(self.model))
+        return EventInstants(rows[:, 0].copy(), q, v, a, lam, rows[:, -1].copy())
 
     def _look(self, begin: Any, first: int, new: EventInstants) -> EventInstants:
         """Find the events among new instants, up to one that ends the run; return what to keep."""
@@ -312,7 +319,7 @@ class Run:
             if instant is not None:
                 self.instant, self.done, self.error = instant, first + index, None
                 self.work.load(instant.state)
-                there = EventInstants.of(instant.state)
+                there = self._instant(instant.state)
                 self.before = carried(self.model, there, before)
                 kept = kept.rows(kept.t < instant.state.t)
                 wanted = any(self.watch.events[k].terminal for k in instant.events)
@@ -366,7 +373,7 @@ class Run:
         self._least()
         late = self.work.F[m.T] > getattr(self, "t_kept", -np.inf) + WHOLE_STEPS * self.h
         if late and status != EVENT and self.plan.times is None:
-            self.keep(EventInstants.of(self.work.store()))
+            self.keep(self._instant(self.work.store()))
 
     def _least(self) -> None:
         """Make redundant multipliers of the last state smallest, where the loop left that out."""

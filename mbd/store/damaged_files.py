@@ -22,6 +22,7 @@ import numpy as np
 T = TypeVar("T")
 CHECKSUM = "checksum"  # the variable; its attribute "arrays" has the names, in order
 _WIDE = 64  # columns of a block
+_LONGEST = 200  # characters of what a library says of a file
 _WAITS = (0.0, 0.005, 0.02)  # [s] a run may be writing what is read
 
 
@@ -48,7 +49,8 @@ def read_or_refuse(path: Path, read: Callable[[], T], *, growing: bool = False) 
             raise
         except Exception as error:
             if wait is None:
-                text = f"{type(error).__name__}: {str(error).strip() or 'no reason told'}"
+                why = " ".join(str(error).split())[:_LONGEST] or "no reason told"
+                text = f"{type(error).__name__}: {why}"
                 raise DamagedFileError(
                     f"load: {path} is not a whole file of results ({text}); copy it again, or run "
                     "the model again"

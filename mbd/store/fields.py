@@ -21,6 +21,7 @@ from mbd.history.beams import all_helicoids, cables
 from mbd.history.columns import fitting, labels, model_items
 from mbd.history.joint_coordinates import freedoms
 from mbd.history.loads import all_loads
+from mbd.history.quantities import Energy
 from mbd.history.quantity import Owner, Quantity
 from mbd.history.units import MIXED
 from mbd.model.frozen import per_model
@@ -111,7 +112,10 @@ def fields(model: Model) -> list[Field]:
 
 
 def chosen(model: Model, names: Sequence[str] | None) -> list[Field]:
-    """Return the arrays of some names, those of the last instant, and time; None stands for all."""
+    """Return the arrays of some names, those of the last instant, and time; None stands for all.
+
+    With coordinates there is the work of impulses, which they do not tell.
+    """
     there = fields(model)
     if names is None:
         return there
@@ -127,7 +131,8 @@ def chosen(model: Model, names: Sequence[str] | None) -> list[Field]:
                 f"save: quantities must be names of labelled arrays, got {shown(name)}"
                 f"{meant(str(name), over_time)}; there are {', '.join(over_time)}"
             )
-    return [x for x in there if x.dims[0] != "time" or x.name in ("time", *names)]
+    more = ("time", *names, *([Energy.impulsive.array] if "q" in names else []))
+    return [x for x in there if x.dims[0] != "time" or x.name in more]
 
 
 def write(arrays: Any, first: int, x: AllParts) -> None:

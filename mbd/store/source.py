@@ -280,6 +280,7 @@ class ArchiveSource(Source):
         if "about" not in self._arrays:
             raise DamagedFileError(f"load: {path} was not written by mbd: it has no array 'about'")
         record = json.loads(str(self._arrays.pop("about")))
+        self._check_states()
         self.about = {name: record.pop(name) for name in _ABOUT}
         self.about["model"] = record.pop("model", "")
         self.about |= {"off": record.pop("off", []), "options": record.pop("run", {})}
@@ -293,6 +294,14 @@ class ArchiveSource(Source):
         self.about["notes"] = {k: x for k, x in record.items() if k not in ("units", "components")}
         for name in ("last_alg", "last_memory"):
             setattr(self, name, self._arrays.pop(name, None))
+
+    def _check_states(self) -> None:
+        """Refuse a file without instants and the state at each, numbers of one length."""
+        n = self._arrays["t"].shape
+        for name, rank in (("t", 1), ("q", 2), ("v", 2), ("a", 2), ("lam", 2)):
+            x = self._arrays[name]
+            if x.dtype != float or x.ndim != rank or x.shape[:1] != n:
+                raise ValueError(f"{name!r} must be numbers over time, got shape {x.shape}")
 
     def __getitem__(self, name: str) -> Any:
         return self._arrays[name]

@@ -139,7 +139,7 @@ class FileRecord:
         self._lost = False  # whether some instants could not be written
         self._n, self._before = 0, turns_so_far(model, first)
         self._buffer, self._clock = ArrayRecord(model), time.perf_counter()
-        size = 8 * (1 + model.n_q + 2 * model.n_v + model.n_lam)
+        size = 8 * (2 + model.n_q + 2 * model.n_v + model.n_lam)
         self._room = max(1, _BYTES // size, min(_INSTANTS, _MOST // size))
         self._pause = _SECONDS
         self._source: FileSource | None = None
@@ -163,12 +163,13 @@ class FileRecord:
         self._h5.swmr_mode = True
 
     def append(
-        self, t: np.ndarray, q: np.ndarray, v: np.ndarray, a: np.ndarray, lam: np.ndarray
-    ) -> None:
+        self, t: np.ndarray, q: np.ndarray, v: np.ndarray, a: np.ndarray, lam: np.ndarray,
+        impulsive: np.ndarray,
+    ) -> None:  # fmt: skip
         """Keep n instants."""
         if self._lost:
             return  # what follows a hole cannot be read
-        self._buffer.append(t, q, v, a, lam)
+        self._buffer.append(t, q, v, a, lam, impulsive)
         late = time.perf_counter() > self._clock + self._pause
         if not self._n or len(self._buffer) >= self._room or late:
             self.flush()
@@ -251,8 +252,9 @@ class FileRecord:
 
     def _kept(self, before: Before, last: State | None = None) -> Trajectory:
         """Return what is in memory."""
+        *raw, impulsive = self._buffer.histories()
         return Trajectory(
-            self.model, *self._buffer.histories(),
+            self.model, *raw, impulsive=impulsive,
             last=self.model.state if last is None else last, method=self.method, before=before,
         )  # fmt: skip
 
@@ -309,9 +311,10 @@ class FileRecord:
         return self._source
 
     def histories(self) -> Histories:
-        """Return t, q, v, a, lam of the file."""
+        """Return t, q, v, a, lam and work of impulses of the file."""
         stored = self.stored
         if stored is None:
             return self._buffer.histories()
         t, q, v, a = (stored[x] for x in ("t", "q", "v", "a"))
-        return t, q, v, a, stored.get("lam", np.zeros((len(t), 0)))  # a model without rows
+        lam = stored.get("lam", np.zeros((len(t), 0)))  # a model without rows
+        return t, q, v, a, lam, stored["energy.impulsive"]

@@ -23,7 +23,7 @@ from mbd.base.run_tolerances import (
     OSCILLATION_INSTANTS,
 )
 from mbd.base.tolerances import ERROR_CANCELS
-from mbd.integration.consistent import consistent, described_starts
+from mbd.integration.consistent import described_starts, settled
 from mbd.integration.method import Method
 from mbd.integration.starting_values import begin, started
 from mbd.linear.saddle import Saddle
@@ -55,7 +55,7 @@ def paces_kernel(I: Any, F: Any, k: int) -> None:
     I[k:] has n, p, the places of the rows and of the results, the first row that multipliers count.
     """
     n, p, at, out, last, n_u = I[k], I[k + 1], I[k + 2], I[k + 3], I[k + 4], I[m.N_U]
-    size = 1 + I[m.N_Q] + 2 * n_u
+    size = 2 + I[m.N_Q] + 2 * n_u
     for j in range(3 * n):
         F[out + j] = 0.0
     for i in range(n_u):
@@ -118,7 +118,7 @@ class BatchRecord:
     ----------
     model : Model
     rows : (n, instants, .) array
-        Time, q, v, a, multipliers as they were recorded.
+        Time, q, v, a, multipliers, work of impulses, as they were recorded.
     clean : (n,) array of bool
         The runs that these are good for.
     F : (n, .) array
@@ -178,7 +178,7 @@ class Batches:
 
     def __init__(self, model: Model, method: Method, plan: Plan) -> None:
         self.model, self.facts, self.kernel, self.plan = model, method.facts, method.kernel, plan
-        first = consistent(model)
+        first = settled(model)[0]
         run = Run(model, first, method, plan, Interrupt(), continued=True)  # from there as it is
         self.steps, self.h, self.own = run.n_steps, run.h, run.at - model.size
         self.whole = not run.rest and run.n_steps % plan.every == 0 and not run.jumps.driven
@@ -209,7 +209,7 @@ class Batches:
         with np.errstate(all="ignore"):  # runs that are marked
             first, saddle = described_starts(work)
             rows = work.F[:, self.at : self.at + room].reshape(len(F), -1, self.size)
-            rows[:, 0, 0] = 0.0
+            rows[:, 0, [0, -1]] = 0.0
             for where, x in zip(
                 columns(self.model), (first.q, first.v, first.a, first.lam), strict=True
             ):

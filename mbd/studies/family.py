@@ -40,7 +40,7 @@ class MemberModels:
 
     def __init__(self, build: Any, names: tuple[str, ...]) -> None:
         self.names = names
-        self.build = build if callable(build) else model_of("study", build)
+        self.build = build if callable(build) else model_of("study", build, set_valued=True)
         self.first: Model | None = None if callable(build) else self.build
 
     def model(self, row: Row) -> Model:

@@ -204,7 +204,9 @@ def of_batch(output: Output, runs: Runs) -> list[Any]:
     def of_run(i: int) -> np.ndarray:
         of = model if same else own(i)
         raw = (x[i] for x in instants.raw)
-        return of_solution(output, Solution(of, instants.t, *raw, before=_turns(of)))
+        turns, impulsive = _turns(of), instants.rows[i, :, -1]
+        solution = Solution(of, instants.t, *raw, before=turns, impulsive=impulsive)
+        return of_solution(output, solution)
 
     return [_tried(of_run, i) for i in range(len(instants.rows))]
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
-import json
 import os
 import queue
 import uuid
@@ -18,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.atomic import replaced
-from mbd.base.checked import check_options, file_path, flag, floats, shown, whole
+from mbd.base.checked import check_options, flag, floats, shown, whole
 from mbd.base.door import number
 from mbd.front.simulate import kernels_of, simulate
 from mbd.front.solution import Solution
-from mbd.integration.consistent import consistent
+from mbd.integration.consistent import settled
+from mbd.integration.method import refuse_unmoved
 from mbd.machine.shared_work import compile_all
 from mbd.model.model import Model
 from mbd.model.system import System
@@ -32,13 +30,13 @@ from mbd.runs.plan import number_of_steps
 from mbd.runs.progress import Progress
 from mbd.studies.chunk import Share, Task, give_up, run_chunk
 from mbd.studies.family import MemberModels
+from mbd.studies.kept_chunks import KeptChunks
 from mbd.studies.outputs import described, outputs_of
 from mbd.studies.results import Packed, StudyTable, inner_dimensions, joined, packed, table_of
 from mbd.studies.samples import Members, members_of
 from mbd.studies.summary import Summary
 
 _WHO = "study"
-_PROBED = 16  # members of which one must be described before a study begins
 _CORNERED = 6  # arguments of one part whose corners are described
 _AHEAD = 4  # chunks that wait for each worker
 
@@ -122,7 +120,12 @@ def study(
     if progress is not None:
         flag(_WHO, "progress", progress)
     kept = outputs_of(_WHO, outputs)
-    check_options(_WHO, options, simulate, ("method", "progress", "stream", "raise_on_failure"))
+    if both := [x.name for x in kept if x.name in members.names]:
+        raise ValueError(
+            f"{_WHO}: {both[0]!r} is a parameter and an output; give the output a name of its own, "
+            f"{{'result': {both[0]!r}}}"
+        )
+    check_options(study, options, simulate, ("method", "progress", "stream", "raise_on_failure"))
     method = checked_method(_WHO, method, "rtol" in options)
     t_end = number(_WHO, "t_end", t_end, "s", positive=True)
     if step is not None:
@@ -141,7 +144,7 @@ def study(
         uuid.uuid4().hex, build, members.names, _probes(members), kept, t_end, step, method, options
     )
     model, about = _about(task, members)
-    place = None if directory is None else _Directory(directory, task, members, size, model)
+    place = None if directory is None else KeptChunks(directory, task, members, size, model)
     size = size if place is None else place.size
     starts = range(0, n, size)
     pieces: list[Packed] = []
@@ -159,6 +162,13 @@ def study(
             bad = piece["status"] != 0
             failed += int(bad.sum())
             t = max(t, piece["t"], key=len)
+    if place is not None and place.unwritten:
+        warnings.warn(
+            f"{place.unwritten[0]}; the results are returned, but {len(place.unwritten)} chunks "
+            "are in no file",
+            RuntimeWarning,
+            stacklevel=3,
+        )
     if totals:
         done = _summarised(totals, about, t, n, failed)
     else:
@@ -201,14 +211,14 @@ def _probes(members: Members) -> list[Any]:
     for i in range(len(members.names)):
         column = [row[i] for row in rows]
         if not all(issubclass(x, int | float) for x in set(map(type, column))):
-            break
+            return [(np.nan,) * len(members.names)]  # each member is described
         which |= {int(np.argmin(column)), int(np.argmax(column))}
         part = members.names[i].rpartition(".")[0]
         ends.setdefault(part, {})[i] = float(min(column)), float(max(column))
     some = [tuple(float(x) if isinstance(x, int) else x for x in rows[i]) for i in sorted(which)]
     for ranges in ends.values():
         if len(ranges) > _CORNERED:
-            return [(np.nan,) * len(members.names)]  # each member is described
+            return [(np.nan,) * len(members.names)]
         for corner in product(*ranges.values()) if len(ranges) > 1 else ():
             there = dict(zip(ranges, corner, strict=True))
             some.append(tuple(there.get(i, x) for i, x in enumerate(some[0])))
@@ -218,10 +228,11 @@ def _probes(members: Members) -> list[Any]:
 def _about(task: Task, members: Members) -> tuple[Model, dict[str, dict[str, Any]]]:
     """Return a member that has a start, and components and units of outputs there."""
     family, reason = MemberModels(task.build, task.names), None
-    for row in members.rows[:_PROBED]:
+    for row in members.rows:  # those that cannot be described are told of in the results
         try:
             model = family.model(row)
-            x = consistent(model, project=task.options.get("project"))
+            refuse_unmoved(task.method, model)
+            x = settled(model, project=task.options.get("project"))[0]
         except Exception as error:
             reason = reason or error
             continue
@@ -332,64 +343,3 @@ def _summarised(
         coordinates |= own
         values[f"{name} worst"], dimensions[f"{name} worst"] = np.array(total.worst), ()
     return StudyTable(values, dimensions, coordinates, units)
-
-
-class _Directory:
-    """The chunks of a study in files, with what they belong to."""
-
-    def __init__(
-        self, path: str | Path, task: Task, members: Members, size: int, model: Model
-    ) -> None:
-        self.path, self.size, self.number = file_path(_WHO, path), size, len(members.rows)
-        try:
-            described = inspect.getsource(task.build) if callable(task.build) else ""
-        except (OSError, TypeError):
-            described = ""
-        about = {
-            "parameters": list(members.names), "number of members": self.number,
-            **{f"values of {x}": _digest(repr([row[i] for row in members.rows]).encode())
-               for i, x in enumerate(members.names)},
-            "t_end": task.t_end, "step": task.step, "model": _digest(model.F.tobytes()),
-            "outputs": [[x.name, x.quantity, _named(x.reduce)] for x in task.outputs],
-            "method": repr(task.method), "options": {k: _named(x) for k, x in task.options.items()},
-            "build": _digest(described.encode()),
-        }  # fmt: skip
-        file = self.path / "study.json"
-        if file.exists():
-            old = json.loads(file.read_text())
-            self.size = int(old.pop("chunk"))
-            if other := [k for k, x in about.items() if old.get(k) != x]:
-                raise ValueError(
-                    f"{_WHO}: {self.path} has the results of another study, which differs in "
-                    f"{', '.join(other)}; choose another directory, or remove it"
-                )
-            return
-        with replaced(file, _WHO) as stream:
-            stream.write(json.dumps(about | {"chunk": size}, indent=1).encode())
-
-    def _file(self, start: int) -> Path:
-        return self.path / f"chunk_{start:09d}.npz"
-
-    def read(self, start: int) -> Packed | None:
-        """Return the results of a chunk, or None if there are none that can be read."""
-        try:
-            with self._file(start).open("rb") as stream, np.load(stream) as file:
-                piece = {name: file[name] for name in file.files}
-        except Exception:  # missing or damaged: it is computed anew
-            return None
-        # one with other chunks, that began at the same time, may have written there
-        whole = len(piece["status"]) == min(self.size, self.number - start)
-        return piece if whole else None
-
-    def write(self, start: int, piece: Packed) -> None:
-        """Keep the results of a chunk; the file is whole or not there."""
-        with replaced(self._file(start), _WHO) as stream:
-            np.savez(stream, **piece)  # type: ignore[arg-type]
-
-
-def _digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
-
-
-def _named(value: Any) -> str:
-    return getattr(value, "__qualname__", None) or repr(value)

@@ -1,5 +1,7 @@
 """Runs that derivatives are taken of: kept, whatever stops what comes during or behind them."""
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -13,7 +15,7 @@ def ball(stop=np.inf, on=None, error=KeyboardInterrupt):
     """Return a ball with a force whose law raises behind a time, once it is on."""
 
     def law(t):
-        if t > stop and on:
+        if t > stop and on.locked():
             raise error("stop")
         return 0.0, 0.0, 1.0
 
@@ -42,9 +44,9 @@ WAYS = {
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ArithmeticError])
 @pytest.mark.parametrize("way", WAYS)
 def test_a_run_that_is_stopped_in_its_midst(way, error):
-    on = []
+    on = threading.Lock()  # no part of what a study is told by
     model = ball(0.105, on, error).build()
-    on.append(True)
+    on.acquire()
     expected = KeyboardInterrupt if error is KeyboardInterrupt else mbd.SimulationError
     with pytest.raises(expected, match="stop|interrupted by the user") as raised:
         WAYS[way](model)
@@ -81,12 +83,12 @@ def test_an_objective_of_no_number_leaves_the_run():
 
 def test_an_interrupted_study_goes_on(tmp_path):
     """What was interrupted is no member that failed, and is not kept as one."""
-    on = []
+    on = threading.Lock()  # no part of what a study is told by
     model = ball(0.105, on).build()
     how = {"t_end": 0.2, "step": 0.01, "outputs": [("ball.position", "final")]}
-    on.append(True)
+    on.acquire()
     with pytest.raises(KeyboardInterrupt):
         mbd.study(model, {"ball.mass": [1.0, 2.0, 3.0]}, directory=tmp_path, **how)
-    on.clear()
+    on.release()
     study = mbd.study(model, {"ball.mass": [1.0, 2.0, 3.0]}, directory=tmp_path, **how)
     assert not study.status.any()

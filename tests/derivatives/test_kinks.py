@@ -86,11 +86,12 @@ def test_differences_to_one_side_are_of_order_eight_too(of):
     assert np.abs(np.array(of.low) @ powers[:, :7] - np.eye(9)[1][:7]).max() < 1e-9
 
 
-def pendulum():
+def pendulum(formulation="so3"):
     system = mbd.System(gravity=(0, 0, -9.81))
     rod = system.add(
-        mbd.RigidBody("rod", mass=1.0, inertia=(1e-3, 0.08, 0.08), position=(0.5, 0, 0))
-    )
+        mbd.RigidBody("rod", mass=1.0, inertia=(1e-3, 0.08, 0.08), position=(0.5, 0, 0),
+                      formulation=formulation)
+    )  # fmt: skip
     hinge = system.add(mbd.Revolute("hinge", system.ground, rod, at=(0, 0, 0), axis="y"))
     return system, rod, hinge.angle
 
@@ -169,6 +170,32 @@ def test_parameters_that_move_a_kink(family):
         assert g[name] == pytest.approx(mine[-1], rel=1e-8, abs=1e-10)
 
 
+@pytest.mark.filterwarnings("ignore:steps of .* too large")
+@pytest.mark.parametrize("end", [0.02, 0.1, 0.5])
+@pytest.mark.parametrize("formulation", ["so3", "directors"])
+def test_drives_that_begin_have_derivatives(formulation, end):
+    """From rest, whatever part of the motion a step is: no step is divided, rates follow laws."""
+    for step in (0.5e-3, 1e-3, 2e-3):
+        turn = mbd.Parameter("turn", 0.7)
+        system, _, angle = pendulum(formulation)
+        system.add(mbd.Drive("drive", angle, position=mbd.SmoothStep(0.0, turn, 0.0, end)))
+        s = mbd.sensitivities(system, ["turn"], 5 * step, step)
+        law = mbd.SmoothStep(0.0, 1.0, 0.0, end)
+        expected = [law(t)[0] for t in s.solution.t]
+        np.testing.assert_allclose(s["turn"]["hinge"].angle, expected, rtol=1e-6, atol=1e-12)
+        assert s.solution.stats["divided_steps"] == 0
+
+
+@pytest.mark.parametrize("where", ["terminal", "running"])
+@pytest.mark.parametrize("name", ["dissipated", "work", "impulsive", "balance"])
+def test_sums_over_a_run_are_no_terms(name, where):
+    """A term sees single instants: it would be zero, and its derivative too."""
+    system, _, _ = pendulum()
+    objective = mbd.Objective(**{where: lambda x: getattr(x.energy, name)})
+    with pytest.raises(RuntimeError, match=f"energy.{name} adds up since the first instant"):
+        mbd.gradient(objective, system, ["rod.mass"], 0.1, 1e-2)
+
+
 @pytest.mark.parametrize("limit", [0.25, 0.5, 0.75, 0.9999, 1.0001, 1.25])
 def test_objectives_with_a_kink(limit):
     """The largest, the absolute value, a penalty beyond a limit: of the side where the run is."""
@@ -194,6 +221,23 @@ def test_objectives_with_a_kink(limit):
         e = 1e-7
         sides = [(J(0.08 + s * e) - J(0.08)) / (s * e) for s in (1, -1)]
         assert min(abs(g[name] - x) for x in sides) < 1e-6 * max(1.0, *map(abs, sides)), word
+
+
+@pytest.mark.parametrize("other", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("name", ["rod.mass", "rod.center_of_mass.x"])
+def test_sizes_that_judge_have_no_kinks(name, other):
+    """The heaviest body sets what round-off is: where two change places no equation has a kink."""
+    system, rod, _ = pendulum()
+    system.add(mbd.PointMass("other", mass=other, position=(0.5, 1, 0)))
+    system.add(mbd.PointForce("push", rod, lambda t: (0.0, 0.0, 3.0 * np.sin(t))))
+    s = mbd.sensitivities(system, [name], 0.05, 5e-3)
+    model, e = system.build(), 1e-6
+    value = {"rod.mass": 1.0, "rod.center_of_mass.x": 0.0}[name]
+    ends = [
+        mbd.simulate(model.with_values({name: value + k * e}), 0.05, 5e-3)["hinge"].angle[-1]
+        for k in (1, -1)
+    ]
+    assert s[name]["hinge"].angle[-1] == pytest.approx((ends[0] - ends[1]) / (2 * e), rel=1e-6)
 
 
 def test_a_kink_at_the_state_itself_is_refused():

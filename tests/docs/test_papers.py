@@ -1,8 +1,11 @@
 """The page *From paper to code*: every number once, every name and test on it exists."""
 
 import ast
+import functools
 import importlib
 import re
+import subprocess
+import sys
 from functools import reduce
 from pathlib import Path
 
@@ -74,13 +77,29 @@ def test_every_name_can_be_imported(name):
     raise AssertionError(name)
 
 
-@pytest.mark.parametrize("name", TESTS)
-def test_every_test_exists(name):
-    path, _, function = name.partition("::")
-    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
-    defined = {x.name for x in tree.body if isinstance(x, ast.FunctionDef)}
-    assert function in defined
-    assert function.startswith("test_")
+@functools.cache
+def collected(*files):
+    """Return the tests that pytest finds in some files, without their parameters."""
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "--collect-only", "-o", "addopts=", *files],
+        capture_output=True, text=True, cwd=ROOT, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return {x.partition("[")[0] for x in done.stdout.splitlines() if "::" in x}
+
+
+def test_every_test_is_one_that_pytest_collects():
+    """What is only named like a test is none."""
+    tests = collected(*sorted({x.partition("::")[0] for x in TESTS}))
+    assert not set(TESTS) - tests
+
+
+def test_a_helper_with_the_name_of_a_test_is_noticed(tmp_path):
+    file = tmp_path / "test_helper.py"
+    file.write_text(
+        "def test_one(): pass\ndef test_map(): pass\ntest_map.__test__ = False\n", encoding="utf-8"
+    )
+    assert {x.rpartition("::")[2] for x in collected(str(file))} == {"test_one"}
 
 
 # --- docstrings -----------------------------------------------------------------------------------

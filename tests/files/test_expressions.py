@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -100,3 +101,25 @@ def test_functions_are_pure():
 def test_no_text_at_all():
     with pytest.raises(ValueError, match="give a text"):
         mbd.Expression()
+
+
+LAWS = ("t", "u + rate*t", "exp(t)", "1/t", "t**0.5", "log(t)", "sqrt(t)", "floor(t)", "t % 0",
+        "2**t", "table(t, [0, 1], [2, 3])", "piecewise(t > 0, 1, 2)", "sign(t)", "tan(t)",
+        "10**(10**t)", "max(t, 1)", "t if t > 0 else 1", "1e308*t*10")  # fmt: skip
+GIVEN = ("1", None, [1.0], np.ones(3), np.array(2.0), 10**400, 1e308, math.nan, math.inf, -math.inf,
+         1j, object(), True, -1.0, 0, np.float32(1.0), b"1", {}, len)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", LAWS)
+@pytest.mark.parametrize("place", range(4))
+def test_a_law_called_by_hand_returns_a_number_or_says_what_is_wrong(text, place):
+    law = mbd.Expression(text)
+    for value in GIVEN:
+        values = [0.1, 0.2, 0.3] if place else [value]
+        values[place - 1] = value
+        try:
+            assert isinstance(law(*values), float)
+        except (ValueError, TypeError) as error:
+            said = str(error)
+            if not said.startswith("Expression: "):
+                raise

@@ -220,7 +220,7 @@ def test_a_fit_goes_on_where_it_was_killed(tmp_path):
     data, file = {"mass.position.x": (T, measured())}, tmp_path / "a.fit"
     whole = mbd.fit(oscillator(), data, SPRING, file=file, **FAR)
     text = file.read_bytes()
-    for share in (0.02, 0.4, 0.93):
+    for share in (0.005, 0.4, 0.93):
         file.write_bytes(text[: int(share * len(text))])
         if share < 0.1:
             with pytest.raises(ValueError, match=r"^fit: .*a.fit must be a file of this call"):
@@ -230,7 +230,7 @@ def test_a_fit_goes_on_where_it_was_killed(tmp_path):
         assert again.values == whole.values
         assert again.evaluations == whole.evaluations
         assert file.read_bytes() == text
-    with pytest.raises(ValueError, match="has evaluations of another model, other data"):
+    with pytest.raises(ValueError, match="which differs in data of 'mass.position.x'"):
         mbd.fit(oscillator(), {"mass.position.x": (T, measured(seed=3))}, SPRING, file=file, **FAR)
     with pytest.raises(ValueError, match="must be a file of this call with the parameters"):
         mbd.fit(oscillator(), data, SPRING[:2], file=file, **FAR)

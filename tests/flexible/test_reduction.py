@@ -333,3 +333,27 @@ def test_four_interfaces_and_their_default_shapes_are_carried():
     mbd.check_tangents(system.build())  # raises
     energy = mbd.simulate(system, 0.01, 1e-4).energy
     assert np.ptp(energy.balance) < 1e-5
+
+
+@pytest.mark.parametrize("interfaces", ["none", "one", "two"])
+def test_low_frequencies_do_not_depend_on_how_light_a_node_is(interfaces):
+    """A node of next to no mass follows the others: the limit is reached from any side."""
+    M, K, x = lattice((3, 2, 2))
+    faces = {"none": {}, "one": {"left": ends(x)["left"]}, "two": ends(x)}[interfaces]
+    middle = int(np.argmin(np.abs(x[:, 0] - x[:, 0].mean())))
+    found = []
+    for share in (1e-8, 1e-12, 1e-20, 1e-100, 1e-300):
+        light = sp.lil_matrix(M)
+        for i in range(3 * middle, 3 * middle + 3):
+            light[i, i] *= share
+        body = mbd.FlexibleBody("b", sp.csc_matrix(light), K, x, faces, modes=4)
+        found.append(body.frequencies)
+    for frequencies in found[1:]:
+        np.testing.assert_allclose(frequencies, found[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("options", [{}, {"modes": 1}, {"cutoff": 10.0}, {"fixed_modes": 2}])
+def test_a_mesh_that_is_all_interface_is_refused_in_words(options):
+    M, K, x = lattice((2, 2, 2))
+    with pytest.raises(ValueError, match="^b: there must be a motion that deforms the mesh, but"):
+        mbd.FlexibleBody("b", M, K, x, {"all": range(8)}, **options)

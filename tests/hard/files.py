@@ -3,12 +3,16 @@
 import math
 import re
 import resource
+import zipfile
 from contextlib import contextmanager
+from pathlib import Path
+from unittest import mock
 
 import mbd
 from mbd.cli import main
 from mbd.comparison.comparison import Comparison
 from mbd.comparison.outcome import COLUMNS
+from mbd.fmi import export
 from tests.results.samples import spinner
 
 
@@ -46,7 +50,39 @@ WRITERS = {
     "matrices": lambda x, n, path: x.models[n].assemble().save(path),
     "table.csv": lambda x, n, path: x.tables[n].to_csv(path),
     "scene.py": lambda x, n, path: _command("convert", x.files[n], path, "--force"),
+    "matrices.mat": lambda x, n, path: x.models[n].assemble().save(path),
+    "schema.json": lambda x, n, path: _schema(n, path),
+    "unit.fmu": lambda x, n, path: _unit(x.systems[n], path),
 }
+BY = {  # which file of the package writes them
+    "animation/animation.py": ["page.html"], "animation/painter.py": ["film.gif"],
+    "cli/convert.py": ["scene.py"], "cli/schema.py": ["schema.json"],
+    "comparison/outcome.py": ["table.csv"], "figures/figure.py": ["picture.png"],
+    "files/modelfile.py": ["model.toml"], "fmi/export.py": ["unit.fmu"],
+    "model/assembly.py": ["matrices", "matrices.npz", "matrices.mat"],
+    "store/archive.py": ["run.npz", "run.csv", "run.mat"], "store/copy.py": ["copy.nc"],
+    "store/netcdf.py": ["run.nc"], "store/paraview.py": ["run.pvd"],
+}  # fmt: skip
+GROWING = {  # files of work that goes on: each has a test of its own
+    "fitting/evaluations.py": "test_a_fit_and_an_optimum_on_a_full_disk",
+    "store/stream.py": "test_a_stream_onto_a_full_disk",
+    "studies/study.py": "test_a_full_disk_loses_no_chunk_that_was_kept",
+}
+
+
+def _schema(n, path):
+    """Write the schema of model files, of two titles."""
+    with mock.patch("mbd.files.schema.json_schema", return_value={"title": str(n) * 900 * (n + 1)}):
+        _command("schema", "--output", path)
+
+
+def _unit(system, path):
+    """Write a unit without its library, which the compiler makes."""
+    with (
+        mock.patch.object(export, "_compile", side_effect=Path.touch),
+        mock.patch.object(export, "_check"),
+    ):
+        mbd.export_fmu(system, path, step=1e-3, inputs=[], outputs=["wheel.position"])
 
 
 def _command(*words):
@@ -68,6 +104,9 @@ def content(path):
     if path.is_dir():
         return {x.name: x.read_bytes() for x in sorted(path.iterdir())}
     text = path.read_bytes()
+    if path.suffix == ".fmu":  # which has the time in it, too
+        with zipfile.ZipFile(path) as archive:
+            return {x: archive.read(x) for x in archive.namelist()}
     if path.suffix == ".mat":
         text = text[116:]  # in front of it stands when it was written
     if path.suffix != ".pvd":

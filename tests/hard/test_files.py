@@ -1,6 +1,7 @@
 """A file is the old one, whole, or the new one, whole: killed, interrupted, on a full disk."""
 
 import ast
+import errno
 import os
 import random
 import signal
@@ -12,7 +13,9 @@ import pytest
 
 import mbd
 from mbd.base import atomic
-from tests.hard.files import WRITERS, Things, content, debris, full_disk
+from mbd.fitting import evaluations
+from tests.hard.doors import DOORS
+from tests.hard.files import BY, GROWING, WRITERS, Things, content, debris, full_disk
 
 ROOT = Path(mbd.__file__).parent
 KINDS = list(WRITERS)
@@ -69,6 +72,80 @@ def test_a_full_disk_breaks_nothing(things, contents, kind, tmp_path):
         assert not debris(tmp_path)
     WRITERS[kind](things, 1, path)
     assert content(path) == contents(kind)[1]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_disk_that_is_full_when_a_file_is_brought_to_it_breaks_nothing(
+    things, contents, kind, tmp_path, monkeypatch
+):
+    """File systems that allocate late say so at the end: at the first file, and at the second."""
+    path = tmp_path / kind
+    WRITERS[kind](things, 0, path)
+    sync = os.fsync
+    for good in (0, 1):
+        left = [good]
+
+        def full(file, left=left):
+            if not left[0]:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            left[0] -= 1
+            sync(file)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(atomic.os, "fsync", full)
+            text = ""
+            try:
+                WRITERS[kind](things, 1, path)
+            except OSError as error:
+                text = str(error)
+        if good == 0 or text:  # the folder is tried only
+            assert str(path.with_suffix("")) in text
+            assert "cannot be written: the disk is full; free some of it" in text
+            assert content(path) == contents(kind)[0]
+            assert not debris(tmp_path)
+    WRITERS[kind](things, 1, path)
+    assert content(path) == contents(kind)[1]
+
+
+@pytest.mark.parametrize("what", ["fit.kept", "optimum.kept"])
+def test_a_fit_and_an_optimum_on_a_full_disk(what, tmp_path, monkeypatch):
+    """Each evaluation that is computed counts, and those that could be kept are whole."""
+    path, written = tmp_path / what, []
+    DOORS[what].make(tmp_path / "all")
+    whole = (tmp_path / "all").read_bytes()
+    sync = os.fsync
+
+    def full(file):
+        written.append(file)
+        if len(written) == 4:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        sync(file)
+
+    monkeypatch.setattr(evaluations.os, "fsync", full)
+    with pytest.warns(RuntimeWarning, match=rf"{path} cannot be written: the disk is full") as seen:
+        DOORS[what].make(path)
+    assert len([x for x in seen if "disk is full" in str(x.message)]) == 1
+    monkeypatch.undo()
+    assert len(path.read_bytes()) < len(whole)
+    DOORS[what].make(path)
+    assert path.stat().st_size == len(whole)
+
+
+def test_a_folder_of_a_moment_is_removed_by_the_next_one(tmp_path, monkeypatch):
+    """What a process left that was killed; not that of one who lives."""
+    monkeypatch.setattr(atomic.tempfile, "tempdir", str(tmp_path))
+    child = os.fork()
+    if not child:
+        with atomic.scratch("mbd-x", "one") as folder:
+            (folder / "inside").mkdir()
+            os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)
+    assert len(list(tmp_path.iterdir())) == 1
+    with atomic.scratch("mbd-x", "one") as first:
+        assert [*tmp_path.iterdir()] == [first]
+        with atomic.scratch("mbd-x", "one") as second:
+            assert {*tmp_path.iterdir()} == {first, second}
+    assert not list(tmp_path.iterdir())
 
 
 def killed(things, kind, path, seconds):
@@ -275,6 +352,23 @@ def test_there_is_one_place_that_writes():
         if lines:
             found[path.relative_to(ROOT).as_posix()] = lines
     assert found.keys() == _PRIVATE.keys(), found
+
+
+def test_every_writer_is_tried():
+    """All who replace files, and all whose files grow, have their place in a table."""
+    found = set()
+    for path in sorted(ROOT.rglob("*.py")):
+        text = path.read_text()
+        if "replaced" not in text:
+            continue
+        calls = [x for x in ast.walk(ast.parse(text)) if isinstance(x, ast.Call)]
+        named = {getattr(x.func, "id", "") for x in calls}
+        if named & {"replaced", "replaced_together", "replaced_set"}:
+            found.add(path.relative_to(ROOT).as_posix())
+    assert found - {"base/atomic.py"} == {*BY, *GROWING}
+    assert sorted(x for kinds in BY.values() for x in kinds) == sorted(WRITERS)
+    tests = "".join(x.read_text() for x in Path(__file__).parents[1].rglob("test_*.py"))
+    assert all(f"def {name}(" in tests for name in GROWING.values())
 
 
 def test_the_walk_finds_who_writes():

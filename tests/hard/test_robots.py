@@ -150,3 +150,27 @@ def test_what_is_left_out_is_noted(read, text, options, noted):
     notes = read(text, **options).notes
     for words in noted:
         assert any(words in note for note in notes), notes
+
+
+@pytest.mark.parametrize("depth", [200, 3000])
+def test_bodies_nested_deeply_are_read_or_refused_in_words(depth, tmp_path):
+    path = tmp_path / "deep.xml"
+    body = '<body pos="0 0 1"><joint axis="0 1 0"/><geom size="0.1"/>'
+    inside = body * depth + "</body>" * depth
+    path.write_text(f"<mujoco><worldbody>{inside}</worldbody></mujoco>")
+    if depth < 1000:
+        assert len(mbd.read(path).system.bodies) == depth
+    else:
+        with pytest.raises(ValueError, match="deep.xml: is nested too deeply"):
+            mbd.read(path)
+
+
+@pytest.mark.parametrize("number", ["1e308", "-1e308", "1e200"])
+def test_a_body_farther_than_can_be_computed_with_is_refused_with_its_line(number, tmp_path):
+    path = tmp_path / "far.xml"
+    path.write_text(
+        f'<mujoco><worldbody>\n<body name="a" pos="{number} 0 0"><joint/><geom size="0.1"/></body>'
+        "</worldbody></mujoco>"
+    )
+    with pytest.raises(ValueError, match=r"far.xml: body 'a': pos must not exceed .*line 2"):
+        mbd.read(path)

@@ -1,4 +1,4 @@
-"""Resultants of loads, the sign of damping, rates of the rows that formulations have of their own.
+"""Resultants of loads, the sign of damping.
 
 Action and reaction, power and rates of rows of parts are checked in ``test_part_checks.py``.
 """
@@ -6,7 +6,6 @@ Action and reaction, power and rates of rows of parts are checked in ``test_part
 import numpy as np
 import pytest
 from recipes import (
-    FORMULATIONS,
     LOADS,
     PAIR_FORCES,
     STILL,
@@ -130,18 +129,3 @@ def check_rates(work, atol=1e-9):
     assert np.allclose(second, derivative(rates), rtol=0, atol=atol)
     assert np.abs(first).max() > 1e-3
     assert np.abs(second).max() > 1e-3
-
-
-@pytest.mark.parametrize("name", [n for n, f in FORMULATIONS.items() if f.n_own])
-def test_rates_of_own_rows(name):
-    system, _, _ = pair(name, "ground")
-    work = moving(system, 40163)
-    rng = np.random.default_rng(40169)
-    n = work.model.numbering
-    work.vector(m.V)[n.v] = rng.normal(size=len(n.v))
-    check_rates(work)
-    # the described state satisfies the own rows
-    start = Workspace(work.model, work.model.state)
-    start.evaluate()
-    assert np.abs(start.vector(m.X)[n.lam]).max() < 1e-15
-    assert np.abs(start.rates()[0]).max() < 1e-15

@@ -52,7 +52,8 @@ def compared(models, method, h=H, steps=STEPS, every=1):
             assert np.array_equal(x[i], getattr(alone, name)), name
         energy, momentum = alone.energy, alone.momentum
         same = (
-            *zip(told.energies, (energy.kinetic, energy.potential, energy.dissipated, energy.work),
+            *zip(told.energies, (energy.kinetic, energy.potential, energy.dissipated, energy.work,
+                                  energy.impulsive),
                  strict=True),
             *zip(told.momenta, (momentum.linear, momentum.angular), strict=True),
             (told.gap, alone.gap),

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from recipes import (
-    FORMULATIONS,
     GRAVITY,
     JOINT_RECIPES,
     LOADS,
@@ -49,11 +48,6 @@ def check_moved(make):
     size = max(1.0, np.abs(ydd).max())
     assert np.allclose(ydd2, ydd @ MOTION.Q.T, rtol=0, atol=1e-10 * size)
     assert np.abs(ydd).max() > 0.1
-
-
-@pytest.mark.parametrize("name", FORMULATIONS)
-def test_body_does_not_know_where_it_is(name):
-    check_moved(lambda motion: pair(name, "ground", motion)[0])
 
 
 @pytest.mark.parametrize(("name", "first", "second"), on_pairs(JOINT_RECIPES))

@@ -8,7 +8,6 @@ import mbd
 from mbd.algebra.quaternions import scaled_rotation
 from mbd.algebra.rotations import quaternion_from_matrix
 from mbd.formulations.pulled import pulled
-from mbd.machine import buffer as m
 from mbd.machine.buffer import DIRECTOR, TRANSLATION
 from mbd.model.workspace import Workspace
 
@@ -76,27 +75,6 @@ def loaded(law, *, seed=70313):
     v = model.state.v + rng.normal(size=model.n_v)
     work.load(model.state.replace(v=v, a=a, lam=lam))
     return one, model, work
-
-
-@pytest.mark.parametrize("name", MADE)
-def test_tangents(name):
-    assert mbd.check_tangents(MADE[name], tolerance=1e-7).ok
-
-
-@pytest.mark.parametrize("name", MADE)
-def test_inertia_is_the_pull_back(name):
-    one, model, work = loaded(MADE[name])
-    matrices = model.assemble(work.store())
-    law = MADE[name]
-    Y = np.empty((12, law.n_v))
-    v = work.vector(m.V)
-    for j, i in enumerate(model.numbering.v):
-        v[model.numbering.v] = 0.0
-        v[i] = 1.0
-        work.evaluate()
-        Y[:, j] = work.vector(m.YD, 24)[12:]
-    M = Y.T @ np.kron(one.mass_matrix, np.eye(3)) @ Y
-    assert np.allclose(matrices.M.toarray(), M, rtol=0, atol=1e-14 * np.abs(M).max())
 
 
 @pytest.mark.parametrize("name", TWINS)

@@ -28,15 +28,6 @@ from mbd.machine.jit import jit, kernel
 TIGHT = 5e-8  # what is reached is about 1e-10 (2e-8 beside a corner); what is promised is 1e-6
 
 
-@pytest.mark.parametrize("name", FORMULATIONS)
-def test_formulation(name):
-    if name == "point":
-        item = mbd.PointMass("p", mass=1.3)
-    else:
-        item = FORMULATIONS[name]
-    assert mbd.check_tangents(item, tolerance=TIGHT).ok
-
-
 @pytest.mark.parametrize("constraint", [True, False])
 @pytest.mark.parametrize(("name", "first", "second"), on_pairs(MEASURES))
 def test_measure(name, first, second, constraint):

@@ -108,11 +108,6 @@ def test_augmented_system_has_its_closed_inverse_and_solution():
 
 
 # --- the forms, from the assembled system ---------------------------------------------------------
-@pytest.mark.parametrize(("form", "force_map"), FORMS)
-def test_tangents(form, force_map):
-    assert mbd.check_tangents(mbd.EulerParameters(form, force_map), tolerance=1e-8).ok
-
-
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(("form", "force_map"), FORMS)
 def test_acceleration_is_equation_38(form, force_map, seed):

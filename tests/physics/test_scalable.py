@@ -55,12 +55,6 @@ def paper(state, velocities):
     return s, scaled_rotation(A) / s, u, np.append(state.a[:3], Q(rate) @ rate + Q(A) @ second)
 
 
-@pytest.mark.parametrize(("rigid", "velocities"), ALL)
-def test_tangents(rigid, velocities):
-    formulation = mbd.Scalable(rigid=rigid, velocities=velocities)
-    assert mbd.check_tangents(formulation, tolerance=1e-8, seed=2).ok
-
-
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(("rigid", "velocities"), ALL)
 def test_equations_of_the_paper(rigid, velocities, seed):

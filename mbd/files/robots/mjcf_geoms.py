@@ -113,15 +113,12 @@ class Geoms:
 
     def _sizes(self, node: Node, shape: str) -> tuple[float, ...]:
         n = _SIZES.get(shape, 0)
-        sizes = node.numbers("size", None if n else (), (n, 3))[:n]
-        if not all(x > 0.0 for x in sizes):
-            raise node.error(f"size must be positive [m], got {list(sizes)}")
-        return sizes
+        return _positive(node, node.numbers("size", None if n else (), (n, 3))[:n])
 
     def _between(self, node: Node, shape: str) -> tuple[Origin, tuple[float, ...]]:
         """Return frame and sizes of what goes from one point to another."""
         at, half = self.source.between(node)
-        size = node.numbers("size", None, (1, 3))
+        size = _positive(node, node.numbers("size", None, (1, 3))[:1])
         wide = (size[0],) if shape in ("capsule", "cylinder") else (size[0], size[0])
         return at, (*wide, half)
 
@@ -189,3 +186,9 @@ def _hull(vertices: np.ndarray) -> np.ndarray:
     inward = np.einsum("ni,ni->n", normals, hull.equations[:, :3]) < 0
     corners[inward] = corners[inward][:, ::-1]
     return np.asarray(corners)
+
+
+def _positive(node: Node, sizes: tuple[float, ...]) -> tuple[float, ...]:
+    if not all(x > 0.0 for x in sizes):
+        raise node.error(f"size must be positive [m], got {list(sizes)}")
+    return sizes

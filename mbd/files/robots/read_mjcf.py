@@ -13,7 +13,7 @@ from mbd.files.robots.mjcf_acts import actuators, equalities, start
 from mbd.files.robots.mjcf_source import MjcfSource
 from mbd.files.robots.options import RobotOptions, reader
 from mbd.files.robots.robot import built
-from mbd.files.robots.xml_tree import Notes, unread
+from mbd.files.robots.xml_tree import NESTED, Notes, unread
 
 
 @reader("packages", "massless")
@@ -57,6 +57,8 @@ def read_mjcf(path: Path, *, keyframe: str | int | None = None, **options: Any) 
         return built(bodies.robot, path, how, run)
     except (ValueError, TypeError, OSError) as error:
         raise ValueError(f"{path}: {error}") from error
+    except RecursionError:
+        raise ValueError(f"{path}: {NESTED}") from None
 
 
 def _settings(source: MjcfSource, bodies: Bodies) -> tuple[dict[str, Any], Any]:

@@ -13,6 +13,7 @@ from mbd.files.robots.lumping import settle_root
 from mbd.files.robots.options import RobotOptions, reader
 from mbd.files.robots.robot import built
 from mbd.files.robots.urdf import parse
+from mbd.files.robots.xml_tree import NESTED
 
 
 @reader("actuators", "loops")
@@ -47,3 +48,5 @@ def read_urdf(
         return built(robot, path, how, {"t_end": 2.0, "step": 1e-3}, start, floating=floating)
     except (ValueError, TypeError, OSError) as error:
         raise ValueError(f"{path}: {error}") from error
+    except RecursionError:
+        raise ValueError(f"{path}: {NESTED}") from None

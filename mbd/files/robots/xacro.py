@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
+
+from mbd.base.atomic import scratch
 
 _SECONDS, _BYTES, _OUTPUT = 20, 1 << 30, 1 << 26  # what an expansion may take
 _PROGRAM = """
@@ -30,8 +31,8 @@ with open(output, "wb") as file:
 
 def expanded(path: Path) -> bytes:
     """Return the URDF of a xacro file, with the arguments that it has by default."""
-    with tempfile.TemporaryDirectory(prefix="mbd-") as folder:
-        output = Path(folder) / "robot.urdf"
+    with scratch("mbd-xacro", "read") as folder:
+        output = folder / "robot.urdf"
         limits = map(str, (_SECONDS, _BYTES, _OUTPUT))
         try:
             done = subprocess.run(

@@ -12,7 +12,9 @@ from typing import Any
 from xml.parsers import expat
 
 from mbd.base.checked import meant, shown
+from mbd.base.tolerances import LARGEST
 
+NESTED = "is nested too deeply; are elements closed that should be?"
 _COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)  # they often hold what XML does not allow there
 
 
@@ -92,6 +94,8 @@ class Node:
         if not least <= len(values) <= most or not all(map(math.isfinite, values)):
             many = f"{least}" if least == most else f"{least} to {most}"
             raise self.error(f"{key} must be {many} finite numbers, got {shown(value)}")
+        if any(abs(x) > LARGEST for x in values):
+            raise self.error(f"{key} must not exceed {LARGEST:g}, got {shown(value)}")
         return values
 
     def number(self, key: str, default: float | None = None) -> float:

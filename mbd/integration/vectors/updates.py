@@ -87,7 +87,7 @@ def _finish(I: Any, F: Any, u0: int, u1: int) -> None:
 
 @jit
 def record(I: Any, F: Any) -> None:
-    """Append t, q, v and (v', lam) to the record."""
+    """Append t, q, v, (v', lam) and the work of impulses to the record."""
     S = ints(F)
     F[S[m.RECORD] + S[m.N_RECORDED] * S[m.RECORD_SIZE]] = F[T]
     if S[m.SHARED]:
@@ -95,6 +95,7 @@ def record(I: Any, F: Any) -> None:
     else:
         _record(I, F, 0, I[N_Q], 0, I[N_U])
     S[m.N_RECORDED] += 1
+    F[S[m.RECORD] + S[m.N_RECORDED] * S[m.RECORD_SIZE] - 1] = F[m.IMPULSIVE]
 
 
 @jit
