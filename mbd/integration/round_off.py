@@ -261,7 +261,7 @@ def off_the_rows(I: Any, F: Any) -> bool:
 
 @jit
 def _lost(I: Any, F: Any, now: float, h: float) -> bool:
-    """Tell whether PHID is more than a sound step leaves; h > 0: XS is what laws accelerate by."""
+    """Tell whether PHID is more than a sound step leaves; h > 0: GAP is what laws accelerate by."""
     for i in range(I[m.N_U]):
         if not is_velocity(I, i):
             sound = LOST_VELOCITY * now * F[I[m.DIAG] + i]
