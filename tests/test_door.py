@@ -523,7 +523,8 @@ def test_descriptions_do_not_share_arrays_with_the_user():
     gravity[:] = 0
     assert np.array_equal(bar.position, (0.5, 0, 0))
     assert system.gravity[2] == -9.81
-    model.state.q[:] = 0
+    with pytest.raises(ValueError, match="read-only"):
+        model.state.q[:] = 0
     assert np.array_equal(model.state.q, before)
 
 

@@ -137,9 +137,10 @@ def check_part(part: Any, *, tolerance: float = 1e-6, seed: int = 60427) -> Part
     model = system.build()
     properties = _reconstruction(part)
     state = random_state(model, rng)
-    state = state.replace(v=model.units * state.v, a=model.units * state.a)  # of its own size
+    lam = state.lam.copy()
     for name in model.nodes:  # rows that bodies have of their own are no concern of the part
-        state.lam[model.numbering.owners[name]] = 0.0
+        lam[model.numbering.owners[name]] = 0.0
+    state = state.replace(v=model.units * state.v, a=model.units * state.a, lam=lam)
     described = state.replace(q=model.state.q)
     if len({x.name for x in (*part.bodies, *part.nodes())}) > 1:
         rows = any(x.kind.n_rows for x in part.elements())

@@ -21,6 +21,7 @@ import numpy as np
 from mbd.base.checked import absent
 from mbd.base.parameter import Formula, Parameter, evaluated, of_a_library
 from mbd.base.pickling import again, placed, portable
+from mbd.base.read_only import read_only
 from mbd.machine.kernel_cache import globals_of
 
 Maker = TypeVar("Maker", bound=Callable[..., Any])
@@ -58,12 +59,18 @@ def _kept(value: Any) -> Any:
     if cls in PLAIN or (cls is tuple and PLAIN.issuperset(map(type, value))):
         return value
     if isinstance(value, np.ndarray):
-        return value.copy()
+        value = value.copy()
+        value.flags.writeable = False
+        return value
     if isinstance(value, Recorded) or (isinstance(value, tuple) and cls is not tuple):
         return value
+    if cls.__module__.startswith("scipy.sparse"):
+        copy = value.tocsc(copy=True)  # of other kinds some need room to write to
+        read_only(vars(copy))
+        return copy
     if isinstance(value, Sequence) and not isinstance(value, str):
         return tuple(_kept(x) for x in value)
-    return dict(value) if isinstance(value, dict) else value
+    return {key: _kept(x) for key, x in value.items()} if isinstance(value, dict) else value
 
 
 class _Making(threading.local):
@@ -131,7 +138,7 @@ class Recorded:
                 f"{getattr(self, 'name', own)}: a {own} does not change after it is made, got a "
                 f"new value of {name!r}; make a new one with {name}=..., in a new system"
             )
-        object.__setattr__(self, name, value)
+        object.__setattr__(self, name, value if type(value) in PLAIN else read_only(value))
 
     def _completed(self) -> None:
         """Do what is to be done when the object has all that its arguments say."""

@@ -33,6 +33,9 @@ WHOLE_STEPS = 1e-9
 RTOL_LEAST = 1e-13
 """[-] Smaller tolerances of free steps are refused: errors of round-off are larger."""
 
+KEPT_MANY = 1_000_000
+"""[instants] So many in memory are worth to be told of: of ten bodies they take some 2 GB."""
+
 # --- runs whose steps are too large ---------------------------------------------------------------
 
 LARGE_STEP_ERROR = 0.1
@@ -78,9 +81,6 @@ EVENT_MANY = 100
 
 EVENT_SHORT = 1e-7
 """[length of the run] Time in which many events are an accumulation."""
-
-EVENT_ROTATION = 1e-9
-"""[1] How far the matrix of a rotation set by an event may be from orthonormal."""
 
 # --- continuous laws ------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from mbd.base.checked import sized
 from mbd.base.door import array, number, vector
+from mbd.base.read_only import read_only
 from mbd.base.recorded_call import Recorded, remembered_method
 
 
@@ -74,7 +75,7 @@ class Section(Recorded):
         E = 0.5 * np.trace(self.inertia) * np.eye(3) - self.inertia
         w = self.mass * np.outer(np.concatenate([[1.0], eta]), np.concatenate([[1.0], eta]))
         w[1:, 1:] += E
-        return w
+        return read_only(w)
 
     @property
     def corners(self) -> np.ndarray:
@@ -82,7 +83,7 @@ class Section(Recorded):
         if self.outline is not None:
             return self.outline
         EA, *_, EI2, EI3 = np.diag(self.stiffness)
-        return _rectangle(np.sqrt(12 * EI3 / EA), np.sqrt(12 * EI2 / EA))
+        return read_only(_rectangle(np.sqrt(12 * EI3 / EA), np.sqrt(12 * EI2 / EA)))
 
     @classmethod
     @remembered_method

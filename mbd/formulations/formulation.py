@@ -111,6 +111,9 @@ class Formulation:
     energy : function, optional
         ``(F, par, q, v)``: add what the body stores to F[POTENTIAL], what it dissipates to
         F[DISSIPATED].
+    quaternion : int, optional
+        Where in q a quaternion stands whose unit length no own row holds; that of every state that
+        comes in is checked.
     galerkin : bool
         Whether virtual displacements are taken as velocities are, Z = Y.
     linear : bool
@@ -157,6 +160,7 @@ class Formulation:
     carry: NodeFunction | None = None
     second_maps: NodeFunction | None = None
     energy: NodeFunction | None = None
+    quaternion: int | None = None
     galerkin: bool = True
     rigid: bool = True
     scales: bool = False

@@ -273,6 +273,7 @@ SO3 = Formulation(
     own_rows=(),
     own_kinds=(),
     n_q=7,
+    quaternion=3,
     axes=True,
     constants=constants,
     initial=initial,

@@ -252,6 +252,7 @@ def _formulation(numbers: tuple[float, ...], name: str, sized: bool) -> Formulat
         own_rows=(),
         own_kinds=(),
         n_q=8 if sized else 7,
+        quaternion=3,
         axes=True,
         constants=constants,
         initial=initial,

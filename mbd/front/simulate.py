@@ -183,6 +183,8 @@ def simulate(
     if interrupt.stop and status == 0:  # while it was written
         text = f"interrupted by the user at t = {last.t:.6g} s, when all steps were taken"
         solution.status, solution.message = -1, text
+    if isinstance(record, ArrayRecord) and (cost := record.cost()):
+        solution.message += f"; {cost}"
     beyond = beyond_limits(model, solution.t, solution.q, solution.v, solution.a)
     if beyond and status == FAILED:
         solution.message += f"; {beyond}"

@@ -9,13 +9,13 @@ and work, which is summed. What they need of the last instant goes from piece to
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 
 import numpy as np
 
 from mbd.history.beams import Sections, all_helicoids, bars_over_time, cables
-from mbd.history.bodies import BodyHistory
+from mbd.history.bodies import BodyHistory, Shown
 from mbd.history.faces import Faces, Group, all_columns, all_groups, columns_of
 from mbd.history.instants import Instants, instants
 from mbd.history.joint_coordinates import all_freedoms
@@ -28,6 +28,10 @@ from mbd.model.turns_so_far import Before
 
 _FACES = 1 << 16  # bodies times instants in one piece, some 50 MB
 _PIECE = 1 << 12  # instants in one piece
+
+
+def _kept(faces: Shown) -> Callable[[slice], Shown]:
+    return lambda here: (faces[0][here], faces[1][here], faces[2][here])
 
 
 class AllParts:
@@ -50,7 +54,8 @@ class AllParts:
     @cached_property
     def _bodies(self) -> list[tuple[Group, BodyHistory]]:
         """The bodies of each formulation."""
-        s, f, histories = self.trajectory, self.faces, []
+        s, f, histories = self.trajectory, self.faces, list[tuple[Group, BodyHistory]]()
+        origin = s.model.origin
         for g in all_groups(self.model):
             body = self.model.nodes[g.names[0]]
             quaternions = [s.before[name] for name in g.names if name in s.before]
@@ -58,7 +63,7 @@ class AllParts:
             at = g.faces if g.formulation.n_faces == 1 else [first[name] for name in g.names]
             faces = (f.y[:, at], f.yd[:, at], f.ydd[:, at])
             before = np.array(quaternions) if quaternions else None
-            histories.append((g, BodyHistory(body, (s.q, s.v, s.a), faces, s.model.origin, before)))
+            histories.append((g, BodyHistory(body, (s.q, s.v, s.a), _kept(faces), origin, before)))
         return histories
 
     def of_bodies(self, what: str, width: tuple[int, ...], turning: bool) -> np.ndarray:

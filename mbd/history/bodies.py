@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from mbd.base.door import vector
+from mbd.base.read_only import read_only
 from mbd.history.quantities import PartHistory, PointHistory, Reaction
 from mbd.history.quantity import Owner, Quantity
 
 if TYPE_CHECKING:
     from mbd.formulations.modal.constants import NodalShapes
     from mbd.parts.part import Body
+
+AT_ONCE = 1 << 16  # instants whose faces are kept, some 20 MB; of more they are made in pieces
+Shown = tuple[np.ndarray, np.ndarray, np.ndarray]  # faces, rates, second rates
 
 
 class BodyHistory(PartHistory):
@@ -35,32 +40,82 @@ class BodyHistory(PartHistory):
         self,
         body: Body,
         numbers: tuple[np.ndarray, np.ndarray, np.ndarray],
-        faces: tuple[np.ndarray, np.ndarray, np.ndarray],
+        faces: Callable[[slice], Shown],
         origin: np.ndarray,
         before: np.ndarray | None = None,
         lam: np.ndarray | None = None,
         name: str = "",
     ) -> None:
         self.body, self.name, self.origin = body, name or body.name, origin
-        self.q, self.v, self.a = numbers
-        self.y, self.yd, self.ydd = faces
+        self.q, self.v, self.a = read_only(numbers)
+        self._shown = faces  # of some instants
         self.before = before  # quaternion at the instant before the first one
-        self.instants = len(self.y)
-        self.lam = np.empty((self.instants, 0)) if lam is None else lam  # of its own rows
+        self.instants = len(self.q)
+        self.lam = read_only(
+            np.empty((self.instants, 0)) if lam is None else lam
+        )  # of its own rows
         turning = (Owner.TURNING, Owner.BREATHING) if body.formulation.axes else ()
         self.owners = (Owner.BODY, *turning, *((Owner.ROWS,) if self.lam.shape[1] else ()))
+
+    @cached_property
+    def _faces(self) -> Shown:
+        return read_only(self._shown(slice(None)))
+
+    @property
+    def y(self) -> np.ndarray:  # type: ignore[override]  # of joints a coordinate
+        """Face (n, 4, 3): origin [m], from the origin of the model, and directors."""
+        return self._faces[0]
+
+    @property
+    def yd(self) -> np.ndarray:
+        """Rates of the face (n, 4, 3)."""
+        return self._faces[1]
+
+    @property
+    def ydd(self) -> np.ndarray:
+        """Second rates of the face (n, 4, 3)."""
+        return self._faces[2]
 
     def _value(self, quantity: Quantity) -> np.ndarray:
         if quantity.of in (Owner.TURNING, Owner.BREATHING) and quantity.of not in self.owners:
             raise AttributeError(f"{self.name!r} is a point, it has no {quantity.words}")
-        return super()._value(quantity)
+        if self.instants <= AT_ONCE or quantity.of is Owner.ROWS:
+            return super()._value(quantity)
+        return self._joined(lambda piece: (getattr(piece, quantity.name),))[0]
+
+    def _joined(self, take: Callable[[Self], tuple[np.ndarray, ...]]) -> list[np.ndarray]:
+        """Return what is taken of pieces of a long run: faces of all instants are many numbers."""
+        whole: list[np.ndarray] = []
+        before = self.before
+        for first in range(0, self.instants, AT_ONCE):
+            here = slice(first, first + AT_ONCE)
+            piece = self._piece(here, before)
+            values = take(piece)
+            whole = whole or [np.empty((self.instants, *x.shape[1:])) for x in values]
+            for x, own in zip(whole, values, strict=True):
+                x[here] = own
+            before = vars(piece)["quaternion"][-1] if "quaternion" in vars(piece) else before
+        return whole
+
+    def _piece(self, here: slice, before: np.ndarray | None) -> Self:
+        """Return some instants; `before` is the quaternion at the instant before them."""
+        faces = self._shown(here)
+        numbers = (self.q[here], self.v[here], self.a[here])
+        return type(self)(
+            self.body, numbers, lambda _: faces, self.origin, before, self.lam[here], self.name
+        )
 
     def at(self, point: Any) -> PointHistory:
         """Return the history of a point given in body axes [m]."""
         where = vector(f"solution[{self.name!r}].at", "point", point, "m")
         w = np.concatenate([[1.0], where])
-        x, xd, xdd = (np.einsum("k,nkc->nc", w, x) for x in (self.y, self.yd, self.ydd))
-        return PointHistory(x + self.origin, xd, xdd)
+
+        def motion(piece: BodyHistory) -> tuple[np.ndarray, ...]:
+            x, xd, xdd = (np.einsum("k,nkc->nc", w, x) for x in (piece.y, piece.yd, piece.ydd))
+            return x + self.origin, xd, xdd
+
+        long = self.instants > AT_ONCE
+        return PointHistory(*(self._joined(motion) if long else motion(self)))
 
 
 class FlexibleHistory(BodyHistory):

@@ -9,6 +9,7 @@ from typing import Self
 import numpy as np
 
 from mbd.base.checked import whole
+from mbd.base.read_only import read_only
 from mbd.history.all_parts import AllParts, in_pieces, past_of
 from mbd.history.beams import (
     BAR_WORDS,
@@ -75,7 +76,7 @@ class History(Trajectory):
     def _all(self, take: Callable[[AllParts], tuple[np.ndarray, ...]]) -> list[np.ndarray]:
         """Return what is taken of everything, piece by piece."""
         pieces = [take(piece) for piece in in_pieces(self, alike=True)]
-        return [np.concatenate(x) for x in zip(*pieces, strict=True)]
+        return read_only([np.concatenate(x) for x in zip(*pieces, strict=True)])
 
     @property
     def columns(self) -> dict[str, Column]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -60,7 +60,17 @@ class Coordinates:
         From one instant to the next an angle goes where its rate points. The first one is in
         (-pi, pi], or follows what came before: by name its time, angle and rate.
         """
-        u, rate, second = self.motion(faces)
+        return self._with_turns(self.motion(faces), t, before)
+
+    def of_run(self, run: Any, bodies: Iterable[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return what `over_time` does of a trajectory, of which faces are made in pieces."""
+        motion = run.of_faces(bodies, lambda faces, _: np.moveaxis(self.motion(faces), 0, 1))
+        return self._with_turns(np.moveaxis(motion, 1, 0), run.t, run.before)
+
+    def _with_turns(
+        self, motion: np.ndarray, t: np.ndarray, before: Mapping[str, np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        u, rate, second = motion
         if len(t) and self.periodic.any():
             unknown = np.full(3, np.nan)
             turning = np.flatnonzero(self.periodic)

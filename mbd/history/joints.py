@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.algebra.vec import cross, load3, minus, plus, store3, times
+from mbd.base.read_only import read_only
 from mbd.history.elements import ElementGroup, grouped
 from mbd.history.faces import Faces, all_columns, places_of
 from mbd.history.joint_coordinates import coordinate
@@ -172,10 +173,14 @@ def _single(model: Model, spec: ReactionSpec) -> tuple[list[str], Reactions]:
 def _reaction(trajectory: Trajectory, spec: ReactionSpec) -> Reaction:
     """Return one reaction, for which the bodies of its part are evaluated."""
     bodies, reactions = _single(trajectory.model, spec)
-    faces = trajectory.faces(bodies, second=False)
     mine = trajectory.model.numbering.owners[spec.part]
-    reaction = reactions.over_time(faces, np.asarray(trajectory.lam[:, mine]))
-    return Reaction(reaction.force[:, 0], reaction.moment[:, 0])
+
+    def both(faces: Faces, here: slice) -> np.ndarray:
+        reaction = reactions.over_time(faces, np.asarray(trajectory.lam[here, mine]))
+        return np.stack([reaction.force[:, 0], reaction.moment[:, 0]], axis=1)
+
+    values = trajectory.of_faces(bodies, both, second=False)
+    return Reaction(values[:, 0], values[:, 1])
 
 
 class JointHistory(PartHistory):
@@ -220,8 +225,7 @@ class JointHistory(PartHistory):
             what = name.removesuffix(ending)
             if name.endswith(ending) and what in free:
                 bodies, one = coordinate(trajectory.model, f"{self.name}.{what}")
-                faces = trajectory.faces(bodies)
-                return one.over_time(faces, trajectory.t, trajectory.before)[order][:, 0]
+                return one.of_run(trajectory, bodies)[order][:, 0]
         raise AttributeError(self._lacks(name))
 
     def _there(self) -> str:
@@ -274,4 +278,4 @@ class RowHistory(PartHistory):
 
 def _multipliers(trajectory: Trajectory, owner: str) -> np.ndarray:
     """Return the multipliers of the rows of a part."""
-    return np.asarray(trajectory.lam[:, trajectory.model.numbering.owners[owner]])
+    return read_only(np.asarray(trajectory.lam[:, trajectory.model.numbering.owners[owner]]))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbd.history.faces import Faces, all_columns
+from mbd.history.faces import Faces, all_columns, places_of
 from mbd.history.joint_coordinates import Coordinates
 from mbd.history.quantities import PartHistory
 from mbd.interactions.laws import Law, check
@@ -138,7 +138,8 @@ class MotorHistory(PartHistory):
         if name not in part.reads:
             raise AttributeError(self._lacks(name))
         assert part.drives is not None
-        faces = trajectory.faces(end.body for end in part.drives.attachments)
-        one = Coordinates.of({f"{part.name}.{name}": part.drives}, faces.column)
-        u, rate, _ = one.over_time(faces, trajectory.t, trajectory.before)
+        bodies = [end.body for end in part.drives.attachments]
+        places = places_of(trajectory.model, bodies)
+        one = Coordinates.of({f"{part.name}.{name}": part.drives}, places)
+        u, rate, _ = one.of_run(trajectory, bodies)
         return part.reads[name] * _tension(_law(part), u[:, 0], rate[:, 0], trajectory.t)

@@ -15,6 +15,7 @@ import numpy as np
 
 from mbd.algebra.rotations import angular_velocity, quaternion_from_matrix
 from mbd.base.checked import meant, shown
+from mbd.base.read_only import read_only
 from mbd.history.quantity import (
     BODY_AXES,
     INERTIAL,
@@ -35,6 +36,10 @@ class PointHistory:
     velocity: np.ndarray
     acceleration: np.ndarray
 
+    def __post_init__(self) -> None:
+        """Let nobody write to its numbers."""
+        read_only(vars(self))
+
 
 @dataclass(frozen=True)
 class Reaction:
@@ -42,6 +47,10 @@ class Reaction:
 
     force: np.ndarray
     moment: np.ndarray
+
+    def __post_init__(self) -> None:
+        """Let nobody write to its numbers."""
+        read_only(vars(self))
 
 
 # --- kinematics of faces y = (origin, d1, d2, d3), for any number of bodies -----------------------

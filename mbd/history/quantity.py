@@ -8,6 +8,8 @@ from typing import Any, NamedTuple, Self, overload
 
 import numpy as np
 
+from mbd.base.read_only import read_only
+
 Take = Callable[[Any], np.ndarray]
 
 
@@ -120,7 +122,7 @@ class Quantity:
     def __get__(self, instance: Any, owner: type) -> Self | np.ndarray:
         if instance is None:
             return self
-        values = instance._value(self)
+        values = read_only(instance._value(self))
         if self.keep:
             vars(instance)[self.name] = values
         return values

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self
 
 import numpy as np
 
-from mbd.history.bodies import BodyHistory, FlexibleHistory
-from mbd.history.faces import Faces, columns_of, faces_over_time
+from mbd.base.read_only import read_only
+from mbd.history.bodies import AT_ONCE, BodyHistory, FlexibleHistory, Shown
+from mbd.history.faces import Faces, columns_of, faces_over_time, places_of
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.turns_so_far import Before
@@ -40,14 +41,16 @@ class Trajectory:
         events: Iterable[Any] = (),
         impulsive: np.ndarray | None = None,
     ) -> None:
-        self.model, self.t, self.q, self.v, self.a, self.lam = model, t, q, v, a, lam
+        self.model = model
+        self.t, self.q, self.v, self.a, self.lam = map(_view, (t, q, v, a, lam))
         self.status, self.message, self.stats = status, message, dict(stats or {})
         self.state = State(*(x[-1] for x in (t, q, v, a, lam))) if last is None else last
         self.method, self.options = method, dict(options or {})
         self.events: list[Any] = list(events)
         # work of impulses since the first instant of the run, (n,) [J]
-        self.impulsive = np.zeros(len(t)) if impulsive is None else impulsive
-        self.before: Before = before or {}  # what came before the first instant, if anything did
+        self.impulsive = _view(np.zeros(len(t)) if impulsive is None else impulsive)
+        # what came before the first instant, if anything did
+        self.before: Before = read_only(before or {})
         self.stored = stored  # quantities by name that are in a file already
         self._bodies: dict[str, BodyHistory] = {}
 
@@ -60,7 +63,7 @@ class Trajectory:
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
+        vars(self).update(read_only(state))
         if self.stored is not None:
             self.q, self.v, self.a = (self.stored[x] for x in _RAW[:3])
             self.lam = self.stored.get("lam", np.zeros((len(self.t), 0)))
@@ -74,26 +77,55 @@ class Trajectory:
         """Return the faces of some bodies (default: all), and of ground, at all instants."""
         return faces_over_time(self.model, self.q, self.v, self.a, names, second=second)
 
+    def of_faces(
+        self, names: Iterable[str], take: Callable[[Faces, slice], np.ndarray], *,
+        second: bool = True,
+    ) -> np.ndarray:  # fmt: skip
+        """Return what is taken of faces (n, ...), in pieces where there are many instants."""
+        n, names = len(self.t), tuple(names)
+        if n <= AT_ONCE:
+            return take(self.faces(names, second=second), slice(0, n))
+        whole: np.ndarray | None = None
+        for first in range(0, n, AT_ONCE):
+            here = slice(first, first + AT_ONCE)
+            q, v, a = (x[here] for x in (self.q, self.v, self.a))
+            values = take(faces_over_time(self.model, q, v, a, names, second=second), here)
+            whole = np.empty((n, *values.shape[1:])) if whole is None else whole
+            whole[here] = values
+        assert whole is not None
+        return whole
+
     def body(self, name: str) -> BodyHistory:
         """Return the history of a body, or of another face of it: "rod/1"."""
         if name not in self._bodies:
             if not isinstance(self.q, np.ndarray) and len(self._bodies) >= _BODIES_FROM_DISK:
                 del self._bodies[next(iter(self._bodies))]
-            faces, owner = self.faces([name]), name.partition("/")[0]
+            owner = name.partition("/")[0]
             q, v = columns_of(self.model)[owner]
-            i = faces.column[name]
+            i = places_of(self.model, [name])[name]
             body = self.model.nodes[owner]
             flexible = body.nodal is not None and name == owner
             self._bodies[name] = (FlexibleHistory if flexible else BodyHistory)(
                 body,
                 (self.q[:, q], self.v[:, v], self.a[:, v]),
-                (faces.y[:, i], faces.yd[:, i], faces.ydd[:, i]),
+                self._shown(name, i),
                 self.model.origin,
                 self.before.get(name),
                 np.asarray(self.lam[:, self.model.numbering.owners.get(name, slice(0))]),
                 name,
             )
         return self._bodies[name]
+
+    def _shown(self, name: str, i: int) -> Callable[[slice], Shown]:
+        """Return what makes a face of a body at some instants, the face of that number."""
+        model, numbers = self.model, (self.q, self.v, self.a)
+
+        def shown(here: slice) -> Shown:
+            q, v, a = numbers if here == slice(None) else (x[here] for x in numbers)  # or on disk
+            faces = faces_over_time(model, q, v, a, [name])
+            return faces.y[:, i], faces.yd[:, i], faces.ydd[:, i]
+
+        return shown
 
     def vector_of(self, body: str, weights: tuple[float, ...]) -> np.ndarray:
         """Return sum w_k y_k of a body or face (or "ground") over time, (n, 3)."""
@@ -110,6 +142,11 @@ class Trajectory:
             stats=self.stats, last=self.state, method=self.method, before=before,
             impulsive=self.impulsive[instants],
         )  # fmt: skip
+
+
+def _view(x: Any) -> Any:
+    """Return a view of an array through which nobody writes; what is on disk is as it is."""
+    return read_only(x.view()) if isinstance(x, np.ndarray) else x
 
 
 def _taken(x: Any, instants: slice | np.ndarray) -> np.ndarray:

@@ -261,11 +261,11 @@ def off_the_rows(I: Any, F: Any) -> bool:
 
 @jit
 def _lost(I: Any, F: Any, now: float, h: float) -> bool:
-    """Tell whether PHID is more than a sound step leaves; h > 0: XS is what laws accelerate by."""
+    """Tell whether PHID is more than a sound step leaves; h > 0: GAP is what laws accelerate by."""
     for i in range(I[m.N_U]):
         if not is_velocity(I, i):
             sound = LOST_VELOCITY * now * F[I[m.DIAG] + i]
-            sound += h * abs(F[I[m.XS] + i]) if h > 0.0 else 0.0
+            sound += h * abs(F[I[m.GAP] + i]) if h > 0.0 else 0.0
             if abs(F[I[m.PHID] + i]) > sound:
                 return True
     return False
@@ -273,12 +273,12 @@ def _lost(I: Any, F: Any, now: float, h: float) -> bool:
 
 @jit
 def _accelerate_laws(I: Any, F: Any) -> None:
-    r"""Write :math:`\partial^2\Phi/\partial t^2`, second rates of bodies at rest, to XS."""
+    r"""Write :math:`\partial^2\Phi/\partial t^2`, second rates of bodies at rest, to GAP."""
     v, a, kept_v, kept_a = I[m.V], I[m.A], I[m.R], I[m.X]
     for i in range(I[m.N_U]):
         F[kept_v + i], F[v + i] = F[v + i], 0.0
         F[kept_a + i], F[a + i] = F[a + i], 0.0
     stage(I, F, m.RATES)
     for i in range(I[m.N_U]):
-        F[I[m.XS] + i] = F[I[m.PHIDD] + i]
+        F[I[m.GAP] + i] = F[I[m.PHIDD] + i]
         F[v + i], F[a + i] = F[kept_v + i], F[kept_a + i]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from mbd.base.checked import whole
+from mbd.base.read_only import read_only
 from mbd.formulations.families import family
 from mbd.formulations.formulation import Formulation
 from mbd.interactions.kind import Attachment, Kind
@@ -112,6 +113,7 @@ def built(system: Description, buffers: Buffers, threads: int = 1) -> Model:
     I[m.LOOPS] = closes(_linked(rows, system.structures))
     I.flags.writeable = False
     model.prepare()
+    read_only(F)
     return model
 
 

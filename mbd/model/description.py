@@ -12,6 +12,7 @@ from mbd.base import html_tables as tables
 from mbd.base.checked import absent, floats, meant, shown
 from mbd.base.door import vector
 from mbd.base.parameter import Parameter, evaluated
+from mbd.base.read_only import read_only
 from mbd.base.recorded_call import parameters_in, signature
 from mbd.base.tolerances import MODEL_FAR
 from mbd.parts.bodies import Ground
@@ -43,7 +44,7 @@ class Description:
     @property
     def gravity(self) -> np.ndarray:
         """Acceleration of free fall [m/s^2]."""
-        return self._gravity
+        return read_only(self._gravity)
 
     @gravity.setter
     def gravity(self, value: Any) -> None:
@@ -68,7 +69,7 @@ class Description:
         mine = object.__new__(type(self))
         for name in Description.__slots__[1:]:
             value = getattr(self, name)
-            own = value.copy() if isinstance(value, dict | np.ndarray) else value
+            own = value.copy() if isinstance(value, dict) else value
             object.__setattr__(mine, name, own)
         return mine
 

@@ -13,6 +13,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from mbd.base.checked import floats, scalar, shown
+from mbd.base.read_only import read_only
+from mbd.base.tolerances import START_POSITION
 from mbd.machine import buffer as m
 from mbd.model.description import Description
 from mbd.model.state import State
@@ -44,6 +46,10 @@ class Numbering:
     owners: dict[str, slice]
     elements: dict[str, list[tuple[Any, int]]]
     q: tuple[slice, ...]
+
+    def __post_init__(self) -> None:
+        """Let nobody write to its numbers."""
+        read_only((self.v, self.lam, self.v_kinds, self.lam_kinds))
 
     @cached_property
     def v_labels(self) -> tuple[str, ...]:
@@ -112,7 +118,7 @@ class FrozenModel:
     def origin(self) -> np.ndarray:
         """Point from which positions are stored, (3,) [m]; zero unless the system is far off."""
         ground = int(self.I[m.GROUND])
-        return 0.0 - self.F[ground : ground + 3]
+        return read_only(0.0 - self.F[ground : ground + 3])
 
     @property
     def n_q(self) -> int:
@@ -154,7 +160,7 @@ class FrozenModel:
     def node_of_face(self) -> np.ndarray:
         """Index of the node of each face."""
         counts = [x.formulation.n_faces for x in self.nodes.values()]
-        return np.repeat(np.arange(len(counts)), counts)
+        return read_only(np.repeat(np.arange(len(counts)), counts))
 
     @property
     def n_faces(self) -> int:
@@ -175,6 +181,16 @@ class FrozenModel:
         return State(0.0, q, v, zero, np.zeros(self.n_lam))
 
     @cached_property
+    def quaternions(self) -> np.ndarray:
+        """Where in q quaternions stand whose unit length no row of the body holds, (n, 4)."""
+        starts = [
+            at.start + body.formulation.quaternion
+            for body, at in zip(self.nodes.values(), self.numbering.q, strict=True)
+            if body.formulation.quaternion is not None
+        ]
+        return read_only(np.array(starts, np.intp)[:, None] + np.arange(4))
+
+    @cached_property
     def memory(self) -> np.ndarray:
         """Where the numbers of ``state.memory`` are."""
         where = [np.empty(0, np.int64)]
@@ -183,7 +199,7 @@ class FrozenModel:
             records = head[m.T_FIRST] + head[m.T_SIZE] * np.arange(head[m.T_NUMBER])
             starts = self.I[records + m.E_MEMORY]
             where.append((starts[:, None] + np.arange(head[m.T_MEMORY])).ravel())
-        return np.concatenate(where)
+        return read_only(np.concatenate(where))
 
     @cached_property
     def compliant(self) -> np.ndarray:
@@ -192,12 +208,12 @@ class FrozenModel:
         for elements in self.numbering.elements.values():
             for element, row in elements:
                 which[row : row + element.kind.n_rows] = element.kind.own_block
-        return which
+        return read_only(which)
 
     @property
     def units(self) -> np.ndarray:
         """Size of a finite change of the pose, by velocity: the length of the model [m], or one."""
-        return self.F[m.UNIT + self.numbering.v_kinds]
+        return read_only(self.F[m.UNIT + self.numbering.v_kinds])
 
     def row_bodies(self) -> dict[str, list[str]]:
         """Return the bodies of every joint and of all other parts with rows, ground included."""
@@ -279,4 +295,29 @@ def state_of(owner: str, model: FrozenModel, state: Any) -> State:
             )
         if name in ("q", "v") and not np.all(np.isfinite(x)):
             raise ValueError(f"{owner}: {name} of the state must be finite")
-    return state
+    return _of_unit_length(owner, model, state)
+
+
+def _of_unit_length(owner: str, model: FrozenModel, state: State) -> State:
+    """Return the state with quaternions that no row holds at unit length, which they must have.
+
+    Those of a run have it to round-off, and stay what they are.
+    """
+    where = model.quaternions
+    p = floats(state.q)[where]
+    lengths = np.linalg.norm(p, axis=1)
+    off = np.abs(lengths - 1.0)
+    if (off < 1e-15).all():
+        return state
+    i = int(off.argmax())
+    if off[i] > START_POSITION:
+        first = int(where[i, 0])
+        body = next(x for x, at in zip(model.nodes, model.numbering.q, strict=True)
+                    if at.start <= first < at.stop)  # fmt: skip
+        raise ValueError(
+            f"{owner}: the quaternion of {body!r} in the state, q[{first}:{first + 4}], must have "
+            f"length one [-], got {lengths[i]:.9g}; divide it by its length"
+        )
+    q = np.array(state.q, float)
+    q[where] = p / lengths[:, None]
+    return state.replace(q=q, alg=state.alg)

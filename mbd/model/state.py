@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from mbd.base.checked import absent
+from mbd.base.checked import absent, floats
+from mbd.base.read_only import own
+
+_ARRAYS = ("q", "v", "a", "lam", "alg", "memory")
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,19 @@ class State:
     off: tuple[str, ...] = ()
     step: float | None = None
 
+    def __post_init__(self) -> None:
+        """Take copies of arrays that somebody may write to: nobody writes to those of a state."""
+        mine = vars(self)
+        for name in _ARRAYS:
+            x = mine[name]
+            if x is not None and not (type(x) is np.ndarray and x.base is None
+                                      and not x.flags.writeable):  # fmt: skip
+                mine[name] = _own(x)
+
+    def __reduce__(self) -> Any:
+        """Return its numbers: what is unpickled or copied is made by them."""
+        return State, tuple(vars(self).values())
+
     def replace(self, **changes: Any) -> State:
         """Return a copy with changes; new q, v or a forget the algorithmic acceleration."""
         if unknown := changes.keys() - vars(self).keys():
@@ -48,3 +65,10 @@ class State:
         if "alg" not in changes and changes.keys() & {"q", "v", "a"}:
             changes["alg"] = None
         return State(**(vars(self) | changes))
+
+
+def _own(x: Any) -> Any:
+    """Return an array that nobody writes to; what is none is left to the checks of a state."""
+    with suppress(TypeError):
+        x = floats(x) if isinstance(x, list) else x
+    return own(x)

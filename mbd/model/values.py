@@ -18,6 +18,7 @@ import numpy as np
 
 from mbd.base.checked import shown
 from mbd.base.parameter import Formula, decided_otherwise
+from mbd.base.read_only import read_only
 from mbd.base.recorded_call import PLAIN, call_of, signature
 from mbd.interactions.kind import Element
 from mbd.machine import buffer as m
@@ -124,6 +125,7 @@ def _with_numbers(
     other = replace(model, system=system, F=F, numbering=numbering, stacked=stacked)
     if measured:
         other.prepare()
+    read_only(F)
     return other
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd.base.read_only import read_only
 from mbd.interactions.laws import check, noted
 from mbd.machine import buffer as m
 from mbd.machine.batch import Batch
@@ -151,16 +152,15 @@ class Workspace:
     def store(self) -> State:
         """Return the state."""
         v, lam = self.model.numbering.v, self.model.numbering.lam
-        return State(
-            float(self.F[..., m.T].flat[0]),
+        numbers = (
             self.vector(m.Q, self.model.n_q).copy(),
             self.vector(m.V)[..., v],
             self.vector(m.A)[..., v],
             self.vector(m.A)[..., lam],
             self.vector(m.AL)[..., v],
             self.F[self.model.memory] if self.batch is None else None,
-            self.off,
         )
+        return State(float(self.F[..., m.T].flat[0]), *read_only(numbers), self.off)
 
     def evaluate(self, row_rate: float = 0.0, *, declared: bool = False) -> None:
         """Write faces and the residual (unscaled); rows on velocities times row_rate.

@@ -16,6 +16,7 @@ import numpy as np
 
 from mbd.base.checked import shown, whole
 from mbd.base.door import rotation_matrix, vector
+from mbd.base.read_only import read_only
 from mbd.base.recorded_call import Call, Recorded
 from mbd.formulations.formulation import Formulation
 from mbd.formulations.modal.constants import NodalShapes
@@ -71,6 +72,10 @@ class Applied:
     law: Law | None
     follow: bool
     moment: bool
+
+    def __post_init__(self) -> None:
+        """Let nobody write to its numbers."""
+        read_only(vars(self))
 
     @property
     def unit(self) -> str:
@@ -250,7 +255,7 @@ class Frame(Recorded):
     @classmethod
     def _of(cls, body: Body, position: np.ndarray, axes: np.ndarray) -> Frame:
         """Return a frame whose numbers need no check: joints make two each."""
-        frame, call = cls.__new__(cls), Call(cls, (body, position, axes), {})
+        frame, call = cls.__new__(cls), Call(cls, (body, *read_only((position, axes))), {})
         facts = {"body": body, "position": position, "axes": axes, "face": 0, "call": call}
         for name, value in {**facts, "complete": True}.items():
             object.__setattr__(frame, name, value)
@@ -283,7 +288,7 @@ class Frame(Recorded):
     def start(self) -> tuple[np.ndarray, np.ndarray]:
         """Origin (3,) [m] and axes (3, 3) at the initial pose, inertial."""
         position, rotation = self.body.face_pose(self.face)
-        return position + rotation @ self.position, rotation @ self.axes
+        return read_only((position + rotation @ self.position, rotation @ self.axes))
 
     def __repr__(self) -> str:
         return f"Frame({self.place!r}, position={self.position.tolist()})"
@@ -332,14 +337,14 @@ class Body(Part):
     def mass_matrix(self) -> np.ndarray:
         """The matrix W of the kinetic energy of all k faces, (4 k, 4 k) [kg, kg m, kg m^2]."""
         facts = self.mass, self.center_of_mass, self.second_moments
-        return (self.formulation.mass_matrix or mass_matrix)(*facts)
+        return read_only((self.formulation.mass_matrix or mass_matrix)(*facts))
 
     @property
     def inertia(self) -> np.ndarray:
         """The inertia tensor about the centre of mass, in body axes (3, 3) [kg m^2]."""
         c = self.center_of_mass
         E = self.second_moments - self.mass * np.outer(c, c)
-        return np.trace(E) * np.eye(3) - E
+        return read_only(np.trace(E) * np.eye(3) - E)
 
     def agrees_with(self, other: Any) -> bool:
         """Tell whether another body has the same mass properties and initial state."""
@@ -389,7 +394,7 @@ class Body(Part):
         return _node, (self.owner, self.name)
 
     def _set(self, **values: Any) -> None:
-        vars(self).update(values)
+        vars(self).update(read_only(values))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, mass={self.mass:g})"

@@ -17,15 +17,16 @@ from typing import Any
 import numpy as np
 
 from mbd.base.checked import called
-from mbd.base.run_tolerances import EVENT_AHEAD, EVENT_MANY, EVENT_ROTATION, EVENT_SHORT
+from mbd.base.run_tolerances import EVENT_AHEAD, EVENT_MANY, EVENT_SHORT
 from mbd.history.instants import instants
 from mbd.history.trajectory import Trajectory
 from mbd.integration.consistent import allowed, settled, violated, violations
+from mbd.model.frozen import state_of
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.workspace import Workspace, ahead
 from mbd.runs.crossings import Instant, Watch
-from mbd.runs.events import Event, EventInstants, Occurrence, rotations
+from mbd.runs.events import Event, EventInstants, Occurrence
 
 
 class EventError(RuntimeError):
@@ -176,8 +177,9 @@ def _by_hand(model: Model, event: Event, state: State, who: str) -> State:
             "state.replace(v=...)"
         )
     try:
+        new = state_of("change", model, new)
         Workspace(model, new)
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise EventError(f"{who}: change returned what is no state: {error}") from error
     return new
 
@@ -193,7 +195,6 @@ def _check_rows(model: Model, state: State, new: State, who: str) -> None:
         return
     if moved:  # rows are met to the accuracy of the run only
         size = np.maximum(size, 2 * np.abs(violations(Workspace(model, state))[0]))
-        _check_rotations(model, new, who)
     gap = violations(Workspace(model, new))[0]
     words = violated(model, np.where(checked, gap, 0.0), size)
     if words and moved:
@@ -208,14 +209,3 @@ def _check_rows(model: Model, state: State, new: State, who: str) -> None:
             "velocities and moves nothing: take as function of the event what is zero where the "
             "joint fits, such as this gap"
         )
-
-
-def _check_rotations(model: Model, state: State, who: str) -> None:
-    """Refuse quaternions whose length no row holds and that are not of length one."""
-    for name, R in rotations(model, state).items():
-        error = float(np.abs(R.T @ R - np.eye(3)).max())
-        if error > EVENT_ROTATION:
-            raise EventError(
-                f"{who}: change gave {name!r} coordinates of no rotation, max|R'R - I| = "
-                f"{error:.2g}; its quaternion must have length one"
-            )

@@ -165,16 +165,6 @@ def carried(model: Model, instants: EventInstants, before: Any) -> Any:
     return past_of(_history(model, instants, before))
 
 
-def rotations(model: Model, state: State) -> dict[str, np.ndarray]:
-    """Return the rotations of bodies whose coordinates no row of their own holds to be one."""
-    solution = _history(model, EventInstants.of(state), None)
-    return {
-        name: solution[name].rotation[0]
-        for name, body in model.nodes.items()
-        if body.formulation.axes and body.formulation.n_q > body.formulation.n_v
-    }
-
-
 def values_of(
     events: Sequence[Event], model: Model, instants: EventInstants, before: Any
 ) -> np.ndarray:

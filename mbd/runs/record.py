@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from mbd.base.free_bytes import free_bytes
+from mbd.base.run_tolerances import KEPT_MANY
 from mbd.machine import buffer as m
 from mbd.model.model import Model
 from mbd.model.state import State
@@ -144,6 +145,16 @@ class ArrayRecord:
 
     def remark(self, message: str) -> None:
         """Do nothing: the solution has the message."""
+
+    def cost(self) -> str:
+        """Return what very many instants cost, and what one does about it; few are no words."""
+        if self._n < KEPT_MANY:
+            return ""
+        size, every = self._n * self._bytes / 10**6, math.ceil(self._n / KEPT_MANY) + 1
+        return (
+            f"{self._n:.3g} instants take {size:.0f} MB of memory; keep every so many steps only, "
+            f"such as every={every}, or write them to a file while the run goes on, stream='run.nc'"
+        )
 
     @property
     def stored(self) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from mbd.base.read_only import read_only
 from mbd.history.columns import Column, columns, items_of
 from mbd.store.cut_files import cut_of, whole_rows
 from mbd.store.damaged_files import CHECKSUM, Checked, DamagedFileError, read_or_refuse
@@ -168,10 +169,8 @@ class FileSource(Source):
         self.events = [PastEvent(name, t) for name, t in happened]
         alg = self.h5["last_alg"][:]
         if np.all(np.isfinite(alg)) and n == counted:
-            self.last_alg = alg
-            self.last_memory = (
-                self.h5["last_memory"][:] if "last_memory" in self.h5 else np.zeros(0)
-            )
+            memory = self.h5["last_memory"][:] if "last_memory" in self.h5 else np.zeros(0)
+            self.last_alg, self.last_memory = read_only((alg, memory))
 
     def __reduce__(self) -> Any:
         """Return the file, which another process reads again."""
@@ -224,7 +223,7 @@ class FileSource(Source):
             return OnDisk(self._read(lambda: self.array(_RAW[name])), self.n, self._read)
         x = self.columns[name]
         values = self._read(lambda: self.array(x.array)[(slice(0, self.n), *x.place)])
-        return np.asarray(values, float)
+        return read_only(np.asarray(values, float))
 
     def rows(self, name: str, here: Any) -> Any:
         """Read instants of an array of the file."""
@@ -277,7 +276,7 @@ class ArchiveSource(Source):
         with path.open("rb") as file, np.load(file, allow_pickle=False) as data:
             if isinstance(data, np.ndarray):
                 raise DamagedFileError(f"load: {path} is not an archive of numpy, but one array")
-            self._arrays = {name: data[name] for name in data.files}
+            self._arrays = read_only({name: data[name] for name in data.files})
         if "about" not in self._arrays:
             raise DamagedFileError(f"load: {path} was not written by mbd: it has no array 'about'")
         record = json.loads(str(self._arrays.pop("about")))

@@ -71,7 +71,7 @@ ALLOWED = {
     "PHID": {"interactions"},  # own rows of bodies: the family passes the place
     "PHIDD": {"interactions"},
     "R": {"linear", METHODS},  # what slow iterations of rows have moved
-    "GAP": {MODEL, "linear"},  # of a projection too
+    "GAP": {MODEL, "linear", METHODS},  # of a projection too; of laws that begin
     "XS": {"linear", "machine"},  # of one front: least pivots, and that one of them is missed
     "DIAG": {MODEL},
     "EPS": {MODEL},

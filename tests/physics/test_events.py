@@ -121,8 +121,8 @@ def test_a_lock_is_a_plastic_impact(formulation):
             formulation=formulation,
         )
     )  # fmt: skip
-    system.add(mbd.Spherical("hook", system.ground, bar, at=(0, 0, 0)))
-    system.joints["hook"].B.position[:] = (-0.5, 0, 0)  # the hook waits below
+    end = bar.frame((-0.5, 0, 0))  # the hook waits below
+    system.add(mbd.Spherical("hook", system.ground.frame(), end))
     event = mbd.Event("caught", lambda s: s["bar"].position[:, 2], direction=-1, lock="hook")
     solution = mbd.simulate(system, 0.6, 1e-3, off="hook", events=event, project=False)
     at = int(np.flatnonzero(np.diff(solution.t) == 0)[0])

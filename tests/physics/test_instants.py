@@ -199,8 +199,7 @@ def test_what_the_message_says_works(how):
     # below a speed the change itself switches on the joint that holds the ball
     system = balls(1.0)
     ball = system.bodies["ball 0"]
-    floor = system.add(mbd.PointInPlane("floor", system.ground, ball, at=(0, 0, 1), axis=(0, 0, 1)))
-    floor.A.position[:] = (0, 0, 0)
+    system.add(mbd.PointInPlane("floor", system.ground.frame(), ball.frame()))
 
     def land(model, state):
         v = state.v.copy()

@@ -111,6 +111,7 @@ def _modal(frame: Formulation, n: int, interfaces: int) -> Formulation:
         own_rows=frame.own_rows,
         own_kinds=frame.own_kinds,
         n_q=n_q + n,
+        quaternion=frame.quaternion,
         axes=True,
         constants=frame.constants,
         initial=initial,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mbd.base.read_only import read_only
 from mbd.interactions.kind import Element
 
 
@@ -29,3 +30,7 @@ class Line:
     stations: np.ndarray
     stiffness: np.ndarray
     outline: np.ndarray
+
+    def __post_init__(self) -> None:
+        """Let nobody write to its numbers."""
+        read_only(vars(self))
