@@ -80,7 +80,7 @@ def test_a_hundred_thousand_steps_of_a_chain_of_ten_without_drift(formulations):
     steps = 100_000 if formulations == ("so3",) else 5_000
     solution = mbd.simulate(chain(10, formulations), steps * 1e-3, 1e-3, method=method, every=500)
     assert solution.gap.max() < 1e-10
-    assert rates(solution) < 2e-10  # 3e-11 to 1e-10: such a chain never moves twice alike
+    assert rates(solution) < 5e-10  # 3e-11 to 2e-10: such a chain never moves twice alike
 
 
 def test_what_each_level_keeps():
