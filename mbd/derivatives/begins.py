@@ -298,7 +298,7 @@ class Threshold:
                 ) from None
             return _stacked(models, others).arrays
 
-        return self._tangents(stencil.differentiated(values))
+        return self._tangents(stencil.differentiated(values, self._sizes_of_arrays()))
 
     def along(self, z: BeginChanges) -> tuple[Tangent, Tangent]:
         """Return the derivatives of the instant, and of where steps begin, along a direction."""
@@ -325,15 +325,18 @@ class Threshold:
             others = [begun(k * share * step) for k in CENTRAL.k]
             return _stacked([self.model] * len(others), others).arrays
 
+        return self._tangents(differentiated(values, step, sizes=self._sizes_of_arrays()))
+
+    def _sizes_of_arrays(self) -> list[float]:
+        """Return the sizes of the numbers that what is differentiated is computed from."""
+        sizes = self.sizes
         v, a, lam = (float(np.max(x, initial=0.0)) for x in (sizes.v, sizes.a, sizes.lam))
-        of_arrays = [float(self.model.F[m.LENGTH]), a, *(v, a, lam, a) * 2]
-        return self._tangents(differentiated(values, step, sizes=of_arrays))
+        return [float(self.model.F[m.LENGTH]), a, *(v, a, lam, a) * 2]
 
     @cached_property
     def sizes(self) -> BeginChanges:
         """Changes that are finite."""
-        assert self.at is not None
-        model, at = self.model, self.at
+        model, at = self.model, self.here.first if self.at is None else self.at
 
         def of(x: np.ndarray) -> np.ndarray:
             return np.full(len(x), float(np.abs(x).max(initial=0.0)) or 1.0)

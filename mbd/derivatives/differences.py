@@ -15,7 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mbd.base.sensitivity_tolerances import SENSITIVITY_AGREES, SENSITIVITY_KINK
+from mbd.base.sensitivity_tolerances import (
+    SENSITIVITY_AGREES,
+    SENSITIVITY_KINK,
+    SENSITIVITY_STEP,
+)
 
 #: parts of the first distance of the values
 SHARES = (1.0, 1.0 / 64, 1.0 / 4096)
@@ -67,18 +71,21 @@ def _estimates(
     return high, np.maximum(np.maximum(np.abs(high - low), np.abs(even)) - noise, 0.0)
 
 
-def _is_broken(x: np.ndarray, of: Fractions) -> np.ndarray:
+def _is_broken(x: np.ndarray, of: Fractions, size: Any = 0.0) -> np.ndarray:
     """Tell which entries of values (9, ...) go straight but for one interval, or on from it.
 
-    That is a jump or a kink, which at the nearest values is all that is left; round-off is uneven.
+    That is a jump or a kink, which at the nearest values is all that is left; round-off is uneven,
+    or a step of its own size.
     """
     d = np.diff(x[np.argsort(of.k)], axis=0)
     broken = np.zeros(d.shape[1:], bool)
+    least = NOISE * (np.abs(x).max(0) + size)
     for j in range(len(d)):
         sides = [part for part in (d[:j], d[j + 1 :]) if len(part)]
         means = [part.mean(0) for part in sides]
         apart = np.maximum(np.abs(means[0] - means[-1]), np.abs(d[j] - means[0]))
-        broken |= sum(np.ptp(part, axis=0) for part in sides) < _EVEN_SIDES * apart
+        even = sum(np.ptp(part, axis=0) for part in sides) < _EVEN_SIDES * apart
+        broken |= even & (apart > least)
     return broken
 
 
@@ -107,24 +114,27 @@ def differentiated(
             if share == 1.0:
                 best.append(high)
                 errors.append(error)
-                rough.append(_is_rough(error, high))
+                rough.append(_is_rough(error, high, sizes[j] / step))
             elif rough[j].any():
                 nearer = rough[j] & (error < errors[j])
-                rough[j] &= (error <= _GROWS * errors[j]) | _is_broken(x, of)
+                rough[j] &= (error <= _GROWS * errors[j]) | _is_broken(x, of, sizes[j])
                 best[j], errors[j] = np.where(nearer, (high, error), (best[j], errors[j]))
-                rough[j] &= _is_rough(errors[j], best[j])
+                rough[j] &= _is_rough(errors[j], best[j], sizes[j] / step)
             left |= bool(rough[j].any())
         if not left:
             break
-    for x, slope, error in zip(arrays, best, errors, strict=True):
+    for x, slope, error, size in zip(arrays, best, errors, sizes, strict=False):
         open_ = error > SENSITIVITY_KINK * np.abs(slope).max(initial=0.0)
-        if open_.any() and (open_ & _is_broken(x, of)).any():
+        if open_.any() and (open_ & _is_broken(x, of, size)).any():
             raise KinkError("has a kink here, and no derivative")
     return best
 
 
-def _is_rough(error: np.ndarray, slope: np.ndarray) -> np.ndarray:
-    return error > SENSITIVITY_AGREES * np.abs(slope).max(initial=0.0)
+def _is_rough(error: np.ndarray, slope: np.ndarray, steepest: float) -> np.ndarray:
+    """Tell where an error is seen beside slopes, and a change of the parameter by its own size."""
+    return error > SENSITIVITY_AGREES * max(
+        np.abs(slope).max(initial=0.0), SENSITIVITY_STEP * steepest
+    )
 
 
 def near_enough(values: Values, step: float, of: Fractions, sizes: np.ndarray) -> float:
@@ -142,7 +152,7 @@ def near_enough(values: Values, step: float, of: Fractions, sizes: np.ndarray) -
         if share == 1.0 and (error <= SENSITIVITY_AGREES * size).all():
             return share
     least = np.min(errors, axis=0)
-    if ((least > SENSITIVITY_KINK * size) & _is_broken(x, of)).any():
+    if ((least > SENSITIVITY_KINK * size) & _is_broken(x, of, sizes)).any():
         raise KinkError("has a kink here, and no derivative")
     enough = [bool((error <= _GROWS * least + SENSITIVITY_AGREES * size).all()) for error in errors]
     return SHARES[enough.index(True)] if True in enough else SHARES[-1]

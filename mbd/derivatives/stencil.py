@@ -132,10 +132,12 @@ class Stencil:
 
         return self.differentiated(values)[0]
 
-    def differentiated(self, values: Callable[[float], Sequence[np.ndarray]]) -> list[np.ndarray]:
+    def differentiated(
+        self, values: Callable[[float], Sequence[np.ndarray]], sizes: Sequence[float] = ()
+    ) -> list[np.ndarray]:
         """Return derivatives of what `values` are at shares of the step; name what has a kink."""
         try:
-            return differentiated(values, self.step, self.fractions)
+            return differentiated(values, self.step, self.fractions, sizes)
         except KinkError as error:
             raise KinkError(f"sensitivities: what follows {self.name!r} {error}") from None
 
