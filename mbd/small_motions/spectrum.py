@@ -74,6 +74,8 @@ class Eigenvalues:
 
 def spectrum(pencil: Pencil) -> Eigenvalues:
     """Return all eigenvalues; real ones and vectors where both matrices are symmetric, E > 0."""
+    if not len(pencil.A):
+        return Eigenvalues((), np.zeros(0), np.zeros((0, 0)))
     definite = _is_definite(pencil)
     pencil = _symmetrised(pencil) if definite else pencil
     scaled, c = _scaled(pencil)
@@ -133,8 +135,6 @@ def _equilibrated(size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _null_space(pencil: Pencil) -> np.ndarray:
     """Return a basis of all x with A x = 0 but for round-off of what is added in each row."""
-    if not len(pencil.A):
-        return np.zeros((0, 0))
     V = np.linalg.svd(pencil.A)[2].T
     rows = np.abs(pencil.A @ V)
     allowed = ROUND_OFF * np.outer(pencil.A_size.sum(1), np.abs(V).max(0))

@@ -50,7 +50,8 @@ class KeptChunks:
         file = self.path / "study.json"
         if not file.exists():
             with replaced(file, _WHO) as stream:
-                stream.write(json.dumps({"chunk": size, "identity": now}, indent=1).encode())
+                record = {"chunk": size, "identity": now}
+                stream.write(json.dumps(record | {"seal": _seal(record)}, indent=1).encode())
             return
         old = _record(file)
         if other := differences(old.get("identity"), now):
@@ -111,12 +112,19 @@ class KeptChunks:
         return digest.hexdigest()
 
 
+def _seal(record: Mapping[str, Any]) -> str:
+    """Return a digest of what a study was begun with."""
+    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
+
+
 def _record(file: Path) -> dict[str, Any]:
     """Return what a study was begun with."""
     try:
         old = json.loads(file.read_bytes())
         if not (isinstance(old, dict) and type(old["chunk"]) is int and old["chunk"] > 0):
             raise TypeError("it has no number of members of a chunk")
+        if "identity" in old and old.pop("seal", "") != _seal(old):
+            raise ValueError("it has other text than was written")
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ValueError(
             f"{_WHO}: {file} is damaged ({type(error).__name__}: {error}); choose another "

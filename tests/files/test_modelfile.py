@@ -586,7 +586,7 @@ method = {type="GeneralizedAlpha", rho=0.7}
         ("*t)", "*u)", "forces.push.force[2]: must be an expression in t, got"),
         ("5 kN", "5 km", "forces.push.force[1]: must have a unit of [N], got 'km'"),
         ("*rate", "*speed", "forces.spring.law: there is no name 'speed' in"),
-        ("300*", "300/t*", "forces.spring: its law f(u, rate, t) raised ZeroDivisionError: float"),
+        ("300*", "300/t*", "forces.spring: its law f(u, rate, t) raised ValueError: Expression"),
     ],
 )
 def test_errors_say_where(old, new, said, tmp_path):

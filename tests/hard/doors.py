@@ -187,7 +187,7 @@ def _result(path):
 
 ROBOTS = ("files/robots/urdf.py",)
 FLEXIBLE = ("flexible/mesh.py",)
-STUDY = ("studies/study.py",)
+STUDY = ("studies/kept_chunks.py",)
 MESH = ("parts/meshes.py",)
 DOORS = {
     "run.npz": Door(_result, said, ("store/source.py",)),
@@ -218,6 +218,7 @@ IN_A_PROCESS = {  # HDF5 may end or hang one: test_damaged.py
 OURS = {  # files of the package itself, of the system, and those that are written a moment before
     "animation/page.py": "the scripts of the page",
     "base/public.py": "the list of public names",
+    "base/identity.py": "bytes of files whose names are met, whatever they are",
     "base/free_bytes.py": "/proc",
     "base/atomic.py": "a file that is replaced, for the names in it",
     "files/robots/xacro.py": "what its own process has written",

@@ -66,7 +66,7 @@ BY = {  # which file of the package writes them
 GROWING = {  # files of work that goes on: each has a test of its own
     "fitting/evaluations.py": "test_a_fit_and_an_optimum_on_a_full_disk",
     "store/stream.py": "test_a_stream_onto_a_full_disk",
-    "studies/study.py": "test_a_full_disk_loses_no_chunk_that_was_kept",
+    "studies/kept_chunks.py": "test_a_full_disk_loses_no_chunk_that_was_kept",
 }
 
 

@@ -15,7 +15,7 @@ def model():
 
 def test_a_run_that_cannot_be_kept_says_what_to_do(model, monkeypatch):
     wide = chain(40).build()
-    width = 1 + wide.n_q + 2 * wide.n_v + wide.n_lam
+    width = 2 + wide.n_q + 2 * wide.n_v + wide.n_lam
     with pytest.raises(
         ValueError, match=r"1e\+10 instants of 40 bodies need .* GB are free.*stream="
     ):
@@ -69,7 +69,7 @@ def test_what_is_small_asks_nobody(model, monkeypatch):
 
 
 def record_size(model):
-    return 8 * (1 + model.n_q + 2 * model.n_v + model.n_lam)
+    return 8 * (2 + model.n_q + 2 * model.n_v + model.n_lam)
 
 
 def test_switches_are_true_or_false(model):

@@ -51,7 +51,10 @@ def test_gap_of_a_run_is_the_largest_of_all_rows(name):
     rng = np.random.default_rng(70009)
     wrong = run.part(slice(None))
     wrong.v = wrong.v + rng.normal(size=wrong.v.shape)
-    wrong.q = wrong.q + 1e-3 * rng.normal(size=wrong.q.shape)
+    q = wrong.q + 1e-3 * rng.normal(size=wrong.q.shape)
+    for four in run.model.quaternions:
+        q[:, four] /= np.linalg.norm(q[:, four], axis=1, keepdims=True)
+    wrong.q = q
     for i in (0, 7):
         at = run.state.replace(t=wrong.t[i], q=wrong.q[i], v=wrong.v[i], memory=None)
         assert np.isclose(wrong.gap[i], np.abs(run.model.assemble(at).gap).max(), rtol=1e-9)

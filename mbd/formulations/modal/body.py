@@ -106,7 +106,7 @@ def _modal(frame: Formulation, n: int, interfaces: int) -> Formulation:
 
     return Formulation(
         name=f"modal ({frame.name}, {n} modes, {interfaces} interfaces)",
-        velocities=(*frame.velocities, *(f"p{j + 1}" for j in range(n))),
+        velocities=(*frame.velocities, *(f"mode{j + 1}" for j in range(n))),
         velocity_kinds=(*frame.velocity_kinds, *(TRANSLATION,) * n),
         own_rows=frame.own_rows,
         own_kinds=frame.own_kinds,
