@@ -64,19 +64,28 @@ warning, beside the tolerance of free steps."""
 
 # --- laws that steps do not resolve ---------------------------------------------------------------
 
-LAW_STRETCHES = 6
+UNRESOLVED_STRETCHES = 6
 """[-] Stretches of four steps in which laws are evaluated between the ends of steps."""
 
-LAW_BETWEEN = (0.414214, 0.732051, 0.236068, 0.645751, 0.162278, 0.898979, 0.0828427, 0.549834)
+UNRESOLVED_BETWEEN = (
+    0.414214,
+    0.732051,
+    0.236068,
+    0.645751,
+    0.162278,
+    0.898979,
+    0.0828427,
+    0.549834,
+)
 """[step] Where: parts of irrational numbers, which are no simple fraction of a period."""
 
-LAW_UNRESOLVED = 1e-3
+UNRESOLVED_LEAST = 1e-3
 """[largest value of the law] What may happen between the ends of steps without a warning."""
 
-LAW_RESOLVED = 1e-2
+RESOLVED_ERROR = 1e-2
 """[range of the law in a step] Mean error of its polynomials where parts of a step resolve it."""
 
-LAW_PARTS = (4, 8, 16, 32, 64, 128, 256)
+RESOLVED_PARTS = (4, 8, 16, 32, 64, 128, 256)
 """[-] Parts of a step that are tried for the step that is advised."""
 
 # --- events ---------------------------------------------------------------------------------------

@@ -23,11 +23,11 @@ from typing import NamedTuple
 import numpy as np
 
 from mbd.base.run_tolerances import (
-    LAW_BETWEEN,
-    LAW_PARTS,
-    LAW_RESOLVED,
-    LAW_STRETCHES,
-    LAW_UNRESOLVED,
+    UNRESOLVED_BETWEEN,
+    RESOLVED_PARTS,
+    RESOLVED_ERROR,
+    UNRESOLVED_STRETCHES,
+    UNRESOLVED_LEAST,
 )
 from mbd.history.history import History
 from mbd.interactions.driven_rotation import DRIVEN_ROTATION
@@ -44,7 +44,7 @@ _OfTime = Callable[[np.ndarray], np.ndarray]  # times (n,) -> values (n, k)
 
 
 @dataclass(frozen=True, eq=False)
-class _Stretch:
+class _FewSteps:
     """Some steps of a run: their first time and their size [s], where the run is evaluated."""
 
     t: float
@@ -179,26 +179,26 @@ class _Inputs:
         return inputs
 
 
-def _stretches(history: History, h: float, start: float, row: bool) -> tuple[list[_Stretch], int]:
+def _stretches(history: History, h: float, start: float, row: bool) -> tuple[list[_FewSteps], int]:
     """Return stretches of steps, and how many steps each has: four where the run has so many."""
     t, end = history.t, float(history.t[-1])
     steps = max(1, int((end - start) / h + 0.5))
     n = min(4, steps)
     if not row:
-        firsts = np.unique(np.linspace(0, steps - n, LAW_STRETCHES).astype(int))
+        firsts = np.unique(np.linspace(0, steps - n, UNRESOLVED_STRETCHES).astype(int))
         times = start + h * firsts
         nearest = np.clip(np.searchsorted(t, times), 0, len(t) - 1)
-        return [_Stretch(float(x), h, int(k)) for x, k in zip(times, nearest, strict=True)], n
+        return [_FewSteps(float(x), h, int(k)) for x, k in zip(times, nearest, strict=True)], n
     last = max(0, int(np.searchsorted(t, end - (n - 0.5) * h)) - 1)
     h = min(h, end - start)
-    chosen = np.linspace(0, last, LAW_STRETCHES).astype(int).tolist()
+    chosen = np.linspace(0, last, UNRESOLVED_STRETCHES).astype(int).tolist()
     if history.stored is None and len(t) > 2:
         change = np.diff(history.a, axis=0) / history.model.units
         size = np.einsum("ij,ij->i", change, change)
-        few = min(LAW_STRETCHES // 3, len(size))
+        few = min(UNRESOLVED_STRETCHES // 3, len(size))
         most = np.argpartition(size, -few)[-few:]
         chosen += np.clip(most - 1, 0, last).tolist()
-    return [_Stretch(float(t[k]), h, k) for k in sorted(set(chosen))], n
+    return [_FewSteps(float(t[k]), h, k) for k in sorted(set(chosen))], n
 
 
 def _through(nodes: np.ndarray, x: float) -> np.ndarray:
@@ -225,7 +225,7 @@ class _Places(NamedTuple):
 @cache
 def _places(n: int) -> _Places:
     """Return the places of stretches of n steps: the ends of these come first."""
-    x = np.concatenate([np.arange(n + 1), [j % n + y for j, y in enumerate(LAW_BETWEEN)]])
+    x = np.concatenate([np.arange(n + 1), [j % n + y for j, y in enumerate(UNRESOLVED_BETWEEN)]])
     rows = []
     for k in range(n + 1, len(x)):
         first = min(max(int(x[k]) - 1, 0), max(n - 3, 0))
@@ -240,7 +240,7 @@ def _places(n: int) -> _Places:
     return _Places(x, np.array([k for k, *_ in rows]), weights, np.array(around))
 
 
-def _worst(laws: list[_OfTime], stretches: list[_Stretch], n: int) -> _Gap | None:
+def _worst(laws: list[_OfTime], stretches: list[_FewSteps], n: int) -> _Gap | None:
     """Return where a law is resolved least, or None."""
     places = _places(n)
     f = np.array([law(s.t + s.h * places.x) for law, s in zip(laws, stretches, strict=True)])
@@ -249,7 +249,7 @@ def _worst(laws: list[_OfTime], stretches: list[_Stretch], n: int) -> _Gap | Non
     with np.errstate(all="ignore"):
         wrong = np.abs(places.weights @ f - f[:, places.compared])
         around = f[:, places.around]
-        least = around.max(axis=2) - around.min(axis=2) + LAW_UNRESOLVED * largest
+        least = around.max(axis=2) - around.min(axis=2) + UNRESOLVED_LEAST * largest
         beyond = (wrong - least).max(axis=2)
     if not (beyond <= 0.0).all():
         i, j = (int(k) for k in np.unravel_index(np.argmax(beyond), beyond.shape))  # or no number
@@ -270,13 +270,13 @@ def _worst(laws: list[_OfTime], stretches: list[_Stretch], n: int) -> _Gap | Non
 
 def _resolving(law: _OfTime, a: float, h: float) -> float:
     """Return a part of a step [s] that resolves a law within it, or 0: it has no bounds."""
-    resolves, odd = 0.0, h * (1 - LAW_UNRESOLVED)  # parts of it are no simple parts of the step
-    for parts in reversed(LAW_PARTS):  # a coarser one may fit a period by chance
+    resolves, odd = 0.0, h * (1 - UNRESOLVED_LEAST)  # parts of it are no simple parts of the step
+    for parts in reversed(RESOLVED_PARTS):  # a coarser one may fit a period by chance
         times = a + odd / (2 * parts) * np.arange(2 * parts + 1)
         f = law(times)
         ends, middles = f[::2], f[3:-3:2]
         wrong = np.abs((9 * (ends[1:-2] + ends[2:-1]) - ends[:-3] - ends[3:]) / 16 - middles)
-        if not (wrong.mean(axis=0) <= LAW_RESOLVED * np.ptp(f, axis=0)).all():
+        if not (wrong.mean(axis=0) <= RESOLVED_ERROR * np.ptp(f, axis=0)).all():
             break
         sizes = np.abs(f).max(axis=1)
         if not resolves and _spike(law, (times[0], times[-1]), times, sizes) is not None:
