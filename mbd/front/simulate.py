@@ -214,7 +214,8 @@ def _trouble(solution: Solution, run: Run, plan: Plan, start: float) -> str:
     large = (
         too_large(solution, plan.step, in_a_row and run.facts.error is not None) if judged else ""
     )
-    unresolved = unresolved_laws(solution, plan.step, start, plan.times is None) if judged else ""
+    by_step = plan.every == 1 and plan.times is None
+    unresolved = unresolved_laws(solution, plan.step, start, by_step) if judged else ""
     by_rates = solution.success and run.facts.level == "velocity"
     drift = drifted(solution, plan.rtol) if by_rates else ""
     return "; ".join(x for x in (unresolved, words, large, drift) if x)

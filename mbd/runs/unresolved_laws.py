@@ -23,11 +23,11 @@ from typing import NamedTuple
 import numpy as np
 
 from mbd.base.run_tolerances import (
-    UNRESOLVED_BETWEEN,
-    RESOLVED_PARTS,
     RESOLVED_ERROR,
-    UNRESOLVED_STRETCHES,
+    RESOLVED_PARTS,
+    UNRESOLVED_BETWEEN,
     UNRESOLVED_LEAST,
+    UNRESOLVED_STRETCHES,
 )
 from mbd.history.history import History
 from mbd.interactions.driven_rotation import DRIVEN_ROTATION
@@ -92,7 +92,7 @@ class _Gap(NamedTuple):
     apart: float
 
 
-def unresolved_laws(history: History, h: float, start: float, row: bool) -> str:
+def unresolved_laws(history: History, h: float, start: float, by_step: bool) -> str:
     """Return a warning that names the laws that steps do not resolve, or an empty string.
 
     Parameters
@@ -101,28 +101,28 @@ def unresolved_laws(history: History, h: float, start: float, row: bool) -> str:
     h : float [s]
         Size of the steps.
     start : float [s]
-    row : bool
-        Whether instants of the history are ends of steps.
+    by_step : bool
+        Whether the instants of the history are the ends of all steps.
     """
     model = history.model
     off = history.state.off
     watched = [x for x in _watched(model) if x.owner not in off] if model.laws else []
     if not watched or len(history.t) == 0:
         return ""
-    stretches, n = _stretches(history, h, start, row)
-    work, found = _Inputs(model, watched), list[tuple[str, _Gap, float]]()
+    stretches, n = _stretches(history, h, start, by_step)
+    work, gaps = _Inputs(model, watched), list[tuple[str, _Gap, float]]()
     inputs = [work.at(history, s.instant) for s in stretches]
     for k, one in enumerate(watched):
         try:
             gap = _worst([one.of_time(values[k]) for values in inputs], stretches, n)
             if gap is not None:
-                found.append((one.law.name, gap, _resolving(gap.law, gap.begin, gap.h)))
+                gaps.append((one.law.name, gap, _resolving(gap.law, gap.begin, gap.h)))
         except Exception:  # a law that refuses to be asked again
             continue
-    if not found:
+    if not gaps:
         return ""
-    names = ", ".join(repr(name) for name in dict.fromkeys(name for name, *_ in found))
-    _, gap, step = min(found, key=lambda x: x[2])
+    names = ", ".join(repr(name) for name in dict.fromkeys(name for name, *_ in gaps))
+    _, gap, step = min(gaps, key=lambda x: x[2])
     return (
         f"steps of {h:.3g} s do not resolve the law of {names}: at t = {gap.t:.9g} s it is "
         f"{gap.apart:.3g} away from what its values at the ends of neighbouring steps tell; "
@@ -179,12 +179,14 @@ class _Inputs:
         return inputs
 
 
-def _stretches(history: History, h: float, start: float, row: bool) -> tuple[list[_FewSteps], int]:
+def _stretches(
+    history: History, h: float, start: float, by_step: bool
+) -> tuple[list[_FewSteps], int]:
     """Return stretches of steps, and how many steps each has: four where the run has so many."""
     t, end = history.t, float(history.t[-1])
     steps = max(1, int((end - start) / h + 0.5))
     n = min(4, steps)
-    if not row:
+    if not by_step:
         firsts = np.unique(np.linspace(0, steps - n, UNRESOLVED_STRETCHES).astype(int))
         times = start + h * firsts
         nearest = np.clip(np.searchsorted(t, times), 0, len(t) - 1)
@@ -195,7 +197,7 @@ def _stretches(history: History, h: float, start: float, row: bool) -> tuple[lis
     if history.stored is None and len(t) > 2:
         change = np.diff(history.a, axis=0) / history.model.units
         size = np.einsum("ij,ij->i", change, change)
-        few = min(UNRESOLVED_STRETCHES // 3, len(size))
+        few = min(max(1, UNRESOLVED_STRETCHES // 3), len(size))
         most = np.argpartition(size, -few)[-few:]
         chosen += np.clip(most - 1, 0, last).tolist()
     return [_FewSteps(float(t[k]), h, k) for k in sorted(set(chosen))], n

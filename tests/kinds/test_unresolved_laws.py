@@ -216,6 +216,15 @@ def test_whatever_the_method_and_what_is_kept(method):
         assert not told(run(math.pi / H / 20, **options))
 
 
+@pytest.mark.parametrize("every", [1, 1000])
+@pytest.mark.parametrize("begin", [0.0, 0.3, 0.55, 0.75])
+def test_a_load_that_shakes_for_a_quarter_of_the_run_is_named(begin, every):
+    def law(t):
+        return SIZE * math.sin(2 * math.pi * t / H) * (begin <= t < begin + 0.25)
+
+    assert told(remarks(("Motor", "effort"), law, steps=1000, every=every))
+
+
 def test_small_ripples_on_a_load_are_no_alarm():
     """Of a thousandth of the load: what they do is as small."""
     for size, alarm in ((0.5e-3, False), (2e-3, True)):
