@@ -168,7 +168,8 @@ def named(owner: str, model: FrozenModel, parameters: Any) -> list[str]:
 
 def value_and_scale(owner: str, model: FrozenModel, name: str) -> tuple[float, float]:
     """Return the value of a parameter, and its scale."""
-    part, argument, places = argument_of(model.system, name)
+    with speaking_as(owner, WHO):
+        part, argument, places = argument_of(model.system, name)
     now = evaluated(argument_now(model.system, part, argument))
     if places:
         value, whole = component_now(name, now, places), floats(now)
