@@ -12,7 +12,7 @@ from mbd.base.parameter import evaluated
 from mbd.base.recorded_call import signature
 from mbd.base.tolerances import LARGEST
 from mbd.machine import buffer as m
-from mbd.model.description import WHO, argument_of
+from mbd.model.description import WHO, argument_now, argument_of, component_now
 from mbd.model.model import Model
 
 
@@ -71,9 +71,9 @@ class Settable:
     def _described(self, model: Model, part: str, argument: str) -> Any:
         """Return the argument as it was described; refuse what there is not, and laws."""
         with speaking_as(self.who, WHO):
-            _, _, component = argument_of(model.system, str(self.name))  # says which there are
-            if component:
-                model.with_values({self.name: 0.0})  # says which components there are
+            owner, word, component = argument_of(model.system, str(self.name))
+            if component:  # says which there are
+                component_now(self.name, argument_now(model.system, owner, word), component)
                 raise ValueError(
                     f"{self.who}: {self.name!r} is a component; set the argument as a whole, "
                     f"{self.name.rpartition('.')[0]!r}"
