@@ -61,7 +61,11 @@ class Settable:
         k, reason = np.arange(self.size), ""
         tries = np.array([0.71 + 0.1 * k, 1.37 + 0.3 * k * k])
         now = self.described.reshape(-1)
-        for values in (tries, -tries, now + 1e-3 * (np.abs(now).max(initial=0.0) or 1.0) * tries):
+        for values in (
+            tries,
+            -tries,
+            now + 2.0**-10 * (np.abs(now).max(initial=0.0) or 1.0) * tries,
+        ):
             try:
                 return values, [model.with_values({self.name: self._value(x)}) for x in values]
             except ValueError as error:
