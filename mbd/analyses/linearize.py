@@ -230,6 +230,8 @@ def linearize(
     inputs : iterable
         Each one of: a load of the system by name, or a ``PointForce`` or ``Moment`` that was not
         added (one newton or newton metre more along its direction); ``"load.x"`` for one axis; a
+        ``Motor`` by name, along its coordinate (``"motor.effort"``, ``"load.force.x"``, as the
+        Stepper sets them, mean the same); a
         ``Revolute`` or ``Prismatic`` joint by name (a motor about or along its axis, on the second
         body, its opposite on the first); ``(body, direction)`` or ``(body, point, direction)``, a
         force at a point given in body axes.

@@ -28,6 +28,7 @@ from mbd.small_motions.face_maps import FaceMaps
 from mbd.small_motions.small_motion import SmallMotion
 
 _AXES = {"x": 0, "y": 1, "z": 2}
+_SET = ("effort", "force", "moment")  # arguments of loads and motors
 _COORDINATES = ("angle", "displacement")  # a joint without them says so
 
 
@@ -104,31 +105,43 @@ def input_column(motion: SmallMotion, what: Any) -> tuple[str, str, np.ndarray]:
         return _at_point(motion, what)
     part = system.parts.get(what) if isinstance(what, str) else what
     if isinstance(part, Part):
-        return _of_part(motion, part)
+        return _of_part(motion, part, part.name)
     if not isinstance(what, str):
         raise TypeError(
-            "linearize: an input must be a load or joint (object or name), or (body, point, "
+            "linearize: an input must be a load, motor or joint (object or name), or (body, point, "
             f"direction), got {shown(what)}"
         )
-    name, dot, axis = what.rpartition(".")
-    if not (dot and axis in _AXES and name in system.forces):
-        name, axis = what, ""
+    name, axis = what, ""
+    if what.rpartition(".")[2] in _AXES:
+        name, _, axis = what.rpartition(".")
+    stem, _, argument = name.rpartition(".")
+    if argument in _SET and stem in system.forces:  # as it is set while a run goes on
+        name = stem
     load = system.forces.get(name)
     if load is not None and load.applied is not None:
-        return _of_load(motion, name, load.applied, _AXES.get(axis))
-    names = [n for n, x in system.forces.items() if x.applied is not None]
+        return _of_load(motion, what.removesuffix(f".{axis}"), load.applied, _AXES.get(axis))
+    if load is not None and not axis:
+        return _of_part(motion, load, what)
+    names = [n for n, x in system.forces.items() if x.applied is not None or _motor(motion, x)]
     names += [n for n, x in system.joints.items() if len(x.coordinates) == 1]
     raise ValueError(
-        f"linearize: there is no input {shown(what)}; loads and joints with one coordinate are "
-        f"{', '.join(names) or 'none'}; or give (body, point, direction)"
+        f"linearize: there is no input {shown(what)}; loads, motors and joints with one coordinate "
+        f"are {', '.join(names) or 'none'}; or give (body, point, direction)"
     )
 
 
-def _of_part(motion: SmallMotion, part: Part) -> tuple[str, str, np.ndarray]:
+def _motor(motion: SmallMotion, part: Part) -> bool:
+    """Tell whether a part drives a coordinate by a load."""
+    return part.drives is not None and part.name not in motion.model.numbering.owners
+
+
+def _of_part(motion: SmallMotion, part: Part, label: str) -> tuple[str, str, np.ndarray]:
     """Return a load of one unit, or that of a motor along the one coordinate of a joint."""
     if part.applied is not None:
         return _of_load(motion, part.name, part.applied, None)
-    if part.drives is not None and part.name in motion.model.numbering.owners:
+    if part.drives is not None and _motor(motion, part):
+        return _along(motion, label, part.drives)
+    if part.drives is not None:
         of = part.drives.joint
         raise ValueError(
             f"linearize: the {type(part).__name__} {part.name!r} is no input: it prescribes "
@@ -137,8 +150,8 @@ def _of_part(motion: SmallMotion, part: Part) -> tuple[str, str, np.ndarray]:
         )
     if len(part.coordinates) != 1:
         raise ValueError(
-            f"linearize: {part.name!r} ({type(part).__name__}) cannot be an input; a load can, "
-            "and a joint that leaves one coordinate free, along which a motor could drive"
+            f"linearize: {part.name!r} ({type(part).__name__}) cannot be an input; a load can, a "
+            "motor, and a joint that leaves one coordinate free, along which a motor could drive"
         )
     (free,) = part.coordinates.values()
     return _along(motion, part.name, free)

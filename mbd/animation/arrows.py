@@ -9,6 +9,7 @@ import numpy as np
 from mbd.animation.drawing import Arrow, End, Track, over_time
 from mbd.animation.instants import nice
 from mbd.history.loads import law_over_time
+from mbd.machine.buffer import TRANSLATION
 
 if TYPE_CHECKING:
     from mbd.history.history import History
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 FORCE, MOMENT, REACTION, REACTION_MOMENT = "#c62828", "#7b1fa2", "#1565c0", "#00838f"
 # below these parts of the largest, an arrow is round-off: loads are exact, reactions are solved for
 _ROUND_OFF = {"loads": 1e-9, "reactions": 1e-6}
+# below these parts of the forces that balance in a model, weight and inertia, all arrows are
+_OF_TERMS = {"loads": 1e-13, "reactions": 1e-9}
 _USUAL = 0.98  # of all instants; the rest are peaks
 
 
@@ -80,11 +83,29 @@ def _size(arrow: Arrow) -> np.ndarray:
     return np.linalg.norm(arrow.vectors, axis=1)
 
 
-def visible(arrows: list[Arrow], length: float) -> list[Arrow]:
-    """Return the arrows that are more than round-off, beside forces at levers of a length [m]."""
+def inertial(solution: History) -> float:
+    """Return the largest force that a body's weight, or its inertia, is during a run [N]."""
+    model = solution.model
+    mass = float(model.stacked.mass.max(initial=0.0))
+    moved = model.numbering.v_kinds == TRANSLATION
+    fastest = float(np.abs(np.nan_to_num(solution.a[:, moved])).max(initial=0.0))
+    return mass * (float(np.linalg.norm(model.system.gravity)) + fastest)
+
+
+def visible(arrows: list[Arrow], length: float, terms: float = 0.0) -> list[Arrow]:
+    """Return the arrows that are more than round-off, beside forces at levers of a length [m].
+
+    That is round-off of the largest arrow, and of the terms that balance, of this size [N]: all
+    arrows may be as good as zero.
+    """
     arms = {"N": 1.0, "N m": length}
     largest = max((float(_size(a).max()) / arms[a.unit] for a in arrows), default=0.0)
-    return [a for a in arrows if _size(a).max() > _ROUND_OFF[a.layer] * largest * arms[a.unit]]
+    return [
+        a
+        for a in arrows
+        if _size(a).max()
+        > max(_ROUND_OFF[a.layer] * largest, _OF_TERMS[a.layer] * terms) * arms[a.unit]
+    ]
 
 
 def scales(arrows: list[Arrow], reach: float) -> dict[str, tuple[float, float]]:

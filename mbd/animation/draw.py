@@ -126,7 +126,8 @@ def draw(solution: History, options: DrawOptions, also: float | None = None) -> 
         vectors = loads_and_reactions.loads(shown)
         vectors += loads_and_reactions.contacts(shown)
         vectors += loads_and_reactions.reactions(shown)
-        vectors = loads_and_reactions.visible(vectors, sizes.typical)
+        terms = loads_and_reactions.inertial(shown)
+        vectors = loads_and_reactions.visible(vectors, sizes.typical, terms)
     extent = high - low  # of all but arrows: they say neither the size nor the plane of a motion
     scales = loads_and_reactions.scales(vectors, 0.2 * float(np.linalg.norm(extent)))
     if not follow:

@@ -5,6 +5,9 @@
 SWEEP_ROUND_OFF = 1e-11
 """[speed] Sweeps that stagnate with smaller changes of velocities have converged."""
 
+TERMS_ROUND_OFF = 1e-14
+"""[size of a term] By which inputs of the residual are changed to see what round-off makes."""
+
 SWEEP_LOST = 1.5
 """[-] A step whose sweeps diverge by this factor is given up."""
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import math
 import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -235,3 +237,15 @@ def mass_properties(owner: str, matrix: Any) -> tuple[float, np.ndarray, np.ndar
             f"others [kg m^2], got {three}"
         )
     return m, c, J
+
+
+@contextmanager
+def speaking_as(who: str, instead_of: str) -> Iterator[None]:
+    """Let errors of a function that another one calls begin with the name that the user wrote."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        owner, colon, rest = str(error).partition(":")
+        if owner != instead_of or type(error) not in (TypeError, ValueError):
+            raise
+        raise type(error)(f"{who}{colon}{rest}") from error.__cause__

@@ -65,6 +65,32 @@ DRIFT = 1e-3
 """[length of the model, 1 rad] How far positions may leave the rows at velocity level without a
 warning, beside the tolerance of free steps."""
 
+# --- laws that steps do not resolve ---------------------------------------------------------------
+
+UNRESOLVED_STRETCHES = 6
+"""[-] Stretches of four steps in which laws are evaluated between the ends of steps."""
+
+UNRESOLVED_BETWEEN = (
+    0.414214,
+    0.732051,
+    0.236068,
+    0.645751,
+    0.162278,
+    0.898979,
+    0.0828427,
+    0.549834,
+)
+"""[step] Where: parts of irrational numbers, which are no simple fraction of a period."""
+
+UNRESOLVED_LEAST = 1e-3
+"""[largest value of the law] What may happen between the ends of steps without a warning."""
+
+RESOLVED_ERROR = 1e-2
+"""[range of the law in a step] Mean error of its polynomials where parts of a step resolve it."""
+
+RESOLVED_PARTS = (4, 8, 16, 32, 64, 128, 256)
+"""[-] Parts of a step that are tried for the step that is advised."""
+
 # --- events ---------------------------------------------------------------------------------------
 
 EVENT_ROUND_OFF = 1e-12

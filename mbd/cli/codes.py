@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
+_ROUND_OFF = 1e-12  # parts of a sum that are
 
 
 def print_line(text: str, code: int) -> int:
@@ -100,3 +101,8 @@ def _words(options: argparse.Namespace) -> dict[str, str]:
             if (value := getattr(options, key, None)) is not None:
                 words["timed"] += f" --{key.replace('_', '-')} {value!r}"
     return words
+
+
+def components(x: list[float], size: float) -> str:
+    """Return the components of a vector as text; round-off of what they are sums of is zero."""
+    return ", ".join(f"{c if abs(c) > _ROUND_OFF * size else 0.0:.6g}" for c in x)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 
-from mbd.cli.codes import DONE, print_json
+from mbd.cli.codes import DONE, components, print_json
 from mbd.cli.scene import FILE, read, reading
 
 HELP = "find a pose in balance, with its reactions and stability"
@@ -49,8 +49,9 @@ def run(options: argparse.Namespace) -> int:
         })  # fmt: skip
         return DONE
     print(pose.message)
+    far = max((abs(c) for x in bodies.values() for c in x), default=0.0)
     for name, x in bodies.items():
-        print(f"  body  {name}: position ({', '.join(f'{c:.6g}' for c in x)}) m")
+        print(f"  body  {name}: position ({components(x, far)}) m")
     for name, f in forces.items():
-        print(f"  joint {name}: force ({', '.join(f'{c:.6g}' for c in f)}) N on its second body")
+        print(f"  joint {name}: force ({components(f, pose.loads.force)}) N on its second body")
     return DONE

@@ -24,7 +24,7 @@ import numpy as np
 import scipy.linalg
 
 from mbd.analyses.ports import input_column, named_coordinates, output_rows
-from mbd.base.door import array
+from mbd.base.door import array, speaking_as
 from mbd.control.stepper import solution_at
 from mbd.front.solution import Solution
 from mbd.integration.consistent import consistent
@@ -78,7 +78,8 @@ class JointSpace:
         return self._reached(f"{body}.angular_velocity")
 
     def _reached(self, what: Any) -> np.ndarray:
-        return np.asarray(output_rows(self._motion, what).velocity @ self._N)
+        with speaking_as(_WHO, "linearize"):
+            return np.asarray(output_rows(self._motion, what).velocity @ self._N)
 
     def effort(self, load: Any) -> np.ndarray:
         """Return the efforts (f,) along the coordinates of a unit load [N m/N].
@@ -86,7 +87,8 @@ class JointSpace:
         It is named as an input of ``mbd.linearize``: "push.x", "shoulder", (body, point,
         direction).
         """
-        return np.asarray(self._L.T @ input_column(self._motion, load)[2])
+        with speaking_as(_WHO, "linearize"):
+            return np.asarray(self._L.T @ input_column(self._motion, load)[2])
 
     def accelerations(self, efforts: Any) -> np.ndarray:
         """Return the second rates (f,) [rad/s^2, m/s^2] under efforts (f,) [N m, N]."""

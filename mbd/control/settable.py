@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from mbd.base.checked import floats, shown, sized
-from mbd.base.door import array
+from mbd.base.door import array, speaking_as
 from mbd.base.parameter import evaluated
 from mbd.base.recorded_call import signature
 from mbd.base.tolerances import LARGEST
 from mbd.machine import buffer as m
+from mbd.model.description import WHO, argument_now, argument_of, component_now
 from mbd.model.model import Model
 
 
@@ -39,9 +40,7 @@ class Settable:
                 f"{who}: {name!r} would make positions jump; drive a velocity, "
                 "Drive(..., velocity=0.0), or push with a force"
             )
-        k = np.arange(self.size)
-        tries = np.array([0.71 + 0.1 * k, 1.37 + 0.3 * k * k])
-        models = [model.with_values({name: self._value(x)}) for x in tries]
+        tries, models = self._tried(model)
         self.shared = models[0].I is not model.I  # numbers, with a part that has the same
         self.apart = models[0]
         F = np.array([self.apart.with_values({name: self._value(x)}).F for x in tries])
@@ -57,15 +56,41 @@ class Settable:
         self.which = same.argmax(axis=1) % self.size
         self.sign = np.where(same.argmax(axis=1) < self.size, 1.0, -1.0)
 
+    def _tried(self, model: Model) -> tuple[np.ndarray, list[Model]]:
+        """Return two values (2, size), near the described one if others are refused, and models."""
+        k, reason = np.arange(self.size), ""
+        tries = np.array([0.71 + 0.1 * k, 1.37 + 0.3 * k * k])
+        now = self.described.reshape(-1)
+        for values in (
+            tries,
+            -tries,
+            now + 2.0**-10 * (np.abs(now).max(initial=0.0) or 1.0) * tries,
+        ):
+            try:
+                return values, [model.with_values({self.name: self._value(x)}) for x in values]
+            except ValueError as error:
+                reason = str(error).partition(", got ")[0]  # numbers that nobody wrote
+        raise ValueError(f"{self.who}: {self.name!r} cannot be set while a run goes on: {reason}")
+
     def _described(self, model: Model, part: str, argument: str) -> Any:
         """Return the argument as it was described; refuse what there is not, and laws."""
+        with speaking_as(self.who, WHO):
+            owner, word, component = argument_of(model.system, str(self.name))
+            if component:  # says which there are
+                component_now(self.name, argument_now(model.system, owner, word), component)
+                raise ValueError(
+                    f"{self.who}: {self.name!r} is a component; set the argument as a whole, "
+                    f"{self.name.rpartition('.')[0]!r}"
+                )
+        if not part and argument != "gravity":
+            raise ValueError(
+                f"{self.who}: {self.name!r} is a Parameter; name an argument of a part to be set, "
+                "such as 'motor.effort'"
+            )
         if not part:
             return np.array(model.system.gravity, float)
-        model.with_values({self.name: None} if part not in model.system.parts else {})
         call = model.system.parts[part].call
         bound = signature(call.maker).bind(*call.args, **call.options)
-        if argument not in bound.signature.parameters:
-            model.with_values({self.name: None})  # says which there are
         bound.apply_defaults()
         value = bound.arguments[argument]
         try:

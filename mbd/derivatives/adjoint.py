@@ -17,10 +17,12 @@ from mbd.analyses.equilibrium import Equilibrium
 from mbd.analyses.linearize import Linearized
 from mbd.analyses.modes import Modes
 from mbd.base.checked import shown, whole
+from mbd.base.sensitivity_tolerances import SENSITIVITY_MET
 from mbd.derivatives import one_step, sweeps
 from mbd.derivatives.begins import BeginChanges, Tangent, Threshold
 from mbd.derivatives.forward import check_rows, tangents_of
 from mbd.derivatives.legs import Ending, Leg, Onward
+from mbd.derivatives.named import not_unique
 from mbd.derivatives.objective import Objective, by_values, gradients, last_of, values_of
 from mbd.derivatives.poses import gradient_of_pose
 from mbd.derivatives.runs import Prepared, in_pieces, keeping, prepared, refuse_with_every, run
@@ -310,7 +312,7 @@ class Backward:
             sweep.run(sweeps.backward)
             self.total += out[size : size + n_p]
             self.t += float(out[size + n_p])
-            check_rows(sweep, self.stencils)
+            self._check(J)
         self.t += float(J.t[leg.first + 1 : leg.first + N].sum())
         if leg.anew is not None:
             self._begin(leg, leg.anew, J, timed)
@@ -376,6 +378,20 @@ class Backward:
         self.z[one_step.DA, lam] += share * g.lam[0]
         self.total += share * g.p[:, 0]
         self.t += share * float(g.t[0])
+
+    def _check(self, J: Terms) -> None:
+        """Refuse an objective that reads how rows share a load, and parameters that open rows."""
+        if self.sweep.F[m.OPEN] > SENSITIVITY_MET:
+            numbering, read = self.model.numbering, np.abs(J.lam).max(axis=0, initial=0.0) > 0.0
+            for name in not_unique(self.model):
+                if read[numbering.owners[name]].any():
+                    raise ValueError(
+                        f"gradient: the objective depends on forces of {name!r}, which are not "
+                        "unique: rows of loops depend on others, and how they share the load has "
+                        "no exact derivative; leave out redundant rows, such as by a Spherical in "
+                        "the place of a Revolute, or take motions, or forces of other joints"
+                    )
+        check_rows(self.sweep, self.stencils, "gradient")
 
     def _memory(self, leg: Leg) -> np.ndarray:
         """Return what elements remember at the beginning of each step, (N, n_memory)."""

@@ -356,18 +356,18 @@ class Forward:
         return Tangents(q, v, a, lam, self.times[:, j], happened)
 
 
-def check_rows(sweep: Sweep, of: Sequence[Stencil]) -> None:
+def check_rows(sweep: Sweep, of: Sequence[Stencil], owner: str = "sensitivities") -> None:
     """Refuse parameters with which redundant rows would contradict each other."""
     if sweep.F[m.OPEN] <= SENSITIVITY_MET and not sweep.work.S[m.SMALL_PIVOTS]:
         return
     names = ", ".join(s.name for s in of)
     if sweep.work.S[m.SMALL_PIVOTS]:
         raise ValueError(
-            f"sensitivities: a matrix of the steps is singular without other pivots (by {names}); "
+            f"{owner}: a matrix of the steps is singular without other pivots (by {names}); "
             "take another formulation, or a smaller step"
         )
     raise ValueError(
-        f"sensitivities: redundant rows would contradict each other with another value of one of "
+        f"{owner}: redundant rows would contradict each other with another value of one of "
         f"{names}: a part {sweep.F[m.OPEN]:.2g} of their derivative cannot be met; take parameters "
         "that move all of the joints in question together, or leave out redundant rows"
     )

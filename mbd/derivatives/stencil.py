@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from mbd.base.checked import floats, listed, shown
+from mbd.base.door import speaking_as
 from mbd.base.parameter import Parameter, evaluated
 from mbd.base.recorded_call import signature
 from mbd.base.sensitivity_tolerances import (
@@ -37,6 +38,7 @@ from mbd.derivatives.differences import (
 )
 from mbd.machine import buffer as m
 from mbd.model.description import (
+    WHO,
     argument_now,
     argument_of,
     component_now,
@@ -144,7 +146,8 @@ class Stencil:
 
 def stencils(owner: str, model: FrozenModel, parameters: Any) -> list[Stencil]:
     """Return the stencils of parameters, names or Parameter; None: all that the system has."""
-    return [_stencil(owner, model, name) for name in named(owner, model, parameters)]
+    with speaking_as(owner, WHO):
+        return [_stencil(owner, model, name) for name in named(owner, model, parameters)]
 
 
 def named(owner: str, model: FrozenModel, parameters: Any) -> list[str]:
@@ -167,7 +170,8 @@ def named(owner: str, model: FrozenModel, parameters: Any) -> list[str]:
 
 def value_and_scale(owner: str, model: FrozenModel, name: str) -> tuple[float, float]:
     """Return the value of a parameter, and its scale."""
-    part, argument, places = argument_of(model.system, name)
+    with speaking_as(owner, WHO):
+        part, argument, places = argument_of(model.system, name)
     now = evaluated(argument_now(model.system, part, argument))
     if places:
         value, whole = component_now(name, now, places), floats(now)

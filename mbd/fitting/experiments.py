@@ -11,10 +11,11 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 
 from mbd.base.checked import called, floats, mapping, shown
-from mbd.base.door import number
+from mbd.base.door import number, speaking_as
 from mbd.base.identity import Identity
 from mbd.derivatives.forward import Sensitivities, sensitivities
 from mbd.fitting.variables import knows
+from mbd.model.description import WHO
 from mbd.model.model import Model
 from mbd.model.part_names import put_system
 from mbd.model.system import model_of
@@ -134,7 +135,8 @@ class Experiments:
             if not isinstance(one, Experiment):
                 raise TypeError(f"{who}: data must be a list of mbd.Experiment, got {shown(one)}")
             model: Any = base if one.system is None else model_of(who, one.system)
-            self.models.append(model.with_values(one.values) if one.values else model)
+            with speaking_as(who, WHO):
+                self.models.append(model.with_values(one.values) if one.values else model)
             h = step if one.step is None else float(one.step)
             if h is None and "rtol" not in options:
                 raise ValueError(f"{who}: step must be a number [s], got None")
@@ -159,13 +161,15 @@ class Experiments:
         """Give arguments other values for good."""
         for name in values:
             if not any(knows(model, name) for model in self.models):
-                self.models[0].with_values({name: values[name]})  # says what there is
+                with speaking_as(self.who, WHO):
+                    self.models[0].with_values({name: values[name]})  # says what there is
         self.models = self.with_values(values)
 
     def with_values(self, values: Mapping[str, Any]) -> list[Model]:
         """Return the models with other values of those arguments that they have."""
-        return [x.with_values({k: v for k, v in values.items() if knows(x, k)})
-                for x in self.models]  # fmt: skip
+        with speaking_as(self.who, WHO):
+            return [x.with_values({k: v for k, v in values.items() if knows(x, k)})
+                    for x in self.models]  # fmt: skip
 
     def at(self, values: Mapping[str, float]) -> list[Sensitivities]:
         """Run all experiments with other values of parameters, and differentiate them by these."""

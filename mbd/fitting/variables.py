@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from mbd.base.checked import floats, mapping, meant, shown
-from mbd.base.door import number
+from mbd.base.door import number, speaking_as
 from mbd.base.parameter import Parameter
 from mbd.base.sensitivity_tolerances import SENSITIVITY_STEP
 from mbd.derivatives.stencil import named, stencils
-from mbd.model.description import argument_of, described_parameters
+from mbd.model.description import WHO, argument_of, described_parameters
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +82,9 @@ def variables_of(who: str, models: Sequence[Any], parameters: Any, bounds: Any) 
     start, size = np.zeros((2, len(names)))
     for i, name in enumerate(names):
         model = next((x for x in models if knows(x, name)), models[0])
-        model = model.with_values({name: starts[name]}) if name in starts else model
+        if name in starts:
+            with speaking_as(who, WHO):
+                model = model.with_values({name: starts[name]})
         (stencil,) = stencils(who, model, [name])
         start[i], size[i] = stencil.value, abs(stencil.value) or stencil.step / SENSITIVITY_STEP
     low, high = _bounds(who, names, start, bounds)

@@ -8,11 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbd.base.checked import floats, names, shown
+from mbd.base.door import speaking_as
 from mbd.base.parameter import evaluated
 from mbd.control.settable import Settable
 from mbd.control.stepper import Stepper, refuse_sum, solution_at
 from mbd.history.columns import parts
 from mbd.model.description import (
+    WHO,
     Description,
     argument_now,
     argument_of,
@@ -105,7 +107,8 @@ def parameters_of(system: Description, sources: Any) -> list[Variable]:
     """Return numbers of parts by name; None stands for the ``mbd.Parameter`` of the system."""
     if sources is None:
         sources = list(described_parameters(system))
-    return list(_numbers(system, names("export_fmu", "parameters", sources)))
+    with speaking_as("export_fmu", WHO):
+        return list(_numbers(system, names("export_fmu", "parameters", sources)))
 
 
 def _numbers(system: Description, sources: Sequence[str]) -> Iterator[Variable]:

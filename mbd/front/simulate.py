@@ -38,6 +38,7 @@ from mbd.runs.plan import Plan, checked_plan
 from mbd.runs.record import ArrayRecord, Record, at_once
 from mbd.runs.run import Stretches
 from mbd.runs.stretch import Run
+from mbd.runs.unresolved_laws import unresolved_laws
 
 
 class SimulationError(RuntimeError):
@@ -190,7 +191,7 @@ def simulate(
         solution.message += f"; {beyond}"
     if status == FAILED and raise_on_failure:
         raise SimulationError(solution) from stretches.cause
-    remarks = [beyond, _trouble(solution, run, plan)] if run is not None else []
+    remarks = [beyond, _trouble(solution, run, plan, first.t)] if run is not None else []
     if trouble := "; ".join(filter(None, remarks)):
         solution.message += f"; warning: {trouble}"
         record.remark(solution.message)
@@ -206,7 +207,7 @@ def kernels_of(method: Method, free: bool) -> list[Any]:
     return [steps, factor_and_solve, unmet_kernel, *always]
 
 
-def _trouble(solution: Solution, run: Run, plan: Plan) -> str:
+def _trouble(solution: Solution, run: Run, plan: Plan, start: float) -> str:
     """Return what is wrong with a run that looks all right, or an empty string."""
     words = ""
     in_a_row = plan.every == 1 and not plan.free
@@ -216,9 +217,11 @@ def _trouble(solution: Solution, run: Run, plan: Plan) -> str:
     large = (
         too_large(solution, plan.step, in_a_row and run.facts.error is not None) if judged else ""
     )
+    by_step = plan.every == 1 and plan.times is None
+    unresolved = unresolved_laws(solution, plan.step, start, by_step) if judged else ""
     by_rates = solution.success and run.facts.level == "velocity"
     drift = drifted(solution, plan.rtol) if by_rates else ""
-    return "; ".join(x for x in (words, large, drift) if x)
+    return "; ".join(x for x in (unresolved, words, large, drift) if x)
 
 
 def _record(

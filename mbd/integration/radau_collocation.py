@@ -59,6 +59,7 @@ from mbd.integration.radau_sweeps import (
     BACK,
     BEGIN_A,
     BEGIN_V,
+    EACH,
     GAMMA,
     ORDER,
     PASSES,
@@ -190,9 +191,14 @@ def choose(I: Any, F: Any, k: int) -> None:
             allowed = ERROR_CANCELS * F[m.RTOL] * share
             tol = SWEEP_SHARE * allowed
             bound = COLLOCATION_STRICT * allowed ** (0.5 * order / F[b + ORDER])
-        error = math.inf
-        if iterate(I, F, h, tol, False) == CONVERGED:
-            error = local_error(I, F, t, h) / bound if bound < math.inf else 0.0
+        error, each = math.inf, S[m.N_TAKEN] < F[b + EACH]
+        status = iterate(I, F, h, tol, each)
+        if status == FAILED and not each:
+            undo(I, F, t)
+            status = iterate(I, F, h, tol, True)
+            F[b + EACH] = S[m.N_TAKEN] + 20.0 if status == CONVERGED else 0.0
+        if status == CONVERGED:
+            error = local_error(I, F, t, h, bound) / bound if bound < math.inf else 0.0
         if error <= 1.0:
             give(I, F, t, h)
             if not finish(I, F, t + h, h):

@@ -11,7 +11,7 @@ import math
 from typing import Any
 
 from mbd.algebra.radau_points import cardinal
-from mbd.base.collocation_tolerances import SWEEP_LOST, SWEEP_ROUND_OFF
+from mbd.base.collocation_tolerances import SWEEP_LOST, SWEEP_ROUND_OFF, TERMS_ROUND_OFF
 from mbd.base.tolerances import ERROR_SLOW, NEWTON_CONTRACTION
 from mbd.integration.newton_loop import CONVERGED, FAILED, PIVOTS
 from mbd.integration.round_off import measure_place, measure_speed
@@ -27,7 +27,8 @@ A, AN, D, FORCE, UNKNOWN_KIND, N_U, Q, QN, T, V, VN, X = (
 )  # fmt: skip
 # what the method keeps: numbers of it and of the last step, then vectors over the unknowns
 ORDER, GAMMA, H_OLD, SWEEPS, PASSES, SIZES = 0, 1, 2, 3, 4, 5  # ORDER: stages; SIZES by kind
-C, WEIGHTS, SWEEP, BACK, VECTORS = 13, 18, 43, 68, 73
+# NOISE: negative if not known; EACH: the step up to which each stage has a matrix of its own
+C, WEIGHTS, SWEEP, BACK, NOISE, EACH, VECTORS = 13, 18, 43, 68, 73, 74, 75
 # of each stage: v' and lam, v, increment, its rate; corrections of the first two
 ACC, VEL, INC, RATE, DACC, DVEL = 0, 1, 2, 3, 4, 5
 SPARE, BEGIN_V, BEGIN_A, START_Q = 0, 2, 3, 4  # behind them: room for two; starts of steps
@@ -91,16 +92,19 @@ def guess(I: Any, F: Any, h: float) -> None:
 def measure(I: Any, F: Any) -> None:
     """Note by kind what changes of velocities, and of h lam, are compared with.
 
-    Multipliers of different kinds, and inertia, by the work [J] that they do along the units.
+    Velocities with themselves, and with what the accelerations of the step make of rest: a load may
+    begin from zero. Multipliers of different kinds, and inertia, by the work [J] that they do along
+    the units.
     """
-    S = ints(F)
+    S, b = ints(F), base(I)
     for k in range(m.N_UNKNOWN_KINDS):
         F[m.SCALE + k] = 0.0
-    for u in range(I[N_U]):
-        scale = m.SCALE + I[I[UNKNOWN_KIND] + u]
-        F[scale] = max(F[scale], abs(F[I[A] + u]))
-    measure_speed(I, F)
-    sizes, fastest, rate, work = base(I) + SIZES, 1e-300, 1e-300, 0.0
+    for i in range(-1, int(F[b + ORDER])):
+        a = own(I, F, ACC, i) if i >= 0 else I[AN]
+        for u in range(I[N_U]):
+            scale = m.SCALE + I[I[UNKNOWN_KIND] + u]
+            F[scale] = max(F[scale], abs(F[a + u]))
+    sizes, fastest, rate, work = b + SIZES, 1e-300, 1e-300, 0.0
     for k in range(FORCE):
         unit = F[m.UNIT + k]
         fastest = max(fastest, F[m.SIZE + k] / unit, math.sqrt(F[m.SCALE + k] / unit))
@@ -112,7 +116,7 @@ def measure(I: Any, F: Any) -> None:
     for u in range(I[N_U]):  # of inertia: multipliers that carry nothing are round-off of it
         if is_velocity(I, u):
             unit = F[m.UNIT + I[I[UNKNOWN_KIND] + u]]
-            work = max(work, unit * F[I[m.DIAG] + u] * abs(F[I[A] + u]))
+            work = max(work, unit * F[I[m.DIAG] + u] * abs(F[I[AN] + u]))
     for k in range(FORCE, m.N_UNKNOWN_KINDS):
         work = max(work, F[m.UNIT + k] * F[m.SCALE + k])
     for k in range(FORCE, m.N_UNKNOWN_KINDS):
@@ -162,7 +166,7 @@ def move(I: Any, F: Any, h: float, passes: int) -> None:
 def sweep(I: Any, F: Any, t: float, h: float, each: bool) -> float:
     """Correct the accelerations of all stages; return the largest change of a velocity by it."""
     b, n, increment = base(I), I[N_U], I[D]
-    s, diagonal, largest = int(F[b + ORDER]), h * F[b + GAMMA], 0.0
+    s, diagonal = int(F[b + ORDER]), h * F[b + GAMMA]
     for i in range(s):
         step, to = own(I, F, DVEL, i), own(I, F, DACC, i)
         clear(F, step, n)
@@ -184,9 +188,57 @@ def sweep(I: Any, F: Any, t: float, h: float, each: bool) -> float:
         clear(F, to, n)
         add(F, to, -1.0, I[X], n)
         add(F, step, diagonal, to, n)
-        largest = max(largest, h * size_of(I, F, to))
     add(F, own(I, F, ACC, 0), 1.0, own(I, F, DACC, 0), s * n)
+    measure(I, F)
+    largest = 0.0
+    for i in range(s):
+        size = h * size_of(I, F, own(I, F, DACC, i))
+        if not size <= largest:  # no number, too
+            largest = size
     return largest
+
+
+@jit
+def _next_sign(signs: int) -> int:
+    """Return the next of numbers whose bits are as good as tossed coins."""
+    return (25173 * signs + 13849) & 0xFFFF
+
+
+@jit
+def noise(I: Any, F: Any, t: float, h: float) -> float:
+    """Return what the round-off of its terms makes of a sweep; what it leaves is no change.
+
+    Inputs of the residual are changed by theirs, and its entries by as much, with signs that come
+    as they may: small inertia among large forces moves by that.
+    """
+    b, n = base(I), I[N_U]
+    if F[b + NOISE] >= 0.0:
+        return F[b + NOISE]  # type: ignore[no-any-return]
+    last, before = int(F[b + ORDER]) - 1, other(I, F, SPARE)
+    F[T] = t + h
+    for changed in range(2):
+        copy(F, I[D], own(I, F, INC, last), n)
+        copy(F, I[V], own(I, F, VEL, last), n)
+        copy(F, I[A], own(I, F, ACC, last), n)
+        signs = 1
+        for u in range(n * changed):
+            signs = _next_sign(signs)
+            part = TERMS_ROUND_OFF if signs & 0x4000 else -TERMS_ROUND_OFF
+            F[I[V] + u] *= 1.0 + part
+            F[I[A] + u] *= 1.0 + part
+            if is_velocity(I, u):
+                F[I[D] + u] += part * F[m.UNIT + I[I[UNKNOWN_KIND] + u]]
+        evaluate_second_rates(I, F)
+        if not changed:
+            copy(F, before, I[X], n)
+    signs = 1
+    for u in range(n):
+        signs = _next_sign(signs)
+        change = abs(F[I[X] + u] - F[before + u])
+        F[I[X] + u] = change if signs & 0x2000 else -change
+    solve(I, F, 0, before)
+    F[b + NOISE] = h * size_of(I, F, I[X])
+    return F[b + NOISE]  # type: ignore[no-any-return]
 
 
 @jit
@@ -199,7 +251,8 @@ def iterate(I: Any, F: Any, h: float, tol: float, each: bool) -> int:
     S, b, t = ints(F), base(I), F[T]
     s, diagonal, passes = int(F[b + ORDER]), h * F[b + GAMMA], int(F[b + PASSES])
     guess(I, F, h)
-    measure(I, F)
+    measure_speed(I, F)
+    F[b + NOISE] = -1.0
     F[m.W_M], F[m.W_G], F[m.W_K], F[m.SCALE_R] = 1.0, diagonal, diagonal * diagonal, 1.0
     F[m.ROW_TURN], F[m.POSITION_TURN], F[m.ROW_RATE], F[m.SOFT] = 0.0, 0.0, 1.0, 1.0
     evaluate(I, F)
@@ -223,7 +276,7 @@ def iterate(I: Any, F: Any, h: float, tol: float, each: bool) -> int:
         move(I, F, h, passes)
         if k > 0:
             theta = max(size / last, NEWTON_CONTRACTION) if last > 0.0 else NEWTON_CONTRACTION
-            if theta > 0.5 and size < SWEEP_ROUND_OFF:
+            if theta > 0.5 and (size < SWEEP_ROUND_OFF or size <= noise(I, F, t, h)):
                 return CONVERGED
             if theta > SWEEP_LOST:
                 return FAILED
@@ -234,8 +287,11 @@ def iterate(I: Any, F: Any, h: float, tol: float, each: bool) -> int:
 
 
 @jit
-def local_error(I: Any, F: Any, t: float, h: float) -> float:
-    """Return the error of order s of velocities, relative to their speed, and of increments."""
+def local_error(I: Any, F: Any, t: float, h: float, bound: float) -> float:
+    """Return the error of order s of velocities, relative to their speed, and of increments.
+
+    That of velocities is none where round-off of their accelerations is as large.
+    """
     S, b, n, far = ints(F), base(I), I[N_U], 0.0
     clear(F, I[A], n)
     copy(F, I[D], I[VN], n)
@@ -254,7 +310,12 @@ def local_error(I: Any, F: Any, t: float, h: float) -> float:
         if I[I[UNKNOWN_KIND] + u] >= FORCE:
             F[I[X] + u] = 0.0
     call(S[m.LINEAR], I, F, 0)
-    return h * F[b + GAMMA] * max(far, size_of(I, F, I[X]))  # type: ignore[no-any-return]
+    part, error, parts = h * F[b + GAMMA], size_of(I, F, I[X]), 1.0
+    for i in range(int(F[b + ORDER])):
+        parts += abs(F[b + BACK + i])
+    if part * max(far, error) > bound and h * error <= parts * noise(I, F, t, h):
+        error = 0.0
+    return part * max(far, error)  # type: ignore[no-any-return]
 
 
 @jit

@@ -44,11 +44,14 @@ class Divided:
         Number of smaller ones, by the time [s] at the end of the step.
     tried : dict
         The same with those in vain, by the time at its start.
+    fastest : dict
+        Which velocity's acceleration changes most, by the time [s] at the end of the step.
     """
 
     def __init__(self) -> None:
         self.steps: dict[float, int] = {}
         self.tried: dict[float, int] = {}
+        self.fastest: dict[float, int] = {}
         self.spent = False  # whether a step failed for want of more of them
 
     def take(self, work: Workspace, method: GeneralizedAlpha, done: int) -> bool:
@@ -62,10 +65,14 @@ class Divided:
         if left <= 0:
             self.spent = True
             return False
+        v, units = work.model.numbering.v, work.model.units
+        a = work.vector(m.A)[v].copy()
         steps, self.tried[start] = in_substeps(work, method, left)
         self.spent = steps == 0 and self.tried[start] >= left
         if steps:
-            self.steps[float(work.F[m.T])] = steps
+            end = float(work.F[m.T])
+            self.steps[end] = steps
+            self.fastest[end] = int(np.argmax(np.abs(work.vector(m.A)[v] - a) / units))
         return steps > 0
 
 

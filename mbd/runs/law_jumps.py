@@ -140,10 +140,11 @@ def _first(driven: _Driven, t: np.ndarray, free: bool) -> Jump | None:
         worst = int(np.argmax(size))
         if size[worst] - np.median(size) > 0.5 * driven.large:
             at, jump = _closed_in(driven, parts[worst], parts[worst + 1])
-            if not free:
-                return Jump(k, t[k] - driven.ahead, _words(driven, at, jump))
             if np.linalg.norm(jump) > 0.5 * driven.large:
-                return Jump(k, at - driven.ahead, _words(driven, at, jump))
+                return Jump(k, (at if free else t[k]) - driven.ahead, _words(driven, at, jump))
+            if not free:
+                words = _fast(driven, float(t[k + 1] - t[k]), float(at), size[worst])
+                return Jump(k, t[k] - driven.ahead, words)
     return None
 
 
@@ -154,6 +155,15 @@ def _closed_in(driven: _Driven, a: float, b: float) -> tuple[float, np.ndarray]:
         left, right = np.linalg.norm(driven.changes(np.array([a, middle, b])), axis=1)
         a, b = (a, middle) if left > right else (middle, b)
     return b, driven.changes(np.array([a, b]))[0]
+
+
+def _fast(driven: _Driven, h: float, at: float, size: float) -> str:
+    part = h / JUMP_PARTS
+    return (
+        f"{driven.law.name}: its law moves by {size:.3g} {driven.unit} in {part:.3g} s at "
+        f"t = {at:.9g} s, which steps of {h:.3g} s do not resolve; take smaller ones, such as "
+        f"{part:.1g} s, or let it take its time (mbd.SmoothStep)"
+    )
 
 
 def _words(driven: _Driven, at: float, jump: np.ndarray) -> str:

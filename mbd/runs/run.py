@@ -7,6 +7,7 @@ failed step does: with all that was computed up to the last good step.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import Any
 
 from mbd.integration.method import Method
@@ -42,6 +43,8 @@ class Stretches:
         What all stretches cost.
     divided : dict
         Steps that were taken in smaller ones, their number by the time [s] at the end.
+    fastest : dict
+        Which velocity's acceleration changed most in them, by that time.
     started : float
         Clock at the first step [s].
     impulsive : float
@@ -58,6 +61,7 @@ class Stretches:
         self.record, self.progress, self.interrupt = record, progress, interrupt
         self.stats: dict[str, float] = {}
         self.divided: dict[float, int] = {}
+        self.fastest: dict[float, int] = {}
         self.spent = False
         self.occurrences: list[Occurrence] = []
         self.run: Run | None = None
@@ -112,6 +116,7 @@ class Stretches:
             self.occurrences += run.occurrences
             self.started = min(self.started, run.started)
             self.divided |= run.divided.steps
+            self.fastest |= run.divided.fastest
             self.spent = run.divided.spent
             for name, value in run.stats().items():
                 self.stats[name] = self.stats.get(name, 0) + value
@@ -135,9 +140,17 @@ class Stretches:
         return (
             f"; {n} of {self.stats['steps']:.0f} steps failed and {'was' if n == 1 else 'were'} "
             f"taken in {sum(self.divided.values())} smaller ones, the first to "
-            f"t = {min(self.divided):.6g} s"
+            f"t = {min(self.divided):.6g} s, most of them for {self._fastest()!r}: steps of "
+            f"{self.plan.step * n / sum(self.divided.values()):.1g} s would do"
             + (", and more are not tried, as many were in vain" if self.spent else "")
         )
+
+    def _fastest(self) -> str:
+        """Return which velocity changed fastest in most of the smaller steps."""
+        share = Counter[int]()
+        for t, which in self.fastest.items():
+            share[which] += self.divided[t]
+        return self.model.labels[share.most_common(1)[0][0]]
 
     def _failed(self, error: Exception) -> str:
         """Note the cause; return the message."""

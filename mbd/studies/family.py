@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from mbd.base.checked import called, shown
+from mbd.base.door import speaking_as
 from mbd.history.energy import masses
 from mbd.machine import buffer as m
-from mbd.model.description import lengths
+from mbd.model.description import WHO, lengths
 from mbd.model.evaluation import evaluate_kernel, linearise_kernel, measure_kernel
 from mbd.model.model import Model
 from mbd.model.system import System, model_of
@@ -47,7 +48,8 @@ class MemberModels:
         """Return the model of a member, on the tables of the first one if these are the same."""
         values = dict(zip(self.names, row, strict=True))
         if isinstance(self.build, Model):
-            return self.build.with_values(values)
+            with speaking_as("study", WHO):
+                return self.build.with_values(values)
         system = called("study: build", self.build, **values)
         if isinstance(system, Model):
             system = system.system

@@ -1,5 +1,6 @@
 """What is drawn of a solution: instants, shapes, symbols of joints, arrows, view."""
 
+import math
 from dataclasses import replace
 
 import numba
@@ -335,6 +336,27 @@ def test_round_off_is_not_drawn():
     assert len(visible(made(force, 1e-6 * moment, "loads"), 0.5)) == 2
     # levers of a kilometre: a moment of 1e-4 N m is nothing
     assert {a.unit for a in visible(made(force, 1e-4 * moment), 1e3)} == {"N"}
+
+
+@pytest.mark.parametrize("gravity", [(0, 0, -9.81), (0, 0, 0)])
+@pytest.mark.parametrize("formulation", ["so3", "directors", "euler_parameters"])
+def test_arrows_of_round_off_alone_are_not_drawn(gravity, formulation):
+    """Two halves of a rod that falls, or is pulled, as one: their weld carries nothing."""
+    system = mbd.System(gravity=gravity)
+    for name, x in (("left", -0.3), ("right", 0.4)):
+        half = mbd.RigidBody(
+            name, mass=1.3, inertia=(0.1, 0.2, 0.25), position=(x, 0.1, 0.7),
+            formulation=formulation,
+        )  # fmt: skip
+        system.add(half)
+        if gravity[2] == 0:
+            system.add(mbd.PointForce(f"pull {name}", half, (3.0, 5.0, 7.0)))
+    system.add(mbd.Fixed("weld", system["left"], system["right"], at=(0.1, 0.2, 0.9)))
+    nothing = 9.81 * math.cos(math.pi / 2)  # 6e-16 N, which nobody meant
+    system.add(mbd.PointForce("none", system["left"], (nothing, 0, 0)))
+    run = mbd.simulate(system, 0.1, 1e-2)
+    drawn = {arrow.label for arrow in run.animate().drawing.arrows}
+    assert drawn == ({"pull left", "pull right"} if gravity[2] == 0 else set())
 
 
 def test_names_that_are_near_stand_in_different_corners():

@@ -384,3 +384,11 @@ def test_what_a_robot_says_and_is_not_used_is_not_silent(tmp_path, capsys):
     assert "note: 2 things that arm.xml says" in capsys.readouterr().out
     assert main(["info", str(robot)]) == 0
     assert "<joint> springdamper is not used" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("scene", ["pendulum", "door", "chain", "catenary", "elastic_pendulum"])
+def test_an_equilibrium_shows_no_round_off(scene, capsys):
+    assert main(["equilibrium", scene]) == 0
+    _, told = capsys.readouterr().out.split("\n", 1)  # behind what is out of balance
+    assert "position (" in told
+    assert not re.search(r"e-(1[3-9]|[2-9]\d)", told), told

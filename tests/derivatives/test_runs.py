@@ -141,6 +141,12 @@ def test_loops_with_redundant_rows():
         s["gravity.z"].reactions["A"].moment  # noqa: B018
     with pytest.raises(ValueError, match="redundant rows would contradict"):
         mbd.sensitivities(system, ["A.axis.x"], 0.1, 0.01)
+    for part in ("A", "B", "C", "D"):  # an objective is not told that rows contradict each other
+        force = mbd.Objective(terminal=lambda last, part=part: last[part].force @ (1, 2, 3))
+        with pytest.raises(
+            ValueError, match=f"gradient: .* forces of '{part}', which are not uniq"
+        ):
+            mbd.gradient(force, system, ["coupler.mass"], 0.1, 0.01)
 
 
 def test_a_flexible_rod():

@@ -453,3 +453,56 @@ def test_a_stepper_is_carried_by_its_model_and_state(carry):
     for each in (stepper, other):
         each.step(6)
     assert np.allclose(other.state.q, stepper.state.q, rtol=0, atol=1e-12)
+
+
+def _hinged():
+    """Return a rod on a hinge with a motor, stops and loads, at rest without gravity."""
+    system = mbd.System(gravity=(0, 0, 0))
+    rod = system.add(mbd.RigidBody("rod", mass=1.0, inertia=(0.1, 0.2, 0.25), position=(0.5, 0, 0)))
+    hinge = system.add(mbd.Revolute("hinge", system.ground, rod, at=(0, 0, 0), axis=(0, 1, 0)))
+    system.add(mbd.Motor("motor", hinge, 0.0))
+    system.add(mbd.Stop("stop", hinge, lower=-0.2, upper=0.3, stiffness=1e3))
+    system.add(mbd.PointForce("push", rod, (0, 0, 2.0)))
+    system.add(mbd.Moment("twist", rod, (0, 3.0, 0)))
+    return system.build()
+
+
+def test_loads_and_motors_have_one_name_for_all_who_set_them():
+    """What the Stepper sets is an input of linearize, and of the coordinates of joints."""
+    model = _hinged().with_values({"push.force": (0, 0, 0), "twist.moment": (0, 0, 0)})
+    columns = {}
+    for name in ("motor.effort", "push.force", "twist.moment"):
+        mbd.Stepper(model, 1e-3)[name] = 0.0 if name == "motor.effort" else (0, 0, 0)
+        axes = [""] if name == "motor.effort" else [".x", ".y", ".z"]
+        short = name.partition(".")[0]
+        for axis in axes:
+            one, two = (
+                mbd.linearize(model, inputs=[x + axis], outputs=["hinge.angle"])
+                for x in (name, short)
+            )
+            assert one.inputs == (name + axis,)
+            assert np.array_equal(one.B, two.B)
+            here = mbd.joint_space(model)
+            assert np.array_equal(here.effort(name + axis), here.effort(short + axis))
+            columns[name + axis] = one.B
+    assert np.allclose(columns["motor.effort"], columns["twist.moment.y"], rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("value", [-0.1, 0.1])
+@pytest.mark.parametrize("name", ["stop.lower", "stop.upper"])
+def test_what_is_tried_before_it_is_set_is_no_number_of_an_error(name, value):
+    """Two stops whose order forbids most numbers for each."""
+    stepper = mbd.Stepper(_hinged(), 1e-3)
+    stepper[name] = value
+    stepper.step(3)
+
+
+@pytest.mark.parametrize("name", ["rod.mas", "rodd.mass", "rod.inertia.qq", "rod.inertia.xx", "p"])
+def test_refusals_name_who_was_asked(name):
+    model = _hinged()
+    with pytest.raises(ValueError, match="^Stepper: "):
+        mbd.Stepper(model, 1e-3)[name] = 0.0
+    with pytest.raises(ValueError, match="^joint_space: "):
+        mbd.joint_space(model).effort(name)
+    with pytest.raises(ValueError, match="^joint_space: "):
+        mbd.joint_space(model).jacobian(name)

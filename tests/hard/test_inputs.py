@@ -396,22 +396,20 @@ SPEAKERS = {
     "Mode.history": ("Mode.state: ", "initial positions violate constraints: "),
     "Mode.state": ("initial positions violate constraints: ",),
     "RigidBody.from_mass_matrix": ("RigidBody: ", "x: "),
-    "Stepper": ("Model.with_values: ",),
     "closed_loop": ("simulate: ",),
     "compare": ("GeneralizedAlpha: ",),
-    "export_fmu": ("Stepper: ", "Model.with_values: "),
-    "fit": ("Model.with_values: ", "simulate: ", "Experiment: "),
-    "gradient": ("Model.with_values: ", "simulate: ", "sensitivities: "),
-    "hvp": ("Model.with_values: ", "simulate: ", "gradient: ", "sensitivities: "),
+    "export_fmu": ("Stepper: ",),
+    "fit": ("simulate: ", "Experiment: "),
+    "gradient": ("simulate: ", "sensitivities: "),
+    "hvp": ("simulate: ", "gradient: ", "sensitivities: "),
     "optimize": (
-        "Model.with_values: ",
         "simulate: ",
         "gradient: ",
         "equilibrium: ",
         "sensitivities: ",
     ),
-    "sensitivities": ("Model.with_values: ", "simulate: "),
-    "study": ("Model.with_values: ", "simulate: "),
+    "sensitivities": ("simulate: "),
+    "study": ("simulate: "),
 }
 
 

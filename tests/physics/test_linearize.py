@@ -183,7 +183,10 @@ def test_pictures(tmp_path):
 
 def test_unknown_ports_are_named():
     for bad, match in (
-        ({"inputs": ["wind"]}, "there is no input 'wind'; loads and joints .* gust, rail, hinge"),
+        (
+            {"inputs": ["wind"]},
+            "there is no input 'wind'; loads, motors and joints .* gust, rail, hinge",
+        ),
         ({"inputs": ["gust"]}, "has no direction of its own"),
         ({"inputs": [("crate", (1, 0, 0))]}, "no body 'crate' .*'cart'.*; there are cart, pole"),
         ({"outputs": ["cart.speed"]}, "there is no output 'cart.speed'; a body has position"),

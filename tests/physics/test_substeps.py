@@ -107,3 +107,53 @@ def test_a_step_with_a_singular_matrix_is_passed():
     assert run.stats["divided_steps"] == 1
     exact = (np.cosh(2.0) - 1) / 2**14
     assert abs(run["one"].position[-1, 0] - 1.0 - exact) < 0.1 * exact
+
+
+def chain_with(fast, where, formulation):
+    """Return five links that swing, and a small body on one of them that is much faster."""
+    system = mbd.System(gravity=(0, 0, -9.81))
+    options = {"formulation": formulation}
+    before = system.ground
+    for i in range(5):
+        link = mbd.RigidBody(
+            f"link {i}", mass=1.0, inertia=(0.01,) * 3, position=(i + 0.5, 0, 0), **options
+        )
+        system.add(link)
+        system.add(mbd.Revolute(f"pin {i}", before, link, at=(i, 0, 0), axis=(0, 1, 0)))
+        before = link
+    at, carrier = (where + 0.5, 0, 0), system[f"link {where}"]
+    if fast == "spin":
+        body = mbd.RigidBody(
+            "fast", mass=0.1, inertia=(1e-3, 1.5e-3, 2e-3), position=at,
+            angular_velocity=(180, 200, 220), **options,
+        )  # fmt: skip
+        system.add(body)
+        system.add(mbd.Spherical("axle", carrier, body, at=at))
+        return system
+    small = mbd.RigidBody(
+        "fast", mass=0.01, inertia=(1e-5,) * 3, position=at - np.array([0, 0, 0.1]), **options
+    )
+    system.add(small)
+    axle = system.add(mbd.Revolute("axle", carrier, small, at=at, axis=(0, 1, 0)))
+    system.add(mbd.JointSpring("spring", axle, law=lambda u, rate, t: 1e4 * (u - 0.3) ** 3))
+    return system
+
+
+@pytest.mark.parametrize("fast", ["spin", "spring"])
+def test_smaller_steps_name_the_body_that_they_are_for(fast):
+    """The fast one, wherever it is, and steps of which none fails."""
+    divided = set()
+    for formulation in ("so3", "directors", "euler_parameters"):
+        for where in (0, 2, 4):
+            for step in (0.05, 0.02):
+                system = chain_with(fast, where, formulation)
+                run = mbd.simulate(system, 2 * step, step, raise_on_failure=False)
+                if not run.stats["divided_steps"]:
+                    continue
+                divided.add(where)
+                words = run.message.split("most of them for ")[1]
+                assert words.startswith("'fast."), words
+                advised = float(words.split("steps of ")[1].split(" s")[0])
+                finer = mbd.simulate(system, 50 * advised, advised)
+                assert finer.stats["divided_steps"] == 0
+    assert divided == {0, 2, 4}
