@@ -7,7 +7,7 @@ from the recorded instants.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,12 +20,20 @@ from mbd.base.checked import shown, whole
 from mbd.base.sensitivity_tolerances import SENSITIVITY_MET
 from mbd.derivatives import one_step, sweeps
 from mbd.derivatives.begins import BeginChanges, Tangent, Threshold
-from mbd.derivatives.forward import check_rows, tangents_of
+from mbd.derivatives.forward import Forward, check_rows, tangents_of
 from mbd.derivatives.legs import Ending, Leg, Onward
 from mbd.derivatives.named import not_unique
 from mbd.derivatives.objective import Objective, by_values, gradients, last_of, values_of
 from mbd.derivatives.poses import gradient_of_pose
-from mbd.derivatives.runs import Prepared, in_pieces, keeping, prepared, refuse_with_every, run
+from mbd.derivatives.runs import (
+    DifferentiableRun,
+    Prepared,
+    in_pieces,
+    keeping,
+    prepared,
+    refuse_with_every,
+    run,
+)
 from mbd.derivatives.stencil import Stencil
 from mbd.derivatives.sweep import Sweep
 from mbd.front.solution import Solution
@@ -134,6 +142,10 @@ def gradient(
         return _of_result(objective, system, parameters, [t_end, step])
     if whole("gradient", "every", every, 1) > 1:
         refuse_with_every(rtol, events)
+        if model_of("gradient", system).redundant:
+            one = run("gradient", system, parameters, step, step, method, state, project, False,
+                      None, ())  # fmt: skip
+            _check_first_step(one)
         return _in_pieces(
             objective, prepared("gradient", system, parameters, method, state, project, False),
             t_end, step, progress, every,
@@ -141,11 +153,19 @@ def gradient(
     of = run("gradient", system, parameters, t_end, step, method, state, project, progress,
              rtol, events)  # fmt: skip
     with keeping(of.solution):
+        if of.model.redundant:
+            _check_first_step(of)
         J = terms_of(objective, of.solution, of.stencils, of.h)
         back = Backward(of.model, of.method, of.stencils)
         back.over(of.legs, J)
     names = [s.name for s in of.stencils]
     return Gradient(J.value, names, back.total, of.solution, back.stats)
+
+
+def _check_first_step(of: DifferentiableRun) -> None:
+    """Refuse parameters with which redundant rows contradict each other: adjoints do not see it."""
+    leg = of.legs[0]
+    Forward(replace(of, legs=[replace(leg, steps=leg.steps.part(0, 1), ends=None)]), "gradient")
 
 
 def _of_result(objective: Objective, result: Any, parameters: Any, times: list[Any]) -> Gradient:

@@ -243,6 +243,7 @@ class Forward:
     """
 
     of: DifferentiableRun
+    owner: str = "sensitivities"
 
     def __post_init__(self) -> None:
         of = self.of
@@ -287,7 +288,7 @@ class Forward:
             last = min(len(leg.steps), first + sweep.room)
             sweep.rows(leg.steps, first, last)
             sweep.run(sweeps.forward)
-            check_rows(sweep, self.of.stencils)
+            check_rows(sweep, self.of.stencils, self.owner)
             if not leg.aside:
                 of = slice(leg.first + 1 + first, leg.first + 1 + last)
                 room, n_p = len(self.out[0]) * sweep.many, len(self.of.stencils)

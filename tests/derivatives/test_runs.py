@@ -141,6 +141,10 @@ def test_loops_with_redundant_rows():
         s["gravity.z"].reactions["A"].moment  # noqa: B018
     with pytest.raises(ValueError, match="redundant rows would contradict"):
         mbd.sensitivities(system, ["A.axis.x"], 0.1, 0.01)
+    place = mbd.Objective(terminal=lambda last: last["coupler"].position[0])
+    for every in (1, 5):
+        with pytest.raises(ValueError, match="gradient: redundant rows would contradict"):
+            mbd.gradient(place, system, ["A.axis.x"], 0.1, 0.01, every=every)
     for part in ("A", "B", "C", "D"):  # an objective is not told that rows contradict each other
         force = mbd.Objective(terminal=lambda last, part=part: last[part].force @ (1, 2, 3))
         with pytest.raises(
