@@ -18,11 +18,13 @@ from mbd.base.html_tables import facts, page, table
 from mbd.base.tolerances import SADDLES
 from mbd.front.solution import Solution
 from mbd.history.beams import beyond_limits
+from mbd.integration.consistent import limits, violated, violations
 from mbd.model.frozen import state_of
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import System, model_of
 from mbd.model.turns_so_far import turns_so_far
+from mbd.model.workspace import Workspace
 from mbd.statics.balance import Statics, scaled_loads
 from mbd.statics.descent import descend, nearest
 from mbd.statics.imbalance import LoadSize
@@ -229,6 +231,7 @@ def equilibrium(
             results.append((float(factor), result, held))
             start = result.balance.state
     path: list[Equilibrium] = []
+    _check_frame(problem, results[-1][1].balance.state)
     for factor, result, held in results:
         path.append(_equilibrium(problem, omega, result, held, factor, tuple(path)))
     if beyond := _beyond(model, path[-1].state):
@@ -261,6 +264,20 @@ def _problem(
             )
         own[name] = vector("equilibrium", f"spins[{shown(name)}]", spin, "rad/s")
     return Statics(model, names, omega, point - model.origin, own), omega
+
+
+def _check_frame(problem: Statics, state: State) -> None:
+    """Refuse a frame that turns about an axis about which the rows do not let the pose turn."""
+    if not problem.turning:
+        return
+    work = Workspace(problem.model, problem.moving(state))
+    _, rates = violations(work)
+    if named := violated(problem.model, rates, limits(work)[1], rate=True):
+        raise ValueError(
+            "equilibrium: the pose cannot turn with the frame, for velocities of the frame violate "
+            f"constraints: {named}; give rotating= [rad/s] and about= [m] along the axis of the "
+            "joint that lets it turn"
+        )
 
 
 def _start(model: Model, state: State | None, t: float | None) -> State:

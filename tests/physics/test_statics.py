@@ -240,3 +240,22 @@ def test_arguments_are_checked():
             mbd.equilibrium(system, **bad)
     with pytest.raises(TypeError, match="state must be a State"):
         mbd.equilibrium(system, state=3)
+
+
+@pytest.mark.parametrize("formulation", RIGID)
+@pytest.mark.parametrize("off", [1e-4, 1e-2, 1.0])
+@pytest.mark.parametrize("how", ["tilted", "offset"])
+def test_a_frame_turns_about_the_axis_of_a_joint_or_is_refused(how, off, formulation):
+    """A bar on a shaft, held by a spring: it turns with a frame about the shaft, and no other."""
+    system = mbd.System()
+    bar = system.add(
+        mbd.RigidBody("bar", mass=1.0, inertia=(1e-3, 0.1, 0.1), position=(0.5, 0, 0.2),
+                      formulation=formulation)
+    )  # fmt: skip
+    system.add(mbd.Revolute("shaft", system.ground, bar, at=(0, 0, 0), axis="z"))
+    pose = mbd.equilibrium(system, rotating=(0, 0, 5.0))
+    assert np.allclose(pose["bar"].velocity, np.cross((0, 0, 5.0), pose["bar"].position))
+    other = {"tilted": {"rotating": (5.0 * off, 0, 5.0)},
+             "offset": {"rotating": (0, 0, 5.0), "about": (off, 0, 0)}}[how]  # fmt: skip
+    with pytest.raises(ValueError, match="cannot turn with the frame.*'shaft.*about= .m. along"):
+        mbd.equilibrium(system, **other)
