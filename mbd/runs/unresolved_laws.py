@@ -246,8 +246,8 @@ def _worst(laws: list[_OfTime], stretches: list[_FewSteps], n: int) -> _Gap | No
     """Return where a law is resolved least, or None."""
     places = _places(n)
     f = np.array([law(s.t + s.h * places.x) for law, s in zip(laws, stretches, strict=True)])
-    known = np.isfinite(f).all(axis=2)  # where steps end, and the law has no value, none was needed
-    f[~known] = 0.0
+    finite = np.isfinite(f).all(axis=2)  # where steps end, and the law has no value, none was needed
+    f[~finite] = 0.0
     sizes = np.abs(f).max(axis=2)
     largest = float(sizes.max())
     with np.errstate(all="ignore"):
@@ -255,8 +255,8 @@ def _worst(laws: list[_OfTime], stretches: list[_FewSteps], n: int) -> _Gap | No
         around = f[:, places.around]
         least = around.max(axis=2) - around.min(axis=2) + UNRESOLVED_LEAST * largest
         beyond = (wrong - least).max(axis=2)
-    beyond[~known[:, places.compared]] = np.inf
-    beyond[~known[:, places.around].all(axis=2)] = 0.0
+    beyond[~finite[:, places.compared]] = np.inf
+    beyond[~finite[:, places.around].all(axis=2)] = 0.0
     if not (beyond <= 0.0).all():
         i, j = (int(k) for k in np.unravel_index(np.argmax(beyond), beyond.shape))  # or no number
         s, x = stretches[i], float(places.x[places.compared[j]])
