@@ -94,8 +94,8 @@ RUNS = {
     ),
 }  # fmt: skip
 # they make no statement on a motion or on forces of a whole model
-OTHERS = {"check_formulation", "check_part", "check_tangents", "load", "read", "write", "sample", "rotation",
-          "parallel_coordinates", "sobol_indices",
+OTHERS = {"check_formulation", "check_part", "check_tangents", "load", "read", "write", "sample",
+          "rotation", "parallel_coordinates", "sobol_indices",
           "EulerParameters", "Scalable", "Unified"}  # fmt: skip
 
 
