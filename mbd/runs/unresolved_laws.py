@@ -246,7 +246,7 @@ def _worst(laws: list[_OfTime], stretches: list[_FewSteps], n: int) -> _Gap | No
     """Return where a law is resolved least, or None."""
     places = _places(n)
     f = np.array([law(s.t + s.h * places.x) for law, s in zip(laws, stretches, strict=True)])
-    finite = np.isfinite(f).all(axis=2)  # where steps end, and the law has no value, none was needed
+    finite = np.isfinite(f).all(axis=2)  # one without a value where steps end needs none
     f[~finite] = 0.0
     sizes = np.abs(f).max(axis=2)
     largest = float(sizes.max())
