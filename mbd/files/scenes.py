@@ -144,7 +144,8 @@ def _python(path: Path) -> Scene:
     sys.modules[name] = module
     sys.path.insert(0, str(path.parent.resolve()))
     try:
-        spec.loader.exec_module(module)
+        # from its text: bytecode that is kept may be of an edit within the same second
+        exec(compile(path.read_bytes(), str(path), "exec", dont_inherit=True), module.__dict__)
     except Exception as error:  # a scene is a program
         lines = [x.lineno for x in traceback.extract_tb(error.__traceback__)
                  if x.filename == str(path)]  # fmt: skip
