@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 
 from mbd.algebra.norms import norms
 from mbd.base.tolerances import REST_BALANCE, REST_ROUND_OFF
@@ -58,12 +59,16 @@ class Imbalance:
         over the length of the model being a moment; of all forces that act where there are none.
     loaded : bool
         Whether there are such loads.
+    idle : bool
+        Whether there are none, and all forces that act on each body are round-off of the stiffness
+        of those that rows tie to it.
     """
 
     on_bodies: np.ndarray
     round_off: np.ndarray
     loads: LoadSize
     loaded: bool
+    idle: bool
 
     @property
     def largest(self) -> LoadSize:
@@ -77,14 +82,14 @@ class Imbalance:
 
     @property
     def small(self) -> bool:
-        """Whether all is small beside the loads."""
-        return bool(np.all(self.on_bodies <= REST_BALANCE * self._loads))
+        """Whether all is small beside the loads, or there are none."""
+        return self.idle or bool(np.all(self.on_bodies <= REST_BALANCE * self._loads))
 
     @property
     def round(self) -> bool:
         """Whether all is small beside the loads, or is round-off."""
         allowed = np.maximum(REST_BALANCE * self._loads, REST_ROUND_OFF * self.round_off)
-        return bool(np.all(self.on_bodies <= allowed))
+        return self.idle or bool(np.all(self.on_bodies <= allowed))
 
     @property
     def balanced(self) -> bool:
@@ -129,12 +134,28 @@ def imbalance(
     every = applied + internal
     eps = np.finfo(float).eps
     resolved = eps * np.abs(K) @ faces.extent
-    return Imbalance(
-        faces.sizes(g),
-        eps * every + faces.bounds(resolved),
-        _size(model, applied) if applied.any() else _size(model, every),
-        bool(applied.any()),
-    )
+    on_bodies, round_off = faces.sizes(g), eps * every + faces.bounds(resolved)
+    loaded = bool(applied.any())
+    idle = not loaded and _is_noise(model, state, np.maximum(every, on_bodies), round_off)
+    loads = _size(model, applied if loaded else every)
+    return Imbalance(on_bodies, round_off, loads, loaded, idle)
+
+
+def _is_noise(model: Model, state: State, acting: np.ndarray, round_off: np.ndarray) -> bool:
+    """Tell whether forces and moments on bodies (2, n) are round-off, which rows carry on.
+
+    A force may be a moment over the length of the model.
+    """
+    body = np.repeat(np.arange(len(model.nodes)), [x.formulation.n_v for x in model.nodes.values()])
+    owns = sp.csr_matrix((np.ones(len(body)), (np.arange(len(body)), body)))
+    rows = abs(model.assemble(state).B) @ owns
+    _, tied = connected_components(rows.T @ rows, directed=False)
+    most = np.zeros((2, len(tied)))
+    np.maximum.at(most.T, tied, round_off.T)
+    force, moment = most[:, tied]
+    length = float(model.F[m.LENGTH])
+    noise = np.array([np.maximum(force, moment / length), np.maximum(moment, force * length)])
+    return bool(np.all(acting <= REST_ROUND_OFF * noise))
 
 
 def _size(model: Model, on_bodies: np.ndarray) -> LoadSize:

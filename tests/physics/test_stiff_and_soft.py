@@ -412,3 +412,42 @@ def test_small_motions_about_a_pose_out_of_balance_are_refused(n, axial):
     assert mbd.modes(found).frequency[0] == pytest.approx(
         np.sqrt(found.stiffness) / (2 * np.pi), rel=1e-5
     )
+
+
+def steel_with_a_disc(direction, disc):
+    """A steel beam of 1 m along a direction, with a disc at its end; nothing loads it."""
+    system = mbd.System()
+    steel = mbd.Section.rectangle(0.02, 0.005, young=210e9, poisson=0.3, density=7850)
+    end = np.array(direction) / np.linalg.norm(direction)
+    beam = system.add(
+        mbd.Beam("beam", points=[(0, 0, 0), end], section=steel, elements=4, first=system.ground)
+    )
+    body = system.add(mbd.RigidBody("disc", mass=disc, inertia=(0.02, 0.02, 0.04), position=end))
+    system.add(mbd.Fixed("hub", beam.nodes()[-1], body, at=end))
+    return system
+
+
+@pytest.mark.parametrize("disc", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("direction", [(1, 2, 3), (0.3, -0.5, 0.2), (0.1, 0.9, -0.7)])
+def test_forces_that_are_round_off_of_a_stiffness_are_none(direction, disc):
+    """Rows carry them to the disc, which has no stiffness; the unloaded pose is balanced."""
+    system = steel_with_a_disc(direction, disc)
+    pose = mbd.equilibrium(system)
+    assert pose.stable
+    found, along = mbd.modes(system), mbd.modes(steel_with_a_disc((1, 0, 0), disc))
+    assert found.frequency[0] == pytest.approx(along.frequency[0], rel=1e-3)
+
+
+@pytest.mark.parametrize("stiffness", [1e-6, 1e-3, 1.0])
+@pytest.mark.parametrize("stretch", [1e-7, 1e-5, 1e-3])
+def test_a_soft_spring_elsewhere_is_no_round_off_of_a_stiff_beam(stretch, stiffness):
+    """However small its force: what no row ties to the beam is moved to where it is none."""
+    system = steel_with_a_disc((1, 2, 3), 1.0)
+    point = system.add(mbd.PointMass("point", mass=1.0, position=(5 + stretch, 0, 0)))
+    system.add(mbd.PointOnLine("line", system.ground, point, at=(5 + stretch, 0, 0), axis="x"))
+    system.add(
+        mbd.Spring("spring", system.ground, point, at=(4, 0, 0), to=(5 + stretch, 0, 0),
+                   stiffness=stiffness, length=1.0)
+    )  # fmt: skip
+    pose = mbd.equilibrium(system)
+    assert pose["point"].position[0] - 5.0 == pytest.approx(0.0, abs=1e-3 * stretch + 1e-14)
