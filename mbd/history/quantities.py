@@ -40,6 +40,9 @@ class PointHistory:
         """Let nobody write to its numbers."""
         read_only(vars(self))
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(read_only(state))
+
 
 @dataclass(frozen=True)
 class Reaction:
@@ -51,6 +54,9 @@ class Reaction:
     def __post_init__(self) -> None:
         """Let nobody write to its numbers."""
         read_only(vars(self))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(read_only(state))
 
 
 # --- kinematics of faces y = (origin, d1, d2, d3), for any number of bodies -----------------------

@@ -121,6 +121,8 @@ def test_nobody_writes_to_an_array_of_a_solution(tmp_path):
         assert writable(one["a"].at((0, 0, 1)))[0] == []
         refuse(one["a"].velocity)
         refuse(one.energy.total)
+    for again in (pickle.loads(pickle.dumps(solution)), copy.deepcopy(solution)):
+        assert writable(again)[0] == []  # with all that was asked for, and kept
 
 
 @pytest.mark.parametrize("kind", [sp.csr_matrix, sp.csc_array, sp.coo_array, sp.lil_matrix])
