@@ -48,6 +48,28 @@ SMALLEST_STAYS = 0.999
 """[what they lose] A pass after which more of it is left met rows that are dependent but for the
 round-off, or drift, of positions."""
 
+RANK = 1e-10
+"""[rows of length one, kinematic units] A row nearer to the span of others depends on them: some
+1e-15 by round-off, 1e-12 where a pose meets its rows to that; honest rows are 1e-7 and more away."""
+
+RANK_STAYS = 0.1
+"""[distance of a row from others] What a row that acts counts for more than one that was dropped:
+rows that change places without need are noise in multipliers."""
+
+RANK_CANDIDATE = 1e-6
+"""[rows of length one] Pivots of many rows, squares of distances, below are looked at closely."""
+
+RANK_SHAKY = 1e-3
+"""[length of the model, or 1 rad] Way in which rows are dropped, open and are taken again no more
+than three times: else they hold at second order only, by forces without bound."""
+
+RANK_TRIES = 3
+"""[-] Selections of one step, and those within RANK_SHAKY."""
+
+OPEN_DROPPED = 1e-10
+"""[length of the model, or one] What a dropped row may lack more than where it was dropped: rows
+that depend on others stay as they are to second order in what these lack."""
+
 REPORT_RANK = 1e-9
 """[largest singular value] Singular values below are zero: redundant rows of `Model.report`."""
 

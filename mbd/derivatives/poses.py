@@ -44,7 +44,6 @@ from mbd.model.evaluation import clear_off
 from mbd.model.frozen import FrozenModel
 from mbd.model.model import Model
 from mbd.model.pattern import pattern
-from mbd.model.released_rows import off_tables
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 
@@ -101,9 +100,7 @@ class AtRest:
         self.k = tables.table([len(self.which), programs, self.out])
         self.flows = self._flows(tables)
         self.work = work = Workspace(model, state, own=self.out + len(self.which) * n - model.size)
-        off, cleared = off_tables(model, state.off) if state.off else (np.empty(0, m.ENTRY),) * 2
-        work.S[m.OFF], work.S[m.CLEARED] = len(tables.I), len(tables.I) + len(off)
-        work.I = m.entries(tables.I, off, cleared)
+        work.I = m.entries(tables.I)
         work.F[tables.start : self.out] = tables.F
         still = np.zeros(model.n_v)
         self.here = MotionBeside(still, still, still, np.zeros(model.n_lam))

@@ -21,7 +21,6 @@ from mbd.linear.products import products_kernel, solve_kernel
 from mbd.machine import buffer as m
 from mbd.model.evaluation import evaluate_kernel
 from mbd.model.frozen import FrozenModel
-from mbd.model.released_rows import off_tables
 from mbd.model.state import State
 from mbd.model.values import declared
 from mbd.model.workspace import Workspace
@@ -182,8 +181,7 @@ class Sweep:
             work[at + 1 : at + 1 + len(records)] = (appendix.table([*e, many]) for e in records)
         self.k = appendix.table(work)
         self.work = Workspace(model, None, own=own - model.size)
-        self.tables, self.F = m.entries(appendix.I), self.work.F
-        self.I = self.tables
+        self.I, self.F = m.entries(appendix.I), self.work.F
         self.F[appendix.start : appendix.start + len(appendix.F)] = appendix.F
         method.prepare(model, self.work.S, self.F)
 
@@ -238,12 +236,6 @@ class Sweep:
     def load(self, state: State) -> None:
         """Take over where steps begin, and which joints are off."""
         self.work.load(state)
-        off, cleared = (
-            off_tables(self.model, state.off) if state.off else (np.empty(0, m.ENTRY),) * 2
-        )
-        S, n = self.work.S, len(self.tables)
-        S[m.OFF], S[m.CLEARED] = n, n + len(off)
-        self.I = m.entries(self.tables, off, cleared)
 
     @property
     def columns(self) -> np.ndarray:
@@ -258,7 +250,7 @@ class Sweep:
         """Say how the ends of steps move in time, and their sizes, by each column [s]."""
         shifts = self.F[self.places["shifts"] :][: 2 * self.many].reshape(2, -1)
         shifts[0, : self.n_columns], shifts[1, : self.n_columns] = times, sizes
-        self.tables[self.k + one_step.TIMED] = self.I[self.k + one_step.TIMED] = timed
+        self.I[self.k + one_step.TIMED] = timed
 
     def out(self, size: int) -> np.ndarray:
         """Return a view of what a sweep writes."""

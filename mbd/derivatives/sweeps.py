@@ -81,7 +81,7 @@ from mbd.machine import buffer as m
 from mbd.machine.jit import address_at, call, ints, jit, loop
 from mbd.machine.subnormal import flushing
 from mbd.machine.unknowns import is_velocity
-from mbd.model.evaluation import clear_off, stage
+from mbd.model.evaluation import clear_off, is_off, stage
 
 
 @jit
@@ -121,10 +121,10 @@ def subtract_variations(I: Any, F: Any, k: int, x: int) -> None:
         for i in range(n):
             for p in range(many):
                 F[r + i * many + p] -= F[I[k + SHIFTS] + p] * F[I[k + BY_TIME] + i]
-    for e in range(S[m.N_OFF]):
-        row = r + I[S[m.OFF] + 2 * e] * many
-        for p in range(many):
-            F[row + p] = 0.0
+    for i in range(n if S[m.N_OFF] else 0):
+        if is_off(I, F, i):
+            for p in range(i * many, (i + 1) * many):
+                F[r + p] = 0.0
 
 
 @loop

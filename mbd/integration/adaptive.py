@@ -42,14 +42,13 @@ from mbd.integration.newton_loop import (
     PIVOTS,
     finish,
     iterate,
-    keep_record,
+    keep_least_record,
     predict,
     restore,
     set_weights,
 )
 from mbd.integration.round_off import measure_speed
-from mbd.linear.least_multipliers import own_floats as aside
-from mbd.linear.least_multipliers import smallest_multipliers
+from mbd.linear import least_multipliers as least
 from mbd.machine import buffer as m
 from mbd.machine.buffer import (
     AB,
@@ -92,7 +91,7 @@ STEP = 0  # vector of free steps: the increment of the whole step
 
 def own_floats(model: FrozenModel) -> int:
     """Return how many numbers steps keep of their own."""
-    return int(model.I[m.N_U]) + aside(model)
+    return int(model.I[m.N_U]) + least.own_floats(model)
 
 
 @jit
@@ -205,6 +204,17 @@ def give(I: Any, F: Any, start: float) -> None:
                 (1 - h01) * F[vn + i] + h01 * F[v + i] + h * (h10 * F[an + i] + h11 * F[a + i])
             )
             F[to + n_u + i] = (1 - s) * F[an + i] + s * F[a + i]
+        if S[m.PROJECT]:
+            factored = S[HAVE_FACTOR]
+            least.put_aside(I, F)
+            for i in range(n_u):
+                F[a + i] = F[to + n_u + i]
+            least.smallest_multipliers(I, F)
+            for i in range(n_u):
+                F[to + n_u + i] = F[to + n_u + i] if is_velocity(I, i) else F[a + i]
+            least.take_back(I, F)
+            S[HAVE_FACTOR] = factored
+        for i in range(n_u):
             F[d + i] = F[whole + i]
         stage(I, F, m.POSE)
         S[m.N_RECORDED] += 1
@@ -277,7 +287,10 @@ def _size_behind(I: Any, F: Any, h: float, wanted: float, error: float) -> None:
 @loop
 @flushing
 def advance_adaptive(I: Any, F: Any, k: int) -> None:
-    """Take up to S[N_STEPS] steps, none beyond F[T_END]; F[H] is left for the next one."""
+    """Take up to S[N_STEPS] steps, none beyond F[T_END]; F[H] is left for the next one.
+
+    k = 1 leaves the state where an iteration fails.
+    """
     S = ints(F)
     set_weights(I, F)
     forget_velocities(I, F)
@@ -294,10 +307,11 @@ def advance_adaptive(I: Any, F: Any, k: int) -> None:
         F[T] = start + h
         status = iterate(I, F)
         F[T] = start
-        if status == PIVOTS:
-            restore(I, F)
+        if status == PIVOTS or (status == FAILED and k == 1):
+            if k == 0:
+                restore(I, F)
             S[HISTORY] = 0
-            S[STATUS] = PIVOTS
+            S[STATUS] = status
             return
         error = local_error(I, F) if status == CONVERGED else math.inf
         if not error <= 1.0:
@@ -305,8 +319,6 @@ def advance_adaptive(I: Any, F: Any, k: int) -> None:
                 S[STATUS] = FAILED
                 return
             continue
-        if S[m.PROJECT]:
-            smallest_multipliers(I, F)
         add_time(F, h)
         if left == h:
             F[T] = F[T_END]
@@ -314,5 +326,5 @@ def advance_adaptive(I: Any, F: Any, k: int) -> None:
         finish(I, F)
         S[STEPS_DONE] += 1
         S[m.N_TAKEN] += 1
-        keep_record(I, F)
+        keep_least_record(I, F)
         _size_behind(I, F, h, wanted, error)

@@ -203,6 +203,7 @@ class GeneralizedAlpha:
                 first_step=partial(first_step, weights=weights),
                 check=self._check_free,
             ),
+            independent_rows=True,
             linear_solver=self.linear_solver,
             pivoting=self.max_iterations,
             divided_by=self,

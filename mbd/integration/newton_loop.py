@@ -44,17 +44,14 @@ from mbd.base.tolerances import (
     NEWTON_REACH,
     NEWTON_ROUND_OFF,
     PARABOLA_MISS,
-    SOFT_LEAST,
 )
 from mbd.integration.round_off import (
     ask_positions,
-    go_further,
     measure_rows,
     measure_speed,
     off_the_rows,
     set_least,
     settled,
-    slow_to_be_met,
     still_open,
 )
 from mbd.integration.vectors.updates import finish_vectors, predict_vectors, record
@@ -102,6 +99,13 @@ def restore(I: Any, F: Any) -> None:
     for i in range(I[N_U]):
         F[I[V] + i] = F[I[VN] + i]
         F[I[A] + i] = F[I[AN] + i]
+
+
+@kernel
+def undo(I: Any, F: Any, k: int) -> None:
+    """Go back to the start of the step, and forget the history."""
+    restore(I, F)
+    ints(F)[HISTORY] = 0
 
 
 @jit
@@ -187,23 +191,21 @@ def has_aged(I: Any, F: Any, iterations: int) -> bool:
 def newton(I: Any, F: Any) -> int:
     """Run Newton's iteration until increments are small; return its status."""
     S = ints(F)
-    last, lack, rough, before = 0.0, 0.0, False, 0.0
+    last, lack = 0.0, 0.0
     F[m.OPEN] = 0.0
     theta = max(F[THETA], 0.05)
     theta = math.sqrt(theta * math.sqrt(theta))
     cheap, slowest = I[m.PRICE] <= MATRIX_CHEAP, 0.0  # contraction of the matrix at hand
     fresh = False  # whether the matrix belongs to this step
-    pace, kept, stuck, tried = 0.0, False, False, False  # of rows that are slow to be met
     if S[m.LEVEL] == m.STABILIZED:
         S[HAVE_FACTOR] = 0  # the matrix is in the equations of this level: no older step's
     for iteration in range(S[MAX_ITER]):
         evaluate_level(I, F)
         if iteration == 0:
             set_least(I, F)
-        before = F[m.OPEN]
         if I[m.LOOPS]:
             F[m.OPEN] = measure_rows(I, F, I[X])
-        if rough and iteration > 2 and settled(I, F):
+        if theta > 0.3 and iteration > 2 and settled(I, F):
             return CONVERGED
         if S[FULL_NEWTON] or not S[HAVE_FACTOR]:
             S[SMALL_PIVOTS] = 0
@@ -217,10 +219,6 @@ def newton(I: Any, F: Any) -> int:
                 return PIVOTS
         else:
             call(S[m.LINEAR], I, F, 0)
-        if stuck:
-            ratio = go_further(I, F, kept)
-            pace = ratio if kept else pace
-            kept = ratio == 0.0
         size = correct(I, F)
         if S[m.LEVEL] == m.STABILIZED:
             ask_positions(I, F)
@@ -236,24 +234,13 @@ def newton(I: Any, F: Any) -> int:
         else:
             # kinds of unknowns converge at their own pace, the first ratio may flatter: a bound
             theta = max(size / last, NEWTON_CONTRACTION) if last > 0.0 else NEWTON_CONTRACTION
-            theta = max(theta, pace)
             slowest = max(slowest, theta) if cheap else theta
             F[THETA] = theta
-            rough = theta > 0.3
-            if theta > 0.5 or (rough and iteration > 4):
-                # not the age of the matrix: its softness, if rows are met as slowly
-                slow = slow_to_be_met(I, F, theta, before, stuck or not tried)
-                tried = tried or (fresh and slow)
-                softer = fresh and slow and F[m.SOFT] > SOFT_LEAST
-                met = size * F[m.ROUND] < NEWTON_ROUND_OFF and not softer and pace == 0.0
-                if theta > 0.5 and fresh and met:
+            if theta > 0.5 or (theta > 0.3 and iteration > 4):
+                if theta > 0.5 and fresh and size * F[m.ROUND] < NEWTON_ROUND_OFF:
                     F[m.OPEN] = max(F[m.OPEN], 2.0)  # stagnated: are rows met?
                     return CONVERGED
                 S[HAVE_FACTOR] = 0
-                if fresh:
-                    F[m.SOFT] = SOFT_LEAST if slow else 1.0
-                    stuck = slow and S[m.LEVEL] == m.POSITION
-                    kept, pace = kept and stuck and not softer, pace if stuck else 0.0
             if fresh and ((theta > 1e3 and iteration > 4) or (theta > 1.0 and iteration > 20)):
                 return FAILED
         if theta < 1.0 and size * theta / (1 - theta) <= 1.0 and lack <= NEWTON_LACK:
@@ -274,9 +261,7 @@ def finish(I: Any, F: Any) -> None:
     finish_vectors(I, F)
     F[m.H_LAST] = F[m.ELAPSED] = F[H]
     accept(I, F)
-    # what no equation fixes of redundant multipliers would grow along a parabola
-    smooth = F[m.MISS] < PARABOLA_MISS and not I[m.LOOPS]
-    S[HISTORY] = 2 if S[HISTORY] > 0 and smooth else 1
+    S[HISTORY] = 2 if S[HISTORY] > 0 and F[m.MISS] < PARABOLA_MISS else 1
 
 
 @jit
@@ -308,16 +293,16 @@ def keep_least_record(I: Any, F: Any) -> None:
     """Count and record the step, redundant multipliers smallest; the run goes on with its own."""
     S = ints(F)
     n, every = S[m.N_PREDICTED] + 1, S[m.RECORD_EVERY]
-    if not S[PROJECT] or every == 0 or n % every != 0 or least.smallest_now(F):
+    if not S[PROJECT] or every == 0 or n % every != 0:
         keep_record(I, F)
         return
-    factored, soft, small = S[HAVE_FACTOR], F[m.SOFT], S[SMALL_PIVOTS]
+    factored = S[HAVE_FACTOR]
     least.put_aside(I, F)
     least.smallest_multipliers(I, F)
     least.take_back_coordinates(I, F)
     keep_record(I, F)
     least.take_back(I, F)
-    S[HAVE_FACTOR], F[m.SOFT], S[SMALL_PIVOTS] = factored, soft, small
+    S[HAVE_FACTOR] = factored
 
 
 @jit
@@ -366,8 +351,6 @@ def advance(I: Any, F: Any, k: int) -> None:
             F[T] = start
             S[STATUS] = status
             return
-        if S[PROJECT]:
-            least.smallest_where_due(I, F)
         finish(I, F)
         S[STEPS_DONE] = step + 1
         keep_least_record(I, F)

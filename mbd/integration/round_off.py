@@ -18,8 +18,7 @@ from typing import Any
 
 from mbd.base.tolerances import (
     LOST_VELOCITY,
-    NEWTON_PARALLEL,
-    NEWTON_STEADY,
+    OPEN_DROPPED,
     OPEN_LEAST,
     OPEN_RATE,
     SETTLED,
@@ -30,7 +29,7 @@ from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit, kernel
 from mbd.machine.two_threads import on_both_sides
 from mbd.machine.unknowns import faces_of, is_velocity, measured, unknowns_of
-from mbd.model.evaluation import evaluate_level, stage
+from mbd.model.evaluation import evaluate_level, is_off, stage
 
 
 @jit
@@ -110,11 +109,28 @@ def measure_rows(I: Any, F: Any, rows: int) -> float:
     for i in range(I[m.N_U]):
         if not is_velocity(I, i):
             size = F[I[m.DIAG] + i]
+            if is_off(I, F, i):
+                if F[I[m.OFF] + i] == 2.0:
+                    largest = max(largest, _dropped(I, F, i, by_rates, rate * size))
+                continue
             of_rate = by_rates or I[I[m.UNKNOWN_KIND] + i] == m.VELOCITY_ROW
             largest = max(largest, abs(F[rows + i]) / ((rate if of_rate else place) * size))
             if S[m.LEVEL] == m.STABILIZED:
                 largest = max(largest, abs(F[I[m.GAP] + i]) / (place * size))
     return largest
+
+
+@jit
+def _dropped(I: Any, F: Any, i: int, by_rates: bool, rate: float) -> float:
+    """Return what a dropped row lacks more than where it was dropped, in units of what is allowed.
+
+    Rows on velocities are judged where rates of all rows are met: else they lack what these do.
+    """
+    place = OPEN_DROPPED * F[m.FAR] * F[I[m.DIAG] + i]
+    if I[I[m.UNKNOWN_KIND] + i] == m.VELOCITY_ROW:
+        return abs(F[I[m.LEFT_RATE] + i]) / rate if by_rates else 0.0
+    lack = abs(F[I[m.LEFT] + i] - F[I[m.HELD] + i]) / place
+    return max(lack, abs(F[I[m.LEFT_RATE] + i]) / rate) if by_rates else lack
 
 
 @jit
@@ -152,59 +168,6 @@ def ask_positions(I: Any, F: Any) -> None:
             F[x + i] = 0.0
         else:
             F[x + i] = F[gap + i]
-
-
-@jit
-def _moving(I: Any, F: Any) -> bool:
-    """Tell whether the increment in X moves bodies by more than the smallest that counts."""
-    for i in range(I[m.N_U]):
-        if is_velocity(I, i):
-            if abs(F[I[m.X] + i]) * F[m.PER_LEAST + I[I[m.UNKNOWN_KIND] + i]] > 1.0:
-                return True
-    return False
-
-
-@jit
-def slow_to_be_met(I: Any, F: Any, theta: float, before: float, anew: bool) -> bool:
-    """Tell whether rows, before the last increment open by so much, are met as slowly as that.
-
-    Of positions, round-off is not slow; `anew`: those that are missed by more are tried once more,
-    if by little. What stagnates far from its rows is no iterate of that step, and is refused.
-    """
-    level = ints(F)[m.LEVEL]
-    share = 0.5 * (1.0 + theta) if theta < 1.0 else 0.5
-    slow = level != m.VELOCITY and F[m.OPEN] < min(1.0, share * before)
-    if level != m.POSITION or not I[m.LOOPS]:
-        return bool(slow)
-    missed = START_POSITION * F[m.OPEN]
-    again = anew and missed < OPEN_LEAST and _moving(I, F)
-    return missed > SETTLED and (slow or again)
-
-
-@jit
-def go_further(I: Any, F: Any, kept: bool) -> float:
-    r"""Lengthen the increment in X to where those in its direction lead; return their ratio, or 0.
-
-    Rows that are nearly dependent, :math:`s` beside the softness :math:`\epsilon`, leave an error
-    that shrinks by :math:`c = \epsilon/(\epsilon + s)` from increment to increment: all that follow
-    x add up to :math:`x/(1 - c)`. R has the increment before if it was kept; this one is.
-    """
-    x, r, kinds = I[m.X], I[m.R], I[m.UNKNOWN_KIND]
-    xx, xr, rr = 0.0, 0.0, 0.0
-    for i in range(I[m.N_U]):
-        if is_velocity(I, i):
-            per = F[m.PER_LEAST + I[kinds + i]]
-            new, old = per * F[x + i], per * F[r + i]
-            xx, xr, rr = xx + new * new, xr + new * old, rr + old * old
-    for i in range(I[m.N_U]):
-        F[r + i] = F[x + i]
-    if not kept or not (
-        xr > 0.5 * rr and xr * xr > NEWTON_PARALLEL * xx * rr and xr < NEWTON_STEADY * rr
-    ):
-        return 0.0
-    for i in range(I[m.N_U]):
-        F[x + i] /= 1.0 - xr / rr
-    return xr / rr
 
 
 @jit

@@ -6,8 +6,6 @@ from typing import Any
 
 from mbd.algebra.newmark import change_rates
 from mbd.base.tolerances import (
-    SMALLEST_EVERY,
-    SMALLEST_GROWS,
     SMALLEST_LEFT,
     SMALLEST_PASSES,
     SMALLEST_STAYS,
@@ -25,29 +23,22 @@ ASIDE = 1  # own vector of the method at which what is put aside begins; the fir
 def own_floats(model: FrozenModel) -> int:
     """Return how many numbers are put aside while recorded multipliers are made least."""
     sizes = sum(int(model.I[x]) for x in (m.N_Q, m.N_U, m.MATRIX_SIZE))
-    return sizes if model.redundant else 0
-
-
-@jit
-def _largest(I: Any, F: Any) -> float:
-    """Return the size of the multipliers, in N m."""
-    largest = 0.0
-    for i in range(I[m.N_U]):
-        if not is_velocity(I, i):
-            lever = F[m.LENGTH] if I[I[m.UNKNOWN_KIND] + i] == m.FORCE else 1.0
-            largest = max(largest, lever * abs(F[I[m.A] + i]))
-    return largest
-
-
-@jit
-def smallest_now(F: Any) -> bool:
-    """Tell whether multipliers are smallest after the step at hand."""
-    S = ints(F)
-    return S[m.SMALLEST] == S[m.N_PREDICTED] + 1
+    return sizes if model.I[m.LOOPS] else 0
 
 
 @jit
 def smallest_multipliers(I: Any, F: Any) -> None:
+    """Make multipliers smallest, with all rows and their softness; the matrix at hand is lost."""
+    S = ints(F)
+    soft, small = F[m.SOFT], S[m.SMALL_PIVOTS]
+    S[m.ALL_ROWS], F[m.SOFT] = 1, 1.0
+    _smallest(I, F)
+    S[m.ALL_ROWS], F[m.SOFT] = 0, soft
+    S[m.HAVE_FACTOR], S[m.SMALL_PIVOTS] = 0, small
+
+
+@jit
+def _smallest(I: Any, F: Any) -> None:
     r"""Remove from lam what has no effect, B^T lam_0 = 0: redundant rows share their load evenly.
 
     Solves :math:`[S, B^T; B, -\epsilon][x; \mu] = [B^T\lambda; 0]`, hence
@@ -116,28 +107,6 @@ def _take(I: Any, F: Any) -> float:
 
 
 @jit
-def smallest_where_due(I: Any, F: Any) -> None:
-    """Make multipliers smallest if that is due after the step at hand.
-
-    What has no effect on the motion need not be removed before it has grown; then it has one, by
-    the drift and the round-off of positions. Of the steps alone: what is recorded does not change a
-    run. What is taken off multipliers is no rate of theirs: none is predicted from here.
-    """
-    S = ints(F)
-    n = S[m.N_PREDICTED] + 1
-    size = _largest(I, F)
-    if F[m.LARGEST] == 0.0:  # those of the start are smallest
-        F[m.LARGEST] = size
-    if n % SMALLEST_EVERY != 0 and size <= SMALLEST_GROWS * F[m.LARGEST]:
-        return
-    smallest_multipliers(I, F)
-    F[m.LARGEST], S[m.SMALLEST] = _largest(I, F), n
-    for i in range(I[m.N_U]):
-        if not is_velocity(I, i):
-            F[I[m.AN] + i] = F[I[m.A] + i]
-
-
-@jit
 def put_aside(I: Any, F: Any) -> None:
     """Keep coordinates, accelerations, multipliers and the factors as they are."""
     _copy(F, I[m.Q], own_vector(I, ASIDE), I[m.N_Q])
@@ -167,7 +136,5 @@ def _copy(F: Any, source: int, to: int, n: int) -> None:
 
 @kernel
 def make_up(I: Any, F: Any, k: int) -> None:
-    """Make multipliers smallest now if they were not after the last step: for use from Python."""
-    S = ints(F)
-    if S[m.SMALLEST] != S[m.N_PREDICTED]:
-        smallest_multipliers(I, F)
+    """`smallest_multipliers`, for use from Python."""
+    smallest_multipliers(I, F)

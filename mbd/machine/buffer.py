@@ -41,9 +41,10 @@ PLACES = 1 << PLACE_BITS  # that an entry can tell apart
     SIDES,  # table of the two sides that two threads take; 0: there are none
     GATE,  # what threads tell each other, in F
     METHOD,  # what a method keeps of its own, in F
-    Q, QN, V, VN, A, AN, AB, AL, D, X, XS, GAP, R, PHID, PHIDD, DIAG, EPS, Y, YD, YDD, FY, GROUND,
+    Q, QN, V, VN, A, AN, AB, AL, D, X, XS, GAP, R, PHID, PHIDD, DIAG, EPS, OFF, HELD, LEFT, LEFT_RATE,
+    Y, YD, YDD, FY, GROUND,
     I_HEADER,
-) = range(38)  # fmt: skip
+) = range(42)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,10 @@ VECTORS = {
     PHIDD: Vector("PHIDD", WORK, N_U, "second rates of the rows"),
     DIAG: Vector("DIAG", CONSTANTS, N_U, "size of the diagonal (pivot watch)"),
     EPS: Vector("EPS", CONSTANTS, N_U, "softness of the rows in the iteration"),
+    OFF: Vector("OFF", STATE, N_U, "1 of rows that are released, 2 of rows that are dropped, else 0"),
+    HELD: Vector("HELD", STATE, N_U, "what dropped rows lacked where they were dropped"),
+    LEFT: Vector("LEFT", WORK, N_U, "what rows that do not act lack now"),
+    LEFT_RATE: Vector("LEFT_RATE", WORK, N_U, "what their rates lack"),
     Y: Vector("Y", WORK, N_FACES, "faces, ground first"),
     YD: Vector("YD", WORK, N_FACES, "their rates"),
     YDD: Vector("YDD", WORK, N_FACES, "their second rates"),
@@ -95,17 +100,16 @@ VECTORS = {
     LINEAR,  # address of the kernel that factors and solves
     PHASE,  # which evaluation this is of a conserving step, or of a search for balance
     LEVEL,  # where the rows of positions are met
-    OFF, N_OFF,  # table in I: unknown and place in the matrix of rows that are switched off
-    CLEARED, N_CLEARED,  # table in I: places of their entries in the matrix
+    N_OFF,  # rows that do not act, see OFF
+    ALL_ROWS,  # whether dropped rows act all the same
     BAD_LAW, BAD_HOW,  # address of the first law whose answer is no number, and how
     UNDECLARED,  # pair of attachments, counted from one, that a kind couples and does not declare
-    SMALLEST,  # number of the last step whose multipliers were made smallest
     ELASTIC,  # whether compliant rows act as springs; else they are rows
     HELPED,  # whether another thread takes one side
     SHARED,  # whether the loop goes side by side; then there are addresses of the tasks
     PUSH_TASK, RESIDUAL_TASK, TANGENT_TASK, FACTOR_TASK, UP_TASK, BACK_TASK,
     PREDICT_TASK, CORRECT_TASK, FINISH_TASK, RECORD_TASK, EXTENT_TASK, SPEED_TASK,
-) = range(52)  # fmt: skip
+) = range(49)  # fmt: skip
 ORDINARY, START, MIDDLE, END = 0, 1, 2, 3  # PHASE
 STRESS_AHEAD, STRESS_GIVEN, STRESS_HERE = 4, 5, 6  # PHASE of a search: see stresses in Kind
 POSITION, VELOCITY, STABILIZED = 0, 1, 2  # LEVEL
@@ -123,7 +127,7 @@ NOT_FINITE, RAISED = 1, 2  # BAD_HOW
     MOMENTA,  # and momenta of those with mass
     PIVOTS,  # by number of pivots of a front
     S_HEADER,
-) = range(52, 86, 2)  # fmt: skip
+) = range(49, 83, 2)  # fmt: skip
 STAGES = range(PLACE, S_HEADER, 2)
 
 # --- F: numbers of the step ----------------------------------------------------------------------
@@ -149,10 +153,9 @@ N_UNKNOWN_KINDS = 8  # of unknowns
     MISS,  # how far the first guess of the step was off, relative to A
     OPEN,  # largest row of the last evaluation, in units of what is allowed
     SOFT,  # factor of EPS: less than one where rows that are nearly dependent are slow to be met
-    LARGEST,  # multiplier when they were made smallest
     BAD_AT, BAD_AT_1, BAD_AT_2,  # what the law was asked for
     _BY_UNKNOWN_KIND,
-) = range(46)  # fmt: skip
+) = range(45)  # fmt: skip
 # by kind of unknown
 SCALE, FLOOR, ATOL, SIZE, UNIT, PER_UNIT, RATE, PER_LEAST, INTS = range(
     _BY_UNKNOWN_KIND, _BY_UNKNOWN_KIND + 9 * N_UNKNOWN_KINDS, N_UNKNOWN_KINDS

@@ -21,6 +21,7 @@ from mbd.machine.buffer import BETWEEN
 from mbd.machine.pivots import pivots_kernel
 from mbd.model.description import Description, origin
 from mbd.model.evaluation import clear_stretch
+from mbd.model.independent_rows import misplaced
 from mbd.model.layout import (
     Buffers,
     Layout,
@@ -45,14 +46,21 @@ def build(system: Description, threads: int = 1) -> Model:
     collecting = gc.isenabled()
     gc.disable()
     try:
-        return built(system, Buffers(), whole("System.build", "threads", threads, 1))
+        threads = whole("System.build", "threads", threads, 1)
+        model, after = built(system, Buffers(), threads), dict[int, int]()
+        while new := misplaced(model):
+            after |= new
+            model = built(system, Buffers(), threads, after)
+        return model
     finally:
         if collecting:
             gc.enable()
 
 
-def built(system: Description, buffers: Buffers, threads: int = 1) -> Model:
-    """Freeze a system, with tables in these buffers."""
+def built(
+    system: Description, buffers: Buffers, threads: int = 1, after: Mapping[int, int] | None = None
+) -> Model:
+    """Freeze a system, with tables in these buffers; rows `after` others than those next to them."""
     if threads > 2:
         raise ValueError(f"System.build: threads must be 1 or 2, got {threads}")
     if not system.bodies:
@@ -78,7 +86,7 @@ def built(system: Description, buffers: Buffers, threads: int = 1) -> Model:
     freedoms = [b.formulation.n_v - b.formulation.n_own for b in bodies]
     fronts, division = elimination(
         freedoms, [o.element.kind.n_rows for o in rows], [o.bodies for o in rows], couplings, links,
-        in_two=threads == 2,
+        in_two=threads == 2, after=after or {},
     )  # fmt: skip
 
     layout = Layout(buffers, bodies, rows, fronts, division)

@@ -91,35 +91,65 @@ def _evaluate(I: Any, F: Any, place: int) -> None:
         stage(I, F, place)
         stage(I, F, m.FORCES)
         stage(I, F, m.RESIDUAL)
-    switch_off(I, F)
+    switch_off(I, F, I[m.LEFT])
 
 
 @jit
-def switch_off(I: Any, F: Any) -> None:
-    """Put lam = 0 in the place of rows that are switched off."""
-    S = ints(F)
-    for e in range(S[m.N_OFF]):
-        u = I[S[m.OFF] + 2 * e]
-        F[I[m.X] + u] = -F[m.SCALE_R] * F[I[m.A] + u]
-        F[I[m.GAP] + u] = 0.0
+def is_off(I: Any, F: Any, i: int) -> bool:
+    """Tell whether unknown i is a row that does not act: released, or dropped."""
+    off = F[I[m.OFF] + i]
+    return off == 1.0 or (off == 2.0 and ints(F)[m.ALL_ROWS] == 0)
+
+
+@jit
+def switch_off(I: Any, F: Any, left: int) -> None:
+    """Put lam = 0 in the place of rows that do not act; what they lack goes to F[left]."""
+    if ints(F)[m.N_OFF] == 0:
+        return
+    for i in range(I[m.N_U]):
+        if is_off(I, F, i):
+            F[left + i] = F[I[m.X] + i]
+            F[I[m.X] + i] = -F[m.SCALE_R] * F[I[m.A] + i]
+            F[I[m.GAP] + i] = 0.0
 
 
 @jit
 def clear_off(I: Any, F: Any, x: int) -> None:
-    """Write zero to the rows of a vector that are switched off."""
-    S = ints(F)
-    for e in range(S[m.N_OFF]):
-        F[x + I[S[m.OFF] + 2 * e]] = 0.0
+    """Write zero to the rows of a vector that do not act."""
+    if ints(F)[m.N_OFF] == 0:
+        return
+    for i in range(I[m.N_U]):
+        if is_off(I, F, i):
+            F[x + i] = 0.0
 
 
 @jit
 def switch_off_in_matrix(I: Any, F: Any) -> None:
-    """Write minus the identity to the rows and columns that are switched off."""
-    S = ints(F)
-    for e in range(S[m.N_CLEARED]):
-        F[I[S[m.CLEARED] + e]] = 0.0
-    for e in range(S[m.N_OFF]):
-        F[I[S[m.OFF] + 2 * e + 1]] = -1.0
+    """Write minus the identity to the rows and columns of rows that do not act."""
+    if ints(F)[m.N_OFF] == 0:
+        return
+    for f in range(I[N_FRONTS]):
+        j = I[FRONTS] + f * FR_SIZE
+        u, A, ld, n_p = I[j + FR_U], I[j + FR_A], I[j + FR_LDA], I[j + FR_NP]
+        W, ldw, groups = I[j + FR_W], I[j + FR_LDW], I[j + FR_GROUPS]
+        for r in range(I[j + FR_NV], n_p):
+            if is_off(I, F, u + r):
+                for c in range(n_p):
+                    F[A + r * ld + c] = F[A + c * ld + r] = 0.0
+                for c in range(ldw):
+                    F[W + r * ldw + c] = 0.0
+                F[A + r * ld + r] = -1.0
+                for g in range(groups, groups + I[j + FR_NG] * UG_SIZE, UG_SIZE):
+                    if r >= I[g + UG_K]:
+                        for i in range(I[g + UG_N]):
+                            F[I[g + UG_L] + i * I[g + UG_LD] + r - I[g + UG_K]] = 0.0
+        for g in range(groups, groups + I[j + FR_NG] * UG_SIZE, UG_SIZE):
+            for i in range(I[g + UG_N]):
+                if is_off(I, F, I[g + UG_U] + i):
+                    for r in range(n_p):
+                        F[W + r * ldw + I[g + UG_COL] + i] = 0.0
+                    for c in range(n_p - I[g + UG_K]):
+                        F[I[g + UG_L] + i * I[g + UG_LD] + c] = 0.0
 
 
 @jit
@@ -137,7 +167,7 @@ def evaluate_rates(I: Any, F: Any) -> None:
             rate = F[m.ROW_RATE] * F[rates + i]
             F[gap + i] = F[x + i] - rate
             F[x + i] = rate
-    switch_off(I, F)
+    switch_off(I, F, I[m.LEFT_RATE])
 
 
 @jit
@@ -148,7 +178,7 @@ def evaluate_second_rates(I: Any, F: Any) -> None:
     for i in range(I[m.N_U]):
         if not is_velocity(I, i):
             F[I[m.X] + i] = F[I[m.PHIDD] + i]
-    switch_off(I, F)
+    switch_off(I, F, I[m.LEFT_RATE])
 
 
 @jit

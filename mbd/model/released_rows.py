@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from mbd.base.checked import shown
-from mbd.machine import buffer as m
 from mbd.model.frozen import FrozenModel
 
 
@@ -30,18 +29,7 @@ def checked(model: FrozenModel, names: tuple[str, ...], who: str) -> tuple[str, 
     return tuple(sorted(set(names)))
 
 
-def off_tables(model: FrozenModel, names: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Return (unknown, place of its diagonal) of each row, flat, and all places to be cleared."""
-    from mbd.model.pattern import pattern  # scipy.sparse, which most runs do not need
-
+def released_rows(model: FrozenModel, names: tuple[str, ...]) -> np.ndarray:
+    """Return the rows of these parts, (n,) of int."""
     owned = [np.arange(model.n_lam)[model.numbering.owners[name]] for name in names]
-    rows = np.concatenate(owned)
-    off = np.zeros(model.n_v + model.n_lam, bool)
-    off[model.n_v + rows] = True
-    at = pattern(model)
-    row = np.repeat(np.arange(len(off)), np.diff(at.starts))
-    touched = off[row] | off[at.columns]
-    diagonal = (row == at.columns) & off[row]  # row by row
-    unknowns = model.numbering.lam[np.sort(rows)]
-    pairs = np.column_stack([unknowns, at.places[diagonal]])
-    return m.entries(pairs.ravel()), m.entries(at.places[touched])
+    return np.concatenate([np.empty(0, np.int64), *owned])

@@ -3,7 +3,8 @@
 Bodies are eliminated by minimum degree, deepest first, ground being a neighbour that never goes:
 leaf to root. A joint's rows go with the first of its two bodies to be eliminated; where a body has
 more than one such joint the others (they close loops) go with the later body. There they may meet
-rows that already hold it: the softness of the rows in the iteration matrix keeps that regular.
+rows that already hold it, and be independent through bodies that come later: such rows go with one
+of these (`misplaced` in `mbd/model/independent_rows.py`).
 
 For two threads the graph is divided into two sides and the few bodies between them, and each side
 is eliminated towards these.
@@ -12,7 +13,7 @@ is eliminated towards these.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
@@ -123,6 +124,7 @@ def eliminate(
     joins: Sequence[Sequence[int]],
     couplings: Sequence[tuple[int, int]],
     order: Sequence[int],
+    after: Mapping[int, int],
 ) -> list[Front]:
     """Return the fronts.
 
@@ -133,6 +135,7 @@ def eliminate(
     joins : bodies of each row element (without ground).
     couplings : pairs of bodies coupled by stiffness.
     order : bodies in elimination order.
+    after : row elements and the body after which each is eliminated, if others are left.
     """
     place = {b: i for i, b in enumerate(order)}
     reach: dict[int, set[int]] = {b: set() for b in order}
@@ -150,7 +153,10 @@ def eliminate(
     for here, b in enumerate(order):
         structure = reach.pop(b) | carried.pop(b, set())
         structure = {g for g in structure if (g not in done if g < 0 else place[g] > here)}
-        taken = _take(b, structure, rows, joins, place, last, freedoms[b])
+        waits = {~e for e, a in after.items() if here <= place[a]}
+        if all(g < 0 and max(map(place.__getitem__, joins[~g])) <= here for g in structure):
+            waits = set()
+        taken = _take(b, structure - waits, rows, joins, place, last, freedoms[b])
         done.update(taken)
         structure.difference_update(taken)
         updates = dict.fromkeys(structure, 0)
@@ -303,6 +309,7 @@ def elimination(
     links: Sequence[Sequence[int]],
     *,
     in_two: bool,
+    after: Mapping[int, int],
 ) -> tuple[list[Front], Division | None]:
     """Return the fronts, and how two threads divide them, if they are to and can.
 
@@ -310,5 +317,5 @@ def elimination(
     """
     neighbours = linked(len(freedoms), links)
     side = sides(neighbours) if in_two else []
-    fronts = eliminate(freedoms, rows, joins, couplings, eliminate_order(neighbours, side))
+    fronts = eliminate(freedoms, rows, joins, couplings, eliminate_order(neighbours, side), after)
     return divided(fronts, side) if side else (fronts, None)

@@ -15,7 +15,7 @@ from mbd.machine.batch import Batch
 from mbd.machine.shared_work import compile_all
 from mbd.model.evaluation import evaluate_kernel, linearise_kernel, rates_kernel
 from mbd.model.frozen import FrozenModel, per_model
-from mbd.model.released_rows import checked, off_tables
+from mbd.model.released_rows import checked, released_rows
 from mbd.model.state import State
 from mbd.model.turns_so_far import checked_memory
 
@@ -130,16 +130,12 @@ class Workspace:
 
     def switch(self, off: tuple[str, ...]) -> None:
         """Switch off the rows of these parts, and on all others."""
-        I, S = self.model.I, self.S
         self.off = checked(self.model, off, "state.off")
-        table, cleared = (
-            off_tables(self.model, self.off) if self.off else (np.empty(0, m.ENTRY),) * 2
-        )
-        self.I = m.entries(I, table, cleared) if self.off else I
-        S[m.OFF], S[m.N_OFF] = len(I), len(table) // 2
-        S[m.CLEARED], S[m.N_CLEARED] = len(I) + len(table), len(cleared)
-        S[m.HAVE_FACTOR] = 0
-        self.vector(m.A)[table[::2]] = 0.0
+        rows = self.model.numbering.lam[released_rows(self.model, self.off)]
+        self.vector(m.OFF)[...] = 0.0
+        self.vector(m.OFF)[..., rows] = 1.0
+        self.S[..., m.N_OFF], self.S[..., m.HAVE_FACTOR] = len(rows), 0
+        self.vector(m.A)[..., rows] = 0.0
 
     def snapshot(self) -> np.ndarray:
         """Return a copy of everything but what was recorded."""
@@ -192,7 +188,7 @@ class Workspace:
         """Return first and second time derivative of all rows for the accelerations at hand."""
         self.run(rates_kernel)
         for name in (m.PHID, m.PHIDD) if self.off else ():
-            self.vector(name)[self.I[self.S[m.OFF] :][: 2 * self.S[m.N_OFF] : 2]] = 0.0
+            self.vector(name)[self.vector(m.OFF) == 1.0] = 0.0
         lam = self.model.numbering.lam
         return self.vector(m.PHID)[..., lam], self.vector(m.PHIDD)[..., lam]
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from mbd.base.run_tolerances import WHOLE_STEPS
 from mbd.base.tolerances import CRAWL_SHARE, CRAWL_STEPS, NEWTON_FREE
+from mbd.integration.acting_rows import ActingRows
 from mbd.integration.method import Method, refuse_unmoved
 from mbd.integration.newton_loop import CONVERGED, FAILED, PIVOTS, grid_from_here
 from mbd.integration.pivoting_step import careful_step
@@ -81,6 +82,9 @@ class Run:
         F[m.ATOL : m.ATOL + m.N_UNKNOWN_KINDS] = plan.atol
         method.prepare(model, S, F)
         self.helper = helper_of(work.I, F)
+        self.acting = None
+        if facts.independent_rows and I[m.LOOPS]:
+            F[m.SOFT], self.acting = 0.0, ActingRows(work)
         if change is not None:
             self.remember(begun.a - change)
         if np.isfinite(plan.rtol):  # what Newton leaves must not pass for an error of the step
@@ -235,8 +239,7 @@ class Run:
         S[m.N_RECORDED], S[m.N_STEPS], taken, status = 0, n, 0, CONVERGED
         if self.facts.linear_solver == "fronts":
             with self.helper:
-                kernel(I, F)
-            taken, status = int(S[m.STEPS_DONE]), int(S[m.STATUS])
+                taken, status = self._with_rows(n, kernel)
             self.done += taken
         if status == PIVOTS and not self.facts.pivoting:
             status = FAILED
@@ -254,6 +257,26 @@ class Run:
                 self.done += 1
                 return taken + 1, CONVERGED
         return taken, status
+
+    def _with_rows(self, n: int, kernel: Any) -> tuple[int, int]:
+        """Take up to n steps by a kernel; where one fails, once more with other rows."""
+        I, S, F, acting, taken, tries = self.work.I, self.work.S, self.work.F, self.acting, 0, 0
+        leave = acting is not None
+        while True:
+            kernel(I, F, int(leave))
+            done, status = int(S[m.STEPS_DONE]), int(S[m.STATUS])
+            taken, tries = taken + done, 0 if done else tries
+            if acting is None or (status == CONVERGED and (leave or taken >= n)):
+                return taken, status
+            if status == CONVERGED:  # after a free step that was made smaller
+                leave = True
+            elif leave and acting.again(tries):
+                tries += 1
+            elif leave and status == FAILED and self.plan.free and not acting.shaky:
+                leave = False
+            else:
+                return taken, status
+            S[m.N_STEPS] = n - taken if leave else 1
 
     def _may_divide(self) -> bool:
         """Whether a step that failed may be taken in smaller ones: they would mend the cause.

@@ -1,0 +1,221 @@
+r"""Independent rows: which rows repeat others at a pose, by kinematics alone.
+
+With velocities in their units (the length of the model, 1 rad) and rows of length one,
+
+.. math:: \hat B = D_r^{-1} B D_v, \qquad D_r = \operatorname{diag} |B_i D_v| ,
+
+the rank is seen: redundant singular values are round-off, some 1e-15, those of honest rows 1e-7 and
+more; no mass and no step size is in it. Where the rank is the same all around, rows that depend on
+others hold by themselves (constant rank theorem). They may be dropped from an iteration: late rows
+first, rows on velocities before those of positions, and a body's own rows never without need.
+
+References
+----------
+.. [1] M. Wojtyra, Joint reaction forces in multibody systems with redundant constraints, Multibody
+   System Dynamics 14 (2005). P. Businger and G. H. Golub, Linear least squares solutions by
+   Householder transformations, Numerische Mathematik 7 (1965): column pivoting.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mbd.base.tolerances import RANK, RANK_CANDIDATE, RANK_STAYS, REPORT_SOFT
+from mbd.machine import buffer as m
+from mbd.model.frozen import FrozenModel, per_model
+from mbd.model.state import State
+from mbd.model.workspace import Workspace
+
+_DENSE = 300  # rows up to which a component is one dense matrix
+
+
+class Component(NamedTuple):
+    """Rows that may depend on each other: those of a two-connected part of the graph of bodies.
+
+    Attributes
+    ----------
+    rows, columns : arrays of int
+        Rows among all, own rows of bodies first, and the velocities that they reach.
+    row, column, places : arrays of int
+        Of each entry that may not be zero: its row and column among these, its place in F.
+    """
+
+    rows: np.ndarray
+    columns: np.ndarray
+    row: np.ndarray
+    column: np.ndarray
+    places: np.ndarray
+
+
+@per_model
+def components(model: FrozenModel) -> list[Component]:
+    """Return what may be redundant in a model."""
+    from mbd.model.pattern import pattern
+    from mbd.model.report import rows_in_loops
+
+    at = pattern(model)
+    parts = []
+    for rows in filter(len, rows_in_loops(model)):
+        spans = [np.arange(*at.starts[model.n_v + i : model.n_v + i + 2]) for i in rows]
+        entries = np.concatenate(spans)
+        row = np.repeat(np.arange(len(rows)), [len(x) for x in spans])
+        of_velocities = at.columns[entries] < model.n_v
+        entries, row = entries[of_velocities], row[of_velocities]
+        columns, column = np.unique(at.columns[entries], return_inverse=True)
+        parts.append(Component(rows, columns, row, column, at.places[entries]))
+    return parts
+
+
+def dropped_rows(model: FrozenModel, state: State, before: np.ndarray | None = None) -> np.ndarray:
+    """Return the rows that depend on others at a state, sorted, (n,) of int.
+
+    Those that were dropped `before` stay so unless others are better by far.
+    """
+    parts = components(model)
+    if not parts:
+        return np.empty(0, np.int64)
+    work = Workspace(model, state)
+    work.evaluate()
+    work.linearise(1.0, 0.0, 0.0)
+    released = work.vector(m.OFF)[model.numbering.lam] == 1.0
+    stays = np.zeros(model.n_lam, bool)
+    stays[before if before is not None else []] = True
+    dropped = []
+    for part in parts:
+        B = _scaled(model, part, work.F)
+        acts = np.flatnonzero(~released[part.rows])
+        rows, B = part.rows[acts], B[acts]
+        late = model.numbering.lam_kinds[rows] == m.VELOCITY_ROW
+        if len(rows) <= _DENSE:
+            which = _dense(B.toarray(), late, stays[rows])
+        else:
+            v, lam = model.numbering.v[part.columns], model.numbering.lam[rows]
+            which = _sparse(B, late, stays[rows], np.concatenate([v, lam]))
+        dropped.append(rows[which])
+    return np.sort(np.concatenate(dropped))
+
+
+def _scaled(model: FrozenModel, part: Component, F: np.ndarray) -> Any:
+    """Return the rows of a component in kinematic units, each of length one, sparse."""
+    import scipy.sparse as sp
+
+    values = F[part.places] * model.units[part.columns][part.column]
+    size = np.sqrt(np.bincount(part.row, values**2, minlength=len(part.rows)))
+    values /= np.where(size > 0.0, size, 1.0)[part.row]
+    shape = len(part.rows), len(part.columns)
+    return sp.csr_matrix((values, (part.row, part.column)), shape)
+
+
+def _dense(rows: np.ndarray, late: np.ndarray, stays: np.ndarray) -> np.ndarray:
+    """Return which rows depend on others, by QR with column pivoting of the transpose."""
+    weight = np.linspace(1.0, 0.5, len(rows)) * np.where(stays, RANK_STAYS, 1.0)
+    early = np.flatnonzero(~late)
+    kept = early[_pivots(rows[early], weight[early])]
+    if late.any():
+        Q = np.linalg.qr(rows[kept].T)[0]
+        after = np.flatnonzero(late)
+        rest = rows[after]
+        for _ in range(2):
+            rest = rest - (rest @ Q) @ Q.T
+        kept = np.concatenate([kept, after[_pivots(rest, weight[after])]])
+    return np.setdiff1d(np.arange(len(rows)), kept)
+
+
+def _pivots(rows: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return independent rows, the heaviest first."""
+    from scipy.linalg import qr
+
+    if not len(rows):
+        return np.empty(0, np.int64)
+    R, order = qr((weight[:, None] * rows).T, mode="r", pivoting=True)
+    distance = np.abs(np.diagonal(R)) / weight[order[: min(R.shape)]]
+    return np.asarray(order[: int(np.count_nonzero(distance > RANK))])
+
+
+def _sparse(B: Any, late: np.ndarray, stays: np.ndarray, unknowns: np.ndarray) -> np.ndarray:
+    r"""Return which rows depend on others, of many: squares nominate, distances decide.
+
+    The pivot of a row in the elimination of :math:`[1, \hat B^T; \hat B, 0]` is minus the square of
+    its distance from the rows before it. Squares lose half of the digits: rows with small ones are
+    candidates, whose distance from all others is then found by solutions with these.
+    """
+    n = B.shape[1]
+    lu, order = _eliminated(B, unknowns, REPORT_SOFT)
+    candidate = (_row_pivots(lu, order, n) < RANK_CANDIDATE) | late | stays
+    kept = np.flatnonzero(~candidate)
+    B1 = B[kept]
+    lu, order = _eliminated(B1, np.concatenate([unknowns[:n], unknowns[n + kept]]), 0.0)
+    z = np.empty(n + len(kept))
+    added: list[np.ndarray] = []
+    dropped = []
+    which = np.flatnonzero(candidate)
+    for i in which[np.argsort(late[which] * 2 + stays[which], kind="stable")]:
+        x = B[[i]].toarray()[0]
+        for _ in range(3):
+            z[order] = lu.solve(np.concatenate([x, np.zeros(len(kept))])[order])
+            x = x - B1.T @ z[n:]
+            for y in added:
+                x = x - y * (y @ x)
+        distance = float(np.linalg.norm(x))
+        if distance > RANK:
+            added.append(x / distance)
+        else:
+            dropped.append(i)
+    return np.array(sorted(dropped), np.int64)
+
+
+def _eliminated(B: Any, unknowns: np.ndarray, corner: float) -> tuple[Any, np.ndarray]:
+    """Return the factors of [1, B^T; B, -corner] in the order of the unknowns, and this order."""
+    import scipy.sparse as sp
+    from scipy.sparse.linalg import splu
+
+    k, n = B.shape
+    below = sp.diags(np.full(k, -corner))
+    matrix = sp.block_array([[sp.identity(n), B.T], [B, below]], format="csr")
+    order = np.argsort(unknowns)
+    options = {"SymmetricMode": True, "DiagPivotThresh": 0.0}
+    return splu(matrix[order][:, order].tocsc(), permc_spec="NATURAL", options=options), order
+
+
+def _row_pivots(lu: Any, order: np.ndarray, n: int) -> np.ndarray:
+    """Return the sizes of the pivots of rows, behind n velocities in the user's order."""
+    pivots = np.empty(len(order))
+    pivots[order] = np.abs(lu.U.diagonal())
+    return pivots[n:]
+
+
+def misplaced(model: FrozenModel) -> dict[int, int]:
+    """Return row elements that meet others in their front, and the body of this front.
+
+    They are independent of these through bodies that come later: at their place in the order of
+    elimination the square of their distance from the rows before them is no number to divide by.
+    """
+    import scipy.sparse as sp
+
+    if not components(model):
+        return {}
+    from mbd.model.pattern import pattern
+
+    work, names = Workspace(model), model.numbering
+    work.evaluate()
+    work.linearise(1.0, 0.0, 0.0)
+    B = pattern(model).read(work.F)[model.n_v :, : model.n_v] @ sp.diags(model.units)
+    acts = ~model.compliant
+    acts[dropped_rows(model, model.state)] = False
+    rows = np.flatnonzero(acts)
+    B = B[rows]
+    size = np.sqrt(B.multiply(B).sum(axis=1).A1)
+    B = sp.diags(1.0 / np.where(size > 0.0, size, 1.0)) @ B
+    unknowns = np.concatenate([names.v, names.lam[rows]])
+    lu, order = _eliminated(B.tocsr(), unknowns, REPORT_SOFT)
+    weak = rows[_row_pivots(lu, order, model.n_v) < RANK_CANDIDATE]
+    first = np.sort([row for some in names.elements.values() for _, row in some])
+    elements = set((np.searchsorted(first, weak[weak >= first[0]], "right") - 1).tolist())
+    return {
+        ~g: front.body
+        for front in model.fronts
+        for g in front.pivots
+        if front.updates and g < 0 and ~g in elements
+    }
