@@ -13,7 +13,6 @@ from mbd.control.settable import Settable
 from mbd.front.solution import Solution
 from mbd.integration.consistent import settled
 from mbd.integration.newton_loop import CONVERGED
-from mbd.linear.least_multipliers import make_up
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, kernel
 from mbd.machine.unknowns import is_velocity
@@ -148,14 +147,7 @@ class Stepper:
     def state(self) -> State:
         """The state now, from which ``mbd.simulate`` goes on too."""
         self._meet()
-        work, now = self.run.work, self.run.state()
-        if not (work.S[m.PROJECT] and self.run.done):
-            return now
-        here = work.snapshot()  # of redundant multipliers the smallest
-        make_up(work.I, work.F)
-        lam = self.run.state().lam
-        work.restore(here)
-        return now.replace(lam=lam, alg=now.alg)
+        return self.run.state()
 
     def step(self, n: int = 1) -> None:
         """Take n steps.

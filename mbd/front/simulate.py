@@ -212,7 +212,7 @@ def _trouble(solution: Solution, run: Run, plan: Plan, start: float) -> str:
     words = ""
     in_a_row = plan.every == 1 and not plan.free
     if in_a_row and not solution.events and run.facts.oscillation:
-        words = oscillation(solution.model, solution.lam, run.facts.oscillation * run.h**2)
+        words = oscillation(solution.model, solution.acting_lam, run.facts.oscillation * run.h**2)
     judged = solution.success and not np.isfinite(plan.rtol)
     large = (
         too_large(solution, plan.step, in_a_row and run.facts.error is not None) if judged else ""

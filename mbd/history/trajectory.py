@@ -10,6 +10,8 @@ import numpy as np
 from mbd.base.read_only import read_only
 from mbd.history.bodies import AT_ONCE, BodyHistory, FlexibleHistory, Shown
 from mbd.history.faces import Faces, columns_of, faces_over_time, places_of
+from mbd.machine import buffer as m
+from mbd.model.least_multipliers import resolved
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.turns_so_far import Before
@@ -42,7 +44,8 @@ class Trajectory:
         impulsive: np.ndarray | None = None,
     ) -> None:
         self.model = model
-        self.t, self.q, self.v, self.a, self.lam = map(_view, (t, q, v, a, lam))
+        self.t, self.q, self.v, self.a, self._lam = map(_view, (t, q, v, a, lam))
+        self._is_open = bool(model.I[m.LOOPS]) and isinstance(lam, np.ndarray)
         self.status, self.message, self.stats = status, message, dict(stats or {})
         self.state = State(*(x[-1] for x in (t, q, v, a, lam))) if last is None else last
         self.method, self.options = method, dict(options or {})
@@ -58,7 +61,7 @@ class Trajectory:
         """Return what another process needs; numbers that are in a file stay there."""
         state = vars(self) | {"_bodies": {}}
         if self.stored is not None:
-            for name in _RAW:
+            for name in (*_RAW[:3], "_lam"):
                 state.pop(name)
         return state
 
@@ -66,7 +69,22 @@ class Trajectory:
         vars(self).update(read_only(state))
         if self.stored is not None:
             self.q, self.v, self.a = (self.stored[x] for x in _RAW[:3])
-            self.lam = self.stored.get("lam", np.zeros((len(self.t), 0)))
+            self._lam = self.stored.get("lam", np.zeros((len(self.t), 0)))
+
+    @property
+    def lam(self) -> Any:
+        """Multipliers, (n, n_lam) [N, N m]: of rows that depend on others the least ones."""
+        if self._is_open:
+            self._lam = read_only(resolved(self.model, self.t, self.q, self._lam))
+            self._is_open = False
+        return self._lam
+
+    @property
+    def acting_lam(self) -> Any:
+        """Multipliers as steps have them, (n, n_lam): those of dropped rows are next to zero."""
+        if not self._is_open:
+            return self._lam
+        return np.nan_to_num(self._lam, nan=np.finfo(float).tiny, posinf=0.0)
 
     @property
     def success(self) -> bool:
@@ -136,7 +154,7 @@ class Trajectory:
 
     def part(self, instants: slice | np.ndarray, before: Before | None = None) -> Self:
         """Return some instants, in memory; `before` is what came before them."""
-        arrays = (_taken(x, instants) for x in (self.q, self.v, self.a, self.lam))
+        arrays = (_taken(x, instants) for x in (self.q, self.v, self.a, self._lam))
         return type(self)(
             self.model, self.t[instants], *arrays, status=self.status, message=self.message,
             stats=self.stats, last=self.state, method=self.method, before=before,

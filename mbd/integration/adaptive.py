@@ -42,13 +42,13 @@ from mbd.integration.newton_loop import (
     PIVOTS,
     finish,
     iterate,
-    keep_least_record,
+    keep_record,
     predict,
     restore,
     set_weights,
 )
 from mbd.integration.round_off import measure_speed
-from mbd.linear import least_multipliers as least
+from mbd.integration.vectors.updates import mark_open
 from mbd.machine import buffer as m
 from mbd.machine.buffer import (
     AB,
@@ -91,7 +91,7 @@ STEP = 0  # vector of free steps: the increment of the whole step
 
 def own_floats(model: FrozenModel) -> int:
     """Return how many numbers steps keep of their own."""
-    return int(model.I[m.N_U]) + least.own_floats(model)
+    return int(model.I[m.N_U])
 
 
 @jit
@@ -204,16 +204,8 @@ def give(I: Any, F: Any, start: float) -> None:
                 (1 - h01) * F[vn + i] + h01 * F[v + i] + h * (h10 * F[an + i] + h11 * F[a + i])
             )
             F[to + n_u + i] = (1 - s) * F[an + i] + s * F[a + i]
-        if S[m.PROJECT]:
-            factored = S[HAVE_FACTOR]
-            least.put_aside(I, F)
-            for i in range(n_u):
-                F[a + i] = F[to + n_u + i]
-            least.smallest_multipliers(I, F)
-            for i in range(n_u):
-                F[to + n_u + i] = F[to + n_u + i] if is_velocity(I, i) else F[a + i]
-            least.take_back(I, F)
-            S[HAVE_FACTOR] = factored
+        if S[m.N_OFF] and S[m.PROJECT]:
+            mark_open(I, F, to + n_u, 0, n_u)
         for i in range(n_u):
             F[d + i] = F[whole + i]
         stage(I, F, m.POSE)
@@ -326,5 +318,5 @@ def advance_adaptive(I: Any, F: Any, k: int) -> None:
         finish(I, F)
         S[STEPS_DONE] += 1
         S[m.N_TAKEN] += 1
-        keep_least_record(I, F)
+        keep_record(I, F)
         _size_behind(I, F, h, wanted, error)

@@ -55,7 +55,6 @@ from mbd.integration.round_off import (
     still_open,
 )
 from mbd.integration.vectors.updates import finish_vectors, predict_vectors, record
-from mbd.linear import least_multipliers as least
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit, kernel, loop
 from mbd.machine.subnormal import flushing
@@ -289,23 +288,6 @@ def keep_record(I: Any, F: Any) -> None:
 
 
 @jit
-def keep_least_record(I: Any, F: Any) -> None:
-    """Count and record the step, redundant multipliers smallest; the run goes on with its own."""
-    S = ints(F)
-    n, every = S[m.N_PREDICTED] + 1, S[m.RECORD_EVERY]
-    if not S[PROJECT] or every == 0 or n % every != 0:
-        keep_record(I, F)
-        return
-    factored = S[HAVE_FACTOR]
-    least.put_aside(I, F)
-    least.smallest_multipliers(I, F)
-    least.take_back_coordinates(I, F)
-    keep_record(I, F)
-    least.take_back(I, F)
-    S[HAVE_FACTOR] = factored
-
-
-@jit
 def set_weights(I: Any, F: Any) -> None:
     """Set the weights of the iteration matrix from step size and method."""
     S = ints(F)
@@ -353,4 +335,4 @@ def advance(I: Any, F: Any, k: int) -> None:
             return
         finish(I, F)
         S[STEPS_DONE] = step + 1
-        keep_least_record(I, F)
+        keep_record(I, F)

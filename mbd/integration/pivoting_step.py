@@ -13,7 +13,7 @@ from mbd.integration.newton_loop import (
     correct,
     correct_positions,
     finish,
-    keep_least_record,
+    keep_record,
     next_time,
     predict,
     restore,
@@ -64,7 +64,7 @@ def end(I: Any, F: Any, k: int) -> None:
     """Accept the step and record it."""
     give(I, F, F[m.T] - F[m.H])
     finish(I, F)
-    keep_least_record(I, F)
+    keep_record(I, F)
 
 
 @kernel

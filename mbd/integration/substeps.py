@@ -24,7 +24,7 @@ from mbd.base.tolerances import (
 from mbd.integration.adaptive import advance_adaptive, resize
 from mbd.integration.consistent import consistent
 from mbd.integration.generalized_alpha import GeneralizedAlpha
-from mbd.integration.newton_loop import CONVERGED, PIVOTS, keep_least_record, next_time
+from mbd.integration.newton_loop import CONVERGED, PIVOTS, keep_record, next_time
 from mbd.integration.starting_values import resumed
 from mbd.interactions.laws import LawError
 from mbd.machine import buffer as m
@@ -80,7 +80,7 @@ class Divided:
 def keep(I: np.ndarray, F: np.ndarray, k: int) -> None:
     """Bring the time to that of the end of the step, and record it."""
     F[m.T] = next_time(I, F)
-    keep_least_record(I, F)
+    keep_record(I, F)
 
 
 def in_substeps(work: Workspace, method: GeneralizedAlpha, most: int) -> tuple[int, int]:

@@ -12,18 +12,9 @@ from mbd.base.tolerances import (
     SOFT_LEAST,
 )
 from mbd.machine import buffer as m
-from mbd.machine.jit import call, ints, jit, kernel
-from mbd.machine.unknowns import is_velocity, own_vector
+from mbd.machine.jit import call, ints, jit
+from mbd.machine.unknowns import is_velocity
 from mbd.model.evaluation import evaluate, linearise
-from mbd.model.frozen import FrozenModel
-
-ASIDE = 1  # own vector of the method at which what is put aside begins; the first is of free steps
-
-
-def own_floats(model: FrozenModel) -> int:
-    """Return how many numbers are put aside while recorded multipliers are made least."""
-    sizes = sum(int(model.I[x]) for x in (m.N_Q, m.N_U, m.MATRIX_SIZE))
-    return sizes if model.I[m.LOOPS] else 0
 
 
 @jit
@@ -104,37 +95,3 @@ def _take(I: Any, F: Any) -> float:
         else:
             F[I[m.A] + i] += F[I[m.X] + i] / F[m.SCALE_R]
     return left
-
-
-@jit
-def put_aside(I: Any, F: Any) -> None:
-    """Keep coordinates, accelerations, multipliers and the factors as they are."""
-    _copy(F, I[m.Q], own_vector(I, ASIDE), I[m.N_Q])
-    _copy(F, I[m.A], own_vector(I, ASIDE) + I[m.N_Q], I[m.N_U])
-    _copy(F, I[m.MATRIX], own_vector(I, ASIDE) + I[m.N_Q] + I[m.N_U], I[m.MATRIX_SIZE])
-
-
-@jit
-def take_back_coordinates(I: Any, F: Any) -> None:
-    """Go on with the coordinates that were put aside: the last correction is not in all of them."""
-    _copy(F, own_vector(I, ASIDE), I[m.Q], I[m.N_Q])
-
-
-@jit
-def take_back(I: Any, F: Any) -> None:
-    """Go on with everything that was put aside."""
-    take_back_coordinates(I, F)
-    _copy(F, own_vector(I, ASIDE) + I[m.N_Q], I[m.A], I[m.N_U])
-    _copy(F, own_vector(I, ASIDE) + I[m.N_Q] + I[m.N_U], I[m.MATRIX], I[m.MATRIX_SIZE])
-
-
-@jit
-def _copy(F: Any, source: int, to: int, n: int) -> None:
-    for i in range(n):
-        F[to + i] = F[source + i]
-
-
-@kernel
-def make_up(I: Any, F: Any, k: int) -> None:
-    """`smallest_multipliers`, for use from Python."""
-    smallest_multipliers(I, F)

@@ -28,7 +28,7 @@ from mbd.model.frozen import FrozenModel, per_model
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 
-_DENSE = 300  # rows up to which a component is one dense matrix
+DENSE = 300  # rows up to which a component is one dense matrix
 
 
 class Component(NamedTuple):
@@ -88,7 +88,7 @@ def dropped_rows(model: FrozenModel, state: State, before: np.ndarray | None = N
         acts = np.flatnonzero(~released[part.rows])
         rows, B = part.rows[acts], B[acts]
         late = model.numbering.lam_kinds[rows] == m.VELOCITY_ROW
-        if len(rows) <= _DENSE:
+        if len(rows) <= DENSE:
             which = _dense(B.toarray(), late, stays[rows])
         else:
             v, lam = model.numbering.v[part.columns], model.numbering.lam[rows]
@@ -177,6 +177,25 @@ def _eliminated(B: Any, unknowns: np.ndarray, corner: float) -> tuple[Any, np.nd
     order = np.argsort(unknowns)
     options = {"SymmetricMode": True, "DiagPivotThresh": 0.0}
     return splu(matrix[order][:, order].tocsc(), permc_spec="NATURAL", options=options), order
+
+
+def combination(B1: np.ndarray, B2: np.ndarray, unknowns: np.ndarray) -> np.ndarray:
+    """Return N with B2 = N B1, (k2, k1): rows of length one, many; B1 are independent.
+
+    `unknowns` are the places of velocities, then those of the rows of B1, in the elimination.
+    """
+    import scipy.sparse as sp
+
+    n = B1.shape[1]
+    B1 = sp.csr_matrix(B1)
+    lu, order = _eliminated(B1, unknowns, 0.0)
+    N, rest = np.zeros((len(B2), B1.shape[0])), B2
+    z = np.empty((len(order), len(B2)))
+    for _ in range(2):
+        z[order] = lu.solve(np.vstack([rest.T, np.zeros((B1.shape[0], len(B2)))])[order])
+        N = N + z[n:].T
+        rest = B2 - N @ B1
+    return N
 
 
 def _row_pivots(lu: Any, order: np.ndarray, n: int) -> np.ndarray:

@@ -20,10 +20,10 @@ from mbd.integration.newton_loop import CONVERGED, FAILED, PIVOTS, grid_from_her
 from mbd.integration.pivoting_step import careful_step
 from mbd.integration.substeps import Divided
 from mbd.linear.fronts import factor_and_solve
-from mbd.linear.least_multipliers import make_up
 from mbd.linear.saddle import Saddle
 from mbd.machine import buffer as m
 from mbd.machine.two_threads import helper_of
+from mbd.model.least_multipliers import of_state
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
@@ -371,7 +371,7 @@ class Run:
         if h > 0.0:
             self._resize(h)
             self.steps(1, kernel=self.method.kernel)
-        return self.work.store()
+        return self.state()
 
     def _resize(self, h: float) -> None:
         """Set the size of the next step, and count times from here."""
@@ -393,26 +393,15 @@ class Run:
 
     def _finish(self, status: int) -> None:
         """Keep the last state if the record does not end with it."""
-        self._least()
         late = self.work.F[m.T] > getattr(self, "t_kept", -np.inf) + WHOLE_STEPS * self.h
         if late and status != EVENT and self.plan.times is None:
-            self.keep(self._instant(self.work.store()))
-
-    def _least(self) -> None:
-        """Make redundant multipliers of the last state smallest, where the loop left that out."""
-        work, S = self.work, self.work.S
-        if not (S[m.PROJECT] and self.done):
-            return
-        before = work.vector(m.A).copy()
-        q = work.vector(m.Q, self.model.n_q).copy()
-        make_up(work.I, work.F)
-        work.vector(m.Q, self.model.n_q)[:] = q  # the last correction is not in all of them
-        if S[m.BAD_HOW] or not np.isfinite(work.vector(m.A)).all():
-            work.vector(m.A)[:] = before
+            self.keep(self._instant(self.state()))
 
     def state(self) -> State:
-        """Return the last state."""
-        return self.work.store().replace(step=float(self.work.F[m.H]))
+        """Return the last state, with the least multipliers of rows that depend on others."""
+        acting, work = self.acting, self.work
+        state = work.store() if acting is None else of_state(work, acting.dropped)
+        return state.replace(step=float(work.F[m.H]))
 
     def stats(self) -> dict[str, float]:
         """Return what the run cost."""

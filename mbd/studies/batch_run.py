@@ -30,6 +30,7 @@ from mbd.linear.saddle import Saddle
 from mbd.machine import buffer as m
 from mbd.machine.jit import kernel
 from mbd.machine.unknowns import is_velocity
+from mbd.model.least_multipliers import resolved
 from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
@@ -61,7 +62,7 @@ def paces_kernel(I: Any, F: Any, k: int) -> None:
     for i in range(n_u):
         if not is_velocity(I, i):
             lam, second, largest = at + 1 + I[m.N_Q] + n_u + i, 0.0, 0.0
-            for e in range(last, n):
+            for e in range(n if F[I[m.OFF] + i] != 0.0 else last, n):  # of rows that act
                 x = lam + e * size
                 largest = larger(largest, abs(F[x]))
                 if e + 2 < n:
@@ -142,10 +143,16 @@ class BatchRecord:
         return q, v, a, lam
 
     @property
-    def numbers(self) -> list[BatchColumns]:
+    def numbers(self) -> list[Any]:
         """q, v, a, lam of all instants of all runs."""
         places = np.arange(self.rows.shape[2])
-        return [BatchColumns(self.rows, places[x]) for x in columns(self.model)]
+        parts: list[Any] = [BatchColumns(self.rows, places[x]) for x in columns(self.model)]
+        lam = self.raw[3]
+        if np.isnan(lam).any():  # of rows that depend on others
+            each = zip(self.raw[0], lam, self.F, strict=True)
+            lam = np.array([resolved(self.model, self.t, *run) for run in each])
+            parts[3] = lam.reshape(-1, lam.shape[2])
+        return parts
 
     def good(self) -> BatchRecord:
         """Return those of clean runs."""

@@ -6,6 +6,7 @@ not matter.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from mbd.machine import buffer as m
@@ -110,6 +111,17 @@ def _record(I: Any, F: Any, q0: int, q1: int, u0: int, u1: int) -> None:
     for i in range(u0, u1):
         F[to + i] = F[I[V] + i]
         F[to + n + i] = F[I[A] + i]
+    if S[m.N_OFF] and S[m.PROJECT]:
+        mark_open(I, F, to + n, u0, u1)
+
+
+@jit
+def mark_open(I: Any, F: Any, to: int, u0: int, u1: int) -> None:
+    """Write to multipliers that are recorded which rows do not act: see `least_multipliers`."""
+    for i in range(u0, u1):
+        off = F[I[m.OFF] + i]
+        if off != 0.0:
+            F[to + i] = math.nan if off == 2.0 else math.inf
 
 
 @kernel

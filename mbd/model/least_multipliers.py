@@ -1,0 +1,180 @@
+r"""Least multipliers: how rows that depend on others share the load.
+
+Steps leave the multipliers of dropped rows zero; all :math:`\lambda - Wc` have the same effect,
+with :math:`B^T W = 0`. Of these the smallest are taken, in the sizes :math:`D_i = |B_i^T D_v|` of
+the forces that they make on bodies (lengths in those of the model). With unit rows
+:math:`\hat B = D^{-1} B D_v`, of which those that act are :math:`\hat B_1` and dropped ones
+:math:`\hat B_2 = N \hat B_1`,
+
+.. math:: \hat\lambda_2 = (1 + N N^T)^{-1} N \hat\lambda_1, \qquad
+          \hat\lambda_1 \leftarrow \hat\lambda_1 - N^T \hat\lambda_2 .
+
+No mass and no step size is in them. They are computed when somebody reads them: a run records `OPEN`
+for a dropped row, and `RELEASED` for one that is switched off where others are dropped.
+
+References
+----------
+.. [1] M. Wojtyra, M. Pekal and J. Fraczek, Utilization of the Moore-Penrose inverse in the modeling
+   of overconstrained mechanisms, Mechanism and Machine Theory 153 (2020): the minimum norm depends
+   on units, which are therefore to be stated.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mbd.base.tolerances import RANK
+from mbd.machine import buffer as m
+from mbd.machine.jit import kernel
+from mbd.model.evaluation import evaluate, linearise
+from mbd.model.frozen import FrozenModel, per_model
+from mbd.model.independent_rows import DENSE, Component, combination, components
+from mbd.model.state import State
+from mbd.model.workspace import Workspace
+
+OPEN, RELEASED = np.nan, np.inf  # what a record has for rows that do not act
+_BYTES = 1 << 24  # of matrices that are had at once
+_NONE = 1e-12  # of the largest multiplier: what iterations leave of one that is to be zero
+
+
+class _Test(NamedTuple):
+    """Where the test map of a component stands in F: of each entry its row, velocity, place."""
+
+    row: np.ndarray
+    column: np.ndarray
+    places: np.ndarray
+    velocities: np.ndarray
+
+
+@per_model
+def _tests(model: FrozenModel) -> list[_Test]:
+    """Return the test maps of all components."""
+    from mbd.model.pattern import pattern
+
+    at = pattern(model)
+    row = np.repeat(np.arange(len(at.starts) - 1), np.diff(at.starts))
+    parts = []
+    for part in components(model):
+        number = np.full(model.n_v + model.n_lam, -1)
+        number[model.n_v + part.rows] = np.arange(len(part.rows))
+        here = np.flatnonzero((number[at.columns] >= 0) & (row < model.n_v))
+        velocities, column = np.unique(row[here], return_inverse=True)
+        parts.append(_Test(number[at.columns[here]], column, at.places[here], velocities))
+    return parts
+
+
+@kernel
+def gather_kernel(I: Any, F: Any, k: int) -> None:
+    """Write entries of the matrix at poses, one pose behind the other.
+
+    I[k:] has the number of poses, where they are (time, coordinates), the number of entries, where
+    these go; then the places of the entries.
+    """
+    at, n, to = I[k + 1], I[k + 2], I[k + 3]
+    for _ in range(I[k]):
+        F[m.T] = F[at]
+        for i in range(I[m.N_Q]):
+            F[I[m.QN] + i] = F[at + 1 + i]
+        evaluate(I, F)
+        linearise(I, F)
+        for i in range(n):
+            F[to + i] = F[I[k + 4 + i]]
+        at, to = at + 1 + I[m.N_Q], to + n
+
+
+def _entries(
+    model: FrozenModel, t: np.ndarray, q: np.ndarray, places: np.ndarray, F: np.ndarray | None
+) -> np.ndarray:
+    """Return entries of the matrix with weights (1, 0, 0) at poses, (n, entries)."""
+    n, size = len(t), 1 + model.n_q
+    work = Workspace(model, extra=n * (size + len(places)))
+    if F is not None:
+        work.F[: len(model.F)] = F[: len(model.F)]
+    first = work.size
+    poses = work.F[first : first + n * size].reshape(n, size)
+    poses[:, 0], poses[:, 1:] = t, q
+    work.F[m.SCALE_R], work.F[m.ROW_RATE], work.F[m.ROW_TURN] = 1.0, 0.0, 0.0
+    work.F[m.W_M], work.F[m.W_G], work.F[m.W_K], work.S[m.ALL_ROWS] = 1.0, 0.0, 0.0, 1
+    to = first + n * size
+    work.I = m.entries(model.I, [n, first, len(places), to], places)
+    work.run(gather_kernel, len(model.I))
+    return work.F[to : to + n * len(places)].reshape(n, -1)
+
+
+def of_state(work: Workspace, dropped: np.ndarray) -> State:
+    """Return the state in a work space of which some rows are dropped."""
+    state, model = work.store(), work.model
+    lam = state.lam.copy()
+    if np.abs(lam[dropped]).max(initial=0.0) > _NONE * np.abs(lam).max(initial=0.0):
+        return state  # it was loaded as it is
+    lam[dropped] = OPEN
+    lam[work.vector(m.OFF)[model.numbering.lam] == 1.0] = RELEASED
+    lam = resolved(model, np.array([state.t]), state.q[None], lam[None], work.F)[0]
+    return state.replace(lam=lam, alg=state.alg)
+
+
+def resolved(
+    model: FrozenModel, t: np.ndarray, q: np.ndarray, lam: np.ndarray, F: np.ndarray | None = None
+) -> np.ndarray:
+    """Return multipliers (n, n_lam) with the least ones in the place of `OPEN` ones.
+
+    At times t (n,) [s] and poses q (n, n_q); F are the constants of a run that has others.
+    """
+    opened = np.isnan(lam)
+    if not opened.any():
+        return lam
+    lam = lam.copy()
+    released = np.isposinf(lam)
+    lam[released], lam[opened] = 0.0, 0.0
+    which = np.flatnonzero(opened.any(axis=1))
+    kinds, of = np.unique(opened[which] + 2 * released[which], axis=0, return_inverse=True)
+    for k, kind in enumerate(kinds):
+        here = which[of.ravel() == k]
+        for part, test in zip(components(model), _tests(model), strict=True):
+            mine = kind[part.rows]
+            if (mine == 1).any():
+                some = max(1, _BYTES // (16 * len(part.rows) * len(test.velocities)))
+                for first in range(0, len(here), some):
+                    at = here[first : first + some]
+                    lam[np.ix_(at, part.rows)] = _least(
+                        model, part, test, mine, t[at], q[at], lam[np.ix_(at, part.rows)], F
+                    )
+    return lam
+
+
+def _least(
+    model: FrozenModel, part: Component, test: _Test, kind: np.ndarray, t: np.ndarray,
+    q: np.ndarray, lam: np.ndarray, F: np.ndarray | None,
+) -> np.ndarray:  # fmt: skip
+    """Return the least multipliers of a component; `kind` is 1 of dropped, 2 of released rows."""
+    values = _entries(model, t, q, test.places, F)
+    B = np.zeros((len(t), len(part.rows), len(test.velocities)))
+    B[:, test.row, test.column] = values * model.units[test.velocities][test.column]
+    size = np.sqrt((B**2).sum(axis=2))
+    size[size == 0.0] = 1.0
+    B /= size[:, :, None]
+    one, two = np.flatnonzero(kind == 0), np.flatnonzero(kind == 1)
+    lam = lam * size
+    if len(one) <= DENSE:
+        N = _combination(B[:, one], B[:, two])
+    else:
+        unknowns = np.concatenate([model.numbering.v[test.velocities], model.numbering.lam[one]])
+        N = np.array([combination(x[one], x[two], unknowns) for x in B])
+    shared = np.linalg.solve(np.eye(len(two)) + N @ N.transpose(0, 2, 1), N @ lam[:, one, None])
+    lam[:, one] -= (N.transpose(0, 2, 1) @ shared)[:, :, 0]
+    lam[:, two] = shared[:, :, 0]
+    return np.asarray(lam / size)
+
+
+def _combination(B1: np.ndarray, B2: np.ndarray) -> np.ndarray:
+    """Return N with B2 = N B1, (n, k2, k1), the least where the rank of B1 has sunk."""
+    Q, R = np.linalg.qr(B1.transpose(0, 2, 1))
+    weakest = np.abs(np.diagonal(R, axis1=1, axis2=2)).min(axis=1, initial=1.0)
+    sunk = np.flatnonzero(weakest <= RANK)
+    R[sunk] = np.eye(R.shape[1])
+    N = np.linalg.solve(R, Q.transpose(0, 2, 1) @ B2.transpose(0, 2, 1)).transpose(0, 2, 1)
+    for i in sunk:
+        N[i] = B2[i] @ np.linalg.pinv(B1[i], rcond=RANK)
+    return np.asarray(N)
