@@ -35,11 +35,6 @@ class ActingRows:
         self._changes: list[np.ndarray] = []  # poses at which rows changed, close to each other
         self._drop(dropped_rows(work.model, work.store()))
 
-    @property
-    def dropped(self) -> np.ndarray:
-        """Rows that do not act since they depend on others, (n,) of int."""
-        return np.flatnonzero(self.work.vector(m.OFF)[self.work.model.numbering.lam] == 2.0)
-
     def again(self, tries: int) -> bool:
         """Choose rows after a step that failed, and go back to its start; tell if they changed.
 
@@ -54,8 +49,8 @@ class ActingRows:
         for q in (left, start.q):
             if not np.isfinite(q).all():
                 continue
-            dropped = dropped_rows(model, start.replace(q=q), self.dropped)
-            if not np.array_equal(dropped, self.dropped):
+            dropped = dropped_rows(model, start.replace(q=q), self.work.dropped)
+            if not np.array_equal(dropped, self.work.dropped):
                 return self._changed(start, dropped)
         return False
 
@@ -65,7 +60,7 @@ class ActingRows:
         near = [q for q in self._changes if np.abs(q - start.q).max() <= far]
         self._changes = [*(q for q in near if (q != start.q).any()), start.q]
         if len(self._changes) > RANK_TRIES:
-            rows = np.setxor1d(dropped, self.dropped)
+            rows = np.setxor1d(dropped, self.work.dropped)
             self.shaky = tuple(self.work.model.numbering.lam_labels[i] for i in rows)
             return False
         self._drop(dropped)
@@ -74,11 +69,9 @@ class ActingRows:
     def _drop(self, dropped: np.ndarray) -> None:
         """Let these rows depend on the others from here."""
         work, numbering = self.work, self.work.model.numbering
-        new = np.setdiff1d(dropped, self.dropped)
-        off, held = work.vector(m.OFF), work.vector(m.HELD)
-        off[off == 2.0] = 0.0
-        off[numbering.lam[dropped]] = 2.0
-        work.S[m.N_OFF], work.S[m.HAVE_FACTOR] = np.count_nonzero(off), 0
+        new = np.setdiff1d(dropped, self.work.dropped)
+        held = work.vector(m.HELD)
+        work.drop(dropped)
         work.S[m.HISTORY], work.S[m.PROJECT] = 0, int(len(dropped) > 0)
         if len(new):
             there = Workspace(work.model, work.store())

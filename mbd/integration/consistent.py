@@ -18,15 +18,15 @@ import numpy as np
 from mbd.base.checked import flag, shown
 from mbd.base.tolerances import (
     OPEN_SHARE,
-    SOFT_LEAST,
     START_NEAR,
     START_POSITION,
     START_VELOCITY,
 )
 from mbd.integration.contradiction import contradiction
-from mbd.linear.saddle import Saddle, accelerate, meet_rows
+from mbd.linear.saddle import Saddle, accelerate
 from mbd.machine import buffer as m
 from mbd.model.frozen import FrozenModel, state_of
+from mbd.model.least_multipliers import of_state
 from mbd.model.set_valued import refuse_set_valued
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
@@ -37,7 +37,9 @@ def violations(work: Workspace) -> tuple[np.ndarray, np.ndarray]:
 
     Their second derivative is then in PHIDD, the residual of the velocities in X.
     """
+    work.S[..., m.ALL_ROWS] = 1
     work.evaluate()
+    work.S[..., m.ALL_ROWS] = 0
     gap = work.vector(m.X)[..., work.model.numbering.lam]
     return gap, work.rates()[0]
 
@@ -165,15 +167,11 @@ def settled(
         if project is None:
             little = _little(work) if any(words) else ""
             project = bool(little)
-        for compliance in (1.0, SOFT_LEAST) if project else ():
-            work.F[m.SOFT] = compliance
-            if project is True:
-                _project_positions(model, work, _sizes(model, work.F))
+        if project is True:
+            _project_positions(model, work, _sizes(model, work.F))
+        if project:
             _project_velocities(model, work)
             words = _violated(work, rows)
-            if not any(words):
-                break
-        work.F[m.SOFT] = 1.0
         if bad_law := work.bad_law():
             raise ValueError(bad_law)
         open_rows, named = words
@@ -196,7 +194,7 @@ def settled(
             or "initial accelerations are not finite: the mass matrix is singular on the motions "
             "that the constraints allow; check masses, inertias and applied laws"
         )
-    done = work.store()
+    done = of_state(work)
     return done.replace(alg=done.a.copy()), saddle
 
 
@@ -277,5 +275,4 @@ def _project_velocities(model: FrozenModel, work: Workspace) -> None:
         work.evaluate()
         r[v] = (loads - work.vector(m.X)[v]) / scale
         A[:] = 0.0
-    meet_rows(saddle, V, rate, lambda: violations(work)[1])
     V[lam] = 0.0  # impulses, which nobody asks for

@@ -1,29 +1,22 @@
 r"""Accelerations and multipliers that a state needs: solutions with the saddle-point matrix.
 
-.. math:: \begin{bmatrix} M & B^T \\ B & -\epsilon \end{bmatrix}
+.. math:: \begin{bmatrix} M & B^T \\ B & 0 \end{bmatrix}
 
-The corner keeps redundant rows regular; refinement takes its effect away.
+Rows that depend on others at the pose are dropped from it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from mbd.base.tolerances import (
-    MEETING_DUST,
-    MEETING_LEFT,
-    MEETING_SHARE,
-    MEETING_STEPS,
-    SOFT_LEAST,
-)
 from mbd.linear.fronts import factor_and_solve
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, kernel
 from mbd.machine.unknowns import is_velocity
 from mbd.model.evaluation import clear_off, evaluate_second_rates
+from mbd.model.independent_rows import dropped_rows
 from mbd.model.workspace import Workspace
 
 
@@ -57,12 +50,17 @@ def unmet(work: Workspace) -> np.ndarray:
 
 
 class Saddle:
-    """The matrix [[M, B^T], [B, -eps]] at the state evaluated last in a work space, factored."""
+    """The matrix [[M, B^T], [B, 0]] at the state evaluated last in a work space, factored."""
 
     def __init__(self, work: Workspace) -> None:
         self.work = work
         self.pivoting: Any = None
         work.S[..., m.LINEAR] = factor_and_solve.address
+        if work.model.I[m.LOOPS]:
+            work.F[..., m.SOFT] = 0.0
+            state = work.store() if work.batch is None else work.model.state
+            if np.isfinite(state.q).all():
+                work.drop(dropped_rows(work.model, state))
         work.linearise(1.0, 0.0, 0.0)
         work.S[..., m.SMALL_PIVOTS] = 0
         work.run(factor_and_solve, 1)
@@ -83,7 +81,8 @@ class Saddle:
                 ) from None
 
     def solve(self, r: np.ndarray) -> np.ndarray:
-        """Return S^-1 r, unknowns in solver order."""
+        """Return S^-1 r, unknowns in solver order; rows that do not act are left out."""
+        r = np.where(self.work.vector(m.OFF) == 0.0, r, 0.0)
         if self.pivoting is not None:
             return np.asarray(self.pivoting.solve(r))
         x = self.work.vector(m.X)
@@ -110,86 +109,14 @@ class Saddle:
         return r
 
 
-def accelerate(work: Workspace, *, evaluated: bool = False) -> tuple[np.ndarray, Saddle | None]:
+def accelerate(work: Workspace, *, evaluated: bool = False) -> tuple[np.ndarray, Saddle]:
     """Find the accelerations and multipliers of the state in a work space.
 
-    Return a view of them, and the matrix there, factored, if it serves for other right-hand sides.
-    Positions and velocities need not meet the rows: their second derivative is made zero, of rows
-    that are nearly dependent too. The state may be `evaluated` already, by ``violations``.
+    Return a view of them, and the matrix there, factored. Positions and velocities need not meet the
+    rows: their second derivative is made zero. Multipliers of dropped rows are zero. The state may be `evaluated` already, by ``violations``.
     """
-    lam, v = work.model.numbering.lam, work.model.numbering.v
-    A, r = work.vector(m.A), (work.vector(m.X) if evaluated else unmet(work)).copy()
-    if evaluated:
-        r[..., lam] = work.vector(m.PHIDD)[..., lam]
-    free = np.abs(r[..., v] / work.vector(m.DIAG)[..., v]).max(-1, initial=0.0)  # without rows
-    saddle: Saddle | None = _solve(work, r)
-    lack, largest = _lack(work), np.abs(A[..., v]).max(-1, initial=0.0)
-    if work.leaves(lack > MEETING_LEFT * np.maximum(free, largest)):
-        before = A.copy()
-        work.F[..., m.SOFT] = SOFT_LEAST  # beside light bodies it is soft beside heavy ones
-        _solve(work, unmet(work).copy())
-        work.F[..., m.SOFT], saddle = 1.0, None
-        if not _lack(work) < lack:
-            A[:] = before
-            unmet(work)
-    return A, saddle
-
-
-def _solve(work: Workspace, r: np.ndarray) -> Saddle:
-    """Subtract from accelerations and multipliers what removes the residual and the rates r."""
-    lam = work.model.numbering.lam
+    if not evaluated:
+        unmet(work)
     saddle = Saddle(work)
-    r = saddle.correct(r, 3)  # linear: two of them remove the effect of eps and round-off
-    meet_rows(saddle, work.vector(m.A), r[..., lam], lambda: unmet(work)[lam])
-    return saddle
-
-
-def _lack(work: Workspace) -> Any:
-    """Return what rows lack of zero at the residual in X."""
-    return np.abs(work.vector(m.X)[..., work.model.numbering.lam]).max(-1, initial=0.0)
-
-
-def meet_rows(
-    saddle: Saddle, x: np.ndarray, lack: np.ndarray, rates: Callable[[], np.ndarray]
-) -> None:
-    r"""Move x by :math:`M^{-1}B^T\mu` until its rates, now `lack`, are zero or stay.
-
-    They are affine.
-
-    One solve shrinks what a row lacks by :math:`\epsilon/(\epsilon + \sigma^2)`, which is little
-    where the rows are nearly dependent (:math:`\sigma` small). Generalised conjugate residuals with
-    this solve as preconditioner (Eisenstat, Elman, Schultz, SIAM J. Numer. Anal. 20, 1983) need one
-    step for each such direction.
-    """
-    lam, v = saddle.work.model.numbering.lam, saddle.work.model.numbering.v
-    if not len(lam):
-        return
-    steps: list[np.ndarray] = []
-    images: list[np.ndarray] = []
-    for _ in range(MEETING_STEPS):
-        with np.errstate(over="ignore", invalid="ignore"):
-            size = np.sqrt((lack**2).sum(-1))
-        largest = np.abs(x[..., v]).max(-1, initial=0.0)
-        if not saddle.work.leaves(size > MEETING_DUST * largest):
-            return
-        r = np.zeros(int(saddle.work.I[m.N_U]))
-        r[lam] = lack
-        step, start = saddle.solve(r), x.copy()
-        x -= step
-        image = lack - rates()
-        for s, y in zip(steps, images, strict=True):
-            part = float(y @ image)
-            step, image = step - part * s, image - part * y
-        norm = float(np.linalg.norm(image))
-        x[:] = start
-        if not 0.0 < norm < np.inf:
-            return
-        steps.append(step / norm)
-        images.append(image / norm)
-        x -= float(images[-1] @ lack) * steps[-1]
-        left = rates()
-        if not np.linalg.norm(left) < MEETING_SHARE * size:  # round-off, or rows that contradict
-            x[:] = start
-            rates()
-            return
-        lack = left
+    saddle.correct(unmet(work).copy(), 2)  # linear: the second removes round-off
+    return work.vector(m.A), saddle

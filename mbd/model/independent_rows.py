@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mbd.base.read_only import read_only
 from mbd.base.tolerances import RANK, RANK_CANDIDATE, RANK_STAYS, REPORT_SOFT
 from mbd.machine import buffer as m
 from mbd.model.frozen import FrozenModel, per_model
@@ -73,10 +74,33 @@ def dropped_rows(model: FrozenModel, state: State, before: np.ndarray | None = N
 
     Those that were dropped `before` stay so unless others are better by far.
     """
+    if not model.I[m.LOOPS]:
+        return np.empty(0, np.int64)
+    if before is None and not state.off and state.t == 0.0 and np.array_equal(state.q, _described(model).q):
+        return _described(model).rows
+    return _dropped(model, state, before)
+
+
+class _Described(NamedTuple):
+    """The coordinates of the described state, and the rows that depend on others there."""
+
+    q: np.ndarray
+    rows: np.ndarray
+
+
+@per_model
+def _described(model: FrozenModel) -> _Described:
+    """Return what is asked for most often."""
+    return _Described(model.state.q, read_only(_dropped(model, model.state, None)))
+
+
+def _dropped(model: FrozenModel, state: State, before: np.ndarray | None) -> np.ndarray:
+    """Return what `dropped_rows` does."""
     parts = components(model)
     if not parts:
         return np.empty(0, np.int64)
-    work = Workspace(model, state)
+    pose = model.state.replace(t=state.t, q=state.q, off=state.off, memory=state.memory)
+    work = Workspace(model, pose)
     work.evaluate()
     work.linearise(1.0, 0.0, 0.0)
     released = work.vector(m.OFF)[model.numbering.lam] == 1.0

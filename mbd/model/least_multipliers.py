@@ -1,16 +1,16 @@
 r"""Least multipliers: how rows that depend on others share the load.
 
 Steps leave the multipliers of dropped rows zero; all :math:`\lambda - Wc` have the same effect,
-with :math:`B^T W = 0`. Of these the smallest are taken, in the sizes :math:`D_i = |B_i^T D_v|` of
-the forces that they make on bodies (lengths in those of the model). With unit rows
-:math:`\hat B = D^{-1} B D_v`, of which those that act are :math:`\hat B_1` and dropped ones
-:math:`\hat B_2 = N \hat B_1`,
+with :math:`B^T W = 0`. Of these the smallest are taken, forces of joints in N and moments in N m
+over the length of the model, :math:`\hat\lambda = D\lambda`. With :math:`\hat B = D^{-1} B D_v`,
+of which rows that act are :math:`\hat B_1` and dropped ones :math:`\hat B_2 = N \hat B_1`,
 
-.. math:: \hat\lambda_2 = (1 + N N^T)^{-1} N \hat\lambda_1, \qquad
+.. math:: \hat\lambda_2 = (1 + N P N^T)^{-1} N P \hat\lambda_1, \qquad
           \hat\lambda_1 \leftarrow \hat\lambda_1 - N^T \hat\lambda_2 .
 
-No mass and no step size is in them. They are computed when somebody reads them: a run records `OPEN`
-for a dropped row, and `RELEASED` for one that is switched off where others are dropped.
+P leaves out the own rows of bodies: no mass, no step size, no formulation is in the share of a
+joint. Multipliers are computed when somebody reads them: a run records `OPEN` for a dropped row,
+and `RELEASED` for one that is switched off where others are dropped.
 
 References
 ----------
@@ -103,11 +103,11 @@ def _entries(
     return work.F[to : to + n * len(places)].reshape(n, -1)
 
 
-def of_state(work: Workspace, dropped: np.ndarray) -> State:
-    """Return the state in a work space of which some rows are dropped."""
-    state, model = work.store(), work.model
+def of_state(work: Workspace) -> State:
+    """Return the state in a work space, with the least multipliers of rows that are dropped."""
+    state, model, dropped = work.store(), work.model, work.dropped
     lam = state.lam.copy()
-    if np.abs(lam[dropped]).max(initial=0.0) > _NONE * np.abs(lam).max(initial=0.0):
+    if not len(dropped) or np.abs(lam[dropped]).max() > _NONE * np.abs(lam).max(initial=0.0):
         return state  # it was loaded as it is
     lam[dropped] = OPEN
     lam[work.vector(m.OFF)[model.numbering.lam] == 1.0] = RELEASED
@@ -152,9 +152,9 @@ def _least(
     values = _entries(model, t, q, test.places, F)
     B = np.zeros((len(t), len(part.rows), len(test.velocities)))
     B[:, test.row, test.column] = values * model.units[test.velocities][test.column]
-    size = np.sqrt((B**2).sum(axis=2))
-    size[size == 0.0] = 1.0
-    B /= size[:, :, None]
+    kinds = model.numbering.lam_kinds[part.rows]
+    size = model.F[m.UNIT + kinds]
+    B /= size[:, None]
     one, two = np.flatnonzero(kind == 0), np.flatnonzero(kind == 1)
     lam = lam * size
     if len(one) <= DENSE:
@@ -162,7 +162,10 @@ def _least(
     else:
         unknowns = np.concatenate([model.numbering.v[test.velocities], model.numbering.lam[one]])
         N = np.array([combination(x[one], x[two], unknowns) for x in B])
-    shared = np.linalg.solve(np.eye(len(two)) + N @ N.transpose(0, 2, 1), N @ lam[:, one, None])
+    of_joints = N * (kinds[one] != m.OWN)
+    shared = np.linalg.solve(
+        np.eye(len(two)) + of_joints @ N.transpose(0, 2, 1), of_joints @ lam[:, one, None]
+    )
     lam[:, one] -= (N.transpose(0, 2, 1) @ shared)[:, :, 0]
     lam[:, two] = shared[:, :, 0]
     return np.asarray(lam / size)

@@ -137,6 +137,20 @@ class Workspace:
         self.S[..., m.N_OFF], self.S[..., m.HAVE_FACTOR] = len(rows), 0
         self.vector(m.A)[..., rows] = 0.0
 
+    def drop(self, rows: np.ndarray) -> None:
+        """Let these rows, which depend on others, act no more, and all others that are on do so."""
+        off = self.vector(m.OFF)
+        off[off == 2.0] = 0.0
+        off[..., self.model.numbering.lam[rows]] = 2.0
+        self.S[..., m.N_OFF] = np.count_nonzero(off, axis=-1)
+        self.S[..., m.HAVE_FACTOR] = 0
+
+    @property
+    def dropped(self) -> np.ndarray:
+        """Rows that do not act since they depend on others, (n,) of int; of runs of the first."""
+        off = self.vector(m.OFF)[..., self.model.numbering.lam]
+        return np.flatnonzero((off if self.batch is None else off[0]) == 2.0)
+
     def snapshot(self) -> np.ndarray:
         """Return a copy of everything but what was recorded."""
         return self.F[: self.size].copy()

@@ -400,7 +400,7 @@ class Run:
     def state(self) -> State:
         """Return the last state, with the least multipliers of rows that depend on others."""
         acting, work = self.acting, self.work
-        state = work.store() if acting is None else of_state(work, acting.dropped)
+        state = work.store() if acting is None else of_state(work)
         return state.replace(step=float(work.F[m.H]))
 
     def stats(self) -> dict[str, float]:
