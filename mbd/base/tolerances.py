@@ -52,6 +52,13 @@ RANK = 1e-10
 """[rows of length one, kinematic units] A row nearer to the span of others depends on them: some
 1e-15 by round-off, 1e-12 where a pose meets its rows to that; honest rows are 1e-7 and more away."""
 
+RANK_LACK = 10.0
+"""[what rows lack at the pose] A row that is nearer to others depends on them: directions of rows
+are known as well as they are met."""
+
+RANK_MOST = 1e-4
+"""[rows of length one] A row that is farther from others is independent, whatever rows lack."""
+
 RANK_STAYS = 0.1
 """[distance of a row from others] What a row that acts counts for more than one that was dropped:
 rows that change places without need are noise in multipliers."""

@@ -23,7 +23,6 @@ from mbd.model.state import State
 from mbd.model.system import System, model_of
 from mbd.model.turns_so_far import turns_so_far
 from mbd.pictures.curves import curves
-from mbd.runs.failed_step import explain
 from mbd.runs.interrupts import Interrupt
 from mbd.runs.methods import checked_method
 from mbd.runs.plan import Plan
@@ -174,7 +173,7 @@ class Stepper:
         if status != CONVERGED or run.work.S[m.BAD_HOW]:
             run.work.check_laws()
         if status != CONVERGED:
-            raise RuntimeError(explain(run.work, self.method))
+            raise RuntimeError(run.why())
 
     def reset(self, state: State | None = None) -> None:
         """Go back to the state at which it began, with all inputs as described, or to another."""

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbd.base.tolerances import RANK_SHAKY, RANK_TRIES
+from mbd.base.tolerances import RANK_SHAKY, RANK_STAYS, RANK_TRIES, START_POSITION
 from mbd.integration.newton_loop import undo
 from mbd.machine import buffer as m
-from mbd.model.independent_rows import dropped_rows
+from mbd.model.independent_rows import Selection, selected
 from mbd.model.state import State
-from mbd.model.workspace import Workspace
+from mbd.model.workspace import Workspace, displaced
 
 
 class ActingRows:
@@ -25,56 +25,87 @@ class ActingRows:
 
     Attributes
     ----------
-    shaky : tuple of str
-        Labels of rows that hold at second order only, once they are seen.
+    turned : tuple of str
+        Labels of rows that were dropped, or taken back, close to the present pose.
+    shaky : bool
+        Whether that has happened too often: they hold at second order only.
     """
 
     def __init__(self, work: Workspace) -> None:
         self.work = work
-        self.shaky: tuple[str, ...] = ()
+        self.turned: tuple[str, ...] = ()
+        self.shaky = False
         self._changes: list[np.ndarray] = []  # poses at which rows changed, close to each other
-        self._drop(dropped_rows(work.model, work.store()))
+        self._drop(selected(work.model, work.store()))
 
-    def again(self, tries: int) -> bool:
+    def again(self, tries: int, refused: bool = False) -> bool:
         """Choose rows after a step that failed, and go back to its start; tell if they changed.
 
-        So many times others were tried for this step.
+        So many times others were tried for this step. One that is `refused` is undone already, and
+        its increment kept by the method.
         """
         work, model = self.work, self.work.model
         left = work.vector(m.Q, model.n_q).copy()
-        undo(work.I, work.F)
+        if not refused:
+            undo(work.I, work.F)
         start = work.store()
-        if tries >= RANK_TRIES or self.shaky:
+        if refused:
+            increment = work.F[work.I[m.METHOD] + model.numbering.v]
+            left = displaced(model, start, increment).q if np.isfinite(increment).all() else start.q
+        if self.shaky:
             return False
         for q in (left, start.q):
-            if not np.isfinite(q).all():
-                continue
-            dropped = dropped_rows(model, start.replace(q=q), self.work.dropped)
-            if not np.array_equal(dropped, self.work.dropped):
-                return self._changed(start, dropped)
-        return False
+            if np.isfinite(q).all():
+                new = selected(model, start.replace(q=q), work.dropped)
+                if not np.array_equal(new.dropped, work.dropped):
+                    return self._changed(start, new, tries)
+        if not self._near(start.q):
+            self.turned = ()
+        return self._hold(selected(model, start, work.dropped))
 
-    def _changed(self, start: State, dropped: np.ndarray) -> bool:
-        """Take other rows, unless they are shaky; tell whether they are taken."""
+    def words(self) -> str:
+        """Return a message on rows that depend on others here, and not close by; or no words."""
+        if not self.turned:
+            return ""
+        rows = ", ".join(map(repr, self.turned))
+        return (
+            f"{rows} depend on other rows at a pose close by, and not here: what is held there is "
+            "rigid at second order only, by forces without bound; let bodies that lie on one line "
+            "leave it, or take a row away"
+        )
+
+    def _near(self, q: np.ndarray) -> list[np.ndarray]:
+        """Return the poses close to one at which rows were changed."""
         far = RANK_SHAKY * max(1.0, float(self.work.F[m.LENGTH]))
-        near = [q for q in self._changes if np.abs(q - start.q).max() <= far]
-        self._changes = [*(q for q in near if (q != start.q).any()), start.q]
-        if len(self._changes) > RANK_TRIES:
-            rows = np.setxor1d(dropped, self.work.dropped)
-            self.shaky = tuple(self.work.model.numbering.lam_labels[i] for i in rows)
+        return [x for x in self._changes if np.abs(x - q).max() <= far]
+
+    def _changed(self, start: State, new: Selection, tries: int) -> bool:
+        """Take other rows, unless they are shaky; tell whether they are taken."""
+        self._changes = [*(q for q in self._near(start.q) if (q != start.q).any()), start.q]
+        rows = np.setxor1d(new.dropped, self.work.dropped)
+        self.turned = tuple(self.work.model.numbering.lam_labels[i] for i in rows)
+        self.shaky = len(self._changes) + tries > RANK_TRIES
+        if self.shaky:
             return False
-        self._drop(dropped)
+        self._drop(new._replace(lack=selected(self.work.model, start).lack))
         return True
 
-    def _drop(self, dropped: np.ndarray) -> None:
+    def _drop(self, new: Selection) -> None:
         """Let these rows depend on the others from here."""
-        work, numbering = self.work, self.work.model.numbering
-        new = np.setdiff1d(dropped, self.work.dropped)
-        held = work.vector(m.HELD)
-        work.drop(dropped)
-        work.S[m.HISTORY], work.S[m.PROJECT] = 0, int(len(dropped) > 0)
-        if len(new):
-            there = Workspace(work.model, work.store())
-            there.evaluate()
-            held[numbering.lam[new]] = there.vector(m.X)[numbering.lam[new]]
-            held[numbering.lam[new][numbering.lam_kinds[new] == m.VELOCITY_ROW]] = 0.0
+        work, lam = self.work, self.work.model.numbering.lam
+        rows = np.setdiff1d(new.dropped, work.dropped)
+        work.drop(new.dropped)
+        work.S[m.HISTORY], work.S[m.PROJECT] = 0, int(len(new.dropped) > 0)
+        allowed = START_POSITION * work.vector(m.DIAG)[lam[rows]] * work.F[m.FAR]
+        lack = new.lack[rows]
+        work.vector(m.HELD)[lam[rows]] = np.where(np.abs(lack) <= allowed, lack, 0.0)
+        self._hold(new)
+
+    def _hold(self, new: Selection) -> bool:
+        """Note how much of rates of positions is in rows on velocities; tell if it is more now."""
+        names = self.work.model.numbering
+        rows = new.dropped[names.lam_kinds[new.dropped] == m.VELOCITY_ROW]
+        held, share = self.work.vector(m.HELD), new.share[rows]
+        more = bool((share > held[names.lam[rows]] + RANK_STAYS).any())
+        held[names.lam[rows]] = share
+        return more

@@ -40,6 +40,7 @@ from mbd.integration.newton_loop import (
     CONVERGED,
     FAILED,
     PIVOTS,
+    REFUSED,
     finish,
     iterate,
     keep_record,
@@ -86,7 +87,7 @@ from mbd.model.evaluation import evaluate_second_rates, forget_velocities, linea
 from mbd.model.frozen import FrozenModel
 
 ATOL_V = m.ATOL + m.VELOCITY_ROW  # of all velocities: infinite where positions alone count
-STEP = 0  # vector of free steps: the increment of the whole step
+STEP = 0  # vector of free steps: the increment of the whole step, or of one that failed
 
 
 def own_floats(model: FrozenModel) -> int:
@@ -281,7 +282,7 @@ def _size_behind(I: Any, F: Any, h: float, wanted: float, error: float) -> None:
 def advance_adaptive(I: Any, F: Any, k: int) -> None:
     """Take up to S[N_STEPS] steps, none beyond F[T_END]; F[H] is left for the next one.
 
-    k = 1 leaves the state where an iteration fails.
+    k = 1 returns where an iteration fails, with the increment at which it was left in STEP.
     """
     S = ints(F)
     set_weights(I, F)
@@ -299,16 +300,21 @@ def advance_adaptive(I: Any, F: Any, k: int) -> None:
         F[T] = start + h
         status = iterate(I, F)
         F[T] = start
-        if status == PIVOTS or (status == FAILED and k == 1):
-            if k == 0:
-                restore(I, F)
+        if status == PIVOTS:
+            restore(I, F)
             S[HISTORY] = 0
-            S[STATUS] = status
+            S[STATUS] = PIVOTS
             return
+        if status == FAILED:
+            for i in range(I[m.N_U]):
+                F[own_vector(I, STEP) + i] = F[I[D] + i]
         error = local_error(I, F) if status == CONVERGED else math.inf
         if not error <= 1.0:
             if not _refuse(I, F, h, error):
                 S[STATUS] = FAILED
+                return
+            if status == FAILED and k == 1:
+                S[STATUS] = REFUSED
                 return
             continue
         add_time(F, h)

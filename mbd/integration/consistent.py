@@ -105,9 +105,7 @@ _NONE = "none meet all of them: two drives or joints ask for different velocitie
 
 def _check(what: str, named: str, advice: str, work: Workspace, share: float) -> None:
     if named:
-        reason = f"{named}; {advice}"
-        if advice == _CORRECT:  # nothing was tried; is there anything to try?
-            reason = contradiction(work.model, work, True, share) or reason
+        reason = contradiction(work.model, work, True, share) or f"{named}; {advice}"
         raise ValueError(f"{what} violate constraints: {reason}")
 
 

@@ -39,7 +39,7 @@ from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit, loop
 from mbd.machine.subnormal import flushing
 from mbd.machine.unknowns import is_velocity, own_vector
-from mbd.model.evaluation import evaluate, linearise, stage
+from mbd.model.evaluation import evaluate, is_off, linearise, stage
 
 A, AL, AN, D, FLOOR, H, UNKNOWN_KIND, N_U, Q, QN, T, V, VN, X = (
     m.A, m.AL, m.AN, m.D, m.FLOOR, m.H, m.UNKNOWN_KIND, m.N_U, m.Q, m.QN, m.T, m.V, m.VN, m.X,
@@ -60,7 +60,7 @@ def _evaluate_end(I: Any, F: Any) -> None:
     evaluate(I, F)
     for i in range(I[N_U]):
         if not is_velocity(I, i):
-            F[rows + i] = F[I[X] + i]
+            F[rows + i] = F[I[m.LEFT] + i] if is_off(I, F, i) else F[I[X] + i]
 
 
 @jit
@@ -78,7 +78,7 @@ def _evaluate_middle(I: Any, F: Any, t: float) -> None:
     evaluate(I, F)
     for i in range(I[N_U]):  # rows on velocities hold in the middle
         if not (is_velocity(I, i) or I[I[UNKNOWN_KIND] + i] == m.VELOCITY_ROW):
-            F[I[X] + i] = F[rows + i]
+            F[(I[m.LEFT] if is_off(I, F, i) else I[X]) + i] = F[rows + i]
 
 
 @jit

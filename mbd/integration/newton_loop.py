@@ -53,6 +53,7 @@ from mbd.integration.round_off import (
     set_least,
     settled,
     still_open,
+    velocity_rows_open,
 )
 from mbd.integration.vectors.updates import finish_vectors, predict_vectors, record
 from mbd.machine import buffer as m
@@ -63,6 +64,7 @@ from mbd.machine.unknowns import is_velocity, measured, unknowns_of
 from mbd.model.evaluation import accept, evaluate_level, forget_velocities, linearise, stage
 
 CONVERGED, FAILED, PIVOTS = 0, 1, 2
+REFUSED = 4  # a free step, for one that is smaller: let rows be looked at
 
 A, AL, AN, D, UNKNOWN_KIND, Q, QN, V, VN, X = (
     m.A, m.AL, m.AN, m.D, m.UNKNOWN_KIND, m.Q, m.QN, m.V, m.VN, m.X,
@@ -162,7 +164,7 @@ def correct_positions(I: Any, F: Any) -> float:
 def iterate(I: Any, F: Any) -> int:
     """Run Newton's iteration; return its status. Where rows stay open, F[OPEN] is infinite."""
     status = newton(I, F)
-    if status == CONVERGED and still_open(I, F, F[m.OPEN]):
+    if status == CONVERGED and (still_open(I, F, F[m.OPEN]) or velocity_rows_open(I, F)):
         F[m.OPEN] = math.inf
         return FAILED
     if status == CONVERGED and off_the_rows(I, F):

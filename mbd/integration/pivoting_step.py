@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from mbd.integration.newton_loop import (
     restore,
     set_weights,
 )
-from mbd.integration.round_off import measure_rows, set_least
+from mbd.integration.round_off import measure_rows, set_least, velocity_rows_open
 from mbd.machine import buffer as m
 from mbd.machine.jit import kernel
 from mbd.model.evaluation import evaluate_level, forget_velocities, linearise_kernel
@@ -41,10 +42,12 @@ def begin(I: Any, F: Any, k: int) -> None:
 
 @kernel
 def look(I: Any, F: Any, k: int) -> None:
-    """Evaluate the iterate."""
+    """Evaluate the iterate; k = 1: the last one."""
     evaluate_level(I, F)
     set_least(I, F)
     F[m.OPEN] = measure_rows(I, F, I[m.X]) if I[m.LOOPS] else 0.0
+    if k == 1 and velocity_rows_open(I, F):
+        F[m.OPEN] = math.inf
 
 
 @kernel
@@ -109,7 +112,7 @@ def careful_step(work: Workspace, max_iterations: int = 15, free: bool = False) 
             if not np.isfinite(size):
                 break
             if size <= 1.0 or (size < 1e3 and size > 0.5 * last):
-                look(work.I, work.F)
+                look(work.I, work.F, 1)
                 status = CONVERGED if work.F[m.OPEN] <= 1.0 else FAILED
                 break
             last = size

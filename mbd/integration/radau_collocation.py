@@ -53,7 +53,7 @@ from mbd.formulations.families import family
 from mbd.integration.adaptive import add_time, next_size
 from mbd.integration.consistent import consistent, violations
 from mbd.integration.method import Facts, FreeSteps
-from mbd.integration.newton_loop import CONVERGED, FAILED, keep_record, next_time
+from mbd.integration.newton_loop import CONVERGED, FAILED, REFUSED, keep_record, next_time
 from mbd.integration.radau_sweeps import (
     ACC,
     BACK,
@@ -86,6 +86,7 @@ from mbd.linear.saddle import Saddle
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit, loop
 from mbd.machine.subnormal import flushing
+from mbd.machine.unknowns import own_vector
 from mbd.model.frozen import FrozenModel
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
@@ -176,7 +177,10 @@ def give(I: Any, F: Any, t: float, h: float) -> None:
 @loop
 @flushing
 def choose(I: Any, F: Any, k: int) -> None:
-    """Take up to S[N_STEPS] steps, none beyond F[T_END]; F[H] is left for the next one."""
+    """Take up to S[N_STEPS] steps, none beyond F[T_END]; F[H] is left for the next one.
+
+    k = 1 returns where stages or rows are not met, with the last increment in vector 0.
+    """
     S, b = ints(F), base(I)
     S[m.STATUS], S[m.STEPS_DONE] = CONVERGED, 0
     order = F[b + ORDER] + 1.0  # of the estimate
@@ -204,14 +208,18 @@ def choose(I: Any, F: Any, k: int) -> None:
             if not finish(I, F, t + h, h):
                 error = math.inf
         if not error <= 1.0:
-            undo(I, F, t)
             S[m.N_REJECT] += 1
+            copy(F, own_vector(I, 0), I[D], I[N_U])
+            undo(I, F, t)
             least = STEP_SHRINKS
             if error < 1e300:
                 least = max(STEP_SHRINKS, STEP_SAFE * error ** (-1.0 / order))
             F[m.H], F[m.ERROR] = h * least, 1.0
             if F[m.H] < F[m.H_MIN]:
                 S[m.STATUS] = FAILED
+                return
+            if error == math.inf and k == 1:
+                S[m.STATUS] = REFUSED
                 return
             continue
         F[T] = t
@@ -303,6 +311,7 @@ class RadauCollocation:
             error=(radau(self.stages).error, order - 1),
             start=_start,
             own_floats=self._own_floats,
+            independent_rows=True,
             free=FreeSteps(kernel=choose, first_step=self._first_step, fewest=10),
             failure=_failed,
             sharp={"tol": 1e-14},
@@ -326,7 +335,7 @@ class RadauCollocation:
     def prepare(self, model: FrozenModel, S: np.ndarray, F: np.ndarray) -> None:
         """Write the parameters of the method; refuse what it cannot move."""
         s, numbers = self.stages, radau(self.stages)
-        S[m.MAX_ITER], S[m.PROJECT] = self.max_iterations, int(model.redundant)
+        S[m.MAX_ITER] = self.max_iterations
         S[m.LEVEL], S[m.HISTORY] = m.STABILIZED, 0
         F[m.TOL] = self.tol
         F[m.ALPHA_M], F[m.ALPHA_F], F[m.BETA], F[m.GAMMA] = 0.0, 0.0, 1.0, 1.0

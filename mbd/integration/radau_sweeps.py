@@ -14,9 +14,8 @@ from mbd.algebra.radau_points import cardinal
 from mbd.base.collocation_tolerances import SWEEP_LOST, SWEEP_ROUND_OFF, TERMS_ROUND_OFF
 from mbd.base.tolerances import ERROR_SLOW, NEWTON_CONTRACTION
 from mbd.integration.newton_loop import CONVERGED, FAILED, PIVOTS
-from mbd.integration.round_off import measure_place, measure_speed
-from mbd.linear.least_multipliers import smallest_multipliers
-from mbd.linear.onto_rows import add, clear, copy, effective_multipliers, onto_rows, solve
+from mbd.integration.round_off import dropped_open, measure_place, measure_speed
+from mbd.linear.onto_rows import add, clear, copy, onto_rows
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit
 from mbd.machine.unknowns import is_velocity, own_vector
@@ -62,7 +61,7 @@ def factor(I: Any, F: Any) -> int:
     S[m.SMALL_PIVOTS] = 0
     linearise(I, F)
     copy(F, I[D], increment, I[N_U])
-    solve(I, F, 1, other(I, F, SPARE))
+    call(S[m.LINEAR], I, F, 1)
     return PIVOTS if S[m.SMALL_PIVOTS] else CONVERGED
 
 
@@ -96,7 +95,7 @@ def measure(I: Any, F: Any) -> None:
     begin from zero. Multipliers of different kinds, and inertia, by the work [J] that they do along
     the units.
     """
-    S, b = ints(F), base(I)
+    b = base(I)
     for k in range(m.N_UNKNOWN_KINDS):
         F[m.SCALE + k] = 0.0
     for i in range(-1, int(F[b + ORDER])):
@@ -121,8 +120,6 @@ def measure(I: Any, F: Any) -> None:
         work = max(work, F[m.UNIT + k] * F[m.SCALE + k])
     for k in range(FORCE, m.N_UNKNOWN_KINDS):
         F[sizes + k] = max(F[m.SCALE + k], ERROR_SLOW * work / F[m.UNIT + k]) / rate
-        if S[m.PROJECT]:  # what is redundant of them is noise
-            F[sizes + k] = 0.0
 
 
 @jit
@@ -165,7 +162,7 @@ def move(I: Any, F: Any, h: float, passes: int) -> None:
 @jit
 def sweep(I: Any, F: Any, t: float, h: float, each: bool) -> float:
     """Correct the accelerations of all stages; return the largest change of a velocity by it."""
-    b, n, increment = base(I), I[N_U], I[D]
+    S, b, n, increment = ints(F), base(I), I[N_U], I[D]
     s, diagonal = int(F[b + ORDER]), h * F[b + GAMMA]
     for i in range(s):
         step, to = own(I, F, DVEL, i), own(I, F, DACC, i)
@@ -184,7 +181,7 @@ def sweep(I: Any, F: Any, t: float, h: float, each: bool) -> float:
             if factor(I, F) != CONVERGED:
                 return math.inf
         else:
-            solve(I, F, 0, other(I, F, SPARE))
+            call(S[m.LINEAR], I, F, 0)
         clear(F, to, n)
         add(F, to, -1.0, I[X], n)
         add(F, step, diagonal, to, n)
@@ -211,7 +208,7 @@ def noise(I: Any, F: Any, t: float, h: float) -> float:
     Inputs of the residual are changed by theirs, and its entries by as much, with signs that come
     as they may: small inertia among large forces moves by that.
     """
-    b, n = base(I), I[N_U]
+    S, b, n = ints(F), base(I), I[N_U]
     if F[b + NOISE] >= 0.0:
         return F[b + NOISE]  # type: ignore[no-any-return]
     last, before = int(F[b + ORDER]) - 1, other(I, F, SPARE)
@@ -236,7 +233,7 @@ def noise(I: Any, F: Any, t: float, h: float) -> float:
         signs = _next_sign(signs)
         change = abs(F[I[X] + u] - F[before + u])
         F[I[X] + u] = change if signs & 0x2000 else -change
-    solve(I, F, 0, before)
+    call(S[m.LINEAR], I, F, 0)
     F[b + NOISE] = h * size_of(I, F, I[X])
     return F[b + NOISE]  # type: ignore[no-any-return]
 
@@ -254,14 +251,11 @@ def iterate(I: Any, F: Any, h: float, tol: float, each: bool) -> int:
     measure_speed(I, F)
     F[b + NOISE] = -1.0
     F[m.W_M], F[m.W_G], F[m.W_K], F[m.SCALE_R] = 1.0, diagonal, diagonal * diagonal, 1.0
-    F[m.ROW_TURN], F[m.POSITION_TURN], F[m.ROW_RATE], F[m.SOFT] = 0.0, 0.0, 1.0, 1.0
+    F[m.ROW_TURN], F[m.POSITION_TURN], F[m.ROW_RATE] = 0.0, 0.0, 1.0
     evaluate(I, F)
     measure_place(I, F)
     if factor(I, F) != CONVERGED:
         return PIVOTS
-    if S[m.PROJECT]:
-        effective_multipliers(I, F, own(I, F, ACC, 0), s, other(I, F, SPARE))
-        copy(F, I[A], I[AN], I[N_U])
     for i in range(s):  # along the velocities at the start
         clear(F, own(I, F, INC, i), I[N_U])
         add(F, own(I, F, INC, i), h * F[b + C + i], I[VN], I[N_U])
@@ -341,7 +335,7 @@ def finish(I: Any, F: Any, t: float, h: float) -> bool:
     copy(F, other(I, F, START_Q), I[QN], I[m.N_Q])
     copy(F, I[QN], I[Q], I[m.N_Q])  # increments of corrections are those from the end
     clear(F, I[D], n)
-    if not onto_rows(I, F, other(I, F, SPARE), 8, True):
+    if not onto_rows(I, F, other(I, F, SPARE), 8, True) or dropped_open(I, F):
         copy(F, I[QN], other(I, F, START_Q), I[m.N_Q])
         return False
     copy(F, I[m.AL], I[A], n)
@@ -350,7 +344,4 @@ def finish(I: Any, F: Any, t: float, h: float) -> bool:
     stage(I, F, m.ACCEPT)
     copy(F, I[QN], I[Q], I[m.N_Q])
     clear(F, I[D], n)
-    if S[m.PROJECT]:
-        F[m.BETA] = 1.0 / (F[m.H] * F[m.H])
-        smallest_multipliers(I, F)
     return True

@@ -21,6 +21,7 @@ from mbd.base.tolerances import (
     OPEN_DROPPED,
     OPEN_LEAST,
     OPEN_RATE,
+    RANK_STAYS,
     SETTLED,
     START_POSITION,
     START_VELOCITY,
@@ -128,9 +129,53 @@ def _dropped(I: Any, F: Any, i: int, by_rates: bool, rate: float) -> float:
     """
     place = OPEN_DROPPED * F[m.FAR] * F[I[m.DIAG] + i]
     if I[I[m.UNKNOWN_KIND] + i] == m.VELOCITY_ROW:
-        return abs(F[I[m.LEFT_RATE] + i]) / rate if by_rates else 0.0
+        return abs(F[m.ROW_RATE] * F[I[m.PHID] + i]) / rate if by_rates else 0.0
     lack = abs(F[I[m.LEFT] + i] - F[I[m.HELD] + i]) / place
-    return max(lack, abs(F[I[m.LEFT_RATE] + i]) / rate) if by_rates else lack
+    return max(lack, abs(F[m.ROW_RATE] * F[I[m.PHID] + i]) / rate) if by_rates else lack
+
+
+@jit
+def velocity_rows_open(I: Any, F: Any) -> bool:
+    """Tell whether dropped rows on velocities lack more than rates of positions make them lack.
+
+    Such a row is a combination of others and of these rates, which a step at the level of positions
+    leaves open by the square of its size.
+    """
+    S, open_rows = ints(F), False
+    if S[m.N_OFF] == 0 or S[m.LEVEL] != m.POSITION:
+        return False
+    for i in range(I[m.N_U]):
+        if F[I[m.OFF] + i] == 2.0 and I[I[m.UNKNOWN_KIND] + i] == m.VELOCITY_ROW:
+            open_rows = True
+    if not open_rows:
+        return False
+    stage(I, F, m.RATES)
+    speed, most = 1.0, 0.0
+    for k in range(m.FORCE):
+        speed = max(speed, F[m.SIZE + k] / F[m.UNIT + k])
+    for i in range(I[m.N_U]):
+        if not is_velocity(I, i) and I[I[m.UNKNOWN_KIND] + i] != m.VELOCITY_ROW:
+            most = max(most, abs(F[I[m.PHID] + i]) / F[I[m.DIAG] + i])
+    for i in range(I[m.N_U]):
+        if F[I[m.OFF] + i] == 2.0 and I[I[m.UNKNOWN_KIND] + i] == m.VELOCITY_ROW:
+            share = 2.0 * (F[I[m.HELD] + i] + RANK_STAYS)
+            allowed = START_VELOCITY * speed * F[m.FAR] + share * most
+            if abs(F[I[m.LEFT] + i]) > allowed * F[m.ROW_RATE] * F[I[m.DIAG] + i]:
+                return True
+    return False
+
+
+@jit
+def dropped_open(I: Any, F: Any) -> bool:
+    """Tell whether dropped rows lack more than where they were dropped, where rates are met too."""
+    speed = 1.0
+    for k in range(m.FORCE):
+        speed = max(speed, F[m.SIZE + k] / F[m.UNIT + k])
+    rate = START_VELOCITY * speed * F[m.ROW_RATE] * F[m.FAR]
+    for i in range(I[m.N_U]):
+        if F[I[m.OFF] + i] == 2.0 and _dropped(I, F, i, True, rate * F[I[m.DIAG] + i]) > 1.0:
+            return True
+    return False
 
 
 @jit

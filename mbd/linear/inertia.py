@@ -86,7 +86,7 @@ class Inertia:
             rows = np.abs(B).max(axis=1).toarray().ravel()
             rows = 1.0 / np.where(rows > 0.0, rows, 1.0)
             B, soft = sp.diags(rows) @ B, self.soft * rows**2
-            self.work.vector(m.EPS)[self.model.numbering.lam] = soft
+            self.work.vector(m.EPS)[self.model.numbering.lam], self.work.F[m.SOFT] = soft, 1.0
             S = sp.coo_array(sp.block_array([[S, B.T], [B, sp.diags(-soft)]]))
         I, S_run, F = self.work.I, self.work.S, self.work.F
         F[I[m.MATRIX] : I[m.MATRIX] + I[m.MATRIX_SIZE]] = 0.0

@@ -1,8 +1,6 @@
-r"""Solutions beside redundant rows, and the way of a state onto its rows.
+r"""The way of a state onto its rows.
 
-Rows that are redundant contradict each other where the state is not on them: what they contradict
-each other by, divided by the softness :math:`\epsilon`, is taken out of a solution
-:math:`(x; y) = S^{-1} b` again by :math:`S^{-1}(0; -\epsilon y)`. Positions and velocities go by
+Positions and velocities go by
 
 .. math:: S\,(\delta; \eta) = -(0; \Phi), \qquad S\,(w; \mu) = -(0; \dot\Phi),
 
@@ -18,7 +16,7 @@ from mbd.base.collocation_tolerances import ROWS_MET
 from mbd.base.tolerances import START_POSITION, START_VELOCITY
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit
-from mbd.model.evaluation import evaluate, evaluate_rates, linearise
+from mbd.model.evaluation import evaluate_rates, linearise
 
 
 @jit
@@ -43,53 +41,13 @@ def clear(F: Any, to: int, n: int) -> None:
 
 
 @jit
-def solve(I: Any, F: Any, anew: int, spare: int) -> None:
-    """Solve for X, by a new factorisation if `anew`; F[spare] is room for a vector."""
-    S = ints(F)
-    call(S[m.LINEAR], I, F, anew)
-    if S[m.PROJECT]:
-        n, x = I[m.N_U], I[m.X]
-        copy(F, spare, x, n)
-        for u in range(n):
-            row = I[I[m.UNKNOWN_KIND] + u] >= m.FORCE
-            F[x + u] = -F[m.SOFT] * F[I[m.EPS] + u] * F[x + u] if row else 0.0
-        call(S[m.LINEAR], I, F, 0)
-        for u in range(n):
-            F[x + u] = F[spare + u] - F[x + u]
-
-
-@jit
-def effective_multipliers(I: Any, F: Any, lam: int, n_sets: int, rest: int) -> None:
-    """Leave of sets of multipliers what has an effect here, S^-1 (B^T lam; 0).
-
-    The sets begin at F[lam], N_U apart; F[rest] is room for a vector.
-    """
-    S, n = ints(F), I[m.N_U]
-    for i in range(-1, n_sets):
-        for u in range(n):
-            if I[I[m.UNKNOWN_KIND] + u] >= m.FORCE:
-                F[I[m.A] + u] = F[lam + i * n + u] if i >= 0 else 0.0
-        evaluate(I, F)
-        if i < 0:
-            copy(F, rest, I[m.X], n)
-            continue
-        for u in range(n):
-            row = I[I[m.UNKNOWN_KIND] + u] >= m.FORCE
-            F[I[m.X] + u] = 0.0 if row else F[I[m.X] + u] - F[rest + u]
-        call(S[m.LINEAR], I, F, 0)
-        for u in range(n):
-            if I[I[m.UNKNOWN_KIND] + u] >= m.FORCE:
-                F[lam + i * n + u] = F[I[m.X] + u]
-
-
-@jit
 def onto_rows(I: Any, F: Any, spare: int, most: int, anew: bool) -> bool:
     """Move D and V onto the rows, by most corrections; return whether they meet them.
 
     F[ROW_RATE] is one. Where corrections are slow the matrix is made `anew` at the present pose,
-    which D is counted from. F[spare] is room for two vectors.
+    which D is counted from. F[spare] is room for a vector.
     """
-    n, rate, fresh = I[m.N_U], spare + I[m.N_U], 0
+    S, n, rate, fresh = ints(F), I[m.N_U], spare, 0
     fastest, last_far, last_fast = 1e-300, math.inf, math.inf
     for k in range(m.FORCE):
         fastest = max(fastest, F[m.SIZE + k] / F[m.UNIT + k])
@@ -118,7 +76,7 @@ def onto_rows(I: Any, F: Any, spare: int, most: int, anew: bool) -> bool:
             for u in range(n):
                 row = I[I[m.UNKNOWN_KIND] + u] >= m.FORCE
                 F[I[m.X] + u] = F[source + u] if row else 0.0
-            solve(I, F, 1 if fresh == 1 else 0, spare)
+            call(S[m.LINEAR], I, F, 1 if fresh == 1 else 0)
             fresh = 2 if fresh else 0
             add(F, to, -1.0, I[m.X], n)
     return far <= START_POSITION and fast <= START_VELOCITY * max(1.0, fastest)

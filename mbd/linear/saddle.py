@@ -16,7 +16,7 @@ from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, kernel
 from mbd.machine.unknowns import is_velocity
 from mbd.model.evaluation import clear_off, evaluate_second_rates
-from mbd.model.independent_rows import dropped_rows
+from mbd.model.independent_rows import selected
 from mbd.model.workspace import Workspace
 
 
@@ -57,10 +57,9 @@ class Saddle:
         self.pivoting: Any = None
         work.S[..., m.LINEAR] = factor_and_solve.address
         if work.model.I[m.LOOPS]:
-            work.F[..., m.SOFT] = 0.0
             state = work.store() if work.batch is None else work.model.state
             if np.isfinite(state.q).all():
-                work.drop(dropped_rows(work.model, state))
+                work.drop(selected(work.model, state).dropped)
         work.linearise(1.0, 0.0, 0.0)
         work.S[..., m.SMALL_PIVOTS] = 0
         work.run(factor_and_solve, 1)
@@ -118,5 +117,6 @@ def accelerate(work: Workspace, *, evaluated: bool = False) -> tuple[np.ndarray,
     if not evaluated:
         unmet(work)
     saddle = Saddle(work)
-    saddle.correct(unmet(work).copy(), 2)  # linear: the second removes round-off
+    # linear: the second removes round-off; away from where increments begin the matrix is near
+    saddle.correct(unmet(work).copy(), 6 if work.vector(m.D).any() else 2)
     return work.vector(m.A), saddle

@@ -41,10 +41,10 @@ PLACES = 1 << PLACE_BITS  # that an entry can tell apart
     SIDES,  # table of the two sides that two threads take; 0: there are none
     GATE,  # what threads tell each other, in F
     METHOD,  # what a method keeps of its own, in F
-    Q, QN, V, VN, A, AN, AB, AL, D, X, XS, GAP, R, PHID, PHIDD, DIAG, EPS, OFF, HELD, LEFT, LEFT_RATE,
+    Q, QN, V, VN, A, AN, AB, AL, D, X, XS, GAP, R, PHID, PHIDD, DIAG, EPS, OFF, HELD, LEFT,
     Y, YD, YDD, FY, GROUND,
     I_HEADER,
-) = range(42)  # fmt: skip
+) = range(41)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -75,10 +75,11 @@ VECTORS = {
     PHIDD: Vector("PHIDD", WORK, N_U, "second rates of the rows"),
     DIAG: Vector("DIAG", CONSTANTS, N_U, "size of the diagonal (pivot watch)"),
     EPS: Vector("EPS", CONSTANTS, N_U, "softness of the rows in the iteration"),
-    OFF: Vector("OFF", STATE, N_U, "1 of rows that are released, 2 of rows that are dropped, else 0"),
+    OFF: Vector(
+        "OFF", STATE, N_U, "1 of rows that are released, 2 of rows that are dropped, else 0"
+    ),
     HELD: Vector("HELD", STATE, N_U, "what dropped rows lacked where they were dropped"),
-    LEFT: Vector("LEFT", WORK, N_U, "what rows that do not act lack now"),
-    LEFT_RATE: Vector("LEFT_RATE", WORK, N_U, "what their rates lack"),
+    LEFT: Vector("LEFT", WORK, N_U, "what rows lack now, those that do not act too"),
     Y: Vector("Y", WORK, N_FACES, "faces, ground first"),
     YD: Vector("YD", WORK, N_FACES, "their rates"),
     YDD: Vector("YDD", WORK, N_FACES, "their second rates"),

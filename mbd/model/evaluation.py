@@ -91,7 +91,9 @@ def _evaluate(I: Any, F: Any, place: int) -> None:
         stage(I, F, place)
         stage(I, F, m.FORCES)
         stage(I, F, m.RESIDUAL)
-    switch_off(I, F, I[m.LEFT])
+    for i in range(I[m.N_U] if S[m.N_OFF] else 0):
+        F[I[m.LEFT] + i] = F[I[m.X] + i]
+    switch_off(I, F)
 
 
 @jit
@@ -102,13 +104,12 @@ def is_off(I: Any, F: Any, i: int) -> bool:
 
 
 @jit
-def switch_off(I: Any, F: Any, left: int) -> None:
-    """Put lam = 0 in the place of rows that do not act; what they lack goes to F[left]."""
+def switch_off(I: Any, F: Any) -> None:
+    """Put lam = 0 in the place of rows that do not act."""
     if ints(F)[m.N_OFF] == 0:
         return
     for i in range(I[m.N_U]):
         if is_off(I, F, i):
-            F[left + i] = F[I[m.X] + i]
             F[I[m.X] + i] = -F[m.SCALE_R] * F[I[m.A] + i]
             F[I[m.GAP] + i] = 0.0
 
@@ -167,7 +168,7 @@ def evaluate_rates(I: Any, F: Any) -> None:
             rate = F[m.ROW_RATE] * F[rates + i]
             F[gap + i] = F[x + i] - rate
             F[x + i] = rate
-    switch_off(I, F, I[m.LEFT_RATE])
+    switch_off(I, F)
 
 
 @jit
@@ -178,7 +179,7 @@ def evaluate_second_rates(I: Any, F: Any) -> None:
     for i in range(I[m.N_U]):
         if not is_velocity(I, i):
             F[I[m.X] + i] = F[I[m.PHIDD] + i]
-    switch_off(I, F, I[m.LEFT_RATE])
+    switch_off(I, F)
 
 
 @jit

@@ -23,7 +23,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbd.base.read_only import read_only
-from mbd.base.tolerances import RANK, RANK_CANDIDATE, RANK_STAYS, REPORT_SOFT
+from mbd.base.tolerances import (
+    RANK,
+    RANK_CANDIDATE,
+    RANK_LACK,
+    RANK_MOST,
+    RANK_STAYS,
+    REPORT_SOFT,
+)
 from mbd.machine import buffer as m
 from mbd.model.frozen import FrozenModel, per_model
 from mbd.model.state import State
@@ -69,56 +76,73 @@ def components(model: FrozenModel) -> list[Component]:
     return parts
 
 
-def dropped_rows(model: FrozenModel, state: State, before: np.ndarray | None = None) -> np.ndarray:
-    """Return the rows that depend on others at a state, sorted, (n,) of int.
+class Selection(NamedTuple):
+    """Which rows depend on others at a state.
 
-    Those that were dropped `before` stay so unless others are better by far.
+    Attributes
+    ----------
+    dropped : (n,) array of int
+        They do, sorted.
+    lack : (n_lam,) array
+        What rows lack of zero; zero of rows on velocities.
+    share : (n_lam,) array
+        Of a dropped row on velocities, how much of rates of positions is in it.
+    """
+
+    dropped: np.ndarray
+    lack: np.ndarray
+    share: np.ndarray
+
+
+def selected(model: FrozenModel, state: State, before: np.ndarray | None = None) -> Selection:
+    """Return which rows depend on others at a state.
+
+    Those that were dropped `before` stay so unless others are better by far. Directions of rows are
+    known as well as the rows are met: a loop that is out of true by 1e-8 has rows that are
+    independent by as much.
     """
     if not model.I[m.LOOPS]:
-        return np.empty(0, np.int64)
-    if before is None and not state.off and state.t == 0.0 and np.array_equal(state.q, _described(model).q):
-        return _described(model).rows
-    return _dropped(model, state, before)
-
-
-class _Described(NamedTuple):
-    """The coordinates of the described state, and the rows that depend on others there."""
-
-    q: np.ndarray
-    rows: np.ndarray
+        return Selection(np.empty(0, np.int64), *np.zeros((2, model.n_lam)))
+    at_first = before is None and not state.off and state.t == 0.0
+    if at_first and np.array_equal(state.q, model.state.q):
+        return _described(model)
+    return _selected(model, state, before)
 
 
 @per_model
-def _described(model: FrozenModel) -> _Described:
-    """Return what is asked for most often."""
-    return _Described(model.state.q, read_only(_dropped(model, model.state, None)))
+def _described(model: FrozenModel) -> Selection:
+    """Return the selection that is asked for most often."""
+    return read_only(_selected(model, model.state, None))
 
 
-def _dropped(model: FrozenModel, state: State, before: np.ndarray | None) -> np.ndarray:
-    """Return what `dropped_rows` does."""
-    parts = components(model)
-    if not parts:
-        return np.empty(0, np.int64)
-    pose = model.state.replace(t=state.t, q=state.q, off=state.off, memory=state.memory)
-    work = Workspace(model, pose)
+def _selected(model: FrozenModel, state: State, before: np.ndarray | None) -> Selection:
+    """Return what `selected` does."""
+    work, lam, dropped = Workspace(model), model.numbering.lam, [np.empty(0, np.int64)]
+    sizes = model.F[model.I[m.DIAG] + lam]
+    work.load(model.state.replace(t=state.t, q=state.q, off=state.off, memory=state.memory))
     work.evaluate()
+    lack = work.vector(m.X)[lam].copy()
+    lack[model.numbering.lam_kinds == m.VELOCITY_ROW] = 0.0
     work.linearise(1.0, 0.0, 0.0)
-    released = work.vector(m.OFF)[model.numbering.lam] == 1.0
-    stays = np.zeros(model.n_lam, bool)
+    released = work.vector(m.OFF)[lam] == 1.0
+    stays, share = np.zeros(model.n_lam, bool), np.zeros(model.n_lam)
     stays[before if before is not None else []] = True
-    dropped = []
-    for part in parts:
+    for part in components(model):
         B = _scaled(model, part, work.F)
         acts = np.flatnonzero(~released[part.rows])
         rows, B = part.rows[acts], B[acts]
         late = model.numbering.lam_kinds[rows] == m.VELOCITY_ROW
+        missed = np.abs(lack[rows] / sizes[rows]).max(initial=0.0)
+        known = min(max(RANK, RANK_LACK * missed), RANK_MOST)
         if len(rows) <= DENSE:
-            which = _dense(B.toarray(), late, stays[rows])
+            which = _dense(B.toarray(), late, stays[rows], known)
         else:
-            v, lam = model.numbering.v[part.columns], model.numbering.lam[rows]
-            which = _sparse(B, late, stays[rows], np.concatenate([v, lam]))
+            v = model.numbering.v[part.columns]
+            which = _sparse(B, late, stays[rows], np.concatenate([v, lam[rows]]), known)
         dropped.append(rows[which])
-    return np.sort(np.concatenate(dropped))
+        if (these := which[late[which]]).size:
+            share[rows[these]] = _share(B.toarray(), late, which, these)
+    return Selection(np.sort(np.concatenate(dropped)), lack, share)
 
 
 def _scaled(model: FrozenModel, part: Component, F: np.ndarray) -> Any:
@@ -132,22 +156,31 @@ def _scaled(model: FrozenModel, part: Component, F: np.ndarray) -> Any:
     return sp.csr_matrix((values, (part.row, part.column)), shape)
 
 
-def _dense(rows: np.ndarray, late: np.ndarray, stays: np.ndarray) -> np.ndarray:
+def _dense(rows: np.ndarray, late: np.ndarray, stays: np.ndarray, known: float) -> np.ndarray:
     """Return which rows depend on others, by QR with column pivoting of the transpose."""
     weight = np.linspace(1.0, 0.5, len(rows)) * np.where(stays, RANK_STAYS, 1.0)
     early = np.flatnonzero(~late)
-    kept = early[_pivots(rows[early], weight[early])]
+    kept = early[_pivots(rows[early], weight[early], known)]
     if late.any():
         Q = np.linalg.qr(rows[kept].T)[0]
         after = np.flatnonzero(late)
         rest = rows[after]
         for _ in range(2):
             rest = rest - (rest @ Q) @ Q.T
-        kept = np.concatenate([kept, after[_pivots(rest, weight[after])]])
+        kept = np.concatenate([kept, after[_pivots(rest, weight[after], known)]])
     return np.setdiff1d(np.arange(len(rows)), kept)
 
 
-def _pivots(rows: np.ndarray, weight: np.ndarray) -> np.ndarray:
+def _share(
+    rows: np.ndarray, late: np.ndarray, dropped: np.ndarray, these: np.ndarray
+) -> np.ndarray:
+    """Return the sums of the parts that kept rows of positions have in some dropped rows."""
+    kept = np.setdiff1d(np.arange(len(rows)), dropped)
+    parts = np.linalg.lstsq(rows[kept].T, rows[these].T, rcond=None)[0]
+    return np.abs(parts[~late[kept]]).sum(axis=0)
+
+
+def _pivots(rows: np.ndarray, weight: np.ndarray, known: float) -> np.ndarray:
     """Return independent rows, the heaviest first."""
     from scipy.linalg import qr
 
@@ -155,10 +188,12 @@ def _pivots(rows: np.ndarray, weight: np.ndarray) -> np.ndarray:
         return np.empty(0, np.int64)
     R, order = qr((weight[:, None] * rows).T, mode="r", pivoting=True)
     distance = np.abs(np.diagonal(R)) / weight[order[: min(R.shape)]]
-    return np.asarray(order[: int(np.count_nonzero(distance > RANK))])
+    return np.asarray(order[: int(np.count_nonzero(distance > known))])
 
 
-def _sparse(B: Any, late: np.ndarray, stays: np.ndarray, unknowns: np.ndarray) -> np.ndarray:
+def _sparse(
+    B: Any, late: np.ndarray, stays: np.ndarray, unknowns: np.ndarray, known: float
+) -> np.ndarray:
     r"""Return which rows depend on others, of many: squares nominate, distances decide.
 
     The pivot of a row in the elimination of :math:`[1, \hat B^T; \hat B, 0]` is minus the square of
@@ -183,7 +218,7 @@ def _sparse(B: Any, late: np.ndarray, stays: np.ndarray, unknowns: np.ndarray) -
             for y in added:
                 x = x - y * (y @ x)
         distance = float(np.linalg.norm(x))
-        if distance > RANK:
+        if distance > known:
             added.append(x / distance)
         else:
             dropped.append(i)
@@ -235,10 +270,10 @@ def misplaced(model: FrozenModel) -> dict[int, int]:
     They are independent of these through bodies that come later: at their place in the order of
     elimination the square of their distance from the rows before them is no number to divide by.
     """
+    if not model.I[m.LOOPS]:
+        return {}
     import scipy.sparse as sp
 
-    if not components(model):
-        return {}
     from mbd.model.pattern import pattern
 
     work, names = Workspace(model), model.numbering
@@ -246,7 +281,7 @@ def misplaced(model: FrozenModel) -> dict[int, int]:
     work.linearise(1.0, 0.0, 0.0)
     B = pattern(model).read(work.F)[model.n_v :, : model.n_v] @ sp.diags(model.units)
     acts = ~model.compliant
-    acts[dropped_rows(model, model.state)] = False
+    acts[selected(model, model.state).dropped] = False
     rows = np.flatnonzero(acts)
     B = B[rows]
     size = np.sqrt(B.multiply(B).sum(axis=1).A1)

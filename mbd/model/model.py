@@ -78,7 +78,7 @@ class Model(FrozenModel):
         loops = bool(self.I[m.LOOPS])
         length, arm = lengths(self.system)
         self.F[m.LENGTH] = length
-        self.F[[m.FAR, m.SOFT]], m.integers(self.F)[m.ELASTIC] = 1.0, 1
+        self.F[m.FAR], m.integers(self.F)[m.ELASTIC] = 1.0, 1
         self.F[m.UNIT : m.UNIT + m.N_UNKNOWN_KINDS] = 1.0
         self.F[[m.UNIT + m.TRANSLATION, m.UNIT + m.FORCE]] = length
         work = Workspace(self)

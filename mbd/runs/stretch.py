@@ -16,7 +16,7 @@ from mbd.base.run_tolerances import WHOLE_STEPS
 from mbd.base.tolerances import CRAWL_SHARE, CRAWL_STEPS, NEWTON_FREE
 from mbd.integration.acting_rows import ActingRows
 from mbd.integration.method import Method, refuse_unmoved
-from mbd.integration.newton_loop import CONVERGED, FAILED, PIVOTS, grid_from_here
+from mbd.integration.newton_loop import CONVERGED, FAILED, PIVOTS, REFUSED, grid_from_here
 from mbd.integration.pivoting_step import careful_step
 from mbd.integration.substeps import Divided
 from mbd.linear.fronts import factor_and_solve
@@ -83,8 +83,9 @@ class Run:
         method.prepare(model, S, F)
         self.helper = helper_of(work.I, F)
         self.acting = None
+        self.smaller = facts.divided_by is None  # the method takes a step in parts
         if facts.independent_rows and I[m.LOOPS]:
-            F[m.SOFT], self.acting = 0.0, ActingRows(work)
+            self.acting = ActingRows(work)
         if change is not None:
             self.remember(begun.a - change)
         if np.isfinite(plan.rtol):  # what Newton leaves must not pass for an error of the step
@@ -172,7 +173,18 @@ class Run:
             return EVENT, f"stopped by an event at t = {F[m.T]:.9g} s"
         if status == CONVERGED:
             return CONVERGED, f"reached t = {F[m.T]:g} s"
-        return FAILED, explain(self.work, self.method)
+        return FAILED, self.why()
+
+    @property
+    def _is_shaky(self) -> bool:
+        """Whether rows hold at second order only: no smaller step mends that."""
+        return self.acting is not None and self.acting.shaky
+
+    def why(self) -> str:
+        """Return a message on the step that failed."""
+        reason = explain(self.work, self.method)
+        words = self.acting.words() if self.acting is not None else ""
+        return f"{reason}; {words}" if words else reason
 
     def _bar(self, wanted: bool | None) -> Progress:
         """Return the bar that shows how far the run is."""
@@ -235,7 +247,7 @@ class Run:
 
     def steps(self, n: int, kernel: Any = None) -> tuple[int, int]:
         """Take up to n steps; return their number and a status."""
-        I, S, F, kernel = self.work.I, self.work.S, self.work.F, kernel or self.advance
+        S, kernel = self.work.S, kernel or self.advance
         S[m.N_RECORDED], S[m.N_STEPS], taken, status = 0, n, 0, CONVERGED
         if self.facts.linear_solver == "fronts":
             with self.helper:
@@ -252,7 +264,7 @@ class Run:
                 self.done += status == CONVERGED
                 if self.facts.linear_solver == "fronts":
                     break  # one careful step, then the fronts again
-        if status == FAILED and self._may_divide():
+        if status == FAILED and not self._is_shaky and self._may_divide():
             if self.divided.take(self.work, self.facts.divided_by, self.done):
                 self.done += 1
                 return taken + 1, CONVERGED
@@ -260,22 +272,24 @@ class Run:
 
     def _with_rows(self, n: int, kernel: Any) -> tuple[int, int]:
         """Take up to n steps by a kernel; where one fails, once more with other rows."""
-        I, S, F, acting, taken, tries = self.work.I, self.work.S, self.work.F, self.acting, 0, 0
-        leave = acting is not None
+        work, acting, taken, tries = self.work, self.acting, 0, 0
+        S, leave = work.S, acting is not None  # where a step fails, so that rows are looked at
         while True:
-            kernel(I, F, int(leave))
+            kernel(work.I, work.F, int(leave))
             done, status = int(S[m.STEPS_DONE]), int(S[m.STATUS])
             taken, tries = taken + done, 0 if done else tries
-            if acting is None or (status == CONVERGED and (leave or taken >= n)):
+            if acting is None or (status == CONVERGED and (leave or taken == n)):
                 return taken, status
-            if status == CONVERGED:  # after a free step that was made smaller
+            if status == CONVERGED:
                 leave = True
-            elif leave and acting.again(tries):
-                tries += 1
-            elif leave and status == FAILED and self.plan.free and not acting.shaky:
-                leave = False
-            else:
+            elif not leave:
                 return taken, status
+            else:
+                changed = acting.again(tries, status == REFUSED)
+                tries += changed
+                leave = changed or status == REFUSED
+                if acting.shaky or not (leave or self.smaller):
+                    return taken, FAILED if status == REFUSED else status
             S[m.N_STEPS] = n - taken if leave else 1
 
     def _may_divide(self) -> bool:

@@ -167,7 +167,9 @@ class _Inputs:
         if not self.needed:
             return [()] * len(self.watched)
         work = self.work
-        q, v, a, lam = (np.asarray(x[k]) for x in (history.q, history.v, history.a, history.acting_lam))
+        q, v, a, lam = (
+            np.asarray(x[k]) for x in (history.q, history.v, history.a, history.acting_lam)
+        )
         work.load(State(float(history.t[k]), q, v, a, lam))
         work.evaluate()
         inputs = list[tuple[float, ...]]()

@@ -217,7 +217,7 @@ def test_a_step_that_throws_velocities_off_the_rows_is_refused(seed, finer):
 def test_energy_that_is_lost_where_steps_fail_is_told():
     """A body of a crank throws another at 0.116 s: a sixth of the energy goes in one step."""
     velocity = mbd.GeneralizedAlpha(constraints="velocity")
-    with pytest.warns(RuntimeWarning, match="balance of energies departs by 16"):
+    with pytest.warns(RuntimeWarning, match="balance of energies departs by 1[0-9] %"):
         mbd.simulate(linkage(46546), 0.2, 1e-3, method=velocity, project=True)
 
 

@@ -166,7 +166,8 @@ def test_failures_are_data():
 
     def build(mass, at):
         system = pair(mass=mass)
-        system.add(mbd.Distance("rod", system["one"], system["two"], length=0.4 + at))
+        ends, length = {"at": (0.2, 0, 0.1), "to": (0.6, 0, 0)}, np.hypot(0.4, 0.1) + at
+        system.add(mbd.Distance("rod", system["one"], system["two"], length=length, **ends))
         return system
 
     grid = {"mass": [1.2, -1.0, float("nan")], "at": [0.0, 1e-3]}
