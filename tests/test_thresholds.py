@@ -11,7 +11,7 @@ from mbd.formulations import NAMES
 from mbd.integration.pivoting_step import begin
 from mbd.linear.fronts import factor_and_solve
 from mbd.machine import buffer as m
-from mbd.model import report
+from mbd.model import independent_rows
 from mbd.model.workspace import Workspace
 from mbd.statics import inverse_kinematics as targets
 from mbd.statics.spectrum_slices import slices
@@ -42,7 +42,7 @@ def test_many_rows_are_counted_as_few_are(shape, monkeypatch):
     models = [random_system(shape, rng).build() for _ in range(3)]
     models += [four_bar(NAMES[:3]).build(), four_bar(NAMES[3:6]).build()]
     few = [model.report() for model in models]
-    monkeypatch.setattr(report, "_DENSE", 0)
+    monkeypatch.setattr(independent_rows, "DENSE", 0)
     for model, expected in zip(models, few, strict=True):
         found = model.report()
         assert len(found.redundant) == len(expected.redundant)

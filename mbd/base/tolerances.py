@@ -27,27 +27,6 @@ MODEL_FAR = 32.0
 """[extent of the model] Nearer to the inertial origin positions are stored as they are described;
 others from a point near the model, so that their round-off is that of the model."""
 
-SOFT_LEAST = 1e-3
-"""[compliance of loops] The compliance where rows that are nearly dependent are slow to be met, as
-beside bodies of 1e7 times the mass: the rest of a step is met at a rate of eps / (eps + s)."""
-
-SMALLEST_PASSES = 20
-"""[-] Passes by which redundant multipliers are made smallest; one, where rows are clearly so."""
-
-SMALLEST_EVERY = 12
-"""[steps] How often redundant multipliers are made smallest, beside recorded steps: what has no
-effect grows by round-off over softness, and with the square of the steps where it is predicted."""
-
-SMALLEST_GROWS = 10.0
-"""[multipliers when they were smallest] Larger ones are made smallest at once."""
-
-SMALLEST_LEFT = 1e-4
-"""[accelerations] What forces of multipliers may lose by it."""
-
-SMALLEST_STAYS = 0.999
-"""[what they lose] A pass after which more of it is left met rows that are dependent but for the
-round-off, or drift, of positions."""
-
 RANK = 1e-10
 """[rows of length one, kinematic units] A row nearer to the span of others depends on them: some
 1e-15 by round-off, 1e-12 where a pose meets its rows to that; honest rows are 1e-7 and more away."""
@@ -85,10 +64,6 @@ REPORT_SOFT = 1e-13
 singular values. A redundant row keeps it times the square of the length of its null vector over its
 part in it, 1 to 1e5 in meshes of a hundred bodies."""
 
-REPORT_PIVOT = 1e-8
-"""[rows of unit length] Pivots of many rows below are zero: the square of the distance of a row
-from those before it."""
-
 REPORT_LOOSE = 1e-7
 """[null vectors of length one] Entries below belong to rows that are not redundant."""
 
@@ -105,18 +80,6 @@ START_VELOCITY = 1e-7
 
 START_NEAR = 1e-3
 """[length and speed of the model, or one] Violation at the start that is mended, with a warning."""
-
-MEETING_STEPS = 30
-"""[steps] Directions in which rows may be nearly dependent while velocities meet them."""
-
-MEETING_DUST = 2.0**-46
-"""[largest velocity or acceleration] What rows lack of zero below is round-off."""
-
-MEETING_SHARE = 0.99
-"""[what rows lack] A step that leaves more of it is lost in round-off, or the rows contradict."""
-
-MEETING_LEFT = 1e-9
-"""[largest acceleration, with and without rows] What rows lack above is met by SOFT_LEAST."""
 
 START_DIFFERENCE = 1e-3
 """[step] Part of it over which accelerations are differenced for the first jerk."""
@@ -184,12 +147,6 @@ where rows lose rank they do so slowly."""
 
 NEWTON_REACH = 1e-6
 """[length of the model, or one] Largest increment of positions that may ever count as small."""
-
-NEWTON_PARALLEL = 0.9
-"""[1] Square of the cosine of two increments from which on they have one direction."""
-
-NEWTON_STEADY = 0.999
-"""[1] Ratio of two such increments that round-off lets one tell from one."""
 
 NEWTON_LACK = 10.0
 """[tolerance of Newton] Last correction of positions alone: rates of rows see it undiminished."""

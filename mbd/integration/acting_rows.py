@@ -1,7 +1,8 @@
 r"""Acting rows of a run: those that depend on others leave the iteration, and are judged.
 
 Rows are chosen where the run begins (`mbd/model/independent_rows.py`), and again after a step that
-failed: at the pose where its iteration was left, then at that of its start. Where other rows come
+failed: at the pose where its iteration was left, if that is near the rows, then at that of its
+start. Where other rows come
 of it, the step is taken again. What dropped rows lacked when they were dropped, they may lack.
 
 Rows that are dropped, open, are taken back and dropped again within a small way are dependent at
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbd.base.tolerances import RANK_SHAKY, RANK_STAYS, RANK_TRIES, START_POSITION
+from mbd.base.tolerances import RANK_SHAKY, RANK_STAYS, RANK_TRIES, START_NEAR, START_POSITION
 from mbd.integration.newton_loop import undo
 from mbd.machine import buffer as m
 from mbd.model.independent_rows import Selection, selected
@@ -54,11 +55,13 @@ class ActingRows:
             left = displaced(model, start, increment).q if np.isfinite(increment).all() else start.q
         if self.shaky:
             return False
+        sizes = START_NEAR * work.vector(m.DIAG)[model.numbering.lam]
         for q in (left, start.q):
-            if np.isfinite(q).all():
-                new = selected(model, start.replace(q=q), work.dropped)
-                if not np.array_equal(new.dropped, work.dropped):
-                    return self._changed(start, new, tries)
+            if not np.isfinite(q).all():
+                continue
+            new = selected(model, start.replace(q=q), work.dropped)
+            if (np.abs(new.lack) <= sizes).all() and not np.array_equal(new.dropped, work.dropped):
+                return self._changed(start, new, tries)
         if not self._near(start.q):
             self.turned = ()
         return self._hold(selected(model, start, work.dropped))

@@ -126,12 +126,15 @@ def built(
 
 
 def _linked(rows: list[Owned], structures: Mapping[str, Any]) -> Iterable[Iterable[int]]:
-    """Return the bodies, ground among them, that each joint links; of structures each element."""
+    """Return the bodies, ground among them, that each joint links; of structures each element.
+
+    What holds one body alone holds it to the ground.
+    """
     links: dict[Any, dict[int, None]] = {}
     for o in rows:
         each = (o.owner, o.number) if o.owner in structures else o.owner
         links.setdefault(each, {}).update(dict.fromkeys(o.ends))
-    return links.values()
+    return (x if len(x) > 1 else [-1, *x] for x in links.values())
 
 
 def _by_formulation(bodies: list[Any]) -> dict[Formulation, list[int]]:

@@ -126,31 +126,46 @@ def clear_off(I: Any, F: Any, x: int) -> None:
 
 @jit
 def switch_off_in_matrix(I: Any, F: Any) -> None:
-    """Write minus the identity to the rows and columns of rows that do not act."""
+    """Write lam = 0 to the rows of the matrix that do not act.
+
+    Columns of dropped rows stay: what their multipliers were before, others take over.
+    """
     if ints(F)[m.N_OFF] == 0:
         return
     for f in range(I[N_FRONTS]):
         j = I[FRONTS] + f * FR_SIZE
         u, A, ld, n_p = I[j + FR_U], I[j + FR_A], I[j + FR_LDA], I[j + FR_NP]
         W, ldw, groups = I[j + FR_W], I[j + FR_LDW], I[j + FR_GROUPS]
+        end = groups + I[j + FR_NG] * UG_SIZE
         for r in range(I[j + FR_NV], n_p):
             if is_off(I, F, u + r):
                 for c in range(n_p):
-                    F[A + r * ld + c] = F[A + c * ld + r] = 0.0
+                    F[A + r * ld + c] = 0.0
                 for c in range(ldw):
                     F[W + r * ldw + c] = 0.0
+                if F[I[m.OFF] + u + r] == 1.0:
+                    _clear_column(I, F, j, r)
                 F[A + r * ld + r] = -1.0
-                for g in range(groups, groups + I[j + FR_NG] * UG_SIZE, UG_SIZE):
-                    if r >= I[g + UG_K]:
-                        for i in range(I[g + UG_N]):
-                            F[I[g + UG_L] + i * I[g + UG_LD] + r - I[g + UG_K]] = 0.0
-        for g in range(groups, groups + I[j + FR_NG] * UG_SIZE, UG_SIZE):
+        for g in range(groups, end, UG_SIZE):
             for i in range(I[g + UG_N]):
                 if is_off(I, F, I[g + UG_U] + i):
-                    for r in range(n_p):
-                        F[W + r * ldw + I[g + UG_COL] + i] = 0.0
                     for c in range(n_p - I[g + UG_K]):
                         F[I[g + UG_L] + i * I[g + UG_LD] + c] = 0.0
+                    if F[I[m.OFF] + I[g + UG_U] + i] == 1.0:
+                        for r in range(n_p):
+                            F[W + r * ldw + I[g + UG_COL] + i] = 0.0
+
+
+@jit
+def _clear_column(I: Any, F: Any, j: int, r: int) -> None:
+    """Write zero to the column of pivot r of a front."""
+    for c in range(I[j + FR_NP]):
+        F[I[j + FR_A] + c * I[j + FR_LDA] + r] = 0.0
+    groups = I[j + FR_GROUPS]
+    for g in range(groups, groups + I[j + FR_NG] * UG_SIZE, UG_SIZE):
+        if r >= I[g + UG_K]:
+            for i in range(I[g + UG_N]):
+                F[I[g + UG_L] + i * I[g + UG_LD] + r - I[g + UG_K]] = 0.0
 
 
 @jit

@@ -18,10 +18,12 @@ References
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from mbd.algebra.graphs import blocks, neighbours
 from mbd.base.read_only import read_only
 from mbd.base.tolerances import (
     RANK,
@@ -29,10 +31,11 @@ from mbd.base.tolerances import (
     RANK_LACK,
     RANK_MOST,
     RANK_STAYS,
+    REPORT_LOOSE,
     REPORT_SOFT,
 )
 from mbd.machine import buffer as m
-from mbd.model.frozen import FrozenModel, per_model
+from mbd.model.frozen import FrozenModel, LinkedBodies, per_model
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
 
@@ -57,11 +60,41 @@ class Component(NamedTuple):
     places: np.ndarray
 
 
+def links_between(links: list[LinkedBodies]) -> dict[frozenset[str], list[int]]:
+    """Return which links there are between two bodies."""
+    pairs: dict[frozenset[str], list[int]] = {}
+    for i, link in enumerate(links):
+        for a, b in pairwise(link.bodies):
+            pairs.setdefault(frozenset((a, b)), []).append(i)
+    return pairs
+
+
+def rows_in_loops(model: FrozenModel) -> list[np.ndarray]:
+    """Return the rows of each two-connected component of the body graph (with ground).
+
+    Only these can be redundant. The rows of the bodies themselves are among them; those that give
+    way are not.
+    """
+    links, n = model.links(), model.numbering
+    between = links_between(links)
+    pairs = [(a, b) for link in links for a, b in pairwise(link.bodies)]
+    groups = []
+    for edges in blocks(neighbours(model.nodes, pairs)):
+        together = sorted({i for pair in edges for i in between[frozenset(pair)]})
+        if len(together) > 1:
+            some = [links[i] for i in together]
+            bodies = sorted({x for link in some for x in link.bodies} & set(model.bodies))
+            spans = [n.owners[b] for b in bodies if b in n.owners]
+            own = [i for s in spans for i in range(s.start, s.stop)]
+            rows = np.array(own + [i for link in some for i in link.rows])
+            groups.append(rows[~model.compliant[rows]])
+    return groups
+
+
 @per_model
 def components(model: FrozenModel) -> list[Component]:
     """Return what may be redundant in a model."""
     from mbd.model.pattern import pattern
-    from mbd.model.report import rows_in_loops
 
     at = pattern(model)
     parts = []
@@ -128,9 +161,8 @@ def _selected(model: FrozenModel, state: State, before: np.ndarray | None) -> Se
     stays, share = np.zeros(model.n_lam, bool), np.zeros(model.n_lam)
     stays[before if before is not None else []] = True
     for part in components(model):
-        B = _scaled(model, part, work.F)
         acts = np.flatnonzero(~released[part.rows])
-        rows, B = part.rows[acts], B[acts]
+        rows, B = part.rows[acts], _scaled(model, part, work.F)[acts]
         late = model.numbering.lam_kinds[rows] == m.VELOCITY_ROW
         missed = np.abs(lack[rows] / sizes[rows]).max(initial=0.0)
         known = min(max(RANK, RANK_LACK * missed), RANK_MOST)
@@ -143,6 +175,33 @@ def _selected(model: FrozenModel, state: State, before: np.ndarray | None) -> Se
         if (these := which[late[which]]).size:
             share[rows[these]] = _share(B.toarray(), late, which, these)
     return Selection(np.sort(np.concatenate(dropped)), lack, share)
+
+
+def redundant_rows(model: FrozenModel, state: State) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows that repeat others at a state, and all whose multipliers are not unique there.
+
+    These are the ones that dropped rows are made of, with N of `least_multipliers`.
+    """
+    dropped, free = selected(model, state).dropped, [np.empty(0, np.int64)]
+    work = Workspace(model, state)
+    work.evaluate()
+    work.linearise(1.0, 0.0, 0.0)
+    for part in components(model) if len(dropped) else ():
+        off = np.isin(part.rows, dropped)
+        acts = work.vector(m.OFF)[model.numbering.lam[part.rows]] == 0.0
+        B, two = _scaled(model, part, work.F), np.flatnonzero(off)
+        one = np.flatnonzero(acts & ~off)
+        if not len(two):
+            continue
+        if len(one) <= DENSE:
+            N = np.linalg.lstsq(B[one].toarray().T, B[two].toarray().T, rcond=None)[0].T
+        else:
+            unknowns = np.concatenate(
+                [model.numbering.v[part.columns], model.numbering.lam[part.rows[one]]]
+            )
+            N = combination(B[one], B[two].toarray(), unknowns)
+        free += [part.rows[one[(np.abs(N) > REPORT_LOOSE).any(axis=0)]], part.rows[two]]
+    return dropped, np.sort(np.concatenate(free))
 
 
 def _scaled(model: FrozenModel, part: Component, F: np.ndarray) -> Any:

@@ -17,6 +17,7 @@ from mbd.machine import buffer as m
 from mbd.model.description import lengths
 from mbd.model.evaluation import measure_kernel
 from mbd.model.frozen import FrozenModel, state_of
+from mbd.model.independent_rows import selected
 from mbd.model.set_valued import refuse_set_valued
 from mbd.model.state import State
 from mbd.model.values import changed
@@ -95,7 +96,7 @@ class Model(FrozenModel):
         work.linearise(1.0, 0.0, 0.0)
         measure_kernel(work.I, work.F)
         self.settle(self.F, work.F, arm, self.stacked.mass.max())
-        self.redundant = self.n_lam > 0 and loops and self.report().n_redundant > 0
+        self.redundant = loops and len(selected(self, self.state).dropped) > 0
 
     def refuse_undeclared(self, state: State) -> None:
         """Refuse a kind whose forces depend on rates of faces where it does not declare so."""

@@ -6,21 +6,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-import numpy as np
-import scipy.linalg
-import scipy.sparse as sp
-
-from mbd.algebra.graphs import blocks, components, cycle_basis, neighbours
+from mbd.algebra.graphs import components, cycle_basis, neighbours
 from mbd.base.html_tables import facts, page, table
-from mbd.base.tolerances import REPORT_LOOSE, REPORT_PIVOT, REPORT_RANK, REPORT_SOFT
-from mbd.model.assembly import assemble
+from mbd.model.independent_rows import links_between, redundant_rows
 
 if TYPE_CHECKING:
     from mbd.figures.topology import Edge
-    from mbd.model.frozen import FrozenModel, LinkedBodies
+    from mbd.model.frozen import FrozenModel
     from mbd.model.state import State
-
-_DENSE = 800  # rows up to which the singular values are computed
 
 
 @dataclass(frozen=True)
@@ -148,7 +141,7 @@ def _grouped(labels: tuple[str, ...]) -> str:
 def report(model: FrozenModel, state: State | None = None) -> Report:
     """Return the facts of a model at a state (default: the initial one)."""
     system, links = model.system, model.links()
-    between = _between(links)
+    between = links_between(links)
     pairs = [(a, b) for link in links for a, b in pairwise(link.bodies)]
     together = neighbours(model.nodes, pairs)
     simple = neighbours(together, [(a, b) for a, others in together.items() for b in others])
@@ -158,7 +151,7 @@ def report(model: FrozenModel, state: State | None = None) -> Report:
             loops += [(a, b)] * (len(between.pop(frozenset((a, b)), [0])) - 1)
     alone = {a: [b for b in simple[a] if b in model.nodes] for a in model.nodes}
     islands = [tuple(sorted(c)) for c in components(alone)]
-    redundant, free = _rank(model, state)
+    redundant, free = redundant_rows(model, model.state if state is None else state)
     n, around = model.numbering, model.row_bodies()
     n_compliant = int(model.compliant.sum())
     with_rows = sorted(around, key=lambda name: name not in system.joints)
@@ -191,101 +184,6 @@ def report(model: FrozenModel, state: State | None = None) -> Report:
         ),
         n_compliant=n_compliant,
     )
-
-
-def _between(links: list[LinkedBodies]) -> dict[frozenset[str], list[int]]:
-    """Return which links there are between two bodies."""
-    pairs: dict[frozenset[str], list[int]] = {}
-    for i, link in enumerate(links):
-        for a, b in pairwise(link.bodies):
-            pairs.setdefault(frozenset((a, b)), []).append(i)
-    return pairs
-
-
-def rows_in_loops(model: FrozenModel) -> list[np.ndarray]:
-    """Return the rows of each two-connected component of the body graph (with ground).
-
-    Only these can be redundant. The rows of the bodies themselves are among them; those that give
-    way are not.
-    """
-    links, n = model.links(), model.numbering
-    between = _between(links)
-    pairs = [(a, b) for link in links for a, b in pairwise(link.bodies)]
-    groups = []
-    for edges in blocks(neighbours(model.nodes, pairs)):
-        together = sorted({i for pair in edges for i in between[frozenset(pair)]})
-        if len(together) > 1:
-            some = [links[i] for i in together]
-            bodies = sorted({x for link in some for x in link.bodies} & set(model.bodies))
-            own = [i for b in bodies for i in range(*_span(n.owners.get(b)))]
-            rows = np.array(own + [i for link in some for i in link.rows])
-            groups.append(rows[~model.compliant[rows]])
-    return groups
-
-
-def _rank(model: FrozenModel, state: State | None) -> tuple[list[int], list[int]]:
-    """Return the redundant rows and the rows whose multipliers are not unique."""
-    n, groups = model.numbering, rows_in_loops(model)
-    if not groups:
-        return [], []
-    B = assemble(model, model.state if state is None else state).B
-    redundant: list[int] = []
-    free: list[int] = []
-    for rows in filter(len, groups):
-        block = B[rows]
-        columns = np.unique(block.indices)
-        block = block[:, columns].astype(float)
-        # rows at unit length, so that lengths in m and radians weigh alike
-        block = sp.diags(1.0 / np.sqrt(block.multiply(block).sum(axis=1).A1)) @ block
-        if len(rows) <= _DENSE:
-            dependent, loose = _dependent(block.toarray())
-        else:
-            order = np.argsort(np.concatenate([n.v[columns], n.lam[rows]]))
-            dependent, loose = _dependent_sparse(block.tocsr(), order)
-        redundant += [int(i) for i in rows[dependent]]
-        free += [int(i) for i in rows[loose]]
-    return sorted(redundant), sorted(free)
-
-
-def _span(s: slice | None) -> tuple[int, int]:
-    return (0, 0) if s is None else (s.start, s.stop)
-
-
-def _dependent(B: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return as many rows of B as are redundant, late ones first, and all that take part."""
-    U, s, _ = scipy.linalg.svd(B, full_matrices=True)
-    null = U[:, int((s > REPORT_RANK * s[0]).sum()) :]
-    if null.shape[1] == 0:
-        return np.zeros(0, int), np.zeros(0, int)
-    _, _, order = scipy.linalg.qr(null.T * np.linspace(0.5, 1.0, len(B)), pivoting=True)
-    return np.sort(order[: null.shape[1]]), np.flatnonzero(np.abs(null).max(axis=1) > REPORT_LOOSE)
-
-
-def _dependent_sparse(B: sp.csr_matrix, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    r"""Do the same for many rows: LU of [[I, B^T], [B, -eps]] in the order of elimination.
-
-    A redundant row keeps eps |w|^2/w_r^2 for its pivot, with the null vector w. Of random
-    multipliers w the part
-    :math:`w - (BB^T + \epsilon)^{-1} BB^T w` without effect shows which rows take part.
-    """
-    from scipy.sparse.linalg import splu
-
-    n_rows, n_v = B.shape
-    corner = sp.diags(np.full(n_rows, -REPORT_SOFT))
-    matrix = sp.block_array([[sp.identity(n_v), B.T], [B, corner]], format="csc")
-    options = {"SymmetricMode": True, "DiagPivotThresh": 0.0}
-    lu = splu(matrix[order][:, order].tocsc(), permc_spec="NATURAL", options=options)
-    pivots = np.empty(n_v + n_rows)
-    pivots[order] = np.abs(lu.U.diagonal())
-    redundant = np.flatnonzero(pivots[n_v:] < REPORT_PIVOT)
-    null = np.random.default_rng(48271).standard_normal((n_rows, 4))
-    for _ in range(2):
-        right = np.vstack([B.T @ null, np.zeros((n_rows, 4))])
-        x = np.empty_like(right)
-        x[order] = lu.solve(right[order])
-        null = null - x[n_v:]
-    loose = np.abs(null).max(axis=1) > 1e-3 if len(redundant) else np.zeros(n_rows, bool)
-    return redundant, np.flatnonzero(loose)
 
 
 def edges(model: FrozenModel, redundant: tuple[str, ...]) -> list[Edge]:
