@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from mbd.base.tolerances import OPEN_LEAST, OPEN_SHARE, REPORT_RANK
+from mbd.base.tolerances import OPEN_DROPPED, OPEN_LEAST, OPEN_SHARE, REPORT_RANK
 from mbd.machine import buffer as m
 from mbd.model.frozen import FrozenModel
 from mbd.model.workspace import Workspace
@@ -47,13 +47,14 @@ def contradiction(
     B = assemble(model, work.store()).B
     sizes = model.F[model.I[m.DIAG] + model.numbering.lam]
     names = model.numbering
+    least = 0.5 * OPEN_SHARE * OPEN_DROPPED if len(work.dropped) else OPEN_LEAST
     for value, unit in ((place, names.lam_units.__getitem__), (rate, names.rate_unit)):
         left = value / sizes
         if not np.all(np.isfinite(left)):
             continue
         open_part = _unmended(B, sizes, model.units, left)
         worst = float(np.abs(open_part).max(initial=0.0))
-        if worst > OPEN_LEAST and worst > share * np.abs(left).max():
+        if worst > least and worst > share * np.abs(left).max():
             return _words(model, open_part * sizes, np.abs(open_part) > 0.1 * worst, unit)
     return ""
 

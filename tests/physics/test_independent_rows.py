@@ -1,0 +1,225 @@
+"""Rows that depend on others: families with a parameter, and what holds for all its values."""
+
+import numpy as np
+import pytest
+
+import mbd
+
+from .tools import RIGID
+
+LEVELS = ("position", "velocity", "stabilized")
+
+
+def parallelograms(n=1, mass=1.0, lean=0.5, length=1.0, formulation="so3", speed=0.0):
+    """Bars side by side on couplers: each hinge about one axis, three rows a loop are redundant."""
+    system = mbd.System(gravity=(0, 0, -9.81))
+    up = length * np.array([np.sin(lean), 0, np.cos(lean)])
+    turn = np.array([0, speed, 0])
+
+    def rod(name, mass, position, velocity, turns=True):
+        return system.add(
+            mbd.RigidBody(name, mass=mass, inertia=np.full(3, 0.1 * mass), position=position,
+                          velocity=velocity, formulation=formulation,
+                          angular_velocity=turn if turns else np.zeros(3))
+        )  # fmt: skip
+
+    ground, along = system.ground, np.array([1.5, 0, 0])
+    bars = [
+        rod(f"bar {i}", 1.0, i * along + up / 2, np.cross(turn, up) / 2) for i in range(n + 1)
+    ]
+    for i, bar in enumerate(bars):
+        system.add(mbd.Revolute(f"foot {i}", ground, bar, at=i * along, axis=(0, 1, 0)))
+    for i, (a, b) in enumerate(zip(bars, bars[1:], strict=False)):
+        middle = i * along + up + along / 2
+        coupler = rod(f"coupler {i}", mass, middle, np.cross(turn, up), turns=False)
+        for k, bar in enumerate((a, b)):
+            at = (i + k) * along + up
+            system.add(mbd.Revolute(f"hinge {i}{k}", bar, coupler, at=at, axis=(0, 1, 0)))
+    return system
+
+
+def angle(n, lean, speed, t):
+    """Return the angle of equal rods without couplers' mass by an accurate solution."""
+    from scipy.integrate import solve_ivp
+
+    inertia = (n + 1) * (0.1 + 0.25)
+    load = (n + 1) * 0.5 * 9.81
+    right = lambda _, y: [y[1], load / inertia * np.sin(y[0])]  # noqa: E731
+    return solve_ivp(right, (0, t), [lean, speed], rtol=1e-12, atol=1e-12).y[0, -1]
+
+
+def test_mass_has_no_say_in_which_rows_are_independent():
+    """A coupler of 1e-14 to 1e14 kg between bars of 1 kg."""
+    spent = []
+    for mass in 10.0 ** np.arange(-14, 15, 4):
+        run = mbd.simulate(parallelograms(mass=mass), 0.5, 1e-3)
+        spent.append(run.stats["iterations"])
+        assert run.gap.max() < 1e-12
+        assert run.stats["divided_steps"] == run.stats["pivoting_steps"] == 0
+        assert run.stats["factorizations"] < 200
+    assert max(spent) < 1.25 * min(spent)
+
+
+@pytest.mark.parametrize("length", [1.0, 1e-2, 1e-5])
+def test_short_levers_run(length):
+    run = mbd.simulate(parallelograms(length=length), 0.02 * np.sqrt(length), 1e-5)
+    assert run.gap.max() < 1e-13
+    assert run.stats["divided_steps"] == 0
+
+
+@pytest.mark.parametrize("times", [1, 2, 3, 5])
+def test_joints_that_are_there_many_times_are_there_once(times):
+    """And each of them carries its share."""
+    system = parallelograms()
+    bar, ground = system["bar 0"], system.ground
+    for k in range(1, times):
+        system.add(mbd.Revolute(f"again {k}", ground, bar, at=(0, 0, 0), axis=(0, 1, 0)))
+    run, once = mbd.simulate(system, 0.5, 1e-3), mbd.simulate(parallelograms(), 0.5, 1e-3)
+    assert np.allclose(run.q, once.q, rtol=0, atol=1e-12)
+    assert run.stats["iterations"] <= 1.05 * once.stats["iterations"]
+    share = [run[name].force for name in ("foot 0", *(f"again {k}" for k in range(1, times)))]
+    assert np.allclose(share, share[0], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("corners", [4, 6, 12])
+def test_a_box_on_many_corners_stands_and_loads_them_alike(corners):
+    system = mbd.System(gravity=(0, 0, -9.81))
+    box = system.add(mbd.RigidBody("box", mass=3.0, inertia=(1, 1, 1), position=(0, 0, 1)))
+    for i in range(corners):
+        turn = 2 * np.pi * i / corners
+        at = np.array([np.cos(turn), np.sin(turn), 0])
+        system.add(mbd.PointInPlane(f"corner {i}", system.ground, box, at=at, axis=(0, 0, 1)))
+    run = mbd.simulate(system, 0.1, 1e-3)
+    assert run.stats["factorizations"] <= 3
+    force = np.array([run[f"corner {i}"].force[:, 2] for i in range(corners)])
+    assert np.allclose(force, 3.0 * 9.81 / corners, rtol=1e-9)
+
+
+@pytest.mark.parametrize("n", [1, 3, 5])
+@pytest.mark.parametrize("step", [1e-2, 1e-3])
+def test_flat_poses_are_passed(n, step):
+    """Bars and couplers come into line, where the rank is lower."""
+    system = parallelograms(n, mass=1e-6, lean=1.2, speed=2.0)
+    run = mbd.simulate(system, 0.5, step)
+    turned = [angle(n, 1.2, 2.0, t) for t in (0.0, 0.5)]
+    assert turned[0] < np.pi / 2 < turned[1]
+    where = run["bar 0"].rotation[-1] @ (0, 0, 1)
+    exact = (np.sin(turned[1]) * np.cos(1.2) - np.cos(turned[1]) * np.sin(1.2), 0,
+             np.cos(turned[1]) * np.cos(1.2) + np.sin(turned[1]) * np.sin(1.2))  # fmt: skip
+    assert np.allclose(where, exact, rtol=0, atol=20 * step**2 + 1e-5)
+    assert run.stats["divided_steps"] == 0
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_flat_poses_are_left(n):
+    """At the start a row more is dropped; the first step opens it, and takes it back."""
+    system = parallelograms(n, mass=1e-6, lean=np.pi / 2, speed=1.0)
+    run = mbd.simulate(system, 0.3, 1e-3, project=True)
+    turned = angle(n, np.pi / 2, 1.0, 0.3)
+    where = run["bar 0"].rotation[-1] @ (0, 0, 1)
+    exact = (np.sin(turned - np.pi / 2), 0, np.cos(turned - np.pi / 2))
+    assert np.allclose(where, exact, rtol=0, atol=1e-4)
+    assert run.stats["divided_steps"] == 0
+
+
+@pytest.mark.parametrize("step", [1e-3, 5e-3])
+def test_what_is_rigid_at_second_order_only_is_refused_by_name(step):
+    """Two bars on one line between fixed hinges: under a load forces are without bound."""
+    system = mbd.System(gravity=(0, 0, -9.81))
+    a, b = (
+        system.add(mbd.RigidBody(x, mass=1, inertia=(0.1, 0.1, 0.1), position=(i + 0.5, 0, 0)))
+        for i, x in enumerate("ab")
+    )
+    for i, (x, y) in enumerate(((system.ground, a), (a, b), (b, system.ground))):
+        system.add(mbd.Revolute(f"hinge {i}", x, y, at=(i, 0, 0), axis=(0, 1, 0)))
+    with pytest.raises(mbd.SimulationError, match=r"'hinge \d.*second order only"):
+        mbd.simulate(system, 0.3, step)
+
+
+def axle(formulation, yaw=0.7):
+    """A body on two wheels that turn about one axle: the lateral slip of one repeats the other's."""
+    system = mbd.System(gravity=(0, 0, -9.81))
+    turned = np.array([[np.cos(yaw), -np.sin(yaw), 0], [np.sin(yaw), np.cos(yaw), 0], [0, 0, 1]])
+    frame = system.add(
+        mbd.RigidBody("frame", mass=4.0, inertia=(0.3, 0.4, 0.5), position=turned @ (0.1, 0, 0.3),
+                      rotation=turned, formulation=formulation, velocity=turned @ (1.0, 0, 0))
+    )  # fmt: skip
+    for k, side in (("left", 0.4), ("right", -0.4)):
+        wheel = system.add(
+            mbd.RigidBody(k, mass=0.5, inertia=(0.012, 0.022, 0.012), formulation=formulation,
+                          position=turned @ (0, side, 0.3), rotation=turned,
+                          velocity=turned @ (1.0, 0, 0),
+                          angular_velocity=turned @ (0, 1.0 / 0.3, 0))
+        )  # fmt: skip
+        system.add(
+            mbd.Revolute(f"bearing {k}", frame, wheel, at=turned @ (0, side, 0.3),
+                         axis=turned @ (0, 1, 0))
+        )  # fmt: skip
+        system.add(
+            mbd.RollingDisc(f"road {k}", system.ground, wheel, radius=0.3,
+                            axis=turned @ (0, 1, 0))
+        )  # fmt: skip
+    return system
+
+
+def test_contradictions_at_every_level_name_all_rows():
+    """Two drives of one hinge part by a cube of time; the step at which it shows is named."""
+    for level in LEVELS:
+        for part in (1.0, 1e-3, 1e-6):
+            system = parallelograms()
+            hinge = system["foot 0"]
+            law = lambda t, p=0.0: (t * t + p * t**3, 2 * t + 3 * p * t * t, 2 + 6 * p * t)  # noqa: E731
+            system.add(mbd.Drive("one", hinge.angle, position=law))
+            system.add(mbd.Drive("two", hinge.angle, position=lambda t, p=part: law(t, p)))
+            method = mbd.GeneralizedAlpha(constraints=level)
+            with pytest.raises(mbd.SimulationError, match="contradict each other") as told:
+                mbd.simulate(system, 0.5, 1e-2, method=method, project=True)
+            assert "'one.position'" in str(told.value)
+            assert "'two.position'" in str(told.value)
+
+
+@pytest.mark.parametrize("formulation", RIGID)
+def test_least_reactions_are_those_of_the_joints_alone(formulation):
+    """However the bodies are described, and whatever they weigh beside the load."""
+    run = mbd.simulate(parallelograms(formulation=formulation), 0.1, 1e-3)
+    other = mbd.simulate(parallelograms(), 0.1, 1e-3)
+    for name in ("foot 0", "foot 1", "hinge 00", "hinge 01"):
+        for what in ("force", "moment"):
+            mine, true = (getattr(x[name], what) for x in (run, other))
+            assert np.allclose(mine[0], true[0], rtol=0, atol=1e-10), (name, what)
+            assert np.allclose(mine, true, rtol=0, atol=1e-3), (name, what)
+
+
+@pytest.mark.parametrize("method", [
+    *(mbd.GeneralizedAlpha(constraints=x) for x in LEVELS), mbd.RadauCollocation(),
+], ids=str)  # fmt: skip
+def test_rows_are_released_and_locked_again(method):
+    """A second hinge that is redundant lets go, and is taken up again."""
+    system = parallelograms()
+    system.add(mbd.Revolute("again", system.ground, system["bar 0"], at=(0, 0, 0), axis=(0, 1, 0)))
+    events = [
+        mbd.Event("go", lambda s: s.t - 0.1, release=("again",)),
+        mbd.Event("stop", lambda s: s.t - 0.2, lock=("again",)),
+    ]
+    run = mbd.simulate(system, 0.3, 1e-3, method=method, events=events)
+    once = mbd.simulate(parallelograms(), 0.3, 1e-3, method=method)
+    assert np.allclose(run.q[-1], once.q[-1], rtol=0, atol=1e-6)
+    off, on = (run.t > 0.1005) & (run.t < 0.1995), (run.t < 0.0995) | (run.t > 0.2005)
+    assert np.abs(run["again"].force[off]).max() == 0.0
+    assert np.allclose(run["again"].force[on], run["foot 0"].force[on], rtol=0, atol=1e-8)
+    assert np.linalg.norm(run["again"].force[on], axis=1).min() > 1.0
+
+
+@pytest.mark.parametrize("formulation", RIGID)
+def test_two_wheels_on_one_axle_converge_with_order_two(formulation):
+    """At every level: rows of positions come first, and what slip of one repeats is dropped."""
+    for level in LEVELS:
+        method, ends = mbd.GeneralizedAlpha(constraints=level), []
+        for n in (25, 50, 100):
+            system = axle(formulation)
+            system.add(mbd.PointForce("push", system["frame"], (0, 0.7, 0)))
+            run = mbd.simulate(system, 1.0, 1.0 / n, method=method, project=True)
+            ends.append(run["frame"].position[-1])
+        one, two = (np.abs(a - b).max() for a, b in zip(ends, ends[1:], strict=False))
+        assert 1.9 < np.log2(one / two) < 2.1, level
+        assert two < 1e-3
