@@ -64,7 +64,15 @@ from mbd.machine.jit import call, ints, jit, kernel, loop
 from mbd.machine.subnormal import flushing
 from mbd.machine.two_threads import on_both_sides
 from mbd.machine.unknowns import is_velocity, measured, unknowns_of
-from mbd.model.evaluation import accept, evaluate_level, forget_velocities, linearise, stage
+from mbd.model.evaluation import (
+    accept,
+    evaluate_level,
+    forget_velocities,
+    linearise,
+    note_rates,
+    put_memory,
+    stage,
+)
 
 CONVERGED, FAILED, PIVOTS = 0, 1, 2
 
@@ -87,6 +95,7 @@ def predict(I: Any, F: Any) -> None:
     """Start the step: keep the old state, extrapolate v' and lam, predict v and the increment."""
     S = ints(F)
     predict_vectors(I, F)
+    F[m.T_STEP] = F[m.T_LAST]
     most = NEWTON_REACH * F[m.RATE] / F[TOL]
     for k in range(m.FORCE):  # what accelerations allow of an increment is bounded by the model
         F[m.SCALE + k] = min(F[m.SCALE + k], most * F[m.UNIT + k])
@@ -97,6 +106,9 @@ def predict(I: Any, F: Any) -> None:
 @jit
 def restore(I: Any, F: Any) -> None:
     """Go back to the start of the step, and forget the history."""
+    if F[m.T_LAST] != F[m.T_STEP]:
+        put_memory(I, F, 1, 0)
+        F[m.T_LAST] = F[m.T_STEP]
     for i in range(I[N_Q]):
         F[I[Q] + i] = F[I[QN] + i]
     for i in range(I[N_U]):
@@ -162,7 +174,7 @@ def iterate(I: Any, F: Any) -> int:
     if status == CONVERGED and still_open(I, F, F[m.OPEN]):
         F[m.OPEN] = math.inf
         return FAILED
-    if status == CONVERGED and off_the_rows(I, F):
+    if status == CONVERGED and (off_the_rows(I, F) or not accept(I, F)):
         return FAILED
     return status
 
@@ -272,8 +284,7 @@ def finish(I: Any, F: Any) -> None:
     if F[m.NORM] > 1.0:  # the last correction counts: positions take it too
         stage(I, F, m.POSE)
     finish_vectors(I, F)
-    F[m.H_LAST] = F[m.ELAPSED] = F[H]
-    accept(I, F)
+    F[m.H_LAST], F[m.T_LAST] = F[H], F[T]
     # what no equation fixes of redundant multipliers would grow along a parabola
     smooth = F[m.MISS] < PARABOLA_MISS and not I[m.LOOPS]
     S[HISTORY] = 2 if S[HISTORY] > 0 and smooth else 1
@@ -340,6 +351,7 @@ def advance(I: Any, F: Any, k: int) -> None:
     """Take S[N_STEPS] steps of F[H]; k = 1 leaves the state of a failed step for inspection."""
     S = ints(F)
     set_weights(I, F)
+    note_rates(I, F)
     forget_velocities(I, F)
     S[STATUS] = CONVERGED
     S[STEPS_DONE] = 0

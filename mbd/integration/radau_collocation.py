@@ -56,6 +56,7 @@ from mbd.integration.method import Facts, FreeSteps
 from mbd.integration.newton_loop import CONVERGED, FAILED, keep_record, next_time
 from mbd.integration.radau_sweeps import (
     ACC,
+    AT_BEGIN,
     BACK,
     BEGIN_A,
     BEGIN_V,
@@ -86,6 +87,7 @@ from mbd.linear.saddle import Saddle
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit, loop
 from mbd.machine.subnormal import flushing
+from mbd.model.evaluation import note_rates, put_memory
 from mbd.model.frozen import FrozenModel
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
@@ -118,6 +120,7 @@ def whole_step(I: Any, F: Any, end: float, leave: bool) -> int:
     copy(F, other(I, F, BEGIN_V), I[V], n)
     copy(F, other(I, F, BEGIN_A), I[A], n)
     copy(F, begin_q, I[m.Q], I[m.N_Q])
+    put_memory(I, F, 0, AT_BEGIN)
     status, parts = CONVERGED, 1
     for _ in range(1 if leave else COLLOCATION_PARTS):
         for i in range(parts):
@@ -130,6 +133,8 @@ def whole_step(I: Any, F: Any, end: float, leave: bool) -> int:
         copy(F, I[V], other(I, F, BEGIN_V), n)
         copy(F, I[A], other(I, F, BEGIN_A), n)
         copy(F, I[m.Q], begin_q, I[m.N_Q])
+        put_memory(I, F, AT_BEGIN, 0)
+        F[m.T_LAST] = t
         S[m.HISTORY], F[T] = 0, t
         parts *= 2
     return status  # type: ignore[no-any-return]
@@ -141,6 +146,7 @@ def advance(I: Any, F: Any, k: int) -> None:
     """Take S[N_STEPS] steps of F[H]; k = 1 leaves the state of a step that failed as it is."""
     S = ints(F)
     S[m.STATUS], S[m.STEPS_DONE] = CONVERGED, 0
+    note_rates(I, F)
     for step in range(S[m.N_STEPS]):
         t = F[T]
         if whole_step(I, F, next_time(I, F), k == 1) != CONVERGED:
@@ -179,6 +185,7 @@ def choose(I: Any, F: Any, k: int) -> None:
     """Take up to S[N_STEPS] steps, none beyond F[T_END]; F[H] is left for the next one."""
     S, b = ints(F), base(I)
     S[m.STATUS], S[m.STEPS_DONE] = CONVERGED, 0
+    note_rates(I, F)
     order = F[b + ORDER] + 1.0  # of the estimate
     while S[m.STEPS_DONE] < S[m.N_STEPS] and F[T] < F[m.T_END]:
         t, h = F[T], next_size(I, F)

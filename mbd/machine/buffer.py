@@ -41,9 +41,12 @@ PLACES = 1 << PLACE_BITS  # that an entry can tell apart
     SIDES,  # table of the two sides that two threads take; 0: there are none
     GATE,  # what threads tell each other, in F
     METHOD,  # what a method keeps of its own, in F
+    MEMORY, TURN_RATES,  # in F: the first number that elements remember, rates of angles among these
+    N_MEMORY, MEMORIES,  # how many numbers, and the table of all
+    KEPT,  # in F: three times as many as memory and rates, see `put_memory`
     Q, QN, V, VN, A, AN, AB, AL, D, X, XS, GAP, R, PHID, PHIDD, DIAG, EPS, Y, YD, YDD, FY, GROUND,
     I_HEADER,
-) = range(38)  # fmt: skip
+) = range(43)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -137,7 +140,8 @@ N_UNKNOWN_KINDS = 8  # of unknowns
     WAY,  # of explicit methods: 1 turns components along with an increment, -1 back
     LENGTH,  # characteristic length of the model [m]
     ROUND,  # part of FLOOR that counts: rates resolve a small step better than positions do
-    ELAPSED,  # time since the pose that was accepted last; zero where no step was made
+    T_LAST, T_STEP,  # time of the pose that was accepted last; the same at the start of the step
+    UNSURE, UNSURE_AT,  # largest distance of an angle from where it was expected; its memory
     ROW_RATE, ROW_TURN,  # factor of rows on velocities; of their derivative by q
     POSITION_TURN,  # that of rows of positions where they are met by their rates
     RTOL, H_MAX, H_MIN, T_END, ERROR, H_LAST, CARRY,  # adaptive steps
@@ -152,7 +156,7 @@ N_UNKNOWN_KINDS = 8  # of unknowns
     LARGEST,  # multiplier when they were made smallest
     BAD_AT, BAD_AT_1, BAD_AT_2,  # what the law was asked for
     _BY_UNKNOWN_KIND,
-) = range(46)  # fmt: skip
+) = range(49)  # fmt: skip
 # by kind of unknown
 SCALE, FLOOR, ATOL, SIZE, UNIT, PER_UNIT, RATE, PER_LEAST, INTS = range(
     _BY_UNKNOWN_KIND, _BY_UNKNOWN_KIND + 9 * N_UNKNOWN_KINDS, N_UNKNOWN_KINDS

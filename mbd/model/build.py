@@ -89,9 +89,11 @@ def built(system: Description, buffers: Buffers, threads: int = 1) -> Model:
     for i, (*stretch, of_side) in enumerate(layout.stretches):
         stages.fill((of_side, i), clear_stretch, buffers.table(stretch))
     records: dict[str, list[int]] = {name: [] for name in parts}
+    first = buffers.sizes[m.STATE]
     remembered = _interactions(buffers, owned, rows, layout, attachments, stages, records)
     remembered += _turns(buffers, parts.values(), attachments, stages, records)
-    moving = any(o.element.kind.damped for o in owned)
+    _memories(buffers, first)
+    moving = any(o.element.kind.damped or o.element.kind.turns for o in owned)
     heavy = [o for o in owned if o.element.kind.accelerated]
     check_accelerations(bodies, heavy)
     _families(buffers, bodies, nodes, layout, stages, moving, bool(heavy))
@@ -286,6 +288,16 @@ def _interactions(
     for o in owned:
         records_of[o.owner].append(where[id(o)])
     return labels
+
+
+def _memories(buffers: Buffers, first: int) -> None:
+    """Note where numbers that are remembered are; make room for rates, and to put both aside."""
+    n = buffers.sizes[m.STATE] - first
+    places = range((m.STATE << m.REGION_BITS) + first, (m.STATE << m.REGION_BITS) + first + n)
+    buffers.I[m.MEMORY], buffers.I[m.N_MEMORY] = places.start, n
+    buffers.I[m.MEMORIES] = buffers.table(places)
+    buffers.I[m.TURN_RATES] = buffers.room(n, m.STATE, what="rates of angles")
+    buffers.I[m.KEPT] = buffers.room(6 * n, what="memory that is put aside")
 
 
 def _in_order(members: list[Owned], layout: Layout) -> tuple[list[Owned], Counter[tuple[int, int]]]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mbd.base.run_tolerances import FAR_IN_A_STEP, LIGHT_BODY
-from mbd.base.tolerances import OPEN_FAR, REPORT_RANK, SINGULAR
+from mbd.base.tolerances import OPEN_FAR, REPORT_RANK, SINGULAR, TURN_UNSURE
 from mbd.integration.consistent import settled
 from mbd.integration.contradiction import contradiction
 from mbd.integration.method import Method
@@ -67,7 +67,9 @@ def explain(work: Workspace, method: Method) -> str:
     r, against = failed_step(work, method.kernel)
     rows = np.concatenate([r[numbering.v], r[numbering.lam]])
     unknown_kinds = np.concatenate([numbering.v_kinds, numbering.lam_kinds])
-    if far := far_in_a_step(work):
+    if turns := _unsure(work, method):
+        who = turns
+    elif far := far_in_a_step(work):
         who = far
     elif not np.all(np.isfinite(rows)):
         who = f"not a number at {model.labels[int(np.argmin(np.isfinite(rows)))]!r}"
@@ -98,6 +100,23 @@ def explain(work: Workspace, method: Method) -> str:
             "larger rtol, or look at model.report(state) for a singular pose"
         )
     return method.facts.failure(model, where)
+
+
+def _unsure(work: Workspace, method: Method) -> str:
+    """Return which angle turns so far in the step at hand that its turns are not known, or ""."""
+    model, begin = work.model, work.snapshot()
+    work.S[m.N_STEPS], work.S[m.RECORD_EVERY], work.F[m.UNSURE] = 1, 0, 0.0
+    grid_from_here(work.I, work.F)
+    method.kernel(work.I, work.F, 1)
+    apart, at = float(work.F[m.UNSURE]), int(work.F[m.UNSURE_AT])
+    work.restore(begin)
+    if not apart > TURN_UNSURE:
+        return ""
+    name = model.remembered[int(np.argmax(model.memory == at))]
+    return (
+        f"the angle {name!r} is {apart:.2g} rad off the integral of its rate, so that its full "
+        "turns in this step are not known"
+    )
 
 
 def far_in_a_step(work: Workspace) -> str:
