@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from mbd.model.model import Model
 
 _WORK = ".work"  # key in what came before: t, dissipated energy and work there, both powers
-_RATES = ".rates"  # another one: t, rates of angles there
+_TURNS = ".turns"  # another one: t, all that is remembered there, and its rates
 _BYTES = 1 << 23  # of instants that are handed over at once
 _RUNS = 1 << 20  # bytes of runs that are evaluated at once, and stay in the cache
 _NUMBERS = 3 + TOTALS  # numbers of an instant: largest row, both powers, sums
@@ -217,9 +217,10 @@ def instants(trajectory: Trajectory) -> Instants:
     work = evaluator.work
     work.F[evaluator.masses] = masses(model)
     work.remember(trajectory.before.get(MEMORY))
-    rates = slice(model.I[m.TURN_RATES], model.I[m.TURN_RATES] + model.I[m.N_MEMORY])
-    t_last, *speeds = trajectory.before.get(_RATES, t[:1])
-    work.F[[m.T_LAST, m.T_STEP]], work.F[rates] = t_last, speeds or 0.0
+    first, rates, n = (int(model.I[x]) for x in (m.MEMORY, m.TURN_RATES, m.N_MEMORY))
+    turns = np.r_[first : first + n, rates : rates + n]
+    t_last, *angles = trajectory.before.get(_TURNS, [t[0], *work.F[turns]])
+    work.F[[m.T_LAST, m.T_STEP]], work.F[turns] = t_last, angles
     rows = np.zeros((many, size))
     v, lam = 1 + n_q + model.numbering.v, 1 + n_q + n_u + model.numbering.lam
     for first in range(0, len(t), many):
@@ -235,8 +236,8 @@ def instants(trajectory: Trajectory) -> Instants:
             work.S[m.BAD_HOW] = 0
     exchanged = _work(t, values[:, 1:3], trajectory.before.get(_WORK))
     last = np.concatenate([t[-1:], exchanged[-1], values[-1, 1:3]])
-    speeds = np.concatenate([t[-1:], work.F[rates]])
-    after = {MEMORY: work.F[model.memory], _WORK: last, _RATES: speeds}
+    now = np.concatenate([t[-1:], work.F[turns]])
+    after = {MEMORY: work.F[model.memory], _WORK: last, _TURNS: now}
     return Instants(values, exchanged, trajectory.impulsive, after)
 
 

@@ -197,7 +197,7 @@ def total(measures: tuple[Measure, ...], rate: bool = False) -> Kind:
     unit = measures[0].unit + ("/s" if rate else "")
     return Kind(
         name, n, 1, tuple(pairs), forces, tangent, rates, accept, damped=rate, turns=some,
-        smooth=True, secant=False, energy=energy, unit=unit,
+        begins_anew=alone, smooth=True, secant=False, energy=energy, unit=unit,
     )  # fmt: skip
 
 

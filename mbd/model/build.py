@@ -261,7 +261,8 @@ def _interactions(
         for a, b in kind.pairs:
             columns += layout.blocks(ends[a], ends[b])
         records = [x for row in zip(*columns, strict=False) for x in row]
-        remembered, first = len(elements[0].memory), buffers.table(records)
+        remembered = 0 if kind.begins_anew else len(elements[0].memory)
+        first = buffers.table(records)
         at = buffers.table(kind.head(len(members), first, remembered))
         of_side = Counter[int]()
         for (k, _), n in several.items():
@@ -283,7 +284,7 @@ def _interactions(
         stages.add(m.ENERGY, kind.energy, at)
         stages.add(m.LOADS, kind.forces if kind.loads else None, at)
         stages.add(m.MOMENTA, kind.momenta, at)
-        if kind.accept is not None:
+        if kind.accept is not None and not kind.begins_anew:
             labels += [x for o in members for x in _memory_labels(o)]
     for o in owned:
         records_of[o.owner].append(where[id(o)])

@@ -112,7 +112,14 @@ def _unsure(work: Workspace, method: Method) -> str:
     work.restore(begin)
     if not apart > TURN_UNSURE:
         return ""
-    name = model.remembered[int(np.argmax(model.memory == at))]
+    tables = [model.I[k : k + m.T_HEAD].tolist() for _, k in model.kernels[m.ACCEPT]]
+    records = [
+        record
+        for x in tables
+        for record in range(x[m.T_FIRST], x[m.T_FIRST] + x[m.T_SIZE] * x[m.T_NUMBER], x[m.T_SIZE])
+    ]
+    its = max(records, key=lambda x: (model.I[x + m.E_MEMORY] <= at, model.I[x + m.E_MEMORY]))
+    name = next(name for name, own in model.records.items() if its in own)
     return (
         f"the angle {name!r} is {apart:.2g} rad off the integral of its rate, so that its full "
         "turns in this step are not known"

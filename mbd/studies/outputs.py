@@ -262,7 +262,7 @@ def _over_runs(name: str, order: int, instants: BatchRecord) -> np.ndarray:
     u, rate = (x.reshape(n, k) for x in one.motion(faces)[:2])
     if order == 0 and one.periodic[0]:
         last = _turns(model).get(name, np.full(3, np.nan))
-        return counted(u.T, rate.T, instants.t, *(np.full(n, x) for x in last)).T
+        return counted(u.T, rate.T, instants.t, *(np.full(n, x) for x in last))[0].T
     return (u, rate)[order]
 
 
