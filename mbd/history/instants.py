@@ -217,7 +217,7 @@ def instants(trajectory: Trajectory) -> Instants:
     work = evaluator.work
     work.F[evaluator.masses] = masses(model)
     work.remember(trajectory.before.get(MEMORY))
-    first, rates, n = (int(model.I[x]) for x in (m.MEMORY, m.TURN_RATES, m.N_MEMORY))
+    first, rates, n = (int(model.I[x]) for x in (m.REMEMBERED, m.TURN_RATES, m.N_MEMORY))
     turns = np.r_[first : first + n, rates : rates + n]
     t_last, *angles = trajectory.before.get(_TURNS, [t[0], *work.F[turns]])
     work.F[[m.T_LAST, m.T_STEP]], work.F[turns] = t_last, angles

@@ -66,11 +66,11 @@ from mbd.machine.two_threads import on_both_sides
 from mbd.machine.unknowns import is_velocity, measured, unknowns_of
 from mbd.model.evaluation import (
     accept,
+    copy_remembered,
     evaluate_level,
     forget_velocities,
     linearise,
     note_rates,
-    put_memory,
     stage,
 )
 
@@ -107,7 +107,7 @@ def predict(I: Any, F: Any) -> None:
 def restore(I: Any, F: Any) -> None:
     """Go back to the start of the step, and forget the history."""
     if F[m.T_LAST] != F[m.T_STEP]:
-        put_memory(I, F, 1, 0)
+        copy_remembered(I, F, 1, 0)
         F[m.T_LAST] = F[m.T_STEP]
     for i in range(I[N_Q]):
         F[I[Q] + i] = F[I[QN] + i]

@@ -87,7 +87,7 @@ from mbd.linear.saddle import Saddle
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit, loop
 from mbd.machine.subnormal import flushing
-from mbd.model.evaluation import note_rates, put_memory
+from mbd.model.evaluation import copy_remembered, note_rates
 from mbd.model.frozen import FrozenModel
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
@@ -120,7 +120,7 @@ def whole_step(I: Any, F: Any, end: float, leave: bool) -> int:
     copy(F, other(I, F, BEGIN_V), I[V], n)
     copy(F, other(I, F, BEGIN_A), I[A], n)
     copy(F, begin_q, I[m.Q], I[m.N_Q])
-    put_memory(I, F, 0, AT_BEGIN)
+    copy_remembered(I, F, 0, AT_BEGIN)
     status, parts = CONVERGED, 1
     for _ in range(1 if leave else COLLOCATION_PARTS):
         for i in range(parts):
@@ -133,7 +133,7 @@ def whole_step(I: Any, F: Any, end: float, leave: bool) -> int:
         copy(F, I[V], other(I, F, BEGIN_V), n)
         copy(F, I[A], other(I, F, BEGIN_A), n)
         copy(F, I[m.Q], begin_q, I[m.N_Q])
-        put_memory(I, F, AT_BEGIN, 0)
+        copy_remembered(I, F, AT_BEGIN, 0)
         F[m.T_LAST] = t
         S[m.HISTORY], F[T] = 0, t
         parts *= 2

@@ -22,10 +22,10 @@ from mbd.machine.jit import call, ints, jit
 from mbd.machine.unknowns import is_velocity, own_vector
 from mbd.model.evaluation import (
     accept_stage,
+    copy_remembered,
     evaluate,
     evaluate_second_rates,
     linearise,
-    put_memory,
     stage,
 )
 
@@ -175,7 +175,7 @@ def sweep(I: Any, F: Any, t: float, h: float, each: bool) -> float:
     """Correct the accelerations of all stages; return the largest change of a velocity by it."""
     S, b, n, increment = ints(F), base(I), I[N_U], I[D]
     s, diagonal, remembers = int(F[b + ORDER]), h * F[b + GAMMA], S[m.ACCEPT + 1] > 0
-    put_memory(I, F, AT_START, 0)
+    copy_remembered(I, F, AT_START, 0)
     F[m.T_LAST], F[m.UNSURE] = t, 0.0
     for i in range(s):
         step, to = own(I, F, DVEL, i), own(I, F, DACC, i)
@@ -261,12 +261,14 @@ def iterate(I: Any, F: Any, h: float, tol: float, each: bool) -> int:
     matrix of its own. What is remembered is that of the start, that of the end is put aside.
     """
     t = F[m.T_STEP] = F[T]
-    put_memory(I, F, 0, AT_START)
+    copy_remembered(I, F, 0, AT_START)
     status = _sweeps(I, F, h, tol, each)
-    if status == CONVERGED and F[m.UNSURE] > TURN_UNSURE:
+    if status != CONVERGED:
+        F[m.UNSURE] = 0.0
+    elif F[m.UNSURE] > TURN_UNSURE:
         status = FAILED
-    put_memory(I, F, 0, AT_END)
-    put_memory(I, F, AT_START, 0)
+    copy_remembered(I, F, 0, AT_END)
+    copy_remembered(I, F, AT_START, 0)
     F[m.T_LAST] = t
     return status
 
@@ -347,7 +349,7 @@ def local_error(I: Any, F: Any, t: float, h: float, bound: float) -> float:
 @jit
 def undo(I: Any, F: Any, t: float) -> None:
     """Go back to the start of the step, and forget the last one."""
-    put_memory(I, F, AT_START, 0)
+    copy_remembered(I, F, AT_START, 0)
     F[m.T_LAST] = t
     copy(F, I[Q], I[QN], I[m.N_Q])
     copy(F, I[V], I[VN], I[N_U])
@@ -359,7 +361,7 @@ def undo(I: Any, F: Any, t: float) -> None:
 @jit
 def finish(I: Any, F: Any, t: float, h: float) -> bool:
     """End the step at the last stage, on the rows; return whether it meets them."""
-    put_memory(I, F, AT_END, 0)
+    copy_remembered(I, F, AT_END, 0)
     F[m.T_LAST] = t
     S, b, n = ints(F), base(I), I[N_U]
     s = int(F[b + ORDER]) - 1

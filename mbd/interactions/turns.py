@@ -20,15 +20,15 @@ from mbd.interactions.measures import unwrap
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit
 
-END, MEMORY, MIDDLE, PHASE, TURN_RATES, T, T_LAST, UNSURE, UNSURE_AT = (
-    m.END, m.MEMORY, m.MIDDLE, m.PHASE, m.TURN_RATES, m.T, m.T_LAST, m.UNSURE, m.UNSURE_AT,
+END, REMEMBERED, MIDDLE, PHASE, TURN_RATES, T, T_LAST, UNSURE, UNSURE_AT = (
+    m.END, m.REMEMBERED, m.MIDDLE, m.PHASE, m.TURN_RATES, m.T, m.T_LAST, m.UNSURE, m.UNSURE_AT,
 )  # fmt: skip
 
 
 @jit
 def rate_of(I: Any, memory: int) -> int:
     """Return where the rate of an angle that is remembered is."""
-    return I[TURN_RATES] + (memory - I[MEMORY])  # type: ignore[no-any-return]
+    return I[TURN_RATES] + (memory - I[REMEMBERED])  # type: ignore[no-any-return]
 
 
 @jit

@@ -41,9 +41,9 @@ PLACES = 1 << PLACE_BITS  # that an entry can tell apart
     SIDES,  # table of the two sides that two threads take; 0: there are none
     GATE,  # what threads tell each other, in F
     METHOD,  # what a method keeps of its own, in F
-    MEMORY, TURN_RATES,  # in F: the first number that elements remember, rates of angles among these
-    N_MEMORY, MEMORIES,  # how many numbers, and the table of all
-    KEPT,  # in F: three times as many as memory and rates, see `put_memory`
+    REMEMBERED, TURN_RATES,  # in F: first number that elements remember, rates of angles
+    N_MEMORY, PLACES_REMEMBERED,  # how many numbers, table of all
+    KEPT,  # in F: copies of numbers and rates, see `copy_remembered`
     Q, QN, V, VN, A, AN, AB, AL, D, X, XS, GAP, R, PHID, PHIDD, DIAG, EPS, Y, YD, YDD, FY, GROUND,
     I_HEADER,
 ) = range(43)  # fmt: skip

@@ -295,8 +295,8 @@ def _memories(buffers: Buffers, first: int) -> None:
     """Note where numbers that are remembered are; make room for rates, and to put both aside."""
     n = buffers.sizes[m.STATE] - first
     places = range((m.STATE << m.REGION_BITS) + first, (m.STATE << m.REGION_BITS) + first + n)
-    buffers.I[m.MEMORY], buffers.I[m.N_MEMORY] = places.start, n
-    buffers.I[m.MEMORIES] = buffers.table(places)
+    buffers.I[m.REMEMBERED], buffers.I[m.N_MEMORY] = places.start, n
+    buffers.I[m.PLACES_REMEMBERED] = buffers.table(places)
     buffers.I[m.TURN_RATES] = buffers.room(n, m.STATE, what="rates of angles")
     buffers.I[m.KEPT] = buffers.room(6 * n, what="memory that is put aside")
 

@@ -173,15 +173,15 @@ def _lacks_velocities(F: Any) -> bool:
 
 
 @jit
-def put_memory(I: Any, F: Any, source: int, to: int) -> None:
+def copy_remembered(I: Any, F: Any, source: int, to: int) -> None:
     """Copy all that is remembered, with rates; 0 is what counts, 1 to 3 what is put aside."""
     n = I[m.N_MEMORY]
     for i in range(n):
         one, two = I[m.KEPT] + 2 * n * (source - 1) + i, I[m.KEPT] + 2 * n * (to - 1) + i
         if source == 0:
-            F[two], F[two + n] = F[I[I[m.MEMORIES] + i]], F[I[m.TURN_RATES] + i]
+            F[two], F[two + n] = F[I[I[m.PLACES_REMEMBERED] + i]], F[I[m.TURN_RATES] + i]
         elif to == 0:
-            F[I[I[m.MEMORIES] + i]], F[I[m.TURN_RATES] + i] = F[one], F[one + n]
+            F[I[I[m.PLACES_REMEMBERED] + i]], F[I[m.TURN_RATES] + i] = F[one], F[one + n]
         else:
             F[two], F[two + n] = F[one], F[one + n]
 
@@ -200,11 +200,11 @@ def accept(I: Any, F: Any) -> bool:
         return True
     if _lacks_velocities(F):
         stage(I, F, m.VELOCITIES)
-    put_memory(I, F, 0, 1)
+    copy_remembered(I, F, 0, 1)
     last, F[m.UNSURE] = F[m.T_LAST], 0.0
     accept_stage(I, F)
     if F[m.UNSURE] > TURN_UNSURE:
-        put_memory(I, F, 1, 0)
+        copy_remembered(I, F, 1, 0)
         F[m.T_LAST] = last
         return False
     return True

@@ -64,10 +64,11 @@ def explain(work: Workspace, method: Method) -> str:
         h = work.F[m.H]
         return f"the step to t = {t + h:.6g} s (h = {h:g} s) failed: {bad_law}"
     h = float(work.F[m.H])
+    turns = _unsure(work)
     r, against = failed_step(work, method.kernel)
     rows = np.concatenate([r[numbering.v], r[numbering.lam]])
     unknown_kinds = np.concatenate([numbering.v_kinds, numbering.lam_kinds])
-    if turns := _unsure(work, method):
+    if turns:
         who = turns
     elif far := far_in_a_step(work):
         who = far
@@ -102,14 +103,9 @@ def explain(work: Workspace, method: Method) -> str:
     return method.facts.failure(model, where)
 
 
-def _unsure(work: Workspace, method: Method) -> str:
-    """Return which angle turns so far in the step at hand that its turns are not known, or ""."""
-    model, begin = work.model, work.snapshot()
-    work.S[m.N_STEPS], work.S[m.RECORD_EVERY], work.F[m.UNSURE] = 1, 0, 0.0
-    grid_from_here(work.I, work.F)
-    method.kernel(work.I, work.F, 1)
-    apart, at = float(work.F[m.UNSURE]), int(work.F[m.UNSURE_AT])
-    work.restore(begin)
+def _unsure(work: Workspace) -> str:
+    """Return which angle turned so far in a step that its turns are not known, or ""."""
+    model, apart, at = work.model, float(work.F[m.UNSURE]), int(work.F[m.UNSURE_AT])
     if not apart > TURN_UNSURE:
         return ""
     tables = [model.I[k : k + m.T_HEAD].tolist() for _, k in model.kernels[m.ACCEPT]]
