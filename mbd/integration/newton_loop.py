@@ -95,7 +95,6 @@ def predict(I: Any, F: Any) -> None:
     """Start the step: keep the old state, extrapolate v' and lam, predict v and the increment."""
     S = ints(F)
     predict_vectors(I, F)
-    F[m.T_STEP] = F[m.T_LAST]
     most = NEWTON_REACH * F[m.RATE] / F[TOL]
     for k in range(m.FORCE):  # what accelerations allow of an increment is bounded by the model
         F[m.SCALE + k] = min(F[m.SCALE + k], most * F[m.UNIT + k])
@@ -169,7 +168,11 @@ def correct_positions(I: Any, F: Any) -> float:
 
 @jit
 def iterate(I: Any, F: Any) -> int:
-    """Run Newton's iteration; return its status. Where rows stay open, F[OPEN] is infinite."""
+    """Run Newton's iteration, accept its angles; return the status.
+
+    Where rows stay open, F[OPEN] is infinite.
+    """
+    F[m.T_STEP] = F[m.T_LAST]
     status = newton(I, F)
     if status == CONVERGED and still_open(I, F, F[m.OPEN]):
         F[m.OPEN] = math.inf

@@ -33,6 +33,7 @@ def begin(I: Any, F: Any, k: int) -> None:
     set_weights(I, F)
     forget_velocities(I, F)
     predict(I, F)
+    F[m.T_STEP] = F[m.T_LAST]
     if k == 0:
         F[m.T] = next_time(I, F)
     else:
