@@ -32,7 +32,7 @@ from mbd.analyses import formulation_properties as properties
 from mbd.analyses.conformance import TangentError, check_tangents
 from mbd.analyses.formulation_properties import Motion
 from mbd.analyses.one_body import OneBody
-from mbd.analyses.part_checks import PropertyError, relative
+from mbd.analyses.part_checks import PropertyError, lines_of, named_property, relative
 from mbd.base.checked import shown, whole
 from mbd.base.door import number
 from mbd.base.tolerances import FLIGHT_ORDER
@@ -143,15 +143,10 @@ class FormulationReport:
         return all(x.error <= self.tolerance for x in self.properties)
 
     def __getitem__(self, what: str) -> PropertyError:
-        for x in self.properties:
-            if x.what == what:
-                return x
-        names = ", ".join(x.what for x in self.properties)
-        raise KeyError(f"no property {what!r}; there are {names}")
+        return named_property(self.properties, what)
 
     def __str__(self) -> str:
-        head = f"properties of {self.who} (tolerance {self.tolerance:g})"
-        return "\n  ".join([head, *map(str, self.properties)])
+        return "\n  ".join(lines_of(self.who, self.tolerance, self.properties))
 
 
 class FormulationError(ValueError):

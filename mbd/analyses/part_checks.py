@@ -42,6 +42,19 @@ class PropertyError:
         return f"{self.what}: {self.error:.1e}"
 
 
+def named_property(properties: tuple[PropertyError, ...], what: str) -> PropertyError:
+    """Return one of the properties by its name."""
+    for x in properties:
+        if x.what == what:
+            return x
+    raise KeyError(f"no property {what!r}; there are {', '.join(x.what for x in properties)}")
+
+
+def lines_of(who: str, tolerance: float, properties: tuple[PropertyError, ...]) -> list[str]:
+    """Return a report as lines: what was checked, then each property."""
+    return [f"properties of {who} (tolerance {tolerance:g})", *map(str, properties)]
+
+
 @dataclass(frozen=True)
 class PartReport:
     """What `check_part` measured; prints as text.
@@ -67,15 +80,11 @@ class PartReport:
         return self.tangents.ok and all(x.error <= self.tolerance for x in self.properties)
 
     def __getitem__(self, what: str) -> PropertyError:
-        for x in self.properties:
-            if x.what == what:
-                return x
-        names = ", ".join(x.what for x in self.properties)
-        raise KeyError(f"no property {what!r}; there are {names}")
+        return named_property(self.properties, what)
 
     def __str__(self) -> str:
-        head = f"properties of {self.who} (tolerance {self.tolerance:g})"
-        return "\n  ".join([str(self.tangents), head, *map(str, self.properties)])
+        lines = lines_of(self.who, self.tolerance, self.properties)
+        return "\n  ".join([str(self.tangents), *lines])
 
 
 class PartError(ValueError):

@@ -29,7 +29,7 @@ from mbd.base.parameter import Formula, Parameter
 from mbd.base.public import VERSION
 from mbd.base.recorded_call import call_of
 from mbd.machine.jit import Kernel, source_of
-from mbd.machine.kernel_cache import globals_of, imports_of
+from mbd.machine.kernel_cache import code_text, globals_of, imports_of, names_of
 
 _Cached = type(cache(int))
 _RANDOM: Any = np.random.random.__self__  # type: ignore[attr-defined]  # another in each process
@@ -180,8 +180,8 @@ class Identity:
             self._used(f"{of}: {n!r}, which {name!r} closes over", _content(cell), code)
         if library:
             return
-        has_text = function.__doc__ is not None and code.co_consts[:1] == (function.__doc__,)
-        self._enter(f"{of}: the code of {name!r}", self._code(code, of, has_text))
+        text = code_text(function, lambda constant: self._text(constant, of))
+        self._enter(f"{of}: the code of {name!r}", text)
         takes, last = code.co_varnames[: code.co_argcount], function.__defaults__ or ()
         defaults = dict(zip(takes[len(takes) - len(last) :], last, strict=True))
         for n, x in (defaults | (function.__kwdefaults__ or {})).items():
@@ -197,21 +197,12 @@ class Identity:
         """Add what a function uses; of a module of the user what its code names."""
         self._add(key, value)
         if isinstance(value, ModuleType) and not self._library(value.__name__):
-            for n in sorted(_names(code) & vars(value).keys()):
+            for n in sorted(names_of(code) & vars(value).keys()):
                 x = vars(value)[n]
                 if not isinstance(x, ModuleType):
                     self._add(f"{key}: {n!r}", x)
                 elif x.__name__.startswith(f"{value.__name__}."):
                     self._used(f"{key}: {n!r}", x, code)
-
-    def _code(self, code: CodeType, of: str, has_text: bool = False) -> str:
-        """Describe bytecode without its lines, its file and its docstring."""
-        constants = code.co_consts[has_text:]
-        inner = [
-            self._code(x, of) if isinstance(x, CodeType) else self._text(x, of) for x in constants
-        ]
-        names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
-        return f"{code.co_code.hex()} {code.co_exceptiontable.hex()} {inner} {names}"
 
     def _class(self, cls: type, of: str) -> str:
         """Describe a class of a user by its methods, attributes and bases."""
@@ -324,12 +315,6 @@ def _content(cell: Any) -> Any:
         return cell.cell_contents
     except ValueError:  # it has none yet
         return None
-
-
-def _names(code: CodeType) -> set[str]:
-    """Return the names of globals and attributes in a function and those inside it."""
-    inner = [x for x in code.co_consts if isinstance(x, CodeType)]
-    return set(code.co_names).union(*map(_names, inner))
 
 
 def _imported(name: str, package: Any) -> Any:

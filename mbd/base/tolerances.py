@@ -151,6 +151,9 @@ NEWTON_REACH = 1e-6
 NEWTON_LACK = 10.0
 """[tolerance of Newton] Last correction of positions alone: rates of rows see it undiminished."""
 
+TURN_UNSURE = 1.0
+"""[rad] Angles of a step that are farther from the integral of their rates: turns are not sure."""
+
 SETTLED = 2.0**-46
 """[forces of inertia and multipliers; length of the model, or one] Residuals below are round-off:
 in a linkage that is locked, multipliers are large beside accelerations."""

@@ -11,6 +11,7 @@ from mbd.base.checked import flag, names, whole
 from mbd.base.door import number
 from mbd.control.settable import Settable
 from mbd.front.solution import Solution
+from mbd.history.quantities import SINCE_THE_START
 from mbd.integration.consistent import settled
 from mbd.integration.newton_loop import CONVERGED
 from mbd.machine import buffer as m
@@ -29,9 +30,6 @@ from mbd.runs.plan import Plan
 from mbd.runs.stretch import Run
 
 _WHO = "Stepper"
-_SINCE_THE_START = (
-    "energy.dissipated", "energy.work", "energy.impulsive", "energy.balance", "drift",
-)  # fmt: skip
 _LONG = 1e12  # steps that a run of unknown length may have
 
 
@@ -235,7 +233,7 @@ def solution_at(model: Model, state: State) -> Solution:
 
 def refuse_sum(name: str, who: str) -> None:
     """Refuse what one instant does not have."""
-    if name in _SINCE_THE_START:
+    if name in (*(x.flat for x in SINCE_THE_START), "drift"):
         raise ValueError(
             f"{who}: {name!r} adds up since the start of a run, and there is one instant; name "
             "'energy.total' or 'gap', or take it from the solution of mbd.simulate"

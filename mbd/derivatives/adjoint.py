@@ -142,14 +142,8 @@ def gradient(
         return _of_result(objective, system, parameters, [t_end, step])
     if whole("gradient", "every", every, 1) > 1:
         refuse_with_every(rtol, events)
-        if model_of("gradient", system).redundant:
-            one = run("gradient", system, parameters, step, step, method, state, project, False,
-                      None, ())  # fmt: skip
-            _check_first_step(one)
-        return _in_pieces(
-            objective, prepared("gradient", system, parameters, method, state, project, False),
-            t_end, step, progress, every,
-        )  # fmt: skip
+        begins = prepared("gradient", system, parameters, method, state, project, False)
+        return _in_pieces(objective, begins, t_end, step, progress, every)
     of = run("gradient", system, parameters, t_end, step, method, state, project, progress,
              rtol, events)  # fmt: skip
     with keeping(of.solution):
@@ -194,11 +188,14 @@ def _in_pieces(
     """Return the gradient by pieces of a run, each of which is taken again on the way back."""
     pieces, solution = in_pieces(of, t_end, step, progress, every)
     back = Backward(of.model, of.method, of.stencils)
-    value = 0.0
+    value, h = 0.0, float(step)
     with keeping(solution):
+        if of.model.redundant:
+            first, legs = pieces[0].again()
+            _check_first_step(DifferentiableRun(of.model, of.method, of.stencils, first, legs, h))
         for k in range(len(pieces) - 1, -1, -1):
             piece, legs = pieces[k].again()
-            J = terms_of(objective, piece, of.stencils, float(step), last=k == len(pieces) - 1)
+            J = terms_of(objective, piece, of.stencils, h, last=k == len(pieces) - 1)
             back.over(legs, J)
             value += J.value
     names = [s.name for s in of.stencils]

@@ -19,6 +19,7 @@ from mbd.derivatives.differences import KinkError, slope
 from mbd.derivatives.named import moved
 from mbd.derivatives.stencil import Stencil
 from mbd.history.history import History
+from mbd.history.quantities import SINCE_THE_START
 from mbd.model.frozen import FrozenModel
 from mbd.model.turns_so_far import turns_so_far
 from mbd.model.values import changed
@@ -102,7 +103,7 @@ class _EnergyNow:
         self._energy = energy
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("dissipated", "work", "impulsive", "balance", "conservative"):
+        if name in (*(x.name for x in SINCE_THE_START), "conservative"):
             raise ValueError(_SUMMED.format(f"energy.{name}"))
         return getattr(self._energy, name)
 

@@ -15,7 +15,7 @@ from mbd.linear.products import add_transposed_product
 from mbd.machine import buffer as m
 from mbd.machine.jit import address_at, call, ints, jit
 from mbd.machine.unknowns import is_velocity
-from mbd.model.evaluation import clear_off, stage, switch_off_in_matrix
+from mbd.model.evaluation import clear_off, note_rates, stage, switch_off_in_matrix
 
 # the record of a sweep: steps, where their instants are, size of one; parameters, their programs;
 # nodes; kernels of flows, space to invert in; tangents or adjoints; results; work; how far away the
@@ -49,13 +49,22 @@ def load(I: Any, F: Any, k: int, row: int) -> None:
     n_q, n_v = I[m.N_Q], I[k + N_V]
     beta, gamma = F[m.BETA], F[m.GAMMA]
     next_row, h = row + I[k + STEP_SIZE], F[row + 1]
-    F[m.T], F[m.H] = F[next_row], h
     for i in range(n_q):
         F[I[m.QN] + i] = F[row + STEP_HEAD + i]
     v = STEP_HEAD + n_q
     a = v + n_v
     alg = a + n_v + I[k + N_LAM]
     old = alg + n_v
+    for i in range(I[k + N_MEMORY]):
+        F[I[I[k + MEMORY] + i]] = F[row + old + n_v + i]
+    if I[m.N_MEMORY] > 0:
+        F[m.T], ints(F)[m.HISTORY] = F[row], 0
+        for i in range(n_q):
+            F[I[m.Q] + i] = F[row + STEP_HEAD + i]
+        for e in range(n_v):
+            F[I[m.V] + I[I[k + V] + e]] = F[row + v + e]
+        note_rates(I, F)
+    F[m.T], F[m.H] = F[next_row], h
     for e in range(n_v):
         i = I[I[k + V] + e]
         bent = (0.5 - beta) * F[row + old + e] + beta * F[next_row + alg + e]
@@ -70,8 +79,6 @@ def load(I: Any, F: Any, k: int, row: int) -> None:
         i = I[I[k + LAM] + e]
         F[I[m.D] + i] = F[I[m.V] + i] = 0.0
         F[I[m.A] + i] = F[next_row + a + n_v + e]
-    for i in range(I[k + N_MEMORY]):
-        F[I[I[k + MEMORY] + i]] = F[row + old + n_v + i]
     set_weights(I, F)
     if I[k + TIMED]:
         write_rate(I, F, k)
@@ -87,6 +94,7 @@ def load(I: Any, F: Any, k: int, row: int) -> None:
 def write_rate(I: Any, F: Any, k: int) -> None:
     """Write the derivative of residual and rows by time alone to BY_TIME."""
     S, n, to, t = ints(F), I[m.N_U], I[k + BY_TIME], F[m.T]
+    last = F[m.T_LAST]  # angles stay on their turns
     step = F[m.H] * TIME_REACH / TIME_POINTS
     for i in range(n):
         F[to + i] = 0.0
@@ -95,7 +103,8 @@ def write_rate(I: Any, F: Any, k: int) -> None:
         weight *= (TIME_POINTS + 1 - j) / (TIME_POINTS + j)
         w = (weight if j % 2 else -weight) / (j * step)
         for side in range(2):
-            F[m.T] = t - j * step if side else t + j * step
+            away = -j * step if side else j * step
+            F[m.T], F[m.T_LAST] = t + away, last + away
             call(address_at(I, I[k + SOLVERS]), I, F, 0)
             if S[m.LEVEL] != m.POSITION:
                 stage(I, F, m.RATES)
@@ -104,7 +113,7 @@ def write_rate(I: Any, F: Any, k: int) -> None:
                 if S[m.LEVEL] != m.POSITION and not is_velocity(I, i):
                     x = F[m.ROW_RATE] * F[I[m.PHID] + i]
                 F[to + i] += -w * x if side else w * x
-    F[m.T] = t
+    F[m.T], F[m.T_LAST] = t, last
     clear_off(I, F, to)
 
 

@@ -81,7 +81,7 @@ from mbd.machine import buffer as m
 from mbd.machine.jit import address_at, call, ints, jit, loop
 from mbd.machine.subnormal import flushing
 from mbd.machine.unknowns import is_velocity
-from mbd.model.evaluation import clear_off, is_off, stage
+from mbd.model.evaluation import accept_stage, clear_off, is_off
 
 
 @jit
@@ -184,8 +184,7 @@ def forward(I: Any, F: Any, k: int) -> None:
         for e in range(I[k + N_LAM]):
             copy(F, a + I[I[k + LAM] + e] * many, many, out, 1.0)
             out += many
-        F[m.ELAPSED] = h
-        stage(I, F, m.ACCEPT)
+        accept_stage(I, F)
 
 
 @loop
@@ -197,8 +196,7 @@ def follow(I: Any, F: Any, k: int) -> None:
         for i in range(n):
             F[out + i] = F[I[I[k + MEMORY] + i]]
         load(I, F, k, I[k + STEPS] + step * I[k + STEP_SIZE])
-        F[m.ELAPSED] = F[m.H]
-        stage(I, F, m.ACCEPT)
+        accept_stage(I, F)
         out += n
 
 

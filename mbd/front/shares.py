@@ -25,9 +25,9 @@ from mbd.front.solution import Solution
 from mbd.history.instants import acting
 from mbd.history.joints import all_reactions
 from mbd.history.quantities import Reaction
+from mbd.model.independent_rows import rows_in_loops
 from mbd.model.model import Model
 from mbd.model.pattern import pattern
-from mbd.model.independent_rows import rows_in_loops
 from mbd.model.set_valued import refuse_set_valued
 from mbd.model.state import State
 from mbd.model.workspace import Workspace

@@ -29,7 +29,7 @@ from mbd.history.energy import (
 )
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, kernel
-from mbd.model.evaluation import evaluate, stage
+from mbd.model.evaluation import accept_stage, evaluate, stage
 from mbd.model.frozen import per_model
 from mbd.model.turns_so_far import MEMORY, Before
 from mbd.model.workspace import Workspace
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from mbd.model.model import Model
 
 _WORK = ".work"  # key in what came before: t, dissipated energy and work there, both powers
+_TURNS = ".turns"  # another one: t, all that is remembered there, and its rates
 _BYTES = 1 << 23  # of instants that are handed over at once
 _RUNS = 1 << 20  # bytes of runs that are evaluated at once, and stay in the cache
 _NUMBERS = 3 + TOTALS  # numbers of an instant: largest row, both powers, sums
@@ -129,7 +130,7 @@ def instants_kernel(I: Any, F: Any, k: int) -> None:
         stage(I, F, m.ENERGY)
         F[out + 1], F[out + 2] = F[m.DISSIPATED], F[m.SUPPLIED]
         F[out + 4] += F[m.POTENTIAL]
-        stage(I, F, m.ACCEPT)  # angles count turns from instant to instant
+        accept_stage(I, F)  # angles count turns from instant to instant
         at += 2 + n_q + 2 * n_u
         out += 3 + TOTALS
 
@@ -203,8 +204,7 @@ class _Evaluator:
 def instants(trajectory: Trajectory) -> Instants:
     """Return the numbers of all instants of a solution in memory.
 
-    A joint's rows count while it acts: not where all its multipliers are exactly zero. Rows and
-    springs on angles need instants between which no angle turns by more than pi.
+    A joint's rows count while it acts: not where all its multipliers are exactly zero.
     """
     model, t = trajectory.model, trajectory.t
     values = np.zeros((len(t), _NUMBERS))
@@ -217,6 +217,10 @@ def instants(trajectory: Trajectory) -> Instants:
     work = evaluator.work
     work.F[evaluator.masses] = masses(model)
     work.remember(trajectory.before.get(MEMORY))
+    first, rates, n = (int(model.I[x]) for x in (m.REMEMBERED, m.TURN_RATES, m.N_MEMORY))
+    turns = np.r_[first : first + n, rates : rates + n]
+    t_last, *angles = trajectory.before.get(_TURNS, [t[0], *work.F[turns]])
+    work.F[[m.T_LAST, m.T_STEP]], work.F[turns] = t_last, angles
     rows = np.zeros((many, size))
     v, lam = 1 + n_q + model.numbering.v, 1 + n_q + n_u + model.numbering.lam
     for first in range(0, len(t), many):
@@ -232,7 +236,8 @@ def instants(trajectory: Trajectory) -> Instants:
             work.S[m.BAD_HOW] = 0
     exchanged = _work(t, values[:, 1:3], trajectory.before.get(_WORK))
     last = np.concatenate([t[-1:], exchanged[-1], values[-1, 1:3]])
-    after = {MEMORY: work.F[model.memory], _WORK: last}
+    now = np.concatenate([t[-1:], work.F[turns]])
+    after = {MEMORY: work.F[model.memory], _WORK: last, _TURNS: now}
     return Instants(values, exchanged, trajectory.impulsive, after)
 
 
@@ -247,6 +252,7 @@ def instants_of_runs(
         here = slice(first, first + some)
         evaluator = _Evaluator(model, k, constants[here])
         evaluator.work.F[:, evaluator.masses] = of_masses[here]
+        evaluator.work.F[:, [m.T_LAST, m.T_STEP]] = rows[here, :1, 0]
         values[here] = evaluator.evaluate(rows[here])
     t = rows[0, :, 0] if n else np.empty(0)
     return Instants(values, _work(t, values[..., 1:3], None), rows[..., -1], {})

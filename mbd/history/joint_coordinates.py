@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbd.base.tolerances import TURN_UNSURE
 from mbd.history.elements import ElementGroup, grouped
 from mbd.history.faces import Faces, all_columns, places_of
 from mbd.interactions.driven_rows import total
@@ -75,7 +77,14 @@ class Coordinates:
             unknown = np.full(3, np.nan)
             turning = np.flatnonzero(self.periodic)
             last = np.array([before.get(self.names[i], unknown) for i in turning])
-            u[:, turning] = counted(u[:, turning], rate[:, turning], t, *last.T)
+            u[:, turning], apart = counted(u[:, turning], rate[:, turning], t, *last.T)
+            if apart.max() > TURN_UNSURE:
+                name = self.names[turning[int(np.argmax(apart))]]
+                warnings.warn(
+                    f"{name!r} turns so far between kept instants that its full turns are not "
+                    "known: keep more of them (every=, t_eval=), or take smaller steps",
+                    stacklevel=2,
+                )
         return u, rate, second
 
     def after(self, t: np.ndarray, u: np.ndarray, rate: np.ndarray) -> dict[str, np.ndarray]:
@@ -87,13 +96,20 @@ class Coordinates:
 def counted(
     u: np.ndarray, rate: np.ndarray, t: np.ndarray,
     t_last: np.ndarray, last: np.ndarray, speed: np.ndarray,
-) -> np.ndarray:  # fmt: skip
-    """Return angles (n, k) with their turns; what came before (k,) is NaN if nothing did."""
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """Return angles (n, k) with their turns, and how far from the integrals of their rates they go.
+
+    What came before (k,) is NaN if nothing did.
+    """
     steps = 0.5 * (rate[1:] + rate[:-1]) * np.diff(t)[:, None]
-    turns = np.round((steps - np.diff(u, axis=0)) / (2 * np.pi))
+    lacking = (steps - np.diff(u, axis=0)) / (2 * np.pi)
+    turns = np.round(lacking)
+    apart = 2 * np.pi * np.abs(lacking - turns).max(axis=0, initial=0.0)
     u = u + 2 * np.pi * np.concatenate([np.zeros((1, u.shape[1])), np.cumsum(turns, axis=0)])
     expected = last + 0.5 * (speed + rate[0]) * (t[0] - t_last)
-    return u + 2 * np.pi * np.nan_to_num(np.round((expected - u[0]) / (2 * np.pi)))
+    lacking = np.nan_to_num((expected - u[0]) / (2 * np.pi))
+    apart = np.maximum(apart, 2 * np.pi * np.abs(lacking - np.round(lacking)))
+    return u + 2 * np.pi * np.round(lacking), apart
 
 
 @per_model

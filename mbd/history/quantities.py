@@ -326,6 +326,10 @@ class Energy(_Totals):
         return not (self.dissipated.any() or self.work.any() or self.impulsive.any())
 
 
+#: What adds up since the first instant of a run: one instant alone does not have it.
+SINCE_THE_START = (Energy.dissipated, Energy.work, Energy.impulsive, Energy.balance)
+
+
 class Momentum(_Totals):
     """Momenta over time, (n, 3) arrays: linear [N s], angular about the origin [N m s]."""
 

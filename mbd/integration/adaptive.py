@@ -83,7 +83,13 @@ from mbd.machine.buffer import (
 from mbd.machine.jit import call, ints, jit, kernel, loop
 from mbd.machine.subnormal import flushing
 from mbd.machine.unknowns import is_velocity, own_vector
-from mbd.model.evaluation import evaluate_second_rates, forget_velocities, linearise, stage
+from mbd.model.evaluation import (
+    evaluate_second_rates,
+    forget_velocities,
+    linearise,
+    note_rates,
+    stage,
+)
 from mbd.model.frozen import FrozenModel
 
 ATOL_V = m.ATOL + m.VELOCITY_ROW  # of all velocities: infinite where positions alone count
@@ -286,6 +292,7 @@ def advance_adaptive(I: Any, F: Any, k: int) -> None:
     """
     S = ints(F)
     set_weights(I, F)
+    note_rates(I, F)
     forget_velocities(I, F)
     S[STATUS], S[STEPS_DONE] = CONVERGED, 0
     while S[STEPS_DONE] < S[m.N_STEPS] and F[T] < F[T_END]:

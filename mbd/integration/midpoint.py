@@ -39,7 +39,7 @@ from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit, loop
 from mbd.machine.subnormal import flushing
 from mbd.machine.unknowns import is_velocity, own_vector
-from mbd.model.evaluation import evaluate, is_off, linearise, stage
+from mbd.model.evaluation import accept, evaluate, is_off, linearise, stage
 
 A, AL, AN, D, FLOOR, H, UNKNOWN_KIND, N_U, Q, QN, T, V, VN, X = (
     m.A, m.AL, m.AN, m.D, m.FLOOR, m.H, m.UNKNOWN_KIND, m.N_U, m.Q, m.QN, m.T, m.V, m.VN, m.X,
@@ -50,13 +50,14 @@ DELTA, LAST, BEFORE, ROWS, WAY, START, N_VECTORS = range(7)
 
 
 @jit
-def _evaluate_end(I: Any, F: Any) -> None:
-    """Evaluate at q_0 + Delta; keep the rows."""
+def _evaluate_end(I: Any, F: Any, t: float) -> None:
+    """Evaluate at q_0 + Delta; keep the rows. Angles follow the rates of the middle."""
     S, delta, rows = ints(F), own_vector(I, DELTA), own_vector(I, ROWS)
     for i in range(I[N_U]):
         if is_velocity(I, i):
             F[I[D] + i] = F[delta + i]
-    S[m.PHASE] = m.END
+            F[I[V] + i] = F[delta + i] / F[H]
+    S[m.PHASE], F[T] = m.END, t + F[H]
     evaluate(I, F)
     for i in range(I[N_U]):
         if not is_velocity(I, i):
@@ -98,7 +99,7 @@ def _correct(I: Any, F: Any) -> float:
 
 
 @jit
-def _begin(I: Any, F: Any) -> None:
+def _begin(I: Any, F: Any, t: float) -> None:
     """Keep the state; measure the springs at the start."""
     S = ints(F)
     for i in range(I[m.N_Q]):
@@ -107,7 +108,7 @@ def _begin(I: Any, F: Any) -> None:
         F[I[VN] + i] = F[I[V] + i]
         F[I[AN] + i] = F[I[A] + i]
         F[I[D] + i] = 0.0
-    S[m.PHASE] = m.START
+    S[m.PHASE], F[T] = m.START, t
     stage(I, F, m.PLACE)
     stage(I, F, m.FORCES)
 
@@ -133,7 +134,7 @@ def _iterate(I: Any, F: Any, t: float, careful: bool) -> int:
     S = ints(F)
     last = math.inf
     for iteration in range(S[m.MAX_ITER]):
-        _evaluate_end(I, F)
+        _evaluate_end(I, F, t)
         if iteration == 0:
             measure_place(I, F)
         _evaluate_middle(I, F, t)
@@ -176,11 +177,13 @@ def _solve(I: Any, F: Any, t: float) -> int:
 
 
 @jit
-def _finish(I: Any, F: Any) -> None:
-    """Accept the step."""
+def _finish(I: Any, F: Any, t: float) -> bool:
+    """Accept the step, if all turns in it are sure."""
     S = ints(F)
     h = F[H]
-    _evaluate_end(I, F)
+    _evaluate_end(I, F, t)
+    if not accept(I, F):
+        return False
     delta, last, before = own_vector(I, DELTA), own_vector(I, LAST), own_vector(I, BEFORE)
     for i in range(I[N_U]):
         if is_velocity(I, i):
@@ -188,20 +191,19 @@ def _finish(I: Any, F: Any) -> None:
             F[I[A] + i] = F[I[AL] + i] = (F[I[V] + i] - F[I[VN] + i]) / h
             F[before + i] = F[last + i]
             F[last + i] = F[delta + i]
-    F[m.ELAPSED] = h
-    stage(I, F, m.ACCEPT)
     S[m.HISTORY] = min(S[m.HISTORY] + 1, 2)
+    return True
 
 
 @jit
 def _step(I: Any, F: Any, t: float, k: int) -> int:
     """Take one step of F[H]; return the status. After a failure k = 1 leaves its last iterate."""
     S = ints(F)
-    _begin(I, F)
+    _begin(I, F, t)
     status = _solve(I, F, t)
-    if status == CONVERGED:
-        _finish(I, F)
-    else:
+    if status == CONVERGED and not _finish(I, F, t):
+        status = FAILED
+    if status != CONVERGED:
         S[m.HAVE_FACTOR] = 0
         if k == 0:
             for i in range(I[m.N_Q]):

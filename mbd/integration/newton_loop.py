@@ -61,7 +61,15 @@ from mbd.machine.jit import call, ints, jit, kernel, loop
 from mbd.machine.subnormal import flushing
 from mbd.machine.two_threads import on_both_sides
 from mbd.machine.unknowns import is_velocity, measured, unknowns_of
-from mbd.model.evaluation import accept, evaluate_level, forget_velocities, linearise, stage
+from mbd.model.evaluation import (
+    accept,
+    copy_remembered,
+    evaluate_level,
+    forget_velocities,
+    linearise,
+    note_rates,
+    stage,
+)
 
 CONVERGED, FAILED, PIVOTS = 0, 1, 2
 REFUSED = 4  # a free step, for one that is smaller: let rows be looked at
@@ -95,6 +103,9 @@ def predict(I: Any, F: Any) -> None:
 @jit
 def restore(I: Any, F: Any) -> None:
     """Go back to the start of the step, and forget the history."""
+    if F[m.T_LAST] != F[m.T_STEP]:
+        copy_remembered(I, F, 1, 0)
+        F[m.T_LAST] = F[m.T_STEP]
     for i in range(I[N_Q]):
         F[I[Q] + i] = F[I[QN] + i]
     for i in range(I[N_U]):
@@ -162,12 +173,16 @@ def correct_positions(I: Any, F: Any) -> float:
 
 @jit
 def iterate(I: Any, F: Any) -> int:
-    """Run Newton's iteration; return its status. Where rows stay open, F[OPEN] is infinite."""
+    """Run Newton's iteration, accept its angles; return the status.
+
+    Where rows stay open, F[OPEN] is infinite.
+    """
+    F[m.T_STEP] = F[m.T_LAST]
     status = newton(I, F)
     if status == CONVERGED and (still_open(I, F, F[m.OPEN]) or velocity_rows_open(I, F)):
         F[m.OPEN] = math.inf
         return FAILED
-    if status == CONVERGED and off_the_rows(I, F):
+    if status == CONVERGED and (off_the_rows(I, F) or not accept(I, F)):
         return FAILED
     return status
 
@@ -260,8 +275,7 @@ def finish(I: Any, F: Any) -> None:
     if F[m.NORM] > 1.0:  # the last correction counts: positions take it too
         stage(I, F, m.POSE)
     finish_vectors(I, F)
-    F[m.H_LAST] = F[m.ELAPSED] = F[H]
-    accept(I, F)
+    F[m.H_LAST], F[m.T_LAST] = F[H], F[T]
     S[HISTORY] = 2 if S[HISTORY] > 0 and F[m.MISS] < PARABOLA_MISS else 1
 
 
@@ -309,6 +323,7 @@ def advance(I: Any, F: Any, k: int) -> None:
     """Take S[N_STEPS] steps of F[H]; k = 1 leaves the state of a failed step for inspection."""
     S = ints(F)
     set_weights(I, F)
+    note_rates(I, F)
     forget_velocities(I, F)
     S[STATUS] = CONVERGED
     S[STEPS_DONE] = 0

@@ -23,7 +23,7 @@ from mbd.integration.newton_loop import (
 from mbd.integration.round_off import measure_rows, set_least, velocity_rows_open
 from mbd.machine import buffer as m
 from mbd.machine.jit import kernel
-from mbd.model.evaluation import evaluate_level, forget_velocities, linearise_kernel
+from mbd.model.evaluation import accept, evaluate_level, forget_velocities, linearise_kernel
 from mbd.model.workspace import Workspace
 
 
@@ -33,6 +33,7 @@ def begin(I: Any, F: Any, k: int) -> None:
     set_weights(I, F)
     forget_velocities(I, F)
     predict(I, F)
+    F[m.T_STEP] = F[m.T_LAST]
     if k == 0:
         F[m.T] = next_time(I, F)
     else:
@@ -60,6 +61,13 @@ def apply(I: Any, F: Any, k: int) -> None:
 def apply_positions(I: Any, F: Any, k: int) -> None:
     """Correct positions with the solution in X; its size goes to F[m.NORM]."""
     F[m.NORM] = correct_positions(I, F)
+
+
+@kernel
+def take(I: Any, F: Any, k: int) -> None:
+    """Let all that remembers take over the pose; where turns are not sure the step is open."""
+    if not accept(I, F):
+        F[m.OPEN] = math.inf
 
 
 @kernel
@@ -113,6 +121,7 @@ def careful_step(work: Workspace, max_iterations: int = 15, free: bool = False) 
                 break
             if size <= 1.0 or (size < 1e3 and size > 0.5 * last):
                 look(work.I, work.F, 1)
+                take(work.I, work.F)
                 status = CONVERGED if work.F[m.OPEN] <= 1.0 else FAILED
                 break
             last = size

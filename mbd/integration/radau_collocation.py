@@ -56,6 +56,7 @@ from mbd.integration.method import Facts, FreeSteps
 from mbd.integration.newton_loop import CONVERGED, FAILED, REFUSED, keep_record, next_time
 from mbd.integration.radau_sweeps import (
     ACC,
+    AT_BEGIN,
     BACK,
     BEGIN_A,
     BEGIN_V,
@@ -87,6 +88,7 @@ from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit, loop
 from mbd.machine.subnormal import flushing
 from mbd.machine.unknowns import own_vector
+from mbd.model.evaluation import copy_remembered, note_rates
 from mbd.model.frozen import FrozenModel
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
@@ -119,6 +121,7 @@ def whole_step(I: Any, F: Any, end: float, leave: bool) -> int:
     copy(F, other(I, F, BEGIN_V), I[V], n)
     copy(F, other(I, F, BEGIN_A), I[A], n)
     copy(F, begin_q, I[m.Q], I[m.N_Q])
+    copy_remembered(I, F, 0, AT_BEGIN)
     status, parts = CONVERGED, 1
     for _ in range(1 if leave else COLLOCATION_PARTS):
         for i in range(parts):
@@ -131,6 +134,8 @@ def whole_step(I: Any, F: Any, end: float, leave: bool) -> int:
         copy(F, I[V], other(I, F, BEGIN_V), n)
         copy(F, I[A], other(I, F, BEGIN_A), n)
         copy(F, I[m.Q], begin_q, I[m.N_Q])
+        copy_remembered(I, F, AT_BEGIN, 0)
+        F[m.T_LAST] = t
         S[m.HISTORY], F[T] = 0, t
         parts *= 2
     return status  # type: ignore[no-any-return]
@@ -142,6 +147,7 @@ def advance(I: Any, F: Any, k: int) -> None:
     """Take S[N_STEPS] steps of F[H]; k = 1 leaves the state of a step that failed as it is."""
     S = ints(F)
     S[m.STATUS], S[m.STEPS_DONE] = CONVERGED, 0
+    note_rates(I, F)
     for step in range(S[m.N_STEPS]):
         t = F[T]
         if whole_step(I, F, next_time(I, F), k == 1) != CONVERGED:
@@ -183,6 +189,7 @@ def choose(I: Any, F: Any, k: int) -> None:
     """
     S, b = ints(F), base(I)
     S[m.STATUS], S[m.STEPS_DONE] = CONVERGED, 0
+    note_rates(I, F)
     order = F[b + ORDER] + 1.0  # of the estimate
     while S[m.STEPS_DONE] < S[m.N_STEPS] and F[T] < F[m.T_END]:
         t, h = F[T], next_size(I, F)

@@ -12,14 +12,21 @@ from typing import Any
 
 from mbd.algebra.radau_points import cardinal
 from mbd.base.collocation_tolerances import SWEEP_LOST, SWEEP_ROUND_OFF, TERMS_ROUND_OFF
-from mbd.base.tolerances import ERROR_SLOW, NEWTON_CONTRACTION
+from mbd.base.tolerances import ERROR_SLOW, NEWTON_CONTRACTION, TURN_UNSURE
 from mbd.integration.newton_loop import CONVERGED, FAILED, PIVOTS
 from mbd.integration.round_off import dropped_open, measure_place, measure_speed
 from mbd.linear.onto_rows import add, clear, copy, onto_rows
 from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit
 from mbd.machine.unknowns import is_velocity, own_vector
-from mbd.model.evaluation import evaluate, evaluate_second_rates, linearise, stage
+from mbd.model.evaluation import (
+    accept_stage,
+    copy_remembered,
+    evaluate,
+    evaluate_second_rates,
+    linearise,
+    stage,
+)
 
 A, AN, D, FORCE, UNKNOWN_KIND, N_U, Q, QN, T, V, VN, X = (
     m.A, m.AN, m.D, m.FORCE, m.UNKNOWN_KIND, m.N_U, m.Q, m.QN, m.T, m.V, m.VN, m.X,
@@ -31,6 +38,7 @@ C, WEIGHTS, SWEEP, BACK, NOISE, EACH, VECTORS = 13, 18, 43, 68, 73, 74, 75
 # of each stage: v' and lam, v, increment, its rate; corrections of the first two
 ACC, VEL, INC, RATE, DACC, DVEL = 0, 1, 2, 3, 4, 5
 SPARE, BEGIN_V, BEGIN_A, START_Q = 0, 2, 3, 4  # behind them: room for two; starts of steps
+AT_START, AT_END, AT_BEGIN = 1, 2, 3  # memory that is put aside: of a step, of one in parts
 
 
 @jit
@@ -163,7 +171,9 @@ def move(I: Any, F: Any, h: float, passes: int) -> None:
 def sweep(I: Any, F: Any, t: float, h: float, each: bool) -> float:
     """Correct the accelerations of all stages; return the largest change of a velocity by it."""
     S, b, n, increment = ints(F), base(I), I[N_U], I[D]
-    s, diagonal = int(F[b + ORDER]), h * F[b + GAMMA]
+    s, diagonal, remembers = int(F[b + ORDER]), h * F[b + GAMMA], S[m.ACCEPT + 1] > 0
+    copy_remembered(I, F, AT_START, 0)
+    F[m.T_LAST], F[m.UNSURE] = t, 0.0
     for i in range(s):
         step, to = own(I, F, DVEL, i), own(I, F, DACC, i)
         clear(F, step, n)
@@ -177,6 +187,8 @@ def sweep(I: Any, F: Any, t: float, h: float, each: bool) -> float:
         copy(F, I[A], own(I, F, ACC, i), n)
         F[T] = t + F[b + C + i] * h
         evaluate_second_rates(I, F)
+        if remembers:  # angles go from stage to stage
+            accept_stage(I, F)
         if each:
             if factor(I, F) != CONVERGED:
                 return math.inf
@@ -243,8 +255,24 @@ def iterate(I: Any, F: Any, h: float, tol: float, each: bool) -> int:
     """Find the stages of a step of size h from the present state; return a status.
 
     ``tol``: what velocities may still change, relative to their speed; ``each``: each stage has a
-    matrix of its own.
+    matrix of its own. What is remembered is that of the start, that of the end is put aside.
     """
+    t = F[m.T_STEP] = F[T]
+    copy_remembered(I, F, 0, AT_START)
+    status = _sweeps(I, F, h, tol, each)
+    if status != CONVERGED:
+        F[m.UNSURE] = 0.0
+    elif F[m.UNSURE] > TURN_UNSURE:
+        status = FAILED
+    copy_remembered(I, F, 0, AT_END)
+    copy_remembered(I, F, AT_START, 0)
+    F[m.T_LAST] = t
+    return status
+
+
+@jit
+def _sweeps(I: Any, F: Any, h: float, tol: float, each: bool) -> int:
+    """Do so, with what is remembered as the last sweep leaves it."""
     S, b, t = ints(F), base(I), F[T]
     s, diagonal, passes = int(F[b + ORDER]), h * F[b + GAMMA], int(F[b + PASSES])
     guess(I, F, h)
@@ -315,6 +343,8 @@ def local_error(I: Any, F: Any, t: float, h: float, bound: float) -> float:
 @jit
 def undo(I: Any, F: Any, t: float) -> None:
     """Go back to the start of the step, and forget the last one."""
+    copy_remembered(I, F, AT_START, 0)
+    F[m.T_LAST] = t
     copy(F, I[Q], I[QN], I[m.N_Q])
     copy(F, I[V], I[VN], I[N_U])
     copy(F, I[A], I[AN], I[N_U])
@@ -325,6 +355,8 @@ def undo(I: Any, F: Any, t: float) -> None:
 @jit
 def finish(I: Any, F: Any, t: float, h: float) -> bool:
     """End the step at the last stage, on the rows; return whether it meets them."""
+    copy_remembered(I, F, AT_END, 0)
+    F[m.T_LAST] = t
     S, b, n = ints(F), base(I), I[N_U]
     s = int(F[b + ORDER]) - 1
     copy(F, I[V], own(I, F, VEL, s), n)
@@ -340,8 +372,7 @@ def finish(I: Any, F: Any, t: float, h: float) -> bool:
         return False
     copy(F, I[m.AL], I[A], n)
     F[b + H_OLD], S[m.HISTORY] = h, 1
-    F[m.ELAPSED] = h
-    stage(I, F, m.ACCEPT)
+    accept_stage(I, F)
     copy(F, I[QN], I[Q], I[m.N_Q])
     clear(F, I[D], n)
     return True

@@ -46,7 +46,7 @@ from mbd.machine import buffer as m
 from mbd.machine.jit import call, ints, jit, loop
 from mbd.machine.subnormal import flushing
 from mbd.machine.unknowns import own_vector
-from mbd.model.evaluation import evaluate, linearise, stage
+from mbd.model.evaluation import accept, evaluate, linearise, note_rates, stage
 from mbd.model.frozen import FrozenModel
 
 A, AL, D, H, N_Q, N_U, Q, QN, T, V, VN, X = (
@@ -110,20 +110,22 @@ def explicit(begin: Callable[..., Any], step: Callable[..., Any], back: Callable
         S[m.HAVE_FACTOR] = 0
         S[m.STATUS] = CONVERGED
         S[m.STEPS_DONE] = 0
+        note_rates(I, F)
         if not S[m.HISTORY]:  # what one piece of a run leaves the next one goes on from
             begin(I, F)
             S[m.HISTORY] = 1
         for i in range(S[m.N_STEPS]):
             t = F[T]
-            if not step(I, F, t):
+            good = step(I, F, t)
+            if good:
+                F[T] = next_time(I, F)
+                good = accept(I, F)
+            if not good:
                 S[m.STATUS], S[m.HISTORY] = FAILED, 0
                 if k == 0:
                     back(I, F)
                 F[T] = t
                 return
-            F[T] = next_time(I, F)
-            F[m.ELAPSED] = F[H]
-            stage(I, F, m.ACCEPT)
             S[m.STEPS_DONE] = i + 1
             keep_record(I, F)
 

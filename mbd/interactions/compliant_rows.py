@@ -33,6 +33,7 @@ from mbd.interactions.kind import Kind
 from mbd.interactions.measures import GRAD, Measure
 from mbd.interactions.pullback import add_multiple, at, each, form_maps, push, subtract_own
 from mbd.interactions.rows import add_coincide
+from mbd.interactions.turns import remember
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit
 
@@ -101,13 +102,14 @@ def compliant(measure: Measure) -> Kind:
 
     @each
     def accept(I: Any, F: Any, e: Any) -> None:
-        """Remember the angle, so that the next one is the nearest to it."""
-        F[e.memory], _ = value(I, F, e, False)
+        """Remember the angle and its rate."""
+        u, ud = value(I, F, e, True)
+        remember(I, F, e.memory, u, ud)
 
     means = discrete_gradient(measure, _mean, STRESS, row=True)
     return Kind(
         f"compliant {measure.name} row", n, 1, measure.all_pairs, forces, tangent, _rates(1),
-        accept if periodic else None, room=2, stresses=1, secant=measure.conserves,
+        accept if periodic else None, turns=periodic, room=2, stresses=1, secant=measure.conserves,
         conserving=means if measure.conserves else None, smooth=True, own_block=True, energy=energy,
         unit=measure.unit,
     )  # fmt: skip

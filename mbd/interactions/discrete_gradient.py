@@ -37,7 +37,7 @@ from typing import Any
 from mbd.algebra.vec import load3, plus, store3, times
 from mbd.interactions.gradients import GAMMA, X, add_bent, add_products, value_of
 from mbd.interactions.law_evaluation import evaluate_law
-from mbd.interactions.measures import GRAD, HXD, LAW_IN, LAW_OUT, NORMAL, XA, Measure, unwrap
+from mbd.interactions.measures import GRAD, HXD, LAW_IN, LAW_OUT, NORMAL, XA, Measure
 from mbd.interactions.pullback import (
     add_through,
     at,
@@ -169,18 +169,17 @@ def discrete_gradient(measure: Measure, mean: Any, size: int, row: bool = False)
 
     The mean tension is the multiplier of a compliant ``row``.
     """
-    evaluate, n, periodic, secant = measure.evaluate, measure.n, measure.periodic, measure.secant
+    evaluate, n, secant = measure.evaluate, measure.n, measure.secant
     value = value_of(measure)
 
     @jit
-    def value_at_end(I: Any, F: Any, e: Any, h: float) -> float:
+    def look_at_end(I: Any, F: Any, e: Any, h: float) -> None:
         """Evaluate the measure at the end of the step, x + x' h/2."""
         s = I[SCRATCH]
         for a in range(n):
             x = plus(at(I, F, Y, I[e.ends + a]), times(0.5 * h, at(I, F, YD, I[e.ends + a])))
             store3(F, s + XA + 3 * a, x)
-        u = evaluate(F, s)
-        return unwrap(u, F[e.memory]) if periodic else u
+        evaluate(F, s)
 
     @jit
     def acting(I: Any, F: Any, e: Any, u: float) -> Any:
@@ -214,7 +213,7 @@ def discrete_gradient(measure: Measure, mean: Any, size: int, row: bool = False)
         The gradient at the end waits where the rates of gradients are elsewhere.
         """
         s, h, wK = I[SCRATCH], F[ROW_RATE], F[W_K]
-        value_at_end(I, F, e, h)
+        look_at_end(I, F, e, h)
         for a in range(n):
             store3(F, s + HXD + 3 * a, load3(F, s + GRAD + 3 * a))
         u, _ = value(I, F, e, False)

@@ -6,9 +6,9 @@ With factors :math:`k_j`, a constant c, a slope s and a user's law f(t),
    \qquad\text{or, on velocities,}\qquad
    g = \sum_j k_j \dot u_j - c - s\,t - f(t) = 0 .
 
-Angles are unwrapped, each against its value at the last accepted step, and an angle alone against
-the law it follows. Time derivatives hold those
-of the law, so that the first accelerations are consistent ones. Numbers of an element are
+Angles count turns (``turns.py``); an angle alone begins with those of the law that it follows.
+Time derivatives hold those of the law, so that the first accelerations are consistent ones. Numbers
+of an element are
 :math:`(c, s, k_1, k_2, \dots)`, its memory is one number for each measure.
 
 The laws of one measure are compiled once and chained, whatever the sum.
@@ -25,6 +25,7 @@ from mbd.interactions.kind import Kind
 from mbd.interactions.law_evaluation import evaluate_law
 from mbd.interactions.measures import GRAD, LAW_IN, LAW_OUT, Measure, along
 from mbd.interactions.pullback import ElementRecord, at, each, push
+from mbd.interactions.turns import remember
 from mbd.machine import buffer as m
 from mbd.machine.jit import jit
 
@@ -64,6 +65,14 @@ def _following(e: Any, n: int) -> Any:
         e.u, e.numbers + 1, e.memory + 1, e.law, e.ends + n, e.blocks + 4 * n,
         e.pairs + 2 * n * n, e.end,
     )  # fmt: skip
+
+
+@jit
+def _begin_with_the_law(I: Any, F: Any, e: Any) -> None:
+    """Let the angle last accepted be that of the law, where no step is made."""
+    if F[T] == F[m.T_STEP]:
+        f, _, _ = motion(I, F, e.numbers, e.law)
+        F[e.memory] = f / F[e.numbers + FACTORS]
 
 
 @cache
@@ -159,7 +168,7 @@ def total(measures: tuple[Measure, ...], rate: bool = False) -> Kind:
     def forces(I: Any, F: Any, e: Any) -> None:
         f, _, _ = motion(I, F, e.numbers, e.law)
         if alone:
-            F[e.memory] = f / F[e.numbers + FACTORS]
+            _begin_with_the_law(I, F, e)
         u, ud = add_forces(I, F, _first(e), F[I[A] + e.u])
         F[I[X] + e.u] = F[ROW_RATE] * (ud - f) if rate else u - f
 
@@ -181,21 +190,20 @@ def total(measures: tuple[Measure, ...], rate: bool = False) -> Kind:
         f, f1, _ = motion(I, F, e.numbers, e.law)
         F[SUPPLIED] -= F[I[A] + e.u] * (f if rate else f1)
 
-    some = any(x.periodic for x in measures) and not rate and not alone
-    remember = _remember(measures) if some else None
+    some = any(x.periodic for x in measures) and not rate
+    accept = _remember(measures) if some else None
     names = " + ".join(x.name for x in measures)
     name = f"{'rate of ' if rate else ''}sum {names} row"
     unit = measures[0].unit + ("/s" if rate else "")
     return Kind(
-        name, n, 1, tuple(pairs), forces, tangent, rates, remember, damped=rate, smooth=True,
-        secant=False,
-        energy=energy, unit=unit,
+        name, n, 1, tuple(pairs), forces, tangent, rates, accept, damped=rate, turns=some,
+        begins_anew=alone, smooth=True, secant=False, energy=energy, unit=unit,
     )  # fmt: skip
 
 
 @cache
 def _store(measures: tuple[Measure, ...]) -> Any:
-    """Return a function that keeps the values of all measures."""
+    """Return a function that remembers all angles."""
     if not measures:
 
         @jit
@@ -204,10 +212,13 @@ def _store(measures: tuple[Measure, ...]) -> Any:
 
         return nothing
     value, n, following = value_of(measures[0]), measures[0].n, _store(measures[1:])
+    periodic = measures[0].periodic
 
     @jit
     def store(I: Any, F: Any, e: Any) -> None:
-        F[e.memory], _ = value(I, F, e, False)
+        if periodic:
+            u, ud = value(I, F, e, True)
+            remember(I, F, e.memory, u, ud)
         following(I, F, _following(e, n))
 
     return store
@@ -216,10 +227,12 @@ def _store(measures: tuple[Measure, ...]) -> Any:
 @cache
 def _remember(measures: tuple[Measure, ...]) -> Any:
     """Return the kernel that keeps the angles of an accepted step."""
-    store = _store(measures)
+    store, alone = _store(measures), len(measures) == 1
 
     @each
     def accept(I: Any, F: Any, e: Any) -> None:
+        if alone:
+            _begin_with_the_law(I, F, e)
         store(I, F, _first(e))
 
     return accept

@@ -24,7 +24,6 @@ from mbd.interactions.measures import (
     XD,
     Measure,
     hessian_times,
-    unwrap,
 )
 from mbd.interactions.pullback import (
     add_column,
@@ -40,6 +39,7 @@ from mbd.interactions.pullback import (
     vector,
     velocity_map,
 )
+from mbd.interactions.turns import counted
 from mbd.machine import buffer as m
 from mbd.machine.buffer import ATT_N, DP, PT, P
 from mbd.machine.jit import jit
@@ -55,17 +55,19 @@ GAMMA, NU, X, Z, ROW = 0, 1, 2, 3, 4  # vectors on a face: gamma, nu, what they 
 def value_of(measure: Measure) -> Any:
     """Return a function that evaluates a measure; with ``rates`` it leaves those of its vectors.
 
-    It returns u, unwrapped by the memory of the element if it is periodic, and du/dt or zero.
+    It returns u and du/dt or zero; of an angle u counts turns, by the memory of the element.
     """
     evaluate, n, periodic = measure.evaluate, measure.n, measure.periodic
 
     @jit
     def value(I: Any, F: Any, e: Any, rates: bool) -> Any:
-        _load(I, F, e, n, rates)
+        moves = rates or (periodic and F[m.T] != F[m.T_LAST])
+        _load(I, F, e, n, moves)
         u = evaluate(F, I[SCRATCH])
+        rate = _rate(I, F, n, GRAD) if moves else 0.0
         if periodic:
-            u = unwrap(u, F[e.memory])
-        return u, _rate(I, F, n, GRAD) if rates else 0.0
+            u = counted(I, F, e.memory, u, rate)
+        return u, rate
 
     return value
 

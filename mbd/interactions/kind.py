@@ -30,6 +30,10 @@ class Kind:
     damped : bool
         Whether forces depend on velocities (then the maps of the velocity are formed). If no kind
         of a model declares it, faces have no velocities in a step.
+    turns : bool
+        Whether it counts turns of angles: its memory are angles, whose rates it needs in a step.
+    begins_anew : bool
+        Whether what it remembers is no part of a state: it follows from pose and time.
     accelerated : bool
         Whether forces depend on accelerations: an element with mass, which is ``damped`` too. If no
         kind of a model declares it, faces have no accelerations in a step.
@@ -82,6 +86,8 @@ class Kind:
     rates: Any = None
     accept: Any = None
     damped: bool = False
+    turns: bool = False
+    begins_anew: bool = False
     accelerated: bool = False
     room: int = 0
     stresses: int = 0

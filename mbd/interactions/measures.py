@@ -121,7 +121,7 @@ class Measure:
 
 @jit
 def unwrap(u: float, last: float) -> float:
-    """Return the angle nearest to the last accepted one."""
+    """Return the angle nearest to another one."""
     return last + (u - last) - 2 * math.pi * math.floor((u - last) / (2 * math.pi) + 0.5)
 
 

@@ -51,6 +51,7 @@ from mbd.interactions.pullback import (
     vector,
     velocity_map,
 )
+from mbd.interactions.turns import remember
 from mbd.machine import buffer as m
 from mbd.machine.buffer import ATT_N, DP, MAP_ROW, PT, P
 from mbd.machine.jit import jit
@@ -289,11 +290,12 @@ def row(measure: Measure) -> Kind:
 
     @each
     def accept(I: Any, F: Any, e: Any) -> None:
-        """Remember the angle, so that the next one is the nearest to it."""
-        F[e.memory], _ = value(I, F, e, False)
+        """Remember the angle and its rate."""
+        u, ud = value(I, F, e, True)
+        remember(I, F, e.memory, u, ud)
 
     return Kind(
         f"{measure.name} row", n, 1, measure.all_pairs if held else (), forces,
-        tangent, rates, accept if periodic else None, smooth=True, secant=not curved,
-        unit=measure.unit,
+        tangent, rates, accept if periodic else None, turns=periodic, smooth=True,
+        secant=not curved, unit=measure.unit,
     )  # fmt: skip

@@ -41,6 +41,7 @@ from mbd.interactions.kind import Kind
 from mbd.interactions.law_evaluation import evaluate_law
 from mbd.interactions.measures import GRAD, LAW_IN, LAW_OUT, Measure
 from mbd.interactions.pullback import each, push
+from mbd.interactions.turns import remember
 from mbd.machine import buffer as m
 from mbd.machine.jit import ints, jit
 
@@ -267,8 +268,9 @@ def _acting(
 
     @each
     def accept(I: Any, F: Any, e: Any) -> None:
-        """Remember the angle, so that the next one is the nearest to it."""
-        F[e.memory], _ = value(I, F, e, False)
+        """Remember the angle and its rate."""
+        u, ud = value(I, F, e, True)
+        remember(I, F, e.memory, u, ud)
 
     return Kind(
         f"{word} on {measure.name}",
@@ -279,6 +281,7 @@ def _acting(
         tangent,
         accept=accept if periodic else None,
         damped=True,
+        turns=periodic,
         smooth=smooth,
         room=2,
         stresses=1,

@@ -41,10 +41,13 @@ PLACES = 1 << PLACE_BITS  # that an entry can tell apart
     SIDES,  # table of the two sides that two threads take; 0: there are none
     GATE,  # what threads tell each other, in F
     METHOD,  # what a method keeps of its own, in F
+    REMEMBERED, TURN_RATES,  # in F: first number that elements remember, rates of angles
+    N_MEMORY, PLACES_REMEMBERED,  # how many numbers, table of all
+    KEPT,  # in F: copies of numbers and rates, see `copy_remembered`
     Q, QN, V, VN, A, AN, AB, AL, D, X, XS, GAP, R, PHID, PHIDD, DIAG, EPS, OFF, HELD, LEFT,
     Y, YD, YDD, FY, GROUND,
     I_HEADER,
-) = range(41)  # fmt: skip
+) = range(46)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -142,7 +145,8 @@ N_UNKNOWN_KINDS = 8  # of unknowns
     WAY,  # of explicit methods: 1 turns components along with an increment, -1 back
     LENGTH,  # characteristic length of the model [m]
     ROUND,  # part of FLOOR that counts: rates resolve a small step better than positions do
-    ELAPSED,  # time since the pose that was accepted last; zero where no step was made
+    T_LAST, T_STEP,  # time of the pose that was accepted last; the same at the start of the step
+    UNSURE, UNSURE_AT,  # largest distance of an angle from where it was expected; its memory
     ROW_RATE, ROW_TURN,  # factor of rows on velocities; of their derivative by q
     POSITION_TURN,  # that of rows of positions where they are met by their rates
     RTOL, H_MAX, H_MIN, T_END, ERROR, H_LAST, CARRY,  # adaptive steps
@@ -156,7 +160,7 @@ N_UNKNOWN_KINDS = 8  # of unknowns
     SOFT,  # factor of EPS: less than one where rows that are nearly dependent are slow to be met
     BAD_AT, BAD_AT_1, BAD_AT_2,  # what the law was asked for
     _BY_UNKNOWN_KIND,
-) = range(45)  # fmt: skip
+) = range(48)  # fmt: skip
 # by kind of unknown
 SCALE, FLOOR, ATOL, SIZE, UNIT, PER_UNIT, RATE, PER_LEAST, INTS = range(
     _BY_UNKNOWN_KIND, _BY_UNKNOWN_KIND + 9 * N_UNKNOWN_KINDS, N_UNKNOWN_KINDS

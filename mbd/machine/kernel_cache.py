@@ -111,10 +111,10 @@ class Fingerprints:
     def _function(self, function: FunctionType) -> str:
         code = function.__code__
         cells = [cell.cell_contents for cell in function.__closure__ or ()]
-        parts = [f"{function.__module__}.{function.__qualname__}", self._code(code, function)]
+        parts = [f"{function.__module__}.{function.__qualname__}", code_text(function, self)]
         parts += map(self, (cells, function.__defaults__, function.__kwdefaults__))
         values, own = function.__globals__, globals_of(code)
-        for name in sorted(_names(code)) if self.deep else ():
+        for name in sorted(names_of(code)) if self.deep else ():
             value = values.get(name) if name in own else None
             parts.append(f"{name} {self(value)}" if name in own and name in values else "")
             parts += self._taken(code, value)
@@ -126,25 +126,32 @@ class Fingerprints:
         """Describe what a function may take from a module; of what is no module nothing."""
         if not isinstance(module, ModuleType) or _versioned(module.__name__):
             return []
-        return [self({n: vars(module)[n] for n in sorted(_names(code)) if n in vars(module)})]
-
-    def _code(self, code: CodeType, function: FunctionType | None = None) -> str:
-        """Describe bytecode without its lines and its docstring."""
-        constants = list(code.co_consts)
-        if function is not None and function.__doc__ is not None and constants:
-            constants[0] = None
-        inner = [self._code(c) if isinstance(c, CodeType) else self(c) for c in constants]
-        names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
-        return f"{code.co_code.hex()} {code.co_exceptiontable.hex()} {inner} {names}"
+        return [self({n: vars(module)[n] for n in sorted(names_of(code)) if n in vars(module)})]
 
 
 _LOAD_GLOBAL, _LOAD_NAME = dis.opmap["LOAD_GLOBAL"], dis.opmap["LOAD_NAME"]  # of classes
 
 
-def _names(code: CodeType) -> set[str]:
+def names_of(code: CodeType) -> set[str]:
     """Return the names of globals and attributes in a function and those inside it."""
     inner = [c for c in code.co_consts if isinstance(c, CodeType)]
-    return set(code.co_names).union(*map(_names, inner))
+    return set(code.co_names).union(*map(names_of, inner))
+
+
+def code_text(function: FunctionType, described: Callable[[Any], str]) -> str:
+    """Describe the bytecode of a function without its lines, its file and its docstring."""
+    code, text = function.__code__, function.__doc__
+    return _text_of(code, text is not None and code.co_consts[:1] == (text,), described)
+
+
+def _text_of(code: CodeType, has_text: bool, described: Callable[[Any], str]) -> str:
+    constants = code.co_consts[has_text:]
+    inner = [
+        _text_of(x, False, described) if isinstance(x, CodeType) else described(x)
+        for x in constants
+    ]
+    names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
+    return f"{code.co_code.hex()} {code.co_exceptiontable.hex()} {inner} {names}"
 
 
 def globals_of(code: CodeType) -> set[str]:

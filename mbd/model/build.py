@@ -97,9 +97,11 @@ def built(
     for i, (*stretch, of_side) in enumerate(layout.stretches):
         stages.fill((of_side, i), clear_stretch, buffers.table(stretch))
     records: dict[str, list[int]] = {name: [] for name in parts}
+    first = buffers.sizes[m.STATE]
     remembered = _interactions(buffers, owned, rows, layout, attachments, stages, records)
     remembered += _turns(buffers, parts.values(), attachments, stages, records)
-    moving = any(o.element.kind.damped for o in owned)
+    _memories(buffers, first)
+    moving = any(o.element.kind.damped or o.element.kind.turns for o in owned)
     heavy = [o for o in owned if o.element.kind.accelerated]
     check_accelerations(bodies, heavy)
     _families(buffers, bodies, nodes, layout, stages, moving, bool(heavy))
@@ -270,7 +272,8 @@ def _interactions(
         for a, b in kind.pairs:
             columns += layout.blocks(ends[a], ends[b])
         records = [x for row in zip(*columns, strict=False) for x in row]
-        remembered, first = len(elements[0].memory), buffers.table(records)
+        remembered = 0 if kind.begins_anew else len(elements[0].memory)
+        first = buffers.table(records)
         at = buffers.table(kind.head(len(members), first, remembered))
         of_side = Counter[int]()
         for (k, _), n in several.items():
@@ -292,11 +295,21 @@ def _interactions(
         stages.add(m.ENERGY, kind.energy, at)
         stages.add(m.LOADS, kind.forces if kind.loads else None, at)
         stages.add(m.MOMENTA, kind.momenta, at)
-        if kind.accept is not None:
+        if kind.accept is not None and not kind.begins_anew:
             labels += [x for o in members for x in _memory_labels(o)]
     for o in owned:
         records_of[o.owner].append(where[id(o)])
     return labels
+
+
+def _memories(buffers: Buffers, first: int) -> None:
+    """Note where numbers that are remembered are; make room for rates, and to put both aside."""
+    n = buffers.sizes[m.STATE] - first
+    places = range((m.STATE << m.REGION_BITS) + first, (m.STATE << m.REGION_BITS) + first + n)
+    buffers.I[m.REMEMBERED], buffers.I[m.N_MEMORY] = places.start, n
+    buffers.I[m.PLACES_REMEMBERED] = buffers.table(places)
+    buffers.I[m.TURN_RATES] = buffers.room(n, m.STATE, what="rates of angles")
+    buffers.I[m.KEPT] = buffers.room(6 * n, what="memory that is put aside")
 
 
 def _in_order(members: list[Owned], layout: Layout) -> tuple[list[Owned], Counter[tuple[int, int]]]:

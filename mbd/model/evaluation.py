@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from mbd.base.tolerances import TURN_UNSURE
 from mbd.machine import buffer as m
 from mbd.machine.buffer import BETWEEN
 from mbd.machine.buffer import FORCE as FIRST_ROW_KIND
@@ -218,11 +219,57 @@ def _lacks_velocities(F: Any) -> bool:
 
 
 @jit
-def accept(I: Any, F: Any) -> None:
-    """Let all that remembers take over the pose of the step."""
-    if ints(F)[m.ACCEPT + 1] and _lacks_velocities(F):
-        stage(I, F, m.VELOCITIES)
+def copy_remembered(I: Any, F: Any, source: int, to: int) -> None:
+    """Copy all that is remembered, with rates; 0 is what counts, 1 to 3 what is put aside."""
+    n = I[m.N_MEMORY]
+    for i in range(n):
+        one, two = I[m.KEPT] + 2 * n * (source - 1) + i, I[m.KEPT] + 2 * n * (to - 1) + i
+        if source == 0:
+            F[two], F[two + n] = F[I[I[m.PLACES_REMEMBERED] + i]], F[I[m.TURN_RATES] + i]
+        elif to == 0:
+            F[I[I[m.PLACES_REMEMBERED] + i]], F[I[m.TURN_RATES] + i] = F[one], F[one + n]
+        else:
+            F[two], F[two + n] = F[one], F[one + n]
+
+
+@jit
+def accept_stage(I: Any, F: Any) -> None:
+    """Let all that remembers take over the pose at hand, with velocities; note its time."""
     stage(I, F, m.ACCEPT)
+    F[m.T_LAST] = F[m.T]
+
+
+@jit
+def accept(I: Any, F: Any) -> bool:
+    """Let all that remembers take over the pose of the step; not where turns are not sure."""
+    if ints(F)[m.ACCEPT + 1] == 0:
+        return True
+    if _lacks_velocities(F):
+        stage(I, F, m.VELOCITIES)
+    copy_remembered(I, F, 0, 1)
+    last, F[m.UNSURE] = F[m.T_LAST], 0.0
+    accept_stage(I, F)
+    if F[m.UNSURE] > TURN_UNSURE:
+        copy_remembered(I, F, 1, 0)
+        F[m.T_LAST] = last
+        return False
+    return True
+
+
+@jit
+def note_rates(I: Any, F: Any) -> None:
+    """Let all that remembers know the rates of the pose that steps begin with."""
+    if ints(F)[m.ACCEPT + 1] == 0 or ints(F)[m.HISTORY]:
+        return
+    F[m.T_LAST] = F[m.T_STEP] = F[m.T]
+    for i in range(I[m.N_Q]):
+        F[I[m.QN] + i] = F[I[m.Q] + i]
+    for i in range(I[m.N_U]):
+        F[I[m.D] + i] = 0.0
+    stage(I, F, m.PLACE)
+    for i in range(I[m.N_Q]):
+        F[I[m.Q] + i] = F[I[m.QN] + i]
+    accept_stage(I, F)
 
 
 @jit

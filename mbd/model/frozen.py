@@ -162,6 +162,12 @@ class FrozenModel:
         counts = [x.formulation.n_faces for x in self.nodes.values()]
         return read_only(np.repeat(np.arange(len(counts)), counts))
 
+    @cached_property
+    def node_of_velocity(self) -> np.ndarray:
+        """Index of the node of each velocity."""
+        counts = [x.formulation.n_v for x in self.nodes.values()]
+        return read_only(np.repeat(np.arange(len(counts)), counts))
+
     @property
     def n_faces(self) -> int:
         """Number of faces of all nodes."""

@@ -114,7 +114,7 @@ class Workspace:
                 raise ValueError(
                     f"state.{name} must be finite, got nan or inf at t = {state.t:g} s"
                 )
-        self.F[..., m.T] = state.t
+        self.F[..., m.T] = self.F[..., m.T_LAST] = self.F[..., m.T_STEP] = state.t
         self.vector(m.Q, self.model.n_q)[...] = state.q
         self.vector(m.QN, self.model.n_q)[...] = state.q
         self.vector(m.D)[...] = 0.0

@@ -46,6 +46,16 @@ def _along(axis: np.ndarray) -> np.ndarray:
     return np.array([[1 - k * x * x, -k * x * y, x], [-k * x * y, 1 - k * y * y, y], [-x, -y, z]])
 
 
+def _bar(
+    owner: str, radius: Any, length: Any, at: Any, axis: Any
+) -> tuple[float, float, np.ndarray, np.ndarray, np.ndarray]:
+    """Return radius, length, centre, axis and rotation of a round bar."""
+    radius = number(owner, "radius", radius, "m", positive=True)
+    length = number(owner, "length", length, "m", positive=True)
+    at, axis = vector(owner, "at", at, "m"), unit_vector(owner, "axis", axis)
+    return radius, length, at, axis, _along(axis)
+
+
 class Box(Recorded):
     """A rectangular box.
 
@@ -111,11 +121,8 @@ class Cylinder(Recorded):
         axis: Any = (0.0, 0.0, 1.0),
         color: Any = None,
     ) -> None:
-        self.radius = number("Cylinder", "radius", radius, "m", positive=True)
-        self.length = number("Cylinder", "length", length, "m", positive=True)
-        self.at = vector("Cylinder", "at", at, "m")
-        self.axis = unit_vector("Cylinder", "axis", axis)
-        self.rotation = _along(self.axis)
+        bar = _bar("Cylinder", radius, length, at, axis)
+        self.radius, self.length, self.at, self.axis, self.rotation = bar
         self.color = _color("Cylinder", color)
 
 
@@ -141,11 +148,8 @@ class Capsule(Recorded):
         axis: Any = (0.0, 0.0, 1.0),
         color: Any = None,
     ) -> None:
-        self.radius = number("Capsule", "radius", radius, "m", positive=True)
-        self.length = number("Capsule", "length", length, "m", positive=True)
-        self.at = vector("Capsule", "at", at, "m")
-        self.axis = unit_vector("Capsule", "axis", axis)
-        self.rotation = _along(self.axis)
+        bar = _bar("Capsule", radius, length, at, axis)
+        self.radius, self.length, self.at, self.axis, self.rotation = bar
         self.color = _color("Capsule", color)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mbd.base.run_tolerances import FAR_IN_A_STEP, LIGHT_BODY
-from mbd.base.tolerances import OPEN_FAR, REPORT_RANK, SINGULAR
+from mbd.base.tolerances import OPEN_FAR, REPORT_RANK, SINGULAR, TURN_UNSURE
 from mbd.integration.consistent import settled
 from mbd.integration.contradiction import contradiction
 from mbd.integration.method import Method
@@ -65,10 +65,13 @@ def explain(work: Workspace, method: Method) -> str:
         h = work.F[m.H]
         return f"the step to t = {t + h:.6g} s (h = {h:g} s) failed: {bad_law}"
     h = float(work.F[m.H])
+    turns = _unsure(work)
     r, against = failed_step(work, method.kernel)
     rows = np.concatenate([r[numbering.v], r[numbering.lam]])
     unknown_kinds = np.concatenate([numbering.v_kinds, numbering.lam_kinds])
-    if far := far_in_a_step(work):
+    if turns:
+        who = turns
+    elif far := far_in_a_step(work):
         who = far
     elif not np.all(np.isfinite(rows)):
         who = f"not a number at {model.labels[int(np.argmin(np.isfinite(rows)))]!r}"
@@ -99,6 +102,25 @@ def explain(work: Workspace, method: Method) -> str:
             "larger rtol, or look at model.report(state) for a singular pose"
         )
     return method.facts.failure(model, where)
+
+
+def _unsure(work: Workspace) -> str:
+    """Return which angle turned so far in a step that its turns are not known, or ""."""
+    model, apart, at = work.model, float(work.F[m.UNSURE]), int(work.F[m.UNSURE_AT])
+    if not apart > TURN_UNSURE:
+        return ""
+    tables = [model.I[k : k + m.T_HEAD].tolist() for _, k in model.kernels[m.ACCEPT]]
+    records = [
+        record
+        for x in tables
+        for record in range(x[m.T_FIRST], x[m.T_FIRST] + x[m.T_SIZE] * x[m.T_NUMBER], x[m.T_SIZE])
+    ]
+    its = max(records, key=lambda x: (model.I[x + m.E_MEMORY] <= at, model.I[x + m.E_MEMORY]))
+    name = next(name for name, own in model.records.items() if its in own)
+    return (
+        f"the angle {name!r} is {apart:.2g} rad off the integral of its rate, so that its full "
+        "turns in this step are not known"
+    )
 
 
 def far_in_a_step(work: Workspace) -> str:

@@ -27,7 +27,7 @@ class Metric:
         bodies = list(model.nodes.values())
         sizes = np.array([b.formulation.n_v for b in bodies])
         self.first = np.cumsum(sizes) - sizes
-        self.body = np.repeat(np.arange(len(sizes)), sizes)
+        self.body = model.node_of_velocity
         self.length = float(model.F[m.LENGTH])
         maps = face_maps(model, state)
         self.far = max(float(np.linalg.norm(x.y[0])) for x in maps) / self.length

@@ -162,9 +162,7 @@ def minimal(motion: SmallMotion, b: Bases | None = None) -> Minimal:
 def sizes_of(model: Model, matrix: sp.csr_matrix) -> np.ndarray:
     """Return the largest entries between vectors of coordinates, which do not depend on axes."""
     codes = model.I[model.I[m.UNKNOWN_KIND] + model.numbering.v]
-    n_v = [x.formulation.n_v for x in model.nodes.values()]
-    bodies = np.repeat(np.arange(len(n_v)), n_v)
-    _, vector = np.unique(np.stack([bodies, codes]), axis=1, return_inverse=True)
+    _, vector = np.unique(np.stack([model.node_of_velocity, codes]), axis=1, return_inverse=True)
     entries = sp.coo_matrix(abs(matrix))
     largest = np.zeros((vector.max(initial=-1) + 1,) * 2)
     np.maximum.at(largest, (vector[entries.row], vector[entries.col]), entries.data)

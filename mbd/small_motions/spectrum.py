@@ -80,14 +80,15 @@ def spectrum(pencil: Pencil) -> Eigenvalues:
     pencil = _symmetrised(pencil) if definite else pencil
     scaled, c = _scaled(pencil)
     rate = _typical(scaled)
-    levels: list[Level] = []
-    while sum(x.X.shape[1] for x in levels) < len(c) and (X := _null_space(scaled)).size:
+    levels, moved = list[Level](), 0
+    while moved < len(c) and (X := _null_space(scaled)).size:
         # to no round number, which an eigenvalue may be too, and each level to another one
         level = _moved(scaled, X, rate * np.exp(1.0 / (3.0 + len(levels))), definite)
         levels.append(Level(c[:, None] * level.X, level.Z / c, level.rate))
+        moved += X.shape[1]
         pencil = _without(pencil, levels[-1], definite)
         scaled, c = _scaled(pencil)
-    if len(c) > sum(x.X.shape[1] for x in levels):
+    if moved < len(c):
         s, V = _both_halves(scaled, levels, definite)
     else:
         s, V = np.zeros(0), np.zeros((len(c), 0))

@@ -146,7 +146,7 @@ def _is_noise(model: Model, state: State, acting: np.ndarray, round_off: np.ndar
 
     A force may be a moment over the length of the model.
     """
-    body = np.repeat(np.arange(len(model.nodes)), [x.formulation.n_v for x in model.nodes.values()])
+    body = model.node_of_velocity
     owns = sp.csr_matrix((np.ones(len(body)), (np.arange(len(body)), body)))
     rows = abs(model.assemble(state).B) @ owns
     _, tied = connected_components(rows.T @ rows, directed=False)

@@ -51,7 +51,9 @@ class KeptChunks:
         if not file.exists():
             with replaced(file, _WHO) as stream:
                 record = {"chunk": size, "identity": now}
-                stream.write(json.dumps(record | {"seal": _seal(record)}, indent=1).encode())
+                stream.write(
+                    json.dumps(record | {"seal": _seal_of_record(record)}, indent=1).encode()
+                )
             return
         old = _record(file)
         if other := differences(old.get("identity"), now):
@@ -112,7 +114,7 @@ class KeptChunks:
         return digest.hexdigest()
 
 
-def _seal(record: Mapping[str, Any]) -> str:
+def _seal_of_record(record: Mapping[str, Any]) -> str:
     """Return a digest of what a study was begun with."""
     return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
 
@@ -123,7 +125,7 @@ def _record(file: Path) -> dict[str, Any]:
         old = json.loads(file.read_bytes())
         if not (isinstance(old, dict) and type(old["chunk"]) is int and old["chunk"] > 0):
             raise TypeError("it has no number of members of a chunk")
-        if "identity" in old and old.pop("seal", "") != _seal(old):
+        if "identity" in old and old.pop("seal", "") != _seal_of_record(old):
             raise ValueError("it has other text than was written")
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ValueError(

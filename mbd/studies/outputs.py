@@ -17,7 +17,7 @@ from mbd.history.energy import masses
 from mbd.history.faces import faces_over_time
 from mbd.history.instants import Instants, instants_of_runs
 from mbd.history.joint_coordinates import coordinate, counted, freedoms
-from mbd.history.quantities import Energy, Momentum, PartHistory, table
+from mbd.history.quantities import SINCE_THE_START, Energy, Momentum, PartHistory, table
 from mbd.history.quantity import MATRIX, Owner, Quantity
 from mbd.model.model import Model
 from mbd.model.turns_so_far import Before, turns_so_far
@@ -29,7 +29,6 @@ _REDUCED: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {  # over the axi
     "max": np.max,
     "min": np.min,
 }
-_SUMMED = (Energy.dissipated, Energy.work, Energy.balance)  # over all instants
 _GAP = tuple(x for x in table() if x.flat == "gap")
 _FREE = (Owner.BODY, Owner.TURNING, Owner.JOINT, Owner.ROWS)  # each instant by itself
 
@@ -190,7 +189,7 @@ def of_batch(output: Output, runs: Runs) -> list[Any]:
     instants, same_kinematics, own = runs.instants, runs.same_kinematics, runs.own
     model = instants.model
     if (of := _of_all_parts(output.quantity)) is not None:
-        alone = output.reduce == "final" and not len(model.memory) and of[0] not in _SUMMED
+        alone = output.reduce == "final" and not len(model.memory) and of[0] not in SINCE_THE_START
         return output.reduced_each(_told(*of, runs.told(alone)))
     if (what := _each_by_itself(output.quantity, model, same_kinematics)) is not None:
         wanted = instants.last() if output.reduce == "final" else instants
@@ -263,7 +262,7 @@ def _over_runs(name: str, order: int, instants: BatchRecord) -> np.ndarray:
     u, rate = (x.reshape(n, k) for x in one.motion(faces)[:2])
     if order == 0 and one.periodic[0]:
         last = _turns(model).get(name, np.full(3, np.nan))
-        return counted(u.T, rate.T, instants.t, *(np.full(n, x) for x in last)).T
+        return counted(u.T, rate.T, instants.t, *(np.full(n, x) for x in last))[0].T
     return (u, rate)[order]
 
 

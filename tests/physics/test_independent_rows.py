@@ -24,9 +24,7 @@ def parallelograms(n=1, mass=1.0, lean=0.5, length=1.0, formulation="so3", speed
         )  # fmt: skip
 
     ground, along = system.ground, np.array([1.5, 0, 0])
-    bars = [
-        rod(f"bar {i}", 1.0, i * along + up / 2, np.cross(turn, up) / 2) for i in range(n + 1)
-    ]
+    bars = [rod(f"bar {i}", 1.0, i * along + up / 2, np.cross(turn, up) / 2) for i in range(n + 1)]
     for i, bar in enumerate(bars):
         system.add(mbd.Revolute(f"foot {i}", ground, bar, at=i * along, axis=(0, 1, 0)))
     for i, (a, b) in enumerate(zip(bars, bars[1:], strict=False)):
@@ -162,15 +160,19 @@ def axle(formulation, yaw=0.7):
     return system
 
 
+def leaving(p):
+    """Return a law that leaves t^2 by a cube of time."""
+    return lambda t: (t * t + p * t**3, 2 * t + 3 * p * t * t, 2 + 6 * p * t)
+
+
 def test_contradictions_at_every_level_name_all_rows():
     """Two drives of one hinge part by a cube of time; the step at which it shows is named."""
     for level in LEVELS:
         for part in (1.0, 1e-3, 1e-6):
             system = parallelograms()
             hinge = system["foot 0"]
-            law = lambda t, p=0.0: (t * t + p * t**3, 2 * t + 3 * p * t * t, 2 + 6 * p * t)  # noqa: E731
-            system.add(mbd.Drive("one", hinge.angle, position=law))
-            system.add(mbd.Drive("two", hinge.angle, position=lambda t, p=part: law(t, p)))
+            for name, p in (("one", 0.0), ("two", part)):
+                system.add(mbd.Drive(name, hinge.angle, position=leaving(p)))
             method = mbd.GeneralizedAlpha(constraints=level)
             with pytest.raises(mbd.SimulationError, match="contradict each other") as told:
                 mbd.simulate(system, 0.5, 1e-2, method=method, project=True)
