@@ -7,7 +7,7 @@ with the angle :math:`\varphi` of the pose, by atan2, the value :math:`u_n` and 
 accepted last, and the rule of trapezia for the integral; of the midpoint rule it is its own, the
 rate of the middle. Stages of collocation follow each other as steps do. The angle of the pose
 corrects what the integral lacks. Where that is more than a radian a step may as well have turned
-once more or once less: it is not accepted.
+once more or once less: where a row or a force depends on it, it is not accepted; results tell.
 
 Where no time goes by (statics, the start of a run) the value nearest to the last one counts.
 """
@@ -49,9 +49,15 @@ def counted(I: Any, F: Any, memory: int, angle: float, rate: float) -> float:
 
 
 @jit
+def keep(I: Any, F: Any, memory: int, u: float, rate: float) -> None:
+    """Accept the value of an angle, and its rate."""
+    F[memory], F[rate_of(I, memory)] = u, rate
+
+
+@jit
 def remember(I: Any, F: Any, memory: int, u: float, rate: float) -> None:
-    """Accept the value of an angle, and its rate; note how far from what was expected it is."""
+    """Accept the value of an angle that acts; note how far from what was expected it is."""
     apart = abs(u - expected(I, F, memory, rate))
     if apart > F[UNSURE]:
         F[UNSURE], F[UNSURE_AT] = apart, memory
-    F[memory], F[rate_of(I, memory)] = u, rate
+    keep(I, F, memory, u, rate)

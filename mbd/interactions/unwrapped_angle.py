@@ -13,7 +13,7 @@ from mbd.interactions.gradients import value_of
 from mbd.interactions.kind import Kind
 from mbd.interactions.measures import Measure
 from mbd.interactions.pullback import each
-from mbd.interactions.turns import remember
+from mbd.interactions.turns import keep
 
 
 @cache
@@ -24,6 +24,6 @@ def unwrapped_angle(measure: Measure) -> Kind:
     @each
     def accept(I: Any, F: Any, e: Any) -> None:
         u, rate = value(I, F, e, True)
-        remember(I, F, e.memory, u, rate)
+        keep(I, F, e.memory, u, rate)
 
     return Kind(f"turns of {measure.name}", measure.n, 0, (), None, None, accept=accept, turns=True)
