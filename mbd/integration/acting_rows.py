@@ -98,7 +98,7 @@ class ActingRows:
         work, lam = self.work, self.work.model.numbering.lam
         rows = np.setdiff1d(new.dropped, work.dropped)
         work.drop(new.dropped)
-        work.S[m.HISTORY], work.S[m.PROJECT] = 0, int(len(new.dropped) > 0)
+        work.S[m.HISTORY] = 0
         allowed = START_POSITION * work.vector(m.DIAG)[lam[rows]] * work.F[m.FAR]
         lack = new.lack[rows]
         work.vector(m.HELD)[lam[rows]] = np.where(np.abs(lack) <= allowed, lack, 0.0)

@@ -211,7 +211,7 @@ def give(I: Any, F: Any, start: float) -> None:
                 (1 - h01) * F[vn + i] + h01 * F[v + i] + h * (h10 * F[an + i] + h11 * F[a + i])
             )
             F[to + n_u + i] = (1 - s) * F[an + i] + s * F[a + i]
-        if S[m.N_OFF] and S[m.PROJECT]:
+        if S[m.N_DROPPED]:
             mark_open(I, F, to + n_u, 0, n_u)
         for i in range(n_u):
             F[d + i] = F[whole + i]

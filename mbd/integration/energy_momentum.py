@@ -64,8 +64,7 @@ class EnergyMomentum:
         """What the runs are told of it: multipliers are those of the middle of the step."""
         return Facts(
             title="energy-momentum scheme", orders=(2, 1), error=(1 / 12, 1), level="position",
-            own_floats=_own_floats, independent_rows=True,
-        )  # fmt: skip
+            own_floats=_own_floats,        )  # fmt: skip
 
     def prepare(self, model: FrozenModel, S: np.ndarray, F: np.ndarray) -> None:
         """Write the parameters of the method; refuse what it cannot conserve."""

@@ -203,7 +203,6 @@ class GeneralizedAlpha:
                 first_step=partial(first_step, weights=weights),
                 check=self._check_free,
             ),
-            independent_rows=True,
             linear_solver=self.linear_solver,
             pivoting=self.max_iterations,
             divided_by=self,
@@ -236,7 +235,6 @@ class GeneralizedAlpha:
         """Write the parameters of the method where the loop finds them."""
         S[m.MAX_ITER] = self.max_iterations
         S[m.FULL_NEWTON] = int(self.newton == "full")
-        S[m.PROJECT] = int(model.redundant)
         F[m.TOL], F[m.THETA] = self.tol, 0.5
         F[m.ALPHA_M], F[m.ALPHA_F], F[m.BETA], F[m.GAMMA] = self.alpha
         F[m.H_LAST] = 0.0

@@ -97,8 +97,6 @@ class Facts:
         ``(model)``: how many numbers the method keeps of its own, at F[I[METHOD]].
     free : FreeSteps, optional
         How steps are chosen, and states within them had.
-    independent_rows : bool
-        Whether steps take rows that are independent, and no softness.
     linear_solver : {"fronts", "splu"}
         What solves the equations.
     pivoting : int
@@ -133,7 +131,6 @@ class Facts:
     resize: Any = take_size
     own_floats: Callable[[FrozenModel], int] = _no_floats
     free: FreeSteps | None = None
-    independent_rows: bool = False
     linear_solver: Literal["fronts", "splu"] = "fronts"
     pivoting: int = 0
     divided_by: Any = None

@@ -4,7 +4,7 @@ With :math:`\gamma' = \gamma/(h\beta)`, :math:`\beta' = (1-\alpha_m)/(h^2\beta(1
 
 * predict :math:`a, v, \Delta` from :math:`\dot v` and :math:`\lambda`, extrapolated by the
   parabola through the last three;
-* iterate :math:`\begin{bmatrix}\beta h^2(\beta' M + \gamma' G + K T) & B^T\\ B T & -\epsilon
+* iterate :math:`\begin{bmatrix}\beta h^2(\beta' M + \gamma' G + K T) & B^T\\ B T & 0
   \end{bmatrix} \begin{bmatrix}\Delta x\\ \beta h^2\Delta\lambda\end{bmatrix} =
   -\begin{bmatrix}\beta h^2 r\\ \Phi\end{bmatrix}`, then
   :math:`h\Delta \mathrel{+}= \Delta x`, :math:`v \mathrel{+}= \gamma'\Delta x`,
@@ -12,7 +12,7 @@ With :math:`\gamma' = \gamma/(h\beta)`, :math:`\beta' = (1-\alpha_m)/(h^2\beta(1
 * finish
   :math:`a_{n+1} = ((1-\alpha_f)\dot v_{n+1} + \alpha_f\dot v_n - \alpha_m a_n)/(1-\alpha_m)`.
 
-The residual is never softened: :math:`\epsilon` stands in the iteration matrix only.
+Rows are those that act: what depends on others is dropped (``acting_rows``), and judged with them.
 
 Where rows are met by their rates, :math:`\dot\Phi/\gamma'` stands in the place of :math:`\Phi`; the
 stabilised form moves positions alone by a second solution with the same factors, of which the
@@ -80,8 +80,8 @@ A, AL, AN, D, UNKNOWN_KIND, Q, QN, V, VN, X = (
 ALPHA_F, ALPHA_M, BETA, GAMMA, H, T, THETA, TOL = (
     m.ALPHA_F, m.ALPHA_M, m.BETA, m.GAMMA, m.H, m.T, m.THETA, m.TOL,
 )  # fmt: skip
-N_Q, N_U, N_STEPS, STATUS, STEPS_DONE, PROJECT, HISTORY, HAVE_FACTOR = (
-    m.N_Q, m.N_U, m.N_STEPS, m.STATUS, m.STEPS_DONE, m.PROJECT, m.HISTORY, m.HAVE_FACTOR,
+N_Q, N_U, N_STEPS, STATUS, STEPS_DONE, HISTORY, HAVE_FACTOR = (
+    m.N_Q, m.N_U, m.N_STEPS, m.STATUS, m.STEPS_DONE, m.HISTORY, m.HAVE_FACTOR,
 )  # fmt: skip
 MAX_ITER, N_ITER, N_REJECT, SMALL_PIVOTS, FULL_NEWTON = (
     m.MAX_ITER, m.N_ITER, m.N_REJECT, m.SMALL_PIVOTS, m.FULL_NEWTON,

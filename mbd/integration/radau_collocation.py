@@ -318,7 +318,6 @@ class RadauCollocation:
             error=(radau(self.stages).error, order - 1),
             start=_start,
             own_floats=self._own_floats,
-            independent_rows=True,
             free=FreeSteps(kernel=choose, first_step=self._first_step, fewest=10),
             failure=_failed,
             sharp={"tol": 1e-14},

@@ -77,7 +77,7 @@ VECTORS = {
     PHID: Vector("PHID", WORK, N_U, "rates of the rows"),
     PHIDD: Vector("PHIDD", WORK, N_U, "second rates of the rows"),
     DIAG: Vector("DIAG", CONSTANTS, N_U, "size of the diagonal (pivot watch)"),
-    EPS: Vector("EPS", CONSTANTS, N_U, "softness of the rows in the iteration"),
+    EPS: Vector("EPS", CONSTANTS, N_U, "softness of the rows in derivatives and counts"),
     OFF: Vector(
         "OFF", STATE, N_U, "1 of rows that are released, 2 of rows that are dropped, else 0"
     ),
@@ -99,12 +99,12 @@ VECTORS = {
     RECORD, RECORD_EVERY, N_RECORDED, RECORD_SIZE,
     CAPACITY,  # instants that the record can hold
     OUTPUT, N_OUTPUT, N_REACHED,  # times at which a state is wanted, those already reached
-    MAX_ITER, FULL_NEWTON, HAVE_FACTOR, SMALL_PIVOTS, HISTORY, PROJECT,
+    MAX_ITER, FULL_NEWTON, HAVE_FACTOR, SMALL_PIVOTS, HISTORY,
     STEPS_OF_FACTOR, ITERATIONS_OF_FACTOR,  # since the matrix was made
     LINEAR,  # address of the kernel that factors and solves
     PHASE,  # which evaluation this is of a conserving step, or of a search for balance
     LEVEL,  # where the rows of positions are met
-    N_OFF,  # rows that do not act, see OFF
+    N_OFF, N_DROPPED,  # rows that do not act, see OFF; those that depend on others
     ALL_ROWS,  # whether dropped rows act all the same
     BAD_LAW, BAD_HOW,  # address of the first law whose answer is no number, and how
     UNDECLARED,  # pair of attachments, counted from one, that a kind couples and does not declare
@@ -157,7 +157,7 @@ N_UNKNOWN_KINDS = 8  # of unknowns
     FAR,  # largest position now over the length of the model, a power of two: FLOOR has it
     MISS,  # how far the first guess of the step was off, relative to A
     OPEN,  # largest row of the last evaluation, in units of what is allowed
-    SOFT,  # factor of EPS: less than one where rows that are nearly dependent are slow to be met
+    SOFT,  # factor of EPS: zero in steps
     BAD_AT, BAD_AT_1, BAD_AT_2,  # what the law was asked for
     _BY_UNKNOWN_KIND,
 ) = range(48)  # fmt: skip

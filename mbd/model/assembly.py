@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from mbd.algebra.newmark import damping_weights, matrix_weights
 from mbd.base.atomic import replaced, replaced_together
-from mbd.base.checked import file_path, flag, one_of, scalar, shown
+from mbd.base.checked import file_path, one_of, scalar, shown
 from mbd.base.matlab import structures
 from mbd.machine import buffer as m
 from mbd.model.frozen import FrozenModel
@@ -82,12 +82,10 @@ class Assembly:
         """Units of the gap: "m", "rad", "m^2", "-", of rows on velocities "m/s", "rad/s"."""
         return self.model.numbering.lam_units
 
-    def iteration_matrix(
-        self, step: float, rho: float = 0.8, *, softened: bool = False
-    ) -> sp.csc_matrix:
+    def iteration_matrix(self, step: float, rho: float = 0.8) -> sp.csc_matrix:
         r"""Return the scaled matrix that one Newton iteration of generalized-alpha factors.
 
-        .. math:: \begin{bmatrix} w_M M + w_G G + w_K K & B^T \\ B & -\epsilon \end{bmatrix},
+        .. math:: \begin{bmatrix} w_M M + w_G G + w_K K & B^T \\ B & 0 \end{bmatrix},
            \quad w_M = \tfrac{1-\alpha_m}{1-\alpha_f},\; w_G = h\gamma,\; w_K = \beta h^2
 
         Parameters
@@ -95,8 +93,6 @@ class Assembly:
         step : float [s]
         rho : float
             Spectral radius.
-        softened : bool
-            Whether to show the -epsilon that keeps redundant rows regular.
         """
         step = scalar("iteration_matrix", "step", step, "s")
         rho = scalar("iteration_matrix", "rho", rho, "-")
@@ -105,15 +101,10 @@ class Assembly:
                 "iteration_matrix: step must be positive [s] and rho in [0, 1] [-], got "
                 f"{step:g} and {rho:g}"
             )
-        softened = flag("iteration_matrix", "softened", softened)
         w_m, w_g, w_k, turn = matrix_weights(*damping_weights(rho), step)
         S = w_m * self.M + w_g * self.G + w_k * self.K
-        model = self.model
-        corner = None
-        if softened and model.n_lam:
-            corner = sp.diags(-model.F[model.I[m.EPS] + model.numbering.lam])
         B = self.B + turn * self.turn
-        return sp.block_array([[S, self.Bt], [B, corner]], format="csc")
+        return sp.block_array([[S, self.Bt], [B, None]], format="csc")
 
     def spy(
         self, which: Literal["S", "M", "G", "K", "B"] = "S", *, step: float = 1e-3, ax: Any = None
@@ -242,7 +233,6 @@ def rest_matrix(model: FrozenModel, state: State) -> sp.csr_matrix:
     work = Workspace(model, state)
     work.S[m.ELASTIC] = 0
     work.evaluate()
-    work.vector(m.EPS)[:] = 0.0
     work.linearise(0.0, 0.0, 1.0)
     return pattern(model).read(work.F)
 

@@ -284,8 +284,7 @@ def forget_velocities(I: Any, F: Any) -> None:
 def linearise(I: Any, F: Any) -> None:
     """Fill the matrix at the present iterate (after `evaluate`), stretch by stretch of its fronts.
 
-    Its zero block carries -EPS on the diagonal: rows that are redundant, or become so in some
-    pose, then leave the iteration regular, and the residual as it is.
+    Rows that do not act stand in it by lam = 0.
     """
     if ints(F)[m.SHARED]:
         on_both_sides(I, F, m.TANGENT_TASK)
@@ -297,7 +296,7 @@ def linearise(I: Any, F: Any) -> None:
 
 @kernel
 def clear_stretch(I: Any, F: Any, k: int) -> None:
-    """Write the matrix without any tangent: -EPS in rows of a stretch of fronts.
+    """Write the matrix without any tangent: zeros, and -SOFT EPS in rows of a stretch of fronts.
 
     The record at I[k]: first front and number, twice a place in the matrix and floats from there.
     """

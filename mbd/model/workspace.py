@@ -134,7 +134,8 @@ class Workspace:
         rows = self.model.numbering.lam[released_rows(self.model, self.off)]
         self.vector(m.OFF)[...] = 0.0
         self.vector(m.OFF)[..., rows] = 1.0
-        self.S[..., m.N_OFF], self.S[..., m.HAVE_FACTOR] = len(rows), 0
+        self.S[..., m.N_OFF], self.S[..., m.N_DROPPED] = len(rows), 0
+        self.S[..., m.HAVE_FACTOR] = 0
         self.vector(m.A)[..., rows] = 0.0
 
     def drop(self, rows: np.ndarray) -> None:
@@ -143,7 +144,7 @@ class Workspace:
         off[off == 2.0] = 0.0
         off[..., self.model.numbering.lam[rows]] = 2.0
         self.S[..., m.N_OFF] = np.count_nonzero(off, axis=-1)
-        self.S[..., m.HAVE_FACTOR] = 0
+        self.S[..., m.N_DROPPED], self.S[..., m.HAVE_FACTOR] = len(rows), 0
 
     @property
     def dropped(self) -> np.ndarray:

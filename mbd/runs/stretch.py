@@ -84,7 +84,7 @@ class Run:
         self.helper = helper_of(work.I, F)
         self.acting = None
         self.smaller = facts.divided_by is None  # the method takes a step in parts
-        if facts.independent_rows and I[m.LOOPS]:
+        if I[m.LOOPS]:
             self.acting = ActingRows(work)
         if change is not None:
             self.remember(begun.a - change)

@@ -111,7 +111,7 @@ def _record(I: Any, F: Any, q0: int, q1: int, u0: int, u1: int) -> None:
     for i in range(u0, u1):
         F[to + i] = F[I[V] + i]
         F[to + n + i] = F[I[A] + i]
-    if S[m.N_OFF] and S[m.PROJECT]:
+    if S[m.N_DROPPED]:
         mark_open(I, F, to + n, u0, u1)
 
 
