@@ -306,15 +306,6 @@ ARC_ITERATIONS = 10
 ARC_RESOLVED = 1e-15
 """[length of the model, 1 rad, load factor] Corrections below are not resolved: the step ends."""
 
-CRITICAL_RESOLVED = 1e-9
-"""[load factor] Steps to a critical load below end there."""
-
-CRITICAL_STEPS = 20
-"""[-] Steps along a path of equilibria to a critical load."""
-
-CRITICAL_FAR = 1e6
-"""[shortest step] Load factors beyond so much of what moves the pose move nothing any more."""
-
 STEADY_STAYS = 1e-9
 """[length of the model, or 1 rad] A displacement below changes no matrix: where round-off is more
 than the loads."""
