@@ -7,14 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbd.base.tolerances import NEUTRAL_MANY, UNSTABLE
+from mbd.linear.null_space import independent, null_space
 from mbd.small_motions.eigenvalues import dense, grows, sparse
 from mbd.small_motions.face_maps import test_map
 from mbd.small_motions.metric import Metric
-from mbd.small_motions.minimal import minimal
+from mbd.small_motions.minimal import minimal, sizes_of
 from mbd.small_motions.small_motion import small_motion
+from mbd.small_motions.spectrum import Pencil, spectrum
 from mbd.statics.balance import Balance, Statics
 from mbd.statics.spectrum_slices import slices
-from mbd.statics.stiffness_spectrum import stiffness_spectrum
 
 _FEW = 150  # velocities, up to which all motions are looked at
 
@@ -75,7 +76,12 @@ def _spectrum(problem: Statics, balance: Balance) -> tuple[np.ndarray, np.ndarra
         s, shapes = sparse(motion, 6)
         free = s == 0.0
         return -(s[~free] ** 2), shapes[:, ~free], shapes[:, free].real
-    solved, N = stiffness_spectrum(problem, balance)
+    size = Metric(model, balance.state).stiff(balance.K).diagonal() ** -0.5
+    _, N = independent(null_space(balance.B, size), size)
+    _, L = independent(null_space(balance.Bt.T, size), size)
+    M = model.assemble(balance.state).M
+    sizes = (np.abs(L).T @ sizes_of(model, x) @ np.abs(N) for x in (balance.K, M))
+    solved = spectrum(Pencil(L.T @ (balance.K @ N), L.T @ (M @ N), *sizes))
     return solved.s, N @ solved.X.real, N @ np.hstack([N[:0].T, *solved.zeros[:1]])
 
 
