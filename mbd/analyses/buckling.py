@@ -147,8 +147,7 @@ def _on_path(problem: Statics, first: Balance, loaded: Balance, base: float) -> 
         raise ValueError(
             f"buckling: the loads move the pose ({names.v_labels[worst]!r} is out of balance by "
             f"{loaded.residual[worst]:.3g} {unit} under one more load factor), and the equilibria "
-            "that follow do not lose their stiffness; for a limit point follow them with "
-            "mbd.equilibrium(system, arc_length=...)"
+            "that follow do not lose their stiffness"
         )
     state, factor, shape = critical
     return Buckling(problem.model, state, np.array([factor]), shape[:, None], problem)

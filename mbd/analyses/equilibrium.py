@@ -24,14 +24,14 @@ from mbd.model.model import Model
 from mbd.model.state import State
 from mbd.model.system import System, model_of
 from mbd.model.turns_so_far import turns_so_far
-from mbd.model.workspace import Workspace
+from mbd.model.workspace import Workspace, displaced
 from mbd.statics.balance import Statics, scaled_loads
+from mbd.statics.branches import along_the_load
 from mbd.statics.descent import descend, nearest
 from mbd.statics.imbalance import LoadSize
 from mbd.statics.search import EquilibriumError, SearchResult
 
 _MOST_STEPS = 1_000_000
-_SEEK = {"minimum": descend, "nearest": nearest}
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,9 +221,7 @@ def equilibrium(
         results = []
         for factor in np.linspace(0.0, target, int(load_steps) + 1)[1:]:
             try:
-                result = _SEEK[seek](problem, start, float(factor), int(max_iterations))
-                leave = SADDLES if seek == "minimum" else 0
-                result, held = _settled(problem, result, float(factor), int(max_iterations), leave)
+                result, held = _SEEK[seek](problem, start, float(factor), int(max_iterations))
             except EquilibriumError as error:
                 if beyond := _beyond(model, error.state):
                     raise EquilibriumError(f"{error}; {beyond}", error.state) from error
@@ -288,23 +286,48 @@ def _start(model: Model, state: State | None, t: float | None) -> State:
     return start.replace(t=time, v=zero, a=zero, lam=np.zeros(model.n_lam), alg=None)
 
 
+def _nearest(
+    problem: Statics, start: State, factor: float, most: int
+) -> tuple[SearchResult, Stability]:
+    """Return the equilibrium that Newton's method finds nearby."""
+    result = nearest(problem, start, factor, most)
+    return result, stability(problem, result.balance)
+
+
+def _minimum(
+    problem: Statics, start: State, factor: float, most: int
+) -> tuple[SearchResult, Stability]:
+    """Return a stable equilibrium: downhill, else by way of the load, then past saddles."""
+    try:
+        result = descend(problem, start, factor, most)
+        held = stability(problem, result.balance)
+        other = None if held.downhill is None else along_the_load(problem, start, factor, most)
+    except EquilibriumError:
+        other = along_the_load(problem, start, factor, most)
+        if other is None:
+            raise
+    if other is not None:
+        result, held = other, stability(problem, other.balance)
+    return _settled(problem, result, held, factor, most)
+
+
 def _settled(
-    problem: Statics, result: SearchResult, factor: float, most: int, attempts: int
+    problem: Statics, result: SearchResult, held: Stability, factor: float, most: int
 ) -> tuple[SearchResult, Stability]:
     """Go on downhill from an equilibrium that is unstable, along what is unstable there."""
-    held = stability(problem, result.balance)
-    for attempt in range(attempts):
+    for attempt in range(SADDLES):
         away = held.downhill
         if away is None:
             break
-        from mbd.model.workspace import displaced
-
         size = float(np.abs(away).max())
         start = displaced(problem.model, result.balance.state, 0.02 * (1 + attempt) * away / size)
         lower = descend(problem, start, factor, most)
         result = replace(lower, iterations=result.iterations + lower.iterations)
         held = stability(problem, result.balance)
     return result, held
+
+
+_SEEK = {"minimum": _minimum, "nearest": _nearest}
 
 
 def _equilibrium(

@@ -94,8 +94,7 @@ def modes(
         else:
             steady_minimal(motion)
         with Progress(None, "solution", progress) as bar:
-            s, shapes = sparse(motion, int(n), shift, partial(bar.update, 1))
-        levels: tuple[int, ...] = ()
+            s, shapes, levels = sparse(motion, int(n), shift, partial(bar.update, 1))
     else:
         if near is not None:
             raise ValueError("modes: near= needs solver='sparse'; 'dense' finds all modes")
@@ -117,7 +116,7 @@ class Modes:
     shapes : (n_v, n) complex array
         Increments of the coordinates.
     free_levels : tuple of int
-        Of "dense", how many motions have s = 0, level by level: (6, 6), six motions that nothing
+        How many motions have s = 0, level by level: (6, 6), six motions that nothing
         holds, and all go on at a constant velocity; (6, 3), three of them do, the others are
         brought to rest; a third level grows with the square of time.
     kinetic, potential : (n, bodies) arrays [-]

@@ -73,7 +73,7 @@ def _spectrum(problem: Statics, balance: Balance) -> tuple[np.ndarray, np.ndarra
     model = problem.model
     if model.n_v > NEUTRAL_MANY:
         motion = small_motion(model, balance.state, problem.omega)
-        s, shapes = sparse(motion, 6)
+        s, shapes, _ = sparse(motion, 6)
         free = s == 0.0
         return -(s[~free] ** 2), shapes[:, ~free], shapes[:, free].real
     size = Metric(model, balance.state).stiff(balance.K).diagonal() ** -0.5

@@ -28,8 +28,9 @@ MODEL_FAR = 32.0
 others from a point near the model, so that their round-off is that of the model."""
 
 RANK = 1e-10
-"""[rows of length one, kinematic units] A row nearer to the span of others depends on them: some
-1e-15 by round-off, 1e-12 where a pose meets its rows to that; honest rows are 1e-7 and more away."""
+"""[rows of length one, kinematic units] A row nearer to the span of others depends on them:
+some 1e-15 by round-off, 1e-12 where a pose meets its rows to that; honest rows are 1e-7 and more
+away."""
 
 RANK_LACK = 10.0
 """[what rows lack at the pose] A row that is nearer to others depends on them: directions of rows
@@ -294,15 +295,6 @@ ARC_ITERATIONS = 10
 
 ARC_RESOLVED = 1e-15
 """[length of the model, 1 rad, load factor] Corrections below are not resolved: the step ends."""
-
-CRITICAL_RESOLVED = 1e-9
-"""[load factor] Steps to a critical load below end there."""
-
-CRITICAL_STEPS = 20
-"""[-] Steps along a path of equilibria to a critical load."""
-
-CRITICAL_FAR = 1e6
-"""[shortest step] Load factors beyond so much of what moves the pose move nothing any more."""
 
 STEADY_STAYS = 1e-9
 """[length of the model, or 1 rad] A displacement below changes no matrix: where round-off is more

@@ -111,8 +111,9 @@ class Saddle:
 def accelerate(work: Workspace, *, evaluated: bool = False) -> tuple[np.ndarray, Saddle]:
     """Find the accelerations and multipliers of the state in a work space.
 
-    Return a view of them, and the matrix there, factored. Positions and velocities need not meet the
-    rows: their second derivative is made zero. Multipliers of dropped rows are zero. The state may be `evaluated` already, by ``violations``.
+    Return a view of them, and the matrix there, factored. Positions and velocities need not meet
+    the rows: their second derivative is made zero. Multipliers of dropped rows are zero. The state
+    may be `evaluated` already, by ``violations``.
     """
     if not evaluated:
         unmet(work)

@@ -60,7 +60,7 @@ def build(system: Description, threads: int = 1) -> Model:
 def built(
     system: Description, buffers: Buffers, threads: int = 1, after: Mapping[int, int] | None = None
 ) -> Model:
-    """Freeze a system, with tables in these buffers; rows `after` others than those next to them."""
+    """Freeze a system, with tables in these buffers; `after` is that of `eliminate`."""
     if threads > 2:
         raise ValueError(f"System.build: threads must be 1 or 2, got {threads}")
     if not system.bodies:

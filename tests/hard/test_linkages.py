@@ -58,7 +58,8 @@ def test_no_linkage_of_many_is_silently_wrong(first):
 def test_a_step_that_ends_in_no_number_is_refused_by_name(monkeypatch):
     """Bodies of 1 to 1e8 whose steps overflow: the failure is told, not that of its explanation."""
     monkeypatch.setattr("mbd.integration.substeps.in_substeps", lambda *_: (0, 0))
-    with pytest.raises(mbd.SimulationError, match=r"'body \d\S*' moves by .* in this step|the angle 'Univ.* not known"):
+    words = r"'body \d\S*' moves by .* in this step|the angle 'Univ.* not known"
+    with pytest.raises(mbd.SimulationError, match=words):
         mbd.simulate(linkage(465), 0.2, 1e-3, project=True)
 
 

@@ -135,7 +135,7 @@ def test_what_is_rigid_at_second_order_only_is_refused_by_name(step):
 
 
 def axle(formulation, yaw=0.7):
-    """A body on two wheels that turn about one axle: the lateral slip of one repeats the other's."""
+    """A body on two wheels on one axle: the lateral slip of one repeats that of the other."""
     system = mbd.System(gravity=(0, 0, -9.81))
     turned = np.array([[np.cos(yaw), -np.sin(yaw), 0], [np.sin(yaw), np.cos(yaw), 0], [0, 0, 1]])
     frame = system.add(

@@ -1,0 +1,223 @@
+r"""Paths of equilibria over the load factor f, and the curvatures of the energy along them.
+
+From a point of the path Newton's method goes to another factor. Its iterates are the pose, the
+multipliers and, of their own, the stresses of elements (``stresses.py``): they come out in balance
+with the loads to round-off of these, where stresses of the pose itself have the round-off of the
+stiffest part. Each step must be at most half as long as the one before, and the first one no longer
+than the search for an equilibrium allows: another branch is no end of such steps.
+
+K on the motions that the rows allow is symmetric where forces have a potential. Its negative
+directions are counted by inertia; where their number changes, the path has a critical point. Loads
+without a potential leave K unsymmetric: then real negative eigenvalues count.
+
+Motions that meet no stiffness at the start of a path are free on all of it, and the sign of their
+curvature is round-off. They are carried along the path by inverse iteration, and rows of their own
+take them out of Newton's steps and of the count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+
+from mbd.base.tolerances import FREQUENCY_REAL, NEUTRAL, NEUTRAL_SHIFT, REST_SHORT, ROUND_OFF
+from mbd.linear.inertia import Inertia
+from mbd.linear.null_space import independent, null_space
+from mbd.model.workspace import displaced
+from mbd.small_motions.face_maps import test_map
+from mbd.small_motions.metric import Metric
+from mbd.statics.balance import Balance, SaddlePoint, Statics, accepted
+
+
+@dataclass(frozen=True, eq=False)
+class LoadPoint:
+    """A balance at a load factor, with stresses of its own, and the free motions there (n_v, k).
+
+    ``iterations`` are Newton's on the way from the start of the path.
+    """
+
+    balance: Balance
+    factor: float
+    free: np.ndarray
+    iterations: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Curvature:
+    """The curvature nearest to zero, against the stiffness of bodies, and its motion (n_v,)."""
+
+    size: float
+    shape: np.ndarray
+
+
+class LoadPath:
+    """The path of one problem through one equilibrium."""
+
+    def __init__(self, problem: Statics, start: Balance, factor: float) -> None:
+        self.problem, self.model = problem, problem.model
+        self.metric = Metric(self.model, start.state)
+        self.stiff = self.metric.stiff(start.K)
+        self.size = np.sqrt(self.stiff.diagonal())
+        self.inertia = Inertia(self.model)
+        self.resolved = 4.0 * float(np.finfo(float).eps) * max(1.0, self.metric.far)
+        self.start = self._freed(LoadPoint(start, factor, np.zeros((self.model.n_v, 0))))
+
+    def reach(self) -> float:
+        """Return the change of the factor that makes a step of full length at the start."""
+        at = self.start.balance
+        B, Bt = self._rows(self.start)
+        load = self.problem.load(at.state)
+        move, _ = SaddlePoint(at.K, B, Bt).solve(-load, np.zeros(B.shape[0]))
+        return 1.0 / max(float(self.metric.steps(move).max()), np.finfo(float).tiny)
+
+    def to(self, point: LoadPoint, factor: float) -> LoadPoint | None:
+        """Return the point of the path at a factor, or None where Newton's steps are lost."""
+        return self._newton(replace(point, factor=factor), np.zeros((self.model.n_v, 0)))
+
+    def branch(self, point: LoadPoint, usual: int) -> LoadPoint | None:
+        """Return a point with so many negative curvatures on another branch, if one is nearby.
+
+        Just beyond a critical point the pose is moved along what gives way, and held there: what
+        load is in balance with it is a point of the branch.
+        """
+        at = point.balance
+        shapes = self._nearest_zero(point, self.negative(point) - usual)
+        shapes = shapes / [self.metric.steps(x).max() for x in shapes.T]
+        for amplitude in (0.1, -0.1, 0.3, -0.3):
+            state = displaced(self.model, at.state, amplitude * shapes[:, 0])
+            new = self._newton(replace(point, balance=replace(at, state=state)), shapes)
+            if new is not None:
+                new = self._freed(new)
+                if self.negative(new) == usual:
+                    return new
+        return None
+
+    def _newton(self, point: LoadPoint, held: np.ndarray) -> LoadPoint | None:
+        """Return the balance at the factor of a point, from its pose, or None.
+
+        With held motions (n_v, k) the pose stays where it is along these, and the load changes.
+        """
+        state, stress, last = point.balance.state, point.balance.stress, np.inf
+        factor, k, rows = point.factor, held.shape[1], point.balance.B.shape[0]
+        if stress is None:
+            stress = self.problem.stresses(state, np.zeros(self.model.n_v))
+        for i in range(40):
+            now = self.problem.at(state, factor, stress)
+            if not np.isfinite(now.forces).all():
+                return None
+            point = self._carried(replace(point, balance=now, factor=factor))
+            B, Bt = self._rows(point)
+            if k:
+                push = self.stiff @ held
+                B = sp.csr_matrix(sp.vstack([B, push.T]))
+                Bt = sp.csr_matrix(sp.hstack([Bt, push[:, 1:], self.problem.load(state)[:, None]]))
+            open_rows = np.append(now.gap, np.zeros(B.shape[0] - rows))
+            delta, lam = SaddlePoint(now.K, B, Bt).solve(-now.forces, -open_rows)
+            size = float(self.metric.steps(delta).max())
+            if not size <= 1.0 or (size > 0.5 * last and size > REST_SHORT):
+                return None
+            if size <= self.resolved or (i > 0 and size > 0.5 * last):
+                break
+            stress, last = self.problem.stresses(state, delta), size
+            state = displaced(self.model, state, delta).replace(lam=lam[:rows])
+            factor += lam[-1] if k else 0.0
+        else:
+            return None
+        balance = replace(now, state=accepted(self.model, now.state))
+        return replace(point, balance=balance, iterations=point.iterations + i)
+
+    def negative(self, point: LoadPoint) -> int:
+        """Return the number of negative curvatures, free motions left out."""
+        at = point.balance
+        count = None
+        symmetric = self._is_symmetric(at)
+        if symmetric and not point.free.shape[1]:
+            count = self.inertia.negative(self._tested(at), at.B)
+        return self._counted_in_full(point, symmetric) if count is None else count
+
+    def lowest(self, point: LoadPoint) -> Curvature:
+        """Return the curvature nearest to zero."""
+        x = self._nearest_zero(point, 1)[:, 0]
+        return Curvature(float(x @ (self._tested(point.balance) @ x)), x)
+
+    def _nearest_zero(self, point: LoadPoint, k: int) -> np.ndarray:
+        """Return k motions with curvatures nearest to zero, by inverse iteration, (n_v, k)."""
+        B, _ = self._rows(point)
+        inverse = SaddlePoint(self._tested(point.balance), B, sp.csr_matrix(B.T))
+        X = np.random.default_rng(40961).normal(size=(self.model.n_v, k))
+        for _ in range(8):
+            X = self._even(self._solved(inverse, X))
+        return X
+
+    def _solved(self, inverse: SaddlePoint, X: np.ndarray) -> np.ndarray:
+        """Return the motions that forces W X make."""
+        none = np.zeros(inverse.full.shape[0] - inverse.n)
+        return np.column_stack([inverse.solve(self.stiff @ x, none)[0] for x in X.T])
+
+    def _freed(self, point: LoadPoint) -> LoadPoint:
+        """Return a point with the motions whose curvature is round-off of what is added in it."""
+        at = point.balance
+        K, inverse = self._tested(at), self._nearly_singular(at)
+        k = 1
+        while True:
+            X = np.random.default_rng(40961).normal(size=(self.model.n_v, k))
+            for _ in range(8):
+                X = self._even(self._solved(inverse, X))
+            _, turn = np.linalg.eigh(X.T @ (K @ X))
+            X = X @ turn
+            size = np.einsum("ij,ij->j", np.abs(X), abs(K) @ np.abs(X))
+            none = np.abs(np.einsum("ij,ij->j", X, K @ X)) <= ROUND_OFF * size
+            if not none.all() or k == self.model.n_v:
+                return replace(point, free=X[:, none])
+            k = min(2 * k, self.model.n_v)
+
+    def _even(self, X: np.ndarray) -> np.ndarray:
+        """Return motions that span the same, of size one and apart in the sizes of W."""
+        return np.linalg.qr(X * self.size[:, None])[0] / self.size[:, None]
+
+    def _nearly_singular(self, at: Balance) -> SaddlePoint:
+        """Return K with little of W, whose inverse brings out what is free."""
+        return SaddlePoint(at.K + NEUTRAL_SHIFT * NEUTRAL * self.stiff, at.B, at.Bt)
+
+    def _tested(self, at: Balance) -> sp.csr_matrix:
+        """Return K tested as increments are."""
+        return sp.csr_matrix(test_map(self.model, at.state).T @ at.K)
+
+    def _carried(self, point: LoadPoint) -> LoadPoint:
+        """Return a point with the free motions of its pose."""
+        X = point.free
+        if X.shape[1]:
+            inverse = self._nearly_singular(point.balance)
+            X = self._even(self._solved(inverse, self._even(self._solved(inverse, X))))
+        return replace(point, free=X)
+
+    def _rows(self, point: LoadPoint) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+        """Return the rows of a point, B and B^T, those that take out free motions last."""
+        at, X = point.balance, sp.csr_matrix(point.free / self.model.units[:, None] ** 2)
+        return sp.csr_matrix(sp.vstack([at.B, X.T])), sp.csr_matrix(sp.hstack([at.Bt, X]))
+
+    def _is_symmetric(self, at: Balance) -> bool:
+        """Tell whether K is symmetric but for round-off on the motions that the rows allow."""
+        K, weight = self._tested(at), sp.diags(self.model.units**-2.0)
+        onto = SaddlePoint(weight, at.B, sp.csr_matrix(at.B.T))
+        some = np.random.default_rng(48271).normal(size=(2, self.model.n_v)) / self.model.units
+        x, y = (onto.solve(s, np.zeros(at.B.shape[0]))[0] for s in some)
+        return bool(abs(x @ (K @ y) - y @ (K @ x)) <= ROUND_OFF * (abs(x) @ (abs(K) @ abs(y))))
+
+    def _counted_in_full(self, point: LoadPoint, symmetric: bool) -> int:
+        """Return the number of negative curvatures, from all of K on the allowed motions."""
+        B, _ = self._rows(point)
+        _, N = independent(null_space(B, 1.0 / self.size), 1.0 / self.size)
+        A = N.T @ (self._tested(point.balance) @ N)
+        even = np.abs(A).max(axis=1, initial=0.0)
+        even = np.where(even > 0.0, even, 1.0) ** -0.5
+        A = even[:, None] * A * even
+        if symmetric:
+            _, D, _ = scipy.linalg.ldl(0.5 * (A + A.T))
+            return int(np.count_nonzero(scipy.linalg.eigvalsh(D) < 0.0))
+        values = np.linalg.eigvals(A)
+        real = np.abs(values.imag) <= FREQUENCY_REAL * np.abs(values)
+        return int(np.count_nonzero(values[real].real < 0.0))
