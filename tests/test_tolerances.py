@@ -39,6 +39,7 @@ SIZES = {
     "_DENSE",
     "_HEAD",
     "_BLOCK",
+    "_BYTES",
 }
 
 

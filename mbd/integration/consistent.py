@@ -22,11 +22,11 @@ from mbd.base.tolerances import (
     START_POSITION,
     START_VELOCITY,
 )
-from mbd.integration.contradiction import contradiction
+from mbd.integration.contradiction import contradicting_rows, contradiction
 from mbd.linear.saddle import Saddle, accelerate
 from mbd.machine import buffer as m
 from mbd.model.frozen import FrozenModel, state_of
-from mbd.model.least_multipliers import of_state
+from mbd.model.least_multipliers import OPEN, of_state, resolved
 from mbd.model.set_valued import refuse_set_valued
 from mbd.model.state import State
 from mbd.model.workspace import Workspace
@@ -73,6 +73,13 @@ def described_starts(work: Workspace, share: float = 1.0) -> tuple[State, Saddle
     A, saddle = accelerate(work, evaluated=work.model.n_lam > 0)
     work.leaves(~np.isfinite(A).all(axis=-1) | (work.S[:, m.BAD_HOW] != 0))
     first = work.store()
+    if len(dropped := work.dropped):
+        lam, F = first.lam.copy(), work.F
+        lam[:, dropped] = OPEN
+        t = np.array([first.t])
+        with_least = [resolved(work.model, t, q[None], x[None], f)[0]
+                      for q, x, f in zip(first.q, lam, F, strict=True)]  # fmt: skip
+        first = first.replace(lam=np.array(with_least))
     return first.replace(alg=first.a), saddle
 
 
@@ -105,7 +112,10 @@ _NONE = "none meet all of them: two drives or joints ask for different velocitie
 
 def _check(what: str, named: str, advice: str, work: Workspace, share: float) -> None:
     if named:
-        reason = contradiction(work.model, work, True, share) or f"{named}; {advice}"
+        if advice == _CORRECT:  # nothing was tried; is there anything to try?
+            reason = contradiction(work.model, work, True, share) or f"{named}; {advice}"
+        else:
+            reason = f"{contradicting_rows(work.model, work, True, share) or named}; {advice}"
         raise ValueError(f"{what} violate constraints: {reason}")
 
 
@@ -230,13 +240,13 @@ def _checked(model: FrozenModel, rows: Any) -> np.ndarray:
 
 
 def _project_positions(model: FrozenModel, work: Workspace, size: np.ndarray) -> None:
-    """Satisfy the rows."""
+    """Satisfy the rows: far from them all in the sense of least squares, near to them exactly."""
     lam, v = model.numbering.lam, model.numbering.v
     for _ in range(25):
         gap, _ = violations(work)
         if np.abs(gap / size).max() < 1e-14:
             break
-        saddle = Saddle(work)
+        saddle = Saddle(work, soft=bool((np.abs(gap) > START_NEAR * size).any()))
         r = np.zeros(int(work.I[m.N_U]))
         r[lam] = gap
         step = saddle.solve(r)[v]

@@ -24,6 +24,19 @@ from mbd.model.workspace import Workspace
 def contradiction(
     model: FrozenModel, work: Workspace, by_rates: bool, share: float = OPEN_SHARE
 ) -> str:
+    """Return that rows contradict each other at the pose in a work space, or no words."""
+    named = contradicting_rows(model, work, by_rates, share)
+    if not named:
+        return ""
+    return (
+        f"rows contradict each other, no motion meets all of them: {named}; two drives or "
+        "joints ask for different things: leave one of them out, or make them agree"
+    )
+
+
+def contradicting_rows(
+    model: FrozenModel, work: Workspace, by_rates: bool, share: float = OPEN_SHARE
+) -> str:
     """Return which rows contradict each other at the pose in a work space, in words, or none.
 
     They do if more than this share of the largest violation is of that part: far from the rows
@@ -78,7 +91,4 @@ def _words(
     rows = rows[np.argsort(-np.abs(value[rows]))]
     named = ", ".join(f"{names.lam_labels[i]!r} by {value[i]:.3g} {unit(i)}" for i in rows[:most])
     more = f" and {len(rows) - most} more" if len(rows) > most else ""
-    return (
-        f"rows contradict each other, no motion meets all of them: {named}{more}; two drives or "
-        "joints ask for different things: leave one of them out, or make them agree"
-    )
+    return f"{named}{more}"

@@ -2,7 +2,8 @@ r"""Accelerations and multipliers that a state needs: solutions with the saddle-
 
 .. math:: \begin{bmatrix} M & B^T \\ B & 0 \end{bmatrix}
 
-Rows that depend on others at the pose are dropped from it.
+Rows that depend on others at the pose are dropped from it; far from the rows, where none do that
+will, all are met `soft`, with :math:`-\epsilon` in the corner.
 """
 
 from __future__ import annotations
@@ -52,17 +53,21 @@ def unmet(work: Workspace) -> np.ndarray:
 class Saddle:
     """The matrix [[M, B^T], [B, 0]] at the state evaluated last in a work space, factored."""
 
-    def __init__(self, work: Workspace) -> None:
+    def __init__(self, work: Workspace, *, soft: bool = False) -> None:
         self.work = work
         self.pivoting: Any = None
         work.S[..., m.LINEAR] = factor_and_solve.address
-        if work.model.I[m.LOOPS]:
+        if work.model.I[m.LOOPS] and soft:
+            work.drop(np.empty(0, np.int64))
+            work.F[..., m.SOFT] = 1.0
+        elif work.model.I[m.LOOPS]:
             state = work.store() if work.batch is None else work.model.state
             if np.isfinite(state.q).all():
                 work.drop(selected(work.model, state).dropped)
         work.linearise(1.0, 0.0, 0.0)
         work.S[..., m.SMALL_PIVOTS] = 0
         work.run(factor_and_solve, 1)
+        work.F[..., m.SOFT] = 0.0
         if work.leaves(work.S[..., m.SMALL_PIVOTS] != 0):
             from scipy.sparse.linalg import splu
 

@@ -136,7 +136,7 @@ def _linked(rows: list[Owned], structures: Mapping[str, Any]) -> Iterable[Iterab
     for o in rows:
         each = (o.owner, o.number) if o.owner in structures else o.owner
         links.setdefault(each, {}).update(dict.fromkeys(o.ends))
-    return (x if len(x) > 1 else [-1, *x] for x in links.values())
+    return [x if len(x) > 1 else (-1, *x) for x in links.values()]
 
 
 def _by_formulation(bodies: list[Any]) -> dict[Formulation, list[int]]:

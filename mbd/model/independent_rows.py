@@ -165,12 +165,12 @@ def _selected(model: FrozenModel, state: State, before: np.ndarray | None) -> Se
         rows, B = part.rows[acts], _scaled(model, part, work.F)[acts]
         late = model.numbering.lam_kinds[rows] == m.VELOCITY_ROW
         missed = np.abs(lack[rows] / sizes[rows]).max(initial=0.0)
-        known = min(max(RANK, RANK_LACK * missed), RANK_MOST)
+        nearer = min(max(RANK, RANK_LACK * missed), RANK_MOST)
         if len(rows) <= DENSE:
-            which = _dense(B.toarray(), late, stays[rows], known)
+            which = _dense(B.toarray(), late, stays[rows], nearer)
         else:
             v = model.numbering.v[part.columns]
-            which = _sparse(B, late, stays[rows], np.concatenate([v, lam[rows]]), known)
+            which = _sparse(B, late, stays[rows], np.concatenate([v, lam[rows]]), nearer)
         dropped.append(rows[which])
         if (these := which[late[which]]).size:
             share[rows[these]] = _share(B.toarray(), late, which, these)
@@ -215,18 +215,18 @@ def _scaled(model: FrozenModel, part: Component, F: np.ndarray) -> Any:
     return sp.csr_matrix((values, (part.row, part.column)), shape)
 
 
-def _dense(rows: np.ndarray, late: np.ndarray, stays: np.ndarray, known: float) -> np.ndarray:
+def _dense(rows: np.ndarray, late: np.ndarray, stays: np.ndarray, nearer: float) -> np.ndarray:
     """Return which rows depend on others, by QR with column pivoting of the transpose."""
     weight = np.linspace(1.0, 0.5, len(rows)) * np.where(stays, RANK_STAYS, 1.0)
     early = np.flatnonzero(~late)
-    kept = early[_pivots(rows[early], weight[early], known)]
+    kept = early[_pivots(rows[early], weight[early], nearer)]
     if late.any():
         Q = np.linalg.qr(rows[kept].T)[0]
         after = np.flatnonzero(late)
         rest = rows[after]
         for _ in range(2):
             rest = rest - (rest @ Q) @ Q.T
-        kept = np.concatenate([kept, after[_pivots(rest, weight[after], known)]])
+        kept = np.concatenate([kept, after[_pivots(rest, weight[after], nearer)]])
     return np.setdiff1d(np.arange(len(rows)), kept)
 
 
@@ -239,7 +239,7 @@ def _share(
     return np.abs(parts[~late[kept]]).sum(axis=0)
 
 
-def _pivots(rows: np.ndarray, weight: np.ndarray, known: float) -> np.ndarray:
+def _pivots(rows: np.ndarray, weight: np.ndarray, nearer: float) -> np.ndarray:
     """Return independent rows, the heaviest first."""
     from scipy.linalg import qr
 
@@ -247,11 +247,11 @@ def _pivots(rows: np.ndarray, weight: np.ndarray, known: float) -> np.ndarray:
         return np.empty(0, np.int64)
     R, order = qr((weight[:, None] * rows).T, mode="r", pivoting=True)
     distance = np.abs(np.diagonal(R)) / weight[order[: min(R.shape)]]
-    return np.asarray(order[: int(np.count_nonzero(distance > known))])
+    return np.asarray(order[: int(np.count_nonzero(distance > nearer))])
 
 
 def _sparse(
-    B: Any, late: np.ndarray, stays: np.ndarray, unknowns: np.ndarray, known: float
+    B: Any, late: np.ndarray, stays: np.ndarray, unknowns: np.ndarray, nearer: float
 ) -> np.ndarray:
     r"""Return which rows depend on others, of many: squares nominate, distances decide.
 
@@ -277,7 +277,7 @@ def _sparse(
             for y in added:
                 x = x - y * (y @ x)
         distance = float(np.linalg.norm(x))
-        if distance > known:
+        if distance > nearer:
             added.append(x / distance)
         else:
             dropped.append(i)

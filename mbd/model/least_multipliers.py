@@ -36,7 +36,6 @@ from mbd.model.workspace import Workspace
 
 OPEN, RELEASED = np.nan, np.inf  # what a record has for rows that do not act
 _BYTES = 1 << 24  # of matrices that are had at once
-_NONE = 1e-12  # of the largest multiplier: what iterations leave of one that is to be zero
 
 
 class _Test(NamedTuple):
@@ -107,7 +106,7 @@ def of_state(work: Workspace) -> State:
     """Return the state in a work space, with the least multipliers of rows that are dropped."""
     state, model, dropped = work.store(), work.model, work.dropped
     lam = state.lam.copy()
-    if not len(dropped) or np.abs(lam[dropped]).max() > _NONE * np.abs(lam).max(initial=0.0):
+    if not len(dropped) or np.abs(lam[dropped]).max() > RANK * np.abs(lam).max(initial=0.0):
         return state  # it was loaded as it is
     lam[dropped] = OPEN
     lam[work.vector(m.OFF)[model.numbering.lam] == 1.0] = RELEASED
@@ -151,9 +150,10 @@ def _least(
     """Return the least multipliers of a component; `kind` is 1 of dropped, 2 of released rows."""
     values = _entries(model, t, q, test.places, F)
     B = np.zeros((len(t), len(part.rows), len(test.velocities)))
-    B[:, test.row, test.column] = values * model.units[test.velocities][test.column]
-    kinds = model.numbering.lam_kinds[part.rows]
-    size = model.F[m.UNIT + kinds]
+    constants, kinds = model.F if F is None else F, model.numbering.lam_kinds[part.rows]
+    units = constants[m.UNIT + model.numbering.v_kinds[test.velocities]]
+    B[:, test.row, test.column] = values * units[test.column]
+    size = constants[m.UNIT + kinds]
     B /= size[:, None]
     one, two = np.flatnonzero(kind == 0), np.flatnonzero(kind == 1)
     lam = lam * size

@@ -70,19 +70,21 @@ AGAIN = {"history", "derivatives"}  # steps that were taken are looked at once m
 ALLOWED = {
     "PHID": {"interactions"},  # own rows of bodies: the family passes the place
     "PHIDD": {"interactions"},
-    "R": {"linear", METHODS},  # what slow iterations of rows have moved
+    "R": {METHODS},  # velocities that are put aside
     "GAP": {MODEL, "linear", METHODS},  # of a projection too; of laws that begin
+    "OFF": set(), "HELD": set(),  # by Python: which rows do not act
+    "LEFT": {MODEL},
     "XS": {"linear", "machine"},  # of one front: least pivots, and that one of them is missed
     "DIAG": {MODEL},
     "EPS": {MODEL},
     "AL": {METHODS, "control"},  # at a jump of a load
-    "AN": {METHODS, "linear"},  # of multipliers made smallest nothing is extrapolated
+    "AN": {METHODS},
     "AB": {METHODS},
     "VN": {METHODS},
     "V": {METHODS, *AGAIN},  # of recorded instants
-    "Q": {METHODS, "derivatives"},  # back to the start of a step
-    "QN": {METHODS, *AGAIN},
-    "D": {METHODS, "derivatives"},
+    "Q": {METHODS, MODEL, "derivatives"},  # back to the start of a step; of an angle looked at
+    "QN": {METHODS, MODEL, *AGAIN},  # of poses at which multipliers are read
+    "D": {METHODS, MODEL, "derivatives"},
     # least multipliers; those of compliant rows where they act as springs
     "A": {METHODS, "linear", "control", "interactions", *AGAIN},
     "X": {METHODS, MODEL, "linear", "interactions", "derivatives"},  # residual, rows, solution
