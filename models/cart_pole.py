@@ -10,7 +10,7 @@ import numpy as np
 
 import mbd
 
-RUN = {"t_end": 10.0, "rtol": 3e-6, "every": 100}
+RUN = {"t_end": 10.0, "rtol": 2e-6, "every": 100}
 _SOURCE = "quadrature of energy and momentum"
 _X, _PHI, _XD, _PHID = 0.38025030971886, 0.66842323117089, 4.9690232391897, -6.3315866535769
 _POINT = (1.9997632824687 + np.sin(-1.5491294418948), -np.cos(-1.5491294418948))

@@ -77,7 +77,9 @@ class Coordinates:
             unknown = np.full(3, np.nan)
             turning = np.flatnonzero(self.periodic)
             last = np.array([before.get(self.names[i], unknown) for i in turning])
-            u[:, turning], apart = counted(u[:, turning], rate[:, turning], t, *last.T)
+            u[:, turning], apart = counted(
+                u[:, turning], rate[:, turning], t, *last.T, second=second[:, turning]
+            )
             if apart.max() > TURN_UNSURE:
                 name = self.names[turning[int(np.argmax(apart))]]
                 warnings.warn(
@@ -95,20 +97,23 @@ class Coordinates:
 
 def counted(
     u: np.ndarray, rate: np.ndarray, t: np.ndarray,
-    t_last: np.ndarray, last: np.ndarray, speed: np.ndarray,
+    t_last: np.ndarray, last: np.ndarray, speed: np.ndarray, second: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Return angles (n, k) with their turns, and how far from the integrals of their rates they go.
 
-    What came before (k,) is NaN if nothing did.
+    Integrals are those of Hermite's cubics where second rates are there. What came before (k,) is
+    NaN if nothing did; how sure the turns are since then is not told.
     """
-    steps = 0.5 * (rate[1:] + rate[:-1]) * np.diff(t)[:, None]
+    h = np.diff(t)[:, None]
+    steps = 0.5 * (rate[1:] + rate[:-1]) * h
+    if second is not None:
+        steps -= h * h * np.diff(second, axis=0) / 12.0
     lacking = (steps - np.diff(u, axis=0)) / (2 * np.pi)
     turns = np.round(lacking)
     apart = 2 * np.pi * np.abs(lacking - turns).max(axis=0, initial=0.0)
     u = u + 2 * np.pi * np.concatenate([np.zeros((1, u.shape[1])), np.cumsum(turns, axis=0)])
     expected = last + 0.5 * (speed + rate[0]) * (t[0] - t_last)
     lacking = np.nan_to_num((expected - u[0]) / (2 * np.pi))
-    apart = np.maximum(apart, 2 * np.pi * np.abs(lacking - np.round(lacking)))
     return u + 2 * np.pi * np.round(lacking), apart
 
 

@@ -259,10 +259,11 @@ def _over_runs(name: str, order: int, instants: BatchRecord) -> np.ndarray:
     bodies, one = coordinate(model, name)
     q, v, a, _ = instants.numbers
     faces = faces_over_time(model, q, v, a, bodies)
-    u, rate = (x.reshape(n, k) for x in one.motion(faces)[:2])
+    u, rate, second = (x.reshape(n, k) for x in one.motion(faces))
     if order == 0 and one.periodic[0]:
         last = _turns(model).get(name, np.full(3, np.nan))
-        return counted(u.T, rate.T, instants.t, *(np.full(n, x) for x in last))[0].T
+        before = (np.full(n, x) for x in last)
+        return counted(u.T, rate.T, instants.t, *before, second=second.T)[0].T
     return (u, rate)[order]
 
 

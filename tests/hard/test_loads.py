@@ -104,13 +104,17 @@ def fate(size, load, formulation, method):
             assert "f: " in str(error) or str(error).startswith("System: "), (size, error)
             return "refused"
         except mbd.SimulationError as error:
-            assert "'b." in str(error) or "f: " in str(error), (size, error)  # who
+            who = ("'b.", "f: ", "the angle 'f'")
+            assert any(x in str(error) for x in who), (size, error)
             assert np.isfinite(error.solution.q).all()
             return "ended"
     assert all(np.isfinite(x).all() for x in (run.q, run.v, run.a, run.lam)), size
     assert np.isfinite(run.energy.total).all(), size
     if noted:
-        assert all("steps of " in str(w.message) for w in noted), [str(w.message) for w in noted]
+        told = ("steps of ", "full turns are not known")
+        assert all(any(x in str(w.message) for x in told) for w in noted), [
+            str(w.message) for w in noted
+        ]
         return "warned"
     largest = 4.5 * np.sqrt(size / 9.0) if load is drawn and size > 1.0 else 0.0
     assert value(run, name) == pytest.approx(exact, rel=2e-2, abs=2e-2 * largest), (size, name)
