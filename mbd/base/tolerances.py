@@ -58,15 +58,16 @@ OPEN_DROPPED = 1e-10
 that depend on others stay as they are to second order in what these lack."""
 
 REPORT_RANK = 1e-9
-"""[largest singular value] Singular values below are zero: redundant rows of `Model.report`."""
+"""[largest singular value] Singular values below are zero: of rows that may contradict each other,
+of those that share a load."""
 
 REPORT_SOFT = 1e-13
-"""[rows of unit length] Compliance of many rows, where the report looks at pivots instead of
-singular values. A redundant row keeps it times the square of the length of its null vector over its
-part in it, 1 to 1e5 in meshes of a hundred bodies."""
+"""[rows of unit length] Corner of the elimination that nominates the dependent ones of many rows.
+These keep it times the square of the length of their null vector over their part in it, 1 to 1e5 in
+meshes of a hundred bodies."""
 
 REPORT_LOOSE = 1e-7
-"""[null vectors of length one] Entries below belong to rows that are not redundant."""
+"""[-] Rows whose part in every dependent one is smaller are not redundant in `Model.report`."""
 
 # --- initial states -------------------------------------------------------------------------------
 

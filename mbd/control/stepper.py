@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from mbd.base.door import number
 from mbd.control.settable import Settable
 from mbd.front.solution import Solution
 from mbd.history.quantities import SINCE_THE_START
+from mbd.integration.acting_rows import Past
 from mbd.integration.consistent import settled
 from mbd.integration.newton_loop import CONVERGED
 from mbd.machine import buffer as m
@@ -31,6 +32,18 @@ from mbd.runs.stretch import Run
 
 _WHO = "Stepper"
 _LONG = 1e12  # steps that a run of unknown length may have
+
+
+class StepperSnapshot(NamedTuple):
+    """All that a stepper goes on from: numbers, steps done, whether loads have jumped since, rows.
+
+    Of the work space, of the run, of the stepper, and what rows were changed; None: no loops.
+    """
+
+    numbers: np.ndarray
+    done: int
+    jumped: bool
+    past: Past | None
 
 
 @kernel
@@ -180,14 +193,18 @@ class Stepper:
             return
         self.restore(self._start)
 
-    def snapshot(self) -> tuple[np.ndarray, int, bool]:
+    def snapshot(self) -> StepperSnapshot:
         """Return what ``restore`` takes to go back to this instant, with inputs as they are."""
-        return self.run.work.snapshot(), self.run.done, self._jumped
+        acting = self.run.acting
+        past = None if acting is None else acting.past
+        return StepperSnapshot(self.run.work.snapshot(), self.run.done, self._jumped, past)
 
-    def restore(self, snapshot: tuple[np.ndarray, int, bool]) -> None:
+    def restore(self, snapshot: StepperSnapshot) -> None:
         """Go back to a snapshot of this stepper; what follows has the same bits as before."""
-        numbers, self.run.done, self._jumped = snapshot
+        numbers, self.run.done, self._jumped, past = snapshot
         self.run.work.restore(numbers)
+        if self.run.acting is not None and past is not None:
+            self.run.acting.past = past
 
     def __setitem__(self, name: str, value: Any) -> None:
         """Set an input, "push.force" [N], "motor.effort" [N m, N], "drive.velocity" [rad/s]."""

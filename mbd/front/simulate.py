@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from mbd.base.checked import file_path, flag, names
+from mbd.base.run_tolerances import OSCILLATION_INSTANTS
 from mbd.front.richardson import checked_order, of_order
 from mbd.front.solution import Solution
 from mbd.history.beams import beyond_limits
@@ -212,7 +213,8 @@ def _trouble(solution: Solution, run: Run, plan: Plan, start: float) -> str:
     words = ""
     in_a_row = plan.every == 1 and not plan.free
     if in_a_row and not solution.events and run.facts.oscillation:
-        words = oscillation(solution.model, solution.acting_lam, run.facts.oscillation * run.h**2)
+        last = solution.acting_lam(slice(-OSCILLATION_INSTANTS, None))
+        words = oscillation(solution.model, last, run.facts.oscillation * run.h**2)
     judged = solution.success and not np.isfinite(plan.rtol)
     large = (
         too_large(solution, plan.step, in_a_row and run.facts.error is not None) if judged else ""

@@ -227,7 +227,7 @@ def instants(trajectory: Trajectory) -> Instants:
         here = slice(first, first + many)
         n = len(t[here])
         rows[:n, 0], rows[:n, 1 : 1 + n_q] = t[here], trajectory.q[here]
-        rows[:n, v], rows[:n, lam] = trajectory.v[here], trajectory.acting_lam[here]
+        rows[:n, v], rows[:n, lam] = trajectory.v[here], trajectory.acting_lam(here)
         values[here] = evaluator.evaluate(rows[:n])
         try:
             work.check_laws()

@@ -79,12 +79,11 @@ class Trajectory:
             self._is_open = False
         return self._lam
 
-    @property
-    def acting_lam(self) -> Any:
-        """Multipliers as steps have them, (n, n_lam): those of dropped rows are next to zero."""
+    def acting_lam(self, instants: Any) -> Any:
+        """Return multipliers at some instants as steps have them: of dropped rows next to zero."""
         if not self._is_open:
-            return self._lam
-        return np.nan_to_num(self._lam, nan=np.finfo(float).tiny, posinf=0.0)
+            return self._lam[instants]
+        return np.nan_to_num(self._lam[instants], nan=np.finfo(float).tiny, posinf=0.0)
 
     @property
     def success(self) -> bool:
@@ -120,6 +119,8 @@ class Trajectory:
                 del self._bodies[next(iter(self._bodies))]
             owner = name.partition("/")[0]
             q, v = columns_of(self.model)[owner]
+            rows = self.model.numbering.owners.get(name, slice(0, 0))
+            lam = self.lam if rows.stop > rows.start else self._lam
             i = places_of(self.model, [name])[name]
             body = self.model.nodes[owner]
             flexible = body.nodal is not None and name == owner
@@ -129,7 +130,7 @@ class Trajectory:
                 self._shown(name, i),
                 self.model.origin,
                 self.before.get(name),
-                np.asarray(self.lam[:, self.model.numbering.owners.get(name, slice(0))]),
+                np.asarray(lam[:, rows]),
                 name,
             )
         return self._bodies[name]

@@ -2,8 +2,8 @@ r"""Acting rows of a run: those that depend on others leave the iteration, and a
 
 Rows are chosen where the run begins (`mbd/model/independent_rows.py`), and again after a step that
 failed: at the pose where its iteration was left, if that is near the rows, then at that of its
-start. Where other rows come
-of it, the step is taken again. What dropped rows lacked when they were dropped, they may lack.
+start. Where other rows come of it, the step is taken again. What dropped rows lacked when they were
+dropped, they may lack.
 
 Rows that are dropped, open, are taken back and dropped again within a small way are dependent at
 first order and hold at second order only: their forces are without bound, and the run ends.
@@ -11,32 +11,41 @@ first order and hold at second order only: their forces are without bound, and t
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from mbd.base.tolerances import RANK_SHAKY, RANK_STAYS, RANK_TRIES, START_NEAR, START_POSITION
 from mbd.integration.newton_loop import undo
 from mbd.machine import buffer as m
 from mbd.model.independent_rows import Selection, selected
-from mbd.model.state import State
 from mbd.model.workspace import Workspace, displaced
 
 
-class ActingRows:
-    """Which rows of a work space act.
+class Past(NamedTuple):
+    """What came before that still matters.
 
     Attributes
     ----------
+    poses : list of (n_q,) array
+        Where rows were changed, close to each other.
     turned : tuple of str
         Labels of rows that were dropped, or taken back, close to the present pose.
     shaky : bool
         Whether that has happened too often: they hold at second order only.
     """
 
+    poses: list[np.ndarray]
+    turned: tuple[str, ...]
+    shaky: bool
+
+
+class ActingRows:
+    """Which rows of a work space act."""
+
     def __init__(self, work: Workspace) -> None:
         self.work = work
-        self.turned: tuple[str, ...] = ()
-        self.shaky = False
-        self._changes: list[np.ndarray] = []  # poses at which rows changed, close to each other
+        self.past = Past([], (), False)
         self._drop(selected(work.model, work.store()))
 
     def again(self, tries: int, refused: bool = False) -> bool:
@@ -50,27 +59,28 @@ class ActingRows:
         if not refused:
             undo(work.I, work.F)
         start = work.store()
+        if self.past.shaky:
+            return False
         if refused:
             increment = work.F[work.I[m.METHOD] + model.numbering.v]
             left = displaced(model, start, increment).q if np.isfinite(increment).all() else start.q
-        if self.shaky:
-            return False
         sizes = START_NEAR * work.vector(m.DIAG)[model.numbering.lam]
-        for q in (left, start.q):
-            if not np.isfinite(q).all():
-                continue
-            new = selected(model, start.replace(q=q), work.dropped)
+        here = selected(model, start, work.dropped)
+        there = here
+        if np.isfinite(left).all():
+            there = selected(model, start.replace(q=left), work.dropped)
+        for new in (there, here):
             if (np.abs(new.lack) <= sizes).all() and not np.array_equal(new.dropped, work.dropped):
-                return self._changed(start, new, tries)
+                return self._changed(start.q, new._replace(lack=here.lack), tries)
         if not self._near(start.q):
-            self.turned = ()
-        return self._hold(selected(model, start, work.dropped))
+            self.past = self.past._replace(turned=())
+        return self._hold(here)
 
     def words(self) -> str:
         """Return a message on rows that depend on others here, and not close by; or no words."""
-        if not self.turned:
+        if not self.past.turned:
             return ""
-        rows = ", ".join(map(repr, self.turned))
+        rows = ", ".join(map(repr, self.past.turned))
         return (
             f"{rows} depend on other rows at a pose close by, and not here: what is held there is "
             "rigid at second order only, by forces without bound; let bodies that lie on one line "
@@ -80,18 +90,17 @@ class ActingRows:
     def _near(self, q: np.ndarray) -> list[np.ndarray]:
         """Return the poses close to one at which rows were changed."""
         far = RANK_SHAKY * max(1.0, float(self.work.F[m.LENGTH]))
-        return [x for x in self._changes if np.abs(x - q).max() <= far]
+        return [x for x in self.past.poses if np.abs(x - q).max() <= far]
 
-    def _changed(self, start: State, new: Selection, tries: int) -> bool:
+    def _changed(self, start: np.ndarray, new: Selection, tries: int) -> bool:
         """Take other rows, unless they are shaky; tell whether they are taken."""
-        self._changes = [*(q for q in self._near(start.q) if (q != start.q).any()), start.q]
+        poses = [*(q for q in self._near(start) if (q != start).any()), start]
         rows = np.setxor1d(new.dropped, self.work.dropped)
-        self.turned = tuple(self.work.model.numbering.lam_labels[i] for i in rows)
-        self.shaky = len(self._changes) + tries > RANK_TRIES
-        if self.shaky:
-            return False
-        self._drop(new._replace(lack=selected(self.work.model, start).lack))
-        return True
+        turned = tuple(self.work.model.numbering.lam_labels[i] for i in rows)
+        self.past = Past(poses, turned, len(poses) + tries > RANK_TRIES)
+        if not self.past.shaky:
+            self._drop(new)
+        return not self.past.shaky
 
     def _drop(self, new: Selection) -> None:
         """Let these rows depend on the others from here."""

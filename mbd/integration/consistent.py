@@ -37,9 +37,7 @@ def violations(work: Workspace) -> tuple[np.ndarray, np.ndarray]:
 
     Their second derivative is then in PHIDD, the residual of the velocities in X.
     """
-    work.S[..., m.ALL_ROWS] = 1
-    work.evaluate()
-    work.S[..., m.ALL_ROWS] = 0
+    work.evaluate(all_rows=True)
     gap = work.vector(m.X)[..., work.model.numbering.lam]
     return gap, work.rates()[0]
 

@@ -45,9 +45,7 @@ def contradicting_rows(
     """
     if not model.I[m.LOOPS]:
         return ""
-    all_rows, work.S[m.ALL_ROWS] = int(work.S[m.ALL_ROWS]), 1
-    work.evaluate()
-    work.S[m.ALL_ROWS] = all_rows
+    work.evaluate(all_rows=True)
     place = work.vector(m.X)[model.numbering.lam].copy()
     rate = work.rates()[0].copy()
     rate[~np.isfinite(rate)] = place[~np.isfinite(place)] = np.inf

@@ -97,21 +97,27 @@ def set_least(I: Any, F: Any) -> None:
 
 
 @jit
+def _speed(F: Any) -> float:
+    """Return the largest velocity up to now, in units of its kind, or one."""
+    speed = 1.0
+    for k in range(m.FORCE):
+        speed = max(speed, F[m.SIZE + k] / F[m.UNIT + k])
+    return speed
+
+
+@jit
 def measure_rows(I: Any, F: Any, rows: int) -> float:
     """Return the largest row of the vector at F[rows], and of GAP, in units of what is allowed."""
     S = ints(F)
     by_rates = S[m.LEVEL] != m.POSITION
-    speed = 1.0
-    for k in range(m.FORCE):
-        speed = max(speed, F[m.SIZE + k] / F[m.UNIT + k])
     place = START_POSITION * F[m.FAR]
-    rate = max(START_VELOCITY * speed * F[m.ROW_RATE], OPEN_RATE) * F[m.FAR]
+    rate = max(START_VELOCITY * _speed(F) * F[m.ROW_RATE], OPEN_RATE) * F[m.FAR]
     largest = 0.0
     for i in range(I[m.N_U]):
         if not is_velocity(I, i):
             size = F[I[m.DIAG] + i]
             if is_off(I, F, i):
-                if F[I[m.OFF] + i] == 2.0:
+                if F[I[m.OFF] + i] == m.DROPPED:
                     largest = max(largest, _dropped(I, F, i, by_rates, rate * size))
                 continue
             of_rate = by_rates or I[I[m.UNKNOWN_KIND] + i] == m.VELOCITY_ROW
@@ -145,21 +151,19 @@ def velocity_rows_open(I: Any, F: Any) -> bool:
     if S[m.N_OFF] == 0 or S[m.LEVEL] != m.POSITION:
         return False
     for i in range(I[m.N_U]):
-        if F[I[m.OFF] + i] == 2.0 and I[I[m.UNKNOWN_KIND] + i] == m.VELOCITY_ROW:
+        if F[I[m.OFF] + i] == m.DROPPED and I[I[m.UNKNOWN_KIND] + i] == m.VELOCITY_ROW:
             open_rows = True
     if not open_rows:
         return False
     stage(I, F, m.RATES)
-    speed, most = 1.0, 0.0
-    for k in range(m.FORCE):
-        speed = max(speed, F[m.SIZE + k] / F[m.UNIT + k])
+    most = 0.0
     for i in range(I[m.N_U]):
         if not is_velocity(I, i) and I[I[m.UNKNOWN_KIND] + i] != m.VELOCITY_ROW:
             most = max(most, abs(F[I[m.PHID] + i]) / F[I[m.DIAG] + i])
     for i in range(I[m.N_U]):
-        if F[I[m.OFF] + i] == 2.0 and I[I[m.UNKNOWN_KIND] + i] == m.VELOCITY_ROW:
+        if F[I[m.OFF] + i] == m.DROPPED and I[I[m.UNKNOWN_KIND] + i] == m.VELOCITY_ROW:
             share = 2.0 * (F[I[m.HELD] + i] + RANK_STAYS)
-            allowed = START_VELOCITY * speed * F[m.FAR] + share * most
+            allowed = START_VELOCITY * _speed(F) * F[m.FAR] + share * most
             if abs(F[I[m.LEFT] + i]) > allowed * F[m.ROW_RATE] * F[I[m.DIAG] + i]:
                 return True
     return False
@@ -168,12 +172,9 @@ def velocity_rows_open(I: Any, F: Any) -> bool:
 @jit
 def dropped_open(I: Any, F: Any) -> bool:
     """Tell whether dropped rows lack more than where they were dropped, where rates are met too."""
-    speed = 1.0
-    for k in range(m.FORCE):
-        speed = max(speed, F[m.SIZE + k] / F[m.UNIT + k])
-    rate = START_VELOCITY * speed * F[m.ROW_RATE] * F[m.FAR]
+    rate = START_VELOCITY * _speed(F) * F[m.ROW_RATE] * F[m.FAR]
     for i in range(I[m.N_U]):
-        if F[I[m.OFF] + i] == 2.0 and _dropped(I, F, i, True, rate * F[I[m.DIAG] + i]) > 1.0:
+        if F[I[m.OFF] + i] == m.DROPPED and _dropped(I, F, i, True, rate * F[I[m.DIAG] + i]) > 1.0:
             return True
     return False
 

@@ -78,9 +78,7 @@ VECTORS = {
     PHIDD: Vector("PHIDD", WORK, N_U, "second rates of the rows"),
     DIAG: Vector("DIAG", CONSTANTS, N_U, "size of the diagonal (pivot watch)"),
     EPS: Vector("EPS", CONSTANTS, N_U, "softness of the rows in derivatives and counts"),
-    OFF: Vector(
-        "OFF", STATE, N_U, "1 of rows that are released, 2 of rows that are dropped, else 0"
-    ),
+    OFF: Vector("OFF", STATE, N_U, "RELEASED or DROPPED of rows that do not act, else 0"),
     HELD: Vector("HELD", STATE, N_U, "what dropped rows lacked where they were dropped"),
     LEFT: Vector("LEFT", WORK, N_U, "what rows lack now, those that do not act too"),
     Y: Vector("Y", WORK, N_FACES, "faces, ground first"),
@@ -117,6 +115,7 @@ VECTORS = {
 ORDINARY, START, MIDDLE, END = 0, 1, 2, 3  # PHASE
 STRESS_AHEAD, STRESS_GIVEN, STRESS_HERE = 4, 5, 6  # PHASE of a search: see stresses in Kind
 POSITION, VELOCITY, STABILIZED = 0, 1, 2  # LEVEL
+RELEASED, DROPPED = 1.0, 2.0  # OFF: rows of parts that are off, rows that depend on others
 NOT_FINITE, RAISED = 1, 2  # BAD_HOW
 # stages: where in S their pairs (address, record) are, and how many
 (

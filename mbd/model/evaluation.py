@@ -101,7 +101,7 @@ def _evaluate(I: Any, F: Any, place: int) -> None:
 def is_off(I: Any, F: Any, i: int) -> bool:
     """Tell whether unknown i is a row that does not act: released, or dropped."""
     off = F[I[m.OFF] + i]
-    return off == 1.0 or (off == 2.0 and ints(F)[m.ALL_ROWS] == 0)
+    return off == m.RELEASED or (off == m.DROPPED and ints(F)[m.ALL_ROWS] == 0)
 
 
 @jit
@@ -144,7 +144,7 @@ def switch_off_in_matrix(I: Any, F: Any) -> None:
                     F[A + r * ld + c] = 0.0
                 for c in range(ldw):
                     F[W + r * ldw + c] = 0.0
-                if F[I[m.OFF] + u + r] == 1.0:
+                if F[I[m.OFF] + u + r] == m.RELEASED:
                     _clear_column(I, F, j, r)
                 F[A + r * ld + r] = -1.0
         for g in range(groups, end, UG_SIZE):
@@ -152,7 +152,7 @@ def switch_off_in_matrix(I: Any, F: Any) -> None:
                 if is_off(I, F, I[g + UG_U] + i):
                     for c in range(n_p - I[g + UG_K]):
                         F[I[g + UG_L] + i * I[g + UG_LD] + c] = 0.0
-                    if F[I[m.OFF] + I[g + UG_U] + i] == 1.0:
+                    if F[I[m.OFF] + I[g + UG_U] + i] == m.RELEASED:
                         for r in range(n_p):
                             F[W + r * ldw + I[g + UG_COL] + i] = 0.0
 

@@ -59,6 +59,11 @@ class Component(NamedTuple):
     column: np.ndarray
     places: np.ndarray
 
+    def unknowns(self, model: FrozenModel, which: np.ndarray) -> np.ndarray:
+        """Return the unknowns of the velocities, then of some of the rows."""
+        names = model.numbering
+        return np.concatenate([names.v[self.columns], names.lam[self.rows[which]]])
+
 
 def links_between(links: list[LinkedBodies]) -> dict[frozenset[str], list[int]]:
     """Return which links there are between two bodies."""
@@ -150,14 +155,13 @@ def _described(model: FrozenModel) -> Selection:
 
 def _selected(model: FrozenModel, state: State, before: np.ndarray | None) -> Selection:
     """Return what `selected` does."""
-    work, lam, dropped = Workspace(model), model.numbering.lam, [np.empty(0, np.int64)]
+    lam, dropped = model.numbering.lam, [np.empty(0, np.int64)]
     sizes = model.F[model.I[m.DIAG] + lam]
-    work.load(model.state.replace(t=state.t, q=state.q, off=state.off, memory=state.memory))
-    work.evaluate()
+    pose = model.state.replace(t=state.t, q=state.q, off=state.off, memory=state.memory)
+    work = _linearised(model, pose)
     lack = work.vector(m.X)[lam].copy()
     lack[model.numbering.lam_kinds == m.VELOCITY_ROW] = 0.0
-    work.linearise(1.0, 0.0, 0.0)
-    released = work.vector(m.OFF)[lam] == 1.0
+    released = work.vector(m.OFF)[lam] == m.RELEASED
     stays, share = np.zeros(model.n_lam, bool), np.zeros(model.n_lam)
     stays[before if before is not None else []] = True
     for part in components(model):
@@ -169,8 +173,7 @@ def _selected(model: FrozenModel, state: State, before: np.ndarray | None) -> Se
         if len(rows) <= DENSE:
             which = _dense(B.toarray(), late, stays[rows], nearer)
         else:
-            v = model.numbering.v[part.columns]
-            which = _sparse(B, late, stays[rows], np.concatenate([v, lam[rows]]), nearer)
+            which = _sparse(B, late, stays[rows], part.unknowns(model, acts), nearer)
         dropped.append(rows[which])
         if (these := which[late[which]]).size:
             share[rows[these]] = _share(B.toarray(), late, which, these)
@@ -183,9 +186,7 @@ def redundant_rows(model: FrozenModel, state: State) -> tuple[np.ndarray, np.nda
     These are the ones that dropped rows are made of, with N of `least_multipliers`.
     """
     dropped, free = selected(model, state).dropped, [np.empty(0, np.int64)]
-    work = Workspace(model, state)
-    work.evaluate()
-    work.linearise(1.0, 0.0, 0.0)
+    work = _linearised(model, state)
     for part in components(model) if len(dropped) else ():
         off = np.isin(part.rows, dropped)
         acts = work.vector(m.OFF)[model.numbering.lam[part.rows]] == 0.0
@@ -194,14 +195,24 @@ def redundant_rows(model: FrozenModel, state: State) -> tuple[np.ndarray, np.nda
         if not len(two):
             continue
         if len(one) <= DENSE:
-            N = np.linalg.lstsq(B[one].toarray().T, B[two].toarray().T, rcond=None)[0].T
+            N = _combined(B[one].toarray(), B[two].toarray())
         else:
-            unknowns = np.concatenate(
-                [model.numbering.v[part.columns], model.numbering.lam[part.rows[one]]]
-            )
-            N = combination(B[one], B[two].toarray(), unknowns)
+            N = combination(B[one], B[two].toarray(), part.unknowns(model, one))
         free += [part.rows[one[(np.abs(N) > REPORT_LOOSE).any(axis=0)]], part.rows[two]]
     return dropped, np.sort(np.concatenate(free))
+
+
+def _linearised(model: FrozenModel, state: State) -> Workspace:
+    """Return a work space with the rows at a state in X, and B in its matrix."""
+    work = Workspace(model, state)
+    work.evaluate()
+    work.linearise(1.0, 0.0, 0.0)
+    return work
+
+
+def _combined(B1: np.ndarray, B2: np.ndarray) -> np.ndarray:
+    """Return N with B2 = N B1, (k2, k1), of few rows."""
+    return np.asarray(np.linalg.lstsq(B1.T, B2.T, rcond=None)[0].T)
 
 
 def _scaled(model: FrozenModel, part: Component, F: np.ndarray) -> Any:
@@ -235,8 +246,7 @@ def _share(
 ) -> np.ndarray:
     """Return the sums of the parts that kept rows of positions have in some dropped rows."""
     kept = np.setdiff1d(np.arange(len(rows)), dropped)
-    parts = np.linalg.lstsq(rows[kept].T, rows[these].T, rcond=None)[0]
-    return np.abs(parts[~late[kept]]).sum(axis=0)
+    return np.abs(_combined(rows[kept], rows[these])[:, ~late[kept]]).sum(axis=1)
 
 
 def _pivots(rows: np.ndarray, weight: np.ndarray, nearer: float) -> np.ndarray:
@@ -335,9 +345,7 @@ def misplaced(model: FrozenModel) -> dict[int, int]:
 
     from mbd.model.pattern import pattern
 
-    work, names = Workspace(model), model.numbering
-    work.evaluate()
-    work.linearise(1.0, 0.0, 0.0)
+    work, names = _linearised(model, model.state), model.numbering
     B = pattern(model).read(work.F)[model.n_v :, : model.n_v] @ sp.diags(model.units)
     acts = ~model.compliant
     acts[selected(model, model.state).dropped] = False

@@ -21,7 +21,7 @@ References
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -38,18 +38,9 @@ OPEN, RELEASED = np.nan, np.inf  # what a record has for rows that do not act
 _BYTES = 1 << 24  # of matrices that are had at once
 
 
-class _Test(NamedTuple):
-    """Where the test map of a component stands in F: of each entry its row, velocity, place."""
-
-    row: np.ndarray
-    column: np.ndarray
-    places: np.ndarray
-    velocities: np.ndarray
-
-
 @per_model
-def _tests(model: FrozenModel) -> list[_Test]:
-    """Return the test maps of all components."""
+def _tests(model: FrozenModel) -> list[Component]:
+    """Return what may be redundant in a model, with the entries of the test map."""
     from mbd.model.pattern import pattern
 
     at = pattern(model)
@@ -60,7 +51,8 @@ def _tests(model: FrozenModel) -> list[_Test]:
         number[model.n_v + part.rows] = np.arange(len(part.rows))
         here = np.flatnonzero((number[at.columns] >= 0) & (row < model.n_v))
         velocities, column = np.unique(row[here], return_inverse=True)
-        parts.append(_Test(number[at.columns[here]], column, at.places[here], velocities))
+        rows = number[at.columns[here]]
+        parts.append(Component(part.rows, velocities, rows, column, at.places[here]))
     return parts
 
 
@@ -109,7 +101,7 @@ def of_state(work: Workspace) -> State:
     if not len(dropped) or np.abs(lam[dropped]).max() > RANK * np.abs(lam).max(initial=0.0):
         return state  # it was loaded as it is
     lam[dropped] = OPEN
-    lam[work.vector(m.OFF)[model.numbering.lam] == 1.0] = RELEASED
+    lam[work.vector(m.OFF)[model.numbering.lam] == m.RELEASED] = RELEASED
     lam = resolved(model, np.array([state.t]), state.q[None], lam[None], work.F)[0]
     return state.replace(lam=lam, alg=state.alg)
 
@@ -131,28 +123,27 @@ def resolved(
     kinds, of = np.unique(opened[which] + 2 * released[which], axis=0, return_inverse=True)
     for k, kind in enumerate(kinds):
         here = which[of.ravel() == k]
-        for part, test in zip(components(model), _tests(model), strict=True):
+        for part in _tests(model):
             mine = kind[part.rows]
             if (mine == 1).any():
-                some = max(1, _BYTES // (16 * len(part.rows) * len(test.velocities)))
+                some = max(1, _BYTES // (16 * len(part.rows) * len(part.columns)))
                 for first in range(0, len(here), some):
                     at = here[first : first + some]
-                    lam[np.ix_(at, part.rows)] = _least(
-                        model, part, test, mine, t[at], q[at], lam[np.ix_(at, part.rows)], F
-                    )
+                    its = np.ix_(at, part.rows)
+                    lam[its] = _least(model, part, mine, t[at], q[at], lam[its], F)
     return lam
 
 
 def _least(
-    model: FrozenModel, part: Component, test: _Test, kind: np.ndarray, t: np.ndarray,
-    q: np.ndarray, lam: np.ndarray, F: np.ndarray | None,
+    model: FrozenModel, part: Component, kind: np.ndarray, t: np.ndarray, q: np.ndarray,
+    lam: np.ndarray, F: np.ndarray | None,
 ) -> np.ndarray:  # fmt: skip
     """Return the least multipliers of a component; `kind` is 1 of dropped, 2 of released rows."""
-    values = _entries(model, t, q, test.places, F)
-    B = np.zeros((len(t), len(part.rows), len(test.velocities)))
+    values = _entries(model, t, q, part.places, F)
+    B = np.zeros((len(t), len(part.rows), len(part.columns)))
     constants, kinds = model.F if F is None else F, model.numbering.lam_kinds[part.rows]
-    units = constants[m.UNIT + model.numbering.v_kinds[test.velocities]]
-    B[:, test.row, test.column] = values * units[test.column]
+    units = constants[m.UNIT + model.numbering.v_kinds[part.columns]]
+    B[:, part.row, part.column] = values * units[part.column]
     size = constants[m.UNIT + kinds]
     B /= size[:, None]
     one, two = np.flatnonzero(kind == 0), np.flatnonzero(kind == 1)
@@ -160,7 +151,7 @@ def _least(
     if len(one) <= DENSE:
         N = _combination(B[:, one], B[:, two])
     else:
-        unknowns = np.concatenate([model.numbering.v[test.velocities], model.numbering.lam[one]])
+        unknowns = part.unknowns(model, one)
         N = np.array([combination(x[one], x[two], unknowns) for x in B])
     of_joints = N * (kinds[one] != m.OWN)
     shared = np.linalg.solve(

@@ -133,7 +133,7 @@ class Workspace:
         self.off = checked(self.model, off, "state.off")
         rows = self.model.numbering.lam[released_rows(self.model, self.off)]
         self.vector(m.OFF)[...] = 0.0
-        self.vector(m.OFF)[..., rows] = 1.0
+        self.vector(m.OFF)[..., rows] = m.RELEASED
         self.S[..., m.N_OFF], self.S[..., m.N_DROPPED] = len(rows), 0
         self.S[..., m.HAVE_FACTOR] = 0
         self.vector(m.A)[..., rows] = 0.0
@@ -141,8 +141,8 @@ class Workspace:
     def drop(self, rows: np.ndarray) -> None:
         """Let these rows, which depend on others, act no more, and all others that are on do so."""
         off = self.vector(m.OFF)
-        off[off == 2.0] = 0.0
-        off[..., self.model.numbering.lam[rows]] = 2.0
+        off[off == m.DROPPED] = 0.0
+        off[..., self.model.numbering.lam[rows]] = m.DROPPED
         self.S[..., m.N_OFF] = np.count_nonzero(off, axis=-1)
         self.S[..., m.N_DROPPED], self.S[..., m.HAVE_FACTOR] = len(rows), 0
 
@@ -150,7 +150,7 @@ class Workspace:
     def dropped(self) -> np.ndarray:
         """Rows that do not act since they depend on others, (n,) of int; of runs of the first."""
         off = self.vector(m.OFF)[..., self.model.numbering.lam]
-        return np.flatnonzero((off if self.batch is None else off[0]) == 2.0)
+        return np.flatnonzero((off if self.batch is None else off[0]) == m.DROPPED)
 
     def snapshot(self) -> np.ndarray:
         """Return a copy of everything but what was recorded."""
@@ -173,14 +173,20 @@ class Workspace:
         )
         return State(float(self.F[..., m.T].flat[0]), *read_only(numbers), self.off)
 
-    def evaluate(self, row_rate: float = 0.0, *, declared: bool = False) -> None:
+    def evaluate(
+        self, row_rate: float = 0.0, *, declared: bool = False, all_rows: bool = False
+    ) -> None:
         """Write faces and the residual (unscaled); rows on velocities times row_rate.
 
         With `declared` faces have velocities only if a kind declares to need them, as in steps.
+        With `all_rows` the rows that are dropped have a residual as all others.
         """
         self.F[..., m.SCALE_R] = 1.0
         self.F[..., m.ROW_RATE] = row_rate  # rows on velocities have no gap of position
+        before = self.S[..., m.ALL_ROWS].copy()
+        self.S[..., m.ALL_ROWS] = before | all_rows
         self.run(evaluate_kernel, int(declared))
+        self.S[..., m.ALL_ROWS] = before
         self.check_laws()
 
     def accept(self) -> None:
@@ -203,7 +209,7 @@ class Workspace:
         """Return first and second time derivative of all rows for the accelerations at hand."""
         self.run(rates_kernel)
         for name in (m.PHID, m.PHIDD) if self.off else ():
-            self.vector(name)[self.vector(m.OFF) == 1.0] = 0.0
+            self.vector(name)[self.vector(m.OFF) == m.RELEASED] = 0.0
         lam = self.model.numbering.lam
         return self.vector(m.PHID)[..., lam], self.vector(m.PHIDD)[..., lam]
 

@@ -36,8 +36,7 @@ def failed_step(work: Workspace, advance: Any) -> tuple[np.ndarray, str]:
     grid_from_here(work.I, work.F)
     advance(work.I, work.F, 1)
     work.F[m.T] = t + work.F[m.H]
-    work.S[m.ALL_ROWS] = 1
-    work.evaluate(float(work.F[m.H]))
+    work.evaluate(float(work.F[m.H]), all_rows=True)
     r, against = work.vector(m.X).copy(), ""
     if np.all(np.isfinite(r)) and np.all(np.isfinite(work.store().q)):
         against = contradiction(work.model, work, bool(work.S[m.LEVEL] != m.POSITION))

@@ -105,9 +105,8 @@ def drifted(history: History, rtol: float) -> str:
     angles = None
     if len(model.memory):  # with the turns up to there
         angles = past_of(history.part(slice(0, worst + 1), history.before))[MEMORY]
-    q, v, a, lam = (
-        np.asarray(x[worst]) for x in (history.q, history.v, history.a, history.acting_lam)
-    )
+    q, v, a = (np.asarray(x[worst]) for x in (history.q, history.v, history.a))
+    lam = np.asarray(history.acting_lam(worst))
     work = Workspace(model, State(float(history.t[worst]), q, v, a, lam, memory=angles))
     work.evaluate()
     rows = np.where(at.lam_kinds == m.VELOCITY_ROW, 0.0, work.vector(m.X)[at.lam])

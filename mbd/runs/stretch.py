@@ -178,7 +178,7 @@ class Run:
     @property
     def _is_shaky(self) -> bool:
         """Whether rows hold at second order only: no smaller step mends that."""
-        return self.acting is not None and self.acting.shaky
+        return self.acting is not None and self.acting.past.shaky
 
     def why(self) -> str:
         """Return a message on the step that failed."""
@@ -288,7 +288,7 @@ class Run:
                 changed = acting.again(tries, status == REFUSED)
                 tries += changed
                 leave = changed or status == REFUSED
-                if acting.shaky or not (leave or self.smaller):
+                if acting.past.shaky or not (leave or self.smaller):
                     return taken, FAILED if status == REFUSED else status
             S[m.N_STEPS] = n - taken if leave else 1
 

@@ -167,9 +167,8 @@ class _Inputs:
         if not self.needed:
             return [()] * len(self.watched)
         work = self.work
-        q, v, a, lam = (
-            np.asarray(x[k]) for x in (history.q, history.v, history.a, history.acting_lam)
-        )
+        q, v, a = (np.asarray(x[k]) for x in (history.q, history.v, history.a))
+        lam = np.asarray(history.acting_lam(k))
         work.load(State(float(history.t[k]), q, v, a, lam))
         work.evaluate()
         inputs = list[tuple[float, ...]]()

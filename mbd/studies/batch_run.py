@@ -143,16 +143,19 @@ class BatchRecord:
         return q, v, a, lam
 
     @property
-    def numbers(self) -> list[Any]:
-        """q, v, a, lam of all instants of all runs."""
+    def motion(self) -> list[BatchColumns]:
+        """q, v, a of all instants of all runs."""
         places = np.arange(self.rows.shape[2])
-        parts: list[Any] = [BatchColumns(self.rows, places[x]) for x in columns(self.model)]
-        lam = self.raw[3]
-        if np.isnan(lam).any():  # of rows that depend on others
-            each = zip(self.raw[0], lam, self.F, strict=True)
-            lam = np.array([resolved(self.model, self.t, *run) for run in each])
-            parts[3] = lam.reshape(-1, lam.shape[2])
-        return parts
+        return [BatchColumns(self.rows, places[x]) for x in columns(self.model)[:3]]
+
+    @property
+    def multipliers(self) -> Any:
+        """Multipliers of all instants of all runs, of rows that depend on others the least."""
+        q, _, _, lam = self.raw
+        if not np.isnan(lam).any():
+            return BatchColumns(self.rows, np.arange(self.rows.shape[2])[columns(self.model)[3]])
+        least = [resolved(self.model, self.t, *run) for run in zip(q, lam, self.F, strict=True)]
+        return np.concatenate(least)
 
     def good(self) -> BatchRecord:
         """Return those of clean runs."""

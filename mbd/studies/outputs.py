@@ -248,7 +248,8 @@ def _over_instants(part: str, name: str, column: Any, instants: BatchRecord) -> 
     """Return a quantity, or a column of it, of each run (n, k, ...); of all runs at once."""
     (n, k), model = instants.rows.shape[:2], instants.model
     t = np.tile(instants.t, n)
-    solution = Solution(model, t, *instants.numbers, last=model.state)
+    numbers = *instants.motion, instants.multipliers
+    solution = Solution(model, t, *numbers, last=model.state)
     values = np.asarray(getattr(solution[part], name), float)
     return values.reshape(n, k, *values.shape[1:])[..., column]
 
@@ -257,8 +258,7 @@ def _over_runs(name: str, order: int, instants: BatchRecord) -> np.ndarray:
     """Return a joint coordinate, or its rate, of each run (n, k); of all runs at once."""
     model, (n, k) = instants.model, instants.rows.shape[:2]
     bodies, one = coordinate(model, name)
-    q, v, a, _ = instants.numbers
-    faces = faces_over_time(model, q, v, a, bodies)
+    faces = faces_over_time(model, *instants.motion, bodies)
     u, rate, second = (x.reshape(n, k) for x in one.motion(faces))
     if order == 0 and one.periodic[0]:
         last = _turns(model).get(name, np.full(3, np.nan))

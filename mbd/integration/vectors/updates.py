@@ -121,7 +121,7 @@ def mark_open(I: Any, F: Any, to: int, u0: int, u1: int) -> None:
     for i in range(u0, u1):
         off = F[I[m.OFF] + i]
         if off != 0.0:
-            F[to + i] = math.nan if off == 2.0 else math.inf
+            F[to + i] = math.nan if off == m.DROPPED else math.inf
 
 
 @kernel
