@@ -134,3 +134,29 @@ def by_label(labels, values):
 def same_pose(model: Model) -> State:
     """Return the described state with consistent accelerations."""
     return mbd.consistent(model, project=True)
+
+
+def parallelograms(n=1, mass=1.0, lean=0.5, length=1.0, formulation="so3", speed=0.0):
+    """Bars side by side on couplers: each hinge about one axis, three rows a loop are redundant."""
+    system = mbd.System(gravity=(0, 0, -9.81))
+    up = length * np.array([np.sin(lean), 0, np.cos(lean)])
+    turn = np.array([0, speed, 0])
+
+    def rod(name, mass, position, velocity, turns=True):
+        return system.add(
+            mbd.RigidBody(name, mass=mass, inertia=np.full(3, 0.1 * mass), position=position,
+                          velocity=velocity, formulation=formulation,
+                          angular_velocity=turn if turns else np.zeros(3))
+        )  # fmt: skip
+
+    ground, along = system.ground, np.array([1.5, 0, 0])
+    bars = [rod(f"bar {i}", 1.0, i * along + up / 2, np.cross(turn, up) / 2) for i in range(n + 1)]
+    for i, bar in enumerate(bars):
+        system.add(mbd.Revolute(f"foot {i}", ground, bar, at=i * along, axis=(0, 1, 0)))
+    for i, (a, b) in enumerate(zip(bars, bars[1:], strict=False)):
+        middle = i * along + up + along / 2
+        coupler = rod(f"coupler {i}", mass, middle, np.cross(turn, up), turns=False)
+        for k, bar in enumerate((a, b)):
+            at = (i + k) * along + up
+            system.add(mbd.Revolute(f"hinge {i}{k}", bar, coupler, at=at, axis=(0, 1, 0)))
+    return system

@@ -17,15 +17,9 @@ derivative itself."""
 SENSITIVITY_KINK = 1e-4
 """[derivative] What two orders differ by at the nearest values where there is none."""
 
-SENSITIVITY_ROUND_OFF = 1e-15
-"""[right-hand side] Equations of loops that are met so well are not refined further."""
-
-REFINEMENTS = 12
-"""[-] Refinements against the equations without the softness of their rows."""
-
 SENSITIVITY_MET = 1e-9
-"""[right-hand side] What refinement leaves of redundant rows that stay redundant; of others it
-leaves a part of the size of the whole."""
+"""[what moves, or what is read] What the derivative of a row that depends on others may lack, by
+round-off; where a parameter makes rows contradict each other it lacks a part of the whole."""
 
 SENSITIVITY_QUADRATIC = 1e-13
 """[constants] Those that leave a polynomial of low degree by less obey it: two values suffice."""

@@ -316,8 +316,7 @@ class Backward:
         sweep.load(leg.state)
         sweep.shift(0.0, 0.0, timed)
         sweep.F[m.OPEN] = 0.0
-        for end in range(N, 0, -sweep.room):
-            first = max(0, end - sweep.room)
+        for first, end in reversed(leg.steps.pieces(sweep.room)):
             sweep.rows(leg.steps, first, end, memory)
             size = (end - first) * 3 * n
             out = sweep.out(size + n_p + 1)
@@ -383,7 +382,7 @@ class Backward:
         ahead.load(leg.state)
         ahead.shift(1.0, 1.0, True)
         ahead.rows(leg.steps, 0, 1)
-        ahead.run(sweeps.forward)
+        ahead.run(sweeps.forward, all_rows=True)
         g = ending.gradients(self.model, self.stencils, leg.steps.h[-1])
         a = z[one_step.DA]
         rate = g.along(z[one_step.DQ, v], z[one_step.DV, v], a[v], a[lam]) + float(g.t[0])
@@ -412,14 +411,13 @@ class Backward:
 
     def _memory(self, leg: Leg) -> np.ndarray:
         """Return what elements remember at the beginning of each step, (N, n_memory)."""
-        sweep, N, n = self.ahead, len(leg.steps), len(self.model.memory)
+        sweep, n = self.ahead, len(self.model.memory)
         sweep.load(leg.state)
         sweep.shift(0.0, 0.0, False)
         flows = sweep.I[sweep.k + one_step.N_FLOWS]
         sweep.I[sweep.k + one_step.N_FLOWS] = 0
         pieces = [np.zeros((0, n))]
-        for first in range(0, N, sweep.room):
-            last = min(N, first + sweep.room)
+        for first, last in leg.steps.pieces(sweep.room):
             sweep.rows(leg.steps, first, last)
             sweep.run(sweeps.follow)
             pieces.append(sweep.out((last - first) * n).reshape(-1, n).copy())

@@ -284,10 +284,9 @@ class Forward:
         sizes[n_p:] = leg.ends is not None
         times = np.append(self.t, sizes[n_p:])
         sweep.shift(times, sizes, bool(times.any()))
-        for first in range(0, len(leg.steps), sweep.room):
-            last = min(len(leg.steps), first + sweep.room)
+        for first, last in leg.steps.pieces(sweep.room):
             sweep.rows(leg.steps, first, last)
-            sweep.run(sweeps.forward)
+            sweep.run(sweeps.forward, all_rows=True)
             check_rows(sweep, self.of.stencils, self.owner)
             if not leg.aside:
                 of = slice(leg.first + 1 + first, leg.first + 1 + last)

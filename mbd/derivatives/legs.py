@@ -225,9 +225,9 @@ class _Stretch:
     def _steps(self, end: int) -> Steps:
         """Return the steps of one size."""
         x, here, which = self.solution, self.here.here, slice(self.first, end + 1)
-        instants = tuple(np.asarray(y[which]) for y in (x.q, x.v, x.a, x.lam))
-        sizes = np.full(end - self.first, self.here.h)
-        return steps_of(self.method, np.array(x.t[which]), instants, here.begun, here.before, sizes)
+        instants = *(np.asarray(y[which]) for y in (x.q, x.v, x.a)), x.acting_lam(which)
+        sizes, t = np.full(end - self.first, self.here.h), np.array(x.t[which])
+        return steps_of(self.method, t, instants, here.begun, here.before, sizes, x.dropped(which))
 
     def _part(self, a: int, b: int) -> Steps:
         """Return those between two instants."""
@@ -261,7 +261,10 @@ class _Stretch:
             for a, b in ((here.q, end.q), (begun.v, end.v), (begun.a, end.a), (begun.lam, end.lam))
         )
         times = np.array([here.t, end.t])
-        steps = steps_of(self.method, times, instants, begun, before, np.array([size]))
+        steps = steps_of(
+            self.method, times, instants, begun, before, np.array([size]),
+            self.solution.dropped(slice(n, n + 2)),
+        )  # fmt: skip
         return Leg(begins, replace(begun, t=here.t), steps, n, ends, aside)
 
 
@@ -280,6 +283,7 @@ def held_run(
     run = Run(model, begun, method, plan, Interrupt())
     run.remember(before)
     instants = [(first.q, begun.v, begun.a, begun.lam)]
+    dropped = np.zeros((len(sizes) + 1, model.n_lam), bool)
     times = [first.t]
     for i, h in enumerate(sizes):
         if i:
@@ -294,11 +298,12 @@ def held_run(
                 f"{explain(run.work, method)}"
             )
         s = run.state()
+        dropped[i + 1, run.work.dropped] = True
         instants.append((s.q, s.v, s.a, s.lam))
         times.append(s.t)
     arrays = tuple(np.array(x) for x in zip(*instants, strict=True))
     t = np.array(times)
-    steps = steps_of(method, t, arrays, begun, before, sizes)
+    steps = steps_of(method, t, arrays, begun, before, sizes, dropped)
     recorded = [x.copy() for x in arrays]
     recorded[1][0], recorded[2][0], recorded[3][0] = first.v, first.a, first.lam
     solution = Solution(

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mbd.base.sensitivity_tolerances import REFINEMENTS, SENSITIVITY_ROUND_OFF
 from mbd.derivatives.increments import write_maps
 from mbd.integration.newton_loop import set_weights
-from mbd.linear.products import add_transposed_product
 from mbd.machine import buffer as m
 from mbd.machine.jit import address_at, call, ints, jit
 from mbd.machine.unknowns import is_velocity
@@ -141,20 +139,14 @@ def fill_interactions(I: Any, F: Any, k: int) -> None:
 
 @jit
 def complete(I: Any, F: Any, k: int, mass: bool, again: bool) -> None:
-    """Add what nodes add to the part of interactions, with M and the softness of rows, or without.
+    """Add what nodes add to the part of interactions, with M or without.
 
     That part is taken `again` where it is no longer in the fronts.
     """
     w_m = F[m.W_M]
     if again:
         copy(F, I[m.MATRIX] + I[k + PART_AWAY], I[m.MATRIX_SIZE], I[m.MATRIX], 1.0)
-    if mass:
-        for f in range(I[m.N_FRONTS]):
-            j = I[m.FRONTS] + f * m.FR_SIZE
-            u, A, ld = I[j + m.FR_U], I[j + m.FR_A], I[j + m.FR_LDA]
-            for r in range(I[j + m.FR_NV], I[j + m.FR_NP]):
-                F[A + r * ld + r] -= F[I[m.EPS] + u + r]
-    else:
+    if not mass:
         F[m.W_M] = 0.0
     call_all(I, F, I[k + NODE_TANGENTS], I[k + N_NODE_TANGENTS])
     F[m.W_M] = w_m
@@ -182,49 +174,46 @@ def copy(F: Any, x: int, n: int, to: int, sign: float) -> None:
 
 
 @jit
-def factor_aside(I: Any, F: Any, k: int, again: bool) -> None:
-    """Fill and factor the whole matrix; keep it as it was where rows may depend on others."""
-    F[m.SOFT] = 1.0
+def factor(I: Any, F: Any, k: int, again: bool) -> None:
+    """Fill and factor the matrix; with all rows, those that are dropped too, it is kept aside."""
+    S = ints(F)
     complete(I, F, k, True, again)
-    if I[m.LOOPS]:
+    if S[m.ALL_ROWS] and S[m.N_DROPPED]:
         copy(F, I[m.MATRIX], I[m.MATRIX_SIZE], I[m.MATRIX] + I[k + AWAY], 1.0)
+        S[m.ALL_ROWS] = 0
+        switch_off_in_matrix(I, F)
+        S[m.ALL_ROWS] = 1
     call(address_at(I, I[k + SOLVERS + 1]), I, F, 0)
 
 
 @jit
-def solve_refined(I: Any, F: Any, k: int, b: int, x: int) -> None:
-    """Write the solution of the transpose for b to x, without the softness of its rows.
+def solve_transposed(I: Any, F: Any, k: int, b: int, x: int) -> None:
+    r"""Write the solution of the transpose for b to x.
 
-    F[OPEN] has the largest part of a row that is not met, relative to the right-hand side.
+    Columns of dropped rows are those of all others, :math:`B_2 x_v - x_2 = b_2`: what is left in
+    their place, relative to b, is in OPEN, and zero where b is a combination of what is unique.
     """
     n, r = I[m.N_U], I[m.X]
     copy(F, b, n, r, 1.0)
-    for i in range(n):
-        F[x + i] = 0.0
-    size = 0.0
+    call(address_at(I, I[k + SOLVERS + 2]), I, F, 0)
+    copy(F, r, n, x, 1.0)
+    if ints(F)[m.N_DROPPED] == 0:
+        return
+    size = open_part = 0.0
     for i in range(n):
         size = max(size, abs(F[b + i]))
-    for _ in range(REFINEMENTS if I[m.LOOPS] else 1):
-        call(address_at(I, I[k + SOLVERS + 2]), I, F, 0)
-        for i in range(n):
-            F[x + i] += F[r + i]
-        if not I[m.LOOPS]:
-            return
-        product, worst = I[k + WORK], 0.0
-        for i in range(n):
-            F[product + i] = 0.0 if is_velocity(I, i) else F[I[m.EPS] + i] * F[x + i]
-        add_transposed_product(I, F, I[k + AWAY], x, product)
-        for i in range(n):
-            F[r + i] = F[b + i] - F[product + i]
-            worst = max(worst, abs(F[r + i]))
-        if worst <= SENSITIVITY_ROUND_OFF * size:
-            return
-    F[m.OPEN] = max(F[m.OPEN], worst / size)
+        if F[I[m.OFF] + i] == m.DROPPED:
+            open_part = max(open_part, abs(F[x + i]))
+            F[x + i] = 0.0
+    if size > 0.0:
+        F[m.OPEN] = max(F[m.OPEN], open_part / size)
 
 
 @jit
-def solve_many_refined(I: Any, F: Any, k: int) -> None:
-    """Solve for all right-hand sides, without the softness of rows; see `solve_refined`.
+def solve_many(I: Any, F: Any, k: int) -> None:
+    """Solve for all right-hand sides; see what dropped rows lack then, relative to what moves.
+
+    Without rows the forces among them would move bodies by their part over the diagonal of M.
 
     The work has y, what is left and the solution x.
     """
@@ -232,29 +221,26 @@ def solve_many_refined(I: Any, F: Any, k: int) -> None:
     b, size = I[k + RESIDUAL], n * many
     r, x = I[k + WORK] + size, I[k + WORK] + 2 * size
     copy(F, b, size, x, 1.0)
+    dropped = ints(F)[m.N_DROPPED] > 0
+    for i in range(n if dropped else 0):
+        if F[I[m.OFF] + i] == m.DROPPED:
+            copy(F, x + i * many, many, x + i * many, 0.0)
     call(address_at(I, I[k + SOLVE]), I, F, I[k + SOLVE + 1])
-    if not I[m.LOOPS]:
+    if not dropped:
         return
-    worst = 0.0
-    for left in range(REFINEMENTS - 1, -1, -1):
-        copy(F, b, size, r, 1.0)
-        call(address_at(I, I[k + PRODUCTS]), I, F, I[k + PRODUCTS + 3])
+    copy(F, b, size, r, 1.0)
+    call(address_at(I, I[k + PRODUCTS]), I, F, I[k + PRODUCTS + 3])
+    for p in range(I[k + N_COLUMNS]):
+        whole = open_part = 0.0
         for i in range(n):
-            if not is_velocity(I, i):
-                for p in range(i * many, (i + 1) * many):
-                    F[r + p] -= F[I[m.EPS] + i] * F[x + p]
-        worst = 0.0
-        for p in range(I[k + N_COLUMNS]):
-            whole = open_part = 0.0
-            for i in range(p, size, many):
-                whole = max(whole, abs(F[b + i]))
-                open_part = max(open_part, abs(F[r + i]))
-            if whole > 0.0:
-                worst = max(worst, open_part / whole)
-        if worst <= SENSITIVITY_ROUND_OFF or left == 0:
-            break
-        call(address_at(I, I[k + SOLVE]), I, F, I[k + SOLVE + 2])
-        for i in range(size):
-            F[x + i] += F[r + i]
-    if worst > SENSITIVITY_ROUND_OFF:
-        F[m.OPEN] = max(F[m.OPEN], worst)
+            at = i * many + p
+            if is_velocity(I, i):
+                mass = F[m.W_M] * F[I[m.DIAG] + i]
+                moved = max(abs(F[x + at]), abs(F[b + at]) / mass if mass > 0.0 else 0.0)
+                whole = max(whole, moved * F[m.PER_UNIT + I[I[m.UNKNOWN_KIND] + i]])
+            else:
+                whole = max(whole, abs(F[b + at]) / F[I[m.DIAG] + i])
+                if F[I[m.OFF] + i] == m.DROPPED:
+                    open_part = max(open_part, abs(F[r + at]) / F[I[m.DIAG] + i])
+        if whole > 0.0:
+            F[m.OPEN] = max(F[m.OPEN], open_part / whole)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,8 @@ class Steps:
         the algorithmic accelerations.
     before : (n_v,) array
         Accelerations one step before the first.
+    dropped : (N + 1, n_lam) array of bool
+        Rows that depend on others, without which an instant was found.
     """
 
     t: np.ndarray
@@ -55,9 +58,20 @@ class Steps:
     lam: np.ndarray
     alg: np.ndarray
     before: np.ndarray
+    dropped: np.ndarray
 
     def __len__(self) -> int:
         return len(self.h)
+
+    def pieces(self, most: int) -> list[tuple[int, int]]:
+        """Return between which instants steps have the same rows, at most so many at a time."""
+        other = 1 + np.flatnonzero((self.dropped[2:] != self.dropped[1:-1]).any(axis=1))
+        ends = [0, *other.tolist(), len(self)]
+        return [
+            (i, min(i + most, end))
+            for first, end in pairwise(ends)
+            for i in range(first, end, most)
+        ]
 
     def part(self, first: int, last: int) -> Steps:
         """Return those between two of their instants."""
@@ -65,18 +79,18 @@ class Steps:
         before = self.a[first - 1] if first else self.before
         return Steps(
             self.t[ends], self.h[own], self.move[own], self.q[ends], self.v[ends], self.a[ends],
-            self.lam[ends], self.alg[ends], before,
+            self.lam[ends], self.alg[ends], before, self.dropped[ends],
         )  # fmt: skip
 
 
 def steps_of(
     method: Method, t: np.ndarray, instants: tuple[np.ndarray, ...], begun: State,
-    before: np.ndarray, h: np.ndarray,
+    before: np.ndarray, h: np.ndarray, dropped: np.ndarray,
 ) -> Steps:  # fmt: skip
     """Return the steps of sizes h (N,) at times t (N + 1,), which `begun` in a state.
 
     `instants` are q, v, a, lam, time first. Algorithmic accelerations are found forwards: backwards
-    they would grow at every step.
+    they would grow at every step. Rows that are ``dropped`` (N + 1, n_lam) depend on others.
     """
     from scipy.signal import lfilter
 
@@ -97,7 +111,7 @@ def steps_of(
             alg[i + 1] = x + c2 * (alg[i] + move[i] * change[i])
     elif len(h):
         alg[1:] = lfilter([1.0], [1.0, -c2], source, axis=0, zi=c2 * alg[:1])[0]
-    return Steps(t, h, move, q, v, a, lam, alg, before)
+    return Steps(t, h, move, q, v, a, lam, alg, before, dropped)
 
 
 class Sweep:
@@ -257,7 +271,9 @@ class Sweep:
         return self.F[self.places["out"] :][:size]
 
     def rows(self, steps: Steps, first: int, last: int, memory: np.ndarray | None = None) -> None:
-        """Put the steps between two instants where the kernel finds them."""
+        """Put the steps between two instants, with the same rows, where the kernel finds them."""
+        if self.model.I[m.LOOPS]:
+            self.work.drop(np.flatnonzero(steps.dropped[last]))
         n_q, n_v, n_lam = self.model.n_q, self.model.n_v, self.model.n_lam
         where, n = self.places["steps"], last - first
         table = self.F[where : where + (n + 1) * self.size].reshape(n + 1, self.size)
@@ -279,8 +295,9 @@ class Sweep:
             table[:n, at + n_v :] = memory[own]
         self.I[self.k + one_step.N_STEPS] = n
 
-    def run(self, kernel: Any) -> None:
-        """Run a compiled sweep over the steps that were put."""
+    def run(self, kernel: Any, all_rows: bool = False) -> None:
+        """Run a compiled sweep over the steps that were put; dropped rows are met or looked at."""
+        self.work.S[m.ALL_ROWS] = all_rows
         kernel(self.I, self.F, self.k)
         check([law for s in self.stencils for law in s.laws], self.work.S, self.F)
         self.work.check_laws()

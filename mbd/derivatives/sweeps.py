@@ -67,13 +67,13 @@ from mbd.derivatives.one_step import (
     V,
     complete,
     copy,
-    factor_aside,
+    factor,
     fill_damping,
     fill_interactions,
     load,
     met_by_rate,
-    solve_many_refined,
-    solve_refined,
+    solve_many,
+    solve_transposed,
 )
 from mbd.derivatives.programs import add_variation, subtracted_from, taken_along
 from mbd.linear.products import add_transposed_product
@@ -163,9 +163,9 @@ def forward(I: Any, F: Any, k: int) -> None:
                 for p in range(i * many, (i + 1) * many):
                     F[q + p] = F[v + p] = F[al + p] = 0.0
         write_right_sides(I, F, k, 1.0 / g)
-        factor_aside(I, F, k, True)
+        factor(I, F, k, True)
         subtract_variations(I, F, k, x)
-        solve_many_refined(I, F, k)
+        solve_many(I, F, k)
         for i in range(n):
             if is_velocity(I, i):
                 for p in range(i * many, (i + 1) * many):
@@ -231,8 +231,8 @@ def backward(I: Any, F: Any, k: int) -> None:
                 F[w + i], F[tau + i] = -F[a + i] / scale, 0.0
         clear_off(I, F, w)
         fill_interactions(I, F, k)
-        factor_aside(I, F, k, False)
-        solve_refined(I, F, k, w, y)
+        factor(I, F, k, False)
+        solve_transposed(I, F, k, w, y)
         complete(I, F, k, False, True)
         add_transposed_product(I, F, 0, y, tau)
         for i in range(n):

@@ -46,6 +46,7 @@ class Trajectory:
         self.model = model
         self.t, self.q, self.v, self.a, self._lam = map(_view, (t, q, v, a, lam))
         self._is_open = bool(model.I[m.LOOPS]) and isinstance(lam, np.ndarray)
+        self._least: Any = None
         self.status, self.message, self.stats = status, message, dict(stats or {})
         self.state = State(*(x[-1] for x in (t, q, v, a, lam))) if last is None else last
         self.method, self.options = method, dict(options or {})
@@ -74,16 +75,20 @@ class Trajectory:
     @property
     def lam(self) -> Any:
         """Multipliers, (n, n_lam) [N, N m]: of rows that depend on others the least ones."""
-        if self._is_open:
-            self._lam = read_only(resolved(self.model, self.t, self.q, self._lam))
-            self._is_open = False
-        return self._lam
+        if self._is_open and self._least is None:
+            self._least = read_only(resolved(self.model, self.t, self.q, self._lam))
+        return self._least if self._is_open else self._lam
 
     def acting_lam(self, instants: Any) -> Any:
         """Return multipliers at some instants as steps have them: of dropped rows next to zero."""
         if not self._is_open:
             return self._lam[instants]
         return np.nan_to_num(self._lam[instants], nan=np.finfo(float).tiny, posinf=0.0)
+
+    def dropped(self, instants: slice) -> np.ndarray:
+        """Return which rows some instants were found without, (n, n_lam): they depend on others."""
+        lam = np.asarray(self._lam[instants])
+        return np.isnan(lam) if self._is_open else np.zeros(lam.shape, bool)
 
     @property
     def success(self) -> bool:

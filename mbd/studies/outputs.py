@@ -258,7 +258,8 @@ def _over_runs(name: str, order: int, instants: BatchRecord) -> np.ndarray:
     """Return a joint coordinate, or its rate, of each run (n, k); of all runs at once."""
     model, (n, k) = instants.model, instants.rows.shape[:2]
     bodies, one = coordinate(model, name)
-    faces = faces_over_time(model, *instants.motion, bodies)
+    q, v, a = instants.motion
+    faces = faces_over_time(model, q, v, a, bodies)
     u, rate, second = (x.reshape(n, k) for x in one.motion(faces))
     if order == 0 and one.periodic[0]:
         last = _turns(model).get(name, np.full(3, np.nan))

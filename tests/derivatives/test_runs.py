@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scenes import four_bar
+from scenes import four_bar, parallelograms
 from scipy.spatial.transform import Rotation
 
 import mbd
@@ -151,6 +151,40 @@ def test_loops_with_redundant_rows():
             ValueError, match=f"gradient: .* forces of '{part}', which are not uniq"
         ):
             mbd.gradient(force, system, ["coupler.mass"], 0.1, 0.01)
+
+
+@pytest.mark.parametrize("formulation", ["so3", "directors"])
+@pytest.mark.parametrize("n", [1, 3])
+def test_loops_that_pass_poses_in_which_more_rows_depend_on_others(n, formulation):
+    """Bars and couplers come into line; rows leave the steps and come back."""
+    system = parallelograms(n, mass=1e-3, lean=1.2, speed=2.0, formulation=formulation)
+
+    def of(s):
+        return s["coupler 0"].position
+
+    s = mbd.sensitivities(system, ["bar 0.mass", "gravity.x"], 0.5, 0.01, method=TIGHT)
+    for name, value, e in (("bar 0.mass", 1.0, 1e-2), ("gravity.x", 0.0, 0.05)):
+        close(of(s[name]), differences(system, name, value, e, of, 0.5), 1e-7)
+    end = mbd.Objective(terminal=lambda last: last["coupler 0"].position @ (1, 2, 3))
+    back = mbd.gradient(end, system, ["bar 0.mass", "gravity.x"], 0.5, 0.01, method=TIGHT)
+    forth = [of(s[name])[-1] @ (1, 2, 3) for name in ("bar 0.mass", "gravity.x")]
+    close(back.array, np.array(forth), 1e-10)
+
+
+def test_sums_that_redundant_rows_share_have_derivatives():
+    """Each foot's force across the plane is not unique; all together they carry the weight."""
+    system = parallelograms(2)
+    names = [f"foot {i}" for i in range(3)]
+
+    def across(last, some):
+        return sum(last[name].force[1] for name in some)
+
+    whole = mbd.Objective(terminal=lambda last: across(last, names))
+    slope = mbd.gradient(whole, system, ["gravity.y"], 0.05, 0.01)["gravity.y"]
+    assert np.isclose(abs(slope), 3 * 1.0 + 2 * 1.0, rtol=1e-9)
+    part = mbd.Objective(terminal=lambda last: across(last, names[1:]))
+    with pytest.raises(ValueError, match="forces of 'foot 1', which are not unique"):
+        mbd.gradient(part, system, ["gravity.y"], 0.05, 0.01)
 
 
 def test_a_flexible_rod():
