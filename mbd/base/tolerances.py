@@ -16,9 +16,6 @@ SOFT_LOOPS = 1e-9
 on the constraints by eps / (eps + s) with the smallest singular value s, ~ 1/N^2 on a chain of N;
 below round-off / eps the multipliers of redundant rows are noise."""
 
-SOFT_TREE = 1e-14
-"""[flexibility of a row] The same in a tree, where no row is redundant."""
-
 COMPLIANCE_LEAST = 1e-15
 """[m/N, rad/(N m)] Smallest compliance of a joint: where its force is read off positions, their
 round-off makes some newtons of a smaller one; it moves them by no more than a rigid row."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbd.base.html_tables import page
-from mbd.base.tolerances import SOFT_LOOPS, SOFT_TREE
+from mbd.base.tolerances import SOFT_LOOPS
 from mbd.interactions.kind import Kind
 from mbd.machine import buffer as m
 from mbd.model.description import lengths
@@ -135,7 +135,7 @@ class Model(FrozenModel):
         for vector in (m.DIAG, m.EPS):
             at = slice(self.I[vector], self.I[vector] + u)
             F[..., at] = measured[..., at]
-        F[..., self.I[m.EPS] : self.I[m.EPS] + u] *= SOFT_LOOPS if loops else SOFT_TREE
+        F[..., self.I[m.EPS] : self.I[m.EPS] + u] *= SOFT_LOOPS if loops else 0.0
         lam = self.I[m.DIAG] + self.numbering.lam
         rows, units = F[..., lam], F[..., m.UNIT + self.numbering.lam_kinds]
         F[..., lam] = np.where(rows > 0.0, rows, units)  # one without a gradient here: its unit
