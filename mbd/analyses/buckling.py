@@ -21,10 +21,10 @@ from mbd.base.checked import place
 from mbd.base.door import number
 from mbd.base.tolerances import FREQUENCY_REAL, NEUTRAL
 from mbd.history.faces import columns_of
-from mbd.linear.null_space import null_space
 from mbd.machine import buffer as m
 from mbd.model.frozen import state_of
 from mbd.model.model import Model
+from mbd.model.null_space import null_space
 from mbd.model.state import State
 from mbd.model.system import System, model_of
 from mbd.model.workspace import displaced

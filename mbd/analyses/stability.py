@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbd.base.tolerances import NEUTRAL_MANY, UNSTABLE
-from mbd.linear.null_space import independent, null_space
+from mbd.model.null_space import independent, null_space
 from mbd.small_motions.eigenvalues import dense, grows, sparse
 from mbd.small_motions.face_maps import test_map
 from mbd.small_motions.metric import Metric

@@ -28,10 +28,10 @@ from mbd.base.door import array, speaking_as
 from mbd.control.stepper import solution_at
 from mbd.front.solution import Solution
 from mbd.integration.consistent import consistent
-from mbd.linear.null_space import independent, null_space
 from mbd.machine import buffer as m
 from mbd.model.frozen import state_of
 from mbd.model.model import Model
+from mbd.model.null_space import independent, null_space
 from mbd.model.state import State
 from mbd.model.system import System, model_of
 from mbd.model.workspace import Workspace

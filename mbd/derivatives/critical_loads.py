@@ -20,8 +20,8 @@ from mbd.derivatives.objective import View
 from mbd.derivatives.pencils import groups, left_vectors, multipliers_of
 from mbd.derivatives.poses import AtRest, MotionBeside, Solver, contracted, matrix
 from mbd.derivatives.stencil import Stencil, stencils
-from mbd.linear.null_space import null_space
 from mbd.machine import buffer as m
+from mbd.model.null_space import null_space
 from mbd.statics.balance import least_multipliers
 
 

@@ -28,8 +28,8 @@ from mbd.base.sensitivity_tolerances import BEGIN_REACH, SENSITIVITY_MET
 from mbd.derivatives.differences import slope
 from mbd.derivatives.objective import View
 from mbd.derivatives.poses import MotionBeside, Pose
-from mbd.linear.null_space import null_space
 from mbd.machine import buffer as m
+from mbd.model.null_space import null_space
 from mbd.model.state import State
 from mbd.model.workspace import displaced
 from mbd.small_motions.eigenvalues import alike

@@ -20,7 +20,7 @@ from mbd.base.checked import is_whole, shown
 from mbd.base.door import number
 from mbd.front.solution import Solution
 from mbd.integration.consistent import settled
-from mbd.integration.method import Method
+from mbd.integration.method import Method, name_of
 from mbd.machine import buffer as m
 from mbd.model.model import Model
 from mbd.model.state import State
@@ -36,7 +36,7 @@ def checked_order(
     if not is_whole(order, p + 1) or order > p + 3:
         raise ValueError(
             f"simulate: order must be a whole number from {p + 1} to {p + 3} with "
-            f"{type(method).__name__} of order {p}, got {shown(order)}"
+            f"{name_of(method)} of order {p}, got {shown(order)}"
         )
     for name, value in refused.items():
         if value is not None and not (isinstance(value, list | tuple) and not value):

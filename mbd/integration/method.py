@@ -112,6 +112,9 @@ class Facts:
     set_valued : bool
         Whether steps meet the set-valued laws of kinds that declare one (``Kind.set_valued``), such
         as impacts and dry friction. Without it a model that has such a kind is refused.
+    in_python : callable, optional
+        ``(work)``: what takes the steps in a work space in the place of the kernel, with its
+        signature, and keeps in ``error`` what a step raised.
     failure : callable
         ``(model, where)``: the message on a step that failed.
     complete : callable, optional
@@ -137,6 +140,7 @@ class Facts:
     weights: Weights | None = None
     oscillation: float = 0.0
     set_valued: bool = False
+    in_python: Callable[[Any], Any] | None = None
     failure: Callable[[FrozenModel, str], str] = newton_failed
     complete: Callable[[bool], Any] | None = None
     fixed: Mapping[str, str] = field(default_factory=dict)
@@ -169,10 +173,16 @@ class Method(Protocol):
         """Write the parameters where the kernel finds them; refuse what it cannot move."""
 
 
+def name_of(method: Method) -> str:
+    """Return the name of its class, of one in Python that of the user's."""
+    facts = method.facts
+    return facts.title if facts.in_python is not None else type(method).__name__
+
+
 def refuse_unmoved(method: Method, model: FrozenModel) -> None:
     """Refuse a model with a set-valued law that the method does not know."""
     if not method.facts.set_valued:
-        refuse_set_valued(type(method).__name__, model)
+        refuse_set_valued(name_of(method), model)
 
 
 def is_method(value: Any) -> bool:

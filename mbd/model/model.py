@@ -25,6 +25,7 @@ from mbd.model.workspace import Workspace
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from scipy.sparse import csr_array
 
     from mbd.model.assembly import Assembly
     from mbd.model.report import Report
@@ -202,6 +203,43 @@ class Model(FrozenModel):
 
         refuse_set_valued("Model.assemble", self)
         return assemble(self, state_of("Model.assemble", self, state))
+
+    def moved(self, state: State, d: Any) -> State:
+        r"""Return the state at :math:`q \boxplus d`, all else as it is.
+
+        Parameters
+        ----------
+        state : State
+        d : (n_v,) array [m, rad, -]
+            An increment for each velocity, in the order of ``labels``.
+        """
+        from mbd.model.state_operations import moved, of_velocities
+
+        state = state_of("Model.moved", self, state)
+        return moved(self, state, of_velocities("Model.moved", "d", self, d))
+
+    def tangent_operator(self, state: State, d: Any) -> csr_array:
+        r"""Return T(d), (n_v, n_v): :math:`q \boxplus (d + e) = (q \boxplus d) \boxplus T(d)\,e`.
+
+        To first order in e; velocities are those of the increment d by :math:`v = T(d)\,\dot d`.
+        """
+        from mbd.model.state_operations import of_velocities, tangent_operator
+
+        state = state_of("Model.tangent_operator", self, state)
+        return tangent_operator(self, state, of_velocities("Model.tangent_operator", "d", self, d))
+
+    def difference(self, a: State, b: State) -> np.ndarray:
+        r"""Return d, (n_v,), with :math:`q_a \boxplus d = q_b`.
+
+        Raises
+        ------
+        ValueError
+            Where there is none: beyond half a turn, or off the manifold.
+        """
+        from mbd.model.state_operations import difference
+
+        who = "Model.difference"
+        return difference(self, state_of(who, self, a), state_of(who, self, b))
 
     def _repr_html_(self) -> str:
         return page(repr(self), self.system._repr_html_())

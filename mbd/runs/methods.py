@@ -11,6 +11,7 @@ from mbd.integration.energy_momentum import EnergyMomentum
 from mbd.integration.generalized_alpha import GeneralizedAlpha
 from mbd.integration.lie_runge_kutta import LieRungeKutta4
 from mbd.integration.method import Method, is_method
+from mbd.integration.python_steps import PythonSteps, Stepping
 from mbd.integration.radau_collocation import RadauCollocation
 
 METHODS = {
@@ -69,10 +70,12 @@ def checked_method(who: str, value: Any, free: bool) -> Method:
     That is what depends on whether steps are chosen.
     """
     one = GeneralizedAlpha() if value is None else value
+    if not is_method(one) and not isinstance(one, type) and isinstance(one, Stepping):
+        one = PythonSteps(one)
     if not is_method(one):
         raise TypeError(
             f"{who}: method must be an integrator as an object, mbd.{example(one)}, got "
-            f"{shown(one)}"
+            f"{shown(one)}; one of your own has step(model, state, h)"
         )
     complete = one.facts.complete
     whole: Method = one if complete is None else complete(free)

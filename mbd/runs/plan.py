@@ -11,7 +11,7 @@ import numpy as np
 from mbd.base.checked import floats, is_whole, shown
 from mbd.base.door import number
 from mbd.base.run_tolerances import RTOL_LEAST, WHOLE_STEPS
-from mbd.integration.method import Method
+from mbd.integration.method import Method, name_of
 from mbd.machine import buffer as m
 from mbd.model.model import Model
 from mbd.model.state import State
@@ -115,7 +115,7 @@ def checked_plan(
     steps_of_choice = method.facts.free
     if free and steps_of_choice is None:
         raise ValueError(
-            f"{who}: rtol and t_eval need GeneralizedAlpha, got {type(method).__name__}, which has "
+            f"{who}: rtol and t_eval need GeneralizedAlpha, got {name_of(method)}, which has "
             "steps of one size; give step alone"
         )
     if free and steps_of_choice is not None and steps_of_choice.check is not None:

@@ -84,7 +84,9 @@ class Run:
         self.helper = helper_of(work.I, F)
         self.acting = None
         self.smaller = facts.divided_by is None  # the method takes a step in parts
-        if I[m.LOOPS]:
+        self.own = facts.in_python(work) if facts.in_python is not None else None
+        self.kernel = method.kernel if self.own is None else self.own
+        if I[m.LOOPS] and self.own is None:
             self.acting = ActingRows(work)
         if change is not None:
             self.remember(begun.a - change)
@@ -92,7 +94,7 @@ class Run:
             F[m.TOL] = min(F[m.TOL], NEWTON_FREE * plan.rtol)
         self.done, self.pivoting, self.divided = 0, 0, Divided()
         self.crawl = (0, first.t)  # free steps and time at the last look for their progress
-        self.advance = facts.free.kernel if plan.free and facts.free else method.kernel
+        self.advance = facts.free.kernel if plan.free and facts.free else self.kernel
         self.compiled = self.advance.address  # at the latest now: the clock of the steps is theirs
         self.started = self.seconds = 0.0  # clock, and how long the steps took [s]
         self.error: Exception | None = None  # what user code raised, behind the last good step
@@ -182,6 +184,8 @@ class Run:
 
     def why(self) -> str:
         """Return a message on the step that failed."""
+        if self.own is not None and self.own.error is not None:
+            return str(self.own.error)
         reason = explain(self.work, self.method)
         words = self.acting.words() if self.acting is not None else ""
         return f"{reason}; {words}" if words else reason
@@ -229,6 +233,8 @@ class Run:
         self.keep(new)
         if jump is not None and self.instant is None and self.error is None:
             self.error = JumpError(jump.words)
+        if failed and self.own is not None and self.instant is None and self.error is None:
+            self.error = self.own.error
         if self.error is not None:
             raise self.error
         self.work.check_laws()
@@ -384,7 +390,7 @@ class Run:
         self.work.restore(here)
         if h > 0.0:
             self._resize(h)
-            self.steps(1, kernel=self.method.kernel)
+            self.steps(1, kernel=self.kernel)
         return self.state()
 
     def _resize(self, h: float) -> None:

@@ -20,9 +20,9 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from mbd.base.tolerances import ROUND_OFF
-from mbd.linear.null_space import independent, null_space
 from mbd.machine import buffer as m
 from mbd.model.model import Model
+from mbd.model.null_space import independent, null_space
 from mbd.small_motions.small_motion import SmallMotion
 from mbd.small_motions.spectrum import Pencil
 

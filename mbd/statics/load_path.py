@@ -25,7 +25,7 @@ import scipy.sparse as sp
 
 from mbd.base.tolerances import FREQUENCY_REAL, NEUTRAL, NEUTRAL_SHIFT, REST_SHORT, ROUND_OFF
 from mbd.linear.inertia import Inertia
-from mbd.linear.null_space import independent, null_space
+from mbd.model.null_space import independent, null_space
 from mbd.model.workspace import displaced
 from mbd.small_motions.face_maps import test_map
 from mbd.small_motions.metric import Metric

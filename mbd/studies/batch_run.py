@@ -209,7 +209,7 @@ class Batches:
         start = self.facts.start
         simple = start is None or getattr(start, "func", None) is begin
         steps = self.whole and self.facts.linear_solver == "fronts" and not self.plan.free
-        return simple and steps and not self.model.laws
+        return simple and steps and self.facts.in_python is None and not self.model.laws
 
     def go(self, F: np.ndarray) -> BatchRecord:
         """Return what the runs with constants F (n, .) record."""

@@ -87,7 +87,7 @@ ALLOWED = {
     "D": {METHODS, MODEL, "derivatives"},
     # least multipliers; those of compliant rows where they act as springs
     "A": {METHODS, "linear", "control", "interactions", *AGAIN},
-    "X": {METHODS, MODEL, "linear", "interactions", "derivatives"},  # residual, rows, solution
+    "X": {METHODS, MODEL, "linear", "interactions"},  # residual, rows, solution
     "FY": {"formulations", *AGAIN},  # cleared where faces are placed
     "YD": {MODEL},  # forgotten where nothing needs it in a step
     "Y": set(), "YDD": set(),  # places are passed to the formulation

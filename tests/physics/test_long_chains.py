@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 import mbd
 from mbd.analyses import stability as in_full
 from mbd.linear.inertia import Inertia
-from mbd.linear.null_space import null_space
+from mbd.model.null_space import null_space
 from mbd.statics import balance as statics
 
 WEIGHT = 9.81

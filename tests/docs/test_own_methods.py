@@ -1,0 +1,173 @@
+"""Methods in plain Python: those of the page, on more models, and what surrounds them."""
+
+import numpy as np
+import pytest
+from scenes import chain, four_bar
+from test_examples import ROOT, blocks
+
+import mbd
+from mbd.formulations import NAMES
+
+PAGE = ROOT / "docs" / "howto" / "own_method.rst"
+POSITIONS, RATES = "positions", "rates"
+
+
+@pytest.fixture(scope="module")
+def page():
+    """Return the names of the page: its classes and functions."""
+    names = {}
+    for language, code in blocks(PAGE):
+        if language == "python" and any(x in code for x in ("class Half", "class Alpha")):
+            exec(code, names)
+    return names
+
+
+def mixed():
+    """A chain of all formulations, a frame that does not twist, and a redundant loop."""
+    system = chain(6, NAMES, joint="Revolute", spin=0.5)
+    needle = system.add(
+        mbd.RigidBody("needle", mass=0.5, inertia=(0.01, 0.01, 0.01), position=(9.0, 0, 0),
+                      formulation="directors", angular_velocity=(0.3, 0.2, 0))
+    )  # fmt: skip
+    system.add(mbd.NonTwisting("frame", needle))
+    bars = [
+        system.add(mbd.RigidBody(f"rod {i}", mass=1.0, inertia=(0.1, 0.1, 0.1), position=x,
+                                 formulation=f))
+        for i, (x, f) in enumerate(zip(((0, 5, 0.5), (1, 5, 1), (2, 5, 0.5)),
+                                       ("so3", "se3", "unified"), strict=True))
+    ]  # fmt: skip
+    ends = (system.ground, *bars, system.ground)
+    for i, at in enumerate(((0, 5, 0), (0, 5, 1), (2, 5, 1), (2, 5, 0))):
+        system.add(mbd.Revolute(f"loop {i}", ends[i], ends[i + 1], at=at, axis=(0, 1, 0)))
+    system.add(mbd.PointForce("push", bars[1], (30.0, 0, 0)))
+    return system
+
+
+@pytest.mark.parametrize(("rows", "level"), [(POSITIONS, "position"), (RATES, "velocity")])
+def test_an_own_loop_is_that_of_the_library(page, rows, level):
+    """50 steps, all formulations, by positions with a redundant loop."""
+    system = mixed() if rows == POSITIONS else chain(6, NAMES, joint="Revolute", spin=0.5)
+    model = system.build()
+    assert model.redundant == (rows == POSITIONS)
+    how = mbd.GeneralizedAlpha(tol=1e-12, constraints=level)
+    first = mbd.simulate(model, 1e-2, 1e-2, method=how, project=True).state
+    library = mbd.simulate(model, 0.5, 1e-2, method=how, state=first)
+    own = mbd.simulate(model, 0.5, 1e-2, method=page["Alpha"](rows=rows), state=first)
+    assert own.success
+    assert np.abs(own.q - library.q).max() < 1e-10
+    assert np.abs(own.v - library.v).max() < 1e-9
+    unique = [i for i, x in enumerate(model.numbering.lam_labels)
+              if x not in set(model.report().not_unique)]  # fmt: skip
+    assert np.abs(own.lam[1:, unique] - library.lam[1:, unique]).max() < 1e-5
+    energy = own.energy.total - library.energy.total
+    assert np.abs(energy).max() < 1e-8
+
+
+def test_steps_onto_an_event_and_behind(page):
+    def pendulum():
+        system = mbd.System(gravity=(0, 0, -9.81))
+        rod = system.add(mbd.RigidBody("rod", mass=1.3, inertia=(0.02, 0.1, 0.09),
+                                       position=(0.7, 0, 0)))  # fmt: skip
+        system.add(mbd.Revolute("hinge", system.ground, rod, at=(0, 0, 0), axis=(0, 1, 0)))
+        return system.build()
+
+    event = mbd.Event("down", lambda s: s["rod"].position[:, 0] - 0.3, terminal=True)
+    method = page["HalfExplicit"]()
+    run = mbd.simulate(pendulum(), 1.0, 1e-2, method=method, events=event)
+    exact = mbd.simulate(pendulum(), 1.0, rtol=1e-9, events=event)
+    assert abs(run.t[-1] - exact.t[-1]) < 1e-6
+    assert abs(run["rod"].position[-1, 0] - 0.3) < 1e-9
+    angle = run["hinge"].angle
+    assert np.abs(angle[-1] - exact["hinge"].angle[-1]) < 1e-6
+    stepper = mbd.Stepper(pendulum(), 1e-2, method=method)
+    stepper.step(10)
+    assert np.array_equal(stepper.state.q, run.q[10])
+
+
+def test_angles_count_turns(page):
+    system = mbd.System()
+    wheel = system.add(mbd.RigidBody("wheel", mass=1.0, inertia=(1, 1, 2), formulation="so3",
+                                     angular_velocity=(0, 0, 30.0)))  # fmt: skip
+    system.add(mbd.Revolute("hinge", system.ground, wheel, at=(0, 0, 0), axis=(0, 0, 1)))
+    run = mbd.simulate(system, 2.0, 0.2, method=page["HalfExplicit"]())  # six rad a step
+    assert np.allclose(run["hinge"].angle, 30.0 * run.t, atol=1e-9)
+
+
+class Raises:
+    def step(self, model, state, h):
+        if state.t > 0.045:
+            raise FloatingPointError("given up")
+        return state.replace(t=state.t + h)
+
+
+class NoState(Raises):
+    def step(self, model, state, h):
+        return None if state.t > 0.045 else super().step(model, state, h)
+
+
+class Late(Raises):
+    def step(self, model, state, h):
+        return state if state.t > 0.045 else super().step(model, state, h)
+
+
+class NoNumbers(Raises):
+    def step(self, model, state, h):
+        new = super().step(model, state, h) if state.t <= 0.045 else state.replace(t=state.t + h)
+        return new if state.t <= 0.045 else new.replace(lam=np.full(model.n_lam, np.nan))
+
+
+class Other(Raises):
+    def step(self, model, state, h):
+        new = state.replace(t=state.t + h)
+        return new if state.t <= 0.045 else new.replace(q=np.zeros(3))
+
+
+class Releases(Raises):
+    def step(self, model, state, h):
+        new = state.replace(t=state.t + h)
+        return new if state.t <= 0.045 else new.replace(off=("A",))
+
+
+@pytest.mark.parametrize(
+    ("own", "words"),
+    [
+        (Raises, r"Raises.step raised FloatingPointError at t = 0.05 s: given up"),
+        (NoState, "NoState.step must return a State, .* got None"),
+        (Late, r"Late.step must return the state at t = 0.06 s, got that at 0.05 s"),
+        (NoNumbers, "NoNumbers.step: lam of the state must be finite"),
+        (Other, "Other.step: q of the state must be .* numbers"),
+        (Releases, "Releases.step must leave off"),
+    ],
+)
+def test_what_goes_wrong_keeps_what_was_before(own, words):
+    with pytest.raises(mbd.SimulationError, match=words) as told:
+        mbd.simulate(four_bar(), 0.2, 0.01, method=own())
+    assert np.allclose(told.value.solution.t, 0.01 * np.arange(6))
+    if own is Raises:
+        assert isinstance(told.value.__cause__, FloatingPointError)
+
+
+@pytest.mark.parametrize("own", [Raises, lambda model, state, h: state, 3.0])
+def test_what_is_no_method_is_refused(own):
+    with pytest.raises(TypeError, match=r"method must be an integrator.*step\(model, state, h\)"):
+        mbd.simulate(four_bar(), 0.1, 0.01, method=own)
+
+
+def test_what_needs_more_than_a_step_is_refused():
+    with pytest.raises(ValueError, match="rtol and t_eval need GeneralizedAlpha, got Raises"):
+        mbd.simulate(four_bar(), 0.1, rtol=1e-6, method=Raises())
+    with pytest.raises(ValueError, match="sensitivities: method must be GeneralizedAlpha, of"):
+        mbd.sensitivities(four_bar(), ["coupler.mass"], 0.1, 0.01, method=Raises())
+
+
+def test_studies_and_comparisons_take_own_methods(page):
+    mass = mbd.Parameter("mass", 1.0)
+    system = mbd.System(gravity=(0, 0, -9.81))
+    system.add(mbd.PointMass("ball", mass=mass, position=(1.0, 0, 0)))
+    system.add(mbd.Spring("spring", system.ground, system["ball"], stiffness=40.0, length=0.5))
+    method = page["HalfExplicit"]()
+    runs = [mbd.simulate(system.build().with_values({"mass": x}), 0.1, 1e-2, method=method)
+            for x in (1.0, 2.0)]  # fmt: skip
+    study = mbd.study(system, {"mass": [1.0, 2.0]}, t_end=0.1, step=1e-2, method=method,
+                      outputs=["ball.position.x"])  # fmt: skip
+    assert np.allclose(study["ball.position.x"], [x["ball"].position[:, 0] for x in runs])
