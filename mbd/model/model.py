@@ -25,6 +25,7 @@ from mbd.model.workspace import Workspace
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from networkx import MultiGraph
     from scipy.sparse import csr_array
 
     from mbd.model.assembly import Assembly
@@ -191,11 +192,24 @@ class Model(FrozenModel):
         Needs the extra "plot"; ``ax`` are matplotlib Axes to draw in.
         """
         from mbd.figures.topology import draw_topology
-        from mbd.model.report import edges
+        from mbd.model.graph import picture
 
         n, joints = len(self.nodes), len(self.system.joints)
-        lines = edges(self, self.report().redundant)
+        lines = picture(self.graph())
         return draw_topology(list(self.nodes), lines, f"{n} bodies, {joints} joints", ax)
+
+    def graph(self, state: State | None = None) -> MultiGraph:
+        """Return bodies, and what is between them, as a graph of networkx.
+
+        Nodes are ``"ground"`` and the bodies, with their ``formulation``, ``mass``, ``velocities``
+        (labels) and ``loads``, the names of what acts on one body alone. Edges are joints, drives,
+        transmissions, forces and elements of structures, with their name as ``key``, ``part``,
+        ``kind``, ``type``, ``rows`` (labels), those of them that are ``redundant`` and
+        ``not_unique`` at the state, and ``reaction``, the multipliers [N, N m].
+        """
+        from mbd.model.graph import graph_of
+
+        return graph_of(self, state_of("Model.graph", self, state))
 
     def assemble(self, state: State | None = None) -> Assembly:
         """Return the labelled global matrices M, G, K, B and the residual at a state."""

@@ -11,7 +11,6 @@ from mbd.base.html_tables import facts, page, table
 from mbd.model.independent_rows import links_between, redundant_rows
 
 if TYPE_CHECKING:
-    from mbd.figures.topology import Edge
     from mbd.model.frozen import FrozenModel
     from mbd.model.state import State
 
@@ -184,34 +183,3 @@ def report(model: FrozenModel, state: State | None = None) -> Report:
         ),
         n_compliant=n_compliant,
     )
-
-
-def edges(model: FrozenModel, redundant: tuple[str, ...]) -> list[Edge]:
-    """Return first and second body, text, and style of every joint and force between bodies."""
-    numbering = model.numbering
-    lines: list[Edge] = []
-    for name, joint in model.system.joints.items():
-        labels = numbering.lam_labels[numbering.owners[name]]
-        count = sum(label in redundant for label in labels)
-        text = f"{name}\n{type(joint).__name__}"
-        style = "joint"
-        if count:
-            text += f", {count} of {len(labels)} rows redundant"
-            style = "joint with redundant rows"
-        lines.append((joint.A.name, joint.B.name, text, style))
-    for name, part in model.system.forces.items():
-        bodies = dict.fromkeys(a.body for e in part.elements() for a in e.attachments)
-        if len(bodies) == 3:
-            bodies.pop("ground", None)  # a gear between two shafts in one housing
-        if len(bodies) == 2:
-            style = "force between bodies"
-            if part.drives is not None:
-                style = "drive or motor"
-            elif name in numbering.owners:
-                style = "transmission"
-            first, second = bodies
-            lines.append((first, second, f"{name}\n{type(part).__name__}", style))
-    for name, part in model.system.structures.items():
-        pairs = [dict.fromkeys(a.body for a in e.attachments) for e in part.elements()]
-        lines += [(*pair, name, "force between bodies") for pair in pairs if len(pair) == 2]
-    return lines
