@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from mbd.comparison.trials import Trial
 from mbd.formulations import NAMES, named
 from mbd.formulations.formulation import Formulation
 from mbd.integration.generalized_alpha import GeneralizedAlpha
+from mbd.integration.method import name_of
 from mbd.runs.methods import changed
 from mbd.runs.methods import method as integrator_of
 
@@ -65,8 +67,30 @@ def maker(
     return make, name, run
 
 
-def integrator(run: dict[str, Any], method: Any, rho: Any, newton: Any) -> Any:
-    """Return the integrator: what is given, else what the scene says."""
+def integrators(run: dict[str, Any], method: Any, rho: Any, newton: Any) -> dict[str, Any]:
+    """Return the integrators by the words of the table: what is given, else what the scene says."""
+    several = parted(method) if isinstance(method, str) else method
+    if not isinstance(several, list | tuple):
+        several = [several]
+    if not several:
+        raise ValueError("compare: method must be an integrator, or several in a list, got none")
+    each = [_integrator(run, x, rho, newton) for x in several]
+    names = [name_of(x) for x in each]
+    words = [n if names.count(n) == 1 else _words(x) for n, x in zip(names, each, strict=True)]
+    return {w if words.count(w) == 1 else f"{w} {i + 1}": x
+            for i, (w, x) in enumerate(zip(words, each, strict=True))}  # fmt: skip
+
+
+def _words(method: Any) -> str:
+    """Return the name of a method with the options that are not the default ones."""
+    own = ((f.name, getattr(method, f.name)) for f in fields(method) if f.default is not MISSING)
+    default = {f.name: f.default for f in fields(method)}
+    options = ", ".join(f"{name}={value!r}" for name, value in own if value != default[name])
+    return f"{name_of(method)}({options})" if options else name_of(method)
+
+
+def _integrator(run: dict[str, Any], method: Any, rho: Any, newton: Any) -> Any:
+    """Return one integrator."""
     options = {k: x for k, x in (("rho", rho), ("newton", newton)) if x is not None}
     meant = run.get("method") if method is None else method
     if meant is None:

@@ -1,4 +1,4 @@
-"""``mbd.compare``: the same model in several formulations, accuracy beside cost."""
+"""``mbd.compare``: one model in several formulations and by several methods, errors and cost."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from mbd.base.checked import whole
 from mbd.base.door import number
-from mbd.comparison.arguments import chosen, integrator, maker, sizes, watched
+from mbd.comparison.arguments import chosen, integrators, maker, sizes, watched
 from mbd.comparison.comparison import Comparison
 from mbd.comparison.error_measures import Values, determined
 from mbd.comparison.reference import reference_of
@@ -35,7 +35,7 @@ def compare(
     reference: str | Formulation | Solution | Mapping[str, Any] | None = None,
     **parameters: Any,
 ) -> Comparison:
-    r"""Run a model in several formulations with several steps, and measure errors and cost.
+    r"""Run a model in several formulations, by several methods and steps; measure errors and cost.
 
     Parameters
     ----------
@@ -50,10 +50,11 @@ def compare(
         Step sizes; default 4, 2 and 1 times the step of the scene.
     t_end : float [s]
         End time; default that of the scene.
-    method : integrator or str, optional
+    method : integrator or str, or sequence of these, optional
         :class:`mbd.GeneralizedAlpha`, :class:`mbd.EnergyMomentum`, :class:`mbd.LieRungeKutta4`, an
-        object or words such as ``"LieRungeKutta4(scheme='quaternion')"``; default that of the
-        scene. Formulations that it cannot move are refused with the reason, the others run.
+        object or words such as ``"LieRungeKutta4(scheme='quaternion')"``, or one of your own;
+        default that of the scene. Formulations that it cannot move are refused with the reason, the
+        others run. Several in a list, or words with commas: each formulation by each of them.
     rho : float [-], optional
         Spectral radius of :class:`mbd.GeneralizedAlpha`; default that of the scene, or 0.8. A
         method with weights, as ``GeneralizedAlpha.hht()``, has none.
@@ -111,30 +112,33 @@ def compare(
             f"compare: steps must not be longer than t_end = {end:g} s, got {steps[0]:g}"
         )
     turns = whole("compare", "turns", turns, 0)
-    how = integrator(run, method, rho, newton)
+    several = integrators(run, method, rho, newton)
     options = {"t_end": end, "project": run.get("project"), "progress": False}
-    trials = chosen(formulations)
-    for one in trials:
+    formulated = chosen(formulations)
+    for one in formulated:
         one.build(make, parameters)
+    trials = [one.by(how, word) for word, how in several.items() for one in formulated]
     built = [one for one in trials if one.model is not None]
     if not built and trials[0].error is not None:
         raise trials[0].error
     model: Any = built[0].model
     names = watched(model, watch)
     masks = determined(model, names)
-    against = reference_of(reference, trials, names, steps, how, options, masks)
+    against = reference_of(reference, trials, names, steps, options, masks)
     for h in steps:
         for one in built:
-            one.measure(h, how, options, against.values, masks)
+            one.measure(h, options, against.values, masks)
     for _ in range(turns):
         for h in steps:
             for one in built:
-                one.clock(h, how, options)
+                one.clock(h, options)
     rows = tabulate(trials, steps, against.error)
-    title = f"{name} to t = {end:g} s, {how.facts.title}"
+    facts = [how.facts for how in several.values()]
+    how = facts[0].title if len(several) == 1 else f"{len(several)} methods"
+    title = f"{name} to t = {end:g} s, {how}"
     notes = (*_not_unique(masks), *_shortened(steps, end), *_working(rows))
     return Comparison(
-        title, rows, against.label, against.error, telling(trials, rows), notes, how.facts.orders
+        title, rows, against.label, against.error, telling(trials, rows), notes, facts[0].orders
     )
 
 

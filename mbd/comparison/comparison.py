@@ -1,4 +1,4 @@
-"""A comparison of formulations: its rows as a table of text and as a picture."""
+"""A comparison: its rows as a table of text and as a picture."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Comparison(Outcome):
     title : str
         What was run, with which method.
     rows : list of dict
-        One for each formulation and step, with the keys of
+        One for each formulation, method and step, with the keys of
         ``mbd.comparison.outcome.COLUMNS``; numbers that are not known are nan. ``status`` is
         "done", "failed" (the run stopped early) or "refused" (the scene, the method or the initial
         state does not go with the formulation), and ``message`` says why.
@@ -36,7 +36,9 @@ class Comparison(Outcome):
         the errors of the formulation over its steps. ``gap``
         [m or -]: largest violation of a row in the run. ``energy_change`` [J]: largest departure
         of the total energy from its start, an error where ``conservative``. ``own_multiplier``
-        [N m]: largest multiplier of rows of the formulation itself.
+        [N m]: largest multiplier of rows of the formulation itself. ``rotation_drift`` [-]: largest
+        entry of :math:`R R^T - 1` at the end. ``condition``: of the iteration matrix of
+        generalized-alpha at the start, in the 1-norm.
         ``step_time`` [us]: median over the turns; ``time_ratio``: to the first formulation at the
         same step; ``run_time`` [s]: of the whole run.
     reference : str

@@ -1,4 +1,4 @@
-"""Outcome of a comparison of formulations: one row for each run."""
+"""Outcome of a comparison: one row for each run."""
 
 from __future__ import annotations
 
@@ -16,18 +16,21 @@ from mbd.comparison.error_measures import QUANTITIES
 #: Columns of the rows with their units; "" for text.
 COLUMNS = {
     "formulation": "",
+    "method": "",
     "step": "s",
     "status": "",
     **{f"{what}_error": x.unit for what, x in QUANTITIES.items()},
     **{f"{what}_error_relative": "-" for what, x in QUANTITIES.items() if x.reaction},
     **{f"{what}_order": "-" for what in QUANTITIES},
     "gap": "m or -",
+    "rotation_drift": "-",
     "energy_change": "J",
     "conservative": "-",
     "own_multiplier": "N m",
     "steps": "-",
     "iterations": "per step",
     "factorizations": "per step",
+    "condition": "-",
     "rejected": "-",
     "step_time": "us",
     "time_ratio": "-",
@@ -56,9 +59,14 @@ class Outcome:
         return f"{type(self).__name__}({done} of {len(self.rows)} runs done)"
 
     def groups(self) -> list[tuple[str, list[dict[str, Any]]]]:
-        """Return the rows of each formulation that are done."""
+        """Return the rows of each formulation and method that are done."""
         done = (row for row in self.rows if row["status"] == "done")
-        return [(name, list(rows)) for name, rows in groupby(done, lambda r: r["formulation"])]
+        return [(name, list(rows)) for name, rows in groupby(done, self.name)]
+
+    def name(self, row: dict[str, Any]) -> str:
+        """Return the formulation of a row, and its method where there are several."""
+        several = len({row["method"] for row in self.rows}) > 1
+        return f"{row['formulation']}, {row['method']}" if several else row["formulation"]
 
     def to_csv(self, path: str | Path) -> Path:
         """Write one line per row; heads are ``name [unit]``, all digits, nan where not known."""

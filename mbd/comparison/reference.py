@@ -34,7 +34,6 @@ def reference_of(
     trials: list[Trial],
     names: list[str],
     steps: list[float],
-    integrator: Any,
     options: dict[str, Any],
     masks: Values,
 ) -> Reference:
@@ -51,7 +50,7 @@ def reference_of(
         return Reference(_values(choice, trials, names), "the values given")
     for one in trials if choice is None else [_meant(choice, trials)]:
         if one.model is not None:
-            extrapolated = _extrapolated(one, names, steps, integrator, options, masks)
+            extrapolated = _extrapolated(one, names, steps, options, masks)
             if extrapolated is not None:
                 return extrapolated
     return Reference({}, "nothing: the runs of the reference failed")
@@ -109,24 +108,23 @@ def _extrapolated(
     one: Trial,
     names: list[str],
     steps: list[float],
-    method: Any,
     options: dict[str, Any],
     masks: Values,
 ) -> Reference | None:
     """Extrapolate a formulation to the step zero; None if a run fails."""
-    best = sharp(method)
+    best = sharp(one.method)
     levels = [*steps[-2:], steps[-1] / 2]
     runs = []
     for h in levels:
         if one.refusal:
             return None
-        solution, _ = one.run(h, best, options)
+        solution, _ = one.run(h, options, method=best)
         if solution is None or not solution.success:
             return None
         runs.append(last(solution, names))
 
     def limit(n: int) -> Values:
-        of = [weights(p, np.array(levels[-n:])) for p in method.facts.orders]
+        of = [weights(p, np.array(levels[-n:])) for p in one.method.facts.orders]
         return {
             k: sum(
                 w * r[k]

@@ -49,11 +49,13 @@ def _shown(comparison: Outcome) -> list[str]:
 def _remarks(comparison: Outcome) -> list[str]:
     """Return the remarks below the tables."""
     remarks = [
-        f"{row['formulation']}, step {row['step']:g} s: {row['status']}: {row['message']}"
+        f"{comparison.name(row)}, step {row['step']:g} s: {row['status']}: {row['message']}"
         for row in comparison.rows
         if row["message"] and row["status"] != "refused"
     ]
-    refused = {r["formulation"]: r["message"] for r in comparison.rows if r["status"] == "refused"}
+    refused = {
+        comparison.name(r): r["message"] for r in comparison.rows if r["status"] == "refused"
+    }
     remarks += [f"{name}: refused: {message}" for name, message in refused.items()]
     silent = [
         what.replace("_", " ")

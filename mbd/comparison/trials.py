@@ -1,4 +1,4 @@
-"""The runs of a comparison: one formulation at a time, rows of numbers."""
+"""The runs of a comparison: one formulation and method at a time, rows of numbers."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from mbd.formulations.formulation import Formulation
 from mbd.front.simulate import simulate
 from mbd.front.solution import Solution
 from mbd.model.model import Model
+from mbd.model.state import State
 
 if TYPE_CHECKING:
     from mbd.model.system import System
@@ -30,7 +31,7 @@ _RELATIVE = [what for what, x in QUANTITIES.items() if x.reaction]
 
 
 class Trial:
-    """One formulation: its model, its runs, its rows.
+    """One formulation and method: its model, its runs, its rows.
 
     Parameters
     ----------
@@ -38,9 +39,15 @@ class Trial:
         As it is given to the scene.
     name : str, optional
         Where several have one name.
+    method : integrator, optional
+    how : str
+        What the method is called in the table.
     """
 
-    def __init__(self, choice: str | Formulation, name: str = "") -> None:
+    def __init__(
+        self, choice: str | Formulation, name: str = "", method: Any = None, how: str = ""
+    ) -> None:
+        self.method, self.how = method, how
         self.choice, self.formulation = choice, named(choice) if isinstance(choice, str) else choice
         self.name = name or self.formulation.name
         self.model: Model | None = None
@@ -61,10 +68,17 @@ class Trial:
         except ValueError as error:
             self.error, self.refusal = error, str(error.__cause__ or error) or "ValueError"
 
+    def by(self, method: Any, how: str) -> Trial:
+        """Return the same formulation, which is built, with a method."""
+        other = Trial(self.choice, self.name, method, how)
+        other.model, other.refusal, other.error = self.model, self.refusal, self.error
+        return other
+
     def run(
-        self, h: float, method: Any, options: dict[str, Any], every: int = _LAST
+        self, h: float, options: dict[str, Any], every: int = _LAST, method: Any = None
     ) -> tuple[Solution | None, str]:
         """Return the solution, or None, and what went wrong or was warned of."""
+        method = self.method if method is None else method
         model: Any = self.model
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -82,13 +96,11 @@ class Trial:
         texts = [str(w.message) for w in caught]
         return solution, "; ".join(texts if solution.success else [solution.message, *texts])
 
-    def measure(
-        self, h: float, method: Any, options: dict[str, Any], truth: Values, masks: Values
-    ) -> None:
+    def measure(self, h: float, options: dict[str, Any], truth: Values, masks: Values) -> None:
         """Run once, with everything kept; what is refused with one step is so with all."""
         if self.refusal:
             return
-        solution, message = self.run(h, method, options, every=1)
+        solution, message = self.run(h, options, every=1)
         row = self.rows[h] = {"message": message}
         row["status"] = "refused" if self.refusal else "failed"
         if solution is None:
@@ -101,11 +113,16 @@ class Trial:
         row["energy_change"] = float(np.abs(energy.total - energy.total[0]).max())
         numbering = solution.model.numbering
         own = [solution.lam[:, numbering.owners[b]] for b in solution.model.nodes]
+        start = solution.model.assemble(self._first(solution))
+        row["condition"] = start.condition(step=h) if solution.model.n_v else math.nan
         row["own_multiplier"] = max((float(np.abs(x).max()) for x in own if x.size), default=0.0)
         if not solution.success:
             return
         row["status"] = "done"
         end = last(solution, {k.rpartition(".")[0] for k in truth})
+        turns = [x for k, x in end.items() if k.endswith(".rotation")]
+        away = (np.abs(R @ np.swapaxes(R, -1, -2) - np.eye(3)).max() for R in turns)
+        row["rotation_drift"] = float(max(away, default=0.0))
         for what in QUANTITIES:
             row[f"{what}_error"] = difference(end, truth, what, masks)
         zero = {k: np.zeros_like(x) for k, x in truth.items()}
@@ -114,13 +131,18 @@ class Trial:
             if size > 0:
                 row[f"{what}_error_relative"] = row[f"{what}_error"] / size
 
-    def clock(self, h: float, method: Any, options: dict[str, Any]) -> None:
+    def _first(self, solution: Solution) -> State:
+        """Return the first instant of a run."""
+        numbers = (x[0] for x in (solution.t, solution.q, solution.v, solution.a, solution.lam))
+        return State(*numbers)
+
+    def clock(self, h: float, options: dict[str, Any]) -> None:
         """Take the fastest of the runs of one turn, if the measured run was good."""
         if self.rows.get(h, {}).get("status") != "done":
             return
         began, best = time.perf_counter(), math.inf
         while True:
-            solution, _ = self.run(h, method, options)
+            solution, _ = self.run(h, options)
             if solution is None or not solution.success:
                 return
             best = min(best, solution.stats["seconds"])
@@ -137,8 +159,9 @@ def tabulate(trials: list[Trial], steps: list[float], unsure: dict[str, float]) 
         mine = []
         for h in steps[:1] if one.refusal else steps:
             row: dict[str, Any] = dict.fromkeys(COLUMNS, math.nan)
-            row |= {"formulation": one.name, "step": h, "status": "refused", "steps": 0,
-                    "rejected": 0, "conservative": False, "message": one.refusal}  # fmt: skip
+            row |= {"formulation": one.name, "method": one.how, "step": h, "status": "refused",
+                    "steps": 0, "rejected": 0, "conservative": False,
+                    "message": one.refusal}  # fmt: skip
             sizes = (("n_q", "n_q"), ("n_v", "n_v"), ("n_rows", "n_lam"))
             row |= {key: getattr(one.model, name, 0) for key, name in sizes}
             row |= one.rows.get(h, {})
@@ -166,11 +189,14 @@ def tabulate(trials: list[Trial], steps: list[float], unsure: dict[str, float]) 
 
 def telling(trials: list[Trial], rows: list[dict[str, Any]]) -> tuple[str, ...]:
     """Return the quantities that have an error above round-off in some row."""
-    of = {one.name: one for one in trials}
+    of = {(one.name, one.how): one for one in trials}
     return tuple(
         what
         for what in QUANTITIES
-        if any(row[f"{what}_error"] > _round_off(of[row["formulation"]], what, row) for row in rows)
+        if any(
+            row[f"{what}_error"] > _round_off(of[row["formulation"], row["method"]], what, row)
+            for row in rows
+        )
     )
 
 

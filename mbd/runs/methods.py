@@ -23,6 +23,8 @@ def method(value: Any, who: str = "") -> Method:
     """Return an integrator, given itself or as words, ``LieRungeKutta4(scheme="quaternion")``."""
     if is_method(value):
         return value  # type: ignore[no-any-return]
+    if not isinstance(value, type) and isinstance(value, Stepping):
+        return PythonSteps(value)
     if not isinstance(value, str):
         raise TypeError(
             f"{who}method must be one of {', '.join(METHODS)}, an object or its name, got "
@@ -72,7 +74,7 @@ def checked_method(who: str, value: Any, free: bool) -> Method:
     one = GeneralizedAlpha() if value is None else value
     if not is_method(one) and not isinstance(one, type) and isinstance(one, Stepping):
         one = PythonSteps(one)
-    if not is_method(one):
+    elif not is_method(one):
         raise TypeError(
             f"{who}: method must be an integrator as an object, mbd.{example(one)}, got "
             f"{shown(one)}; one of your own has step(model, state, h)"

@@ -32,6 +32,63 @@ def names(found):
     return list(dict.fromkeys(row["formulation"] for row in found.rows))
 
 
+# --- methods --------------------------------------------------------------------------------------
+class Euler:
+    """Symplectic, of order one; rows are met by their second rates."""
+
+    orders = (1, 1)
+
+    def step(self, model, state, h):
+        A, n = model.assemble(state), model.n_v
+        S = np.block(
+            [[A.M.toarray(), A.Bt.toarray()], [A.B.toarray(), np.zeros((model.n_lam,) * 2)]]
+        )
+        f = A.M @ state.a + A.Bt @ state.lam - A.residual
+        x = np.linalg.solve(S, np.concatenate([f, A.rates.right]))
+        v = state.v + h * x[:n]
+        return model.moved(state, h * v).replace(t=state.t + h, v=v, a=x[:n], lam=x[n:])
+
+
+def test_formulations_by_several_methods():
+    methods = [
+        mbd.GeneralizedAlpha(),
+        mbd.GeneralizedAlpha(rho=0.5),
+        mbd.RadauCollocation(),
+        Euler(),
+    ]
+    found = mbd.compare(rod, formulations="so3,unified", method=methods, **FEW)
+    words = ["GeneralizedAlpha", "GeneralizedAlpha(rho=0.5)", "RadauCollocation", "Euler"]
+    assert [x for x, _ in found.groups()] == [
+        f"{f}, {w}" for w in words for f in ("so3", "unified")
+    ]
+    rows = {(r["formulation"], r["method"], r["step"]): r for r in found.rows}
+    assert len(rows) == 16
+    for formulation in ("so3", "unified"):
+        best, own = (rows[formulation, w, 2e-3] for w in words[2:])
+        assert best["rotation_error"] < 1e-6 < own["rotation_error"]
+        assert abs(own["rotation_order"] - 1) < 0.2
+        assert own["iterations"] == 0
+        assert own["rotation_drift"] < 1e-14
+        assert 1 < best["condition"] < 1e9
+        alone = mbd.compare(rod, formulations="so3," + formulation, method=Euler(), reference=None,
+                            **FEW)  # fmt: skip
+        assert "Euler" in str(alone)
+    assert "so3, GeneralizedAlpha(rho=0.5)" in str(found)
+    assert "4 methods" in found.title
+    text = mbd.compare(rod, formulations="so3", method="EnergyMomentum, GeneralizedAlpha(rho=1.0)",
+                       **FEW)  # fmt: skip
+    assert [r["method"] for r in text.rows[::2]] == ["EnergyMomentum", "GeneralizedAlpha"]
+
+
+def test_methods_that_are_none_are_refused():
+    with pytest.raises(
+        ValueError, match="method must be an integrator, or several in a list, got no"
+    ):
+        mbd.compare(rod, method=[], **FEW)
+    with pytest.raises(TypeError, match="compare: method must be one of"):
+        mbd.compare(rod, method=[mbd.GeneralizedAlpha(), 3], **FEW)
+
+
 # --- formulations ---------------------------------------------------------------------------------
 def test_sets_are_told_apart_and_each_runs_once():
     given = ["unified", mbd.Unified("tetrahedral"), mbd.Unified(), "Unified('tetrahedral')"]
