@@ -63,6 +63,11 @@ class PythonSteps:
 
     own: Any
 
+    def __repr__(self) -> str:
+        """Return what the object shows of itself, or its class: no address."""
+        cls = type(self.own)
+        return f"{cls.__name__}()" if cls.__repr__ is object.__repr__ else repr(self.own)
+
     @property
     def facts(self) -> Facts:
         """What runs are told."""

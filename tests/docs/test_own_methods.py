@@ -153,6 +153,13 @@ def test_what_is_no_method_is_refused(own):
         mbd.simulate(four_bar(), 0.1, 0.01, method=own)
 
 
+def test_files_say_what_the_method_was(page, tmp_path):
+    run = mbd.simulate(four_bar(), 0.02, 0.01, method=page["Alpha"](), project=True)
+    for name in ("run.npz", "run.nc"):
+        run.save(tmp_path / name)
+        assert str(mbd.load(tmp_path / name).method) == "Alpha()"
+
+
 def test_what_needs_more_than_a_step_is_refused():
     with pytest.raises(ValueError, match="rtol and t_eval need GeneralizedAlpha, got Raises"):
         mbd.simulate(four_bar(), 0.1, rtol=1e-6, method=Raises())
