@@ -290,12 +290,6 @@ REST_MOVE = 0.3
 REST_LIGHT = 1e-3
 """[force over length] Bodies that turn: their moving costs so much less, it follows from turns."""
 
-ARC_ITERATIONS = 10
-"""[-] Iterations of one step along the arc."""
-
-ARC_RESOLVED = 1e-15
-"""[length of the model, 1 rad, load factor] Corrections below are not resolved: the step ends."""
-
 STEADY_STAYS = 1e-9
 """[length of the model, or 1 rad] A displacement below changes no matrix: where round-off is more
 than the loads."""

@@ -53,6 +53,14 @@ class Curvature:
     shape: np.ndarray
 
 
+@dataclass(frozen=True, eq=False)
+class Tangent:
+    """The direction of a path: increments (n_v,) and load factor, together of length one."""
+
+    motion: np.ndarray
+    factor: float
+
+
 class LoadPath:
     """The path of one problem through one equilibrium."""
 
@@ -61,6 +69,7 @@ class LoadPath:
         self.metric = Metric(self.model, start.state)
         self.stiff = self.metric.stiff(start.K)
         self.size = np.sqrt(self.stiff.diagonal())
+        self.weight = self.model.units**-2.0
         self.inertia = Inertia(self.model)
         self.resolved = 4.0 * float(np.finfo(float).eps) * max(1.0, self.metric.far)
         self.start = self._freed(LoadPoint(start, factor, np.zeros((self.model.n_v, 0))))
@@ -86,22 +95,45 @@ class LoadPath:
         at = point.balance
         shapes = self._nearest_zero(point, self.negative(point) - usual)
         shapes = shapes / [self.metric.steps(x).max() for x in shapes.T]
+        border = self.stiff @ shapes
         for amplitude in (0.1, -0.1, 0.3, -0.3):
             state = displaced(self.model, at.state, amplitude * shapes[:, 0])
-            new = self._newton(replace(point, balance=replace(at, state=state)), shapes)
+            new = self._newton(replace(point, balance=replace(at, state=state)), border)
             if new is not None:
                 new = self._freed(new)
                 if self.negative(new) == usual:
                     return new
         return None
 
-    def _newton(self, point: LoadPoint, held: np.ndarray) -> LoadPoint | None:
+    def ahead(self, point: LoadPoint, tangent: Tangent, ds: float) -> LoadPoint | None:
+        """Return the point of the path at a length of arc along a tangent, or None."""
+        at, t = point.balance, tangent.motion
+        stress = self.problem.stresses(at.state, ds * t)
+        balance = replace(at, state=displaced(self.model, at.state, ds * t), stress=stress)
+        point = replace(point, balance=balance, factor=point.factor + ds * tangent.factor)
+        return self._newton(point, (self.weight * t)[:, None], tangent.factor)
+
+    def tangent(self, point: LoadPoint, before: Tangent) -> Tangent:
+        """Return the tangent of the path that goes on in the same sense."""
+        at = point.balance
+        B, Bt = self._rows(point)
+        rows = sp.csr_matrix(sp.vstack([B, self.weight * before.motion]))
+        columns = sp.csr_matrix(sp.hstack([Bt, self.problem.load(at.state)[:, None]]))
+        forward = np.append(np.zeros(B.shape[0]), 1.0)
+        t, last = SaddlePoint(at.K, rows, columns, before.factor).solve(0.0 * at.forces, forward)
+        size = float(np.sqrt(t @ (self.weight * t) + last[-1] ** 2))
+        return Tangent(t / size, float(last[-1]) / size)
+
+    def _newton(
+        self, point: LoadPoint, border: np.ndarray, corner: float = 0.0
+    ) -> LoadPoint | None:
         """Return the balance at the factor of a point, from its pose, or None.
 
-        With held motions (n_v, k) the pose stays where it is along these, and the load changes.
+        With a border (n_v, k) the load changes: delta has no part in its columns, but for what the
+        corner makes of a change of the factor.
         """
         state, stress, last = point.balance.state, point.balance.stress, np.inf
-        factor, k, rows = point.factor, held.shape[1], point.balance.B.shape[0]
+        factor, k, rows = point.factor, border.shape[1], point.balance.B.shape[0]
         if stress is None:
             stress = self.problem.stresses(state, np.zeros(self.model.n_v))
         for i in range(40):
@@ -111,11 +143,11 @@ class LoadPath:
             point = self._carried(replace(point, balance=now, factor=factor))
             B, Bt = self._rows(point)
             if k:
-                push = self.stiff @ held
-                B = sp.csr_matrix(sp.vstack([B, push.T]))
-                Bt = sp.csr_matrix(sp.hstack([Bt, push[:, 1:], self.problem.load(state)[:, None]]))
+                B = sp.csr_matrix(sp.vstack([B, border.T]))
+                load = self.problem.load(state)[:, None]
+                Bt = sp.csr_matrix(sp.hstack([Bt, border[:, 1:], load]))
             open_rows = np.append(now.gap, np.zeros(B.shape[0] - rows))
-            delta, lam = SaddlePoint(now.K, B, Bt).solve(-now.forces, -open_rows)
+            delta, lam = SaddlePoint(now.K, B, Bt, corner).solve(-now.forces, -open_rows)
             size = float(self.metric.steps(delta).max())
             if not size <= 1.0 or (size > 0.5 * last and size > REST_SHORT):
                 return None
@@ -144,18 +176,10 @@ class LoadPath:
         return Curvature(float(x @ (self._tested(point.balance) @ x)), x)
 
     def _nearest_zero(self, point: LoadPoint, k: int) -> np.ndarray:
-        """Return k motions with curvatures nearest to zero, by inverse iteration, (n_v, k)."""
+        """Return k motions with curvatures nearest to zero, (n_v, k)."""
         B, _ = self._rows(point)
         inverse = SaddlePoint(self._tested(point.balance), B, sp.csr_matrix(B.T))
-        X = np.random.default_rng(40961).normal(size=(self.model.n_v, k))
-        for _ in range(8):
-            X = self._even(self._solved(inverse, X))
-        return X
-
-    def _solved(self, inverse: SaddlePoint, X: np.ndarray) -> np.ndarray:
-        """Return the motions that forces W X make."""
-        none = np.zeros(inverse.full.shape[0] - inverse.n)
-        return np.column_stack([inverse.solve(self.stiff @ x, none)[0] for x in X.T])
+        return self._iterated(inverse, self._random(k), 8)
 
     def _freed(self, point: LoadPoint) -> LoadPoint:
         """Return a point with the motions whose curvature is round-off of what is added in it."""
@@ -163,9 +187,7 @@ class LoadPath:
         K, inverse = self._tested(at), self._nearly_singular(at)
         k = 1
         while True:
-            X = np.random.default_rng(40961).normal(size=(self.model.n_v, k))
-            for _ in range(8):
-                X = self._even(self._solved(inverse, X))
+            X = self._iterated(inverse, self._random(k), 8)
             _, turn = np.linalg.eigh(X.T @ (K @ X))
             X = X @ turn
             size = np.einsum("ij,ij->j", np.abs(X), abs(K) @ np.abs(X))
@@ -173,6 +195,24 @@ class LoadPath:
             if not none.all() or k == self.model.n_v:
                 return replace(point, free=X[:, none])
             k = min(2 * k, self.model.n_v)
+
+    def _carried(self, point: LoadPoint) -> LoadPoint:
+        """Return a point with the free motions of its pose."""
+        if not point.free.shape[1]:
+            return point
+        inverse = self._nearly_singular(point.balance)
+        return replace(point, free=self._iterated(inverse, self._even(point.free), 2))
+
+    def _iterated(self, inverse: SaddlePoint, X: np.ndarray, times: int) -> np.ndarray:
+        """Return motions after so many inverse iterations, X <- K^-1 W X on the rows."""
+        none = np.zeros(inverse.full.shape[0] - inverse.n)
+        for _ in range(times):
+            X = np.column_stack([inverse.solve(self.stiff @ x, none)[0] for x in X.T])
+            X = self._even(X)
+        return X
+
+    def _random(self, k: int) -> np.ndarray:
+        return np.random.default_rng(40961).normal(size=(self.model.n_v, k))
 
     def _even(self, X: np.ndarray) -> np.ndarray:
         """Return motions that span the same, of size one and apart in the sizes of W."""
@@ -186,22 +226,14 @@ class LoadPath:
         """Return K tested as increments are."""
         return sp.csr_matrix(test_map(self.model, at.state).T @ at.K)
 
-    def _carried(self, point: LoadPoint) -> LoadPoint:
-        """Return a point with the free motions of its pose."""
-        X = point.free
-        if X.shape[1]:
-            inverse = self._nearly_singular(point.balance)
-            X = self._even(self._solved(inverse, self._even(self._solved(inverse, X))))
-        return replace(point, free=X)
-
     def _rows(self, point: LoadPoint) -> tuple[sp.csr_matrix, sp.csr_matrix]:
         """Return the rows of a point, B and B^T, those that take out free motions last."""
-        at, X = point.balance, sp.csr_matrix(point.free / self.model.units[:, None] ** 2)
+        at, X = point.balance, sp.csr_matrix(self.weight[:, None] * point.free)
         return sp.csr_matrix(sp.vstack([at.B, X.T])), sp.csr_matrix(sp.hstack([at.Bt, X]))
 
     def _is_symmetric(self, at: Balance) -> bool:
         """Tell whether K is symmetric but for round-off on the motions that the rows allow."""
-        K, weight = self._tested(at), sp.diags(self.model.units**-2.0)
+        K, weight = self._tested(at), sp.diags(self.weight)
         onto = SaddlePoint(weight, at.B, sp.csr_matrix(at.B.T))
         some = np.random.default_rng(48271).normal(size=(2, self.model.n_v)) / self.model.units
         x, y = (onto.solve(s, np.zeros(at.B.shape[0]))[0] for s in some)
