@@ -25,11 +25,13 @@ from mbd.model.state import State
 from mbd.model.system import System, model_of
 from mbd.model.turns_so_far import turns_so_far
 from mbd.model.workspace import Workspace, displaced
-from mbd.statics.balance import Statics, scaled_loads
+from mbd.small_motions.small_motion import small_motion
+from mbd.statics.balance import Statics, least_multipliers, scaled_loads
 from mbd.statics.branches import along_the_load
 from mbd.statics.descent import descend, nearest
 from mbd.statics.imbalance import LoadSize
 from mbd.statics.search import EquilibriumError, SearchResult
+from mbd.statics.steady_motion import turned_on
 
 _MOST_STEPS = 1_000_000
 
@@ -229,7 +231,7 @@ def equilibrium(
             results.append((float(factor), result, held))
             start = result.balance.state
     path: list[Equilibrium] = []
-    _check_frame(problem, results[-1][1].balance.state)
+    _check_frame(problem, results[-1][1].balance.state, results[-1][0])
     for factor, result, held in results:
         path.append(_equilibrium(problem, omega, result, held, factor, tuple(path)))
     if beyond := _beyond(model, path[-1].state):
@@ -264,18 +266,35 @@ def _problem(
     return Statics(model, names, omega, point - model.origin, own), omega
 
 
-def _check_frame(problem: Statics, state: State) -> None:
-    """Refuse a frame that turns about an axis about which the rows do not let the pose turn."""
+def _check_frame(problem: Statics, state: State, factor: float) -> None:
+    """Refuse a frame with which the rows do not let the pose turn, or forces do not turn.
+
+    Turned on, the pose must still be in balance, at the time that is asked for or at that when it
+    is there.
+    """
     if not problem.turning:
         return
-    work = Workspace(problem.model, problem.moving(state))
-    _, rates = violations(work)
-    if named := violated(problem.model, rates, limits(work)[1], rate=True):
+    model, moving = problem.model, problem.moving(state)
+    _, rates = violations(Workspace(model, moving))
+    if named := violated(model, rates, limits(Workspace(model, moving))[1], rate=True):
         raise ValueError(
             "equilibrium: the pose cannot turn with the frame, for velocities of the frame violate "
             f"constraints: {named}; give rotating= [rad/s] and about= [m] along the axis of the "
             "joint that lets it turn"
         )
+    turned = turned_on(small_motion(model, moving, problem.omega))
+    for pose in (turned, turned.replace(t=state.t)):
+        balance = least_multipliers(problem.at(pose, factor), problem.scale)
+        left = problem.imbalance(balance, factor)
+        if left.balanced:
+            return
+    worst = model.numbering.v_labels[int(np.argmax(np.abs(balance.residual) * model.units))]
+    raise ValueError(
+        "equilibrium: the pose cannot turn with the frame, for forces do not turn with it: turned "
+        f"on it is out of balance by {left.largest}, most at {worst!r}, beside loads of "
+        f"{left.loads}; springs, supports and loads must be the same all around the axis, "
+        "rotating= [rad/s] and about= [m]"
+    )
 
 
 def _start(model: Model, state: State | None, t: float | None) -> State:

@@ -100,6 +100,11 @@ def _while(motion: SmallMotion) -> float:
     return float(motion.model.F[m.LENGTH]) / max(speed, np.finfo(float).tiny)
 
 
+def turned_on(motion: SmallMotion) -> State:
+    """Return the state after a turn of about a radian, every body carried on as it moves now."""
+    return _followed(motion, _while(motion))
+
+
 def _followed(motion: SmallMotion, tau: float) -> State:
     """Return the state after tau, every body carried on as it moves now."""
     q, v = [], []
