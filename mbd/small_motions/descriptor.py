@@ -112,7 +112,7 @@ class SparsePencil:
     def _little(self) -> sp.csc_matrix:
         """Stiffness of the bodies, and rows on velocities as rows on positions."""
         motion = self.motion
-        stiff = Metric(motion.model, motion.state).stiff(motion.K)
+        stiff = Metric(motion.model, motion.state).stiff(np.abs(motion.K.diagonal()))
         rows = sp.vstack([0.0 * motion.Bp, self._typical * motion.Bv])
         none = self._bordered.shape[0] - self._F.shape[0]
         left = sp.vstack([stiff, rows, sp.csr_matrix((none, self.n))])

@@ -34,7 +34,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbd.base.tolerances import HELD_LEAST, REST_FAR, REST_NEARER, REST_NEWTON
+from mbd.base.tolerances import REST_FAR, REST_NEARER
 from mbd.model.state import State
 from mbd.statics.balance import Statics
 from mbd.statics.search import Search, SearchPose, SearchResult, Way
@@ -50,56 +50,35 @@ class _Iterations:
     def __init__(self, search: Search, most: int) -> None:
         self.search, self.done, self.left, self.ahead = search, 0, most, np.inf
 
-    def took(self, ahead: float, steps: int = 1) -> None:
-        """Count steps, the first of which had so many full steps ahead, itself among them."""
+    def took(self, ahead: float) -> None:
+        """Count a step that had so many full steps ahead, itself among them."""
         nearer = REST_NEARER * min(self.search.reach, ahead)
         steady = 1.0 < ahead <= self.ahead - nearer and self.done < REST_FAR
         self.search.reach = 1.3 * self.search.reach if steady else 1.0
         self.ahead = ahead
-        self.done += steps
-        self.left -= 0 if steady else steps
+        self.done += 1
+        self.left -= 0 if steady else 1
 
 
 class _LastSteps:
-    """Where Newton's steps end: they are not resolved any more, or do not get shorter.
-
-    If more is out of balance there than may be, the motions that meet hardly any stiffness are held
-    less: they may be soft and not free.
-    """
+    """Where Newton's steps end: they are not resolved any more, or do not get shorter."""
 
     def __init__(self, search: Search) -> None:
         self.search, self.last = search, np.inf
         self.before: SearchPose | None = None
 
-    def at(
-        self, now: SearchPose, way: Way, iterations: int
-    ) -> tuple[SearchResult | None, Way | None]:
-        """Return the result if the steps end here, else the step to take, if there is one."""
+    def at(self, now: SearchPose, way: Way, iterations: int) -> SearchResult | None:
+        """Return the pose at which the steps end, in balance or not, if they do."""
         search, last, before = self.search, self.last, self.before
-        self.last, self.before = (way.whole if way.short else np.inf), now
         # after a short step a longer one, even a long one, is round-off over no stiffness
-        over = way.whole <= search.resolved or way.whole > 0.5 * last
-        if not over:
-            return None, way
+        self.last, self.before = (way.whole if way.short else np.inf), now
+        if search.resolved < way.whole <= 0.5 * last:
+            return None
         result = search.result(now, iterations)
         if before is not None and last < way.whole:
             result = min(search.result(before, iterations), result, key=lambda x: x.imbalance.share)
-        if result.imbalance.small:
-            return result, None
-        if 0.0 < way.whole <= 0.5 * last:  # less than positions are resolved is seen at zero
-            return None, way
-        while search.held > HELD_LEAST:
-            search.held *= 0.1
-            whole, way = way.whole, search.way(now, 0.0)
-            if way.whole > max(2.0 * whole, search.resolved):
-                self.last = np.inf
-                return None, way
-        if result.imbalance.balanced or (result.imbalance.round and search.none_left(now, way)):
-            return result, None
-        if result.imbalance.round:
-            raise search.failure(now, iterations)
-        search.held = search.least
-        return None, None
+        shrinks = 0.0 < way.whole <= 0.5 * last  # less than positions are resolved is seen at zero
+        return None if shrinks and not result.imbalance.small else result
 
 
 def _newton(
@@ -107,23 +86,49 @@ def _newton(
 ) -> SearchResult | SearchPose:
     """Return the balance at which Newton's steps end, or the place from where they lead nowhere.
 
-    With ``down`` they are not taken where K is not positive. Without stresses of their own two are
-    taken at once where that leads nearer.
+    With ``down`` they are not taken where K is not positive.
     """
     ending = _LastSteps(search)
     while count.left > 0:
-        result, way = ending.at(now, search.way(now, 0.0), count.done)
-        if result is not None:
-            return result
-        if way is None or (down and not search.positive(now, 0.0)):
+        way = search.way(now, 0.0)
+        end = ending.at(now, way, count.done)
+        if end is not None and search.in_balance(end, now, way):
+            return end
+        if end is not None or (down and not search.positive(now, 0.0)):
             break
-        pair = now.balance.stress is None and not way.short and count.left >= 2
-        better = search.two_steps(now, way) if pair else None
-        count.took(way.ahead, 2 if better else 1)
-        better = better or search.nearer(now, way)
+        count.took(way.ahead)
+        better = search.nearer(now, way)
         if better is None:
             break
         now = better
+    return now
+
+
+def _downhill(search: Search, now: SearchPose, count: _Iterations) -> SearchResult | SearchPose:
+    """Return the balance at which steps downhill end, or the place from where they lead nowhere.
+
+    Those of Newton where K is positive, others with a sigma with which it is.
+    """
+    ending, sigma = _LastSteps(search), 1.0
+    while count.left > 0:
+        taken, way = None, search.way(now, 0.0)
+        if way.short or search.positive(now, 0.0):  # to a balance, which may be unstable
+            end = ending.at(now, way, count.done)
+            if end is not None and search.in_balance(end, now, way):
+                return end
+            taken = None if end is not None else search.downhill(now, way)
+        for _ in range(0 if taken else 40):
+            if search.positive(now, sigma):
+                way = search.way(now, sigma)
+                taken = search.downhill(now, way)
+                if taken is not None:
+                    sigma = sigma / 30
+                    break
+            sigma = 8 * sigma
+        if taken is None:
+            break
+        now = taken
+        count.took(way.ahead)
     return now
 
 
@@ -133,51 +138,29 @@ def _stressed(
     """Return where Newton's steps with stresses of their own end, the start if nowhere."""
     for start in search.stressed(now):
         end = _newton(search, start, count, down)
-        search.held, search.reach, count.ahead = search.least, 1.0, np.inf
+        search.reach, count.ahead = 1.0, np.inf
         if isinstance(end, SearchResult) or count.left <= 0:
             return end
     return now
 
 
 def nearest(problem: Statics, state: State, factor: float, most: int) -> SearchResult:
-    """Return the equilibrium that Newton's method finds from a pose."""
+    """Return the equilibrium that Newton's method finds from a pose, else one downhill."""
     search = Search(problem, factor, state)
     count = _Iterations(search, most)
     end = _stressed(search, search.start(state), count, down=False)
     if isinstance(end, SearchPose):
         end = _newton(search, end, count, down=False)
+    if isinstance(end, SearchPose):
+        end = _downhill(search, end, count)
     return search.stopped(end, count.done) if isinstance(end, SearchPose) else end
 
 
 def descend(problem: Statics, state: State, factor: float, most: int) -> SearchResult:
     """Return an equilibrium that lies downhill of a pose."""
     search = Search(problem, factor, state)
-    count, ending = _Iterations(search, most), _LastSteps(search)
-    now = _stressed(search, search.start(state), count, down=True)
-    if isinstance(now, SearchResult):
-        return now
-    sigma, near = 1.0, search.calm(now)
-    while count.left > 0:
-        taken: SearchPose | None = None
-        way: Way | None = None
-        if near:
-            way = search.way(now, 0.0)
-            if way.short or search.positive(now, 0.0):  # to a balance, which may be unstable
-                result, way = ending.at(now, way, count.done)
-                if result is not None:
-                    return result
-                taken = None if way is None else search.downhill(now, way)
-        for _ in range(0 if taken else 40):
-            if search.positive(now, sigma):
-                way = search.way(now, sigma)
-                taken = search.downhill(now, way)
-                if taken is not None:
-                    break
-            sigma = max(8 * sigma, 1e3 * REST_NEWTON)
-        if taken is None or way is None:
-            break
-        now = taken
-        sigma = sigma / 30 if sigma > 30 * REST_NEWTON else REST_NEWTON
-        near = sigma <= REST_NEWTON or search.calm(now)
-        count.took(way.ahead)
-    return search.stopped(now, count.done)
+    count = _Iterations(search, most)
+    end = _stressed(search, search.start(state), count, down=True)
+    if isinstance(end, SearchPose):
+        end = _downhill(search, end, count)
+    return search.stopped(end, count.done) if isinstance(end, SearchPose) else end

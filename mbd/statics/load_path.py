@@ -67,7 +67,7 @@ class LoadPath:
     def __init__(self, problem: Statics, start: Balance, factor: float) -> None:
         self.problem, self.model = problem, problem.model
         self.metric = Metric(self.model, start.state)
-        self.stiff = self.metric.stiff(start.K)
+        self.stiff = self.metric.stiff(start.added)
         self.size = np.sqrt(self.stiff.diagonal())
         self.weight = self.model.units**-2.0
         self.inertia = Inertia(self.model)

@@ -12,12 +12,10 @@ from mbd.algebra.norms import norms
 from mbd.base.tolerances import (
     HELD,
     HELD_LEAST,
-    HELD_TURNING,
     REST_BALANCE,
     REST_HELD,
     REST_REACH,
     REST_SHORT,
-    REST_TWO,
 )
 from mbd.linear.inertia import Inertia
 from mbd.machine import buffer as m
@@ -115,8 +113,7 @@ class Search:
         self.heavy = self.metric.heavy()
         self.inertia = Inertia(self.model)
         self.own = np.flatnonzero(self.model.numbering.lam_kinds == m.OWN)
-        self.least = HELD_TURNING if problem.turning else HELD
-        self.reach, self.held, self.curious = 1.0, self.least, True
+        self.reach = 1.0
         self.resolved = 4.0 * float(np.finfo(float).eps) * max(1.0, self.metric.far)
         self.near = 1e-13 * max(1.0, self.metric.length)
 
@@ -132,7 +129,7 @@ class Search:
             balance = self.problem.at(state.replace(lam=lam), self.factor, stress)
         acting = np.abs(balance.carried) + np.abs(balance.Bt) @ np.abs(balance.state.lam)
         test = test_map(self.model, balance.state)
-        stiff = self.metric.stiff(balance.K)
+        stiff = self.metric.stiff(balance.added)
         return SearchPose(balance, rows, self.metric.drag(acting), stiff, test)
 
     def _carried(self, balance: Balance, g: np.ndarray) -> np.ndarray:
@@ -146,25 +143,14 @@ class Search:
         rows = SaddlePoint(self.weight, balance.B[self.own], balance.Bt[:, self.own])
         return rows.solve(g, np.zeros(len(self.own)))[1]
 
-    def calm(self, place: SearchPose) -> bool:
-        """Tell whether little is out of balance beside the forces that act, so that one may ask."""
-        units = self.model.units
-        balance = place.balance
-        acting = np.abs(balance.forces) + np.abs(balance.Bt) @ np.abs(balance.state.lam)
-        return bool((np.abs(place.residual) * units).max() <= 1e-3 * (acting * units).max())
-
     def way(self, place: SearchPose, sigma: float) -> Way:
-        """Return the step of a sigma."""
-        at = place.balance
-        tangent = HeldTangent(place.dragged(sigma), self.held * place.stiff, at.B, at.Bt)
+        """Return the step of a sigma, what is soft held less where that is what is held back."""
+        at, K = place.balance, place.dragged(sigma)
+        tangent = HeldTangent(K, HELD * place.stiff, at.B, at.Bt)
+        if sigma == 0.0 and self._holds(tangent, at):
+            less = HeldTangent(K, HELD_LEAST * place.stiff, at.B, at.Bt)
+            tangent = tangent if self._holds(less, at) else less  # else something is free
         delta = tangent.step(at.residual, at.gap)
-        if sigma == 0.0 and self.held > HELD_LEAST and self.curious and self._holds(tangent, at):
-            less = HeldTangent(at.K, HELD_LEAST * place.stiff, at.B, at.Bt)
-            if self._holds(less, at):
-                self.curious = False  # something is free
-            else:
-                self.held, tangent = HELD_LEAST, less
-                delta = tangent.step(at.residual, at.gap)
         if not np.all(np.isfinite(delta)):
             return Way(tangent, self.metric, delta, 1.0, np.inf, np.inf)
         steps = self.metric.steps(delta)
@@ -178,12 +164,16 @@ class Search:
         delta, back = tangent.parts(at.residual, at.gap)
         return not self.metric.steps(back).max() <= REST_HELD * self.metric.steps(delta).max()
 
-    def none_left(self, place: SearchPose, way: Way) -> bool:
-        """Tell whether a step is small beside the one that the loads make."""
-        load_step = way.tangent.step(
-            self.problem.load(place.balance.state), 0.0 * place.balance.gap
-        )
-        return way.whole <= REST_BALANCE * float(self.metric.steps(load_step).max())
+    def in_balance(self, end: SearchResult, place: SearchPose, way: Way) -> bool:
+        """Tell whether the end of Newton's steps is an equilibrium.
+
+        Where round-off is more than the loads, the last step must be small beside theirs.
+        """
+        if end.imbalance.balanced or not end.imbalance.round:
+            return end.imbalance.balanced
+        at = place.balance
+        moved = self.metric.steps(way.tangent.step(self.problem.load(at.state), 0.0 * at.gap))
+        return way.whole <= REST_BALANCE * float(moved.max())
 
     def positive(self, place: SearchPose, sigma: float) -> bool:
         """Tell whether K + sigma D is positive on the motions that the rows allow.
@@ -192,7 +182,7 @@ class Search:
         """
         if self.problem.turning:
             return True
-        K = place.test.T @ (place.dragged(sigma) + self.held * place.stiff)
+        K = place.test.T @ (place.dragged(sigma) + HELD * place.stiff)
         return self.inertia.negative(K, place.balance.B) in (0, None)
 
     def moved(
@@ -228,20 +218,6 @@ class Search:
                 return None
             state = displaced(self.model, state, delta)
         return state if worst <= 1e4 * self.near else None
-
-    def two_steps(self, now: SearchPose, way: Way) -> SearchPose | None:
-        """Return where two of Newton's steps lead if less is ahead of a third.
-
-        A step along what is soft stretches what is stiff by the square of its length, and forces
-        grow; the second takes that back.
-        """
-        first = self.moved(now, way.delta)
-        if first is None:
-            return None
-        second = self.moved(first, self.way(first, 0.0).delta)
-        if second is None:
-            return None
-        return second if self.way(second, 0.0).ahead <= REST_TWO * way.ahead else None
 
     def nearer(self, now: SearchPose, way: Way) -> SearchPose | None:
         """Return where a step leads, shortened until what is left to go has become less."""

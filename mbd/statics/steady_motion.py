@@ -13,14 +13,12 @@ import scipy.sparse as sp
 
 from mbd.algebra.norms import norms
 from mbd.algebra.rotations import tilde
-from mbd.base.tolerances import HELD, STEADY_MATRIX, STEADY_STAYS
+from mbd.base.tolerances import STEADY_MATRIX
 from mbd.integration.consistent import consistent
 from mbd.machine import buffer as m
 from mbd.model.state import State
-from mbd.small_motions.metric import Metric
 from mbd.small_motions.minimal import Minimal, changed, minimal
 from mbd.small_motions.small_motion import SmallMotion, carried, small_motion
-from mbd.statics.held_motions import HeldTangent
 from mbd.statics.imbalance import imbalance
 
 
@@ -69,7 +67,7 @@ def require_balance(motion: SmallMotion) -> None:
     wanted = motion.C @ state.v
     g = motion.M @ (state.a - wanted)
     rest = imbalance(model, state.replace(a=wanted), g, motion.K, motion.maps)
-    if rest.balanced or (rest.round and _stays(motion, g)):
+    if rest.round:
         return
     worst = int(np.argmax(np.abs(g) * model.units))
     who = model.numbering.body_of_v(worst)
@@ -80,14 +78,6 @@ def require_balance(motion: SmallMotion) -> None:
         f"{rest.loads}; find one with mbd.equilibrium(system), or give the rate of the frame, "
         "rotating=(x, y, z) [rad/s]"
     )
-
-
-def _stays(motion: SmallMotion, g: np.ndarray) -> bool:
-    """Tell whether forces that round-off hides would move the pose by next to nothing."""
-    metric = Metric(motion.model, motion.state)
-    tangent = HeldTangent(motion.K, HELD * metric.stiff(motion.K), motion.Bp, motion.Bp.T.tocsr())
-    delta = tangent.step(g, np.zeros(motion.Bp.shape[0]))
-    return bool(np.isfinite(delta).all() and metric.steps(delta).max() <= STEADY_STAYS)
 
 
 def _while(motion: SmallMotion) -> float:
