@@ -122,12 +122,11 @@ def _downhill(search: Search, now: SearchPose, count: _Iterations) -> SearchResu
                 way = search.way(now, sigma)
                 taken = search.downhill(now, way)
                 if taken is not None:
-                    sigma = sigma / 30
                     break
             sigma = 8 * sigma
         if taken is None:
             break
-        now = taken
+        now, sigma = taken, sigma / 30
         count.took(way.ahead)
     return now
 
