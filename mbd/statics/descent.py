@@ -131,35 +131,27 @@ def _downhill(search: Search, now: SearchPose, count: _Iterations) -> SearchResu
     return now
 
 
-def _stressed(
-    search: Search, now: SearchPose, count: _Iterations, down: bool
-) -> SearchResult | SearchPose:
-    """Return where Newton's steps with stresses of their own end, the start if nowhere."""
-    for start in search.stressed(now):
+def _searched(
+    problem: Statics, state: State, factor: float, most: int, down: bool
+) -> SearchResult:
+    """Return the balance to which Newton's steps lead, else one downhill."""
+    search = Search(problem, factor, state)
+    count, now = _Iterations(search, most), search.start(state)
+    for start in search.starts(now, down):
         end = _newton(search, start, count, down)
         search.reach, count.ahead = 1.0, np.inf
-        if isinstance(end, SearchResult) or count.left <= 0:
+        if isinstance(end, SearchResult):
             return end
-    return now
+        now = now if count.left > 0 else end
+    end = _downhill(search, now, count)
+    return end if isinstance(end, SearchResult) else search.stopped(end, count.done)
 
 
 def nearest(problem: Statics, state: State, factor: float, most: int) -> SearchResult:
-    """Return the equilibrium that Newton's method finds from a pose, else one downhill."""
-    search = Search(problem, factor, state)
-    count = _Iterations(search, most)
-    end = _stressed(search, search.start(state), count, down=False)
-    if isinstance(end, SearchPose):
-        end = _newton(search, end, count, down=False)
-    if isinstance(end, SearchPose):
-        end = _downhill(search, end, count)
-    return search.stopped(end, count.done) if isinstance(end, SearchPose) else end
+    """Return the equilibrium that Newton's method finds from a pose, stable or not."""
+    return _searched(problem, state, factor, most, down=False)
 
 
 def descend(problem: Statics, state: State, factor: float, most: int) -> SearchResult:
     """Return an equilibrium that lies downhill of a pose."""
-    search = Search(problem, factor, state)
-    count = _Iterations(search, most)
-    end = _stressed(search, search.start(state), count, down=True)
-    if isinstance(end, SearchPose):
-        end = _downhill(search, end, count)
-    return search.stopped(end, count.done) if isinstance(end, SearchPose) else end
+    return _searched(problem, state, factor, most, down=True)

@@ -316,16 +316,18 @@ class Search:
             )
         return self.place(restored)
 
-    def stressed(self, start: SearchPose) -> Iterator[SearchPose]:
-        """Yield the start with stresses of its own, if there are any.
+    def starts(self, start: SearchPose, down: bool) -> Iterator[SearchPose]:
+        """Yield the start with stresses of its own, or as it is if there are none and not ``down``.
 
         First with those of the pose; then with those that drag makes from none: the tensions with
         which bars, that have no stiffness across without them, carry what acts.
         """
         state = start.balance.state
         pose = self.problem.stresses(state, np.zeros(self.model.n_v))
-        if len(pose):
-            yield self.place(state, pose)
-            way = self.way(self.place(state, 0.0 * pose), 1.0)
-            if np.all(np.isfinite(way.delta)):
-                yield self.place(state, self.problem.stresses(state, way.delta / way.part))
+        if not len(pose):
+            yield from () if down else (start,)
+            return
+        yield self.place(state, pose)
+        way = self.way(self.place(state, 0.0 * pose), 1.0)
+        if np.all(np.isfinite(way.delta)):
+            yield self.place(state, self.problem.stresses(state, way.delta / way.part))
