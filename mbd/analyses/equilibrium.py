@@ -15,7 +15,6 @@ from mbd.analyses.stability import Stability, stability
 from mbd.base.checked import mapping, one_of, shown, whole
 from mbd.base.door import number, vector
 from mbd.base.html_tables import facts, page, table
-from mbd.base.tolerances import SADDLES
 from mbd.front.solution import Solution
 from mbd.history.beams import beyond_limits
 from mbd.integration.consistent import limits, violated, violations
@@ -334,15 +333,12 @@ def _settled(
     problem: Statics, result: SearchResult, held: Stability, factor: float, most: int
 ) -> tuple[SearchResult, Stability]:
     """Go on downhill from an equilibrium that is unstable, along what is unstable there."""
-    for attempt in range(SADDLES):
-        away = held.downhill
-        if away is None:
-            break
-        size = float(np.abs(away).max())
-        start = displaced(problem.model, result.balance.state, 0.02 * (1 + attempt) * away / size)
-        lower = descend(problem, start, factor, most)
-        result = replace(lower, iterations=result.iterations + lower.iterations)
-        held = stability(problem, result.balance)
+    part = 0.02
+    while held.downhill is not None and result.iterations < most:
+        away = part * held.downhill / float(np.abs(held.downhill).max())
+        lower = descend(problem, displaced(problem.model, result.balance.state, away), factor, most)
+        result = replace(lower, iterations=result.iterations + max(1, lower.iterations))
+        held, part = stability(problem, result.balance), 1.5 * part
     return result, held
 
 

@@ -34,7 +34,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbd.base.tolerances import REST_FAR, REST_NEARER
+from mbd.base.tolerances import REST_NEARER
 from mbd.model.state import State
 from mbd.statics.balance import Statics
 from mbd.statics.search import Search, SearchPose, SearchResult, Way
@@ -44,16 +44,17 @@ class _Iterations:
     """Iterations, of which so many are given; those that come steadily nearer do not count.
 
     A spring that is wound up by many turns unwinds by steps of limited size, each of which leaves
-    less ahead; they may become longer.
+    less ahead; they may become longer. In all there are no more than five times as many.
     """
 
     def __init__(self, search: Search, most: int) -> None:
-        self.search, self.done, self.left, self.ahead = search, 0, most, np.inf
+        self.search, self.done, self.left, self.most = search, 0, most, 5 * most
+        self.ahead = np.inf
 
     def took(self, ahead: float) -> None:
         """Count a step that had so many full steps ahead, itself among them."""
         nearer = REST_NEARER * min(self.search.reach, ahead)
-        steady = 1.0 < ahead <= self.ahead - nearer and self.done < REST_FAR
+        steady = 1.0 < ahead <= self.ahead - nearer and self.done < self.most
         self.search.reach = 1.3 * self.search.reach if steady else 1.0
         self.ahead = ahead
         self.done += 1

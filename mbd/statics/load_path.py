@@ -23,7 +23,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from mbd.base.tolerances import FREQUENCY_REAL, NEUTRAL, NEUTRAL_SHIFT, REST_SHORT, ROUND_OFF
+from mbd.base.tolerances import FREQUENCY_REAL, HELD, REST_SHORT, ROUND_OFF
 from mbd.linear.inertia import Inertia
 from mbd.linear.null_space import independent, null_space
 from mbd.model.workspace import displaced
@@ -185,7 +185,7 @@ class LoadPath:
         """Return a point with the motions whose curvature is round-off of what is added in it."""
         at = point.balance
         K, inverse = self._tested(at), self._nearly_singular(at)
-        k = 1
+        k = min(4, self.model.n_v)
         while True:
             X = self._iterated(inverse, self._random(k), 8)
             _, turn = np.linalg.eigh(X.T @ (K @ X))
@@ -220,7 +220,7 @@ class LoadPath:
 
     def _nearly_singular(self, at: Balance) -> SaddlePoint:
         """Return K with little of W, whose inverse brings out what is free."""
-        return SaddlePoint(at.K + NEUTRAL_SHIFT * NEUTRAL * self.stiff, at.B, at.Bt)
+        return SaddlePoint(at.K + HELD * self.stiff, at.B, at.Bt)
 
     def _tested(self, at: Balance) -> sp.csr_matrix:
         """Return K tested as increments are."""

@@ -21,7 +21,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from mbd.base.tolerances import (
-    LOWEST_FIRST,
     NEUTRAL,
     NEUTRAL_LARGE,
     NEUTRAL_MANY,
@@ -156,7 +155,7 @@ def _counted(spectrum: _Spectrum, size: float) -> Slices:
     unstable, neutral = spectrum.unstable(), spectrum.neutral()
     n = spectrum.K.shape[0]
     free = spectrum.free() if neutral else np.zeros((n, 0))
-    step = LOWEST_FIRST * largest
+    step = float(np.finfo(float).eps) * largest
     if unstable:
         while not spectrum.at_most(-step, 0):
             step *= 4.0
